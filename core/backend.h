@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The table of bulk operations, and how one is called. For the core and its in-tree hosts.
+ *
+ * A backend is a constant table. It sets the operations that it does better than the next weaker
+ * backend and leaves the others NULL; bitslice, the weakest, sets all. Key schedules have one format
+ * for all backends (struct tr_aes_key), so an operation of a weaker backend works on a key that a
+ * stronger one expanded.
+ */
+#ifndef TR_BACKEND_H
+#define TR_BACKEND_H
+
+#include "env.h"
+#include "probe.h"
+#include "tenrounds.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#    define TR_X86 1
+#else
+#    define TR_X86 0
+#endif
+
+/* The bulk operations: X(constant's ending, name). */
+#define TR_BULK_OPS(X)                                                                             \
+    X(ECB_ENCRYPT, ecb_encrypt)                                                                    \
+    X(ECB_DECRYPT, ecb_decrypt)                                                                    \
+    X(CBC_ENCRYPT, cbc_encrypt)                                                                    \
+    X(CBC_DECRYPT, cbc_decrypt)                                                                    \
+    X(CFB_ENCRYPT, cfb_encrypt)                                                                    \
+    X(CFB_DECRYPT, cfb_decrypt)                                                                    \
+    X(OFB, ofb)                                                                                    \
+    X(CTR, ctr)
+
+enum tr_op {
+#define TR_OP_CONSTANT(constant, name) TR_OP_##constant,
+    TR_BULK_OPS(TR_OP_CONSTANT)
+#undef TR_OP_CONSTANT
+        TR_OPS
+};
+
+/*
+ * blocks whole blocks, at least one; in and out are identical or disjoint (the modes have checked).
+ * iv is the IV, shift register or counter, updated as tenrounds.h says for the mode; not used by ECB.
+ */
+typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
+                        uint8_t *iv);
+
+struct tr_backend {
+    const char *name;
+    tr_features features;            /* all of these must be usable */
+    const struct tr_backend *weaker; /* where NULL operations come from */
+    /* Sets enc (and dec, if this backend or a weaker one decrypts with it) from a raw key; rounds is
+     * already set. */
+    void (*expand_key)(struct tr_aes_key *key, const uint8_t *raw);
+    tr_bulk_fn *bulk[TR_OPS];
+};
+
+/* The backends of the build, each in its file; the list is in backends.c. */
+#define TR_MAX_BACKENDS 8
+extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_bitslice;
+
+/* The index of a backend in the list of tr_backend_at(), for counters and reports. */
+unsigned tr_backend_index(const struct tr_backend *backend);
+
+/* The table that really does an operation for b. */
+static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
+{
+    while (b->bulk[op] == NULL)
+        b = b->weaker;
+    return b;
+}
+
+/* Every bulk call of the core goes through here: the environment may refuse the vector registers, in
+ * which case bitslice does it on the same key; the probe names the table whose code runs. */
+static inline void tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
+                           const uint8_t *in, size_t blocks, uint8_t *iv)
+{
+    int vector = tr_env_vector_begin();
+    const struct tr_backend *b = tr_backend_doing(vector ? key->backend : &tr_bitslice, op);
+    TR_PROBE_BULK(op, b->name, blocks * TR_BLOCK);
+    b->bulk[op](key, out, in, blocks, iv);
+    if (vector)
+        tr_env_vector_end();
+}
+
+const char *tr_op_name(enum tr_op op);
+
+#endif

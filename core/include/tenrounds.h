@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tenrounds.h - AES at the speed the processor can reach.
+ *
+ * In five lines:
+ *
+ *     struct tr_aes_key key;
+ *     uint8_t counter[16] = {...}, keystream[16];
+ *     unsigned used = 0;
+ *     tr_aes_set_key(&key, NULL, raw_key, 16);               // NULL: the selected backend
+ *     tr_ctr(&key, counter, keystream, &used, out, in, len); // any length, any number of calls
+ *
+ * Three layers, each usable alone:
+ *
+ *   - features, masks and backends: what the processor offers and which code is selected;
+ *   - the modes as plain functions over a key: tr_ecb_*, tr_cbc_*, tr_cfb128_*, tr_ofb, tr_ctr;
+ *   - struct tr_cipher: one streaming object over all modes, with PKCS#7 padding for ECB and CBC.
+ *
+ * Rules that hold everywhere
+ *
+ *   Units      Lengths are in bytes. A block is TR_BLOCK = 16 bytes. A key is 16, 24 or 32 bytes.
+ *   Overlap    Input and output are the same pointer or do not overlap at all; a partial overlap is
+ *              TR_ERR_OVERLAP and nothing is written. No alignment is required of data.
+ *   Errors     Every function that can fail returns enum tr_status. After an error nothing was
+ *              written to the output, and the state is as it was before the call.
+ *   Memory     Nothing is allocated. Every object is a plain struct that the caller owns, may copy
+ *              by assignment, and clears with tr_cleanse() when done: it holds the key.
+ *   Threads    Functions share nothing that is written, except that the first selection of a backend
+ *              stores one word, atomically. Any number of threads may use one tr_aes_key; objects
+ *              that carry a position (IV, counter, tr_cipher) belong to one thread at a time.
+ *   Time       No branch, memory index or instruction timing depends on key or data. Lengths, modes
+ *              and offsets are public.
+ *
+ * Sources: FIPS-197 (AES), NIST SP 800-38A (ECB, CBC, CFB, OFB, CTR), RFC 5652 section 6.3 (padding).
+ */
+#ifndef TENROUNDS_H
+#define TENROUNDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TR_VERSION_STRING "0.1.0"
+#define TR_BLOCK          16u
+
+#if defined(__GNUC__)
+#    define TR_API         __attribute__((visibility("default")))
+#    define TR_ALIGNED(n)  __attribute__((aligned(n)))
+#    define TR_MUST_CHECK  __attribute__((warn_unused_result))
+#else
+#    error "tenrounds needs gcc or clang"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Errors ------------------------------------------------------------------------------- */
+
+enum tr_status {
+    TR_OK = 0,
+    TR_ERR_KEY_LENGTH, /* a key that is not 16, 24 or 32 bytes */
+    TR_ERR_LENGTH,     /* data that must be whole blocks and is not, or an offset above 15 */
+    TR_ERR_OVERLAP,    /* input and output overlap but are not the same */
+    TR_ERR_PADDING,    /* the last block does not end in PKCS#7 padding */
+    TR_ERR_MODE,       /* no such mode, or an object that was not initialised */
+    TR_ERR_ROOM,       /* the output buffer is too small */
+    TR_ERR_SELF_TEST,  /* a known answer came out wrong */
+    TR_ERR_BACKEND     /* no backend of that name, or this processor cannot run it */
+};
+
+/* One English sentence without a full stop; never NULL, also for values outside the enum. */
+TR_API const char *tr_strerror(enum tr_status status);
+
+/* The version of the library that is running, "major.minor.patch"; compare with
+ * TR_VERSION_STRING, the version this header came with. */
+TR_API const char *tr_version(void);
+
+/* Overwrites len bytes with zeros in a way the compiler may not remove. */
+TR_API void tr_cleanse(void *memory, size_t len);
+
+/* ---- Features of the processor ------------------------------------------------------------ */
+
+/* A set of features. Each includes what the operating system must do for it: avx2 is set only if
+ * XGETBV says that YMM registers are saved, avx512 only if ZMM and mask registers are, too. */
+typedef uint32_t tr_features;
+
+#define TR_FEATURE_AES    (1u << 0) /* AESENC, AESENCLAST, AESDEC, AESDECLAST, AESIMC, AESKEYGENASSIST */
+#define TR_FEATURE_CLMUL  (1u << 1) /* PCLMULQDQ */
+#define TR_FEATURE_SSSE3  (1u << 2) /* PSHUFB */
+#define TR_FEATURE_AVX    (1u << 3)
+#define TR_FEATURE_AVX2   (1u << 4)
+#define TR_FEATURE_AVX512 (1u << 5) /* AVX-512 F, BW and VL together */
+#define TR_FEATURE_VAES   (1u << 6) /* AESENC and its kin on 256-bit registers, 512-bit with avx512 */
+#define TR_FEATURE_VCLMUL (1u << 7) /* VPCLMULQDQ */
+#define TR_FEATURE_COUNT  8u
+
+struct tr_cpu {
+    tr_features present; /* CPUID reports it */
+    tr_features usable;  /* and the operating system saves the registers it needs */
+    uint64_t xcr0;       /* what XGETBV(0) returned; 0 where there is no XSAVE */
+};
+
+TR_API void tr_cpu_detect(struct tr_cpu *cpu);
+
+/* "aes", "clmul", ... for index 0 to TR_FEATURE_COUNT - 1; NULL beyond. */
+TR_API const char *tr_feature_name(unsigned index);
+
+/*
+ * Reads a mask: feature names, each preceded by "no", separated by commas or blanks, for example
+ * "noavx512,novaes". Stores the features to be masked in *masked. At the first word that is not one,
+ * stores the words before it, points *bad (if not NULL) at it and returns TR_ERR_MODE. NULL and ""
+ * mask nothing.
+ */
+TR_API enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad);
+
+/* ---- Backends ------------------------------------------------------------------------------ */
+
+/* One implementation of AES, for one kind of processor: a constant table of bulk operations. */
+struct tr_backend;
+
+/* The backends of this build, strongest first; NULL past the last. The last one, "bitslice", runs
+ * everywhere. */
+TR_API const struct tr_backend *tr_backend_at(unsigned index);
+TR_API const struct tr_backend *tr_backend_by_name(const char *name);
+TR_API const char *tr_backend_name(const struct tr_backend *backend);
+/* The features that must be usable for the backend to run. */
+TR_API tr_features tr_backend_features(const struct tr_backend *backend);
+
+/*
+ * The known answers: all modes, all key sizes, lengths that reach every loop and tail of the backend,
+ * on the calling thread (about a tenth of a millisecond with AES instructions). The caller makes sure
+ * that the processor has the backend's features.
+ */
+TR_API enum tr_status tr_backend_self_test(const struct tr_backend *backend);
+
+struct tr_selection {
+    const struct tr_backend *backend; /* the choice; NULL if even the weakest failed */
+    struct tr_cpu cpu;
+    tr_features masked;  /* what the request took away */
+    uint32_t failed;     /* bit i: tr_backend_at(i) failed its known answers and was passed over */
+    const char *bad_mask; /* the word of the mask that is no feature, in the caller's text; or NULL */
+};
+
+/*
+ * Chooses the strongest backend whose features are usable and not masked and which passes its known
+ * answers. Stores how it came about in *selection. Depends on nothing but its arguments and the
+ * processor; stores nothing elsewhere. sabotage is for tests: a comma-separated list of backend names
+ * whose known answers are to be falsified, or NULL.
+ */
+TR_API enum tr_status tr_select(const char *mask, tr_features also_masked, const char *sabotage,
+                                struct tr_selection *selection);
+
+/*
+ * The backend for this process: tr_select() with the environment's TENROUNDS_MASK, done on the first
+ * call and remembered. Never NULL: where not even the software passes its known answers, the process
+ * is aborted, because nothing could be computed that is right.
+ */
+TR_API const struct tr_backend *tr_backend_selected(void);
+
+/* ---- Keys ---------------------------------------------------------------------------------- */
+
+/* An expanded key (FIPS-197 section 5.2): treat as opaque. 496 bytes, 16-byte aligned. */
+struct tr_aes_key {
+    uint8_t enc[15][TR_BLOCK]; /* round keys 0 .. rounds, in order of use */
+    uint8_t dec[15][TR_BLOCK]; /* of the equivalent inverse cipher (5.3.5), in order of use */
+    const struct tr_backend *backend;
+    uint32_t rounds; /* 10, 12 or 14 */
+} TR_ALIGNED(16);
+
+/*
+ * Expands a key of key_len = 16, 24 or 32 bytes for the given backend, or for tr_backend_selected() if
+ * that is NULL. Any other length: TR_ERR_KEY_LENGTH, and *key is not touched.
+ */
+TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+
+/* ---- Modes (NIST SP 800-38A) ---------------------------------------------------------------- */
+
+/*
+ * ECB (6.1) and CBC (6.2): len is a multiple of 16 (else TR_ERR_LENGTH); 0 is allowed. iv is the
+ * chaining value, 16 bytes, updated, so that calls can follow each other; it may not overlap the data.
+ */
+TR_API enum tr_status tr_ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                     size_t len);
+TR_API enum tr_status tr_ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                     size_t len);
+TR_API enum tr_status tr_cbc_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
+                                     const uint8_t *in, size_t len);
+TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
+                                     const uint8_t *in, size_t len);
+
+/*
+ * CFB128 (6.3) and OFB (6.4): any length. *used, 0 to 15, is how many bytes of the current block have
+ * been used: 0 before the first call, updated by each (above 15: TR_ERR_LENGTH). iv is the shift
+ * register, updated: between blocks (*used == 0) it is the last ciphertext block (CFB) or the last
+ * output block (OFB); in mid-block it holds the block in use, its first *used bytes for CFB replaced
+ * by ciphertext, exactly as in libcrypto's CRYPTO_cfb128_encrypt and CRYPTO_ofb128_encrypt.
+ */
+TR_API enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                                        uint8_t *out, const uint8_t *in, size_t len);
+TR_API enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                                        uint8_t *out, const uint8_t *in, size_t len);
+TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
+                             const uint8_t *in, size_t len);
+
+/*
+ * CTR (6.5, B.1 with m = 128): any length; encryption and decryption are the same. counter is the next
+ * counter block, a 128-bit big-endian number that wraps; keystream holds the block in use, of which
+ * *used bytes, 0 to 15, are spent (0: none is in use). Before the first call *used is 0 and keystream
+ * may hold anything.
+ */
+TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16], uint8_t keystream[16],
+                             unsigned *used, uint8_t *out, const uint8_t *in, size_t len);
+
+/* ---- One streaming object for all modes ------------------------------------------------------ */
+
+enum tr_mode { TR_MODE_NONE = 0, TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR };
+
+/*
+ * The fields may be read and, between calls, written by a host that has to (libcrypto's "num" and
+ * "updated-iv" parameters): iv as the mode functions above define it; buffer the keystream block (CTR)
+ * or the input that waits for a whole block (ECB, CBC); used the number of its bytes in use.
+ */
+struct tr_cipher {
+    struct tr_aes_key key;
+    uint8_t iv[TR_BLOCK];
+    uint8_t buffer[TR_BLOCK];
+    unsigned used; /* 0 to 15; 0 to 16 when decrypting with padding, which holds back one block */
+    uint8_t mode;  /* enum tr_mode */
+    uint8_t decrypt;
+    uint8_t padding; /* PKCS#7, ECB and CBC only */
+} TR_ALIGNED(16);
+
+/*
+ * Starts a message: sets mode, direction and IV (16 bytes; NULL only for ECB), clears the buffer. The
+ * key has been set with tr_aes_set_key(&cipher->key, ...), before or after. padding is ignored but
+ * for ECB and CBC.
+ */
+TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, enum tr_mode mode, int decrypt,
+                                      int padding, const uint8_t *iv);
+
+/*
+ * Processes len bytes of in, any number, 0 included. Writes at most tr_cipher_room() bytes to out and
+ * stores how many in *out_len. Where out == in and bytes of an earlier call wait in the buffer, the
+ * output runs ahead of the input; if a byte would be overwritten before it was read, the call is
+ * refused with TR_ERR_OVERLAP and nothing happens.
+ */
+TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
+                                       const uint8_t *in, size_t len);
+
+/* The number of bytes that tr_cipher_update() would write for len bytes of input now. */
+TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
+
+/*
+ * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes a block;
+ * decryption verifies the padding (TR_ERR_PADDING) and writes what precedes it; nothing else in
+ * tenrounds tells a wrong padding apart from a right one. Without padding, bytes that wait for a whole
+ * block are TR_ERR_LENGTH. After success the buffer is empty.
+ */
+TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16], size_t *out_len);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

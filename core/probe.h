@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The static tracing probe at each bulk call: one nop in the code and a note in the ELF file, no cost
+ * until a tracer attaches. tenrounds:bulk has the arguments operation (enum tr_op), backend (char *)
+ * and bytes. To watch:
+ *
+ *     bpftrace -e 'usdt:PATH/tenrounds.so:tenrounds:bulk { @[str(arg1), arg0] = sum(arg2); }'
+ */
+#ifndef TR_PROBE_H
+#define TR_PROBE_H
+
+#if !defined(__KERNEL__) && defined(__has_include)
+#    if __has_include(<sys/sdt.h>)
+#        include <sys/sdt.h>
+#        define TR_PROBE_BULK(op, backend, bytes) DTRACE_PROBE3(tenrounds, bulk, op, backend, bytes)
+#    endif
+#endif
+#ifndef TR_PROBE_BULK
+#    define TR_PROBE_BULK(op, backend, bytes) ((void)(backend), (void)(bytes))
+#endif
+
+#endif
