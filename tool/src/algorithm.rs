@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The fifteen ciphers by name: aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}.
+
+use crate::error::suggestion;
+use std::fmt;
+use std::str::FromStr;
+
+/// A mode of operation of NIST SP 800-38A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    Ecb,
+    Cbc,
+    Cfb,
+    Ofb,
+    Ctr,
+}
+
+impl Mode {
+    pub const ALL: [Mode; 5] = [Mode::Ecb, Mode::Cbc, Mode::Cfb, Mode::Ofb, Mode::Ctr];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Ecb => "ecb",
+            Mode::Cbc => "cbc",
+            Mode::Cfb => "cfb",
+            Mode::Ofb => "ofb",
+            Mode::Ctr => "ctr",
+        }
+    }
+}
+
+/// Encryption or decryption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+impl Direction {
+    pub const BOTH: [Direction; 2] = [Direction::Encrypt, Direction::Decrypt];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Encrypt => "encrypt",
+            Direction::Decrypt => "decrypt",
+        }
+    }
+}
+
+/// AES with a key size in a mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Algorithm {
+    pub key_bits: u16,
+    pub mode: Mode,
+}
+
+impl Algorithm {
+    pub const KEY_BITS: [u16; 3] = [128, 192, 256];
+
+    /// All fifteen, by key size and then mode.
+    pub fn all() -> Vec<Algorithm> {
+        Algorithm::KEY_BITS
+            .into_iter()
+            .flat_map(|key_bits| Mode::ALL.map(|mode| Algorithm { key_bits, mode }))
+            .collect()
+    }
+
+    pub fn key_bytes(self) -> usize {
+        usize::from(self.key_bits) / 8
+    }
+
+    /// 10, 12 or 14 (FIPS-197 section 5).
+    pub fn rounds(self) -> u32 {
+        u32::from(self.key_bits) / 32 + 6
+    }
+
+    /// The name under which libcrypto fetches it.
+    pub fn openssl_name(self) -> String {
+        self.to_string().to_ascii_uppercase()
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("aes-{}-{}", self.key_bits, self.mode.name()))
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Algorithm, String> {
+        let wanted = text.to_ascii_lowercase();
+        let names: Vec<String> = Algorithm::all().iter().map(|a| a.to_string()).collect();
+        match names.iter().position(|name| *name == wanted) {
+            Some(index) => Ok(Algorithm::all()[index]),
+            None => Err(format!(
+                "there is no algorithm '{text}'{}; there are aes-{{128,192,256}}-{{ecb,cbc,cfb,ofb,ctr}}",
+                suggestion(text, names.iter().map(String::as_str))
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_parses_to_itself() {
+        let all = Algorithm::all();
+        assert_eq!(all.len(), 15);
+        for algorithm in all {
+            assert_eq!(algorithm.to_string().parse(), Ok(algorithm));
+            assert_eq!(algorithm.openssl_name().parse(), Ok(algorithm));
+        }
+    }
+
+    #[test]
+    fn a_misspelling_is_answered_with_the_nearest() {
+        let error = "aes-128-crt".parse::<Algorithm>().unwrap_err();
+        assert!(error.contains("did you mean 'aes-128-ctr'?"), "{error}");
+    }
+
+    #[test]
+    fn rounds_follow_the_key() {
+        let rounds = |bits| {
+            Algorithm {
+                key_bits: bits,
+                mode: Mode::Ecb,
+            }
+            .rounds()
+        };
+        assert_eq!([rounds(128), rounds(192), rounds(256)], [10, 12, 14]);
+    }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The command line: help, man pages and completions all come from here.
+
+use crate::algorithm::Algorithm;
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// AES at the processor's speed, in the OpenSSL that is installed.
+#[derive(Parser, Debug)]
+#[command(
+    name = "tenrounds",
+    version,
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_long_help = ENVIRONMENT
+)]
+pub struct Cli {
+    /// Never colour the output (as does the environment variable NO_COLOR)
+    #[arg(long, global = true)]
+    pub no_color: bool,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const ENVIRONMENT: &str = "\
+Environment:
+  TENROUNDS_MASK       features never to be used, e.g. noavx512,novaes
+  TENROUNDS_MODULE     path of the provider, if it is not beside this program
+  TENROUNDS_LIBCRYPTO  path of the libcrypto to look at, instead of the system's
+  NO_COLOR             no colours
+
+Exit status: 0 done, 1 failed, 2 wrong command line; run: that of the command,
+127 if it was not found, 126 if it cannot be executed.";
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Show what this machine can do for AES, what is selected, and what would make it better
+    Detect(DetectArgs),
+    /// Run a command with the provider preferred in every OpenSSL that it uses
+    Run(RunArgs),
+    /// Measure each algorithm at the usual sizes, through the core and through libcrypto
+    Speed(SpeedArgs),
+    /// Compare software, stock OpenSSL and tenrounds with the limit of this processor
+    Compare(CompareArgs),
+    /// Check every backend against known answers and against every other
+    Selftest(SelftestArgs),
+    /// Write the completions of a shell to standard output
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages and completions into a staged tree
+    #[command(hide = true)]
+    Generate {
+        /// The root of the tree, which gets share/man, share/bash-completion, ...
+        dir: PathBuf,
+    },
+    /// A measuring process of speed and compare
+    #[command(hide = true, disable_help_flag = true)]
+    Worker {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+    /// Tell whether the libcrypto of this environment prefers the provider
+    #[command(hide = true)]
+    Probe,
+}
+
+#[derive(Args, Debug)]
+pub struct DetectArgs {
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Programs with an OpenSSL of their own inside (static, bundled), Node.js, setuid programs and callers
+of the old AES_* functions are not reached. For the current shell:
+  eval \"$(tenrounds run --print-env)\"")]
+pub struct RunArgs {
+    /// Features to mask, in tenrounds and in stock OpenSSL code: noaes, noclmul, novaes, noavx512, ...
+    #[arg(long, value_name = "WORD[,WORD...]")]
+    pub mask: Option<String>,
+
+    /// Afterwards show which code executed, on standard error or as JSON in FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub count: Option<PathBuf>,
+
+    /// Write the counts on standard error as JSON (with --count)
+    #[arg(long, requires = "count")]
+    pub json: bool,
+
+    /// Print the environment as shell commands for eval instead of running a command
+    #[arg(long, conflicts_with_all = ["count", "command"])]
+    pub print_env: bool,
+
+    /// The command and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        required_unless_present = "print_env"
+    )]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub struct SpeedArgs {
+    /// aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}; all if none is given
+    #[arg(value_name = "ALGORITHM")]
+    pub algorithms: Vec<Algorithm>,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}; a selection if none is given
+    #[arg(value_name = "ALGORITHM")]
+    pub algorithms: Vec<Algorithm>,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+
+    /// Draw the chart into an SVG file, too
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct MeasureArgs {
+    /// Sizes of one call in bytes, up to 64 MiB; K and M multiply by 1024 and 1048576
+    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_bytes)]
+    pub bytes: Vec<usize>,
+
+    /// Seconds for each figure, 0.01 to 3600
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    pub seconds: Option<f64>,
+
+    /// Measure decryption instead of encryption
+    #[arg(long)]
+    pub decrypt: bool,
+
+    /// Numbers of threads, each measured by itself
+    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_threads)]
+    pub threads: Vec<usize>,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct SelftestArgs {
+    /// Check this backend only (against all usable others)
+    #[arg(long, value_name = "NAME")]
+    pub backend: Option<String>,
+
+    /// The seed of the random cross-check, as an earlier run printed it
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The largest size of one measured call.
+pub const MAX_BYTES: usize = 64 << 20;
+/// The largest number of measuring threads.
+pub const MAX_THREADS: usize = 1024;
+
+fn parse_bytes(text: &str) -> Result<usize, String> {
+    let (digits, unit) = match text.trim_end_matches(['k', 'K', 'm', 'M']) {
+        digits if digits.len() == text.len() => (digits, 1),
+        digits => match &text[digits.len()..] {
+            "k" | "K" => (digits, 1 << 10),
+            "m" | "M" => (digits, 1 << 20),
+            _ => ("", 1),
+        },
+    };
+    let wrong = || {
+        format!("'{text}' is no size: say a number of bytes from 1 to {MAX_BYTES}, such as 16, 16384 or 16K")
+    };
+    let bytes = digits
+        .parse::<usize>()
+        .ok()
+        .and_then(|n| n.checked_mul(unit))
+        .ok_or_else(wrong)?;
+    match bytes {
+        1..=MAX_BYTES => Ok(bytes),
+        _ => Err(wrong()),
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.01..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err(format!(
+            "'{text}' is no duration: say a number of seconds from 0.01 to 3600"
+        )),
+    }
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(threads) if (1..=MAX_THREADS).contains(&threads) => Ok(threads),
+        _ => Err(format!(
+            "'{text}' is no number of threads: say 1 to {MAX_THREADS}"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_bytes("16"), Ok(16));
+        assert_eq!(parse_bytes("16k"), Ok(16384));
+        assert_eq!(parse_bytes("2M"), Ok(2 << 20));
+        for wrong in ["", "0", "k", "1kk", "-1", "65M", "99999999999999999999M"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The system's libcrypto, opened at run time: its version, its masks, and its own parser of
+//! configuration files.
+
+use crate::error::{Error, Result};
+use libloading::Library;
+use std::ffi::{c_char, c_int, c_ulong, c_void, CStr, CString, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The names under which OpenSSL 3 and later is installed, the most usual first.
+const SONAMES: [&str; 3] = ["libcrypto.so.3", "libcrypto.so.4", "libcrypto.so"];
+
+// include/openssl/crypto.h
+const OPENSSL_VERSION: c_int = 0;
+const OPENSSL_BUILT_ON: c_int = 2;
+const OPENSSL_PLATFORM: c_int = 3;
+const OPENSSL_INFO_CONFIG_DIR: c_int = 1001;
+const OPENSSL_INFO_MODULES_DIR: c_int = 1003;
+const OPENSSL_INFO_CPU_SETTINGS: c_int = 1008;
+const OPENSSL_INIT_NO_LOAD_CONFIG: u64 = 0x80;
+
+/// An opened libcrypto.
+pub struct LibCrypto {
+    library: Library,
+    /// Where the dynamic loader found it.
+    pub path: PathBuf,
+}
+
+impl LibCrypto {
+    /// Opens the system's libcrypto, or the one that TENROUNDS_LIBCRYPTO names.
+    pub fn open() -> Result<LibCrypto> {
+        let names: Vec<OsString> = match std::env::var_os("TENROUNDS_LIBCRYPTO") {
+            Some(path) => vec![path],
+            None => SONAMES.iter().map(OsString::from).collect(),
+        };
+        let mut reasons = Vec::new();
+        for name in &names {
+            match unsafe { Library::new(name) } {
+                Ok(library) => return LibCrypto::checked(library, Path::new(name)),
+                Err(error) => reasons.push(error.to_string()),
+            }
+        }
+        Err(Error::failure(format!(
+            "found no OpenSSL 3 or later ({}); install libssl3, or name it in TENROUNDS_LIBCRYPTO",
+            reasons.join("; ")
+        )))
+    }
+
+    fn checked(library: Library, name: &Path) -> Result<LibCrypto> {
+        let mut opened = LibCrypto {
+            library,
+            path: name.to_owned(),
+        };
+        let major: extern "C" fn() -> u32 = opened.symbol("OPENSSL_version_major").map_err(|_| {
+            Error::failure(format!(
+                "{} is older than OpenSSL 3 and knows no providers; name a newer one in TENROUNDS_LIBCRYPTO",
+                name.display()
+            ))
+        })?;
+        if let Some(path) = file_of(major as *const c_void) {
+            opened.path = path;
+        }
+        Ok(opened)
+    }
+
+    /// A function of libcrypto. T is its type, an `extern "C" fn`; the caller vouches that it is right.
+    pub fn symbol<T: Copy>(&self, name: &str) -> Result<T> {
+        unsafe { self.library.get::<T>(name.as_bytes()) }
+            .map(|symbol| *symbol)
+            .map_err(|_| Error::failure(format!("{} has no function {name}", self.path.display())))
+    }
+
+    /// Initialises libcrypto without reading any configuration.
+    pub fn init_without_config(&self) -> Result<()> {
+        let init: extern "C" fn(u64, *const c_void) -> c_int =
+            self.symbol("OPENSSL_init_crypto")?;
+        match init(OPENSSL_INIT_NO_LOAD_CONFIG, std::ptr::null()) {
+            1 => Ok(()),
+            _ => Err(Error::failure(format!(
+                "{} does not initialise",
+                self.path.display()
+            ))),
+        }
+    }
+
+    fn version_text(&self, which: c_int) -> String {
+        match self.symbol::<extern "C" fn(c_int) -> *const c_char>("OpenSSL_version") {
+            Ok(version) => string(version(which)).unwrap_or_default(),
+            Err(_) => String::new(),
+        }
+    }
+
+    fn info(&self, which: c_int) -> Option<String> {
+        let info: extern "C" fn(c_int) -> *const c_char = self.symbol("OPENSSL_info").ok()?;
+        string(info(which))
+    }
+
+    /// "OpenSSL 3.0.22 25 Aug 2026".
+    pub fn version(&self) -> String {
+        self.version_text(OPENSSL_VERSION)
+    }
+
+    /// Major and minor version.
+    pub fn version_number(&self) -> (u32, u32) {
+        let number = |name| {
+            self.symbol::<extern "C" fn() -> u32>(name)
+                .map_or(0, |f| f())
+        };
+        (
+            number("OPENSSL_version_major"),
+            number("OPENSSL_version_minor"),
+        )
+    }
+
+    /// When it was built, "built on: ...".
+    pub fn built_on(&self) -> String {
+        self.version_text(OPENSSL_BUILT_ON)
+    }
+
+    /// The platform it was built for, "platform: ...".
+    pub fn platform(&self) -> String {
+        self.version_text(OPENSSL_PLATFORM)
+    }
+
+    /// What it knows about the processor, "OPENSSL_ia32cap=0x...:0x..." and, if set, " env:...".
+    pub fn cpu_settings(&self) -> Option<String> {
+        self.info(OPENSSL_INFO_CPU_SETTINGS)
+    }
+
+    /// The directory of openssl.cnf.
+    pub fn config_dir(&self) -> Option<PathBuf> {
+        self.info(OPENSSL_INFO_CONFIG_DIR).map(PathBuf::from)
+    }
+
+    /// The directory of its provider modules.
+    pub fn modules_dir(&self) -> Option<PathBuf> {
+        self.info(OPENSSL_INFO_MODULES_DIR).map(PathBuf::from)
+    }
+
+    /// The text of the oldest error in its queue, which is then emptied.
+    pub fn take_error(&self) -> String {
+        self.take_error_text()
+            .unwrap_or_else(|_| "unknown error".to_owned())
+    }
+
+    fn take_error_text(&self) -> Result<String> {
+        type GetErrorAll = unsafe extern "C" fn(
+            *mut *const c_char,
+            *mut c_int,
+            *mut *const c_char,
+            *mut *const c_char,
+            *mut c_int,
+        ) -> c_ulong;
+        let get: GetErrorAll = self.symbol("ERR_get_error_all")?;
+        let reason: extern "C" fn(c_ulong) -> *const c_char =
+            self.symbol("ERR_reason_error_string")?;
+        let clear: extern "C" fn() = self.symbol("ERR_clear_error")?;
+        let mut data = std::ptr::null();
+        let code = unsafe {
+            use std::ptr::null_mut;
+            get(null_mut(), null_mut(), null_mut(), &mut data, null_mut())
+        };
+        let reason = string(reason(code)).unwrap_or_else(|| format!("error {code:#x}"));
+        let message = match string(data).filter(|d| !d.is_empty()) {
+            Some(data) => format!("{reason} ({data})"),
+            None => reason,
+        };
+        clear();
+        Ok(message)
+    }
+}
+
+fn string(pointer: *const c_char) -> Option<String> {
+    if pointer.is_null() {
+        return None;
+    }
+    Some(
+        unsafe { CStr::from_ptr(pointer) }
+            .to_string_lossy()
+            .into_owned(),
+    )
+}
+
+/// The file that a loaded function came from.
+fn file_of(address: *const c_void) -> Option<PathBuf> {
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    if unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
+}
+
+/// A configuration file as libcrypto itself reads it.
+pub struct Conf<'a> {
+    libcrypto: &'a LibCrypto,
+    conf: *mut c_void,
+}
+
+#[repr(C)]
+struct ConfValue {
+    section: *mut c_char,
+    name: *mut c_char,
+    value: *mut c_char,
+}
+
+impl<'a> Conf<'a> {
+    /// Parses a file. An error names the file, the line, and what libcrypto says about it.
+    pub fn load(libcrypto: &'a LibCrypto, file: &Path) -> Result<Conf<'a>> {
+        libcrypto.init_without_config()?;
+        let new: extern "C" fn(*const c_void) -> *mut c_void = libcrypto.symbol("NCONF_new")?;
+        let load: extern "C" fn(*mut c_void, *const c_char, *mut std::ffi::c_long) -> c_int =
+            libcrypto.symbol("NCONF_load")?;
+        let name = CString::new(file.as_os_str().as_bytes())
+            .map_err(|_| Error::failure(format!("{}: a zero byte in the name", file.display())))?;
+        let conf = Conf {
+            libcrypto,
+            conf: new(std::ptr::null()),
+        };
+        if conf.conf.is_null() {
+            return Err(Error::failure("out of memory"));
+        }
+        let mut line = 0;
+        match load(conf.conf, name.as_ptr(), &mut line) {
+            1 => Ok(conf),
+            _ => Err(Error::failure(match line {
+                0 => format!("{}: {}", file.display(), libcrypto.take_error()),
+                _ => format!(
+                    "{}: line {line}: {}",
+                    file.display(),
+                    libcrypto.take_error()
+                ),
+            })),
+        }
+    }
+
+    /// The value of a name in a section; None for the default section. As in libcrypto, a name that is
+    /// not in its section is looked for in [default].
+    pub fn get(&self, section: Option<&str>, name: &str) -> Option<String> {
+        let get: extern "C" fn(*const c_void, *const c_char, *const c_char) -> *const c_char =
+            self.libcrypto.symbol("NCONF_get_string").ok()?;
+        let section = section.map(CString::new).transpose().ok()?;
+        let name = CString::new(name).ok()?;
+        let section = section.as_ref().map_or(std::ptr::null(), |s| s.as_ptr());
+        let value = string(get(self.conf, section, name.as_ptr()));
+        if value.is_none() {
+            self.libcrypto.take_error();
+        }
+        value
+    }
+
+    /// The names and values of a section in order; None if there is no such section.
+    pub fn section(&self, section: &str) -> Option<Vec<(String, String)>> {
+        let get: extern "C" fn(*const c_void, *const c_char) -> *const c_void =
+            self.libcrypto.symbol("NCONF_get_section").ok()?;
+        let count: extern "C" fn(*const c_void) -> c_int =
+            self.libcrypto.symbol("OPENSSL_sk_num").ok()?;
+        let value: extern "C" fn(*const c_void, c_int) -> *const ConfValue =
+            self.libcrypto.symbol("OPENSSL_sk_value").ok()?;
+        let name = CString::new(section).ok()?;
+        let stack = get(self.conf, name.as_ptr());
+        if stack.is_null() {
+            self.libcrypto.take_error();
+            return None;
+        }
+        let entry = |i| {
+            let entry = unsafe { &*value(stack, i) };
+            Some((string(entry.name)?, string(entry.value).unwrap_or_default()))
+        };
+        Some((0..count(stack)).filter_map(entry).collect())
+    }
+}
+
+impl Drop for Conf<'_> {
+    fn drop(&mut self) {
+        if let Ok(free) = self
+            .libcrypto
+            .symbol::<extern "C" fn(*mut c_void)>("NCONF_free")
+        {
+            free(self.conf);
+        }
+    }
+}

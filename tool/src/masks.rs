@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Masks: TENROUNDS_MASK by the names of features, OPENSSL_ia32cap by bits of CPUID.
+//!
+//! OPENSSL_ia32cap (its manual page, OPENSSL_ia32cap(3)) is up to five 64-bit words between colons:
+//! CPUID(1) EDX and ECX, then CPUID(7) EBX and ECX, and more since 3.5. A word after '~' is cleared from
+//! what the processor says, another replaces it. Words that are missing at the end count as zero.
+
+use crate::core::{feature, feature_names, names_of, parse_mask, Features};
+use crate::error::{suggestion, Error, Result};
+use crate::schema;
+use std::collections::BTreeMap;
+
+pub const TENROUNDS_MASK: &str = "TENROUNDS_MASK";
+pub const IA32CAP: &str = "OPENSSL_ia32cap";
+
+/// The words of OPENSSL_ia32cap that libcrypto 3.5 and later reads; earlier ones read two.
+const WORDS: usize = 5;
+
+/// The bits of each feature: word, mask.
+const BITS: [(Features, usize, u64); 8] = [
+    (feature::AES, 0, 1 << (32 + 25)),
+    (feature::CLMUL, 0, 1 << (32 + 1)),
+    (feature::SSSE3, 0, 1 << (32 + 9)),
+    (feature::AVX, 0, 1 << (32 + 28)),
+    (feature::AVX2, 1, 1 << 5),
+    (feature::AVX512, 1, 1 << 16 | 1 << 30 | 1 << 31),
+    (feature::VAES, 1, 1 << (32 + 9)),
+    (feature::VCLMUL, 1, 1 << (32 + 10)),
+];
+
+/// Clearing this bit of the first word (FXSR) also clears AES, PCLMULQDQ and AVX, says the manual page.
+const FXSR: u64 = 1 << 24;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Keep,
+    Clear(u64),
+    Replace(u64),
+}
+
+impl Word {
+    fn parse(text: &str) -> Word {
+        match text.strip_prefix('~') {
+            Some(bits) => Word::Clear(number(bits)),
+            None if text.is_empty() => Word::Keep,
+            None => Word::Replace(number(text)),
+        }
+    }
+
+    fn removes(self, bits: u64) -> bool {
+        match self {
+            Word::Keep => false,
+            Word::Clear(mask) => mask & bits != 0,
+            Word::Replace(value) => value & bits != bits,
+        }
+    }
+
+    fn also_clear(self, bits: u64) -> Word {
+        match self {
+            Word::Keep => Word::Clear(bits),
+            Word::Clear(mask) => Word::Clear(mask | bits),
+            Word::Replace(value) => Word::Replace(value & !bits),
+        }
+    }
+}
+
+/// A number as libcrypto reads it: 0x… or decimal or 0…, up to the first other character.
+fn number(text: &str) -> u64 {
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => (hex, 16),
+        None if text.starts_with('0') => (text, 8),
+        None => (text, 10),
+    };
+    digits
+        .chars()
+        .map_while(|c| c.to_digit(radix))
+        .fold(0u64, |n, digit| {
+            n.wrapping_mul(u64::from(radix))
+                .wrapping_add(u64::from(digit))
+        })
+}
+
+/// A value of OPENSSL_ia32cap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ia32cap([Word; WORDS]);
+
+impl Ia32cap {
+    /// The value that changes nothing.
+    pub fn none() -> Ia32cap {
+        Ia32cap([Word::Keep; WORDS])
+    }
+
+    pub fn parse(text: &str) -> Ia32cap {
+        let mut words = [Word::Replace(0); WORDS];
+        for (word, text) in words.iter_mut().zip(text.split(':')) {
+            *word = Word::parse(text);
+        }
+        if text.ends_with(':') || text.is_empty() {
+            // An empty word at the very end is a missing one; an empty value is the number 0.
+            let last = text.split(':').count().min(WORDS) - 1;
+            words[last] = Word::Replace(0);
+        }
+        if let Word::Clear(mask) = words[0] {
+            if mask & FXSR != 0 {
+                words[0] = Word::Clear(mask | 1 << 33 | 1 << 43 | 1 << 57 | 1 << 60);
+            }
+        }
+        Ia32cap(words)
+    }
+
+    /// The features that it takes away from a processor that has them.
+    pub fn removes(&self) -> Features {
+        BITS.iter()
+            .filter(|(_, word, bits)| self.0[*word].removes(*bits))
+            .fold(0, |all, (feature, _, _)| all | feature)
+    }
+
+    /// The same, and these features away.
+    pub fn also_without(mut self, features: Features) -> Ia32cap {
+        for (_, word, bits) in BITS
+            .iter()
+            .filter(|(feature, _, _)| features & feature != 0)
+        {
+            self.0[*word] = self.0[*word].also_clear(*bits);
+        }
+        self
+    }
+}
+
+impl std::fmt::Display for Ia32cap {
+    /// All words are written, because a missing one would take everything away.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = self.0.map(|word| match word {
+            Word::Keep => "~0x0".to_owned(),
+            Word::Clear(mask) => format!("~{mask:#x}"),
+            Word::Replace(value) => format!("{value:#x}"),
+        });
+        f.write_str(&words.join(":"))
+    }
+}
+
+/// A mask as text: "noaes,novaes".
+pub fn words_of(features: Features) -> String {
+    let words: Vec<String> = names_of(features)
+        .iter()
+        .map(|name| format!("no{name}"))
+        .collect();
+    words.join(",")
+}
+
+/// Reads a mask; an error lists what exists and suggests the nearest.
+pub fn parse(mask: &str, origin: &str) -> Result<Features> {
+    parse_mask(mask).map_err(|rest| {
+        let bad = rest.split([',', ' ', '\t']).next().unwrap_or_default();
+        let words: Vec<String> = feature_names()
+            .iter()
+            .map(|name| format!("no{name}"))
+            .collect();
+        Error::usage(format!(
+            "{origin}: there is no mask '{bad}'{}; there are {}",
+            suggestion(bad, words.iter().map(String::as_str)),
+            words.join(", ")
+        ))
+    })
+}
+
+/// The features that this process's environment takes away: those of both variables.
+pub fn masked() -> Features {
+    let ours = std::env::var(TENROUNDS_MASK).map_or(0, |mask| parse_mask(&mask).unwrap_or(0));
+    ours | ia32cap().map_or(0, |ia32cap| ia32cap.removes())
+}
+
+/// OPENSSL_ia32cap of this process's environment.
+pub fn ia32cap() -> Option<Ia32cap> {
+    std::env::var(IA32CAP)
+        .ok()
+        .map(|value| Ia32cap::parse(&value))
+}
+
+/// Both variables, as reported.
+pub fn in_force() -> BTreeMap<String, schema::Mask> {
+    let mut masks = BTreeMap::new();
+    if let Ok(value) = std::env::var(TENROUNDS_MASK) {
+        let features = parse_mask(&value).unwrap_or(0);
+        if features != 0 {
+            masks.insert(
+                TENROUNDS_MASK.into(),
+                report(value, features, &Ia32cap::none().also_without(features)),
+            );
+        }
+    }
+    if let Ok(value) = std::env::var(IA32CAP) {
+        let ia32cap = Ia32cap::parse(&value);
+        masks.insert(IA32CAP.into(), report(value, ia32cap.removes(), &ia32cap));
+    }
+    masks
+}
+
+fn report(value: String, removes: Features, hex: &Ia32cap) -> schema::Mask {
+    schema::Mask {
+        value,
+        hex: hex.to_string(),
+        removes: names_of(removes).into_iter().map(str::to_owned).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIDE: Features = feature::AVX2 | feature::AVX512 | feature::VAES | feature::VCLMUL;
+
+    #[test]
+    fn the_experiment_that_everybody_runs() {
+        let removed = Ia32cap::parse("~0x200000200000000").removes();
+        assert_eq!(removed, feature::AES | feature::CLMUL | WIDE);
+        let removed = Ia32cap::parse("~0x200000200000000:~0").removes();
+        assert_eq!(removed, feature::AES | feature::CLMUL);
+    }
+
+    #[test]
+    fn second_word_only() {
+        assert_eq!(
+            Ia32cap::parse(":~0x60000000000").removes(),
+            feature::VAES | feature::VCLMUL
+        );
+        assert_eq!(Ia32cap::parse(":0").removes(), WIDE);
+        assert_eq!(Ia32cap::parse(":").removes(), WIDE);
+    }
+
+    #[test]
+    fn fxsr_takes_more_with_it() {
+        let removed = Ia32cap::parse("~0x1000000:~0").removes();
+        assert_eq!(removed, feature::AES | feature::CLMUL | feature::AVX);
+    }
+
+    #[test]
+    fn a_mask_removes_what_it_names_and_nothing_else() {
+        for bit in 0..8 {
+            let written = Ia32cap::none().also_without(1 << bit).to_string();
+            assert_eq!(Ia32cap::parse(&written).removes(), 1 << bit, "{written}");
+        }
+    }
+
+    #[test]
+    fn numbers_as_in_c() {
+        assert_eq!(
+            [number("0x1F"), number("31"), number("037"), number("7;8")],
+            [31, 31, 31, 7]
+        );
+    }
+
+    #[test]
+    fn an_unknown_word_is_named() {
+        let error = parse("noaes,novase", "--mask").unwrap_err().to_string();
+        assert!(
+            error.contains("'novase'; did you mean 'novaes'?"),
+            "{error}"
+        );
+        assert!(error.contains("noavx512"), "{error}");
+    }
+}
