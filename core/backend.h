@@ -3,9 +3,9 @@
  * The table of bulk operations, and how one is called. For the core and its in-tree hosts.
  *
  * A backend is a constant table. It sets the operations that it does better than the next weaker
- * backend and leaves the others NULL; bitslice, the weakest, sets all. Key schedules have one format
- * for all backends (struct tr_aes_key), so an operation of a weaker backend works on a key that a
- * stronger one expanded.
+ * backend and leaves the others NULL; bitslice, the weakest, sets all. Key schedules have one
+ * format for all backends (struct tr_aes_key), so an operation of a weaker backend works on a key
+ * that a stronger one expanded.
  */
 #ifndef TR_BACKEND_H
 #define TR_BACKEND_H
@@ -40,17 +40,18 @@ enum tr_op {
 
 /*
  * blocks whole blocks, at least one; in and out are identical or disjoint (the modes have checked).
- * iv is the IV, shift register or counter, updated as tenrounds.h says for the mode; not used by ECB.
+ * iv is the IV, shift register or counter, updated as tenrounds.h says for the mode; not used by
+ * ECB.
  */
-typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
-                        uint8_t *iv);
+typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                        size_t blocks, uint8_t *iv);
 
 struct tr_backend {
     const char *name;
     tr_features features;            /* all of these must be usable */
     const struct tr_backend *weaker; /* where NULL operations come from */
-    /* Sets enc (and dec, if this backend or a weaker one decrypts with it) from a raw key; rounds is
-     * already set. */
+    /* Sets enc, and dec if this backend or a weaker one decrypts with it, from a raw key; rounds is
+     * set already. */
     void (*expand_key)(struct tr_aes_key *key, const uint8_t *raw);
     tr_bulk_fn *bulk[TR_OPS];
 };
@@ -70,8 +71,8 @@ static inline const struct tr_backend *tr_backend_doing(const struct tr_backend 
     return b;
 }
 
-/* Every bulk call of the core goes through here: the environment may refuse the vector registers, in
- * which case bitslice does it on the same key; the probe names the table whose code runs. */
+/* Every bulk call of the core goes through here: the environment may refuse the vector registers,
+ * in which case bitslice does it on the same key; the probe names the table whose code runs. */
 static inline void tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                            const uint8_t *in, size_t blocks, uint8_t *iv)
 {

@@ -25,13 +25,15 @@
  *              written to the output, and the state is as it was before the call.
  *   Memory     Nothing is allocated. Every object is a plain struct that the caller owns, may copy
  *              by assignment, and clears with tr_cleanse() when done: it holds the key.
- *   Threads    Functions share nothing that is written, except that the first selection of a backend
- *              stores one word, atomically. Any number of threads may use one tr_aes_key; objects
- *              that carry a position (IV, counter, tr_cipher) belong to one thread at a time.
+ *   Threads    Functions share nothing that is written, except that the first selection of a
+ *              backend stores one word, atomically. Any number of threads may use one tr_aes_key;
+ *              objects that carry a position (IV, counter, tr_cipher) belong to one thread at a
+ *              time.
  *   Time       No branch, memory index or instruction timing depends on key or data. Lengths, modes
  *              and offsets are public.
  *
- * Sources: FIPS-197 (AES), NIST SP 800-38A (ECB, CBC, CFB, OFB, CTR), RFC 5652 section 6.3 (padding).
+ * Sources: FIPS-197 (AES), NIST SP 800-38A (ECB, CBC, CFB, OFB, CTR), RFC 5652 section 6.3
+ * (padding).
  */
 #ifndef TENROUNDS_H
 #define TENROUNDS_H
@@ -43,9 +45,9 @@
 #define TR_BLOCK          16u
 
 #if defined(__GNUC__)
-#    define TR_API         __attribute__((visibility("default")))
-#    define TR_ALIGNED(n)  __attribute__((aligned(n)))
-#    define TR_MUST_CHECK  __attribute__((warn_unused_result))
+#    define TR_API        __attribute__((visibility("default")))
+#    define TR_ALIGNED(n) __attribute__((aligned(n)))
+#    define TR_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #    error "tenrounds needs gcc or clang"
 #endif
@@ -63,7 +65,6 @@ enum tr_status {
     TR_ERR_OVERLAP,    /* input and output overlap but are not the same */
     TR_ERR_PADDING,    /* the last block does not end in PKCS#7 padding */
     TR_ERR_MODE,       /* no such mode, or an object that was not initialised */
-    TR_ERR_ROOM,       /* the output buffer is too small */
     TR_ERR_SELF_TEST,  /* a known answer came out wrong */
     TR_ERR_BACKEND     /* no backend of that name, or this processor cannot run it */
 };
@@ -84,13 +85,13 @@ TR_API void tr_cleanse(void *memory, size_t len);
  * XGETBV says that YMM registers are saved, avx512 only if ZMM and mask registers are, too. */
 typedef uint32_t tr_features;
 
-#define TR_FEATURE_AES    (1u << 0) /* AESENC, AESENCLAST, AESDEC, AESDECLAST, AESIMC, AESKEYGENASSIST */
+#define TR_FEATURE_AES    (1u << 0) /* AES-NI: AESENC, AESDEC and kin, 128 bits */
 #define TR_FEATURE_CLMUL  (1u << 1) /* PCLMULQDQ */
 #define TR_FEATURE_SSSE3  (1u << 2) /* PSHUFB */
 #define TR_FEATURE_AVX    (1u << 3)
 #define TR_FEATURE_AVX2   (1u << 4)
 #define TR_FEATURE_AVX512 (1u << 5) /* AVX-512 F, BW and VL together */
-#define TR_FEATURE_VAES   (1u << 6) /* AESENC and its kin on 256-bit registers, 512-bit with avx512 */
+#define TR_FEATURE_VAES   (1u << 6) /* the same on 256 bits, with avx512 on 512 */
 #define TR_FEATURE_VCLMUL (1u << 7) /* VPCLMULQDQ */
 #define TR_FEATURE_COUNT  8u
 
@@ -107,9 +108,9 @@ TR_API const char *tr_feature_name(unsigned index);
 
 /*
  * Reads a mask: feature names, each preceded by "no", separated by commas or blanks, for example
- * "noavx512,novaes". Stores the features to be masked in *masked. At the first word that is not one,
- * stores the words before it, points *bad (if not NULL) at it and returns TR_ERR_MODE. NULL and ""
- * mask nothing.
+ * "noavx512,novaes". Stores the features to be masked in *masked. At the first word that is not
+ * one, stores the words before it, points *bad (if not NULL) at it and returns TR_ERR_MODE. NULL
+ * and "" mask nothing.
  */
 TR_API enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad);
 
@@ -127,33 +128,33 @@ TR_API const char *tr_backend_name(const struct tr_backend *backend);
 TR_API tr_features tr_backend_features(const struct tr_backend *backend);
 
 /*
- * The known answers: all modes, all key sizes, lengths that reach every loop and tail of the backend,
- * on the calling thread (about a tenth of a millisecond with AES instructions). The caller makes sure
- * that the processor has the backend's features.
+ * The known answers: all modes, all key sizes, lengths that reach every loop and tail of the
+ * backend, on the calling thread (about a tenth of a millisecond with AES instructions). The caller
+ * makes sure that the processor has the backend's features.
  */
 TR_API enum tr_status tr_backend_self_test(const struct tr_backend *backend);
 
 struct tr_selection {
     const struct tr_backend *backend; /* the choice; NULL if even the weakest failed */
     struct tr_cpu cpu;
-    tr_features masked;  /* what the request took away */
-    uint32_t failed;     /* bit i: tr_backend_at(i) failed its known answers and was passed over */
-    const char *bad_mask; /* the word of the mask that is no feature, in the caller's text; or NULL */
+    tr_features masked;   /* what the request took away */
+    uint32_t failed;      /* bit i: tr_backend_at(i) failed its known answers, was passed over */
+    const char *bad_mask; /* in the mask's text, the word that is no feature; or NULL */
 };
 
 /*
  * Chooses the strongest backend whose features are usable and not masked and which passes its known
  * answers. Stores how it came about in *selection. Depends on nothing but its arguments and the
- * processor; stores nothing elsewhere. sabotage is for tests: a comma-separated list of backend names
- * whose known answers are to be falsified, or NULL.
+ * processor; stores nothing elsewhere. sabotage is for tests: a comma-separated list of backend
+ * names whose known answers are to be falsified, or NULL.
  */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked, const char *sabotage,
                                 struct tr_selection *selection);
 
 /*
- * The backend for this process: tr_select() with the environment's TENROUNDS_MASK, done on the first
- * call and remembered. Never NULL: where not even the software passes its known answers, the process
- * is aborted, because nothing could be computed that is right.
+ * The backend for this process: tr_select() with the environment's TENROUNDS_MASK, done on the
+ * first call and remembered. Never NULL: where not even the software passes its known answers, the
+ * process is aborted, because nothing could be computed that is right.
  */
 TR_API const struct tr_backend *tr_backend_selected(void);
 
@@ -168,8 +169,8 @@ struct tr_aes_key {
 } TR_ALIGNED(16);
 
 /*
- * Expands a key of key_len = 16, 24 or 32 bytes for the given backend, or for tr_backend_selected() if
- * that is NULL. Any other length: TR_ERR_KEY_LENGTH, and *key is not touched.
+ * Expands a key of key_len = 16, 24 or 32 bytes for the given backend, or for tr_backend_selected()
+ * if that is NULL. Any other length: TR_ERR_KEY_LENGTH, and *key is not touched.
  */
 TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
@@ -178,7 +179,8 @@ TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_bac
 
 /*
  * ECB (6.1) and CBC (6.2): len is a multiple of 16 (else TR_ERR_LENGTH); 0 is allowed. iv is the
- * chaining value, 16 bytes, updated, so that calls can follow each other; it may not overlap the data.
+ * chaining value, 16 bytes, updated, so that calls can follow each other; it may not overlap the
+ * data.
  */
 TR_API enum tr_status tr_ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                      size_t len);
@@ -190,27 +192,31 @@ TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16
                                      const uint8_t *in, size_t len);
 
 /*
- * CFB128 (6.3) and OFB (6.4): any length. *used, 0 to 15, is how many bytes of the current block have
- * been used: 0 before the first call, updated by each (above 15: TR_ERR_LENGTH). iv is the shift
- * register, updated: between blocks (*used == 0) it is the last ciphertext block (CFB) or the last
- * output block (OFB); in mid-block it holds the block in use, its first *used bytes for CFB replaced
- * by ciphertext, exactly as in libcrypto's CRYPTO_cfb128_encrypt and CRYPTO_ofb128_encrypt.
+ * CFB128 (6.3) and OFB (6.4): any length. *used, 0 to 15, is how many bytes of the current block
+ * have been used: 0 before the first call, updated by each (above 15: TR_ERR_LENGTH). iv is the
+ * shift register, updated: between blocks (*used == 0) it is the last ciphertext block (CFB) or the
+ * last output block (OFB); in mid-block it holds the block in use, its first *used bytes for CFB
+ * replaced by ciphertext, exactly as in libcrypto's CRYPTO_cfb128_encrypt and
+ * CRYPTO_ofb128_encrypt.
  */
-TR_API enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
-                                        uint8_t *out, const uint8_t *in, size_t len);
-TR_API enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
-                                        uint8_t *out, const uint8_t *in, size_t len);
-TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
-                             const uint8_t *in, size_t len);
+TR_API enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16],
+                                        unsigned *used, uint8_t *out, const uint8_t *in,
+                                        size_t len);
+TR_API enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv[16],
+                                        unsigned *used, uint8_t *out, const uint8_t *in,
+                                        size_t len);
+TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                             uint8_t *out, const uint8_t *in, size_t len);
 
 /*
- * CTR (6.5, B.1 with m = 128): any length; encryption and decryption are the same. counter is the next
- * counter block, a 128-bit big-endian number that wraps; keystream holds the block in use, of which
- * *used bytes, 0 to 15, are spent (0: none is in use). Before the first call *used is 0 and keystream
- * may hold anything.
+ * CTR (6.5, B.1 with m = 128): any length; encryption and decryption are the same. counter is the
+ * next counter block, a 128-bit big-endian number that wraps; keystream holds the block in use, of
+ * which *used bytes, 0 to 15, are spent (0: none is in use). Before the first call *used is 0 and
+ * keystream may hold anything.
  */
-TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16], uint8_t keystream[16],
-                             unsigned *used, uint8_t *out, const uint8_t *in, size_t len);
+TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
+                             uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
+                             size_t len);
 
 /* ---- One streaming object for all modes ------------------------------------------------------ */
 
@@ -218,8 +224,8 @@ enum tr_mode { TR_MODE_NONE = 0, TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR };
 
 /*
  * The fields may be read and, between calls, written by a host that has to (libcrypto's "num" and
- * "updated-iv" parameters): iv as the mode functions above define it; buffer the keystream block (CTR)
- * or the input that waits for a whole block (ECB, CBC); used the number of its bytes in use.
+ * "updated-iv" parameters): iv as the mode functions above define it; buffer the keystream block
+ * (CTR) or the input that waits for a whole block (ECB, CBC); used the number of its bytes in use.
  */
 struct tr_cipher {
     struct tr_aes_key key;
@@ -232,18 +238,18 @@ struct tr_cipher {
 } TR_ALIGNED(16);
 
 /*
- * Starts a message: sets mode, direction and IV (16 bytes; NULL only for ECB), clears the buffer. The
- * key has been set with tr_aes_set_key(&cipher->key, ...), before or after. padding is ignored but
- * for ECB and CBC.
+ * Starts a message: sets mode, direction and IV (16 bytes; NULL only for ECB), clears the buffer.
+ * The key has been set with tr_aes_set_key(&cipher->key, ...), before or after. padding is ignored
+ * but for ECB and CBC.
  */
 TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, enum tr_mode mode, int decrypt,
                                       int padding, const uint8_t *iv);
 
 /*
- * Processes len bytes of in, any number, 0 included. Writes at most tr_cipher_room() bytes to out and
- * stores how many in *out_len. Where out == in and bytes of an earlier call wait in the buffer, the
- * output runs ahead of the input; if a byte would be overwritten before it was read, the call is
- * refused with TR_ERR_OVERLAP and nothing happens.
+ * Processes len bytes of in, any number, 0 included. Writes at most tr_cipher_room() bytes to out
+ * and stores how many in *out_len. Where out == in and bytes of an earlier call wait in the buffer,
+ * the output runs ahead of the input; if a byte would be overwritten before it was read, the call
+ * is refused with TR_ERR_OVERLAP and nothing happens.
  */
 TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
                                        const uint8_t *in, size_t len);
@@ -252,10 +258,10 @@ TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, s
 TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
 
 /*
- * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes a block;
- * decryption verifies the padding (TR_ERR_PADDING) and writes what precedes it; nothing else in
- * tenrounds tells a wrong padding apart from a right one. Without padding, bytes that wait for a whole
- * block are TR_ERR_LENGTH. After success the buffer is empty.
+ * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes a
+ * block; decryption verifies the padding (TR_ERR_PADDING) and writes what precedes it; nothing else
+ * in tenrounds tells a wrong padding apart from a right one. Without padding, bytes that wait for a
+ * whole block are TR_ERR_LENGTH. After success the buffer is empty.
  */
 TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16], size_t *out_len);
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The list of backends, strongest first, and the choice among them. */
+#include "backend.h"
+#include "selftest.h"
+#include "util.h"
+
+static const struct tr_backend *const list[] = {
+#if TR_X86
+    &tr_vaes512, &tr_vaes256, &tr_aesni,
+#endif
+    &tr_bitslice};
+
+#define COUNT (sizeof(list) / sizeof(list[0]))
+_Static_assert(COUNT <= TR_MAX_BACKENDS, "counters have room for every backend");
+
+static const char *const op_names[TR_OPS] = {
+#define NAME(constant, name) #name,
+    TR_BULK_OPS(NAME)
+#undef NAME
+};
+
+const char *tr_op_name(enum tr_op op)
+{
+    return (unsigned)op < TR_OPS ? op_names[op] : NULL;
+}
+
+const struct tr_backend *tr_backend_at(unsigned index)
+{
+    return index < COUNT ? list[index] : NULL;
+}
+
+const struct tr_backend *tr_backend_by_name(const char *name)
+{
+    for (unsigned i = 0; i < COUNT; i++) {
+        if (tr_word_is(name, tr_length(name), list[i]->name))
+            return list[i];
+    }
+    return NULL;
+}
+
+const char *tr_backend_name(const struct tr_backend *backend)
+{
+    return backend->name;
+}
+
+tr_features tr_backend_features(const struct tr_backend *backend)
+{
+    return backend->features;
+}
+
+unsigned tr_backend_index(const struct tr_backend *backend)
+{
+    unsigned i = 0;
+    while (i < COUNT - 1 && list[i] != backend)
+        i++;
+    return i;
+}
+
+enum tr_status tr_backend_self_test(const struct tr_backend *backend)
+{
+    return tr_known_answers(backend, 0);
+}
+
+/* Whether name is one of the words, separated by commas, of text. */
+static int is_listed(const char *text, const char *name)
+{
+    while (text != NULL && *text != '\0') {
+        size_t n = 0;
+        while (text[n] != '\0' && text[n] != ',')
+            n++;
+        if (tr_word_is(text, n, name))
+            return 1;
+        text += n + (text[n] == ',');
+    }
+    return 0;
+}
+
+enum tr_status tr_select(const char *mask, tr_features also_masked, const char *sabotage,
+                         struct tr_selection *selection)
+{
+    struct tr_selection s = {0};
+    tr_cpu_detect(&s.cpu);
+    (void)tr_mask_parse(mask, &s.masked, &s.bad_mask);
+    s.masked |= also_masked;
+    tr_features usable = s.cpu.usable & ~s.masked & ~tr_env_never();
+    for (unsigned i = 0; i < COUNT && s.backend == NULL; i++) {
+        if ((list[i]->features & ~usable) != 0)
+            continue;
+        if (tr_known_answers(list[i], is_listed(sabotage, list[i]->name)) == TR_OK)
+            s.backend = list[i];
+        else
+            s.failed |= (uint32_t)1 << i;
+    }
+    *selection = s;
+    return s.backend != NULL ? TR_OK : TR_ERR_SELF_TEST;
+}
+
+const struct tr_backend *tr_backend_selected(void)
+{
+    /* The one dispatch word. Threads that race compute the same choice and store the same pointer.
+     */
+    static const struct tr_backend *selected;
+    const struct tr_backend *backend = __atomic_load_n(&selected, __ATOMIC_ACQUIRE);
+    if (backend == NULL) {
+        struct tr_selection s;
+        if (tr_select(tr_env_mask(), 0, tr_env_sabotage(), &s) != TR_OK)
+            tr_env_fatal("every AES implementation failed its known answers");
+        backend = s.backend;
+        __atomic_store_n(&selected, backend, __ATOMIC_RELEASE);
+    }
+    return backend;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "counting.h"
+
+static const struct tr_front *front_of(const struct tr_backend *table)
+{
+    return (const struct tr_front *)table;
+}
+
+static void count_and_do(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
+                         const uint8_t *in, size_t blocks, uint8_t *iv)
+{
+    const struct tr_front *front = front_of(tr_backend_doing(key->backend, op));
+    __atomic_fetch_add(&front->bulk[op].calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&front->bulk[op].bytes, blocks * TR_BLOCK, __ATOMIC_RELAXED);
+    front->below->bulk[op](key, out, in, blocks, iv);
+}
+
+#define COUNTED(constant, name)                                                                    \
+    static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
+                     uint8_t *iv)                                                                  \
+    {                                                                                              \
+        count_and_do(TR_OP_##constant, key, out, in, blocks, iv);                                  \
+    }
+TR_BULK_OPS(COUNTED)
+#undef COUNTED
+
+static tr_bulk_fn *const counted[TR_OPS] = {
+#define ENTRY(constant, name) name,
+    TR_BULK_OPS(ENTRY)
+#undef ENTRY
+};
+
+static void expand_key(struct tr_aes_key *key, const uint8_t *raw)
+{
+    const struct tr_front *front = front_of(key->backend);
+    __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
+    front->below->expand_key(key, raw);
+}
+
+const struct tr_backend *tr_counting_init(struct tr_counting *counting,
+                                          const struct tr_backend *backend,
+                                          struct tr_counters *counters)
+{
+    struct tr_front *front = counting->front;
+    for (const struct tr_backend *b = backend; b != NULL; b = b->weaker, front++) {
+        unsigned index = tr_backend_index(b);
+        *front = (struct tr_front){.below = b,
+                                   .bulk = counters->bulk[index],
+                                   .keys = &counters->keys[index],
+                                   .table = {.name = b->name,
+                                             .features = b->features,
+                                             .weaker = b->weaker ? &front[1].table : NULL,
+                                             .expand_key = expand_key}};
+        for (unsigned op = 0; op < TR_OPS; op++)
+            front->table.bulk[op] = b->bulk[op] != NULL ? counted[op] : NULL;
+    }
+    return &counting->front[0].table;
+}

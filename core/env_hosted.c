@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The hosted world: a process with an environment and a stderr. The one file of the core that uses
+ * a libc. */
+#define _GNU_SOURCE
+#include "env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* secure_getenv: the user of a setuid program does not choose which code it runs. */
+const char *tr_env_mask(void)
+{
+    return secure_getenv("TENROUNDS_MASK");
+}
+
+const char *tr_env_sabotage(void)
+{
+    return secure_getenv("TENROUNDS_SABOTAGE");
+}
+
+_Noreturn void tr_env_fatal(const char *why)
+{
+    fprintf(stderr, "tenrounds: %s; stopping, because no result could be trusted\n", why);
+    abort();
+}

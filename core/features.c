@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Features of the processor by name, and masks made of those names. */
+#include "backend.h"
+#include "util.h"
+
+static const char *const names[TR_FEATURE_COUNT] = {"aes",  "clmul",  "ssse3", "avx",
+                                                    "avx2", "avx512", "vaes",  "vclmul"};
+
+const char *tr_feature_name(unsigned index)
+{
+    return index < TR_FEATURE_COUNT ? names[index] : NULL;
+}
+
+/* The feature that a mask's word takes away, 0 if it is none. */
+static tr_features masked_by(const char *word, size_t n)
+{
+    if (n <= 2 || word[0] != 'n' || word[1] != 'o')
+        return 0;
+    for (unsigned i = 0; i < TR_FEATURE_COUNT; i++) {
+        if (tr_word_is(word + 2, n - 2, names[i]))
+            return (tr_features)1 << i;
+    }
+    return 0;
+}
+
+static int is_separator(char c)
+{
+    return c == ',' || c == ' ' || c == '\t' || c == '\n';
+}
+
+enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad)
+{
+    *masked = 0;
+    if (bad != NULL)
+        *bad = NULL;
+    if (text == NULL)
+        return TR_OK;
+    for (;;) {
+        while (is_separator(*text))
+            text++;
+        if (*text == '\0')
+            return TR_OK;
+        size_t n = 0;
+        while (text[n] != '\0' && !is_separator(text[n]))
+            n++;
+        tr_features feature = masked_by(text, n);
+        if (feature == 0) {
+            if (bad != NULL)
+                *bad = text;
+            return TR_ERR_MODE;
+        }
+        *masked |= feature;
+        text += n;
+    }
+}
+
+#if TR_X86
+#    include <cpuid.h>
+
+/* Intel SDM volume 1, 13.3 and 14.3 to 15.2: XCR0 bits 1-2 are the XMM and YMM state, 5-7 the mask
+ * registers and both parts of the ZMM state. */
+#    define XCR0_YMM 0x06u
+#    define XCR0_ZMM 0xe6u
+
+static uint64_t read_xcr0(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+TR_INLINE tr_features when(uint32_t word, uint32_t bits, tr_features feature)
+{
+    return (word & bits) == bits ? feature : 0;
+}
+
+void tr_cpu_detect(struct tr_cpu *cpu)
+{
+    uint32_t a, b, c, d;
+    *cpu = (struct tr_cpu){0};
+    if (__get_cpuid(1, &a, &b, &c, &d) == 0)
+        return;
+    int sse2 = (d & bit_SSE2) != 0;
+    cpu->present |= when(c, bit_AES, TR_FEATURE_AES) | when(c, bit_PCLMUL, TR_FEATURE_CLMUL) |
+                    when(c, bit_SSSE3, TR_FEATURE_SSSE3) | when(c, bit_AVX, TR_FEATURE_AVX);
+    if (c & bit_OSXSAVE)
+        cpu->xcr0 = read_xcr0();
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) {
+        cpu->present |= when(b, bit_AVX2, TR_FEATURE_AVX2) |
+                        when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL, TR_FEATURE_AVX512) |
+                        when(c, bit_VAES, TR_FEATURE_VAES) |
+                        when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL);
+    }
+    cpu->usable = sse2 ? cpu->present : 0;
+    if ((cpu->xcr0 & XCR0_YMM) != XCR0_YMM)
+        cpu->usable &= ~(TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES | TR_FEATURE_VCLMUL);
+    if ((cpu->xcr0 & XCR0_ZMM) != XCR0_ZMM)
+        cpu->usable &= ~TR_FEATURE_AVX512;
+}
+
+#else
+
+void tr_cpu_detect(struct tr_cpu *cpu)
+{
+    *cpu = (struct tr_cpu){0};
+}
+
+#endif

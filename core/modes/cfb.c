@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * CFB with segments of 128 bits, SP 800-38A section 6.3. In mid-block, iv holds the output block
+ * E(I), whose used bytes have already been replaced by the ciphertext that becomes the next input
+ * block.
+ */
+#include "modes.h"
+
+/* The bytes of one block, from offset used on: at most len, at most to its end. Returns how many.
+ */
+static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out, const uint8_t *in,
+                       size_t len)
+{
+    size_t n = TR_BLOCK - used;
+    if (n > len)
+        n = len;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t c = in[i];
+        uint8_t o = c ^ iv[used + i];
+        iv[used + i] = decrypt ? c : o;
+        out[i] = o;
+    }
+    return n;
+}
+
+TR_INLINE enum tr_status cfb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                             uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+{
+    enum tr_status status = tr_stream_check(out, in, len, *used);
+    if (status != TR_OK)
+        return status;
+    size_t done = 0;
+    if (*used != 0)
+        done = in_block(iv, *used, decrypt, out, in, len);
+    size_t whole = (len - done) / TR_BLOCK;
+    if (whole != 0) {
+        tr_bulk(key, decrypt ? TR_OP_CFB_DECRYPT : TR_OP_CFB_ENCRYPT, out + done, in + done, whole,
+                iv);
+    }
+    size_t rest = done + whole * TR_BLOCK;
+    if (rest < len) {
+        tr_bulk(key, TR_OP_ECB_ENCRYPT, iv, iv, 1, NULL);
+        in_block(iv, 0, decrypt, out + rest, in + rest, len - rest);
+    }
+    *used = (unsigned)((*used + len) % TR_BLOCK);
+    return TR_OK;
+}
+
+enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                                 uint8_t *out, const uint8_t *in, size_t len)
+{
+    return cfb(key, iv, used, out, in, len, 0);
+}
+
+enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                                 uint8_t *out, const uint8_t *in, size_t len)
+{
+    return cfb(key, iv, used, out, in, len, 1);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One streaming object over all modes; buffering and PKCS#7 padding (RFC 5652 section 6.3) for ECB
+ * and CBC. */
+#include "modes.h"
+
+static int is_block_mode(const struct tr_cipher *c)
+{
+    return c->mode == TR_ECB || c->mode == TR_CBC;
+}
+
+enum tr_status tr_cipher_start(struct tr_cipher *c, enum tr_mode mode, int decrypt, int padding,
+                               const uint8_t *iv)
+{
+    if (mode <= TR_MODE_NONE || mode > TR_CTR || (iv == NULL && mode != TR_ECB))
+        return TR_ERR_MODE;
+    c->mode = (uint8_t)mode;
+    c->decrypt = decrypt != 0;
+    c->padding = padding != 0;
+    c->used = 0;
+    __builtin_memset(c->buffer, 0, TR_BLOCK);
+    if (iv != NULL)
+        __builtin_memcpy(c->iv, iv, TR_BLOCK);
+    return TR_OK;
+}
+
+/* How many bytes stay in the buffer when total have come in. A decryption with padding keeps the
+ * last block whole, because it may be the one with the padding. */
+static size_t kept(const struct tr_cipher *c, size_t total)
+{
+    if (c->decrypt && c->padding && total != 0)
+        return (total - 1) % TR_BLOCK + 1;
+    return total % TR_BLOCK;
+}
+
+size_t tr_cipher_room(const struct tr_cipher *c, size_t len)
+{
+    if (!is_block_mode(c))
+        return len;
+    size_t total = c->used + len;
+    return total - kept(c, total);
+}
+
+static enum tr_status whole_blocks(struct tr_cipher *c, uint8_t *out, const uint8_t *in, size_t len)
+{
+    if (c->mode == TR_ECB)
+        return c->decrypt ? tr_ecb_decrypt(&c->key, out, in, len)
+                          : tr_ecb_encrypt(&c->key, out, in, len);
+    return c->decrypt ? tr_cbc_decrypt(&c->key, c->iv, out, in, len)
+                      : tr_cbc_encrypt(&c->key, c->iv, out, in, len);
+}
+
+/*
+ * The output is: the block begun in the buffer, if any, at out; then whole blocks straight from in.
+ * What stays is copied aside before anything is written, so that only two things can go wrong with
+ * overlapping buffers: the first block covers input not yet read, or the whole blocks overlap
+ * shifted.
+ */
+static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
+                                      size_t len, size_t out_len)
+{
+    uint8_t tail[TR_BLOCK];
+    size_t first = c->used != 0 && out_len != 0 ? TR_BLOCK : 0;
+    size_t fill = first != 0 ? TR_BLOCK - c->used : 0;
+    size_t straight = out_len - first;
+    if (straight != 0) {
+        uintptr_t into_input = (uintptr_t)(in + fill) - (uintptr_t)out;
+        int covers = first != 0 && (into_input < TR_BLOCK || 0 - into_input < straight);
+        if (covers || tr_partial_overlap(out + first, in + fill, straight))
+            return TR_ERR_OVERLAP;
+    }
+    size_t rest = len - fill - straight;
+    __builtin_memcpy(tail, in + fill + straight, rest);
+    if (first != 0) {
+        __builtin_memcpy(c->buffer + c->used, in, fill);
+        (void)whole_blocks(c, c->buffer, c->buffer, TR_BLOCK);
+        __builtin_memcpy(out, c->buffer, TR_BLOCK);
+        c->used = 0;
+    }
+    (void)whole_blocks(c, out + first, in + fill, straight);
+    __builtin_memcpy(c->buffer + c->used, tail, rest);
+    c->used += (unsigned)rest;
+    return TR_OK;
+}
+
+enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_len,
+                                const uint8_t *in, size_t len)
+{
+    *out_len = 0;
+    enum tr_status status = TR_ERR_MODE;
+    size_t produced = len;
+    switch (c->mode) {
+    case TR_ECB:
+    case TR_CBC:
+        produced = tr_cipher_room(c, len);
+        if (c->used == 0 && produced == len)
+            status = whole_blocks(c, out, in, len);
+        else
+            status = buffered_update(c, out, in, len, produced);
+        break;
+    case TR_CFB128:
+        status = c->decrypt ? tr_cfb128_decrypt(&c->key, c->iv, &c->used, out, in, len)
+                            : tr_cfb128_encrypt(&c->key, c->iv, &c->used, out, in, len);
+        break;
+    case TR_OFB:
+        status = tr_ofb(&c->key, c->iv, &c->used, out, in, len);
+        break;
+    case TR_CTR:
+        status = tr_ctr(&c->key, c->iv, c->buffer, &c->used, out, in, len);
+        break;
+    }
+    if (status == TR_OK)
+        *out_len = produced;
+    return status;
+}
+
+/* How many bytes of PKCS#7 padding the block ends in; 0 if it does not. The time does not depend on
+ * the contents; only the result does, and the caller gets to know that anyway. */
+static unsigned padding_of(const uint8_t block[TR_BLOCK])
+{
+    unsigned pad = block[TR_BLOCK - 1];
+    unsigned bad = (pad - 1) & ~15u; /* not in 1 .. 16 */
+    for (unsigned i = 0; i < TR_BLOCK; i++) {
+        unsigned inside = 0u - ((i - pad) >> 31); /* all ones where i < pad */
+        bad |= inside & (block[TR_BLOCK - 1 - i] ^ pad);
+    }
+    unsigned good = 0u - ((bad - 1) >> 31 & ~bad >> 31);
+    return pad & good;
+}
+
+static enum tr_status final_padded_decrypt(struct tr_cipher *c, uint8_t out[16], size_t *out_len)
+{
+    if (c->used != TR_BLOCK)
+        return TR_ERR_LENGTH;
+    uint8_t block[TR_BLOCK], iv[TR_BLOCK];
+    __builtin_memcpy(iv, c->buffer, TR_BLOCK);
+    if (c->mode == TR_ECB) {
+        (void)tr_ecb_decrypt(&c->key, block, c->buffer, TR_BLOCK);
+    } else {
+        __builtin_memcpy(iv, c->iv, TR_BLOCK);
+        (void)tr_cbc_decrypt(&c->key, iv, block, c->buffer, TR_BLOCK);
+    }
+    unsigned pad = padding_of(block);
+    if (pad != 0) {
+        if (c->mode == TR_CBC)
+            __builtin_memcpy(c->iv, iv, TR_BLOCK);
+        __builtin_memcpy(out, block, TR_BLOCK - pad);
+        *out_len = TR_BLOCK - pad;
+        c->used = 0;
+    }
+    tr_cleanse(block, sizeof(block));
+    return pad != 0 ? TR_OK : TR_ERR_PADDING;
+}
+
+enum tr_status tr_cipher_final(struct tr_cipher *c, uint8_t out[16], size_t *out_len)
+{
+    *out_len = 0;
+    if (c->mode == TR_MODE_NONE || c->mode > TR_CTR)
+        return TR_ERR_MODE;
+    if (!is_block_mode(c))
+        return TR_OK;
+    if (!c->padding)
+        return c->used == 0 ? TR_OK : TR_ERR_LENGTH;
+    if (c->decrypt)
+        return final_padded_decrypt(c, out, out_len);
+    uint8_t pad = (uint8_t)(TR_BLOCK - c->used);
+    __builtin_memset(c->buffer + c->used, pad, pad);
+    (void)whole_blocks(c, out, c->buffer, TR_BLOCK);
+    tr_cleanse(c->buffer, TR_BLOCK);
+    *out_len = TR_BLOCK;
+    c->used = 0;
+    return TR_OK;
+}

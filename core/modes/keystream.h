@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Modes that xor a keystream: OFB and CTR. */
+#ifndef TR_KEYSTREAM_H
+#define TR_KEYSTREAM_H
+
+#include "modes.h"
+
+/* Xors the unused bytes of the block in use: at most len, at most to its end. Returns how many. */
+static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, uint8_t *out,
+                                      const uint8_t *in, size_t len)
+{
+    size_t n = TR_BLOCK - used;
+    if (n > len)
+        n = len;
+    for (size_t i = 0; i < n; i++)
+        out[i] = in[i] ^ block[used + i];
+    return n;
+}
+
+#endif

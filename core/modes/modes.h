@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the modes share. Each mode is one file over the table of bulk operations. */
+#ifndef TR_MODES_H
+#define TR_MODES_H
+
+#include "../backend.h"
+#include "../util.h"
+
+/* For the modes of whole blocks. */
+TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
+                                         const uint8_t *in, size_t len, uint8_t *iv)
+{
+    if (len % TR_BLOCK != 0)
+        return TR_ERR_LENGTH;
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    if (len != 0)
+        tr_bulk(key, op, out, in, len / TR_BLOCK, iv);
+    return TR_OK;
+}
+
+/* For the modes of any length: what makes a call wrong. */
+TR_INLINE enum tr_status tr_stream_check(const uint8_t *out, const uint8_t *in, size_t len,
+                                         unsigned used)
+{
+    if (used >= TR_BLOCK)
+        return TR_ERR_LENGTH;
+    return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OFB, SP 800-38A section 6.4. iv is the last output block, which in mid-block is the keystream. */
+#include "keystream.h"
+
+enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
+                      const uint8_t *in, size_t len)
+{
+    enum tr_status status = tr_stream_check(out, in, len, *used);
+    if (status != TR_OK)
+        return status;
+    size_t done = 0;
+    if (*used != 0)
+        done = tr_use_keystream(iv, *used, out, in, len);
+    size_t whole = (len - done) / TR_BLOCK;
+    if (whole != 0)
+        tr_bulk(key, TR_OP_OFB, out + done, in + done, whole, iv);
+    size_t rest = done + whole * TR_BLOCK;
+    if (rest < len) {
+        tr_bulk(key, TR_OP_ECB_ENCRYPT, iv, iv, 1, NULL);
+        tr_use_keystream(iv, 0, out + rest, in + rest, len - rest);
+    }
+    *used = (unsigned)((*used + len) % TR_BLOCK);
+    return TR_OK;
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * AES without tables: the bits of several blocks are spread over eight words, one for each bit of a
+ * byte, and the S-box is a circuit of logic gates. No branch and no memory index depends on data.
+ *
+ * Order. A 64-bit lane of word b holds bit b of the 64 bytes of four blocks; the byte in row r and
+ * column c (FIPS-197 section 3.4) of block k is bit 16 r + 4 c + k of the lane. A row is then 16
+ * bits in a row, a column 4 bits: ShiftRows rotates within 16 bits, MixColumns rotates the lane by
+ * rows. A word may have several lanes (a vector of the compiler), each with four blocks of its own;
+ * nothing ever crosses lanes.
+ *
+ * Sources: the bitsliced form of AES is Matsui's and Käsper and Schwabe's ("Faster and
+ * Timing-Attack Resistant AES-GCM", CHES 2009); the order with rows of 16 bits is Pornin's
+ * (BearSSL, "constant-time AES"); the S-box is the circuit of Boyar and Peralta with 115 gates ("A
+ * new combinational logic minimization technique with applications to cryptology", SEA 2010).
+ */
+#include "../backend.h"
+#include "../util.h"
+
+/* SSE2 is part of x86-64, so there a word has two lanes; not in a kernel, where vector registers
+ * are not for the asking. */
+#if defined(__x86_64__) && !defined(__KERNEL__)
+#    define LANES 2u
+typedef uint64_t word __attribute__((vector_size(8 * LANES)));
+#else
+#    define LANES 1u
+typedef uint64_t word;
+#endif
+#define BLOCKS (4 * LANES) /* in one go */
+
+/* ---- Slicing ------------------------------------------------------------------------------- */
+
+/* Exchanges the bits of y at mask with the bits of x above them. */
+#define SWAP(x, y, mask, shift)                                                                    \
+    do {                                                                                           \
+        T t_ = ((x) >> (shift) ^ (y)) & (mask);                                                    \
+        (y) ^= t_;                                                                                 \
+        (x) ^= t_ << (shift);                                                                      \
+    } while (0)
+
+/* Exchanges the index of the word (3 bits) with the lowest 3 bits of the position in it: an 8 x 8
+ * transposition in every byte of every lane. It is its own inverse. Once for a vector of lanes,
+ * once for a single one. */
+#define DEFINE_TRANSPOSE(name, type)                                                               \
+    static void name(type q[8])                                                                    \
+    {                                                                                              \
+        typedef type T;                                                                            \
+        for (unsigned i = 0; i < 8; i += 2)                                                        \
+            SWAP(q[i], q[i + 1], 0x5555555555555555u, 1);                                          \
+        for (unsigned i = 0; i < 8; i += i % 2 == 0 ? 1 : 3) {                                     \
+            SWAP(q[i], q[i + 2], 0x3333333333333333u, 2);                                          \
+        }                                                                                          \
+        for (unsigned i = 0; i < 4; i++)                                                           \
+            SWAP(q[i], q[i + 4], 0x0f0f0f0f0f0f0f0fu, 4);                                          \
+    }
+DEFINE_TRANSPOSE(transpose, word)
+#if LANES > 1
+DEFINE_TRANSPOSE(transpose_lane, uint64_t)
+#else
+#    define transpose_lane transpose
+#endif
+
+static uint32_t load32_le(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static void store32_le(uint8_t *p, uint32_t v)
+{
+    for (unsigned i = 0; i < 4; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
+}
+
+/* Puts the four bytes of v into the even bytes of a lane, and back. */
+static uint64_t spread(uint32_t v)
+{
+    uint64_t x = v;
+    x = (x | x << 16) & 0x0000ffff0000ffffu;
+    return (x | x << 8) & 0x00ff00ff00ff00ffu;
+}
+
+static uint32_t gather(uint64_t x)
+{
+    x &= 0x00ff00ff00ff00ffu;
+    x = (x | x >> 8) & 0x0000ffff0000ffffu;
+    return (uint32_t)(x | x >> 16);
+}
+
+/*
+ * One lane from four blocks, before the transposition: the position in the end is row (2 bits),
+ * column (2), block (2), of which the transposition supplies the lowest three from the index of the
+ * word. So word 4 l + k takes columns l and l + 2 of block k, their rows alternating.
+ */
+static void load_lane(uint64_t lane[8], const uint8_t *in)
+{
+    for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {
+        lane[k] = spread(load32_le(in)) | spread(load32_le(in + 8)) << 8;
+        lane[4 + k] = spread(load32_le(in + 4)) | spread(load32_le(in + 12)) << 8;
+    }
+}
+
+static void store_lane(uint8_t *out, const uint64_t lane[8])
+{
+    for (unsigned k = 0; k < 4; k++, out += TR_BLOCK) {
+        store32_le(out, gather(lane[k]));
+        store32_le(out + 4, gather(lane[4 + k]));
+        store32_le(out + 8, gather(lane[k] >> 8));
+        store32_le(out + 12, gather(lane[4 + k] >> 8));
+    }
+}
+
+static void slice(word q[8], const uint8_t in[TR_BLOCK * BLOCKS])
+{
+    for (unsigned l = 0; l < LANES; l++) {
+        uint64_t lane[8];
+        load_lane(lane, in + 4 * TR_BLOCK * l);
+        for (unsigned i = 0; i < 8; i++)
+            __builtin_memcpy((uint8_t *)&q[i] + 8 * l, &lane[i], 8);
+    }
+    transpose(q);
+}
+
+static void unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
+{
+    transpose(q);
+    for (unsigned l = 0; l < LANES; l++) {
+        uint64_t lane[8];
+        for (unsigned i = 0; i < 8; i++)
+            __builtin_memcpy(&lane[i], (uint8_t *)&q[i] + 8 * l, 8);
+        store_lane(out + 4 * TR_BLOCK * l, lane);
+    }
+}
+
+/* ---- The round, FIPS-197 section 5.1 and 5.3 --------------------------------------------------
+ */
+
+/* SubBytes on q[0 .. 7], q[0] the lowest bits. Names are Boyar and Peralta's: x0 is the highest
+ * bit. */
+#define DEFINE_SUB_BYTES(name, T)                                                                  \
+    static void name(T q[8])                                                                       \
+    {                                                                                              \
+        T x0 = q[7], x1 = q[6], x2 = q[5], x3 = q[4], x4 = q[3], x5 = q[2], x6 = q[1], x7 = q[0];  \
+        /* The top linear layer. */                                                                \
+        T y14 = x3 ^ x5, y13 = x0 ^ x6, y9 = x0 ^ x3, y8 = x0 ^ x5, t0 = x1 ^ x2;                  \
+        T y1 = t0 ^ x7, y4 = y1 ^ x3, y12 = y13 ^ y14, y2 = y1 ^ x0, y5 = y1 ^ x6;                 \
+        T y3 = y5 ^ y8, t1 = x4 ^ y12, y15 = t1 ^ x5, y20 = t1 ^ x1, y6 = y15 ^ x7;                \
+        T y10 = y15 ^ t0, y11 = y20 ^ y9, y7 = x7 ^ y11, y17 = y10 ^ y11, y19 = y10 ^ y8;          \
+        T y16 = t0 ^ y11, y21 = y13 ^ y16, y18 = x0 ^ y16;                                         \
+        /* The inversion in GF(2^8). */                                                            \
+        T t2 = y12 & y15, t3 = y3 & y6, t4 = t3 ^ t2, t5 = y4 & x7, t6 = t5 ^ t2;                  \
+        T t7 = y13 & y16, t8 = y5 & y1, t9 = t8 ^ t7, t10 = y2 & y7, t11 = t10 ^ t7;               \
+        T t12 = y9 & y11, t13 = y14 & y17, t14 = t13 ^ t12, t15 = y8 & y10, t16 = t15 ^ t12;       \
+        T t17 = t4 ^ t14, t18 = t6 ^ t16, t19 = t9 ^ t14, t20 = t11 ^ t16, t21 = t17 ^ y20;        \
+        T t22 = t18 ^ y19, t23 = t19 ^ y21, t24 = t20 ^ y18, t25 = t21 ^ t22, t26 = t21 & t23;     \
+        T t27 = t24 ^ t26, t28 = t25 & t27, t29 = t28 ^ t22, t30 = t23 ^ t24, t31 = t22 ^ t26;     \
+        T t32 = t31 & t30, t33 = t32 ^ t24, t34 = t23 ^ t33, t35 = t27 ^ t33, t36 = t24 & t35;     \
+        T t37 = t36 ^ t34, t38 = t27 ^ t36, t39 = t29 & t38, t40 = t25 ^ t39, t41 = t40 ^ t37;     \
+        T t42 = t29 ^ t33, t43 = t29 ^ t40, t44 = t33 ^ t37, t45 = t42 ^ t41;                      \
+        T z0 = t44 & y15, z1 = t37 & y6, z2 = t33 & x7, z3 = t43 & y16, z4 = t40 & y1;             \
+        T z5 = t29 & y7, z6 = t42 & y11, z7 = t45 & y17, z8 = t41 & y10, z9 = t44 & y12;           \
+        T z10 = t37 & y3, z11 = t33 & y4, z12 = t43 & y13, z13 = t40 & y5, z14 = t29 & y2;         \
+        T z15 = t42 & y9, z16 = t45 & y14, z17 = t41 & y8;                                         \
+        /* The bottom linear layer, with the constant 0x63. */                                     \
+        T t46 = z15 ^ z16, t47 = z10 ^ z11, t48 = z5 ^ z13, t49 = z9 ^ z10, t50 = z2 ^ z12;        \
+        T t51 = z2 ^ z5, t52 = z7 ^ z8, t53 = z0 ^ z3, t54 = z6 ^ z7, t55 = z16 ^ z17;             \
+        T t56 = z12 ^ t48, t57 = t50 ^ t53, t58 = z4 ^ t46, t59 = z3 ^ t54, t60 = t46 ^ t57;       \
+        T t61 = z14 ^ t57, t62 = t52 ^ t58, t63 = t49 ^ t58, t64 = z4 ^ t59, t65 = t61 ^ t62;      \
+        T t66 = z1 ^ t63, t67 = t64 ^ t65, s3 = t53 ^ t66;                                         \
+        q[7] = t59 ^ t63;                                                                          \
+        q[6] = ~(t64 ^ s3);                                                                        \
+        q[5] = ~(t55 ^ t67);                                                                       \
+        q[4] = s3;                                                                                 \
+        q[3] = t51 ^ t66;                                                                          \
+        q[2] = t47 ^ t65;                                                                          \
+        q[1] = ~(t56 ^ t62);                                                                       \
+        q[0] = ~(t48 ^ t60);                                                                       \
+    }
+DEFINE_SUB_BYTES(sub_bytes, word)
+#if LANES > 1
+DEFINE_SUB_BYTES(sub_bytes_lane, uint64_t)
+#else
+#    define sub_bytes_lane sub_bytes
+#endif
+
+/* L(y) = A^-1 (y + 0x63), the inverse of the affine map of the S-box (FIPS-197 section 5.3.2). */
+static void inverse_affine(word q[8])
+{
+    word y[8];
+    for (unsigned i = 0; i < 8; i++)
+        y[i] = q[i];
+    for (unsigned i = 0; i < 8; i++)
+        q[i] = y[(i + 2) % 8] ^ y[(i + 5) % 8] ^ y[(i + 7) % 8];
+    q[0] = ~q[0];
+    q[2] = ~q[2];
+}
+
+/* With S(x) = A x^-1 + 0x63, the inverse of y is L(y)^-1, and x^-1 = L(S(x)): so S^-1 = L S L. */
+static void inv_sub_bytes(word q[8])
+{
+    inverse_affine(q);
+    sub_bytes(q);
+    inverse_affine(q);
+}
+
+/* Row r moves left by r columns, that is its 16 bits rotate right by 4 r. */
+static void shift_rows(word q[8])
+{
+    for (unsigned i = 0; i < 8; i++) {
+        word x = q[i];
+        q[i] = (x & 0x000000000000ffffu) | (x & 0x00000000fff00000u) >> 4 |
+               (x & 0x00000000000f0000u) << 12 | (x & 0x0000ff0000000000u) >> 8 |
+               (x & 0x000000ff00000000u) << 8 | (x & 0xf000000000000000u) >> 12 |
+               (x & 0x0fff000000000000u) << 4;
+    }
+}
+
+static void inv_shift_rows(word q[8])
+{
+    for (unsigned i = 0; i < 8; i++) {
+        word x = q[i];
+        q[i] = (x & 0x000000000000ffffu) | (x & 0x000000000fff0000u) << 4 |
+               (x & 0x00000000f0000000u) >> 12 | (x & 0x0000ff0000000000u) >> 8 |
+               (x & 0x000000ff00000000u) << 8 | (x & 0x000f000000000000u) << 12 |
+               (x & 0xfff0000000000000u) >> 4;
+    }
+}
+
+/* Every row becomes the one n below it. */
+#define ROWS_UP(x, n) ((x) >> 16 * (n) | (x) << 16 * (4 - (n)))
+
+/* r = 2 t in GF(2^8), by x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1); r and t differ. */
+static void twice(word r[8], const word t[8])
+{
+    for (unsigned i = 1; i < 8; i++)
+        r[i] = t[i - 1];
+    r[0] = t[7];
+    r[1] ^= t[7];
+    r[3] ^= t[7];
+    r[4] ^= t[7];
+}
+
+/* 2 a0 + 3 a1 + a2 + a3 = 2 t + a1 + t2, where t = a0 + a1 and t2 is t two rows down. */
+static void mix_columns(word q[8])
+{
+    word t[8], doubled[8];
+    for (unsigned i = 0; i < 8; i++)
+        t[i] = q[i] ^ ROWS_UP(q[i], 1);
+    twice(doubled, t);
+    for (unsigned i = 0; i < 8; i++)
+        q[i] = doubled[i] ^ ROWS_UP(q[i], 1) ^ ROWS_UP(t[i], 2);
+}
+
+/* The inverse matrix is that of MixColumns times {5, 0, 4, 0}: a + 4 (a + a two rows down). */
+static void inv_mix_columns(word q[8])
+{
+    word t[8], doubled[8];
+    for (unsigned i = 0; i < 8; i++)
+        t[i] = q[i] ^ ROWS_UP(q[i], 2);
+    twice(doubled, t);
+    twice(t, doubled);
+    for (unsigned i = 0; i < 8; i++)
+        q[i] ^= t[i];
+    mix_columns(q);
+}
+
+/* ---- Keys ---------------------------------------------------------------------------------- */
+
+struct sliced_key {
+    word round[15][8];
+    unsigned rounds;
+};
+
+/* Slices the round keys, four in one lane as if they were blocks, and repeats each over all blocks.
+ */
+static void slice_key(struct sliced_key *sk, const struct tr_aes_key *key)
+{
+    uint8_t four[4 * TR_BLOCK] = {0};
+    uint64_t lane[8];
+    sk->rounds = key->rounds;
+    for (unsigned r = 0; r <= key->rounds; r++) {
+        if (r % 4 == 0) {
+            unsigned n = key->rounds + 1 - r < 4 ? key->rounds + 1 - r : 4;
+            __builtin_memcpy(four, key->enc[r], (size_t)TR_BLOCK * n);
+            load_lane(lane, four);
+            transpose_lane(lane);
+        }
+        for (unsigned i = 0; i < 8; i++) {
+            uint64_t bits = lane[i] >> r % 4 & 0x1111111111111111u;
+            sk->round[r][i] = (word){0} | ((bits << 4) - bits);
+        }
+    }
+    tr_cleanse(four, sizeof(four));
+    tr_cleanse(lane, sizeof(lane));
+}
+
+static uint32_t sub_word(uint32_t w)
+{
+    uint64_t q[8] = {w};
+    transpose_lane(q);
+    sub_bytes_lane(q);
+    transpose_lane(q);
+    w = (uint32_t)q[0];
+    tr_cleanse(q, sizeof(q));
+    return w;
+}
+
+/* KeyExpansion, FIPS-197 figure 11, on little-endian words: RotWord is then a rotation to the
+ * right. dec stays unset: this backend, the weakest, decrypts with enc. */
+static void expand_key(struct tr_aes_key *key, const uint8_t *raw)
+{
+    unsigned nk = key->rounds - 6, total = 4 * (key->rounds + 1);
+    uint8_t *w = key->enc[0];
+    uint32_t rcon = 1, last = load32_le(raw + 4 * (size_t)(nk - 1));
+    __builtin_memcpy(w, raw, 4 * (size_t)nk);
+    for (unsigned i = nk; i < total; i++) {
+        if (i % nk == 0) {
+            last = sub_word(last >> 8 | last << 24) ^ rcon;
+            rcon = rcon << 1 ^ (rcon >> 7) * 0x11b;
+        } else if (nk == 8 && i % nk == 4) {
+            last = sub_word(last);
+        }
+        last ^= load32_le(w + 4 * (size_t)(i - nk));
+        store32_le(w + 4 * (size_t)i, last);
+    }
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+static void add_round_key(word q[8], const word k[8])
+{
+    for (unsigned i = 0; i < 8; i++)
+        q[i] ^= k[i];
+}
+
+static void encrypt(const struct sliced_key *sk, uint8_t b[TR_BLOCK * BLOCKS])
+{
+    word q[8];
+    slice(q, b);
+    add_round_key(q, sk->round[0]);
+    for (unsigned r = 1; r <= sk->rounds; r++) {
+        sub_bytes(q);
+        shift_rows(q);
+        if (r != sk->rounds)
+            mix_columns(q);
+        add_round_key(q, sk->round[r]);
+    }
+    unslice(b, q);
+}
+
+static void decrypt(const struct sliced_key *sk, uint8_t b[TR_BLOCK * BLOCKS])
+{
+    word q[8];
+    slice(q, b);
+    add_round_key(q, sk->round[sk->rounds]);
+    for (unsigned r = sk->rounds; r-- > 0;) {
+        inv_shift_rows(q);
+        inv_sub_bytes(q);
+        add_round_key(q, sk->round[r]);
+        if (r != 0)
+            inv_mix_columns(q);
+    }
+    unslice(b, q);
+}
+
+/* ---- Modes --------------------------------------------------------------------------------- */
+
+/* What the parallel modes put through the cipher for block i, and what they add to the result. */
+enum source { THE_INPUT, THE_INPUT_BEFORE, THE_COUNTER };
+enum addend { NOTHING, INPUT, INPUT_BEFORE };
+
+/* One loop for the parallel modes. before holds the input blocks shifted by one, iv in front. */
+static void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
+                     uint8_t *iv, void (*crypt)(const struct sliced_key *, uint8_t *),
+                     enum source source, enum addend addend)
+{
+    struct sliced_key sk;
+    uint8_t b[TR_BLOCK * BLOCKS] = {0}, before[TR_BLOCK * (BLOCKS + 1)];
+    slice_key(&sk, key);
+    while (blocks != 0) {
+        unsigned n = blocks < BLOCKS ? (unsigned)blocks : BLOCKS;
+        size_t len = (size_t)n * TR_BLOCK;
+        if (source == THE_INPUT_BEFORE || addend == INPUT_BEFORE) {
+            __builtin_memcpy(before, iv, TR_BLOCK);
+            __builtin_memcpy(before + TR_BLOCK, in, len);
+            __builtin_memcpy(iv, before + len, TR_BLOCK);
+        }
+        if (source == THE_COUNTER) {
+            for (size_t i = 0; i < len; i += TR_BLOCK) {
+                __builtin_memcpy(b + i, iv, TR_BLOCK);
+                tr_counter_add(iv, 1);
+            }
+        } else {
+            __builtin_memcpy(b, source == THE_INPUT ? in : before, len);
+        }
+        crypt(&sk, b);
+        for (size_t i = 0; i < len; i += TR_BLOCK) {
+            if (addend == NOTHING)
+                __builtin_memcpy(out + i, b + i, TR_BLOCK);
+            else
+                tr_xor_block(out + i, b + i, addend == INPUT ? in + i : before + i);
+        }
+        in += len;
+        out += len;
+        blocks -= n;
+    }
+    tr_cleanse(&sk, sizeof(sk));
+    tr_cleanse(b, sizeof(b));
+}
+
+/* One loop for the serial modes: the cipher's input is the chaining value, to which CBC adds the
+ * plaintext first and CFB and OFB afterwards. */
+static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
+                   uint8_t *iv, enum tr_op op)
+{
+    struct sliced_key sk;
+    uint8_t b[TR_BLOCK * BLOCKS] = {0};
+    slice_key(&sk, key);
+    __builtin_memcpy(b, iv, TR_BLOCK);
+    for (; blocks != 0; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
+        if (op == TR_OP_CBC_ENCRYPT)
+            tr_xor_block(b, b, in);
+        encrypt(&sk, b);
+        if (op == TR_OP_CFB_ENCRYPT)
+            tr_xor_block(b, b, in);
+        if (op == TR_OP_OFB)
+            tr_xor_block(out, b, in);
+        else
+            __builtin_memcpy(out, b, TR_BLOCK);
+    }
+    __builtin_memcpy(iv, b, TR_BLOCK);
+    tr_cleanse(&sk, sizeof(sk));
+    tr_cleanse(b, sizeof(b));
+}
+
+#define PARALLEL(name, crypt, source, addend)                                                      \
+    static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
+                     uint8_t *iv)                                                                  \
+    {                                                                                              \
+        parallel(key, out, in, blocks, iv, crypt, source, addend);                                 \
+    }
+PARALLEL(ecb_encrypt, encrypt, THE_INPUT, NOTHING)
+PARALLEL(ecb_decrypt, decrypt, THE_INPUT, NOTHING)
+PARALLEL(cbc_decrypt, decrypt, THE_INPUT, INPUT_BEFORE)
+PARALLEL(cfb_decrypt, encrypt, THE_INPUT_BEFORE, INPUT)
+PARALLEL(ctr, encrypt, THE_COUNTER, INPUT)
+
+#define SERIAL(name, op)                                                                           \
+    static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
+                     uint8_t *iv)                                                                  \
+    {                                                                                              \
+        serial(key, out, in, blocks, iv, op);                                                      \
+    }
+SERIAL(cbc_encrypt, TR_OP_CBC_ENCRYPT)
+SERIAL(cfb_encrypt, TR_OP_CFB_ENCRYPT)
+SERIAL(ofb, TR_OP_OFB)
+
+const struct tr_backend tr_bitslice = {
+    .name = "bitslice",
+    .expand_key = expand_key,
+    .bulk = {[TR_OP_ECB_ENCRYPT] = ecb_encrypt,
+             [TR_OP_ECB_DECRYPT] = ecb_decrypt,
+             [TR_OP_CBC_ENCRYPT] = cbc_encrypt,
+             [TR_OP_CBC_DECRYPT] = cbc_decrypt,
+             [TR_OP_CFB_ENCRYPT] = cfb_encrypt,
+             [TR_OP_CFB_DECRYPT] = cfb_decrypt,
+             [TR_OP_OFB] = ofb,
+             [TR_OP_CTR] = ctr},
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The known answers that every backend passes before it is used. */
+#ifndef TR_SELFTEST_H
+#define TR_SELFTEST_H
+
+#include "tenrounds.h"
+
+#define TR_KNOWN_MODES 5 /* TR_ECB to TR_CTR */
+#define TR_KNOWN_KEYS  3 /* 16, 24 and 32 bytes */
+
+/* The inputs, and how outputs are condensed; for the test that recomputes the answers with another
+ * implementation. */
+#define TR_KNOWN_MAX 1247u /* bytes */
+extern const uint16_t tr_known_lengths[7];
+extern const uint64_t tr_known_digests[TR_KNOWN_MODES][TR_KNOWN_KEYS];
+uint8_t tr_known_plaintext(size_t i);
+uint8_t tr_known_key(size_t i);
+extern const uint8_t tr_known_iv[16];
+uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
+
+/* falsify makes the expected answers wrong, to see what happens then. */
+enum tr_status tr_known_answers(const struct tr_backend *backend, int falsify);
+
+#endif

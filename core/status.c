@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Errors in words, the version, and the one way to forget. */
+#include "tenrounds.h"
+
+const char *tr_strerror(enum tr_status status)
+{
+    switch (status) {
+    case TR_OK:
+        return "success";
+    case TR_ERR_KEY_LENGTH:
+        return "the key is not 16, 24 or 32 bytes long";
+    case TR_ERR_LENGTH:
+        return "the data is not a whole number of 16-byte blocks, or an offset is above 15";
+    case TR_ERR_OVERLAP:
+        return "input and output overlap without being the same";
+    case TR_ERR_PADDING:
+        return "the last block does not end in PKCS#7 padding";
+    case TR_ERR_MODE:
+        return "no such mode or mask, or an object that was not started";
+    case TR_ERR_SELF_TEST:
+        return "a known answer came out wrong";
+    case TR_ERR_BACKEND:
+        return "no such backend, or this processor cannot run it";
+    }
+    return "unknown status";
+}
+
+const char *tr_version(void)
+{
+    return TR_VERSION_STRING;
+}
+
+void tr_cleanse(void *memory, size_t len)
+{
+    __builtin_memset(memory, 0, len);
+    /* The compiler must assume that this reads the zeros. */
+    __asm__ volatile("" : : "r"(memory) : "memory");
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The few words of C that the core would otherwise borrow from a libc. */
+#ifndef TR_UTIL_H
+#define TR_UTIL_H
+
+#include "tenrounds.h"
+
+#define TR_INLINE static inline __attribute__((always_inline))
+
+/* The length of text, and whether it equals the n bytes at word. */
+TR_INLINE size_t tr_length(const char *text)
+{
+    size_t n = 0;
+    while (text[n] != '\0')
+        n++;
+    return n;
+}
+
+TR_INLINE int tr_word_is(const char *word, size_t n, const char *text)
+{
+    return tr_length(text) == n && __builtin_memcmp(word, text, n) == 0;
+}
+
+/* Overlapping, but not the same: see "Overlap" in tenrounds.h. */
+TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t len)
+{
+    uintptr_t ahead = (uintptr_t)out - (uintptr_t)in;
+    return ahead != 0 && (ahead < len || 0 - ahead < len);
+}
+
+TR_INLINE uint64_t tr_load64_be(const uint8_t *p)
+{
+    uint64_t v;
+    __builtin_memcpy(&v, p, 8);
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? v : __builtin_bswap64(v);
+}
+
+TR_INLINE void tr_store64_be(uint8_t *p, uint64_t v)
+{
+    if (__BYTE_ORDER__ != __ORDER_BIG_ENDIAN__)
+        v = __builtin_bswap64(v);
+    __builtin_memcpy(p, &v, 8);
+}
+
+/* Adds n to a 128-bit big-endian counter (SP 800-38A B.1). The carry is computed without a branch
+ * because the compiler can; the counter is public. */
+TR_INLINE void tr_counter_add(uint8_t counter[16], uint64_t n)
+{
+    uint64_t low = tr_load64_be(counter + 8) + n;
+    tr_store64_be(counter + 8, low);
+    tr_store64_be(counter, tr_load64_be(counter) + (low < n));
+}
+
+/* out = a ^ b for one block; any of them may be the same. */
+TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
+{
+    uint64_t x[2], y[2];
+    __builtin_memcpy(x, a, 16);
+    __builtin_memcpy(y, b, 16);
+    x[0] ^= y[0];
+    x[1] ^= y[1];
+    __builtin_memcpy(out, x, 16);
+}
+
+#endif

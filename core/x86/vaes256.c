@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* VAES on 256-bit registers. Keys and the serial modes, which gain nothing from width, are aesni's.
+ */
+#include "../backend.h"
+#include "../util.h"
+#if TR_X86
+#    include "vec256.h"
+
+#    include "parallel.h"
+#    include "x86.h"
+
+const struct tr_backend tr_vaes256 = {
+    .name = "vaes256",
+    .features = TR_VAES256_FEATURES,
+    .weaker = &tr_aesni,
+    .expand_key = tr_aesni_expand_key,
+    .bulk = {TR_PARALLEL_OPS},
+};
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* VAES on 512-bit registers. Keys and the serial modes, which gain nothing from width, are aesni's.
+ */
+#include "../backend.h"
+#include "../util.h"
+#if TR_X86
+#    include "vec512.h"
+
+#    include "parallel.h"
+#    include "x86.h"
+
+const struct tr_backend tr_vaes512 = {
+    .name = "vaes512",
+    .features = TR_FEATURE_VAES | TR_FEATURE_AVX512 | TR_VAES256_FEATURES,
+    .weaker = &tr_vaes256,
+    .expand_key = tr_aesni_expand_key,
+    .bulk = {TR_PARALLEL_OPS},
+};
+#endif

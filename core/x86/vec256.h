@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The vector block of two AES blocks: VAES on YMM registers, no AVX-512 (Zen 3, Alder Lake and
+ * their successors). The functions mean what they mean in vec128.h. */
+#include <immintrin.h>
+
+#define TR_TARGET __attribute__((target("aes,vaes,avx2")))
+#define VBLOCKS   2
+
+typedef __m256i V;
+
+TR_INLINE TR_TARGET V v_load(const uint8_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
+{
+    _mm256_storeu_si256((__m256i *)p, x);
+}
+/* A part of two blocks is one. */
+TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
+{
+    return (void)n, _mm256_zextsi128_si256(_mm_loadu_si128((const __m128i *)p));
+}
+TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
+{
+    (void)n, _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(x));
+}
+TR_INLINE TR_TARGET V v_all(const uint8_t *p)
+{
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+}
+TR_INLINE TR_TARGET V v_shift_in(V before, V x)
+{
+    return _mm256_permute2x128_si256(before, x, 0x21);
+}
+
+TR_INLINE TR_TARGET V v_xor(V a, V b)
+{
+    return _mm256_xor_si256(a, b);
+}
+TR_INLINE TR_TARGET V v_aesenc(V x, V k)
+{
+    return _mm256_aesenc_epi128(x, k);
+}
+TR_INLINE TR_TARGET V v_aesenclast(V x, V k)
+{
+    return _mm256_aesenclast_epi128(x, k);
+}
+TR_INLINE TR_TARGET V v_aesdec(V x, V k)
+{
+    return _mm256_aesdec_epi128(x, k);
+}
+TR_INLINE TR_TARGET V v_aesdeclast(V x, V k)
+{
+    return _mm256_aesdeclast_epi128(x, k);
+}
+
+TR_INLINE TR_TARGET V v_counters(uint64_t low, uint64_t high)
+{
+    int64_t h = (int64_t)high;
+    return _mm256_set_epi64x(h, (int64_t)(low + 1), h, (int64_t)low);
+}
+TR_INLINE TR_TARGET V v_add(V x, unsigned n)
+{
+    return _mm256_add_epi64(x, _mm256_set_epi64x(0, n, 0, n));
+}
+TR_INLINE TR_TARGET V v_reverse(V x)
+{
+    return _mm256_shuffle_epi8(
+        x, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)));
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The vector block of four AES blocks: VAES on ZMM registers (Ice Lake servers, Zen 4 and their
+ * successors). The functions mean what they mean in vec128.h. */
+#include <immintrin.h>
+
+#define TR_TARGET __attribute__((target("aes,vaes,avx2,avx512f,avx512bw,avx512vl")))
+#define VBLOCKS   4
+
+typedef __m512i V;
+
+TR_INLINE TR_TARGET V v_load(const uint8_t *p)
+{
+    return _mm512_loadu_si512(p);
+}
+TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
+{
+    _mm512_storeu_si512(p, x);
+}
+/* n = 1 to 3 blocks, by a mask of 8-byte words: what is masked is not accessed. */
+TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
+{
+    return _mm512_maskz_loadu_epi64((__mmask8)((1u << 2 * n) - 1), p);
+}
+TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
+{
+    _mm512_mask_storeu_epi64(p, (__mmask8)((1u << 2 * n) - 1), x);
+}
+TR_INLINE TR_TARGET V v_all(const uint8_t *p)
+{
+    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)p));
+}
+TR_INLINE TR_TARGET V v_shift_in(V before, V x)
+{
+    return _mm512_alignr_epi64(x, before, 6);
+}
+
+TR_INLINE TR_TARGET V v_xor(V a, V b)
+{
+    return _mm512_xor_si512(a, b);
+}
+TR_INLINE TR_TARGET V v_aesenc(V x, V k)
+{
+    return _mm512_aesenc_epi128(x, k);
+}
+TR_INLINE TR_TARGET V v_aesenclast(V x, V k)
+{
+    return _mm512_aesenclast_epi128(x, k);
+}
+TR_INLINE TR_TARGET V v_aesdec(V x, V k)
+{
+    return _mm512_aesdec_epi128(x, k);
+}
+TR_INLINE TR_TARGET V v_aesdeclast(V x, V k)
+{
+    return _mm512_aesdeclast_epi128(x, k);
+}
+
+TR_INLINE TR_TARGET V v_counters(uint64_t low, uint64_t high)
+{
+    V first = _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)high, (int64_t)low));
+    return _mm512_add_epi64(first, _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0));
+}
+TR_INLINE TR_TARGET V v_add(V x, unsigned n)
+{
+    return _mm512_add_epi64(x, _mm512_set_epi64(0, n, 0, n, 0, n, 0, n));
+}
+TR_INLINE TR_TARGET V v_reverse(V x)
+{
+    return _mm512_shuffle_epi8(
+        x, _mm512_broadcast_i32x4(_mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)));
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the x86 backends share besides the body: each one's features include the weaker one's,
+ * because it inherits operations from it. */
+#ifndef TR_X86_H
+#define TR_X86_H
+
+#define TR_AESNI_FEATURES   (TR_FEATURE_AES | TR_FEATURE_SSSE3)
+#define TR_VAES256_FEATURES (TR_AESNI_FEATURES | TR_FEATURE_VAES | TR_FEATURE_AVX2)
+
+void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw);
+
+#endif
