@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The variable is a list of 64-bit words separated by ':', OPENSSL_ia32cap(3). Word 0 is CPUID(1) EDX
+ * (low half) and ECX, word 1 is CPUID(7) EBX and ECX; OpenSSL 3.5 added words that matter to no
+ * feature here. "~" before a word hides the bits that are set in it, without it the word replaces what
+ * CPUID said. An empty first word changes nothing; so does, since 3.5, an empty word before another.
+ *
+ * Not in the manual, but so in every version: where the list ends before word 1, libcrypto takes word
+ * 1 for zero. OPENSSL_ia32cap=~0x200000000000000 hides not only what it names but also AVX2, AVX-512 and
+ * VAES, and is followed in that, so that a program sees one processor on both sides.
+ */
+#include "ia32cap.h"
+
+#include <string.h>
+
+#define BIT(n) ((uint64_t)1 << (n))
+
+static const struct {
+    unsigned word;
+    uint64_t bits; /* all of them are needed */
+    tr_features feature;
+} map[] = {
+    {0, BIT(57), TR_FEATURE_AES},   {0, BIT(33), TR_FEATURE_CLMUL},
+    {0, BIT(41), TR_FEATURE_SSSE3}, {0, BIT(60), TR_FEATURE_AVX},
+    {1, BIT(5), TR_FEATURE_AVX2},   {1, BIT(16) | BIT(30) | BIT(31), TR_FEATURE_AVX512},
+    {1, BIT(41), TR_FEATURE_VAES},  {1, BIT(42), TR_FEATURE_VCLMUL},
+};
+
+/* "Hiding" FXSR hides what works on XMM registers alone: PCLMULQDQ, XOP, AES and AVX. */
+#define FXSR       BIT(24)
+#define FXSR_TAKES (BIT(33) | BIT(43) | BIT(57) | BIT(60))
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return 16;
+}
+
+/* Octal, decimal or hexadecimal as in C, up to the first character that does not belong. */
+static uint64_t number(const char *text)
+{
+    uint64_t value = 0;
+    int base = 10;
+    if (*text == '0') {
+        base = 8;
+        text++;
+        if (*text == 'x' || *text == 'X') {
+            base = 16;
+            text++;
+        }
+    }
+    for (; digit(*text) < base; text++)
+        value = value * (unsigned)base + (unsigned)digit(*text);
+    return value;
+}
+
+/* The bits that a word of the variable leaves visible of those that CPUID reports. */
+static uint64_t visible(const char *word)
+{
+    return *word == '~' ? ~number(word + 1) : number(word);
+}
+
+tr_features trossl_ia32cap_masked(const char *value)
+{
+    if (value == NULL)
+        return 0;
+
+    uint64_t words[2] = {~(uint64_t)0, 0};
+    if (*value != ':')
+        words[0] = visible(value);
+    if (*value == '~' && (number(value + 1) & FXSR) != 0)
+        words[0] &= ~FXSR_TAKES;
+
+    const char *second = strchr(value, ':');
+    if (second != NULL && second[1] == ':')
+        words[1] = ~(uint64_t)0;
+    else if (second != NULL)
+        words[1] = visible(second + 1);
+
+    tr_features masked = 0;
+    for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
+        if ((words[map[i].word] & map[i].bits) != map[i].bits)
+            masked |= map[i].feature;
+    }
+    return masked;
+}

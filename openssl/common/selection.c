@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "selection.h"
+
+#include "env.h"
+#include "ia32cap.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Appends to text, as far as there is room. */
+__attribute__((format(printf, 2, 3))) static void add(char text[TROSSL_TEXT], const char *format,
+                                                      ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, TROSSL_TEXT - used, format, args);
+    va_end(args);
+}
+
+static void add_features(char text[TROSSL_TEXT], tr_features features, const char *source)
+{
+    const char *separator = *text != '\0' ? "; " : "";
+    if (features == 0)
+        return;
+    for (unsigned i = 0; i < TR_FEATURE_COUNT; i++) {
+        if ((features & (tr_features)1 << i) != 0) {
+            add(text, "%s%s", separator, tr_feature_name(i));
+            separator = " ";
+        }
+    }
+    add(text, " (by %s)", source);
+}
+
+/* Names what the masks take away of this processor's features, and a word that is no mask. */
+static void describe_masks(struct trossl_selection *s, tr_features by_ia32cap)
+{
+    tr_features by_mask;
+    (void)tr_mask_parse(tr_env_mask(), &by_mask, NULL);
+    add_features(s->masked, by_mask & s->choice.cpu.present, "TENROUNDS_MASK");
+    add_features(s->masked, by_ia32cap & s->choice.cpu.present, "OPENSSL_ia32cap");
+    if (s->choice.bad_mask != NULL)
+        add(s->masked, "%signored from \"%.40s\" on, which is no mask (in TENROUNDS_MASK)",
+            *s->masked != '\0' ? "; " : "", s->choice.bad_mask);
+    if (*s->masked == '\0')
+        add(s->masked, "none");
+}
+
+static void describe_failures(struct trossl_selection *s)
+{
+    for (unsigned i = 0; tr_backend_at(i) != NULL; i++) {
+        if ((s->choice.failed & 1u << i) != 0)
+            add(s->passed_over, "%s%s", *s->passed_over != '\0' ? ", " : "",
+                tr_backend_name(tr_backend_at(i)));
+    }
+    if (*s->passed_over == '\0')
+        add(s->passed_over, "none");
+    else
+        add(s->passed_over, " (wrong known answers)");
+}
+
+int trossl_selection_begin(struct trossl_selection *selection)
+{
+    memset(selection, 0, sizeof(*selection));
+    /* libcrypto reads the variable even in setuid programs; masking there is harmless for it as it
+     * would be here, but what may not be trusted is not read. */
+    tr_features by_ia32cap = trossl_ia32cap_masked(secure_getenv("OPENSSL_ia32cap"));
+    if (tr_select(tr_env_mask(), by_ia32cap, tr_env_sabotage(), &selection->choice) != TR_OK)
+        return 0;
+    describe_masks(selection, by_ia32cap);
+    describe_failures(selection);
+
+    selection->backend = selection->choice.backend;
+    selection->counters = trossl_counters_open(secure_getenv("TENROUNDS_COUNTERS"));
+    if (selection->counters != NULL)
+        selection->backend = tr_counting_init(&selection->counting, selection->choice.backend,
+                                              &selection->counters->counters);
+    return 1;
+}
+
+void trossl_selection_end(struct trossl_selection *selection)
+{
+    trossl_counters_close(selection->counters);
+    selection->counters = NULL;
+}

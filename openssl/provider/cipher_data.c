@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The bytes: update, final, and the call that goes past buffer and padding. */
+#include "cipher.h"
+
+#include "tls_record.h"
+
+#include <openssl/evp.h>
+
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define INLINE              static inline __attribute__((always_inline))
+
+int trp_raise_status(const struct trp_cipher *cipher, enum tr_status status)
+{
+    const struct trp_provider *provider = cipher->provider;
+    switch (status) {
+    case TR_ERR_KEY_LENGTH:
+        return TRP_RAISE(provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
+    case TR_ERR_LENGTH:
+        return TRP_RAISE(provider, ERR_LIB_PROV, PROV_R_WRONG_FINAL_BLOCK_LENGTH);
+    case TR_ERR_PADDING:
+        return TRP_RAISE(provider, ERR_LIB_PROV, PROV_R_BAD_DECRYPT);
+    case TR_ERR_OVERLAP:
+        return TRP_RAISE(provider, ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
+    default:
+        return TRP_RAISE(provider, ERR_LIB_PROV, PROV_R_CIPHER_OPERATION_FAILED);
+    }
+}
+
+static int __attribute__((cold, noinline)) no_key(const struct trp_cipher *cipher)
+{
+    return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_NO_KEY_SET);
+}
+
+static int __attribute__((cold, noinline)) no_room(const struct trp_cipher *cipher)
+{
+    return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+}
+
+/* The whole call of a mode, without a buffer. mode is a constant wherever this is inlined. */
+INLINE enum tr_status crypt(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out,
+                            const uint8_t *in, size_t len)
+{
+    struct tr_cipher *c = &cipher->core;
+    switch (mode) {
+    case TR_ECB:
+        return c->decrypt ? tr_ecb_decrypt(&c->key, out, in, len)
+                          : tr_ecb_encrypt(&c->key, out, in, len);
+    case TR_CBC:
+        return c->decrypt ? tr_cbc_decrypt(&c->key, c->iv, out, in, len)
+                          : tr_cbc_encrypt(&c->key, c->iv, out, in, len);
+    case TR_CFB128:
+        return c->decrypt ? tr_cfb128_decrypt(&c->key, c->iv, &c->used, out, in, len)
+                          : tr_cfb128_encrypt(&c->key, c->iv, &c->used, out, in, len);
+    case TR_OFB:
+        return tr_ofb(&c->key, c->iv, &c->used, out, in, len);
+    case TR_CTR:
+        return tr_ctr(&c->key, c->iv, c->buffer, &c->used, out, in, len);
+    case TR_MODE_NONE:
+        break;
+    }
+    return TR_ERR_MODE;
+}
+
+/* ---- ECB and CBC ---------------------------------------------------------------------------- */
+
+/* Where the core reads no bytes, so that it is not handed a NULL. */
+static const uint8_t nothing[1];
+
+static int __attribute__((cold, noinline))
+record_failed(const struct trp_cipher *cipher, const char *reason)
+{
+    return trp_raise(cipher->provider, __FILE__, __LINE__, __func__, ERR_LIB_PROV,
+                     PROV_R_CIPHER_OPERATION_FAILED, "TLS record: %s", reason);
+}
+
+/* One TLS record, in place; see tls_record.h. */
+static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, uint8_t *out,
+                                                   size_t *out_len, size_t out_size,
+                                                   const uint8_t *in, size_t len)
+{
+    struct tr_cipher *c = &cipher->core;
+    if (in == NULL || in != out || out_size < len || !c->padding)
+        return record_failed(cipher, "not in place, or padding is off");
+    if (!c->decrypt) {
+        if (out_size < len + TR_BLOCK - len % TR_BLOCK)
+            return record_failed(cipher, "no room for the padding");
+        len = trp_tls_pad(cipher->tls_version, out, len);
+    }
+    if (len % TR_BLOCK != 0)
+        return record_failed(cipher, "not a whole number of blocks");
+    (void)crypt(cipher, cipher->kind->mode, out, out, len);
+    cipher->tls_mac = NULL;
+    if (!c->decrypt) {
+        *out_len = len;
+        return 1;
+    }
+    struct trp_tls_opened opened;
+    if (!trp_tls_open(cipher->tls_version, out, len, cipher->tls_mac_copy, cipher->tls_mac_size,
+                      &opened))
+        return record_failed(cipher, opened.reason);
+    if (opened.has_mac)
+        cipher->tls_mac = cipher->tls_mac_copy;
+    *out_len = opened.len;
+    return 1;
+}
+
+INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
+                        size_t out_size, const uint8_t *in, size_t len)
+{
+    struct tr_cipher *c = &cipher->core;
+    if (UNLIKELY(!cipher->key_set))
+        return no_key(cipher);
+    if (UNLIKELY(cipher->tls_version != 0))
+        return record_update(cipher, out, out_len, out_size, in, len);
+
+    enum tr_status status;
+    if (LIKELY(c->used == 0 && len % TR_BLOCK == 0 && !(c->decrypt && c->padding) &&
+               len <= out_size)) {
+        status = crypt(cipher, mode, out, in, len);
+        *out_len = len;
+    } else {
+        if (tr_cipher_room(c, len) > out_size)
+            return no_room(cipher);
+        status = tr_cipher_update(c, out, out_len, len != 0 ? in : nothing, len);
+    }
+    return LIKELY(status == TR_OK) ? 1 : trp_raise_status(cipher, status);
+}
+
+int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
+{
+    struct trp_cipher *cipher = ctx;
+    struct tr_cipher *c = &cipher->core;
+    if (!cipher->key_set)
+        return no_key(cipher);
+    if (cipher->tls_version != 0)
+        return record_failed(cipher, "each update is a whole one, there is nothing to end");
+    /* A block held back for its padding after padding was switched off is a block like any other. */
+    if ((c->padding || c->used != 0) && out_size < TR_BLOCK)
+        return no_room(cipher);
+    enum tr_status status;
+    if (c->used == TR_BLOCK && !c->padding)
+        status = tr_cipher_update(c, out, out_len, nothing, 0);
+    else
+        status = tr_cipher_final(c, out, out_len);
+    return status == TR_OK ? 1 : trp_raise_status(cipher, status);
+}
+
+/* ---- CFB, OFB and CTR ----------------------------------------------------------------------- */
+
+/* For suites whose MAC is not checked here: points to the MAC that a record ends in, as the default
+ * provider does for every mode. */
+static __attribute__((noinline)) int strip_mac(struct trp_cipher *cipher, const uint8_t *out,
+                                               size_t *out_len)
+{
+    if (*out_len < cipher->tls_mac_size)
+        return 0;
+    *out_len -= cipher->tls_mac_size;
+    cipher->tls_mac = out + *out_len;
+    return 1;
+}
+
+INLINE int stream_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out,
+                         size_t *out_len, size_t out_size, const uint8_t *in, size_t len)
+{
+    if (UNLIKELY(!cipher->key_set))
+        return no_key(cipher);
+    *out_len = len;
+    if (UNLIKELY(len == 0))
+        return 1;
+    if (UNLIKELY(len > out_size))
+        return no_room(cipher);
+    enum tr_status status = crypt(cipher, mode, out, in, len);
+    if (UNLIKELY(status != TR_OK))
+        return trp_raise_status(cipher, status);
+    if (UNLIKELY(cipher->tls_version != 0 && cipher->tls_mac_size != 0 && cipher->core.decrypt))
+        return strip_mac(cipher, out, out_len);
+    return 1;
+}
+
+int trp_stream_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
+{
+    const struct trp_cipher *cipher = ctx;
+    (void)out;
+    (void)out_size;
+    if (!cipher->key_set)
+        return no_key(cipher);
+    *out_len = 0;
+    return 1;
+}
+
+/* ---- One for each mode ---------------------------------------------------------------------- */
+
+/* A call past buffer and padding. */
+INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
+                       size_t out_size, const uint8_t *in, size_t len)
+{
+    if (UNLIKELY(!cipher->key_set))
+        return no_key(cipher);
+    if (UNLIKELY(len > out_size))
+        return no_room(cipher);
+    enum tr_status status = crypt(cipher, mode, out, in, len);
+    if (UNLIKELY(status != TR_OK))
+        return trp_raise_status(cipher, status);
+    *out_len = len;
+    return 1;
+}
+
+#define MODE(name, mode, kind)                                                                     \
+    int trp_##name##_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,       \
+                            const unsigned char *in, size_t len)                                   \
+    {                                                                                              \
+        return kind##_update(ctx, mode, out, out_len, out_size, in, len);                          \
+    }                                                                                              \
+    int trp_##name##_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,       \
+                            const unsigned char *in, size_t len)                                   \
+    {                                                                                              \
+        return cipher_once(ctx, mode, out, out_len, out_size, in, len);                            \
+    }
+
+MODE(ecb, TR_ECB, block)
+MODE(cbc, TR_CBC, block)
+MODE(cfb, TR_CFB128, stream)
+MODE(ofb, TR_OFB, stream)
+MODE(ctr, TR_CTR, stream)

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fifteen ciphers: contexts, keys and IVs, and the tables that libcrypto fetches. */
+#include "cipher.h"
+
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <string.h>
+
+/* ---- Contexts ------------------------------------------------------------------------------- */
+
+static void *new_context(void *provctx, const struct trp_kind *kind)
+{
+    const struct trp_provider *provider = provctx;
+    struct trp_cipher *cipher = provider->zalloc(sizeof(*cipher), __FILE__, __LINE__);
+    if (cipher == NULL)
+        return NULL;
+    cipher->kind = kind;
+    cipher->provider = provider;
+    cipher->core.mode = (uint8_t)kind->mode;
+    cipher->core.padding = 1;
+    return cipher;
+}
+
+static void free_context(void *ctx)
+{
+    struct trp_cipher *cipher = ctx;
+    if (cipher != NULL)
+        cipher->provider->clear_free(cipher, sizeof(*cipher), __FILE__, __LINE__);
+}
+
+static void *duplicate_context(void *ctx)
+{
+    const struct trp_cipher *from = ctx;
+    struct trp_cipher *copy = from->provider->malloc(sizeof(*copy), __FILE__, __LINE__);
+    if (copy == NULL)
+        return NULL;
+    *copy = *from;
+    if (from->tls_mac == from->tls_mac_copy)
+        copy->tls_mac = copy->tls_mac_copy;
+    return copy;
+}
+
+/* ---- Keys and IVs --------------------------------------------------------------------------- */
+
+static int set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
+{
+    if (iv_len != cipher->kind->iv_len)
+        return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_INVALID_IV_LENGTH);
+    memcpy(cipher->core.iv, iv, TR_BLOCK);
+    memcpy(cipher->original_iv, iv, TR_BLOCK);
+    cipher->iv_set = 1;
+    return 1;
+}
+
+static int set_key(struct trp_cipher *cipher, const uint8_t *key, size_t key_len)
+{
+    if (key_len != cipher->kind->key_len)
+        return trp_raise_status(cipher, TR_ERR_KEY_LENGTH);
+    enum tr_status status =
+        tr_aes_set_key(&cipher->core.key, cipher->provider->selection.backend, key, key_len);
+    if (status != TR_OK)
+        return trp_raise_status(cipher, status);
+    cipher->key_set = 1;
+    return 1;
+}
+
+/*
+ * Starts a message. No key: the one set before stays. No IV: CBC, CFB and OFB go back to the one set
+ * before; CTR goes on counting (and drops the rest of the block). An IV for ECB is ignored.
+ */
+static inline int init(void *ctx, const unsigned char *key, size_t key_len, const unsigned char *iv,
+                       size_t iv_len, const OSSL_PARAM params[], int decrypt)
+{
+    struct trp_cipher *cipher = ctx;
+    enum tr_mode mode = cipher->kind->mode;
+    cipher->num = 0;
+    cipher->core.used = 0;
+    cipher->core.decrypt = (uint8_t)decrypt;
+    if (mode != TR_ECB && iv != NULL) {
+        if (!set_iv(cipher, iv, iv_len))
+            return 0;
+    } else if (mode != TR_ECB && mode != TR_CTR && cipher->iv_set) {
+        memcpy(cipher->core.iv, cipher->original_iv, TR_BLOCK);
+    }
+    if (key != NULL && !set_key(cipher, key, key_len))
+        return 0;
+    return params == NULL || trp_set_ctx_params(cipher, params);
+}
+
+static int encrypt_init(void *ctx, const unsigned char *key, size_t key_len,
+                        const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[])
+{
+    return init(ctx, key, key_len, iv, iv_len, params, 0);
+}
+
+static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
+                        const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[])
+{
+    return init(ctx, key, key_len, iv, iv_len, params, 1);
+}
+
+/* ---- The tables ----------------------------------------------------------------------------- */
+
+/* X(mode in functions, mode in enum tr_mode and in EVP_CIPH_..., IV length, block size of EVP, kind
+ * of final) */
+#define MODES(X, bits)                                                                             \
+    X(bits, ecb, TR_ECB, EVP_CIPH_ECB_MODE, 0, TR_BLOCK, block)                                    \
+    X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block)                             \
+    X(bits, cfb, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream)                                \
+    X(bits, ofb, TR_OFB, EVP_CIPH_OFB_MODE, TR_BLOCK, 1, stream)                                   \
+    X(bits, ctr, TR_CTR, EVP_CIPH_CTR_MODE, TR_BLOCK, 1, stream)
+
+#define FUNCTION(id, function)                                                                     \
+    {                                                                                              \
+        id, (void (*)(void))(function)                                                             \
+    }
+
+#define CIPHER(bits, name, tr, evp, iv, block_bytes, final)                                        \
+    static const struct trp_kind kind_##bits##_##name = {.mode = tr,                               \
+                                                         .evp_mode = evp,                          \
+                                                         .key_len = bits / 8,                      \
+                                                         .iv_len = iv,                             \
+                                                         .block_size = block_bytes};               \
+    static void *new_##bits##_##name(void *provctx)                                                \
+    {                                                                                              \
+        return new_context(provctx, &kind_##bits##_##name);                                        \
+    }                                                                                              \
+    static int get_params_##bits##_##name(OSSL_PARAM params[])                                     \
+    {                                                                                              \
+        return trp_get_params(params, &kind_##bits##_##name);                                      \
+    }                                                                                              \
+    static const OSSL_DISPATCH functions_##bits##_##name[] = {                                     \
+        FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, new_##bits##_##name),                                    \
+        FUNCTION(OSSL_FUNC_CIPHER_FREECTX, free_context),                                          \
+        FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, duplicate_context),                                      \
+        FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, encrypt_init),                                     \
+        FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, decrypt_init),                                     \
+        FUNCTION(OSSL_FUNC_CIPHER_UPDATE, trp_##name##_update),                                    \
+        FUNCTION(OSSL_FUNC_CIPHER_FINAL, trp_##final##_final),                                     \
+        FUNCTION(OSSL_FUNC_CIPHER_CIPHER, trp_##name##_cipher),                                    \
+        FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##bits##_##name),                         \
+        FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, trp_get_ctx_params),                             \
+        FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, trp_set_ctx_params),                             \
+        FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                           \
+        FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, trp_gettable_ctx_params),                   \
+        FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, trp_settable_ctx_params),                   \
+        {0, NULL}};
+
+MODES(CIPHER, 128)
+MODES(CIPHER, 192)
+MODES(CIPHER, 256)
+
+/* The names are the default provider's, all of them: a program may ask for any. The OIDs are NIST's
+ * (Computer Security Objects Register, aes). */
+#define ALGORITHM(names, bits, name)                                                               \
+    {                                                                                              \
+        names, "provider=tenrounds", functions_##bits##_##name, NULL                               \
+    }
+#define OID(number) "2.16.840.1.101.3.4.1." #number
+
+const OSSL_ALGORITHM trp_ciphers[] = {ALGORITHM("AES-256-ECB:" OID(41), 256, ecb),
+                                      ALGORITHM("AES-192-ECB:" OID(21), 192, ecb),
+                                      ALGORITHM("AES-128-ECB:" OID(1), 128, ecb),
+                                      ALGORITHM("AES-256-CBC:AES256:" OID(42), 256, cbc),
+                                      ALGORITHM("AES-192-CBC:AES192:" OID(22), 192, cbc),
+                                      ALGORITHM("AES-128-CBC:AES128:" OID(2), 128, cbc),
+                                      ALGORITHM("AES-256-OFB:" OID(43), 256, ofb),
+                                      ALGORITHM("AES-192-OFB:" OID(23), 192, ofb),
+                                      ALGORITHM("AES-128-OFB:" OID(3), 128, ofb),
+                                      ALGORITHM("AES-256-CFB:" OID(44), 256, cfb),
+                                      ALGORITHM("AES-192-CFB:" OID(24), 192, cfb),
+                                      ALGORITHM("AES-128-CFB:" OID(4), 128, cfb),
+                                      ALGORITHM("AES-256-CTR", 256, ctr),
+                                      ALGORITHM("AES-192-CTR", 192, ctr),
+                                      ALGORITHM("AES-128-CTR", 128, ctr),
+                                      {NULL, NULL, NULL, NULL}};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "param.h"
+
+#include <string.h>
+
+static int is_integer(const OSSL_PARAM *p)
+{
+    return p->data_type == OSSL_PARAM_INTEGER || p->data_type == OSSL_PARAM_UNSIGNED_INTEGER;
+}
+
+/* Byte number i, counted from the least significant, of an integer of the given size. */
+static unsigned char *byte_of(void *integer, size_t size, size_t i)
+{
+    unsigned char *bytes = integer;
+    return bytes + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? size - 1 - i : i);
+}
+
+/* Of a negative number: the top bit of a signed one. */
+static int is_negative(const OSSL_PARAM *p)
+{
+    return p->data_type == OSSL_PARAM_INTEGER &&
+           (*byte_of(p->data, p->data_size, p->data_size - 1) & 0x80) != 0;
+}
+
+int trp_param_set_number(OSSL_PARAM *p, uint64_t value, size_t size)
+{
+    if (!is_integer(p))
+        return 0;
+    if (p->data == NULL) {
+        p->return_size = size;
+        return 1;
+    }
+    if (p->data_size == 0)
+        return 0;
+    for (size_t i = 0; i < p->data_size; i++)
+        *byte_of(p->data, p->data_size, i) = i < sizeof(value) ? (value >> 8 * i) & 0xff : 0;
+    p->return_size = p->data_size;
+    return (p->data_size >= sizeof(value) || value >> 8 * p->data_size == 0) && !is_negative(p);
+}
+
+int trp_param_get_number(const OSSL_PARAM *p, uint64_t max, uint64_t *value)
+{
+    if (!is_integer(p) || p->data == NULL || p->data_size == 0 || is_negative(p))
+        return 0;
+    uint64_t number = 0;
+    for (size_t i = 0; i < p->data_size; i++) {
+        unsigned byte = *byte_of(p->data, p->data_size, i);
+        if (i < sizeof(number))
+            number |= (uint64_t)byte << 8 * i;
+        else if (byte != 0)
+            return 0;
+    }
+    if (number > max)
+        return 0;
+    *value = number;
+    return 1;
+}
+
+int trp_param_set_text(OSSL_PARAM *p, const char *text)
+{
+    size_t len = strlen(text);
+    p->return_size = len;
+    if (p->data_type == OSSL_PARAM_UTF8_PTR) {
+        if (p->data != NULL)
+            *(const char **)p->data = text;
+        return 1;
+    }
+    if (p->data_type != OSSL_PARAM_UTF8_STRING)
+        return 0;
+    if (p->data == NULL)
+        return 1;
+    if (p->data_size < len)
+        return 0;
+    memcpy(p->data, text, len < p->data_size ? len + 1 : len);
+    return 1;
+}
+
+int trp_param_set_octet_ptr(OSSL_PARAM *p, const void *bytes, size_t len)
+{
+    if (p->data_type != OSSL_PARAM_OCTET_PTR)
+        return 0;
+    p->return_size = len;
+    if (p->data != NULL)
+        *(const void **)p->data = bytes;
+    return 1;
+}
+
+int trp_param_set_octets(OSSL_PARAM *p, const void *bytes, size_t len)
+{
+    if (p->data_type == OSSL_PARAM_OCTET_PTR)
+        return trp_param_set_octet_ptr(p, bytes, len);
+    if (p->data_type != OSSL_PARAM_OCTET_STRING)
+        return 0;
+    p->return_size = len;
+    if (p->data == NULL)
+        return 1;
+    if (p->data_size < len)
+        return 0;
+    memcpy(p->data, bytes, len);
+    return 1;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reading and writing OSSL_PARAM(3), with the conversions that libcrypto's own helpers make between
+ * integers of any size and sign. (Those helpers live in libcrypto, which we do not link with.) All
+ * return 1, or 0 where the value does not fit or the type is another. A NULL place for the value is
+ * allowed when writing: only the size is reported (for a number, size: that of its natural type).
+ */
+#ifndef TENROUNDS_PARAM_H
+#define TENROUNDS_PARAM_H
+
+#include <openssl/core.h>
+#include <stddef.h>
+#include <stdint.h>
+
+int trp_param_set_number(OSSL_PARAM *param, uint64_t value, size_t size);
+int trp_param_get_number(const OSSL_PARAM *param, uint64_t max, uint64_t *value);
+
+/* As a UTF-8 string or a pointer to one. */
+int trp_param_set_text(OSSL_PARAM *param, const char *text);
+
+/* As a copy of the bytes, or as a pointer to them, which stays valid as long as they do. */
+int trp_param_set_octet_ptr(OSSL_PARAM *param, const void *bytes, size_t len);
+int trp_param_set_octets(OSSL_PARAM *param, const void *bytes, size_t len);
+
+#endif

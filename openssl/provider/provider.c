@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The entry point, and what the provider says about itself. */
+#include "provider.h"
+
+#include "param.h"
+
+#include <openssl/core_names.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Beyond the parameters that every provider has. */
+#define PARAM_BACKEND     "selected-backend"
+#define PARAM_MASKED      "masked-features"
+#define PARAM_PASSED_OVER "passed-over"
+
+int trp_raise(const struct trp_provider *provider, const char *file, int line, const char *function,
+              int lib, int reason, const char *format, ...)
+{
+    va_list args;
+    provider->new_error(provider->core);
+    provider->set_error_debug(provider->core, file, line, function);
+    va_start(args, format);
+    provider->vset_error(provider->core, (uint32_t)ERR_PACK(lib, 0, reason), format, args);
+    va_end(args);
+    return 0;
+}
+
+static const OSSL_PARAM *gettable_params(void *provctx)
+{
+    static const OSSL_PARAM list[] = {
+        {OSSL_PROV_PARAM_NAME, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
+        {OSSL_PROV_PARAM_VERSION, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
+        {OSSL_PROV_PARAM_BUILDINFO, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
+        {OSSL_PROV_PARAM_STATUS, OSSL_PARAM_INTEGER, NULL, sizeof(int), 0},
+        {PARAM_BACKEND, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
+        {PARAM_MASKED, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
+        {PARAM_PASSED_OVER, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
+        {NULL, 0, NULL, 0, 0}};
+    (void)provctx;
+    return list;
+}
+
+/* What the parameter key says, NULL if there is no such text. */
+static const char *text_of(const struct trp_provider *provider, const char *key)
+{
+    const struct {
+        const char *key, *text;
+    } texts[] = {{OSSL_PROV_PARAM_NAME, "tenrounds: AES at the processor's speed"},
+                 {OSSL_PROV_PARAM_VERSION, TR_VERSION_STRING},
+                 {OSSL_PROV_PARAM_BUILDINFO, provider->build_info},
+                 {PARAM_BACKEND, tr_backend_name(provider->selection.choice.backend)},
+                 {PARAM_MASKED, provider->selection.masked},
+                 {PARAM_PASSED_OVER, provider->selection.passed_over}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (strcmp(key, texts[i].key) == 0)
+            return texts[i].text;
+    }
+    return NULL;
+}
+
+static int get_params(void *provctx, OSSL_PARAM params[])
+{
+    const struct trp_provider *provider = provctx;
+    for (OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
+        const char *text = text_of(provider, p->key);
+        if (text != NULL && !trp_param_set_text(p, text))
+            return 0;
+        if (strcmp(p->key, OSSL_PROV_PARAM_STATUS) == 0 && !trp_param_set_number(p, 1, sizeof(int)))
+            return 0;
+    }
+    return 1;
+}
+
+/* `openssl list -providers -verbose` shows the value of this text and of no other beyond name and
+ * version, so all that a person has to see is in it. */
+static void describe(struct trp_provider *provider)
+{
+    const struct trossl_selection *s = &provider->selection;
+    snprintf(provider->build_info, sizeof(provider->build_info),
+             "built with " TRP_COMPILER "; selected backend: %s; masked features: %s; "
+             "passed over: %s",
+             tr_backend_name(s->choice.backend), s->masked, s->passed_over);
+}
+
+static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *no_cache)
+{
+    (void)provctx;
+    *no_cache = 0;
+    return operation == OSSL_OP_CIPHER ? trp_ciphers : NULL;
+}
+
+static void teardown(void *provctx)
+{
+    struct trp_provider *provider = provctx;
+    trossl_selection_end(&provider->selection);
+    provider->clear_free(provider, sizeof(*provider), __FILE__, __LINE__);
+}
+
+static const OSSL_DISPATCH provider_functions[] = {
+    {OSSL_FUNC_PROVIDER_TEARDOWN, (void (*)(void))teardown},
+    {OSSL_FUNC_PROVIDER_GETTABLE_PARAMS, (void (*)(void))gettable_params},
+    {OSSL_FUNC_PROVIDER_GET_PARAMS, (void (*)(void))get_params},
+    {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation},
+    {0, NULL}};
+
+/* Takes what is needed of libcrypto's functions; 0 if one is missing. */
+static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in)
+{
+    for (; in->function_id != 0; in++) {
+        switch (in->function_id) {
+        case OSSL_FUNC_CRYPTO_MALLOC:
+            provider->malloc = OSSL_FUNC_CRYPTO_malloc(in);
+            break;
+        case OSSL_FUNC_CRYPTO_ZALLOC:
+            provider->zalloc = OSSL_FUNC_CRYPTO_zalloc(in);
+            break;
+        case OSSL_FUNC_CRYPTO_CLEAR_FREE:
+            provider->clear_free = OSSL_FUNC_CRYPTO_clear_free(in);
+            break;
+        case OSSL_FUNC_CORE_NEW_ERROR:
+            provider->new_error = OSSL_FUNC_core_new_error(in);
+            break;
+        case OSSL_FUNC_CORE_SET_ERROR_DEBUG:
+            provider->set_error_debug = OSSL_FUNC_core_set_error_debug(in);
+            break;
+        case OSSL_FUNC_CORE_VSET_ERROR:
+            provider->vset_error = OSSL_FUNC_core_vset_error(in);
+            break;
+        }
+    }
+    return provider->malloc != NULL && provider->zalloc != NULL && provider->clear_free != NULL &&
+           provider->new_error != NULL && provider->set_error_debug != NULL &&
+           provider->vset_error != NULL;
+}
+
+OSSL_provider_init_fn OSSL_provider_init;
+
+/* Called once for each library context, and everything that is set up belongs to that one. It draws no
+ * random numbers, takes no lock and fetches nothing: the random generator itself may be waiting for
+ * our AES. */
+__attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
+                                                              const OSSL_DISPATCH *in,
+                                                              const OSSL_DISPATCH **out,
+                                                              void **provctx)
+{
+    struct trp_provider functions = {.core = handle};
+    if (!take_functions(&functions, in))
+        return 0;
+    struct trp_provider *provider = functions.zalloc(sizeof(*provider), __FILE__, __LINE__);
+    if (provider == NULL)
+        return 0;
+    *provider = functions;
+    if (!trossl_selection_begin(&provider->selection)) {
+        trp_raise(provider, __FILE__, __LINE__, __func__, ERR_LIB_PROV,
+                  PROV_R_SELF_TEST_KAT_FAILURE,
+                  "tenrounds: no implementation of AES passed its known answers");
+        provider->clear_free(provider, sizeof(*provider), __FILE__, __LINE__);
+        return 0;
+    }
+    describe(provider);
+    *provctx = provider;
+    *out = provider_functions;
+    return 1;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The provider's own context, one for each library context that loads it, and how it speaks to
+ * libcrypto: only through the functions that libcrypto hands over at load, provider-base(7). It is not
+ * linked with libcrypto, so the same file works in 3.0 and in 4.0, and in programs that contain
+ * libcrypto statically.
+ */
+#ifndef TENROUNDS_PROVIDER_H
+#define TENROUNDS_PROVIDER_H
+
+#include "selection.h"
+
+#include <openssl/core.h>
+#include <openssl/core_dispatch.h>
+#include <openssl/err.h>
+#include <openssl/proverr.h>
+
+struct trp_provider {
+    const OSSL_CORE_HANDLE *core;
+    OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;
+    OSSL_FUNC_CRYPTO_malloc_fn *malloc;
+    OSSL_FUNC_CRYPTO_clear_free_fn *clear_free;
+    OSSL_FUNC_core_new_error_fn *new_error;
+    OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
+    OSSL_FUNC_core_vset_error_fn *vset_error;
+    struct trossl_selection selection;
+    char build_info[3 * TROSSL_TEXT];
+};
+
+/* Puts an error of libcrypto's library lib (ERR_LIB_PROV, mostly) into the thread's queue, as the
+ * default provider would; format may be NULL. Returns 0. */
+int trp_raise(const struct trp_provider *provider, const char *file, int line, const char *function,
+              int lib, int reason, const char *format, ...)
+    __attribute__((cold, noinline, format(printf, 7, 8)));
+#define TRP_RAISE(provider, lib, reason)                                                           \
+    trp_raise(provider, __FILE__, __LINE__, __func__, lib, reason, NULL)
+
+/* The ciphers, for OSSL_OP_CIPHER. */
+extern const OSSL_ALGORITHM trp_ciphers[];
+
+#endif
