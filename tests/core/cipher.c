@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * struct tr_cipher: every mode, direction and padding, at each length from 0 to 600 bytes in random
+ * pieces. The room is predicted exactly, a copy made in mid-stream goes on like the original, and
+ * in place a call either works or is refused without a trace.
+ */
+#include "common.h"
+
+#define LONGEST 600
+
+static struct tap_random rng;
+static unsigned long updates, refused;
+
+struct message {
+    enum tr_mode mode;
+    bool padding, decrypt;
+    size_t in_len, out_len;
+    uint8_t iv[16], in[LONGEST + 16], out[LONGEST + 16];
+};
+
+/* PKCS#7 (RFC 5652 section 6.3) done here, the rest by the mode's function. */
+static void make_message(struct message *m, const struct tr_aes_key *key, size_t len)
+{
+    uint8_t plaintext[LONGEST + 16], ciphertext[LONGEST + 16];
+    size_t padded = len;
+    tap_fill(&rng, plaintext, len);
+    random_iv(&rng, m->mode, m->iv);
+    if (m->padding) {
+        padded = len / 16 * 16 + 16;
+        memset(plaintext + len, (int)(padded - len), padded - len);
+    }
+    struct position p = position_at(m->iv);
+    if (mode_run(key, m->mode, false, &p, ciphertext, plaintext, padded) != TR_OK)
+        tap_ok(false, "%zu bytes were refused", padded);
+    m->in_len = m->decrypt ? padded : len;
+    m->out_len = m->decrypt ? len : padded;
+    memcpy(m->in, m->decrypt ? ciphertext : plaintext, m->in_len);
+    memcpy(m->out, m->decrypt ? plaintext : ciphertext, m->out_len);
+}
+
+/* A piece of random length, often a short one. */
+static size_t piece(size_t left)
+{
+    const size_t limit = tap_below(&rng, 3) == 0 || left < 40 ? left : 40;
+    return tap_below(&rng, limit + 1);
+}
+
+/* An update that writes exactly the room it announced and nothing beside it. */
+static bool update(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t *in, size_t n)
+{
+    const size_t room = tr_cipher_room(c, n);
+    uint8_t around[LONGEST + 48];
+    uint8_t *inner = around + tap_below(&rng, 16);
+    memset(around, 0x5a, sizeof(around));
+    updates++;
+    if (tr_cipher_update(c, inner, len, in, n) != TR_OK || *len != room)
+        return false;
+    memcpy(out, inner, room);
+    memset(inner, 0x5a, room);
+    for (size_t i = 0; i < sizeof(around); i++)
+        if (around[i] != 0x5a)
+            return false;
+    return true;
+}
+
+/* The bytes of the message from `at` on, and the end. */
+static bool go_on(struct tr_cipher *c, const struct message *m, size_t at, uint8_t *out,
+                  size_t done)
+{
+    size_t len;
+    while (at < m->in_len) {
+        const size_t n = piece(m->in_len - at);
+        if (!update(c, out + done, &len, m->in + at, n))
+            return false;
+        at += n;
+        done += len;
+    }
+    uint8_t last[16];
+    if (tr_cipher_final(c, last, &len) != TR_OK || done + len != m->out_len)
+        return false;
+    memcpy(out + done, last, len);
+    return tap_same(out, m->out, m->out_len);
+}
+
+static bool in_pieces(const struct message *m, const struct tr_aes_key *key)
+{
+    struct tr_cipher c, copy;
+    uint8_t out[LONGEST + 32], out_of_copy[LONGEST + 32];
+    size_t done = 0, at = 0;
+    memset(&c, 0xa5, sizeof(c));
+    if (tap_below(&rng, 2) == 0)
+        c.key = *key;
+    if (tr_cipher_start(&c, m->mode, m->decrypt, m->padding, m->iv) != TR_OK)
+        return false;
+    c.key = *key; /* before or after */
+    for (const size_t end = tap_below(&rng, m->in_len + 1); at < end;) {
+        size_t len, n = piece(end - at);
+        if (!update(&c, out + done, &len, m->in + at, n))
+            return false;
+        at += n;
+        done += len;
+    }
+    copy = c;
+    memcpy(out_of_copy, out, done);
+    return go_on(&c, m, at, out, done) && go_on(&copy, m, at, out_of_copy, done);
+}
+
+/* One piece in place. If that is refused, nothing may have changed, and it works elsewhere. */
+static bool piece_in_place(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t *in,
+                           size_t n)
+{
+    uint8_t both[LONGEST + 32];
+    const struct tr_cipher before = *c;
+    memset(both, 0x5a, sizeof(both));
+    memcpy(both, in, n);
+    const size_t room = tr_cipher_room(c, n);
+    const enum tr_status status = tr_cipher_update(c, both, len, both, n);
+    if (status == TR_OK) {
+        memcpy(out, both, *len);
+        return *len == room;
+    }
+    refused++;
+    return status == TR_ERR_OVERLAP && *len == 0 && tap_same(both, in, n) &&
+           tap_same(c, &before, sizeof(before)) && c->used != 0 && update(c, out, len, in, n);
+}
+
+static bool in_place(const struct message *m, const struct tr_aes_key *key)
+{
+    struct tr_cipher c;
+    uint8_t out[LONGEST + 32], last[16];
+    size_t done = 0, len;
+    memset(&c, 0, sizeof(c));
+    c.key = *key;
+    if (tr_cipher_start(&c, m->mode, m->decrypt, m->padding, m->iv) != TR_OK)
+        return false;
+    for (size_t at = 0; at < m->in_len;) {
+        const size_t n = at == 0 && tap_below(&rng, 2) == 0 ? m->in_len : piece(m->in_len - at);
+        if (!piece_in_place(&c, out + done, &len, m->in + at, n))
+            return false;
+        at += n;
+        done += len;
+    }
+    if (tr_cipher_final(&c, last, &len) != TR_OK)
+        return false;
+    memcpy(out + done, last, len);
+    return done + len == m->out_len && tap_same(out, m->out, m->out_len);
+}
+
+static void test(const struct tr_backend *b, struct message *m)
+{
+    unsigned n = 0, good = 0;
+    const size_t unit = mode_is_blocks(m->mode) && !m->padding ? 16 : 1;
+    for (size_t len = 0; len <= LONGEST; len += unit, n++) {
+        uint8_t raw[32];
+        tap_fill(&rng, raw, sizeof(raw));
+        const struct tr_aes_key key = key_for(b, raw, key_lengths[len / unit % 3]);
+        make_message(m, &key, len);
+        const bool pieces = in_pieces(m, &key), same_place = in_place(m, &key);
+        good += pieces && same_place;
+        if ((!pieces || !same_place) && good + 3 > n)
+            tap_diag("length %zu: %s", len, pieces ? "in place" : "in pieces");
+    }
+    tap_ok(good == n, "%s: %s%s %s, %u of %u lengths", tr_backend_name(b), mode_name(m->mode),
+           m->padding ? " with padding" : "", m->decrypt ? "decryption" : "encryption", good, n);
+}
+
+int main(void)
+{
+    static struct message m;
+    const struct tr_backend *b;
+    const unsigned each = 2 * (MODES + 2);
+    tap_plan(backend_count() * each + 1);
+    rng = tap_random(0);
+    for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++) {
+        if (backend_skip(b, each))
+            continue;
+        for (int k = 0; k < MODES; k++)
+            for (int way = 0; way < (mode_is_blocks(all_modes[k]) ? 4 : 2); way++) {
+                m.mode = all_modes[k];
+                m.decrypt = way & 1;
+                m.padding = way & 2;
+                test(b, &m);
+            }
+    }
+    tap_ok(refused > 0 && refused < updates / 2, "in place: %lu of %lu updates had to be refused",
+           refused, updates);
+    return tap_done();
+}

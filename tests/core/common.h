@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tests of the core share: the modes under one function, and the backends that run here.
+ */
+#ifndef TENROUNDS_TESTS_COMMON_H
+#define TENROUNDS_TESTS_COMMON_H
+
+#include "../tap.h"
+
+#include "backend.h"
+#include "tenrounds.h"
+
+static const size_t key_lengths[3] = {16, 24, 32};
+
+/* ---- Modes ---------------------------------------------------------------------------------- */
+
+#define MODES 5
+static const enum tr_mode all_modes[MODES] = {TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR};
+
+static inline const char *mode_name(enum tr_mode mode)
+{
+    static const char *const names[] = {"none", "ECB", "CBC", "CFB128", "OFB", "CTR"};
+    return names[mode];
+}
+
+/* The modes that take whole blocks only. */
+static inline bool mode_is_blocks(enum tr_mode mode)
+{
+    return mode == TR_ECB || mode == TR_CBC;
+}
+
+/* A position in a message, for whichever mode. */
+struct position {
+    uint8_t iv[16], keystream[16];
+    unsigned used;
+};
+
+static inline struct position position_at(const uint8_t iv[16])
+{
+    struct position p = {.used = 0};
+    memset(p.keystream, 0xee, sizeof(p.keystream)); /* before the first call: anything */
+    memcpy(p.iv, iv, 16);
+    return p;
+}
+
+/* A random IV; for CTR often one that wraps at 2^32, 2^64 or 2^128 within the next 40 blocks. */
+static inline void random_iv(struct tap_random *rng, enum tr_mode mode, uint8_t iv[16])
+{
+    static const unsigned ones[] = {0, 4, 8, 16}; /* bytes of 0xff at the end */
+    tap_fill(rng, iv, 16);
+    const unsigned n = ones[tap_below(rng, 4)];
+    if (mode != TR_CTR || n == 0)
+        return;
+    memset(iv + 16 - n, 0xff, n);
+    iv[15] = (uint8_t)(0xff - tap_below(rng, 40));
+}
+
+static inline enum tr_status mode_run(const struct tr_aes_key *key, enum tr_mode mode, bool decrypt,
+                                      struct position *p, uint8_t *out, const uint8_t *in,
+                                      size_t len)
+{
+    switch (mode) {
+    case TR_ECB:
+        return (decrypt ? tr_ecb_decrypt : tr_ecb_encrypt)(key, out, in, len);
+    case TR_CBC:
+        return (decrypt ? tr_cbc_decrypt : tr_cbc_encrypt)(key, p->iv, out, in, len);
+    case TR_CFB128:
+        return (decrypt ? tr_cfb128_decrypt : tr_cfb128_encrypt)(key, p->iv, &p->used, out, in,
+                                                                 len);
+    case TR_OFB:
+        return tr_ofb(key, p->iv, &p->used, out, in, len);
+    case TR_CTR:
+        return tr_ctr(key, p->iv, p->keystream, &p->used, out, in, len);
+    default:
+        return TR_ERR_MODE;
+    }
+}
+
+static inline bool position_same(enum tr_mode mode, const struct position *a,
+                                 const struct position *b)
+{
+    if (mode == TR_ECB)
+        return true;
+    if (a->used != b->used || memcmp(a->iv, b->iv, 16) != 0)
+        return false;
+    return mode != TR_CTR || a->used == 0 || memcmp(a->keystream, b->keystream, 16) == 0;
+}
+
+/* ---- Backends ------------------------------------------------------------------------------- */
+
+/* The names in /proc/cpuinfo of a set of features, separated by blanks. */
+static inline const char *cpu_flags(tr_features features, char *text, size_t room)
+{
+    static const char *const flags[TR_FEATURE_COUNT] = {
+        "aes",  "pclmulqdq", "ssse3", "avx", "avx2", "avx512f avx512bw avx512vl",
+        "vaes", "vpclmulqdq"};
+    size_t used = 0;
+    *text = '\0';
+    for (unsigned i = 0; i < TR_FEATURE_COUNT; i++)
+        if (features >> i & 1)
+            used +=
+                (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? " " : "", flags[i]);
+    return text;
+}
+
+static inline bool backend_usable(const struct tr_backend *b)
+{
+    struct tr_cpu cpu;
+    tr_cpu_detect(&cpu);
+    return (tr_backend_features(b) & ~cpu.usable) == 0;
+}
+
+static inline unsigned backend_count(void)
+{
+    unsigned n = 0;
+    while (tr_backend_at(n) != NULL)
+        n++;
+    return n;
+}
+
+/* Skips `results` results for a backend that does not run here; true if it was skipped. */
+static inline bool backend_skip(const struct tr_backend *b, unsigned results)
+{
+    char flags[128];
+    if (backend_usable(b))
+        return false;
+    tap_skip(results, cpu_flags(tr_backend_features(b), flags, sizeof(flags)),
+             "this processor cannot run %s (it needs %s)", tr_backend_name(b), flags);
+    return true;
+}
+
+/* An expanded key; stops the program on failure. */
+static inline struct tr_aes_key key_for(const struct tr_backend *b, const uint8_t *raw, size_t len)
+{
+    struct tr_aes_key key;
+    const enum tr_status status = tr_aes_set_key(&key, b, raw, len);
+    if (status != TR_OK) {
+        tap_ok(false, "tr_aes_set_key(%s, %zu bytes): %s", tr_backend_name(b), len,
+               tr_strerror(status));
+        exit(2);
+    }
+    return key;
+}
+
+#endif

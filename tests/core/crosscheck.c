@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every backend against bitslice: each mode, key size and direction, each length from 0 to 600
+ * bytes and some up to 20 KiB, in one call and in random pieces, at random alignments, in place and
+ * not.
+ */
+#include "common.h"
+
+#define LONGEST   600
+#define VERYLONG  20480
+#define LONG_RUNS 12
+#define MARGIN    64 /* room for the alignment, and to see what is written beside the output */
+
+static struct tap_random rng;
+static unsigned long runs, bytes;
+
+struct message {
+    const struct tr_backend *backend;
+    enum tr_mode mode;
+    bool decrypt;
+    size_t key_len, len;
+    uint8_t raw_key[32], iv[16];
+    uint8_t in[VERYLONG], expected[VERYLONG];
+    struct position end; /* expected */
+};
+
+static void make_message(struct message *m)
+{
+    tap_fill(&rng, m->raw_key, sizeof(m->raw_key));
+    random_iv(&rng, m->mode, m->iv);
+    tap_fill(&rng, m->in, m->len);
+    const struct tr_aes_key key = key_for(&tr_bitslice, m->raw_key, m->key_len);
+    m->end = position_at(m->iv);
+    if (mode_run(&key, m->mode, m->decrypt, &m->end, m->expected, m->in, m->len) != TR_OK)
+        tap_ok(false, "bitslice refused %zu bytes", m->len);
+}
+
+/* How much of the remaining bytes the next call gets: all of them unless pieces are wanted. */
+static size_t next_piece(const struct message *m, bool pieces, size_t left)
+{
+    const size_t unit = mode_is_blocks(m->mode) ? 16 : 1;
+    if (!pieces || left == 0)
+        return left;
+    const size_t limit = tap_below(&rng, 3) == 0 ? left : left < 48 ? left : 48;
+    return tap_below(&rng, limit / unit + 1) * unit;
+}
+
+/* One way through the message; true if output, end position and everything beside are right. */
+static bool run(const struct message *m, bool in_place, bool pieces)
+{
+    static uint8_t in_area[VERYLONG + 2 * MARGIN], out_area[VERYLONG + 2 * MARGIN];
+    uint8_t *in = in_area + tap_below(&rng, 64), *base = in_place ? in_area : out_area;
+    uint8_t *out = in_place ? in : out_area + tap_below(&rng, 64);
+    const struct tr_aes_key key = key_for(m->backend, m->raw_key, m->key_len);
+    struct position p = position_at(m->iv);
+    memset(base, 0x5a, m->len + 2 * MARGIN);
+    memcpy(in, m->in, m->len);
+    for (size_t at = 0; at < m->len;) {
+        const size_t n = next_piece(m, pieces, m->len - at);
+        if (mode_run(&key, m->mode, m->decrypt, &p, out + at, in + at, n) != TR_OK)
+            return false;
+        at += n;
+    }
+    runs++;
+    bytes += m->len;
+    bool good = tap_same(out, m->expected, m->len) && position_same(m->mode, &p, &m->end);
+    good = good && (in_place || tap_same(in, m->in, m->len));
+    for (const uint8_t *q = base; q < base + m->len + 2 * MARGIN && good; q++)
+        good = (q >= out && q < out + m->len) || *q == 0x5a;
+    return good;
+}
+
+static bool all_ways(struct message *m)
+{
+    bool good = true;
+    make_message(m);
+    for (int way = 0; way < 4 && good; way++) {
+        good = run(m, way & 1, way & 2);
+        if (!good)
+            tap_diag("length %zu, %s, in %s", m->len, way & 1 ? "in place" : "to another place",
+                     way & 2 ? "pieces" : "one call");
+    }
+    return good;
+}
+
+static void crosscheck(struct message *m)
+{
+    unsigned good = 0, n = 0;
+    const size_t unit = mode_is_blocks(m->mode) ? 16 : 1;
+    for (m->len = 0; m->len <= LONGEST && good == n; m->len += unit, n++)
+        good += all_ways(m);
+    for (int i = 0; i < LONG_RUNS && good == n; i++, n++) {
+        m->len = tap_below(&rng, VERYLONG / unit + 1) * unit;
+        good += all_ways(m);
+    }
+    tap_ok(good == n, "%s: %s-%zu %s, %u lengths", tr_backend_name(m->backend), mode_name(m->mode),
+           m->key_len * 8, m->decrypt ? "decryption" : "encryption", n);
+}
+
+int main(void)
+{
+    static struct message m;
+    tap_plan(backend_count() * 3 * MODES * 2);
+    rng = tap_random(0);
+    for (unsigned b = 0; (m.backend = tr_backend_at(b)) != NULL; b++) {
+        if (backend_skip(m.backend, 3 * MODES * 2))
+            continue;
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < MODES; k++)
+                for (int decrypt = 0; decrypt < 2; decrypt++) {
+                    m.key_len = key_lengths[i];
+                    m.mode = all_modes[k];
+                    m.decrypt = decrypt;
+                    crosscheck(&m);
+                }
+    }
+    tap_diag("%lu runs, %lu bytes", runs, bytes);
+    return tap_done();
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Everything that can be wrong with a call: the code names it, and nothing has changed afterwards.
+ */
+#include "common.h"
+
+#include <limits.h>
+
+#define ROOM 512
+
+static struct tap_random rng;
+static const struct tr_backend *backend; /* the strongest that runs here */
+static struct tr_aes_key key;
+
+/* What a call could change, and a copy from before. */
+struct world {
+    uint8_t memory[ROOM];
+    struct position p;
+};
+
+static struct world world_of(unsigned used)
+{
+    struct world w;
+    memset(&w, 0, sizeof(w));
+    tap_fill(&rng, &w, sizeof(w));
+    w.p.used = used;
+    return w;
+}
+
+/* The call fails with that status and leaves no trace. */
+static bool refused(enum tr_mode mode, bool decrypt, unsigned used, size_t out, size_t in,
+                    size_t len, enum tr_status expected)
+{
+    struct world w = world_of(used), before = w;
+    const enum tr_status status =
+        mode_run(&key, mode, decrypt, &w.p, w.memory + out, w.memory + in, len);
+    if (status == expected && tap_same(&w, &before, sizeof(w)))
+        return true;
+    tap_diag("%s%s, output at %zu, input at %zu, %zu bytes, used %u: %s", mode_name(mode),
+             decrypt ? " decryption" : "", out, in, len, used, tr_strerror(status));
+    return false;
+}
+
+static void test_keys(void)
+{
+    unsigned n = 0, good = 0;
+    uint8_t raw[80];
+    tap_fill(&rng, raw, sizeof(raw));
+    for (size_t len = 0; len <= sizeof(raw) + 1; len++) {
+        if (len == 16 || len == 24 || len == 32)
+            continue;
+        struct tr_aes_key k, before;
+        memset(&k, 0x5a, sizeof(k));
+        memcpy(&before, &k, sizeof(k));
+        const size_t wrong = len > sizeof(raw) ? SIZE_MAX : len;
+        good += tr_aes_set_key(&k, backend, raw, wrong) == TR_ERR_KEY_LENGTH &&
+                tap_same(&k, &before, sizeof(k));
+        n++;
+    }
+    tap_ok(good == n, "%u of %u wrong key lengths", good, n);
+}
+
+static void test_lengths(void)
+{
+    unsigned n = 0, good = 0;
+    for (int m = 0; m < MODES; m++)
+        for (size_t len = 1; len < 200 && mode_is_blocks(all_modes[m]); len++)
+            for (int way = 0; way < 4 && len % 16 != 0; way++, n++)
+                good += refused(all_modes[m], way & 1, 0, way & 2 ? 0 : 256, 0, len, TR_ERR_LENGTH);
+    tap_ok(good == n, "%u of %u lengths that are not whole blocks", good, n);
+}
+
+static void test_used(void)
+{
+    static const unsigned wrong[] = {16, 17, 31, 32, 255, 256, 65536, INT_MAX, UINT_MAX};
+    unsigned n = 0, good = 0;
+    for (int m = 0; m < MODES; m++)
+        for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong) && !mode_is_blocks(all_modes[m]); i++)
+            for (size_t len = 0; len < 40; len += 3, n += 2) {
+                good += refused(all_modes[m], false, wrong[i], 256, 0, len, TR_ERR_LENGTH);
+                good += refused(all_modes[m], true, wrong[i], 0, 0, len, TR_ERR_LENGTH);
+            }
+    tap_ok(good == n, "%u of %u offsets above 15", good, n);
+}
+
+/* Every partial overlap of every length, in both orders; in the modes of any length also in
+ * mid-block. */
+static void test_overlap(enum tr_mode mode)
+{
+    unsigned n = 0, good = 0;
+    const size_t unit = mode_is_blocks(mode) ? 16 : 1;
+    for (size_t len = unit; len <= 130; len += len < 48 ? unit : 2 * unit)
+        for (size_t offset = 1; offset < len; offset++)
+            for (int way = 0; way < 4; way++, n++) {
+                const unsigned used = mode_is_blocks(mode) ? 0 : (unsigned)tap_below(&rng, 16);
+                const size_t low = tap_below(&rng, 64);
+                good += way & 1
+                            ? refused(mode, way & 2, used, low, low + offset, len, TR_ERR_OVERLAP)
+                            : refused(mode, way & 2, used, low + offset, low, len, TR_ERR_OVERLAP);
+            }
+    tap_ok(good == n, "%s: %u of %u partial overlaps", mode_name(mode), good, n);
+}
+
+/* Neighbours and identical buffers do not overlap partially; nor does nothing with anything. */
+static void test_no_overlap(void)
+{
+    unsigned n = 0, good = 0;
+    for (int m = 0; m < MODES; m++)
+        for (size_t len = 0; len <= 128; len += 16)
+            for (int way = 0; way < 3; way++, n++) {
+                struct world w = world_of(0);
+                uint8_t *in = w.memory + 200, *out = way == 0 ? in : way == 1 ? in + len : in - len;
+                good += mode_run(&key, all_modes[m], false, &w.p, out, in, len) == TR_OK;
+                if (len == 0)
+                    good += mode_run(&key, all_modes[m], true, &w.p, in + 3, in, 0) == TR_OK, n++;
+            }
+    tap_ok(good == n, "%u of %u neighbouring or identical buffers are accepted", good, n);
+}
+
+/* ---- struct tr_cipher -------------------------------------------------------------------------
+ */
+
+static struct tr_cipher cipher(enum tr_mode mode, bool decrypt, bool padding)
+{
+    static const uint8_t iv[16] = {1, 2, 3};
+    struct tr_cipher c;
+    memset(&c, 0, sizeof(c));
+    c.key = key;
+    if (mode != TR_MODE_NONE && tr_cipher_start(&c, mode, decrypt, padding, iv) != TR_OK)
+        tap_ok(false, "tr_cipher_start(%s)", mode_name(mode));
+    return c;
+}
+
+/* update() or, with len == SIZE_MAX, final() fails with that status, output 0 bytes, no trace. */
+static bool cipher_refused(struct tr_cipher *c, size_t out, size_t in, size_t len,
+                           enum tr_status expected)
+{
+    uint8_t memory[ROOM], before_memory[ROOM];
+    struct tr_cipher before;
+    size_t written = 99;
+    tap_fill(&rng, memory, ROOM);
+    memcpy(before_memory, memory, ROOM);
+    memcpy(&before, c, sizeof(before));
+    const enum tr_status status =
+        len == SIZE_MAX ? tr_cipher_final(c, memory + out, &written)
+                        : tr_cipher_update(c, memory + out, &written, memory + in, len);
+    if (status == expected && written == 0 && tap_same(memory, before_memory, ROOM) &&
+        tap_same(c, &before, sizeof(before)))
+        return true;
+    tap_diag("mode %u, output at %zu, input at %zu, %zu bytes, used %u: %s", c->mode, out, in, len,
+             c->used, tr_strerror(status));
+    return false;
+}
+
+static void test_start(void)
+{
+    static const uint8_t iv[16];
+    static const unsigned no_mode[] = {0, 6, 7, 255, 256 + TR_CTR, 0x7fffffff};
+    unsigned n = 0, good = 0;
+    for (size_t i = 0; i < sizeof(no_mode) / sizeof(*no_mode) + MODES; i++) {
+        struct tr_cipher c, before;
+        tap_fill(&rng, &c, sizeof(c));
+        memcpy(&before, &c, sizeof(c));
+        enum tr_status status;
+        if (i < MODES)
+            status = tr_cipher_start(&c, all_modes[i], 0, 0, NULL);
+        else
+            status = tr_cipher_start(&c, (enum tr_mode)no_mode[i - MODES], 0, 0, iv);
+        if (i < MODES && all_modes[i] == TR_ECB)
+            continue; /* needs no IV */
+        good += status == TR_ERR_MODE && tap_same(&c, &before, sizeof(c));
+        n++;
+    }
+    tap_ok(good == n, "tr_cipher_start: %u of %u modes that do not exist or lack their IV", good,
+           n);
+}
+
+static void test_not_started(void)
+{
+    unsigned n = 0, good = 0;
+    static const uint8_t modes[] = {TR_MODE_NONE, TR_CTR + 1, 200, 255};
+    for (size_t i = 0; i < sizeof(modes); i++, n += 3) {
+        struct tr_cipher c = cipher(TR_MODE_NONE, false, true);
+        c.mode = modes[i];
+        good += cipher_refused(&c, 0, 0, 32, TR_ERR_MODE);
+        good += cipher_refused(&c, 256, 0, 0, TR_ERR_MODE);
+        good += cipher_refused(&c, 0, 0, SIZE_MAX, TR_ERR_MODE);
+    }
+    tap_ok(good == n, "%u of %u calls on an object that was not started", good, n);
+}
+
+/* A host writes the fields; a position that cannot be is an error, in every mode. */
+static void test_cipher_used(void)
+{
+    static const unsigned wrong[] = {17, 31, 32, 255, 256, INT_MAX, UINT_MAX - 15, UINT_MAX};
+    unsigned n = 0, good = 0;
+    for (int m = 0; m < MODES; m++)
+        for (int way = 0; way < (mode_is_blocks(all_modes[m]) ? 4 : 2); way++)
+            for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++, n += 2) {
+                struct tr_cipher c = cipher(all_modes[m], way & 1, way & 2);
+                c.used = wrong[i];
+                good += cipher_refused(&c, 256, 0, 5, TR_ERR_LENGTH);
+                good += cipher_refused(&c, 256, 0, 64, TR_ERR_LENGTH);
+                if (mode_is_blocks(all_modes[m]))
+                    good += cipher_refused(&c, 256, 0, SIZE_MAX, TR_ERR_LENGTH), n++;
+            }
+    tap_ok(good == n, "struct tr_cipher: %u of %u impossible positions", good, n);
+}
+
+static void test_cipher_overlap(enum tr_mode mode)
+{
+    unsigned n = 0, good = 0;
+    for (size_t len = 16; len <= 96; len += 16)
+        for (size_t offset = 1; offset < len; offset++)
+            for (int way = 0; way < 4; way++, n++) {
+                struct tr_cipher c = cipher(mode, way & 1, false);
+                const bool ahead = way & 2;
+                good +=
+                    cipher_refused(&c, ahead ? offset : 0, ahead ? 0 : offset, len, TR_ERR_OVERLAP);
+            }
+    tap_ok(good == n, "struct tr_cipher, %s: %u of %u partial overlaps", mode_name(mode), good, n);
+}
+
+/* Without padding, bytes that do not make a block cannot be finished; with it, neither can a
+ * message to decrypt that is empty or not whole blocks. */
+static void test_final_length(void)
+{
+    unsigned n = 0, good = 0;
+    for (int way = 0; way < 4; way++)
+        for (size_t len = 0; len < 64; len++) {
+            struct tr_cipher c = cipher(way & 1 ? TR_ECB : TR_CBC, true, way & 2);
+            uint8_t in[64], out[64];
+            size_t written;
+            if (way & 2 ? len > 0 && len % 16 == 0 : len % 16 == 0)
+                continue;
+            tap_fill(&rng, in, len);
+            good += tr_cipher_update(&c, out, &written, in, len) == TR_OK &&
+                    cipher_refused(&c, 0, 0, SIZE_MAX, TR_ERR_LENGTH);
+            n++;
+        }
+    tap_ok(good == n, "%u of %u messages that end in mid-block", good, n);
+}
+
+/* A last block that ends in each kind of wrong padding; `before` blocks precede it. */
+static bool bad_padding(enum tr_mode mode, size_t before, const uint8_t last[16])
+{
+    uint8_t text[64];
+    struct tr_cipher c = cipher(mode, false, false);
+    size_t written;
+    const size_t len = 16 * before + 16;
+    tap_fill(&rng, text, sizeof(text));
+    memcpy(text + 16 * before, last, 16);
+    bool good = tr_cipher_update(&c, text, &written, text, len) == TR_OK && written == len;
+    c = cipher(mode, true, true);
+    good &= tr_cipher_update(&c, text, &written, text, len) == TR_OK && written == 16 * before;
+    return good && cipher_refused(&c, 0, 0, SIZE_MAX, TR_ERR_PADDING);
+}
+
+static void test_padding(enum tr_mode mode)
+{
+    unsigned n = 0, good = 0;
+    uint8_t block[16];
+    for (unsigned last = 0; last < 256; last++) { /* lengths that do not exist */
+        memset(block, (int)last, 16);
+        if (last == 0 || last > 16)
+            good += bad_padding(mode, last % 3, block), n++;
+    }
+    for (unsigned pad = 2; pad <= 16; pad++) /* each byte of each length wrong */
+        for (unsigned at = 16 - pad; at < 15; at++)
+            for (unsigned bit = 0; bit < 8; bit++, n++) {
+                tap_fill(&rng, block, 16);
+                memset(block + 16 - pad, (int)pad, pad);
+                block[at] ^= (uint8_t)(1 << bit);
+                good += bad_padding(mode, bit % 3, block);
+            }
+    tap_ok(good == n, "%s: %u of %u wrong paddings", mode_name(mode), good, n);
+}
+
+/* ---- The rest ---------------------------------------------------------------------------------
+ */
+
+static void test_strings(void)
+{
+    unsigned distinct = 0;
+    for (int i = 0; i <= TR_ERR_BACKEND; i++) {
+        const char *text = tr_strerror((enum tr_status)i);
+        bool same = text == NULL || *text == '\0' || text[strlen(text) - 1] == '.';
+        for (int j = 0; j < i && !same; j++)
+            same = strcmp(text, tr_strerror((enum tr_status)j)) == 0;
+        distinct += !same;
+    }
+    tap_ok(distinct == TR_ERR_BACKEND + 1, "every error has its own sentence");
+    tap_ok(tr_strerror((enum tr_status)1000) != NULL && tr_strerror((enum tr_status) - 1) != NULL,
+           "an unknown error has one, too");
+    tap_ok(strcmp(tr_version(), TR_VERSION_STRING) == 0, "the version is %s", tr_version());
+    tap_ok(tr_backend_by_name("nosuch") == NULL && tr_backend_by_name("") == NULL &&
+               tr_backend_by_name("bitslic") == NULL && tr_backend_by_name("bitslicee") == NULL,
+           "there is no backend of an unknown name");
+    tap_ok(tr_backend_at(backend_count()) == NULL && tr_backend_at(UINT_MAX) == NULL,
+           "there is none past the last");
+    tap_ok(tr_feature_name(TR_FEATURE_COUNT) == NULL && tr_feature_name(UINT_MAX) == NULL,
+           "there is no feature past the last");
+}
+
+int main(void)
+{
+    static const uint8_t raw[16] = {42};
+    tap_plan(1 + 2 + 2 * MODES + 1 + 4 + 2 + 6);
+    rng = tap_random(0);
+    backend = tr_backend_selected();
+    key = key_for(backend, raw, sizeof(raw));
+    test_keys();
+    test_lengths();
+    test_used();
+    test_no_overlap();
+    for (int m = 0; m < MODES; m++) {
+        test_overlap(all_modes[m]);
+        test_cipher_overlap(all_modes[m]);
+    }
+    test_start();
+    test_not_started();
+    test_cipher_used();
+    test_final_length();
+    test_padding(TR_ECB);
+    test_padding(TR_CBC);
+    test_strings();
+    return tap_done();
+}

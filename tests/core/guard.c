@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * No backend reads or writes a byte beside its buffers: input, output and IV lie against pages that
+ * cannot be touched, once before and once after them, at every length from 0 to 600 bytes.
+ */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "common.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LONGEST 600
+
+static struct tap_random rng;
+static unsigned long calls;
+static char doing[128]; /* for the handler */
+
+/* Memory between two guard pages. */
+struct guarded {
+    uint8_t *begin, *end;
+};
+
+static struct guarded guarded(size_t len)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (len + page - 1) / page * page;
+    uint8_t *p = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p + page, inner, PROT_READ | PROT_WRITE) != 0) {
+        tap_ok(false, "guard pages cannot be mapped");
+        exit(2);
+    }
+    return (struct guarded){p + page, p + page + inner};
+}
+
+/* A place for len bytes: against the guard after it, or before it. */
+static uint8_t *place(const struct guarded *g, size_t len, bool at_end)
+{
+    return at_end ? g->end - len : g->begin;
+}
+
+static void on_fault(int signal)
+{
+    static const char text[] = "not ok - touched a guard page: ";
+    (void)signal;
+    if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0 ||
+        write(STDOUT_FILENO, doing, strlen(doing)) < 0)
+        _exit(2);
+    _exit(1);
+}
+
+struct area {
+    struct guarded in, out, iv, keystream;
+};
+
+/* In place and not, against both guards; the output is compared with that of ordinary memory. */
+static bool one_length(const struct area *area, const struct tr_aes_key *key, enum tr_mode mode,
+                       bool decrypt, size_t len)
+{
+    static uint8_t message[LONGEST], expected[LONGEST];
+    uint8_t iv[16];
+    bool good = true;
+    random_iv(&rng, mode, iv);
+    tap_fill(&rng, message, len);
+    struct position p = position_at(iv);
+    good &= mode_run(key, mode, decrypt, &p, expected, message, len) == TR_OK;
+    for (int way = 0; way < 4; way++) {
+        const bool at_end = way & 1, in_place = way & 2;
+        uint8_t *in = place(&area->in, len, at_end);
+        uint8_t *out = in_place ? in : place(&area->out, len, at_end);
+        uint8_t *guarded_iv = place(&area->iv, 16, at_end);
+        uint8_t *keystream = place(&area->keystream, 16, at_end);
+        unsigned used = 0;
+        memcpy(in, message, len);
+        memcpy(guarded_iv, iv, 16);
+        snprintf(doing, sizeof(doing), "%s %s%s %zu bytes, %s, %s\n", tr_backend_name(key->backend),
+                 mode_name(mode), decrypt ? " decryption" : "", len, in_place ? "in place" : "out",
+                 at_end ? "at the end" : "at the beginning");
+        switch (mode) {
+        case TR_ECB:
+            (void)(decrypt ? tr_ecb_decrypt : tr_ecb_encrypt)(key, out, in, len);
+            break;
+        case TR_CBC:
+            (void)(decrypt ? tr_cbc_decrypt : tr_cbc_encrypt)(key, guarded_iv, out, in, len);
+            break;
+        case TR_CFB128:
+            (void)(decrypt ? tr_cfb128_decrypt : tr_cfb128_encrypt)(key, guarded_iv, &used, out, in,
+                                                                    len);
+            break;
+        case TR_OFB:
+            (void)tr_ofb(key, guarded_iv, &used, out, in, len);
+            break;
+        default:
+            (void)tr_ctr(key, guarded_iv, keystream, &used, out, in, len);
+        }
+        good &= tap_same(out, expected, len);
+        calls++;
+    }
+    return good;
+}
+
+static void all_lengths(const struct area *area, const struct tr_backend *b, enum tr_mode mode,
+                        bool decrypt)
+{
+    const size_t unit = mode_is_blocks(mode) ? 16 : 1;
+    unsigned n = 0, good = 0;
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t raw[32];
+        tap_fill(&rng, raw, sizeof(raw));
+        const struct tr_aes_key key = key_for(b, raw, key_lengths[i]);
+        for (size_t len = 0; len <= LONGEST; len += unit, n++)
+            good += one_length(area, &key, mode, decrypt, len);
+    }
+    tap_ok(good == n, "%s: %s %s, %u of %u key and message lengths", tr_backend_name(b),
+           mode_name(mode), decrypt ? "decryption" : "encryption", good, n);
+}
+
+/* Raw keys against the guards too. */
+static void keys(const struct area *area, const struct tr_backend *b)
+{
+    bool good = true;
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t raw[32];
+        tap_fill(&rng, raw, sizeof(raw));
+        const struct tr_aes_key expected = key_for(b, raw, key_lengths[i]);
+        for (int at_end = 0; at_end < 2; at_end++) {
+            uint8_t *p = place(&area->in, key_lengths[i], at_end);
+            memcpy(p, raw, key_lengths[i]);
+            snprintf(doing, sizeof(doing), "%s key of %zu bytes\n", tr_backend_name(b),
+                     key_lengths[i]);
+            const struct tr_aes_key key = key_for(b, p, key_lengths[i]);
+            good &= tap_same(key.enc, expected.enc, 16 * (key.rounds + 1)) &&
+                    tap_same(key.dec, expected.dec, 16 * (key.rounds + 1));
+        }
+    }
+    tap_ok(good, "%s: key expansion", tr_backend_name(b));
+}
+
+/* The guards are real: touching one is caught. */
+static void touch_guard(const struct area *area)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        if (freopen("/dev/null", "w", stdout) == NULL)
+            _exit(3);
+        *(volatile uint8_t *)area->out.end = 1;
+        _exit(0);
+    }
+    int status = 0;
+    const bool waited = child > 0 && waitpid(child, &status, 0) == child;
+    tap_ok(waited && WIFEXITED(status) && WEXITSTATUS(status) == 1, "a touched guard is noticed");
+}
+
+int main(void)
+{
+    const struct area area = {guarded(LONGEST), guarded(LONGEST), guarded(16), guarded(16)};
+    const struct tr_backend *b;
+    const unsigned each = 1 + MODES * 2;
+    tap_plan(1 + backend_count() * each);
+    rng = tap_random(0);
+    signal(SIGSEGV, on_fault);
+    signal(SIGBUS, on_fault);
+    touch_guard(&area);
+    for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++) {
+        if (backend_skip(b, each))
+            continue;
+        keys(&area, b);
+        for (int m = 0; m < MODES; m++)
+            for (int decrypt = 0; decrypt < 2; decrypt++)
+                all_lengths(&area, b, all_modes[m], decrypt);
+    }
+    tap_diag("%lu calls", calls);
+    return tap_done();
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads vector files in the form of NIST's response files (.rsp); see ../vectors/README.md. */
+#ifndef TENROUNDS_RSP_H
+#define TENROUNDS_RSP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define RSP_MAX_BYTES 256
+
+struct rsp_bytes {
+    uint8_t data[RSP_MAX_BYTES];
+    size_t len; /* 0: not given */
+};
+
+enum rsp_field { RSP_KEY, RSP_IV, RSP_PLAINTEXT, RSP_CIPHERTEXT, RSP_SCHEDULE, RSP_FIELDS };
+
+struct rsp_record {
+    bool decrypt; /* in the part [DECRYPT] */
+    unsigned count;
+    unsigned line; /* where it begins, from 1 */
+    struct rsp_bytes field[RSP_FIELDS];
+};
+
+struct rsp_file {
+    struct rsp_record *records;
+    size_t n;
+    char error[160]; /* what is wrong, and in which line; "" if nothing */
+};
+
+/* Strict: anything that is not of the form is an error. The caller frees with rsp_free(). */
+bool rsp_read(FILE *in, struct rsp_file *file);
+void rsp_free(struct rsp_file *file);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The published vectors, on every backend that runs here: vectors DIRECTORY. One result for each
+ * file and backend. The number of cases in a file is checked, so that an empty file cannot pass.
+ */
+#include "common.h"
+#include "rsp.h"
+
+enum kind {
+    KAT,       /* each record is a message */
+    MCT,       /* a Monte Carlo chain, every hundredth of which is a record */
+    MCT_ENDS,  /* each record is the beginning and the end of such a chain */
+    EXPANSION, /* each record is a key and its schedule */
+};
+
+struct vector_file {
+    char path[48];
+    enum kind kind;
+    enum tr_mode mode;
+    unsigned encrypt, decrypt; /* expected records */
+};
+
+static const char *directory;
+static unsigned long cases, operations;
+
+/* ---- The files ------------------------------------------------------------------------------ */
+
+static struct vector_file files[160];
+static unsigned n_files;
+
+__attribute__((format(printf, 5, 6))) static void
+add(enum kind kind, enum tr_mode mode, unsigned encrypt, unsigned decrypt, const char *path, ...)
+{
+    struct vector_file *f = &files[n_files++];
+    va_list ap;
+    va_start(ap, path);
+    vsnprintf(f->path, sizeof(f->path), path, ap);
+    va_end(ap);
+    f->kind = kind;
+    f->mode = mode;
+    f->encrypt = encrypt;
+    f->decrypt = decrypt;
+}
+
+/* How many records each file has: AESAVS appendices B to E (known answers), 6.3 (MMT), 6.4 (MCT).
+ */
+static void add_cavp(enum tr_mode mode, unsigned size)
+{
+    static const unsigned gfsbox[] = {7, 6, 5}, keysbox[] = {21, 24, 16};
+    const unsigned bits = (unsigned)key_lengths[size] * 8;
+    const char *m = mode_name(mode);
+    add(KAT, mode, gfsbox[size], gfsbox[size], "cavp/%sGFSbox%u.rsp", m, bits);
+    add(KAT, mode, keysbox[size], keysbox[size], "cavp/%sKeySbox%u.rsp", m, bits);
+    add(KAT, mode, bits, bits, "cavp/%sVarKey%u.rsp", m, bits);
+    add(KAT, mode, 128, 128, "cavp/%sVarTxt%u.rsp", m, bits);
+    add(KAT, mode, 10, 10, "cavp/%sMMT%u.rsp", m, bits);
+    if (mode != TR_ECB)
+        add(MCT, mode, 100, 100, "cavp/%sMCT%u.rsp", m, bits);
+}
+
+static void list_files(void)
+{
+    add(EXPANSION, TR_MODE_NONE, 3, 0, "fips-197/key-expansion.rsp");
+    add(KAT, TR_ECB, 4, 4, "fips-197/cipher.rsp");
+    for (unsigned size = 0; size < 3; size++) {
+        const unsigned bits = (unsigned)key_lengths[size] * 8;
+        for (unsigned m = 0; m < MODES; m++)
+            add(KAT, all_modes[m], 1, 1, "sp800-38a/%s%u.rsp", mode_name(all_modes[m]), bits);
+        for (unsigned m = 0; m < MODES; m++)
+            if (all_modes[m] != TR_CTR)
+                add_cavp(all_modes[m], size);
+        add(KAT, TR_CTR, 3, 0, "rfc3686/aes-%u-ctr.txt", bits);
+    }
+    add(MCT_ENDS, TR_ECB, 3, 3, "cavp/ECBMCT-ends.rsp");
+}
+
+/* ---- Known answers -------------------------------------------------------------------------- */
+
+static bool same(const struct rsp_record *r, const char *what, const void *got,
+                 const struct rsp_bytes *expected)
+{
+    if (tap_same(got, expected->data, expected->len))
+        return true;
+    tap_diag("the record in line %u: %s", r->line, what);
+    return false;
+}
+
+static const struct rsp_bytes *input_of(const struct rsp_record *r)
+{
+    return &r->field[r->decrypt ? RSP_CIPHERTEXT : RSP_PLAINTEXT];
+}
+
+static const struct rsp_bytes *output_of(const struct rsp_record *r)
+{
+    return &r->field[r->decrypt ? RSP_PLAINTEXT : RSP_CIPHERTEXT];
+}
+
+/* The message through the mode's function, and through struct tr_cipher. */
+static bool run_kat(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r)
+{
+    const struct rsp_bytes *in = input_of(r), *iv = &r->field[RSP_IV];
+    uint8_t out[RSP_MAX_BYTES];
+    struct tr_cipher c = {.key = key_for(b, r->field[RSP_KEY].data, r->field[RSP_KEY].len)};
+    struct position p = position_at(iv->data);
+    size_t len, last;
+    if (iv->len != (mode == TR_ECB ? 0 : 16)) {
+        tap_diag("the record in line %u has an IV of %zu bytes", r->line, iv->len);
+        return false;
+    }
+    bool good = mode_run(&c.key, mode, r->decrypt, &p, out, in->data, in->len) == TR_OK &&
+                same(r, "the mode's function", out, output_of(r));
+    memset(out, 0xaa, sizeof(out));
+    good &= tr_cipher_start(&c, mode, r->decrypt, 0, iv->data) == TR_OK &&
+            tr_cipher_update(&c, out, &len, in->data, in->len) == TR_OK && len == in->len &&
+            tr_cipher_final(&c, out + len, &last) == TR_OK && last == 0 &&
+            same(r, "struct tr_cipher", out, output_of(r));
+    operations += 2;
+    return good;
+}
+
+static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r)
+{
+    const struct tr_aes_key key = key_for(b, r->field[RSP_KEY].data, r->field[RSP_KEY].len);
+    const struct rsp_bytes *schedule = &r->field[RSP_SCHEDULE];
+    operations++;
+    return schedule->len == 16 * (key.rounds + 1) && same(r, "the words", key.enc, schedule);
+}
+
+/* ---- Monte Carlo (AESAVS 6.4) --------------------------------------------------------------- */
+
+/*
+ * For all the modes of the file the inner loop is the same: the first input of the 1000 is given,
+ * the second is the IV, and the others are the output of two steps ago; in ECB each is the output
+ * of one step ago. The stream goes on over all the steps.
+ */
+struct chain {
+    uint8_t key[32], iv[16], input[16];
+    uint8_t output[2][16]; /* of the last step and the one before */
+};
+
+static void chain_steps(struct chain *c, const struct tr_aes_key *key, enum tr_mode mode,
+                        bool decrypt)
+{
+    struct position p = position_at(c->iv);
+    uint8_t input[16], output[16];
+    memcpy(input, c->input, 16);
+    for (int j = 0; j < 1000; j++) {
+        if (mode_run(key, mode, decrypt, &p, output, input, 16) != TR_OK)
+            memset(output, 0, 16);
+        memcpy(c->output[1], c->output[0], 16);
+        memcpy(c->output[0], output, 16);
+        memcpy(input, mode == TR_ECB ? output : j == 0 ? c->iv : c->output[1], 16);
+    }
+    operations += 1000;
+}
+
+/* The next of the 100: key ^= the last bytes of the last two outputs. */
+static void chain_next(struct chain *c, size_t key_len, enum tr_mode mode)
+{
+    uint8_t last[32];
+    memcpy(last, c->output[1], 16);
+    memcpy(last + 16, c->output[0], 16);
+    for (size_t i = 0; i < key_len; i++)
+        c->key[i] ^= last[32 - key_len + i];
+    memcpy(c->iv, c->output[0], 16);
+    memcpy(c->input, c->output[mode == TR_ECB ? 0 : 1], 16);
+}
+
+static void chain_begin(struct chain *c, const struct rsp_record *r)
+{
+    memset(c, 0, sizeof(*c));
+    memcpy(c->key, r->field[RSP_KEY].data, r->field[RSP_KEY].len);
+    memcpy(c->iv, r->field[RSP_IV].data, 16);
+    memcpy(c->input, input_of(r)->data, 16);
+}
+
+/* One of the 100 of a chain; its beginning is known from the one before. */
+static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r,
+                    struct chain *c)
+{
+    const size_t key_len = r->field[RSP_KEY].len;
+    if (r->count == 0)
+        chain_begin(c, r);
+    if (!same(r, "the chain's key", c->key, &r->field[RSP_KEY]) ||
+        !same(r, "the chain's IV", c->iv, &r->field[RSP_IV]) ||
+        !same(r, "the chain's input", c->input, input_of(r)))
+        return false;
+    const struct tr_aes_key key = key_for(b, c->key, key_len);
+    chain_steps(c, &key, mode, r->decrypt);
+    const bool good = same(r, "the output", c->output[0], output_of(r));
+    chain_next(c, key_len, mode);
+    return good;
+}
+
+static bool run_mct_ends(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r)
+{
+    const size_t key_len = r->field[RSP_KEY].len;
+    struct chain c;
+    chain_begin(&c, r);
+    for (int i = 0; i < 100; i++) {
+        if (i > 0)
+            chain_next(&c, key_len, mode);
+        const struct tr_aes_key key = key_for(b, c.key, key_len);
+        chain_steps(&c, &key, mode, r->decrypt);
+    }
+    return same(r, "the end of the chain", c.output[0], output_of(r));
+}
+
+/* ---- A file --------------------------------------------------------------------------------- */
+
+static bool run_record(const struct tr_backend *b, const struct vector_file *f,
+                       const struct rsp_record *r, struct chain *chain)
+{
+    switch (f->kind) {
+    case KAT:
+        return run_kat(b, f->mode, r);
+    case MCT:
+        return run_mct(b, f->mode, r, chain);
+    case MCT_ENDS:
+        return run_mct_ends(b, f->mode, r);
+    default:
+        return run_expansion(b, r);
+    }
+}
+
+static void run_file(const struct tr_backend *b, const struct vector_file *f,
+                     const struct rsp_file *rsp)
+{
+    struct chain chain;
+    unsigned n[2] = {0, 0}, failed = 0;
+    for (size_t i = 0; i < rsp->n && failed < 3; i++) {
+        n[rsp->records[i].decrypt]++;
+        failed += !run_record(b, f, &rsp->records[i], &chain);
+    }
+    cases += n[0] + n[1];
+    tap_ok(failed == 0 && n[0] == f->encrypt && n[1] == f->decrypt,
+           "%s: %s, %u + %u cases of %u + %u", tr_backend_name(b), f->path, n[0], n[1], f->encrypt,
+           f->decrypt);
+}
+
+static bool read_file(const struct vector_file *f, struct rsp_file *rsp)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/%s", directory, f->path);
+    FILE *in = fopen(path, "r");
+    if (in == NULL) {
+        tap_diag("%s cannot be opened", path);
+        return false;
+    }
+    const bool good = rsp_read(in, rsp);
+    fclose(in);
+    if (!good)
+        tap_diag("%s, %s", path, rsp->error);
+    return good;
+}
+
+/* ---- The reader itself ---------------------------------------------------------------------- */
+
+#define GOOD "[ENCRYPT]\n\nCOUNT = 0\nKEY = 00\nPLAINTEXT = 01aB\nCIPHERTEXT = 0203\n"
+
+static const char *const malformed[] = {
+    "COUNT = 0\nKEY = 00\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 1\nKEY = 00\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = x\nKEY = 00\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = 0\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = 0g\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = \nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = 00\nKEY = 00\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = 00\nPLAINTEXT = 01\n",
+    "[ENCRYPT]\nCOUNT = 0\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = 00\nPLAINTEXT = 0101\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = 00\nPLAINTEXT: 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = 00\nTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = 00\r\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nKEY = 00\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
+    "[ENCRYPT]\nCOUNT = 0\nKEY = 00\n[DECRYPT]\n",
+    "[ENCRYPTED]\n",
+    GOOD "COUNT = 1\nKEY = 00\n",
+    GOOD "\nCOUNT = 1\nKEY = 00",
+};
+
+static bool reads(const char *text, size_t records)
+{
+    struct rsp_file rsp;
+    FILE *in = tmpfile();
+    bool good = in != NULL && fputs(text, in) >= 0;
+    if (good)
+        rewind(in);
+    good = good && rsp_read(in, &rsp) && rsp.n == records;
+    if (in != NULL) {
+        rsp_free(&rsp);
+        fclose(in);
+    }
+    return good;
+}
+
+static void test_reader(void)
+{
+    unsigned accepted = 0;
+    const size_t n = sizeof(malformed) / sizeof(*malformed);
+    for (size_t i = 0; i < n; i++) {
+        if (!reads(malformed[i], 1))
+            continue;
+        tap_diag("accepted: %s", malformed[i]);
+        accepted++;
+    }
+    tap_ok(reads(GOOD, 1) &&
+               reads(GOOD "\n[DECRYPT]\n# x\nCOUNT = 0\nKEY = 00\nSCHEDULE = 00\n", 2),
+           "the reader accepts what is well formed");
+    tap_ok(accepted == 0, "the reader refuses %zu malformed files", n);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: vectors DIRECTORY\n");
+        return 2;
+    }
+    directory = argv[1];
+    list_files();
+    tap_plan(2 + n_files * (1 + backend_count()));
+    test_reader();
+    for (unsigned i = 0; i < n_files; i++) {
+        struct rsp_file rsp;
+        const bool good = read_file(&files[i], &rsp);
+        tap_ok(good, "%s is well formed", files[i].path);
+        const struct tr_backend *b;
+        for (unsigned k = 0; (b = tr_backend_at(k)) != NULL; k++)
+            if (!backend_skip(b, 1))
+                run_file(b, &files[i], &rsp);
+        rsp_free(&rsp);
+    }
+    tap_diag("%u files, %lu cases, %lu calls", n_files, cases, operations);
+    return tap_done();
+}
