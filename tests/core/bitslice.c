@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bitslice, by which the other backends are measured, against the textbook version: keys, single
- * blocks, and every mode at every length from 0 to 600 bytes. And the textbook against FIPS-197.
+ * bitslice, by which the other backends are measured, against the textbook version: every mode at every length from 0 to 600 bytes. The key expansions of all backends;
+ * and the textbook version itself against FIPS-197.
  */
 #include "common.h"
 #include "reference.h"
@@ -43,10 +43,11 @@ static bool textbook_is_right(void)
     return good;
 }
 
-/* Both schedules; the decryption one is InvMixColumns of the other, in reverse (5.3.5). */
-static bool same_schedules(const uint8_t *raw, size_t len)
+/* Both schedules; the decryption one is InvMixColumns of the other, in reverse (5.3.5). bitslice does
+ * without it. */
+static bool same_schedules(const struct tr_backend *b, const uint8_t *raw, size_t len)
 {
-    const struct tr_aes_key key = key_for(&tr_bitslice, raw, len);
+    const struct tr_aes_key key = key_for(b, raw, len);
     struct reference_key reference;
     reference_expand(&reference, raw, len);
     bool good = key.rounds == reference.rounds;
@@ -55,12 +56,13 @@ static bool same_schedules(const uint8_t *raw, size_t len)
         memcpy(dec, reference.w[reference.rounds - i], 16);
         if (i > 0 && i < reference.rounds)
             reference_inv_mix_columns(dec);
-        good = tap_same(key.enc[i], reference.w[i], 16) && tap_same(key.dec[i], dec, 16);
+        good = tap_same(key.enc[i], reference.w[i], 16) &&
+               (b == &tr_bitslice || tap_same(key.dec[i], dec, 16));
     }
     return good;
 }
 
-static void test_keys(size_t len)
+static void test_keys(const struct tr_backend *b, size_t len)
 {
     unsigned good = 0;
     const unsigned n = 500;
@@ -69,9 +71,9 @@ static void test_keys(size_t len)
         tap_fill(&rng, raw, sizeof(raw));
         if (i < 2)
             memset(raw, i == 0 ? 0 : 0xff, sizeof(raw));
-        good += same_schedules(raw, len);
+        good += same_schedules(b, raw, len);
     }
-    tap_ok(good == n, "%u of %u expansions of %zu-byte keys", good, n, len);
+    tap_ok(good == n, "%s: %u of %u expansions of %zu-byte keys", tr_backend_name(b), good, n, len);
 }
 
 static void test_mode(enum tr_mode mode, bool decrypt, size_t key_len)
@@ -99,11 +101,14 @@ static void test_mode(enum tr_mode mode, bool decrypt, size_t key_len)
 
 int main(void)
 {
-    tap_plan(1 + 3 + 3 * MODES * 2);
+    tap_plan(1 + 3 * backend_count() + 3 * MODES * 2);
     rng = tap_random(0);
     tap_ok(textbook_is_right(), "the textbook version gives FIPS-197 appendix C");
-    for (int i = 0; i < 3; i++)
-        test_keys(key_lengths[i]);
+    const struct tr_backend *b;
+    for (unsigned k = 0; (b = tr_backend_at(k)) != NULL; k++)
+        for (int i = 0; i < 3; i++)
+            if (!backend_skip(b, 1))
+                test_keys(b, key_lengths[i]);
     for (int i = 0; i < 3; i++)
         for (int m = 0; m < MODES; m++)
             for (int decrypt = 0; decrypt < 2; decrypt++)
