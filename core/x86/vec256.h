@@ -69,3 +69,7 @@ TR_INLINE TR_TARGET V v_reverse(V x)
     return _mm256_shuffle_epi8(
         x, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)));
 }
+TR_INLINE TR_TARGET V v_last_byte(unsigned n)
+{
+    return _mm256_broadcastsi128_si256(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
+}

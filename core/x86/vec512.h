@@ -69,3 +69,7 @@ TR_INLINE TR_TARGET V v_reverse(V x)
     return _mm512_shuffle_epi8(
         x, _mm512_broadcast_i32x4(_mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)));
 }
+TR_INLINE TR_TARGET V v_last_byte(unsigned n)
+{
+    return _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
+}
