@@ -283,6 +283,16 @@ impl Backend {
     }
 }
 
+/// The strongest backend for a set of usable features: its place in the list, and its name.
+pub fn strongest(usable: Features) -> (usize, &'static str) {
+    let all = Backend::all();
+    let place = all
+        .iter()
+        .position(|b| b.features() & !usable == 0)
+        .unwrap_or(all.len() - 1);
+    (place, all[place].name())
+}
+
 /// A bulk operation of the core (enum tr_op).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op(c_uint);

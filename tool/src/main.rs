@@ -5,34 +5,90 @@ mod algorithm;
 mod bench;
 mod cli;
 mod core;
+mod detect;
 mod error;
+mod generate;
 mod host;
 mod libcrypto;
 mod masks;
+mod provider;
+mod run;
 mod schema;
+mod selftest;
+mod style;
+mod table;
 
 use clap::Parser;
 use cli::{Cli, Command};
-use error::{Error, Result};
+use error::Result;
 use std::process::ExitCode;
 
-fn run(cli: Cli) -> Result<()> {
+fn dispatch(cli: Cli) -> Result<()> {
     if cli.no_color {
         anstream::ColorChoice::Never.write_global();
     }
     match cli.command {
+        Command::Detect(args) => detect::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Speed(args) => bench::speed(&args),
         Command::Compare(args) => bench::compare(&args),
+        Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),
-        _ => Err(Error::failure("not yet")),
+        Command::Completions { shell } => {
+            generate::completions(shell);
+            Ok(())
+        }
+        Command::Generate { dir } => generate::tree(&dir),
+        Command::Probe => {
+            println!(
+                "{}",
+                serde_json::to_string(&run::probe::look()?).expect("plain data")
+            );
+            Ok(())
+        }
     }
 }
 
+/// The command line, or the exit status where that is all there is to do.
+fn command_line() -> std::result::Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| {
+        if !error.use_stderr() {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("tenrounds: {}", one_line(&error));
+        ExitCode::from(2)
+    })
+}
+
+/// clap's message in one line, without the usage that follows it.
+fn one_line(error: &clap::Error) -> String {
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "say what to do: detect, run, speed, compare, selftest (see 'tenrounds --help')"
+            .into();
+    }
+    let text = error.to_string();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .collect();
+    let said = said.join(" ");
+    format!(
+        "{} (see 'tenrounds --help')",
+        said.trim_start_matches("error: ")
+    )
+}
+
 fn main() -> ExitCode {
-    match run(Cli::parse()) {
+    run::child::restore_sigpipe();
+    let cli = match command_line() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
+    match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("tenrounds: {error}");
+            eprintln!("tenrounds: {error}");
             ExitCode::from(error.exit_code())
         }
     }

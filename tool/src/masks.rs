@@ -5,7 +5,7 @@
 //! CPUID(1) EDX and ECX, then CPUID(7) EBX and ECX, and more since 3.5. A word after '~' is cleared from
 //! what the processor says, another replaces it. Words that are missing at the end count as zero.
 
-use crate::core::{feature, feature_names, names_of, parse_mask, Features};
+use crate::core::{self, feature, feature_names, names_of, parse_mask, Features, Selection};
 use crate::error::{suggestion, Error, Result};
 use crate::schema;
 use std::collections::BTreeMap;
@@ -165,9 +165,20 @@ pub fn parse(mask: &str, origin: &str) -> Result<Features> {
 }
 
 /// The features that this process's environment takes away: those of both variables.
-pub fn masked() -> Features {
-    let ours = std::env::var(TENROUNDS_MASK).map_or(0, |mask| parse_mask(&mask).unwrap_or(0));
-    ours | ia32cap().map_or(0, |ia32cap| ia32cap.removes())
+pub fn masked() -> Result<Features> {
+    let ours = match std::env::var(TENROUNDS_MASK) {
+        Ok(mask) => parse(&mask, TENROUNDS_MASK)?,
+        Err(_) => 0,
+    };
+    Ok(ours | ia32cap().map_or(0, |ia32cap| ia32cap.removes()))
+}
+
+/// The selection as the provider makes it in this environment.
+pub fn select() -> Selection {
+    let mask = std::env::var(TENROUNDS_MASK).ok();
+    let sabotage = std::env::var("TENROUNDS_SABOTAGE").ok();
+    let also = ia32cap().map_or(0, |ia32cap| ia32cap.removes());
+    core::select(mask.as_deref(), also, sabotage.as_deref())
 }
 
 /// OPENSSL_ia32cap of this process's environment.

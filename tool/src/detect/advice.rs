@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! When a better backend is only a setting away, the exact setting.
+
+use super::list_or;
+use crate::core::{feature, names_of, Features, Selection};
+use crate::schema::Host;
+use serde::Serialize;
+
+#[derive(Debug, Serialize, PartialEq, Eq)]
+pub struct Advice {
+    /// What stands in the way.
+    pub problem: String,
+    /// The backend that the setting would give; null where this cannot be known from here.
+    pub gives: Option<&'static str>,
+    pub settings: Vec<Setting>,
+}
+
+#[derive(Debug, Serialize, PartialEq, Eq)]
+pub struct Setting {
+    /// Where to set it.
+    pub at: &'static str,
+    /// What to set, literally.
+    pub set: String,
+}
+
+/// What advice rests on.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub present: Features,
+    pub usable: Features,
+    pub masked: Features,
+    pub xcr0: u64,
+    pub vendor: String,
+    pub family: u16,
+    pub model: u16,
+    pub hypervisor: bool,
+    /// The variables that hide features, each with what it hides.
+    pub masks: Vec<(String, Features)>,
+    pub kernel_command_line: String,
+}
+
+impl Facts {
+    pub fn of(host: &Host, selection: &Selection) -> Facts {
+        let bit = |name: &String| {
+            let names = crate::core::feature_names();
+            names
+                .iter()
+                .position(|n| n == name)
+                .map_or(0, |bit| 1 << bit)
+        };
+        let hidden = |removes: &Vec<String>| removes.iter().map(bit).fold(0, |all, b| all | b);
+        let masks = host
+            .masks
+            .iter()
+            .map(|(name, mask)| (name.clone(), hidden(&mask.removes)));
+        Facts {
+            present: selection.cpu.present,
+            usable: selection.cpu.usable,
+            masked: selection.masked,
+            xcr0: selection.cpu.xcr0,
+            vendor: host.cpu.vendor.clone(),
+            family: host.cpu.family,
+            model: host.cpu.model,
+            hypervisor: host.hypervisor.is_some(),
+            masks: masks.collect(),
+            kernel_command_line: std::fs::read_to_string("/proc/cmdline").unwrap_or_default(),
+        }
+    }
+}
+
+/// Ranks a set of usable features: the place of the strongest backend (0 is best), and its name.
+pub type Strongest = fn(Features) -> (usize, &'static str);
+
+pub fn advise(facts: &Facts, strongest: Strongest) -> Vec<Advice> {
+    let mut all = Vec::new();
+    all.extend(masks(facts, strongest));
+    all.extend(operating_system(facts, strongest));
+    all.extend(virtual_machine(facts, strongest));
+    all.extend(firmware(facts, strongest));
+    all
+}
+
+/// The backend that more features would give, if it is a better one.
+fn gain(strongest: Strongest, now: Features, then: Features) -> Option<&'static str> {
+    let ((rank_now, _), (rank_then, name)) = (strongest(now), strongest(then));
+    (rank_then < rank_now).then_some(name)
+}
+
+fn masks(facts: &Facts, strongest: Strongest) -> Option<Advice> {
+    let gives = gain(strongest, facts.usable & !facts.masked, facts.usable)?;
+    let in_the_way: Vec<&(String, Features)> = facts
+        .masks
+        .iter()
+        .filter(|(_, hides)| hides & facts.usable != 0)
+        .collect();
+    let names: Vec<&str> = in_the_way.iter().map(|(name, _)| name.as_str()).collect();
+    let hidden = in_the_way.iter().fold(0, |all, (_, hides)| all | hides) & facts.usable;
+    let verb = if names.len() == 1 { "hides" } else { "hide" };
+    Some(Advice {
+        problem: format!(
+            "{} {verb} {}",
+            names.join(" and "),
+            list_or(hidden, "nothing")
+        ),
+        gives: Some(gives),
+        settings: in_the_way
+            .iter()
+            .map(|(name, _)| Setting {
+                at: "shell",
+                set: format!("unset {name}"),
+            })
+            .collect(),
+    })
+}
+
+/// Register state by Intel SDM volume 1, section 13.3: SSE and AVX; opmask and the two parts of ZMM.
+const XCR0_AVX: u64 = 0x6;
+const XCR0_AVX512: u64 = 0xe6;
+
+fn operating_system(facts: &Facts, strongest: Strongest) -> Option<Advice> {
+    let gives = gain(strongest, facts.usable, facts.present)?;
+    let missing = if facts.xcr0 & XCR0_AVX != XCR0_AVX {
+        "AVX"
+    } else {
+        "AVX-512"
+    };
+    let wanted = if missing == "AVX" {
+        XCR0_AVX
+    } else {
+        XCR0_AVX512
+    };
+    let guilty: Vec<&str> = facts
+        .kernel_command_line
+        .split_whitespace()
+        .filter(|word| {
+            *word == "noxsave" || word.starts_with("clearcpuid=") || word.starts_with("noxsave")
+        })
+        .collect();
+    let set = match guilty.is_empty() {
+        false => format!("boot without '{}'", guilty.join(" ")),
+        true => "boot without noxsave and clearcpuid=, or with a kernel that saves these registers"
+            .into(),
+    };
+    Some(Advice {
+        problem: format!(
+            "the operating system does not save the {missing} registers (XCR0 is {:#x}, needed is {wanted:#x})",
+            facts.xcr0
+        ),
+        gives: Some(gives),
+        settings: vec![Setting { at: "kernel command line", set }],
+    })
+}
+
+/// What processors of this family have, whatever a hypervisor shows of it; 0 if nothing is known.
+fn known_features(vendor: &str, family: u16, model: u16) -> Features {
+    let base = feature::AES | feature::CLMUL | feature::SSSE3;
+    let wide = base | feature::AVX | feature::AVX2 | feature::VAES | feature::VCLMUL;
+    match (vendor, family, model) {
+        // Zen 5; Zen 4 (its models of family 25); Zen 3.
+        ("AuthenticAMD", 26.., _) => wide | feature::AVX512,
+        ("AuthenticAMD", 25, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => wide | feature::AVX512,
+        ("AuthenticAMD", 25, _) => wide,
+        // Zen 1 and 2.
+        ("AuthenticAMD", 23, _) => base | feature::AVX | feature::AVX2,
+        // Ice Lake, Tiger Lake, Rocket Lake; Sapphire, Emerald and Granite Rapids.
+        (
+            "GenuineIntel",
+            6,
+            0x6a | 0x6c | 0x7d | 0x7e | 0x8c | 0x8d | 0xa7 | 0x8f | 0xcf | 0xad | 0xae,
+        ) => wide | feature::AVX512,
+        // Alder, Raptor, Meteor, Arrow and Lunar Lake; Sierra Forest.
+        (
+            "GenuineIntel",
+            6,
+            0x97 | 0x9a | 0xb7 | 0xba | 0xbf | 0xaa | 0xac | 0xaf | 0xb5 | 0xbd | 0xc5 | 0xc6,
+        ) => wide,
+        // Haswell to Comet Lake.
+        (
+            "GenuineIntel",
+            6,
+            0x3c | 0x3f | 0x45 | 0x46 | 0x3d | 0x47 | 0x4f | 0x56 | 0x4e | 0x5e | 0x55 | 0x8e
+            | 0x9e | 0xa5 | 0xa6,
+        ) => base | feature::AVX | feature::AVX2,
+        _ => 0,
+    }
+}
+
+fn virtual_machine(facts: &Facts, strongest: Strongest) -> Option<Advice> {
+    if !facts.hypervisor {
+        return None;
+    }
+    let hidden = known_features(&facts.vendor, facts.family, facts.model) & !facts.present;
+    // A bundle that no processor has by itself: a CPU model that was put together by hand.
+    let torn = match () {
+        _ if facts.present & feature::AES == 0 => feature::AES | feature::CLMUL | feature::SSSE3,
+        _ if facts.present & feature::CLMUL == 0 => feature::CLMUL,
+        _ if facts.present & feature::VAES != 0 => feature::VCLMUL,
+        _ => 0,
+    } & !facts.present;
+    let missing = hidden | torn;
+    if missing != 0 {
+        return Some(Advice {
+            problem: format!(
+                "the virtual machine's CPU model hides {}",
+                list_or(missing, "nothing")
+            ),
+            gives: gain(strongest, facts.present, facts.present | missing),
+            settings: cpu_model_settings(missing),
+        });
+    }
+    let wide = feature::VAES | feature::VCLMUL;
+    let unknown = known_features(&facts.vendor, facts.family, facts.model) == 0;
+    (unknown && facts.present & feature::VAES == 0).then(|| Advice {
+        problem: "a virtual machine without vaes, of a CPU model that does not tell whether the host has \
+                  it; on the host: grep -m1 -o vaes /proc/cpuinfo. If it does:"
+            .to_owned(),
+        gives: None,
+        settings: cpu_model_settings(wide),
+    })
+}
+
+/// QEMU's names of the CPUID bits (qemu-system-x86_64 -cpu help).
+fn qemu_flags(features: Features) -> String {
+    let flags = |name: &str| match name {
+        "clmul" => "+pclmulqdq".to_owned(),
+        "vclmul" => "+vpclmulqdq".to_owned(),
+        "avx512" => "+avx512f,+avx512bw,+avx512vl".to_owned(),
+        name => format!("+{name}"),
+    };
+    names_of(features)
+        .into_iter()
+        .map(flags)
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+fn cpu_model_settings(missing: Features) -> Vec<Setting> {
+    let setting = |at, set: &str| Setting {
+        at,
+        set: set.to_owned(),
+    };
+    vec![
+        setting(
+            "QEMU",
+            &format!("-cpu host   (or -cpu MODEL,{})", qemu_flags(missing)),
+        ),
+        setting("libvirt", "<cpu mode='host-passthrough'/>"),
+        setting("Proxmox", "cpu: host   (qm set VMID --cpu host)"),
+    ]
+}
+
+fn firmware(facts: &Facts, strongest: Strongest) -> Option<Advice> {
+    let base = feature::AES | feature::CLMUL | feature::SSSE3;
+    let known = known_features(&facts.vendor, facts.family, facts.model);
+    if facts.hypervisor || known & feature::AES == 0 || facts.present & feature::AES != 0 {
+        return None;
+    }
+    Some(Advice {
+        problem: "this processor has AES instructions, and its firmware has switched them off"
+            .to_owned(),
+        gives: gain(strongest, facts.present, facts.present | base),
+        settings: vec![Setting {
+            at: "firmware setup",
+            set: "enable 'AES-NI' (also called 'Intel AES New Instructions')".to_owned(),
+        }],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::strongest;
+
+    const ALL: Features = 0xff;
+
+    fn zen4() -> Facts {
+        Facts {
+            present: ALL,
+            usable: ALL,
+            masked: 0,
+            xcr0: 0xe7,
+            vendor: "AuthenticAMD".into(),
+            family: 25,
+            model: 0x11,
+            hypervisor: true,
+            masks: Vec::new(),
+            kernel_command_line: "quiet".into(),
+        }
+    }
+
+    fn only(facts: &Facts) -> Advice {
+        let mut all = advise(facts, strongest);
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
+    #[test]
+    fn nothing_to_say_where_all_is_well() {
+        assert_eq!(advise(&zen4(), strongest), []);
+    }
+
+    #[test]
+    fn a_mask_is_named() {
+        let masks = vec![("TENROUNDS_MASK".to_owned(), feature::VAES)];
+        let advice = only(&Facts {
+            masked: feature::VAES,
+            masks,
+            ..zen4()
+        });
+        assert_eq!(advice.settings[0].set, "unset TENROUNDS_MASK");
+        assert_eq!(advice.gives, Some("vaes512"));
+    }
+
+    #[test]
+    fn the_kernel_option_is_named() {
+        let away = feature::AVX | feature::AVX2 | feature::AVX512 | feature::VAES | feature::VCLMUL;
+        let advice = only(&Facts {
+            usable: ALL & !away,
+            xcr0: 0,
+            kernel_command_line: "ro noxsave quiet".into(),
+            ..zen4()
+        });
+        assert_eq!(advice.settings[0].set, "boot without 'noxsave'");
+        assert!(
+            advice.problem.contains("needed is 0x6"),
+            "{}",
+            advice.problem
+        );
+    }
+
+    #[test]
+    fn a_cpu_model_that_hides_vaes() {
+        let hidden = feature::VAES | feature::VCLMUL;
+        let advice = only(&Facts {
+            present: ALL & !hidden,
+            usable: ALL & !hidden,
+            ..zen4()
+        });
+        assert!(
+            advice.settings[0].set.contains("MODEL,+vaes,+vpclmulqdq"),
+            "{advice:?}"
+        );
+        assert!(advice.settings[1].set.contains("host-passthrough"));
+        assert_eq!(advice.settings[2].at, "Proxmox");
+        assert_eq!(advice.gives, Some("vaes512"));
+    }
+
+    #[test]
+    fn aes_without_pclmulqdq() {
+        let present = feature::AES | feature::SSSE3;
+        let unknown = Facts {
+            present,
+            usable: present,
+            family: 6,
+            model: 1,
+            ..zen4()
+        };
+        let advice = only(&unknown);
+        assert!(advice.problem.contains("hides clmul"), "{}", advice.problem);
+        assert!(advice.settings[0].set.contains("+pclmulqdq"));
+    }
+
+    #[test]
+    fn an_old_processor_is_not_to_be_mended() {
+        let present = ALL & !(feature::VAES | feature::VCLMUL | feature::AVX512);
+        let zen2 = Facts {
+            present,
+            usable: present,
+            family: 23,
+            model: 0x31,
+            ..zen4()
+        };
+        assert_eq!(advise(&zen2, strongest), []);
+    }
+
+    #[test]
+    fn firmware_that_switched_aes_off() {
+        let present = ALL & !(feature::AES | feature::VAES | feature::VCLMUL);
+        let bare = Facts {
+            present,
+            usable: present,
+            hypervisor: false,
+            ..zen4()
+        };
+        assert_eq!(only(&bare).settings[0].at, "firmware setup");
+    }
+}

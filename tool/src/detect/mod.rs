@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `detect`: what this machine can do for AES, what is selected, what really executes, and which
+//! setting would make it better.
+
+mod advice;
+mod instructions;
+mod modes;
+mod text;
+
+use crate::cli::DetectArgs;
+use crate::core::{self, names_of, Selection};
+use crate::error::{Error, Result};
+use crate::libcrypto::LibCrypto;
+use crate::schema::{Document, Host};
+use crate::{host, masks, provider, run};
+use serde::Serialize;
+
+/// The object `detect` of the JSON document.
+#[derive(Debug, Serialize)]
+struct Detect {
+    instructions: Vec<instructions::Instruction>,
+    /// The backend that is selected; null if even the weakest failed.
+    backend: Option<&'static str>,
+    modes: Vec<modes::ModeLine>,
+    /// Backends that failed their known answers and were passed over.
+    failed: Vec<&'static str>,
+    provider: Provider,
+    advice: Vec<advice::Advice>,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Provider {
+    /// The module that `run` would use; null if there is none.
+    module: Option<String>,
+    /// The provider from which this environment's libcrypto takes AES-128-CTR now.
+    in_use: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Body {
+    detect: Detect,
+}
+
+pub fn run(args: &DetectArgs) -> Result<()> {
+    let libcrypto = LibCrypto::open();
+    let host = host::read(libcrypto.as_ref().ok());
+    let detect = detect(&host, &libcrypto)?;
+    for warning in &detect.warnings {
+        eprintln!("tenrounds: {warning}");
+    }
+    match args.json {
+        true => print!(
+            "{}",
+            Document::new("detect", host, Vec::new(), Body { detect }).to_json()
+        ),
+        false => anstream::print!("{}", text::render(&host, &detect)),
+    }
+    Ok(())
+}
+
+fn detect(host: &Host, libcrypto: &Result<LibCrypto>) -> Result<Detect> {
+    let selection = masks::select();
+    let mut warnings = failures(&selection);
+    if let Some(bad) = &selection.bad_mask {
+        let known = masks::parse(bad, masks::TENROUNDS_MASK).err();
+        warnings.extend(known.map(|error| error.to_string()));
+    }
+    if let Err(error) = libcrypto {
+        warnings.push(error.to_string());
+    }
+    let backend = selection.backend.ok_or_else(|| {
+        Error::failure("no backend passes its known answers here, not even the portable one; please report this")
+    })?;
+    let (provider, unusable) = provider_state(libcrypto.as_ref().ok());
+    warnings.extend(unusable);
+    Ok(Detect {
+        instructions: instructions::list(&selection.cpu, selection.masked),
+        backend: Some(backend.name()),
+        modes: modes::list(backend, &selection.cpu)?,
+        failed: selection.failed.iter().map(|b| b.name()).collect(),
+        advice: advice::advise(&advice::Facts::of(host, &selection), core::strongest),
+        provider,
+        warnings,
+    })
+}
+
+fn failures(selection: &Selection) -> Vec<String> {
+    let instead = selection.backend.map_or("nothing", |b| b.name());
+    selection
+        .failed
+        .iter()
+        .map(|b| {
+            format!(
+                "backend {} failed its known answers and was passed over for {instead}",
+                b.name()
+            )
+        })
+        .collect()
+}
+
+/// What can be said about the provider, and a warning if libcrypto does not work as configured.
+fn provider_state(libcrypto: Option<&LibCrypto>) -> (Provider, Option<String>) {
+    let module = provider::find(libcrypto)
+        .ok()
+        .map(|path| path.display().to_string());
+    let probe = libcrypto.map(|_| run::probe::ask(&[]));
+    let (in_use, warning) = match probe {
+        Some(Ok(probe)) => (probe.provider, probe.error),
+        Some(Err(error)) => (None, Some(error.to_string())),
+        None => (None, None),
+    };
+    let warning = warning.map(|why| format!("OpenSSL does not work as it is configured: {why}"));
+    (Provider { module, in_use }, warning)
+}
+
+/// "a, b", or a word for none.
+fn list_or(features: core::Features, none: &str) -> String {
+    match names_of(features).join(", ") {
+        names if names.is_empty() => none.to_owned(),
+        names => names,
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Running the command: in place of this process, or waited for with signals and status passed through.
+
+use crate::error::{Error, Kind, Result};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+/// Whether SIGPIPE was ignored when this process began. Rust's runtime ignores it always, so it has to
+/// be seen before, in order to hand the command what this process was given.
+static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+
+#[used]
+#[link_section = ".init_array"]
+static REMEMBER: extern "C" fn() = {
+    extern "C" fn remember() {
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        unsafe { libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action) };
+        PIPE_IGNORED.store(action.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+    }
+    remember
+};
+
+/// Gives SIGPIPE back its meaning: output into a closed pipe ends the program quietly.
+pub fn restore_sigpipe() {
+    if !PIPE_IGNORED.load(Ordering::Relaxed) {
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    }
+}
+
+/// The command line as a process to be.
+pub fn command(line: &[OsString], environment: &[(&'static str, OsString)]) -> Command {
+    let mut command = Command::new(&line[0]);
+    command
+        .args(&line[1..])
+        .envs(environment.iter().map(|(name, value)| (name, value)));
+    if PIPE_IGNORED.load(Ordering::Relaxed) {
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+                Ok(())
+            });
+        }
+    }
+    command
+}
+
+/// Becomes the command. Returns only if that fails.
+pub fn replace(mut command: Command) -> Error {
+    let error = command.exec();
+    cannot_start(&command, &error)
+}
+
+fn cannot_start(command: &Command, error: &std::io::Error) -> Error {
+    let program = command.get_program().to_string_lossy().into_owned();
+    match error.kind() {
+        ErrorKind::NotFound => Error::new(
+            Kind::NotFound,
+            format!("{program}: command not found; check its spelling and PATH"),
+        ),
+        _ => Error::new(
+            Kind::NotExecutable,
+            format!("{program}: cannot be executed: {error}"),
+        ),
+    }
+}
+
+/// The child to which signals are forwarded; 0 while there is none.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+
+const FORWARDED: [libc::c_int; 6] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+];
+
+/// Passes on what another process sent to this one. What the terminal sends, it sends to the child, too.
+extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    let child = CHILD.load(Ordering::Relaxed);
+    let from_process = unsafe { (*info).si_code } <= 0;
+    if child > 0 && from_process {
+        unsafe { libc::kill(child, signal) };
+    }
+}
+
+/// Runs the command to its end. Signals that reach this process meanwhile reach the command.
+pub fn wait(mut command: Command) -> Result<ExitStatus> {
+    let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
+    let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
+    unsafe {
+        libc::sigemptyset(&mut blocked);
+        for signal in FORWARDED {
+            libc::sigaddset(&mut blocked, signal);
+        }
+        libc::sigprocmask(libc::SIG_BLOCK, &blocked, &mut before);
+        // The command starts with the mask that this process was given.
+        command.pre_exec(move || {
+            libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+            Ok(())
+        });
+    }
+    let spawned = command.spawn();
+    if let Ok(child) = &spawned {
+        CHILD.store(child.id() as i32, Ordering::Relaxed);
+        FORWARDED.into_iter().for_each(forward_from_now_on);
+    }
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
+    let mut child = spawned.map_err(|error| cannot_start(&command, &error))?;
+    let status = child
+        .wait()
+        .map_err(|e| Error::failure(format!("waiting for the command: {e}")));
+    CHILD.store(0, Ordering::Relaxed);
+    status
+}
+
+/// A signal that this process was told to ignore stays ignored, as it is for the command.
+fn forward_from_now_on(signal: libc::c_int) {
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut old);
+        if old.sa_sigaction == libc::SIG_IGN {
+            return;
+        }
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = forward as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+        libc::sigaction(signal, &action, std::ptr::null_mut());
+    }
+}
+
+/// Ends this process as the command ended: with its status, or by the same signal.
+pub fn end_like(status: ExitStatus) -> ! {
+    if let Some(signal) = status.signal() {
+        unsafe {
+            // One core file is enough.
+            let none = libc::rlimit {
+                rlim_cur: 0,
+                rlim_max: 0,
+            };
+            libc::setrlimit(libc::RLIMIT_CORE, &none);
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+        std::process::exit(128 + signal);
+    }
+    std::process::exit(status.code().unwrap_or(1))
+}

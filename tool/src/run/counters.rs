@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The counters file, into which the provider of every process counts what its backends executed. Its
+//! layout is described in openssl/common/counters_file.h.
+
+use serde::Serialize;
+
+const MAGIC: &[u8; 8] = b"TRCOUNT1";
+const NAME: usize = 16;
+const HEADER: usize = 24;
+
+/// What was executed.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// How often the provider was loaded: once for each library context of each process.
+    pub loaded: u32,
+    pub executed: Vec<Executed>,
+    pub keys: Vec<Keys>,
+}
+
+/// What a backend's code did for an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Executed {
+    pub backend: String,
+    pub operation: String,
+    pub calls: u64,
+    pub bytes: u64,
+}
+
+/// Keys that a backend expanded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Keys {
+    pub backend: String,
+    pub expansions: u64,
+}
+
+impl Counters {
+    /// Reads the file. An empty one means that the provider was never loaded.
+    pub fn parse(file: &[u8]) -> Result<Counters, String> {
+        if file.is_empty() {
+            return Ok(Counters::default());
+        }
+        if file.get(..8) != Some(MAGIC) {
+            return Err("the counters file does not begin with TRCOUNT1".to_owned());
+        }
+        Counters::read(file).ok_or_else(|| "the counters file is cut short".to_owned())
+    }
+
+    fn read(file: &[u8]) -> Option<Counters> {
+        let backends = u32_at(file, 8)? as usize;
+        let ops = u32_at(file, 12)? as usize;
+        if backends > 256 || ops > 256 {
+            return None;
+        }
+        let op_names = HEADER + backends * NAME;
+        let bulk = op_names + ops * NAME;
+        let keys = bulk + backends * ops * 16;
+        let mut counters = Counters {
+            loaded: u32_at(file, 16)?,
+            ..Counters::default()
+        };
+        for b in 0..backends {
+            let backend = name_at(file, HEADER + b * NAME)?;
+            for op in 0..ops {
+                let at = bulk + (b * ops + op) * 16;
+                let (calls, bytes) = (u64_at(file, at)?, u64_at(file, at + 8)?);
+                if calls > 0 {
+                    let operation = name_at(file, op_names + op * NAME)?;
+                    let backend = backend.clone();
+                    counters.executed.push(Executed {
+                        backend,
+                        operation,
+                        calls,
+                        bytes,
+                    });
+                }
+            }
+            match u64_at(file, keys + b * 8)? {
+                0 => {}
+                expansions => counters.keys.push(Keys {
+                    backend,
+                    expansions,
+                }),
+            }
+        }
+        Some(counters)
+    }
+}
+
+fn u32_at(file: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(file.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u64_at(file: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(file.get(at..at + 8)?.try_into().ok()?))
+}
+
+fn name_at(file: &[u8], at: usize) -> Option<String> {
+    let name = file.get(at..at + NAME)?;
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(NAME);
+    Some(String::from_utf8_lossy(&name[..end]).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(backends: &[&str], ops: &[&str], calls: &[u64], keys: &[u64]) -> Vec<u8> {
+        let mut file = MAGIC.to_vec();
+        for n in [backends.len() as u32, ops.len() as u32, 3, 0] {
+            file.extend(n.to_le_bytes());
+        }
+        for name in backends.iter().chain(ops) {
+            let mut field = name.as_bytes().to_vec();
+            field.resize(NAME, 0);
+            file.extend(field);
+        }
+        for n in calls {
+            file.extend(n.to_le_bytes());
+            file.extend((n * 16).to_le_bytes());
+        }
+        for n in keys {
+            file.extend(n.to_le_bytes());
+        }
+        file
+    }
+
+    #[test]
+    fn names_and_figures_belong_together() {
+        let file = file(&["wide", "narrow"], &["ctr", "ofb"], &[0, 1, 2, 0], &[0, 5]);
+        let counters = Counters::parse(&file).unwrap();
+        let lines: Vec<String> = counters
+            .executed
+            .iter()
+            .map(|e| format!("{} {} {} {}", e.backend, e.operation, e.calls, e.bytes))
+            .collect();
+        assert_eq!(lines, ["wide ofb 1 16", "narrow ctr 2 32"]);
+        assert_eq!(counters.loaded, 3);
+        assert_eq!(
+            counters.keys,
+            [Keys {
+                backend: "narrow".into(),
+                expansions: 5
+            }]
+        );
+    }
+
+    #[test]
+    fn no_length_of_file_is_read_beyond_its_end() {
+        let file = file(&["a"], &["b"], &[1], &[1]);
+        assert_eq!(Counters::parse(b""), Ok(Counters::default()));
+        for len in 1..file.len() {
+            assert!(Counters::parse(&file[..len]).is_err(), "{len}");
+        }
+    }
+}

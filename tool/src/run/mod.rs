@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `run`: any command with the provider preferred in every OpenSSL that it uses.
+
+pub mod child;
+mod config;
+mod counters;
+pub mod probe;
+mod report;
+mod store;
+
+use crate::cli::RunArgs;
+use crate::error::{Error, Result};
+use crate::libcrypto::LibCrypto;
+use crate::masks::{self, Ia32cap};
+use crate::{core, provider};
+use counters::Counters;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use store::Lifetime;
+
+type Environment = Vec<(&'static str, OsString)>;
+
+pub fn run(args: &RunArgs) -> Result<()> {
+    let mut environment = masking(args.mask.as_deref())?;
+    let lifetime = match args.print_env {
+        true => Lifetime::Persistent,
+        false => Lifetime::Session,
+    };
+    let configuration = prepare(&environment, lifetime)?;
+    environment.push(("OPENSSL_CONF", configuration.clone().into()));
+    if args.print_env {
+        return print_environment(&environment);
+    }
+    match &args.count {
+        None => Err(child::replace(child::command(&args.command, &environment))),
+        Some(target) => {
+            let file = store::scratch("counters")?;
+            environment.push(("TENROUNDS_COUNTERS", file.clone().into()));
+            let status = child::wait(child::command(&args.command, &environment));
+            let counters = std::fs::read(&file);
+            let _ = std::fs::remove_file(&file);
+            let status = status?;
+            let counters = counters
+                .map_err(|error| error.to_string())
+                .and_then(|bytes| Counters::parse(&bytes))
+                .map_err(|why| Error::failure(format!("{}: {why}", file.display())));
+            let reported = counters.and_then(|counters| {
+                let done = report::Run::new(&args.command, &configuration, status, counters);
+                done.write(target, args.json)
+            });
+            if let Err(error) = reported {
+                eprintln!("tenrounds: {error}");
+            }
+            child::end_like(status)
+        }
+    }
+}
+
+/// Writes the configuration, checks it, and tries it.
+fn prepare(environment: &Environment, lifetime: Lifetime) -> Result<PathBuf> {
+    let libcrypto = LibCrypto::open()?;
+    let module = provider::find(Some(&libcrypto))?;
+    let base = config::base(&libcrypto);
+    let config = config::generate(&libcrypto, base.as_deref(), &module)?;
+    let file = store::put(lifetime, "openssl", ".cnf", &config.text)?;
+    config.verify(&libcrypto, &file, &module)?;
+    let mut tried = environment.clone();
+    tried.push(("OPENSSL_CONF", file.clone().into()));
+    probe::ask(&tried)?.require_tenrounds(&file.display().to_string())?;
+    Ok(file)
+}
+
+/// The variables of a mask, for tenrounds and for stock code, and a line that says so.
+fn masking(mask: Option<&str>) -> Result<Environment> {
+    let Some(mask) = mask else {
+        return Ok(Vec::new());
+    };
+    let asked = masks::parse(mask, "--mask")?;
+    let inherited = match std::env::var(masks::TENROUNDS_MASK) {
+        Ok(mask) => masks::parse(&mask, masks::TENROUNDS_MASK)?,
+        Err(_) => 0,
+    };
+    let ours = masks::words_of(asked | inherited);
+    let stock = masks::ia32cap()
+        .unwrap_or_else(Ia32cap::none)
+        .also_without(asked | inherited);
+    let away = core::Cpu::detect().present & asked;
+    let effect = match core::names_of(away).join(", ") {
+        none if none.is_empty() => "which takes away nothing that this processor has".to_owned(),
+        names => format!("which takes away {names}"),
+    };
+    eprintln!(
+        "tenrounds: masked by {}={ours} and {}={stock}, {effect}",
+        masks::TENROUNDS_MASK,
+        masks::IA32CAP
+    );
+    Ok(vec![
+        (masks::TENROUNDS_MASK, ours.into()),
+        (masks::IA32CAP, stock.to_string().into()),
+    ])
+}
+
+/// Lines for eval in any shell of the Bourne family.
+fn print_environment(environment: &Environment) -> Result<()> {
+    for (name, value) in environment {
+        let value = value.as_bytes();
+        let quoted = String::from_utf8_lossy(value).replace('\'', r"'\''");
+        println!("export {name}='{quoted}'");
+    }
+    Ok(())
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What `run --count` says after the command.
+
+use super::counters::Counters;
+use crate::error::{Error, Result};
+use crate::libcrypto::LibCrypto;
+use crate::schema::Document;
+use crate::style::{grouped, BOLD, GOOD, WARN};
+use crate::{host, table::Table};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+
+/// The object `run` of the JSON document.
+#[derive(Debug, Serialize)]
+pub struct Run {
+    command: Vec<String>,
+    /// The generated configuration.
+    configuration: String,
+    /// The exit status; null if a signal ended the command.
+    exit: Option<i32>,
+    signal: Option<i32>,
+    #[serde(flatten)]
+    counters: Counters,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    run: &'a Run,
+}
+
+impl Run {
+    pub fn new(
+        line: &[OsString],
+        configuration: &Path,
+        status: ExitStatus,
+        counters: Counters,
+    ) -> Run {
+        Run {
+            command: line
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
+            configuration: configuration.display().to_string(),
+            exit: status.code(),
+            signal: status.signal(),
+            counters,
+        }
+    }
+
+    /// Writes to a file as JSON, or to standard error ("-") as text or JSON.
+    pub fn write(&self, target: &Path, json: bool) -> Result<()> {
+        if target != Path::new("-") {
+            return std::fs::write(target, self.json())
+                .map_err(|error| Error::failure(format!("--count={}: {error}", target.display())));
+        }
+        match json {
+            true => eprint!("{}", self.json()),
+            false => anstream::eprint!("{}", self.text()),
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> String {
+        let libcrypto = LibCrypto::open().ok();
+        Document::new(
+            "run",
+            host::read(libcrypto.as_ref()),
+            Vec::new(),
+            Body { run: self },
+        )
+        .to_json()
+    }
+
+    fn text(&self) -> String {
+        if self.counters.executed.is_empty() {
+            return format!(
+                "{WARN}tenrounds executed nothing in this command.{WARN:#} {}\n",
+                self.why_nothing()
+            );
+        }
+        let mut table = Table::new(&["Executed by", "operation", ">calls", ">bytes"]);
+        for line in &self.counters.executed {
+            table.row(vec![
+                format!("{GOOD}{}{GOOD:#}", line.backend),
+                line.operation.clone(),
+                grouped(line.calls),
+                grouped(line.bytes),
+            ]);
+        }
+        let keys: u64 = self.counters.keys.iter().map(|keys| keys.expansions).sum();
+        let loads = u64::from(self.counters.loaded);
+        format!(
+            "{BOLD}tenrounds in this command{BOLD:#}: loaded {}, {} expanded\n{table}",
+            counted(loads, "time"),
+            counted(keys, "key"),
+        )
+    }
+
+    fn why_nothing(&self) -> &'static str {
+        match self.counters.loaded {
+            0 => {
+                "No process loaded the provider: the command uses no OpenSSL 3, has its own inside \
+                 (static or bundled), reads another configuration (Node.js, setuid programs), or runs \
+                 under another user."
+            }
+            _ => {
+                "The provider was loaded, but nothing asked it for AES in ECB, CBC, CFB, OFB or CTR: \
+                 the command used other ciphers (GCM is not among these five), another library \
+                 context, or none."
+            }
+        }
+    }
+}
+
+/// "1 key", "2 keys".
+fn counted(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(number))
+}
