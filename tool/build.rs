@@ -30,11 +30,14 @@ fn main() {
         println!("cargo:rerun-if-changed={dir}");
         build.files(c_files(Path::new(dir)));
     }
-    println!("cargo:rerun-if-changed=src/shim.c");
+    for file in ["src/shim.c", "../openssl/common/ia32cap.c"] {
+        println!("cargo:rerun-if-changed={file}");
+        build.file(file);
+    }
     build
-        .file("src/shim.c")
         .include("../core/include")
         .include("../core")
+        .include("../openssl/common")
         .include("../bench")
         .std("c11")
         .flag_if_supported("-Wno-psabi")

@@ -129,6 +129,7 @@ extern "C" {
         len: usize,
     ) -> c_int;
 
+    fn trossl_ia32cap_masked(value: *const c_char) -> u32;
     fn tr_op_name(op: c_int) -> *const c_char;
     fn shim_backend_doing(backend: *const RawBackend, op: c_uint) -> *const RawBackend;
     fn shim_counted_new(below: *const RawBackend) -> *mut c_void;
@@ -224,6 +225,12 @@ pub fn parse_mask(mask: &str) -> std::result::Result<Features, String> {
             .to_string_lossy()
             .into_owned()),
     }
+}
+
+/// The features that libcrypto would not see with this OPENSSL_ia32cap.
+pub fn ia32cap_masked(value: &str) -> Features {
+    let value = CString::new(value).unwrap_or_default();
+    unsafe { trossl_ia32cap_masked(value.as_ptr()) }
 }
 
 /// One implementation of AES.

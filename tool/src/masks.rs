@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Masks: TENROUNDS_MASK by the names of features, OPENSSL_ia32cap by bits of CPUID.
-//!
-//! OPENSSL_ia32cap (its manual page, OPENSSL_ia32cap(3)) is up to five 64-bit words between colons:
-//! CPUID(1) EDX and ECX, then CPUID(7) EBX and ECX, and more since 3.5. A word after '~' is cleared from
-//! what the processor says, another replaces it. Words that are missing at the end count as zero.
+//! Masks: TENROUNDS_MASK by the names of features, OPENSSL_ia32cap by bits of CPUID. What a value of the
+//! latter takes away is decided by the same code as in the provider (openssl/common/ia32cap.c); here
+//! features are added to one.
 
 use crate::core::{self, feature, feature_names, names_of, parse_mask, Features, Selection};
 use crate::error::{suggestion, Error, Result};
@@ -28,9 +26,6 @@ const BITS: [(Features, usize, u64); 8] = [
     (feature::VCLMUL, 1, 1 << (32 + 10)),
 ];
 
-/// Clearing this bit of the first word (FXSR) also clears AES, PCLMULQDQ and AVX, says the manual page.
-const FXSR: u64 = 1 << 24;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     Keep,
@@ -44,14 +39,6 @@ impl Word {
             Some(bits) => Word::Clear(number(bits)),
             None if text.is_empty() => Word::Keep,
             None => Word::Replace(number(text)),
-        }
-    }
-
-    fn removes(self, bits: u64) -> bool {
-        match self {
-            Word::Keep => false,
-            Word::Clear(mask) => mask & bits != 0,
-            Word::Replace(value) => value & bits != bits,
         }
     }
 
@@ -100,19 +87,7 @@ impl Ia32cap {
             let last = text.split(':').count().min(WORDS) - 1;
             words[last] = Word::Replace(0);
         }
-        if let Word::Clear(mask) = words[0] {
-            if mask & FXSR != 0 {
-                words[0] = Word::Clear(mask | 1 << 33 | 1 << 43 | 1 << 57 | 1 << 60);
-            }
-        }
         Ia32cap(words)
-    }
-
-    /// The features that it takes away from a processor that has them.
-    pub fn removes(&self) -> Features {
-        BITS.iter()
-            .filter(|(_, word, bits)| self.0[*word].removes(*bits))
-            .fold(0, |all, (feature, _, _)| all | feature)
     }
 
     /// The same, and these features away.
@@ -137,6 +112,11 @@ impl std::fmt::Display for Ia32cap {
         });
         f.write_str(&words.join(":"))
     }
+}
+
+/// The features that a value of OPENSSL_ia32cap takes away.
+fn removed_by(value: &str) -> Features {
+    core::ia32cap_masked(value)
 }
 
 /// A mask as text: "noaes,novaes".
@@ -170,14 +150,14 @@ pub fn masked() -> Result<Features> {
         Ok(mask) => parse(&mask, TENROUNDS_MASK)?,
         Err(_) => 0,
     };
-    Ok(ours | ia32cap().map_or(0, |ia32cap| ia32cap.removes()))
+    Ok(ours | std::env::var(IA32CAP).map_or(0, |value| removed_by(&value)))
 }
 
 /// The selection as the provider makes it in this environment.
 pub fn select() -> Selection {
     let mask = std::env::var(TENROUNDS_MASK).ok();
     let sabotage = std::env::var("TENROUNDS_SABOTAGE").ok();
-    let also = ia32cap().map_or(0, |ia32cap| ia32cap.removes());
+    let also = std::env::var(IA32CAP).map_or(0, |value| removed_by(&value));
     core::select(mask.as_deref(), also, sabotage.as_deref())
 }
 
@@ -202,7 +182,10 @@ pub fn in_force() -> BTreeMap<String, schema::Mask> {
     }
     if let Ok(value) = std::env::var(IA32CAP) {
         let ia32cap = Ia32cap::parse(&value);
-        masks.insert(IA32CAP.into(), report(value, ia32cap.removes(), &ia32cap));
+        masks.insert(
+            IA32CAP.into(),
+            report(value.clone(), removed_by(&value), &ia32cap),
+        );
     }
     masks
 }
@@ -219,37 +202,37 @@ fn report(value: String, removes: Features, hex: &Ia32cap) -> schema::Mask {
 mod tests {
     use super::*;
 
-    const WIDE: Features = feature::AVX2 | feature::AVX512 | feature::VAES | feature::VCLMUL;
-
     #[test]
-    fn the_experiment_that_everybody_runs() {
-        let removed = Ia32cap::parse("~0x200000200000000").removes();
-        assert_eq!(removed, feature::AES | feature::CLMUL | WIDE);
-        let removed = Ia32cap::parse("~0x200000200000000:~0").removes();
-        assert_eq!(removed, feature::AES | feature::CLMUL);
-    }
-
-    #[test]
-    fn second_word_only() {
-        assert_eq!(
-            Ia32cap::parse(":~0x60000000000").removes(),
-            feature::VAES | feature::VCLMUL
-        );
-        assert_eq!(Ia32cap::parse(":0").removes(), WIDE);
-        assert_eq!(Ia32cap::parse(":").removes(), WIDE);
-    }
-
-    #[test]
-    fn fxsr_takes_more_with_it() {
-        let removed = Ia32cap::parse("~0x1000000:~0").removes();
-        assert_eq!(removed, feature::AES | feature::CLMUL | feature::AVX);
+    fn features_are_added_to_any_value() {
+        let wide = feature::AVX2 | feature::AVX512 | feature::VAES | feature::VCLMUL;
+        for value in [
+            "~0x200000200000000",
+            "~0x200000200000000:~0",
+            ":~0x60000000000",
+            ":0",
+            ":",
+            "",
+            "0",
+            "~0x1000000:~0",
+            "0x7fffffffffffffff::~1",
+        ] {
+            let before = removed_by(value);
+            for added in [0, feature::AES, feature::VAES, wide] {
+                let written = Ia32cap::parse(value).also_without(added).to_string();
+                assert_eq!(
+                    removed_by(&written),
+                    before | added,
+                    "{value} and {added}: {written}"
+                );
+            }
+        }
     }
 
     #[test]
     fn a_mask_removes_what_it_names_and_nothing_else() {
         for bit in 0..8 {
             let written = Ia32cap::none().also_without(1 << bit).to_string();
-            assert_eq!(Ia32cap::parse(&written).removes(), 1 << bit, "{written}");
+            assert_eq!(removed_by(&written), 1 << bit, "{written}");
         }
     }
 

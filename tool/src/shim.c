@@ -20,6 +20,7 @@ size_t shim_key_size(void);
 struct shim_counted {
     struct tr_counting counting;
     struct tr_counters counters;
+    const struct tr_backend *front;
 };
 
 const struct tr_backend *shim_backend_doing(const struct tr_backend *backend, unsigned op)
@@ -31,7 +32,7 @@ struct shim_counted *shim_counted_new(const struct tr_backend *below)
 {
     struct shim_counted *counted = calloc(1, sizeof(*counted));
     if (counted != NULL)
-        tr_counting_init(&counted->counting, below, &counted->counters);
+        counted->front = tr_counting_init(&counted->counting, below, &counted->counters);
     return counted;
 }
 
@@ -39,7 +40,7 @@ void shim_counted_free(struct shim_counted *counted) { free(counted); }
 
 const struct tr_backend *shim_counted_backend(const struct shim_counted *counted)
 {
-    return &counted->counting.front;
+    return counted->front;
 }
 
 void shim_counted_read(const struct shim_counted *counted, unsigned backend, unsigned op,
