@@ -71,7 +71,8 @@ fn prepare(environment: &Environment, lifetime: Lifetime) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The variables of a mask, for tenrounds and for stock code, and a line that says so.
+/// The variables of a mask, for tenrounds and for stock code, and a line that says so. They are set for
+/// this process, too, so that what it reports of the host is what the command sees.
 fn masking(mask: Option<&str>) -> Result<Environment> {
     let Some(mask) = mask else {
         return Ok(Vec::new());
@@ -95,10 +96,14 @@ fn masking(mask: Option<&str>) -> Result<Environment> {
         masks::TENROUNDS_MASK,
         masks::IA32CAP
     );
-    Ok(vec![
+    let variables: Environment = vec![
         (masks::TENROUNDS_MASK, ours.into()),
         (masks::IA32CAP, stock.to_string().into()),
-    ])
+    ];
+    for (name, value) in &variables {
+        std::env::set_var(name, value);
+    }
+    Ok(variables)
 }
 
 /// Lines for eval in any shell of the Bourne family.
