@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tr_cleanse: it clears what it is given and nothing beside, and the compiler does not remove it where
+ * nobody reads the memory again. That is seen on a stack of the test's own, after a function has put a
+ * secret on it and returned; a second function that does not cleanse shows that one would see it.
+ */
+#include "common.h"
+
+#include <ucontext.h>
+
+#define SECRET 64
+
+static struct tap_random rng;
+
+static void test_range(void)
+{
+    uint8_t memory[300];
+    unsigned n = 0, good = 0;
+    for (size_t len = 0; len <= 256; len++, n++) {
+        const size_t at = tap_below(&rng, 32);
+        bool right = true;
+        memset(memory, 0xa5, sizeof(memory));
+        tr_cleanse(memory + at, len);
+        for (size_t i = 0; i < sizeof(memory); i++)
+            right &= memory[i] == (i >= at && i < at + len ? 0 : 0xa5);
+        good += right;
+    }
+    tap_ok(good == n, "%u of %u lengths are cleared, and nothing beside them", good, n);
+}
+
+static uint8_t secret[SECRET];
+static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
+static ucontext_t test_context, function_context;
+
+/* The secret is in `local`: the compiler must assume that the empty statement reads it. */
+#define KEEP_SECRET(local)                                                                         \
+    memcpy(local, secret, SECRET);                                                                 \
+    __asm__ volatile("" : : "r"(local) : "memory")
+
+static void with_cleanse(void)
+{
+    uint8_t local[SECRET];
+    KEEP_SECRET(local);
+    tr_cleanse(local, SECRET);
+}
+
+static void without_cleanse(void)
+{
+    uint8_t local[SECRET];
+    KEEP_SECRET(local);
+}
+
+/* Whether the secret lies on the stack after f has run on it. */
+static bool left_by(void (*f)(void))
+{
+    memset(stack, 0, sizeof(stack));
+    if (getcontext(&function_context) != 0)
+        return true;
+    function_context.uc_stack.ss_sp = stack;
+    function_context.uc_stack.ss_size = sizeof(stack);
+    function_context.uc_link = &test_context;
+    makecontext(&function_context, f, 0);
+    if (swapcontext(&test_context, &function_context) != 0)
+        return true;
+    for (size_t i = 0; i + SECRET <= sizeof(stack); i++)
+        if (memcmp(stack + i, secret, SECRET) == 0)
+            return true;
+    return false;
+}
+
+int main(void)
+{
+    tap_plan(3);
+    rng = tap_random(0);
+    tap_fill(&rng, secret, sizeof(secret));
+    test_range();
+    tap_ok(left_by(without_cleanse), "a secret that is not cleansed is found on the stack");
+    tap_ok(!left_by(with_cleanse), "one that is cleansed is not");
+    return tap_done();
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The digests that core/selftest.c expects are recomputed with libcrypto's default provider; so is what
+ * every backend makes of the same inputs, byte for byte.
+ */
+#include "common.h"
+#include "selftest.h"
+
+#include <openssl/evp.h>
+#include <openssl/provider.h>
+
+static OSSL_LIB_CTX *libctx; /* of our own: no configuration file has a say in it */
+
+static void make_inputs(uint8_t raw[32], uint8_t plaintext[TR_KNOWN_MAX])
+{
+    for (size_t i = 0; i < 32; i++)
+        raw[i] = tr_known_key(i);
+    for (size_t i = 0; i < TR_KNOWN_MAX; i++)
+        plaintext[i] = tr_known_plaintext(i);
+}
+
+static size_t known_length(enum tr_mode mode, unsigned i)
+{
+    const size_t len = tr_known_lengths[i];
+    return mode_is_blocks(mode) ? len / 16 * 16 : len;
+}
+
+static EVP_CIPHER *fetch(enum tr_mode mode, size_t key_len)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "AES-%zu-%s", key_len * 8,
+             mode == TR_CFB128 ? "CFB" : mode_name(mode));
+    return EVP_CIPHER_fetch(libctx, name, "provider=default");
+}
+
+static bool libcrypto_encrypts(const EVP_CIPHER *cipher, const uint8_t *raw, uint8_t *out,
+                               const uint8_t *in, size_t len)
+{
+    int written = 0;
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    const uint8_t *iv = EVP_CIPHER_get_iv_length(cipher) == 16 ? tr_known_iv : NULL;
+    const bool good = ctx != NULL && EVP_EncryptInit_ex2(ctx, cipher, raw, iv, NULL) == 1 &&
+                      EVP_CIPHER_CTX_set_padding(ctx, 0) == 1 &&
+                      EVP_EncryptUpdate(ctx, out, &written, in, (int)len) == 1 &&
+                      (size_t)written == len;
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
+static bool backends_agree(enum tr_mode mode, size_t key_len, const uint8_t *raw,
+                           const uint8_t *plaintext, const uint8_t *ciphertext, size_t len)
+{
+    bool good = true;
+    const struct tr_backend *b;
+    for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++) {
+        uint8_t out[TR_KNOWN_MAX];
+        if (!backend_usable(b))
+            continue;
+        const struct tr_aes_key key = key_for(b, raw, key_len);
+        struct position p = position_at(tr_known_iv);
+        good &= mode_run(&key, mode, false, &p, out, plaintext, len) == TR_OK &&
+                tap_same(out, ciphertext, len);
+    }
+    return good;
+}
+
+static void test_digest(unsigned m, unsigned k)
+{
+    uint8_t raw[32], plaintext[TR_KNOWN_MAX], ciphertext[TR_KNOWN_MAX];
+    const enum tr_mode mode = all_modes[m];
+    EVP_CIPHER *cipher = fetch(mode, key_lengths[k]);
+    uint64_t digest = 0;
+    bool good = cipher != NULL;
+    make_inputs(raw, plaintext);
+    for (unsigned i = 0; i < sizeof(tr_known_lengths) / sizeof(*tr_known_lengths) && good; i++) {
+        const size_t len = known_length(mode, i);
+        good = libcrypto_encrypts(cipher, raw, ciphertext, plaintext, len) &&
+               backends_agree(mode, key_lengths[k], raw, plaintext, ciphertext, len);
+        digest = tr_known_digest(digest, ciphertext, len);
+    }
+    EVP_CIPHER_free(cipher);
+    tap_ok(good && digest == tr_known_digests[m][k],
+           "%s-%zu: libcrypto's digest 0x%016llx, selftest.c has 0x%016llx", mode_name(mode),
+           key_lengths[k] * 8, (unsigned long long)digest,
+           (unsigned long long)tr_known_digests[m][k]);
+}
+
+int main(void)
+{
+    tap_plan(2 + TR_KNOWN_MODES * TR_KNOWN_KEYS);
+    libctx = OSSL_LIB_CTX_new();
+    OSSL_PROVIDER *provider = libctx == NULL ? NULL : OSSL_PROVIDER_load(libctx, "default");
+    tap_ok(provider != NULL, "libcrypto's default provider is loaded");
+    tap_ok(TR_KNOWN_MODES == MODES && TR_KNOWN_KEYS == 3, "every mode and key size has a digest");
+    for (unsigned m = 0; m < TR_KNOWN_MODES; m++)
+        for (unsigned k = 0; k < TR_KNOWN_KEYS; k++)
+            test_digest(m, k);
+    OSSL_PROVIDER_unload(provider);
+    OSSL_LIB_CTX_free(libctx);
+    return tap_done();
+}

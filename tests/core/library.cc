@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The shared library from C++: FIPS-197 appendix C.1, by way of a copied struct tr_cipher.
+#include "tenrounds.h"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+
+int main()
+{
+    const std::array<std::uint8_t, 16> expected = {0x69, 0xc4, 0xe0, 0xd8, 0x6a, 0x7b, 0x04, 0x30,
+                                                   0xd8, 0xcd, 0xb7, 0x80, 0x70, 0xb4, 0xc5, 0x5a};
+    std::array<std::uint8_t, 16> key, block, out;
+    for (std::uint8_t i = 0; i < 16; i++) {
+        key[i] = i;
+        block[i] = static_cast<std::uint8_t>(i * 0x11);
+    }
+    tr_cipher cipher = {};
+    std::size_t len = 0;
+    if (tr_aes_set_key(&cipher.key, nullptr, key.data(), key.size()) != TR_OK ||
+        tr_cipher_start(&cipher, TR_ECB, 0, 0, nullptr) != TR_OK)
+        return 1;
+    tr_cipher copy = cipher;
+    const tr_status status = tr_cipher_update(&copy, out.data(), &len, block.data(), block.size());
+    tr_cleanse(&cipher, sizeof(cipher));
+    std::printf("# %s: %s\n", tr_version(), tr_strerror(status));
+    return status == TR_OK && len == 16 && out == expected ? 0 : 1;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Features, masks and the choice of a backend: against a CPUID reading of the test's own, and against
+ * what is known here about the backends. Known answers, and what happens when they come out wrong.
+ */
+#define _GNU_SOURCE /* setenv, fork */
+#include "common.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if TR_X86
+#    include <cpuid.h>
+#endif
+
+/* ---- What this processor has (Intel SDM, CPUID leaves 1 and 7; XCR0 in volume 1, 13.3) -------- */
+
+static struct tr_cpu read_cpu(void)
+{
+    struct tr_cpu cpu = {0};
+#if TR_X86
+    unsigned a, b1, c1, d1, b7 = 0, c7 = 0, d7;
+    __cpuid(1, a, b1, c1, d1);
+    if (__get_cpuid_max(0, NULL) >= 7)
+        __cpuid_count(7, 0, a, b7, c7, d7);
+    const bool has[TR_FEATURE_COUNT] = {
+        c1 >> 25 & 1, c1 >> 1 & 1, c1 >> 9 & 1,
+        c1 >> 28 & 1, b7 >> 5 & 1, (b7 >> 16 & 1) && (b7 >> 30 & 1) && (b7 >> 31 & 1),
+        c7 >> 9 & 1,  c7 >> 10 & 1};
+    if (c1 >> 27 & 1) { /* OSXSAVE */
+        unsigned low, high;
+        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+        cpu.xcr0 = (uint64_t)high << 32 | low;
+    }
+    const bool ymm = (cpu.xcr0 & 0x06) == 0x06, zmm = (cpu.xcr0 & 0xe6) == 0xe6;
+    const bool saved[TR_FEATURE_COUNT] = {true, true, true, ymm, ymm, zmm, ymm, ymm};
+    for (unsigned i = 0; i < TR_FEATURE_COUNT; i++) {
+        cpu.present |= (tr_features)has[i] << i;
+        cpu.usable |= (tr_features)(has[i] && saved[i]) << i;
+    }
+#endif
+    return cpu;
+}
+
+/* What a backend needs, as the test sees it. */
+static const struct {
+    const char *name;
+    tr_features needs;
+} expected_backends[] = {
+    {"vaes512",
+     TR_FEATURE_AES | TR_FEATURE_SSSE3 | TR_FEATURE_AVX2 | TR_FEATURE_VAES | TR_FEATURE_AVX512},
+    {"vaes256", TR_FEATURE_AES | TR_FEATURE_SSSE3 | TR_FEATURE_AVX2 | TR_FEATURE_VAES},
+    {"aesni", TR_FEATURE_AES | TR_FEATURE_SSSE3},
+    {"bitslice", 0},
+};
+#define BACKENDS (sizeof(expected_backends) / sizeof(*expected_backends))
+
+/* The index of the backend that must be chosen; those in `without` fail their known answers. */
+static unsigned expected_index(tr_features usable, unsigned without)
+{
+    unsigned i = 0;
+    while (i < BACKENDS && ((expected_backends[i].needs & ~usable) != 0 || (without >> i & 1)))
+        i++;
+    return i;
+}
+
+static void test_cpu(void)
+{
+    static const char *const names[] = {"aes",  "clmul",  "ssse3", "avx",
+                                        "avx2", "avx512", "vaes",  "vclmul"};
+    const struct tr_cpu expected = read_cpu();
+    struct tr_cpu cpu;
+    tr_cpu_detect(&cpu);
+    tap_ok(cpu.present == expected.present, "features present: 0x%x, expected 0x%x", cpu.present,
+           expected.present);
+    tap_ok(cpu.usable == expected.usable, "features usable: 0x%x, expected 0x%x", cpu.usable,
+           expected.usable);
+    tap_ok(cpu.xcr0 == expected.xcr0, "XCR0 is 0x%llx", (unsigned long long)cpu.xcr0);
+    bool good = true;
+    for (unsigned i = 0; i < TR_FEATURE_COUNT; i++)
+        good &= strcmp(tr_feature_name(i), names[i]) == 0;
+    tap_ok(good, "the features have their names");
+    good = backend_count() == BACKENDS;
+    for (unsigned i = 0; i < BACKENDS && good; i++) {
+        const struct tr_backend *b = tr_backend_at(i);
+        good = strcmp(tr_backend_name(b), expected_backends[i].name) == 0 &&
+               tr_backend_features(b) == expected_backends[i].needs &&
+               tr_backend_by_name(expected_backends[i].name) == b && tr_backend_index(b) == i;
+    }
+    tap_ok(good, "the backends are the expected ones, in order, and need the expected features");
+}
+
+/* ---- Masks ------------------------------------------------------------------------------------ */
+
+static void test_good_masks(void)
+{
+    static const struct {
+        const char *text;
+        tr_features masked;
+    } good[] = {
+        {NULL, 0},
+        {"", 0},
+        {" ,\t, ", 0},
+        {"noaes", TR_FEATURE_AES},
+        {"noclmul", TR_FEATURE_CLMUL},
+        {"nossse3", TR_FEATURE_SSSE3},
+        {"noavx", TR_FEATURE_AVX},
+        {"noavx2", TR_FEATURE_AVX2},
+        {"noavx512", TR_FEATURE_AVX512},
+        {"novaes", TR_FEATURE_VAES},
+        {"novclmul", TR_FEATURE_VCLMUL},
+        {"noavx512,novaes", TR_FEATURE_AVX512 | TR_FEATURE_VAES},
+        {" noaes  noclmul ", TR_FEATURE_AES | TR_FEATURE_CLMUL},
+        {"noaes,noaes,,noavx,", TR_FEATURE_AES | TR_FEATURE_AVX},
+    };
+    const size_t n = sizeof(good) / sizeof(*good);
+    size_t right = 0;
+    for (size_t i = 0; i < n; i++) {
+        tr_features masked = 0xdead;
+        const char *bad = "x";
+        right += tr_mask_parse(good[i].text, &masked, &bad) == TR_OK && masked == good[i].masked &&
+                 bad == NULL && tr_mask_parse(good[i].text, &masked, NULL) == TR_OK;
+    }
+    tap_ok(right == n, "%zu of %zu good masks", right, n);
+}
+
+static void test_bad_masks(void)
+{
+    static const struct {
+        const char *text;
+        tr_features masked; /* what stands before the bad word */
+        size_t at;          /* where that begins */
+    } bad[] = {
+        {"aes", 0, 0},
+        {"no", 0, 0},
+        {"noaesni", 0, 0},
+        {"noavx51", 0, 0},
+        {"noavx5123", 0, 0},
+        {"no avx", 0, 0},
+        {"noaes;novaes", 0, 0},
+        {"noaes,avx2", TR_FEATURE_AES, 6},
+        {"novaes , foo, noaes", TR_FEATURE_VAES, 9},
+        {"noaes,noclmul,-", TR_FEATURE_AES | TR_FEATURE_CLMUL, 14},
+        {"nonoaes", 0, 0},
+    };
+    const size_t n = sizeof(bad) / sizeof(*bad);
+    size_t right = 0;
+    for (size_t i = 0; i < n; i++) {
+        tr_features masked = 0xdead;
+        const char *word = NULL;
+        struct tr_selection s;
+        right += tr_mask_parse(bad[i].text, &masked, &word) == TR_ERR_MODE &&
+                 masked == bad[i].masked && word == bad[i].text + bad[i].at &&
+                 tr_mask_parse(bad[i].text, &masked, NULL) == TR_ERR_MODE &&
+                 tr_select(bad[i].text, 0, NULL, &s) == TR_OK && s.bad_mask == word &&
+                 s.masked == bad[i].masked;
+    }
+    tap_ok(right == n, "%zu of %zu bad masks are found out at the right word", right, n);
+}
+
+/* Every set of features, as a word and as text, and which backend is chosen for what remains. */
+static void test_select(void)
+{
+    const tr_features usable = read_cpu().usable;
+    unsigned right = 0, n = 0, seen = 0;
+    for (tr_features masked = 0; masked < 1u << TR_FEATURE_COUNT; masked++, n++) {
+        char text[128] = "";
+        for (unsigned i = 0; i < TR_FEATURE_COUNT; i++)
+            if (masked >> i & 1)
+                snprintf(text + strlen(text), sizeof(text) - strlen(text), "no%s%s",
+                         tr_feature_name(i), i % 2 ? "," : " ");
+        const unsigned expected = expected_index(usable & ~masked, 0);
+        struct tr_selection s, t;
+        right += tr_select(text, 0, NULL, &s) == TR_OK &&
+                 tr_select("", masked, NULL, &t) == TR_OK && s.backend == tr_backend_at(expected) &&
+                 t.backend == s.backend && s.masked == masked && t.masked == masked &&
+                 s.failed == 0 && s.bad_mask == NULL && s.cpu.usable == usable;
+        seen |= 1u << expected;
+    }
+    tap_ok(right == n, "%u of %u masks lead to the expected backend (those seen: 0x%x)", right, n,
+           seen);
+}
+
+/* ---- Known answers ---------------------------------------------------------------------------- */
+
+static void test_known_answers(void)
+{
+    const struct tr_backend *b;
+    for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
+        if (!backend_skip(b, 1))
+            tap_ok(tr_backend_self_test(b) == TR_OK, "%s passes its known answers",
+                   tr_backend_name(b));
+}
+
+/* Each set of backends whose answers are falsified: the next one is chosen, and the report tells. */
+static void test_sabotage(void)
+{
+    const tr_features usable = read_cpu().usable;
+    unsigned right = 0, n = 0;
+    for (unsigned set = 0; set < 1u << BACKENDS; set++, n++) {
+        char text[128] = "";
+        for (unsigned i = 0; i < BACKENDS; i++)
+            if (set >> i & 1)
+                snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", *text ? "," : "",
+                         expected_backends[i].name);
+        const unsigned expected = expected_index(usable, set);
+        unsigned failed = 0;
+        for (unsigned i = 0; i < expected && i < BACKENDS; i++)
+            failed |= (expected_backends[i].needs & ~usable) == 0 ? 1u << i : 0;
+        struct tr_selection s;
+        const enum tr_status status = tr_select(NULL, 0, text, &s);
+        right += status == (expected < BACKENDS ? TR_OK : TR_ERR_SELF_TEST) &&
+                 s.backend == (expected < BACKENDS ? tr_backend_at(expected) : NULL) &&
+                 s.failed == failed;
+    }
+    tap_ok(right == n, "%u of %u sets of falsified answers: passed over and reported", right, n);
+}
+
+/* ---- The choice of a process ------------------------------------------------------------------ */
+
+/* In a child with these variables: the index of tr_backend_selected(), or -1 - the signal. */
+static int selected_in_child(const char *mask, const char *sabotage)
+{
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("TENROUNDS_MASK", mask, 1);
+        setenv("TENROUNDS_SABOTAGE", sabotage, 1);
+        if (freopen("/dev/null", "w", stderr) == NULL)
+            _exit(100);
+        const struct tr_backend *b = tr_backend_selected();
+        _exit(b == tr_backend_selected() ? (int)tr_backend_index(b) : 101);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return -100;
+    return WIFSIGNALED(status) ? -1 - WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void test_environment(void)
+{
+    const tr_features usable = read_cpu().usable;
+    static const struct {
+        const char *mask, *sabotage;
+        tr_features masked;
+        unsigned without;
+    } worlds[] = {
+        {"", "", 0, 0},
+        {"noavx512", "", TR_FEATURE_AVX512, 0},
+        {"novaes", "", TR_FEATURE_VAES, 0},
+        {"noaes", "", TR_FEATURE_AES, 0},
+        {"", "vaes512", 0, 1},
+        {"noavx512", "vaes256", TR_FEATURE_AVX512, 2},
+        {"", "vaes512,vaes256,aesni", 0, 7},
+    };
+    bool good = true;
+    for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
+        const int got = selected_in_child(worlds[i].mask, worlds[i].sabotage);
+        const int expected = (int)expected_index(usable & ~worlds[i].masked, worlds[i].without);
+        if (got != expected)
+            tap_diag("mask \"%s\", sabotage \"%s\": %d, expected %d", worlds[i].mask,
+                     worlds[i].sabotage, got, expected);
+        good &= got == expected;
+    }
+    tap_ok(good, "TENROUNDS_MASK and TENROUNDS_SABOTAGE act on the choice of a process");
+    tap_ok(selected_in_child("", "vaes512,vaes256,aesni,bitslice") == -1 - SIGABRT,
+           "a process in which every backend fails is aborted");
+}
+
+static void *select_in_thread(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    return (void *)tr_backend_selected();
+}
+
+static void test_threads(void)
+{
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    struct tr_selection s;
+    bool good = tr_select(getenv("TENROUNDS_MASK"), 0, NULL, &s) == TR_OK &&
+                pthread_barrier_init(&barrier, NULL, THREADS) == 0;
+    for (int i = 0; i < THREADS; i++)
+        good &= pthread_create(&threads[i], NULL, select_in_thread, &barrier) == 0;
+    for (int i = 0; i < THREADS; i++) {
+        void *result = NULL;
+        good &= pthread_join(threads[i], &result) == 0 && result == s.backend;
+    }
+    tap_ok(good, "%d threads that ask first at the same time get the same backend, %s", THREADS,
+           tr_backend_name(s.backend));
+}
+
+int main(void)
+{
+    tap_plan(5 + 2 + 1 + backend_count() + 1 + 2 + 1);
+    test_cpu();
+    test_good_masks();
+    test_bad_masks();
+    test_select();
+    test_known_answers();
+    test_sabotage();
+    test_environment();
+    test_threads();
+    return tap_done();
+}
