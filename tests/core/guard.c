@@ -129,8 +129,9 @@ static void keys(const struct area *area, const struct tr_backend *b)
             snprintf(doing, sizeof(doing), "%s key of %zu bytes\n", tr_backend_name(b),
                      key_lengths[i]);
             const struct tr_aes_key key = key_for(b, p, key_lengths[i]);
-            good &= tap_same(key.enc, expected.enc, 16 * (key.rounds + 1)) &&
-                    tap_same(key.dec, expected.dec, 16 * (key.rounds + 1));
+            good &= tap_same(key.enc, expected.enc, 16 * (key.rounds + 1));
+            if (b != &tr_bitslice) /* which does without */
+                good &= tap_same(key.dec, expected.dec, 16 * (key.rounds + 1));
         }
     }
     tap_ok(good, "%s: key expansion", tr_backend_name(b));
