@@ -73,11 +73,6 @@ impl Algorithm {
     pub fn rounds(self) -> u32 {
         u32::from(self.key_bits) / 32 + 6
     }
-
-    /// The name under which libcrypto fetches it.
-    pub fn openssl_name(self) -> String {
-        self.to_string().to_ascii_uppercase()
-    }
 }
 
 impl fmt::Display for Algorithm {
@@ -112,7 +107,7 @@ mod tests {
         assert_eq!(all.len(), 15);
         for algorithm in all {
             assert_eq!(algorithm.to_string().parse(), Ok(algorithm));
-            assert_eq!(algorithm.openssl_name().parse(), Ok(algorithm));
+            assert_eq!(algorithm.to_string().to_uppercase().parse(), Ok(algorithm));
         }
     }
 

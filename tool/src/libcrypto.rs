@@ -3,6 +3,7 @@
 //! configuration files.
 
 use crate::error::{Error, Result};
+use crate::included;
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_ulong, c_void, CStr, CString, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -13,8 +14,6 @@ const SONAMES: [&str; 3] = ["libcrypto.so.3", "libcrypto.so.4", "libcrypto.so"];
 
 // include/openssl/crypto.h
 const OPENSSL_VERSION: c_int = 0;
-const OPENSSL_BUILT_ON: c_int = 2;
-const OPENSSL_PLATFORM: c_int = 3;
 const OPENSSL_INFO_CONFIG_DIR: c_int = 1001;
 const OPENSSL_INFO_MODULES_DIR: c_int = 1003;
 const OPENSSL_INFO_CPU_SETTINGS: c_int = 1008;
@@ -101,28 +100,6 @@ impl LibCrypto {
         self.version_text(OPENSSL_VERSION)
     }
 
-    /// Major and minor version.
-    pub fn version_number(&self) -> (u32, u32) {
-        let number = |name| {
-            self.symbol::<extern "C" fn() -> u32>(name)
-                .map_or(0, |f| f())
-        };
-        (
-            number("OPENSSL_version_major"),
-            number("OPENSSL_version_minor"),
-        )
-    }
-
-    /// When it was built, "built on: ...".
-    pub fn built_on(&self) -> String {
-        self.version_text(OPENSSL_BUILT_ON)
-    }
-
-    /// The platform it was built for, "platform: ...".
-    pub fn platform(&self) -> String {
-        self.version_text(OPENSSL_PLATFORM)
-    }
-
     /// What it knows about the processor, "OPENSSL_ia32cap=0x...:0x..." and, if set, " env:...".
     pub fn cpu_settings(&self) -> Option<String> {
         self.info(OPENSSL_INFO_CPU_SETTINGS)
@@ -168,6 +145,26 @@ impl LibCrypto {
         };
         clear();
         Ok(message)
+    }
+}
+
+impl LibCrypto {
+    /// What is wrong with a configuration file, and where. libcrypto repeats the line in its own words.
+    fn parse_error(&self, file: &Path, line: usize) -> String {
+        let said = self.take_error();
+        let said = said
+            .replace(&format!("line {line})"), ")")
+            .replace(" ()", "");
+        match included::locate(file, line) {
+            _ if line == 0 => format!("{}: {said}", file.display()),
+            Some((file, line)) => {
+                format!("{}: line {line}: {said}; mend that line", file.display())
+            }
+            None => format!(
+                "{}: line {line} of it and what it includes: {said}",
+                file.display()
+            ),
+        }
     }
 }
 
@@ -224,30 +221,8 @@ impl<'a> Conf<'a> {
         let mut line = 0;
         match load(conf.conf, name.as_ptr(), &mut line) {
             1 => Ok(conf),
-            _ => Err(Error::failure(match line {
-                0 => format!("{}: {}", file.display(), libcrypto.take_error()),
-                _ => format!(
-                    "{}: line {line}: {}",
-                    file.display(),
-                    libcrypto.take_error()
-                ),
-            })),
+            _ => Err(Error::failure(libcrypto.parse_error(file, line as usize))),
         }
-    }
-
-    /// The value of a name in a section; None for the default section. As in libcrypto, a name that is
-    /// not in its section is looked for in [default].
-    pub fn get(&self, section: Option<&str>, name: &str) -> Option<String> {
-        let get: extern "C" fn(*const c_void, *const c_char, *const c_char) -> *const c_char =
-            self.libcrypto.symbol("NCONF_get_string").ok()?;
-        let section = section.map(CString::new).transpose().ok()?;
-        let name = CString::new(name).ok()?;
-        let section = section.as_ref().map_or(std::ptr::null(), |s| s.as_ptr());
-        let value = string(get(self.conf, section, name.as_ptr()));
-        if value.is_none() {
-            self.libcrypto.take_error();
-        }
-        value
     }
 
     /// The names and values of a section in order; None if there is no such section.

@@ -9,6 +9,7 @@ mod detect;
 mod error;
 mod generate;
 mod host;
+mod included;
 mod libcrypto;
 mod masks;
 mod provider;

@@ -16,7 +16,7 @@ use crate::{core, provider};
 use counters::Counters;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::Lifetime;
 
 type Environment = Vec<(&'static str, OsString)>;
@@ -67,8 +67,27 @@ fn prepare(environment: &Environment, lifetime: Lifetime) -> Result<PathBuf> {
     config.verify(&libcrypto, &file, &module)?;
     let mut tried = environment.clone();
     tried.push(("OPENSSL_CONF", file.clone().into()));
-    probe::ask(&tried)?.require_tenrounds(&file.display().to_string())?;
-    Ok(file)
+    match probe::ask(&tried)?.problem() {
+        None => Ok(file),
+        Some(problem) => Err(untried(&problem, environment, base.as_deref(), &file)),
+    }
+}
+
+/// Nothing was run, because the configuration failed its trial; and whether the base does so by itself.
+fn untried(problem: &str, environment: &Environment, base: Option<&Path>, file: &Path) -> Error {
+    let alone = probe::ask(environment).is_ok_and(|probe| probe.works());
+    let what_to_do = match (alone, base) {
+        (false, Some(base)) => {
+            format!("so it is without tenrounds: mend {} first", base.display())
+        }
+        _ => format!(
+            "see {}, which includes the usual configuration",
+            file.display()
+        ),
+    };
+    Error::failure(format!(
+        "tried in a child process, {problem}; nothing was run; {what_to_do}"
+    ))
 }
 
 /// The variables of a mask, for tenrounds and for stock code, and a line that says so. They are set for

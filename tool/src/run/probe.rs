@@ -40,14 +40,16 @@ pub fn look() -> Result<Probe> {
     });
     let random = random_works(&libcrypto)?;
     let digest = digest_works(&libcrypto)?;
-    let fine = provider.is_some() && random && digest;
-    let error = (!fine).then(|| libcrypto.take_error());
-    Ok(Probe {
+    let mut probe = Probe {
         provider,
         random,
         digest,
-        error,
-    })
+        error: None,
+    };
+    if !probe.works() {
+        probe.error = Some(libcrypto.take_error());
+    }
+    Ok(probe)
 }
 
 fn random_works(libcrypto: &LibCrypto) -> Result<bool> {
@@ -101,18 +103,20 @@ pub fn ask(environment: &[(&'static str, OsString)]) -> Result<Probe> {
 }
 
 impl Probe {
-    /// An error unless libcrypto works and the provider is preferred.
-    pub fn require_tenrounds(&self, configuration: &str) -> Result<()> {
+    /// Whether libcrypto works at all.
+    pub fn works(&self) -> bool {
+        self.provider.is_some() && self.random && self.digest
+    }
+
+    /// What is wrong, if libcrypto does not work or does not prefer the provider.
+    pub fn problem(&self) -> Option<String> {
         let said = self.error.as_deref().unwrap_or("no reason given");
-        let problem = match self.provider.as_deref() {
-            _ if !self.random => format!("random numbers do not work ({said})"),
-            _ if !self.digest => format!("SHA-256 does not work ({said})"),
-            None => format!("there is no AES-128-CTR ({said})"),
-            Some("tenrounds") => return Ok(()),
-            Some(other) => format!("AES-128-CTR still comes from '{other}'"),
-        };
-        Err(Error::failure(format!(
-            "tried the configuration in a child process and {problem}; nothing was run. See what {configuration} includes and says"
-        )))
+        match self.provider.as_deref() {
+            _ if !self.random => Some(format!("random numbers do not work ({said})")),
+            _ if !self.digest => Some(format!("SHA-256 does not work ({said})")),
+            None => Some(format!("there is no AES-128-CTR ({said})")),
+            Some("tenrounds") => None,
+            Some(other) => Some(format!("AES-128-CTR still comes from '{other}'")),
+        }
     }
 }
