@@ -42,7 +42,8 @@ static inline struct position position_at(const uint8_t iv[16])
     return p;
 }
 
-/* A random IV; for CTR often one that wraps at 2^32, 2^64 or 2^128 within the next 40 blocks. */
+/* A random IV; for CTR often one that wraps at 2^32, 2^64 or 2^128, most often within the next 40
+ * blocks, sometimes within 1300. */
 static inline void random_iv(struct tap_random *rng, enum tr_mode mode, uint8_t iv[16])
 {
     static const unsigned ones[] = {0, 4, 8, 16}; /* bytes of 0xff at the end */
@@ -50,8 +51,10 @@ static inline void random_iv(struct tap_random *rng, enum tr_mode mode, uint8_t 
     const unsigned n = ones[tap_below(rng, 4)];
     if (mode != TR_CTR || n == 0)
         return;
+    const size_t before = tap_below(rng, tap_below(rng, 3) == 0 ? 1300 : 40);
     memset(iv + 16 - n, 0xff, n);
-    iv[15] = (uint8_t)(0xff - tap_below(rng, 40));
+    iv[14] = (uint8_t)(0xff - before / 256);
+    iv[15] = (uint8_t)(0xff - before % 256);
 }
 
 static inline enum tr_status mode_run(const struct tr_aes_key *key, enum tr_mode mode, bool decrypt,

@@ -8,7 +8,7 @@
 
 #define LONGEST   600
 #define VERYLONG  20480
-#define LONG_RUNS 12
+#define LONG_RUNS 40
 #define MARGIN    64 /* room for the alignment, and to see what is written beside the output */
 
 static struct tap_random rng;
