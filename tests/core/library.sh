@@ -67,7 +67,7 @@ result $? "the library exports the $(wc -l <"$work/declared") functions of the h
 
 if echo '#include <sys/sdt.h>' | $cc -E -x c - >/dev/null 2>&1; then
     readelf -n "$library" >"$work/log" 2>&1
-    grep -q 'Provider: tenrounds' "$work/log" && grep -q 'Name: bulk' "$work/log"
+    grep -q 'Provider: tenrounds' "$work/log" && grep -q 'Name: bulk$' "$work/log"
     result $? 'the library has the probe tenrounds:bulk'
 else
     skip 'no sys/sdt.h (Debian: systemtap-sdt-dev)'
