@@ -3,8 +3,10 @@
 #include "cipher.h"
 
 #include "tls_record.h"
+#include "util.h"
 
 #include <openssl/evp.h>
+#include <string.h>
 
 #define LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -37,12 +39,26 @@ static int __attribute__((cold, noinline)) no_room(const struct trp_cipher *ciph
     return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
 }
 
-/* The whole call of a mode, without a buffer. mode is a constant wherever this is inlined. */
-INLINE enum tr_status crypt(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out,
-                            const uint8_t *in, size_t len)
+INLINE enum tr_op operation(enum tr_mode mode, int decrypt)
 {
-    struct tr_cipher *c = &cipher->core;
     switch (mode) {
+    case TR_ECB:
+        return decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
+    case TR_CBC:
+        return decrypt ? TR_OP_CBC_DECRYPT : TR_OP_CBC_ENCRYPT;
+    case TR_CFB128:
+        return decrypt ? TR_OP_CFB_DECRYPT : TR_OP_CFB_ENCRYPT;
+    case TR_OFB:
+        return TR_OP_OFB;
+    default:
+        return TR_OP_CTR;
+    }
+}
+
+static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, uint8_t *out,
+                                                          const uint8_t *in, size_t len)
+{
+    switch (c->mode) {
     case TR_ECB:
         return c->decrypt ? tr_ecb_decrypt(&c->key, out, in, len)
                           : tr_ecb_encrypt(&c->key, out, in, len);
@@ -56,10 +72,20 @@ INLINE enum tr_status crypt(struct trp_cipher *cipher, enum tr_mode mode, uint8_
         return tr_ofb(&c->key, c->iv, &c->used, out, in, len);
     case TR_CTR:
         return tr_ctr(&c->key, c->iv, c->buffer, &c->used, out, in, len);
-    case TR_MODE_NONE:
-        break;
     }
     return TR_ERR_MODE;
+}
+
+/* A call of the mode past the buffer of ECB and CBC. Whole blocks that nothing stands before go
+ * straight to the bulk operation: with 16 bytes, a call less is a tenth of the time. */
+INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
+                            size_t len)
+{
+    if (UNLIKELY(c->used != 0 || len == 0 || len % TR_BLOCK != 0 ||
+                 tr_partial_overlap(out, in, len)))
+        return crypt_any(c, out, in, len);
+    tr_bulk(&c->key, operation(mode, c->decrypt), out, in, len / TR_BLOCK, c->iv);
+    return TR_OK;
 }
 
 /* ---- ECB and CBC ---------------------------------------------------------------------------- */
@@ -89,7 +115,7 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
     }
     if (len % TR_BLOCK != 0)
         return record_failed(cipher, "not a whole number of blocks");
-    (void)crypt(cipher, cipher->kind->mode, out, out, len);
+    (void)crypt_any(c, out, out, len);
     cipher->tls_mac = NULL;
     if (!c->decrypt) {
         *out_len = len;
@@ -105,6 +131,24 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
     return 1;
 }
 
+/* Decryption with padding holds one block back, which may be the last. With whole blocks, as most
+ * programs have them, that one comes out first, and then all but the last of this call. in and out
+ * are disjoint, or out trails by the block. */
+INLINE void held_update(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
+                        size_t len)
+{
+    enum tr_op op = operation(mode, 1);
+    tr_bulk(&c->key, op, out, c->buffer, 1, c->iv);
+    if (len > TR_BLOCK)
+        tr_bulk(&c->key, op, out + TR_BLOCK, in, len / TR_BLOCK - 1, c->iv);
+    memcpy(c->buffer, in + len - TR_BLOCK, TR_BLOCK);
+}
+
+INLINE int disjoint(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    return (uintptr_t)a - (uintptr_t)b >= len && (uintptr_t)b - (uintptr_t)a >= len;
+}
+
 INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                         size_t out_size, const uint8_t *in, size_t len)
 {
@@ -117,8 +161,14 @@ INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *o
     enum tr_status status;
     if (LIKELY(c->used == 0 && len % TR_BLOCK == 0 && !(c->decrypt && c->padding) &&
                len <= out_size)) {
-        status = crypt(cipher, mode, out, in, len);
+        status = crypt(c, mode, out, in, len);
         *out_len = len;
+    } else if (LIKELY(c->used == TR_BLOCK && len % TR_BLOCK == 0 && len != 0 && c->decrypt &&
+                      c->padding && len <= out_size &&
+                      (disjoint(out, in, len) || out + TR_BLOCK == in))) {
+        held_update(c, mode, out, in, len);
+        *out_len = len;
+        return 1;
     } else {
         if (tr_cipher_room(c, len) > out_size)
             return no_room(cipher);
@@ -170,7 +220,7 @@ INLINE int stream_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *
         return 1;
     if (UNLIKELY(len > out_size))
         return no_room(cipher);
-    enum tr_status status = crypt(cipher, mode, out, in, len);
+    enum tr_status status = crypt(&cipher->core, mode, out, in, len);
     if (UNLIKELY(status != TR_OK))
         return trp_raise_status(cipher, status);
     if (UNLIKELY(cipher->tls_version != 0 && cipher->tls_mac_size != 0 && cipher->core.decrypt))
@@ -199,7 +249,7 @@ INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *ou
         return no_key(cipher);
     if (UNLIKELY(len > out_size))
         return no_room(cipher);
-    enum tr_status status = crypt(cipher, mode, out, in, len);
+    enum tr_status status = crypt(&cipher->core, mode, out, in, len);
     if (UNLIKELY(status != TR_OK))
         return trp_raise_status(cipher, status);
     *out_len = len;

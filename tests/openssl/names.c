@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names, aliases, OIDs and parameter lists: exactly what the default provider of the installed library
+ * has, for all fifteen ciphers. */
+#include "sides.h"
+
+#include <openssl/objects.h>
+
+struct names {
+    unsigned count;
+    char name[16][64];
+};
+
+static void collect(const char *name, void *arg)
+{
+    struct names *names = arg;
+    if (names->count < 16)
+        snprintf(names->name[names->count++], 64, "%s", name);
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(a, b); }
+
+static struct names names_of(const EVP_CIPHER *cipher)
+{
+    struct names names = {0};
+    EVP_CIPHER_names_do_all(cipher, collect, &names);
+    qsort(names.name, names.count, sizeof(names.name[0]), by_text);
+    return names;
+}
+
+static bool same_names(const EVP_CIPHER *ours, const EVP_CIPHER *theirs)
+{
+    const struct names a = names_of(ours), b = names_of(theirs);
+    bool same = a.count == b.count && b.count >= 1;
+    for (unsigned i = 0; same && i < a.count; i++)
+        same = strcmp(a.name[i], b.name[i]) == 0;
+    for (unsigned i = 0; !same && i < a.count; i++)
+        tap_diag("ours: %s", a.name[i]);
+    for (unsigned i = 0; !same && i < b.count; i++)
+        tap_diag("default: %s", b.name[i]);
+    return same && strcmp(EVP_CIPHER_get0_name(ours), EVP_CIPHER_get0_name(theirs)) == 0 &&
+           EVP_CIPHER_get_nid(ours) == EVP_CIPHER_get_nid(theirs);
+}
+
+/* Each name and OID of the default provider fetches ours. */
+static bool all_fetch(const struct evp_side *us, const EVP_CIPHER *theirs)
+{
+    const struct names names = names_of(theirs);
+    bool good = true;
+    for (unsigned i = 0; i < names.count; i++) {
+        EVP_CIPHER *cipher = EVP_CIPHER_fetch(us->libctx, names.name[i], "provider=tenrounds");
+        good = good && cipher != NULL && EVP_CIPHER_get0_provider(cipher) == us->provider;
+        EVP_CIPHER_free(cipher);
+    }
+    return good;
+}
+
+static bool same_list(const char *what, const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
+{
+    for (; theirs->key != NULL; ours++, theirs++) {
+        /* 3.6 lists it; a program that asks gets its answer from ours, too. */
+        if (strcmp(theirs->key, "encrypt-then-mac") == 0 && ours->key == NULL)
+            return theirs[1].key == NULL;
+        if (ours->key == NULL || strcmp(ours->key, theirs->key) != 0 ||
+            ours->data_type != theirs->data_type || ours->data_size != theirs->data_size ||
+            ours->return_size != theirs->return_size) {
+            tap_diag("%s: at %s", what, theirs->key);
+            return false;
+        }
+    }
+    return ours->key == NULL;
+}
+
+static bool same_lists(const EVP_CIPHER *ours, const EVP_CIPHER *theirs)
+{
+    return same_list("gettable", EVP_CIPHER_gettable_params(ours),
+                     EVP_CIPHER_gettable_params(theirs)) &&
+           same_list("gettable of a context", EVP_CIPHER_gettable_ctx_params(ours),
+                     EVP_CIPHER_gettable_ctx_params(theirs)) &&
+           same_list("settable of a context", EVP_CIPHER_settable_ctx_params(ours),
+                     EVP_CIPHER_settable_ctx_params(theirs));
+}
+
+/* Every parameter of the cipher in several types: same success, same value, same size. */
+static bool same_value(EVP_CIPHER *ours, EVP_CIPHER *theirs, const char *key, unsigned type,
+                       size_t size)
+{
+    uint8_t value[2][8];
+    memset(value, 0xa5, sizeof(value));
+    OSSL_PARAM a[] = {{key, type, value[0], size, OSSL_PARAM_UNMODIFIED}, OSSL_PARAM_END};
+    OSSL_PARAM b[] = {{key, type, value[1], size, OSSL_PARAM_UNMODIFIED}, OSSL_PARAM_END};
+    const bool good = EVP_CIPHER_get_params(ours, a), expected = EVP_CIPHER_get_params(theirs, b);
+    const bool same = good == expected &&
+                      (!good || (a->return_size == b->return_size &&
+                                 memcmp(value[0], value[1], sizeof(value[0])) == 0));
+    if (!same)
+        tap_diag("%s as type %u of %zu bytes: ours %d, default %d", key, type, size, good, expected);
+    return same;
+}
+
+static bool same_values(EVP_CIPHER *ours, EVP_CIPHER *theirs)
+{
+    bool same = true;
+    for (const OSSL_PARAM *p = EVP_CIPHER_gettable_params(theirs); p->key != NULL; p++) {
+        for (size_t size = 1; size <= 8; size *= 2) {
+            same &= same_value(ours, theirs, p->key, OSSL_PARAM_INTEGER, size);
+            same &= same_value(ours, theirs, p->key, OSSL_PARAM_UNSIGNED_INTEGER, size);
+        }
+        same &= same_value(ours, theirs, p->key, OSSL_PARAM_OCTET_STRING, 8);
+    }
+    return same && same_value(ours, theirs, "no-such-parameter", OSSL_PARAM_INTEGER, 4) &&
+           EVP_CIPHER_get_flags(ours) == EVP_CIPHER_get_flags(theirs);
+}
+
+static unsigned count_ciphers;
+static void count(EVP_CIPHER *cipher, void *arg)
+{
+    (void)cipher;
+    (void)arg;
+    count_ciphers++;
+}
+
+int main(void)
+{
+    tap_plan(4 * EVP_CIPHERS + 2);
+    struct evp_side us = evp_open("tenrounds"), them = evp_open("default");
+    for (unsigned i = 0; i < EVP_CIPHERS; i++) {
+        const char *name = evp_cipher_name(i);
+        EVP_CIPHER *ours = evp_fetch(&us, name), *theirs = evp_fetch(&them, name);
+        tap_ok(same_names(ours, theirs), "%s: names, aliases, OID", name);
+        tap_ok(all_fetch(&us, theirs), "%s: every name fetches ours", name);
+        tap_ok(same_lists(ours, theirs), "%s: lists of parameters", name);
+        tap_ok(same_values(ours, theirs), "%s: values of parameters", name);
+        EVP_CIPHER_free(ours);
+        EVP_CIPHER_free(theirs);
+    }
+    EVP_CIPHER_do_all_provided(us.libctx, count, NULL);
+    tap_ok(count_ciphers == EVP_CIPHERS, "there are %u ciphers", count_ciphers);
+
+    int status = -1;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_int(OSSL_PROV_PARAM_STATUS, &status),
+                           OSSL_PARAM_END};
+    tap_ok(OSSL_PROVIDER_get_params(us.provider, params) && status == 1 &&
+               *evp_provider_text(us.provider, OSSL_PROV_PARAM_NAME) != '\0' &&
+               *evp_provider_text(us.provider, OSSL_PROV_PARAM_VERSION) != '\0' &&
+               strstr(evp_provider_text(us.provider, OSSL_PROV_PARAM_BUILDINFO),
+                      evp_provider_text(us.provider, "selected-backend")) != NULL,
+           "the provider says that it runs, and names its backend in the build info");
+    evp_close(&us);
+    evp_close(&them);
+    return tap_done();
+}
