@@ -64,7 +64,10 @@ struct result {
 
 static struct evp_side sides[SIDES];
 
-static bool is_block_mode(const struct state *s) { return s->mode < 2; }
+static bool is_block_mode(const struct state *s)
+{
+    return s->mode < 2;
+}
 
 static void tell(const struct state *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -106,7 +109,8 @@ static bool do_init(struct state *s, struct tap_random *random)
     uint8_t key[32], iv[16];
     struct result r[SIDES] = {0};
     const bool fresh = !s->started || tap_below(random, 6) == 0;
-    const int enc = fresh && !s->started ? (int)tap_below(random, 2) : (int)tap_below(random, 3) - 1;
+    const int enc =
+        fresh && !s->started ? (int)tap_below(random, 2) : (int)tap_below(random, 3) - 1;
     const int direction = enc < 0 ? s->encrypt : enc;
     bool with_key = tap_below(random, 3) != 0, with_iv = tap_below(random, 3) != 0;
     unsigned padding = (unsigned)tap_below(random, 2);
@@ -124,9 +128,9 @@ static bool do_init(struct state *s, struct tap_random *random)
     const OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_PADDING, &padding),
                                  OSSL_PARAM_END};
     for (int i = 0; i < SIDES; i++)
-        end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL,
-                                           with_key ? key : NULL, with_iv ? iv : NULL, enc,
-                                           with_params ? params : NULL));
+        end_call(&r[i],
+                 EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL, with_key ? key : NULL,
+                                    with_iv ? iv : NULL, enc, with_params ? params : NULL));
     s->key_set = with_key || (!fresh && s->key_set);
     s->iv_set = with_iv || (!fresh && s->iv_set);
     if (with_key)
@@ -177,7 +181,8 @@ static bool do_update(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++)
         update_side(s->ctx[i], &r[i], data, len, offset, s->buffered, in_place);
     if (is_block_mode(s))
-        s->buffered = (unsigned)(s->buffered + len - (r[THEIRS].ret > 0 ? (size_t)r[THEIRS].len : 0));
+        s->buffered =
+            (unsigned)(s->buffered + len - (r[THEIRS].ret > 0 ? (size_t)r[THEIRS].len : 0));
     return same(s, r);
 }
 
@@ -234,7 +239,7 @@ static bool do_set_key_length(struct state *s, struct tap_random *random)
  * the modes where they change nothing but the length; CBC's are in tls_records.c. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
-    static const char *const keys[] = {OSSL_CIPHER_PARAM_PADDING,      OSSL_CIPHER_PARAM_USE_BITS,
+    static const char *const keys[] = {OSSL_CIPHER_PARAM_PADDING, OSSL_CIPHER_PARAM_USE_BITS,
                                        OSSL_CIPHER_PARAM_TLS_MAC_SIZE, "unknown-to-all",
                                        OSSL_CIPHER_PARAM_TLS_VERSION};
     static const size_t sizes[] = {1, 2, 4, 8};
@@ -481,10 +486,10 @@ static unsigned shorten(unsigned cipher, struct step *steps, unsigned n)
 static bool sequence(unsigned cipher, struct tap_random *random)
 {
     /* Weighted so that data flows most of the time. */
-    static const enum what choice[] = {INIT,         INIT,           INIT,       UPDATE, UPDATE,
-                                       UPDATE,       UPDATE,         UPDATE,     UPDATE, FINAL,
-                                       SET_PADDING,  SET_NUM,        GET_PARAMS, COPY,   ONE_SHOT,
-                                       SET_KEY_LENGTH, SET_PARAMS,   MESSAGE,    UPDATE, GET_PARAMS};
+    static const enum what choice[] = {INIT,           INIT,       INIT,       UPDATE, UPDATE,
+                                       UPDATE,         UPDATE,     UPDATE,     UPDATE, FINAL,
+                                       SET_PADDING,    SET_NUM,    GET_PARAMS, COPY,   ONE_SHOT,
+                                       SET_KEY_LENGTH, SET_PARAMS, MESSAGE,    UPDATE, GET_PARAMS};
     struct step steps[MAX_STEPS];
     unsigned n = 2 + (unsigned)tap_below(random, MAX_STEPS - 1);
     for (unsigned i = 0; i < n; i++)

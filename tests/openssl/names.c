@@ -17,7 +17,10 @@ static void collect(const char *name, void *arg)
         snprintf(names->name[names->count++], 64, "%s", name);
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(a, b); }
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
 
 static struct names names_of(const EVP_CIPHER *cipher)
 {
@@ -89,11 +92,12 @@ static bool same_value(EVP_CIPHER *ours, EVP_CIPHER *theirs, const char *key, un
     OSSL_PARAM a[] = {{key, type, value[0], size, OSSL_PARAM_UNMODIFIED}, OSSL_PARAM_END};
     OSSL_PARAM b[] = {{key, type, value[1], size, OSSL_PARAM_UNMODIFIED}, OSSL_PARAM_END};
     const bool good = EVP_CIPHER_get_params(ours, a), expected = EVP_CIPHER_get_params(theirs, b);
-    const bool same = good == expected &&
-                      (!good || (a->return_size == b->return_size &&
-                                 memcmp(value[0], value[1], sizeof(value[0])) == 0));
+    const bool same =
+        good == expected && (!good || (a->return_size == b->return_size &&
+                                       memcmp(value[0], value[1], sizeof(value[0])) == 0));
     if (!same)
-        tap_diag("%s as type %u of %zu bytes: ours %d, default %d", key, type, size, good, expected);
+        tap_diag("%s as type %u of %zu bytes: ours %d, default %d", key, type, size, good,
+                 expected);
     return same;
 }
 

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What ran, not what was announced: the counters file tells, for each mask and each falsified known
+ * answer, which backend's code did the work. Each case is a process of its own: this program, started
+ * again with "work".
+ */
+#define _GNU_SOURCE
+#include "sides.h"
+
+#include "counters_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BYTES 4096
+
+static const char *self;
+static char file[] = "/tmp/tenrounds-counters-XXXXXX";
+
+/* ---- The work, in the child ------------------------------------------------------------------ */
+
+static void crypt_all(const struct evp_side *side)
+{
+    static uint8_t data[BYTES];
+    const uint8_t key[32] = {1}, iv[16] = {2};
+    for (unsigned i = 0; i < 2 * EVP_CIPHERS; i++) {
+        int n;
+        EVP_CIPHER *cipher = evp_fetch(side, evp_cipher_name(i / 2));
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        if (EVP_CipherInit_ex2(ctx, cipher, key, iv, i % 2, NULL) <= 0 ||
+            EVP_CIPHER_CTX_set_padding(ctx, 0) <= 0 ||
+            EVP_CipherUpdate(ctx, data, &n, data, BYTES) <= 0)
+            _exit(3);
+        EVP_CIPHER_CTX_free(ctx);
+        EVP_CIPHER_free(cipher);
+    }
+}
+
+static int work(const char *how)
+{
+    struct evp_side side = evp_open("tenrounds");
+    printf("%s\n%s\n", evp_provider_text(side.provider, "selected-backend"),
+           evp_provider_text(side.provider, OSSL_PROV_PARAM_BUILDINFO));
+    fflush(stdout);
+    const bool forks = strcmp(how, "fork") == 0;
+    for (int i = 0; forks && i < 2; i++) {
+        if (fork() == 0) {
+            crypt_all(&side);
+            _exit(0);
+        }
+    }
+    crypt_all(&side);
+    for (int i = 0; forks && i < 2; i++)
+        wait(NULL);
+    if (strcmp(how, "crash") == 0)
+        raise(SIGKILL);
+    evp_close(&side);
+    return 0;
+}
+
+/* ---- Starting it ---------------------------------------------------------------------------- */
+
+struct environment {
+    const char *mask, *ia32cap, *sabotage;
+};
+
+struct told {
+    char backend[32], build_info[1024];
+    int status;
+};
+
+static void set(const char *name, const char *value)
+{
+    if (value != NULL)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+static struct told start(const struct environment *e, const char *counters, const char *how)
+{
+    struct told told = {{0}, {0}, -1};
+    int ends[2];
+    if (pipe(ends) != 0)
+        exit(2);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        set("TENROUNDS_MASK", e->mask);
+        set("OPENSSL_ia32cap", e->ia32cap);
+        set("TENROUNDS_SABOTAGE", e->sabotage);
+        set("TENROUNDS_COUNTERS", counters);
+        execl(self, self, "work", how, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE *f = fdopen(ends[0], "r");
+    if (fgets(told.backend, sizeof(told.backend), f) != NULL)
+        told.backend[strcspn(told.backend, "\n")] = '\0';
+    if (fgets(told.build_info, sizeof(told.build_info), f) == NULL)
+        told.build_info[0] = '\0';
+    fclose(f);
+    waitpid(child, &told.status, 0);
+    return told;
+}
+
+static struct trossl_counters_file counted(void)
+{
+    struct trossl_counters_file c;
+    memset(&c, 0, sizeof(c));
+    const int fd = open(file, O_RDONLY);
+    if (read(fd, &c, sizeof(c)) != (ssize_t)sizeof(c))
+        memset(&c, 0, sizeof(c));
+    close(fd);
+    return c;
+}
+
+static void empty_file(void)
+{
+    if (truncate(file, 0) != 0)
+        exit(2);
+}
+
+/* ---- What has to come out -------------------------------------------------------------------- */
+
+/* The strongest backend without these features, and without that one. */
+static const struct tr_backend *strongest(tr_features masked, const char *sabotage)
+{
+    struct tr_cpu cpu;
+    const struct tr_backend *b = NULL;
+    tr_cpu_detect(&cpu);
+    for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++) {
+        const char *name = tr_backend_name(b);
+        if ((tr_backend_features(b) & ~(cpu.usable & ~masked)) == 0 &&
+            (sabotage == NULL || strstr(sabotage, name) == NULL))
+            break;
+    }
+    return b;
+}
+
+/* Every operation was done by the code of `backend` or of the weaker one it takes it from, all of it,
+ * and nothing by any other. times: how often the work was done. */
+static bool ran_on(const struct tr_backend *backend, const struct trossl_counters_file *c,
+                   unsigned times)
+{
+    bool good = memcmp(c->magic, TROSSL_COUNTERS_MAGIC, 8) == 0 && c->ops == TR_OPS &&
+                c->backends == TR_MAX_BACKENDS;
+    for (unsigned op = 0; op < TR_OPS; op++) {
+        const unsigned doing = tr_backend_index(tr_backend_doing(backend, op));
+        const uint64_t bytes = (op == TR_OP_OFB || op == TR_OP_CTR ? 6 : 3) * BYTES * times;
+        for (unsigned b = 0; b < TR_MAX_BACKENDS; b++) {
+            const uint64_t is = c->counters.bulk[b][op].bytes, should = b == doing ? bytes : 0;
+            if (is != should)
+                tap_diag("%s on %s: %llu bytes, should be %llu", c->op_name[op], c->backend_name[b],
+                         (unsigned long long)is, (unsigned long long)should);
+            good = good && is == should && (c->counters.bulk[b][op].calls > 0) == (should > 0);
+        }
+        good = good && strcmp(c->op_name[op], tr_op_name(op)) == 0;
+    }
+    const unsigned index = tr_backend_index(backend);
+    return good && c->counters.keys[index] == 2 * EVP_CIPHERS * times &&
+           strcmp(c->backend_name[index], tr_backend_name(backend)) == 0;
+}
+
+static const struct {
+    const char *what;
+    struct environment environment;
+    tr_features masked;
+} cases[] = {
+    {"no mask", {NULL, NULL, NULL}, 0},
+    {"noavx512", {"noavx512", NULL, NULL}, TR_FEATURE_AVX512},
+    {"novaes", {"novaes", NULL, NULL}, TR_FEATURE_VAES},
+    {"noaes", {"noaes", NULL, NULL}, TR_FEATURE_AES},
+    {"novaes,noaes", {"novaes,noaes", NULL, NULL}, TR_FEATURE_AES | TR_FEATURE_VAES},
+    {"noavx", {"noavx", NULL, NULL}, TR_FEATURE_AVX},
+    {"ia32cap without AES-NI and PCLMULQDQ",
+     {NULL, "~0x200000200000000", NULL},
+     TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_AVX2 | TR_FEATURE_AVX512 | TR_FEATURE_VAES |
+         TR_FEATURE_VCLMUL},
+    {"ia32cap without VAES", {NULL, ":~0x20000000000", NULL}, TR_FEATURE_VAES},
+    {"ia32cap without AVX512F", {NULL, ":~0x10000", NULL}, TR_FEATURE_AVX512},
+    {"ia32cap without AVX512VL, and noaes",
+     {"noaes", ":~0x80000000", NULL},
+     TR_FEATURE_AVX512 | TR_FEATURE_AES},
+    {"sabotaged vaes512", {NULL, NULL, "vaes512"}, 0},
+    {"sabotaged vaes512 and vaes256", {NULL, NULL, "vaes512,vaes256"}, 0},
+    {"sabotaged all but bitslice", {NULL, NULL, "vaes512,vaes256,aesni,armce"}, 0},
+};
+#define CASES (sizeof(cases) / sizeof(cases[0]))
+
+static bool one_case(unsigned i)
+{
+    const struct environment *e = &cases[i].environment;
+    const struct tr_backend *backend = strongest(cases[i].masked, e->sabotage);
+    empty_file();
+    const struct told told = start(e, file, "");
+    const struct trossl_counters_file c = counted();
+    tap_diag("%s: %s ran; %.*s", cases[i].what, told.backend, (int)strcspn(told.build_info, "\n"),
+             told.build_info);
+    bool good = told.status == 0 && strcmp(told.backend, tr_backend_name(backend)) == 0 &&
+                ran_on(backend, &c, 1) && c.processes == 1;
+    /* The first that was sabotaged and could have run here is named. */
+    const struct tr_backend *first = strongest(cases[i].masked, NULL);
+    if (e->sabotage != NULL && first != backend) {
+        char text[64];
+        snprintf(text, sizeof(text), "passed over: %s", tr_backend_name(first));
+        good = good && strstr(told.build_info, text) != NULL;
+    } else {
+        good = good && strstr(told.build_info, "passed over: none") != NULL;
+    }
+    return good;
+}
+
+static bool in_children(void)
+{
+    empty_file();
+    const struct told told = start(&cases[0].environment, file, "fork");
+    const struct trossl_counters_file c = counted();
+    return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 3);
+}
+
+static bool in_several_processes(void)
+{
+    empty_file();
+    for (int i = 0; i < 3; i++)
+        start(&cases[0].environment, file, "");
+    const struct trossl_counters_file c = counted();
+    return c.processes == 3 && ran_on(strongest(0, NULL), &c, 3);
+}
+
+static bool after_a_crash(void)
+{
+    empty_file();
+    const struct told told = start(&cases[0].environment, file, "crash");
+    const struct trossl_counters_file c = counted();
+    return WIFSIGNALED(told.status) && ran_on(strongest(0, NULL), &c, 1);
+}
+
+static bool wrong_mask_is_told(void)
+{
+    static const struct environment e = {"noavx512,nonsense", NULL, NULL};
+    const struct told told = start(&e, NULL, "");
+    return told.status == 0 && strstr(told.build_info, "nonsense") != NULL &&
+           strcmp(told.backend, tr_backend_name(strongest(TR_FEATURE_AVX512, NULL))) == 0;
+}
+
+static bool nothing_right_is_no_provider(void)
+{
+    static const struct environment e = {NULL, NULL, "vaes512,vaes256,aesni,armce,bitslice"};
+    const struct told told = start(&e, NULL, "");
+    return WIFEXITED(told.status) && WEXITSTATUS(told.status) == 2;
+}
+
+/* ---- Files that are not for counting ---------------------------------------------------------- */
+
+/* Works without counting, and leaves what is at path as it was. */
+static bool left_alone(const char *path)
+{
+    struct stat before, after;
+    if (lstat(path, &before) != 0)
+        return false;
+    const struct told told = start(&cases[0].environment, path, "");
+    return told.status == 0 && lstat(path, &after) == 0 && before.st_size == after.st_size &&
+           before.st_mtim.tv_sec == after.st_mtim.tv_sec &&
+           before.st_mtim.tv_nsec == after.st_mtim.tv_nsec;
+}
+
+static void fill_file(const char *text, size_t len)
+{
+    empty_file();
+    const int fd = open(file, O_WRONLY);
+    if (write(fd, text, strlen(text)) < 0 || ftruncate(fd, (off_t)len) != 0)
+        exit(2);
+    close(fd);
+}
+
+static void refused_files(void)
+{
+    char other[sizeof(file) + 8];
+    snprintf(other, sizeof(other), "%s.link", file);
+    fill_file("notes", 100);
+    tap_ok(left_alone(file), "another file is left alone");
+    fill_file("notes", sizeof(struct trossl_counters_file));
+    tap_ok(left_alone(file), "another file of the same size is left alone");
+    tap_ok(left_alone("/tmp"), "a directory is left alone");
+    tap_ok(left_alone("/dev/null"), "a device is left alone");
+    empty_file();
+    struct stat target;
+    tap_ok(symlink(file, other) == 0 && left_alone(other) && stat(file, &target) == 0 &&
+               target.st_size == 0,
+           "a symbolic link is not followed");
+    unlink(other);
+    tap_ok(mkfifo(other, 0600) == 0 && left_alone(other), "a FIFO is left alone, without waiting");
+    unlink(other);
+    const struct told told = start(&cases[0].environment, "/nonexistent/file", "");
+    tap_ok(told.status == 0, "a file that does not exist does no harm");
+    if (geteuid() == 0)
+        tap_ok(chown(file, 65534, 65534) == 0 && left_alone(file),
+               "another user's file is left alone");
+    else
+        tap_ok(left_alone("/etc/passwd"), "another user's file is left alone");
+}
+
+int main(int argc, char **argv)
+{
+    self = argv[0];
+    if (argc == 3 && strcmp(argv[1], "work") == 0)
+        return work(argv[2]);
+    tap_plan(CASES + 5 + 8);
+    const int fd = mkstemp(file);
+    close(fd);
+    for (unsigned i = 0; i < CASES; i++)
+        tap_ok(one_case(i), "what ran: %s", cases[i].what);
+    tap_ok(in_children(), "children of fork count into the same file");
+    tap_ok(in_several_processes(), "several processes add up");
+    tap_ok(after_a_crash(), "a killed process has been counted");
+    tap_ok(wrong_mask_is_told(), "a word that is no mask is told, the others hold");
+    tap_ok(nothing_right_is_no_provider(), "with no right backend the provider does not load");
+    refused_files();
+    unlink(file);
+    return tap_done();
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bad input that the default provider crashes on, or answers with garbage: ours answers with an error
+ * that names it, leaves the output as it was, and the context usable. And positions within a block
+ * ("num"), which OpenSSL since 3.0.16 or so refuses for CFB, OFB and CTR.
+ */
+#include "sides.h"
+
+#include <openssl/proverr.h>
+
+static struct evp_side us;
+
+struct context {
+    EVP_CIPHER *cipher;
+    EVP_CIPHER_CTX *ctx;
+};
+
+static const uint8_t key[32] = "0123456789abcdef0123456789abcde", iv[16] = "an IV, 16 bytes";
+
+static struct context start(unsigned i, int encrypt, int padding)
+{
+    struct context c = {evp_fetch(&us, evp_cipher_name(i)), EVP_CIPHER_CTX_new()};
+    if (EVP_CipherInit_ex2(c.ctx, c.cipher, key, iv, encrypt, NULL) <= 0 ||
+        EVP_CIPHER_CTX_set_padding(c.ctx, padding) <= 0)
+        tap_ok(false, "%s: cannot start", evp_cipher_name(i));
+    return c;
+}
+
+static void end(struct context *c)
+{
+    EVP_CIPHER_CTX_free(c->ctx);
+    EVP_CIPHER_free(c->cipher);
+    ERR_clear_error();
+}
+
+static bool is_block_mode(unsigned i)
+{
+    return i / 3 < 2;
+}
+
+/* The last error is this one. */
+static bool error_is(int lib, int reason)
+{
+    const unsigned long e = ERR_peek_last_error();
+    const bool good = ERR_GET_LIB(e) == lib && ERR_GET_REASON(e) == reason;
+    if (!good)
+        tap_diag("error: %s", ERR_error_string(e, NULL));
+    ERR_clear_error();
+    return good;
+}
+
+static bool without_key(unsigned i)
+{
+    uint8_t data[32] = {0}, out[48];
+    int n;
+    struct context c = {evp_fetch(&us, evp_cipher_name(i)), EVP_CIPHER_CTX_new()};
+    bool good = EVP_CipherInit_ex2(c.ctx, c.cipher, NULL, iv, 1, NULL) > 0 &&
+                EVP_CipherUpdate(c.ctx, out, &n, data, 32) <= 0 &&
+                error_is(ERR_LIB_PROV, PROV_R_NO_KEY_SET) &&
+                EVP_CipherFinal_ex(c.ctx, out, &n) <= 0 &&
+                error_is(ERR_LIB_PROV, PROV_R_NO_KEY_SET) &&
+                EVP_Cipher(c.ctx, out, data, 32) <= 0 && error_is(ERR_LIB_PROV, PROV_R_NO_KEY_SET);
+    good = good && EVP_CipherInit_ex2(c.ctx, NULL, key, NULL, 1, NULL) > 0 &&
+           EVP_CipherUpdate(c.ctx, out, &n, data, 32) > 0 && n == 32;
+    end(&c);
+    return good;
+}
+
+static bool num_out_of_range(unsigned i)
+{
+    static const int wrong[] = {16, 17, 255, 256, 65536, -1};
+    struct context c = start(i, 1, 1);
+    bool good = true;
+    for (unsigned j = 0; j < sizeof(wrong) / sizeof(wrong[0]); j++)
+        good = good && EVP_CIPHER_CTX_set_num(c.ctx, wrong[j]) <= 0 &&
+               error_is(ERR_LIB_PROV, PROV_R_FAILED_TO_GET_PARAMETER) &&
+               EVP_CIPHER_CTX_get_num(c.ctx) == 0;
+    end(&c);
+    return good;
+}
+
+/* Each num from 0 to 15 can be set and read, and in the modes of any length it is the place in the
+ * block: telling a context that it stands where it stands changes nothing. */
+static bool num_in_range(unsigned i)
+{
+    uint8_t data[64], once[64], twice[64];
+    int n;
+    bool good = true;
+    memset(data, 0x5a, sizeof(data));
+    for (int at = 0; good && at < 16; at++) {
+        struct context a = start(i, 1, 1), b = start(i, 1, 1);
+        if (is_block_mode(i)) {
+            good = EVP_CIPHER_CTX_set_num(a.ctx, at) > 0 && EVP_CIPHER_CTX_get_num(a.ctx) == at;
+        } else {
+            good = EVP_CipherUpdate(a.ctx, once, &n, data, 48) > 0 &&
+                   EVP_CipherUpdate(b.ctx, twice, &n, data, at) > 0 &&
+                   EVP_CIPHER_CTX_get_num(b.ctx) == at &&
+                   EVP_CIPHER_CTX_set_num(b.ctx, (at + 5) % 16) > 0 &&
+                   EVP_CIPHER_CTX_set_num(b.ctx, at) > 0 &&
+                   EVP_CipherUpdate(b.ctx, twice + at, &n, data, 48 - at) > 0 &&
+                   tap_same(twice, once, 48);
+        }
+        end(&a);
+        end(&b);
+    }
+    return good;
+}
+
+/* Output that begins within the input or the other way round. */
+static bool overlap(unsigned i, int encrypt)
+{
+    static const int shifts[] = {1, 8, 15, 16, 17, 100};
+    uint8_t memory[512], before[512], out[256], expected[256];
+    bool good = true;
+    int n;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        for (unsigned j = 0; good && j < sizeof(shifts) / sizeof(shifts[0]); j++) {
+            struct context c = start(i, encrypt, 0), d = start(i, encrypt, 0);
+            uint8_t *in = memory + 128;
+            for (unsigned k = 0; k < sizeof(memory); k++)
+                memory[k] = (uint8_t)k;
+            memcpy(before, memory, sizeof(before));
+            good = EVP_CipherUpdate(c.ctx, in + sign * shifts[j], &n, in, 128) <= 0 && n == 0 &&
+                   error_is(ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING) &&
+                   EVP_Cipher(c.ctx, in + sign * shifts[j], in, 128) <= 0 &&
+                   memcmp(memory, before, sizeof(memory)) == 0;
+            /* The context is as if nothing had happened. */
+            good = good && EVP_CipherUpdate(c.ctx, out, &n, in, 128) > 0 &&
+                   EVP_CipherUpdate(d.ctx, expected, &n, in, 128) > 0 &&
+                   tap_same(out, expected, 128);
+            end(&c);
+            end(&d);
+        }
+    }
+    return good;
+}
+
+/* In place with bytes waiting: the output would run ahead of the input. The default provider
+ * overwrites what it has not read. */
+static bool ahead_in_place(unsigned i)
+{
+    uint8_t data[64] = {0}, out[64];
+    int n;
+    struct context c = start(i, 1, 1);
+    const bool good = EVP_CipherUpdate(c.ctx, out, &n, data, 5) > 0 && n == 0 &&
+                      EVP_CipherUpdate(c.ctx, data, &n, data, 48) <= 0 &&
+                      error_is(ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
+    end(&c);
+    return good;
+}
+
+/* The call past the buffer takes whole blocks only: the default provider reads and writes beyond. */
+static bool odd_one_shot(unsigned i)
+{
+    uint8_t data[64] = {0}, out[64];
+    bool good = true;
+    for (unsigned len = 1; good && len < 33; len++) {
+        struct context c = start(i, len % 2, 1);
+        memset(out, 0xa5, sizeof(out));
+        const int n = EVP_Cipher(c.ctx, out, data, len);
+        good = len % 16 == 0 ? n == (int)len
+                             : n <= 0 && out[0] == 0xa5 &&
+                                   error_is(ERR_LIB_PROV, PROV_R_WRONG_FINAL_BLOCK_LENGTH);
+        end(&c);
+    }
+    return good;
+}
+
+/* A key serves both directions, whichever it was set for. */
+static bool turns_around(unsigned i)
+{
+    uint8_t data[64], out[64];
+    int n;
+    memset(data, 0x33, sizeof(data));
+    struct context c = start(i, 1, 0);
+    const bool good = EVP_CipherUpdate(c.ctx, out, &n, data, 64) > 0 && n == 64 &&
+                      EVP_CipherInit_ex2(c.ctx, NULL, NULL, iv, 0, NULL) > 0 &&
+                      EVP_CipherUpdate(c.ctx, out, &n, out, 64) > 0 && tap_same(out, data, 64);
+    end(&c);
+    return good;
+}
+
+/* A final that fails leaves the context as it was: it fails again, and starts anew with init. */
+static bool bad_padding(unsigned i)
+{
+    uint8_t data[32], out[48];
+    int n;
+    memset(data, 0x77, sizeof(data));
+    struct context c = start(i, 0, 1);
+    bool good = EVP_CipherUpdate(c.ctx, out, &n, data, 32) > 0 && n == 16;
+    for (int j = 0; j < 2; j++) {
+        memset(out, 0xa5, sizeof(out));
+        good = good && EVP_CipherFinal_ex(c.ctx, out, &n) <= 0 && n == 0 && out[0] == 0xa5 &&
+               error_is(ERR_LIB_PROV, PROV_R_BAD_DECRYPT);
+    }
+    good = good && EVP_CipherInit_ex2(c.ctx, NULL, NULL, NULL, 1, NULL) > 0 &&
+           EVP_CipherUpdate(c.ctx, out, &n, data, 17) > 0 && n == 16 &&
+           EVP_CipherFinal_ex(c.ctx, out, &n) > 0 && n == 16;
+    end(&c);
+    return good;
+}
+
+static bool wrong_lengths(unsigned i)
+{
+    uint8_t data[32] = {0}, out[48];
+    int n;
+    struct context c = start(i, 1, 0);
+    const bool good = EVP_CipherUpdate(c.ctx, out, &n, data, 17) > 0 && n == 16 &&
+                      EVP_CipherFinal_ex(c.ctx, out, &n) <= 0 &&
+                      error_is(ERR_LIB_PROV, PROV_R_WRONG_FINAL_BLOCK_LENGTH);
+    end(&c);
+    return good;
+}
+
+/* Up to the last byte of the largest length that EVP takes: sizes do not wrap around. */
+static bool many_bytes(unsigned i)
+{
+    const int len = 1 << 20;
+    uint8_t *data = calloc(1, (size_t)len + 64), sum = 0;
+    struct context c = start(i, 1, 1);
+    int n = 0, m = 0;
+    bool good = data != NULL && EVP_CipherUpdate(c.ctx, data + 1, &n, data + 1, len + 7) > 0 &&
+                EVP_CipherFinal_ex(c.ctx, data + 1 + n, &m) > 0;
+    good = good && n + m == (is_block_mode(i) ? len + 16 : len + 7);
+    for (int j = 0; good && j < 16; j++)
+        sum |= data[len - j];
+    end(&c);
+    free(data);
+    return good && sum != 0;
+}
+
+int main(void)
+{
+    tap_plan(7 * EVP_CIPHERS + 5 * 6);
+    us = evp_open("tenrounds");
+    for (unsigned i = 0; i < EVP_CIPHERS; i++) {
+        const char *name = evp_cipher_name(i);
+        tap_ok(without_key(i), "%s: no key", name);
+        tap_ok(num_out_of_range(i), "%s: num of 16 and more", name);
+        tap_ok(num_in_range(i), "%s: num of 0 to 15", name);
+        tap_ok(overlap(i, 1), "%s: partial overlap, encryption", name);
+        tap_ok(overlap(i, 0), "%s: partial overlap, decryption", name);
+        tap_ok(turns_around(i), "%s: one key, both directions", name);
+        tap_ok(many_bytes(i), "%s: a megabyte and 7 bytes at once", name);
+        if (!is_block_mode(i))
+            continue;
+        tap_ok(ahead_in_place(i), "%s: in place with bytes waiting", name);
+        tap_ok(odd_one_shot(i), "%s: odd length in one call", name);
+        tap_ok(bad_padding(i), "%s: bad padding", name);
+        tap_ok(wrong_lengths(i), "%s: not a whole number of blocks", name);
+        tap_ok(EVP_CIPHER_fetch(us.libctx, name, "provider=default") == NULL,
+               "%s: nothing but ours was tested", name);
+    }
+    evp_close(&us);
+    return tap_done();
+}

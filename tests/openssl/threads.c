@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The provider in a busy program: eight threads, children of fork, several library contexts, loading
+ * and unloading again and again. The expected bytes come from the default provider. */
+#include "sides.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 8
+#define BYTES   4096
+
+static struct evp_side us;
+static uint8_t expected[EVP_CIPHERS][BYTES];
+static const uint8_t key[32] = "a key that is 32 bytes long, no", iv[16] = "sixteen bytes..";
+
+static bool encrypt(const struct evp_side *side, unsigned i, uint8_t *out)
+{
+    static const uint8_t zeros[BYTES];
+    int n, m = 0;
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(side->libctx, evp_cipher_name(i), NULL);
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    const bool good = cipher != NULL && EVP_CipherInit_ex2(ctx, cipher, key, iv, 1, NULL) > 0 &&
+                      EVP_CIPHER_CTX_set_padding(ctx, 0) > 0 &&
+                      EVP_CipherUpdate(ctx, out, &n, zeros, BYTES) > 0 &&
+                      EVP_CipherFinal_ex(ctx, out + n, &m) > 0 && n + m == BYTES;
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+static bool all_ciphers(const struct evp_side *side)
+{
+    uint8_t out[BYTES + 16];
+    bool good = true;
+    for (unsigned i = 0; good && i < EVP_CIPHERS; i++)
+        good = encrypt(side, i, out) && memcmp(out, expected[i], BYTES) == 0;
+    return good;
+}
+
+static void *in_one_context(void *result)
+{
+    bool good = true;
+    for (int i = 0; good && i < 30; i++)
+        good = all_ciphers(&us);
+    *(bool *)result = good;
+    return NULL;
+}
+
+static void *in_own_context(void *result)
+{
+    bool good = true;
+    for (int i = 0; good && i < 5; i++) {
+        struct evp_side own = evp_open("tenrounds");
+        good = all_ciphers(&own);
+        evp_close(&own);
+    }
+    *(bool *)result = good;
+    return NULL;
+}
+
+static bool in_threads(void *(*work)(void *))
+{
+    pthread_t threads[THREADS];
+    bool good[THREADS] = {false}, all = true;
+    for (int i = 0; i < THREADS; i++)
+        all &= pthread_create(&threads[i], NULL, work, &good[i]) == 0;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        all &= good[i];
+    }
+    return all;
+}
+
+/* In the middle of a message, parent and child each end it. */
+static bool across_fork(unsigned i)
+{
+    static const uint8_t zeros[BYTES];
+    uint8_t out[BYTES + 16];
+    int n, m = 0, status = -1;
+    EVP_CIPHER *cipher = evp_fetch(&us, evp_cipher_name(i));
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    bool good = EVP_CipherInit_ex2(ctx, cipher, key, iv, 1, NULL) > 0 &&
+                EVP_CIPHER_CTX_set_padding(ctx, 0) > 0 &&
+                EVP_CipherUpdate(ctx, out, &n, zeros, 1001) > 0;
+    const pid_t child = fork();
+    good = good && child >= 0 && EVP_CipherUpdate(ctx, out + n, &m, zeros, BYTES - 1001) > 0 &&
+           n + m == BYTES && memcmp(out, expected[i], BYTES) == 0;
+    if (child == 0)
+        _exit(good && all_ciphers(&us) ? 0 : 1);
+    good = good && waitpid(child, &status, 0) == child && status == 0;
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+/* Contexts side by side; the first is closed while the others are used. */
+static bool several_contexts(void)
+{
+    struct evp_side sides[4];
+    bool good = true;
+    for (int i = 0; i < 4; i++)
+        sides[i] = evp_open("tenrounds");
+    for (int i = 0; i < 4; i++) {
+        for (int j = i; j < 4; j++)
+            good &= all_ciphers(&sides[j]);
+        evp_close(&sides[i]);
+    }
+    return good;
+}
+
+static bool load_and_unload(void)
+{
+    bool good = true;
+    for (int i = 0; good && i < 50; i++) {
+        struct evp_side side = evp_open("tenrounds");
+        good = i % 10 != 0 || all_ciphers(&side);
+        evp_close(&side);
+    }
+    return good;
+}
+
+/* A cipher keeps its provider: unloading under it does no harm. */
+static bool cipher_outlives_unload(void)
+{
+    uint8_t out[BYTES + 16], zeros[BYTES] = {0};
+    int n;
+    struct evp_side side = evp_open("tenrounds");
+    EVP_CIPHER *cipher = evp_fetch(&side, "AES-256-CTR");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    bool good = EVP_CipherInit_ex2(ctx, cipher, key, iv, 1, NULL) > 0;
+    OSSL_PROVIDER_unload(side.provider);
+    good = good && EVP_CipherUpdate(ctx, out, &n, zeros, BYTES) > 0 &&
+           memcmp(out, expected[14], BYTES) == 0;
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    OSSL_LIB_CTX_free(side.libctx);
+    return good;
+}
+
+int main(void)
+{
+    tap_plan(5 + EVP_CIPHERS);
+    struct evp_side them = evp_open("default");
+    for (unsigned i = 0; i < EVP_CIPHERS; i++) {
+        uint8_t out[BYTES + 16];
+        if (!encrypt(&them, i, out))
+            return tap_ok(false, "the default provider has no %s", evp_cipher_name(i));
+        memcpy(expected[i], out, BYTES);
+    }
+    us = evp_open("tenrounds");
+    tap_ok(in_threads(in_one_context), "%d threads, one library context", THREADS);
+    tap_ok(in_threads(in_own_context), "%d threads, each loads and unloads for itself", THREADS);
+    for (unsigned i = 0; i < EVP_CIPHERS; i++)
+        tap_ok(across_fork(i), "%s: a message begun before fork", evp_cipher_name(i));
+    evp_close(&us);
+    tap_ok(several_contexts(), "several library contexts, closed one after the other");
+    tap_ok(load_and_unload(), "loaded and unloaded fifty times");
+    tap_ok(cipher_outlives_unload(), "unloaded while a cipher is in use");
+    evp_close(&them);
+    return tap_done();
+}
