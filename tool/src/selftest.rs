@@ -52,7 +52,7 @@ struct Body {
 
 pub fn run(args: &SelftestArgs) -> Result<()> {
     let asked = asked_for(args.backend.as_deref())?;
-    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
+    let seed = args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..)));
     let result = test(&asked, seed)?;
     let passed = result.passed;
     let problem = result.problem();

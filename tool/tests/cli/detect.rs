@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+use crate::json::{valid, Document};
+use crate::support::{contains, module, Finish, Place};
+
+fn detect(place: &Place, environment: &[(&str, &str)]) -> (Document, String) {
+    let done = place
+        .tool(["detect", "--json"])
+        .envs(environment.iter().copied())
+        .done()
+        .ok();
+    (valid(&done.out), done.err)
+}
+
+/// Does /proc/cpuinfo, which is the kernel's opinion and not ours, have this flag?
+fn kernel_sees(flag: &str) -> bool {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+    let flags = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("flags"))
+        .expect("an x86 processor");
+    flags.split_whitespace().any(|f| f == flag)
+}
+
+#[test]
+fn the_text_has_all_parts_and_no_escape_sequences_in_a_pipe() {
+    let place = Place::new();
+    let done = place.tool(["detect"]).done().ok();
+    let parts = [
+        "Processor",
+        "System",
+        "OpenSSL",
+        "Provider",
+        "AESKEYGENASSIST",
+        "VPCLMULQDQ",
+        "AVX-512",
+    ];
+    contains(&done.out, &parts);
+    contains(&done.out, &["CBC", "CTR", "128/192/256", "executed"]);
+    assert!(done.out.is_ascii(), "{}", done.out);
+    assert!(!done.out.contains('\x1b'), "{}", done.out);
+}
+
+#[test]
+fn no_color_wins_over_a_demand_for_colour() {
+    let place = Place::new();
+    let coloured = |args: &[&str], no_color| {
+        let mut tool = place.tool(args);
+        tool.env("CLICOLOR_FORCE", "1");
+        if no_color {
+            tool.env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+        }
+        tool.done().ok().out.contains('\x1b')
+    };
+    assert!(coloured(&["detect"], false));
+    assert!(!coloured(&["detect"], true));
+    assert!(!coloured(&["detect", "--no-color"], false));
+}
+
+#[test]
+fn instructions_agree_with_the_kernel() {
+    let (json, _) = detect(&Place::new(), &[]);
+    let pairs = [
+        ("aes", "aes"),
+        ("clmul", "pclmulqdq"),
+        ("ssse3", "ssse3"),
+        ("avx2", "avx2"),
+    ];
+    let more = [
+        ("vaes", "vaes"),
+        ("vclmul", "vpclmulqdq"),
+        ("avx512", "avx512bw"),
+    ];
+    for (feature, flag) in pairs.into_iter().chain(more) {
+        let lines = json.list("/detect/instructions");
+        let line = lines.iter().find(|i| i["feature"] == feature).unwrap();
+        assert_eq!(line["usable"], kernel_sees(flag), "{feature}");
+    }
+}
+
+#[test]
+fn present_selected_and_executed_are_three_facts() {
+    let place = Place::new();
+    let (plain, _) = detect(&place, &[]);
+    let (masked, _) = detect(&place, &[("TENROUNDS_MASK", "noaes")]);
+    assert_eq!(masked.list("/detect/modes").len(), 10);
+    for (before, now) in plain
+        .list("/detect/modes")
+        .iter()
+        .zip(masked.list("/detect/modes"))
+    {
+        assert_eq!(now["present"], before["present"]);
+        assert_eq!(now["selected"], "bitslice");
+        assert_eq!(now["executed"], serde_json::json!(["bitslice"]));
+    }
+    let hides = masked.list("/host/masks/TENROUNDS_MASK/removes");
+    assert_eq!(hides, [serde_json::json!("aes")]);
+    if kernel_sees("aes") {
+        contains(
+            &masked.text("/detect/advice/0/settings/0/set"),
+            &["unset TENROUNDS_MASK"],
+        );
+    }
+}
+
+#[test]
+fn the_mask_that_everybody_knows_is_understood() {
+    let (json, _) = detect(&Place::new(), &[("OPENSSL_ia32cap", "~0x200000200000000")]);
+    assert_eq!(json.text("/detect/backend"), "bitslice");
+    let removes = json.list("/host/masks/OPENSSL_ia32cap/removes");
+    assert!(
+        removes.contains(&"aes".into()) && removes.contains(&"clmul".into()),
+        "{removes:?}"
+    );
+    contains(
+        &json.text("/host/openssl/cpu_settings"),
+        &["env:~0x200000200000000"],
+    );
+}
+
+#[test]
+fn a_failed_known_answer_is_said_in_one_line_and_in_the_output() {
+    let place = Place::new();
+    let (plain, quiet) = detect(&place, &[]);
+    assert_eq!(quiet, "");
+    let backend = plain.text("/detect/backend");
+    let (json, err) = detect(&place, &[("TENROUNDS_SABOTAGE", &backend)]);
+    assert_eq!(json.list("/detect/failed"), [serde_json::json!(backend)]);
+    assert_ne!(json.text("/detect/backend"), backend);
+    assert_eq!(err.lines().count(), 1, "{err}");
+    contains(&err, &["tenrounds: ", &backend, "failed its known answers"]);
+}
+
+#[test]
+fn a_mask_with_a_wrong_word_is_warned_about() {
+    let (json, err) = detect(&Place::new(), &[("TENROUNDS_MASK", "novase")]);
+    contains(
+        &err,
+        &["tenrounds: TENROUNDS_MASK", "'novase'", "mean 'novaes'"],
+    );
+    contains(&json.text("/detect/warnings/0"), &["'novase'"]);
+}
+
+#[test]
+fn it_says_where_libcrypto_takes_aes_from() {
+    let place = Place::new();
+    let (json, _) = detect(&place, &[]);
+    assert_eq!(json.text("/detect/provider/in_use"), "default");
+    assert_eq!(
+        json.text("/detect/provider/module"),
+        module().canonicalize().unwrap().to_str().unwrap()
+    );
+    let inside = ["run", "--", crate::support::TOOL, "detect", "--json"];
+    let json = valid(&place.tool(inside).done().ok().out);
+    assert_eq!(json.text("/detect/provider/in_use"), "tenrounds");
+}
+
+#[test]
+fn a_missing_provider_or_libcrypto_is_no_reason_to_fail() {
+    let place = Place::new();
+    let (json, _) = detect(&place, &[("TENROUNDS_MODULE", "/nonexistent/tenrounds.so")]);
+    assert!(json.at("/detect/provider/module").is_null());
+    let (json, err) = detect(
+        &place,
+        &[("TENROUNDS_LIBCRYPTO", "/nonexistent/libcrypto.so")],
+    );
+    assert!(json.at("/host/openssl").is_null());
+    contains(&err, &["/nonexistent/libcrypto.so"]);
+}

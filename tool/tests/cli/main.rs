@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The commands end to end, as a person or a script meets them. Needs the built provider in
+//! TENROUNDS_MODULE and the system's `openssl`.
+
+mod command_line;
+mod detect;
+mod generate;
+mod json;
+mod run;
+mod run_config;
+mod run_signals;
+mod selftest;
+mod support;

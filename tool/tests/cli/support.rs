@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Running the tool in a directory of its own, with nothing of the caller's environment that matters.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
+
+/// Variables that steer the tool, libcrypto or colours.
+const CLEARED: [&str; 14] = [
+    "TENROUNDS_MASK",
+    "TENROUNDS_SABOTAGE",
+    "TENROUNDS_COUNTERS",
+    "TENROUNDS_LIBCRYPTO",
+    "OPENSSL_ia32cap",
+    "OPENSSL_CONF",
+    "OPENSSL_CONF_INCLUDE",
+    "OPENSSL_MODULES",
+    "XDG_RUNTIME_DIR",
+    "NO_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLORTERM",
+    "TERM",
+];
+
+/// The provider under test.
+pub fn module() -> PathBuf {
+    let path = std::env::var_os("TENROUNDS_MODULE").expect(
+        "set TENROUNDS_MODULE to the built provider (openssl/provider/tenrounds.so in Meson's build directory)",
+    );
+    let path = PathBuf::from(path);
+    assert!(
+        path.is_file(),
+        "TENROUNDS_MODULE: there is no {}",
+        path.display()
+    );
+    path
+}
+
+/// A directory of one test, removed at its end.
+pub struct Place(PathBuf);
+
+impl Place {
+    pub fn new() -> Place {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("cli-{}-{number}", std::process::id());
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        Place(dir)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Any program, in the cleared environment.
+    pub fn program(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        for name in CLEARED {
+            command.env_remove(name);
+        }
+        command
+            .env("TENROUNDS_MODULE", module())
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("TMPDIR", &self.0)
+            .current_dir(&self.0)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// The tool with arguments.
+    pub fn tool<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = self.program(TOOL);
+        command.args(args);
+        command
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a finished command left.
+#[derive(Debug)]
+pub struct Done {
+    pub out: String,
+    pub err: String,
+    pub status: Option<i32>,
+}
+
+impl Done {
+    pub fn ok(self) -> Done {
+        assert_eq!(self.status, Some(0), "{self:?}");
+        self
+    }
+
+    /// Failed with this status and exactly one line on standard error, of the tool.
+    pub fn failed(self, status: i32) -> String {
+        assert_eq!(self.status, Some(status), "{self:?}");
+        let lines: Vec<&str> = self.err.lines().collect();
+        assert_eq!(lines.len(), 1, "{self:?}");
+        assert!(lines[0].starts_with("tenrounds: "), "{self:?}");
+        lines[0].to_owned()
+    }
+}
+
+pub trait Finish {
+    fn done(&mut self) -> Done;
+}
+
+impl Finish for Command {
+    fn done(&mut self) -> Done {
+        Done::from(self.output().unwrap_or_else(|e| panic!("{self:?}: {e}")))
+    }
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Done {
+        Done {
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+            status: output.status.code(),
+        }
+    }
+}
+
+/// Asserts that a text contains all of these.
+pub fn contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in:\n{text}");
+    }
+}
