@@ -26,26 +26,49 @@
 #define VBYTES    (VBLOCKS * TR_BLOCK)
 
 struct run {
-    const uint8_t *keys, *last_middle_key; /* round keys 0 and rounds - 1 */
+    const uint8_t *keys; /* round keys, in order of use */
+    unsigned rounds;
     const uint8_t *in;
     uint8_t *out;
     V chain; /* CBC, CFB: the input vector before in; CTR: the counters, little-endian */
 };
 
-TR_INLINE TR_TARGET void rounds(V x[IN_FLIGHT], unsigned u, const struct run *r, int inverse)
+TR_INLINE TR_TARGET void middle_round(V x[IN_FLIGHT], unsigned u, int inverse, const uint8_t *key)
 {
-    const uint8_t *key = r->keys;
-    do {
-        key += TR_BLOCK;
-        V k = v_all(key);
-        UNROLL
-        for (unsigned j = 0; j < u; j++) {
-            x[j] = inverse ? v_aesdec(x[j], k) : v_aesenc(x[j], k);
-            /* In place: without this gcc 12 copies every vector once a round, which costs vaes256 a
-             * tenth of its speed. */
-            __asm__("" : "+v"(x[j]));
+    V k = v_all(key);
+    UNROLL
+    for (unsigned j = 0; j < u; j++) {
+        x[j] = inverse ? v_aesdec(x[j], k) : v_aesenc(x[j], k);
+        /* In place: without this gcc 12 copies every vector once a round, which costs vaes256 a
+         * tenth of its speed. */
+        __asm__("" : "+v"(x[j]));
+    }
+}
+
+/*
+ * All middle rounds: 9, 11 or 13. Returns the last round key. A full group loops over them, which
+ * keeps the registers for the vectors. A smaller one is too short to hide the loop's branch, should
+ * it be mispredicted at the end, so it runs straight through.
+ */
+TR_INLINE TR_TARGET V middle_rounds(V x[IN_FLIGHT], unsigned u, int inverse, const struct run *r)
+{
+    const uint8_t *key = r->keys + TR_BLOCK, *last = r->keys + (size_t)r->rounds * TR_BLOCK;
+    if (u == IN_FLIGHT) {
+        for (; key != last; key += TR_BLOCK)
+            middle_round(x, u, inverse, key);
+    } else {
+        for (unsigned n = 10; n < 14; n += 2) {
+            if (r->rounds > n) {
+                middle_round(x, u, inverse, key);
+                middle_round(x, u, inverse, key + TR_BLOCK);
+                key += 2 * TR_BLOCK;
+            }
         }
-    } while (key != r->last_middle_key);
+        UNROLL
+        for (unsigned i = 0; i < 9; i++)
+            middle_round(x, u, inverse, key + (size_t)i * TR_BLOCK);
+    }
+    return v_all(last);
 }
 
 /* How a group of vectors is done; constants where it is inlined. */
@@ -114,8 +137,7 @@ TR_INLINE TR_TARGET void group(struct how how, struct run *r)
     UNROLL
     for (unsigned j = 0; j < u; j++)
         x[j] = first_round(how, r, j, k, first, chain);
-    rounds(x, u, r, inverse);
-    k = v_all(r->last_middle_key + TR_BLOCK);
+    k = middle_rounds(x, u, inverse, r);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         V last = last_round_key(how, r, j, k, first);
@@ -166,10 +188,7 @@ TR_INLINE TR_TARGET void all_groups(enum tr_op op, struct run *r, size_t blocks)
 TR_INLINE TR_TARGET struct run start(const struct tr_aes_key *key, const uint8_t round_keys[][16],
                                      uint8_t *out, const uint8_t *in)
 {
-    return (struct run){.keys = round_keys[0],
-                        .last_middle_key = round_keys[key->rounds - 1],
-                        .in = in,
-                        .out = out};
+    return (struct run){.keys = round_keys[0], .rounds = key->rounds, .in = in, .out = out};
 }
 
 static TR_TARGET void ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

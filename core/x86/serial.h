@@ -16,7 +16,7 @@
  * Round keys come from memory as operands, not from registers: a register last written by an
  * instruction of the floating-point domain would cost a cycle of bypass delay in every round.
  */
-TR_INLINE TR_TARGET __m128i middle_rounds(__m128i s, const uint8_t keys[][16], unsigned n)
+TR_INLINE TR_TARGET __m128i serial_rounds(__m128i s, const uint8_t keys[][16], unsigned n)
 {
     UNROLL
     for (unsigned r = 1; r < n; r++)
@@ -35,13 +35,13 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
     for (; blocks > 1; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
         __m128i next = v_load(in + TR_BLOCK);
         f = op == TR_OP_OFB ? k0 : v_xor(k0, op == TR_OP_CBC_ENCRYPT ? next : p);
-        s = _mm_aesenclast_si128(middle_rounds(s, keys, n), v_xor(kn, f));
+        s = _mm_aesenclast_si128(serial_rounds(s, keys, n), v_xor(kn, f));
         c = v_xor(s, op == TR_OP_CBC_ENCRYPT ? f : k0);
         v_store(out, op == TR_OP_OFB ? v_xor(c, p) : c);
         p = next;
     }
     f = op == TR_OP_CFB_ENCRYPT ? p : _mm_setzero_si128();
-    c = _mm_aesenclast_si128(middle_rounds(s, keys, n), v_xor(kn, f));
+    c = _mm_aesenclast_si128(serial_rounds(s, keys, n), v_xor(kn, f));
     v_store(out, op == TR_OP_OFB ? v_xor(c, p) : c);
     v_store(iv, c);
 }
