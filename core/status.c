@@ -19,8 +19,6 @@ const char *tr_strerror(enum tr_status status)
         return "no such mode or mask, or an object that was not started";
     case TR_ERR_SELF_TEST:
         return "a known answer came out wrong";
-    case TR_ERR_BACKEND:
-        return "no such backend, or this processor cannot run it";
     }
     return "unknown status";
 }

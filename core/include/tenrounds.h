@@ -65,8 +65,7 @@ enum tr_status {
     TR_ERR_OVERLAP,    /* input and output overlap but are not the same */
     TR_ERR_PADDING,    /* the last block does not end in PKCS#7 padding */
     TR_ERR_MODE,       /* no such mode, or an object that was not initialised */
-    TR_ERR_SELF_TEST,  /* a known answer came out wrong */
-    TR_ERR_BACKEND     /* no backend of that name, or this processor cannot run it */
+    TR_ERR_SELF_TEST   /* a known answer came out wrong */
 };
 
 /* One English sentence without a full stop; never NULL, also for values outside the enum. */

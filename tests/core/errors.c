@@ -281,14 +281,14 @@ static void test_padding(enum tr_mode mode)
 static void test_strings(void)
 {
     unsigned distinct = 0;
-    for (int i = 0; i <= TR_ERR_BACKEND; i++) {
+    for (int i = 0; i <= TR_ERR_SELF_TEST; i++) {
         const char *text = tr_strerror((enum tr_status)i);
         bool same = text == NULL || *text == '\0' || text[strlen(text) - 1] == '.';
         for (int j = 0; j < i && !same; j++)
             same = strcmp(text, tr_strerror((enum tr_status)j)) == 0;
         distinct += !same;
     }
-    tap_ok(distinct == TR_ERR_BACKEND + 1, "every error has its own sentence");
+    tap_ok(distinct == TR_ERR_SELF_TEST + 1, "every error has its own sentence");
     tap_ok(tr_strerror((enum tr_status)1000) != NULL && tr_strerror((enum tr_status) - 1) != NULL,
            "an unknown error has one, too");
     tap_ok(strcmp(tr_version(), TR_VERSION_STRING) == 0, "the version is %s", tr_version());

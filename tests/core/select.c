@@ -48,9 +48,10 @@ static const struct {
     const char *name;
     tr_features needs;
 } expected_backends[] = {
-    {"vaes512",
-     TR_FEATURE_AES | TR_FEATURE_SSSE3 | TR_FEATURE_AVX2 | TR_FEATURE_VAES | TR_FEATURE_AVX512},
-    {"vaes256", TR_FEATURE_AES | TR_FEATURE_SSSE3 | TR_FEATURE_AVX2 | TR_FEATURE_VAES},
+    {"vaes512", TR_FEATURE_AES | TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2 |
+                    TR_FEATURE_VAES | TR_FEATURE_AVX512},
+    {"vaes256",
+     TR_FEATURE_AES | TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES},
     {"aesni", TR_FEATURE_AES | TR_FEATURE_SSSE3},
     {"bitslice", 0},
 };
