@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The limit probe: what one core can do when it does nothing but AES rounds.
+ *
+ *   throughput  independent rounds on registers of 128, 256 or 512 bits, as many in flight as the
+ *               pipeline holds. Divided by the number of rounds (10, 12, 14) it bounds every mode
+ *               whose blocks do not wait for each other: ECB, CTR, CBC and CFB decryption.
+ *   latency     rounds that each wait for the one before. One block of 16 bytes per 10, 12 or 14 of
+ *               them bounds CBC, CFB and OFB encryption of a single stream.
+ *
+ * No data is loaded or stored and no data instruction but the rounds is executed, so no real cipher
+ * can be faster. The probe does not look at a clock: the caller times a call, next to a call of
+ * what it wants to compare, so that both see the same clock frequency.
+ *
+ * Freestanding; nothing is allocated or remembered. The state is made of constants: the time of an
+ * AES round does not depend on the data.
+ */
+#ifndef TR_LIMIT_H
+#define TR_LIMIT_H
+
+#include "tenrounds.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What to exercise. The names are those of the registers. */
+enum tr_limit {
+    TR_LIMIT_XMM,   /* AESENC on 128-bit registers, independent */
+    TR_LIMIT_YMM,   /* VAESENC on 256-bit registers, independent */
+    TR_LIMIT_ZMM,   /* VAESENC on 512-bit registers, independent */
+    TR_LIMIT_CHAIN, /* AESENC, each on the result of the one before */
+    TR_LIMIT_COUNT
+};
+
+/* The features that must be usable (struct tr_cpu, tenrounds.h) for the probe to run; 0 where this
+ * build has no such probe, because the architecture has no such instruction. */
+tr_features tr_limit_features(enum tr_limit limit);
+
+/*
+ * Executes at least `rounds` round instructions (the number is rounded up to a multiple of 48) and
+ * returns the bytes of state that passed through one round each: 16, 32 or 64 per instruction.
+ * Divided by the time it took, that is bytes per second and round. The caller makes sure of
+ * tr_limit_features(); where they are 0, nothing is executed and 0 returned.
+ */
+uint64_t tr_limit_run(enum tr_limit limit, uint64_t rounds);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
