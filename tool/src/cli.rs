@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The command line: help, man pages and completions all come from here.
 
-use crate::algorithm::Algorithm;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -109,9 +108,9 @@ pub struct RunArgs {
 
 #[derive(Args, Debug)]
 pub struct SpeedArgs {
-    /// aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}; all if none is given
+    /// aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}, or a group: aes-128, cbc, all; all if none is given
     #[arg(value_name = "ALGORITHM")]
-    pub algorithms: Vec<Algorithm>,
+    pub algorithms: Vec<String>,
 
     #[command(flatten)]
     pub measure: MeasureArgs,
@@ -119,12 +118,21 @@ pub struct SpeedArgs {
 
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}; a selection if none is given
+    /// aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}, rc4, chacha20-poly1305, or a group: aes-128, cbc, all;
+    /// CBC and CTR with 128 and 256 bits if none is given
     #[arg(value_name = "ALGORITHM")]
-    pub algorithms: Vec<Algorithm>,
+    pub algorithms: Vec<String>,
 
     #[command(flatten)]
     pub measure: MeasureArgs,
+
+    /// Fewer and shorter windows
+    #[arg(long, conflicts_with = "seconds")]
+    pub quick: bool,
+
+    /// Measure the core without libcrypto, too
+    #[arg(long)]
+    pub core: bool,
 
     /// Draw the chart into an SVG file, too
     #[arg(long, value_name = "FILE")]

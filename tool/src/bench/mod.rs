@@ -1,18 +1,48 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Measuring: speed and compare.
+//! Measuring: `speed`, `compare`, and the worker processes that they ask. docs/measuring.md says how and
+//! why.
 
-use crate::cli::{CompareArgs, SpeedArgs};
+mod buffer;
+mod chart;
+mod compare;
+mod crew;
+mod evp;
+mod figure;
+mod implementation;
+mod jobs;
+mod limit;
+mod measure;
+mod plan;
+mod report;
+mod speed;
+mod stats;
+mod subject;
+mod svg;
+mod team;
+mod window;
+mod worker;
+
+pub use compare::compare;
+pub use speed::speed;
+
 use crate::error::{Error, Result};
+use indicatif::{ProgressBar, ProgressStyle};
 use std::ffi::OsString;
+use std::time::Duration;
 
-pub fn speed(_args: &SpeedArgs) -> Result<()> {
-    Err(Error::failure("speed: not written yet"))
+/// A measuring process: the implementation is the only argument.
+pub fn worker(args: &[OsString]) -> Result<()> {
+    let name = args.first().and_then(|a| a.to_str());
+    worker::serve(name.ok_or_else(|| Error::usage("a worker needs the name of an implementation"))?)
 }
 
-pub fn compare(_args: &CompareArgs) -> Result<()> {
-    Err(Error::failure("compare: not written yet"))
-}
-
-pub fn worker(_args: &[OsString]) -> Result<()> {
-    Err(Error::failure("worker: not written yet"))
+/// A bar on standard error, if that is a terminal.
+fn progress(steps: usize, expected: Duration) -> ProgressBar {
+    let bar = ProgressBar::new(steps as u64);
+    let template = format!(
+        "{{bar:30}} {{pos}}/{{len}} {{elapsed}} of about {:.0}s  {{msg}}",
+        expected.as_secs_f64().ceil()
+    );
+    bar.set_style(ProgressStyle::with_template(&template).expect("a valid template"));
+    bar
 }

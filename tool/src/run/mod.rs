@@ -57,6 +57,11 @@ pub fn run(args: &RunArgs) -> Result<()> {
     }
 }
 
+/// The configuration with which a program prefers the provider, checked and tried in this environment.
+pub fn configuration() -> Result<PathBuf> {
+    prepare(&Vec::new(), Lifetime::Session)
+}
+
 /// Writes the configuration, checks it, and tries it.
 fn prepare(environment: &Environment, lifetime: Lifetime) -> Result<PathBuf> {
     let libcrypto = LibCrypto::open()?;

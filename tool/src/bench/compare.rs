@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `tenrounds compare`: software, stock OpenSSL and tenrounds against the limit, in one run.
+
+use super::chart::Paint;
+use super::figure::{limit_rows, Figure};
+use super::implementation::Implementation;
+use super::limit::Limit;
+use super::measure::{limits, widest, Case, Effort};
+use super::plan::{cases, label, subjects};
+use super::stats::Summary;
+use super::subject::{Subject, REFERENCES};
+use super::team::Colleague;
+use super::{progress, report, svg};
+use crate::algorithm::Direction;
+use crate::cli::CompareArgs;
+use crate::core::{Backend, Cpu};
+use crate::error::{Error, Result};
+use crate::libcrypto::LibCrypto;
+use crate::masks;
+use crate::schema::{Document, Host};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+const DEFAULT: [&str; 4] = ["aes-128-cbc", "aes-128-ctr", "aes-256-cbc", "aes-256-ctr"];
+const THOROUGH: Effort = Effort {
+    rounds: 40,
+    window_us: 2000,
+};
+const QUICK: Effort = Effort {
+    rounds: 11,
+    window_us: 1000,
+};
+
+/// Everything that a comparison found.
+pub struct Comparison {
+    pub host: Host,
+    pub figures: Vec<Figure>,
+    /// RC4 and ChaCha20-Poly1305 of OpenSSL.
+    pub references: Vec<Figure>,
+    pub limits: Vec<(Limit, Summary)>,
+    pub widest: Option<Limit>,
+    pub backend: Option<Backend>,
+    /// What could not be measured, and why.
+    pub notes: Vec<String>,
+    pub effort: Effort,
+    pub took: Duration,
+}
+
+impl Comparison {
+    pub fn openssl_version(&self) -> &str {
+        self.host
+            .openssl
+            .as_ref()
+            .map_or("OpenSSL", |o| o.version.as_str())
+    }
+
+    pub fn discarded(&self) -> usize {
+        self.figures.iter().map(|f| f.rounds.discarded).sum()
+    }
+
+    pub fn doubtful(&self) -> usize {
+        self.figures.iter().map(|f| f.rounds.doubtful).sum()
+    }
+}
+
+/// What JSON says besides the rows.
+#[derive(Serialize)]
+struct Body {
+    /// Seconds that the command took.
+    seconds: f64,
+    /// Rounds of each figure, microseconds of each window.
+    rounds: usize,
+    window_us: u64,
+    /// Rounds repeated because wall clock and CPU time disagreed, and rounds that count nevertheless.
+    rounds_discarded: usize,
+    rounds_doubtful: usize,
+    notes: Vec<String>,
+}
+
+fn effort(args: &CompareArgs) -> Effort {
+    let effort = if args.quick { QUICK } else { THOROUGH };
+    args.measure
+        .seconds
+        .map_or(effort, |s| Effort::of_seconds(s, effort.window_us))
+}
+
+/// The processes that take part, weakest first; the limit only where there is one.
+fn team(limits: &[Limit], core: bool) -> Result<Vec<Colleague>> {
+    use Implementation::*;
+    let members = [Software, OpenSsl, Tenrounds].into_iter();
+    let core = core.then_some(Core);
+    let limit = (!limits.is_empty()).then_some(Limit);
+    let members = members.chain(core).chain(limit);
+    let team = members.map(Colleague::start).collect::<Result<Vec<_>>>()?;
+    verify_mask(&team[0])?;
+    Ok(team)
+}
+
+/// The software baseline must really be software: what libcrypto says after masking.
+fn verify_mask(software: &Colleague) -> Result<()> {
+    let settings = software.cpu_settings.as_deref().unwrap_or_default();
+    let first = settings
+        .split("OPENSSL_ia32cap=0x")
+        .nth(1)
+        .unwrap_or_default();
+    let digits: String = first.chars().take_while(char::is_ascii_hexdigit).collect();
+    match u64::from_str_radix(&digits, 16) {
+        Ok(word) if word & 0x0200_0002_0000_0000 == 0 => Ok(()),
+        Ok(_) => Err(Error::failure(format!(
+            "OpenSSL did not take the mask of the software baseline: it says {settings:?}"
+        ))),
+        // Not x86, or a build without assembly: nothing to mask.
+        Err(_) => Ok(()),
+    }
+}
+
+/// The references at the usual sizes, one thread; they get half the effort.
+fn reference_cases(cases: &[Case]) -> Vec<Case> {
+    let asked = |s: &Subject| cases.iter().any(|c| c.subject == *s);
+    let mut sizes: Vec<usize> = cases.iter().map(|c| c.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let of = |subject| {
+        let case = |&bytes| Case {
+            subject,
+            direction: Direction::Encrypt,
+            bytes,
+            threads: 1,
+        };
+        sizes.iter().map(case).collect::<Vec<_>>()
+    };
+    REFERENCES
+        .into_iter()
+        .filter(|s| !asked(s))
+        .flat_map(of)
+        .collect()
+}
+
+fn measure_references(
+    cases: &[Case],
+    team: &mut [Colleague],
+    effort: Effort,
+    bar: &indicatif::ProgressBar,
+    notes: &mut Vec<String>,
+) -> Vec<Figure> {
+    let effort = Effort {
+        rounds: effort.rounds.div_ceil(2),
+        ..effort
+    };
+    let mut absent: Option<Subject> = None;
+    let mut figures = Vec::new();
+    for &case in cases {
+        if absent == Some(case.subject) {
+            continue;
+        }
+        bar.set_message(label(&case));
+        match case.measure(team, None, effort) {
+            Ok(rounds) => figures.push(Figure { case, rounds }),
+            Err(error) => {
+                absent = Some(case.subject);
+                notes.push(format!(
+                    "{} was not measured: {error}",
+                    case.subject.title()
+                ));
+            }
+        }
+        bar.inc(1);
+    }
+    figures
+}
+
+fn run(args: &CompareArgs) -> Result<Comparison> {
+    let started = Instant::now();
+    let asked = subjects(&args.algorithms, &DEFAULT)?;
+    let effort = effort(args);
+    let (aes, others): (Vec<Case>, Vec<Case>) = cases(&args.measure, &asked)?
+        .into_iter()
+        .partition(|case| matches!(case.subject, Subject::Aes(_)));
+    masks::masked()?; // a wrong word is an error before anything is measured
+    let libcrypto = LibCrypto::open()?;
+    let usable = Limit::usable(&Cpu::detect());
+    let mut team = team(&usable, args.core)?;
+    let mut references = others;
+    references.extend(reference_cases(&aes));
+
+    let windows = aes.len() * team.len() + references.len().div_ceil(2);
+    let bar = progress(aes.len() + references.len(), effort.duration(windows));
+    let limits = match usable.is_empty() {
+        true => vec![],
+        false => {
+            let probe = team.last_mut().expect("the limit is the last of the team");
+            limits(
+                probe,
+                &usable,
+                1,
+                Effort {
+                    rounds: effort.rounds.div_ceil(2),
+                    ..effort
+                },
+            )?
+        }
+    };
+    let widest = widest(&limits);
+    let mut figures = Vec::new();
+    for case in aes {
+        bar.set_message(label(&case));
+        figures.push(Figure {
+            case,
+            rounds: case.measure(&mut team, widest, effort)?,
+        });
+        bar.inc(1);
+    }
+    let mut notes = Vec::new();
+    let references = measure_references(&references, &mut team, effort, &bar, &mut notes);
+    bar.finish_and_clear();
+    let backend = team
+        .iter()
+        .find_map(|c| c.backend.as_deref())
+        .and_then(Backend::by_name);
+    Ok(Comparison {
+        host: crate::host::read(Some(&libcrypto)),
+        figures,
+        references,
+        limits,
+        widest,
+        backend,
+        notes,
+        effort,
+        took: started.elapsed(),
+    })
+}
+
+fn json(found: &Comparison) -> String {
+    let figures = found.figures.iter().chain(&found.references);
+    let mut rows = limit_rows(&found.limits, 1);
+    rows.extend(figures.flat_map(|f| f.rows(found.backend, found.widest)));
+    let body = Body {
+        seconds: found.took.as_secs_f64(),
+        rounds: found.effort.rounds,
+        window_us: found.effort.window_us,
+        rounds_discarded: found.discarded(),
+        rounds_doubtful: found.doubtful(),
+        notes: found.notes.clone(),
+    };
+    Document::new("compare", found.host.clone(), rows, body).to_json()
+}
+
+pub fn compare(args: &CompareArgs) -> Result<()> {
+    if let Some(path) = &args.svg {
+        svg::writable(path)?;
+    }
+    let found = run(args)?;
+    match args.measure.json {
+        true => anstream::print!("{}", json(&found)),
+        false => anstream::print!("{}", report::text(&found, Paint::for_stdout())),
+    }
+    match &args.svg {
+        Some(path) => svg::write(&found, path),
+        None => Ok(()),
+    }
+}

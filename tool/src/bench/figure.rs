@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What was measured for one case, and the same as rows of the JSON document.
+
+use super::implementation::Implementation;
+use super::limit::Limit;
+use super::measure::{Case, Rounds};
+use super::stats::Summary;
+use super::subject::{Bound, Subject};
+use crate::algorithm::{Algorithm, Direction, Mode};
+use crate::core::{Backend, Op};
+use crate::schema::Measurement;
+
+pub struct Figure {
+    pub case: Case,
+    pub rounds: Rounds,
+}
+
+/// The backend whose code does a case, where another is selected: the selected one may leave an operation
+/// to a weaker one.
+fn doing(selected: Backend, case: &Case) -> &'static str {
+    match case.subject {
+        Subject::Aes(Algorithm { mode, .. }) => selected.doing(Op::of(mode, case.direction)).name(),
+        _ => selected.name(),
+    }
+}
+
+/// What the "backend" column of an implementation says.
+fn backend(
+    who: Implementation,
+    case: &Case,
+    selected: Option<Backend>,
+    widest: Option<Limit>,
+) -> Option<String> {
+    match who {
+        Implementation::Tenrounds | Implementation::Core => {
+            selected.map(|s| doing(s, case).to_owned())
+        }
+        Implementation::Limit => match case.subject.bound(case.direction)? {
+            Bound::Throughput => widest.map(|w| w.name().to_owned()),
+            Bound::Latency => Some(Limit::Chain.name().to_owned()),
+        },
+        _ => None,
+    }
+}
+
+impl Figure {
+    pub fn rate(&self, who: Implementation) -> Option<f64> {
+        self.rounds.rate(who).map(|s| s.median)
+    }
+
+    pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
+        self.rounds.ratio(a, b).map(|s| s.median)
+    }
+
+    /// One row per implementation.
+    pub fn rows(&self, selected: Option<Backend>, widest: Option<Limit>) -> Vec<Measurement> {
+        let implementations = self.rounds.rates.keys().copied();
+        implementations
+            .map(|who| self.row(who, selected, widest))
+            .collect()
+    }
+
+    fn row(
+        &self,
+        who: Implementation,
+        selected: Option<Backend>,
+        widest: Option<Limit>,
+    ) -> Measurement {
+        let rate = self.rounds.rate(who).expect("it was measured");
+        let others = self
+            .rounds
+            .rates
+            .keys()
+            .filter(|o| **o != who && **o != Implementation::Limit);
+        let ratio = |other: &Implementation| {
+            self.ratio(who, *other)
+                .map(|ratio| (other.name().to_owned(), ratio))
+        };
+        Measurement {
+            algorithm: self.case.subject.name(),
+            direction: self.case.direction.name(),
+            implementation: who.name().into(),
+            backend: backend(who, &self.case, selected, widest),
+            threads: self.case.threads,
+            bytes: self.case.bytes,
+            bytes_per_second: rate.median,
+            spread: rate.spread(),
+            limit_fraction: self.ratio(who, Implementation::Limit),
+            ratio_to: others.filter_map(ratio).collect(),
+        }
+    }
+}
+
+/// The limits themselves: bytes of state per second and round at each width, and along the chain.
+pub fn limit_rows(limits: &[(Limit, Summary)], threads: usize) -> Vec<Measurement> {
+    let best = limits.iter().map(|(_, s)| s.median).fold(0.0, f64::max);
+    let row = |(limit, rate): &(Limit, Summary)| Measurement {
+        algorithm: "aes-round".into(),
+        direction: Direction::Encrypt.name(),
+        implementation: Implementation::Limit.name().into(),
+        backend: Some(limit.name().into()),
+        threads,
+        bytes: limit.register_bytes(),
+        bytes_per_second: rate.median,
+        spread: rate.spread(),
+        limit_fraction: Some(rate.median / best),
+        ratio_to: Default::default(),
+    };
+    limits.iter().map(row).collect()
+}
+
+/// "16 B", "1 KiB", "1 MiB".
+pub fn size_name(bytes: usize) -> String {
+    match bytes {
+        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
+        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),
+        b => format!("{b} B"),
+    }
+}
+
+/// "AES-128-CBC encrypt", without the direction where both are the same work.
+pub fn title(case: &Case) -> String {
+    let name = case.subject.title();
+    match case.subject {
+        Subject::Aes(Algorithm {
+            mode: Mode::Ecb | Mode::Cbc | Mode::Cfb,
+            ..
+        }) => {
+            format!("{name} {}", case.direction.name())
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_names() {
+        assert_eq!(
+            [16, 1024, 1000, 16384, 3 << 20].map(size_name),
+            ["16 B", "1 KiB", "1000 B", "16 KiB", "3 MiB"]
+        );
+    }
+
+    #[test]
+    fn rows_carry_fractions_and_ratios() {
+        let case = Case {
+            subject: Subject::by_name("aes-128-ctr").unwrap(),
+            direction: Direction::Encrypt,
+            bytes: 16,
+            threads: 1,
+        };
+        let mut rounds = Rounds::default();
+        for (who, rate) in [
+            (Implementation::OpenSsl, 1.0),
+            (Implementation::Tenrounds, 3.0),
+            (Implementation::Limit, 4.0),
+        ] {
+            rounds.rates.insert(who, vec![rate * 1e9; 3]);
+        }
+        let rows = Figure { case, rounds }.rows(Backend::by_name("bitslice"), Some(Limit::Zmm));
+        assert_eq!(rows.len(), 3);
+        let ours = rows
+            .iter()
+            .find(|r| r.implementation == "tenrounds")
+            .unwrap();
+        assert_eq!(ours.limit_fraction, Some(0.75));
+        assert_eq!(ours.ratio_to["openssl"], 3.0);
+        assert_eq!(ours.ratio_to.len(), 1);
+        assert_eq!(ours.backend.as_deref(), Some("bitslice"));
+        assert_eq!(rows.last().unwrap().backend.as_deref(), Some("zmm"));
+    }
+}

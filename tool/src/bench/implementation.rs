@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Whose code is measured, and the environment that makes libcrypto be that.
+
+use crate::error::Result;
+use crate::run;
+use std::ffi::OsString;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Implementation {
+    /// OpenSSL with AES and carry-less multiplication masked.
+    Software,
+    /// OpenSSL as it is installed.
+    OpenSsl,
+    /// OpenSSL with the provider, through EVP.
+    Tenrounds,
+    /// The core without libcrypto.
+    Core,
+    /// Nothing but rounds.
+    Limit,
+}
+
+/// AES-NI and PCLMULQDQ are bits 57 and 33 of the first word, VAES and VPCLMULQDQ bits 41 and 42 of the
+/// second (OPENSSL_ia32cap(3)). libcrypto reads the variable once, when it is loaded.
+pub const SOFTWARE_MASK: &str = "~0x200000200000000:~0x60000000000";
+
+impl Implementation {
+    pub const ALL: [Implementation; 5] = [
+        Implementation::Software,
+        Implementation::OpenSsl,
+        Implementation::Tenrounds,
+        Implementation::Core,
+        Implementation::Limit,
+    ];
+
+    /// As in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Implementation::Software => "software",
+            Implementation::OpenSsl => "openssl",
+            Implementation::Tenrounds => "tenrounds",
+            Implementation::Core => "tenrounds-core",
+            Implementation::Limit => "limit",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Implementation> {
+        Implementation::ALL.into_iter().find(|i| i.name() == name)
+    }
+
+    /// What the environment of its process has more than ours. tenrounds gets the configuration that
+    /// `tenrounds run` gives to a program.
+    pub fn environment(self) -> Result<Vec<(&'static str, OsString)>> {
+        Ok(match self {
+            Implementation::Software => vec![("OPENSSL_ia32cap", SOFTWARE_MASK.into())],
+            Implementation::Tenrounds => vec![("OPENSSL_CONF", run::configuration()?.into())],
+            _ => vec![],
+        })
+    }
+
+    /// The properties by which a cipher is fetched, and so the only provider it may come from.
+    pub fn provider(self, legacy: bool) -> &'static str {
+        match self {
+            Implementation::Tenrounds => "tenrounds",
+            _ if legacy => "legacy",
+            _ => "default",
+        }
+    }
+}

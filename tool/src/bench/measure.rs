@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Paired measurement. A round is one short window of each implementation, one right after the other in
+//! an order that changes from round to round, so that all of a round see the same clock frequency and the
+//! same neighbours. Ratios are taken within rounds; the median over the rounds is the result.
+
+use super::implementation::Implementation;
+use super::limit::Limit;
+use super::stats::Summary;
+use super::subject::{Bound, Subject};
+use super::team::Colleague;
+use super::window::Window;
+use super::worker::Request;
+use crate::algorithm::Direction;
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+
+/// How long to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    pub rounds: usize,
+    pub window_us: u64,
+}
+
+/// One column of one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    pub subject: Subject,
+    pub direction: Direction,
+    pub bytes: usize,
+    pub threads: usize,
+}
+
+/// The bytes per second of each implementation, by round.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    pub rates: BTreeMap<Implementation, Vec<f64>>,
+    /// Rounds that were repeated because the clocks disagreed in one of their windows.
+    pub discarded: usize,
+    /// Rounds that count although the clocks disagreed, for want of better ones.
+    pub doubtful: usize,
+}
+
+impl Rounds {
+    pub fn rate(&self, who: Implementation) -> Option<Summary> {
+        Summary::of(self.rates.get(&who)?.iter().copied())
+    }
+
+    /// The ratios a / b, each within its round.
+    pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<Summary> {
+        let pairs = self.rates.get(&a)?.iter().zip(self.rates.get(&b)?);
+        Summary::of(pairs.map(|(a, b)| a / b))
+    }
+
+    fn add(&mut self, round: &BTreeMap<Implementation, Vec<Window>>) {
+        for (&who, windows) in round {
+            let rate = windows.iter().map(Window::rate).sum();
+            self.rates.entry(who).or_default().push(rate);
+        }
+    }
+}
+
+/// A small generator for the order of windows; a fixed seed makes runs repeatable.
+struct Shuffle(u64);
+
+impl Shuffle {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+
+    fn order(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for last in (1..n).rev() {
+            order.swap(last, self.below(last + 1));
+        }
+        order
+    }
+}
+
+/// Takes rounds until so many are undisturbed. On a machine that leaves no peace for three times as many,
+/// disturbed ones count, and are reported.
+pub fn rounds(team: &mut [Colleague], chosen: &[usize], effort: Effort) -> Result<Rounds> {
+    let mut shuffle = Shuffle(0x2545_f491_4f6c_dd1d);
+    let mut result = Rounds::default();
+    let mut disturbed = Vec::new();
+    let mut good = 0;
+    while good < effort.rounds && good + disturbed.len() < 3 * effort.rounds {
+        let mut round = BTreeMap::new();
+        for place in shuffle.order(chosen.len()) {
+            let colleague = &mut team[chosen[place]];
+            round.insert(
+                colleague.implementation,
+                colleague.window(effort.window_us)?,
+            );
+        }
+        if round.values().flatten().all(Window::undisturbed) {
+            result.add(&round);
+            good += 1;
+        } else {
+            disturbed.push(round);
+        }
+    }
+    result.doubtful = disturbed.len().min(effort.rounds - good);
+    result.discarded = disturbed.len() - result.doubtful;
+    disturbed
+        .iter()
+        .take(result.doubtful)
+        .for_each(|round| result.add(round));
+    Ok(result)
+}
+
+impl Case {
+    fn request(&self) -> Request {
+        Request::Cipher {
+            name: self.subject.name(),
+            direction: self.direction.name().into(),
+            bytes: self.bytes,
+            threads: self.threads,
+        }
+    }
+
+    pub fn describe(&self) -> String {
+        let plural = if self.threads == 1 { "" } else { "s" };
+        format!(
+            "{} {}, {} bytes, {} thread{plural}",
+            self.subject.title(),
+            self.direction.name(),
+            self.bytes,
+            self.threads
+        )
+    }
+
+    /// Whether an implementation takes part.
+    fn concerns(&self, who: Implementation) -> bool {
+        match who {
+            Implementation::OpenSsl => true,
+            _ => matches!(self.subject, Subject::Aes(_)),
+        }
+    }
+
+    /// Which probe is the limit of this case, given the fastest width.
+    fn limit(&self, widest: Limit) -> Option<Limit> {
+        self.subject.bound(self.direction).map(|bound| match bound {
+            Bound::Throughput => widest,
+            Bound::Latency => Limit::Chain,
+        })
+    }
+
+    /// Measures the case with those of the team that it concerns. All outputs must be equal. The limit
+    /// comes out as the bytes per second that its rounds would be good for.
+    pub fn measure(
+        &self,
+        team: &mut [Colleague],
+        widest: Option<Limit>,
+        effort: Effort,
+    ) -> Result<Rounds> {
+        let mut chosen = Vec::new();
+        let mut digests: Vec<(Implementation, String)> = Vec::new();
+        for (index, colleague) in team.iter_mut().enumerate() {
+            let who = colleague.implementation;
+            if !self.concerns(who) {
+                continue;
+            }
+            chosen.push(index);
+            match (who, widest.and_then(|w| self.limit(w))) {
+                (Implementation::Limit, Some(limit)) => {
+                    let name = limit.name().into();
+                    colleague.set_up(&Request::Limit {
+                        name,
+                        threads: self.threads,
+                    })?;
+                }
+                (Implementation::Limit, None) => _ = chosen.pop(),
+                _ => digests.push((who, colleague.set_up(&self.request())?)),
+            }
+        }
+        self.verify(&digests)?;
+        let mut result = rounds(team, &chosen, effort)?;
+        if let (Some(rates), Subject::Aes(algorithm)) =
+            (result.rates.get_mut(&Implementation::Limit), self.subject)
+        {
+            rates
+                .iter_mut()
+                .for_each(|rate| *rate /= f64::from(algorithm.rounds()));
+        }
+        Ok(result)
+    }
+
+    fn verify(&self, digests: &[(Implementation, String)]) -> Result<()> {
+        let Some((first, expected)) = digests.first() else {
+            return Ok(());
+        };
+        match digests.iter().find(|(_, digest)| digest != expected) {
+            None => Ok(()),
+            Some((other, _)) => Err(Error::failure(format!(
+                "the outputs of {} and {} differ for {}: one of them computes wrongly, so nothing \
+                 was timed; run tenrounds selftest",
+                first.name(),
+                other.name(),
+                self.describe()
+            ))),
+        }
+    }
+}
+
+/// The bytes of state per second and round of every limit that the processor can run, in one set of
+/// rounds.
+pub fn limits(
+    colleague: &mut Colleague,
+    usable: &[Limit],
+    threads: usize,
+    effort: Effort,
+) -> Result<Vec<(Limit, Summary)>> {
+    let mut rates: Vec<Vec<f64>> = vec![Vec::new(); usable.len()];
+    for _ in 0..effort.rounds {
+        for (limit, rates) in usable.iter().zip(&mut rates) {
+            colleague.set_up(&Request::Limit {
+                name: limit.name().into(),
+                threads,
+            })?;
+            let windows = colleague.window(effort.window_us)?;
+            if windows.iter().all(Window::undisturbed) || rates.is_empty() {
+                rates.push(windows.iter().map(Window::rate).sum());
+            }
+        }
+    }
+    let summaries = rates
+        .into_iter()
+        .map(|r| Summary::of(r).expect("at least one window"));
+    Ok(usable.iter().copied().zip(summaries).collect())
+}
+
+/// The width with the highest throughput; of two that differ by less than the noise, the wider.
+pub fn widest(limits: &[(Limit, Summary)]) -> Option<Limit> {
+    let widths = limits.iter().filter(|(limit, _)| *limit != Limit::Chain);
+    let best = widths.clone().map(|(_, s)| s.median).fold(0.0, f64::max);
+    widths
+        .rev()
+        .find(|(_, s)| s.median >= 0.98 * best)
+        .map(|(limit, _)| *limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(bytes: u64, cpu_ns: u64) -> Window {
+        Window {
+            bytes,
+            wall_ns: 1000,
+            cpu_ns,
+        }
+    }
+
+    #[test]
+    fn ratios_are_paired_within_rounds() {
+        use Implementation::*;
+        let mut rounds = Rounds::default();
+        // The clock halves and recovers; the ratio stays.
+        for speed in [1000, 500, 2000] {
+            let round = BTreeMap::from([
+                (OpenSsl, vec![window(speed, 1000)]),
+                (Tenrounds, vec![window(2 * speed, 1000)]),
+            ]);
+            rounds.add(&round);
+        }
+        let ratio = rounds.ratio(Tenrounds, OpenSsl).unwrap();
+        assert_eq!((ratio.median, ratio.spread()), (2.0, 0.0));
+        assert_eq!(rounds.rate(OpenSsl).unwrap().median, 1e9);
+        assert!(rounds.ratio(Tenrounds, Limit).is_none());
+    }
+
+    #[test]
+    fn threads_add_up() {
+        let mut rounds = Rounds::default();
+        let both = vec![window(1000, 1000), window(500, 1000)];
+        rounds.add(&BTreeMap::from([(Implementation::Core, both)]));
+        assert_eq!(rounds.rate(Implementation::Core).unwrap().median, 1.5e9);
+    }
+
+    #[test]
+    fn orders_are_permutations_and_change() {
+        let mut shuffle = Shuffle(1);
+        let orders: Vec<Vec<usize>> = (0..50).map(|_| shuffle.order(4)).collect();
+        for order in &orders {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3]);
+        }
+        for first in 0..4 {
+            assert!(orders.iter().any(|order| order[0] == first));
+        }
+    }
+
+    #[test]
+    fn the_widest_of_equals() {
+        let at = |median| Summary {
+            median,
+            q1: median,
+            q3: median,
+        };
+        let limits = [
+            (Limit::Xmm, at(50.0)),
+            (Limit::Ymm, at(100.0)),
+            (Limit::Zmm, at(99.0)),
+        ];
+        assert_eq!(widest(&limits), Some(Limit::Zmm));
+        assert_eq!(widest(&limits[..2]), Some(Limit::Ymm));
+        assert_eq!(widest(&[(Limit::Chain, at(5.0))]), None);
+    }
+
+    #[test]
+    fn different_outputs_are_an_error() {
+        let case = Case {
+            subject: Subject::by_name("aes-128-cbc").unwrap(),
+            direction: Direction::Encrypt,
+            bytes: 16,
+            threads: 1,
+        };
+        let digest = |who, d: &str| (who, d.to_string());
+        use Implementation::*;
+        assert!(case
+            .verify(&[digest(OpenSsl, "1"), digest(Tenrounds, "1")])
+            .is_ok());
+        let error = case
+            .verify(&[digest(OpenSsl, "1"), digest(Tenrounds, "2")])
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("openssl and tenrounds differ"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The process that measures one implementation: this program again, in the environment of that
+//! implementation, obeying requests on standard input, one line of JSON each.
+
+use super::crew::{processors, Crew};
+use super::evp::{self, load_provider, EvpJob};
+use super::implementation::Implementation;
+use super::jobs::{CoreJob, LimitJob};
+use super::limit::Limit;
+use super::subject::Subject;
+use super::window::{Job, Window};
+use crate::algorithm::Direction;
+use crate::core::{self, Backend};
+use crate::error::{Error, Result};
+use crate::libcrypto::LibCrypto;
+use crate::masks;
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, Write};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    /// Sets up a cipher: its name, direction, bytes of a call, threads.
+    Cipher {
+        name: String,
+        direction: String,
+        bytes: usize,
+        threads: usize,
+    },
+    /// Sets up the limit probe.
+    Limit { name: String, threads: usize },
+    /// Measures what was set up last for so many microseconds.
+    Window(u64),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The first line: ready for requests.
+    Hello {
+        openssl: Option<String>,
+        cpu_settings: Option<String>,
+        backend: Option<String>,
+    },
+    /// Set up; a digest of the output for the common sample.
+    Ready {
+        digest: String,
+    },
+    /// One per thread.
+    Windows(Vec<Window>),
+    Failed(String),
+}
+
+/// The hidden switch of the tests: the implementation whose output is to be falsified.
+const CORRUPT: &str = "TENROUNDS_CORRUPT";
+
+struct Worker {
+    implementation: Implementation,
+    libcrypto: Option<LibCrypto>,
+    backend: Option<Backend>,
+    processors: Vec<usize>,
+    crew: Option<Crew>,
+}
+
+impl Worker {
+    fn new(implementation: Implementation) -> Result<Worker> {
+        let mut worker = Worker {
+            implementation,
+            libcrypto: None,
+            backend: None,
+            processors: processors(),
+            crew: None,
+        };
+        match implementation {
+            Implementation::Limit => {}
+            Implementation::Core => worker.backend = Some(selected_backend()?),
+            Implementation::Tenrounds => {
+                let libcrypto = LibCrypto::open()?;
+                let name = evp::selected_backend(&libcrypto, "tenrounds")?;
+                let unknown = || Error::failure(format!("the provider selected \"{name}\""));
+                worker.backend = Some(Backend::by_name(&name).ok_or_else(unknown)?);
+                worker.libcrypto = Some(libcrypto);
+            }
+            Implementation::OpenSsl | Implementation::Software => {
+                let libcrypto = LibCrypto::open()?;
+                load_provider(&libcrypto, "default")?;
+                worker.libcrypto = Some(libcrypto);
+            }
+        }
+        Ok(worker)
+    }
+
+    fn hello(&self) -> Answer {
+        Answer::Hello {
+            openssl: self.libcrypto.as_ref().map(LibCrypto::version),
+            cpu_settings: self.libcrypto.as_ref().and_then(LibCrypto::cpu_settings),
+            backend: self.backend.map(|b| b.name().to_owned()),
+        }
+    }
+
+    fn obey(&mut self, request: Request) -> Result<Answer> {
+        match request {
+            Request::Cipher {
+                name,
+                direction,
+                bytes,
+                threads,
+            } => {
+                let unknown = || Error::usage(format!("no cipher {name} {direction}"));
+                let subject = Subject::by_name(&name).ok_or_else(unknown)?;
+                let mut directions = Direction::BOTH.into_iter();
+                let direction = directions
+                    .find(|d| d.name() == direction)
+                    .ok_or_else(unknown)?;
+                let jobs = (0..threads).map(|_| self.job(subject, direction, bytes));
+                self.set_up(jobs.collect::<Result<_>>()?)
+            }
+            Request::Limit { name, threads } => {
+                let limit = Limit::usable(&core::Cpu::detect()).into_iter();
+                let limit = limit.into_iter().find(|l| l.name() == name);
+                let limit = limit.ok_or_else(|| Error::usage(format!("no limit {name}")))?;
+                let job = |_| -> Box<dyn Job> { Box::new(LimitJob(limit)) };
+                self.set_up((0..threads).map(job).collect())
+            }
+            Request::Window(microseconds) => {
+                let crew = self.crew.as_mut();
+                let crew = crew.ok_or_else(|| Error::usage("a window of nothing"))?;
+                Ok(Answer::Windows(crew.window(microseconds)?))
+            }
+        }
+    }
+
+    fn job(&self, subject: Subject, direction: Direction, bytes: usize) -> Result<Box<dyn Job>> {
+        match (&self.libcrypto, self.backend, subject) {
+            (Some(libcrypto), _, _) => {
+                if subject == Subject::Rc4 {
+                    load_provider(libcrypto, "legacy")?;
+                }
+                let implementation = self.implementation;
+                Ok(Box::new(EvpJob::new(
+                    libcrypto,
+                    implementation,
+                    subject,
+                    direction,
+                    bytes,
+                )?))
+            }
+            (None, Some(backend), Subject::Aes(algorithm)) => Ok(Box::new(CoreJob::new(
+                backend, algorithm, direction, bytes,
+            )?)),
+            _ => Err(Error::failure(format!(
+                "the core has no {}",
+                subject.title()
+            ))),
+        }
+    }
+
+    fn set_up(&mut self, mut jobs: Vec<Box<dyn Job>>) -> Result<Answer> {
+        self.crew = None;
+        if jobs.is_empty() || jobs.len() > self.processors.len() {
+            return Err(Error::usage(format!(
+                "{} threads on {} processors",
+                jobs.len(),
+                self.processors.len()
+            )));
+        }
+        let mut sample = jobs[0].sample()?;
+        for job in &mut jobs[1..] {
+            if job.sample()? != sample {
+                return Err(Error::failure("two threads disagree about the output"));
+            }
+        }
+        if std::env::var_os(CORRUPT).is_some_and(|who| who == self.implementation.name()) {
+            sample.iter_mut().take(1).for_each(|byte| *byte ^= 1);
+        }
+        self.crew = Some(Crew::new(jobs, &self.processors)?);
+        Ok(Answer::Ready {
+            digest: format!("{:016x}", fnv1a(&sample)),
+        })
+    }
+}
+
+/// The 64-bit FNV-1a hash: enough to tell honest outputs apart.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// The backend that the core selects in this environment.
+fn selected_backend() -> Result<Backend> {
+    let sabotage = std::env::var("TENROUNDS_SABOTAGE").ok();
+    let selection = core::select(None, masks::masked()?, sabotage.as_deref());
+    selection
+        .backend
+        .ok_or_else(|| Error::failure("no backend passes its known answers"))
+}
+
+fn say(answer: &Answer) -> Result<()> {
+    let mut line = serde_json::to_string(answer).expect("plain data serialises");
+    line.push('\n');
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| Error::failure(format!("cannot answer: {error}")))
+}
+
+/// Obeys until standard input ends. What goes wrong is an answer, too.
+pub fn serve(implementation: &str) -> Result<()> {
+    let implementation = Implementation::by_name(implementation)
+        .ok_or_else(|| Error::usage(format!("no implementation {implementation}")))?;
+    let mut worker = match Worker::new(implementation) {
+        Ok(worker) => worker,
+        Err(error) => return say(&Answer::Failed(error.to_string())),
+    };
+    say(&worker.hello())?;
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|error| Error::failure(format!("cannot read: {error}")))?;
+        let request = serde_json::from_str(&line)
+            .map_err(|error| Error::failure(format!("cannot understand {line:?}: {error}")));
+        let answer = request.and_then(|request| worker.obey(request));
+        say(&answer.unwrap_or_else(|error| Answer::Failed(error.to_string())))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // http://www.isthe.com/chongo/tech/comp/fnv, test vectors: "" and "a".
+    #[test]
+    fn the_digest_is_fnv1a() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+    }
+}
