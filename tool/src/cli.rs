@@ -76,10 +76,14 @@ pub struct DetectArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(
+    override_usage = "tenrounds run [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
+                      tenrounds run [--mask WORD[,WORD...]] --print-env",
+    after_help = "\
 Programs with an OpenSSL of their own inside (static, bundled), Node.js, setuid programs and callers
 of the old AES_* functions are not reached. For the current shell:
-  eval \"$(tenrounds run --print-env)\"")]
+  eval \"$(tenrounds run --print-env)\""
+)]
 pub struct RunArgs {
     /// Features to mask, in tenrounds and in stock OpenSSL code: noaes, noclmul, novaes, noavx512, ...
     #[arg(long, value_name = "WORD[,WORD...]")]

@@ -68,6 +68,14 @@ fn one_line(error: &clap::Error) -> String {
         return "say what to do: detect, run, speed, compare, selftest (see 'tenrounds --help')"
             .into();
     }
+    if error.kind() == clap::error::ErrorKind::MissingRequiredArgument {
+        let missing = error.get(clap::error::ContextKind::InvalidArg);
+        let missing = missing.map_or(String::new(), |m| m.to_string());
+        return format!(
+            "there is no {} (see 'tenrounds --help')",
+            missing.trim_end_matches("...")
+        );
+    }
     let text = error.to_string();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let said: Vec<&str> = lines

@@ -12,8 +12,9 @@ use crate::style::{grouped, paint, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use crate::{host, masks};
 use fastrand::Rng;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+use std::time::{Duration, Instant};
 
 /// Every length up to here, as the loops and tails of all backends end below it, and random ones beyond.
 const DENSE: usize = 600;
@@ -232,7 +233,7 @@ fn cross_check(running: &[Backend], seed: u64) -> Result<(u64, Vec<Difference>)>
         .into_iter()
         .flat_map(|a| Direction::BOTH.map(|d| (a, d)));
     let kinds: Vec<(Algorithm, Direction)> = kinds.collect();
-    let progress = progress(kinds.len() as u64);
+    let progress = Progress::new(kinds.len() as u64);
     for (algorithm, direction) in kinds {
         let long = (0..LONG_CASES)
             .map(|_| rng.usize(DENSE..LONG))
@@ -242,9 +243,9 @@ fn cross_check(running: &[Backend], seed: u64) -> Result<(u64, Vec<Difference>)>
             compare(running, &case, &mut differences)?;
             cases += 1;
         }
-        progress.inc(1);
+        progress.step();
     }
-    progress.finish_and_clear();
+    progress.bar.finish_and_clear();
     Ok((cases, differences))
 }
 
@@ -270,10 +271,28 @@ fn compare(running: &[Backend], case: &Case, differences: &mut Vec<Difference>) 
     Ok(())
 }
 
-/// A bar on standard error, if that is a terminal.
-fn progress(len: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("  cross-check {bar:40} {pos}/{len}");
-    ProgressBar::new(len).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+/// A bar on standard error, if that is a terminal, once it takes longer than a moment.
+struct Progress {
+    bar: ProgressBar,
+    since: Instant,
+}
+
+impl Progress {
+    fn new(len: u64) -> Progress {
+        let style = ProgressStyle::with_template("  cross-check [{bar:40}] {pos}/{len}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::hidden().with_style(style.progress_chars("=> "));
+        bar.set_length(len);
+        let since = Instant::now();
+        Progress { bar, since }
+    }
+
+    fn step(&self) {
+        if self.bar.is_hidden() && self.since.elapsed() > Duration::from_millis(500) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.inc(1);
+    }
 }
 
 impl Selftest {

@@ -13,26 +13,25 @@ pub struct ModeLine {
     pub direction: &'static str,
     /// The key sizes for which this holds.
     pub key_bits: Vec<u16>,
-    /// The backend whose code would do it if neither masks nor the operating system stood in the way.
+    /// The strongest backend that the processor has the instructions for.
     pub present: &'static str,
     /// The backend that is selected.
     pub selected: &'static str,
     /// The backends whose code ran, by the counting table.
     pub executed: Vec<&'static str>,
+    /// The backend whose code would run if the strongest one were selected.
+    #[serde(skip)]
+    pub best: &'static str,
 }
 
 /// One line for each mode and direction, or more where key sizes differ.
 pub fn list(selected: Backend, cpu: &Cpu) -> Result<Vec<ModeLine>> {
-    let strongest = Backend::all()
-        .into_iter()
-        .find(|b| b.features() & !cpu.present == 0);
+    let fits = |b: &Backend| b.features() & !cpu.present == 0;
+    let strongest = Backend::all().into_iter().find(fits).unwrap_or(selected);
     let mut lines: Vec<ModeLine> = Vec::new();
     for mode in Mode::ALL {
         for direction in Direction::BOTH {
-            let present = strongest
-                .unwrap_or(selected)
-                .doing(Op::of(mode, direction))
-                .name();
+            let best = strongest.doing(Op::of(mode, direction)).name();
             for key_bits in Algorithm::KEY_BITS {
                 let executed = executed(selected, Algorithm { key_bits, mode }, direction)?;
                 match lines.last_mut() {
@@ -46,9 +45,10 @@ pub fn list(selected: Backend, cpu: &Cpu) -> Result<Vec<ModeLine>> {
                         mode: mode.name(),
                         direction: direction.name(),
                         key_bits: vec![key_bits],
-                        present,
+                        present: strongest.name(),
                         selected: selected.name(),
                         executed,
+                        best,
                     }),
                 }
             }

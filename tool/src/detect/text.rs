@@ -132,11 +132,7 @@ fn modes(detect: &Detect) -> String {
     ]);
     for m in &detect.modes {
         let executed = m.executed.join(", ");
-        let style = if m.executed == [m.present] {
-            GOOD
-        } else {
-            WARN
-        };
+        let style = if m.executed == [m.best] { GOOD } else { WARN };
         let keys: Vec<String> = m.key_bits.iter().map(u16::to_string).collect();
         table.row(vec![
             m.mode.to_ascii_uppercase(),
@@ -147,8 +143,13 @@ fn modes(detect: &Detect) -> String {
             paint(style, executed),
         ]);
     }
-    let note = "  present: what the processor has; selected: what tenrounds chose; executed: whose code just ran";
-    format!("{table}{}\n", paint(DIM, note))
+    let notes = [
+        "  present: the strongest backend this processor has; selected: the one tenrounds chose;",
+        "  executed: whose code just ran. CBC and CFB encryption and OFB wait for each block before",
+        "  the next, so wider registers do not help them, and the narrow code does it.",
+    ];
+    let notes: Vec<String> = notes.iter().map(|note| paint(DIM, note)).collect();
+    format!("{table}{}\n", notes.join("\n"))
 }
 
 fn failed(detect: &Detect) -> String {

@@ -42,7 +42,7 @@ fn wrong_words_are_answered_in_one_line() {
     contains(&said(&["detcet"]), &["'detcet'", "'detect'"]);
     contains(&said(&["detect", "--jsn"]), &["'--jsn'", "'--json'"]);
     contains(&said(&[]), &["detect, run, speed"]);
-    contains(&said(&["run"]), &["COMMAND"]);
+    contains(&said(&["run"]), &["no <COMMAND>"]);
     contains(
         &said(&["selftest", "--backend", "vaes215"]),
         &["'vaes215'", "mean 'vaes512'", "bitslice"],
