@@ -87,7 +87,7 @@ static bool same_lists(const EVP_CIPHER *ours, const EVP_CIPHER *theirs)
 static bool same_value(EVP_CIPHER *ours, EVP_CIPHER *theirs, const char *key, unsigned type,
                        size_t size)
 {
-    uint8_t value[2][8];
+    uint8_t value[2][24];
     memset(value, 0xa5, sizeof(value));
     OSSL_PARAM a[] = {{key, type, value[0], size, OSSL_PARAM_UNMODIFIED}, OSSL_PARAM_END};
     OSSL_PARAM b[] = {{key, type, value[1], size, OSSL_PARAM_UNMODIFIED}, OSSL_PARAM_END};
@@ -105,7 +105,7 @@ static bool same_values(EVP_CIPHER *ours, EVP_CIPHER *theirs)
 {
     bool same = true;
     for (const OSSL_PARAM *p = EVP_CIPHER_gettable_params(theirs); p->key != NULL; p++) {
-        for (size_t size = 1; size <= 8; size *= 2) {
+        for (size_t size = 0; size <= 20; size++) {
             same &= same_value(ours, theirs, p->key, OSSL_PARAM_INTEGER, size);
             same &= same_value(ours, theirs, p->key, OSSL_PARAM_UNSIGNED_INTEGER, size);
         }

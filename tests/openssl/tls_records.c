@@ -271,6 +271,33 @@ static bool copy_keeps_mac(void)
     return good;
 }
 
+/* Records of all kinds, some impossible, through one context: what is left of one is not handed out
+ * with the next. */
+static bool one_after_the_other(void)
+{
+    struct tap_random random = tap_random(3000);
+    static uint8_t record[MAX_RECORD + 64];
+    static struct opened o[SIDES];
+    uint8_t key[24] = {7}, iv[16] = {8};
+    EVP_CIPHER_CTX *ctx[SIDES];
+    bool good = true;
+    for (int i = 0; i < SIDES; i++)
+        ctx[i] = start(i, "AES-192-CBC", key, iv, 0, TLS1_2_VERSION, 32);
+    for (unsigned n = 0; good && n < 400; n++) {
+        size_t len = compose(&random, 3, 32, record);
+        len = spoil(&random, n % 2 ? NONE : TOO_SHORT_RECORD, record, len, 16);
+        /* The explicit IV, the first block, absorbs the chain. */
+        encrypt_raw("AES-192-CBC", key, iv, record, len);
+        for (int i = 0; i < SIDES; i++)
+            open_record(ctx[i], record, len, &o[i]);
+        good = n % 2 ? same_record(o, true, NULL)
+                     : o[OURS].ret == o[THEIRS].ret && o[OURS].has_mac == o[THEIRS].has_mac;
+    }
+    for (int i = 0; i < SIDES; i++)
+        EVP_CIPHER_CTX_free(ctx[i]);
+    return good;
+}
+
 /* Every length of padding, every place of the MAC: nothing depends on chance here. */
 static bool every_padding(void)
 {
@@ -325,7 +352,7 @@ static bool all_refused(int side)
 
 int main(void)
 {
-    tap_plan(VERSIONS * (FAULTS + 1) + 5);
+    tap_plan(VERSIONS * (FAULTS + 1) + 6);
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     for (unsigned v = 0; v < VERSIONS; v++) {
@@ -335,6 +362,7 @@ int main(void)
                    fault_names[fault]);
     }
     tap_ok(every_padding(), "every length of padding with every length of MAC");
+    tap_ok(one_after_the_other(), "records one after the other in one context");
     tap_ok(copy_keeps_mac(), "a copied context keeps its MAC");
     tap_ok(all_refused(OURS), "what is no record is refused");
     tap_ok(all_refused(THEIRS), "and so by the default provider");
