@@ -152,9 +152,8 @@ fn unknown(name: &str) -> Error {
     let names: Vec<String> = all().into_iter().map(Subject::name).collect();
     let known = names.iter().map(String::as_str).chain(GROUPS);
     Error::usage(format!(
-        "there is no algorithm '{name}'{}\n\
-         There are aes-{{128,192,256}}-{{ecb,cbc,cfb,ofb,ctr}}, rc4 and chacha20-poly1305, \
-         and the groups {}.",
+        "there is no algorithm '{name}'{}; there are aes-{{128,192,256}}-{{ecb,cbc,cfb,ofb,ctr}}, rc4 and chacha20-poly1305, \
+         and the groups {}",
         suggestion(name, known),
         GROUPS.join(", ")
     ))
