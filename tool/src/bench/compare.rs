@@ -66,6 +66,12 @@ impl Comparison {
 /// What JSON says besides the rows.
 #[derive(Serialize)]
 struct Body {
+    compare: How,
+}
+
+/// How it was measured.
+#[derive(Serialize)]
+struct How {
     /// Seconds that the command took.
     seconds: f64,
     /// Rounds of each figure, microseconds of each window.
@@ -234,7 +240,7 @@ fn json(found: &Comparison) -> String {
     let figures = found.figures.iter().chain(&found.references);
     let mut rows = limit_rows(&found.limits, 1);
     rows.extend(figures.flat_map(|f| f.rows(found.backend, found.widest)));
-    let body = Body {
+    let how = How {
         seconds: found.took.as_secs_f64(),
         rounds: found.effort.rounds,
         window_us: found.effort.window_us,
@@ -242,7 +248,7 @@ fn json(found: &Comparison) -> String {
         rounds_doubtful: found.doubtful(),
         notes: found.notes.clone(),
     };
-    Document::new("compare", found.host.clone(), rows, body).to_json()
+    Document::new("compare", found.host.clone(), rows, Body { compare: how }).to_json()
 }
 
 pub fn compare(args: &CompareArgs) -> Result<()> {

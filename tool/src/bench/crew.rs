@@ -160,13 +160,16 @@ impl Crew {
 mod tests {
     use super::super::jobs::CoreJob;
     use super::*;
-    use crate::algorithm::{Algorithm, Direction};
+    use crate::algorithm::{Algorithm, Direction, Mode};
     use crate::core::Backend;
 
     #[test]
     fn every_thread_delivers_a_window() {
         let processors = processors();
-        let algorithm: Algorithm = "aes-128-ctr".parse().unwrap();
+        let algorithm = Algorithm {
+            key_bits: 128,
+            mode: Mode::Ctr,
+        };
         let backend = Backend::by_name("bitslice").unwrap();
         let job = move |_: &usize| -> Box<dyn Job> {
             Box::new(CoreJob::new(backend, algorithm, Direction::Encrypt, 256).unwrap())

@@ -31,6 +31,12 @@ const ROWS: [(Implementation, &str); 2] = [(Core, "core"), (Tenrounds, "evp")];
 /// What JSON says besides the rows.
 #[derive(Serialize)]
 struct Body {
+    speed: How,
+}
+
+/// How it was measured.
+#[derive(Serialize)]
+struct How {
     /// Seconds that the command took.
     seconds: f64,
     /// Windows repeated because wall clock and CPU time disagreed, and windows that count nevertheless.
@@ -152,7 +158,7 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     }
     bar.finish_and_clear();
     let total = |count: fn(&Figure) -> usize| figures.iter().map(count).sum::<usize>();
-    let body = Body {
+    let how = How {
         seconds: started.elapsed().as_secs_f64(),
         windows_discarded: total(|f| f.rounds.discarded),
         windows_doubtful: total(|f| f.rounds.doubtful),
@@ -160,7 +166,10 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     if args.measure.json {
         let backend = backend.as_deref().and_then(Backend::by_name);
         let rows = figures.iter().flat_map(|f| f.rows(backend, None)).collect();
-        anstream::print!("{}", Document::new("speed", host, rows, body).to_json());
+        anstream::print!(
+            "{}",
+            Document::new("speed", host, rows, Body { speed: how }).to_json()
+        );
         return Ok(());
     }
     let columns = figures
@@ -168,12 +177,12 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
         .take_while(|f| same_row(&figures[0], f))
         .count();
     anstream::print!("{}", table(&figures, columns, paint));
-    anstream::println!("Wall clock, medians. It took {:.1} s.", body.seconds);
-    if body.windows_doubtful > 0 {
+    anstream::println!("Wall clock, medians. It took {:.1} s.", how.seconds);
+    if how.windows_doubtful > 0 {
         anstream::println!(
             "Warning: the machine is busy. In {} rounds that count, wall clock and CPU time disagree \
              by more than 5 %.",
-            body.windows_doubtful
+            how.windows_doubtful
         );
     }
     Ok(())

@@ -60,9 +60,19 @@ fn every_command_writes_what_the_schema_says() {
     let place = Place::new();
     let file = place.path("counts.json");
     let count = format!("--count={}", file.display());
-    let commands: [(&str, Vec<&str>); 3] = [
+    let quick = [
+        "aes-128-ctr",
+        "--bytes",
+        "1024",
+        "--seconds",
+        "0.01",
+        "--json",
+    ];
+    let commands: [(&str, Vec<&str>); 5] = [
         ("detect", vec!["--json"]),
         ("selftest", vec!["--json"]),
+        ("speed", quick.to_vec()),
+        ("compare", quick.to_vec()),
         ("run", vec![&count, "--", "openssl", "rand", "-hex", "16"]),
     ];
     for (command, args) in commands {
