@@ -42,6 +42,9 @@ fn openssl(libcrypto: &LibCrypto) -> schema::OpenSsl {
         version: libcrypto.version(),
         library: libcrypto.path.display().to_string(),
         modules: libcrypto.modules_dir().map(|dir| dir.display().to_string()),
+        sees: libcrypto
+            .cpu_settings()
+            .map_or(Vec::new(), |s| masks::seen(&s)),
         cpu_settings: libcrypto.cpu_settings(),
     }
 }

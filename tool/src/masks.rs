@@ -119,6 +119,12 @@ fn removed_by(value: &str) -> Features {
     core::ia32cap_masked(value)
 }
 
+/// The features in what libcrypto says of the processor: "OPENSSL_ia32cap=0x...:0x... env:...".
+pub fn seen(cpu_settings: &str) -> Vec<&'static str> {
+    let words = cpu_settings.strip_prefix("OPENSSL_ia32cap=").unwrap_or("");
+    names_of(!removed_by(words.split(' ').next().unwrap_or("")))
+}
+
 /// A mask as text: "noaes,novaes".
 pub fn words_of(features: Features) -> String {
     let words: Vec<String> = names_of(features)
@@ -234,6 +240,15 @@ mod tests {
             let written = Ia32cap::none().also_without(1 << bit).to_string();
             assert_eq!(removed_by(&written), 1 << bit, "{written}");
         }
+    }
+
+    #[test]
+    fn what_libcrypto_sees() {
+        let settings = "OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab env:~0";
+        assert_eq!(seen(settings).len(), 8);
+        let settings = "OPENSSL_ia32cap=0x7ed8320b078bffff:0x20";
+        assert_eq!(seen(settings), ["aes", "clmul", "ssse3", "avx", "avx2"]);
+        assert_eq!(seen("nothing known"), Vec::<&str>::new());
     }
 
     #[test]

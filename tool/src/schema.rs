@@ -78,6 +78,8 @@ pub struct OpenSsl {
     pub modules: Option<String>,
     /// What it says about the processor: "OPENSSL_ia32cap=...".
     pub cpu_settings: Option<String>,
+    /// The features that its own code sees, after masks.
+    pub sees: Vec<&'static str>,
 }
 
 /// One mask.

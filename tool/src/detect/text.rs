@@ -65,6 +65,8 @@ fn machine(host: &Host, detect: &Detect) -> String {
             );
             if let Some(settings) = &openssl.cpu_settings {
                 line(&mut out, "", settings);
+                let sees = openssl.sees.join(", ");
+                line(&mut out, "", &format!("its own code sees {sees}"));
             }
         }
         None => line(&mut out, "OpenSSL", &paint(WARN, "not found")),

@@ -16,24 +16,35 @@ pub enum Lifetime {
     Persistent,
 }
 
-/// Where to try, best first.
+/// Where to try, best first. Under sudo these variables may still lead to the caller's directories,
+/// which are left alone.
 fn candidates(lifetime: Lifetime) -> Vec<PathBuf> {
     let absolute = |name: &str| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
     };
     let runtime = absolute("XDG_RUNTIME_DIR").filter(|_| lifetime == Lifetime::Session);
-    let cache =
-        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let home_cache = || absolute("HOME").map(|home| home.join(".cache"));
+    let cache = absolute("XDG_CACHE_HOME").or_else(home_cache);
     let temporary = absolute("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
-    let user = unsafe { libc::geteuid() };
-    [runtime, cache]
+    let temporary = temporary.join(format!("tenrounds-{}", user()));
+    let own = [runtime, cache]
         .into_iter()
         .flatten()
-        .map(|dir| dir.join("tenrounds"))
-        .chain(std::iter::once(temporary.join(format!("tenrounds-{user}"))))
+        .filter(|dir| is_mine(dir));
+    own.map(|dir| dir.join("tenrounds"))
+        .chain(std::iter::once(temporary))
         .collect()
+}
+
+fn user() -> u32 {
+    unsafe { libc::geteuid() }
+}
+
+/// Whether the directory, or where it would be created, belongs to this user.
+fn is_mine(dir: &Path) -> bool {
+    let nearest = dir.ancestors().find_map(|dir| fs::metadata(dir).ok());
+    nearest.is_some_and(|meta| meta.uid() == user())
 }
 
 /// Writes a file named after its content, and returns its path. Nobody else can write there.
@@ -103,7 +114,7 @@ fn prepare(dir: &Path) -> std::io::Result<()> {
     if !meta.is_dir() {
         return refuse("is not a directory");
     }
-    if meta.uid() != unsafe { libc::geteuid() } {
+    if meta.uid() != user() {
         return refuse("belongs to another user");
     }
     if meta.mode() & 0o022 != 0 {

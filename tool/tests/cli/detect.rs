@@ -112,6 +112,7 @@ fn the_mask_that_everybody_knows_is_understood() {
         removes.contains(&"aes".into()) && removes.contains(&"clmul".into()),
         "{removes:?}"
     );
+    assert!(!json.list("/host/openssl/sees").contains(&"aes".into()));
     contains(
         &json.text("/host/openssl/cpu_settings"),
         &["env:~0x200000200000000"],

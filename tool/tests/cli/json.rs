@@ -103,6 +103,7 @@ fn the_schema_refuses_what_is_wrong() {
     assert!(wrong(
         &|d| d["detect"]["modes"][0]["executed"] = serde_json::json!(["sse9"])
     ));
+    assert!(wrong(&|d| d["surprise"] = true.into()));
     assert!(wrong(&|d| d["detect"]["surprise"] = true.into()));
     assert!(wrong(&|d| d["results"] = serde_json::json!([{}])));
 }
