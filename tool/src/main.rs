@@ -15,6 +15,7 @@ mod masks;
 mod provider;
 mod run;
 mod schema;
+mod selection;
 mod selftest;
 mod style;
 mod table;

@@ -3,7 +3,7 @@
 //! latter takes away is decided by the same code as in the provider (openssl/common/ia32cap.c); here
 //! features are added to one.
 
-use crate::core::{self, feature, feature_names, names_of, parse_mask, Features, Selection};
+use crate::core::{self, feature, feature_names, names_of, parse_mask, Features};
 use crate::error::{suggestion, Error, Result};
 use crate::schema;
 use std::collections::BTreeMap;
@@ -157,14 +157,6 @@ pub fn masked() -> Result<Features> {
         Err(_) => 0,
     };
     Ok(ours | std::env::var(IA32CAP).map_or(0, |value| removed_by(&value)))
-}
-
-/// The selection as the provider makes it in this environment.
-pub fn select() -> Selection {
-    let mask = std::env::var(TENROUNDS_MASK).ok();
-    let sabotage = std::env::var("TENROUNDS_SABOTAGE").ok();
-    let also = std::env::var(IA32CAP).map_or(0, |value| removed_by(&value));
-    core::select(mask.as_deref(), also, sabotage.as_deref())
 }
 
 /// OPENSSL_ia32cap of this process's environment.

@@ -8,19 +8,19 @@ mod modes;
 mod text;
 
 use crate::cli::DetectArgs;
-use crate::core::{self, names_of, Selection};
+use crate::core::{self, names_of};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::schema::{Document, Host};
-use crate::{host, masks, provider, run};
+use crate::{host, provider, run, selection};
 use serde::Serialize;
 
 /// The object `detect` of the JSON document.
 #[derive(Debug, Serialize)]
 struct Detect {
     instructions: Vec<instructions::Instruction>,
-    /// The backend that is selected; null if even the weakest failed.
-    backend: Option<&'static str>,
+    /// The backend that is selected.
+    backend: &'static str,
     modes: Vec<modes::ModeLine>,
     /// Backends that failed their known answers and were passed over.
     failed: Vec<&'static str>,
@@ -60,12 +60,8 @@ pub fn run(args: &DetectArgs) -> Result<()> {
 }
 
 fn detect(host: &Host, libcrypto: &Result<LibCrypto>) -> Result<Detect> {
-    let selection = masks::select();
-    let mut warnings = failures(&selection);
-    if let Some(bad) = &selection.bad_mask {
-        let known = masks::parse(bad, masks::TENROUNDS_MASK).err();
-        warnings.extend(known.map(|error| error.to_string()));
-    }
+    let selection = selection::here();
+    let mut warnings = selection::warnings(&selection);
     if let Err(error) = libcrypto {
         warnings.push(error.to_string());
     }
@@ -76,27 +72,13 @@ fn detect(host: &Host, libcrypto: &Result<LibCrypto>) -> Result<Detect> {
     warnings.extend(unusable);
     Ok(Detect {
         instructions: instructions::list(&selection.cpu, selection.masked),
-        backend: Some(backend.name()),
+        backend: backend.name(),
         modes: modes::list(backend, &selection.cpu)?,
         failed: selection.failed.iter().map(|b| b.name()).collect(),
         advice: advice::advise(&advice::Facts::of(host, &selection), core::strongest),
         provider,
         warnings,
     })
-}
-
-fn failures(selection: &Selection) -> Vec<String> {
-    let instead = selection.backend.map_or("nothing", |b| b.name());
-    selection
-        .failed
-        .iter()
-        .map(|b| {
-            format!(
-                "backend {} failed its known answers and was passed over for {instead}",
-                b.name()
-            )
-        })
-        .collect()
 }
 
 /// What can be said about the provider, and a warning if libcrypto does not work as configured.

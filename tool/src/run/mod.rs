@@ -12,7 +12,7 @@ use crate::cli::RunArgs;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks::{self, Ia32cap};
-use crate::{core, provider};
+use crate::{core, provider, selection};
 use counters::Counters;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -23,6 +23,9 @@ type Environment = Vec<(&'static str, OsString)>;
 
 pub fn run(args: &RunArgs) -> Result<()> {
     let mut environment = masking(args.mask.as_deref())?;
+    for warning in selection::warnings(&selection::here()) {
+        eprintln!("tenrounds: {warning}");
+    }
     let lifetime = match args.print_env {
         true => Lifetime::Persistent,
         false => Lifetime::Session,

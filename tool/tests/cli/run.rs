@@ -256,3 +256,26 @@ fn print_env_can_be_evaluated_by_a_shell() {
     );
     assert!(!done.err.contains("rror"), "{}", done.err);
 }
+
+#[test]
+fn a_failed_known_answer_is_said_and_the_next_backend_does_the_work() {
+    let place = Place::new();
+    let selected = valid(&place.tool(["detect", "--json"]).done().ok().out);
+    let strongest = selected.text("/detect/backend");
+    let mut tool = place.tool([
+        "run", "--count", "--json", "--", "openssl", "rand", "-hex", "8",
+    ]);
+    let done = tool.env("TENROUNDS_SABOTAGE", &strongest).done().ok();
+    let (warning, json) = done.err.split_once('\n').unwrap();
+    contains(
+        warning,
+        &["tenrounds: backend", &strongest, "failed its known answers"],
+    );
+    let counts = valid(json);
+    let executed = counts.list("/run/executed");
+    assert!(!executed.is_empty());
+    assert!(
+        executed.iter().all(|e| e["backend"] != strongest),
+        "{executed:?}"
+    );
+}
