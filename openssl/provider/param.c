@@ -18,7 +18,7 @@ static unsigned char *byte_of(void *integer, size_t size, size_t i)
 /* Of a negative number: the top bit of a signed one. */
 static int is_negative(const OSSL_PARAM *p)
 {
-    return p->data_type == OSSL_PARAM_INTEGER && p->data_size != 0 &&
+    return p->data_type == OSSL_PARAM_INTEGER &&
            (*byte_of(p->data, p->data_size, p->data_size - 1) & 0x80) != 0;
 }
 
@@ -30,6 +30,8 @@ int trp_param_set_number(OSSL_PARAM *p, uint64_t value, size_t size)
         p->return_size = size;
         return 1;
     }
+    if (p->data_size == 0)
+        return 0;
     for (size_t i = 0; i < p->data_size; i++)
         *byte_of(p->data, p->data_size, i) = i < sizeof(value) ? (value >> 8 * i) & 0xff : 0;
     p->return_size = p->data_size;

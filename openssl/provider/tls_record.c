@@ -18,7 +18,8 @@
 
 /* ---- Masks ---------------------------------------------------------------------------------- */
 
-/* Hides a value from the optimizer, which would otherwise be free to make a branch of a mask. */
+/* Hides a value from the optimizer, which would otherwise be free to make a branch of a mask, or to
+ * count a loop in terms of a secret. */
 static inline size_t opaque(size_t x)
 {
     __asm__("" : "+r"(x));
@@ -69,7 +70,7 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
         size_t wrong = 0;
         size_t end = len < MAX_PADDING ? len : MAX_PADDING;
         for (size_t i = 0; i < end; i++)
-            wrong |= ~mask_less(last, i) & (record[len - 1 - i] ^ last);
+            wrong |= ~mask_less(opaque(last), i) & (record[len - 1 - i] ^ last);
         *good &= mask_equal(wrong, 0);
     }
     return *good & (last + 1);

@@ -79,6 +79,28 @@ static bool num_out_of_range(unsigned i)
     return good;
 }
 
+/* A number does not fit in no bytes: libcrypto's own helper looks at the byte before. */
+static bool no_room_for_a_number(unsigned i)
+{
+    static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_NUM};
+    uint8_t nothing[1] = {0};
+    struct context c = start(i, 1, 1);
+    bool good = true;
+    for (unsigned j = 0; j < 4; j++) {
+        OSSL_PARAM params[] = {
+            {keys[j / 2], OSSL_PARAM_INTEGER + j % 2, nothing, 0, OSSL_PARAM_UNMODIFIED},
+            OSSL_PARAM_END};
+        good = good && EVP_CIPHER_CTX_get_params(c.ctx, params) <= 0 &&
+               error_is(ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
+    }
+    OSSL_PARAM params[] = {{OSSL_CIPHER_PARAM_NUM, OSSL_PARAM_INTEGER, nothing, 0, 0},
+                           OSSL_PARAM_END};
+    good = good && EVP_CIPHER_CTX_set_params(c.ctx, params) <= 0 &&
+           error_is(ERR_LIB_PROV, PROV_R_FAILED_TO_GET_PARAMETER);
+    end(&c);
+    return good;
+}
+
 /* Each num from 0 to 15 can be set and read, and in the modes of any length it is the place in the
  * block: telling a context that it stands where it stands changes nothing. */
 static bool num_in_range(unsigned i)
@@ -259,12 +281,13 @@ static bool many_bytes(unsigned i)
 
 int main(void)
 {
-    tap_plan(7 * EVP_CIPHERS + 6 * 6);
+    tap_plan(8 * EVP_CIPHERS + 6 * 6);
     us = evp_open("tenrounds");
     for (unsigned i = 0; i < EVP_CIPHERS; i++) {
         const char *name = evp_cipher_name(i);
         tap_ok(without_key(i), "%s: no key", name);
         tap_ok(num_out_of_range(i), "%s: num of 16 and more", name);
+        tap_ok(no_room_for_a_number(i), "%s: numbers of no bytes", name);
         tap_ok(num_in_range(i), "%s: num of 0 to 15", name);
         tap_ok(overlap(i, 1), "%s: partial overlap, encryption", name);
         tap_ok(overlap(i, 0), "%s: partial overlap, decryption", name);

@@ -352,7 +352,7 @@ static bool all_refused(int side)
 
 int main(void)
 {
-    tap_plan(VERSIONS * (FAULTS + 1) + 6);
+    tap_plan(VERSIONS * (FAULTS + 1) + 7);
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     for (unsigned v = 0; v < VERSIONS; v++) {
@@ -367,6 +367,7 @@ int main(void)
     tap_ok(all_refused(OURS), "what is no record is refused");
     tap_ok(all_refused(THEIRS), "and so by the default provider");
     tap_ok(refused(OURS, 0, 0, TLS1_2_VERSION, 20, 1, 0), "an empty record is refused");
+    tap_ok(refused(OURS, 128, 0, TLS1_VERSION, 65, 1, 0), "a MAC longer than any is refused");
     evp_close(&sides[OURS]);
     evp_close(&sides[THEIRS]);
     return tap_done();
