@@ -36,7 +36,10 @@ struct shim_counted *shim_counted_new(const struct tr_backend *below)
     return counted;
 }
 
-void shim_counted_free(struct shim_counted *counted) { free(counted); }
+void shim_counted_free(struct shim_counted *counted)
+{
+    free(counted);
+}
 
 const struct tr_backend *shim_counted_backend(const struct shim_counted *counted)
 {
@@ -53,6 +56,12 @@ void shim_counted_read(const struct shim_counted *counted, unsigned backend, uns
     *bytes = counted->counters.bulk[backend][op].bytes;
 }
 
-unsigned shim_ops(void) { return TR_OPS; }
+unsigned shim_ops(void)
+{
+    return TR_OPS;
+}
 
-size_t shim_key_size(void) { return sizeof(struct tr_aes_key); }
+size_t shim_key_size(void)
+{
+    return sizeof(struct tr_aes_key);
+}
