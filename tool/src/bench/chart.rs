@@ -6,20 +6,24 @@ use anstyle::{AnsiColor, Style};
 /// How to draw.
 #[derive(Clone, Copy)]
 pub struct Paint {
-    pub fancy: bool,
+    pub colours: bool,
+    /// Block characters instead of '#'.
+    pub blocks: bool,
 }
 
 impl Paint {
-    /// Fancy on a terminal, unless NO_COLOR or --no-color forbid it.
+    /// Colours on a terminal, unless NO_COLOR or --no-color forbid it, and blocks if it can show them.
     pub fn for_stdout() -> Paint {
         let choice = anstream::AutoStream::choice(&std::io::stdout());
+        let colours = choice != anstream::ColorChoice::Never;
         Paint {
-            fancy: choice != anstream::ColorChoice::Never,
+            colours,
+            blocks: colours && crate::style::unicode(),
         }
     }
 
     pub fn style(self, style: Style, text: &str) -> String {
-        match self.fancy {
+        match self.colours {
             true => format!("{style}{text}{style:#}"),
             false => text.to_owned(),
         }
@@ -94,7 +98,7 @@ pub fn bars(paint: Paint, label_width: usize, bars: &[Bar]) -> String {
 }
 
 fn stroke(paint: Paint, length: f64) -> String {
-    if !paint.fancy {
+    if !paint.blocks {
         return "#".repeat((length.round() as usize).max(1));
     }
     let eighths = ((length * 8.0).round() as usize).max(1);
@@ -121,7 +125,14 @@ pub fn gigabytes(bytes_per_second: f64) -> String {
 mod tests {
     use super::*;
 
-    const PLAIN: Paint = Paint { fancy: false };
+    const PLAIN: Paint = Paint {
+        colours: false,
+        blocks: false,
+    };
+    const FANCY: Paint = Paint {
+        colours: true,
+        blocks: true,
+    };
 
     #[test]
     fn plain_is_ascii() {
@@ -139,8 +150,8 @@ mod tests {
 
     #[test]
     fn fancy_bars_have_eighths() {
-        assert_eq!(stroke(Paint { fancy: true }, 2.5), "██▌");
-        assert_eq!(stroke(Paint { fancy: true }, 0.0), "▏");
+        assert_eq!(stroke(FANCY, 2.5), "██▌");
+        assert_eq!(stroke(FANCY, 0.0), "▏");
     }
 
     #[test]

@@ -16,8 +16,12 @@ const PALE: RGBColor = RGBColor(225, 228, 233);
 const LIMIT: RGBColor = RGBColor(192, 57, 43);
 
 const GROUP: f64 = 1.0;
-const BAR: f64 = 0.25;
-const HEIGHT: u32 = 560;
+const BAR: f64 = 0.28;
+const LIMIT_LINE: f64 = 0.45;
+const HEADING: u32 = 104;
+const PANEL: u32 = 456;
+/// Groups of a panel; more go into another one below.
+const PER_PANEL: usize = 8;
 
 fn colour(who: Implementation) -> RGBColor {
     match who {
@@ -32,6 +36,8 @@ struct Group {
     lines: Vec<String>,
     bars: Vec<(Implementation, f64)>,
     limit: Option<f64>,
+    /// Ours, as a part of the limit.
+    fraction: Option<f64>,
 }
 
 /// The figures of the largest size and one thread (or the fewest).
@@ -55,6 +61,7 @@ fn groups(found: &Comparison) -> Vec<Group> {
             .filter_map(|&who| Some((who, figure.rate(who)?)))
             .collect(),
         limit: figure.rate(Limit),
+        fraction: figure.ratio(Tenrounds, Limit),
     };
     largest(&found.figures)
         .chain(largest(&found.references))
@@ -62,14 +69,20 @@ fn groups(found: &Comparison) -> Vec<Group> {
         .collect()
 }
 
-/// An error, before anything is measured, if the file cannot be written.
+/// An error, before anything is measured, if the file cannot be written. Leaves no trace.
 pub fn writable(path: &Path) -> Result<()> {
-    let open = std::fs::OpenOptions::new()
+    let failed = |error: std::io::Error| cannot_write(path, &error.to_string());
+    let existed = path.exists();
+    let mut options = std::fs::OpenOptions::new();
+    options
         .append(true)
         .create(true)
-        .open(path);
-    open.map(drop)
-        .map_err(|error| cannot_write(path, &error.to_string()))
+        .open(path)
+        .map_err(failed)?;
+    match existed {
+        true => Ok(()),
+        false => std::fs::remove_file(path).map_err(failed),
+    }
 }
 
 fn cannot_write(path: &Path, why: &str) -> Error {
@@ -91,14 +104,41 @@ fn anchored(size: f64, colour: &RGBColor, h: HPos, v: VPos) -> TextStyle<'_> {
     text(size, colour).pos(Pos::new(h, v))
 }
 
+/// The groups by panel: PER_PANEL each, and the references beside the last.
+fn panels(groups: &[Group]) -> Vec<&[Group]> {
+    let ciphers = groups.iter().filter(|g| g.bars.len() > 1).count();
+    let mut panels = Vec::new();
+    let mut rest = groups;
+    let mut left = ciphers;
+    while left > PER_PANEL {
+        let (panel, others) = rest.split_at(PER_PANEL);
+        panels.push(panel);
+        rest = others;
+        left -= PER_PANEL;
+    }
+    panels.push(rest);
+    panels
+}
+
 fn draw(found: &Comparison, groups: &[Group], out: &mut String) -> std::result::Result<(), String> {
-    let width = (150 + 120 * groups.len() as u32).max(760);
-    let root = SVGBackend::with_string(out, (width, HEIGHT)).into_drawing_area();
+    let panels = panels(groups);
+    let most = panels.iter().map(|p| p.len()).max().unwrap_or(0);
+    let size = (
+        (110 + 112 * most as u32).max(800),
+        HEADING + PANEL * panels.len() as u32,
+    );
+    let values = groups
+        .iter()
+        .flat_map(|g| g.bars.iter().map(|b| b.1).chain(g.limit));
+    let highest = values.fold(0.0, f64::max) / 1e9;
+    let root = SVGBackend::with_string(out, size).into_drawing_area();
     let failed = |error: &dyn std::fmt::Display| error.to_string();
     root.fill(&WHITE).map_err(|e| failed(&e))?;
-    let (head, body) = root.split_vertically(104);
+    let (head, body) = root.split_vertically(HEADING);
     heading(found, groups, &head).map_err(|e| failed(&e))?;
-    plot(groups, &body).map_err(|e| failed(&e))?;
+    for (panel, area) in panels.iter().zip(body.split_evenly((panels.len(), 1))) {
+        plot(panel, (most, highest), &area).map_err(|e| failed(&e))?;
+    }
     root.present().map_err(|e| failed(&e))
 }
 
@@ -156,11 +196,8 @@ fn legend<'a>(found: &Comparison, groups: &[Group], area: &Area<'a>) -> Drawn<'a
     Ok(())
 }
 
-fn plot<'a>(groups: &[Group], area: &Area<'a>) -> Drawn<'a> {
-    let values = groups
-        .iter()
-        .flat_map(|g| g.bars.iter().map(|b| b.1).chain(g.limit));
-    let highest = values.fold(0.0, f64::max) / 1e9;
+/// One panel. All are as wide as the one with the most groups, and as high.
+fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) -> Drawn<'a> {
     let mut chart = ChartBuilder::on(area)
         .margin_left(14)
         .margin_right(24)
@@ -168,7 +205,7 @@ fn plot<'a>(groups: &[Group], area: &Area<'a>) -> Drawn<'a> {
         .margin_bottom(8)
         .x_label_area_size(52)
         .y_label_area_size(56)
-        .build_cartesian_2d(0.0..groups.len() as f64 * GROUP, 0.0..highest * 1.08)?;
+        .build_cartesian_2d(0.0..most as f64 * GROUP, 0.0..highest * 1.08)?;
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -192,7 +229,10 @@ fn plot<'a>(groups: &[Group], area: &Area<'a>) -> Drawn<'a> {
             chart.draw_series(labels(group, who, rate, (x + BAR / 2.0, highest)))?;
         }
         if let Some(limit) = group.limit {
-            let line = vec![(centre - 0.42, limit / 1e9), (centre + 0.42, limit / 1e9)];
+            let line = vec![
+                (centre - LIMIT_LINE, limit / 1e9),
+                (centre + LIMIT_LINE, limit / 1e9),
+            ];
             chart.draw_series([PathElement::new(line, LIMIT.stroke_width(3))])?;
         }
         let axis = chart.plotting_area().map_coordinate(&(centre, 0.0));
@@ -234,12 +274,8 @@ fn labels(
         near.unwrap_or(top) + line / 6.0
     };
     let mut labels = vec![label(super::chart::gigabytes(rate), 12.5, at)];
-    if let (true, Tenrounds, Some(limit)) = (tall, who, group.limit) {
-        labels.push(label(
-            format!("{:.0} %", rate / limit * 100.0),
-            11.0,
-            at - line,
-        ));
+    if let (true, Tenrounds, Some(fraction)) = (tall, who, group.fraction) {
+        labels.push(label(format!("{:.0} %", fraction * 100.0), 11.0, at - line));
     }
     labels
 }

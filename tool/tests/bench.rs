@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! speed and compare end to end, with windows too short to say anything about time: what is written, in
+//! which form, and what happens when something is wrong. Needs the built provider in TENROUNDS_MODULE.
+
+#[path = "cli/support.rs"]
+#[allow(dead_code)] // the rest of it is for the other tests
+mod support;
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::Stdio;
+use support::{contains, Finish, Place};
+
+/// The shortest that is accepted.
+const SHORT: [&str; 2] = ["--seconds", "0.01"];
+
+/// compare of some algorithms, short.
+fn compare<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    [&["compare"], args, &SHORT].concat()
+}
+
+fn json(place: &Place, args: &[&str]) -> Value {
+    let done = place.tool(args).arg("--json").done().ok();
+    serde_json::from_str(&done.out).unwrap_or_else(|e| panic!("{e}: {}", done.out))
+}
+
+fn rows<'a>(document: &'a Value, field: &str, value: &str) -> Vec<&'a Value> {
+    let rows = document["results"].as_array().unwrap().iter();
+    rows.filter(|row| row[field] == value).collect()
+}
+
+fn texts<'a>(rows: &[&'a Value], field: &str) -> BTreeSet<&'a str> {
+    rows.iter()
+        .map(|row| row[field].as_str().unwrap())
+        .collect()
+}
+
+fn has_aes() -> bool {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+    cpuinfo.contains(" aes ")
+}
+
+#[test]
+fn compare_writes_every_row_with_its_pairs() {
+    let place = Place::new();
+    let args = compare(&[
+        "aes-128-cbc",
+        "AES-256-CTR",
+        "--bytes",
+        "16,1K",
+        "--threads",
+        "1",
+    ]);
+    let document = json(&place, &args);
+
+    let cbc = rows(&document, "algorithm", "aes-128-cbc");
+    assert_eq!(
+        texts(&cbc, "direction"),
+        BTreeSet::from(["decrypt", "encrypt"])
+    );
+    let ctr = rows(&document, "algorithm", "aes-256-ctr");
+    assert_eq!(texts(&ctr, "direction"), BTreeSet::from(["encrypt"]));
+    let mut expected = BTreeSet::from(["openssl", "software", "tenrounds"]);
+    if has_aes() {
+        expected.insert("limit");
+    }
+    assert_eq!(texts(&cbc, "implementation"), expected);
+    assert_eq!(cbc.len(), 2 * 2 * expected.len());
+
+    for row in rows(&document, "implementation", "tenrounds") {
+        assert!(row["bytes_per_second"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["ratio_to"]["openssl"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["ratio_to"]["software"].as_f64().unwrap() > 0.0, "{row}");
+        assert_eq!(row["limit_fraction"].is_number(), has_aes(), "{row}");
+        assert!(row["backend"].is_string(), "{row}");
+    }
+}
+
+#[test]
+fn compare_has_the_references_and_the_limits_themselves() {
+    let place = Place::new();
+    let document = json(
+        &place,
+        &compare(&["aes-128-ecb", "--bytes", "64", "--decrypt"]),
+    );
+    let reference = rows(&document, "algorithm", "chacha20-poly1305");
+    assert_eq!(
+        texts(&reference, "implementation"),
+        BTreeSet::from(["openssl"])
+    );
+    // RC4 is in the legacy provider, which may be missing; then a note says so.
+    let rc4 = rows(&document, "algorithm", "rc4");
+    let notes = document["compare"]["notes"].to_string();
+    assert!(
+        !rc4.is_empty() || notes.contains("RC4 was not measured"),
+        "{notes}"
+    );
+    let limits = rows(&document, "algorithm", "aes-round");
+    assert_eq!(!limits.is_empty(), has_aes());
+    for limit in limits {
+        let name = limit["backend"].as_str().unwrap();
+        assert!(["xmm", "ymm", "zmm", "chain"].contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn compare_can_show_the_core() {
+    let place = Place::new();
+    let document = json(
+        &place,
+        &compare(&["aes-192-cfb", "--bytes", "32", "--core"]),
+    );
+    let core = rows(&document, "implementation", "tenrounds-core");
+    assert!(core
+        .iter()
+        .all(|row| row["ratio_to"]["tenrounds"].is_number()));
+    assert!(!core.is_empty());
+}
+
+#[test]
+fn a_mask_reaches_tenrounds_and_is_reported() {
+    let place = Place::new();
+    let args = compare(&["aes-128-ecb", "--bytes", "64", "--threads", "1", "--json"]);
+    let done = place.tool(args).env("TENROUNDS_MASK", "noaes").done().ok();
+    let document: Value = serde_json::from_str(&done.out).unwrap();
+    let ours = rows(&document, "implementation", "tenrounds");
+    assert_eq!(texts(&ours, "backend"), BTreeSet::from(["bitslice"]));
+    assert_eq!(
+        document["host"]["masks"]["TENROUNDS_MASK"]["value"],
+        "noaes"
+    );
+    // The limit is that of the processor, not of the mask.
+    assert_eq!(
+        !rows(&document, "implementation", "limit").is_empty(),
+        has_aes()
+    );
+}
+
+#[test]
+fn where_there_is_no_terminal_everything_is_plain() {
+    let place = Place::new();
+    let args = compare(&["aes-128-cbc", "--bytes", "16,256", "--threads", "1"]);
+    let done = place.tool(args).env("LANG", "C.UTF-8").done().ok();
+    assert!(
+        done.out.is_ascii() && !done.out.contains('\x1b'),
+        "{}",
+        done.out
+    );
+    contains(
+        &done.out,
+        &[
+            "AES-128-CBC encrypt",
+            "AES-128-CBC decrypt",
+            "16 B",
+            "256 B",
+            "####",
+            "It took",
+        ],
+    );
+    assert!(done.err.is_empty(), "{}", done.err);
+}
+
+/// Runs the tool on a pseudo-terminal, by script(1) of util-linux.
+fn on_a_terminal(place: &Place, variable: (&str, &str)) -> String {
+    let line = format!(
+        "{} compare aes-128-ctr --bytes 64 --threads 1 --seconds 0.01",
+        support::TOOL
+    );
+    let mut script = place.program("script");
+    script.args(["-qec", &line, "/dev/null"]);
+    script.env("TERM", "xterm").env("LANG", "C.UTF-8");
+    script.env(variable.0, variable.1).done().ok().out
+}
+
+#[test]
+fn a_terminal_gets_colours_unless_no_color_forbids_it() {
+    let place = Place::new();
+    let coloured = on_a_terminal(&place, ("UNRELATED", "1"));
+    contains(&coloured, &["\x1b[32m", "█"]);
+    let plain = on_a_terminal(&place, ("NO_COLOR", "1"));
+    contains(&plain, &["####"]);
+    assert!(
+        !plain.contains("\x1b[32m") && !plain.contains("\x1b[1m"),
+        "{plain}"
+    );
+}
+
+#[test]
+fn the_picture_is_well_formed_and_labelled() {
+    let place = Place::new();
+    let file = place.path("out.svg");
+    let svg = ["--svg", file.to_str().unwrap()];
+    let args = [&["all", "--bytes", "64", "--threads", "1"][..], &svg].concat();
+    let args = compare(&args);
+    place.tool(args).done().ok();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let picture = roxmltree::Document::parse(&text).unwrap();
+    assert_eq!(picture.root_element().tag_name().name(), "svg");
+    let nodes = picture.descendants().filter(|n| n.has_tag_name("text"));
+    let labels: BTreeSet<&str> = nodes.filter_map(|n| n.text()).map(str::trim).collect();
+    for label in [
+        "GB/s",
+        "AES-128-CBC",
+        "AES-256-CTR",
+        "decrypt",
+        "OpenSSL with tenrounds",
+    ] {
+        assert!(labels.contains(label), "no {label:?} in {labels:?}");
+    }
+    assert_eq!(labels.contains("limit of this core"), has_aes());
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_said_before_measuring() {
+    let place = Place::new();
+    let said = place
+        .tool(compare(&["--svg", "no/such/place.svg"]))
+        .done()
+        .failed(1);
+    contains(&said, &["no/such/place.svg"]);
+    let file = place.path("left.svg");
+    let args = compare(&["nonsense", "--svg", file.to_str().unwrap()]);
+    place.tool(args).done().failed(2);
+    assert!(!file.exists());
+}
+
+#[test]
+fn wrong_output_is_detected_before_anything_is_timed() {
+    let place = Place::new();
+    for culprit in ["software", "openssl", "tenrounds"] {
+        let args = compare(&["aes-256-cbc", "--bytes", "16"]);
+        let said = place
+            .tool(args)
+            .env("TENROUNDS_CORRUPT", culprit)
+            .done()
+            .failed(1);
+        contains(
+            &said,
+            &["differ for AES-256-CBC encrypt", culprit, "selftest"],
+        );
+    }
+    let args = ["speed", "aes-256-cbc", "--bytes", "16"];
+    let said = place
+        .tool(args)
+        .env("TENROUNDS_CORRUPT", "tenrounds-core")
+        .done();
+    assert_eq!(said.status, Some(1));
+    contains(
+        &said.err,
+        &["differ for AES-256-CBC encrypt", "tenrounds-core"],
+    );
+}
+
+#[test]
+fn what_is_wrong_with_the_command_line_is_said() {
+    let place = Place::new();
+    let said = |args: &[&str]| place.tool(args).done().failed(2);
+    contains(
+        &said(&["compare", "aes-128-crt"]),
+        &["'aes-128-crt'", "did you mean 'aes-128-ctr'?", "groups all"],
+    );
+    contains(
+        &said(&["speed", "cbc", "--bytes", "20"]),
+        &["--bytes 20", "16 or 32"],
+    );
+    contains(
+        &said(&["compare", "--threads", "1024"]),
+        &["--threads 1024"],
+    );
+    contains(&said(&["speed", "rc4"]), &["RC4"]);
+}
+
+#[test]
+fn a_missing_provider_and_a_wrong_mask_are_named() {
+    let place = Place::new();
+    for command in ["speed", "compare"] {
+        let done = place
+            .tool([command, "ctr"])
+            .env("TENROUNDS_MODULE", "/no/such.so")
+            .done();
+        contains(&done.failed(1), &["/no/such.so"]);
+        let done = place
+            .tool([command, "ctr"])
+            .env("TENROUNDS_MASK", "noavx521")
+            .done();
+        contains(&done.failed(2), &["'noavx521'", "did you mean 'noavx512'?"]);
+    }
+}
+
+#[test]
+fn speed_has_the_familiar_columns() {
+    let place = Place::new();
+    let args = ["speed", "aes-128-ctr", "aes-256-ecb", "--seconds", "0.01"];
+    let done = place.tool(args).done().ok();
+    let header = done.out.lines().find(|l| l.starts_with("type")).unwrap();
+    let columns: Vec<&str> = header
+        .split("  ")
+        .filter(|c| !c.is_empty())
+        .map(str::trim)
+        .collect();
+    assert_eq!(
+        columns,
+        [
+            "type",
+            "16 bytes",
+            "64 bytes",
+            "256 bytes",
+            "1024 bytes",
+            "8192 bytes",
+            "16384 bytes"
+        ]
+    );
+    for row in [
+        "AES-128-CTR core",
+        "AES-128-CTR evp",
+        "AES-256-ECB core",
+        "AES-256-ECB evp",
+    ] {
+        let line = done.out.lines().find(|l| l.starts_with(row)).unwrap();
+        assert_eq!(line.matches('k').count(), 6, "{line}");
+    }
+    contains(
+        &done.out,
+        &["CPUINFO: OPENSSL_ia32cap=0x", "1000s of bytes per second"],
+    );
+    contains(&done.err, &["This takes about"]);
+}
+
+#[test]
+fn speed_measures_the_direction_and_threads_asked_for() {
+    let place = Place::new();
+    let args = [
+        "speed",
+        "aes-128-cbc",
+        "--bytes",
+        "64",
+        "--decrypt",
+        "--threads",
+        "1",
+        SHORT[0],
+    ];
+    let document = json(&place, &[&args[..], &SHORT[1..]].concat());
+    let results: Vec<&Value> = document["results"].as_array().unwrap().iter().collect();
+    assert_eq!(
+        texts(&results, "implementation"),
+        BTreeSet::from(["tenrounds", "tenrounds-core"])
+    );
+    assert_eq!(texts(&results, "direction"), BTreeSet::from(["decrypt"]));
+    assert!(results
+        .iter()
+        .all(|r| r["threads"] == 1 && r["bytes"] == 64));
+}
+
+#[test]
+fn a_worker_answers_nonsense_with_an_error() {
+    let place = Place::new();
+    let mut worker = place.tool(["worker", "openssl"]);
+    let mut worker = worker
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let requests = concat!(
+        "nonsense\n",
+        r#"{"window":1000}"#,
+        "\n",
+        r#"{"cipher":{"name":"aes-128-ctr","direction":"encrypt","bytes":16,"threads":100000}}"#,
+        "\n"
+    );
+    worker
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(requests.as_bytes())
+        .unwrap();
+    let output = worker.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let answers = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<&str> = answers.lines().collect();
+    assert!(answers[0].starts_with(r#"{"hello""#), "{answers:?}");
+    contains(answers[1], &["failed", "nonsense"]);
+    contains(answers[2], &["failed", "a window of nothing"]);
+    contains(answers[3], &["failed", "100000 threads"]);
+}
