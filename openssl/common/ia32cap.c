@@ -5,7 +5,7 @@
  * feature here. "~" before a word hides the bits that are set in it, without it the word replaces what
  * CPUID said. An empty first word changes nothing; so does, since 3.5, an empty word before another.
  *
- * Not in the manual, but so in every version: where the list ends before word 1, libcrypto takes word
+ * In every version (crypto/cpuid.c of 3.0 to 4.0): where the list ends before word 1, libcrypto takes word
  * 1 for zero. OPENSSL_ia32cap=~0x200000000000000 hides not only what it names but also AVX2, AVX-512 and
  * VAES, and is followed in that, so that a program sees one processor on both sides.
  */

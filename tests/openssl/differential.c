@@ -435,8 +435,8 @@ static bool do_step(struct state *s, const struct step *step)
     return false;
 }
 
-/* Whether the default provider takes a num within a block for this mode: since 3.0.16 or so it takes
- * none but 0 for the modes without blocks. */
+/* Whether the default provider takes a num within a block for this mode: 3.0.8 does, 3.0.22 takes none
+ * but 0 for CFB, OFB and CTR. */
 static bool num_works(EVP_CIPHER *cipher)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();

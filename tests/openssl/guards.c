@@ -2,7 +2,7 @@
 /*
  * Bad input that the default provider crashes on, or answers with garbage: ours answers with an error
  * that names it, leaves the output as it was, and the context usable. And positions within a block
- * ("num"), which OpenSSL since 3.0.16 or so refuses for CFB, OFB and CTR.
+ * ("num"), which OpenSSL 3.0.22 refuses for CFB, OFB and CTR, but 3.0.8 takes.
  */
 #include "sides.h"
 

@@ -73,8 +73,8 @@ export TENROUNDS_COUNTERS="$dir/counters"
 # A provider that was built with the address sanitizer needs its runtime in the program first.
 runtime=
 if nm -D "$OPENSSL_MODULES/tenrounds.so" | grep -q __asan_init; then
-    runtime=$(${CC:-cc} -print-file-name=libasan.so)
-    [ -f "$runtime" ] || runtime=$(${CC:-cc} -print-file-name=libclang_rt.asan-x86_64.so)
+    runtime=$(${CC:-cc} -print-file-name="libclang_rt.asan-$(uname -m).so")
+    [ -f "$runtime" ] || runtime=$(${CC:-cc} -print-file-name=libasan.so)
     export ASAN_OPTIONS=detect_leaks=0
 fi
 

@@ -40,6 +40,7 @@ static inline struct evp_side evp_open(const char *provider)
         ERR_print_errors_fp(stderr);
         fprintf(stderr, "cannot load the provider %s; OPENSSL_MODULES=%s\n", provider,
                 getenv("OPENSSL_MODULES") ? getenv("OPENSSL_MODULES") : "(not set)");
+        OSSL_LIB_CTX_free(side.libctx);
         exit(2);
     }
     return side;
