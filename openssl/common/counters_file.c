@@ -22,8 +22,8 @@ static int is_suitable(int fd, off_t *size)
     return st.st_size == 0 || st.st_size == (off_t)sizeof(struct trossl_counters_file);
 }
 
-/* Processes that start together all write this, the same bytes; hence no lock. The magic comes last:
- * who sees it sees the rest. */
+/* Processes that start together all write this, the same bytes; hence no lock. The magic comes
+ * last: who sees it sees the rest. */
 static void describe(struct trossl_counters_file *file)
 {
     file->backends = TR_MAX_BACKENDS;

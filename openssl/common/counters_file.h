@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The counters file: where the code that runs inside other people's processes counts what it did, so
- * that the `tenrounds` command can say afterwards what was executed and not merely selected.
+ * The counters file: where the code that runs inside other people's processes counts what it did,
+ * so that the `tenrounds` command can say afterwards what was executed and not merely selected.
  *
  * TENROUNDS_COUNTERS names an existing file, created empty by who wants to know. Each process that
- * loads tenrounds maps it, and adds to it atomically; counts survive a crash or an exec, and those of
- * forked children add up. The layout is the processor's own byte order (little-endian everywhere this
- * runs) and describes itself: read the names in it rather than assuming an order.
+ * loads tenrounds maps it, and adds to it atomically; counts survive a crash or an exec, and those
+ * of forked children add up. The layout is the processor's own byte order (little-endian everywhere
+ * this runs) and describes itself: read the names in it rather than assuming an order.
  */
 #ifndef TENROUNDS_COUNTERS_FILE_H
 #define TENROUNDS_COUNTERS_FILE_H
@@ -28,9 +28,9 @@ struct trossl_counters_file {
 };
 
 /*
- * Maps the file at path and counts this process in. Anything but an empty file or a counters file of
- * this layout, which is regular and belongs to the effective user, is left alone: NULL. So is what
- * cannot be mapped. path may be NULL.
+ * Maps the file at path and counts this process in. Anything but an empty file or a counters file
+ * of this layout, which is regular and belongs to the effective user, is left alone: NULL. So is
+ * what cannot be mapped. path may be NULL.
  */
 struct trossl_counters_file *trossl_counters_open(const char *path);
 void trossl_counters_close(struct trossl_counters_file *file);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The variable is a list of 64-bit words separated by ':', OPENSSL_ia32cap(3). Word 0 is CPUID(1) EDX
- * (low half) and ECX, word 1 is CPUID(7) EBX and ECX; OpenSSL 3.5 added words that matter to no
- * feature here. "~" before a word hides the bits that are set in it, without it the word replaces what
- * CPUID said. An empty first word changes nothing; so does, since 3.5, an empty word before another.
+ * The variable is a list of 64-bit words separated by ':', OPENSSL_ia32cap(3). Word 0 is CPUID(1)
+ * EDX (low half) and ECX, word 1 is CPUID(7) EBX and ECX; OpenSSL 3.5 added words that matter to no
+ * feature here. "~" before a word hides the bits that are set in it, without it the word replaces
+ * what CPUID said. An empty first word changes nothing; so does, since 3.5, an empty word before
+ * another.
  *
- * In every version (crypto/cpuid.c of 3.0 to 4.0): where the list ends before word 1, libcrypto takes word
- * 1 for zero. OPENSSL_ia32cap=~0x200000000000000 hides not only what it names but also AVX2, AVX-512 and
- * VAES, and is followed in that, so that a program sees one processor on both sides.
+ * In every version (crypto/cpuid.c of 3.0 to 4.0): where the list ends before word 1, libcrypto
+ * takes word 1 for zero. OPENSSL_ia32cap=~0x200000000000000 hides not only what it names but also
+ * AVX2, AVX-512 and VAES, and is followed in that, so that a program sees one processor on both
+ * sides.
  */
 #include "ia32cap.h"
 

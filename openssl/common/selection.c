@@ -65,8 +65,7 @@ static void describe_failures(struct trossl_selection *s)
 int trossl_selection_begin(struct trossl_selection *selection)
 {
     memset(selection, 0, sizeof(*selection));
-    /* libcrypto reads the variable even in setuid programs; masking there is harmless for it as it
-     * would be here, but what may not be trusted is not read. */
+    /* libcrypto reads it in setuid programs, too; we leave the choice of code to nobody there. */
     tr_features by_ia32cap = trossl_ia32cap_masked(secure_getenv("OPENSSL_ia32cap"));
     if (tr_select(tr_env_mask(), by_ia32cap, tr_env_sabotage(), &selection->choice) != TR_OK)
         return 0;

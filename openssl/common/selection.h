@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which backend runs inside libcrypto, how that came about, and counting if it is asked for. What the
- * provider and the engine share.
+ * Which backend runs inside libcrypto, how that came about, and counting if it is asked for. What
+ * the provider and the engine share.
  */
 #ifndef TENROUNDS_SELECTION_H
 #define TENROUNDS_SELECTION_H
@@ -24,9 +24,9 @@ struct trossl_selection {
 
 /*
  * Selects by processor, TENROUNDS_MASK and OPENSSL_ia32cap, runs the known answers, and maps
- * TENROUNDS_COUNTERS. A setuid program's environment is ignored. Depends on nothing that another call
- * has left behind; *selection must stay where it is until trossl_selection_end(). Returns 0 if no
- * backend passes its known answers, 1 otherwise.
+ * TENROUNDS_COUNTERS. A setuid program's environment is ignored. Depends on nothing that another
+ * call has left behind; *selection must stay where it is until trossl_selection_end(). Returns 0 if
+ * no backend passes its known answers, 1 otherwise.
  */
 int trossl_selection_begin(struct trossl_selection *selection);
 

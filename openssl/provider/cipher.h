@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A cipher context: struct tr_cipher of the core, and what libcrypto's interface, provider-cipher(7),
- * asks for beyond it. What happens where the manual leaves it open is what the default provider does;
- * the tests hold the two side by side.
+ * A cipher context: struct tr_cipher of the core, and what libcrypto's interface,
+ * provider-cipher(7), asks for beyond it. What happens where the manual leaves it open is what the
+ * default provider does; the tests hold the two side by side.
  */
 #ifndef TENROUNDS_PROVIDER_CIPHER_H
 #define TENROUNDS_PROVIDER_CIPHER_H

@@ -127,8 +127,8 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* A position in a block. OpenSSL 3.0.8 takes any number here and then reads beyond the block; 3.0.22
- * takes none but 0 for CFB, OFB and CTR. */
+/* A position in a block. OpenSSL 3.0.8 takes any number here and then reads beyond the block;
+ * 3.0.22 takes none but 0 for CFB, OFB and CTR. */
 static int set_num(struct trp_cipher *cipher, const OSSL_PARAM *p)
 {
     uint64_t num;

@@ -65,8 +65,8 @@ static int set_key(struct trp_cipher *cipher, const uint8_t *key, size_t key_len
 }
 
 /*
- * Starts a message. No key: the one set before stays. No IV: CBC, CFB and OFB go back to the one set
- * before; CTR goes on counting (and drops the rest of the block). An IV for ECB is ignored.
+ * Starts a message. No key: the one set before stays. No IV: CBC, CFB and OFB go back to the one
+ * set before; CTR goes on counting (and drops the rest of the block). An IV for ECB is ignored.
  */
 static inline int init(void *ctx, const unsigned char *key, size_t key_len, const unsigned char *iv,
                        size_t iv_len, const OSSL_PARAM params[], int decrypt)

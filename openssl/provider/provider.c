@@ -135,9 +135,9 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
 
 OSSL_provider_init_fn OSSL_provider_init;
 
-/* Called once for each library context, and everything that is set up belongs to that one. It draws no
- * random numbers, takes no lock and fetches nothing: the random generator itself may be waiting for
- * our AES. */
+/* Called once for each library context, and everything that is set up belongs to that one. It draws
+ * no random numbers, takes no lock and fetches nothing: the random generator itself may be waiting
+ * for our AES. */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,
                                                               const OSSL_DISPATCH **out,

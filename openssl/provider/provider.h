@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The provider's own context, one for each library context that loads it, and how it speaks to
- * libcrypto: only through the functions that libcrypto hands over at load, provider-base(7). It is not
- * linked with libcrypto, so the same file works in 3.0 and in 4.0, and in programs that contain
+ * libcrypto: only through the functions that libcrypto hands over at load, provider-base(7). It is
+ * not linked with libcrypto, so the same file works in 3.0 and in 4.0, and in programs that contain
  * libcrypto statically.
  */
 #ifndef TENROUNDS_PROVIDER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Constant time: the length of the padding, and with it the place of the MAC, is secret until the MAC
- * has been verified (Vaudenay 2002; AlFardan and Paterson, "Lucky Thirteen", 2013). Loops run over
- * public lengths, and every decision is a mask: all ones for yes, zero for no.
+ * Constant time: the length of the padding, and with it the place of the MAC, is secret until the
+ * MAC has been verified (Vaudenay 2002; AlFardan and Paterson, "Lucky Thirteen", 2013). Loops run
+ * over public lengths, and every decision is a mask: all ones for yes, zero for no.
  */
 #define _GNU_SOURCE
 #include "tls_record.h"
@@ -76,8 +76,8 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
     return *good & (last + 1);
 }
 
-/* Turns the ring of n bytes so that byte number `first`, which is secret, becomes number 0: by 1, 2,
- * 4, ... places where the number has that bit. */
+/* Turns the ring of n bytes so that byte number `first`, which is secret, becomes number 0: by 1,
+ * 2, 4, ... places where the number has that bit. */
 static void turn(uint8_t *ring, size_t n, size_t first)
 {
     uint8_t turned[MAX_MAC];
@@ -126,8 +126,8 @@ static int explicit_iv(unsigned version)
 
 static int random_bytes(uint8_t *out, size_t n)
 {
-    /* Up to 256 bytes come at once (getrandom(2)). It is the kernel's generator and not libcrypto's,
-     * which a provider that is not linked with it cannot reach. */
+    /* Up to 256 bytes come at once (getrandom(2)). It is the kernel's generator and not
+     * libcrypto's, which a provider that is not linked with it cannot reach. */
     return getrandom(out, n, 0) == (ssize_t)n;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What ran, not what was announced: the counters file tells, for each mask and each falsified known
- * answer, which backend's code did the work. Each case is a process of its own: this program, started
- * again with "work".
+ * answer, which backend's code did the work. Each case is a process of its own: this program,
+ * started again with "work".
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -144,8 +144,8 @@ static const struct tr_backend *strongest(tr_features masked, const char *sabota
     return b;
 }
 
-/* Every operation was done by the code of `backend` or of the weaker one it takes it from, all of it,
- * and nothing by any other. times: how often the work was done. */
+/* Every operation was done by the code of `backend` or of the weaker one it takes it from, all of
+ * it, and nothing by any other. times: how often the work was done. */
 static bool ran_on(const struct tr_backend *backend, const struct trossl_counters_file *c,
                    unsigned times)
 {

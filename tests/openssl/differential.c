@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Long random sequences of EVP calls in the default provider and in ours, step by step: same return
- * values, lengths, bytes, parameters and errors. A sequence that shows a difference is shortened before
- * it is printed. The argument is for how many seconds (5).
+ * values, lengths, bytes, parameters and errors. A sequence that shows a difference is shortened
+ * before it is printed. The argument is for how many seconds (5).
  *
  * Not in the sequences, because the default provider crashes or computes garbage on them (guards.c
- * tests ours): any data without a key; a "num" of 16 and more; partially overlapping buffers; ECB and
- * CBC after a change of direction without a new key; odd lengths in EVP_Cipher() with ECB and CBC; and
- * going on after a final that failed, which leaves the default provider's chaining value changed and
- * ours as it was.
+ * tests ours): any data without a key; a "num" of 16 and more; partially overlapping buffers; ECB
+ * and CBC after a change of direction without a new key; odd lengths in EVP_Cipher() with ECB and
+ * CBC; and going on after a final that failed, which leaves the default provider's chaining value
+ * changed and ours as it was.
  */
 #include "sides.h"
 
@@ -154,8 +154,8 @@ static size_t any_length(struct tap_random *random)
     }
 }
 
-/* In place the output trails the input by what is buffered, as a program would have it that packs its
- * data: never a byte is overwritten that was not read. */
+/* In place the output trails the input by what is buffered, as a program would have it that packs
+ * its data: never a byte is overwritten that was not read. */
 static void update_side(EVP_CIPHER_CTX *ctx, struct result *r, const uint8_t *data, size_t len,
                         size_t offset, size_t trail, bool in_place)
 {
@@ -435,8 +435,8 @@ static bool do_step(struct state *s, const struct step *step)
     return false;
 }
 
-/* Whether the default provider takes a num within a block for this mode: 3.0.8 does, 3.0.22 takes none
- * but 0 for CFB, OFB and CTR. */
+/* Whether the default provider takes a num within a block for this mode: 3.0.8 does, 3.0.22 takes
+ * none but 0 for CFB, OFB and CTR. */
 static bool num_works(EVP_CIPHER *cipher)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bad input that the default provider crashes on, or answers with garbage: ours answers with an error
- * that names it, leaves the output as it was, and the context usable. And positions within a block
- * ("num"), which OpenSSL 3.0.22 refuses for CFB, OFB and CTR, but 3.0.8 takes.
+ * Bad input that the default provider crashes on, or answers with garbage: ours answers with an
+ * error that names it, leaves the output as it was, and the context usable. And positions within a
+ * block ("num"), which OpenSSL 3.0.22 refuses for CFB, OFB and CTR, but 3.0.8 takes.
  */
 #include "sides.h"
 
@@ -171,8 +171,8 @@ static bool ahead_in_place(unsigned i)
     return good;
 }
 
-/* Decryption that has held a block back writes it before what it reads next. Output that trails by that
- * block or lies apart is right; any other is right all the same, or refused. */
+/* Decryption that has held a block back writes it before what it reads next. Output that trails by
+ * that block or lies apart is right; any other is right all the same, or refused. */
 static bool overlap_after_held_block(unsigned i)
 {
     uint8_t memory[512] = {0}, expected[128];

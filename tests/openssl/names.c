@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names, aliases, OIDs and parameter lists: exactly what the default provider of the installed library
- * has, for all fifteen ciphers. */
+/* Names, aliases, OIDs and parameter lists: exactly what the default provider of the installed
+ * library has, for all fifteen ciphers. */
 #include "sides.h"
 
 #include <openssl/objects.h>

@@ -16,8 +16,8 @@ trap cleanup EXIT
 
 count=0
 status=0
-# result TEXT COMMAND...: one line of TAP for whether the command succeeds; what it says is shown when
-# it does not.
+# result TEXT COMMAND...: one line of TAP for whether the command succeeds; what it says is shown
+# when it does not.
 result() {
     set +e
     count=$((count + 1))
@@ -181,9 +181,9 @@ encrypted_key() {
 }
 result "a private key under AES, opened by plain openssl" encrypted_key
 
-# handshake SERVER CLIENT BYTES SUITE OPTION...: each side is "ours" or "plain". The client sends lines
-# that the server sends back reversed; they read the same both ways. BYTES is how many our code has to
-# encrypt and to decrypt with CBC for it.
+# handshake SERVER CLIENT BYTES SUITE OPTION...: each side is "ours" or "plain". The client sends
+# lines that the server sends back reversed; they read the same both ways. BYTES is how many our
+# code has to encrypt and to decrypt with CBC for it.
 awk 'BEGIN { for (i = 1000; i < 3000; i++) { s = i; for (j = 4; j > 0; j--) s = s substr(i, j, 1)
              print s } }' >"$dir/lines"
 handshake() {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two sides that the tests compare: a library context with only the default provider, and one with
- * only ours. */
+/* The two sides that the tests compare: a library context with only the default provider, and one
+ * with only ours. */
 #ifndef TENROUNDS_TESTS_SIDES_H
 #define TENROUNDS_TESTS_SIDES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening a TLS record takes no branch and no index that depends on what is in it, the length of the
- * padding and the place of the MAC least of all. To be run under valgrind, whose memcheck is told that
- * the record is undefined (A. Langley's ctgrind).
+ * Opening a TLS record takes no branch and no index that depends on what is in it, the length of
+ * the padding and the place of the MAC least of all. To be run under valgrind, whose memcheck is
+ * told that the record is undefined (A. Langley's ctgrind).
  */
 #include "tap.h"
 #include "tls_record.h"

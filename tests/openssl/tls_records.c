@@ -244,8 +244,8 @@ static bool seal_all(unsigned v)
 }
 
 /* Several records through one context, and a copy of it in between: the copy's MAC stays when the
- * original goes on or is gone. (OpenSSL 3.0's default provider shares the memory and frees it twice,
- * so ours alone.) */
+ * original goes on or is gone. (OpenSSL 3.0's default provider shares the memory and frees it
+ * twice, so ours alone.) */
 static bool copy_keeps_mac(void)
 {
     struct tap_random random = tap_random(2000);
