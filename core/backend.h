@@ -29,7 +29,10 @@
     X(CFB_ENCRYPT, cfb_encrypt)                                                                    \
     X(CFB_DECRYPT, cfb_decrypt)                                                                    \
     X(OFB, ofb)                                                                                    \
-    X(CTR, ctr)
+    X(CTR, ctr)                                                                                    \
+    X(GHASH, ghash)                                                                                \
+    X(GCM_ENCRYPT, gcm_encrypt)                                                                    \
+    X(GCM_DECRYPT, gcm_decrypt)
 
 enum tr_op {
 #define TR_OP_CONSTANT(constant, name) TR_OP_##constant,

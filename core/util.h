@@ -51,6 +51,13 @@ TR_INLINE void tr_counter_add(uint8_t counter[16], uint64_t n)
     tr_store64_be(counter, tr_load64_be(counter) + (low < n));
 }
 
+/* Adds n to the last 32 bits, which wrap by themselves (SP 800-38D 6.2). */
+TR_INLINE void tr_counter_add32(uint8_t counter[16], uint32_t n)
+{
+    uint64_t low = tr_load64_be(counter + 8);
+    tr_store64_be(counter + 8, (low & 0xffffffff00000000) | (uint32_t)(low + n));
+}
+
 /* out = a ^ b for one block; any of them may be the same. */
 TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
 {

@@ -3,7 +3,7 @@
 #include <tmmintrin.h>
 #include <wmmintrin.h>
 
-#define TR_TARGET __attribute__((target("aes,ssse3")))
+#define TR_TARGET __attribute__((target("aes,ssse3,pclmul")))
 #define VBLOCKS   1
 
 typedef __m128i V;
@@ -73,4 +73,53 @@ TR_INLINE TR_TARGET V v_reverse(V x)
 TR_INLINE TR_TARGET V v_last_byte(unsigned n)
 {
     return _mm_set_epi64x((int64_t)((uint64_t)n << 56), 0);
+}
+
+/* n added to the lowest 32 bits of each counter, as GCM counts. */
+TR_INLINE TR_TARGET V v_add32(V x, unsigned n)
+{
+    return _mm_add_epi32(x, _mm_set_epi32(0, 0, 0, (int)n));
+}
+
+/* Carry-less products of the low and high halves of each block. */
+TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
+{
+    return _mm_clmulepi64_si128(a, b, 0x00);
+}
+TR_INLINE TR_TARGET V v_clmul_lh(V a, V b)
+{
+    return _mm_clmulepi64_si128(a, b, 0x10);
+}
+TR_INLINE TR_TARGET V v_clmul_hl(V a, V b)
+{
+    return _mm_clmulepi64_si128(a, b, 0x01);
+}
+TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
+{
+    return _mm_clmulepi64_si128(a, b, 0x11);
+}
+/* The sum of all blocks. */
+TR_INLINE TR_TARGET __m128i v_sum(V x)
+{
+    return x;
+}
+/* A block in the first place, zeros in the others. */
+TR_INLINE TR_TARGET V v_first(__m128i x)
+{
+    return x;
+}
+/* The halves of each block exchanged. */
+TR_INLINE TR_TARGET V v_swap_halves(V x)
+{
+    return _mm_shuffle_epi32(x, 0x4e);
+}
+/* x in the low half of each block. */
+TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
+{
+    return _mm_set_epi64x(0, (int64_t)x);
+}
+/* The counters of GCM from a counter block on. */
+TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
+{
+    return v_reverse(v_all(counter));
 }

@@ -3,7 +3,7 @@
  * their successors). The functions mean what they mean in vec128.h. */
 #include <immintrin.h>
 
-#define TR_TARGET __attribute__((target("aes,vaes,avx2")))
+#define TR_TARGET __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2")))
 #define VBLOCKS   2
 
 typedef __m256i V;
@@ -72,4 +72,45 @@ TR_INLINE TR_TARGET V v_reverse(V x)
 TR_INLINE TR_TARGET V v_last_byte(unsigned n)
 {
     return _mm256_broadcastsi128_si256(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
+}
+
+TR_INLINE TR_TARGET V v_add32(V x, unsigned n)
+{
+    return _mm256_add_epi32(x, _mm256_set_epi32(0, 0, 0, (int)n, 0, 0, 0, (int)n));
+}
+TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
+{
+    return _mm256_clmulepi64_epi128(a, b, 0x00);
+}
+TR_INLINE TR_TARGET V v_clmul_lh(V a, V b)
+{
+    return _mm256_clmulepi64_epi128(a, b, 0x10);
+}
+TR_INLINE TR_TARGET V v_clmul_hl(V a, V b)
+{
+    return _mm256_clmulepi64_epi128(a, b, 0x01);
+}
+TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
+{
+    return _mm256_clmulepi64_epi128(a, b, 0x11);
+}
+TR_INLINE TR_TARGET __m128i v_sum(V x)
+{
+    return _mm_xor_si128(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+}
+TR_INLINE TR_TARGET V v_first(__m128i x)
+{
+    return _mm256_zextsi128_si256(x);
+}
+TR_INLINE TR_TARGET V v_swap_halves(V x)
+{
+    return _mm256_shuffle_epi32(x, 0x4e);
+}
+TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
+{
+    return _mm256_set_epi64x(0, (int64_t)x, 0, (int64_t)x);
+}
+TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
+{
+    return _mm256_add_epi32(v_reverse(v_all(counter)), _mm256_set_epi32(0, 0, 0, 1, 0, 0, 0, 0));
 }

@@ -3,7 +3,7 @@
  * successors). The functions mean what they mean in vec128.h. */
 #include <immintrin.h>
 
-#define TR_TARGET __attribute__((target("aes,vaes,avx2,avx512f,avx512bw,avx512vl")))
+#define TR_TARGET __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2,avx512f,avx512bw,avx512vl")))
 #define VBLOCKS   4
 
 typedef __m512i V;
@@ -84,4 +84,46 @@ TR_INLINE TR_TARGET V v_reverse(V x)
 TR_INLINE TR_TARGET V v_last_byte(unsigned n)
 {
     return _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
+}
+
+TR_INLINE TR_TARGET V v_add32(V x, unsigned n)
+{
+    return _mm512_add_epi32(x, _mm512_broadcast_i32x4(_mm_set_epi32(0, 0, 0, (int)n)));
+}
+TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
+{
+    return _mm512_clmulepi64_epi128(a, b, 0x00);
+}
+TR_INLINE TR_TARGET V v_clmul_lh(V a, V b)
+{
+    return _mm512_clmulepi64_epi128(a, b, 0x10);
+}
+TR_INLINE TR_TARGET V v_clmul_hl(V a, V b)
+{
+    return _mm512_clmulepi64_epi128(a, b, 0x01);
+}
+TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
+{
+    return _mm512_clmulepi64_epi128(a, b, 0x11);
+}
+TR_INLINE TR_TARGET __m128i v_sum(V x)
+{
+    __m256i y = _mm256_xor_si256(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+    return _mm_xor_si128(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+}
+TR_INLINE TR_TARGET V v_first(__m128i x)
+{
+    return _mm512_zextsi128_si512(x);
+}
+TR_INLINE TR_TARGET V v_swap_halves(V x)
+{
+    return _mm512_shuffle_epi32(x, 0x4e);
+}
+TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
+{
+    return _mm512_broadcast_i32x4(_mm_set_epi64x(0, (int64_t)x));
+}
+TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
+{
+    return _mm512_add_epi32(v_reverse(v_all(counter)), _mm512_set_epi32(0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0));
 }
