@@ -11,6 +11,7 @@
 #define TR_BACKEND_H
 
 #include "env.h"
+#include "ghash.h"
 #include "probe.h"
 #include "tenrounds.h"
 
@@ -43,11 +44,14 @@ enum tr_op {
 
 /*
  * blocks whole blocks, at least one; in and out are identical or disjoint (the modes have checked).
- * iv is the IV, shift register or counter, updated as tenrounds.h says for the mode; not used by
- * ECB.
+ * state is what the mode carries on, updated as tenrounds.h says:
+ *
+ *   CBC, CFB, OFB, CTR   the 16 bytes of the IV, shift register or counter; ECB: not used
+ *   GHASH                struct tr_ghash; key and out are not used
+ *   GCM                  struct tr_gcm_run
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                        size_t blocks, uint8_t *iv);
+                        size_t blocks, void *state);
 
 struct tr_backend {
     const char *name;
@@ -56,35 +60,44 @@ struct tr_backend {
     /* Sets enc, and dec if this backend or a weaker one decrypts with it, from a raw key; rounds is
      * set already. */
     void (*expand_key)(struct tr_aes_key *key, const uint8_t *raw);
+    /* Sets power from h. */
+    void (*ghash_key)(struct tr_ghash *ghash);
     tr_bulk_fn *bulk[TR_OPS];
 };
 
 /* The backends of the build, each in its file; the list is in backends.c. */
 #define TR_MAX_BACKENDS 8
 extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_bitslice;
+/* The same without carry-less multiplication, for a processor or a mask that lacks it. */
+extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
 
 /* The index of a backend in the list of tr_backend_at(), for counters and reports. */
 unsigned tr_backend_index(const struct tr_backend *backend);
 
-/* The table that really does an operation for b. */
+/* The table that really does an operation for b; NULL only for the fused operations (GCM_ENCRYPT,
+ * GCM_DECRYPT), which a mode can also put together from others. */
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
-    while (b->bulk[op] == NULL)
+    while (b != NULL && b->bulk[op] == NULL)
         b = b->weaker;
     return b;
 }
 
 /* Every bulk call of the core goes through here: the environment may refuse the vector registers,
- * in which case bitslice does it on the same key; the probe names the table whose code runs. */
-static inline void tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
-                           const uint8_t *in, size_t blocks, uint8_t *iv)
+ * in which case bitslice does it on the same key; the probe names the table whose code runs. Returns 0
+ * if no table does it. */
+static inline int tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
+                          const uint8_t *in, size_t blocks, void *state)
 {
     int vector = tr_env_vector_begin();
     const struct tr_backend *b = tr_backend_doing(vector ? key->backend : &tr_bitslice, op);
-    TR_PROBE_BULK(op, b->name, blocks * TR_BLOCK);
-    b->bulk[op](key, out, in, blocks, iv);
+    if (b != NULL) {
+        TR_PROBE_BULK(op, b->name, blocks * TR_BLOCK);
+        b->bulk[op](key, out, in, blocks, state);
+    }
     if (vector)
         tr_env_vector_end();
+    return b != NULL;
 }
 
 const char *tr_op_name(enum tr_op op);

@@ -7,7 +7,7 @@ static const struct tr_front *front_of(const struct tr_backend *table)
 }
 
 static void count_and_do(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
-                         const uint8_t *in, size_t blocks, uint8_t *iv)
+                         const uint8_t *in, size_t blocks, void *iv)
 {
     const struct tr_front *front = front_of(tr_backend_doing(key->backend, op));
     __atomic_fetch_add(&front->bulk[op].calls, 1, __ATOMIC_RELAXED);
@@ -17,7 +17,7 @@ static void count_and_do(enum tr_op op, const struct tr_aes_key *key, uint8_t *o
 
 #define COUNTED(constant, name)                                                                    \
     static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
-                     uint8_t *iv)                                                                  \
+                     void *iv)                                                                     \
     {                                                                                              \
         count_and_do(TR_OP_##constant, key, out, in, blocks, iv);                                  \
     }
@@ -50,7 +50,8 @@ const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                    .table = {.name = b->name,
                                              .features = b->features,
                                              .weaker = b->weaker ? &front[1].table : NULL,
-                                             .expand_key = expand_key}};
+                                             .expand_key = expand_key,
+                                             .ghash_key = b->ghash_key}};
         for (unsigned op = 0; op < TR_OPS; op++)
             front->table.bulk[op] = b->bulk[op] != NULL ? counted[op] : NULL;
     }

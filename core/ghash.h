@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The state of GHASH (SP 800-38D section 6.4) and of GCM's bulk operations, shared by the mode and the
- * backends. */
+/* GHASH for the modes: see struct tr_ghash in tenrounds.h and the operation GHASH in backend.h. */
 #ifndef TR_GHASH_H
 #define TR_GHASH_H
 
 #include "tenrounds.h"
 
-#define TR_GHASH_POWERS 32u
+/* Computes the hash key of an expanded AES key, and its powers; the hash is zero. */
+void tr_ghash_set_key(struct tr_ghash *ghash, const struct tr_aes_key *key);
 
-struct tr_ghash {
-    /* The powers of the hash key in the order and form in which the backend uses them, highest first:
-     * power[i] belongs to H^(TR_GHASH_POWERS - i). */
-    uint8_t power[TR_GHASH_POWERS][TR_BLOCK];
-    uint8_t h[TR_BLOCK];    /* the hash key, as the standard writes it */
-    uint8_t hash[TR_BLOCK]; /* the running hash, likewise */
-} TR_ALIGNED(16);
+/* Adds len bytes to the hash, of which *used bytes of the block begun are there already; a block is
+ * multiplied when it is full. Updates *used. */
+void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used,
+                     const uint8_t *data, size_t len);
 
-/* The state that the bulk operations of GCM take. */
-struct tr_gcm_run {
-    struct tr_ghash ghash;
-    uint8_t counter[TR_BLOCK]; /* the next counter block; its last 32 bits count */
-};
+/* Fills the block begun, if any, with zeros. */
+void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used);
 
 #endif

@@ -19,6 +19,14 @@ const char *tr_strerror(enum tr_status status)
         return "no such mode or mask, or an object that was not started";
     case TR_ERR_SELF_TEST:
         return "a known answer came out wrong";
+    case TR_ERR_IV_LENGTH:
+        return "the mode does not take an IV of this length";
+    case TR_ERR_TAG_LENGTH:
+        return "the mode does not take a tag of this length";
+    case TR_ERR_TAG:
+        return "the tag does not belong to the message";
+    case TR_ERR_STATE:
+        return "the mode does not have calls in this order";
     }
     return "unknown status";
 }

@@ -69,4 +69,14 @@ TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
     __builtin_memcpy(out, x, 16);
 }
 
+/* Whether n bytes are equal, in a time that does not depend on where they differ. */
+TR_INLINE int tr_equal(const uint8_t *a, const uint8_t *b, size_t n)
+{
+    unsigned difference = 0;
+    for (size_t i = 0; i < n; i++)
+        difference |= (unsigned)(a[i] ^ b[i]);
+    __asm__("" : "+r"(difference)); /* so that the loop is not left early */
+    return difference == 0;
+}
+
 #endif

@@ -65,7 +65,11 @@ enum tr_status {
     TR_ERR_OVERLAP,    /* input and output overlap but are not the same */
     TR_ERR_PADDING,    /* the last block does not end in PKCS#7 padding */
     TR_ERR_MODE,       /* no such mode, or an object that was not initialised */
-    TR_ERR_SELF_TEST   /* a known answer came out wrong */
+    TR_ERR_SELF_TEST,  /* a known answer came out wrong */
+    TR_ERR_IV_LENGTH,  /* an IV of a length that the mode does not take */
+    TR_ERR_TAG_LENGTH, /* a tag of a length that the mode does not take */
+    TR_ERR_TAG,        /* the tag does not belong to the message: nothing of it may be used */
+    TR_ERR_STATE       /* calls in an order that the mode does not have */
 };
 
 /* One English sentence without a full stop; never NULL, also for values outside the enum. */
@@ -216,6 +220,63 @@ TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsig
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
                              uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
                              size_t len);
+
+/* ---- GCM (NIST SP 800-38D) ------------------------------------------------------------------- */
+
+/* GHASH (6.4). Treat as opaque. */
+#define TR_GHASH_POWERS 32u
+struct tr_ghash {
+    uint8_t power[TR_GHASH_POWERS][TR_BLOCK]; /* of the hash key, in the backend's form */
+    uint8_t h[TR_BLOCK];                      /* the hash key */
+    uint8_t hash[TR_BLOCK];                   /* the running hash */
+} TR_ALIGNED(16);
+
+/* One key, and one message at a time. Treat as opaque. */
+struct tr_gcm {
+    struct tr_aes_key key;
+    struct tr_gcm_run {
+        struct tr_ghash ghash;
+        uint8_t counter[TR_BLOCK]; /* the next counter block; its last 32 bits count */
+    } run;
+    uint8_t tag_mask[TR_BLOCK];  /* the first counter block, encrypted */
+    uint8_t keystream[TR_BLOCK]; /* of which used bytes are spent */
+    uint64_t aad_len, len;       /* bytes so far */
+    unsigned used;               /* bytes in the block begun, of AAD or of data */
+    uint8_t phase;               /* enum in gcm.c */
+} TR_ALIGNED(16);
+
+/*
+ * A message is: start, AAD in any pieces, then data in any pieces, then the tag. The functions return
+ * TR_ERR_STATE for any other order; after the tag a new start is needed, with an IV that this key
+ * has never seen: reuse gives away the hash key and the xor of plaintexts.
+ *
+ * iv_len is at least 1, best 12 (5.2.1.1; else TR_ERR_IV_LENGTH). A message has at most 2^36 - 32
+ * bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH, and nothing of that call was done). AAD may not
+ * overlap out.
+ */
+TR_API enum tr_status tr_gcm_set_key(struct tr_gcm *gcm, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_gcm_start(struct tr_gcm *gcm, const uint8_t *iv, size_t iv_len);
+TR_API enum tr_status tr_gcm_aad(struct tr_gcm *gcm, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_gcm_encrypt(struct tr_gcm *gcm, uint8_t *out, const uint8_t *in,
+                                     size_t len);
+/* The plaintext is not to be used before tr_gcm_check() has said TR_OK. */
+TR_API enum tr_status tr_gcm_decrypt(struct tr_gcm *gcm, uint8_t *out, const uint8_t *in,
+                                     size_t len);
+
+/* The first tag_len bytes of the tag, 1 to 16 (4, 8, 12 to 16 by 5.2.1.2; else TR_ERR_TAG_LENGTH), or
+ * the comparison with them, in constant time: TR_ERR_TAG if they differ. */
+TR_API enum tr_status tr_gcm_tag(struct tr_gcm *gcm, uint8_t *tag, size_t tag_len);
+TR_API enum tr_status tr_gcm_check(struct tr_gcm *gcm, const uint8_t *tag, size_t tag_len);
+
+/* A whole message in one call. A message whose tag is wrong leaves zeros in out. */
+TR_API enum tr_status tr_gcm_seal(struct tr_gcm *gcm, const uint8_t *iv, size_t iv_len,
+                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                  const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len);
+TR_API enum tr_status tr_gcm_open(struct tr_gcm *gcm, const uint8_t *iv, size_t iv_len,
+                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                  const uint8_t *in, size_t len, const uint8_t *tag,
+                                  size_t tag_len) TR_MUST_CHECK;
 
 /* ---- One streaming object for all modes ------------------------------------------------------ */
 

@@ -16,6 +16,7 @@
  */
 #include "../backend.h"
 #include "../util.h"
+#include "ghash.h"
 
 /* SSE2 is part of x86-64, so there a word has two lanes; not in a kernel, where vector registers
  * are not for the asking. */
@@ -434,7 +435,7 @@ static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in
 
 #define PARALLEL(name, crypt, source, addend)                                                      \
     static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
-                     uint8_t *iv)                                                                  \
+                     void *iv)                                                                     \
     {                                                                                              \
         parallel(key, out, in, blocks, iv, crypt, source, addend);                                 \
     }
@@ -446,7 +447,7 @@ PARALLEL(ctr, encrypt, THE_COUNTER, INPUT)
 
 #define SERIAL(name, op)                                                                           \
     static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
-                     uint8_t *iv)                                                                  \
+                     void *iv)                                                                     \
     {                                                                                              \
         serial(key, out, in, blocks, iv, op);                                                      \
     }
@@ -457,6 +458,7 @@ SERIAL(ofb, TR_OP_OFB)
 const struct tr_backend tr_bitslice = {
     .name = "bitslice",
     .expand_key = expand_key,
+    .ghash_key = tr_portable_ghash_key,
     .bulk = {[TR_OP_ECB_ENCRYPT] = ecb_encrypt,
              [TR_OP_ECB_DECRYPT] = ecb_decrypt,
              [TR_OP_CBC_ENCRYPT] = cbc_encrypt,
@@ -464,5 +466,6 @@ const struct tr_backend tr_bitslice = {
              [TR_OP_CFB_ENCRYPT] = cfb_encrypt,
              [TR_OP_CFB_DECRYPT] = cfb_decrypt,
              [TR_OP_OFB] = ofb,
-             [TR_OP_CTR] = ctr},
+             [TR_OP_CTR] = ctr,
+             [TR_OP_GHASH] = tr_portable_ghash},
 };

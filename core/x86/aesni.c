@@ -6,6 +6,10 @@
 #    include "vec128.h"
 
 #    include "parallel.h"
+
+#    include "ghash.h"
+
+#    include "gcm.h"
 #    include "serial.h"
 #    include "x86.h"
 
@@ -95,6 +99,15 @@ TR_TARGET void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw)
 
 const struct tr_backend tr_aesni = {
     .name = "aesni",
+    .features = TR_AESNI_FEATURES | TR_FEATURE_CLMUL,
+    .weaker = &tr_bitslice,
+    .expand_key = tr_aesni_expand_key,
+    .ghash_key = ghash_key,
+    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_GCM_OPS},
+};
+
+const struct tr_backend tr_aesni_noclmul = {
+    .name = "aesni-noclmul",
     .features = TR_AESNI_FEATURES,
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,

@@ -21,8 +21,6 @@
  * reach 10/14 of the rate of AES alone, with AES-256 14/18.
  */
 
-#include "../ghash.h"
-
 struct product {
     V low, middle, high;
 };
@@ -87,21 +85,14 @@ static TR_TARGET void ghash_key(struct tr_ghash *g)
     V h = v_all(end - TR_BLOCK);
     for (unsigned i = 2; i <= VBLOCKS; i++) {
         uint8_t *p = end - (size_t)i * TR_BLOCK;
-        _mm_storeu_si128((__m128i *)p, v_sum(multiply(v_first(_mm_loadu_si128((__m128i *)(p + TR_BLOCK))), h)));
+        _mm_storeu_si128((__m128i *)p,
+                         v_sum(multiply(v_first(_mm_loadu_si128((__m128i *)(p + TR_BLOCK))), h)));
     }
     V step = v_all(end - VBYTES), power = v_load(end - VBYTES);
     for (uint8_t *p = end - 2 * VBYTES; p >= g->power[0]; p -= VBYTES) {
         power = multiply(power, step);
         v_store(p, power);
     }
-}
-
-/* One vector of a group of n blocks that is being hashed: vector j of them, at in. y is added to the
- * first. */
-TR_INLINE TR_TARGET void hash_vector(struct product *p, const struct tr_ghash *g, unsigned n,
-                                     unsigned j, V x)
-{
-    multiply_add(p, x, v_load(g->power[TR_GHASH_POWERS - n + j * VBLOCKS]));
 }
 
 /* blocks of data, of which a group has at most GROUP. */
@@ -117,9 +108,11 @@ static TR_TARGET void ghash(const struct tr_aes_key *key, uint8_t *out, const ui
         /* A part of a vector goes first, in its last places: zeros before it hash to nothing. */
         struct product p = no_product();
         V first = v_first(y);
-        for (unsigned part = n % VBLOCKS; part != 0; part--, left--, in += TR_BLOCK, first = v_first(_mm_setzero_si128())) {
+        for (unsigned part = n % VBLOCKS; part != 0;
+             part--, left--, in += TR_BLOCK, first = v_first(_mm_setzero_si128())) {
             V x = v_xor(first, v_first(polynomial(in)));
-            multiply_add(&p, x, v_first(_mm_loadu_si128((const __m128i *)g->power[TR_GHASH_POWERS - left])));
+            multiply_add(
+                &p, x, v_first(_mm_loadu_si128((const __m128i *)g->power[TR_GHASH_POWERS - left])));
         }
         for (; left != 0; left -= VBLOCKS, in += VBYTES, first = v_first(_mm_setzero_si128()))
             multiply_add(&p, v_xor(first, v_reverse(v_load(in))),

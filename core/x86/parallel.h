@@ -13,6 +13,7 @@
  * Last round. AESENCLAST ends with an xor of the last round key; whatever the mode adds to the
  * result is xored into that key first, beside the chain of rounds instead of behind it.
  */
+#include "../ghash.h"
 #include "../util.h"
 
 /* Loops over the vectors in flight are unrolled, so that the vectors stay in registers. */
@@ -206,7 +207,7 @@ static inline const struct tr_backend *narrower(size_t blocks)
 }
 
 static TR_TARGET void ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, uint8_t *iv)
+                                  size_t blocks, void *iv)
 {
     const struct tr_backend *n = narrower(blocks);
     if (n != NULL) {
@@ -218,7 +219,7 @@ static TR_TARGET void ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, co
 }
 
 static TR_TARGET void ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, uint8_t *iv)
+                                  size_t blocks, void *iv)
 {
     const struct tr_backend *n = narrower(blocks);
     if (n != NULL) {
@@ -230,7 +231,7 @@ static TR_TARGET void ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, co
 }
 
 static TR_TARGET void cbc_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, uint8_t *iv)
+                                  size_t blocks, void *iv)
 {
     const struct tr_backend *n = narrower(blocks);
     if (n != NULL) {
@@ -244,7 +245,7 @@ static TR_TARGET void cbc_decrypt(const struct tr_aes_key *key, uint8_t *out, co
 }
 
 static TR_TARGET void cfb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, uint8_t *iv)
+                                  size_t blocks, void *iv)
 {
     const struct tr_backend *n = narrower(blocks);
     if (n != NULL) {
@@ -284,8 +285,9 @@ TR_INLINE TR_TARGET void ctr_run(struct run *r, uint64_t high, uint64_t low, siz
 
 /* The vectors count in 64 bits; where the low half of the counter wraps, the run is cut in two. */
 static TR_TARGET void ctr(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                          size_t blocks, uint8_t *counter)
+                          size_t blocks, void *iv)
 {
+    uint8_t *counter = iv;
     struct run r = start(key, key->enc, out, in);
     while (blocks != 0) {
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);

@@ -25,7 +25,7 @@ TR_INLINE TR_TARGET __m128i serial_rounds(__m128i s, const uint8_t keys[][16], u
 }
 
 TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, unsigned n,
-                                uint8_t *out, const uint8_t *in, size_t blocks, uint8_t *iv)
+                                uint8_t *out, const uint8_t *in, size_t blocks, void *iv)
 {
     const uint8_t(*keys)[16] = key->enc;
     __m128i k0 = v_load(keys[0]), kn = v_load(keys[n]);
@@ -52,7 +52,7 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
 /* One copy for each key size, its rounds unrolled: a loop's branch would be mispredicted once a
  * block. */
 TR_INLINE TR_TARGET void serial_any(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
-                                    const uint8_t *in, size_t blocks, uint8_t *iv)
+                                    const uint8_t *in, size_t blocks, void *iv)
 {
     if (key->rounds == 10)
         serial(op, key, 10, out, in, blocks, iv);
@@ -63,19 +63,19 @@ TR_INLINE TR_TARGET void serial_any(enum tr_op op, const struct tr_aes_key *key,
 }
 
 static TR_TARGET void cbc_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, uint8_t *iv)
+                                  size_t blocks, void *iv)
 {
     serial_any(TR_OP_CBC_ENCRYPT, key, out, in, blocks, iv);
 }
 
 static TR_TARGET void cfb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, uint8_t *iv)
+                                  size_t blocks, void *iv)
 {
     serial_any(TR_OP_CFB_ENCRYPT, key, out, in, blocks, iv);
 }
 
 static TR_TARGET void ofb(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                          size_t blocks, uint8_t *iv)
+                          size_t blocks, void *iv)
 {
     serial_any(TR_OP_OFB, key, out, in, blocks, iv);
 }

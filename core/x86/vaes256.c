@@ -7,12 +7,25 @@
 #    include "vec256.h"
 
 #    include "parallel.h"
+
+#    include "ghash.h"
+
+#    include "gcm.h"
 #    include "x86.h"
 
 const struct tr_backend tr_vaes256 = {
     .name = "vaes256",
-    .features = TR_VAES256_FEATURES,
+    .features = TR_VAES256_FEATURES | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL,
     .weaker = &tr_aesni,
+    .expand_key = tr_aesni_expand_key,
+    .ghash_key = ghash_key,
+    .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS},
+};
+
+const struct tr_backend tr_vaes256_noclmul = {
+    .name = "vaes256-noclmul",
+    .features = TR_VAES256_FEATURES,
+    .weaker = &tr_aesni_noclmul,
     .expand_key = tr_aesni_expand_key,
     .bulk = {TR_PARALLEL_OPS},
 };

@@ -7,12 +7,25 @@
 #    include "vec512.h"
 
 #    include "parallel.h"
+
+#    include "ghash.h"
+
+#    include "gcm.h"
 #    include "x86.h"
 
 const struct tr_backend tr_vaes512 = {
     .name = "vaes512",
-    .features = TR_FEATURE_VAES | TR_FEATURE_AVX512 | TR_VAES256_FEATURES,
+    .features = TR_VAES512_FEATURES | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL,
     .weaker = &tr_vaes256,
+    .expand_key = tr_aesni_expand_key,
+    .ghash_key = ghash_key,
+    .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS},
+};
+
+const struct tr_backend tr_vaes512_noclmul = {
+    .name = "vaes512-noclmul",
+    .features = TR_VAES512_FEATURES,
+    .weaker = &tr_vaes256_noclmul,
     .expand_key = tr_aesni_expand_key,
     .bulk = {TR_PARALLEL_OPS},
 };

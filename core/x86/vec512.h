@@ -3,8 +3,9 @@
  * successors). The functions mean what they mean in vec128.h. */
 #include <immintrin.h>
 
-#define TR_TARGET __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2,avx512f,avx512bw,avx512vl")))
-#define VBLOCKS   4
+#define TR_TARGET                                                                                  \
+    __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2,avx512f,avx512bw,avx512vl")))
+#define VBLOCKS 4
 
 typedef __m512i V;
 
@@ -125,5 +126,6 @@ TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
 }
 TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
 {
-    return _mm512_add_epi32(v_reverse(v_all(counter)), _mm512_set_epi32(0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0));
+    return _mm512_add_epi32(v_reverse(v_all(counter)),
+                            _mm512_set_epi32(0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0));
 }

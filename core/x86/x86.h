@@ -6,6 +6,7 @@
 
 #define TR_AESNI_FEATURES   (TR_FEATURE_AES | TR_FEATURE_SSSE3)
 #define TR_VAES256_FEATURES (TR_AESNI_FEATURES | TR_FEATURE_VAES | TR_FEATURE_AVX2 | TR_FEATURE_AVX)
+#define TR_VAES512_FEATURES (TR_VAES256_FEATURES | TR_FEATURE_AVX512)
 
 void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* GCM, SP 800-38D section 7, over the fused operations of a backend or, where it has none, over its
+ * counter mode and GHASH. */
+#include "../ghash.h"
+#include "keystream.h"
+
+/* What came last. */
+enum phase { NO_KEY, KEYED, AAD, DATA };
+
+/* 5.2.1.1, in bytes. */
+#define MAX_DATA 0xfffffffe0u
+#define MAX_AAD  0x1fffffffffffffffu
+
+enum tr_status tr_gcm_set_key(struct tr_gcm *g, const struct tr_backend *backend,
+                              const uint8_t *raw, size_t key_len)
+{
+    enum tr_status status = tr_aes_set_key(&g->key, backend, raw, key_len);
+    if (status != TR_OK)
+        return status;
+    tr_ghash_set_key(&g->run.ghash, &g->key);
+    g->phase = KEYED;
+    return TR_OK;
+}
+
+/* Ends the hash with the block of two lengths, in bits (7.1 step 5). */
+static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
+{
+    uint8_t lengths[TR_BLOCK];
+    tr_ghash_pad(&g->run.ghash, &g->key, &g->used);
+    tr_store64_be(lengths, first * 8);
+    tr_store64_be(lengths + 8, second * 8);
+    tr_bulk(&g->key, TR_OP_GHASH, NULL, lengths, 1, &g->run.ghash);
+}
+
+enum tr_status tr_gcm_start(struct tr_gcm *g, const uint8_t *iv, size_t iv_len)
+{
+    if (g->phase == NO_KEY || g->phase > DATA)
+        return TR_ERR_STATE;
+    if (iv_len == 0 || iv_len > MAX_AAD)
+        return TR_ERR_IV_LENGTH;
+    uint8_t *counter = g->run.counter;
+    g->used = 0;
+    if (iv_len == 12) {
+        __builtin_memcpy(counter, iv, 12);
+        tr_store64_be(counter + 8, (tr_load64_be(counter + 8) & 0xffffffff00000000) | 1);
+    } else {
+        __builtin_memset(g->run.ghash.hash, 0, TR_BLOCK);
+        tr_ghash_update(&g->run.ghash, &g->key, &g->used, iv, iv_len);
+        hash_lengths(g, 0, iv_len);
+        __builtin_memcpy(counter, g->run.ghash.hash, TR_BLOCK);
+    }
+    tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, g->tag_mask, counter, 1, NULL);
+    tr_counter_add32(counter, 1);
+    __builtin_memset(g->run.ghash.hash, 0, TR_BLOCK);
+    g->aad_len = g->len = 0;
+    g->phase = AAD;
+    return TR_OK;
+}
+
+enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
+{
+    if (g->phase != AAD)
+        return TR_ERR_STATE;
+    if (len > MAX_AAD - g->aad_len)
+        return TR_ERR_LENGTH;
+    tr_ghash_update(&g->run.ghash, &g->key, &g->used, aad, len);
+    g->aad_len += len;
+    return TR_OK;
+}
+
+/* Bytes of the block in use, which go into the hash as ciphertext. Returns how many. */
+static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+{
+    size_t n = TR_BLOCK - g->used;
+    if (n > len)
+        n = len;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t c = in[i], o = c ^ g->keystream[g->used + i];
+        g->run.ghash.hash[g->used + i] ^= decrypt ? c : o;
+        out[i] = o;
+    }
+    g->used += (unsigned)n;
+    if (g->used == TR_BLOCK)
+        tr_ghash_pad(&g->run.ghash, &g->key, &g->used);
+    return n;
+}
+
+/* The counters of blocks, at most as many as do not wrap in 32 bits, are those of CTR. */
+static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
+{
+    uint8_t counter[TR_BLOCK];
+    while (blocks != 0) {
+        uint32_t before_wrap = 0 - (uint32_t)tr_load64_be(g->run.counter + 8);
+        size_t n = before_wrap != 0 && blocks > before_wrap ? before_wrap : blocks;
+        __builtin_memcpy(counter, g->run.counter, TR_BLOCK);
+        tr_bulk(&g->key, TR_OP_CTR, out, in, n, counter);
+        tr_counter_add32(g->run.counter, (uint32_t)n);
+        in += n * TR_BLOCK;
+        out += n * TR_BLOCK;
+        blocks -= n;
+    }
+}
+
+static void whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks,
+                         int decrypt)
+{
+    if (tr_bulk(&g->key, decrypt ? TR_OP_GCM_DECRYPT : TR_OP_GCM_ENCRYPT, out, in, blocks, &g->run))
+        return;
+    if (decrypt)
+        tr_bulk(&g->key, TR_OP_GHASH, NULL, in, blocks, &g->run.ghash);
+    counter_mode(g, out, in, blocks);
+    if (!decrypt)
+        tr_bulk(&g->key, TR_OP_GHASH, NULL, out, blocks, &g->run.ghash);
+}
+
+TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len,
+                                int decrypt)
+{
+    if (g->phase != AAD && g->phase != DATA)
+        return TR_ERR_STATE;
+    if (len > MAX_DATA - g->len)
+        return TR_ERR_LENGTH;
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    if (g->phase == AAD) {
+        tr_ghash_pad(&g->run.ghash, &g->key, &g->used);
+        g->phase = DATA;
+    }
+    g->len += len;
+    if (g->used != 0) {
+        size_t n = in_block(g, out, in, len, decrypt);
+        in += n;
+        out += n;
+        len -= n;
+    }
+    size_t whole = len / TR_BLOCK;
+    if (whole != 0) {
+        whole_blocks(g, out, in, whole, decrypt);
+        in += whole * TR_BLOCK;
+        out += whole * TR_BLOCK;
+        len %= TR_BLOCK;
+    }
+    if (len != 0) {
+        tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, g->keystream, g->run.counter, 1, NULL);
+        tr_counter_add32(g->run.counter, 1);
+        in_block(g, out, in, len, decrypt);
+    }
+    return TR_OK;
+}
+
+enum tr_status tr_gcm_encrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
+{
+    return update(g, out, in, len, 0);
+}
+
+enum tr_status tr_gcm_decrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
+{
+    return update(g, out, in, len, 1);
+}
+
+/* The whole tag, in place of the hash. Ends the message. */
+static enum tr_status finish(struct tr_gcm *g, size_t tag_len)
+{
+    if (g->phase != AAD && g->phase != DATA)
+        return TR_ERR_STATE;
+    if (tag_len == 0 || tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    hash_lengths(g, g->aad_len, g->len);
+    tr_xor_block(g->run.ghash.hash, g->run.ghash.hash, g->tag_mask);
+    g->phase = KEYED;
+    return TR_OK;
+}
+
+enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
+{
+    enum tr_status status = finish(g, tag_len);
+    if (status == TR_OK)
+        __builtin_memcpy(tag, g->run.ghash.hash, tag_len);
+    return status;
+}
+
+enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len)
+{
+    enum tr_status status = finish(g, tag_len);
+    if (status != TR_OK)
+        return status;
+    return tr_equal(g->run.ghash.hash, tag, tag_len) ? TR_OK : TR_ERR_TAG;
+}
+
+enum tr_status tr_gcm_seal(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
+                           size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
+                           uint8_t *tag, size_t tag_len)
+{
+    if (tag_len == 0 || tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    enum tr_status status = tr_gcm_start(g, iv, iv_len);
+    if (status == TR_OK)
+        status = tr_gcm_aad(g, aad, aad_len);
+    if (status == TR_OK)
+        status = tr_gcm_encrypt(g, out, in, len);
+    return status == TR_OK ? tr_gcm_tag(g, tag, tag_len) : status;
+}
+
+enum tr_status tr_gcm_open(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
+                           size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
+                           const uint8_t *tag, size_t tag_len)
+{
+    if (tag_len == 0 || tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    enum tr_status status = tr_gcm_start(g, iv, iv_len);
+    if (status == TR_OK)
+        status = tr_gcm_aad(g, aad, aad_len);
+    if (status == TR_OK)
+        status = tr_gcm_decrypt(g, out, in, len);
+    if (status != TR_OK)
+        return status;
+    status = tr_gcm_check(g, tag, tag_len);
+    if (status != TR_OK)
+        tr_cleanse(out, len);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* GHASH, SP 800-38D section 6.4, in pieces. The bytes of a block that is not full yet are xored into
+ * the hash at once; when it is full, a block of zeros does the multiplication that is due. */
+#include "../ghash.h"
+
+#include "modes.h"
+
+static const uint8_t zeros[TR_BLOCK];
+
+void tr_ghash_set_key(struct tr_ghash *ghash, const struct tr_aes_key *key)
+{
+    const struct tr_backend *b = key->backend;
+    tr_bulk(key, TR_OP_ECB_ENCRYPT, ghash->h, zeros, 1, NULL);
+    __builtin_memset(ghash->hash, 0, TR_BLOCK);
+    while (b->ghash_key == NULL)
+        b = b->weaker;
+    int vector = tr_env_vector_begin();
+    (vector ? b : &tr_bitslice)->ghash_key(ghash);
+    if (vector)
+        tr_env_vector_end();
+}
+
+void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used,
+                     const uint8_t *data, size_t len)
+{
+    if (*used != 0) {
+        for (; len != 0 && *used < TR_BLOCK; len--)
+            ghash->hash[(*used)++] ^= *data++;
+        if (*used == TR_BLOCK)
+            tr_ghash_pad(ghash, key, used);
+    }
+    if (len >= TR_BLOCK) {
+        tr_bulk(key, TR_OP_GHASH, NULL, data, len / TR_BLOCK, ghash);
+        data += len - len % TR_BLOCK;
+        len %= TR_BLOCK;
+    }
+    for (; len != 0; len--)
+        ghash->hash[(*used)++] ^= *data++;
+}
+
+void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used)
+{
+    if (*used != 0)
+        tr_bulk(key, TR_OP_GHASH, NULL, zeros, 1, ghash);
+    *used = 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GHASH, SP 800-38D section 6.4, with ordinary multiplications, for processors without a carry-less
+ * one. No table, branch or index depends on data; the integer multiplication of 64 bits takes the same
+ * time for all operands on the processors that this runs on (x86-64, Armv8).
+ *
+ * An integer multiplication is a carry-less one if the carries have room: with every fourth bit of the
+ * factors, at most 16 products fall on a bit, and the sum disturbs only the three bits above it, which
+ * are masked. Sixteen such products of the four residues make a product of 64 bits, of which the low
+ * half is right; the high half is the low half of the product of the bit-reversed factors, reversed.
+ * (Pornin, "BearSSL: GHASH, constant-time multiplications".)
+ */
+#include "ghash.h"
+
+#include "../backend.h"
+#include "../util.h"
+
+/* The low 64 bits of the carry-less product. */
+static uint64_t multiply_low(uint64_t x, uint64_t y)
+{
+    uint64_t a[4], b[4], z = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t mask = 0x1111111111111111u << i;
+        a[i] = x & mask;
+        b[i] = y & mask;
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t sum = 0;
+        for (unsigned j = 0; j < 4; j++)
+            sum ^= a[j] * b[(i - j) % 4];
+        z |= sum & 0x1111111111111111u << i;
+    }
+    return z;
+}
+
+static uint64_t reverse_bits(uint64_t x)
+{
+    x = (x & 0x5555555555555555u) << 1 | (x >> 1 & 0x5555555555555555u);
+    x = (x & 0x3333333333333333u) << 2 | (x >> 2 & 0x3333333333333333u);
+    x = (x & 0x0f0f0f0f0f0f0f0fu) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0fu);
+    return __builtin_bswap64(x);
+}
+
+/* The hash key: both halves, their sum, and the same reversed. */
+struct factor {
+    uint64_t half[3], reversed[3];
+};
+
+static void set_factor(struct factor *f, uint64_t low, uint64_t high)
+{
+    f->half[0] = low;
+    f->half[1] = high;
+    f->half[2] = low ^ high;
+    for (unsigned i = 0; i < 3; i++)
+        f->reversed[i] = reverse_bits(f->half[i]);
+}
+
+/*
+ * The product of y and h modulo the polynomial, in the standard's order: the high word first, and the
+ * highest bit of it the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0] (lowest
+ * word) to v[3]; one place up they are in order, with the high powers in the low words; those are
+ * folded by x^128 = x^7 + x^2 + x + 1.
+ */
+static void multiply(uint64_t y[2], const struct factor *h)
+{
+    struct factor f;
+    uint64_t low[3], high[3], v[4];
+    set_factor(&f, y[0], y[1]);
+    for (unsigned i = 0; i < 3; i++) {
+        low[i] = multiply_low(f.half[i], h->half[i]);
+        high[i] = reverse_bits(multiply_low(f.reversed[i], h->reversed[i])) >> 1;
+    }
+    low[2] ^= low[0] ^ low[1];
+    high[2] ^= high[0] ^ high[1];
+    v[0] = low[0];
+    v[1] = high[0] ^ low[2];
+    v[2] = low[1] ^ high[2];
+    v[3] = high[1];
+    for (unsigned i = 3; i > 0; i--)
+        v[i] = v[i] << 1 | v[i - 1] >> 63;
+    v[0] <<= 1;
+    for (unsigned i = 0; i < 2; i++) {
+        v[i + 2] ^= v[i] ^ v[i] >> 1 ^ v[i] >> 2 ^ v[i] >> 7;
+        v[i + 1] ^= v[i] << 63 ^ v[i] << 62 ^ v[i] << 57;
+    }
+    y[0] = v[2];
+    y[1] = v[3];
+}
+
+void tr_portable_ghash_key(struct tr_ghash *ghash)
+{
+    /* ghash->h is all that is used. */
+    (void)ghash;
+}
+
+void tr_portable_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
+                       void *state)
+{
+    struct tr_ghash *ghash = state;
+    struct factor h;
+    uint64_t y[2] = {tr_load64_be(ghash->hash + 8), tr_load64_be(ghash->hash)};
+    (void)key, (void)out;
+    set_factor(&h, tr_load64_be(ghash->h + 8), tr_load64_be(ghash->h));
+    for (; blocks != 0; blocks--, in += TR_BLOCK) {
+        y[0] ^= tr_load64_be(in + 8);
+        y[1] ^= tr_load64_be(in);
+        multiply(y, &h);
+    }
+    tr_store64_be(ghash->hash + 8, y[0]);
+    tr_store64_be(ghash->hash, y[1]);
+    tr_cleanse(&h, sizeof(h));
+}
