@@ -33,7 +33,9 @@
     X(CTR, ctr)                                                                                    \
     X(GHASH, ghash)                                                                                \
     X(GCM_ENCRYPT, gcm_encrypt)                                                                    \
-    X(GCM_DECRYPT, gcm_decrypt)
+    X(GCM_DECRYPT, gcm_decrypt)                                                                    \
+    X(XTS_ENCRYPT, xts_encrypt)                                                                    \
+    X(XTS_DECRYPT, xts_decrypt)
 
 enum tr_op {
 #define TR_OP_CONSTANT(constant, name) TR_OP_##constant,
@@ -49,6 +51,7 @@ enum tr_op {
  *   CBC, CFB, OFB, CTR   the 16 bytes of the IV, shift register or counter; ECB: not used
  *   GHASH                struct tr_ghash; key and out are not used
  *   GCM                  struct tr_gcm_run
+ *   XTS                  the 16 bytes of the tweak of the next block
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
@@ -74,8 +77,8 @@ extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_
 /* The index of a backend in the list of tr_backend_at(), for counters and reports. */
 unsigned tr_backend_index(const struct tr_backend *backend);
 
-/* The table that really does an operation for b; NULL only for the fused operations (GCM_ENCRYPT,
- * GCM_DECRYPT), which a mode can also put together from others. */
+/* The table that really does an operation for b; NULL only for the fused operations (GCM,
+ * XTS), which a mode can also put together from others. */
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
     while (b != NULL && b->bulk[op] == NULL)

@@ -69,6 +69,17 @@ TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
     __builtin_memcpy(out, x, 16);
 }
 
+/* out = t x in GF(2^128) as XTS writes it (IEEE 1619 5.2): the first byte is the lowest. */
+TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
+{
+    uint64_t low, high, carry;
+    low = __builtin_bswap64(tr_load64_be(t));
+    high = __builtin_bswap64(tr_load64_be(t + 8));
+    carry = 0 - (high >> 63);
+    tr_store64_be(out, __builtin_bswap64(low << 1 ^ (carry & 0x87)));
+    tr_store64_be(out + 8, __builtin_bswap64(high << 1 | low >> 63));
+}
+
 /* Whether n bytes are equal, in a time that does not depend on where they differ. */
 TR_INLINE int tr_equal(const uint8_t *a, const uint8_t *b, size_t n)
 {

@@ -13,6 +13,8 @@
 #    include "serial.h"
 #    include "x86.h"
 
+#    include "xts.h"
+
 /*
  * Key expansion, FIPS-197 section 5.2. SubWord comes from AESENCLAST, which takes 3 or 4 cycles
  * where AESKEYGENASSIST takes 12 and more: with the word in all four columns, ShiftRows changes
@@ -103,7 +105,7 @@ const struct tr_backend tr_aesni = {
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
     .ghash_key = ghash_key,
-    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_GCM_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_GCM_OPS, TR_XTS_OPS},
 };
 
 const struct tr_backend tr_aesni_noclmul = {

@@ -20,6 +20,10 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
     if (j == 0)
         x = v_xor(x, g->y);
     multiply_add(&g->product, x, v_load(g->ghash->power[TR_GHASH_POWERS - GROUP + j * VBLOCKS]));
+    /* Added up now, two vectors at a time: gcc would keep the products for a sum in another order, and
+     * have no registers left. */
+    if (j % 2 == 1)
+        __asm__("" : "+v"(g->product.low), "+v"(g->product.middle), "+v"(g->product.high));
 }
 
 TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)

@@ -13,13 +13,15 @@
 #    include "gcm.h"
 #    include "x86.h"
 
+#    include "xts.h"
+
 const struct tr_backend tr_vaes512 = {
     .name = "vaes512",
     .features = TR_VAES512_FEATURES | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL,
     .weaker = &tr_vaes256,
     .expand_key = tr_aesni_expand_key,
     .ghash_key = ghash_key,
-    .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS},
 };
 
 const struct tr_backend tr_vaes512_noclmul = {

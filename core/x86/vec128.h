@@ -123,3 +123,13 @@ TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
 {
     return v_reverse(v_all(counter));
 }
+/* Shifts of each 64 bits, and of each block by bytes; the counts are constants. */
+#define v_shift_left(x, n)        _mm_slli_epi64((x), (n))
+#define v_shift_right(x, n)       _mm_srli_epi64((x), (n))
+#define v_shift_bytes_left(x, n)  _mm_slli_si128((x), (n))
+#define v_shift_bytes_right(x, n) _mm_srli_si128((x), (n))
+#define v_low_to_high(x)          _mm_slli_si128((x), 8)
+TR_INLINE TR_TARGET __m128i v_block_0(V x)
+{
+    return x;
+}

@@ -129,3 +129,12 @@ TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
     return _mm512_add_epi32(v_reverse(v_all(counter)),
                             _mm512_set_epi32(0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0));
 }
+#define v_shift_left(x, n)        _mm512_slli_epi64((x), (n))
+#define v_shift_right(x, n)       _mm512_srli_epi64((x), (n))
+#define v_shift_bytes_left(x, n)  _mm512_bslli_epi128((x), (n))
+#define v_shift_bytes_right(x, n) _mm512_bsrli_epi128((x), (n))
+#define v_low_to_high(x)          _mm512_bslli_epi128((x), 8)
+TR_INLINE TR_TARGET __m128i v_block_0(V x)
+{
+    return _mm512_castsi512_si128(x);
+}
