@@ -12,7 +12,9 @@
 static const char *expected_doer(const char *backend, enum tr_op op)
 {
     const bool serial = op == TR_OP_CBC_ENCRYPT || op == TR_OP_CFB_ENCRYPT || op == TR_OP_OFB;
-    return serial && strcmp(backend, "bitslice") != 0 ? "aesni" : backend;
+    if (!serial || strcmp(backend, "bitslice") == 0)
+        return backend;
+    return strstr(backend, "-noclmul") != NULL ? "aesni-noclmul" : "aesni";
 }
 
 static const struct {
@@ -136,7 +138,7 @@ int main(void)
 {
     const struct tr_backend *b;
     tap_plan(backend_count() * CALLS + 2);
-    tap_ok(CALLS == TR_OPS, "every operation is asked for");
+    tap_ok(CALLS == TR_OP_GHASH, "every operation of the modes of 38A is asked for");
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
         for (size_t c = 0; c < CALLS; c++)
             if (!backend_skip(b, 1))

@@ -43,16 +43,21 @@ static struct tr_cpu read_cpu(void)
     return cpu;
 }
 
+#define AES_128 (TR_FEATURE_AES | TR_FEATURE_SSSE3)
+#define AES_256 (AES_128 | TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES)
+#define AES_512 (AES_256 | TR_FEATURE_AVX512)
+
 /* What a backend needs, as the test sees it. */
 static const struct {
     const char *name;
     tr_features needs;
 } expected_backends[] = {
-    {"vaes512", TR_FEATURE_AES | TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2 |
-                    TR_FEATURE_VAES | TR_FEATURE_AVX512},
-    {"vaes256",
-     TR_FEATURE_AES | TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES},
-    {"aesni", TR_FEATURE_AES | TR_FEATURE_SSSE3},
+    {"vaes512", AES_512 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL},
+    {"vaes256", AES_256 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL},
+    {"aesni", AES_128 | TR_FEATURE_CLMUL},
+    {"vaes512-noclmul", AES_512},
+    {"vaes256-noclmul", AES_256},
+    {"aesni-noclmul", AES_128},
     {"bitslice", 0},
 };
 #define BACKENDS (sizeof(expected_backends) / sizeof(*expected_backends))
@@ -253,6 +258,7 @@ static void test_environment(void)
         {"", "vaes512", 0, 1},
         {"noavx512", "vaes256", TR_FEATURE_AVX512, 2},
         {"", "vaes512,vaes256,aesni", 0, 7},
+        {"noclmul", "", TR_FEATURE_CLMUL, 0},
     };
     bool good = true;
     for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
@@ -264,7 +270,8 @@ static void test_environment(void)
         good &= got == expected;
     }
     tap_ok(good, "TENROUNDS_MASK and TENROUNDS_SABOTAGE act on the choice of a process");
-    tap_ok(selected_in_child("", "vaes512,vaes256,aesni,bitslice") == -1 - SIGABRT,
+    tap_ok(selected_in_child("", "vaes512,vaes256,aesni,vaes512-noclmul,vaes256-noclmul,"
+                                 "aesni-noclmul,bitslice") == -1 - SIGABRT,
            "a process in which every backend fails is aborted");
 }
 

@@ -152,8 +152,11 @@ static bool ran_on(const struct tr_backend *backend, const struct trossl_counter
     bool good = memcmp(c->magic, TROSSL_COUNTERS_MAGIC, 8) == 0 && c->ops == TR_OPS &&
                 c->backends == TR_MAX_BACKENDS;
     for (unsigned op = 0; op < TR_OPS; op++) {
-        const unsigned doing = tr_backend_index(tr_backend_doing(backend, op));
-        const uint64_t bytes = (op == TR_OP_OFB || op == TR_OP_CTR ? 6 : 3) * BYTES * times;
+        /* The operations of the modes of SP 800-38A come first; the run asks for no others. */
+        const bool asked = op < TR_OP_GHASH;
+        const unsigned doing = asked ? tr_backend_index(tr_backend_doing(backend, op)) : 0;
+        const uint64_t bytes =
+            !asked ? 0 : (op == TR_OP_OFB || op == TR_OP_CTR ? 6 : 3) * BYTES * times;
         for (unsigned b = 0; b < TR_MAX_BACKENDS; b++) {
             const uint64_t is = c->counters.bulk[b][op].bytes, should = b == doing ? bytes : 0;
             if (is != should)
@@ -190,7 +193,11 @@ static const struct {
      TR_FEATURE_AVX512 | TR_FEATURE_AES},
     {"sabotaged vaes512", {NULL, NULL, "vaes512"}, 0},
     {"sabotaged vaes512 and vaes256", {NULL, NULL, "vaes512,vaes256"}, 0},
-    {"sabotaged all but bitslice", {NULL, NULL, "vaes512,vaes256,aesni,armce"}, 0},
+    {"sabotaged all but bitslice",
+     {NULL, NULL,
+      "vaes512,vaes256,aesni,vaes512-noclmul,vaes256-noclmul,"
+      "aesni-noclmul,armce"},
+     0},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
@@ -252,7 +259,9 @@ static bool wrong_mask_is_told(void)
 
 static bool nothing_right_is_no_provider(void)
 {
-    static const struct environment e = {NULL, NULL, "vaes512,vaes256,aesni,armce,bitslice"};
+    static const struct environment e = {NULL, NULL,
+                                         "vaes512,vaes256,aesni,vaes512-noclmul,"
+                                         "vaes256-noclmul,aesni-noclmul,armce,bitslice"};
     const struct told told = start(&e, NULL, "");
     return WIFEXITED(told.status) && WEXITSTATUS(told.status) == 2;
 }
