@@ -4,6 +4,7 @@
  * E(I), whose used bytes have already been replaced by the ciphertext that becomes the next input
  * block.
  */
+#include "../part.h"
 #include "modes.h"
 
 /* The bytes of one block, from offset used on: at most len, at most to its end. Returns how many.
@@ -14,12 +15,13 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
     size_t n = TR_BLOCK - used;
     if (n > len)
         n = len;
-    for (size_t i = 0; i < n; i++) {
-        uint8_t c = in[i];
-        uint8_t o = c ^ iv[used + i];
-        iv[used + i] = decrypt ? c : o;
-        out[i] = o;
-    }
+    struct part shift = part_load_block(iv), data = part_load(in, n);
+    struct part result = part_first(part_xor(data, part_down(shift, used)), n);
+    part_store(out, result, n);
+    /* What is known of the next input block takes the place of the output block's bytes: that is the
+     * register xored with the plaintext, whichever way round. */
+    struct part plaintext = decrypt ? result : data;
+    part_store_block(iv, part_xor(shift, part_up(plaintext, used)));
     return n;
 }
 

@@ -3,6 +3,7 @@
  * the hash at once; when it is full, a block of zeros does the multiplication that is due. */
 #include "../ghash.h"
 
+#include "../part.h"
 #include "modes.h"
 
 static const uint8_t zeros[TR_BLOCK];
@@ -20,12 +21,20 @@ void tr_ghash_set_key(struct tr_ghash *ghash, const struct tr_aes_key *key)
         tr_env_vector_end();
 }
 
+static void add_part(struct tr_ghash *ghash, unsigned used, struct part data)
+{
+    part_store_block(ghash->hash, part_xor(part_load_block(ghash->hash), part_up(data, used)));
+}
+
 void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used,
                      const uint8_t *data, size_t len)
 {
     if (*used != 0) {
-        for (; len != 0 && *used < TR_BLOCK; len--)
-            ghash->hash[(*used)++] ^= *data++;
+        size_t n = TR_BLOCK - *used < len ? TR_BLOCK - *used : len;
+        add_part(ghash, *used, part_load(data, n));
+        *used += (unsigned)n;
+        data += n;
+        len -= n;
         if (*used == TR_BLOCK)
             tr_ghash_pad(ghash, key, used);
     }
@@ -34,8 +43,10 @@ void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsig
         data += len - len % TR_BLOCK;
         len %= TR_BLOCK;
     }
-    for (; len != 0; len--)
-        ghash->hash[(*used)++] ^= *data++;
+    if (len != 0) {
+        add_part(ghash, 0, part_load(data, len));
+        *used = (unsigned)len;
+    }
 }
 
 void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used)

@@ -3,6 +3,7 @@
 #ifndef TR_KEYSTREAM_H
 #define TR_KEYSTREAM_H
 
+#include "../part.h"
 #include "modes.h"
 
 /* Xors the unused bytes of the block in use: at most len, at most to its end. Returns how many. */
@@ -12,8 +13,8 @@ static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, ui
     size_t n = TR_BLOCK - used;
     if (n > len)
         n = len;
-    for (size_t i = 0; i < n; i++)
-        out[i] = in[i] ^ block[used + i];
+    struct part k = part_down(part_load_block(block), used);
+    part_store(out, part_xor(part_load(in, n), k), n);
     return n;
 }
 

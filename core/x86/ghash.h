@@ -61,11 +61,10 @@ TR_INLINE TR_TARGET __m128i polynomial(const uint8_t *p)
 
 TR_INLINE TR_TARGET void store_polynomial(uint8_t *p, __m128i x)
 {
-    uint64_t half[2];
-    _mm_storeu_si128((__m128i *)half, x);
-    tr_store64_be(p, half[1]);
-    tr_store64_be(p + 8, half[0]);
-    tr_cleanse(half, sizeof(half));
+    /* By halves, as polynomial() loads them. */
+    x = _mm_shuffle_epi8(x, _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f));
+    _mm_storel_epi64((__m128i *)p, x);
+    _mm_storel_epi64((__m128i *)(p + 8), _mm_unpackhi_epi64(x, x));
 }
 
 /* HX: one place up, and if a one falls out, the polynomial added. */
