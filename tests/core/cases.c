@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ERROR_ROOM 160
+
+static int digit(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *p = c == '\0' ? NULL : strchr(digits, c);
+    return p == NULL ? -1 : (int)(p - digits);
+}
+
+static bool hex(const char *text, struct case_bytes *out)
+{
+    out->len = 0;
+    if (strcmp(text, "-") == 0)
+        return true;
+    for (; text[0] != '\0'; text += 2) {
+        const int high = digit(text[0]), low = high < 0 ? -1 : digit(text[1]);
+        if (low < 0 || out->len == CASE_MAX_BYTES)
+            return false;
+        out->data[out->len++] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+static bool parts(char *text, struct test_case *c)
+{
+    c->parts = 0;
+    if (strcmp(text, "none") == 0)
+        return true;
+    for (char *end; text != NULL; text = end) {
+        end = strchr(text, ',');
+        if (end != NULL)
+            *end++ = '\0';
+        if (*text == '\0' || c->parts == CASE_MAX_PARTS || !hex(text, &c->aad[c->parts++]))
+            return false;
+    }
+    return true;
+}
+
+static bool verdict(const char *text, enum case_verdict *out)
+{
+    static const char *const names[] = {"valid", "invalid", "bits"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = (enum case_verdict)i;
+            return true;
+        }
+    return false;
+}
+
+static bool number(const char *text, unsigned *out)
+{
+    char *end;
+    *out = (unsigned)strtoul(text, &end, 10);
+    return *text >= '1' && *text <= '9' && *end == '\0';
+}
+
+/* The eight words of a line, which is changed. */
+static bool split(char *line, char *word[8])
+{
+    for (int i = 0; i < 8; i++) {
+        word[i] = line;
+        char *end = line + strcspn(line, i < 7 ? " \n" : "\n");
+        if (end == line || *end != (i < 7 ? ' ' : '\n'))
+            return false;
+        *end = '\0';
+        line = end + 1;
+    }
+    return true;
+}
+
+static const char *parse(char *line, struct test_case *c)
+{
+    char *word[8];
+    if (!split(line, word))
+        return "not eight words";
+    c->pt_is_known = strcmp(word[5], "?") != 0;
+    if (!number(word[0], &c->id))
+        return "not a number";
+    if (!verdict(word[1], &c->verdict))
+        return "unknown verdict";
+    if (!hex(word[2], &c->key) || !hex(word[3], &c->iv) || !parts(word[4], c) ||
+        !hex(c->pt_is_known ? word[5] : "-", &c->pt) || !hex(word[6], &c->ct) ||
+        !hex(word[7], &c->tag))
+        return "not hexadecimal, or too long";
+    return NULL;
+}
+
+bool case_read(FILE *in, struct test_case *c, char error[160])
+{
+    static char line[8 * (2 * CASE_MAX_BYTES + 1)];
+    *error = '\0';
+    do
+        if (fgets(line, sizeof(line), in) == NULL)
+            return false;
+    while (*line == '#');
+    char start[41];
+    snprintf(start, sizeof(start), "%.40s", line);
+    const char *wrong = parse(line, c);
+    if (wrong != NULL)
+        snprintf(error, ERROR_ROOM, "%s: %s", wrong, start);
+    return wrong == NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads vector files of one case a line, as ../vectors/README.md describes them. */
+#ifndef TENROUNDS_CASES_H
+#define TENROUNDS_CASES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CASE_MAX_BYTES 1024
+#define CASE_MAX_PARTS 4
+
+struct case_bytes {
+    uint8_t data[CASE_MAX_BYTES];
+    size_t len;
+};
+
+enum case_verdict { CASE_VALID, CASE_INVALID, CASE_BITS };
+
+struct test_case {
+    unsigned id;
+    enum case_verdict verdict;
+    struct case_bytes key, iv, pt, ct, tag;
+    struct case_bytes aad[CASE_MAX_PARTS];
+    unsigned parts;   /* of aad */
+    bool pt_is_known; /* else pt is empty */
+};
+
+/* The next case. false: the end of the file, or an error, which is then put in error[160]. */
+bool case_read(FILE *in, struct test_case *c, char error[160]);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The published vectors that have one case a line, on every backend that runs here:
+ * mode_vectors DIRECTORY. One result for each file and backend; how many cases of each verdict a file has is
+ * checked, so that an empty file cannot pass.
+ *
+ * A valid case gives its ciphertext and tag, and back its plaintext. An invalid one is refused, nothing
+ * of its plaintext is released, and whoever encrypts the plaintext it claims gets something else.
+ */
+#include "cases.h"
+#include "common.h"
+
+#define UNTOUCHED 0x5a
+
+struct result {
+    uint8_t text[CASE_MAX_BYTES + 16], tag[CASE_MAX_BYTES];
+    size_t len;
+};
+
+/* seal writes ct and tag, open writes pt. An algorithm without open is a MAC: pt is its message. */
+struct algorithm {
+    const char *name;
+    enum tr_status (*seal)(const struct tr_backend *b, const struct test_case *c, struct result *r);
+    enum tr_status (*open)(const struct tr_backend *b, const struct test_case *c, struct result *r);
+};
+
+/* ---- GCM and GMAC --------------------------------------------------------------------------- */
+
+static enum tr_status gcm_seal(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_gcm g;
+    const enum tr_status status = tr_gcm_set_key(&g, b, c->key.data, c->key.len);
+    r->len = c->pt.len;
+    return status != TR_OK ? status
+                           : tr_gcm_seal(&g, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
+                                         r->text, c->pt.data, c->pt.len, r->tag, c->tag.len);
+}
+
+static enum tr_status gcm_open(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_gcm g;
+    const enum tr_status status = tr_gcm_set_key(&g, b, c->key.data, c->key.len);
+    r->len = c->ct.len;
+    return status != TR_OK ? status
+                           : tr_gcm_open(&g, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
+                                         r->text, c->ct.data, c->ct.len, c->tag.data, c->tag.len);
+}
+
+/* The message is the additional data of no text (SP 800-38D section 3). */
+static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c, struct result *r)
+{
+    struct tr_gcm g;
+    enum tr_status status = tr_gcm_set_key(&g, b, c->key.data, c->key.len);
+    if (status == TR_OK)
+        status = tr_gcm_start(&g, c->iv.data, c->iv.len);
+    if (status == TR_OK)
+        status = tr_gcm_aad(&g, c->pt.data, c->pt.len);
+    return status == TR_OK ? tr_gcm_tag(&g, r->tag, c->tag.len) : status;
+}
+
+static const struct algorithm gcm = {"GCM", gcm_seal, gcm_open}, gmac_mac = {"GMAC", gmac, NULL};
+
+/* ---- The files ------------------------------------------------------------------------------ */
+
+static const struct vector_file {
+    const struct algorithm *algorithm;
+    const char *path;
+    unsigned expected[3]; /* by verdict */
+} files[] = {
+    {&gcm, "cavp/gcm/gcmDecrypt128.txt", {3864, 4011}},
+    {&gcm, "cavp/gcm/gcmDecrypt192.txt", {3897, 3978}},
+    {&gcm, "cavp/gcm/gcmDecrypt256.txt", {3956, 3919}},
+    {&gcm, "cavp/gcm/gcmEncryptExtIV128.txt", {7875}},
+    {&gcm, "cavp/gcm/gcmEncryptExtIV192.txt", {7875}},
+    {&gcm, "cavp/gcm/gcmEncryptExtIV256.txt", {7875}},
+    {&gcm, "wycheproof/aes_gcm.txt", {229, 87}},
+    {&gmac_mac, "wycheproof/aes_gmac.txt", {90, 324}},
+};
+#define FILES (sizeof(files) / sizeof(*files))
+
+/* ---- A case --------------------------------------------------------------------------------- */
+
+static unsigned long operations;
+
+static bool differs(const struct result *r, const struct test_case *c)
+{
+    return r->len != c->ct.len || memcmp(r->text, c->ct.data, r->len) != 0 ||
+           memcmp(r->tag, c->tag.data, c->tag.len) != 0;
+}
+
+static bool run_valid(const struct algorithm *a, const struct tr_backend *b,
+                      const struct test_case *c)
+{
+    static struct result r;
+    bool good = true;
+    if (c->pt_is_known) {
+        r.len = 0;
+        good = a->seal(b, c, &r) == TR_OK && r.len == c->ct.len &&
+               tap_same(r.text, c->ct.data, r.len) && tap_same(r.tag, c->tag.data, c->tag.len);
+        operations++;
+    }
+    if (a->open == NULL || !good)
+        return good;
+    operations++;
+    return a->open(b, c, &r) == TR_OK &&
+           (!c->pt_is_known || (r.len == c->pt.len && tap_same(r.text, c->pt.data, r.len)));
+}
+
+/* All of it zeros, or as it was. */
+static bool nothing_released(const struct result *r)
+{
+    for (size_t i = 0; i < sizeof(r->text); i++)
+        if (r->text[i] != UNTOUCHED && r->text[i] != 0)
+            return false;
+    return true;
+}
+
+static bool run_invalid(const struct algorithm *a, const struct tr_backend *b,
+                        const struct test_case *c)
+{
+    static struct result r;
+    bool good = true;
+    if (c->pt_is_known) {
+        r.len = 0;
+        good = a->seal(b, c, &r) != TR_OK || differs(&r, c);
+        operations++;
+    }
+    if (a->open == NULL)
+        return good;
+    memset(&r, UNTOUCHED, sizeof(r));
+    operations++;
+    return a->open(b, c, &r) != TR_OK && nothing_released(&r) && good;
+}
+
+static bool run_case(const struct algorithm *a, const struct tr_backend *b,
+                     const struct test_case *c)
+{
+    const bool good = c->verdict == CASE_BITS ||
+                      (c->verdict == CASE_VALID ? run_valid(a, b, c) : run_invalid(a, b, c));
+    if (!good)
+        tap_diag("case %u, %s", c->id, c->verdict == CASE_VALID ? "valid" : "invalid");
+    return good;
+}
+
+/* ---- A file --------------------------------------------------------------------------------- */
+
+static void run_file(const struct vector_file *f, FILE *in, const struct tr_backend *b)
+{
+    static struct test_case c;
+    char error[160];
+    unsigned n[3] = {0}, failed = 0;
+    rewind(in);
+    while (failed < 5 && case_read(in, &c, error)) {
+        n[c.verdict]++;
+        failed += !run_case(f->algorithm, b, &c);
+    }
+    if (*error != '\0')
+        tap_diag("%s", error);
+    tap_ok(failed == 0 && *error == '\0' && memcmp(n, f->expected, sizeof(n)) == 0,
+           "%s: %s, %s: %u valid, %u invalid, %u left out (not whole bytes), of %u, %u, %u",
+           tr_backend_name(b), f->algorithm->name, f->path, n[0], n[1], n[2], f->expected[0],
+           f->expected[1], f->expected[2]);
+}
+
+/* ---- The reader itself ---------------------------------------------------------------------- */
+
+static const char *const malformed[] = {
+    "1 valid 00 - - - -\n",     "1 valid 00 - - - - -",           "1 valid 00 - - - - - -\n",
+    "0 valid 00 - - - - -\n",   "x valid 00 - - - - -\n",         "1 good 00 - - - - -\n",
+    "1 valid 0 - - - - -\n",    "1 valid 0G - - - - -\n",         "1 valid 00 - - - - 0A\n",
+    "1 valid 00  - - - -\n",    "1 valid ? - - - - -\n",          "1 valid 00 - 00, - - -\n",
+    "1 valid 00 - ,00 - - -\n", "1 valid 00 - -,-,-,-,- - - -\n", "\n",
+};
+
+static bool reads(const char *text, struct test_case *c)
+{
+    char error[160];
+    FILE *in = tmpfile();
+    bool good = in != NULL && fputs(text, in) >= 0;
+    if (good)
+        rewind(in);
+    good = good && case_read(in, c, error) && *error == '\0';
+    if (in != NULL)
+        fclose(in);
+    return good;
+}
+
+static void test_reader(void)
+{
+    static struct test_case c;
+    unsigned accepted = 0;
+    const size_t n = sizeof(malformed) / sizeof(*malformed);
+    for (size_t i = 0; i < n; i++)
+        if (reads(malformed[i], &c)) {
+            tap_diag("accepted: %s", malformed[i]);
+            accepted++;
+        }
+    tap_ok(accepted == 0, "the reader refuses %zu malformed lines", n);
+    tap_ok(reads("# x\n12 invalid 0a - 01ff,- ? 02 -\n", &c) && c.id == 12 &&
+               c.verdict == CASE_INVALID && c.key.len == 1 && c.key.data[0] == 10 &&
+               c.iv.len == 0 && c.parts == 2 && c.aad[0].len == 2 && c.aad[0].data[1] == 255 &&
+               c.aad[1].len == 0 && !c.pt_is_known && c.pt.len == 0 && c.ct.data[0] == 2 &&
+               reads("1 bits 00 - none - - -\n", &c) && c.parts == 0 && c.pt_is_known,
+           "the reader reads what is well formed");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: mode_vectors DIRECTORY\n");
+        return 2;
+    }
+    tap_plan(2 + (unsigned)FILES * backend_count());
+    test_reader();
+    for (size_t i = 0; i < FILES; i++) {
+        char path[4096];
+        snprintf(path, sizeof(path), "%s/%s", argv[1], files[i].path);
+        FILE *in = fopen(path, "r");
+        const struct tr_backend *b;
+        for (unsigned k = 0; (b = tr_backend_at(k)) != NULL; k++)
+            if (in == NULL)
+                tap_ok(false, "%s cannot be opened", path);
+            else if (!backend_skip(b, 1))
+                run_file(&files[i], in, b);
+        if (in != NULL)
+            fclose(in);
+    }
+    tap_diag("%zu files, %lu calls", FILES, operations);
+    return tap_done();
+}
