@@ -1,28 +1,40 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The data that is worked on.
 
-/// Bytes that start on a page, so that no implementation meets a lucky or unlucky alignment.
+/// Bytes at the start of a cache line, at another one of a page in each window: a load is held up by a
+/// store that has the same place in another page (key and context lie somewhere, too), and no
+/// implementation shall be lucky or unlucky with that all the time.
 pub struct Buffer {
     memory: Vec<u8>,
-    start: usize,
+    page: usize,
+    place: usize,
     bytes: usize,
 }
 
 const PAGE: usize = 4096;
+const LINE: usize = 64;
+/// Coprime to the lines of a page, so that all of them have their turn.
+const STEP: usize = 29 * LINE;
 
 impl Buffer {
     pub fn new(bytes: usize) -> Buffer {
-        let memory = vec![0; bytes + PAGE];
-        let start = memory.as_ptr().align_offset(PAGE);
+        let memory = vec![0; bytes + 2 * PAGE];
+        let page = memory.as_ptr().align_offset(PAGE);
         Buffer {
             memory,
-            start,
+            page,
+            place: 0,
             bytes,
         }
     }
 
+    /// Another place for the next window.
+    pub fn move_on(&mut self) {
+        self.place = (self.place + STEP) % PAGE;
+    }
+
     pub fn data(&mut self) -> &mut [u8] {
-        &mut self.memory[self.start..][..self.bytes]
+        &mut self.memory[self.page + self.place..][..self.bytes]
     }
 
     /// The input of samples: the same bytes everywhere, no two blocks alike.
@@ -41,12 +53,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_starts_on_a_page_and_can_be_filled() {
+    fn a_buffer_visits_every_line_of_a_page() {
         let mut buffer = Buffer::new(37);
-        assert_eq!(buffer.data().as_ptr() as usize % PAGE, 0);
-        buffer.fill();
-        let data = buffer.data();
-        assert_eq!(data.len(), 37);
-        assert_ne!(data[..8], data[8..16]);
+        let mut places = std::collections::BTreeSet::new();
+        for _ in 0..PAGE / LINE {
+            buffer.fill();
+            let data = buffer.data();
+            assert_eq!(data.len(), 37);
+            assert_ne!(data[..8], data[8..16]);
+            assert_eq!(data.as_ptr() as usize % LINE, 0);
+            places.insert(data.as_ptr() as usize % PAGE);
+            buffer.move_on();
+        }
+        assert_eq!(places.len(), PAGE / LINE);
     }
 }

@@ -5,7 +5,7 @@ use super::chart::Paint;
 use super::figure::{limit_rows, Figure};
 use super::implementation::Implementation;
 use super::limit::Limit;
-use super::measure::{limits, widest, Case, Effort};
+use super::measure::{limits, widest, Case, Effort, TEAMS};
 use super::plan::{cases, label, subjects};
 use super::stats::Summary;
 use super::subject::{Subject, REFERENCES};
@@ -27,7 +27,7 @@ const THOROUGH: Effort = Effort {
     window_us: 2000,
 };
 const QUICK: Effort = Effort {
-    rounds: 11,
+    rounds: 10,
     window_us: 1000,
 };
 
@@ -149,7 +149,7 @@ fn reference_cases(cases: &[Case]) -> Vec<Case> {
 /// OpenSSL's other ciphers, with half the effort. One that is missing is noted.
 fn measure_references(
     cases: &[Case],
-    team: &mut [Colleague],
+    teams: &mut [Vec<Colleague>],
     effort: Effort,
     bar: &indicatif::ProgressBar,
     notes: &mut Vec<String>,
@@ -165,7 +165,7 @@ fn measure_references(
             continue;
         }
         bar.set_message(label(&case));
-        match case.measure(team, None, effort) {
+        match case.measure(teams, None, effort) {
             Ok(rounds) => figures.push(Figure { case, rounds }),
             Err(error) => {
                 absent = Some(case.subject);
@@ -190,15 +190,18 @@ fn run(args: &CompareArgs) -> Result<Comparison> {
     masks::masked()?; // a wrong word is an error before anything is measured
     let libcrypto = LibCrypto::open()?;
     let usable = Limit::usable(&Cpu::detect());
-    let mut team = team(&usable, args.core)?;
+    let teams = (0..TEAMS).map(|_| team(&usable, args.core));
+    let mut teams = teams.collect::<Result<Vec<_>>>()?;
     references.extend(reference_cases(&all));
 
-    let windows = aes.len() * team.len() + references.len().div_ceil(2);
+    let windows = aes.len() * teams[0].len() + references.len().div_ceil(2);
     let bar = progress(aes.len() + references.len(), effort.duration(windows));
     let limits = match usable.is_empty() {
         true => vec![],
         false => {
-            let probe = team.last_mut().expect("the limit is the last of the team");
+            let probe = teams[0]
+                .last_mut()
+                .expect("the limit is the last of the team");
             limits(
                 probe,
                 &usable,
@@ -216,14 +219,14 @@ fn run(args: &CompareArgs) -> Result<Comparison> {
         bar.set_message(label(&case));
         figures.push(Figure {
             case,
-            rounds: case.measure(&mut team, widest, effort)?,
+            rounds: case.measure(&mut teams, widest, effort)?,
         });
         bar.inc(1);
     }
     let mut notes = Vec::new();
-    let references = measure_references(&references, &mut team, effort, &bar, &mut notes);
+    let references = measure_references(&references, &mut teams, effort, &bar, &mut notes);
     bar.finish_and_clear();
-    let backend = team
+    let backend = teams[0]
         .iter()
         .find_map(|c| c.backend.as_deref())
         .and_then(Backend::by_name);

@@ -273,6 +273,10 @@ impl Job for EvpJob {
         Ok(calls * self.bytes as u64)
     }
 
+    fn move_on(&mut self) {
+        self.buffer.move_on();
+    }
+
     fn sample(&mut self) -> Result<Vec<u8>> {
         self.start()?;
         let mut output = Vec::new();

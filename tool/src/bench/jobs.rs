@@ -65,6 +65,10 @@ impl Job for CoreJob {
         Ok(calls * self.bytes)
     }
 
+    fn move_on(&mut self) {
+        self.buffer.move_on();
+    }
+
     fn sample(&mut self) -> Result<Vec<u8>> {
         self.stream = Stream::new(IV);
         let mut output = Vec::new();

@@ -14,6 +14,12 @@ use crate::algorithm::Direction;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
+/// So many sets of processes share the rounds of a case. Where code and data of a process happen to lie
+/// differs from process to process, and with it what the processor's predictors confuse; one process
+/// was seen to do short calls a quarter slower, all its life.
+pub const TEAMS: usize = 5;
+const LARGE: usize = 1 << 20;
+
 /// How long to look.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -51,6 +57,15 @@ impl Rounds {
         Summary::of(pairs.map(|(a, b)| a / b))
     }
 
+    /// Adds the rounds of another team.
+    fn absorb(&mut self, other: Rounds) {
+        for (who, rates) in other.rates {
+            self.rates.entry(who).or_default().extend(rates);
+        }
+        self.discarded += other.discarded;
+        self.doubtful += other.doubtful;
+    }
+
     fn add(&mut self, round: &BTreeMap<Implementation, Vec<Window>>) {
         for (&who, windows) in round {
             let rate = windows.iter().map(Window::rate).sum();
@@ -81,7 +96,7 @@ impl Shuffle {
 
 /// Takes rounds until so many are undisturbed. On a machine that leaves no peace for three times as many,
 /// disturbed ones count, and are reported.
-pub fn rounds(team: &mut [Colleague], chosen: &[usize], effort: Effort) -> Result<Rounds> {
+fn rounds(team: &mut [Colleague], chosen: &[usize], effort: Effort) -> Result<Rounds> {
     let mut shuffle = Shuffle(0x2545_f491_4f6c_dd1d);
     let mut result = Rounds::default();
     let mut disturbed = Vec::new();
@@ -148,9 +163,34 @@ impl Case {
         })
     }
 
-    /// Measures the case with those of the team that it concerns. All outputs must be equal. The limit
-    /// comes out as the bytes per second that its rounds would be good for.
+    /// Measures the case with several teams, which share the rounds.
     pub fn measure(
+        &self,
+        teams: &mut [Vec<Colleague>],
+        widest: Option<Limit>,
+        effort: Effort,
+    ) -> Result<Rounds> {
+        // Each process holds the data; so much of it would fill the memory, and luck matters less.
+        let few = self.bytes >= LARGE;
+        let count = if few {
+            1
+        } else {
+            teams.len().min(effort.rounds)
+        };
+        let share = Effort {
+            rounds: effort.rounds.div_ceil(count),
+            ..effort
+        };
+        let mut result = Rounds::default();
+        for team in &mut teams[..count] {
+            result.absorb(self.measure_with(team, widest, share)?);
+        }
+        Ok(result)
+    }
+
+    /// Measures the case with those of a team that it concerns. All outputs must be equal. The limit
+    /// comes out as the bytes per second that its rounds would be good for.
+    fn measure_with(
         &self,
         team: &mut [Colleague],
         widest: Option<Limit>,

@@ -5,7 +5,7 @@
 use super::chart::Paint;
 use super::figure::Figure;
 use super::implementation::Implementation::{self, Core, Tenrounds};
-use super::measure::{Case, Effort};
+use super::measure::{Case, Effort, TEAMS};
 use super::plan::{label, sizes, subjects, threads};
 use super::progress;
 use super::subject::Subject;
@@ -133,15 +133,17 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     let cases = cases(args)?;
     masks::masked()?; // a wrong word is an error before anything is measured
     let libcrypto = LibCrypto::open()?;
-    let mut team = ROWS
-        .iter()
-        .map(|(who, _)| Colleague::start(*who))
-        .collect::<Result<Vec<_>>>()?;
+    let team = || {
+        ROWS.iter()
+            .map(|(who, _)| Colleague::start(*who))
+            .collect::<Result<Vec<_>>>()
+    };
+    let mut teams = (0..TEAMS).map(|_| team()).collect::<Result<Vec<_>>>()?;
     let host = crate::host::read(Some(&libcrypto));
-    let backend = team.iter().find_map(|c| c.backend.clone());
+    let backend = teams[0].iter().find_map(|c| c.backend.clone());
     let effort = Effort::of_seconds(args.measure.seconds.unwrap_or(SECONDS), WINDOW_US);
     let paint = Paint::for_stdout();
-    let expected = effort.duration(cases.len() * team.len());
+    let expected = effort.duration(cases.len() * teams[0].len());
     if !args.measure.json {
         anstream::print!("{}", heading(&host, &libcrypto, backend.as_deref()));
         anstream::eprintln!("This takes about {:.0} s.", expected.as_secs_f64().ceil());
@@ -152,7 +154,7 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
         bar.set_message(label(&case));
         figures.push(Figure {
             case,
-            rounds: case.measure(&mut team, None, effort)?,
+            rounds: case.measure(&mut teams, None, effort)?,
         });
         bar.inc(1);
     }

@@ -13,6 +13,9 @@ pub trait Job: Send {
     /// Does it `calls` times and returns the bytes that were processed.
     fn run(&mut self, calls: u64) -> Result<u64>;
 
+    /// Called before each window: its data move to another place.
+    fn move_on(&mut self) {}
+
     /// Starts afresh and returns what comes out for an input that is the same everywhere.
     fn sample(&mut self) -> Result<Vec<u8>>;
 }
@@ -89,6 +92,7 @@ impl Runner {
 
     /// Warms up and learns how long a call takes.
     pub fn warm_up(&mut self) -> Result<()> {
+        self.job.move_on();
         loop {
             let calls = self.calls_for(WARM_UP_NS);
             let window = timed(&mut *self.job, calls)?;
