@@ -23,7 +23,7 @@ use std::time::Instant;
 
 const DEFAULT: [&str; 1] = ["all"];
 const SECONDS: f64 = 0.1;
-const WINDOW_US: u64 = 5000;
+const WINDOW_US: u64 = 2000;
 
 /// Through what each row goes.
 const ROWS: [(Implementation, &str); 2] = [(Core, "core"), (Tenrounds, "evp")];
