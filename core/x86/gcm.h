@@ -6,13 +6,31 @@
  * this one's ciphertext is not there yet.
  */
 
+#define STEADY 6u /* vectors: 2 VBLOCKS + STEADY VBLOCKS - 1 < GROUP */
+
 struct gcm {
     struct run run;
     struct tr_ghash *ghash;
     struct product product;
-    V y;                 /* the hash, in the first place */
-    const uint8_t *hash; /* the group to hash beside the next one's rounds; NULL: none */
+    V y;             /* the hash, in the first place */
+    V delta[STEADY]; /* see steady_counters() */
 };
+
+/*
+ * A group's counters are c, c + 1, .. If none of those of vector j carries into the bits that count
+ * groups, vector j differs from vector 0 by the same bits in every group, since c advances by whole
+ * groups: one xor makes it, instead of an addition, a shuffle and an xor. A message with an IV of 96
+ * bits begins at c = 2, so for it this holds for all but the last vectors. The differences are taken
+ * from the first group.
+ */
+TR_INLINE TR_TARGET int steady_counters(struct gcm *g, const uint8_t *counter)
+{
+    if (counter[15] % GROUP > 2 * VBLOCKS)
+        return 0;
+    for (unsigned j = 0; j < STEADY; j++)
+        g->delta[j] = v_xor(v_reverse(g->run.chain), v_reverse(v_add32(g->run.chain, j * VBLOCKS)));
+    return 1;
+}
 
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {
@@ -33,14 +51,18 @@ TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
 }
 
 /* A full group. hashed: the full group to hash, or NULL. */
-TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed)
+TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, int steady)
 {
     struct run *r = &g->run;
     V x[IN_FLIGHT], k = v_all(r->keys), chain = r->chain;
     r->chain = v_add32(chain, GROUP);
     UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
-        x[j] = v_xor(k, v_reverse(v_add32(chain, j * VBLOCKS)));
+    for (unsigned j = 0; j < IN_FLIGHT; j++) {
+        if (steady && j > 0 && j < STEADY)
+            x[j] = v_xor(x[0], g->delta[j]);
+        else
+            x[j] = v_xor(k, v_reverse(v_add32(chain, j * VBLOCKS)));
+    }
     const uint8_t *key = r->keys + TR_BLOCK, *last = r->keys + (size_t)r->rounds * TR_BLOCK;
     if (hashed != NULL) {
         UNROLL
@@ -64,13 +86,13 @@ TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed)
 }
 
 /* All full groups of blocks; the counters' last 32 bits wrap as they should. */
-TR_INLINE TR_TARGET size_t gcm_groups(struct gcm *g, size_t blocks, int decrypt)
+TR_INLINE TR_TARGET size_t gcm_groups(struct gcm *g, size_t blocks, int decrypt, int steady)
 {
     const uint8_t *pending = NULL;
     for (; blocks >= GROUP; blocks -= GROUP) {
         const uint8_t *hashed = decrypt ? g->run.in : pending;
         pending = g->run.out;
-        gcm_group(g, hashed);
+        gcm_group(g, hashed, steady);
     }
     if (!decrypt && pending != NULL) {
         UNROLL
@@ -109,7 +131,10 @@ TR_INLINE TR_TARGET void gcm(const struct tr_aes_key *key, uint8_t *out, const u
                         .y = v_first(polynomial(state->ghash.hash))};
         /* The vectors count in 32 bits from the first counter, without a carry. */
         g.run.chain = v_counters32(counter);
-        gcm_groups(&g, whole, decrypt);
+        if (steady_counters(&g, counter))
+            gcm_groups(&g, whole, decrypt, 1);
+        else
+            gcm_groups(&g, whole, decrypt, 0);
         store_polynomial(state->ghash.hash, v_sum(g.y));
         tr_counter_add32(counter, (uint32_t)whole);
         in += whole * TR_BLOCK;
