@@ -267,7 +267,7 @@ static void short_seal(struct tr_gcm *g, const uint8_t *iv, const uint8_t *aad, 
     tr_cleanse(m.text, TR_BLOCK);
 }
 
-/* The tag is checked before anything is written. */
+/* The tag is checked before any plaintext is written. */
 static enum tr_status short_open(struct tr_gcm *g, const uint8_t *iv, const uint8_t *aad,
                                  size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
                                  const uint8_t *tag, size_t tag_len)
@@ -278,6 +278,8 @@ static enum tr_status short_open(struct tr_gcm *g, const uint8_t *iv, const uint
     int good = tr_equal(g->run.ghash.hash, tag, tag_len);
     if (good)
         copy_out(out, m.text + TR_BLOCK, len);
+    else
+        tr_cleanse(out, len);
     tr_cleanse(m.text, TR_BLOCK + len);
     return good ? TR_OK : TR_ERR_TAG;
 }
