@@ -9,12 +9,14 @@
 
 #include "provider.h"
 
-/* What distinguishes the fifteen ciphers. */
+/* What distinguishes the ciphers. */
 struct trp_kind {
-    enum tr_mode mode;
+    enum tr_mode mode; /* of the fifteen that are a struct tr_cipher */
     unsigned evp_mode; /* EVP_CIPH_..._MODE */
     unsigned key_len, iv_len;
     unsigned block_size; /* as EVP sees it: 1 for the modes that take any length */
+    /* Of the parameters with the same names. */
+    uint8_t aead, custom_iv, cts, has_rand_key;
 };
 
 #define TRP_MAX_MAC 64 /* EVP_MAX_MD_SIZE */

@@ -9,29 +9,16 @@
 #include <openssl/params.h>
 #include <string.h>
 
-#define ENTRY(key, type, size)                                                                     \
-    {                                                                                              \
-        key, type, NULL, size, OSSL_PARAM_UNMODIFIED                                               \
-    }
-#define UINT(key)   ENTRY(key, OSSL_PARAM_UNSIGNED_INTEGER, sizeof(unsigned))
-#define INT(key)    ENTRY(key, OSSL_PARAM_INTEGER, sizeof(int))
-#define SIZE(key)   ENTRY(key, OSSL_PARAM_UNSIGNED_INTEGER, sizeof(size_t))
-#define OCTETS(key) ENTRY(key, OSSL_PARAM_OCTET_STRING, 0)
-#define END                                                                                        \
-    {                                                                                              \
-        NULL, 0, NULL, 0, 0                                                                        \
-    }
-
 /* ---- Of a cipher ---------------------------------------------------------------------------- */
 
 const OSSL_PARAM *trp_gettable_params(void *provctx)
 {
     static const OSSL_PARAM list[] = {
-        UINT(OSSL_CIPHER_PARAM_MODE),        SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-        SIZE(OSSL_CIPHER_PARAM_IVLEN),       SIZE(OSSL_CIPHER_PARAM_BLOCK_SIZE),
-        INT(OSSL_CIPHER_PARAM_AEAD),         INT(OSSL_CIPHER_PARAM_CUSTOM_IV),
-        INT(OSSL_CIPHER_PARAM_CTS),          INT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK),
-        INT(OSSL_CIPHER_PARAM_HAS_RAND_KEY), END};
+        TRP_UINT(OSSL_CIPHER_PARAM_MODE),        TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+        TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),       TRP_SIZE(OSSL_CIPHER_PARAM_BLOCK_SIZE),
+        TRP_INT(OSSL_CIPHER_PARAM_AEAD),         TRP_INT(OSSL_CIPHER_PARAM_CUSTOM_IV),
+        TRP_INT(OSSL_CIPHER_PARAM_CTS),          TRP_INT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK),
+        TRP_INT(OSSL_CIPHER_PARAM_HAS_RAND_KEY), TRP_END};
     (void)provctx;
     return list;
 }
@@ -46,11 +33,11 @@ int trp_get_params(OSSL_PARAM params[], const struct trp_kind *kind)
                  {OSSL_CIPHER_PARAM_KEYLEN, kind->key_len, sizeof(size_t)},
                  {OSSL_CIPHER_PARAM_IVLEN, kind->iv_len, sizeof(size_t)},
                  {OSSL_CIPHER_PARAM_BLOCK_SIZE, kind->block_size, sizeof(size_t)},
-                 {OSSL_CIPHER_PARAM_AEAD, 0, sizeof(int)},
-                 {OSSL_CIPHER_PARAM_CUSTOM_IV, 0, sizeof(int)},
-                 {OSSL_CIPHER_PARAM_CTS, 0, sizeof(int)},
+                 {OSSL_CIPHER_PARAM_AEAD, kind->aead, sizeof(int)},
+                 {OSSL_CIPHER_PARAM_CUSTOM_IV, kind->custom_iv, sizeof(int)},
+                 {OSSL_CIPHER_PARAM_CTS, kind->cts, sizeof(int)},
                  {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK, 0, sizeof(int)},
-                 {OSSL_CIPHER_PARAM_HAS_RAND_KEY, 0, sizeof(int)},
+                 {OSSL_CIPHER_PARAM_HAS_RAND_KEY, kind->has_rand_key, sizeof(int)},
                  /* Since 3.6; older versions do not ask. */
                  {"encrypt-then-mac", 0, sizeof(int)}};
     for (OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
@@ -67,14 +54,14 @@ int trp_get_params(OSSL_PARAM params[], const struct trp_kind *kind)
 
 const OSSL_PARAM *trp_gettable_ctx_params(void *ctx, void *provctx)
 {
-    static const OSSL_PARAM list[] = {SIZE(OSSL_CIPHER_PARAM_KEYLEN),
-                                      SIZE(OSSL_CIPHER_PARAM_IVLEN),
-                                      UINT(OSSL_CIPHER_PARAM_PADDING),
-                                      UINT(OSSL_CIPHER_PARAM_NUM),
-                                      OCTETS(OSSL_CIPHER_PARAM_IV),
-                                      OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV),
-                                      ENTRY(OSSL_CIPHER_PARAM_TLS_MAC, OSSL_PARAM_OCTET_PTR, 0),
-                                      END};
+    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+                                      TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),
+                                      TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
+                                      TRP_UINT(OSSL_CIPHER_PARAM_NUM),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_IV),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV),
+                                      TRP_ENTRY(OSSL_CIPHER_PARAM_TLS_MAC, OSSL_PARAM_OCTET_PTR, 0),
+                                      TRP_END};
     (void)ctx;
     (void)provctx;
     return list;
@@ -83,9 +70,9 @@ const OSSL_PARAM *trp_gettable_ctx_params(void *ctx, void *provctx)
 const OSSL_PARAM *trp_settable_ctx_params(void *ctx, void *provctx)
 {
     static const OSSL_PARAM list[] = {
-        UINT(OSSL_CIPHER_PARAM_PADDING),      UINT(OSSL_CIPHER_PARAM_NUM),
-        UINT(OSSL_CIPHER_PARAM_USE_BITS),     UINT(OSSL_CIPHER_PARAM_TLS_VERSION),
-        SIZE(OSSL_CIPHER_PARAM_TLS_MAC_SIZE), END};
+        TRP_UINT(OSSL_CIPHER_PARAM_PADDING),      TRP_UINT(OSSL_CIPHER_PARAM_NUM),
+        TRP_UINT(OSSL_CIPHER_PARAM_USE_BITS),     TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION),
+        TRP_SIZE(OSSL_CIPHER_PARAM_TLS_MAC_SIZE), TRP_END};
     (void)ctx;
     (void)provctx;
     return list;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fifteen ciphers: contexts, keys and IVs, and the tables that libcrypto fetches. */
-#include "cipher.h"
+/* The fifteen ciphers of five modes: contexts, keys and IVs; and the list of all ciphers. */
+#include "dispatch.h"
 
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -110,11 +110,6 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
     X(bits, ofb, TR_OFB, EVP_CIPH_OFB_MODE, TR_BLOCK, 1, stream)                                   \
     X(bits, ctr, TR_CTR, EVP_CIPH_CTR_MODE, TR_BLOCK, 1, stream)
 
-#define FUNCTION(id, function)                                                                     \
-    {                                                                                              \
-        id, (void (*)(void))(function)                                                             \
-    }
-
 #define CIPHER(bits, name, tr, evp, iv, block_bytes, final)                                        \
     static const struct trp_kind kind_##bits##_##name = {.mode = tr,                               \
                                                          .evp_mode = evp,                          \
@@ -130,20 +125,20 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
         return trp_get_params(params, &kind_##bits##_##name);                                      \
     }                                                                                              \
     static const OSSL_DISPATCH functions_##bits##_##name[] = {                                     \
-        FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, new_##bits##_##name),                                    \
-        FUNCTION(OSSL_FUNC_CIPHER_FREECTX, free_context),                                          \
-        FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, duplicate_context),                                      \
-        FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, encrypt_init),                                     \
-        FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, decrypt_init),                                     \
-        FUNCTION(OSSL_FUNC_CIPHER_UPDATE, trp_##name##_update),                                    \
-        FUNCTION(OSSL_FUNC_CIPHER_FINAL, trp_##final##_final),                                     \
-        FUNCTION(OSSL_FUNC_CIPHER_CIPHER, trp_##name##_cipher),                                    \
-        FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##bits##_##name),                         \
-        FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, trp_get_ctx_params),                             \
-        FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, trp_set_ctx_params),                             \
-        FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                           \
-        FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, trp_gettable_ctx_params),                   \
-        FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, trp_settable_ctx_params),                   \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, new_##bits##_##name),                                \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_FREECTX, free_context),                                      \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, duplicate_context),                                  \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, encrypt_init),                                 \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, decrypt_init),                                 \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_UPDATE, trp_##name##_update),                                \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_FINAL, trp_##final##_final),                                 \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, trp_##name##_cipher),                                \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##bits##_##name),                     \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, trp_get_ctx_params),                         \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, trp_set_ctx_params),                         \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                       \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, trp_gettable_ctx_params),               \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, trp_settable_ctx_params),               \
         {0, NULL}};
 
 MODES(CIPHER, 128)
@@ -155,6 +150,10 @@ MODES(CIPHER, 256)
 #define ALGORITHM(names, bits, name)                                                               \
     {                                                                                              \
         names, "provider=tenrounds", functions_##bits##_##name, NULL                               \
+    }
+#define FAMILY(names, functions)                                                                   \
+    {                                                                                              \
+        names, "provider=tenrounds", trp_##functions##_functions, NULL                             \
     }
 #define OID(number) "2.16.840.1.101.3.4.1." #number
 
@@ -173,4 +172,7 @@ const OSSL_ALGORITHM trp_ciphers[] = {ALGORITHM("AES-256-ECB:" OID(41), 256, ecb
                                       ALGORITHM("AES-256-CTR", 256, ctr),
                                       ALGORITHM("AES-192-CTR", 192, ctr),
                                       ALGORITHM("AES-128-CTR", 128, ctr),
+                                      FAMILY("AES-256-GCM:id-aes256-GCM:" OID(46), gcm_256),
+                                      FAMILY("AES-192-GCM:id-aes192-GCM:" OID(26), gcm_192),
+                                      FAMILY("AES-128-GCM:id-aes128-GCM:" OID(6), gcm_128),
                                       {NULL, NULL, NULL, NULL}};

@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key)
+{
+    for (const OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
+        if (strcmp(p->key, key) == 0)
+            return p;
+    }
+    return NULL;
+}
+
 static int is_integer(const OSSL_PARAM *p)
 {
     return p->data_type == OSSL_PARAM_INTEGER || p->data_type == OSSL_PARAM_UNSIGNED_INTEGER;
@@ -97,5 +106,14 @@ int trp_param_set_octets(OSSL_PARAM *p, const void *bytes, size_t len)
     if (p->data_size < len)
         return 0;
     memcpy(p->data, bytes, len);
+    return 1;
+}
+
+int trp_param_get_octets(const OSSL_PARAM *p, void *bytes, size_t max, size_t *len)
+{
+    if (p->data_type != OSSL_PARAM_OCTET_STRING || p->data == NULL || p->data_size > max)
+        return 0;
+    memcpy(bytes, p->data, p->data_size);
+    *len = p->data_size;
     return 1;
 }

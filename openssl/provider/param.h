@@ -9,8 +9,27 @@
 #define TENROUNDS_PARAM_H
 
 #include <openssl/core.h>
+#include <openssl/params.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Entries of a list of parameters. */
+#define TRP_ENTRY(key, type, size)                                                                 \
+    {                                                                                              \
+        key, type, NULL, size, OSSL_PARAM_UNMODIFIED                                               \
+    }
+#define TRP_UINT(key)   TRP_ENTRY(key, OSSL_PARAM_UNSIGNED_INTEGER, sizeof(unsigned))
+#define TRP_INT(key)    TRP_ENTRY(key, OSSL_PARAM_INTEGER, sizeof(int))
+#define TRP_SIZE(key)   TRP_ENTRY(key, OSSL_PARAM_UNSIGNED_INTEGER, sizeof(size_t))
+#define TRP_OCTETS(key) TRP_ENTRY(key, OSSL_PARAM_OCTET_STRING, 0)
+#define TRP_TEXT(key)   TRP_ENTRY(key, OSSL_PARAM_UTF8_STRING, 0)
+#define TRP_END                                                                                    \
+    {                                                                                              \
+        NULL, 0, NULL, 0, 0                                                                        \
+    }
+
+/* The first parameter of the name; NULL if there is none. params may be NULL. */
+const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key);
 
 int trp_param_set_number(OSSL_PARAM *param, uint64_t value, size_t size);
 int trp_param_get_number(const OSSL_PARAM *param, uint64_t max, uint64_t *value);
@@ -21,5 +40,8 @@ int trp_param_set_text(OSSL_PARAM *param, const char *text);
 /* As a copy of the bytes, or as a pointer to them, which stays valid as long as they do. */
 int trp_param_set_octet_ptr(OSSL_PARAM *param, const void *bytes, size_t len);
 int trp_param_set_octets(OSSL_PARAM *param, const void *bytes, size_t len);
+
+/* Copies at most max bytes, of a string of octets that has data. */
+int trp_param_get_octets(const OSSL_PARAM *param, void *bytes, size_t max, size_t *len);
 
 #endif

@@ -4,14 +4,13 @@
  * MAC has been verified (Vaudenay 2002; AlFardan and Paterson, "Lucky Thirteen", 2013). Loops run
  * over public lengths, and every decision is a mask: all ones for yes, zero for no.
  */
-#define _GNU_SOURCE
 #include "tls_record.h"
 
+#include "random.h"
 #include "tenrounds.h"
 
 #include <openssl/prov_ssl.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define MAX_PADDING 256 /* with its length byte */
 #define MAX_MAC     64
@@ -124,13 +123,6 @@ static int explicit_iv(unsigned version)
     return -1;
 }
 
-static int random_bytes(uint8_t *out, size_t n)
-{
-    /* Up to 256 bytes come at once (getrandom(2)). It is the kernel's generator and not
-     * libcrypto's, which a provider that is not linked with it cannot reach. */
-    return getrandom(out, n, 0) == (ssize_t)n;
-}
-
 int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,
                  struct trp_tls_opened *opened)
 {
@@ -155,7 +147,7 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
     }
 
     opened->reason = "no random bytes for a wrong MAC";
-    if (!random_bytes(random, mac_size))
+    if (!trp_random(random, mac_size))
         return 0;
     copy_mac(mac, mac_size, record, len, end);
     for (size_t i = 0; i < mac_size; i++)

@@ -10,10 +10,10 @@
  * CBC; and going on after a final that failed, which leaves the default provider's chaining value
  * changed and ours as it was.
  */
-#include "sides.h"
+#define MAX_DATA 1200
+#include "steps.h"
 
 #define MAX_STEPS 48
-#define MAX_DATA  1200
 
 enum what {
     INIT,
@@ -39,8 +39,6 @@ struct step {
     uint32_t seed; /* all the rest of the step follows from it */
 };
 
-enum { OURS, THEIRS, SIDES };
-
 /* What both sides have in common at a point of the sequence. */
 struct state {
     unsigned mode; /* index into evp_modes */
@@ -52,54 +50,11 @@ struct state {
     unsigned buffered;
     EVP_CIPHER *cipher[SIDES];
     EVP_CIPHER_CTX *ctx[SIDES];
-    bool print;
 };
-
-/* What a call did. */
-struct result {
-    int ret, len;
-    unsigned long error; /* library and reason of the last one */
-    uint8_t out[MAX_DATA + 64];
-};
-
-static struct evp_side sides[SIDES];
 
 static bool is_block_mode(const struct state *s)
 {
     return s->mode < 2;
-}
-
-static void tell(const struct state *s, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void tell(const struct state *s, const char *format, ...)
-{
-    char line[256];
-    va_list args;
-    if (!s->print)
-        return;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    tap_diag("  %s", line);
-}
-
-static void end_call(struct result *r, int ret)
-{
-    const unsigned long e = ERR_peek_last_error();
-    r->ret = ret;
-    r->error = ret > 0 ? 0 : ERR_PACK(ERR_GET_LIB(e), 0, ERR_GET_REASON(e));
-    ERR_clear_error();
-}
-
-static bool same(const struct state *s, const struct result r[SIDES])
-{
-    const struct result *a = &r[OURS], *b = &r[THEIRS];
-    tell(s, "    ours %d (%d bytes, error %lx), default %d (%d bytes, error %lx)", a->ret, a->len,
-         a->error, b->ret, b->len, b->error);
-    if (a->ret != b->ret || a->len != b->len || a->error != b->error)
-        return false;
-    return a->len <= 0 || (s->print ? tap_same(a->out, b->out, (size_t)a->len)
-                                    : memcmp(a->out, b->out, (size_t)a->len) == 0);
 }
 
 /* ---- The steps ------------------------------------------------------------------------------ */
@@ -121,7 +76,7 @@ static bool do_init(struct state *s, struct tap_random *random)
         with_key = true;
     if (!fresh && s->stuck && !s->iv_set)
         with_iv = true;
-    tell(s, "init: %s, key %s, iv %s, enc %d%s", fresh ? "cipher" : "no cipher",
+    tell("init: %s, key %s, iv %s, enc %d%s", fresh ? "cipher" : "no cipher",
          with_key ? "new" : "NULL", with_iv ? "new" : "NULL", enc,
          with_params ? padding ? ", padding 1" : ", padding 0" : "");
 
@@ -139,7 +94,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     s->started = true;
     s->stuck = false;
     s->buffered = 0;
-    return same(s, r);
+    return same(r);
 }
 
 static size_t any_length(struct tap_random *random)
@@ -177,13 +132,13 @@ static bool do_update(struct state *s, struct tap_random *random)
     tap_fill(random, data, len);
     if (!s->key_set || s->stuck)
         return true;
-    tell(s, "update: %zu bytes%s (%u buffered)", len, in_place ? " in place" : "", s->buffered);
+    tell("update: %zu bytes%s (%u buffered)", len, in_place ? " in place" : "", s->buffered);
     for (int i = 0; i < SIDES; i++)
         update_side(s->ctx[i], &r[i], data, len, offset, s->buffered, in_place);
     if (is_block_mode(s))
         s->buffered =
             (unsigned)(s->buffered + len - (r[THEIRS].ret > 0 ? (size_t)r[THEIRS].len : 0));
-    return same(s, r);
+    return same(r);
 }
 
 static bool do_final(struct state *s)
@@ -191,24 +146,24 @@ static bool do_final(struct state *s)
     struct result r[SIDES] = {0};
     if (!s->key_set || s->stuck)
         return true;
-    tell(s, "final");
+    tell("final");
     for (int i = 0; i < SIDES; i++) {
         r[i].len = -1;
         end_call(&r[i], EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len));
     }
     s->stuck = r[THEIRS].ret <= 0;
     s->buffered = 0;
-    return same(s, r);
+    return same(r);
 }
 
 static bool do_set_padding(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
     const int padding = (int)tap_below(random, 2);
-    tell(s, "padding %d", padding);
+    tell("padding %d", padding);
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CIPHER_CTX_set_padding(s->ctx[i], padding));
-    return same(s, r);
+    return same(r);
 }
 
 static bool do_set_num(struct state *s, struct tap_random *random)
@@ -217,10 +172,10 @@ static bool do_set_num(struct state *s, struct tap_random *random)
     const int num = s->num_works ? (int)tap_below(random, 16) : 0;
     if (!s->started || tap_below(random, 3) != 0)
         return true;
-    tell(s, "num %d", num);
+    tell("num %d", num);
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CIPHER_CTX_set_num(s->ctx[i], num));
-    return same(s, r);
+    return same(r);
 }
 
 static bool do_set_key_length(struct state *s, struct tap_random *random)
@@ -229,10 +184,10 @@ static bool do_set_key_length(struct state *s, struct tap_random *random)
     const int len = 8 * (int)tap_below(random, 6);
     if (!s->started)
         return true;
-    tell(s, "key length %d", len);
+    tell("key length %d", len);
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CIPHER_CTX_set_key_length(s->ctx[i], len));
-    return same(s, r);
+    return same(r);
 }
 
 /* A parameter in any integer type, negative ones and wrong types among them. TLS versions only for
@@ -255,38 +210,11 @@ static bool do_set_params(struct state *s, struct tap_random *random)
         memset(value, 0xff, sizeof(value));
     if (!s->started)
         return true;
-    tell(s, "set %s, type %u, %zu bytes, first %02x", keys[which], type, size, value[0]);
+    tell("set %s, type %u, %zu bytes, first %02x", keys[which], type, size, value[0]);
     const OSSL_PARAM params[] = {{keys[which], type, value, size, 0}, OSSL_PARAM_END};
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CIPHER_CTX_set_params(s->ctx[i], params));
-    return same(s, r);
-}
-
-static bool get_one(struct state *s, const char *key, unsigned type, size_t size)
-{
-    uint8_t value[SIDES][32];
-    struct result r[SIDES] = {0};
-    size_t returned[SIDES];
-    memset(value, 0xa5, sizeof(value));
-    for (int i = 0; i < SIDES; i++) {
-        OSSL_PARAM params[] = {{key, type, value[i], size, OSSL_PARAM_UNMODIFIED}, OSSL_PARAM_END};
-        end_call(&r[i], EVP_CIPHER_CTX_get_params(s->ctx[i], params));
-        returned[i] = params->return_size;
-        if (type == OSSL_PARAM_OCTET_PTR && r[i].ret > 0) {
-            void *bytes;
-            memcpy(&bytes, value[i], sizeof(bytes));
-            memset(value[i], 0xa5, sizeof(value[i]));
-            if (bytes != NULL && returned[i] <= sizeof(value[i]))
-                memcpy(value[i], bytes, returned[i]);
-        }
-    }
-    if (same(s, r) && (r[OURS].ret <= 0 || (returned[OURS] == returned[THEIRS] &&
-                                            memcmp(value[OURS], value[THEIRS], 32) == 0)))
-        return true;
-    tell(s, "get %s, type %u, size %zu: %zu and %zu bytes, %02x%02x... and %02x%02x...", key, type,
-         size, returned[OURS], returned[THEIRS], value[OURS][0], value[OURS][1], value[THEIRS][0],
-         value[THEIRS][1]);
-    return false;
+    return same(r);
 }
 
 static bool do_get_params(struct state *s, struct tap_random *random)
@@ -297,16 +225,16 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV};
     if (!s->started || s->stuck)
         return true;
-    tell(s, "get params");
+    tell("get params");
     bool good = true;
     for (unsigned i = 0; good && i < 5; i++)
-        good = get_one(s, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
-                       (size_t)1 << tap_below(random, 4));
+        good = same_param(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
+                          (size_t)1 << tap_below(random, 4));
     for (unsigned i = 0; good && i < 2; i++)
-        good = get_one(s, bytes[i], OSSL_PARAM_OCTET_STRING, 16) &&
-               get_one(s, bytes[i], OSSL_PARAM_OCTET_STRING, tap_below(random, 32)) &&
-               get_one(s, bytes[i], OSSL_PARAM_OCTET_PTR, sizeof(void *)) &&
-               get_one(s, bytes[i], OSSL_PARAM_UTF8_STRING, 16);
+        good = same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, 16) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, tap_below(random, 32)) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, sizeof(void *)) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_UTF8_STRING, 16);
     return good && EVP_CIPHER_CTX_get_num(s->ctx[OURS]) == EVP_CIPHER_CTX_get_num(s->ctx[THEIRS]) &&
            EVP_CIPHER_CTX_get_block_size(s->ctx[OURS]) ==
                EVP_CIPHER_CTX_get_block_size(s->ctx[THEIRS]);
@@ -321,7 +249,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     int len;
     if (!s->started)
         return true;
-    tell(s, "copy, go on with the %s", keep_copy ? "copy" : "original");
+    tell("copy, go on with the %s", keep_copy ? "copy" : "original");
     for (int i = 0; i < SIDES; i++) {
         EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
         end_call(&r[i], EVP_CIPHER_CTX_copy(copy, s->ctx[i]));
@@ -335,7 +263,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
             ERR_clear_error();
         }
     }
-    return same(s, r);
+    return same(r);
 }
 
 static bool do_one_shot(struct state *s, struct tap_random *random)
@@ -348,12 +276,12 @@ static bool do_one_shot(struct state *s, struct tap_random *random)
     tap_fill(random, data, len);
     if (!s->key_set || s->stuck)
         return true;
-    tell(s, "one shot: %zu bytes", len);
+    tell("one shot: %zu bytes", len);
     for (int i = 0; i < SIDES; i++) {
         r[i].len = EVP_Cipher(s->ctx[i], r[i].out, data, (unsigned)len);
         end_call(&r[i], r[i].len);
     }
-    return same(s, r);
+    return same(r);
 }
 
 /* A whole message to decrypt, in pieces, that ends in right padding, or in what only looks like it. */
@@ -384,19 +312,19 @@ static bool do_message(struct state *s, struct tap_random *random)
     tap_fill(random, key, sizeof(key));
     tap_fill(random, iv, sizeof(iv));
     const size_t total = make_message(s, random, key, iv, message);
-    tell(s, "message: %zu bytes", total);
+    tell("message: %zu bytes", total);
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, iv, 0, NULL));
     s->started = s->key_set = s->iv_set = true;
     s->encrypt = s->key_encrypt = 0;
     s->stuck = false;
     s->buffered = 0;
-    bool good = same(s, r);
+    bool good = same(r);
     for (size_t done = 0, n; good && done < total; done += n) {
         n = 1 + tap_below(random, total - done);
         for (int i = 0; i < SIDES; i++)
             update_side(s->ctx[i], &r[i], message + done, n, 0, 0, false);
-        good = same(s, r);
+        good = same(r);
     }
     return good && do_final(s);
 }
@@ -449,7 +377,8 @@ static bool num_works(EVP_CIPHER *cipher)
 
 static bool run(unsigned cipher, const struct step *steps, unsigned n, bool print)
 {
-    struct state s = {.mode = cipher / 3, .key_len = evp_key_bits[cipher % 3] / 8, .print = print};
+    struct state s = {.mode = cipher / 3, .key_len = evp_key_bits[cipher % 3] / 8};
+    printing = print;
     for (int i = 0; i < SIDES; i++) {
         s.cipher[i] = evp_fetch(&sides[i], evp_cipher_name(cipher));
         s.ctx[i] = EVP_CIPHER_CTX_new();

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tables of functions that libcrypto fetches: one for each cipher. */
+#ifndef TENROUNDS_DISPATCH_H
+#define TENROUNDS_DISPATCH_H
+
+#include "cipher.h"
+
+#define TRP_FUNCTION(id, function)                                                                 \
+    {                                                                                              \
+        id, (void (*)(void))(function)                                                             \
+    }
+
+/*
+ * The table trp_<name>_functions of a kind, kind_<name>, and the functions that know it. family is
+ * what the names of the family's functions begin with: <family>_new(provctx, kind), _free, _dup,
+ * _encrypt_init, _decrypt_init, _update, _final, _cipher, and those for parameters of a context.
+ */
+#define TRP_DISPATCH(name, family)                                                                 \
+    static void *new_##name(void *provctx)                                                         \
+    {                                                                                              \
+        return family##_new(provctx, &kind_##name);                                                \
+    }                                                                                              \
+    static int get_params_##name(OSSL_PARAM params[])                                              \
+    {                                                                                              \
+        return trp_get_params(params, &kind_##name);                                               \
+    }                                                                                              \
+    const OSSL_DISPATCH trp_##name##_functions[] = {                                               \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, new_##name),                                         \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_FREECTX, family##_free),                                     \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, family##_dup),                                       \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, family##_encrypt_init),                        \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, family##_decrypt_init),                        \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_UPDATE, family##_update),                                    \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_FINAL, family##_final),                                      \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher),                                    \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##name),                              \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                       \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, family##_get_ctx_params),                    \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, family##_gettable_ctx_params),          \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, family##_set_ctx_params),                    \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, family##_settable_ctx_params),          \
+        {0, NULL}}
+
+/* The two inits of a family, from <family>_init(ctx, key, key_len, iv, iv_len, params, encrypt),
+ * and free and dup of its struct trp_<family>, which holds no pointer into itself. */
+#define TRP_INITS(family)                                                                          \
+    static int family##_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,          \
+                                     const unsigned char *iv, size_t iv_len,                       \
+                                     const OSSL_PARAM params[])                                    \
+    {                                                                                              \
+        return family##_init(ctx, key, key_len, iv, iv_len, params, 1);                            \
+    }                                                                                              \
+    static int family##_decrypt_init(void *ctx, const unsigned char *key, size_t key_len,          \
+                                     const unsigned char *iv, size_t iv_len,                       \
+                                     const OSSL_PARAM params[])                                    \
+    {                                                                                              \
+        return family##_init(ctx, key, key_len, iv, iv_len, params, 0);                            \
+    }
+
+#define TRP_PLAIN_CONTEXT(family)                                                                  \
+    static void family##_free(void *ctx)                                                           \
+    {                                                                                              \
+        struct trp_##family *c = ctx;                                                              \
+        if (c != NULL)                                                                             \
+            c->provider->clear_free(c, sizeof(*c), __FILE__, __LINE__);                            \
+    }                                                                                              \
+    static void *family##_dup(void *ctx)                                                           \
+    {                                                                                              \
+        const struct trp_##family *from = ctx;                                                     \
+        struct trp_##family *copy = from->provider->malloc(sizeof(*copy), __FILE__, __LINE__);     \
+        if (copy != NULL)                                                                          \
+            *copy = *from;                                                                         \
+        return copy;                                                                               \
+    }
+
+extern const OSSL_DISPATCH trp_gcm_128_functions[], trp_gcm_192_functions[],
+    trp_gcm_256_functions[];
+
+#endif

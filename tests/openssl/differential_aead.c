@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Long random sequences of EVP calls on the ciphers beyond the fifteen of differential.c, in the
+ * default provider and in ours, step by step: same return values, lengths, bytes, parameters and
+ * errors. A sequence that shows a difference is shortened before it is printed. The argument is for
+ * how many seconds (5).
+ *
+ * Not in the sequences, because the default provider goes on there with a state that is nothing in
+ * particular (ours refuses): a new key in mid-message without a new IV; an IV of another length than
+ * was set; anything after a final that failed, before the next IV. And partial overlap, which only
+ * ours refuses. Random IVs differ from side to side; generated_iv() looks at them.
+ */
+#define MAX_DATA 1200
+#include "steps.h"
+
+#include <openssl/crypto.h>
+
+#define MAX_STEPS 40
+
+/* Which steps mean something for a cipher. */
+enum { AEAD = 1, LONG_IV = 2, TLS = 4, IV_GEN = 8 };
+
+static const struct family {
+    const char *name;
+    unsigned traits;
+} families[] = {
+    {"AES-128-GCM", AEAD | LONG_IV | TLS | IV_GEN},
+    {"AES-192-GCM", AEAD | LONG_IV | TLS | IV_GEN},
+    {"AES-256-GCM", AEAD | LONG_IV | TLS | IV_GEN},
+};
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+struct step {
+    uint32_t what, seed; /* all the rest of the step follows from the seed */
+};
+
+/* What both sides have in common at a point of the sequence. */
+struct state {
+    const struct family *family;
+    bool started, key_set;
+    bool iv_set; /* and so no IV will be drawn at random */
+    bool begun;  /* the message has bytes of this IV */
+    bool stuck;  /* until the next IV */
+    bool no_aad; /* EVP_Cipher() of no bytes was called: the default provider pads the AAD then */
+    int encrypt;
+    unsigned iv_len;
+    EVP_CIPHER *cipher[SIDES];
+    EVP_CIPHER_CTX *ctx[SIDES];
+};
+
+/* Later versions than the one whose errors ours gives name more reasons. */
+static bool same_errors_expected;
+
+static bool alike(struct result r[SIDES])
+{
+    if (!same_errors_expected)
+        r[OURS].error = r[THEIRS].error;
+    return same(r);
+}
+
+static bool has(const struct state *s, unsigned trait)
+{
+    return (s->family->traits & trait) != 0;
+}
+
+static bool ready(const struct state *s)
+{
+    return s->started && !s->stuck && (s->iv_set || !s->encrypt || !s->key_set);
+}
+
+/* ---- The steps ------------------------------------------------------------------------------ */
+
+static bool do_init(struct state *s, struct tap_random *random)
+{
+    uint8_t key[64], iv[160];
+    struct result r[SIDES] = {0};
+    const bool fresh = !s->started || tap_below(random, 6) == 0;
+    const int enc = !s->started ? (int)tap_below(random, 2) : (int)tap_below(random, 3) - 1;
+    bool with_key = tap_below(random, 3) != 0, with_iv = tap_below(random, 3) != 0;
+    tap_fill(random, key, sizeof(key));
+    tap_fill(random, iv, sizeof(iv));
+    if (with_key && !fresh && s->begun)
+        with_iv = true;
+    tell("init: %s, key %s, iv %s, enc %d", fresh ? "cipher" : "no cipher",
+         with_key ? "new" : "NULL", with_iv ? "new" : "NULL", enc);
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL,
+                                           with_key ? key : NULL, with_iv ? iv : NULL, enc, NULL));
+    if (fresh) {
+        s->begun = s->stuck = s->key_set = s->iv_set = false;
+    }
+    s->started = true;
+    if (enc >= 0)
+        s->encrypt = enc;
+    s->key_set |= with_key;
+    if (with_iv) {
+        s->iv_set = true;
+        s->begun = s->stuck = s->no_aad = false;
+    }
+    return alike(r);
+}
+
+static size_t any_length(struct tap_random *random)
+{
+    switch (tap_below(random, 4)) {
+    case 0:
+        return tap_below(random, 34);
+    case 1:
+        return 16 * tap_below(random, MAX_DATA / 16);
+    default:
+        return tap_below(random, MAX_DATA);
+    }
+}
+
+/* Data, or AAD, by EVP_CipherUpdate() or EVP_Cipher(). */
+static bool do_update(struct state *s, struct tap_random *random, bool aad)
+{
+    static uint8_t data[MAX_DATA], in[MAX_DATA + 64], apart[MAX_DATA + 64];
+    static struct result r[SIDES];
+    const size_t len = aad ? tap_below(random, 80) : any_length(random);
+    const size_t offset = tap_below(random, 17);
+    const bool in_place = tap_below(random, 2) == 0, once = tap_below(random, 4) == 0;
+    tap_fill(random, data, len);
+    if (!ready(s) || (aad && s->no_aad))
+        return true;
+    s->no_aad |= !aad && once && len == 0;
+    tell("%s: %zu bytes%s%s", aad ? "aad" : "update", len, in_place ? " in place" : "",
+         once ? ", EVP_Cipher" : "");
+    for (int i = 0; i < SIDES; i++) {
+        uint8_t *const out = aad ? NULL : in_place ? in + offset : apart + offset;
+        memcpy(in + offset, data, len);
+        r[i].len = -1;
+        if (once) {
+            r[i].len = EVP_Cipher(s->ctx[i], out, in + offset, (unsigned)len);
+            end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
+        } else {
+            end_call(&r[i], EVP_CipherUpdate(s->ctx[i], out, &r[i].len, in + offset, (int)len));
+        }
+        memset(r[i].out, 0, sizeof(r[i].out));
+        if (out != NULL && r[i].len > 0)
+            memcpy(r[i].out, out, (size_t)r[i].len);
+    }
+    s->begun |= s->key_set && s->iv_set;
+    return alike(r);
+}
+
+static bool do_final(struct state *s, struct tap_random *random)
+{
+    struct result r[SIDES] = {0};
+    const bool once = tap_below(random, 4) == 0;
+    if (!ready(s))
+        return true;
+    tell("final%s", once ? ", EVP_Cipher" : "");
+    for (int i = 0; i < SIDES; i++) {
+        r[i].len = -1;
+        if (once) {
+            r[i].len = EVP_Cipher(s->ctx[i], NULL, NULL, 0);
+            end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
+        } else {
+            end_call(&r[i], EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len));
+        }
+    }
+    s->stuck = r[THEIRS].ret <= 0;
+    return alike(r);
+}
+
+/* A control with the same bytes for both; what it leaves in them is compared, too. */
+static bool control(struct state *s, const char *what, int type, int arg, const void *bytes,
+                    size_t len)
+{
+    struct result r[SIDES] = {0};
+    tell("%s: %d, %s", what, arg, bytes != NULL ? "with data" : "NULL");
+    for (int i = 0; i < SIDES; i++) {
+        if (bytes != NULL)
+            memcpy(r[i].out, bytes, len);
+        end_call(&r[i], EVP_CIPHER_CTX_ctrl(s->ctx[i], type, arg, bytes != NULL ? r[i].out : NULL));
+        r[i].len = (int)len;
+    }
+    return alike(r);
+}
+
+static bool do_iv_length(struct state *s, struct tap_random *random)
+{
+    const int len = tap_below(random, 3) == 0   ? 12
+                    : tap_below(random, 8) == 0 ? (int)tap_below(random, 200) - 10
+                                                : (int)tap_below(random, has(s, LONG_IV) ? 60 : 17);
+    if (!s->started)
+        return true;
+    return control(s, "iv length", EVP_CTRL_AEAD_SET_IVLEN, len, NULL, 0);
+}
+
+static bool do_set_tag(struct state *s, struct tap_random *random)
+{
+    uint8_t tag[32];
+    const int len = tap_below(random, 2) == 0 ? 16 : (int)tap_below(random, 20);
+    const bool with_data = tap_below(random, 4) != 0;
+    tap_fill(random, tag, sizeof(tag));
+    return !s->started ||
+           control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, len, with_data ? tag : NULL, 20);
+}
+
+static bool do_get_tag(struct state *s, struct tap_random *random)
+{
+    static const uint8_t room[32];
+    const int len = tap_below(random, 2) == 0 ? 16 : (int)tap_below(random, 20);
+    return !s->started || s->stuck ||
+           control(s, "get tag", EVP_CTRL_AEAD_GET_TAG, len, room, sizeof(room));
+}
+
+/* IVs that are counted up: what SSH and TLS 1.2 do. A fixed part for encryption draws the rest at
+ * random, so a whole IV follows. */
+static bool do_iv_gen(struct state *s, struct tap_random *random)
+{
+    uint8_t iv[160];
+    tap_fill(random, iv, sizeof(iv));
+    if (!has(s, IV_GEN) || !s->started || s->stuck)
+        return true;
+    switch (tap_below(random, 4)) {
+    case 0:
+        /* Not more than the IV: the default provider writes past its end. */
+        if (!control(s, "fixed iv", EVP_CTRL_AEAD_SET_IV_FIXED,
+                     (int)tap_below(random, s->iv_len + 1), iv, 64))
+            return false;
+        /* fall through */
+    case 1:
+        if (!control(s, "whole iv", EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv, 140))
+            return false;
+        s->iv_set = true;
+        s->begun = s->no_aad = false;
+        return true;
+    case 2:
+        /* Fewer than 8 bytes: the default provider counts before the IV. */
+        if (s->iv_len < 8)
+            return true;
+        s->begun |= s->key_set && s->iv_set;
+        return control(s, "next iv", EVP_CTRL_GCM_IV_GEN, (int)tap_below(random, 20), iv, 140);
+    default:
+        s->begun |= s->key_set && s->iv_set;
+        return control(s, "take iv", EVP_CTRL_GCM_SET_IV_INV, (int)tap_below(random, s->iv_len + 1),
+                       iv, 60);
+    }
+}
+
+/* A record of TLS 1.2: AAD as a control, then all of it in one call and place. */
+static bool do_record(struct state *s, struct tap_random *random)
+{
+    static uint8_t data[MAX_DATA];
+    static struct result r[SIDES];
+    uint8_t aad[13];
+    const size_t len = tap_below(random, 400);
+    const size_t aad_len = tap_below(random, 8) == 0 ? tap_below(random, 14) : 13;
+    tap_fill(random, data, len);
+    tap_fill(random, aad, sizeof(aad));
+    aad[11] = (uint8_t)(len >> 8);
+    aad[12] = (uint8_t)len;
+    /* IVs of fewer bytes than the record's part: the default provider writes before them. */
+    if (!has(s, TLS) || !ready(s) || s->iv_len < 8)
+        return true;
+    if (!control(s, "tls aad", EVP_CTRL_AEAD_TLS1_AAD, (int)aad_len, aad, 13))
+        return false;
+    tell("record: %zu bytes", len);
+    for (int i = 0; i < SIDES; i++) {
+        memcpy(r[i].out, data, len);
+        r[i].len = -1;
+        end_call(&r[i], EVP_CipherUpdate(s->ctx[i], r[i].out, &r[i].len, r[i].out, (int)len));
+    }
+    s->begun |= s->key_set && s->iv_set;
+    return alike(r);
+}
+
+static bool do_get_params(struct state *s, struct tap_random *random)
+{
+    static const char *const numbers[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_IVLEN,
+                                          OSSL_CIPHER_PARAM_AEAD_TAGLEN,
+                                          OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, "unknown-to-all"};
+    static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV};
+    /* An IV that is read before there is one is drawn in 4.0, and by ours. */
+    if (!ready(s) || (s->encrypt && !s->iv_set))
+        return true;
+    tell("get params");
+    bool good = true;
+    for (unsigned i = 0; good && i < 5; i++)
+        good = same_param(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
+                          (size_t)1 << tap_below(random, 4));
+    for (unsigned i = 0; good && i < 2; i++)
+        good = same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, s->iv_len) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, tap_below(random, 132)) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, sizeof(void *)) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, s->iv_len) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_UTF8_STRING, 16);
+    return good &&
+           same_param(s->ctx, OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING,
+                      tap_below(random, 20)) &&
+           EVP_CIPHER_CTX_get_iv_length(s->ctx[OURS]) ==
+               EVP_CIPHER_CTX_get_iv_length(s->ctx[THEIRS]);
+}
+
+/* Parameters of every type and size, several in one call. */
+static bool do_set_params(struct state *s, struct tap_random *random)
+{
+    static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN,   OSSL_CIPHER_PARAM_AEAD_IVLEN,
+                                       OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD,
+                                       OSSL_CIPHER_PARAM_PADDING,  "unknown-to-all"};
+    static const unsigned types[] = {OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER,
+                                     OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UTF8_STRING};
+    struct result r[SIDES] = {0};
+    uint8_t value[2][32] = {{0}};
+    OSSL_PARAM params[3];
+    const unsigned n = 1 + (unsigned)tap_below(random, 2);
+    const char *const first = keys[tap_below(random, 6)];
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned type = types[tap_below(random, 4)];
+        const char *const key = i == 0 ? first : keys[tap_below(random, 6)];
+        const size_t size = type <= OSSL_PARAM_UNSIGNED_INTEGER ? 1u << tap_below(random, 4)
+                                                                : tap_below(random, 18);
+        value[i][0] = (uint8_t)tap_below(random, 34);
+        params[i] = (OSSL_PARAM){key, type, value[i], size, 0};
+    }
+    params[n] = OSSL_PARAM_construct_end();
+    if (!s->started || s->stuck || (n == 2 && params[1].key == first))
+        return true;
+    for (unsigned i = 0; i < n; i++)
+        tell("set %s, type %u, %zu bytes, first %02x", params[i].key, params[i].data_type,
+             params[i].data_size, value[i][0]);
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CIPHER_CTX_set_params(s->ctx[i], params));
+    return alike(r);
+}
+
+/* Goes on with a copy, or with the original after a copy of it has been used and freed. Where the
+ * default provider cannot copy, ours may. */
+static bool do_copy(struct state *s, struct tap_random *random)
+{
+    struct result r[SIDES] = {0};
+    EVP_CIPHER_CTX *copy[SIDES];
+    const bool keep = tap_below(random, 2) == 0;
+    if (!s->started)
+        return true;
+    tell("copy, go on with the %s", keep ? "copy" : "original");
+    for (int i = 0; i < SIDES; i++) {
+        copy[i] = EVP_CIPHER_CTX_new();
+        end_call(&r[i], EVP_CIPHER_CTX_copy(copy[i], s->ctx[i]));
+    }
+    const bool both = r[OURS].ret > 0 && r[THEIRS].ret > 0;
+    for (int i = 0; i < SIDES; i++) {
+        uint8_t junk[64] = {0};
+        int len;
+        if (keep && both) {
+            EVP_CIPHER_CTX *const original = s->ctx[i];
+            s->ctx[i] = copy[i];
+            copy[i] = original;
+        }
+        if (both && s->key_set && s->iv_set)
+            EVP_CipherUpdate(copy[i], junk, &len, junk, sizeof(junk));
+        EVP_CIPHER_CTX_free(copy[i]);
+    }
+    ERR_clear_error();
+    return r[OURS].ret > 0;
+}
+
+/* A whole message: sealed by a third context, opened by both; perhaps a bit of it is wrong. */
+static bool do_message(struct state *s, struct tap_random *random)
+{
+    static uint8_t text[MAX_DATA];
+    uint8_t key[64], iv[160], aad[64], tag[16];
+    struct result r[SIDES] = {0};
+    int n;
+    const size_t len = any_length(random), aad_len = tap_below(random, 64);
+    const int tag_len = tap_below(random, 2) == 0 ? 16 : 1 + (int)tap_below(random, 16);
+    const bool wrong = tap_below(random, 3) == 0, early = tap_below(random, 2) == 0;
+    tap_fill(random, key, sizeof(key));
+    tap_fill(random, iv, sizeof(iv));
+    tap_fill(random, aad, sizeof(aad));
+    tap_fill(random, text, len);
+    if (!has(s, AEAD))
+        return true;
+    tell("message: %zu bytes, %zu of aad, tag of %d%s%s", len, aad_len, tag_len,
+         wrong ? ", spoiled" : "", early ? ", tag first" : "");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    EVP_CipherInit_ex2(ctx, s->cipher[THEIRS], key, iv, 1, NULL);
+    EVP_CipherUpdate(ctx, NULL, &n, aad, (int)aad_len);
+    EVP_CipherUpdate(ctx, text, &n, text, (int)len);
+    EVP_CipherFinal_ex(ctx, text, &n);
+    EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag);
+    EVP_CIPHER_CTX_free(ctx);
+    if (wrong)
+        tag[tap_below(random, (uint64_t)tag_len)] ^= 0x40;
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, iv, 0, NULL));
+    s->started = s->key_set = s->iv_set = s->begun = true;
+    s->stuck = false;
+    s->encrypt = 0;
+    s->iv_len = (unsigned)EVP_CIPHER_get_iv_length(s->cipher[THEIRS]);
+    bool good = alike(r);
+    if (early)
+        good = good && control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, tag_len, tag, 16);
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CipherUpdate(s->ctx[i], NULL, &r[i].len, aad, (int)aad_len));
+    for (size_t done = 0, piece; good && done < len; done += piece) {
+        static struct result piece_r[SIDES];
+        piece = 1 + tap_below(random, len - done);
+        for (int i = 0; i < SIDES; i++)
+            end_call(&piece_r[i], EVP_CipherUpdate(s->ctx[i], piece_r[i].out, &piece_r[i].len,
+                                                   text + done, (int)piece));
+        good = alike(piece_r);
+    }
+    if (!early)
+        good = good && control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, tag_len, tag, 16);
+    return good && do_final(s, random);
+}
+
+static bool do_data(struct state *s, struct tap_random *random)
+{
+    return do_update(s, random, false);
+}
+
+static bool do_aad(struct state *s, struct tap_random *random)
+{
+    return !has(s, AEAD) || do_update(s, random, true);
+}
+
+/* Weighted so that data flows most of the time. */
+static bool (*const whats[])(struct state *, struct tap_random *) = {
+    do_init,    do_init,      do_init,    do_init,  do_data,    do_data,       do_data,
+    do_data,    do_aad,       do_aad,     do_aad,   do_final,   do_final,      do_set_tag,
+    do_get_tag, do_iv_length, do_iv_gen,  do_copy,  do_message, do_get_params, do_set_params,
+    do_record,  do_iv_gen,    do_get_tag, do_record};
+#define WHATS (sizeof(whats) / sizeof(whats[0]))
+
+/* ---- Sequences ------------------------------------------------------------------------------ */
+
+/* What is the length of an IV now, for the providers and not as libcrypto remembers it? */
+static void ask_iv_length(struct state *s, bool init)
+{
+    size_t len = 0;
+    OSSL_PARAM ask[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, &len), OSSL_PARAM_END};
+    EVP_CIPHER_CTX_get_params(s->ctx[THEIRS], ask);
+    if (len != s->iv_len && s->iv_set && !init)
+        s->stuck = true;
+    s->iv_len = (unsigned)len;
+}
+
+static bool run(const struct family *family, const struct step *steps, unsigned n, bool print)
+{
+    struct state s = {.family = family};
+    printing = print;
+    for (int i = 0; i < SIDES; i++) {
+        s.cipher[i] = evp_fetch(&sides[i], family->name);
+        s.ctx[i] = EVP_CIPHER_CTX_new();
+    }
+    bool good = true;
+    for (unsigned i = 0; good && i < n; i++) {
+        struct tap_random random = tap_random(steps[i].seed);
+        good = whats[steps[i].what](&s, &random);
+        if (s.started)
+            ask_iv_length(&s, whats[steps[i].what] == do_init);
+    }
+    for (int i = 0; i < SIDES; i++) {
+        EVP_CIPHER_CTX_free(s.ctx[i]);
+        EVP_CIPHER_free(s.cipher[i]);
+    }
+    return good;
+}
+
+/* Leaves out steps as long as the sequence still fails. */
+static unsigned shorten(const struct family *family, struct step *steps, unsigned n)
+{
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (unsigned i = n; i-- > 0;) {
+            struct step fewer[MAX_STEPS];
+            memcpy(fewer, steps, i * sizeof(*steps));
+            memcpy(fewer + i, steps + i + 1, (n - i - 1) * sizeof(*steps));
+            if (run(family, fewer, n - 1, false))
+                continue;
+            memcpy(steps, fewer, --n * sizeof(*steps));
+            progress = true;
+        }
+    }
+    return n;
+}
+
+static bool sequence(const struct family *family, struct tap_random *random)
+{
+    struct step steps[MAX_STEPS];
+    unsigned n = 2 + (unsigned)tap_below(random, MAX_STEPS - 1);
+    for (unsigned i = 0; i < n; i++)
+        steps[i] = (struct step){i == 0 ? 0 : (uint32_t)tap_below(random, WHATS),
+                                 (uint32_t)tap_next(random)};
+    if (run(family, steps, n, false))
+        return true;
+    n = shorten(family, steps, n);
+    tap_diag("%s: %u steps show a difference, the last of these:", family->name, n);
+    run(family, steps, n, true);
+    return false;
+}
+
+/* An encryption without an IV draws one, tells it, and the default provider opens the message with
+ * it; two messages have different ones. */
+static bool generated_iv(const struct family *family)
+{
+    uint8_t key[64] = {1}, iv[2][16], text[100] = {0}, tag[16];
+    const struct evp_side *const us = &sides[OURS], *const them = &sides[THEIRS];
+    EVP_CIPHER *ours = evp_fetch(us, family->name), *theirs = evp_fetch(them, family->name);
+    bool good = true;
+    for (int i = 0; good && i < 2; i++) {
+        int n;
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        good = EVP_CipherInit_ex2(ctx, ours, key, NULL, 1, NULL) > 0 &&
+               EVP_CipherUpdate(ctx, text, &n, text, sizeof(text)) > 0 && n == sizeof(text) &&
+               EVP_CipherFinal_ex(ctx, text, &n) > 0 &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0 &&
+               EVP_CIPHER_CTX_get_original_iv(ctx, iv[i], 16) > 0;
+        EVP_CIPHER_CTX_free(ctx);
+        ctx = EVP_CIPHER_CTX_new();
+        good = good && EVP_CipherInit_ex2(ctx, theirs, key, iv[i], 0, NULL) > 0 &&
+               EVP_CipherUpdate(ctx, text, &n, text, sizeof(text)) > 0 &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0 &&
+               EVP_CipherFinal_ex(ctx, text, &n) > 0 && text[0] == 0;
+        EVP_CIPHER_CTX_free(ctx);
+    }
+    EVP_CIPHER_free(ours);
+    EVP_CIPHER_free(theirs);
+    return good && memcmp(iv[0], iv[1], 12) != 0;
+}
+
+int main(int argc, char **argv)
+{
+    const time_t seconds = argc > 1 ? atoi(argv[1]) : 5;
+    unsigned count[FAMILIES] = {0}, generating = 0;
+    bool good[FAMILIES];
+    for (unsigned f = 0; f < FAMILIES; f++)
+        generating += (families[f].traits & IV_GEN) != 0;
+    tap_plan(FAMILIES + generating);
+    sides[OURS] = evp_open("tenrounds");
+    sides[THEIRS] = evp_open("default");
+    same_errors_expected = OPENSSL_version_major() == 3 && OPENSSL_version_minor() == 0;
+    tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
+    struct tap_random random = tap_random(0);
+    memset(good, 1, sizeof(good));
+    const time_t end = time(NULL) + seconds;
+    do {
+        for (unsigned f = 0; f < FAMILIES; f++) {
+            if (good[f])
+                good[f] = sequence(&families[f], &random);
+            count[f] += good[f];
+        }
+    } while (time(NULL) < end);
+    for (unsigned f = 0; f < FAMILIES; f++)
+        tap_ok(good[f], "%s: %u sequences", families[f].name, count[f]);
+    for (unsigned f = 0; f < FAMILIES; f++) {
+        if ((families[f].traits & IV_GEN) != 0)
+            tap_ok(generated_iv(&families[f]), "%s: an IV of its own", families[f].name);
+    }
+    evp_close(&sides[OURS]);
+    evp_close(&sides[THEIRS]);
+    return tap_done();
+}

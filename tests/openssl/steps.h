@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the differential tests share: a call made on both sides, and whether it did the same. */
+#ifndef TENROUNDS_TESTS_STEPS_H
+#define TENROUNDS_TESTS_STEPS_H
+
+#include "sides.h"
+
+enum { OURS, THEIRS, SIDES };
+
+/* What a call did. MAX_DATA is the program's. */
+struct result {
+    int ret, len;
+    unsigned long error; /* library and reason of the last one */
+    uint8_t out[MAX_DATA + 64];
+};
+
+static struct evp_side sides[SIDES];
+
+/* Whether the steps are told. */
+static bool printing;
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+    char line[256];
+    va_list args;
+    if (!printing)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    tap_diag("  %s", line);
+}
+
+static void end_call(struct result *r, int ret)
+{
+    const unsigned long e = ERR_peek_last_error();
+    r->ret = ret;
+    r->error = ret > 0 ? 0 : ERR_PACK(ERR_GET_LIB(e), 0, ERR_GET_REASON(e));
+    ERR_clear_error();
+}
+
+static bool same(const struct result r[SIDES])
+{
+    const struct result *a = &r[OURS], *b = &r[THEIRS];
+    tell("    ours %d (%d bytes, error %lx), default %d (%d bytes, error %lx)", a->ret, a->len,
+         a->error, b->ret, b->len, b->error);
+    if (a->ret != b->ret || a->len != b->len || a->error != b->error)
+        return false;
+    return a->len <= 0 || (printing ? tap_same(a->out, b->out, (size_t)a->len)
+                                    : memcmp(a->out, b->out, (size_t)a->len) == 0);
+}
+
+/* One parameter of both contexts, size bytes of it, as the type. */
+static bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
+                       size_t size)
+{
+    uint8_t value[SIDES][160];
+    struct result r[SIDES] = {0};
+    size_t returned[SIDES];
+    memset(value, 0xa5, sizeof(value));
+    for (int i = 0; i < SIDES; i++) {
+        OSSL_PARAM params[] = {{key, type, value[i], size, OSSL_PARAM_UNMODIFIED}, OSSL_PARAM_END};
+        end_call(&r[i], EVP_CIPHER_CTX_get_params(ctx[i], params));
+        returned[i] = params->return_size;
+        if (type == OSSL_PARAM_OCTET_PTR && r[i].ret > 0) {
+            void *bytes;
+            memcpy(&bytes, value[i], sizeof(bytes));
+            memset(value[i], 0xa5, sizeof(value[i]));
+            if (bytes != NULL && returned[i] <= sizeof(value[i]))
+                memcpy(value[i], bytes, returned[i]);
+        }
+    }
+    if (same(r) &&
+        (r[OURS].ret <= 0 || (returned[OURS] == returned[THEIRS] &&
+                              memcmp(value[OURS], value[THEIRS], sizeof(value[0])) == 0)))
+        return true;
+    tell("get %s, type %u, size %zu: %zu and %zu bytes, %02x%02x... and %02x%02x...", key, type,
+         size, returned[OURS], returned[THEIRS], value[OURS][0], value[OURS][1], value[THEIRS][0],
+         value[THEIRS][1]);
+    return false;
+}
+
+#endif
