@@ -13,8 +13,11 @@
  * Three layers, each usable alone:
  *
  *   - features, masks and backends: what the processor offers and which code is selected;
- *   - the modes as plain functions over a key: tr_ecb_*, tr_cbc_*, tr_cfb128_*, tr_ofb, tr_ctr;
- *   - struct tr_cipher: one streaming object over all modes, with PKCS#7 padding for ECB and CBC.
+ *   - the modes as plain functions over a key: tr_ecb_*, tr_cbc_*, tr_cbc_cts_*, tr_cfb128_*, tr_cfb8_*,
+ *     tr_cfb1_*, tr_ofb, tr_ctr, tr_kw_*, tr_kwp_*; or over an object of their own that is keyed once:
+ *     tr_gcm_*, tr_ccm_*, tr_ocb_*, tr_siv_*, tr_gcm_siv_*, tr_xts_*, tr_cmac_*;
+ *   - struct tr_cipher: one streaming object over ECB, CBC, CFB, OFB and CTR, with PKCS#7 padding for ECB
+ *     and CBC.
  *
  * Rules that hold everywhere
  *
@@ -32,8 +35,9 @@
  *   Time       No branch, memory index or instruction timing depends on key or data. Lengths, modes
  *              and offsets are public.
  *
- * Sources: FIPS-197 (AES), NIST SP 800-38A (ECB, CBC, CFB, OFB, CTR), RFC 5652 section 6.3
- * (padding).
+ * Sources: FIPS-197 (AES), NIST SP 800-38A (ECB, CBC, CFB, OFB, CTR) and its addendum (ciphertext
+ * stealing), SP 800-38B (CMAC), 38C (CCM), 38D (GCM), 38E with IEEE 1619 (XTS), 38F with RFC 3394 and
+ * 5649 (key wrap), RFC 7253 (OCB), 5297 (SIV), 8452 (GCM-SIV), 5652 section 6.3 (padding).
  */
 #ifndef TENROUNDS_H
 #define TENROUNDS_H
@@ -69,7 +73,8 @@ enum tr_status {
     TR_ERR_IV_LENGTH,  /* an IV of a length that the mode does not take */
     TR_ERR_TAG_LENGTH, /* a tag of a length that the mode does not take */
     TR_ERR_TAG,        /* the tag does not belong to the message: nothing of it may be used */
-    TR_ERR_STATE       /* calls in an order that the mode does not have */
+    TR_ERR_STATE,      /* calls in an order that the mode does not have */
+    TR_ERR_EQUAL_KEYS  /* the two halves of an XTS key are the same: encryption would not be safe */
 };
 
 /* One English sentence without a full stop; never NULL, also for values outside the enum. */
@@ -221,6 +226,107 @@ TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
                              uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
                              size_t len);
 
+/*
+ * CFB with segments of 8 bits and of 1 bit (6.3): any number of them; iv is the shift register, updated.
+ * CFB1 takes a length in bits, the highest bit of a byte first; bits of the last byte of out that are
+ * not reached keep their value. Encryption costs a block a segment, one after the other: 16 or 128 times
+ * as much as CFB128. Decryption is parallel.
+ */
+TR_API enum tr_status tr_cfb8_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
+                                      const uint8_t *in, size_t len);
+TR_API enum tr_status tr_cfb8_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
+                                      const uint8_t *in, size_t len);
+TR_API enum tr_status tr_cfb1_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
+                                      const uint8_t *in, size_t bits);
+TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
+                                      const uint8_t *in, size_t bits);
+
+/*
+ * CBC with ciphertext stealing (SP 800-38A addendum): a whole message, at least 16 bytes (else
+ * TR_ERR_LENGTH), as long as its plaintext. The last two blocks of ciphertext are, in CS1, cut and full;
+ * in CS2 swapped, full and cut, if the last one is not full; in CS3 always swapped if there are two (as
+ * in RFC 3962). iv is updated to the last output of the cipher: the full one of the two.
+ */
+enum tr_cts { TR_CS1 = 1, TR_CS2, TR_CS3 };
+TR_API enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form,
+                                         uint8_t iv[16], uint8_t *out, const uint8_t *in,
+                                         size_t len);
+TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_cts form,
+                                         uint8_t iv[16], uint8_t *out, const uint8_t *in,
+                                         size_t len);
+
+/* ---- Key wrap (NIST SP 800-38F, RFC 3394 and 5649) ------------------------------------------- */
+
+/*
+ * KW (6.2) wraps len = 16, 24, .. bytes, below 2^31, into len + 8; unwrapping takes len = 24, 32, ..
+ * and writes len - 8. KWP (6.3) wraps any 1 to 2^31 - 1 bytes into len rounded up to a multiple of 8,
+ * and 8 more; unwrapping takes len = 16, 24, .., needs len - 8 bytes of room, and stores in *out_len how
+ * many of them are the plaintext. Other lengths: TR_ERR_LENGTH.
+ *
+ * iv is the 8 bytes of the integrity check value (KW), icv its first 4 (KWP), or NULL for the standard's.
+ * Where it is not found again, TR_ERR_TAG, and zeros are in out. A non-zero inverse wraps with AES's
+ * inverse cipher and unwraps with the forward one (5.1). in and out are the same or disjoint over the
+ * longer of the two lengths.
+ */
+TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
+                                 uint8_t *out, const uint8_t *in, size_t len);
+TR_API enum tr_status tr_kw_unwrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
+                                   uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
+TR_API enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *icv,
+                                  uint8_t *out, const uint8_t *in, size_t len);
+TR_API enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, const uint8_t *icv,
+                                    uint8_t *out, size_t *out_len, const uint8_t *in,
+                                    size_t len) TR_MUST_CHECK;
+
+/* ---- XTS (NIST SP 800-38E, IEEE 1619) ---------------------------------------------------------- */
+
+struct tr_xts {
+    struct tr_aes_key data, tweak;
+    uint8_t equal; /* the two keys are the same; may be read */
+} TR_ALIGNED(16);
+
+/*
+ * raw is both keys, that for data first: key_len is 32 or 64 (else TR_ERR_KEY_LENGTH; there is no
+ * XTS-AES-192). Equal keys are accepted here, because old data may have to be decrypted; encryption with
+ * them is TR_ERR_EQUAL_KEYS.
+ */
+TR_API enum tr_status tr_xts_set_key(struct tr_xts *xts, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+
+/* One data unit of 16 to 2^24 bytes (IEEE 1619 5.1; else TR_ERR_LENGTH), with ciphertext stealing where
+ * it is not whole blocks. tweak is the number of the unit, little-endian. */
+TR_API enum tr_status tr_xts_encrypt(const struct tr_xts *xts, const uint8_t tweak[16],
+                                     uint8_t *out, const uint8_t *in, size_t len);
+TR_API enum tr_status tr_xts_decrypt(const struct tr_xts *xts, const uint8_t tweak[16],
+                                     uint8_t *out, const uint8_t *in, size_t len);
+
+/* ---- CMAC (NIST SP 800-38B, RFC 4493) ----------------------------------------------------------- */
+
+/* Treat as opaque. */
+struct tr_cmac {
+    struct tr_aes_key key;
+    uint8_t subkey[2][TR_BLOCK]; /* K1 for a full last block, K2 for any other */
+    uint8_t chain[TR_BLOCK];
+    uint8_t buffer[TR_BLOCK]; /* of which used bytes, 0 to 16, wait: the last block is held back */
+    unsigned used;
+    uint8_t phase;
+} TR_ALIGNED(16);
+
+/* A message is: start, data in any pieces, then the tag or the check; any other order is TR_ERR_STATE.
+ * The tag is cut to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). */
+TR_API enum tr_status tr_cmac_set_key(struct tr_cmac *cmac, const struct tr_backend *backend,
+                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_cmac_start(struct tr_cmac *cmac);
+TR_API enum tr_status tr_cmac_update(struct tr_cmac *cmac, const uint8_t *data, size_t len);
+TR_API enum tr_status tr_cmac_tag(struct tr_cmac *cmac, uint8_t *tag, size_t tag_len);
+TR_API enum tr_status tr_cmac_check(struct tr_cmac *cmac, const uint8_t *tag, size_t tag_len);
+
+/* A whole message in one call. */
+TR_API enum tr_status tr_cmac_sign(struct tr_cmac *cmac, const uint8_t *data, size_t len,
+                                   uint8_t *tag, size_t tag_len);
+TR_API enum tr_status tr_cmac_verify(struct tr_cmac *cmac, const uint8_t *data, size_t len,
+                                     const uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
+
 /* ---- GCM (NIST SP 800-38D) ------------------------------------------------------------------- */
 
 /* GHASH (6.4). Treat as opaque. */
@@ -277,6 +383,174 @@ TR_API enum tr_status tr_gcm_open(struct tr_gcm *gcm, const uint8_t *iv, size_t 
                                   const uint8_t *aad, size_t aad_len, uint8_t *out,
                                   const uint8_t *in, size_t len, const uint8_t *tag,
                                   size_t tag_len) TR_MUST_CHECK;
+
+/* ---- CCM (NIST SP 800-38C) ------------------------------------------------------------------- */
+
+/* Treat as opaque. */
+struct tr_ccm {
+    struct tr_aes_key key;
+    struct tr_ccm_run {
+        uint8_t mac[TR_BLOCK]; /* the chaining value of the CBC-MAC */
+        uint8_t counter[TR_BLOCK];
+    } run;
+    uint8_t tag_mask[TR_BLOCK];  /* counter block 0, encrypted */
+    uint8_t keystream[TR_BLOCK]; /* of which used bytes are spent */
+    uint64_t aad_left, left;     /* bytes to come */
+    unsigned used;               /* bytes in the block begun, of AAD or of data */
+    uint8_t tag_len, phase;
+} TR_ALIGNED(16);
+
+/*
+ * CCM knows the lengths beforehand: start announces them, with nonce_len = 7 to 13 (else TR_ERR_IV_LENGTH),
+ * tag_len = 4, 6, .. 16 (else TR_ERR_TAG_LENGTH) and len below 2^(8 (15 - nonce_len)) (else TR_ERR_LENGTH).
+ * Then AAD and after it data, in any pieces that add up to these; more than announced is TR_ERR_LENGTH,
+ * data before the AAD is complete, or a tag before all data is there, TR_ERR_STATE. After the tag a new
+ * start is needed, with a nonce that this key has never seen. AAD may not overlap out.
+ */
+TR_API enum tr_status tr_ccm_set_key(struct tr_ccm *ccm, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_ccm_start(struct tr_ccm *ccm, const uint8_t *nonce, size_t nonce_len,
+                                   size_t tag_len, uint64_t aad_len, uint64_t len);
+TR_API enum tr_status tr_ccm_aad(struct tr_ccm *ccm, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_ccm_encrypt(struct tr_ccm *ccm, uint8_t *out, const uint8_t *in,
+                                     size_t len);
+/* The plaintext is not to be used before tr_ccm_check() has said TR_OK. */
+TR_API enum tr_status tr_ccm_decrypt(struct tr_ccm *ccm, uint8_t *out, const uint8_t *in,
+                                     size_t len);
+/* tag is as long as start said. */
+TR_API enum tr_status tr_ccm_tag(struct tr_ccm *ccm, uint8_t *tag);
+TR_API enum tr_status tr_ccm_check(struct tr_ccm *ccm, const uint8_t *tag);
+
+/* A whole message in one call. A message whose tag is wrong leaves zeros in out. */
+TR_API enum tr_status tr_ccm_seal(struct tr_ccm *ccm, const uint8_t *nonce, size_t nonce_len,
+                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                  const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len);
+TR_API enum tr_status tr_ccm_open(struct tr_ccm *ccm, const uint8_t *nonce, size_t nonce_len,
+                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                  const uint8_t *in, size_t len, const uint8_t *tag,
+                                  size_t tag_len) TR_MUST_CHECK;
+
+/* ---- OCB (RFC 7253) ----------------------------------------------------------------------------- */
+
+/* Treat as opaque. */
+#define TR_OCB_POWERS 16u
+struct tr_ocb {
+    struct tr_aes_key key;
+    struct tr_ocb_run {
+        uint8_t l[TR_OCB_POWERS][TR_BLOCK]; /* L_0, L_1, .. (4.1) */
+        uint8_t offset[TR_BLOCK];           /* of the block before */
+        uint8_t checksum[TR_BLOCK];
+        uint64_t index; /* whole blocks so far */
+    } run, aad;         /* aad: its checksum is the sum of HASH (4.1); it has no l of its own */
+    uint8_t l_star[TR_BLOCK], l_dollar[TR_BLOCK];
+    uint8_t buffer[TR_BLOCK]; /* of AAD, of which used bytes wait */
+    unsigned used;
+    uint8_t tag_len, phase;
+} TR_ALIGNED(16);
+
+/*
+ * A message is: start, with nonce_len = 1 to 15 (else TR_ERR_IV_LENGTH) and tag_len = 1 to 16 (else
+ * TR_ERR_TAG_LENGTH); then AAD and data, in any order and pieces, of which those of data but for the last
+ * are whole blocks (data after one that is not: TR_ERR_STATE); then the tag. After it a new start is
+ * needed, with a nonce that this key has never seen. AAD may not overlap out.
+ */
+TR_API enum tr_status tr_ocb_set_key(struct tr_ocb *ocb, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_ocb_start(struct tr_ocb *ocb, const uint8_t *nonce, size_t nonce_len,
+                                   size_t tag_len);
+TR_API enum tr_status tr_ocb_aad(struct tr_ocb *ocb, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_ocb_encrypt(struct tr_ocb *ocb, uint8_t *out, const uint8_t *in,
+                                     size_t len);
+/* The plaintext is not to be used before tr_ocb_check() has said TR_OK. */
+TR_API enum tr_status tr_ocb_decrypt(struct tr_ocb *ocb, uint8_t *out, const uint8_t *in,
+                                     size_t len);
+/* tag is as long as start said. */
+TR_API enum tr_status tr_ocb_tag(struct tr_ocb *ocb, uint8_t *tag);
+TR_API enum tr_status tr_ocb_check(struct tr_ocb *ocb, const uint8_t *tag);
+
+/* A whole message in one call. A message whose tag is wrong leaves zeros in out. */
+TR_API enum tr_status tr_ocb_seal(struct tr_ocb *ocb, const uint8_t *nonce, size_t nonce_len,
+                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                  const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len);
+TR_API enum tr_status tr_ocb_open(struct tr_ocb *ocb, const uint8_t *nonce, size_t nonce_len,
+                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                  const uint8_t *in, size_t len, const uint8_t *tag,
+                                  size_t tag_len) TR_MUST_CHECK;
+
+/* ---- SIV (RFC 5297) ----------------------------------------------------------------------------- */
+
+/* Treat as opaque. */
+struct tr_siv {
+    struct tr_cmac mac; /* with K1 */
+    struct tr_aes_key ctr;
+    uint8_t zero[TR_BLOCK]; /* CMAC of a block of zeros, where S2V begins */
+    uint8_t sum[TR_BLOCK];  /* D of S2V (2.4) so far */
+    uint8_t components;     /* of AAD */
+    uint8_t phase;
+} TR_ALIGNED(16);
+
+/*
+ * raw is two keys, K1 first: key_len is 32, 48 or 64 (else TR_ERR_KEY_LENGTH). A message is: start; for
+ * each component of the AAD one call, a nonce being the last one, at most 126 (else TR_ERR_LENGTH); then
+ * all of the data in one call. The tag, 16 bytes, is what the RFC calls V and puts before the ciphertext.
+ * Decryption with a wrong tag is TR_ERR_TAG and leaves zeros in out. After either a new start is needed.
+ */
+TR_API enum tr_status tr_siv_set_key(struct tr_siv *siv, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_siv_start(struct tr_siv *siv);
+TR_API enum tr_status tr_siv_aad(struct tr_siv *siv, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_siv_encrypt(struct tr_siv *siv, uint8_t *out, const uint8_t *in,
+                                     size_t len, uint8_t tag[16]);
+TR_API enum tr_status tr_siv_decrypt(struct tr_siv *siv, uint8_t *out, const uint8_t *in,
+                                     size_t len, const uint8_t tag[16]) TR_MUST_CHECK;
+
+/* A whole message in one call, with one component of AAD, or none if aad is NULL. */
+TR_API enum tr_status tr_siv_seal(struct tr_siv *siv, const uint8_t *aad, size_t aad_len,
+                                  uint8_t *out, const uint8_t *in, size_t len, uint8_t tag[16]);
+TR_API enum tr_status tr_siv_open(struct tr_siv *siv, const uint8_t *aad, size_t aad_len,
+                                  uint8_t *out, const uint8_t *in, size_t len,
+                                  const uint8_t tag[16]) TR_MUST_CHECK;
+
+/* ---- GCM-SIV (RFC 8452) ------------------------------------------------------------------------- */
+
+/* Treat as opaque. */
+struct tr_gcm_siv {
+    struct tr_aes_key generator; /* the key-generating key (4) */
+    struct tr_aes_key key;       /* the message-encryption key of this nonce */
+    struct tr_ghash ghash;       /* POLYVAL by way of GHASH (appendix A) */
+    uint8_t nonce[12];
+    uint8_t buffer[TR_BLOCK]; /* of AAD, of which used bytes wait */
+    uint64_t aad_len;
+    unsigned used;
+    uint8_t phase;
+} TR_ALIGNED(16);
+
+/*
+ * key_len is 16 or 32 (else TR_ERR_KEY_LENGTH; there is no AES-192-GCM-SIV). A message is: start, AAD in
+ * any pieces, then all of the data in one call; each of the two is at most 2^36 bytes (else
+ * TR_ERR_LENGTH). The tag, 16 bytes, follows the ciphertext in the RFC. Decryption with a wrong tag is
+ * TR_ERR_TAG and leaves zeros in out. After either a new start is needed, with a nonce that should be
+ * new, but reuse only shows that a message was repeated.
+ */
+TR_API enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv *gcm_siv,
+                                         const struct tr_backend *backend, const uint8_t *raw,
+                                         size_t key_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *gcm_siv, const uint8_t nonce[12]);
+TR_API enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *gcm_siv, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *gcm_siv, uint8_t *out,
+                                         const uint8_t *in, size_t len, uint8_t tag[16]);
+TR_API enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *gcm_siv, uint8_t *out,
+                                         const uint8_t *in, size_t len,
+                                         const uint8_t tag[16]) TR_MUST_CHECK;
+
+/* A whole message in one call. */
+TR_API enum tr_status tr_gcm_siv_seal(struct tr_gcm_siv *gcm_siv, const uint8_t nonce[12],
+                                      const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                      const uint8_t *in, size_t len, uint8_t tag[16]);
+TR_API enum tr_status tr_gcm_siv_open(struct tr_gcm_siv *gcm_siv, const uint8_t nonce[12],
+                                      const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                      const uint8_t *in, size_t len,
+                                      const uint8_t tag[16]) TR_MUST_CHECK;
 
 /* ---- One streaming object for all modes ------------------------------------------------------ */
 
