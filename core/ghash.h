@@ -8,6 +8,9 @@
 /* Computes the hash key of an expanded AES key, and its powers; the hash is zero. */
 void tr_ghash_set_key(struct tr_ghash *ghash, const struct tr_aes_key *key);
 
+/* The same for a hash key that is in ghash->h already; of the AES key only the backend counts. */
+void tr_ghash_expand(struct tr_ghash *ghash, const struct tr_aes_key *key);
+
 /* Adds len bytes to the hash, of which *used bytes of the block begun are there already; a block is
  * multiplied when it is full. Updates *used. */
 void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used,

@@ -27,6 +27,8 @@ const char *tr_strerror(enum tr_status status)
         return "the tag does not belong to the message";
     case TR_ERR_STATE:
         return "the mode does not have calls in this order";
+    case TR_ERR_EQUAL_KEYS:
+        return "the two halves of the XTS key are equal";
     }
     return "unknown status";
 }

@@ -10,8 +10,13 @@ static const uint8_t zeros[TR_BLOCK];
 
 void tr_ghash_set_key(struct tr_ghash *ghash, const struct tr_aes_key *key)
 {
-    const struct tr_backend *b = key->backend;
     tr_bulk(key, TR_OP_ECB_ENCRYPT, ghash->h, zeros, 1, NULL);
+    tr_ghash_expand(ghash, key);
+}
+
+void tr_ghash_expand(struct tr_ghash *ghash, const struct tr_aes_key *key)
+{
+    const struct tr_backend *b = key->backend;
     __builtin_memset(ghash->hash, 0, TR_BLOCK);
     while (b->ghash_key == NULL)
         b = b->weaker;

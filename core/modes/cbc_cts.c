@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* CBC with ciphertext stealing, SP 800-38A addendum section 3. */
+#include "modes.h"
+
+/* The bytes of the last block, 1 to 16, if anything is stolen or swapped; 0 if the message is plain CBC. */
+static size_t last_of(enum tr_cts form, size_t len)
+{
+    size_t last = len % TR_BLOCK;
+    return last == 0 && form == TR_CS3 && len > TR_BLOCK ? TR_BLOCK : last;
+}
+
+static enum tr_status check(enum tr_cts form, const uint8_t *out, const uint8_t *in, size_t len)
+{
+    if (form < TR_CS1 || form > TR_CS3)
+        return TR_ERR_MODE;
+    if (len < TR_BLOCK)
+        return TR_ERR_LENGTH;
+    return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+}
+
+enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
+                                  uint8_t *out, const uint8_t *in, size_t len)
+{
+    enum tr_status status = check(form, out, in, len);
+    if (status != TR_OK)
+        return status;
+    size_t last = last_of(form, len), whole = len - last;
+    uint8_t block[TR_BLOCK] = {0};
+    __builtin_memcpy(block, in + whole, last);
+    tr_bulk(key, TR_OP_CBC_ENCRYPT, out, in, whole / TR_BLOCK, iv);
+    if (last == 0)
+        return TR_OK;
+    tr_bulk(key, TR_OP_CBC_ENCRYPT, block, block, 1, iv);
+    uint8_t *before = out + whole - TR_BLOCK;
+    if (form != TR_CS1)
+        __builtin_memcpy(out + whole, before, last);
+    __builtin_memcpy(form == TR_CS1 ? before + last : before, block, TR_BLOCK);
+    return TR_OK;
+}
+
+/*
+ * The full one of the last two blocks, decrypted, is the padded plaintext xored with the other ciphertext
+ * block, of which it therefore gives the part that was cut off: where the padding is zero.
+ */
+static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
+                     const uint8_t *full, const uint8_t *cut, size_t last)
+{
+    uint8_t c[TR_BLOCK], before[TR_BLOCK], p[TR_BLOCK];
+    __builtin_memcpy(c, full, TR_BLOCK);
+    tr_bulk(key, TR_OP_ECB_DECRYPT, p, c, 1, NULL);
+    __builtin_memcpy(before, p, TR_BLOCK);
+    __builtin_memcpy(before, cut, last);
+    tr_xor_block(p, p, before);
+    tr_bulk(key, TR_OP_CBC_DECRYPT, out, before, 1, iv);
+    __builtin_memcpy(out + TR_BLOCK, p, last);
+    __builtin_memcpy(iv, c, TR_BLOCK);
+    tr_cleanse(before, sizeof(before));
+    tr_cleanse(p, sizeof(p));
+}
+
+enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
+                                  uint8_t *out, const uint8_t *in, size_t len)
+{
+    enum tr_status status = check(form, out, in, len);
+    if (status != TR_OK)
+        return status;
+    size_t last = last_of(form, len), whole = last == 0 ? len : len - last - TR_BLOCK;
+    if (whole != 0)
+        tr_bulk(key, TR_OP_CBC_DECRYPT, out, in, whole / TR_BLOCK, iv);
+    in += whole;
+    out += whole;
+    if (last != 0 && form == TR_CS1)
+        last_two(key, iv, out, in + last, in, last);
+    else if (last != 0)
+        last_two(key, iv, out, in, in + TR_BLOCK, last);
+    return TR_OK;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * CCM, SP 800-38C section 6 with the formatting of appendix A. Counter mode and CBC-MAC run over the data
+ * together, by turns over chunks that stay in the first cache.
+ */
+#include "cbc_mac.h"
+
+enum phase { NO_KEY, KEYED, AAD, DATA };
+
+enum tr_status tr_ccm_set_key(struct tr_ccm *c, const struct tr_backend *backend,
+                              const uint8_t *raw, size_t key_len)
+{
+    enum tr_status status = tr_aes_set_key(&c->key, backend, raw, key_len);
+    if (status == TR_OK)
+        c->phase = KEYED;
+    return status;
+}
+
+/* Runs the block begun through the cipher; what is missing counts as zeros. */
+static void mac_pad(struct tr_ccm *c)
+{
+    if (c->used != 0)
+        tr_bulk(&c->key, TR_OP_ECB_ENCRYPT, c->run.mac, c->run.mac, 1, NULL);
+    c->used = 0;
+}
+
+static void mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
+{
+    if (c->used != 0) {
+        for (; len != 0 && c->used < TR_BLOCK; len--)
+            c->run.mac[c->used++] ^= *data++;
+        if (c->used == TR_BLOCK)
+            mac_pad(c);
+    }
+    if (len >= TR_BLOCK) {
+        tr_cbc_mac(&c->key, c->run.mac, data, len / TR_BLOCK);
+        data += len - len % TR_BLOCK;
+        len %= TR_BLOCK;
+    }
+    for (; len != 0; len--)
+        c->run.mac[c->used++] ^= *data++;
+}
+
+/* The length of the AAD goes in front of it (A.2.2). */
+static void mac_aad_length(struct tr_ccm *c, uint64_t len)
+{
+    uint8_t encoded[10] = {0xff, 0xff};
+    tr_store64_be(encoded + 2, len);
+    if (len < 0xff00) {
+        mac_update(c, encoded + 8, 2);
+    } else if (len >> 32 == 0) {
+        encoded[4] = 0xff;
+        encoded[5] = 0xfe;
+        mac_update(c, encoded + 4, 6);
+    } else {
+        mac_update(c, encoded, 10);
+    }
+}
+
+enum tr_status tr_ccm_start(struct tr_ccm *c, const uint8_t *nonce, size_t nonce_len,
+                            size_t tag_len, uint64_t aad_len, uint64_t len)
+{
+    if (c->phase == NO_KEY || c->phase > DATA)
+        return TR_ERR_STATE;
+    if (nonce_len < 7 || nonce_len > 13)
+        return TR_ERR_IV_LENGTH;
+    if (tag_len < 4 || tag_len > TR_BLOCK || tag_len % 2 != 0)
+        return TR_ERR_TAG_LENGTH;
+    unsigned q = 15 - (unsigned)nonce_len;
+    if (q < 8 && len >> 8 * q != 0)
+        return TR_ERR_LENGTH;
+    /* B0 (A.2.1) and counter block 0 (A.3); the field that they end in overlaps the nonce's place. */
+    uint8_t blocks[2][TR_BLOCK] = {{0}};
+    tr_store64_be(blocks[0] + 8, len);
+    for (unsigned i = 0; i < 2; i++)
+        __builtin_memcpy(blocks[i] + 1, nonce, nonce_len);
+    blocks[1][0] = (uint8_t)(q - 1);
+    blocks[0][0] = (uint8_t)((aad_len != 0) << 6 | (tag_len - 2) / 2 << 3 | (q - 1));
+    __builtin_memcpy(c->run.counter, blocks[1], TR_BLOCK);
+    tr_counter_add(c->run.counter, 1);
+    tr_bulk(&c->key, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2, NULL);
+    __builtin_memcpy(c->run.mac, blocks[0], TR_BLOCK);
+    __builtin_memcpy(c->tag_mask, blocks[1], TR_BLOCK);
+    tr_cleanse(blocks, sizeof(blocks));
+    c->used = 0;
+    c->aad_left = aad_len;
+    c->left = len;
+    c->tag_len = (uint8_t)tag_len;
+    c->phase = aad_len != 0 ? AAD : DATA;
+    if (aad_len != 0)
+        mac_aad_length(c, aad_len);
+    return TR_OK;
+}
+
+enum tr_status tr_ccm_aad(struct tr_ccm *c, const uint8_t *aad, size_t len)
+{
+    if (c->phase != AAD && c->phase != DATA)
+        return TR_ERR_STATE;
+    if (len > c->aad_left)
+        return TR_ERR_LENGTH;
+    if (len == 0)
+        return TR_OK;
+    mac_update(c, aad, len);
+    c->aad_left -= len;
+    if (c->aad_left == 0) {
+        mac_pad(c);
+        c->phase = DATA;
+    }
+    return TR_OK;
+}
+
+/* Bytes of the block in use; the plaintext goes into the MAC. Returns how many. */
+static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+{
+    size_t n = TR_BLOCK - c->used;
+    if (n > len)
+        n = len;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t a = in[i], b = a ^ c->keystream[c->used + i];
+        c->run.mac[c->used + i] ^= decrypt ? b : a;
+        out[i] = b;
+    }
+    c->used += (unsigned)n;
+    if (c->used == TR_BLOCK)
+        mac_pad(c);
+    return n;
+}
+
+/* The counter ends before its field does, so all 128 bits may count. */
+static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
+                         int decrypt)
+{
+    while (blocks != 0) {
+        size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
+        if (!decrypt)
+            tr_cbc_mac(&c->key, c->run.mac, in, n);
+        tr_bulk(&c->key, TR_OP_CTR, out, in, n, c->run.counter);
+        if (decrypt)
+            tr_cbc_mac(&c->key, c->run.mac, out, n);
+        in += n * TR_BLOCK;
+        out += n * TR_BLOCK;
+        blocks -= n;
+    }
+}
+
+TR_INLINE enum tr_status update(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len,
+                                int decrypt)
+{
+    if (c->phase != DATA)
+        return TR_ERR_STATE;
+    if (len > c->left)
+        return TR_ERR_LENGTH;
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    c->left -= len;
+    if (c->used != 0) {
+        size_t n = in_block(c, out, in, len, decrypt);
+        in += n;
+        out += n;
+        len -= n;
+    }
+    size_t whole = len / TR_BLOCK;
+    if (whole != 0) {
+        whole_blocks(c, out, in, whole, decrypt);
+        in += whole * TR_BLOCK;
+        out += whole * TR_BLOCK;
+        len %= TR_BLOCK;
+    }
+    if (len != 0) {
+        tr_bulk(&c->key, TR_OP_ECB_ENCRYPT, c->keystream, c->run.counter, 1, NULL);
+        tr_counter_add(c->run.counter, 1);
+        in_block(c, out, in, len, decrypt);
+    }
+    return TR_OK;
+}
+
+enum tr_status tr_ccm_encrypt(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len)
+{
+    return update(c, out, in, len, 0);
+}
+
+enum tr_status tr_ccm_decrypt(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len)
+{
+    return update(c, out, in, len, 1);
+}
+
+/* The whole tag, in place of the MAC. Ends the message. */
+static enum tr_status finish(struct tr_ccm *c)
+{
+    if (c->phase != DATA || c->left != 0)
+        return TR_ERR_STATE;
+    mac_pad(c);
+    tr_xor_block(c->run.mac, c->run.mac, c->tag_mask);
+    tr_cleanse(c->keystream, TR_BLOCK);
+    c->phase = KEYED;
+    return TR_OK;
+}
+
+enum tr_status tr_ccm_tag(struct tr_ccm *c, uint8_t *tag)
+{
+    enum tr_status status = finish(c);
+    if (status == TR_OK)
+        __builtin_memcpy(tag, c->run.mac, c->tag_len);
+    return status;
+}
+
+enum tr_status tr_ccm_check(struct tr_ccm *c, const uint8_t *tag)
+{
+    enum tr_status status = finish(c);
+    if (status != TR_OK)
+        return status;
+    return tr_equal(c->run.mac, tag, c->tag_len) ? TR_OK : TR_ERR_TAG;
+}
+
+enum tr_status tr_ccm_seal(struct tr_ccm *c, const uint8_t *nonce, size_t nonce_len,
+                           const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
+                           size_t len, uint8_t *tag, size_t tag_len)
+{
+    enum tr_status status = tr_ccm_start(c, nonce, nonce_len, tag_len, aad_len, len);
+    if (status == TR_OK)
+        status = tr_ccm_aad(c, aad, aad_len);
+    if (status == TR_OK)
+        status = tr_ccm_encrypt(c, out, in, len);
+    return status == TR_OK ? tr_ccm_tag(c, tag) : status;
+}
+
+enum tr_status tr_ccm_open(struct tr_ccm *c, const uint8_t *nonce, size_t nonce_len,
+                           const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
+                           size_t len, const uint8_t *tag, size_t tag_len)
+{
+    enum tr_status status = tr_ccm_start(c, nonce, nonce_len, tag_len, aad_len, len);
+    if (status == TR_OK)
+        status = tr_ccm_aad(c, aad, aad_len);
+    if (status == TR_OK)
+        status = tr_ccm_decrypt(c, out, in, len);
+    if (status != TR_OK)
+        return status;
+    status = tr_ccm_check(c, tag);
+    if (status != TR_OK)
+        tr_cleanse(out, len);
+    return status;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GCM-SIV, RFC 8452. POLYVAL is GHASH with the bytes of every block, of the key and of the result
+ * reversed, and the key multiplied by x (appendix A); struct tr_ghash holds GHASH's side of it.
+ */
+#include "../ghash.h"
+
+#include "modes.h"
+
+enum phase { NO_KEY, KEYED, AAD };
+
+/* 6 */
+#define MAX_BYTES (1ull << 36)
+
+enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv *g, const struct tr_backend *backend,
+                                  const uint8_t *raw, size_t key_len)
+{
+    if (key_len == 24)
+        return TR_ERR_KEY_LENGTH;
+    enum tr_status status = tr_aes_set_key(&g->generator, backend, raw, key_len);
+    if (status == TR_OK)
+        g->phase = KEYED;
+    return status;
+}
+
+static void reverse(uint8_t out[16], const uint8_t in[16])
+{
+    uint64_t first = tr_load64_be(in), last = tr_load64_be(in + 8);
+    first = __builtin_bswap64(first);
+    last = __builtin_bswap64(last);
+    tr_store64_be(out, last);
+    tr_store64_be(out + 8, first);
+}
+
+/* x h as GHASH writes it: the first bit is the coefficient of 1. */
+static void times_x(uint8_t h[16])
+{
+    uint64_t high = tr_load64_be(h), low = tr_load64_be(h + 8), carry = 0 - (low & 1);
+    tr_store64_be(h, high >> 1 ^ (carry & 0xe100000000000000));
+    tr_store64_be(h + 8, low >> 1 | high << 63);
+}
+
+/* The keys of this nonce (4): the first halves of four or six blocks. */
+enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const uint8_t nonce[12])
+{
+    uint8_t blocks[6][TR_BLOCK], raw[32];
+    if (g->phase == NO_KEY || g->phase > AAD)
+        return TR_ERR_STATE;
+    size_t key_len = g->generator.rounds == 14 ? 32 : 16;
+    for (unsigned i = 0; i < 6; i++) {
+        __builtin_memset(blocks[i], 0, 4);
+        blocks[i][0] = (uint8_t)i;
+        __builtin_memcpy(blocks[i] + 4, nonce, 12);
+    }
+    tr_bulk(&g->generator, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2 + key_len / 8, NULL);
+    __builtin_memcpy(raw, blocks[0], 8);
+    __builtin_memcpy(raw + 8, blocks[1], 8);
+    reverse(g->ghash.h, raw);
+    times_x(g->ghash.h);
+    tr_ghash_expand(&g->ghash, &g->generator);
+    for (size_t i = 0; i < key_len; i += 8)
+        __builtin_memcpy(raw + i, blocks[2 + i / 8], 8);
+    enum tr_status status = tr_aes_set_key(&g->key, g->generator.backend, raw, key_len);
+    tr_cleanse(blocks, sizeof(blocks));
+    tr_cleanse(raw, sizeof(raw));
+    __builtin_memcpy(g->nonce, nonce, 12);
+    g->aad_len = 0;
+    g->used = 0;
+    g->phase = AAD;
+    return status;
+}
+
+static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
+{
+    uint8_t reversed[TR_CHUNK * TR_BLOCK];
+    if (blocks == 0)
+        return;
+    size_t most = blocks < TR_CHUNK ? blocks : TR_CHUNK;
+    while (blocks != 0) {
+        size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
+        for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
+            reverse(reversed + i, data + i);
+        tr_bulk(&g->key, TR_OP_GHASH, NULL, reversed, n, &g->ghash);
+        data += n * TR_BLOCK;
+        blocks -= n;
+    }
+    tr_cleanse(reversed, most * TR_BLOCK);
+}
+
+/* Whole blocks, and the bytes after them filled up with zeros. */
+static void polyval_padded(struct tr_gcm_siv *g, const uint8_t *data, size_t len)
+{
+    uint8_t block[TR_BLOCK] = {0};
+    size_t whole = len / TR_BLOCK, rest = len % TR_BLOCK;
+    polyval(g, data, whole);
+    if (rest != 0) {
+        __builtin_memcpy(block, data + whole * TR_BLOCK, rest);
+        polyval(g, block, 1);
+        tr_cleanse(block, sizeof(block));
+    }
+}
+
+enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t len)
+{
+    if (g->phase != AAD)
+        return TR_ERR_STATE;
+    if (len > MAX_BYTES - g->aad_len)
+        return TR_ERR_LENGTH;
+    g->aad_len += len;
+    if (g->used != 0) {
+        for (; len != 0 && g->used < TR_BLOCK; len--)
+            g->buffer[g->used++] = *aad++;
+        if (g->used == TR_BLOCK) {
+            polyval(g, g->buffer, 1);
+            g->used = 0;
+        }
+    }
+    if (len >= TR_BLOCK) {
+        polyval(g, aad, len / TR_BLOCK);
+        aad += len - len % TR_BLOCK;
+        len %= TR_BLOCK;
+    }
+    for (; len != 0; len--)
+        g->buffer[g->used++] = *aad++;
+    return TR_OK;
+}
+
+/* The tag of the plaintext (4). */
+static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len, uint8_t tag[16])
+{
+    uint8_t block[TR_BLOCK];
+    polyval_padded(g, g->buffer, g->used);
+    polyval_padded(g, plaintext, len);
+    tr_store64_be(block, __builtin_bswap64(g->aad_len * 8));
+    tr_store64_be(block + 8, __builtin_bswap64((uint64_t)len * 8));
+    polyval(g, block, 1);
+    reverse(block, g->ghash.hash);
+    for (unsigned i = 0; i < 12; i++)
+        block[i] ^= g->nonce[i];
+    block[15] &= 0x7f;
+    tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, tag, block, 1, NULL);
+    tr_cleanse(block, sizeof(block));
+}
+
+/* The counter blocks of a chunk: the first 32 bits, little-endian, count and wrap. */
+static void next_counters(uint8_t *blocks, size_t n, uint8_t counter[16])
+{
+    uint32_t count = (uint32_t)__builtin_bswap64(tr_load64_be(counter));
+    for (size_t i = 0; i < n; i++, count++) {
+        __builtin_memcpy(blocks + i * TR_BLOCK, counter, TR_BLOCK);
+        for (unsigned j = 0; j < 4; j++)
+            blocks[i * TR_BLOCK + j] = (uint8_t)(count >> 8 * j);
+    }
+    for (unsigned j = 0; j < 4; j++)
+        counter[j] = (uint8_t)(count >> 8 * j);
+}
+
+static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *out,
+                         const uint8_t *in, size_t len)
+{
+    uint8_t counter[TR_BLOCK], keystream[TR_CHUNK * TR_BLOCK];
+    __builtin_memcpy(counter, tag, TR_BLOCK);
+    counter[15] |= 0x80;
+    size_t most = len < sizeof(keystream) ? len : sizeof(keystream);
+    while (len != 0) {
+        size_t n = len < sizeof(keystream) ? len : sizeof(keystream);
+        size_t blocks = (n + TR_BLOCK - 1) / TR_BLOCK, i = 0;
+        next_counters(keystream, blocks, counter);
+        tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, keystream, keystream, blocks, NULL);
+        for (; i + TR_BLOCK <= n; i += TR_BLOCK)
+            tr_xor_block(out + i, in + i, keystream + i);
+        for (; i < n; i++)
+            out[i] = in[i] ^ keystream[i];
+        in += n;
+        out += n;
+        len -= n;
+    }
+    tr_cleanse(keystream, (most + TR_BLOCK - 1) / TR_BLOCK * TR_BLOCK);
+}
+
+static enum tr_status check(const struct tr_gcm_siv *g, const uint8_t *out, const uint8_t *in,
+                            size_t len)
+{
+    if (g->phase != AAD)
+        return TR_ERR_STATE;
+    if (len > MAX_BYTES)
+        return TR_ERR_LENGTH;
+    return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+}
+
+enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len,
+                                  uint8_t tag[16])
+{
+    enum tr_status status = check(g, out, in, len);
+    if (status != TR_OK)
+        return status;
+    uint8_t made[TR_BLOCK];
+    make_tag(g, in, len, made);
+    counter_mode(g, made, out, in, len);
+    __builtin_memcpy(tag, made, TR_BLOCK);
+    g->phase = KEYED;
+    return TR_OK;
+}
+
+enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len,
+                                  const uint8_t tag[16])
+{
+    enum tr_status status = check(g, out, in, len);
+    if (status != TR_OK)
+        return status;
+    uint8_t expected[TR_BLOCK];
+    counter_mode(g, tag, out, in, len);
+    make_tag(g, out, len, expected);
+    g->phase = KEYED;
+    if (!tr_equal(expected, tag, TR_BLOCK)) {
+        tr_cleanse(out, len);
+        status = TR_ERR_TAG;
+    }
+    tr_cleanse(expected, sizeof(expected));
+    return status;
+}
+
+enum tr_status tr_gcm_siv_seal(struct tr_gcm_siv *g, const uint8_t nonce[12], const uint8_t *aad,
+                               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
+                               uint8_t tag[16])
+{
+    enum tr_status status = tr_gcm_siv_start(g, nonce);
+    if (status == TR_OK)
+        status = tr_gcm_siv_aad(g, aad, aad_len);
+    return status == TR_OK ? tr_gcm_siv_encrypt(g, out, in, len, tag) : status;
+}
+
+enum tr_status tr_gcm_siv_open(struct tr_gcm_siv *g, const uint8_t nonce[12], const uint8_t *aad,
+                               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
+                               const uint8_t tag[16])
+{
+    enum tr_status status = tr_gcm_siv_start(g, nonce);
+    if (status == TR_OK)
+        status = tr_gcm_siv_aad(g, aad, aad_len);
+    return status == TR_OK ? tr_gcm_siv_decrypt(g, out, in, len, tag) : status;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OCB3, RFC 7253 section 4, over ECB with chunks of offsets around it. */
+#include "modes.h"
+
+/* What came last; LAST: data that was not whole blocks. */
+enum phase { NO_KEY, KEYED, MESSAGE, LAST };
+
+/* 4.1 */
+enum tr_status tr_ocb_set_key(struct tr_ocb *o, const struct tr_backend *backend,
+                              const uint8_t *raw, size_t key_len)
+{
+    enum tr_status status = tr_aes_set_key(&o->key, backend, raw, key_len);
+    if (status != TR_OK)
+        return status;
+    __builtin_memset(o->l_star, 0, TR_BLOCK);
+    tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, o->l_star, o->l_star, 1, NULL);
+    tr_double(o->l_dollar, o->l_star);
+    tr_double(o->run.l[0], o->l_dollar);
+    for (unsigned i = 1; i < TR_OCB_POWERS; i++)
+        tr_double(o->run.l[i], o->run.l[i - 1]);
+    __builtin_memcpy(o->aad.l, o->run.l, sizeof(o->aad.l));
+    o->phase = KEYED;
+    return TR_OK;
+}
+
+static void restart(struct tr_ocb_run *r)
+{
+    __builtin_memset(r->offset, 0, TR_BLOCK);
+    __builtin_memset(r->checksum, 0, TR_BLOCK);
+    r->index = 0;
+}
+
+/* The first offset (4.2, "Nonce-dependent and per-encryption variables"). The nonce is public, so is the
+ * shift. */
+static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len)
+{
+    uint8_t top[TR_BLOCK] = {0};
+    top[0] = (uint8_t)(o->tag_len * 8 % 128 << 1);
+    top[15 - nonce_len] |= 1;
+    __builtin_memcpy(top + TR_BLOCK - nonce_len, nonce, nonce_len);
+    unsigned bottom = top[15] & 63u;
+    top[15] &= 0xc0;
+    tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, top, top, 1, NULL);
+    uint64_t a = tr_load64_be(top), b = tr_load64_be(top + 8), c = a ^ (a << 8 | b >> 56);
+    tr_store64_be(o->run.offset, bottom == 0 ? a : a << bottom | b >> (64 - bottom));
+    tr_store64_be(o->run.offset + 8, bottom == 0 ? b : b << bottom | c >> (64 - bottom));
+    tr_cleanse(top, sizeof(top));
+}
+
+enum tr_status tr_ocb_start(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len,
+                            size_t tag_len)
+{
+    if (o->phase == NO_KEY || o->phase > LAST)
+        return TR_ERR_STATE;
+    if (nonce_len == 0 || nonce_len > 15)
+        return TR_ERR_IV_LENGTH;
+    if (tag_len == 0 || tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    o->tag_len = (uint8_t)tag_len;
+    restart(&o->run);
+    restart(&o->aad);
+    first_offset(o, nonce, nonce_len);
+    o->used = 0;
+    o->phase = MESSAGE;
+    return TR_OK;
+}
+
+/* The offset of the next block: L_ntz(i) is added. i is public. */
+static void next_offset(struct tr_ocb_run *r)
+{
+    unsigned n = (unsigned)__builtin_ctzll(++r->index);
+    if (n < TR_OCB_POWERS) {
+        tr_xor_block(r->offset, r->offset, r->l[n]);
+        return;
+    }
+    uint8_t l[TR_BLOCK];
+    tr_double(l, r->l[TR_OCB_POWERS - 1]);
+    while (n-- > TR_OCB_POWERS)
+        tr_double(l, l);
+    tr_xor_block(r->offset, r->offset, l);
+    tr_cleanse(l, sizeof(l));
+}
+
+/* The offsets of n blocks, at most a chunk. */
+static void next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        next_offset(r);
+        __builtin_memcpy(offsets + i * TR_BLOCK, r->offset, TR_BLOCK);
+    }
+}
+
+/* out = a + b for n blocks; sum, if not NULL, takes a up. */
+static void add_blocks(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n, uint8_t *sum)
+{
+    for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK) {
+        if (sum != NULL)
+            tr_xor_block(sum, sum, a + i);
+        tr_xor_block(out + i, a + i, b + i);
+    }
+}
+
+static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t blocks,
+                         int decrypt)
+{
+    uint8_t offsets[TR_CHUNK * TR_BLOCK];
+    enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
+    while (blocks != 0) {
+        size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
+        next_offsets(&o->run, offsets, n);
+        add_blocks(out, in, offsets, n, decrypt ? NULL : o->run.checksum);
+        tr_bulk(&o->key, ecb, out, out, n, NULL);
+        add_blocks(out, out, offsets, n, NULL);
+        for (size_t i = 0; decrypt && i < n * TR_BLOCK; i += TR_BLOCK)
+            tr_xor_block(o->run.checksum, o->run.checksum, out + i);
+        in += n * TR_BLOCK;
+        out += n * TR_BLOCK;
+        blocks -= n;
+    }
+    tr_cleanse(offsets, sizeof(offsets));
+}
+
+/* The last block, which has but len bytes (4.2, "Process any final partial block"). */
+static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+{
+    uint8_t pad[TR_BLOCK];
+    tr_xor_block(o->run.offset, o->run.offset, o->l_star);
+    tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, pad, o->run.offset, 1, NULL);
+    for (size_t i = 0; i < len; i++) {
+        uint8_t a = in[i], b = a ^ pad[i];
+        o->run.checksum[i] ^= decrypt ? b : a;
+        out[i] = b;
+    }
+    o->run.checksum[len] ^= 0x80;
+    tr_cleanse(pad, sizeof(pad));
+}
+
+TR_INLINE enum tr_status update(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len,
+                                int decrypt)
+{
+    if (o->phase != MESSAGE)
+        return TR_ERR_STATE;
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    size_t whole = len / TR_BLOCK, rest = len % TR_BLOCK;
+    if (whole != 0)
+        whole_blocks(o, out, in, whole, decrypt);
+    if (rest != 0) {
+        last_block(o, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, decrypt);
+        o->phase = LAST;
+    }
+    return TR_OK;
+}
+
+enum tr_status tr_ocb_encrypt(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len)
+{
+    return update(o, out, in, len, 0);
+}
+
+enum tr_status tr_ocb_decrypt(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len)
+{
+    return update(o, out, in, len, 1);
+}
+
+/* HASH (4.1) of whole blocks. */
+static void hash_blocks(struct tr_ocb *o, const uint8_t *in, size_t blocks)
+{
+    uint8_t work[TR_CHUNK * TR_BLOCK];
+    size_t most = blocks < TR_CHUNK ? blocks : TR_CHUNK;
+    while (blocks != 0) {
+        size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
+        next_offsets(&o->aad, work, n);
+        add_blocks(work, work, in, n, NULL);
+        tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, work, work, n, NULL);
+        for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
+            tr_xor_block(o->aad.checksum, o->aad.checksum, work + i);
+        in += n * TR_BLOCK;
+        blocks -= n;
+    }
+    tr_cleanse(work, most * TR_BLOCK);
+}
+
+enum tr_status tr_ocb_aad(struct tr_ocb *o, const uint8_t *aad, size_t len)
+{
+    if (o->phase != MESSAGE && o->phase != LAST)
+        return TR_ERR_STATE;
+    if (o->used != 0) {
+        for (; len != 0 && o->used < TR_BLOCK; len--)
+            o->buffer[o->used++] = *aad++;
+        if (o->used == TR_BLOCK) {
+            hash_blocks(o, o->buffer, 1);
+            o->used = 0;
+        }
+    }
+    if (len >= TR_BLOCK) {
+        hash_blocks(o, aad, len / TR_BLOCK);
+        aad += len - len % TR_BLOCK;
+        len %= TR_BLOCK;
+    }
+    for (; len != 0; len--)
+        o->buffer[o->used++] = *aad++;
+    return TR_OK;
+}
+
+/* The whole tag, in place of the checksum. Ends the message. */
+static enum tr_status finish(struct tr_ocb *o)
+{
+    if (o->phase != MESSAGE && o->phase != LAST)
+        return TR_ERR_STATE;
+    uint8_t *tag = o->run.checksum;
+    tr_xor_block(tag, tag, o->run.offset);
+    tr_xor_block(tag, tag, o->l_dollar);
+    tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
+    if (o->used != 0) {
+        o->buffer[o->used] = 0x80;
+        __builtin_memset(o->buffer + o->used + 1, 0, TR_BLOCK - 1 - o->used);
+        tr_xor_block(o->buffer, o->buffer, o->aad.offset);
+        tr_xor_block(o->buffer, o->buffer, o->l_star);
+        tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, o->buffer, o->buffer, 1, NULL);
+        tr_xor_block(tag, tag, o->buffer);
+    }
+    tr_xor_block(tag, tag, o->aad.checksum);
+    o->phase = KEYED;
+    return TR_OK;
+}
+
+enum tr_status tr_ocb_tag(struct tr_ocb *o, uint8_t *tag)
+{
+    enum tr_status status = finish(o);
+    if (status == TR_OK)
+        __builtin_memcpy(tag, o->run.checksum, o->tag_len);
+    return status;
+}
+
+enum tr_status tr_ocb_check(struct tr_ocb *o, const uint8_t *tag)
+{
+    enum tr_status status = finish(o);
+    if (status != TR_OK)
+        return status;
+    return tr_equal(o->run.checksum, tag, o->tag_len) ? TR_OK : TR_ERR_TAG;
+}
+
+enum tr_status tr_ocb_seal(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len,
+                           const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
+                           size_t len, uint8_t *tag, size_t tag_len)
+{
+    enum tr_status status = tr_ocb_start(o, nonce, nonce_len, tag_len);
+    if (status == TR_OK)
+        status = tr_ocb_aad(o, aad, aad_len);
+    if (status == TR_OK)
+        status = tr_ocb_encrypt(o, out, in, len);
+    return status == TR_OK ? tr_ocb_tag(o, tag) : status;
+}
+
+enum tr_status tr_ocb_open(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len,
+                           const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
+                           size_t len, const uint8_t *tag, size_t tag_len)
+{
+    enum tr_status status = tr_ocb_start(o, nonce, nonce_len, tag_len);
+    if (status == TR_OK)
+        status = tr_ocb_aad(o, aad, aad_len);
+    if (status == TR_OK)
+        status = tr_ocb_decrypt(o, out, in, len);
+    if (status != TR_OK)
+        return status;
+    status = tr_ocb_check(o, tag);
+    if (status != TR_OK)
+        tr_cleanse(out, len);
+    return status;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* SIV, RFC 5297 section 2. */
+#include "modes.h"
+
+enum phase { NO_KEY, KEYED, AAD };
+
+/* 2.6 */
+#define MAX_COMPONENTS 126
+
+static const uint8_t zeros[TR_BLOCK];
+
+enum tr_status tr_siv_set_key(struct tr_siv *s, const struct tr_backend *backend,
+                              const uint8_t *raw, size_t key_len)
+{
+    size_t half = key_len / 2;
+    if (key_len % 2 != 0)
+        return TR_ERR_KEY_LENGTH;
+    enum tr_status status = tr_cmac_set_key(&s->mac, backend, raw, half);
+    if (status == TR_OK)
+        status = tr_aes_set_key(&s->ctr, backend, raw + half, half);
+    if (status == TR_OK)
+        status = tr_cmac_sign(&s->mac, zeros, TR_BLOCK, s->zero, TR_BLOCK);
+    if (status == TR_OK)
+        s->phase = KEYED;
+    return status;
+}
+
+enum tr_status tr_siv_start(struct tr_siv *s)
+{
+    if (s->phase == NO_KEY || s->phase > AAD)
+        return TR_ERR_STATE;
+    __builtin_memcpy(s->sum, s->zero, TR_BLOCK);
+    s->components = 0;
+    s->phase = AAD;
+    return TR_OK;
+}
+
+enum tr_status tr_siv_aad(struct tr_siv *s, const uint8_t *aad, size_t len)
+{
+    uint8_t mac[TR_BLOCK];
+    if (s->phase != AAD)
+        return TR_ERR_STATE;
+    if (s->components == MAX_COMPONENTS)
+        return TR_ERR_LENGTH;
+    (void)tr_cmac_sign(&s->mac, aad, len, mac, TR_BLOCK);
+    tr_double(s->sum, s->sum);
+    tr_xor_block(s->sum, s->sum, mac);
+    s->components++;
+    tr_cleanse(mac, sizeof(mac));
+    return TR_OK;
+}
+
+/* The last string of S2V (2.4): with the sum added to its last block, or to it after padding. */
+static void s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t v[16])
+{
+    uint8_t block[TR_BLOCK] = {0};
+    (void)tr_cmac_start(&s->mac);
+    if (len >= TR_BLOCK) {
+        (void)tr_cmac_update(&s->mac, data, len - TR_BLOCK);
+        tr_xor_block(block, data + len - TR_BLOCK, s->sum);
+    } else {
+        if (len != 0)
+            __builtin_memcpy(block, data, len);
+        block[len] = 0x80;
+        tr_double(s->sum, s->sum);
+        tr_xor_block(block, block, s->sum);
+    }
+    (void)tr_cmac_update(&s->mac, block, TR_BLOCK);
+    (void)tr_cmac_tag(&s->mac, v, TR_BLOCK);
+    tr_cleanse(block, sizeof(block));
+}
+
+/* 2.5: V with two bits cleared is the first counter. */
+static void counter_mode(struct tr_siv *s, const uint8_t v[16], uint8_t *out, const uint8_t *in,
+                         size_t len)
+{
+    uint8_t counter[TR_BLOCK], keystream[TR_BLOCK];
+    unsigned used = 0;
+    __builtin_memcpy(counter, v, TR_BLOCK);
+    counter[8] &= 0x7f;
+    counter[12] &= 0x7f;
+    (void)tr_ctr(&s->ctr, counter, keystream, &used, out, in, len);
+    tr_cleanse(keystream, sizeof(keystream));
+}
+
+static enum tr_status check(const struct tr_siv *s, const uint8_t *out, const uint8_t *in,
+                            size_t len)
+{
+    if (s->phase != AAD)
+        return TR_ERR_STATE;
+    return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
+}
+
+enum tr_status tr_siv_encrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in, size_t len,
+                              uint8_t tag[16])
+{
+    enum tr_status status = check(s, out, in, len);
+    if (status != TR_OK)
+        return status;
+    s2v_last(s, in, len, s->sum);
+    counter_mode(s, s->sum, out, in, len);
+    __builtin_memcpy(tag, s->sum, TR_BLOCK);
+    s->phase = KEYED;
+    return TR_OK;
+}
+
+enum tr_status tr_siv_decrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in, size_t len,
+                              const uint8_t tag[16])
+{
+    enum tr_status status = check(s, out, in, len);
+    if (status != TR_OK)
+        return status;
+    uint8_t expected[TR_BLOCK];
+    counter_mode(s, tag, out, in, len);
+    s2v_last(s, out, len, expected);
+    s->phase = KEYED;
+    if (!tr_equal(expected, tag, TR_BLOCK)) {
+        tr_cleanse(out, len);
+        status = TR_ERR_TAG;
+    }
+    tr_cleanse(expected, sizeof(expected));
+    return status;
+}
+
+enum tr_status tr_siv_seal(struct tr_siv *s, const uint8_t *aad, size_t aad_len, uint8_t *out,
+                           const uint8_t *in, size_t len, uint8_t tag[16])
+{
+    enum tr_status status = tr_siv_start(s);
+    if (status == TR_OK && aad != NULL)
+        status = tr_siv_aad(s, aad, aad_len);
+    return status == TR_OK ? tr_siv_encrypt(s, out, in, len, tag) : status;
+}
+
+enum tr_status tr_siv_open(struct tr_siv *s, const uint8_t *aad, size_t aad_len, uint8_t *out,
+                           const uint8_t *in, size_t len, const uint8_t tag[16])
+{
+    enum tr_status status = tr_siv_start(s);
+    if (status == TR_OK && aad != NULL)
+        status = tr_siv_aad(s, aad, aad_len);
+    return status == TR_OK ? tr_siv_decrypt(s, out, in, len, tag) : status;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* XTS-AES, IEEE 1619 section 5 (NIST SP 800-38E), over the fused operations of a backend or, where it has
+ * none, over ECB with the tweaks around it. */
+#include "modes.h"
+
+/* IEEE 1619 5.1: 2^20 blocks. */
+#define MAX_UNIT 0x1000000u
+
+enum tr_status tr_xts_set_key(struct tr_xts *x, const struct tr_backend *backend,
+                              const uint8_t *raw, size_t key_len)
+{
+    if (key_len != 32 && key_len != 64)
+        return TR_ERR_KEY_LENGTH;
+    size_t half = key_len / 2;
+    enum tr_status status = tr_aes_set_key(&x->data, backend, raw, half);
+    if (status == TR_OK)
+        status = tr_aes_set_key(&x->tweak, backend, raw + half, half);
+    x->equal = (uint8_t)tr_equal(raw, raw + half, half);
+    return status;
+}
+
+/* At most a chunk. */
+static void chunk(const struct tr_aes_key *key, enum tr_op ecb, uint8_t *out, const uint8_t *in,
+                  size_t blocks, uint8_t tweak[16])
+{
+    uint8_t tweaks[TR_CHUNK * TR_BLOCK];
+    size_t len = blocks * TR_BLOCK;
+    for (size_t i = 0; i < len; i += TR_BLOCK) {
+        __builtin_memcpy(tweaks + i, tweak, TR_BLOCK);
+        tr_xor_block(out + i, in + i, tweak);
+        tr_xts_double(tweak, tweak);
+    }
+    tr_bulk(key, ecb, out, out, blocks, NULL);
+    for (size_t i = 0; i < len; i += TR_BLOCK)
+        tr_xor_block(out + i, out + i, tweaks + i);
+    tr_cleanse(tweaks, len);
+}
+
+/* tweak is that of the first block, and becomes that of the block after the last. */
+static void whole_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                         size_t blocks, uint8_t tweak[16])
+{
+    enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
+    if (blocks == 0 ||
+        tr_bulk(key, decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, out, in, blocks, tweak))
+        return;
+    while (blocks != 0) {
+        size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
+        chunk(key, ecb, out, in, n, tweak);
+        in += n * TR_BLOCK;
+        out += n * TR_BLOCK;
+        blocks -= n;
+    }
+}
+
+/* The last full block and the rest bytes after it (5.3.2, 5.4.2): the first is done with the tweak first,
+ * gives up its end to fill the second, and is stored in its place after that was done with the tweak
+ * second. */
+static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                  size_t rest, uint8_t first[16], uint8_t second[16])
+{
+    uint8_t full[TR_BLOCK], filled[TR_BLOCK];
+    whole_blocks(key, decrypt, full, in, 1, first);
+    __builtin_memcpy(filled, full, TR_BLOCK);
+    __builtin_memcpy(filled, in + TR_BLOCK, rest);
+    __builtin_memcpy(out + TR_BLOCK, full, rest);
+    whole_blocks(key, decrypt, out, filled, 1, second);
+    tr_cleanse(full, sizeof(full));
+    tr_cleanse(filled, sizeof(filled));
+}
+
+TR_INLINE enum tr_status crypt(const struct tr_xts *x, const uint8_t unit[16], uint8_t *out,
+                               const uint8_t *in, size_t len, int decrypt)
+{
+    uint8_t tweak[2][TR_BLOCK];
+    if (len < TR_BLOCK || len > MAX_UNIT)
+        return TR_ERR_LENGTH;
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    tr_bulk(&x->tweak, TR_OP_ECB_ENCRYPT, tweak[0], unit, 1, NULL);
+    size_t rest = len % TR_BLOCK, whole = len / TR_BLOCK - (rest != 0);
+    whole_blocks(&x->data, decrypt, out, in, whole, tweak[0]);
+    if (rest != 0) {
+        /* Decryption undoes the second step of encryption first. */
+        tr_xts_double(tweak[1], tweak[0]);
+        steal(&x->data, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest,
+              tweak[decrypt], tweak[!decrypt]);
+    }
+    tr_cleanse(tweak, sizeof(tweak));
+    return TR_OK;
+}
+
+enum tr_status tr_xts_encrypt(const struct tr_xts *x, const uint8_t tweak[16], uint8_t *out,
+                              const uint8_t *in, size_t len)
+{
+    if (x->equal)
+        return TR_ERR_EQUAL_KEYS;
+    return crypt(x, tweak, out, in, len, 0);
+}
+
+enum tr_status tr_xts_decrypt(const struct tr_xts *x, const uint8_t tweak[16], uint8_t *out,
+                              const uint8_t *in, size_t len)
+{
+    return crypt(x, tweak, out, in, len, 1);
+}
