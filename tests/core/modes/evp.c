@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The modes beyond SP 800-38A against libcrypto's default provider (GCM-SIV, which 3.0 does not have,
+ * against its definition, bit by bit), for each backend and key size: random messages of random lengths, in
+ * place and not, in pieces; back again; and with a changed bit, which must be found and leave zeros.
+ */
+#include "../common.h"
+#include "libcrypto.h"
+
+#define MOST  (9 * 1024)
+#define CASES 60u
+
+/* One random message and what becomes of it. */
+struct the_case {
+    struct tap_random *rng;
+    const struct tr_backend *backend;
+    size_t key_len, len, aad_len, iv_len, tag_len;
+    uint8_t key[64], iv[16], tag[16], expected_tag[16], aad[3 * 600];
+    uint8_t in[MOST], out[MOST + 32], expected[MOST + 32], back[MOST + 32];
+    char name[32];
+};
+
+/* Mostly small lengths. */
+static size_t random_length(struct tap_random *rng, size_t most)
+{
+    static const size_t limits[] = {34, 300, 1100, MOST};
+    const size_t limit = limits[tap_below(rng, 4)];
+    return tap_below(rng, (limit < most ? limit : most) + 1);
+}
+
+static struct lc_message message(struct the_case *c, const char *form, size_t bits)
+{
+    snprintf(c->name, sizeof(c->name), "AES-%zu-%s", bits, form);
+    return (struct lc_message){.name = c->name,
+                               .key = c->key,
+                               .iv = c->iv,
+                               .iv_len = c->iv_len,
+                               .in = c->in,
+                               .len = c->len,
+                               .aad = {c->aad},
+                               .aad_len = {c->aad_len},
+                               .components = c->tag_len != 0,
+                               .tag_len = c->tag_len};
+}
+
+/* Where the output goes: half of the time into the input's own place, the copy of which is made. */
+static const uint8_t *input(struct the_case *c, uint8_t *out, const uint8_t *in, size_t len)
+{
+    if (tap_below(c->rng, 2) == 0)
+        return in;
+    memcpy(out, in, len);
+    return out;
+}
+
+static bool flip(struct the_case *c, uint8_t *bytes, size_t len)
+{
+    if (len != 0)
+        bytes[tap_below(c->rng, len)] ^= (uint8_t)(1u << tap_below(c->rng, 8));
+    return len != 0;
+}
+
+static bool is_zero(const uint8_t *bytes, size_t len)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < len; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
+/* ---- XTS, CTS, CFB, key wrap, CMAC ------------------------------------------------------------ */
+
+static bool xts(struct the_case *c)
+{
+    struct tr_xts x;
+    if (c->key_len == 24)
+        return tr_xts_set_key(&x, c->backend, c->key, 48) == TR_ERR_KEY_LENGTH;
+    c->len += 16;
+    if (c->len > MOST)
+        c->len = MOST;
+    c->tag_len = 0;
+    const struct lc_message m = message(c, "XTS", c->key_len * 8);
+    if (!lc_encrypt(&m, c->expected, NULL, NULL) ||
+        tr_xts_set_key(&x, c->backend, c->key, 2 * c->key_len) != TR_OK)
+        return false;
+    return tr_xts_encrypt(&x, c->iv, c->out, input(c, c->out, c->in, c->len), c->len) == TR_OK &&
+           tap_same(c->out, c->expected, c->len) &&
+           tr_xts_decrypt(&x, c->iv, c->back, input(c, c->back, c->out, c->len), c->len) == TR_OK &&
+           tap_same(c->back, c->in, c->len);
+}
+
+static bool cts(struct the_case *c)
+{
+    static const char *const forms[] = {"CS1", "CS2", "CS3"};
+    const unsigned form = (unsigned)tap_below(c->rng, 3);
+    const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);
+    uint8_t iv[2][16];
+    c->len += 16;
+    if (c->len > MOST)
+        c->len = MOST;
+    if (tap_below(c->rng, 2) == 0)
+        c->len -= c->len % 16;
+    c->tag_len = 0;
+    struct lc_message m = message(c, "CBC-CTS", c->key_len * 8);
+    m.cts = forms[form];
+    for (unsigned i = 0; i < 2; i++)
+        memcpy(iv[i], c->iv, 16);
+    return lc_encrypt(&m, c->expected, NULL, NULL) &&
+           tr_cbc_cts_encrypt(&key, TR_CS1 + form, iv[0], c->out, input(c, c->out, c->in, c->len),
+                              c->len) == TR_OK &&
+           tap_same(c->out, c->expected, c->len) &&
+           tr_cbc_cts_decrypt(&key, TR_CS1 + form, iv[1], c->back,
+                              input(c, c->back, c->out, c->len), c->len) == TR_OK &&
+           tap_same(c->back, c->in, c->len) && tap_same(iv[0], iv[1], 16);
+}
+
+typedef enum tr_status cfb_fn(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
+                              const uint8_t *in, size_t len);
+
+/* In two pieces; unit is 8 for a length in bits. */
+static bool cfb_small(struct the_case *c, const char *form, cfb_fn *encrypt, cfb_fn *decrypt,
+                      size_t unit)
+{
+    const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);
+    uint8_t iv[2][16];
+    c->len %= 400;
+    c->tag_len = 0;
+    const size_t first = tap_below(c->rng, c->len + 1);
+    const struct lc_message m = message(c, form, c->key_len * 8);
+    for (unsigned i = 0; i < 2; i++)
+        memcpy(iv[i], c->iv, 16);
+    if (!lc_encrypt(&m, c->expected, NULL, NULL))
+        return false;
+    const uint8_t *in = input(c, c->out, c->in, c->len);
+    if (encrypt(&key, iv[0], c->out, in, first * unit) != TR_OK ||
+        encrypt(&key, iv[0], c->out + first, in + first, (c->len - first) * unit) != TR_OK)
+        return false;
+    in = input(c, c->back, c->out, c->len);
+    return tap_same(c->out, c->expected, c->len) &&
+           decrypt(&key, iv[1], c->back, in, first * unit) == TR_OK &&
+           decrypt(&key, iv[1], c->back + first, in + first, (c->len - first) * unit) == TR_OK &&
+           tap_same(c->back, c->in, c->len) && tap_same(iv[0], iv[1], 16);
+}
+
+static bool cfb8(struct the_case *c)
+{
+    return cfb_small(c, "CFB8", tr_cfb8_encrypt, tr_cfb8_decrypt, 1);
+}
+
+static bool cfb1(struct the_case *c)
+{
+    return cfb_small(c, "CFB1", tr_cfb1_encrypt, tr_cfb1_decrypt, 8);
+}
+
+/* A number of bits that is not whole bytes; the bits behind them stay as they were. */
+static bool cfb1_bits(struct the_case *c)
+{
+    const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);
+    const size_t bits = tap_below(c->rng, 300), bytes = (bits + 7) / 8;
+    uint8_t iv[2][16];
+    c->len = bytes;
+    c->tag_len = 0;
+    struct lc_message m = message(c, "CFB1", c->key_len * 8);
+    m.bits = true;
+    m.len = bits;
+    for (unsigned i = 0; i < 2; i++)
+        memcpy(iv[i], c->iv, 16);
+    memset(c->expected, 0x5a, bytes);
+    memset(c->out, 0x5a, bytes);
+    memcpy(c->back, c->in, bytes);
+    return lc_encrypt(&m, c->expected, NULL, NULL) &&
+           tr_cfb1_encrypt(&key, iv[0], c->out, c->in, bits) == TR_OK &&
+           tap_same(c->out, c->expected, bytes) &&
+           tr_cfb1_decrypt(&key, iv[1], c->back, c->out, bits) == TR_OK &&
+           tap_same(c->back, c->in, bytes) && tap_same(iv[0], iv[1], 16);
+}
+
+static bool kw(struct the_case *c)
+{
+    const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);
+    const bool inverse = tap_below(c->rng, 2) == 0, own_iv = tap_below(c->rng, 2) == 0;
+    c->len = 16 + c->len % 1024 / 8 * 8;
+    c->tag_len = 0;
+    struct lc_message m = message(c, inverse ? "WRAP-INV" : "WRAP", c->key_len * 8);
+    m.iv = own_iv ? c->iv : NULL;
+    size_t n = 0;
+    if (!lc_encrypt(&m, c->expected, &n, NULL) || n != c->len + 8 ||
+        tr_kw_wrap(&key, inverse, m.iv, c->out, input(c, c->out, c->in, c->len), c->len) != TR_OK ||
+        !tap_same(c->out, c->expected, n) ||
+        tr_kw_unwrap(&key, inverse, m.iv, c->back, input(c, c->back, c->out, n), n) != TR_OK ||
+        !tap_same(c->back, c->in, c->len))
+        return false;
+    return flip(c, c->out, n) &&
+           tr_kw_unwrap(&key, inverse, m.iv, c->back, c->out, n) == TR_ERR_TAG &&
+           is_zero(c->back, c->len);
+}
+
+static bool kwp(struct the_case *c)
+{
+    const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);
+    const bool inverse = tap_below(c->rng, 2) == 0, own_iv = tap_below(c->rng, 2) == 0;
+    c->len = 1 + c->len % 1024;
+    c->tag_len = 0;
+    struct lc_message m = message(c, inverse ? "WRAP-PAD-INV" : "WRAP-PAD", c->key_len * 8);
+    m.iv = own_iv ? c->iv : NULL;
+    size_t n = 0, back = 0;
+    if (!lc_encrypt(&m, c->expected, &n, NULL) || n != (c->len + 7) / 8 * 8 + 8 ||
+        tr_kwp_wrap(&key, inverse, m.iv, c->out, input(c, c->out, c->in, c->len), c->len) !=
+            TR_OK ||
+        !tap_same(c->out, c->expected, n) ||
+        tr_kwp_unwrap(&key, inverse, m.iv, c->back, &back, input(c, c->back, c->out, n), n) !=
+            TR_OK ||
+        back != c->len || !tap_same(c->back, c->in, c->len))
+        return false;
+    return flip(c, c->out, n) &&
+           tr_kwp_unwrap(&key, inverse, m.iv, c->back, &back, c->out, n) == TR_ERR_TAG &&
+           back == 0 && is_zero(c->back, n - 8);
+}
+
+static bool cmac(struct the_case *c)
+{
+    struct tr_cmac mac;
+    char cipher[16];
+    snprintf(cipher, sizeof(cipher), "AES-%zu-CBC", c->key_len * 8);
+    if (!lc_cmac(cipher, c->key, c->key_len, c->in, c->len, c->expected_tag) ||
+        tr_cmac_set_key(&mac, c->backend, c->key, c->key_len) != TR_OK ||
+        tr_cmac_start(&mac) != TR_OK)
+        return false;
+    for (size_t at = 0, n; at < c->len; at += n) {
+        n = tap_below(c->rng, tap_below(c->rng, 3) == 0 ? 20 : c->len) + 1;
+        n = n < c->len - at ? n : c->len - at;
+        if (tr_cmac_update(&mac, c->in + at, n) != TR_OK)
+            return false;
+    }
+    return tr_cmac_tag(&mac, c->tag, c->tag_len) == TR_OK &&
+           tap_same(c->tag, c->expected_tag, c->tag_len) &&
+           tr_cmac_verify(&mac, c->in, c->len, c->tag, c->tag_len) == TR_OK &&
+           flip(c, c->tag, c->tag_len) &&
+           tr_cmac_verify(&mac, c->in, c->len, c->tag, c->tag_len) == TR_ERR_TAG;
+}
+
+/* ---- AEADs -------------------------------------------------------------------------------------- */
+
+static bool ccm_pieces(struct the_case *c, struct tr_ccm *ccm)
+{
+    if (tr_ccm_start(ccm, c->iv, c->iv_len, c->tag_len, c->aad_len, c->len) != TR_OK)
+        return false;
+    for (size_t at = 0, n; at < c->aad_len; at += n) {
+        n = 1 + tap_below(c->rng, c->aad_len - at);
+        if (tr_ccm_aad(ccm, c->aad + at, n) != TR_OK)
+            return false;
+    }
+    for (size_t at = 0, n; at < c->len; at += n) {
+        n = tap_below(c->rng, 2) == 0 ? 1 : 1 + tap_below(c->rng, c->len - at);
+        if (tr_ccm_tag(ccm, c->tag) != TR_ERR_STATE || /* too early */
+            tr_ccm_encrypt(ccm, c->out + at, c->in + at, n) != TR_OK)
+            return false;
+    }
+    return tr_ccm_encrypt(ccm, c->out, c->in, 1) == TR_ERR_LENGTH &&
+           tr_ccm_tag(ccm, c->tag) == TR_OK && tr_ccm_tag(ccm, c->tag) == TR_ERR_STATE;
+}
+
+static bool ccm(struct the_case *c)
+{
+    struct tr_ccm ccm;
+    c->iv_len = 7 + tap_below(c->rng, 7);
+    c->tag_len = 4 + 2 * tap_below(c->rng, 7);
+    if (tr_ccm_set_key(&ccm, c->backend, c->key, c->key_len) != TR_OK)
+        return false;
+    struct lc_message m = message(c, "CCM", c->key_len * 8);
+    if (!lc_encrypt(&m, c->expected, NULL, c->expected_tag) ||
+        tr_ccm_seal(&ccm, c->iv, c->iv_len, c->aad, c->aad_len, c->out,
+                    input(c, c->out, c->in, c->len), c->len, c->tag, c->tag_len) != TR_OK ||
+        !tap_same(c->out, c->expected, c->len) || !tap_same(c->tag, c->expected_tag, c->tag_len))
+        return false;
+    memset(c->out, 0, c->len);
+    if (!ccm_pieces(c, &ccm) || !tap_same(c->out, c->expected, c->len) ||
+        !tap_same(c->tag, c->expected_tag, c->tag_len) ||
+        tr_ccm_open(&ccm, c->iv, c->iv_len, c->aad, c->aad_len, c->back,
+                    input(c, c->back, c->out, c->len), c->len, c->tag, c->tag_len) != TR_OK ||
+        !tap_same(c->back, c->in, c->len))
+        return false;
+    flip(c, c->tag, c->tag_len);
+    return tr_ccm_open(&ccm, c->iv, c->iv_len, c->aad, c->aad_len, c->back, c->out, c->len, c->tag,
+                       c->tag_len) == TR_ERR_TAG &&
+           is_zero(c->back, c->len);
+}
+
+static bool ocb_pieces(struct the_case *c, struct tr_ocb *ocb)
+{
+    if (tr_ocb_start(ocb, c->iv, c->iv_len, c->tag_len) != TR_OK)
+        return false;
+    for (size_t at = 0, n; at < c->aad_len; at += n) {
+        n = 1 + tap_below(c->rng, c->aad_len - at);
+        if (tr_ocb_aad(ocb, c->aad + at, n) != TR_OK)
+            return false;
+    }
+    for (size_t at = 0, n; at < c->len; at += n) {
+        n = 16 * (1 + tap_below(c->rng, c->len / 16 + 1));
+        n = n < c->len - at ? n : c->len - at;
+        if (tr_ocb_encrypt(ocb, c->out + at, c->in + at, n) != TR_OK)
+            return false;
+    }
+    return (c->len % 16 == 0 || tr_ocb_encrypt(ocb, c->out, c->in, 1) == TR_ERR_STATE) &&
+           tr_ocb_tag(ocb, c->tag) == TR_OK && tr_ocb_tag(ocb, c->tag) == TR_ERR_STATE;
+}
+
+static bool ocb(struct the_case *c)
+{
+    struct tr_ocb ocb;
+    c->iv_len = 1 + tap_below(c->rng, 15);
+    c->tag_len = 1 + tap_below(c->rng, 16);
+    if (tr_ocb_set_key(&ocb, c->backend, c->key, c->key_len) != TR_OK)
+        return false;
+    struct lc_message m = message(c, "OCB", c->key_len * 8);
+    if (!lc_encrypt(&m, c->expected, NULL, c->expected_tag) ||
+        tr_ocb_seal(&ocb, c->iv, c->iv_len, c->aad, c->aad_len, c->out,
+                    input(c, c->out, c->in, c->len), c->len, c->tag, c->tag_len) != TR_OK ||
+        !tap_same(c->out, c->expected, c->len) || !tap_same(c->tag, c->expected_tag, c->tag_len))
+        return false;
+    memset(c->out, 0, c->len);
+    if (!ocb_pieces(c, &ocb) || !tap_same(c->out, c->expected, c->len) ||
+        !tap_same(c->tag, c->expected_tag, c->tag_len) ||
+        tr_ocb_open(&ocb, c->iv, c->iv_len, c->aad, c->aad_len, c->back,
+                    input(c, c->back, c->out, c->len), c->len, c->tag, c->tag_len) != TR_OK ||
+        !tap_same(c->back, c->in, c->len))
+        return false;
+    flip(c, c->tag, c->tag_len);
+    return tr_ocb_open(&ocb, c->iv, c->iv_len, c->aad, c->aad_len, c->back, c->out, c->len, c->tag,
+                       c->tag_len) == TR_ERR_TAG &&
+           is_zero(c->back, c->len);
+}
+
+static enum tr_status siv_aad(struct the_case *c, struct tr_siv *siv, const struct lc_message *m)
+{
+    enum tr_status status = tr_siv_start(siv);
+    for (unsigned i = 0; i < m->components && status == TR_OK; i++)
+        status = tr_siv_aad(siv, m->aad[i], m->aad_len[i]);
+    return (void)c, status;
+}
+
+static bool siv(struct the_case *c)
+{
+    struct tr_siv siv;
+    c->tag_len = 16;
+    if (tr_siv_set_key(&siv, c->backend, c->key, 2 * c->key_len) != TR_OK)
+        return false;
+    if (c->len == 0) /* libcrypto takes an empty message for something else */
+        c->len = 1;
+    struct lc_message m = message(c, "SIV", c->key_len * 8);
+    m.iv = NULL;
+    m.iv_len = 0;
+    m.components = (unsigned)tap_below(c->rng, 4);
+    for (unsigned i = 0; i < m.components; i++) {
+        m.aad[i] = c->aad + (size_t)i * 600;
+        m.aad_len[i] = 1 + random_length(c->rng, 599);
+    }
+    return lc_encrypt(&m, c->expected, NULL, c->expected_tag) && siv_aad(c, &siv, &m) == TR_OK &&
+           tr_siv_encrypt(&siv, c->out, input(c, c->out, c->in, c->len), c->len, c->tag) == TR_OK &&
+           tap_same(c->out, c->expected, c->len) && tap_same(c->tag, c->expected_tag, 16) &&
+           siv_aad(c, &siv, &m) == TR_OK &&
+           tr_siv_decrypt(&siv, c->back, input(c, c->back, c->out, c->len), c->len, c->tag) ==
+               TR_OK &&
+           tap_same(c->back, c->in, c->len) && flip(c, c->out, c->len) &&
+           siv_aad(c, &siv, &m) == TR_OK &&
+           tr_siv_decrypt(&siv, c->back, c->out, c->len, c->tag) == TR_ERR_TAG &&
+           is_zero(c->back, c->len);
+}
+
+/* ---- GCM-SIV by its definition (RFC 8452 sections 3 and 4) ---------------------------------------- */
+
+/* s = (s + x) h x^-128, bit by bit: bit i of byte j is the coefficient of x^(8j+i). */
+static void polyval_step(uint8_t s[16], const uint8_t x[16], const uint8_t h[16])
+{
+    uint8_t sum[16] = {0};
+    for (unsigned i = 0; i < 16; i++)
+        s[i] ^= x[i];
+    for (unsigned bit = 0; bit < 128; bit++) {
+        for (unsigned i = 0; i < 16 && (s[bit / 8] >> bit % 8 & 1) != 0; i++)
+            sum[i] ^= h[i];
+        /* Divide by x, after adding x^128 + x^127 + x^126 + x^121 + 1 where the constant term is one. */
+        const bool odd = (sum[0] & 1) != 0;
+        for (unsigned i = 0; i < 16; i++)
+            sum[i] = (uint8_t)(sum[i] >> 1 | (i < 15 ? sum[i + 1] << 7 : 0));
+        sum[15] ^= odd ? 0xe1 : 0;
+    }
+    memcpy(s, sum, 16);
+}
+
+static void polyval_bytes(uint8_t s[16], const uint8_t *data, size_t len, const uint8_t h[16])
+{
+    for (size_t i = 0; i < len; i += 16) {
+        uint8_t x[16] = {0};
+        memcpy(x, data + i, len - i < 16 ? len - i : 16);
+        polyval_step(s, x, h);
+    }
+}
+
+static void gcm_siv_reference(struct the_case *c)
+{
+    struct tr_aes_key generator = key_for(&tr_bitslice, c->key, c->key_len), key;
+    uint8_t raw[48], block[16], s[16] = {0};
+    for (unsigned i = 0; i < 2 + c->key_len / 8; i++) {
+        memset(block, 0, 4);
+        block[0] = (uint8_t)i;
+        memcpy(block + 4, c->iv, 12);
+        tr_ecb_encrypt(&generator, block, block, 16);
+        memcpy(raw + 8 * (size_t)i, block, 8);
+    }
+    key = key_for(&tr_bitslice, raw + 16, c->key_len);
+    polyval_bytes(s, c->aad, c->aad_len, raw);
+    polyval_bytes(s, c->in, c->len, raw);
+    for (unsigned i = 0; i < 8; i++) {
+        block[i] = (uint8_t)((uint64_t)c->aad_len * 8 >> 8 * i);
+        block[8 + i] = (uint8_t)((uint64_t)c->len * 8 >> 8 * i);
+    }
+    polyval_step(s, block, raw);
+    for (unsigned i = 0; i < 12; i++)
+        s[i] ^= c->iv[i];
+    s[15] &= 0x7f;
+    tr_ecb_encrypt(&key, c->expected_tag, s, 16);
+    memcpy(s, c->expected_tag, 16);
+    s[15] |= 0x80;
+    for (size_t i = 0; i < c->len; i++) {
+        if (i % 16 == 0) {
+            tr_ecb_encrypt(&key, block, s, 16);
+            for (unsigned j = 0; j < 4 && ++s[j] == 0; j++)
+                continue;
+        }
+        c->expected[i] = c->in[i] ^ block[i % 16];
+    }
+}
+
+static bool gcm_siv(struct the_case *c)
+{
+    struct tr_gcm_siv g;
+    if (c->key_len == 24)
+        return tr_gcm_siv_set_key(&g, c->backend, c->key, 24) == TR_ERR_KEY_LENGTH;
+    gcm_siv_reference(c);
+    if (tr_gcm_siv_set_key(&g, c->backend, c->key, c->key_len) != TR_OK ||
+        tr_gcm_siv_start(&g, c->iv) != TR_OK)
+        return false;
+    for (size_t at = 0, n; at < c->aad_len; at += n) {
+        n = 1 + tap_below(c->rng, c->aad_len - at);
+        if (tr_gcm_siv_aad(&g, c->aad + at, n) != TR_OK)
+            return false;
+    }
+    if (tr_gcm_siv_encrypt(&g, c->out, input(c, c->out, c->in, c->len), c->len, c->tag) != TR_OK ||
+        !tap_same(c->out, c->expected, c->len) || !tap_same(c->tag, c->expected_tag, 16) ||
+        tr_gcm_siv_open(&g, c->iv, c->aad, c->aad_len, c->back, input(c, c->back, c->out, c->len),
+                        c->len, c->tag) != TR_OK ||
+        !tap_same(c->back, c->in, c->len))
+        return false;
+    flip(c, c->tag, 16);
+    return tr_gcm_siv_open(&g, c->iv, c->aad, c->aad_len, c->back, c->out, c->len, c->tag) ==
+               TR_ERR_TAG &&
+           is_zero(c->back, c->len);
+}
+
+/* ---- All of them ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    bool (*run)(struct the_case *c);
+} modes[] = {
+    {"XTS", xts}, {"CBC-CTS", cts},     {"CFB8", cfb8}, {"CFB1", cfb1}, {"CFB1 bits", cfb1_bits},
+    {"KW", kw},   {"KWP", kwp},         {"CMAC", cmac}, {"CCM", ccm},   {"OCB", ocb},
+    {"SIV", siv}, {"GCM-SIV", gcm_siv},
+};
+#define COUNT (sizeof(modes) / sizeof(modes[0]))
+
+static void test_mode(const struct tr_backend *b, unsigned mode, struct tap_random *rng)
+{
+    static struct the_case c;
+    bool good = true;
+    size_t len = 0;
+    for (unsigned i = 0; i < CASES && good; i++) {
+        c.rng = rng;
+        c.backend = b;
+        c.key_len = key_lengths[i % 3];
+        c.len = len = random_length(rng, MOST);
+        c.aad_len = random_length(rng, sizeof(c.aad));
+        c.iv_len = 12;
+        c.tag_len = 1 + tap_below(rng, 16);
+        tap_fill(rng, c.key, sizeof(c.key));
+        tap_fill(rng, c.iv, sizeof(c.iv));
+        tap_fill(rng, c.in, sizeof(c.in));
+        tap_fill(rng, c.aad, sizeof(c.aad));
+        good = modes[mode].run(&c);
+    }
+    if (!good)
+        tap_diag("with %zu bytes of key, %zu of data, %zu of AAD, %zu of IV, %zu of tag", c.key_len,
+                 len, c.aad_len, c.iv_len, c.tag_len);
+    tap_ok(good, "%s: %s", tr_backend_name(b), modes[mode].name);
+}
+
+int main(void)
+{
+    tap_plan(1 + backend_count() * COUNT);
+    tap_ok(lc_start(), "libcrypto's default provider is loaded");
+    for (unsigned i = 0; i < backend_count(); i++) {
+        const struct tr_backend *b = tr_backend_at(i);
+        struct tap_random rng = tap_random(i);
+        if (backend_skip(b, COUNT))
+            continue;
+        for (unsigned mode = 0; mode < COUNT; mode++)
+            test_mode(b, mode, &rng);
+    }
+    lc_end();
+    return tap_done();
+}
