@@ -79,7 +79,7 @@ TR_INLINE TR_TARGET void store_key(uint8_t *p, const uint8_t h[16])
 /* All powers: from the vector of the lowest down, each vector times H^VBLOCKS is the next. */
 static TR_TARGET void ghash_key(struct tr_ghash *g)
 {
-    uint8_t *end = g->power[TR_GHASH_POWERS];
+    uint8_t *end = (uint8_t *)(g->power + TR_GHASH_POWERS);
     store_key(end - TR_BLOCK, g->h);
     V h = v_all(end - TR_BLOCK);
     for (unsigned i = 2; i <= VBLOCKS; i++) {
