@@ -526,8 +526,8 @@ struct tr_gcm_siv {
 } TR_ALIGNED(16);
 
 /*
- * key_len is 16 or 32 (else TR_ERR_KEY_LENGTH; there is no AES-192-GCM-SIV). A message is: start, AAD in
- * any pieces, then all of the data in one call; each of the two is at most 2^36 bytes (else
+ * key_len is 16 or 32; 24, which the RFC does not have, is done as OpenSSL does it (else
+ * TR_ERR_KEY_LENGTH). A message is: start, AAD in any pieces, then all of the data in one call; each of the two is at most 2^36 bytes (else
  * TR_ERR_LENGTH). The tag, 16 bytes, follows the ciphertext in the RFC. Decryption with a wrong tag is
  * TR_ERR_TAG and leaves zeros in out. After either a new start is needed, with a nonce that should be
  * new, but reuse only shows that a message was repeated.

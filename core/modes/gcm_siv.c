@@ -15,8 +15,6 @@ enum phase { NO_KEY, KEYED, AAD };
 enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv *g, const struct tr_backend *backend,
                                   const uint8_t *raw, size_t key_len)
 {
-    if (key_len == 24)
-        return TR_ERR_KEY_LENGTH;
     enum tr_status status = tr_aes_set_key(&g->generator, backend, raw, key_len);
     if (status == TR_OK)
         g->phase = KEYED;
@@ -40,13 +38,14 @@ static void times_x(uint8_t h[16])
     tr_store64_be(h + 8, low >> 1 | high << 63);
 }
 
-/* The keys of this nonce (4): the first halves of four or six blocks. */
+/* The keys of this nonce (4): the first halves of four or six blocks, or of five for a key of 192 bits, which
+ * is OpenSSL's, not the RFC's. */
 enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const uint8_t nonce[12])
 {
     uint8_t blocks[6][TR_BLOCK], raw[32];
     if (g->phase == NO_KEY || g->phase > AAD)
         return TR_ERR_STATE;
-    size_t key_len = g->generator.rounds == 14 ? 32 : 16;
+    size_t key_len = 4 * ((size_t)g->generator.rounds - 6); /* FIPS-197 section 5 */
     for (unsigned i = 0; i < 6; i++) {
         __builtin_memset(blocks[i], 0, 4);
         blocks[i][0] = (uint8_t)i;
