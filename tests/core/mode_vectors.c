@@ -62,6 +62,222 @@ static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c
 
 static const struct algorithm gcm = {"GCM", gcm_seal, gcm_open}, gmac_mac = {"GMAC", gmac, NULL};
 
+/* ---- CCM, OCB, GCM-SIV, SIV ----------------------------------------------------------------- */
+
+static enum tr_status ccm_seal(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_ccm s;
+    const enum tr_status status = tr_ccm_set_key(&s, b, c->key.data, c->key.len);
+    r->len = c->pt.len;
+    return status != TR_OK ? status
+                           : tr_ccm_seal(&s, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
+                                         r->text, c->pt.data, c->pt.len, r->tag, c->tag.len);
+}
+
+static enum tr_status ccm_open(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_ccm s;
+    const enum tr_status status = tr_ccm_set_key(&s, b, c->key.data, c->key.len);
+    r->len = c->ct.len;
+    return status != TR_OK ? status
+                           : tr_ccm_open(&s, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
+                                         r->text, c->ct.data, c->ct.len, c->tag.data, c->tag.len);
+}
+
+static enum tr_status ocb_seal(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_ocb s;
+    const enum tr_status status = tr_ocb_set_key(&s, b, c->key.data, c->key.len);
+    r->len = c->pt.len;
+    return status != TR_OK ? status
+                           : tr_ocb_seal(&s, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
+                                         r->text, c->pt.data, c->pt.len, r->tag, c->tag.len);
+}
+
+static enum tr_status ocb_open(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_ocb s;
+    const enum tr_status status = tr_ocb_set_key(&s, b, c->key.data, c->key.len);
+    r->len = c->ct.len;
+    return status != TR_OK ? status
+                           : tr_ocb_open(&s, c->iv.data, c->iv.len, c->aad[0].data, c->aad[0].len,
+                                         r->text, c->ct.data, c->ct.len, c->tag.data, c->tag.len);
+}
+
+static enum tr_status gcm_siv_seal(const struct tr_backend *b, const struct test_case *c,
+                                   struct result *r)
+{
+    struct tr_gcm_siv s;
+    const enum tr_status status = tr_gcm_siv_set_key(&s, b, c->key.data, c->key.len);
+    r->len = c->pt.len;
+    return status != TR_OK ? status
+                           : tr_gcm_siv_seal(&s, c->iv.data, c->aad[0].data, c->aad[0].len, r->text,
+                                             c->pt.data, c->pt.len, r->tag);
+}
+
+static enum tr_status gcm_siv_open(const struct tr_backend *b, const struct test_case *c,
+                                   struct result *r)
+{
+    struct tr_gcm_siv s;
+    const enum tr_status status = tr_gcm_siv_set_key(&s, b, c->key.data, c->key.len);
+    r->len = c->ct.len;
+    return status != TR_OK ? status
+                           : tr_gcm_siv_open(&s, c->iv.data, c->aad[0].data, c->aad[0].len, r->text,
+                                             c->ct.data, c->ct.len, c->tag.data);
+}
+
+static enum tr_status siv_start(struct tr_siv *s, const struct tr_backend *b,
+                                const struct test_case *c)
+{
+    enum tr_status status = tr_siv_set_key(s, b, c->key.data, c->key.len);
+    if (status == TR_OK)
+        status = tr_siv_start(s);
+    for (unsigned i = 0; i < c->parts && status == TR_OK; i++)
+        status = tr_siv_aad(s, c->aad[i].data, c->aad[i].len);
+    return status;
+}
+
+static enum tr_status siv_seal(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_siv s;
+    const enum tr_status status = siv_start(&s, b, c);
+    r->len = c->pt.len;
+    return status != TR_OK ? status : tr_siv_encrypt(&s, r->text, c->pt.data, c->pt.len, r->tag);
+}
+
+static enum tr_status siv_open(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_siv s;
+    const enum tr_status status = siv_start(&s, b, c);
+    r->len = c->ct.len;
+    return status != TR_OK ? status
+                           : tr_siv_decrypt(&s, r->text, c->ct.data, c->ct.len, c->tag.data);
+}
+
+static const struct algorithm ccm = {"CCM", ccm_seal, ccm_open}, ocb = {"OCB", ocb_seal, ocb_open},
+                              gcm_siv = {"GCM-SIV", gcm_siv_seal, gcm_siv_open},
+                              siv = {"SIV", siv_seal, siv_open};
+
+/* ---- XTS, CBC with padding, CMAC ------------------------------------------------------------ */
+
+static enum tr_status xts_seal(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_xts x;
+    const enum tr_status status = tr_xts_set_key(&x, b, c->key.data, c->key.len);
+    r->len = c->pt.len;
+    return status != TR_OK ? status
+                           : tr_xts_encrypt(&x, c->iv.data, r->text, c->pt.data, c->pt.len);
+}
+
+static enum tr_status xts_open(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    struct tr_xts x;
+    const enum tr_status status = tr_xts_set_key(&x, b, c->key.data, c->key.len);
+    r->len = c->ct.len;
+    return status != TR_OK ? status
+                           : tr_xts_decrypt(&x, c->iv.data, r->text, c->ct.data, c->ct.len);
+}
+
+/* A caller that streams has all but the last block before it learns that the padding is wrong; r->text is
+ * what one has who waits. */
+static enum tr_status cbc(const struct tr_backend *b, const struct test_case *c, bool decrypt,
+                          struct result *r)
+{
+    const struct case_bytes *in = decrypt ? &c->ct : &c->pt;
+    uint8_t text[CASE_MAX_BYTES + 16];
+    struct tr_cipher s;
+    size_t len = 0, last = 0;
+    enum tr_status status = tr_aes_set_key(&s.key, b, c->key.data, c->key.len);
+    if (status == TR_OK)
+        status = tr_cipher_start(&s, TR_CBC, decrypt, 1, c->iv.data);
+    if (status == TR_OK)
+        status = tr_cipher_update(&s, text, &len, in->data, in->len);
+    if (status == TR_OK)
+        status = tr_cipher_final(&s, text + len, &last);
+    if (status == TR_OK)
+        memcpy(r->text, text, r->len = len + last);
+    return status;
+}
+
+static enum tr_status cbc_seal(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    return cbc(b, c, false, r);
+}
+
+static enum tr_status cbc_open(const struct tr_backend *b, const struct test_case *c,
+                               struct result *r)
+{
+    return cbc(b, c, true, r);
+}
+
+static enum tr_status cmac_sign(const struct tr_backend *b, const struct test_case *c,
+                                struct result *r)
+{
+    struct tr_cmac m;
+    const enum tr_status status = tr_cmac_set_key(&m, b, c->key.data, c->key.len);
+    return status != TR_OK ? status : tr_cmac_sign(&m, c->pt.data, c->pt.len, r->tag, c->tag.len);
+}
+
+static const struct algorithm xts = {"XTS", xts_seal, xts_open},
+                              cbc_pkcs7 = {"CBC with padding", cbc_seal, cbc_open},
+                              cmac = {"CMAC", cmac_sign, NULL};
+
+/* ---- Key wrap ------------------------------------------------------------------------------- */
+
+static enum tr_status wrap(const struct tr_backend *b, const struct test_case *c, struct result *r,
+                           bool inverse, bool padded)
+{
+    struct tr_aes_key key;
+    const enum tr_status status = tr_aes_set_key(&key, b, c->key.data, c->key.len);
+    r->len = (c->pt.len + 7) / 8 * 8 + 8;
+    if (status != TR_OK)
+        return status;
+    return (padded ? tr_kwp_wrap : tr_kw_wrap)(&key, inverse, NULL, r->text, c->pt.data, c->pt.len);
+}
+
+static enum tr_status unwrap(const struct tr_backend *b, const struct test_case *c,
+                             struct result *r, bool inverse, bool padded)
+{
+    struct tr_aes_key key;
+    const enum tr_status status = tr_aes_set_key(&key, b, c->key.data, c->key.len);
+    if (status != TR_OK)
+        return status;
+    if (padded)
+        return tr_kwp_unwrap(&key, inverse, NULL, r->text, &r->len, c->ct.data, c->ct.len);
+    r->len = c->ct.len - 8;
+    return tr_kw_unwrap(&key, inverse, NULL, r->text, c->ct.data, c->ct.len);
+}
+
+#define KW(name, inverse, padded)                                                                  \
+    static enum tr_status name##_seal(const struct tr_backend *b, const struct test_case *c,       \
+                                      struct result *r)                                            \
+    {                                                                                              \
+        return wrap(b, c, r, inverse, padded);                                                     \
+    }                                                                                              \
+    static enum tr_status name##_open(const struct tr_backend *b, const struct test_case *c,       \
+                                      struct result *r)                                            \
+    {                                                                                              \
+        return unwrap(b, c, r, inverse, padded);                                                   \
+    }
+KW(kw, false, false)
+KW(kw_inv, true, false)
+KW(kwp, false, true)
+KW(kwp_inv, true, true)
+
+static const struct algorithm kw = {"KW", kw_seal, kw_open},
+                              kw_inv = {"KW, inverse", kw_inv_seal, kw_inv_open},
+                              kwp = {"KWP", kwp_seal, kwp_open},
+                              kwp_inv = {"KWP, inverse", kwp_inv_seal, kwp_inv_open};
+
 /* ---- The files ------------------------------------------------------------------------------ */
 
 static const struct vector_file {
@@ -77,6 +293,70 @@ static const struct vector_file {
     {&gcm, "cavp/gcm/gcmEncryptExtIV256.txt", {7875}},
     {&gcm, "wycheproof/aes_gcm.txt", {229, 87}},
     {&gmac_mac, "wycheproof/aes_gmac.txt", {90, 324}},
+    {&ccm, "cavp/ccm/DVPT128.txt", {80, 160}},
+    {&ccm, "cavp/ccm/DVPT192.txt", {80, 160}},
+    {&ccm, "cavp/ccm/DVPT256.txt", {80, 160}},
+    {&ccm, "cavp/ccm/VADT128.txt", {330}},
+    {&ccm, "cavp/ccm/VADT192.txt", {330}},
+    {&ccm, "cavp/ccm/VADT256.txt", {330}},
+    {&ccm, "cavp/ccm/VNT128.txt", {70}},
+    {&ccm, "cavp/ccm/VNT192.txt", {70}},
+    {&ccm, "cavp/ccm/VNT256.txt", {70}},
+    {&ccm, "cavp/ccm/VPT128.txt", {250}},
+    {&ccm, "cavp/ccm/VPT192.txt", {250}},
+    {&ccm, "cavp/ccm/VPT256.txt", {250}},
+    {&ccm, "cavp/ccm/VTT128.txt", {70}},
+    {&ccm, "cavp/ccm/VTT192.txt", {70}},
+    {&ccm, "cavp/ccm/VTT256.txt", {70}},
+    {&ccm, "wycheproof/aes_ccm.txt", {405, 147}},
+    {&ocb, "rfc7253/appendix-a.txt", {16}},
+    {&ocb, "rfc7253/nonce-104.txt", {16}},
+    {&ocb, "rfc7253/nonce-112.txt", {16}},
+    {&ocb, "rfc7253/nonce-120.txt", {16}},
+    {&gcm_siv, "rfc8452/appendix-c.txt", {46}},
+    {&gcm_siv, "rfc8452/key-192.txt", {46}},
+    {&gcm_siv, "wycheproof/aes_gcm_siv.txt", {136, 66}},
+    {&siv, "rfc5297/appendix-a.txt", {4}},
+    {&siv, "wycheproof/aes_siv_cmac.txt", {118, 324}},
+    {&siv, "wycheproof/aead_aes_siv_cmac.txt", {252, 648}},
+    {&xts, "cavp/xts/XTSGenAES128-tweak.txt", {800, 0, 200}},
+    {&xts, "cavp/xts/XTSGenAES128-number.txt", {800, 0, 200}},
+    {&xts, "cavp/xts/XTSGenAES256-tweak.txt", {600, 0, 400}},
+    {&xts, "cavp/xts/XTSGenAES256-number.txt", {600, 0, 400}},
+    {&xts, "wycheproof/aes_xts.txt", {82, 41}},
+    {&cbc_pkcs7, "wycheproof/aes_cbc_pkcs5.txt", {72, 144}},
+    {&cmac, "sp800-38b/cmac-128.txt", {4}},
+    {&cmac, "sp800-38b/cmac-192.txt", {4}},
+    {&cmac, "sp800-38b/cmac-256.txt", {4}},
+    {&cmac, "wycheproof/aes_cmac.txt", {63, 248}},
+    {&kw, "cavp/kw/KW_AE_128.txt", {500}},
+    {&kw, "cavp/kw/KW_AE_192.txt", {500}},
+    {&kw, "cavp/kw/KW_AE_256.txt", {500}},
+    {&kw, "cavp/kw/KW_AD_128.txt", {400, 100}},
+    {&kw, "cavp/kw/KW_AD_192.txt", {400, 100}},
+    {&kw, "cavp/kw/KW_AD_256.txt", {400, 100}},
+    {&kw_inv, "cavp/kw/KW_AE_128_inv.txt", {500}},
+    {&kw_inv, "cavp/kw/KW_AE_192_inv.txt", {500}},
+    {&kw_inv, "cavp/kw/KW_AE_256_inv.txt", {500}},
+    {&kw_inv, "cavp/kw/KW_AD_128_inv.txt", {400, 100}},
+    {&kw_inv, "cavp/kw/KW_AD_192_inv.txt", {400, 100}},
+    {&kw_inv, "cavp/kw/KW_AD_256_inv.txt", {400, 100}},
+    {&kwp, "cavp/kw/KWP_AE_128.txt", {500}},
+    {&kwp, "cavp/kw/KWP_AE_192.txt", {500}},
+    {&kwp, "cavp/kw/KWP_AE_256.txt", {500}},
+    {&kwp, "cavp/kw/KWP_AD_128.txt", {400, 100}},
+    {&kwp, "cavp/kw/KWP_AD_192.txt", {400, 100}},
+    {&kwp, "cavp/kw/KWP_AD_256.txt", {400, 100}},
+    {&kwp_inv, "cavp/kw/KWP_AE_128_inv.txt", {500}},
+    {&kwp_inv, "cavp/kw/KWP_AE_192_inv.txt", {500}},
+    {&kwp_inv, "cavp/kw/KWP_AE_256_inv.txt", {500}},
+    {&kwp_inv, "cavp/kw/KWP_AD_128_inv.txt", {400, 100}},
+    {&kwp_inv, "cavp/kw/KWP_AD_192_inv.txt", {400, 100}},
+    {&kwp_inv, "cavp/kw/KWP_AD_256_inv.txt", {400, 100}},
+    {&kw, "rfc3394/kw.txt", {6}},
+    {&kwp, "rfc5649/kwp.txt", {129}},
+    {&kw, "wycheproof/aes_wrap.txt", {36, 129}},
+    {&kwp, "wycheproof/aes_kwp.txt", {77, 177}},
 };
 #define FILES (sizeof(files) / sizeof(*files))
 
