@@ -9,14 +9,17 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 BUILD   := build
 DIST    := $(BUILD)/dist
-MESON_OPTIONS := --prefix=/ --libdir=lib -Dpkgconfig.relocatable=true
+MESON_OPTIONS := --prefix=/ --libdir=lib
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized
+# $(call quietly,LOG,COMMAND): what it says matters only if it fails. (Ninja has --quiet since 1.11.)
+quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
 .PHONY: all demo check check-c check-sanitized check-tool lint install uninstall clean help
 .DELETE_ON_ERROR:
 
 all:
 	@scripts/dependencies build
+	$(if $(wildcard $(DIST)/bin/tenrounds),,@echo 'building: a minute or two the first time')
 	@$(MAKE) --no-print-directory stage
 
 help:
@@ -25,15 +28,15 @@ help:
 # Configured once; Ninja configures again by itself when a meson.build changes.
 $(BUILD)/c/build.ninja:
 	@mkdir -p $(BUILD)
-	@meson setup $(MESON_OPTIONS) $(BUILD)/c >$(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log; exit 1; }
-
+	@$(call quietly,$(BUILD)/c.log,meson setup $(MESON_OPTIONS) $(BUILD)/c)
 
 $(BUILD)/sanitized/build.ninja:
-	@meson setup $(MESON_OPTIONS) $(SANITIZE) $(BUILD)/sanitized
+	@mkdir -p $(BUILD)
+	@$(call quietly,$(BUILD)/sanitized.log,meson setup $(MESON_OPTIONS) $(SANITIZE) $(BUILD)/sanitized)
 
 .PHONY: stage c tool
 c: $(BUILD)/c/build.ninja
-	@ninja -C $(BUILD)/c --quiet
+	@$(call quietly,$(BUILD)/c.log,ninja -C $(BUILD)/c)
 
 tool:
 	@scripts/cargo build --quiet --release --locked --manifest-path tool/Cargo.toml \
@@ -53,7 +56,8 @@ check-c: stage
 	meson test -C $(BUILD)/c --print-errorlogs
 
 check-sanitized: $(BUILD)/sanitized/build.ninja
-	ninja -C $(BUILD)/sanitized --quiet
+	@echo 'building with sanitizers'
+	@$(call quietly,$(BUILD)/sanitized.log,ninja -C $(BUILD)/sanitized)
 	meson test -C $(BUILD)/sanitized --print-errorlogs
 
 check-tool: stage
@@ -64,7 +68,8 @@ lint:
 	@scripts/dependencies lint
 	@scripts/lint $(BUILD)
 
-install: all
+# Under sudo, what the user built is installed as it is: root may have no Rust, and owns no build tree.
+install: $(if $(and $(SUDO_UID),$(wildcard $(DIST)/bin/tenrounds)),,all)
 	@scripts/install $(DIST) "$(DESTDIR)$(PREFIX)"
 
 uninstall:
