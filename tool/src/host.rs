@@ -91,7 +91,7 @@ fn os() -> Option<String> {
         .ok()?
         .lines()
         .find_map(|l| l.strip_prefix("PRETTY_NAME=").map(str::to_owned))?;
-    Some(name.trim_matches(['"', '\'']).to_owned())
+    Some(name.trim_matches(&['"', '\''][..]).to_owned())
 }
 
 fn kernel() -> String {
