@@ -22,6 +22,8 @@ use store::Lifetime;
 type Environment = Vec<(&'static str, OsString)>;
 
 pub fn run(args: &RunArgs) -> Result<()> {
+    // The provider would ignore a wrong word; here somebody can still be told.
+    masks::masked()?;
     let mut environment = masking(args.mask.as_deref())?;
     for warning in selection::warnings(&selection::here()) {
         eprintln!("tenrounds: {warning}");

@@ -139,6 +139,15 @@ fn a_mask_is_echoed_in_hex_and_reaches_stock_code_alone() {
 }
 
 #[test]
+fn a_wrong_mask_in_the_environment_stops_it() {
+    let place = Place::new();
+    let mut tool = place.tool(["run", "--", "touch", "ran"]);
+    let said = tool.env("TENROUNDS_MASK", "noaes,novase").done().failed(2);
+    contains(&said, &["TENROUNDS_MASK", "'novase'", "mean 'novaes'"]);
+    assert!(!place.path("ran").exists());
+}
+
+#[test]
 fn the_counts_are_shown_after_the_command() {
     let place = Place::new();
     let script = format!(
