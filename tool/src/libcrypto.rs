@@ -18,6 +18,8 @@ const OPENSSL_INFO_CONFIG_DIR: c_int = 1001;
 const OPENSSL_INFO_MODULES_DIR: c_int = 1003;
 const OPENSSL_INFO_CPU_SETTINGS: c_int = 1008;
 const OPENSSL_INIT_NO_LOAD_CONFIG: u64 = 0x80;
+// include/openssl/err.h, ERR_SYSTEM_FLAG: with this bit the rest of an error is errno.
+const SYSTEM_ERROR: c_ulong = 1 << 31;
 
 /// An opened libcrypto.
 pub struct LibCrypto {
@@ -138,7 +140,13 @@ impl LibCrypto {
             use std::ptr::null_mut;
             get(null_mut(), null_mut(), null_mut(), &mut data, null_mut())
         };
-        let reason = string(reason(code)).unwrap_or_else(|| format!("error {code:#x}"));
+        let reason = match string(reason(code)) {
+            Some(reason) => reason,
+            None if code & SYSTEM_ERROR != 0 => {
+                std::io::Error::from_raw_os_error((code & !SYSTEM_ERROR) as i32).to_string()
+            }
+            None => format!("error {code:#x}"),
+        };
         let message = match string(data).filter(|d| !d.is_empty()) {
             Some(data) => format!("{reason} ({data})"),
             None => reason,

@@ -118,6 +118,10 @@ fn a_broken_configuration_is_named_with_its_line_and_nothing_runs() {
         &format!("a = b\n.include = {}\n", inner.display()),
     );
     contains(&refuse(&outer), &["inner.cnf: line 2:", "equal sign"]);
+    // A file that not even root can open, for the system's own reason.
+    let socket = place.path("socket.cnf");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    contains(&refuse(&socket), &["socket.cnf: No such device"]);
 }
 
 #[test]
