@@ -35,7 +35,9 @@
     X(GCM_ENCRYPT, gcm_encrypt)                                                                    \
     X(GCM_DECRYPT, gcm_decrypt)                                                                    \
     X(XTS_ENCRYPT, xts_encrypt)                                                                    \
-    X(XTS_DECRYPT, xts_decrypt)
+    X(XTS_DECRYPT, xts_decrypt)                                                                    \
+    X(OCB_ENCRYPT, ocb_encrypt)                                                                    \
+    X(OCB_DECRYPT, ocb_decrypt)
 
 enum tr_op {
 #define TR_OP_CONSTANT(constant, name) TR_OP_##constant,
@@ -51,6 +53,7 @@ enum tr_op {
  *   CBC, CFB, OFB, CTR   the 16 bytes of the IV, shift register or counter; ECB: not used
  *   GHASH                struct tr_ghash; key and out are not used
  *   GCM                  struct tr_gcm_run
+ *   OCB                  struct tr_ocb_run
  *   XTS                  the 16 bytes of the tweak of the next block
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -78,7 +81,7 @@ extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_
 unsigned tr_backend_index(const struct tr_backend *backend);
 
 /* The table that really does an operation for b; NULL only for the fused operations (GCM,
- * XTS), which a mode can also put together from others. */
+ * XTS, OCB), which a mode can also put together from others. */
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
     while (b != NULL && b->bulk[op] == NULL)

@@ -80,6 +80,15 @@ TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
     tr_store64_be(out + 8, __builtin_bswap64(high << 1 | low >> 63));
 }
 
+/* out = x a in GF(2^128) with the polynomial x^128 + x^7 + x^2 + x + 1 and the first byte highest, as CMAC,
+ * OCB and SIV double. */
+TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
+{
+    uint64_t high = tr_load64_be(a), low = tr_load64_be(a + 8), carry = 0 - (high >> 63);
+    tr_store64_be(out, high << 1 | low >> 63);
+    tr_store64_be(out + 8, low << 1 ^ (carry & 0x87));
+}
+
 /* Whether n bytes are equal, in a time that does not depend on where they differ. */
 TR_INLINE int tr_equal(const uint8_t *a, const uint8_t *b, size_t n)
 {

@@ -32,13 +32,4 @@ TR_INLINE enum tr_status tr_stream_check(const uint8_t *out, const uint8_t *in, 
  * for the widest backend. */
 #define TR_CHUNK 64u
 
-/* out = x a in GF(2^128) with the polynomial x^128 + x^7 + x^2 + x + 1 and the first byte highest, as CMAC,
- * OCB and SIV double. */
-TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
-{
-    uint64_t high = tr_load64_be(a), low = tr_load64_be(a + 8), carry = 0 - (high >> 63);
-    tr_store64_be(out, high << 1 | low >> 63);
-    tr_store64_be(out + 8, low << 1 ^ (carry & 0x87));
-}
-
 #endif

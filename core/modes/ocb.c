@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OCB3, RFC 7253 section 4, over ECB with chunks of offsets around it. */
+/* OCB3, RFC 7253 section 4, over the fused operation of a backend or, where it has
+ * none, over ECB with chunks of offsets around it. */
+#include "../ocb.h"
 #include "modes.h"
 
 /* What came last; LAST: data that was not whole blocks. */
@@ -65,27 +67,11 @@ enum tr_status tr_ocb_start(struct tr_ocb *o, const uint8_t *nonce, size_t nonce
     return TR_OK;
 }
 
-/* The offset of the next block: L_ntz(i) is added. i is public. */
-static void next_offset(struct tr_ocb_run *r)
-{
-    unsigned n = (unsigned)__builtin_ctzll(++r->index);
-    if (n < TR_OCB_POWERS) {
-        tr_xor_block(r->offset, r->offset, r->l[n]);
-        return;
-    }
-    uint8_t l[TR_BLOCK];
-    tr_double(l, r->l[TR_OCB_POWERS - 1]);
-    while (n-- > TR_OCB_POWERS)
-        tr_double(l, l);
-    tr_xor_block(r->offset, r->offset, l);
-    tr_cleanse(l, sizeof(l));
-}
-
 /* The offsets of n blocks, at most a chunk. */
 static void next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        next_offset(r);
+        tr_ocb_next_offset(r);
         __builtin_memcpy(offsets + i * TR_BLOCK, r->offset, TR_BLOCK);
     }
 }
@@ -105,6 +91,9 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
 {
     uint8_t offsets[TR_CHUNK * TR_BLOCK];
     enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
+    enum tr_op fused = decrypt ? TR_OP_OCB_DECRYPT : TR_OP_OCB_ENCRYPT;
+    if (tr_bulk(&o->key, fused, out, in, blocks, &o->run))
+        return;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         next_offsets(&o->run, offsets, n);

@@ -13,6 +13,8 @@
 #    include "serial.h"
 #    include "x86.h"
 
+#    include "ocb.h"
+
 #    include "xts.h"
 
 /*
@@ -105,7 +107,7 @@ const struct tr_backend tr_aesni = {
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
     .ghash_key = ghash_key,
-    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_GCM_OPS, TR_XTS_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS},
 };
 
 const struct tr_backend tr_aesni_noclmul = {
@@ -113,6 +115,6 @@ const struct tr_backend tr_aesni_noclmul = {
     .features = TR_AESNI_FEATURES,
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
-    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_OCB_OPS},
 };
 #endif

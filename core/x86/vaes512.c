@@ -13,6 +13,8 @@
 #    include "gcm.h"
 #    include "x86.h"
 
+#    include "ocb.h"
+
 #    include "xts.h"
 
 const struct tr_backend tr_vaes512 = {
@@ -21,7 +23,7 @@ const struct tr_backend tr_vaes512 = {
     .weaker = &tr_vaes256,
     .expand_key = tr_aesni_expand_key,
     .ghash_key = ghash_key,
-    .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS},
 };
 
 const struct tr_backend tr_vaes512_noclmul = {
@@ -29,6 +31,6 @@ const struct tr_backend tr_vaes512_noclmul = {
     .features = TR_VAES512_FEATURES,
     .weaker = &tr_vaes256_noclmul,
     .expand_key = tr_aesni_expand_key,
-    .bulk = {TR_PARALLEL_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS},
 };
 #endif

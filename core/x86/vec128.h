@@ -133,3 +133,8 @@ TR_INLINE TR_TARGET __m128i v_block_0(V x)
 {
     return x;
 }
+/* A block in the last place, zeros in the others. */
+TR_INLINE TR_TARGET V v_last(__m128i x)
+{
+    return x;
+}

@@ -123,3 +123,7 @@ TR_INLINE TR_TARGET __m128i v_block_0(V x)
 {
     return _mm256_castsi256_si128(x);
 }
+TR_INLINE TR_TARGET V v_last(__m128i x)
+{
+    return _mm256_inserti128_si256(_mm256_setzero_si256(), x, 1);
+}

@@ -138,3 +138,7 @@ TR_INLINE TR_TARGET __m128i v_block_0(V x)
 {
     return _mm512_castsi512_si128(x);
 }
+TR_INLINE TR_TARGET V v_last(__m128i x)
+{
+    return _mm512_inserti32x4(_mm512_setzero_si512(), x, 3);
+}
