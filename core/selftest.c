@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Known answers for every mode, direction and key size of a backend, through the modes, at lengths
+ * Known answers for every operation, direction and key size of a backend, through the modes, at lengths
  * that reach each of its loops and tails. The answers are kept as 64-bit digests of the
  * ciphertexts, so that loading stays quick; decryption is compared with the plaintext itself. The
  * test suite recomputes the digests with another implementation of AES.
@@ -54,8 +54,29 @@ const uint64_t tr_known_digests[TR_KNOWN_MODES][TR_KNOWN_KEYS] = {
     {0xd767ca3f2a29cd59, 0xbbcf494058d6044b, 0xe53cf357c714119d}, /* CTR */
 };
 
+const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
+    {0xa05f568558980040, 0xe9baeee2139f6480, 0x799a53a89512dbae}, /* GCM */
+    {0x475e587c8ceec4bf, 0x6bdf34e0f91245ae, 0x768159b3f0989fb3}, /* GCM_WRAP */
+    {0xc8f00c2b8a13ae27, 0, 0x00baea1dd2af0bad},                  /* XTS */
+};
+
+/* (J0 H^-1 + 128) H^-1, with H the hash key and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee (SP 800-38D
+ * 7.1 step 2, solved for the IV). */
+const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
+    {0x44, 0x80, 0x55, 0x74, 0x4b, 0x21, 0xfb, 0x67, 0x41, 0xdf, 0xcb, 0xd9, 0x18, 0x8f, 0x24,
+     0x68},
+    {0xc1, 0x7a, 0xa5, 0x9b, 0xaf, 0x5e, 0x4a, 0x7c, 0x32, 0xa6, 0x41, 0xc7, 0x90, 0x47, 0x61,
+     0xf3},
+    {0x06, 0xd0, 0xcb, 0x49, 0xb5, 0x40, 0x70, 0x0b, 0xb6, 0x99, 0x4f, 0x99, 0x0e, 0x73, 0xc0,
+     0xf9}};
+
 struct work {
-    struct tr_cipher cipher;
+    union {
+        struct tr_cipher cipher;
+        struct tr_gcm gcm;
+        struct tr_xts xts;
+    };
+    uint8_t tag[TR_BLOCK];
     uint8_t plaintext[TR_KNOWN_MAX], data[TR_KNOWN_MAX];
 };
 
@@ -86,20 +107,69 @@ static int mode_is_right(struct work *w, enum tr_mode mode, uint64_t expected)
     return digest == expected;
 }
 
+static int set_key(struct work *w, enum tr_known mode, const struct tr_backend *backend,
+                   const uint8_t *raw, size_t len)
+{
+    if (mode == TR_KNOWN_XTS)
+        return tr_xts_set_key(&w->xts, backend, raw, 2 * len) == TR_OK;
+    return tr_gcm_set_key(&w->gcm, backend, raw, len) == TR_OK;
+}
+
+static enum tr_status crypt_fused(struct work *w, enum tr_known mode, unsigned k, int decrypt,
+                                  const uint8_t *in, size_t len)
+{
+    const uint8_t *iv = mode == TR_KNOWN_GCM_WRAP ? tr_known_wrapping_iv[k] : tr_known_iv;
+    size_t iv_len = mode == TR_KNOWN_GCM_WRAP ? TR_BLOCK : 12;
+    if (mode == TR_KNOWN_XTS && decrypt)
+        return tr_xts_decrypt(&w->xts, iv, w->data, in, len);
+    if (mode == TR_KNOWN_XTS)
+        return tr_xts_encrypt(&w->xts, iv, w->data, in, len);
+    if (decrypt)
+        return tr_gcm_open(&w->gcm, iv, iv_len, w->plaintext, len, w->data, in, len, w->tag,
+                           TR_BLOCK);
+    return tr_gcm_seal(&w->gcm, iv, iv_len, w->plaintext, len, w->data, in, len, w->tag, TR_BLOCK);
+}
+
+static int fused_is_right(struct work *w, enum tr_known mode, unsigned k, uint64_t expected)
+{
+    uint64_t digest = 0;
+    for (unsigned i = 0; i < 7; i++) {
+        size_t len = tr_known_lengths[i];
+        if (crypt_fused(w, mode, k, 0, w->plaintext, len) != TR_OK)
+            return 0;
+        digest = tr_known_digest(digest, w->data, len);
+        if (mode != TR_KNOWN_XTS)
+            digest = tr_known_digest(digest, w->tag, TR_BLOCK);
+        if (crypt_fused(w, mode, k, 1, w->data, len) != TR_OK ||
+            __builtin_memcmp(w->data, w->plaintext, len) != 0)
+            return 0;
+    }
+    return digest == expected;
+}
+
 enum tr_status tr_known_answers(const struct tr_backend *backend, int falsify)
 {
     struct work w;
-    uint8_t raw[32];
+    uint8_t raw[64];
     for (size_t i = 0; i < sizeof(raw); i++)
         raw[i] = tr_known_key(i);
     for (size_t i = 0; i < TR_KNOWN_MAX; i++)
         w.plaintext[i] = tr_known_plaintext(i);
     for (unsigned k = 0; k < TR_KNOWN_KEYS; k++) {
-        if (tr_aes_set_key(&w.cipher.key, backend, raw, 16 + 8 * (size_t)k) != TR_OK)
+        size_t len = 16 + 8 * (size_t)k;
+        if (tr_aes_set_key(&w.cipher.key, backend, raw, len) != TR_OK)
             return TR_ERR_SELF_TEST;
         for (unsigned m = 0; m < TR_KNOWN_MODES; m++) {
             uint64_t expected = tr_known_digests[m][k] ^ (falsify != 0);
             if (!mode_is_right(&w, (enum tr_mode)(TR_ECB + m), expected))
+                return TR_ERR_SELF_TEST;
+        }
+        for (unsigned m = 0; m < TR_KNOWN_FUSED; m++) {
+            enum tr_known mode = (enum tr_known)m;
+            if (tr_known_fused[m][k] == 0)
+                continue;
+            if (!set_key(&w, mode, backend, raw, len) ||
+                !fused_is_right(&w, mode, k, tr_known_fused[m][k]))
                 return TR_ERR_SELF_TEST;
         }
     }

@@ -18,6 +18,15 @@ uint8_t tr_known_key(size_t i);
 extern const uint8_t tr_known_iv[16];
 uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
 
+/*
+ * The modes that backends have fused operations for. Of the AEADs, whose AAD is the plaintext, the tag is
+ * condensed after the ciphertext. GCM_WRAP has IVs with which the 32 bits of the counter wrap after 17
+ * blocks. There is no XTS-AES-192: its digest is 0.
+ */
+enum tr_known { TR_KNOWN_GCM, TR_KNOWN_GCM_WRAP, TR_KNOWN_XTS, TR_KNOWN_FUSED };
+extern const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS];
+extern const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16];
+
 /* falsify makes the expected answers wrong, to see what happens then. */
 enum tr_status tr_known_answers(const struct tr_backend *backend, int falsify);
 

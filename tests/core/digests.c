@@ -11,9 +11,9 @@
 
 static OSSL_LIB_CTX *libctx; /* of our own: no configuration file has a say in it */
 
-static void make_inputs(uint8_t raw[32], uint8_t plaintext[TR_KNOWN_MAX])
+static void make_inputs(uint8_t raw[64], uint8_t plaintext[TR_KNOWN_MAX])
 {
-    for (size_t i = 0; i < 32; i++)
+    for (size_t i = 0; i < 64; i++)
         raw[i] = tr_known_key(i);
     for (size_t i = 0; i < TR_KNOWN_MAX; i++)
         plaintext[i] = tr_known_plaintext(i);
@@ -66,7 +66,7 @@ static bool backends_agree(enum tr_mode mode, size_t key_len, const uint8_t *raw
 
 static void test_digest(unsigned m, unsigned k)
 {
-    uint8_t raw[32], plaintext[TR_KNOWN_MAX], ciphertext[TR_KNOWN_MAX];
+    uint8_t raw[64], plaintext[TR_KNOWN_MAX], ciphertext[TR_KNOWN_MAX];
     const enum tr_mode mode = all_modes[m];
     EVP_CIPHER *cipher = fetch(mode, key_lengths[k]);
     uint64_t digest = 0;
@@ -85,9 +85,75 @@ static void test_digest(unsigned m, unsigned k)
            (unsigned long long)tr_known_digests[m][k]);
 }
 
+/* ---- The modes with fused operations ------------------------------------------------------------ */
+
+static const char *const fused_names[TR_KNOWN_FUSED] = {"GCM", "GCM", "XTS"};
+
+/* The ciphertext, and of an AEAD the tag; the AAD is the plaintext. */
+static bool libcrypto_fused(enum tr_known mode, unsigned k, const uint8_t *raw, uint8_t *out,
+                            const uint8_t *in, size_t len, uint8_t tag[16])
+{
+    const bool wraps = mode == TR_KNOWN_GCM_WRAP, aead = mode != TR_KNOWN_XTS;
+    int n = 0, end = 0;
+    char name[32];
+    snprintf(name, sizeof(name), "AES-%zu-%s", key_lengths[k] * 8, fused_names[mode]);
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(libctx, name, "provider=default");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    bool good =
+        cipher != NULL && ctx != NULL && EVP_EncryptInit_ex2(ctx, cipher, NULL, NULL, NULL) == 1 &&
+        (!wraps || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, 16, NULL) == 1) &&
+        EVP_EncryptInit_ex2(ctx, NULL, raw, wraps ? tr_known_wrapping_iv[k] : tr_known_iv, NULL) ==
+            1 &&
+        (!aead || EVP_EncryptUpdate(ctx, NULL, &n, in, (int)len) == 1) &&
+        EVP_EncryptUpdate(ctx, out, &n, in, (int)len) == 1 &&
+        EVP_EncryptFinal_ex(ctx, out + n, &end) == 1 && (size_t)(n + end) == len &&
+        (!aead || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) == 1);
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+static void test_fused(enum tr_known mode, unsigned k)
+{
+    uint8_t raw[64], plaintext[TR_KNOWN_MAX], ciphertext[TR_KNOWN_MAX + 16], tag[16];
+    uint64_t digest = 0;
+    bool good = true;
+    make_inputs(raw, plaintext);
+    if (mode == TR_KNOWN_XTS && key_lengths[k] == 24) {
+        tap_ok(tr_known_fused[mode][k] == 0, "there is no XTS-AES-192");
+        return;
+    }
+    for (unsigned i = 0; i < sizeof(tr_known_lengths) / sizeof(*tr_known_lengths) && good; i++) {
+        const size_t len = tr_known_lengths[i];
+        good = libcrypto_fused(mode, k, raw, ciphertext, plaintext, len, tag);
+        digest = tr_known_digest(digest, ciphertext, len);
+        if (mode != TR_KNOWN_XTS)
+            digest = tr_known_digest(digest, tag, 16);
+    }
+    tap_ok(good && digest == tr_known_fused[mode][k],
+           "%s-%zu%s: libcrypto's digest 0x%016llx, selftest.c has 0x%016llx", fused_names[mode],
+           key_lengths[k] * 8, mode == TR_KNOWN_GCM_WRAP ? ", counter wraps" : "",
+           (unsigned long long)digest, (unsigned long long)tr_known_fused[mode][k]);
+}
+
+/* The IVs do what they are for. */
+static void test_wrap(void)
+{
+    bool good = true;
+    uint8_t raw[64], plaintext[TR_KNOWN_MAX];
+    make_inputs(raw, plaintext);
+    for (unsigned k = 0; k < TR_KNOWN_KEYS; k++) {
+        struct tr_gcm gcm;
+        good &= tr_gcm_set_key(&gcm, &tr_bitslice, raw, key_lengths[k]) == TR_OK &&
+                tr_gcm_start(&gcm, tr_known_wrapping_iv[k], 16) == TR_OK &&
+                tap_same(gcm.run.counter + 12, "\xff\xff\xff\xef", 4);
+    }
+    tap_ok(good, "GCM's counter is 17 blocks before it wraps");
+}
+
 int main(void)
 {
-    tap_plan(2 + TR_KNOWN_MODES * TR_KNOWN_KEYS);
+    tap_plan(3 + (TR_KNOWN_MODES + TR_KNOWN_FUSED) * TR_KNOWN_KEYS);
     libctx = OSSL_LIB_CTX_new();
     OSSL_PROVIDER *provider = libctx == NULL ? NULL : OSSL_PROVIDER_load(libctx, "default");
     tap_ok(provider != NULL, "libcrypto's default provider is loaded");
@@ -95,6 +161,10 @@ int main(void)
     for (unsigned m = 0; m < TR_KNOWN_MODES; m++)
         for (unsigned k = 0; k < TR_KNOWN_KEYS; k++)
             test_digest(m, k);
+    for (unsigned m = 0; m < TR_KNOWN_FUSED; m++)
+        for (unsigned k = 0; k < TR_KNOWN_KEYS; k++)
+            test_fused((enum tr_known)m, k);
+    test_wrap();
     OSSL_PROVIDER_unload(provider);
     OSSL_LIB_CTX_free(libctx);
     return tap_done();
