@@ -77,6 +77,9 @@ extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_bitslice;
 /* The same without carry-less multiplication, for a processor or a mask that lacks it. */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
 
+/* The features whose registers an operating system saves that has set XCR0 so. */
+tr_features tr_features_saved(uint64_t xcr0);
+
 /* The index of a backend in the list of tr_backend_at(), for counters and reports. */
 unsigned tr_backend_index(const struct tr_backend *backend);
 

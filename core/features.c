@@ -54,13 +54,23 @@ enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char *
     }
 }
 
-#if TR_X86
-#    include <cpuid.h>
-
 /* Intel SDM volume 1, 13.3 and 14.3 to 15.2: XCR0 bits 1-2 are the XMM and YMM state, 5-7 the mask
  * registers and both parts of the ZMM state. */
-#    define XCR0_YMM 0x06u
-#    define XCR0_ZMM 0xe6u
+#define XCR0_YMM 0x06u
+#define XCR0_ZMM 0xe6u
+
+tr_features tr_features_saved(uint64_t xcr0)
+{
+    tr_features saved = TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_SSSE3;
+    if ((xcr0 & XCR0_YMM) == XCR0_YMM)
+        saved |= TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES | TR_FEATURE_VCLMUL;
+    if ((xcr0 & XCR0_ZMM) == XCR0_ZMM)
+        saved |= TR_FEATURE_AVX512;
+    return saved;
+}
+
+#if TR_X86
+#    include <cpuid.h>
 
 static uint64_t read_xcr0(void)
 {
@@ -91,11 +101,7 @@ void tr_cpu_detect(struct tr_cpu *cpu)
                         when(c, bit_VAES, TR_FEATURE_VAES) |
                         when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL);
     }
-    cpu->usable = sse2 ? cpu->present : 0;
-    if ((cpu->xcr0 & XCR0_YMM) != XCR0_YMM)
-        cpu->usable &= ~(TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES | TR_FEATURE_VCLMUL);
-    if ((cpu->xcr0 & XCR0_ZMM) != XCR0_ZMM)
-        cpu->usable &= ~TR_FEATURE_AVX512;
+    cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
 }
 
 #else

@@ -97,6 +97,26 @@ static void test_cpu(void)
     tap_ok(good, "the backends are the expected ones, in order, and need the expected features");
 }
 
+/* What no machine at hand may show: an operating system that saves less than the processor has. */
+static void test_saved(void)
+{
+    static const struct {
+        uint64_t xcr0;
+        tr_features saved;
+    } cases[] = {
+        {0x00, AES_128 | TR_FEATURE_CLMUL}, /* no XSAVE */
+        {0x03, AES_128 | TR_FEATURE_CLMUL}, /* x87 and SSE */
+        {0x05, AES_128 | TR_FEATURE_CLMUL}, /* the upper halves of YMM without the lower */
+        {0x07, AES_256 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL},
+        {0x67, AES_256 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL}, /* half of ZMM */
+        {0xe1, AES_128 | TR_FEATURE_CLMUL},
+        {0xe7, AES_512 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        tap_ok(tr_features_saved(cases[i].xcr0) == cases[i].saved, "saved with XCR0 0x%x: 0x%x",
+               (unsigned)cases[i].xcr0, tr_features_saved(cases[i].xcr0));
+}
+
 /* ---- Masks ------------------------------------------------------------------------------------ */
 
 static void test_good_masks(void)
@@ -301,8 +321,9 @@ static void test_threads(void)
 
 int main(void)
 {
-    tap_plan(5 + 2 + 1 + backend_count() + 1 + 2 + 1);
+    tap_plan(5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 1);
     test_cpu();
+    test_saved();
     test_good_masks();
     test_bad_masks();
     test_select();
