@@ -37,7 +37,9 @@
     X(XTS_ENCRYPT, xts_encrypt)                                                                    \
     X(XTS_DECRYPT, xts_decrypt)                                                                    \
     X(OCB_ENCRYPT, ocb_encrypt)                                                                    \
-    X(OCB_DECRYPT, ocb_decrypt)
+    X(OCB_DECRYPT, ocb_decrypt)                                                                    \
+    X(CCM_ENCRYPT, ccm_encrypt)                                                                    \
+    X(CCM_DECRYPT, ccm_decrypt)
 
 enum tr_op {
 #define TR_OP_CONSTANT(constant, name) TR_OP_##constant,
@@ -53,7 +55,7 @@ enum tr_op {
  *   CBC, CFB, OFB, CTR   the 16 bytes of the IV, shift register or counter; ECB: not used
  *   GHASH                struct tr_ghash; key and out are not used
  *   GCM                  struct tr_gcm_run
- *   OCB                  struct tr_ocb_run
+ *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  the 16 bytes of the tweak of the next block
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -84,7 +86,7 @@ tr_features tr_features_saved(uint64_t xcr0);
 unsigned tr_backend_index(const struct tr_backend *backend);
 
 /* The table that really does an operation for b; NULL only for the fused operations (GCM,
- * XTS, OCB), which a mode can also put together from others. */
+ * XTS, OCB, CCM), which a mode can also put together from others. */
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
     while (b != NULL && b->bulk[op] == NULL)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * CCM, SP 800-38C section 6 with the formatting of appendix A. Counter mode and CBC-MAC run over the data
- * together, by turns over chunks that stay in the first cache.
+ * together: in one instruction stream where a backend has that, else by turns over chunks that stay in
+ * the first cache.
  */
 #include "cbc_mac.h"
 
@@ -130,6 +131,8 @@ static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t
 static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
 {
+    if (tr_bulk(&c->key, decrypt ? TR_OP_CCM_DECRYPT : TR_OP_CCM_ENCRYPT, out, in, blocks, &c->run))
+        return;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         if (!decrypt)

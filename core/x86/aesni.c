@@ -11,6 +11,8 @@
 
 #    include "gcm.h"
 #    include "serial.h"
+
+#    include "ccm.h"
 #    include "x86.h"
 
 #    include "ocb.h"
@@ -107,7 +109,7 @@ const struct tr_backend tr_aesni = {
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
     .ghash_key = ghash_key,
-    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS},
 };
 
 const struct tr_backend tr_aesni_noclmul = {
@@ -115,6 +117,6 @@ const struct tr_backend tr_aesni_noclmul = {
     .features = TR_AESNI_FEATURES,
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
-    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_OCB_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS},
 };
 #endif
