@@ -58,6 +58,8 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
     {0xa05f568558980040, 0xe9baeee2139f6480, 0x799a53a89512dbae}, /* GCM */
     {0x475e587c8ceec4bf, 0x6bdf34e0f91245ae, 0x768159b3f0989fb3}, /* GCM_WRAP */
     {0xc8f00c2b8a13ae27, 0, 0x00baea1dd2af0bad},                  /* XTS */
+    {1, 1, 1},                                                    /* OCB */
+    {1, 1, 1},                                                    /* CCM */
 };
 
 /* (J0 H^-1 + 128) H^-1, with H the hash key and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee (SP 800-38D
@@ -75,6 +77,8 @@ struct work {
         struct tr_cipher cipher;
         struct tr_gcm gcm;
         struct tr_xts xts;
+        struct tr_ocb ocb;
+        struct tr_ccm ccm;
     };
     uint8_t tag[TR_BLOCK];
     uint8_t plaintext[TR_KNOWN_MAX], data[TR_KNOWN_MAX];
@@ -110,24 +114,40 @@ static int mode_is_right(struct work *w, enum tr_mode mode, uint64_t expected)
 static int set_key(struct work *w, enum tr_known mode, const struct tr_backend *backend,
                    const uint8_t *raw, size_t len)
 {
-    if (mode == TR_KNOWN_XTS)
+    switch (mode) {
+    case TR_KNOWN_XTS:
         return tr_xts_set_key(&w->xts, backend, raw, 2 * len) == TR_OK;
-    return tr_gcm_set_key(&w->gcm, backend, raw, len) == TR_OK;
+    case TR_KNOWN_OCB:
+        return tr_ocb_set_key(&w->ocb, backend, raw, len) == TR_OK;
+    case TR_KNOWN_CCM:
+        return tr_ccm_set_key(&w->ccm, backend, raw, len) == TR_OK;
+    default:
+        return tr_gcm_set_key(&w->gcm, backend, raw, len) == TR_OK;
+    }
 }
 
+/* The AAD is the plaintext, so that it reaches the loops of the hashes, too. */
 static enum tr_status crypt_fused(struct work *w, enum tr_known mode, unsigned k, int decrypt,
                                   const uint8_t *in, size_t len)
 {
     const uint8_t *iv = mode == TR_KNOWN_GCM_WRAP ? tr_known_wrapping_iv[k] : tr_known_iv;
-    size_t iv_len = mode == TR_KNOWN_GCM_WRAP ? TR_BLOCK : 12;
-    if (mode == TR_KNOWN_XTS && decrypt)
-        return tr_xts_decrypt(&w->xts, iv, w->data, in, len);
-    if (mode == TR_KNOWN_XTS)
-        return tr_xts_encrypt(&w->xts, iv, w->data, in, len);
-    if (decrypt)
-        return tr_gcm_open(&w->gcm, iv, iv_len, w->plaintext, len, w->data, in, len, w->tag,
-                           TR_BLOCK);
-    return tr_gcm_seal(&w->gcm, iv, iv_len, w->plaintext, len, w->data, in, len, w->tag, TR_BLOCK);
+    const uint8_t *aad = w->plaintext;
+    size_t n = mode == TR_KNOWN_GCM_WRAP ? TR_BLOCK : 12;
+    uint8_t *out = w->data, *tag = w->tag;
+    switch (mode) {
+    case TR_KNOWN_XTS:
+        return decrypt ? tr_xts_decrypt(&w->xts, iv, out, in, len)
+                       : tr_xts_encrypt(&w->xts, iv, out, in, len);
+    case TR_KNOWN_OCB:
+        return decrypt ? tr_ocb_open(&w->ocb, iv, n, aad, len, out, in, len, tag, TR_BLOCK)
+                       : tr_ocb_seal(&w->ocb, iv, n, aad, len, out, in, len, tag, TR_BLOCK);
+    case TR_KNOWN_CCM:
+        return decrypt ? tr_ccm_open(&w->ccm, iv, n, aad, len, out, in, len, tag, TR_BLOCK)
+                       : tr_ccm_seal(&w->ccm, iv, n, aad, len, out, in, len, tag, TR_BLOCK);
+    default:
+        return decrypt ? tr_gcm_open(&w->gcm, iv, n, aad, len, out, in, len, tag, TR_BLOCK)
+                       : tr_gcm_seal(&w->gcm, iv, n, aad, len, out, in, len, tag, TR_BLOCK);
+    }
 }
 
 static int fused_is_right(struct work *w, enum tr_known mode, unsigned k, uint64_t expected)

@@ -23,7 +23,14 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  * condensed after the ciphertext. GCM_WRAP has IVs with which the 32 bits of the counter wrap after 17
  * blocks. There is no XTS-AES-192: its digest is 0.
  */
-enum tr_known { TR_KNOWN_GCM, TR_KNOWN_GCM_WRAP, TR_KNOWN_XTS, TR_KNOWN_FUSED };
+enum tr_known {
+    TR_KNOWN_GCM,
+    TR_KNOWN_GCM_WRAP,
+    TR_KNOWN_XTS,
+    TR_KNOWN_OCB,
+    TR_KNOWN_CCM,
+    TR_KNOWN_FUSED
+};
 extern const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS];
 extern const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16];
 

@@ -87,13 +87,14 @@ static void test_digest(unsigned m, unsigned k)
 
 /* ---- The modes with fused operations ------------------------------------------------------------ */
 
-static const char *const fused_names[TR_KNOWN_FUSED] = {"GCM", "GCM", "XTS"};
+static const char *const fused_names[TR_KNOWN_FUSED] = {"GCM", "GCM", "XTS", "OCB", "CCM"};
 
 /* The ciphertext, and of an AEAD the tag; the AAD is the plaintext. */
 static bool libcrypto_fused(enum tr_known mode, unsigned k, const uint8_t *raw, uint8_t *out,
                             const uint8_t *in, size_t len, uint8_t tag[16])
 {
     const bool wraps = mode == TR_KNOWN_GCM_WRAP, aead = mode != TR_KNOWN_XTS;
+    const bool ccm = mode == TR_KNOWN_CCM;
     int n = 0, end = 0;
     char name[32];
     snprintf(name, sizeof(name), "AES-%zu-%s", key_lengths[k] * 8, fused_names[mode]);
@@ -102,8 +103,11 @@ static bool libcrypto_fused(enum tr_known mode, unsigned k, const uint8_t *raw, 
     bool good =
         cipher != NULL && ctx != NULL && EVP_EncryptInit_ex2(ctx, cipher, NULL, NULL, NULL) == 1 &&
         (!wraps || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, 16, NULL) == 1) &&
+        (!ccm || (EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, 12, NULL) == 1 &&
+                  EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, NULL) == 1)) &&
         EVP_EncryptInit_ex2(ctx, NULL, raw, wraps ? tr_known_wrapping_iv[k] : tr_known_iv, NULL) ==
             1 &&
+        (!ccm || EVP_EncryptUpdate(ctx, NULL, &n, NULL, (int)len) == 1) &&
         (!aead || EVP_EncryptUpdate(ctx, NULL, &n, in, (int)len) == 1) &&
         EVP_EncryptUpdate(ctx, out, &n, in, (int)len) == 1 &&
         EVP_EncryptFinal_ex(ctx, out + n, &end) == 1 && (size_t)(n + end) == len &&
