@@ -13,12 +13,24 @@ static const size_t key_lengths[3] = {16, 24, 32};
 
 /* ---- Modes ---------------------------------------------------------------------------------- */
 
-#define MODES 5
-static const enum tr_mode all_modes[MODES] = {TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR};
+/* The modes that are plain functions: first those that struct tr_cipher has, too. XTS takes the same key for
+ * data and tweak here. */
+#define MODES     5
+#define ALL_MODES 11
+#define TEST_CFB8 ((enum tr_mode)(TR_CTR + 1))
+#define TEST_CFB1 ((enum tr_mode)(TR_CTR + 2))
+#define TEST_XTS  ((enum tr_mode)(TR_CTR + 3))
+#define TEST_CS1  ((enum tr_mode)(TR_CTR + 4))
+#define TEST_CS2  ((enum tr_mode)(TR_CTR + 5))
+#define TEST_CS3  ((enum tr_mode)(TR_CTR + 6))
+static const enum tr_mode all_modes[ALL_MODES] = {TR_ECB,   TR_CBC,    TR_CFB128, TR_OFB,
+                                                  TR_CTR,   TEST_CFB8, TEST_CFB1, TEST_XTS,
+                                                  TEST_CS1, TEST_CS2,  TEST_CS3};
 
 static inline const char *mode_name(enum tr_mode mode)
 {
-    static const char *const names[] = {"none", "ECB", "CBC", "CFB128", "OFB", "CTR"};
+    static const char *const names[] = {"none", "ECB",  "CBC", "CFB128", "OFB", "CTR",
+                                        "CFB8", "CFB1", "XTS", "CS1",    "CS2", "CS3"};
     return names[mode];
 }
 
@@ -26,6 +38,23 @@ static inline const char *mode_name(enum tr_mode mode)
 static inline bool mode_is_blocks(enum tr_mode mode)
 {
     return mode == TR_ECB || mode == TR_CBC;
+}
+
+/* The modes that take a whole message of at least a block. */
+static inline bool mode_is_whole(enum tr_mode mode)
+{
+    return mode >= TEST_XTS;
+}
+
+static inline size_t mode_shortest(enum tr_mode mode)
+{
+    return mode_is_whole(mode) ? 16 : 0;
+}
+
+/* At most so many bytes, because a byte costs up to 8 blocks. */
+static inline size_t mode_longest(enum tr_mode mode, size_t otherwise)
+{
+    return mode == TEST_CFB1 ? 64 : mode == TEST_CFB8 ? 200 : otherwise;
 }
 
 /* A position in a message, for whichever mode. */
@@ -57,25 +86,43 @@ static inline void random_iv(struct tap_random *rng, enum tr_mode mode, uint8_t 
     iv[15] = (uint8_t)(0xff - before % 256);
 }
 
+static inline enum tr_status mode_call(const struct tr_aes_key *key, enum tr_mode mode,
+                                       bool decrypt, uint8_t iv[16], uint8_t keystream[16],
+                                       unsigned *used, uint8_t *out, const uint8_t *in, size_t len)
+{
+    const struct tr_xts xts = {.data = *key, .tweak = *key};
+    switch ((int)mode) {
+    case TR_ECB:
+        return (decrypt ? tr_ecb_decrypt : tr_ecb_encrypt)(key, out, in, len);
+    case TR_CBC:
+        return (decrypt ? tr_cbc_decrypt : tr_cbc_encrypt)(key, iv, out, in, len);
+    case TR_CFB128:
+        return (decrypt ? tr_cfb128_decrypt : tr_cfb128_encrypt)(key, iv, used, out, in, len);
+    case TR_OFB:
+        return tr_ofb(key, iv, used, out, in, len);
+    case TR_CTR:
+        return tr_ctr(key, iv, keystream, used, out, in, len);
+    case TEST_CFB8:
+        return (decrypt ? tr_cfb8_decrypt : tr_cfb8_encrypt)(key, iv, out, in, len);
+    case TEST_CFB1:
+        return (decrypt ? tr_cfb1_decrypt : tr_cfb1_encrypt)(key, iv, out, in, 8 * len);
+    case TEST_XTS:
+        return (decrypt ? tr_xts_decrypt : tr_xts_encrypt)(&xts, iv, out, in, len);
+    case TEST_CS1:
+    case TEST_CS2:
+    case TEST_CS3:
+        return (decrypt ? tr_cbc_cts_decrypt : tr_cbc_cts_encrypt)(
+            key, (enum tr_cts)(TR_CS1 + mode - TEST_CS1), iv, out, in, len);
+    default:
+        return TR_ERR_MODE;
+    }
+}
+
 static inline enum tr_status mode_run(const struct tr_aes_key *key, enum tr_mode mode, bool decrypt,
                                       struct position *p, uint8_t *out, const uint8_t *in,
                                       size_t len)
 {
-    switch (mode) {
-    case TR_ECB:
-        return (decrypt ? tr_ecb_decrypt : tr_ecb_encrypt)(key, out, in, len);
-    case TR_CBC:
-        return (decrypt ? tr_cbc_decrypt : tr_cbc_encrypt)(key, p->iv, out, in, len);
-    case TR_CFB128:
-        return (decrypt ? tr_cfb128_decrypt : tr_cfb128_encrypt)(key, p->iv, &p->used, out, in,
-                                                                 len);
-    case TR_OFB:
-        return tr_ofb(key, p->iv, &p->used, out, in, len);
-    case TR_CTR:
-        return tr_ctr(key, p->iv, p->keystream, &p->used, out, in, len);
-    default:
-        return TR_ERR_MODE;
-    }
+    return mode_call(key, mode, decrypt, p->iv, p->keystream, &p->used, out, in, len);
 }
 
 static inline bool position_same(enum tr_mode mode, const struct position *a,
