@@ -9,7 +9,7 @@ struct reader {
     struct rsp_file *file;
     struct rsp_record *open; /* the record being read; NULL between records */
     unsigned line;
-    bool in_part, decrypt;
+    bool in_part, decrypt, bits;
     unsigned next_count;
 };
 
@@ -49,6 +49,17 @@ static bool hex(struct reader *r, const char *text, struct rsp_bytes *out)
         out->data[i] = (uint8_t)(high << 4 | low);
     }
     out->len = digits / 2;
+    return true;
+}
+
+static bool binary(struct reader *r, const char *text, struct rsp_bytes *out)
+{
+    const size_t digits = strlen(text);
+    if (digits == 0 || digits != strspn(text, "01") || digits > 8 * RSP_MAX_BYTES)
+        return wrong(r, "not some bits: %.20s", text);
+    for (size_t i = 0; i < digits; i++)
+        out->data[i / 8] |= (uint8_t)((text[i] - '0') << (7 - i % 8));
+    out->len = digits;
     return true;
 }
 
@@ -98,7 +109,8 @@ static bool field(struct reader *r, const char *name, const char *value)
             return wrong(r, "%s outside a record", name);
         if (r->open->field[i].len != 0)
             return wrong(r, "a second %s in this record", name);
-        return hex(r, value, &r->open->field[i]);
+        const bool bits = r->bits && (i == RSP_PLAINTEXT || i == RSP_CIPHERTEXT);
+        return (bits ? binary : hex)(r, value, &r->open->field[i]);
     }
     return wrong(r, "unknown name %.20s", name);
 }
@@ -128,9 +140,9 @@ static bool one_line(struct reader *r, char *line)
     return field(r, line, equals + 3);
 }
 
-bool rsp_read(FILE *in, struct rsp_file *file)
+bool rsp_read(FILE *in, struct rsp_file *file, bool bits)
 {
-    struct reader r = {.file = file};
+    struct reader r = {.file = file, .bits = bits};
     char line[2 * RSP_MAX_BYTES + 64];
     *file = (struct rsp_file){0};
     while (fgets(line, sizeof(line), in) != NULL) {

@@ -30,8 +30,9 @@ struct rsp_file {
     char error[160]; /* what is wrong, and in which line; "" if nothing */
 };
 
-/* Strict: anything that is not of the form is an error. The caller frees with rsp_free(). */
-bool rsp_read(FILE *in, struct rsp_file *file);
+/* Strict: anything that is not of the form is an error. With bits, texts are written in 0 and 1 and packed
+ * here, the first the highest bit of a byte, len being a number of bits. The caller frees with rsp_free(). */
+bool rsp_read(FILE *in, struct rsp_file *file, bool bits);
 void rsp_free(struct rsp_file *file);
 
 #endif

@@ -25,7 +25,7 @@ static unsigned long cases, operations;
 
 /* ---- The files ------------------------------------------------------------------------------ */
 
-static struct vector_file files[160];
+static struct vector_file files[200];
 static unsigned n_files;
 
 __attribute__((format(printf, 5, 6))) static void
@@ -54,7 +54,7 @@ static void add_cavp(enum tr_mode mode, unsigned size)
     add(KAT, mode, bits, bits, "cavp/%sVarKey%u.rsp", m, bits);
     add(KAT, mode, 128, 128, "cavp/%sVarTxt%u.rsp", m, bits);
     add(KAT, mode, 10, 10, "cavp/%sMMT%u.rsp", m, bits);
-    if (mode != TR_ECB)
+    if (mode != TR_ECB && mode != TEST_CFB1)
         add(MCT, mode, 100, 100, "cavp/%sMCT%u.rsp", m, bits);
 }
 
@@ -66,8 +66,8 @@ static void list_files(void)
         const unsigned bits = (unsigned)key_lengths[size] * 8;
         for (unsigned m = 0; m < MODES; m++)
             add(KAT, all_modes[m], 1, 1, "sp800-38a/%s%u.rsp", mode_name(all_modes[m]), bits);
-        for (unsigned m = 0; m < MODES; m++)
-            if (all_modes[m] != TR_CTR)
+        for (unsigned m = 0; m < ALL_MODES; m++)
+            if (all_modes[m] != TR_CTR && !mode_is_whole(all_modes[m]))
                 add_cavp(all_modes[m], size);
         add(KAT, TR_CTR, 3, 0, "rfc3686/aes-%u-ctr.txt", bits);
     }
@@ -95,7 +95,23 @@ static const struct rsp_bytes *output_of(const struct rsp_record *r)
     return &r->field[r->decrypt ? RSP_PLAINTEXT : RSP_CIPHERTEXT];
 }
 
-/* The message through the mode's function, and through struct tr_cipher. */
+/* Lengths of the records are in bits. */
+static bool run_cfb1(const struct tr_backend *b, const struct rsp_record *r)
+{
+    const struct rsp_bytes *in = input_of(r);
+    struct rsp_bytes expected = *output_of(r);
+    const struct tr_aes_key key = key_for(b, r->field[RSP_KEY].data, r->field[RSP_KEY].len);
+    uint8_t out[RSP_MAX_BYTES] = {0}, iv[16];
+    memcpy(iv, r->field[RSP_IV].data, 16);
+    expected.len = (expected.len + 7) / 8;
+    operations++;
+    return r->field[RSP_IV].len == 16 &&
+           (r->decrypt ? tr_cfb1_decrypt : tr_cfb1_encrypt)(&key, iv, out, in->data, in->len) ==
+               TR_OK &&
+           same(r, "the mode's function", out, &expected);
+}
+
+/* The message through the mode's function, and through struct tr_cipher if that has it. */
 static bool run_kat(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r)
 {
     const struct rsp_bytes *in = input_of(r), *iv = &r->field[RSP_IV];
@@ -109,12 +125,15 @@ static bool run_kat(const struct tr_backend *b, enum tr_mode mode, const struct 
     }
     bool good = mode_run(&c.key, mode, r->decrypt, &p, out, in->data, in->len) == TR_OK &&
                 same(r, "the mode's function", out, output_of(r));
+    operations++;
+    if (mode == TEST_CFB8)
+        return good;
     memset(out, 0xaa, sizeof(out));
     good &= tr_cipher_start(&c, mode, r->decrypt, 0, iv->data) == TR_OK &&
             tr_cipher_update(&c, out, &len, in->data, in->len) == TR_OK && len == in->len &&
             tr_cipher_final(&c, out + len, &last) == TR_OK && last == 0 &&
             same(r, "struct tr_cipher", out, output_of(r));
-    operations += 2;
+    operations++;
     return good;
 }
 
@@ -192,6 +211,33 @@ static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct 
     return good;
 }
 
+/* A chain of CFB8, a byte at a time: the first input is given, then come those of the IV, then the output of
+ * 16 steps ago. The key changes by as many of the last bytes as it has. */
+static bool run_mct_cfb8(const struct tr_backend *b, const struct rsp_record *r, struct chain *c)
+{
+    const size_t key_len = r->field[RSP_KEY].len;
+    uint8_t output[1000], iv[16];
+    if (r->count == 0)
+        chain_begin(c, r);
+    if (!same(r, "the chain's key", c->key, &r->field[RSP_KEY]) ||
+        !same(r, "the chain's IV", c->iv, &r->field[RSP_IV]) ||
+        !same(r, "the chain's input", c->input, input_of(r)))
+        return false;
+    const struct tr_aes_key key = key_for(b, c->key, key_len);
+    memcpy(iv, c->iv, 16);
+    for (int j = 0; j < 1000; j++) {
+        const uint8_t *in = j == 0 ? c->input : j <= 16 ? &c->iv[j - 1] : &output[j - 17];
+        if ((r->decrypt ? tr_cfb8_decrypt : tr_cfb8_encrypt)(&key, iv, &output[j], in, 1) != TR_OK)
+            return false;
+    }
+    operations += 1000;
+    for (size_t i = 0; i < key_len; i++)
+        c->key[i] ^= output[1000 - key_len + i];
+    memcpy(c->iv, output + 984, 16);
+    c->input[0] = output[983];
+    return same(r, "the output", &output[999], output_of(r));
+}
+
 static bool run_mct_ends(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r)
 {
     const size_t key_len = r->field[RSP_KEY].len;
@@ -213,9 +259,9 @@ static bool run_record(const struct tr_backend *b, const struct vector_file *f,
 {
     switch (f->kind) {
     case KAT:
-        return run_kat(b, f->mode, r);
+        return f->mode == TEST_CFB1 ? run_cfb1(b, r) : run_kat(b, f->mode, r);
     case MCT:
-        return run_mct(b, f->mode, r, chain);
+        return f->mode == TEST_CFB8 ? run_mct_cfb8(b, r, chain) : run_mct(b, f->mode, r, chain);
     case MCT_ENDS:
         return run_mct_ends(b, f->mode, r);
     default:
@@ -247,7 +293,7 @@ static bool read_file(const struct vector_file *f, struct rsp_file *rsp)
         tap_diag("%s cannot be opened", path);
         return false;
     }
-    const bool good = rsp_read(in, rsp);
+    const bool good = rsp_read(in, rsp, f->mode == TEST_CFB1);
     fclose(in);
     if (!good)
         tap_diag("%s, %s", path, rsp->error);
@@ -257,6 +303,7 @@ static bool read_file(const struct vector_file *f, struct rsp_file *rsp)
 /* ---- The reader itself ---------------------------------------------------------------------- */
 
 #define GOOD "[ENCRYPT]\n\nCOUNT = 0\nKEY = 00\nPLAINTEXT = 01aB\nCIPHERTEXT = 0203\n"
+#define BITS "[ENCRYPT]\n\nCOUNT = 0\nKEY = 00\nPLAINTEXT = 110\nCIPHERTEXT = 001\n"
 
 static const char *const malformed[] = {
     "COUNT = 0\nKEY = 00\nPLAINTEXT = 01\nCIPHERTEXT = 02\n",
@@ -279,14 +326,14 @@ static const char *const malformed[] = {
     GOOD "\nCOUNT = 1\nKEY = 00",
 };
 
-static bool reads(const char *text, size_t records)
+static bool reads(const char *text, size_t records, bool bits)
 {
     struct rsp_file rsp;
     FILE *in = tmpfile();
     bool good = in != NULL && fputs(text, in) >= 0;
     if (good)
         rewind(in);
-    good = good && rsp_read(in, &rsp) && rsp.n == records;
+    good = good && rsp_read(in, &rsp, bits) && rsp.n == records;
     if (in != NULL) {
         rsp_free(&rsp);
         fclose(in);
@@ -299,13 +346,14 @@ static void test_reader(void)
     unsigned accepted = 0;
     const size_t n = sizeof(malformed) / sizeof(*malformed);
     for (size_t i = 0; i < n; i++) {
-        if (!reads(malformed[i], 1))
+        if (!reads(malformed[i], 1, false))
             continue;
         tap_diag("accepted: %s", malformed[i]);
         accepted++;
     }
-    tap_ok(reads(GOOD, 1) &&
-               reads(GOOD "\n[DECRYPT]\n# x\nCOUNT = 0\nKEY = 00\nSCHEDULE = 00\n", 2),
+    tap_ok(reads(GOOD, 1, false) &&
+               reads(GOOD "\n[DECRYPT]\n# x\nCOUNT = 0\nKEY = 00\nSCHEDULE = 00\n", 2, false) &&
+               reads(BITS, 1, true) && !reads(GOOD, 1, true) && !reads(BITS, 1, false),
            "the reader accepts what is well formed");
     tap_ok(accepted == 0, "the reader refuses %zu malformed files", n);
 }
