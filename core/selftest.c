@@ -58,8 +58,8 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
     {0xa05f568558980040, 0xe9baeee2139f6480, 0x799a53a89512dbae}, /* GCM */
     {0x475e587c8ceec4bf, 0x6bdf34e0f91245ae, 0x768159b3f0989fb3}, /* GCM_WRAP */
     {0xc8f00c2b8a13ae27, 0, 0x00baea1dd2af0bad},                  /* XTS */
-    {1, 1, 1},                                                    /* OCB */
-    {1, 1, 1},                                                    /* CCM */
+    {0xd056b99a9b7e7411, 0xb3ce5c7c1697d264, 0x1e22c26e0e25908a}, /* OCB */
+    {0xdd2fc21104f8d514, 0xef53a58c35b8d383, 0x90e6a3fca23bbd47}, /* CCM */
 };
 
 /* (J0 H^-1 + 128) H^-1, with H the hash key and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee (SP 800-38D
