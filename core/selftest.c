@@ -59,7 +59,7 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
     {0x475e587c8ceec4bf, 0x6bdf34e0f91245ae, 0x768159b3f0989fb3}, /* GCM_WRAP */
     {0xc8f00c2b8a13ae27, 0, 0x00baea1dd2af0bad},                  /* XTS */
     {0xd056b99a9b7e7411, 0xb3ce5c7c1697d264, 0x1e22c26e0e25908a}, /* OCB */
-    {0xdd2fc21104f8d514, 0xef53a58c35b8d383, 0x90e6a3fca23bbd47}, /* CCM */
+    {0xaa8c02e9c49c2b8f, 0x7a332e6e11e417ec, 0x5feb1b2b67ca6e2b}, /* CCM */
 };
 
 /* (J0 H^-1 + 128) H^-1, with H the hash key and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee (SP 800-38D
@@ -153,7 +153,7 @@ static enum tr_status crypt_fused(struct work *w, enum tr_known mode, unsigned k
 static int fused_is_right(struct work *w, enum tr_known mode, unsigned k, uint64_t expected)
 {
     uint64_t digest = 0;
-    for (unsigned i = 0; i < 7; i++) {
+    for (unsigned i = 0; i < TR_KNOWN_LENGTHS(mode); i++) {
         size_t len = tr_known_lengths[i];
         if (crypt_fused(w, mode, k, 0, w->plaintext, len) != TR_OK)
             return 0;
