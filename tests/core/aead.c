@@ -142,13 +142,13 @@ static void every_iv(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
     unsigned good = 0, n = 0;
-    for (size_t iv = a->iv_min; iv <= a->iv_max && good == n; iv++, n++) {
+    for (size_t iv = a->iv.min; iv <= a->iv.max && good == n; iv++, n++) {
         struct aead_lengths lengths = aead_random_lengths(&rng, a, 100);
         lengths.iv = iv;
         good += make_message(&m, a, &lengths) && all_ways(&m, b);
     }
-    tap_ok(good == n, "%s: %s, IVs of %zu to %zu bytes", tr_backend_name(b), a->name, a->iv_min,
-           a->iv_max);
+    tap_ok(good == n, "%s: %s, IVs of %zu to %zu bytes", tr_backend_name(b), a->name, a->iv.min,
+           a->iv.max);
 }
 
 /* ---- What is not authentic ------------------------------------------------------------------ */
@@ -224,23 +224,195 @@ static void cut_tags(const struct tr_backend *b, const struct aead *a)
     tap_ok(good, "%s: %s, every length of tag: that much is compared", tr_backend_name(b), a->name);
 }
 
-/* ---- */
+/* ---- Calls out of order --------------------------------------------------------------------- */
 
-#define EACH 7
+/* OCB takes AAD at any time (RFC 7253 section 4.2 does not order them). */
+static bool aad_first(const struct aead *a)
+{
+    return strcmp(a->name, "OCB") != 0;
+}
+
+/* Nothing but start is taken, and nothing is written. */
+static bool not_started(const struct message *m, union aead_state *s)
+{
+    const struct aead *a = m->aead;
+    uint8_t out[32], tag[16], before[32];
+    memset(out, 0x5a, sizeof(out));
+    memset(tag, 0x5a, sizeof(tag));
+    memset(before, 0x5a, sizeof(before));
+    bool good = a->aad(s, m->aad, 3) == TR_ERR_STATE;
+    for (int decrypt = 0; decrypt < 2; decrypt++)
+        good &= a->crypt(s, decrypt, out, m->plaintext, 32, tag) == TR_ERR_STATE &&
+                (a->end == NULL || a->end(s, decrypt, tag, m->n.tag) == TR_ERR_STATE);
+    return good && tap_same(out, before, 32) && tap_same(tag, before, 16);
+}
+
+/* What the mode does not take in mid-message leaves the message as it is. */
+static bool refused_inside(const struct message *m, union aead_state *s, size_t at)
+{
+    const struct aead *a = m->aead;
+    uint8_t out[64], tag[16];
+    const enum tr_status late = at == 0 || !aad_first(a) ? TR_OK : a->aad(s, m->aad, 1);
+    const bool is_ccm = strcmp(a->name, "CCM") == 0; /* knows how much AAD there is */
+    bool good =
+        late == TR_OK ? at == 0 || !aad_first(a) : late == (is_ccm ? TR_ERR_LENGTH : TR_ERR_STATE);
+    memset(out, 0x5a, sizeof(out));
+    good &= a->crypt(s, false, out + 1, out, 16, tag) == TR_ERR_OVERLAP && out[1] == 0x5a;
+    if (is_ccm)
+        good &= a->end(s, false, tag, m->n.tag) == TR_ERR_STATE &&
+                a->crypt(s, false, out, m->plaintext, m->n.text - at + 1, tag) == TR_ERR_LENGTH;
+    if (strcmp(a->name, "GCM") == 0)
+        good &= a->end(s, false, tag, 0) == TR_ERR_TAG_LENGTH &&
+                a->end(s, false, tag, 17) == TR_ERR_TAG_LENGTH;
+    return good;
+}
+
+static bool with_refusals(const struct message *m, const struct tr_backend *b)
+{
+    const struct aead *a = m->aead;
+    uint8_t out[VERYLONG], tag[16];
+    union aead_state s;
+    bool good;
+    const size_t half = a->unit == 0 ? 0 : 48;
+    memset(&s, 0, sizeof(s));
+    good = a->start(&s, m->iv, &m->n) == TR_ERR_STATE && not_started(m, &s);
+    good &= keyed(m, b, &s) && not_started(m, &s);
+    good &= a->start(&s, m->iv, &m->n) == TR_OK && a->aad(&s, m->aad, m->n.aad) == TR_OK;
+    good &= refused_inside(m, &s, 0);
+    if (half != 0)
+        good &= a->crypt(&s, false, out, m->plaintext, half, tag) == TR_OK &&
+                refused_inside(m, &s, half);
+    good &= a->crypt(&s, false, out + half, m->plaintext + half, m->n.text - half, tag) == TR_OK;
+    if (a->end != NULL)
+        good &= a->end(&s, false, tag, m->n.tag) == TR_OK;
+    return good && not_started(m, &s) && tap_same(out, m->ciphertext, m->n.text) &&
+           tap_same(tag, m->tag, m->n.tag);
+}
+
+/* After a wrong tag, too, nothing but a new start. */
+static bool after_forgery(const struct message *m, const struct tr_backend *b)
+{
+    static uint8_t out[VERYLONG];
+    union aead_state s;
+    uint8_t tag[16];
+    memcpy(tag, m->tag, 16);
+    tag[0] ^= 1;
+    return keyed(m, b, &s) &&
+           in_pieces(m, &s, true, false, out, m->ciphertext, tag) == TR_ERR_TAG &&
+           not_started(m, &s) && in_pieces(m, &s, false, false, out, m->plaintext, tag) == TR_OK &&
+           tap_same(out, m->ciphertext, m->n.text) && tap_same(tag, m->tag, m->n.tag);
+}
+
+static void out_of_order(const struct tr_backend *b, const struct aead *a)
+{
+    static struct message m;
+    unsigned good = 0, n = 0;
+    for (; n < 20; n++) {
+        struct aead_lengths lengths = aead_random_lengths(&rng, a, 80 + tap_below(&rng, 400));
+        lengths.aad++;
+        good += make_message(&m, a, &lengths) && with_refusals(&m, b) && after_forgery(&m, b);
+    }
+    tap_ok(good == n, "%s: %s refuses calls out of order and goes on as if they had not been",
+           tr_backend_name(b), a->name);
+}
+
+/* IVs and tags of other lengths. */
+static void wrong_lengths(const struct tr_backend *b, const struct aead *a)
+{
+    static struct message m;
+    static const uint8_t untouched[16];
+    struct aead_lengths n = aead_random_lengths(&rng, a, 16);
+    union aead_state s;
+    uint8_t out[16] = {0}, tag[16] = {0};
+    bool good = make_message(&m, a, &n) && keyed(&m, b, &s);
+    const bool fixed_iv = a->iv.min == a->iv.max, fixed_tag = a->tag_min == 16;
+    for (size_t iv = 0; iv < a->iv.min && !fixed_iv && a->unit != 0; iv++) {
+        n.iv = iv;
+        good &= a->whole(&s, false, &n, m.iv, m.aad, out, m.plaintext, tag) == TR_ERR_IV_LENGTH;
+    }
+    n = m.n;
+    n.iv = a->iv.max + 1;
+    if (!fixed_iv && a->iv.max < 32)
+        good &= a->whole(&s, false, &n, m.iv, m.aad, out, m.plaintext, tag) == TR_ERR_IV_LENGTH;
+    n = m.n;
+    for (n.tag = 0; n.tag < 33 && !fixed_tag; n.tag++)
+        if (n.tag < a->tag_min || n.tag > 16 || (n.tag - a->tag_min) % a->tag_step != 0)
+            for (int decrypt = 0; decrypt < 2; decrypt++)
+                good &= a->whole(&s, decrypt, &n, m.iv, m.aad, out, m.plaintext, tag) ==
+                        TR_ERR_TAG_LENGTH;
+    for (size_t key = 0; key < 70; key++) {
+        const bool taken = key >= a->key.min && key <= a->key.max && key % a->key.step == 0;
+        good &= taken || a->set_key(&s, b, m.key, key) == TR_ERR_KEY_LENGTH;
+    }
+    tap_ok(good && tap_same(out, untouched, 16) && tap_same(tag, untouched, 16),
+           "%s: %s refuses lengths of key, IV and tag that it does not have", tr_backend_name(b),
+           a->name);
+}
+
+/* ---- GCM's counter ------------------------------------------------------------------------------ */
+
+/* Its last 32 bits wrap, and only they (SP 800-38D 6.2): at each block of the widest group. */
+static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decrypt)
+{
+    enum { LEN = 16 * 150 };
+    uint8_t raw[32], iv[12], counter[16], in[LEN], out[LEN], expected[LEN], tag[16], right[16];
+    struct tr_gcm g, reference;
+    tap_fill(&rng, raw, sizeof(raw));
+    tap_fill(&rng, iv, sizeof(iv));
+    tap_fill(&rng, in, sizeof(in));
+    tap_fill(&rng, counter, 12);
+    memset(counter + 12, 0xff, 3);
+    counter[15] = (uint8_t)(0x100 - blocks);
+    const struct tr_aes_key key = key_for(&tr_bitslice, raw, 32);
+    if (tr_gcm_set_key(&g, b, raw, 32) != TR_OK || tr_gcm_start(&g, iv, 12) != TR_OK ||
+        tr_gcm_set_key(&reference, &tr_bitslice, raw, 32) != TR_OK)
+        return false;
+    memcpy(g.run.counter, counter, 16);
+    for (size_t i = 0; i < LEN; i += 16) {
+        (void)tr_ecb_encrypt(&key, expected + i, counter, 16);
+        for (size_t j = 0; j < 16; j++)
+            expected[i + j] ^= in[i + j];
+        for (int j = 15; j >= 12 && ++counter[j] == 0; j--)
+            continue;
+    }
+    const size_t piece_len = tap_below(&rng, 2) == 0 ? LEN : tap_below(&rng, LEN);
+    bool good = (decrypt ? tr_gcm_decrypt : tr_gcm_encrypt)(&g, out, in, piece_len) == TR_OK &&
+                (decrypt ? tr_gcm_decrypt : tr_gcm_encrypt)(&g, out + piece_len, in + piece_len,
+                                                            LEN - piece_len) == TR_OK &&
+                tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
+    /* The tag depends on the ciphertext alone: bitslice may decrypt it with any counter. */
+    return good && tr_gcm_start(&reference, iv, 12) == TR_OK &&
+           tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
+           tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);
+}
+
+static void gcm_counter(const struct tr_backend *b)
+{
+    unsigned good = 0, n = 0;
+    for (unsigned blocks = 1; blocks <= 140; blocks++, n++)
+        good += wraps_after(b, blocks, false) && wraps_after(b, blocks, true);
+    tap_ok(good == n, "%s: GCM's counter wraps after each of 1 to %u blocks", tr_backend_name(b),
+           n);
+}
+
+#define EACH 9
 
 int main(void)
 {
     const struct tr_backend *b;
-    tap_plan(backend_count() * AEADS * EACH);
+    tap_plan(backend_count() * (1 + AEADS * EACH));
     rng = tap_random(0);
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++) {
-        if (backend_skip(b, AEADS * EACH))
+        if (backend_skip(b, 1 + AEADS * EACH))
             continue;
+        gcm_counter(b);
         for (size_t k = 0; k < AEADS; k++) {
             crosscheck(b, &all_aeads[k]);
             every_iv(b, &all_aeads[k]);
             forgeries(b, &all_aeads[k]);
             cut_tags(b, &all_aeads[k]);
+            out_of_order(b, &all_aeads[k]);
+            wrong_lengths(b, &all_aeads[k]);
         }
     }
     tap_diag("%lu runs", runs);

@@ -7,6 +7,10 @@
 
 union aead_state {
     struct tr_gcm gcm;
+    struct tr_ccm ccm;
+    struct tr_ocb ocb;
+    struct tr_siv siv;
+    struct tr_gcm_siv gcm_siv;
 };
 
 /* What is announced of a message. */
@@ -20,8 +24,12 @@ struct aead_lengths {
  */
 struct aead {
     const char *name;
-    size_t key_min, key_max, key_step;
-    size_t iv_min, iv_max, iv_usual;
+    struct {
+        size_t min, max, step;
+    } key;
+    struct {
+        size_t min, max, usual;
+    } iv;
     size_t tag_min, tag_step; /* to 16 */
     size_t unit;              /* pieces of data are a multiple of this; 0: one call */
     bool aad_in_one_call;
@@ -37,30 +45,65 @@ struct aead {
                             uint8_t *tag);
 };
 
-/* ---- GCM ------------------------------------------------------------------------------------ */
+/* ---- GCM, CCM, OCB, GCM-SIV: what they share -------------------------------------------------- */
 
-static inline enum tr_status aead_gcm_set_key(union aead_state *s, const struct tr_backend *b,
-                                              const uint8_t *raw, size_t len)
-{
-    return tr_gcm_set_key(&s->gcm, b, raw, len);
-}
+#define AEAD_KEYED(mode)                                                                           \
+    static inline enum tr_status aead_##mode##_set_key(                                            \
+        union aead_state *s, const struct tr_backend *b, const uint8_t *raw, size_t len)           \
+    {                                                                                              \
+        return tr_##mode##_set_key(&s->mode, b, raw, len);                                         \
+    }                                                                                              \
+    static inline enum tr_status aead_##mode##_aad(union aead_state *s, const uint8_t *aad,        \
+                                                   size_t len)                                     \
+    {                                                                                              \
+        return tr_##mode##_aad(&s->mode, aad, len);                                                \
+    }
+AEAD_KEYED(gcm)
+AEAD_KEYED(ccm)
+AEAD_KEYED(ocb)
+AEAD_KEYED(siv)
+AEAD_KEYED(gcm_siv)
+
+/* Data in pieces, the tag after them. */
+#define AEAD_STREAMING(mode)                                                                       \
+    static inline enum tr_status aead_##mode##_crypt(union aead_state *s, bool decrypt,            \
+                                                     uint8_t *out, const uint8_t *in, size_t len,  \
+                                                     uint8_t *tag)                                 \
+    {                                                                                              \
+        (void)tag;                                                                                 \
+        return (decrypt ? tr_##mode##_decrypt : tr_##mode##_encrypt)(&s->mode, out, in, len);      \
+    }                                                                                              \
+    static inline enum tr_status aead_##mode##_whole(                                              \
+        union aead_state *s, bool decrypt, const struct aead_lengths *n, const uint8_t *iv,        \
+        const uint8_t *aad, uint8_t *out, const uint8_t *in, uint8_t *tag)                         \
+    {                                                                                              \
+        if (decrypt)                                                                               \
+            return tr_##mode##_open(&s->mode, iv, n->iv, aad, n->aad, out, in, n->text, tag,       \
+                                    n->tag);                                                       \
+        return tr_##mode##_seal(&s->mode, iv, n->iv, aad, n->aad, out, in, n->text, tag, n->tag);  \
+    }
+AEAD_STREAMING(gcm)
+AEAD_STREAMING(ccm)
+AEAD_STREAMING(ocb)
+
+/* Data and the tag in one call. */
+#define AEAD_IN_ONE_CALL(mode)                                                                     \
+    static inline enum tr_status aead_##mode##_crypt(union aead_state *s, bool decrypt,            \
+                                                     uint8_t *out, const uint8_t *in, size_t len,  \
+                                                     uint8_t *tag)                                 \
+    {                                                                                              \
+        return decrypt ? tr_##mode##_decrypt(&s->mode, out, in, len, tag)                          \
+                       : tr_##mode##_encrypt(&s->mode, out, in, len, tag);                         \
+    }
+AEAD_IN_ONE_CALL(siv)
+AEAD_IN_ONE_CALL(gcm_siv)
+
+/* ---- What is each mode's own ----------------------------------------------------------------- */
 
 static inline enum tr_status aead_gcm_start(union aead_state *s, const uint8_t *iv,
                                             const struct aead_lengths *n)
 {
     return tr_gcm_start(&s->gcm, iv, n->iv);
-}
-
-static inline enum tr_status aead_gcm_aad(union aead_state *s, const uint8_t *aad, size_t len)
-{
-    return tr_gcm_aad(&s->gcm, aad, len);
-}
-
-static inline enum tr_status aead_gcm_crypt(union aead_state *s, bool decrypt, uint8_t *out,
-                                            const uint8_t *in, size_t len, uint8_t *tag)
-{
-    (void)tag;
-    return (decrypt ? tr_gcm_decrypt : tr_gcm_encrypt)(&s->gcm, out, in, len);
 }
 
 static inline enum tr_status aead_gcm_end(union aead_state *s, bool decrypt, uint8_t *tag,
@@ -69,20 +112,136 @@ static inline enum tr_status aead_gcm_end(union aead_state *s, bool decrypt, uin
     return decrypt ? tr_gcm_check(&s->gcm, tag, len) : tr_gcm_tag(&s->gcm, tag, len);
 }
 
-static inline enum tr_status aead_gcm_whole(union aead_state *s, bool decrypt,
+static inline enum tr_status aead_ccm_start(union aead_state *s, const uint8_t *iv,
+                                            const struct aead_lengths *n)
+{
+    return tr_ccm_start(&s->ccm, iv, n->iv, n->tag, n->aad, n->text);
+}
+
+static inline enum tr_status aead_ccm_end(union aead_state *s, bool decrypt, uint8_t *tag,
+                                          size_t len)
+{
+    (void)len;
+    return decrypt ? tr_ccm_check(&s->ccm, tag) : tr_ccm_tag(&s->ccm, tag);
+}
+
+static inline enum tr_status aead_ocb_start(union aead_state *s, const uint8_t *iv,
+                                            const struct aead_lengths *n)
+{
+    return tr_ocb_start(&s->ocb, iv, n->iv, n->tag);
+}
+
+static inline enum tr_status aead_ocb_end(union aead_state *s, bool decrypt, uint8_t *tag,
+                                          size_t len)
+{
+    (void)len;
+    return decrypt ? tr_ocb_check(&s->ocb, tag) : tr_ocb_tag(&s->ocb, tag);
+}
+
+/* The IV is a component of its own, after the AAD (RFC 5297 section 3). */
+static inline enum tr_status aead_siv_start(union aead_state *s, const uint8_t *iv,
+                                            const struct aead_lengths *n)
+{
+    const enum tr_status status = tr_siv_start(&s->siv);
+    return status != TR_OK || n->iv == 0 ? status : tr_siv_aad(&s->siv, iv, n->iv);
+}
+
+static inline enum tr_status aead_siv_whole(union aead_state *s, bool decrypt,
                                             const struct aead_lengths *n, const uint8_t *iv,
                                             const uint8_t *aad, uint8_t *out, const uint8_t *in,
                                             uint8_t *tag)
 {
-    return decrypt ? tr_gcm_open(&s->gcm, iv, n->iv, aad, n->aad, out, in, n->text, tag, n->tag)
-                   : tr_gcm_seal(&s->gcm, iv, n->iv, aad, n->aad, out, in, n->text, tag, n->tag);
+    enum tr_status status = aead_siv_start(s, iv, n);
+    if (status == TR_OK && n->aad > 0)
+        status = tr_siv_aad(&s->siv, aad, n->aad);
+    return status == TR_OK ? aead_siv_crypt(s, decrypt, out, in, n->text, tag) : status;
+}
+
+static inline enum tr_status aead_gcm_siv_start(union aead_state *s, const uint8_t *iv,
+                                                const struct aead_lengths *n)
+{
+    (void)n;
+    return tr_gcm_siv_start(&s->gcm_siv, iv);
+}
+
+static inline enum tr_status aead_gcm_siv_whole(union aead_state *s, bool decrypt,
+                                                const struct aead_lengths *n, const uint8_t *iv,
+                                                const uint8_t *aad, uint8_t *out, const uint8_t *in,
+                                                uint8_t *tag)
+{
+    if (decrypt)
+        return tr_gcm_siv_open(&s->gcm_siv, iv, aad, n->aad, out, in, n->text, tag);
+    return tr_gcm_siv_seal(&s->gcm_siv, iv, aad, n->aad, out, in, n->text, tag);
 }
 
 /* ---- All ------------------------------------------------------------------------------------ */
 
 static const struct aead all_aeads[] = {
-    {"GCM", 16, 32, 8, 1, 128, 12, 1, 1, 1, false, aead_gcm_set_key, aead_gcm_start, aead_gcm_aad,
-     aead_gcm_crypt, aead_gcm_end, aead_gcm_whole},
+    {"GCM",
+     {16, 32, 8},
+     {1, 128, 12},
+     1,
+     1,
+     1,
+     false,
+     aead_gcm_set_key,
+     aead_gcm_start,
+     aead_gcm_aad,
+     aead_gcm_crypt,
+     aead_gcm_end,
+     aead_gcm_whole},
+    {"CCM",
+     {16, 32, 8},
+     {7, 13, 12},
+     4,
+     2,
+     1,
+     false,
+     aead_ccm_set_key,
+     aead_ccm_start,
+     aead_ccm_aad,
+     aead_ccm_crypt,
+     aead_ccm_end,
+     aead_ccm_whole},
+    {"OCB",
+     {16, 32, 8},
+     {1, 15, 12},
+     1,
+     1,
+     16,
+     false,
+     aead_ocb_set_key,
+     aead_ocb_start,
+     aead_ocb_aad,
+     aead_ocb_crypt,
+     aead_ocb_end,
+     aead_ocb_whole},
+    {"SIV",
+     {32, 64, 16},
+     {1, 32, 16},
+     16,
+     1,
+     0,
+     true,
+     aead_siv_set_key,
+     aead_siv_start,
+     aead_siv_aad,
+     aead_siv_crypt,
+     NULL,
+     aead_siv_whole},
+    {"GCM-SIV",
+     {16, 32, 8},
+     {12, 12, 12},
+     16,
+     1,
+     0,
+     false,
+     aead_gcm_siv_set_key,
+     aead_gcm_siv_start,
+     aead_gcm_siv_aad,
+     aead_gcm_siv_crypt,
+     NULL,
+     aead_gcm_siv_whole},
 };
 #define AEADS (sizeof(all_aeads) / sizeof(*all_aeads))
 
@@ -91,10 +250,10 @@ static inline struct aead_lengths aead_random_lengths(struct tap_random *rng, co
                                                       size_t text)
 {
     struct aead_lengths n = {.text = text};
-    n.key = a->key_min + a->key_step * tap_below(rng, (a->key_max - a->key_min) / a->key_step + 1);
+    n.key = a->key.min + a->key.step * tap_below(rng, (a->key.max - a->key.min) / a->key.step + 1);
     n.tag = a->tag_min + a->tag_step * tap_below(rng, (16 - a->tag_min) / a->tag_step + 1);
-    n.iv = tap_below(rng, 2) == 0 ? a->iv_usual
-                                  : a->iv_min + tap_below(rng, a->iv_max - a->iv_min + 1);
+    n.iv = tap_below(rng, 2) == 0 ? a->iv.usual
+                                  : a->iv.min + tap_below(rng, a->iv.max - a->iv.min + 1);
     n.aad = tap_below(rng, tap_below(rng, 4) == 0 ? 700 : 40);
     return n;
 }
