@@ -17,6 +17,8 @@ struct trp_kind {
     unsigned block_size; /* as EVP sees it: 1 for the modes that take any length */
     /* Of the parameters with the same names. */
     uint8_t aead, custom_iv, cts, has_rand_key;
+    uint8_t inverse;        /* key wrap with the inverse cipher */
+    uint8_t default_iv_len; /* where a context begins with another than iv_len */
 };
 
 #define TRP_MAX_MAC 64 /* EVP_MAX_MD_SIZE */
@@ -27,7 +29,8 @@ struct trp_cipher {
     const struct trp_kind *kind;
     const struct trp_provider *provider;
     uint8_t key_set, iv_set;
-    unsigned num; /* EVP's "num" for ECB and CBC, where it is a number without a meaning */
+    uint8_t use_bits; /* lengths of CFB1 are in bits */
+    unsigned num;     /* EVP's "num" for ECB and CBC, where it is a number without a meaning */
 
     /* TLS before 1.3, see tls_record.h. */
     unsigned tls_version;
@@ -36,14 +39,29 @@ struct trp_cipher {
     uint8_t tls_mac_copy[TRP_MAX_MAC];
 };
 
+/* What a context begins with, in memory that is zero. */
+void trp_begin(struct trp_cipher *cipher, const struct trp_provider *provider,
+               const struct trp_kind *kind);
+int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len);
+int trp_set_key(struct trp_cipher *cipher, const uint8_t *key, size_t key_len);
+
+/*
+ * Starts a message. No key: the one set before stays. No IV: CBC, CFB and OFB go back to the one
+ * set before; CTR goes on counting (and drops the rest of the block). An IV for ECB is ignored.
+ */
+int trp_init(struct trp_cipher *cipher, const uint8_t *key, size_t key_len, const uint8_t *iv,
+             size_t iv_len, const OSSL_PARAM params[], int decrypt);
+
 /* The bytes of update and final: ECB and CBC, with padding; and the modes of any length. */
 OSSL_FUNC_cipher_update_fn trp_ecb_update, trp_cbc_update;
 OSSL_FUNC_cipher_update_fn trp_cfb_update, trp_ofb_update, trp_ctr_update;
+OSSL_FUNC_cipher_update_fn trp_cfb8_update, trp_cfb1_update;
 OSSL_FUNC_cipher_final_fn trp_block_final, trp_stream_final;
 
 /* One call on whole blocks (ECB, CBC) or any length, past buffer and padding. */
 OSSL_FUNC_cipher_cipher_fn trp_ecb_cipher, trp_cbc_cipher;
 OSSL_FUNC_cipher_cipher_fn trp_cfb_cipher, trp_ofb_cipher, trp_ctr_cipher;
+OSSL_FUNC_cipher_cipher_fn trp_cfb8_cipher, trp_cfb1_cipher;
 
 /* Parameters. */
 int trp_get_params(OSSL_PARAM params[], const struct trp_kind *kind);

@@ -256,6 +256,8 @@ INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *ou
     return 1;
 }
 
+#define block_once  cipher_once
+#define stream_once cipher_once
 #define MODE(name, mode, kind)                                                                     \
     int trp_##name##_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,       \
                             const unsigned char *in, size_t len)                                   \
@@ -265,7 +267,7 @@ INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *ou
     int trp_##name##_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,       \
                             const unsigned char *in, size_t len)                                   \
     {                                                                                              \
-        return cipher_once(ctx, mode, out, out_len, out_size, in, len);                            \
+        return kind##_once(ctx, mode, out, out_len, out_size, in, len);                            \
     }
 
 MODE(ecb, TR_ECB, block)
@@ -273,3 +275,48 @@ MODE(cbc, TR_CBC, block)
 MODE(cfb, TR_CFB128, stream)
 MODE(ofb, TR_OFB, stream)
 MODE(ctr, TR_CTR, stream)
+
+/* ---- CFB of 8 bits and of 1 bit ------------------------------------------------------------- */
+
+INLINE enum tr_status crypt_small(struct trp_cipher *cipher, int bit, uint8_t *out,
+                                  const uint8_t *in, size_t len)
+{
+    struct tr_cipher *c = &cipher->core;
+    if (!bit)
+        return c->decrypt ? tr_cfb8_decrypt(&c->key, c->iv, out, in, len)
+                          : tr_cfb8_encrypt(&c->key, c->iv, out, in, len);
+    size_t bits = cipher->use_bits ? len : 8 * len;
+    return c->decrypt ? tr_cfb1_decrypt(&c->key, c->iv, out, in, bits)
+                      : tr_cfb1_encrypt(&c->key, c->iv, out, in, bits);
+}
+
+INLINE int small_once(struct trp_cipher *cipher, int bit, uint8_t *out, size_t *out_len,
+                      size_t out_size, const uint8_t *in, size_t len)
+{
+    if (!cipher->key_set)
+        return no_key(cipher);
+    if (len > out_size)
+        return no_room(cipher);
+    enum tr_status status = crypt_small(cipher, bit, out, in, len);
+    if (status != TR_OK)
+        return trp_raise_status(cipher, status);
+    *out_len = len;
+    return 1;
+}
+
+INLINE int small_update(struct trp_cipher *cipher, int bit, uint8_t *out, size_t *out_len,
+                        size_t out_size, const uint8_t *in, size_t len)
+{
+    if (cipher->key_set && len == 0) {
+        *out_len = 0;
+        return 1;
+    }
+    if (!small_once(cipher, bit, out, out_len, out_size, in, len))
+        return 0;
+    if (cipher->tls_version != 0 && cipher->tls_mac_size != 0 && cipher->core.decrypt)
+        return strip_mac(cipher, out, out_len);
+    return 1;
+}
+
+MODE(cfb8, 0, small)
+MODE(cfb1, 1, small)

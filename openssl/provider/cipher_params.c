@@ -138,8 +138,10 @@ static int set_one(struct trp_cipher *cipher, const OSSL_PARAM *p)
             return 0;
         cipher->core.padding = value != 0;
     } else if (strcmp(p->key, OSSL_CIPHER_PARAM_USE_BITS) == 0) {
-        /* Counting lengths in bits is for CFB1, which is not here; accepted all the same. */
-        return trp_param_get_number(p, UINT_MAX, &value);
+        /* Of CFB1; accepted everywhere. */
+        if (!trp_param_get_number(p, UINT_MAX, &value))
+            return 0;
+        cipher->use_bits = value != 0;
     } else if (strcmp(p->key, OSSL_CIPHER_PARAM_TLS_VERSION) == 0) {
         if (!trp_param_get_number(p, UINT_MAX, &value))
             return 0;

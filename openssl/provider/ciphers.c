@@ -8,16 +8,22 @@
 
 /* ---- Contexts ------------------------------------------------------------------------------- */
 
+void trp_begin(struct trp_cipher *cipher, const struct trp_provider *provider,
+               const struct trp_kind *kind)
+{
+    cipher->kind = kind;
+    cipher->provider = provider;
+    cipher->core.mode = (uint8_t)kind->mode;
+    cipher->core.padding = 1;
+}
+
 static void *new_context(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
     struct trp_cipher *cipher = provider->zalloc(sizeof(*cipher), __FILE__, __LINE__);
     if (cipher == NULL)
         return NULL;
-    cipher->kind = kind;
-    cipher->provider = provider;
-    cipher->core.mode = (uint8_t)kind->mode;
-    cipher->core.padding = 1;
+    trp_begin(cipher, provider, kind);
     return cipher;
 }
 
@@ -42,17 +48,17 @@ static void *duplicate_context(void *ctx)
 
 /* ---- Keys and IVs --------------------------------------------------------------------------- */
 
-static int set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
+int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
 {
     if (iv_len != cipher->kind->iv_len)
         return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_INVALID_IV_LENGTH);
-    memcpy(cipher->core.iv, iv, TR_BLOCK);
-    memcpy(cipher->original_iv, iv, TR_BLOCK);
+    memcpy(cipher->core.iv, iv, iv_len);
+    memcpy(cipher->original_iv, iv, iv_len);
     cipher->iv_set = 1;
     return 1;
 }
 
-static int set_key(struct trp_cipher *cipher, const uint8_t *key, size_t key_len)
+int trp_set_key(struct trp_cipher *cipher, const uint8_t *key, size_t key_len)
 {
     if (key_len != cipher->kind->key_len)
         return trp_raise_status(cipher, TR_ERR_KEY_LENGTH);
@@ -64,10 +70,6 @@ static int set_key(struct trp_cipher *cipher, const uint8_t *key, size_t key_len
     return 1;
 }
 
-/*
- * Starts a message. No key: the one set before stays. No IV: CBC, CFB and OFB go back to the one
- * set before; CTR goes on counting (and drops the rest of the block). An IV for ECB is ignored.
- */
 static inline int init(void *ctx, const unsigned char *key, size_t key_len, const unsigned char *iv,
                        size_t iv_len, const OSSL_PARAM params[], int decrypt)
 {
@@ -77,14 +79,20 @@ static inline int init(void *ctx, const unsigned char *key, size_t key_len, cons
     cipher->core.used = 0;
     cipher->core.decrypt = (uint8_t)decrypt;
     if (mode != TR_ECB && iv != NULL) {
-        if (!set_iv(cipher, iv, iv_len))
+        if (!trp_set_iv(cipher, iv, iv_len))
             return 0;
     } else if (mode != TR_ECB && mode != TR_CTR && cipher->iv_set) {
         memcpy(cipher->core.iv, cipher->original_iv, TR_BLOCK);
     }
-    if (key != NULL && !set_key(cipher, key, key_len))
+    if (key != NULL && !trp_set_key(cipher, key, key_len))
         return 0;
     return params == NULL || trp_set_ctx_params(cipher, params);
+}
+
+int trp_init(struct trp_cipher *cipher, const uint8_t *key, size_t key_len, const uint8_t *iv,
+             size_t iv_len, const OSSL_PARAM params[], int decrypt)
+{
+    return init(cipher, key, key_len, iv, iv_len, params, decrypt);
 }
 
 static int encrypt_init(void *ctx, const unsigned char *key, size_t key_len,
@@ -108,7 +116,9 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
     X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block)                             \
     X(bits, cfb, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream)                                \
     X(bits, ofb, TR_OFB, EVP_CIPH_OFB_MODE, TR_BLOCK, 1, stream)                                   \
-    X(bits, ctr, TR_CTR, EVP_CIPH_CTR_MODE, TR_BLOCK, 1, stream)
+    X(bits, ctr, TR_CTR, EVP_CIPH_CTR_MODE, TR_BLOCK, 1, stream)                                   \
+    X(bits, cfb8, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream)                               \
+    X(bits, cfb1, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream)
 
 #define CIPHER(bits, name, tr, evp, iv, block_bytes, final)                                        \
     static const struct trp_kind kind_##bits##_##name = {.mode = tr,                               \
@@ -157,22 +167,49 @@ MODES(CIPHER, 256)
     }
 #define OID(number) "2.16.840.1.101.3.4.1." #number
 
-const OSSL_ALGORITHM trp_ciphers[] = {ALGORITHM("AES-256-ECB:" OID(41), 256, ecb),
-                                      ALGORITHM("AES-192-ECB:" OID(21), 192, ecb),
-                                      ALGORITHM("AES-128-ECB:" OID(1), 128, ecb),
-                                      ALGORITHM("AES-256-CBC:AES256:" OID(42), 256, cbc),
-                                      ALGORITHM("AES-192-CBC:AES192:" OID(22), 192, cbc),
-                                      ALGORITHM("AES-128-CBC:AES128:" OID(2), 128, cbc),
-                                      ALGORITHM("AES-256-OFB:" OID(43), 256, ofb),
-                                      ALGORITHM("AES-192-OFB:" OID(23), 192, ofb),
-                                      ALGORITHM("AES-128-OFB:" OID(3), 128, ofb),
-                                      ALGORITHM("AES-256-CFB:" OID(44), 256, cfb),
-                                      ALGORITHM("AES-192-CFB:" OID(24), 192, cfb),
-                                      ALGORITHM("AES-128-CFB:" OID(4), 128, cfb),
-                                      ALGORITHM("AES-256-CTR", 256, ctr),
-                                      ALGORITHM("AES-192-CTR", 192, ctr),
-                                      ALGORITHM("AES-128-CTR", 128, ctr),
-                                      FAMILY("AES-256-GCM:id-aes256-GCM:" OID(46), gcm_256),
-                                      FAMILY("AES-192-GCM:id-aes192-GCM:" OID(26), gcm_192),
-                                      FAMILY("AES-128-GCM:id-aes128-GCM:" OID(6), gcm_128),
-                                      {NULL, NULL, NULL, NULL}};
+const OSSL_ALGORITHM trp_ciphers[] = {
+    ALGORITHM("AES-256-ECB:" OID(41), 256, ecb),
+    ALGORITHM("AES-192-ECB:" OID(21), 192, ecb),
+    ALGORITHM("AES-128-ECB:" OID(1), 128, ecb),
+    ALGORITHM("AES-256-CBC:AES256:" OID(42), 256, cbc),
+    ALGORITHM("AES-192-CBC:AES192:" OID(22), 192, cbc),
+    ALGORITHM("AES-128-CBC:AES128:" OID(2), 128, cbc),
+    ALGORITHM("AES-256-OFB:" OID(43), 256, ofb),
+    ALGORITHM("AES-192-OFB:" OID(23), 192, ofb),
+    ALGORITHM("AES-128-OFB:" OID(3), 128, ofb),
+    ALGORITHM("AES-256-CFB:" OID(44), 256, cfb),
+    ALGORITHM("AES-192-CFB:" OID(24), 192, cfb),
+    ALGORITHM("AES-128-CFB:" OID(4), 128, cfb),
+    ALGORITHM("AES-256-CTR", 256, ctr),
+    ALGORITHM("AES-192-CTR", 192, ctr),
+    ALGORITHM("AES-128-CTR", 128, ctr),
+    FAMILY("AES-256-GCM:id-aes256-GCM:" OID(46), gcm_256),
+    FAMILY("AES-192-GCM:id-aes192-GCM:" OID(26), gcm_192),
+    FAMILY("AES-128-GCM:id-aes128-GCM:" OID(6), gcm_128),
+    ALGORITHM("AES-256-CFB1", 256, cfb1),
+    ALGORITHM("AES-192-CFB1", 192, cfb1),
+    ALGORITHM("AES-128-CFB1", 128, cfb1),
+    ALGORITHM("AES-256-CFB8", 256, cfb8),
+    ALGORITHM("AES-192-CFB8", 192, cfb8),
+    ALGORITHM("AES-128-CFB8", 128, cfb8),
+    FAMILY("AES-256-CCM:id-aes256-CCM:" OID(47), ccm_256),
+    FAMILY("AES-192-CCM:id-aes192-CCM:" OID(27), ccm_192),
+    FAMILY("AES-128-CCM:id-aes128-CCM:" OID(7), ccm_128),
+    FAMILY("AES-256-XTS:1.3.111.2.1619.0.1.2", xts_256),
+    FAMILY("AES-128-XTS:1.3.111.2.1619.0.1.1", xts_128),
+    FAMILY("AES-256-CBC-CTS", cts_256),
+    FAMILY("AES-192-CBC-CTS", cts_192),
+    FAMILY("AES-128-CBC-CTS", cts_128),
+    FAMILY("AES-256-WRAP:id-aes256-wrap:AES256-WRAP:" OID(45), wrap_256),
+    FAMILY("AES-192-WRAP:id-aes192-wrap:AES192-WRAP:" OID(25), wrap_192),
+    FAMILY("AES-128-WRAP:id-aes128-wrap:AES128-WRAP:" OID(5), wrap_128),
+    FAMILY("AES-256-WRAP-PAD:id-aes256-wrap-pad:AES256-WRAP-PAD:" OID(48), wrap_pad_256),
+    FAMILY("AES-192-WRAP-PAD:id-aes192-wrap-pad:AES192-WRAP-PAD:" OID(28), wrap_pad_192),
+    FAMILY("AES-128-WRAP-PAD:id-aes128-wrap-pad:AES128-WRAP-PAD:" OID(8), wrap_pad_128),
+    FAMILY("AES-256-WRAP-INV:AES256-WRAP-INV", wrap_inv_256),
+    FAMILY("AES-192-WRAP-INV:AES192-WRAP-INV", wrap_inv_192),
+    FAMILY("AES-128-WRAP-INV:AES128-WRAP-INV", wrap_inv_128),
+    FAMILY("AES-256-WRAP-PAD-INV:AES256-WRAP-PAD-INV", wrap_pad_inv_256),
+    FAMILY("AES-192-WRAP-PAD-INV:AES192-WRAP-PAD-INV", wrap_pad_inv_192),
+    FAMILY("AES-128-WRAP-PAD-INV:AES128-WRAP-PAD-INV", wrap_pad_inv_128),
+    {NULL, NULL, NULL, NULL}};

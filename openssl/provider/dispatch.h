@@ -16,6 +16,10 @@
  * _encrypt_init, _decrypt_init, _update, _final, _cipher, and those for parameters of a context.
  */
 #define TRP_DISPATCH(name, family)                                                                 \
+    TRP_DISPATCH_WITH(name, family, TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
+/* Where EVP_Cipher() is to be an update. */
+#define TRP_DISPATCH_NO_CIPHER(name, family) TRP_DISPATCH_WITH(name, family, )
+#define TRP_DISPATCH_WITH(name, family, ...)                                                       \
     static void *new_##name(void *provctx)                                                         \
     {                                                                                              \
         return family##_new(provctx, &kind_##name);                                                \
@@ -32,8 +36,7 @@
         TRP_FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, family##_decrypt_init),                        \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_UPDATE, family##_update),                                    \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_FINAL, family##_final),                                      \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher),                                    \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##name),                              \
+        __VA_ARGS__ TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##name),                  \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                       \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, family##_get_ctx_params),                    \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, family##_gettable_ctx_params),          \
@@ -73,7 +76,16 @@
         return copy;                                                                               \
     }
 
-extern const OSSL_DISPATCH trp_gcm_128_functions[], trp_gcm_192_functions[],
-    trp_gcm_256_functions[];
+#define TRP_THREE(name)                                                                            \
+    extern const OSSL_DISPATCH trp_##name##_128_functions[], trp_##name##_192_functions[],         \
+        trp_##name##_256_functions[]
+TRP_THREE(gcm);
+TRP_THREE(ccm);
+TRP_THREE(cts);
+TRP_THREE(wrap);
+TRP_THREE(wrap_pad);
+TRP_THREE(wrap_inv);
+TRP_THREE(wrap_pad_inv);
+extern const OSSL_DISPATCH trp_xts_128_functions[], trp_xts_256_functions[];
 
 #endif

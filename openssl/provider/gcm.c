@@ -342,8 +342,9 @@ static int get_tag(const struct trp_gcm *g, OSSL_PARAM *p)
 
 static int get_iv(struct trp_gcm *g, OSSL_PARAM *p)
 {
-    /* As in 4.0; before, an IV could not be told before it was used. */
-    if (g->iv_state == IV_NONE && (!g->encrypt || g->tls || !generate_iv(g)))
+    /* Up to 3.6, an IV that is to be drawn cannot be told before it is used. */
+    if (g->iv_state == IV_NONE &&
+        (g->provider->libcrypto < TRP_LIBCRYPTO(4, 0) || !g->encrypt || g->tls || !generate_iv(g)))
         return 0;
     if (p->data_size < g->iv_len)
         return failed(g, PROV_R_INVALID_IV_LENGTH);

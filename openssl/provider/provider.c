@@ -108,6 +108,9 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
 {
     for (; in->function_id != 0; in++) {
         switch (in->function_id) {
+        case OSSL_FUNC_CORE_GET_PARAMS:
+            provider->get_params = OSSL_FUNC_core_get_params(in);
+            break;
         case OSSL_FUNC_CRYPTO_MALLOC:
             provider->malloc = OSSL_FUNC_CRYPTO_malloc(in);
             break;
@@ -131,6 +134,19 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
     return provider->malloc != NULL && provider->zalloc != NULL && provider->clear_free != NULL &&
            provider->new_error != NULL && provider->set_error_debug != NULL &&
            provider->vset_error != NULL;
+}
+
+/* "3.0.22" and the like. */
+static unsigned version_of_libcrypto(const struct trp_provider *provider)
+{
+    const char *text = NULL;
+    unsigned major, minor;
+    OSSL_PARAM params[] = {{OSSL_PROV_PARAM_CORE_VERSION, OSSL_PARAM_UTF8_PTR, (void *)&text, 0, 0},
+                           {NULL, 0, NULL, 0, 0}};
+    if (provider->get_params == NULL || !provider->get_params(provider->core, params) ||
+        text == NULL || sscanf(text, "%u.%u", &major, &minor) != 2)
+        return 0;
+    return TRP_LIBCRYPTO(major, minor);
 }
 
 OSSL_provider_init_fn OSSL_provider_init;
@@ -157,6 +173,7 @@ __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HA
         provider->clear_free(provider, sizeof(*provider), __FILE__, __LINE__);
         return 0;
     }
+    provider->libcrypto = version_of_libcrypto(provider);
     describe(provider);
     *provctx = provider;
     *out = provider_functions;

@@ -15,8 +15,13 @@
 #include <openssl/err.h>
 #include <openssl/proverr.h>
 
+/* A version of libcrypto, for what changed with it. */
+#define TRP_LIBCRYPTO(major, minor) ((major)*100u + (minor))
+
 struct trp_provider {
     const OSSL_CORE_HANDLE *core;
+    unsigned libcrypto; /* TRP_LIBCRYPTO of the one that has loaded us; 0 if it does not say */
+    OSSL_FUNC_core_get_params_fn *get_params;
     OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;
     OSSL_FUNC_CRYPTO_malloc_fn *malloc;
     OSSL_FUNC_CRYPTO_clear_free_fn *clear_free;

@@ -18,7 +18,17 @@
 #define MAX_STEPS 40
 
 /* Which steps mean something for a cipher. */
-enum { AEAD = 1, LONG_IV = 2, TLS = 4, IV_GEN = 8 };
+enum {
+    AEAD = 1,
+    LONG_IV = 2,
+    TLS = 4,
+    IV_GEN = 8,
+    LENGTHS = 16,     /* the length of the message is told */
+    KEYED = 32,       /* data without a key crashes the default provider */
+    ONE_WAY = 64,     /* another direction needs the key again */
+    WHOLE_ONCE = 128, /* EVP_Cipher() takes whole blocks */
+    GROWS = 256       /* the output is longer than the input, and errors differ between versions */
+};
 
 static const struct family {
     const char *name;
@@ -27,6 +37,32 @@ static const struct family {
     {"AES-128-GCM", AEAD | LONG_IV | TLS | IV_GEN},
     {"AES-192-GCM", AEAD | LONG_IV | TLS | IV_GEN},
     {"AES-256-GCM", AEAD | LONG_IV | TLS | IV_GEN},
+    {"AES-128-CCM", AEAD | TLS | LENGTHS | ONE_WAY},
+    {"AES-192-CCM", AEAD | TLS | LENGTHS | ONE_WAY},
+    {"AES-256-CCM", AEAD | TLS | LENGTHS | ONE_WAY},
+    {"AES-128-XTS", KEYED | ONE_WAY},
+    {"AES-256-XTS", KEYED | ONE_WAY},
+    {"AES-128-CBC-CTS", KEYED | ONE_WAY | WHOLE_ONCE},
+    {"AES-192-CBC-CTS", KEYED | ONE_WAY | WHOLE_ONCE},
+    {"AES-256-CBC-CTS", KEYED | ONE_WAY | WHOLE_ONCE},
+    {"AES-128-CFB1", KEYED},
+    {"AES-192-CFB1", KEYED},
+    {"AES-256-CFB1", KEYED},
+    {"AES-128-CFB8", KEYED},
+    {"AES-192-CFB8", KEYED},
+    {"AES-256-CFB8", KEYED},
+    {"AES-128-WRAP", KEYED | ONE_WAY | GROWS},
+    {"AES-192-WRAP", KEYED | ONE_WAY | GROWS},
+    {"AES-256-WRAP", KEYED | ONE_WAY | GROWS},
+    {"AES-128-WRAP-PAD", KEYED | ONE_WAY | GROWS},
+    {"AES-192-WRAP-PAD", KEYED | ONE_WAY | GROWS},
+    {"AES-256-WRAP-PAD", KEYED | ONE_WAY | GROWS},
+    {"AES-128-WRAP-INV", KEYED | ONE_WAY | GROWS},
+    {"AES-192-WRAP-INV", KEYED | ONE_WAY | GROWS},
+    {"AES-256-WRAP-INV", KEYED | ONE_WAY | GROWS},
+    {"AES-128-WRAP-PAD-INV", KEYED | ONE_WAY | GROWS},
+    {"AES-192-WRAP-PAD-INV", KEYED | ONE_WAY | GROWS},
+    {"AES-256-WRAP-PAD-INV", KEYED | ONE_WAY | GROWS},
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
@@ -41,7 +77,9 @@ struct state {
     bool iv_set; /* and so no IV will be drawn at random */
     bool begun;  /* the message has bytes of this IV */
     bool stuck;  /* until the next IV */
+    bool spent; /* CCM: data has come, or a length or key twice; no data would be data of nothing */
     bool no_aad; /* EVP_Cipher() of no bytes was called: the default provider pads the AAD then */
+    bool dead;   /* CCM after a failure, until all begins anew */
     int encrypt;
     unsigned iv_len;
     EVP_CIPHER *cipher[SIDES];
@@ -49,11 +87,28 @@ struct state {
 };
 
 /* Later versions than the one whose errors ours gives name more reasons. */
-static bool same_errors_expected;
+static bool same_errors_expected, growing;
+
+/* Whether the final of CCM looks at a message without data: in 3.0.22 and 4.0, and in ours. */
+static bool ccm_final_checks;
+
+static bool final_checks(void)
+{
+    uint8_t key[16] = {0}, iv[7] = {0}, out[16];
+    int len;
+    EVP_CIPHER *cipher = evp_fetch(&sides[THEIRS], "AES-128-CCM");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    const bool checks = EVP_CipherInit_ex2(ctx, cipher, key, iv, 0, NULL) > 0 &&
+                        EVP_CipherFinal_ex(ctx, out, &len) <= 0;
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+    return checks;
+}
 
 static bool alike(struct result r[SIDES])
 {
-    if (!same_errors_expected)
+    if (!same_errors_expected || growing)
         r[OURS].error = r[THEIRS].error;
     return same(r);
 }
@@ -65,7 +120,8 @@ static bool has(const struct state *s, unsigned trait)
 
 static bool ready(const struct state *s)
 {
-    return s->started && !s->stuck && (s->iv_set || !s->encrypt || !s->key_set);
+    return s->started && (s->key_set || !has(s, KEYED)) && !s->stuck &&
+           (s->iv_set || !s->encrypt || !s->key_set);
 }
 
 /* ---- The steps ------------------------------------------------------------------------------ */
@@ -79,6 +135,8 @@ static bool do_init(struct state *s, struct tap_random *random)
     bool with_key = tap_below(random, 3) != 0, with_iv = tap_below(random, 3) != 0;
     tap_fill(random, key, sizeof(key));
     tap_fill(random, iv, sizeof(iv));
+    if (has(s, ONE_WAY) && enc >= 0 && enc != s->encrypt)
+        with_key = true;
     if (with_key && !fresh && s->begun)
         with_iv = true;
     tell("init: %s, key %s, iv %s, enc %d", fresh ? "cipher" : "no cipher",
@@ -86,6 +144,10 @@ static bool do_init(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL,
                                            with_key ? key : NULL, with_iv ? iv : NULL, enc, NULL));
+    s->dead = !fresh && (s->dead || (s->spent && with_key) ||
+                         (has(s, LENGTHS) && enc >= 0 && enc != s->encrypt) || r[THEIRS].ret <= 0);
+    s->stuck |= s->dead;
+    s->spent = !fresh && (s->spent || (has(s, LENGTHS) && s->key_set && with_key));
     if (fresh) {
         s->begun = s->stuck = s->key_set = s->iv_set = false;
     }
@@ -95,7 +157,8 @@ static bool do_init(struct state *s, struct tap_random *random)
     s->key_set |= with_key;
     if (with_iv) {
         s->iv_set = true;
-        s->begun = s->stuck = s->no_aad = false;
+        s->begun = s->no_aad = false;
+        s->stuck = s->dead;
     }
     return alike(r);
 }
@@ -119,10 +182,13 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
     static struct result r[SIDES];
     const size_t len = aad ? tap_below(random, 80) : any_length(random);
     const size_t offset = tap_below(random, 17);
-    const bool in_place = tap_below(random, 2) == 0, once = tap_below(random, 4) == 0;
+    const bool in_place = tap_below(random, 2) == 0 && !has(s, GROWS);
+    const bool once =
+        tap_below(random, 4) == 0 && !has(s, GROWS) && (!has(s, WHOLE_ONCE) || len % 16 == 0);
     tap_fill(random, data, len);
-    if (!ready(s) || (aad && s->no_aad))
+    if (!ready(s) || (aad && (s->no_aad || s->spent)) || (!aad && len == 0 && s->spent))
         return true;
+    s->spent |= has(s, LENGTHS) && !aad;
     s->no_aad |= !aad && once && len == 0;
     tell("%s: %zu bytes%s%s", aad ? "aad" : "update", len, in_place ? " in place" : "",
          once ? ", EVP_Cipher" : "");
@@ -141,6 +207,8 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
             memcpy(r[i].out, out, (size_t)r[i].len);
     }
     s->begun |= s->key_set && s->iv_set;
+    s->dead = s->dead || (has(s, LENGTHS) && r[THEIRS].ret <= 0);
+    s->stuck = s->stuck || s->dead;
     return alike(r);
 }
 
@@ -148,8 +216,9 @@ static bool do_final(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
     const bool once = tap_below(random, 4) == 0;
-    if (!ready(s))
+    if (!ready(s) || s->spent || (has(s, LENGTHS) && !ccm_final_checks))
         return true;
+    s->spent |= has(s, LENGTHS);
     tell("final%s", once ? ", EVP_Cipher" : "");
     for (int i = 0; i < SIDES; i++) {
         r[i].len = -1;
@@ -161,6 +230,7 @@ static bool do_final(struct state *s, struct tap_random *random)
         }
     }
     s->stuck = r[THEIRS].ret <= 0;
+    s->dead |= s->stuck && has(s, LENGTHS);
     return alike(r);
 }
 
@@ -265,6 +335,38 @@ static bool do_record(struct state *s, struct tap_random *random)
         end_call(&r[i], EVP_CipherUpdate(s->ctx[i], r[i].out, &r[i].len, r[i].out, (int)len));
     }
     s->begun |= s->key_set && s->iv_set;
+    s->dead |= has(s, LENGTHS) && r[THEIRS].ret <= 0;
+    s->stuck |= s->dead;
+    return alike(r);
+}
+
+/* The length of the message to come, and then perhaps the message. */
+static bool do_length(struct state *s, struct tap_random *random)
+{
+    static uint8_t data[MAX_DATA];
+    static struct result r[SIDES];
+    const size_t len = any_length(random);
+    uint8_t aad[40];
+    const size_t aad_len = tap_below(random, sizeof(aad));
+    tap_fill(random, data, len);
+    tap_fill(random, aad, sizeof(aad));
+    if (!has(s, LENGTHS) || !ready(s))
+        return true;
+    s->spent = true;
+    tell("length %zu, aad %zu", len, aad_len);
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CipherUpdate(s->ctx[i], NULL, &r[i].len, NULL, (int)len));
+    memset(r[OURS].out, 0, sizeof(r[0].out));
+    memset(r[THEIRS].out, 0, sizeof(r[0].out));
+    if (!alike(r))
+        return false;
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CipherUpdate(s->ctx[i], NULL, &r[i].len, aad, (int)aad_len));
+    if (!alike(r) || len == 0)
+        return r[OURS].len == r[THEIRS].len;
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CipherUpdate(s->ctx[i], r[i].out, &r[i].len, data, (int)len));
+    s->stuck = s->dead = r[THEIRS].ret <= 0;
     return alike(r);
 }
 
@@ -284,7 +386,8 @@ static bool do_get_params(struct state *s, struct tap_random *random)
                           (size_t)1 << tap_below(random, 4));
     for (unsigned i = 0; good && i < 2; i++)
         good = same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, s->iv_len) &&
-               same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, tap_below(random, 132)) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING,
+                          tap_below(random, has(s, LENGTHS) ? 17 : 132)) &&
                same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, sizeof(void *)) &&
                same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, s->iv_len) &&
                same_param(s->ctx, bytes[i], OSSL_PARAM_UTF8_STRING, 16);
@@ -307,10 +410,11 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     uint8_t value[2][32] = {{0}};
     OSSL_PARAM params[3];
     const unsigned n = 1 + (unsigned)tap_below(random, 2);
-    const char *const first = keys[tap_below(random, 6)];
+    const char *const first = keys[tap_below(random, sizeof(keys) / sizeof(keys[0]))];
     for (unsigned i = 0; i < 2; i++) {
         const unsigned type = types[tap_below(random, 4)];
-        const char *const key = i == 0 ? first : keys[tap_below(random, 6)];
+        const char *const key =
+            i == 0 ? first : keys[tap_below(random, sizeof(keys) / sizeof(keys[0]))];
         const size_t size = type <= OSSL_PARAM_UNSIGNED_INTEGER ? 1u << tap_below(random, 4)
                                                                 : tap_below(random, 18);
         value[i][0] = (uint8_t)tap_below(random, 34);
@@ -343,15 +447,15 @@ static bool do_copy(struct state *s, struct tap_random *random)
     }
     const bool both = r[OURS].ret > 0 && r[THEIRS].ret > 0;
     for (int i = 0; i < SIDES; i++) {
-        uint8_t junk[64] = {0};
+        uint8_t junk[96] = {0}; /* key wrap makes 8 bytes more */
         int len;
         if (keep && both) {
             EVP_CIPHER_CTX *const original = s->ctx[i];
             s->ctx[i] = copy[i];
             copy[i] = original;
         }
-        if (both && s->key_set && s->iv_set)
-            EVP_CipherUpdate(copy[i], junk, &len, junk, sizeof(junk));
+        if (both && ready(s))
+            EVP_CipherUpdate(copy[i], junk, &len, junk, 64);
         EVP_CIPHER_CTX_free(copy[i]);
     }
     ERR_clear_error();
@@ -372,7 +476,7 @@ static bool do_message(struct state *s, struct tap_random *random)
     tap_fill(random, iv, sizeof(iv));
     tap_fill(random, aad, sizeof(aad));
     tap_fill(random, text, len);
-    if (!has(s, AEAD))
+    if (!has(s, AEAD) || has(s, LENGTHS))
         return true;
     tell("message: %zu bytes, %zu of aad, tag of %d%s%s", len, aad_len, tag_len,
          wrong ? ", spoiled" : "", early ? ", tag first" : "");
@@ -421,10 +525,10 @@ static bool do_aad(struct state *s, struct tap_random *random)
 
 /* Weighted so that data flows most of the time. */
 static bool (*const whats[])(struct state *, struct tap_random *) = {
-    do_init,    do_init,      do_init,    do_init,  do_data,    do_data,       do_data,
-    do_data,    do_aad,       do_aad,     do_aad,   do_final,   do_final,      do_set_tag,
-    do_get_tag, do_iv_length, do_iv_gen,  do_copy,  do_message, do_get_params, do_set_params,
-    do_record,  do_iv_gen,    do_get_tag, do_record};
+    do_init,    do_init,      do_init,    do_init,   do_data,    do_data,       do_data,
+    do_data,    do_aad,       do_aad,     do_aad,    do_final,   do_final,      do_set_tag,
+    do_get_tag, do_iv_length, do_iv_gen,  do_copy,   do_message, do_get_params, do_set_params,
+    do_record,  do_iv_gen,    do_get_tag, do_record, do_length};
 #define WHATS (sizeof(whats) / sizeof(whats[0]))
 
 /* ---- Sequences ------------------------------------------------------------------------------ */
@@ -444,6 +548,7 @@ static bool run(const struct family *family, const struct step *steps, unsigned 
 {
     struct state s = {.family = family};
     printing = print;
+    growing = (family->traits & GROWS) != 0;
     for (int i = 0; i < SIDES; i++) {
         s.cipher[i] = evp_fetch(&sides[i], family->name);
         s.ctx[i] = EVP_CIPHER_CTX_new();
@@ -535,6 +640,7 @@ int main(int argc, char **argv)
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     same_errors_expected = OPENSSL_version_major() == 3 && OPENSSL_version_minor() == 0;
+    ccm_final_checks = final_checks();
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
     struct tap_random random = tap_random(0);
     memset(good, 1, sizeof(good));

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* AES-CBC with ciphertext stealing as EVP has it: one update is the whole message, and the forms are
+ * "CS1" (at first), "CS2" and "CS3", the parameter "cts_mode". */
+#include "dispatch.h"
+#include "param.h"
+
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <strings.h>
+
+struct trp_cts {
+    struct trp_cipher base;
+    const struct trp_provider *provider;
+    enum tr_cts form;
+    int updated;
+};
+
+static const char *const forms[] = {[TR_CS1] = OSSL_CIPHER_CTS_MODE_CS1,
+                                    [TR_CS2] = OSSL_CIPHER_CTS_MODE_CS2,
+                                    [TR_CS3] = OSSL_CIPHER_CTS_MODE_CS3};
+
+TRP_PLAIN_CONTEXT(cts)
+
+static void *cts_new(void *provctx, const struct trp_kind *kind)
+{
+    const struct trp_provider *provider = provctx;
+    struct trp_cts *c = provider->zalloc(sizeof(*c), __FILE__, __LINE__);
+    if (c == NULL)
+        return NULL;
+    c->provider = provider;
+    c->form = TR_CS1;
+    trp_begin(&c->base, provider, kind);
+    return c;
+}
+
+static int set_form(struct trp_cts *c, const OSSL_PARAM *p)
+{
+    if (p->data_type != OSSL_PARAM_UTF8_STRING || p->data == NULL)
+        return 0;
+    for (int form = TR_CS1; form <= TR_CS3; form++) {
+        if (strcasecmp(p->data, forms[form]) == 0) {
+            c->form = (enum tr_cts)form;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int cts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    struct trp_cts *c = ctx;
+    const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_CTS_MODE);
+    if (p != NULL && !set_form(c, p))
+        return TRP_RAISE(c->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
+    return trp_set_ctx_params(&c->base, params);
+}
+
+static int cts_get_ctx_params(void *ctx, OSSL_PARAM params[])
+{
+    struct trp_cts *c = ctx;
+    OSSL_PARAM *p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_CTS_MODE);
+    if (p != NULL &&
+        (p->data_type != OSSL_PARAM_UTF8_STRING || !trp_param_set_text(p, forms[c->form])))
+        return TRP_RAISE(c->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
+    return trp_get_ctx_params(&c->base, params);
+}
+
+static const OSSL_PARAM *cts_gettable_ctx_params(void *ctx, void *provctx)
+{
+    static const OSSL_PARAM list[] = {
+        TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),   TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),
+        TRP_UINT(OSSL_CIPHER_PARAM_PADDING),  TRP_UINT(OSSL_CIPHER_PARAM_NUM),
+        TRP_OCTETS(OSSL_CIPHER_PARAM_IV),     TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV),
+        TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE), TRP_END};
+    (void)ctx;
+    (void)provctx;
+    return list;
+}
+
+static const OSSL_PARAM *cts_settable_ctx_params(void *ctx, void *provctx)
+{
+    static const OSSL_PARAM list[] = {TRP_UINT(OSSL_CIPHER_PARAM_PADDING),
+                                      TRP_UINT(OSSL_CIPHER_PARAM_NUM),
+                                      TRP_TEXT(OSSL_CIPHER_PARAM_CTS_MODE), TRP_END};
+    (void)ctx;
+    (void)provctx;
+    return list;
+}
+
+static inline int cts_init(void *ctx, const unsigned char *key, size_t key_len,
+                           const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
+                           int encrypt)
+{
+    struct trp_cts *c = ctx;
+    c->updated = 0;
+    return trp_init(&c->base, key, key_len, iv, iv_len, NULL, !encrypt) &&
+           cts_set_ctx_params(c, params);
+}
+
+TRP_INITS(cts)
+
+static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
+                      const unsigned char *in, size_t len)
+{
+    struct trp_cts *c = ctx;
+    struct tr_cipher *core = &c->base.core;
+    if (len < TR_BLOCK || out_size < len)
+        return 0;
+    if (out == NULL) {
+        *out_len = len;
+        return 1;
+    }
+    if (c->updated)
+        return 0;
+    if (!c->base.key_set)
+        return TRP_RAISE(c->provider, ERR_LIB_PROV, PROV_R_NO_KEY_SET);
+    enum tr_status status = core->decrypt
+                                ? tr_cbc_cts_decrypt(&core->key, c->form, core->iv, out, in, len)
+                                : tr_cbc_cts_encrypt(&core->key, c->form, core->iv, out, in, len);
+    if (status != TR_OK)
+        return trp_raise_status(&c->base, status);
+    c->updated = 1;
+    *out_len = len;
+    return 1;
+}
+
+static int cts_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
+{
+    (void)ctx;
+    (void)out;
+    (void)out_size;
+    *out_len = 0;
+    return 1;
+}
+
+#define cts_cipher trp_cbc_cipher
+
+#define CTS(bits)                                                                                  \
+    static const struct trp_kind kind_cts_##bits = {.mode = TR_CBC,                                \
+                                                    .evp_mode = EVP_CIPH_CBC_MODE,                 \
+                                                    .key_len = bits / 8,                           \
+                                                    .iv_len = TR_BLOCK,                            \
+                                                    .block_size = TR_BLOCK,                        \
+                                                    .cts = 1};                                     \
+    TRP_DISPATCH(cts_##bits, cts)
+
+CTS(128);
+CTS(192);
+CTS(256);

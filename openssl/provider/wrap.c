@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* AES key wrap as EVP has it: an update is a whole wrapped key. "INV" is with the inverse cipher. */
+#include "dispatch.h"
+#include "param.h"
+
+#include <limits.h>
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+
+#ifndef PROV_R_UPDATE_CALL_OUT_OF_ORDER /* since 3.2 */
+#    define PROV_R_UPDATE_CALL_OUT_OF_ORDER 240
+#endif
+
+#define SEMIBLOCK 8
+#define IV_PAD    4 /* KWP's, which tells the two apart */
+
+struct trp_wrap {
+    struct trp_cipher base;
+    const struct trp_provider *provider;
+    int updated;
+};
+
+TRP_PLAIN_CONTEXT(wrap)
+
+static int is_padded(const struct trp_wrap *w)
+{
+    return w->base.kind->iv_len == IV_PAD;
+}
+
+static void *wrap_new(void *provctx, const struct trp_kind *kind)
+{
+    const struct trp_provider *provider = provctx;
+    struct trp_wrap *w = provider->zalloc(sizeof(*w), __FILE__, __LINE__);
+    if (w == NULL)
+        return NULL;
+    w->provider = provider;
+    trp_begin(&w->base, provider, kind);
+    w->base.core.padding = kind->iv_len == IV_PAD;
+    return w;
+}
+
+static int failed(const struct trp_wrap *w, int reason)
+{
+    return TRP_RAISE(w->provider, ERR_LIB_PROV, reason);
+}
+
+static int wrap_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    const struct trp_wrap *w = ctx;
+    const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_KEYLEN);
+    uint64_t len;
+    if (p == NULL)
+        return 1;
+    if (!trp_param_get_number(p, SIZE_MAX, &len))
+        return failed(w, PROV_R_FAILED_TO_GET_PARAMETER);
+    return len == w->base.kind->key_len || failed(w, PROV_R_INVALID_KEY_LENGTH);
+}
+
+static inline int wrap_init(void *ctx, const unsigned char *key, size_t key_len,
+                            const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
+                            int encrypt)
+{
+    struct trp_wrap *w = ctx;
+    w->base.core.decrypt = !encrypt;
+    w->updated = 0;
+    return (iv == NULL || trp_set_iv(&w->base, iv, iv_len)) &&
+           (key == NULL || trp_set_key(&w->base, key, key_len)) && wrap_set_ctx_params(w, params);
+}
+
+TRP_INITS(wrap)
+
+static enum tr_status run(struct trp_wrap *w, uint8_t *out, size_t *out_len, const uint8_t *in,
+                          size_t len)
+{
+    const struct tr_aes_key *key = &w->base.core.key;
+    const uint8_t *iv = w->base.iv_set ? w->base.core.iv : NULL;
+    int inverse = w->base.kind->inverse;
+    if (w->base.core.decrypt) {
+        if (is_padded(w))
+            return tr_kwp_unwrap(key, inverse, iv, out, out_len, in, len);
+        *out_len = len - SEMIBLOCK;
+        return tr_kw_unwrap(key, inverse, iv, out, in, len);
+    }
+    *out_len = (len + SEMIBLOCK - 1) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
+    return is_padded(w) ? tr_kwp_wrap(key, inverse, iv, out, in, len)
+                        : tr_kw_wrap(key, inverse, iv, out, in, len);
+}
+
+static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
+                       const unsigned char *in, size_t len)
+{
+    struct trp_wrap *w = ctx;
+    int decrypt = w->base.core.decrypt;
+    *out_len = 0;
+    if (len == 0)
+        return 1;
+    if (out_size < len)
+        return failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+    if (in == NULL)
+        return 0;
+    if (len > INT_MAX - 2 * SEMIBLOCK || (decrypt && len < 2 * SEMIBLOCK) ||
+        ((decrypt || !is_padded(w)) && len % SEMIBLOCK != 0))
+        return failed(w, PROV_R_INVALID_INPUT_LENGTH);
+    if (out == NULL) { /* how much will it be at most? */
+        *out_len = decrypt ? len - SEMIBLOCK : (len + 7) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
+        return 1;
+    }
+    /* 3.0 takes several keys one after the other; from 4.0 on each needs an init. */
+    if (w->updated && w->provider->libcrypto >= TRP_LIBCRYPTO(4, 0))
+        return failed(w, PROV_R_UPDATE_CALL_OUT_OF_ORDER);
+    if (!w->base.key_set)
+        return failed(w, PROV_R_NO_KEY_SET);
+    w->updated = 1;
+    enum tr_status status = run(w, out, out_len, in, len);
+    if (status == TR_OK)
+        return 1;
+    *out_len = 0;
+    if (status == TR_ERR_OVERLAP)
+        return trp_raise_status(&w->base, status);
+    return failed(w, PROV_R_CIPHER_OPERATION_FAILED);
+}
+
+static int wrap_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
+{
+    (void)ctx;
+    (void)out;
+    (void)out_size;
+    *out_len = 0;
+    return 1;
+}
+
+#define wrap_get_ctx_params      trp_get_ctx_params
+#define wrap_gettable_ctx_params trp_gettable_ctx_params
+#define wrap_settable_ctx_params trp_settable_ctx_params
+
+#define WRAP(name, bits, iv, inv)                                                                  \
+    static const struct trp_kind kind_##name##_##bits = {.evp_mode = EVP_CIPH_WRAP_MODE,           \
+                                                         .key_len = bits / 8,                      \
+                                                         .iv_len = iv,                             \
+                                                         .block_size = SEMIBLOCK,                  \
+                                                         .custom_iv = 1,                           \
+                                                         .inverse = inv};                          \
+    TRP_DISPATCH_NO_CIPHER(name##_##bits, wrap)
+#define WRAPS(name, iv, inverse)                                                                   \
+    WRAP(name, 128, iv, inverse);                                                                  \
+    WRAP(name, 192, iv, inverse);                                                                  \
+    WRAP(name, 256, iv, inverse)
+
+WRAPS(wrap, SEMIBLOCK, 0);
+WRAPS(wrap_pad, IV_PAD, 0);
+WRAPS(wrap_inv, SEMIBLOCK, 1);
+WRAPS(wrap_pad_inv, IV_PAD, 1);

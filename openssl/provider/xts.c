@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* AES-XTS as EVP has it: every update is a whole data unit with the tweak that was set as the IV. */
+#include "dispatch.h"
+#include "param.h"
+#include "util.h"
+
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <string.h>
+
+#define MAX_UNIT (TR_BLOCK << 20) /* IEEE 1619 5.1: 2^20 blocks */
+
+struct trp_xts {
+    struct trp_cipher base; /* whose key is not used */
+    struct tr_xts core;
+    const struct trp_provider *provider;
+};
+
+TRP_PLAIN_CONTEXT(xts)
+
+static void *xts_new(void *provctx, const struct trp_kind *kind)
+{
+    const struct trp_provider *provider = provctx;
+    struct trp_xts *x = provider->zalloc(sizeof(*x), __FILE__, __LINE__);
+    if (x == NULL)
+        return NULL;
+    x->provider = provider;
+    trp_begin(&x->base, provider, kind);
+    return x;
+}
+
+/* The length of a key can be told, and not changed. */
+static int xts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    const struct trp_xts *x = ctx;
+    const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_KEYLEN);
+    uint64_t len;
+    if (p == NULL)
+        return 1;
+    if (!trp_param_get_number(p, SIZE_MAX, &len))
+        return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_GET_PARAMETER);
+    return len == x->base.kind->key_len;
+}
+
+static const OSSL_PARAM *xts_settable_ctx_params(void *ctx, void *provctx)
+{
+    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN), TRP_END};
+    (void)ctx;
+    (void)provctx;
+    return list;
+}
+
+/* Old data may have to be decrypted with keys whose halves are equal. */
+static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
+{
+    if (len != x->base.kind->key_len)
+        return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
+    if (encrypt && tr_equal(key, key + len / 2, len / 2))
+        return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DUPLICATED_KEYS);
+    if (tr_xts_set_key(&x->core, x->provider->selection.backend, key, len) != TR_OK)
+        return 0;
+    x->base.key_set = 1;
+    return 1;
+}
+
+static inline int xts_init(void *ctx, const unsigned char *key, size_t key_len,
+                           const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
+                           int encrypt)
+{
+    struct trp_xts *x = ctx;
+    x->base.core.decrypt = !encrypt;
+    return (iv == NULL || trp_set_iv(&x->base, iv, iv_len)) &&
+           (key == NULL || set_key(x, key, key_len, encrypt)) && xts_set_ctx_params(x, params);
+}
+
+TRP_INITS(xts)
+
+static int xts_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
+                      const unsigned char *in, size_t len)
+{
+    struct trp_xts *x = ctx;
+    (void)out_size;
+    if (!x->base.key_set || !x->base.iv_set || out == NULL || in == NULL || len < TR_BLOCK)
+        return 0;
+    if (len > MAX_UNIT)
+        return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DATA_UNIT_IS_TOO_LARGE);
+    enum tr_status status = x->base.core.decrypt
+                                ? tr_xts_decrypt(&x->core, x->base.core.iv, out, in, len)
+                                : tr_xts_encrypt(&x->core, x->base.core.iv, out, in, len);
+    if (status == TR_ERR_EQUAL_KEYS)
+        return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DUPLICATED_KEYS);
+    if (status != TR_OK)
+        return trp_raise_status(&x->base, status);
+    *out_len = len;
+    return 1;
+}
+
+static int xts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
+                      const unsigned char *in, size_t len)
+{
+    struct trp_xts *x = ctx;
+    if (out_size < len)
+        return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+    return xts_cipher(x, out, out_len, out_size, in, len) ||
+           TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_CIPHER_OPERATION_FAILED);
+}
+
+static int xts_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
+{
+    (void)ctx;
+    (void)out;
+    (void)out_size;
+    *out_len = 0;
+    return 1;
+}
+
+#define xts_get_ctx_params      trp_get_ctx_params
+#define xts_gettable_ctx_params trp_gettable_ctx_params
+
+#define XTS(bits)                                                                                  \
+    static const struct trp_kind kind_xts_##bits = {.evp_mode = EVP_CIPH_XTS_MODE,                 \
+                                                    .key_len = 2 * bits / 8,                       \
+                                                    .iv_len = TR_BLOCK,                            \
+                                                    .block_size = 1,                               \
+                                                    .custom_iv = 1};                               \
+    TRP_DISPATCH(xts_##bits, xts)
+
+XTS(128);
+XTS(256);
