@@ -4,9 +4,11 @@
  * told that they are undefined and then reports each such use (A. Langley's ctgrind). It does not run
  * VAES or AVX-512; the backends that need them are the same C source for another width of vector.
  *
- * The removal of padding is not asked: whether it is right, and its length, the caller is told anyway.
+ * The removal of padding is not asked: whether it is right, and its length, the caller is told anyway. For the
+ * same reason the check of a tag may use what it found once or twice, to tell it and to clear the output, but no
+ * more often, as a comparison that stops at the first difference would.
  */
-#include "common.h"
+#include "aead.h"
 
 #include <valgrind/memcheck.h>
 
@@ -67,6 +69,178 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
     return good;
 }
 
+/* ---- Authenticated modes: the key, AAD and text are secret; the IV and the tag are not. ------------- */
+
+#define VERDICT 2 /* uses that telling it takes at most */
+
+/*
+ * In SIV and GCM-SIV the tag, as soon as it is made, is the counter to encrypt with, and public, which memcheck
+ * cannot know. A table before the backend's declares it: the counter of CTR, which is SIV's way, and what is
+ * encrypted as a single block, which is how GCM-SIV makes its tag. Only while a message is sealed.
+ */
+static const struct tr_backend *behind;
+static bool sealing;
+
+static void publishing_ctr(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                           size_t blocks, void *state)
+{
+    if (sealing)
+        published(state, TR_BLOCK);
+    tr_backend_doing(behind, TR_OP_CTR)->bulk[TR_OP_CTR](key, out, in, blocks, state);
+}
+
+static void publishing_ecb(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                           size_t blocks, void *state)
+{
+    const enum tr_op op = TR_OP_ECB_ENCRYPT;
+    tr_backend_doing(behind, op)->bulk[op](key, out, in, blocks, state);
+    if (sealing && blocks == 1)
+        published(out, TR_BLOCK);
+}
+
+static struct tr_backend publishing(const struct tr_backend *b, const struct aead *a)
+{
+    struct tr_backend front = *b;
+    behind = b;
+    if (strcmp(a->name, "SIV") == 0)
+        front.bulk[TR_OP_CTR] = publishing_ctr;
+    if (strcmp(a->name, "GCM-SIV") == 0)
+        front.bulk[TR_OP_ECB_ENCRYPT] = publishing_ecb;
+    return front;
+}
+
+struct sealed {
+    uint8_t key[64], iv[16], aad[40], text[LONGEST], ciphertext[LONGEST], plaintext[LONGEST];
+    uint8_t tag[16];
+    struct aead_lengths n;
+};
+
+static struct sealed sealed_of(const struct aead *a, size_t key_len, size_t len)
+{
+    struct sealed m;
+    memset(&m, 0x33, sizeof(m));
+    m.n =
+        (struct aead_lengths){.key = key_len, .iv = a->iv.usual, .aad = 37, .text = len, .tag = 16};
+    for (size_t i = 0; i < sizeof(m.key); i++)
+        m.key[i] = (uint8_t)i;
+    return m;
+}
+
+/* Encryption and decryption in two pieces, without a verdict where the mode can do so. */
+static bool seal_and_open(const struct aead *a, union aead_state *s, struct sealed *m)
+{
+    const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;
+    uint8_t tag[16];
+    sealing = true;
+    bool good = a->start(s, m->iv, &m->n) == TR_OK && a->aad(s, m->aad, m->n.aad) == TR_OK &&
+                (half == 0 || a->crypt(s, false, m->ciphertext, m->text, half, m->tag) == TR_OK) &&
+                a->crypt(s, false, m->ciphertext + half, m->text + half, m->n.text - half,
+                         m->tag) == TR_OK &&
+                (a->end == NULL || a->end(s, false, m->tag, 16) == TR_OK);
+    sealing = false;
+    published(m->tag, 16);
+    published(m->ciphertext, m->n.text);
+    if (a->end == NULL) /* decryption gives the verdict */
+        return good;
+    good &= a->start(s, m->iv, &m->n) == TR_OK && a->aad(s, m->aad, m->n.aad) == TR_OK &&
+            a->crypt(s, true, m->plaintext, m->ciphertext, m->n.text, m->tag) == TR_OK &&
+            a->end(s, false, tag, 16) == TR_OK;
+    published(tag, 16);
+    return good && memcmp(tag, m->tag, 16) == 0;
+}
+
+/* How often more than the verdict the check of a right tag uses what depends on secrets. */
+static unsigned check(const struct aead *a, union aead_state *s, struct sealed *m, bool *right)
+{
+    const unsigned before = VALGRIND_COUNT_ERRORS;
+    enum tr_status status =
+        a->whole(s, true, &m->n, m->iv, m->aad, m->plaintext, m->ciphertext, m->tag);
+    published(&status, sizeof(status));
+    published(m->plaintext, m->n.text);
+    *right &= status == TR_OK && memcmp(m->plaintext, m->text, m->n.text) == 0;
+    const unsigned uses = VALGRIND_COUNT_ERRORS - before;
+    return uses > VERDICT ? uses - VERDICT : 0;
+}
+
+static unsigned watch_aead(const struct tr_backend *b, const struct aead *a, size_t key_len,
+                           size_t len, bool *right)
+{
+    struct sealed m = sealed_of(a, key_len, len), plain = m;
+    const struct tr_backend front = publishing(b, a);
+    union aead_state s;
+    *right &= a->set_key(&s, b, plain.key, key_len) == TR_OK && seal_and_open(a, &s, &plain);
+    const unsigned before = VALGRIND_COUNT_ERRORS;
+    secret(m.key, sizeof(m.key));
+    secret(m.aad, sizeof(m.aad));
+    secret(m.text, sizeof(m.text));
+    *right &= a->set_key(&s, &front, m.key, key_len) == TR_OK && seal_and_open(a, &s, &m);
+    const unsigned uses = VALGRIND_COUNT_ERRORS - before;
+    published(m.text, sizeof(m.text));
+    *right &= tap_same(m.ciphertext, plain.ciphertext, len) && tap_same(m.tag, plain.tag, 16);
+    return uses + check(a, &s, &m, right);
+}
+
+static unsigned watch_aeads(const struct tr_backend *b, bool *right)
+{
+    unsigned uses = 0;
+    for (size_t i = 0; i < AEADS; i++)
+        for (size_t key = all_aeads[i].key.min; key <= all_aeads[i].key.max;
+             key += all_aeads[i].key.step)
+            for (size_t len = 0; len < LONGEST; len += 57) {
+                const unsigned more = watch_aead(b, &all_aeads[i], key, len, right);
+                if (more > 0)
+                    tap_diag("%s, key of %zu bytes, %zu bytes: %u", all_aeads[i].name, key, len,
+                             more);
+                uses += more;
+            }
+    return uses;
+}
+
+/* ---- CMAC and key wrap ---------------------------------------------------------------------- */
+
+static unsigned watch_wrap(const struct tr_backend *b, bool inverse, bool *right)
+{
+    uint8_t raw[32], in[24], wrapped[32], unwrapped[24];
+    struct tr_aes_key key;
+    memset(raw, 0x11, sizeof(raw));
+    memset(in, 0x22, sizeof(in));
+    secret(raw, sizeof(raw));
+    secret(in, sizeof(in));
+    const unsigned before = VALGRIND_COUNT_ERRORS;
+    *right &= tr_aes_set_key(&key, b, raw, 32) == TR_OK &&
+              tr_kw_wrap(&key, inverse, NULL, wrapped, in, 24) == TR_OK;
+    const unsigned uses = VALGRIND_COUNT_ERRORS - before;
+    published(wrapped, sizeof(wrapped));
+    enum tr_status status = tr_kw_unwrap(&key, inverse, NULL, unwrapped, wrapped, 32);
+    published(&status, sizeof(status));
+    const unsigned all = VALGRIND_COUNT_ERRORS - before;
+    *right &= status == TR_OK;
+    return uses + (all > uses + VERDICT ? all - uses - VERDICT : 0);
+}
+
+static unsigned watch_cmac(const struct tr_backend *b, bool *right)
+{
+    uint8_t raw[32], in[LONGEST], tag[16];
+    struct tr_cmac m;
+    memset(raw, 0x11, sizeof(raw));
+    memset(in, 0x22, sizeof(in));
+    secret(raw, sizeof(raw));
+    secret(in, sizeof(in));
+    const unsigned before = VALGRIND_COUNT_ERRORS;
+    *right &= tr_cmac_set_key(&m, b, raw, 32) == TR_OK;
+    for (size_t len = 0; len < LONGEST; len += 33)
+        *right &= tr_cmac_sign(&m, in, len, tag, 16) == TR_OK;
+    const unsigned uses = VALGRIND_COUNT_ERRORS - before;
+    published(tag, sizeof(tag));
+    *right &= tr_cmac_sign(&m, in, 16, tag, 16) == TR_OK;
+    published(tag, sizeof(tag));
+    enum tr_status status = tr_cmac_verify(&m, in, 16, tag, 16);
+    published(&status, sizeof(status));
+    *right &= status == TR_OK;
+    const unsigned all = VALGRIND_COUNT_ERRORS - before;
+    return uses + (all > uses + VERDICT ? all - uses - VERDICT : 0);
+}
+
 static unsigned watch(const struct tr_backend *b, bool *right)
 {
     uint8_t watched[LONGEST], plain[LONGEST];
@@ -81,7 +255,9 @@ static unsigned watch(const struct tr_backend *b, bool *right)
                               tap_same(watched, plain, len);
     *right &=
         padded(b, 55, true, watched) && padded(b, 55, false, plain) && tap_same(watched, plain, 64);
-    return VALGRIND_COUNT_ERRORS - before;
+    const unsigned uses = VALGRIND_COUNT_ERRORS - before;
+    return uses + watch_aeads(b, right) + watch_wrap(b, false, right) + watch_wrap(b, true, right) +
+           watch_cmac(b, right);
 }
 
 /* That a branch and an index are noticed. */
