@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No backend reads or writes a byte beside its buffers: input, output and IV lie against pages that
+ * No backend reads or writes a byte beside its buffers: input, output, IV, AAD and tag lie against pages that
  * cannot be touched, once before and once after them, at every length from 0 to 600 bytes.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include "common.h"
+#include "aead.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -50,7 +50,7 @@ static void on_fault(int signal)
 }
 
 struct area {
-    struct guarded in, out, iv, keystream;
+    struct guarded in, out, iv, keystream, aad, tag;
 };
 
 /* In place and not, against both guards; the output is compared with that of ordinary memory. */
@@ -99,6 +99,115 @@ static void all_lengths(const struct area *area, const struct tr_backend *b, enu
            mode_name(mode), decrypt ? "decryption" : "encryption", good, n);
 }
 
+/* ---- Authenticated modes, CMAC and key wrap ------------------------------------------------- */
+
+struct sealed {
+    const struct aead *aead;
+    struct aead_lengths n;
+    uint8_t iv[128], aad[LONGEST], in[LONGEST], out[LONGEST], tag[16];
+};
+
+/* One message, both ways, in one call and as a stream of one piece. */
+static bool one_aead(const struct area *area, union aead_state *s, const struct sealed *m,
+                     unsigned way)
+{
+    const struct aead *a = m->aead;
+    const bool at_end = way & 1, in_place = way & 2, decrypt = way & 4, stream = way & 8;
+    uint8_t *in = place(&area->in, m->n.text, at_end), *aad = place(&area->aad, m->n.aad, at_end);
+    uint8_t *out = in_place ? in : place(&area->out, m->n.text, at_end);
+    uint8_t *iv = place(&area->iv, m->n.iv, at_end), *tag = place(&area->tag, m->n.tag, at_end);
+    snprintf(doing, sizeof(doing), "%s, IV %zu, AAD %zu, text %zu, tag %zu, way %u\n", a->name,
+             m->n.iv, m->n.aad, m->n.text, m->n.tag, way);
+    memcpy(in, decrypt ? m->out : m->in, m->n.text);
+    memcpy(aad, m->aad, m->n.aad);
+    memcpy(iv, m->iv, m->n.iv);
+    if (decrypt)
+        memcpy(tag, m->tag, m->n.tag);
+    enum tr_status status;
+    if (!stream) {
+        status = a->whole(s, decrypt, &m->n, iv, aad, out, in, tag);
+    } else {
+        status = a->start(s, iv, &m->n);
+        if (status == TR_OK && m->n.aad > 0)
+            status = a->aad(s, aad, m->n.aad);
+        if (status == TR_OK)
+            status = a->crypt(s, decrypt, out, in, m->n.text, tag);
+        if (status == TR_OK && a->end != NULL)
+            status = a->end(s, decrypt, tag, m->n.tag);
+    }
+    calls++;
+    return status == TR_OK && tap_same(out, decrypt ? m->in : m->out, m->n.text) &&
+           tap_same(tag, m->tag, m->n.tag);
+}
+
+static void aeads(const struct area *area, const struct tr_backend *b, const struct aead *a)
+{
+    static struct sealed m;
+    union aead_state s;
+    unsigned good = 0, n = 0;
+    for (size_t len = 0; len <= LONGEST; len++, n++) {
+        uint8_t raw[64];
+        tap_fill(&rng, &m, sizeof(m));
+        tap_fill(&rng, raw, sizeof(raw));
+        m.aead = a;
+        m.n = aead_random_lengths(&rng, a, len);
+        m.n.aad %= LONGEST;
+        bool right = a->set_key(&s, b, raw, m.n.key) == TR_OK &&
+                     a->whole(&s, false, &m.n, m.iv, m.aad, m.out, m.in, m.tag) == TR_OK;
+        for (unsigned way = 0; way < 16 && right; way++)
+            right = one_aead(area, &s, &m, way);
+        good += right;
+    }
+    tap_ok(good == n, "%s: %s, %u of %u lengths", tr_backend_name(b), a->name, good, n);
+}
+
+static bool one_wrap(const struct area *area, const struct tr_aes_key *key, size_t len, bool at_end)
+{
+    const size_t wrapped_len = (len + 7) / 8 * 8 + 8;
+    uint8_t message[LONGEST];
+    bool good = true;
+    tap_fill(&rng, message, len);
+    for (int padded = 0; padded < 2; padded++) {
+        if (!padded && (len < 16 || len % 8 != 0))
+            continue;
+        uint8_t *in = place(&area->in, len, at_end),
+                *wrapped = place(&area->out, wrapped_len, at_end);
+        uint8_t *back = place(&area->aad, wrapped_len - 8, at_end);
+        size_t back_len = len;
+        memcpy(in, message, len);
+        snprintf(doing, sizeof(doing), "key wrap%s, %zu bytes\n", padded ? " with padding" : "",
+                 len);
+        good &= (padded ? tr_kwp_wrap : tr_kw_wrap)(key, 0, NULL, wrapped, in, len) == TR_OK;
+        good &= (padded ? tr_kwp_unwrap(key, 0, NULL, back, &back_len, wrapped, wrapped_len)
+                        : tr_kw_unwrap(key, 0, NULL, back, wrapped, wrapped_len)) == TR_OK;
+        good &= back_len == len && tap_same(back, message, len);
+        calls += 2;
+    }
+    return good;
+}
+
+static void wraps_and_macs(const struct area *area, const struct tr_backend *b)
+{
+    uint8_t raw[32], tags[2][16];
+    struct tr_cmac m;
+    unsigned good = 0, n = 0;
+    tap_fill(&rng, raw, sizeof(raw));
+    const struct tr_aes_key key = key_for(b, raw, 32);
+    bool keyed = tr_cmac_set_key(&m, b, raw, 32) == TR_OK;
+    for (size_t len = 1; len <= LONGEST - 16; len++, n++) {
+        bool right = keyed;
+        for (int at_end = 0; at_end < 2; at_end++) {
+            right &= one_wrap(area, &key, len, at_end);
+            uint8_t *in = place(&area->in, len, at_end);
+            memset(in, 0x44, len);
+            snprintf(doing, sizeof(doing), "CMAC, %zu bytes\n", len);
+            right &= tr_cmac_sign(&m, in, len, tags[at_end], 16) == TR_OK;
+        }
+        good += right && memcmp(tags[0], tags[1], 16) == 0;
+    }
+    tap_ok(good == n, "%s: key wrap and CMAC, %u of %u lengths", tr_backend_name(b), good, n);
+}
+
 /* Raw keys against the guards too. */
 static void keys(const struct area *area, const struct tr_backend *b)
 {
@@ -138,9 +247,10 @@ static void touch_guard(const struct area *area)
 
 int main(void)
 {
-    const struct area area = {guarded(LONGEST), guarded(LONGEST), guarded(16), guarded(16)};
+    const struct area area = {guarded(LONGEST), guarded(LONGEST), guarded(16),
+                              guarded(16),      guarded(LONGEST), guarded(16)};
     const struct tr_backend *b;
-    const unsigned each = 1 + ALL_MODES * 2;
+    const unsigned each = 2 + AEADS + ALL_MODES * 2;
     tap_plan(1 + backend_count() * each);
     rng = tap_random(0);
     signal(SIGSEGV, on_fault);
@@ -150,6 +260,9 @@ int main(void)
         if (backend_skip(b, each))
             continue;
         keys(&area, b);
+        wraps_and_macs(&area, b);
+        for (size_t k = 0; k < AEADS; k++)
+            aeads(&area, b, &all_aeads[k]);
         for (int m = 0; m < ALL_MODES; m++)
             for (int decrypt = 0; decrypt < 2; decrypt++)
                 all_lengths(&area, b, all_modes[m], decrypt);
