@@ -39,7 +39,9 @@
     X(OCB_ENCRYPT, ocb_encrypt)                                                                    \
     X(OCB_DECRYPT, ocb_decrypt)                                                                    \
     X(CCM_ENCRYPT, ccm_encrypt)                                                                    \
-    X(CCM_DECRYPT, ccm_decrypt)
+    X(CCM_DECRYPT, ccm_decrypt)                                                                    \
+    X(POLYVAL, polyval)                                                                            \
+    X(CTR_LE, ctr_le)
 
 enum tr_op {
 #define TR_OP_CONSTANT(constant, name) TR_OP_##constant,
@@ -53,7 +55,8 @@ enum tr_op {
  * state is what the mode carries on, updated as tenrounds.h says:
  *
  *   CBC, CFB, OFB, CTR   the 16 bytes of the IV, shift register or counter; ECB: not used
- *   GHASH                struct tr_ghash; key and out are not used
+ *   GHASH, POLYVAL       struct tr_ghash; key and out are not used
+ *   CTR_LE               the 16 bytes of GCM-SIV's counter block (RFC 8452 section 4)
  *   GCM                  struct tr_gcm_run
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  the 16 bytes of the tweak of the next block
@@ -85,8 +88,8 @@ tr_features tr_features_saved(uint64_t xcr0);
 /* The index of a backend in the list of tr_backend_at(), for counters and reports. */
 unsigned tr_backend_index(const struct tr_backend *backend);
 
-/* The table that really does an operation for b; NULL only for the fused operations (GCM,
- * XTS, OCB, CCM), which a mode can also put together from others. */
+/* The table that really does an operation for b; NULL only for the operations that a
+ * mode can also put together from others: the fused ones of GCM, XTS, OCB and CCM, and GCM-SIV's. */
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
     while (b != NULL && b->bulk[op] == NULL)

@@ -58,6 +58,15 @@ TR_INLINE void tr_counter_add32(uint8_t counter[16], uint32_t n)
     tr_store64_be(counter + 8, (low & 0xffffffff00000000) | (uint32_t)(low + n));
 }
 
+/* The bytes of a block in the opposite order; out may be in. */
+TR_INLINE void tr_reverse_block(uint8_t out[16], const uint8_t in[16])
+{
+    uint64_t first = __builtin_bswap64(tr_load64_be(in));
+    uint64_t last = __builtin_bswap64(tr_load64_be(in + 8));
+    tr_store64_be(out, last);
+    tr_store64_be(out + 8, first);
+}
+
 /* out = a ^ b for one block; any of them may be the same. */
 TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
 {

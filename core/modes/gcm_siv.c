@@ -21,15 +21,6 @@ enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv *g, const struct tr_backend 
     return status;
 }
 
-static void reverse(uint8_t out[16], const uint8_t in[16])
-{
-    uint64_t first = tr_load64_be(in), last = tr_load64_be(in + 8);
-    first = __builtin_bswap64(first);
-    last = __builtin_bswap64(last);
-    tr_store64_be(out, last);
-    tr_store64_be(out + 8, first);
-}
-
 /* x h as GHASH writes it: the first bit is the coefficient of 1. */
 static void times_x(uint8_t h[16])
 {
@@ -54,7 +45,7 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const uint8_t nonce[12])
     tr_bulk(&g->generator, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2 + key_len / 8, NULL);
     __builtin_memcpy(raw, blocks[0], 8);
     __builtin_memcpy(raw + 8, blocks[1], 8);
-    reverse(g->ghash.h, raw);
+    tr_reverse_block(g->ghash.h, raw);
     times_x(g->ghash.h);
     tr_ghash_expand(&g->ghash, &g->generator);
     for (size_t i = 0; i < key_len; i += 8)
@@ -72,13 +63,13 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const uint8_t nonce[12])
 static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
 {
     uint8_t reversed[TR_CHUNK * TR_BLOCK];
-    if (blocks == 0)
+    if (blocks == 0 || tr_bulk(&g->key, TR_OP_POLYVAL, NULL, data, blocks, &g->ghash))
         return;
     size_t most = blocks < TR_CHUNK ? blocks : TR_CHUNK;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
-            reverse(reversed + i, data + i);
+            tr_reverse_block(reversed + i, data + i);
         tr_bulk(&g->key, TR_OP_GHASH, NULL, reversed, n, &g->ghash);
         data += n * TR_BLOCK;
         blocks -= n;
@@ -133,7 +124,7 @@ static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len,
     tr_store64_be(block, __builtin_bswap64(g->aad_len * 8));
     tr_store64_be(block + 8, __builtin_bswap64((uint64_t)len * 8));
     polyval(g, block, 1);
-    reverse(block, g->ghash.hash);
+    tr_reverse_block(block, g->ghash.hash);
     for (unsigned i = 0; i < 12; i++)
         block[i] ^= g->nonce[i];
     block[15] &= 0x7f;
@@ -160,6 +151,12 @@ static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *o
     uint8_t counter[TR_BLOCK], keystream[TR_CHUNK * TR_BLOCK];
     __builtin_memcpy(counter, tag, TR_BLOCK);
     counter[15] |= 0x80;
+    size_t whole = len / TR_BLOCK;
+    if (whole != 0 && tr_bulk(&g->key, TR_OP_CTR_LE, out, in, whole, counter)) {
+        in += whole * TR_BLOCK;
+        out += whole * TR_BLOCK;
+        len %= TR_BLOCK;
+    }
     size_t most = len < sizeof(keystream) ? len : sizeof(keystream);
     while (len != 0) {
         size_t n = len < sizeof(keystream) ? len : sizeof(keystream);

@@ -10,6 +10,8 @@
 #    include "ghash.h"
 
 #    include "gcm.h"
+
+#    include "gcm_siv.h"
 #    include "serial.h"
 
 #    include "ccm.h"
@@ -109,7 +111,8 @@ const struct tr_backend tr_aesni = {
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
     .ghash_key = ghash_key,
-    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
+             TR_GCM_SIV_OPS},
 };
 
 const struct tr_backend tr_aesni_noclmul = {
@@ -117,6 +120,6 @@ const struct tr_backend tr_aesni_noclmul = {
     .features = TR_AESNI_FEATURES,
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
-    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

@@ -94,30 +94,66 @@ static TR_TARGET void ghash_key(struct tr_ghash *g)
     }
 }
 
-/* blocks of data, of which a group has at most GROUP. */
+/* A block, and a vector, in the order of bytes that hashing wants: POLYVAL takes them as they are. */
+TR_INLINE TR_TARGET __m128i hash_block(const uint8_t *in, int polyval)
+{
+    return polyval ? _mm_loadu_si128((const __m128i *)in) : polynomial(in);
+}
+
+TR_INLINE TR_TARGET V hash_vector(const uint8_t *in, int polyval)
+{
+    return polyval ? v_load(in) : v_reverse(v_load(in));
+}
+
+/* A full group. The first vector, with the hash so far, goes last: its wait for that is hidden behind the
+ * others. */
+TR_INLINE TR_TARGET __m128i hash_group(const struct tr_ghash *g, __m128i y, const uint8_t *in,
+                                       int polyval)
+{
+    const uint8_t *powers = g->power[TR_GHASH_POWERS - GROUP];
+    struct product p = no_product();
+    UNROLL
+    for (unsigned j = 1; j < IN_FLIGHT; j++)
+        multiply_add(&p, hash_vector(in + (size_t)j * VBYTES, polyval),
+                     v_load(powers + (size_t)j * VBYTES));
+    multiply_add(&p, v_xor(v_first(y), hash_vector(in, polyval)), v_load(powers));
+    return v_sum(reduce(&p));
+}
+
+/* 1 to GROUP - 1 blocks. */
+TR_INLINE TR_TARGET __m128i hash_rest(const struct tr_ghash *g, __m128i y, const uint8_t *in,
+                                      unsigned n, int polyval)
+{
+    const V nothing = v_first(_mm_setzero_si128());
+    unsigned left = n;
+    /* A part of a vector goes first, in its last places: zeros before it hash to nothing. */
+    struct product p = no_product();
+    V first = v_first(y);
+    for (unsigned part = n % VBLOCKS; part != 0; part--, left--, in += TR_BLOCK, first = nothing) {
+        V x = v_xor(first, v_first(hash_block(in, polyval)));
+        multiply_add(&p, x,
+                     v_first(_mm_loadu_si128((const __m128i *)g->power[TR_GHASH_POWERS - left])));
+    }
+    for (; left != 0; left -= VBLOCKS, in += VBYTES, first = nothing)
+        multiply_add(&p, v_xor(first, hash_vector(in, polyval)),
+                     v_load(g->power[TR_GHASH_POWERS - left]));
+    return v_sum(reduce(&p));
+}
+
+TR_INLINE TR_TARGET void hash_blocks(struct tr_ghash *g, const uint8_t *in, size_t blocks,
+                                     int polyval)
+{
+    __m128i y = polynomial(g->hash);
+    for (; blocks >= GROUP; blocks -= GROUP, in += GROUP * TR_BLOCK)
+        y = hash_group(g, y, in, polyval);
+    if (blocks != 0)
+        y = hash_rest(g, y, in, (unsigned)blocks, polyval);
+    store_polynomial(g->hash, y);
+}
+
 static TR_TARGET void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                             size_t blocks, void *state)
 {
-    struct tr_ghash *g = state;
     (void)key, (void)out;
-    __m128i y = polynomial(g->hash);
-    while (blocks != 0) {
-        unsigned n = blocks < GROUP ? (unsigned)blocks : GROUP;
-        unsigned left = n;
-        /* A part of a vector goes first, in its last places: zeros before it hash to nothing. */
-        struct product p = no_product();
-        V first = v_first(y);
-        for (unsigned part = n % VBLOCKS; part != 0;
-             part--, left--, in += TR_BLOCK, first = v_first(_mm_setzero_si128())) {
-            V x = v_xor(first, v_first(polynomial(in)));
-            multiply_add(
-                &p, x, v_first(_mm_loadu_si128((const __m128i *)g->power[TR_GHASH_POWERS - left])));
-        }
-        for (; left != 0; left -= VBLOCKS, in += VBYTES, first = v_first(_mm_setzero_si128()))
-            multiply_add(&p, v_xor(first, v_reverse(v_load(in))),
-                         v_load(g->power[TR_GHASH_POWERS - left]));
-        y = v_sum(reduce(&p));
-        blocks -= n;
-    }
-    store_polynomial(g->hash, y);
+    hash_blocks(state, in, blocks, 0);
 }

@@ -11,6 +11,8 @@
 #    include "ghash.h"
 
 #    include "gcm.h"
+
+#    include "gcm_siv.h"
 #    include "x86.h"
 
 #    include "ocb.h"
@@ -23,7 +25,7 @@ const struct tr_backend tr_vaes512 = {
     .weaker = &tr_vaes256,
     .expand_key = tr_aesni_expand_key,
     .ghash_key = ghash_key,
-    .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
 
 const struct tr_backend tr_vaes512_noclmul = {
@@ -31,6 +33,6 @@ const struct tr_backend tr_vaes512_noclmul = {
     .features = TR_VAES512_FEATURES,
     .weaker = &tr_vaes256_noclmul,
     .expand_key = tr_aesni_expand_key,
-    .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif
