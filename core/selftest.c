@@ -60,6 +60,7 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
     {0xc8f00c2b8a13ae27, 0, 0x00baea1dd2af0bad},                  /* XTS */
     {0xd056b99a9b7e7411, 0xb3ce5c7c1697d264, 0x1e22c26e0e25908a}, /* OCB */
     {0xaa8c02e9c49c2b8f, 0x7a332e6e11e417ec, 0x5feb1b2b67ca6e2b}, /* CCM */
+    {0x00f1804b39cca1ec, 0, 0x18d39ade0ecc81be},                  /* GCM_SIV */
 };
 
 /* (J0 H^-1 + 128) H^-1, with H the hash key and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee (SP 800-38D
@@ -79,6 +80,7 @@ struct work {
         struct tr_xts xts;
         struct tr_ocb ocb;
         struct tr_ccm ccm;
+        struct tr_gcm_siv gcm_siv;
     };
     uint8_t tag[TR_BLOCK];
     uint8_t plaintext[TR_KNOWN_MAX], data[TR_KNOWN_MAX];
@@ -121,6 +123,8 @@ static int set_key(struct work *w, enum tr_known mode, const struct tr_backend *
         return tr_ocb_set_key(&w->ocb, backend, raw, len) == TR_OK;
     case TR_KNOWN_CCM:
         return tr_ccm_set_key(&w->ccm, backend, raw, len) == TR_OK;
+    case TR_KNOWN_GCM_SIV:
+        return tr_gcm_siv_set_key(&w->gcm_siv, backend, raw, len) == TR_OK;
     default:
         return tr_gcm_set_key(&w->gcm, backend, raw, len) == TR_OK;
     }
@@ -144,6 +148,9 @@ static enum tr_status crypt_fused(struct work *w, enum tr_known mode, unsigned k
     case TR_KNOWN_CCM:
         return decrypt ? tr_ccm_open(&w->ccm, iv, n, aad, len, out, in, len, tag, TR_BLOCK)
                        : tr_ccm_seal(&w->ccm, iv, n, aad, len, out, in, len, tag, TR_BLOCK);
+    case TR_KNOWN_GCM_SIV:
+        return decrypt ? tr_gcm_siv_open(&w->gcm_siv, iv, aad, len, out, in, len, tag)
+                       : tr_gcm_siv_seal(&w->gcm_siv, iv, aad, len, out, in, len, tag);
     default:
         return decrypt ? tr_gcm_open(&w->gcm, iv, n, aad, len, out, in, len, tag, TR_BLOCK)
                        : tr_gcm_seal(&w->gcm, iv, n, aad, len, out, in, len, tag, TR_BLOCK);

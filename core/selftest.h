@@ -21,18 +21,19 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
 /*
  * The modes that backends have fused operations for. Of the AEADs, whose AAD is the plaintext, the tag is
  * condensed after the ciphertext. GCM_WRAP has IVs with which the 32 bits of the counter wrap after 17
- * blocks. There is no XTS-AES-192: its digest is 0.
+ * blocks. There is no XTS-AES-192 and no AES-192-GCM-SIV: their digests are 0.
  */
-/* How many of the lengths: CCM is serial and has one loop, so it makes do with the short ones. */
-#define TR_KNOWN_LENGTHS(mode) ((mode) == TR_KNOWN_CCM ? 4u : 7u)
 enum tr_known {
     TR_KNOWN_GCM,
     TR_KNOWN_GCM_WRAP,
     TR_KNOWN_XTS,
     TR_KNOWN_OCB,
     TR_KNOWN_CCM,
+    TR_KNOWN_GCM_SIV,
     TR_KNOWN_FUSED
 };
+/* How many of the lengths: CCM is serial and has one loop, so it makes do with the short ones. */
+#define TR_KNOWN_LENGTHS(mode) ((mode) == TR_KNOWN_CCM ? 4u : 7u)
 extern const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS];
 extern const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16];
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The digests that core/selftest.c expects are recomputed with libcrypto's default provider; so is what
- * every backend makes of the same inputs, byte for byte.
+ * every backend makes of the same inputs, byte for byte. GCM-SIV, which OpenSSL 3.0 does not have, is
+ * recomputed by its definition.
  */
 #include "common.h"
+#include "modes/gcm_siv_reference.h"
 #include "selftest.h"
 
 #include <openssl/evp.h>
@@ -87,7 +89,8 @@ static void test_digest(unsigned m, unsigned k)
 
 /* ---- The modes with fused operations ------------------------------------------------------------ */
 
-static const char *const fused_names[TR_KNOWN_FUSED] = {"GCM", "GCM", "XTS", "OCB", "CCM"};
+static const char *const fused_names[TR_KNOWN_FUSED] = {"GCM", "GCM", "XTS",
+                                                        "OCB", "CCM", "GCM-SIV"};
 
 /* The ciphertext, and of an AEAD the tag; the AAD is the plaintext. */
 static bool libcrypto_fused(enum tr_known mode, unsigned k, const uint8_t *raw, uint8_t *out,
@@ -117,25 +120,34 @@ static bool libcrypto_fused(enum tr_known mode, unsigned k, const uint8_t *raw, 
     return good;
 }
 
+static bool recompute(enum tr_known mode, unsigned k, const uint8_t *raw, uint8_t *out,
+                      const uint8_t *in, size_t len, uint8_t tag[16])
+{
+    if (mode != TR_KNOWN_GCM_SIV)
+        return libcrypto_fused(mode, k, raw, out, in, len, tag);
+    gcm_siv_reference(raw, key_lengths[k], tr_known_iv, in, len, out, in, len, tag);
+    return true;
+}
+
 static void test_fused(enum tr_known mode, unsigned k)
 {
     uint8_t raw[64], plaintext[TR_KNOWN_MAX], ciphertext[TR_KNOWN_MAX + 16], tag[16];
     uint64_t digest = 0;
     bool good = true;
     make_inputs(raw, plaintext);
-    if (mode == TR_KNOWN_XTS && key_lengths[k] == 24) {
-        tap_ok(tr_known_fused[mode][k] == 0, "there is no XTS-AES-192");
+    if ((mode == TR_KNOWN_XTS || mode == TR_KNOWN_GCM_SIV) && key_lengths[k] == 24) {
+        tap_ok(tr_known_fused[mode][k] == 0, "there is no %s with 192 bits", fused_names[mode]);
         return;
     }
     for (unsigned i = 0; i < TR_KNOWN_LENGTHS(mode) && good; i++) {
         const size_t len = tr_known_lengths[i];
-        good = libcrypto_fused(mode, k, raw, ciphertext, plaintext, len, tag);
+        good = recompute(mode, k, raw, ciphertext, plaintext, len, tag);
         digest = tr_known_digest(digest, ciphertext, len);
         if (mode != TR_KNOWN_XTS)
             digest = tr_known_digest(digest, tag, 16);
     }
     tap_ok(good && digest == tr_known_fused[mode][k],
-           "%s-%zu%s: libcrypto's digest 0x%016llx, selftest.c has 0x%016llx", fused_names[mode],
+           "%s-%zu%s: the digest is 0x%016llx, selftest.c has 0x%016llx", fused_names[mode],
            key_lengths[k] * 8, mode == TR_KNOWN_GCM_WRAP ? ", counter wraps" : "",
            (unsigned long long)digest, (unsigned long long)tr_known_fused[mode][k]);
 }

@@ -5,6 +5,7 @@
  * place and not, in pieces; back again; and with a changed bit, which must be found and leave zeros.
  */
 #include "../common.h"
+#include "gcm_siv_reference.h"
 #include "libcrypto.h"
 
 #define MOST  (9 * 1024)
@@ -366,74 +367,13 @@ static bool siv(struct the_case *c)
            is_zero(c->back, c->len);
 }
 
-/* ---- GCM-SIV by its definition (RFC 8452 sections 3 and 4) ---------------------------------------- */
-
-/* s = (s + x) h x^-128, bit by bit: bit i of byte j is the coefficient of x^(8j+i). */
-static void polyval_step(uint8_t s[16], const uint8_t x[16], const uint8_t h[16])
-{
-    uint8_t sum[16] = {0};
-    for (unsigned i = 0; i < 16; i++)
-        s[i] ^= x[i];
-    for (unsigned bit = 0; bit < 128; bit++) {
-        for (unsigned i = 0; i < 16 && (s[bit / 8] >> bit % 8 & 1) != 0; i++)
-            sum[i] ^= h[i];
-        /* Divide by x, after adding x^128 + x^127 + x^126 + x^121 + 1 where the constant term is one. */
-        const bool odd = (sum[0] & 1) != 0;
-        for (unsigned i = 0; i < 16; i++)
-            sum[i] = (uint8_t)(sum[i] >> 1 | (i < 15 ? sum[i + 1] << 7 : 0));
-        sum[15] ^= odd ? 0xe1 : 0;
-    }
-    memcpy(s, sum, 16);
-}
-
-static void polyval_bytes(uint8_t s[16], const uint8_t *data, size_t len, const uint8_t h[16])
-{
-    for (size_t i = 0; i < len; i += 16) {
-        uint8_t x[16] = {0};
-        memcpy(x, data + i, len - i < 16 ? len - i : 16);
-        polyval_step(s, x, h);
-    }
-}
-
-static void gcm_siv_reference(struct the_case *c)
-{
-    struct tr_aes_key generator = key_for(&tr_bitslice, c->key, c->key_len), key;
-    uint8_t raw[48], block[16], s[16] = {0};
-    for (unsigned i = 0; i < 2 + c->key_len / 8; i++) {
-        memset(block, 0, 4);
-        block[0] = (uint8_t)i;
-        memcpy(block + 4, c->iv, 12);
-        tr_ecb_encrypt(&generator, block, block, 16);
-        memcpy(raw + 8 * (size_t)i, block, 8);
-    }
-    key = key_for(&tr_bitslice, raw + 16, c->key_len);
-    polyval_bytes(s, c->aad, c->aad_len, raw);
-    polyval_bytes(s, c->in, c->len, raw);
-    for (unsigned i = 0; i < 8; i++) {
-        block[i] = (uint8_t)((uint64_t)c->aad_len * 8 >> 8 * i);
-        block[8 + i] = (uint8_t)((uint64_t)c->len * 8 >> 8 * i);
-    }
-    polyval_step(s, block, raw);
-    for (unsigned i = 0; i < 12; i++)
-        s[i] ^= c->iv[i];
-    s[15] &= 0x7f;
-    tr_ecb_encrypt(&key, c->expected_tag, s, 16);
-    memcpy(s, c->expected_tag, 16);
-    s[15] |= 0x80;
-    for (size_t i = 0; i < c->len; i++) {
-        if (i % 16 == 0) {
-            tr_ecb_encrypt(&key, block, s, 16);
-            for (unsigned j = 0; j < 4 && ++s[j] == 0; j++)
-                continue;
-        }
-        c->expected[i] = c->in[i] ^ block[i % 16];
-    }
-}
+/* ---- GCM-SIV ----------------------------------------------------------------------------------- */
 
 static bool gcm_siv(struct the_case *c)
 {
     struct tr_gcm_siv g;
-    gcm_siv_reference(c);
+    gcm_siv_reference(c->key, c->key_len, c->iv, c->aad, c->aad_len, c->expected, c->in, c->len,
+                      c->expected_tag);
     if (tr_gcm_siv_set_key(&g, c->backend, c->key, c->key_len) != TR_OK ||
         tr_gcm_siv_start(&g, c->iv) != TR_OK)
         return false;
