@@ -78,7 +78,7 @@ struct tr_backend {
 
 /* The backends of the build, each in its file; the list is in backends.c. */
 #define TR_MAX_BACKENDS 8
-extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_bitslice;
+extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bitslice;
 /* The same without carry-less multiplication, for a processor or a mask that lacks it. */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
 

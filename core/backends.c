@@ -6,8 +6,8 @@
 
 static const struct tr_backend *const list[] = {
 #if TR_X86
-    &tr_vaes512,         &tr_vaes256,         &tr_aesni,
-    &tr_vaes512_noclmul, &tr_vaes256_noclmul, &tr_aesni_noclmul,
+    &tr_vaes512,         &tr_vaes256,       &tr_aesni, &tr_vaes512_noclmul,
+    &tr_vaes256_noclmul, &tr_aesni_noclmul, &tr_vperm,
 #endif
     &tr_bitslice};
 

@@ -266,14 +266,14 @@ static void inv_mix_columns(word q[8])
 
 /* ---- Keys ---------------------------------------------------------------------------------- */
 
-struct sliced_key {
+struct schedule {
     word round[15][8];
     unsigned rounds;
 };
 
 /* Slices the round keys, four in one lane as if they were blocks, and repeats each over all blocks.
  */
-static void slice_key(struct sliced_key *sk, const struct tr_aes_key *key)
+static void prepare(struct schedule *sk, const struct tr_aes_key *key)
 {
     uint8_t four[4 * TR_BLOCK] = {0};
     uint64_t lane[8];
@@ -333,8 +333,10 @@ static void add_round_key(word q[8], const word k[8])
         q[i] ^= k[i];
 }
 
-static void encrypt(const struct sliced_key *sk, uint8_t b[TR_BLOCK * BLOCKS])
+/* All blocks at once, however many count. */
+static void encrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], unsigned n)
 {
+    (void)n;
     word q[8];
     slice(q, b);
     add_round_key(q, sk->round[0]);
@@ -348,8 +350,9 @@ static void encrypt(const struct sliced_key *sk, uint8_t b[TR_BLOCK * BLOCKS])
     unslice(b, q);
 }
 
-static void decrypt(const struct sliced_key *sk, uint8_t b[TR_BLOCK * BLOCKS])
+static void decrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], unsigned n)
 {
+    (void)n;
     word q[8];
     slice(q, b);
     add_round_key(q, sk->round[sk->rounds]);
@@ -363,109 +366,11 @@ static void decrypt(const struct sliced_key *sk, uint8_t b[TR_BLOCK * BLOCKS])
     unslice(b, q);
 }
 
-/* ---- Modes --------------------------------------------------------------------------------- */
-
-/* What the parallel modes put through the cipher for block i, and what they add to the result. */
-enum source { THE_INPUT, THE_INPUT_BEFORE, THE_COUNTER };
-enum addend { NOTHING, INPUT, INPUT_BEFORE };
-
-/* One loop for the parallel modes. before holds the input blocks shifted by one, iv in front. */
-static void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
-                     uint8_t *iv, void (*crypt)(const struct sliced_key *, uint8_t *),
-                     enum source source, enum addend addend)
-{
-    struct sliced_key sk;
-    uint8_t b[TR_BLOCK * BLOCKS] = {0}, before[TR_BLOCK * (BLOCKS + 1)];
-    slice_key(&sk, key);
-    while (blocks != 0) {
-        unsigned n = blocks < BLOCKS ? (unsigned)blocks : BLOCKS;
-        size_t len = (size_t)n * TR_BLOCK;
-        if (source == THE_INPUT_BEFORE || addend == INPUT_BEFORE) {
-            __builtin_memcpy(before, iv, TR_BLOCK);
-            __builtin_memcpy(before + TR_BLOCK, in, len);
-            __builtin_memcpy(iv, before + len, TR_BLOCK);
-        }
-        if (source == THE_COUNTER) {
-            for (size_t i = 0; i < len; i += TR_BLOCK) {
-                __builtin_memcpy(b + i, iv, TR_BLOCK);
-                tr_counter_add(iv, 1);
-            }
-        } else {
-            __builtin_memcpy(b, source == THE_INPUT ? in : before, len);
-        }
-        crypt(&sk, b);
-        for (size_t i = 0; i < len; i += TR_BLOCK) {
-            if (addend == NOTHING)
-                __builtin_memcpy(out + i, b + i, TR_BLOCK);
-            else
-                tr_xor_block(out + i, b + i, addend == INPUT ? in + i : before + i);
-        }
-        in += len;
-        out += len;
-        blocks -= n;
-    }
-    tr_cleanse(&sk, sizeof(sk));
-    tr_cleanse(b, sizeof(b));
-}
-
-/* One loop for the serial modes: the cipher's input is the chaining value, to which CBC adds the
- * plaintext first and CFB and OFB afterwards. */
-static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
-                   uint8_t *iv, enum tr_op op)
-{
-    struct sliced_key sk;
-    uint8_t b[TR_BLOCK * BLOCKS] = {0};
-    slice_key(&sk, key);
-    __builtin_memcpy(b, iv, TR_BLOCK);
-    for (; blocks != 0; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
-        if (op == TR_OP_CBC_ENCRYPT)
-            tr_xor_block(b, b, in);
-        encrypt(&sk, b);
-        if (op == TR_OP_CFB_ENCRYPT)
-            tr_xor_block(b, b, in);
-        if (op == TR_OP_OFB)
-            tr_xor_block(out, b, in);
-        else
-            __builtin_memcpy(out, b, TR_BLOCK);
-    }
-    __builtin_memcpy(iv, b, TR_BLOCK);
-    tr_cleanse(&sk, sizeof(sk));
-    tr_cleanse(b, sizeof(b));
-}
-
-#define PARALLEL(name, crypt, source, addend)                                                      \
-    static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
-                     void *iv)                                                                     \
-    {                                                                                              \
-        parallel(key, out, in, blocks, iv, crypt, source, addend);                                 \
-    }
-PARALLEL(ecb_encrypt, encrypt, THE_INPUT, NOTHING)
-PARALLEL(ecb_decrypt, decrypt, THE_INPUT, NOTHING)
-PARALLEL(cbc_decrypt, decrypt, THE_INPUT, INPUT_BEFORE)
-PARALLEL(cfb_decrypt, encrypt, THE_INPUT_BEFORE, INPUT)
-PARALLEL(ctr, encrypt, THE_COUNTER, INPUT)
-
-#define SERIAL(name, op)                                                                           \
-    static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
-                     void *iv)                                                                     \
-    {                                                                                              \
-        serial(key, out, in, blocks, iv, op);                                                      \
-    }
-SERIAL(cbc_encrypt, TR_OP_CBC_ENCRYPT)
-SERIAL(cfb_encrypt, TR_OP_CFB_ENCRYPT)
-SERIAL(ofb, TR_OP_OFB)
+#include "loops.h"
 
 const struct tr_backend tr_bitslice = {
     .name = "bitslice",
     .expand_key = expand_key,
     .ghash_key = tr_portable_ghash_key,
-    .bulk = {[TR_OP_ECB_ENCRYPT] = ecb_encrypt,
-             [TR_OP_ECB_DECRYPT] = ecb_decrypt,
-             [TR_OP_CBC_ENCRYPT] = cbc_encrypt,
-             [TR_OP_CBC_DECRYPT] = cbc_decrypt,
-             [TR_OP_CFB_ENCRYPT] = cfb_encrypt,
-             [TR_OP_CFB_DECRYPT] = cfb_decrypt,
-             [TR_OP_OFB] = ofb,
-             [TR_OP_CTR] = ctr,
-             [TR_OP_GHASH] = tr_portable_ghash},
+    .bulk = {TR_PORTABLE_OPS, [TR_OP_GHASH] = tr_portable_ghash},
 };

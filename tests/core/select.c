@@ -58,6 +58,7 @@ static const struct {
     {"vaes512-noclmul", AES_512},
     {"vaes256-noclmul", AES_256},
     {"aesni-noclmul", AES_128},
+    {"vperm", TR_FEATURE_SSSE3},
     {"bitslice", 0},
 };
 #define BACKENDS (sizeof(expected_backends) / sizeof(*expected_backends))
@@ -291,7 +292,7 @@ static void test_environment(void)
     }
     tap_ok(good, "TENROUNDS_MASK and TENROUNDS_SABOTAGE act on the choice of a process");
     tap_ok(selected_in_child("", "vaes512,vaes256,aesni,vaes512-noclmul,vaes256-noclmul,"
-                                 "aesni-noclmul,bitslice") == -1 - SIGABRT,
+                                 "aesni-noclmul,vperm,bitslice") == -1 - SIGABRT,
            "a process in which every backend fails is aborted");
 }
 
