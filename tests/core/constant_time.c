@@ -277,7 +277,7 @@ static void test_watcher(void)
 
 int main(void)
 {
-    static const char *const watched[] = {"aesni", "bitslice"};
+    static const char *const watched[] = {"aesni", "vperm", "bitslice"};
     const size_t n = sizeof(watched) / sizeof(*watched);
     tap_plan(2 + (unsigned)n);
     if (RUNNING_ON_VALGRIND == 0) {
