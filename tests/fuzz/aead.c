@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The calls of an authenticated mode (FUZZ_AEAD, its number in all_aeads) in any order, any pieces: each gives what a
+ * model of its states expects, one that is refused leaves no trace, and a message that ends well is what the
+ * one-shot call of bitslice makes of the same bytes.
+ */
+#include "fuzz.h"
+
+#include "../core/aead.h"
+
+#define ROOM (8 * FUZZ_LONGEST)
+
+static const struct aead *const a = &all_aeads[FUZZ_AEAD];
+
+/* One message: what was accepted of it. */
+static struct message {
+    bool started, decrypt, in_data, part_seen;
+    struct aead_lengths n; /* those of AAD and text are what was announced, for CCM */
+    size_t aad_len, len, pieces;
+    uint8_t key[64], iv[128], aad[ROOM], in[ROOM], out[ROOM];
+} m;
+static union aead_state state;
+
+static bool is(const char *name)
+{
+    return strcmp(a->name, name) == 0;
+}
+
+static void start(struct input *in)
+{
+    struct aead_lengths n = {.key = m.n.key};
+    n.iv = a->iv.min + next(in) % (a->iv.max - a->iv.min + 1);
+    n.tag = a->tag_min + next(in) % ((16 - a->tag_min) / a->tag_step + 1) * a->tag_step;
+    n.aad = is("CCM") ? next_length(in) : 0;
+    n.text = is("CCM") ? next_length(in) : 0;
+    m.started = true;
+    m.in_data = m.part_seen = false;
+    m.aad_len = m.len = m.pieces = 0;
+    m.decrypt = next(in) & 1;
+    m.n = n;
+    fill(m.iv, n.iv, next(in));
+    check(a->start(&state, m.iv, &m.n) == TR_OK, "start");
+}
+
+static bool aad_is_legal(size_t n)
+{
+    if (!m.started)
+        return false;
+    if (is("CCM"))
+        return n <= m.n.aad - m.aad_len;
+    return is("OCB") || !m.in_data;
+}
+
+static void aad(struct input *in)
+{
+    const size_t n = next_length(in);
+    if (m.aad_len + n > ROOM || (a->aad_in_one_call && m.pieces > 0))
+        return;
+    fill(m.aad + m.aad_len, n, next(in));
+    const enum tr_status status = a->aad(&state, m.aad + m.aad_len, n);
+    check((status == TR_OK) == aad_is_legal(n), "AAD");
+    if (status != TR_OK)
+        return;
+    m.aad_len += n;
+    m.pieces++;
+}
+
+static bool crypt_is_legal(size_t n)
+{
+    if (!m.started || m.part_seen)
+        return false;
+    return !is("CCM") || (m.aad_len == m.n.aad && n <= m.n.text - m.len);
+}
+
+static bool untouched(const uint8_t *p, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (p[i] != 0x5a)
+            return false;
+    return true;
+}
+
+/* Data in pieces, in place or not, at times overlapping. */
+static void crypt(struct input *in)
+{
+    static uint8_t area[2 * FUZZ_LONGEST + 64];
+    const size_t n = next_length(in);
+    const uint8_t how = next(in);
+    uint8_t tag[16];
+    if (m.len + n > ROOM || (m.part_seen && n == 0))
+        return;
+    fill(m.in + m.len, n, how);
+    memset(area, 0x5a, sizeof(area));
+    memcpy(area, m.in + m.len, n);
+    if (how & 1 && n > 1) {
+        const enum tr_status status = a->crypt(&state, m.decrypt, area + 1, area, n, tag);
+        check(status != TR_OK && tap_same(area, m.in + m.len, n), "overlap");
+        return;
+    }
+    uint8_t *out = how & 2 ? area : area + FUZZ_LONGEST + 32;
+    const enum tr_status status = a->crypt(&state, m.decrypt, out, area, n, tag);
+    check((status == TR_OK) == crypt_is_legal(n), "data");
+    check(untouched(out + n, 32) && (status == TR_OK || out == area || untouched(out, n)),
+          "bytes beside the output");
+    if (status != TR_OK)
+        return;
+    memcpy(m.out + m.len, out, n);
+    m.len += n;
+    m.in_data = true;
+    m.part_seen = is("OCB") && m.len % 16 != 0;
+}
+
+/* The one-shot call of bitslice on what was accepted. */
+static void compare(const uint8_t *tag)
+{
+    static uint8_t out[ROOM];
+    uint8_t other[16];
+    union aead_state s;
+    m.n.aad = m.aad_len;
+    m.n.text = m.len;
+    memcpy(other, tag, 16);
+    check(a->set_key(&s, &tr_bitslice, m.key, m.n.key) == TR_OK &&
+              a->whole(&s, m.decrypt, &m.n, m.iv, m.aad, out, m.in, other) == TR_OK &&
+              tap_same(out, m.out, m.len) && tap_same(other, tag, m.n.tag),
+          "the one-shot call gives another message");
+}
+
+static void end(struct input *in)
+{
+    uint8_t tag[16];
+    const bool verify = next(in) & 1;
+    const bool legal = m.started && (!is("CCM") || (m.aad_len == m.n.aad && m.len == m.n.text));
+    memset(tag, 0x5a, sizeof(tag));
+    const enum tr_status status = a->end(&state, verify, tag, m.n.tag);
+    if (!legal) {
+        check(status == TR_ERR_STATE && untouched(tag, 16), "end of no message");
+        return;
+    }
+    m.started = false;
+    if (verify) /* a tag of 0x5a is right once in 2^8 or more */
+        check(status == TR_ERR_TAG || m.n.tag < 4, "a wrong tag");
+    else
+        check(status == TR_OK && untouched(tag + m.n.tag, 16 - m.n.tag), "the tag");
+    if (!verify)
+        compare(tag);
+}
+
+/* The modes that take all data in one call, which ends the message. */
+static void crypt_all(struct input *in)
+{
+    static uint8_t out[FUZZ_LONGEST], made[FUZZ_LONGEST];
+    const size_t n = next_length(in);
+    const bool forge = next(in) & 1;
+    uint8_t tag[16] = {0};
+    union aead_state s;
+    fill(m.in, n, forge);
+    if (!m.started) {
+        memset(out, 0x5a, sizeof(out));
+        check(a->crypt(&state, m.decrypt, out, m.in, n, tag) == TR_ERR_STATE && untouched(out, n),
+              "data of no message");
+        return;
+    }
+    m.n.aad = m.aad_len;
+    m.n.text = n;
+    m.started = false;
+    if (m.pieces > 0 && m.aad_len == 0 &&
+        is("SIV")) { /* an empty component is not none: no such one-shot call */
+        (void)a->crypt(&state, false, out, m.in, n, tag);
+        return;
+    }
+    check(a->set_key(&s, &tr_bitslice, m.key, m.n.key) == TR_OK, "key");
+    uint8_t right[16];
+    check(a->whole(&s, false, &m.n, m.iv, m.aad, made, m.in, right) == TR_OK, "one-shot call");
+    if (!m.decrypt) {
+        check(a->crypt(&state, false, out, m.in, n, tag) == TR_OK && tap_same(out, made, n) &&
+                  tap_same(tag, right, 16),
+              "the one-shot call gives another message");
+        return;
+    }
+    right[n % 16] ^= (uint8_t)forge;
+    const enum tr_status status = a->crypt(&state, true, out, made, n, right);
+    check(status == (forge ? TR_ERR_TAG : TR_OK), "the verdict");
+    for (size_t i = 0; i < n; i++)
+        check(out[i] == (forge ? 0 : m.in[i]), "the plaintext");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    memset(&m, 0, sizeof(m));
+    memset(&state, 0, sizeof(state));
+    const struct tr_backend *b = next_backend(&in);
+    m.n.key = a->key.min + next(&in) % ((a->key.max - a->key.min) / a->key.step + 1) * a->key.step;
+    m.n.tag = 16;
+    fill(m.key, m.n.key, next(&in));
+    check(a->set_key(&state, b, m.key, m.n.key) == TR_OK, "set_key");
+    while (in.left > 0) {
+        switch (next(&in) % 8) {
+        case 0:
+            start(&in);
+            break;
+        case 1:
+        case 2:
+            aad(&in);
+            break;
+        case 3:
+            if (a->end != NULL)
+                end(&in);
+            break;
+        default:
+            (a->unit == 0 ? crypt_all : crypt)(&in);
+        }
+    }
+    return 0;
+}

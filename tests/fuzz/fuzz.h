@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the fuzz targets share: an input that is read a byte at a time, and a check that aborts. */
+#ifndef TENROUNDS_FUZZ_H
+#define TENROUNDS_FUZZ_H
+
+#include "../core/common.h"
+
+struct input {
+    const uint8_t *data;
+    size_t left;
+};
+
+/* 0 at the end. */
+static inline uint8_t next(struct input *in)
+{
+    if (in->left == 0)
+        return 0;
+    in->left--;
+    return *in->data++;
+}
+
+/* Mostly short, at times long enough for all loops of a backend. */
+static inline size_t next_length(struct input *in)
+{
+    const size_t n = next(in);
+    return n < 192 ? n : 16 * (n - 191);
+}
+
+#define FUZZ_LONGEST (16u * 64)
+
+static inline void check(bool good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "wrong: %s\n", what);
+    abort();
+}
+
+/* A backend that runs here. */
+static inline const struct tr_backend *next_backend(struct input *in)
+{
+    const struct tr_backend *b = tr_backend_at(next(in) % backend_count());
+    return backend_usable(b) ? b : &tr_bitslice;
+}
+
+/* Bytes that differ; which does not matter. */
+static inline void fill(uint8_t *out, size_t len, uint8_t from)
+{
+    for (size_t i = 0; i < len; i++)
+        out[i] = (uint8_t)(from + i * 167 + (i >> 8));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#endif
