@@ -117,8 +117,9 @@ static int record(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_
     if (!begin(c, len) || !aad(c, c->buffer, TLS_AAD) || !data(c, text, text, len))
         return 0;
     if (c->encrypt) {
-        if (c->tag_len != c->key_tag_len || tr_ccm_tag(&c->core, text + len) != TR_OK)
+        if (c->tag_len != c->key_tag_len || tr_ccm_tag(&c->core, c->tag) != TR_OK)
             return 0;
+        memcpy(text + len, c->tag, c->tag_len);
         *out_len = len + frame;
         return 1;
     }

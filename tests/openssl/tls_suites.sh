@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Every AES suite of the installed libssl, TLS 1.2 and 1.3, between `openssl s_server` and `openssl
+# s_client`: a file is fetched with the provider preferred on both sides, on the client's and on the
+# server's. It has to arrive whole, and by the counters it was our code that sealed and opened it.
+# shellcheck disable=SC2317 # the functions are called, by result()
+set -eu
+
+dir=$(mktemp -d)
+servers=
+cleanup() {
+    # shellcheck disable=SC2086 # a list of numbers
+    [ -z "$servers" ] || kill $servers 2>/dev/null || :
+    rm -rf "$dir"
+}
+trap cleanup EXIT
+
+count=0
+status=0
+result() {
+    set +e
+    count=$((count + 1))
+    text=$1
+    shift
+    if "$@" >"$dir/said" 2>&1; then
+        echo "ok $count - $text"
+    else
+        echo "not ok $count - $text"
+        sed 's/^/# /' "$dir/said"
+        status=1
+    fi
+    set -e
+}
+
+cat >"$dir/ours.cnf" <<EOF
+openssl_conf = init
+[init]
+providers = providers
+alg_section = algorithms
+[providers]
+default = of_default
+tenrounds = of_tenrounds
+[of_default]
+activate = 1
+[of_tenrounds]
+module = $OPENSSL_MODULES/tenrounds.so
+activate = 1
+[algorithms]
+default_properties = ?provider=tenrounds
+[req]
+distinguished_name = name
+[name]
+EOF
+printf '[req]\ndistinguished_name = name\n[name]\n' >"$dir/plain.cnf"
+
+# A provider that was built with the address sanitizer needs its runtime in the program first.
+runtime=
+if nm -D "$OPENSSL_MODULES/tenrounds.so" | grep -q __asan_init; then
+    runtime=$(${CC:-cc} -print-file-name="libclang_rt.asan-$(uname -m).so")
+    [ -f "$runtime" ] || runtime=$(${CC:-cc} -print-file-name=libasan.so)
+    export ASAN_OPTIONS=detect_leaks=0
+fi
+plain() { OPENSSL_CONF="$dir/plain.cnf" openssl "$@"; }
+ours() {
+    TENROUNDS_COUNTERS=$counters LD_PRELOAD=$runtime OPENSSL_CONF="$dir/ours.cnf" openssl "$@"
+}
+
+# bytes FILE OPERATION: what our code did (see openssl/common/counters_file.h).
+bytes() {
+    ops=$(od -An -t u4 -j 12 -N 4 "$1" | tr -d ' ')
+    index=$(tail -c +153 "$1" | head -c $((16 * ops)) | tr '\0' ' ' | fold -w 16 |
+        awk -v op="$2" '$1 == op { print NR - 1 }')
+    backends=$(od -An -t u4 -j 8 -N 4 "$1" | tr -d ' ')
+    od -An -v -t u8 -w16 -j $((152 + 16 * ops)) -N $((backends * 16 * ops)) "$1" |
+        awk -v ops="$ops" -v i="$index" '(NR - 1) % ops == i { n += $2 } END { print n + 0 }'
+}
+
+# Which operation a suite seals and opens with. GCM is CTR where the processor has no CLMUL.
+operations() {
+    case $1 in
+    *GCM*) sealing="gcm_encrypt ctr" opening="gcm_decrypt ctr" ;;
+    *CCM*) sealing="ccm_encrypt ctr" opening="ccm_decrypt ctr" ;;
+    *) sealing=cbc_encrypt opening=cbc_decrypt ;;
+    esac
+}
+sum() {
+    file=$1 total=0
+    shift
+    for op in "$@"; do
+        total=$((total + $(bytes "$file" "$op")))
+    done
+    echo "$total"
+}
+
+size=200000
+head -c $size /dev/urandom >"$dir/file"
+for kind in "rsa:2048 rsa" "ec -pkeyopt ec_paramgen_curve:P-256 ec"; do
+    name=${kind##* }
+    # shellcheck disable=SC2086 # words
+    plain req -x509 -newkey ${kind% *} -nodes -keyout "$dir/$name.key" -out "$dir/$name.pem" \
+        -days 2 -subj /CN=localhost 2>"$dir/said" || { cat "$dir/said" && exit 1; }
+done
+psk=00112233445566778899aabbccddeeff
+
+# serve SIDE: starts a server on a free port, which is left in $port.
+serve() {
+    : >"$dir/server-$1"
+    : >"$dir/server-$1.counters"
+    counters=$dir/server-$1.counters
+    # Not by the functions above: it has to be the server itself that is stopped at the end.
+    (cd "$dir" && TENROUNDS_COUNTERS=$counters LD_PRELOAD=$([ "$1" = plain ] || echo "$runtime") \
+        OPENSSL_CONF=$dir/$1.cnf exec openssl s_server -accept localhost:0 -HTTP -cert rsa.pem \
+        -key rsa.key -dcert ec.pem -dkey ec.key -psk $psk -cipher ALL:@SECLEVEL=0 -ciphersuites \
+        TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_AES_128_CCM_SHA256:TLS_AES_128_CCM_8_SHA256 \
+        >"server-$1" 2>&1) &
+    servers="$servers $!"
+    port=
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+        port=$(sed -n 's/^ACCEPT.*:\([0-9]*\)$/\1/p' "$dir/server-$1")
+        [ -z "$port" ] || return 0
+        sleep 0.1
+    done
+    cat "$dir/server-$1"
+    return 1
+}
+
+# fetch SERVER CLIENT SUITE: whether the file comes over, and our side did the work.
+fetch() {
+    counters=$dir/client.counters
+    : >"$counters"
+    eval "port=\$port_$1"
+    operations "$3"
+    # shellcheck disable=SC2086 # words
+    [ "$1" = plain ] || before=$(sum "$dir/server-ours.counters" $sealing)
+    case $3 in
+    TLS_*) version="-tls1_3 -ciphersuites $3" ;;
+    *) version="-tls1_2 -cipher $3:@SECLEVEL=0" ;;
+    esac
+    case $3 in *PSK*) version="$version -psk $psk" ;; esac
+    # shellcheck disable=SC2086 # words
+    printf 'GET /file HTTP/1.0\r\n\r\n' | "$2" s_client -connect "localhost:$port" -quiet $version \
+        2>"$dir/client" | tail -c $size >"$dir/got" || :
+    cat "$dir/client"
+    cmp "$dir/file" "$dir/got" || return 1
+    # shellcheck disable=SC2086 # words
+    if [ "$2" = ours ] && [ "$(sum "$counters" $opening)" -lt $((size / 2)) ]; then
+        echo "the client's $opening is not ours" && return 1
+    fi
+    # shellcheck disable=SC2086 # words
+    if [ "$1" = ours ] &&
+        [ $(($(sum "$dir/server-ours.counters" $sealing) - before)) -lt $((size / 2)) ]; then
+        echo "the server's $sealing is not ours" && return 1
+    fi
+}
+
+# Those that need no DSA key or SRP passwords, which are the same with another signature.
+suites=$(plain ciphers -v ALL:eNULL:@SECLEVEL=0 | awk '/AES/ && !/DSS|SRP/ { print $1 }')
+suites="TLS_AES_128_CCM_SHA256 TLS_AES_128_CCM_8_SHA256 $suites"
+# shellcheck disable=SC2086 # words
+set -- $suites
+echo "1..$(($# + 8))"
+serve ours && port_ours=$port
+serve plain && port_plain=$port
+for suite in $suites; do
+    result "$suite" fetch ours ours "$suite"
+done
+for suite in TLS_AES_128_GCM_SHA256 TLS_AES_128_CCM_8_SHA256 ECDHE-RSA-AES256-GCM-SHA384 \
+    ECDHE-ECDSA-AES256-CCM8; do
+    result "$suite, only the client is ours" fetch plain ours "$suite"
+    result "$suite, only the server is ours" fetch ours plain "$suite"
+done
+[ "$count" = $(($# + 8)) ] || status=1
+exit $status
