@@ -128,7 +128,8 @@ serve() {
 fetch() {
     counters=$dir/client.counters
     : >"$counters"
-    eval "port=\$port_$1"
+    port=$port_plain
+    [ "$1" = plain ] || port=$port_ours
     operations "$3"
     # shellcheck disable=SC2086 # words
     [ "$1" = plain ] || before=$(sum "$dir/server-ours.counters" $sealing)
