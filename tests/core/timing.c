@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Does time tell two kinds of wrong input apart? Both kinds are measured in random order, and Welch's t-test
+ * compares the times without their slowest part (O. Reparaz, J. Balasch, I. Verbauwhede, *Dude, is my code
+ * constant time?*, DATE 2017). Its verdict is printed and nothing more: what else the machine does can be seen in
+ * it, too. What fails the test is a wrong result. constant_time.c and openssl/tls_constant_time.c are those that
+ * find a branch or an index on a secret for certain; this one sees the instructions as they run.
+ */
+#include "common.h"
+#include "tls_record.h"
+
+#include <openssl/prov_ssl.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#    include <x86intrin.h>
+#endif
+
+#define MEASURED 60000u
+#define KEPT     (MEASURED / 10 * 9) /* the fastest */
+#define ROOM     512
+
+static struct tap_random rng;
+
+static uint64_t now(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned core;
+    _mm_lfence();
+    return __rdtscp(&core);
+#else
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
+}
+
+/* Two inputs of the same length, and what is done with each; it returns whether the result was right. */
+struct subject {
+    const char *what;
+    uint8_t input[2][ROOM];
+    bool (*run)(uint8_t *input);
+};
+
+/* ---- What is measured ----------------------------------------------------------------------- */
+
+#define TEXT 64
+
+static struct tr_gcm gcm;
+static struct tr_cipher cbc;
+static const uint8_t zeros[ROOM];
+
+static bool gcm_open(uint8_t *input)
+{
+    uint8_t out[TEXT];
+    return tr_gcm_open(&gcm, zeros, 12, NULL, 0, out, input, TEXT, input + TEXT, 16) == TR_ERR_TAG;
+}
+
+static bool padding(uint8_t *input)
+{
+    uint8_t out[TEXT + 16], last[16];
+    size_t len = 0, last_len = 0;
+    return tr_cipher_start(&cbc, TR_CBC, 1, 1, zeros) == TR_OK &&
+           tr_cipher_update(&cbc, out, &len, input, TEXT) == TR_OK &&
+           tr_cipher_final(&cbc, last, &last_len) == TR_ERR_PADDING;
+}
+
+static bool tls_open(uint8_t *input)
+{
+    uint8_t mac[20];
+    struct trp_tls_opened opened;
+    return trp_tls_open(TLS1_2_VERSION, input, 384, mac, sizeof(mac), &opened) != 0 &&
+           opened.has_mac;
+}
+
+/* For comparison, a function that time does tell: it stops at the first difference. */
+static bool stops_early(uint8_t *input)
+{
+    volatile const uint8_t *p = input;
+    for (size_t i = 0; i < 256; i++)
+        if (p[i] != 0)
+            return true;
+    return false;
+}
+
+/* ---- Inputs --------------------------------------------------------------------------------- */
+
+static void gcm_inputs(struct subject *s)
+{
+    for (int i = 0; i < 2; i++) {
+        uint8_t *in = s->input[i];
+        (void)tr_gcm_seal(&gcm, zeros, 12, NULL, 0, in, zeros, TEXT, in + TEXT, 16);
+        in[TEXT + (i == 0 ? 0 : 15)] ^= 1;
+    }
+}
+
+/* A plaintext whose last byte says 16, wrong in the first or the last but one of them. */
+static void padding_inputs(struct subject *s)
+{
+    for (int i = 0; i < 2; i++) {
+        uint8_t iv[16] = {0}, plaintext[TEXT];
+        memset(plaintext, 16, sizeof(plaintext));
+        plaintext[TEXT - (i == 0 ? 16 : 2)] = 0;
+        (void)tr_cbc_encrypt(&cbc.key, iv, s->input[i], plaintext, TEXT);
+    }
+}
+
+static void tls_padding(uint8_t *record, size_t n, bool right)
+{
+    memset(record, 0x33, 384);
+    memset(record + 384 - n, right ? (int)(n - 1) : 0x33, n);
+    record[383] = (uint8_t)(n - 1);
+}
+
+static void control_inputs(struct subject *s)
+{
+    s->input[0][0] = 1;
+    s->input[1][255] = 1;
+}
+
+/* ---- The test ------------------------------------------------------------------------------- */
+
+struct sample {
+    uint64_t time;
+    bool kind;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct sample *x = a, *y = b;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+/* The square of Welch's t, so that no library of mathematics is needed. */
+static double t_squared(const struct sample *samples, size_t n)
+{
+    double count[2] = {0}, mean[2] = {0}, squares[2] = {0};
+    for (size_t i = 0; i < n; i++) { /* Welford's sums */
+        const bool k = samples[i].kind;
+        const double x = (double)samples[i].time, before = x - mean[k];
+        mean[k] += before / ++count[k];
+        squares[k] += before * (x - mean[k]);
+    }
+    if (count[0] < 2 || count[1] < 2)
+        return 0;
+    const double error =
+        squares[0] / (count[0] - 1) / count[0] + squares[1] / (count[1] - 1) / count[1];
+    const double difference = mean[0] - mean[1];
+    return error == 0 ? (difference == 0 ? 0 : 1e9) : difference * difference / error;
+}
+
+static const char *verdict(double t2)
+{
+    return t2 > 100         ? "they take different times"
+           : t2 > 4.5 * 4.5 ? "in doubt"
+                            : "no difference seen";
+}
+
+static void measure(const struct subject *s)
+{
+    static struct sample samples[MEASURED];
+    uint8_t input[ROOM];
+    unsigned right = 0;
+    for (unsigned i = 0; i < MEASURED; i++) {
+        samples[i].kind = tap_below(&rng, 2);
+        memcpy(input, s->input[samples[i].kind], ROOM);
+        const uint64_t begin = now();
+        right += s->run(input);
+        samples[i].time = now() - begin;
+    }
+    qsort(samples, MEASURED, sizeof(*samples), by_time);
+    const double t2 = t_squared(samples, KEPT);
+    tap_ok(right == MEASURED, "%s: %u of %u results are right", s->what, right, MEASURED);
+    tap_diag("%s: %s (t squared %.1f; 20 is in doubt, 100 certain)", s->what, verdict(t2), t2);
+}
+
+int main(void)
+{
+    static struct subject control = {
+        "a comparison that stops early, to compare with", {{0}}, stops_early};
+    static struct subject tags = {
+        "GCM, tags wrong in the first and in the last byte", {{0}}, gcm_open};
+    static struct subject pads = {
+        "CBC, padding wrong in the first and in the last but one byte", {{0}}, padding};
+    static struct subject lengths = {
+        "TLS records with 1 and with 200 bytes of padding", {{0}}, tls_open};
+    static struct subject wrong = {
+        "TLS records with right and with wrong padding", {{0}}, tls_open};
+    tap_plan(5);
+    rng = tap_random(0);
+    if (tr_gcm_set_key(&gcm, NULL, zeros, 16) != TR_OK ||
+        tr_aes_set_key(&cbc.key, NULL, zeros, 16) != TR_OK)
+        return 2;
+    control_inputs(&control);
+    gcm_inputs(&tags);
+    padding_inputs(&pads);
+    tls_padding(lengths.input[0], 1, true);
+    tls_padding(lengths.input[1], 200, true);
+    tls_padding(wrong.input[0], 100, true);
+    tls_padding(wrong.input[1], 100, false);
+    measure(&control);
+    measure(&tags);
+    measure(&pads);
+    measure(&lengths);
+    measure(&wrong);
+    return tap_done();
+}
