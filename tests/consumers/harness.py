@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the consumers have in common: programs of the distribution, run plainly and under
+`tenrounds run --count`, results in TAP, and everything started or written taken away again.
+
+A consumer is a script: `consumer = Consumer(...)`, a function for each result, `consumer.end()`.
+Sides are "plain" and "ours". Only Python's standard library is used.
+"""
+
+import atexit
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DIST = os.path.abspath(os.environ.get("TENROUNDS_DIST", os.path.join(ROOT, "build", "dist")))
+MUST_RUN = "TENROUNDS_MUST_RUN" in os.environ
+
+# Which bulk operations show that a mode ran. GCM and CCM can be put together from others.
+OPERATIONS = {
+    "CBC": ("cbc_encrypt", "cbc_decrypt"),
+    "ECB": ("ecb_encrypt", "ecb_decrypt"),
+    "CFB": ("cfb_encrypt", "cfb_decrypt"),
+    "OFB": ("ofb",),
+    "CTR": ("ctr",),
+    "GCM": ("gcm_encrypt", "gcm_decrypt", "ctr"),
+    "CCM": ("ccm_encrypt", "ccm_decrypt", "ctr"),
+}
+
+
+class Failed(Exception):
+    """A result that is not as it has to be; the text says what was found."""
+
+
+def check(good, why):
+    if not good:
+        raise Failed(why)
+
+
+def free_port():
+    """A port of loopback where nobody listens, for TCP and UDP."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def find(program):
+    """The distribution's program, also where servers are kept."""
+    return shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
+
+
+class Process(subprocess.Popen):
+    """A program, in a session of its own, that has not outlived us when we end."""
+
+    def stop(self, how=signal.SIGTERM, limit=20):
+        """Asks it to end and waits; its counts are written after that."""
+        if self.poll() is None:
+            os.kill(self.pid, how)
+        try:
+            return self.wait(limit)
+        except subprocess.TimeoutExpired:
+            self.kill_all()
+            raise Failed(f"{self.args} did not end within {limit} seconds of signal {int(how)}")
+
+    def kill_all(self):
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.wait()
+
+
+class Consumer:
+    def __init__(self, name, limit, needs):
+        """limit: seconds; needs: the distribution's programs, with the package of each."""
+        self.name, self.limit = name, limit
+        self.results = self.failures = 0
+        self.processes, self.counts = [], []
+        self.directory = tempfile.mkdtemp(prefix=f"tenrounds-{name}-")
+        atexit.register(self.clean)
+        signal.signal(signal.SIGALRM, self.too_long)
+        for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(ending, lambda number, frame: sys.exit(128 + number))
+        signal.alarm(limit)
+        self.program = {program: find(program) for program in needs}
+        missing = [f"{program} (package {needs[program]})" for program in needs if not self.program[program]]
+        if missing:
+            self.skip_all("not installed: " + ", ".join(missing))
+        # A copy, which any user can read: some servers do not run as root.
+        self.dist = self.path("dist")
+        shutil.copytree(DIST, self.dist)
+        os.chmod(self.directory, 0o755)
+        self.user = None
+        self.environment = {k: v for k, v in os.environ.items()
+                            if not k.startswith(("OPENSSL_", "SSL_", "XDG_", "TENROUNDS_"))}
+        self.environment.update(HOME=self.directory, TMPDIR=self.directory, LC_ALL="C")
+        for inherited in ("TENROUNDS_MASK",):
+            if inherited in os.environ:
+                self.environment[inherited] = os.environ[inherited]
+        self.offered = self.ask_offered()
+
+    # ---- Results ----
+
+    def say(self, text):
+        for line in str(text).splitlines():
+            print(f"# {line}", flush=True)
+
+    def result(self, text, function, *arguments):
+        """One line of TAP for whether the function returns without Failed."""
+        self.results += 1
+        self.counts = []
+        begin = time.monotonic()
+        try:
+            note = function(*arguments)
+            print(f"ok {self.results} - {text}{f': {note}' if note else ''}", flush=True)
+        except (Failed, OSError, subprocess.SubprocessError) as why:
+            self.failures += 1
+            print(f"not ok {self.results} - {text}", flush=True)
+            self.say(f"after {time.monotonic() - begin:.1f} s: {why}")
+            if not isinstance(why, Failed):
+                self.say(traceback.format_exc())
+        finally:
+            for process in self.processes:
+                process.kill_all()
+            self.processes = []
+
+    def skip_all(self, reason):
+        if MUST_RUN:
+            print(f"1..1\nnot ok 1 - {self.name}: skipped, but has to run here (TENROUNDS_MUST_RUN): {reason}")
+            sys.exit(1)
+        print(f"1..0 # SKIP {self.name}: {reason}")
+        sys.exit(0)
+
+    def too_long(self, *_):
+        self.results += 1
+        print(f"not ok {self.results} - {self.name} did not end within its limit of {self.limit} seconds")
+        sys.exit(1)
+
+    def end(self):
+        print(f"1..{self.results}")
+        sys.exit(1 if self.failures or not self.results else 0)
+
+    def clean(self):
+        signal.alarm(0)
+        for process in self.processes:
+            process.kill_all()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    # ---- Files ----
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb" if isinstance(content, bytes) else "w") as file:
+            file.write(content)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    # ---- Programs ----
+
+    def as_user(self, user):
+        """What is started from now on runs as this user, if we are root; it gets the directory."""
+        if os.geteuid() == 0:
+            self.user = user
+            for directory, _, files in os.walk(self.directory):
+                for name in [directory] + [os.path.join(directory, file) for file in files]:
+                    shutil.chown(name, user)
+
+    def line(self, side, argv):
+        line = [self.program.get(argv[0]) or find(argv[0]) or argv[0]] + [str(a) for a in argv[1:]]
+        if side == "ours":
+            counts = self.path(f"counts-{len(self.counts)}-{self.results}.json")
+            self.counts.append(counts)
+            line = [os.path.join(self.dist, "bin", "tenrounds"), "run", f"--count={counts}", "--"] + line
+        if self.user:
+            line = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"] + line
+        return line
+
+    def start(self, side, argv, **how):
+        """A program in the background; stopped at the end of the result at the latest."""
+        how.setdefault("env", self.environment)
+        how.setdefault("cwd", self.directory)
+        process = Process(self.line(side, argv), start_new_session=True, **how)
+        self.processes.append(process)
+        return process
+
+    def run(self, side, argv, limit=60, good=(0,), **how):
+        """A program to its end; its standard output. Failed with what it said, if its status is not good."""
+        given = how.pop("input", b"")
+        process = self.start(side, argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, **how)
+        try:
+            out, err = process.communicate(given, limit)
+        except subprocess.TimeoutExpired:
+            process.kill_all()
+            raise Failed(f"{side} {argv} did not end within {limit} seconds")
+        if process.returncode not in good:
+            raise Failed(f"{side}: {' '.join(map(str, argv))}\nstatus {process.returncode}\n"
+                         f"{(out[-2000:] + err[-4000:]).decode(errors='replace')}")
+        return out
+
+    def until(self, condition, what, limit=20, of=None):
+        """Waits for something to become true; of: the process that has to live meanwhile."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            if condition():
+                return
+            if of is not None and of.poll() is not None:
+                raise Failed(f"{of.args} ended with status {of.returncode}, before {what}")
+            time.sleep(0.02)
+        raise Failed(f"no {what} within {limit} seconds")
+
+    def listening(self, port, process):
+        """Waits until somebody listens on a TCP port of loopback, without connecting to it."""
+        pattern = re.compile(rf"^ *\d+: [0-9A-F]*:{port:04X} \S+ 0A ", re.M)
+
+        def there():
+            for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+                if os.path.exists(table):
+                    with open(table) as file:
+                        if pattern.search(file.read()):
+                            return True
+            return False
+        self.until(there, f"listening on port {port}", of=process)
+
+    def certificates(self, kinds=("rsa",)):
+        """kind.pem and kind.key of this result's own, for localhost and 127.0.0.1."""
+        how = {"rsa": ["-newkey", "rsa:2048"],
+               "ecdsa": ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]}
+        self.write("req.cnf", "[req]\ndistinguished_name = n\n[n]\n")
+        for kind in kinds:
+            new = how.get(kind)
+            if new is None:
+                self.run("plain", ["openssl", "dsaparam", "-out", "dsa.param", "1024"], limit=120)
+                new = ["-newkey", "dsa:" + self.path("dsa.param")]
+            self.run("plain", ["openssl", "req", "-config", "req.cnf", "-x509", "-nodes", "-days", "2", *new, "-subj",
+                               "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                               "-keyout", f"{kind}.key", "-out", f"{kind}.pem"])
+
+    # ---- What ran ----
+
+    def ask_offered(self):
+        """The names of all ciphers that the provider offers to this OpenSSL."""
+        said = self.run("plain", ["openssl", "list", "-cipher-algorithms", "-provider-path",
+                                  os.path.join(self.dist, "lib", "ossl-modules"), "-provider", "tenrounds"])
+        names = re.findall(rb"^ *\{? ?(.*?) ?\}? @ tenrounds$", said, re.M)
+        offered = {name.strip().upper() for line in names for name in line.decode().split(",")}
+        check("AES-128-CBC" in offered, f"the provider offers no AES-128-CBC: {said.decode()}")
+        return offered
+
+    def executed(self, operations):
+        """Bytes that our code did in these operations, in what this result has run to its end so far."""
+        total = 0
+        for counts in self.counts:
+            if os.path.exists(counts):
+                with open(counts) as file:
+                    for line in json.load(file)["run"]["executed"]:
+                        total += line["bytes"] if line["operation"] in operations else 0
+        return total
+
+    def demand(self, cipher, least, times=1):
+        """Our code did so many bytes of this cipher's mode, if the provider offers it; says so. A hundredth
+        may be missing: the ends of messages that are no whole block are not counted."""
+        if cipher.upper() not in self.offered:
+            return f"{cipher} is not among ours"
+        mode = next(m for m in OPERATIONS if m in cipher.upper().split("-"))
+        done = self.executed(OPERATIONS[mode])
+        wanted = least * times * 99 // 100
+        check(done >= wanted, f"of {cipher} our code did {done} bytes, and should have done {wanted} in "
+              + ", ".join(OPERATIONS[mode]))
+        return f"{done} bytes by our {mode}"

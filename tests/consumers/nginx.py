@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""nginx, with curl and h2load: what is served arrives, by every AES suite, over HTTP/1.1 and 2.
+With --measure instead: CPU seconds of the worker for each GB, with us and without, in alternation."""
+
+import os
+import re
+import statistics
+import sys
+from subprocess import DEVNULL
+
+from harness import Consumer, check, free_port
+
+measuring = "--measure" in sys.argv
+consumer = Consumer("nginx", limit=900 if measuring else 300,
+                    needs={"nginx": "nginx", "curl": "curl", "h2load": "nghttp2-client", "openssl": "openssl"})
+MIB = 1 << 20
+CONFIGURATION = """
+daemon off;
+pid nginx.{port}.pid;
+error_log stderr error;
+worker_processes 1;
+{user}
+events {{ worker_connections 256; }}
+http {{
+    access_log off;
+    client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+    keepalive_requests 1000000;
+    server {{
+        listen 127.0.0.1:{port} ssl http2;
+        server_name localhost;
+        root www;
+        ssl_certificate rsa.pem;
+        ssl_certificate_key rsa.key;
+        ssl_protocols {protocol};
+        {suite}
+    }}
+}}
+"""
+
+
+def serve(side, protocol, suite):
+    port = free_port()
+    directive = f"ssl_conf_command Ciphersuites {suite};" if protocol == "TLSv1.3" else f"ssl_ciphers {suite};"
+    consumer.write(f"nginx.{port}.conf", CONFIGURATION.format(
+        port=port, protocol=protocol, suite=directive, user="user root;" if os.geteuid() == 0 else ""))
+    server = consumer.start(side, ["nginx", "-p", consumer.directory, "-c", f"nginx.{port}.conf"],
+                            stdin=DEVNULL, stdout=DEVNULL, stderr=open(consumer.path("nginx.err"), "ab"))
+    consumer.listening(port, server)
+    return server, port
+
+
+def fetch(side, port, version, suite):
+    # CCM is not enabled by itself.
+    asked = ["--tls13-ciphers", suite] if suite.startswith("TLS_") else []
+    page = consumer.run(side, ["curl", "--silent", "--show-error", "--fail", "--cacert", "rsa.pem", version, *asked,
+                               f"https://localhost:{port}/page"])
+    check(page == consumer.read("www/page"), "curl was given another page")
+
+
+def load(port, requests):
+    """h2load's requests, which all have to succeed; on other connections than curl's."""
+    said = consumer.run("plain", ["h2load", "--requests", requests, "--clients", 4, "--threads", 1,
+                                  f"https://127.0.0.1:{port}/page"], limit=120).decode()
+    done = re.search(r"requests: .* (\d+) succeeded, 0 failed, 0 errored", said)
+    check(done and int(done.group(1)) == requests, f"h2load: {said}")
+    return re.search(r"^Cipher: (\S+)", said, re.M).group(1)
+
+
+def suite(protocol, name, cipher):
+    requests = 30
+    for side in ("plain", "ours"):
+        server, port = serve(side, protocol, name)
+        for version in ("--http1.1", "--http2"):
+            fetch("plain", port, version, name)
+            fetch("ours", port, version, name)
+        # HTTP/2 forbids the suites of CBC (RFC 9113, appendix A), and h2load abides by that.
+        used = load(port, requests) if "GCM" in name else None
+        check(used in (None, name), f"h2load was given {used}")
+        server.stop()
+    # curl four times, and the second server for all that it was asked.
+    return consumer.demand(cipher, (4 + 4 + (requests if used else 0)) * MIB)
+
+
+def worker_of(port):
+    """The one worker of a server: the child of the process that wrote the pid file."""
+    master = int(consumer.read(f"nginx.{port}.pid"))
+    with open(f"/proc/{master}/task/{master}/children") as file:
+        return int(file.read().split()[0])
+
+
+def cpu_seconds(process):
+    """Time on a processor, user and system (proc(5), schedstat: the first number, nanoseconds)."""
+    with open(f"/proc/{process}/schedstat") as file:
+        return int(file.read().split()[0]) / 1e9
+
+
+def measure():
+    """Windows of 512 responses of 1 MiB, one with and one without, after one of each to warm up."""
+    sides = {}
+    for side in ("plain", "ours"):
+        server, port = serve(side, "TLSv1.3", "TLS_AES_128_GCM_SHA256")
+        sides[side] = (server, port, worker_of(port), [])
+    requests, rounds = 512, 15
+    for at in range(rounds + 1):
+        for side in ("plain", "ours") if at % 2 else ("ours", "plain"):
+            _, port, worker, seconds = sides[side]
+            begin = cpu_seconds(worker)
+            check(load(port, requests) == "TLS_AES_128_GCM_SHA256", "another suite")
+            seconds.append((cpu_seconds(worker) - begin) / (requests * MIB / 1e9))
+            if sys.stderr.isatty():
+                print(f"\r{at} of {rounds}", end="\r", file=sys.stderr)
+    for side, title in (("plain", "OpenSSL"), ("ours", "tenrounds")):
+        low, middle, high = statistics.quantiles(sides[side][3][1:], n=4)
+        consumer.say(f"nginx with {title}: {middle:.3f} CPU seconds for each GB (quartiles {low:.3f} to {high:.3f})")
+    ratios = [plain / ours for plain, ours in zip(sides["plain"][3][1:], sides["ours"][3][1:])]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    consumer.say(f"ratio in pairs: {middle:.3f} (quartiles {low:.3f} to {high:.3f}), {rounds} pairs of "
+                 f"{requests} responses of 1 MiB")
+    for server, *_ in sides.values():
+        server.stop()
+    return consumer.demand("AES-128-GCM", (rounds + 1) * requests * MIB)
+
+
+os.mkdir(consumer.path("www"))
+consumer.write("www/page", os.urandom(MIB))
+consumer.certificates()
+if measuring:
+    consumer.result("nginx, TLS_AES_128_GCM_SHA256, measured", measure)
+else:
+    for name in ("128_GCM_SHA256", "256_GCM_SHA384", "128_CCM_SHA256"):
+        cipher = "-".join(["AES", *name.split("_")[:2]])
+        consumer.result(f"TLS 1.3, {name}", suite, "TLSv1.3", f"TLS_AES_{name}", cipher)
+    for name, cipher in (("ECDHE-RSA-AES128-GCM-SHA256", "AES-128-GCM"), ("ECDHE-RSA-AES256-GCM-SHA384", "AES-256-GCM"),
+                         ("ECDHE-RSA-AES128-SHA", "AES-128-CBC"), ("ECDHE-RSA-AES256-SHA384", "AES-256-CBC")):
+        consumer.result(f"TLS 1.2, {name}", suite, "TLSv1.2", name, cipher)
+consumer.end()

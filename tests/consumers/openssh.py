@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""OpenSSH's server and client, with every AES cipher that it offers, and with keys changed all the time."""
+
+import getpass
+import os
+from subprocess import DEVNULL, PIPE
+
+from harness import Consumer, check, free_port
+
+consumer = Consumer("openssh", limit=300, needs={"sshd": "openssh-server", "ssh": "openssh-client",
+                                                 "ssh-keygen": "openssh-client"})
+SIZE = 2 << 20
+# A quick key exchange, as there are many.
+EXCHANGE = "curve25519-sha256"
+USER = getpass.getuser()
+SERVER = """
+ListenAddress 127.0.0.1:{port}
+HostKey {directory}/host
+PidFile none
+AuthorizedKeysFile {directory}/user.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+Ciphers +{ciphers}
+KexAlgorithms {exchange}
+LogLevel VERBOSE
+{rekey}
+"""
+
+
+def serve(side, ciphers, rekey):
+    port = free_port()
+    if os.geteuid() == 0:
+        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # where sshd puts its unprivileged child
+    consumer.write("sshd_config", SERVER.format(port=port, directory=consumer.directory, ciphers=ciphers, rekey=rekey,
+                                                exchange=EXCHANGE))
+    # -r: a session is a fork, so it counts where the server does; sshd empties its environment else.
+    server = consumer.start(side, [consumer.program["sshd"], "-D", "-e", "-r", "-f", consumer.path("sshd_config")],
+                            stdin=DEVNULL, stdout=DEVNULL, stderr=open(consumer.path("sshd.err"), "wb"))
+    consumer.listening(port, server)
+    return server, port
+
+
+def transfer(server_side, client_side, cipher, rekey):
+    message = consumer.read("message")
+    server, port = serve(server_side, cipher, rekey)
+    options = ["-o", f"Port={port}", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=known", "-o",
+               "IdentitiesOnly=yes", "-o", f"IdentityFile={consumer.path('user')}", "-o", "BatchMode=yes",
+               "-o", f"Ciphers={cipher}", "-o",
+               f"KexAlgorithms={EXCHANGE}", "-v"] + (["-o", rekey.replace(" ", "=", 1)] if rekey else [])
+    client = consumer.start(client_side, ["ssh", "-F", "none", *options, f"{USER}@127.0.0.1", "cat"], stdin=PIPE,
+                            stdout=PIPE, stderr=open(consumer.path("ssh.err"), "wb"))
+    try:
+        answer, _ = client.communicate(message, 60)
+    finally:
+        server.stop()
+    said = consumer.read("ssh.err").decode(errors="replace")
+    why = f"{said[-2000:]}\n{consumer.read('sshd.err').decode(errors='replace')[-2000:]}"
+    check(client.returncode == 0, f"ssh ended with status {client.returncode}\n{why}")
+    check(answer == message, f"ssh gave back {len(answer)} bytes, which are not those that were sent\n{why}")
+    check(f"cipher: {cipher} " in said, f"another cipher was used\n{why}")
+    changes = said.count("SSH2_MSG_NEWKEYS sent")
+    check(changes > 10 if rekey else changes == 1, f"keys were changed {changes} times\n{why}")
+    return changes
+
+
+def session(cipher, rekey):
+    name = cipher.split("@")[0].replace("aes", "aes-").upper() if "gcm" not in cipher else \
+        f"AES-{cipher[3:6]}-GCM"
+    for server_side, client_side in (("plain", "plain"), ("ours", "ours"), ("ours", "plain"), ("plain", "ours")):
+        consumer.counts = []
+        changes = transfer(server_side, client_side, cipher, rekey)
+        ours = (server_side == "ours") + (client_side == "ours")
+        note = consumer.demand(name, 2 * SIZE, ours) if ours else ""
+    return f"{changes} times new keys; {note}"
+
+
+consumer.write("message", os.urandom(SIZE))
+for name in ("host", "user"):
+    consumer.run("plain", ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name])
+ciphers = [c for c in consumer.run("plain", ["ssh", "-Q", "cipher"]).decode().split() if c.startswith("aes")]
+check(len(ciphers) >= 6, f"ssh offers only {ciphers}")
+for cipher in ciphers:
+    consumer.result(f"ssh, {cipher}", session, cipher, "")
+    consumer.result(f"ssh, {cipher}, new keys every 256 KB", session, cipher, "RekeyLimit 256K")
+consumer.end()

@@ -1,0 +1,27 @@
+#!/usr/bin/env perl
+# SPDX-License-Identifier: BSD-2-Clause
+# Stands in for OpenSSL's util/mkdef.pl, which its makefile calls for the linker's version script and
+# which the crate leaves out: mkdef.pl ... --ordinals FILE ... >script. Each line of FILE is a symbol,
+# its number, the version it came with, and whether it exists (OpenSSL's doc/internal, "libcrypto.num").
+use strict;
+use warnings;
+
+my ($ordinals, %symbols);
+while (defined(my $argument = shift)) {
+    $ordinals = shift if $argument eq '--ordinals';
+}
+open(my $file, '<', $ordinals // die "no --ordinals\n") or die "$ordinals: $!\n";
+while (<$file>) {
+    my ($symbol, undef, $version, $state) = split;
+    next unless defined $state && $state =~ /^EXIST:(?!VMS|_WIN32)/;
+    push @{ $symbols{ join('.', $version =~ /\d+/g) } }, $symbol;
+}
+my $before = '';
+for my $version (sort { version_key($a) cmp version_key($b) } keys %symbols) {
+    print "OPENSSL_$version {\n    global:\n", map("        $_;\n", @{ $symbols{$version} });
+    print "    local: *;\n" unless $before;
+    print "}$before;\n";
+    $before = " OPENSSL_$version";
+}
+
+sub version_key { return join '', map { sprintf '%03d', $_ } split /\./, shift }
