@@ -3,6 +3,7 @@
 #
 #   make          build into build/dist           make demo     see it work on this machine
 #   make check    all tests                       make lint     formatters and linters
+#   make check-full   other versions of OpenSSL, real programs, fuzzing
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 
 PREFIX  ?= /usr/local
@@ -14,7 +15,7 @@ SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugopt
 # $(call quietly,LOG,COMMAND): what it says matters only if it fails. (Ninja has --quiet since 1.11.)
 quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
-.PHONY: all demo check check-c check-sanitized check-tool lint install uninstall clean help
+.PHONY: all demo check check-full check-c check-sanitized check-tool lint install uninstall clean help
 .DELETE_ON_ERROR:
 
 all:
@@ -51,6 +52,12 @@ demo: all
 check:
 	@scripts/dependencies check
 	@$(MAKE) --no-print-directory stage check-c check-sanitized check-tool
+
+# What takes longer than ten minutes, the first time above all: it builds two versions of OpenSSL.
+check-full:
+	@scripts/dependencies check-full
+	@$(MAKE) --no-print-directory stage
+	@scripts/check-full $(BUILD)
 
 check-c: stage
 	meson test -C $(BUILD)/c --print-errorlogs

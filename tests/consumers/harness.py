@@ -9,6 +9,7 @@ Sides are "plain" and "ours". Only Python's standard library is used.
 import atexit
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -184,7 +185,8 @@ class Consumer:
             self.counts.append(counts)
             line = [os.path.join(self.dist, "bin", "tenrounds"), "run", f"--count={counts}", "--"] + line
         if self.user:
-            line = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"] + line
+            owner = pwd.getpwnam(self.user)
+            line = ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"] + line
         return line
 
     def start(self, side, argv, **how):

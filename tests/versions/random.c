@@ -3,7 +3,9 @@
  * OpenSSL's random generator (CTR_DRBG, SP 800-90A) draws its AES from whoever is preferred, so we sit
  * beneath it: at start-up, when it reseeds, after fork, in 16 threads. Each case is a process of its
  * own with the provider preferred by configuration (OPENSSL_CONF), so that its first random number is
- * really the first; an alarm ends one that hangs. The counters tell that our code was beneath.
+ * really the first; an alarm ends one that hangs. The counters tell that our code was beneath, up to
+ * OpenSSL 3.3; from 3.5 on (see its providers/implementations/rands/drbg_ctr.c) the generator takes its
+ * AES from its own provider, and what is left to show is that we do not disturb it.
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -244,7 +246,7 @@ static bool draws_nothing(void)
 static const struct {
     const char *name, *what;
     bool (*run)(void);
-    bool draws; /* so the counters must show CTR of ours */
+    bool draws; /* so the counters must tell */
 } cases[] = {
     {"start", "the first random numbers of a process, drawn by 16 threads at once", at_start, true},
     {"reseed", "16 threads, reseeding at every turn", reseeding, true},
@@ -273,6 +275,17 @@ static uint64_t counted(const char *op)
     return bytes;
 }
 
+/* What the counters have to say of it with this OpenSSL; 3.4 may have it either way. */
+static bool beneath(unsigned i, uint64_t bytes)
+{
+    if (!cases[i].draws)
+        return true;
+    tap_diag("%llu bytes of CTR by our code", (unsigned long long)bytes);
+    if (OpenSSL_version_num() < 0x30400000L)
+        return bytes >= 16 * 100;
+    return OpenSSL_version_num() < 0x30500000L || bytes == 0;
+}
+
 static bool start(const char *self, unsigned i)
 {
     int status = -1;
@@ -291,9 +304,7 @@ static bool start(const char *self, unsigned i)
         tap_diag("it hung: no end after %d seconds", LIMIT_SECONDS);
     else if (status != 0)
         tap_diag("ended with status %#x", (unsigned)status);
-    if (cases[i].draws)
-        tap_diag("%llu bytes of CTR by our code", (unsigned long long)bytes);
-    return ended && status == 0 && (!cases[i].draws || bytes >= 16 * 100);
+    return beneath(i, bytes) && ended && status == 0;
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PostgreSQL: connections by TLS, and pgcrypto's encrypt() and pgp_sym_encrypt()."""
+
+import glob
+import os
+import shutil
+import signal
+from subprocess import DEVNULL
+
+import harness
+from harness import Consumer, check, free_port
+
+# Debian keeps them outside PATH, by version.
+PLACES = sorted(glob.glob("/usr/lib/postgresql/*/bin")) + ["/usr/bin"]
+harness.find = lambda program: shutil.which(program, path=":".join(reversed(PLACES)) + ":/usr/sbin:/bin:/sbin")
+
+consumer = Consumer("postgresql", limit=200, needs={
+    "postgres": "postgresql", "initdb": "postgresql", "psql": "postgresql-client", "openssl": "openssl",
+    "setpriv": "util-linux"})
+ROW = 1 << 20
+PGCRYPTO = """
+CREATE EXTENSION IF NOT EXISTS pgcrypto;
+SELECT md5(encrypt(convert_to(repeat('0123456789abcdef', 65536), 'UTF8'), decode(repeat('0a', {bytes}), 'hex'),
+                   'aes-{mode}/pad:pkcs'));
+SELECT md5(decrypt(encrypt(convert_to(repeat('0123456789abcdef', 65536), 'UTF8'), decode(repeat('0a', {bytes}), 'hex'),
+                           'aes-{mode}'), decode(repeat('0a', {bytes}), 'hex'), 'aes-{mode}'));
+"""
+PGP = """
+CREATE EXTENSION IF NOT EXISTS pgcrypto;
+SELECT md5(pgp_sym_decrypt(pgp_sym_encrypt(repeat('0123456789abcdef', 65536), 'secret',
+                                           'cipher-algo=aes{bits}, compress-algo=0'), 'secret'));
+"""
+
+
+def serve(side, extra=()):
+    port = free_port()
+    settings = {"port": port, "listen_addresses": "127.0.0.1", "unix_socket_directories": consumer.directory,
+                "ssl": "on", "ssl_cert_file": consumer.path("rsa.pem"), "ssl_key_file": consumer.path("rsa.key"),
+                "fsync": "off", **dict(extra)}
+    server = consumer.start(side, ["postgres", "-D", consumer.path("data"),
+                                   *(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))],
+                            stdin=DEVNULL, stdout=DEVNULL, stderr=open(consumer.path("postgres.err"), "wb"))
+    try:
+        consumer.listening(port, server)
+    except harness.Failed as why:
+        raise harness.Failed(f"{why}\n" + consumer.read("postgres.err").decode()[-1500:]) from None
+    return server, port
+
+
+def query(side, port, text, mode="verify-full"):
+    return consumer.run(side, ["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1",
+                               f"host=127.0.0.1 port={port} dbname=postgres user=tester sslmode={mode} "
+                               f"sslrootcert={consumer.path('rsa.pem')}"], input=text.encode())
+
+
+def tls(settings, suite, cipher):
+    text = ("SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid();\n"
+            f"SELECT repeat('0123456789abcdef', {ROW // 16});\n")
+    said = []
+    for server_side, client_side in (("plain", "plain"), ("ours", "ours"), ("ours", "plain"), ("plain", "ours")):
+        consumer.counts = []
+        server, port = serve(server_side, settings)
+        said.append(query(client_side, port, text))
+        server.stop(signal.SIGINT)
+        check(said[-1] == said[0] and suite.encode() in said[0][:200], f"psql was given other rows, or not {suite}: "
+              f"{said[-1][:300]}")
+        ours = (server_side == "ours") + (client_side == "ours")
+        note = consumer.demand(cipher, ROW, ours) if ours else ""
+    return note
+
+
+def same(text, cipher, least):
+    said = []
+    for side in ("plain", "ours"):
+        server, port = serve(side)
+        said.append(query("plain", port, text, "disable"))
+        server.stop(signal.SIGINT)
+    check(said[0] == said[1] and len(said[0]) > 32, f"other results: {said}")
+    return consumer.demand(cipher, least)
+
+
+consumer.certificates()
+consumer.as_user("nobody")
+os.chmod(consumer.path("rsa.key"), 0o600)
+consumer.run("plain", ["initdb", "-D", consumer.path("data"), "-U", "tester", "--auth=trust", "--no-sync",
+                       "--locale=C", "--encoding=UTF8"])
+for name, cipher in (("TLS_AES_256_GCM_SHA384", "AES-256-GCM"), ("ECDHE-RSA-AES128-GCM-SHA256", "AES-128-GCM"),
+                     ("ECDHE-RSA-AES256-SHA384", "AES-256-CBC")):
+    settings = {} if name.startswith("TLS") else {"ssl_max_protocol_version": "TLSv1.2", "ssl_ciphers": name}
+    consumer.result(f"PostgreSQL and psql, {name}", tls, settings.items(), name, cipher)
+for bits in (128, 192, 256):
+    for mode in ("cbc", "ecb"):
+        consumer.result(f"pgcrypto, encrypt() with AES-{bits}-{mode.upper()}", same,
+                        PGCRYPTO.format(bytes=bits // 8, mode=mode), f"AES-{bits}-{mode.upper()}", 3 * ROW)
+    # Its CFB is made of single blocks.
+    consumer.result(f"pgcrypto, pgp_sym_encrypt() with AES-{bits}", same, PGP.format(bits=bits), f"AES-{bits}-ECB",
+                    2 * ROW)
+consumer.end()
