@@ -5,6 +5,7 @@ pub mod child;
 mod config;
 mod counters;
 pub mod probe;
+mod reach;
 mod report;
 mod store;
 
@@ -36,6 +37,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     environment.push(("OPENSSL_CONF", configuration.clone().into()));
     if args.print_env {
         return print_environment(&environment);
+    }
+    if let Some(note) = reach::note(&args.command[0]) {
+        eprintln!("tenrounds: {note}");
     }
     match &args.count {
         None => Err(child::replace(child::command(&args.command, &environment))),

@@ -8,6 +8,7 @@ mod generate;
 mod json;
 mod run;
 mod run_config;
+mod run_reach;
 mod run_signals;
 mod selftest;
 mod support;
