@@ -44,15 +44,15 @@ program() {
 }
 
 while read -r version prefix tests; do
-    for name in names differential guards tls_records threads; do
+    for name in names differential differential_aead guards tls_records threads; do
         program "$version" "$prefix" "$name" '' /dev/null
     done
-    for mask in noavx512 novaes noaes; do
-        for name in differential guards tls_records; do
+    for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
+        for name in differential differential_aead guards tls_records; do
             program "$version" "$prefix" "$name" "$mask" /dev/null
         done
     done
-    program "$version" "$prefix" random '' "$build/tests/versions/preferred.cnf"
+    program "$version" "$prefix" generator '' "$build/tests/versions/preferred.cnf"
 done
 [ "$count" -gt 0 ] || status=1
 echo "1..$count"

@@ -258,7 +258,7 @@ static const struct {
 
 /* ---- Starting them --------------------------------------------------------------------------- */
 
-static char file[] = "/tmp/tenrounds-random-XXXXXX";
+static char file[] = "/tmp/tenrounds-generator-XXXXXX";
 
 static uint64_t counted(const char *op)
 {
