@@ -378,10 +378,13 @@ static int get_one(struct trp_gcm *g, int which, OSSL_PARAM *p)
 static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     struct trp_gcm *g = ctx;
-    /* What every message asks, alone. */
-    if (params != NULL && params[0].key != NULL && params[1].key == NULL &&
-        strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TAG) == 0)
-        return get_tag(g, params);
+    /* What every message asks, each alone. */
+    if (params != NULL && params[0].key != NULL && params[1].key == NULL) {
+        if (strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TAG) == 0)
+            return get_tag(g, params);
+        if (strcmp(params[0].key, OSSL_CIPHER_PARAM_IVLEN) == 0)
+            return get_number(g, params, g->iv_len, sizeof(size_t));
+    }
     for (int i = 0; i < GETS; i++) {
         OSSL_PARAM *p = (OSSL_PARAM *)trp_param_find(params, get_keys[i]);
         if (p != NULL && !get_one(g, i, p))

@@ -6,7 +6,7 @@
 const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key)
 {
     for (const OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
-        if (strcmp(p->key, key) == 0)
+        if (p->key[0] == key[0] && strcmp(p->key, key) == 0)
             return p;
     }
     return NULL;
@@ -37,6 +37,12 @@ int trp_param_set_number(OSSL_PARAM *p, uint64_t value, size_t size)
         return 0;
     if (p->data == NULL) {
         p->return_size = size;
+        return 1;
+    }
+    if (p->data_type == OSSL_PARAM_UNSIGNED_INTEGER && p->data_size == sizeof(value)) {
+        /* A size_t: what libcrypto asks for at each init. */
+        memcpy(p->data, &value, sizeof(value));
+        p->return_size = sizeof(value);
         return 1;
     }
     if (p->data_size == 0)
