@@ -8,9 +8,9 @@ const char *tr_strerror(enum tr_status status)
     case TR_OK:
         return "success";
     case TR_ERR_KEY_LENGTH:
-        return "the key is not 16, 24 or 32 bytes long";
+        return "the mode does not take a key of this length";
     case TR_ERR_LENGTH:
-        return "the data is not a whole number of 16-byte blocks, or an offset is above 15";
+        return "the mode does not take this number of bytes, or an offset is above 15";
     case TR_ERR_OVERLAP:
         return "input and output overlap without being the same";
     case TR_ERR_PADDING:

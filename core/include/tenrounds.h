@@ -64,8 +64,8 @@ extern "C" {
 
 enum tr_status {
     TR_OK = 0,
-    TR_ERR_KEY_LENGTH, /* a key that is not 16, 24 or 32 bytes */
-    TR_ERR_LENGTH,     /* data that must be whole blocks and is not, or an offset above 15 */
+    TR_ERR_KEY_LENGTH, /* a key of a length that the mode does not take: 16, 24 or 32 bytes for most */
+    TR_ERR_LENGTH,     /* data of a length that the mode does not take, or an offset above 15 */
     TR_ERR_OVERLAP,    /* input and output overlap but are not the same */
     TR_ERR_PADDING,    /* the last block does not end in PKCS#7 padding */
     TR_ERR_MODE,       /* no such mode, or an object that was not initialised */
