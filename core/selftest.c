@@ -60,7 +60,7 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
     {0xc8f00c2b8a13ae27, 0, 0x00baea1dd2af0bad},                  /* XTS */
     {0xd056b99a9b7e7411, 0xb3ce5c7c1697d264, 0x1e22c26e0e25908a}, /* OCB */
     {0xaa8c02e9c49c2b8f, 0x7a332e6e11e417ec, 0x5feb1b2b67ca6e2b}, /* CCM */
-    {0x00f1804b39cca1ec, 0, 0x18d39ade0ecc81be},                  /* GCM_SIV */
+    {0x00f1804b39cca1ec, 0xfa93a6c21c9bf714, 0x18d39ade0ecc81be}, /* GCM_SIV */
 };
 
 /* (J0 H^-1 + 128) H^-1, with H the hash key and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee (SP 800-38D

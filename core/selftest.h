@@ -21,7 +21,7 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
 /*
  * The modes that backends have fused operations for. Of the AEADs, whose AAD is the plaintext, the tag is
  * condensed after the ciphertext. GCM_WRAP has IVs with which the 32 bits of the counter wrap after 17
- * blocks. There is no XTS-AES-192 and no AES-192-GCM-SIV: their digests are 0.
+ * blocks. There is no XTS-AES-192: its digest is 0.
  */
 enum tr_known {
     TR_KNOWN_GCM,

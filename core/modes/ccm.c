@@ -219,6 +219,8 @@ enum tr_status tr_ccm_seal(struct tr_ccm *c, const uint8_t *nonce, size_t nonce_
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, uint8_t *tag, size_t tag_len)
 {
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
     enum tr_status status = tr_ccm_start(c, nonce, nonce_len, tag_len, aad_len, len);
     if (status == TR_OK)
         status = tr_ccm_aad(c, aad, aad_len);
@@ -231,6 +233,8 @@ enum tr_status tr_ccm_open(struct tr_ccm *c, const uint8_t *nonce, size_t nonce_
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, const uint8_t *tag, size_t tag_len)
 {
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
     enum tr_status status = tr_ccm_start(c, nonce, nonce_len, tag_len, aad_len, len);
     if (status == TR_OK)
         status = tr_ccm_aad(c, aad, aad_len);

@@ -220,6 +220,8 @@ enum tr_status tr_gcm_siv_seal(struct tr_gcm_siv *g, const uint8_t nonce[12], co
                                size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
                                uint8_t tag[16])
 {
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
     enum tr_status status = tr_gcm_siv_start(g, nonce);
     if (status == TR_OK)
         status = tr_gcm_siv_aad(g, aad, aad_len);
@@ -230,6 +232,8 @@ enum tr_status tr_gcm_siv_open(struct tr_gcm_siv *g, const uint8_t nonce[12], co
                                size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
                                const uint8_t tag[16])
 {
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
     enum tr_status status = tr_gcm_siv_start(g, nonce);
     if (status == TR_OK)
         status = tr_gcm_siv_aad(g, aad, aad_len);

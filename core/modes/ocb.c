@@ -233,6 +233,8 @@ enum tr_status tr_ocb_seal(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, uint8_t *tag, size_t tag_len)
 {
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
     enum tr_status status = tr_ocb_start(o, nonce, nonce_len, tag_len);
     if (status == TR_OK)
         status = tr_ocb_aad(o, aad, aad_len);
@@ -245,6 +247,8 @@ enum tr_status tr_ocb_open(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, const uint8_t *tag, size_t tag_len)
 {
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
     enum tr_status status = tr_ocb_start(o, nonce, nonce_len, tag_len);
     if (status == TR_OK)
         status = tr_ocb_aad(o, aad, aad_len);

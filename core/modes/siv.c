@@ -125,6 +125,8 @@ enum tr_status tr_siv_decrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
 enum tr_status tr_siv_seal(struct tr_siv *s, const uint8_t *aad, size_t aad_len, uint8_t *out,
                            const uint8_t *in, size_t len, uint8_t tag[16])
 {
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
     enum tr_status status = tr_siv_start(s);
     if (status == TR_OK && aad != NULL)
         status = tr_siv_aad(s, aad, aad_len);
@@ -134,6 +136,8 @@ enum tr_status tr_siv_seal(struct tr_siv *s, const uint8_t *aad, size_t aad_len,
 enum tr_status tr_siv_open(struct tr_siv *s, const uint8_t *aad, size_t aad_len, uint8_t *out,
                            const uint8_t *in, size_t len, const uint8_t tag[16])
 {
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
     enum tr_status status = tr_siv_start(s);
     if (status == TR_OK && aad != NULL)
         status = tr_siv_aad(s, aad, aad_len);

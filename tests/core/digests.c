@@ -135,8 +135,8 @@ static void test_fused(enum tr_known mode, unsigned k)
     uint64_t digest = 0;
     bool good = true;
     make_inputs(raw, plaintext);
-    if ((mode == TR_KNOWN_XTS || mode == TR_KNOWN_GCM_SIV) && key_lengths[k] == 24) {
-        tap_ok(tr_known_fused[mode][k] == 0, "there is no %s with 192 bits", fused_names[mode]);
+    if (mode == TR_KNOWN_XTS && key_lengths[k] == 24) {
+        tap_ok(tr_known_fused[mode][k] == 0, "there is no XTS-AES-192");
         return;
     }
     for (unsigned i = 0; i < TR_KNOWN_LENGTHS(mode) && good; i++) {

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What can be wrong with a call of the modes beyond SP 800-38A: the code names it, and the output and the
+ * state are as before. The order of calls of the AEADs is tested in aead.c. */
+#include "../common.h"
+
+#define ROOM 256
+
+static uint8_t memory[ROOM], before[ROOM], raw[65], iv[16];
+static const struct tr_backend *backend; /* the strongest that runs here */
+static struct tr_aes_key key;
+static unsigned calls, wrong;
+
+/* One call: whether it gave that status and left the memory alone. */
+static void expect(enum tr_status status, enum tr_status expected, const char *what)
+{
+    calls++;
+    if (status == expected && tap_same(memory, before, ROOM))
+        return;
+    wrong++;
+    tap_diag("%s: \"%s\" instead of \"%s\"", what, tr_strerror(status), tr_strerror(expected));
+}
+
+#define EXPECT(expected, call) expect((call), (expected), #call)
+
+static void report(const char *what)
+{
+    tap_ok(calls != 0 && wrong == 0, "%s: %u of %u wrong calls are refused", what, calls - wrong,
+           calls);
+    calls = wrong = 0;
+}
+
+static void test_keys(void)
+{
+    struct tr_xts xts;
+    struct tr_cmac cmac;
+    struct tr_ccm ccm;
+    struct tr_ocb ocb;
+    struct tr_siv siv;
+    struct tr_gcm_siv gcm_siv;
+    for (size_t len = 0; len <= sizeof(raw); len++) {
+        const bool single = len == 16 || len == 24 || len == 32;
+        if (len != 32 && len != 64)
+            EXPECT(TR_ERR_KEY_LENGTH, tr_xts_set_key(&xts, backend, raw, len));
+        if (len != 32 && len != 48 && len != 64)
+            EXPECT(TR_ERR_KEY_LENGTH, tr_siv_set_key(&siv, backend, raw, len));
+        if (single)
+            continue;
+        EXPECT(TR_ERR_KEY_LENGTH, tr_cmac_set_key(&cmac, backend, raw, len));
+        EXPECT(TR_ERR_KEY_LENGTH, tr_ccm_set_key(&ccm, backend, raw, len));
+        EXPECT(TR_ERR_KEY_LENGTH, tr_ocb_set_key(&ocb, backend, raw, len));
+        EXPECT(TR_ERR_KEY_LENGTH, tr_gcm_siv_set_key(&gcm_siv, backend, raw, len));
+    }
+    report("key lengths");
+}
+
+static void test_xts(void)
+{
+    struct tr_xts x, equal;
+    uint8_t twice[32];
+    memcpy(twice, raw, 16);
+    memcpy(twice + 16, raw, 16);
+    tap_ok(tr_xts_set_key(&x, backend, raw, 32) == TR_OK && !x.equal &&
+               tr_xts_set_key(&equal, backend, twice, 32) == TR_OK && equal.equal,
+           "XTS: equal keys are known as such");
+    for (size_t len = 0; len < 16; len++) {
+        EXPECT(TR_ERR_LENGTH, tr_xts_encrypt(&x, iv, memory, memory, len));
+        EXPECT(TR_ERR_LENGTH, tr_xts_decrypt(&x, iv, memory, memory, len));
+    }
+    EXPECT(TR_ERR_LENGTH, tr_xts_encrypt(&x, iv, memory, memory, (1u << 24) + 1));
+    EXPECT(TR_ERR_LENGTH, tr_xts_decrypt(&x, iv, memory, memory, SIZE_MAX));
+    EXPECT(TR_ERR_OVERLAP, tr_xts_encrypt(&x, iv, memory + 1, memory, 16));
+    EXPECT(TR_ERR_OVERLAP, tr_xts_decrypt(&x, iv, memory, memory + 15, 16));
+    EXPECT(TR_ERR_EQUAL_KEYS, tr_xts_encrypt(&equal, iv, memory, memory, 32));
+    report("XTS");
+    uint8_t out[32];
+    tap_ok(tr_xts_decrypt(&equal, iv, out, memory, 32) == TR_OK, "XTS: equal keys still decrypt");
+}
+
+static void test_cts(void)
+{
+    for (enum tr_cts form = TR_CS1; form <= TR_CS3; form++) {
+        for (size_t len = 0; len < 16; len++) {
+            EXPECT(TR_ERR_LENGTH, tr_cbc_cts_encrypt(&key, form, iv, memory, memory, len));
+            EXPECT(TR_ERR_LENGTH, tr_cbc_cts_decrypt(&key, form, iv, memory, memory, len));
+        }
+        EXPECT(TR_ERR_OVERLAP, tr_cbc_cts_encrypt(&key, form, iv, memory + 1, memory, 40));
+        EXPECT(TR_ERR_OVERLAP, tr_cbc_cts_decrypt(&key, form, iv, memory, memory + 39, 40));
+    }
+    EXPECT(TR_ERR_MODE, tr_cbc_cts_encrypt(&key, (enum tr_cts)0, iv, memory, memory, 40));
+    EXPECT(TR_ERR_MODE, tr_cbc_cts_decrypt(&key, (enum tr_cts)4, iv, memory, memory, 40));
+    report("CBC with ciphertext stealing");
+}
+
+static void test_cfb(void)
+{
+    EXPECT(TR_ERR_OVERLAP, tr_cfb8_encrypt(&key, iv, memory + 1, memory, 2));
+    EXPECT(TR_ERR_OVERLAP, tr_cfb8_decrypt(&key, iv, memory, memory + 1, 2));
+    EXPECT(TR_ERR_OVERLAP, tr_cfb1_encrypt(&key, iv, memory, memory + 1, 9));
+    EXPECT(TR_ERR_OVERLAP, tr_cfb1_decrypt(&key, iv, memory + 1, memory, 9));
+    report("CFB8 and CFB1");
+}
+
+static void test_key_wrap(void)
+{
+    size_t n = 7;
+    for (size_t len = 0; len < 40; len++) {
+        if (len % 8 != 0 || len < 16)
+            EXPECT(TR_ERR_LENGTH, tr_kw_wrap(&key, 0, NULL, memory, memory, len));
+        if (len % 8 != 0 || len < 24)
+            EXPECT(TR_ERR_LENGTH, tr_kw_unwrap(&key, 0, NULL, memory, memory, len));
+        if (len % 8 != 0 || len < 16)
+            EXPECT(TR_ERR_LENGTH, tr_kwp_unwrap(&key, 0, NULL, memory, &n, memory, len));
+    }
+    EXPECT(TR_ERR_LENGTH, tr_kw_wrap(&key, 0, NULL, memory, memory, (size_t)1 << 31));
+    EXPECT(TR_ERR_LENGTH, tr_kwp_wrap(&key, 0, NULL, memory, memory, 0));
+    EXPECT(TR_ERR_LENGTH, tr_kwp_wrap(&key, 0, NULL, memory, memory, (size_t)1 << 31));
+    /* The output of wrapping is longer than the input. */
+    EXPECT(TR_ERR_OVERLAP, tr_kw_wrap(&key, 0, NULL, memory, memory + 16, 16));
+    EXPECT(TR_ERR_OVERLAP, tr_kw_unwrap(&key, 0, NULL, memory + 1, memory, 24));
+    EXPECT(TR_ERR_OVERLAP, tr_kwp_wrap(&key, 0, NULL, memory, memory + 9, 3));
+    EXPECT(TR_ERR_OVERLAP, tr_kwp_unwrap(&key, 0, NULL, memory + 8, &n, memory, 16));
+    tap_ok(n == 0, "KWP: an error stores a length of 0");
+    report("key wrap");
+}
+
+/* KWP of contents that a wrapper would not make: lengths and padding that do not fit (RFC 5649 section 3). */
+static void test_kwp_contents(void)
+{
+    unsigned n = 0, good = 0;
+    for (unsigned len = 0; len <= 40; len++) {
+        for (unsigned dirty = 0; dirty <= 24; dirty++, n++) {
+            uint8_t plain[24] = {0}, wrapped[32], out[24], first[8] = {0xa6, 0x59, 0x59, 0xa6};
+            size_t out_len;
+            first[7] = (uint8_t)len;
+            if (dirty < 24)
+                plain[dirty] = 1;
+            const bool fits = len > 16 && len <= 24 && (dirty < len || dirty == 24);
+            const enum tr_status status =
+                tr_kw_wrap(&key, 0, first, wrapped, plain, 24) != TR_OK
+                    ? TR_ERR_STATE
+                    : tr_kwp_unwrap(&key, 0, NULL, out, &out_len, wrapped, 32);
+            good += fits ? status == TR_OK && out_len == len && tap_same(out, plain, 24)
+                         : status == TR_ERR_TAG && out_len == 0;
+        }
+    }
+    tap_ok(good == n, "KWP: %u of %u lengths and paddings are judged rightly", good, n);
+}
+
+static void test_aeads(void)
+{
+    struct tr_ccm ccm;
+    struct tr_ocb ocb;
+    struct tr_siv siv;
+    struct tr_gcm_siv gcm_siv;
+    uint8_t tag[16];
+    bool keyed = tr_ccm_set_key(&ccm, backend, raw, 16) == TR_OK &&
+                 tr_ocb_set_key(&ocb, backend, raw, 16) == TR_OK &&
+                 tr_siv_set_key(&siv, backend, raw, 32) == TR_OK &&
+                 tr_gcm_siv_set_key(&gcm_siv, backend, raw, 16) == TR_OK;
+    tap_ok(keyed, "the AEADs have keys");
+    for (size_t n = 0; n <= 17; n++) {
+        if (n < 7 || n > 13)
+            EXPECT(TR_ERR_IV_LENGTH, tr_ccm_start(&ccm, raw, n, 16, 0, 0));
+        if (n < 4 || n > 16 || n % 2 != 0)
+            EXPECT(TR_ERR_TAG_LENGTH, tr_ccm_start(&ccm, raw, 12, n, 0, 0));
+        if (n == 0 || n > 15)
+            EXPECT(TR_ERR_IV_LENGTH, tr_ocb_start(&ocb, raw, n, 16));
+        if (n == 0 || n > 16)
+            EXPECT(TR_ERR_TAG_LENGTH, tr_ocb_start(&ocb, raw, 12, n));
+    }
+    for (unsigned n = 8; n <= 13; n++) {
+        EXPECT(TR_ERR_LENGTH, tr_ccm_start(&ccm, raw, n, 16, 0, (uint64_t)1 << 8 * (15 - n)));
+        EXPECT(TR_OK, tr_ccm_start(&ccm, raw, n, 16, 0, ((uint64_t)1 << 8 * (15 - n)) - 1));
+    }
+    EXPECT(TR_ERR_OVERLAP, tr_ccm_seal(&ccm, raw, 12, NULL, 0, memory + 1, memory, 32, tag, 16));
+    EXPECT(TR_ERR_OVERLAP, tr_ocb_open(&ocb, raw, 12, NULL, 0, memory, memory + 1, 32, tag, 16));
+    EXPECT(TR_ERR_OVERLAP, tr_siv_seal(&siv, NULL, 0, memory + 31, memory, 32, tag));
+    EXPECT(TR_ERR_OVERLAP, tr_gcm_siv_open(&gcm_siv, raw, NULL, 0, memory, memory + 31, 32, tag));
+    EXPECT(TR_OK, tr_siv_start(&siv));
+    for (unsigned i = 0; i < 126; i++)
+        EXPECT(TR_OK, tr_siv_aad(&siv, raw, i % 3));
+    EXPECT(TR_ERR_LENGTH, tr_siv_aad(&siv, raw, 1));
+    report("AEADs");
+}
+
+static void test_cmac(void)
+{
+    struct tr_cmac c;
+    memset(&c, 0, sizeof(c));
+    EXPECT(TR_ERR_STATE, tr_cmac_start(&c));
+    EXPECT(TR_OK, tr_cmac_set_key(&c, backend, raw, 16));
+    EXPECT(TR_ERR_STATE, tr_cmac_update(&c, raw, 1));
+    EXPECT(TR_ERR_STATE, tr_cmac_tag(&c, memory, 16));
+    EXPECT(TR_OK, tr_cmac_start(&c));
+    EXPECT(TR_ERR_TAG_LENGTH, tr_cmac_tag(&c, memory, 0));
+    EXPECT(TR_ERR_TAG_LENGTH, tr_cmac_tag(&c, memory, 17));
+    EXPECT(TR_ERR_TAG, tr_cmac_check(&c, raw, 16));
+    EXPECT(TR_ERR_STATE, tr_cmac_check(&c, raw, 16));
+    report("CMAC");
+}
+
+int main(void)
+{
+    struct tap_random rng = tap_random(0);
+    tap_plan(12);
+    for (unsigned i = 0; backend == NULL; i++)
+        if (backend_usable(tr_backend_at(i)))
+            backend = tr_backend_at(i);
+    tap_fill(&rng, memory, ROOM);
+    memcpy(before, memory, ROOM);
+    tap_fill(&rng, raw, sizeof(raw));
+    tap_fill(&rng, iv, sizeof(iv));
+    key = key_for(backend, raw, 16);
+    test_keys();
+    test_xts();
+    test_cts();
+    test_cfb();
+    test_key_wrap();
+    test_kwp_contents();
+    test_aeads();
+    test_cmac();
+    return tap_done();
+}
