@@ -3,7 +3,7 @@
  * What ran: for each backend and operation exactly the expected table's code, counted, and no other.
  */
 #include "counting.h"
-#include "common.h"
+#include "aead.h"
 
 #include <pthread.h>
 
@@ -94,6 +94,76 @@ static void test_operation(const struct tr_backend *b, size_t which)
            expected_doer(b->name, calls[which].op));
 }
 
+/* ---- The fused operations ------------------------------------------------------------------- */
+
+static const struct {
+    const char *mode;
+    bool decrypt;
+    enum tr_op op;
+} fused[] = {
+    {"GCM", false, TR_OP_GCM_ENCRYPT}, {"GCM", true, TR_OP_GCM_DECRYPT},
+    {"CCM", false, TR_OP_CCM_ENCRYPT}, {"CCM", true, TR_OP_CCM_DECRYPT},
+    {"OCB", false, TR_OP_OCB_ENCRYPT}, {"OCB", true, TR_OP_OCB_DECRYPT},
+    {"GCM-SIV", false, TR_OP_CTR_LE},  {"XTS", false, TR_OP_XTS_ENCRYPT},
+    {"XTS", true, TR_OP_XTS_DECRYPT},
+};
+#define FUSED (sizeof(fused) / sizeof(*fused))
+
+/* Whose code it is; NULL where the mode is put together from others: GHASH and the tweaks need carry-less
+ * multiplication, CCM's chain gains nothing from width, and without AES instructions nothing is fused. */
+static const char *fused_doer(const char *backend, enum tr_op op)
+{
+    const bool clmul = strstr(backend, "-noclmul") == NULL;
+    if (strcmp(backend, "bitslice") == 0 || strcmp(backend, "vperm") == 0)
+        return NULL;
+    if (op == TR_OP_CCM_ENCRYPT || op == TR_OP_CCM_DECRYPT)
+        return clmul ? "aesni" : "aesni-noclmul";
+    if (op == TR_OP_OCB_ENCRYPT || op == TR_OP_OCB_DECRYPT || op == TR_OP_CTR_LE)
+        return backend;
+    return clmul ? backend : NULL;
+}
+
+static bool fused_message(const struct tr_backend *front, size_t which, uint8_t *out,
+                          const uint8_t *in, size_t len)
+{
+    static const uint8_t raw[64] = {7}, iv[16] = {9};
+    struct aead_lengths n = {.key = 32, .iv = 12, .text = len, .tag = 16};
+    union aead_state s;
+    struct tr_xts x;
+    uint8_t tag[16];
+    if (strcmp(fused[which].mode, "XTS") == 0)
+        return tr_xts_set_key(&x, front, raw, 64) == TR_OK &&
+               (fused[which].decrypt ? tr_xts_decrypt : tr_xts_encrypt)(&x, iv, out, in, len) ==
+                   TR_OK;
+    for (size_t i = 0; i < AEADS; i++)
+        if (strcmp(all_aeads[i].name, fused[which].mode) == 0)
+            return all_aeads[i].set_key(&s, front, raw, 32) == TR_OK &&
+                   all_aeads[i].start(&s, iv, &n) == TR_OK &&
+                   all_aeads[i].crypt(&s, fused[which].decrypt, out, in, len, tag) == TR_OK;
+    return false;
+}
+
+/* All whole blocks of a message by that one, and none by another. */
+static void test_fused(const struct tr_backend *b, size_t which)
+{
+    struct tr_counters got = {0};
+    struct tr_counting counting;
+    uint8_t in[992] = {0}, counted[992], straight[992];
+    const enum tr_op op = fused[which].op;
+    const char *doer = fused_doer(b->name, op);
+    bool good = fused_message(tr_counting_init(&counting, b, &got), which, counted, in, 992) &&
+                fused_message(b, which, straight, in, 992) && tap_same(counted, straight, 992);
+    for (unsigned i = 0; i < TR_MAX_BACKENDS; i++) {
+        const bool expected = doer != NULL && i == index_of(doer);
+        if (got.bulk[i][op].bytes == (expected ? 992 : 0))
+            continue;
+        tap_diag("%llu bytes by backend %u", (unsigned long long)got.bulk[i][op].bytes, i);
+        good = false;
+    }
+    tap_ok(good, "%s: %s is done by %s", b->name, tr_op_name(op),
+           doer == NULL ? "other operations" : doer);
+}
+
 struct shared {
     const struct tr_backend *front;
     bool good;
@@ -137,12 +207,16 @@ static void test_threads(void)
 int main(void)
 {
     const struct tr_backend *b;
-    tap_plan(backend_count() * CALLS + 2);
+    tap_plan(backend_count() * (CALLS + FUSED) + 2);
     tap_ok(CALLS == TR_OP_GHASH, "every operation of the modes of 38A is asked for");
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
         for (size_t c = 0; c < CALLS; c++)
             if (!backend_skip(b, 1))
                 test_operation(b, c);
+    for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
+        for (size_t c = 0; c < FUSED; c++)
+            if (!backend_skip(b, 1))
+                test_fused(b, c);
     test_threads();
     return tap_done();
 }
