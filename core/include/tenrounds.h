@@ -265,8 +265,7 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
  *
  * iv is the 8 bytes of the integrity check value (KW), icv its first 4 (KWP), or NULL for the standard's.
  * Where it is not found again, TR_ERR_TAG, and zeros are in out. A non-zero inverse wraps with AES's
- * inverse cipher and unwraps with the forward one (5.1). in and out are the same or disjoint over the
- * longer of the two lengths.
+ * inverse cipher and unwraps with the forward one (5.1). in and out begin at the same place or are disjoint.
  */
 TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                                  uint8_t *out, const uint8_t *in, size_t len);
