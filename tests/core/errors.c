@@ -88,7 +88,8 @@ static void test_overlap(enum tr_mode mode)
 {
     unsigned n = 0, good = 0;
     const size_t unit = mode_is_blocks(mode) ? 16 : 1;
-    for (size_t len = unit; len <= 130; len += len < 48 ? unit : 2 * unit)
+    for (size_t len = unit > mode_shortest(mode) ? unit : mode_shortest(mode) + 1; len <= 130;
+         len += len < 48 ? unit : 2 * unit)
         for (size_t offset = 1; offset < len; offset++)
             for (int way = 0; way < 4; way++, n++) {
                 const unsigned used = mode_is_blocks(mode) ? 0 : (unsigned)tap_below(&rng, 16);
@@ -104,8 +105,8 @@ static void test_overlap(enum tr_mode mode)
 static void test_no_overlap(void)
 {
     unsigned n = 0, good = 0;
-    for (int m = 0; m < MODES; m++)
-        for (size_t len = 0; len <= 128; len += 16)
+    for (int m = 0; m < ALL_MODES; m++)
+        for (size_t len = mode_shortest(all_modes[m]); len <= 128; len += 16)
             for (int way = 0; way < 3; way++, n++) {
                 struct world w = world_of(0);
                 uint8_t *in = w.memory + 200, *out = way == 0 ? in : way == 1 ? in + len : in - len;
@@ -301,10 +302,129 @@ static void test_strings(void)
            "there is no feature past the last");
 }
 
+/* ---- XTS, ciphertext stealing, key wrap ----------------------------------------------------- */
+
+static void test_short(void)
+{
+    unsigned n = 0, good = 0;
+    for (int m = 0; m < ALL_MODES; m++)
+        for (size_t len = 0; len < 16 && mode_is_whole(all_modes[m]); len++)
+            for (int way = 0; way < 4; way++, n++)
+                good += refused(all_modes[m], way & 1, 0, way & 2 ? 0 : 256, 0, len, TR_ERR_LENGTH);
+    tap_ok(good == n, "%u of %u messages of less than a block", good, n);
+}
+
+/* Data units of more than 2^20 blocks (IEEE 1619 section 5.1), and equal keys, which only decrypt. */
+static void test_xts(void)
+{
+    uint8_t raw[64], tweak[16] = {1}, in[40] = {2}, out[40] = {0}, before[40] = {0};
+    struct tr_xts x;
+    bool good = refused(TEST_XTS, false, 0, 256, 0, (1u << 24) + 1, TR_ERR_LENGTH) &&
+                refused(TEST_XTS, true, 0, 256, 0, SIZE_MAX, TR_ERR_LENGTH);
+    for (size_t half = 16; half <= 32; half += 16) {
+        tap_fill(&rng, raw, half);
+        memcpy(raw + half, raw, half);
+        good &= tr_xts_set_key(&x, backend, raw, 2 * half) == TR_OK && x.equal == 1 &&
+                tr_xts_encrypt(&x, tweak, out, in, 40) == TR_ERR_EQUAL_KEYS &&
+                tap_same(out, before, 40) && tr_xts_decrypt(&x, tweak, out, in, 40) == TR_OK;
+        memset(out, 0, sizeof(out));
+        raw[half - 1] ^= 0x80;
+        good &= tr_xts_set_key(&x, backend, raw, 2 * half) == TR_OK && x.equal == 0 &&
+                tr_xts_encrypt(&x, tweak, out, in, 40) == TR_OK;
+        memset(out, 0, sizeof(out));
+    }
+    for (size_t len = 0; len <= 65; len++)
+        good &=
+            len == 32 || len == 64 || tr_xts_set_key(&x, backend, raw, len) == TR_ERR_KEY_LENGTH;
+    tap_ok(good, "XTS: keys that are equal or of wrong length, data units that are too long");
+}
+
+static void test_wrap_lengths(void)
+{
+    uint8_t in[128] = {3}, out[128] = {0}, before[128] = {0};
+    bool good = true;
+    size_t out_len;
+    for (int inverse = 0; inverse < 2; inverse++) {
+        for (size_t len = 0; len <= 80; len++) {
+            const bool whole = len % 8 == 0;
+            if (!whole || len < 16)
+                good &= tr_kw_wrap(&key, inverse, NULL, out, in, len) == TR_ERR_LENGTH;
+            if (!whole || len < 24)
+                good &= tr_kw_unwrap(&key, inverse, NULL, out, in, len) == TR_ERR_LENGTH;
+            if (len == 0)
+                good &= tr_kwp_wrap(&key, inverse, NULL, out, in, len) == TR_ERR_LENGTH;
+            if (!whole || len < 16)
+                good &= tr_kwp_unwrap(&key, inverse, NULL, out, &out_len, in, len) == TR_ERR_LENGTH;
+        }
+        good &= tr_kw_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
+        good &= tr_kwp_wrap(&key, inverse, NULL, out, in, (size_t)1 << 31) == TR_ERR_LENGTH;
+    }
+    tap_ok(good && tap_same(out, before, sizeof(out)), "key wrap: wrong lengths");
+}
+
+/* Buffers beside each other, each of its length to the byte, are no overlap; those that share a byte are. */
+static void test_wrap_overlap(void)
+{
+    uint8_t m[200], before[200];
+    bool good = true;
+    for (size_t len = 1; len <= 64; len++)
+        for (int padded = len % 8 != 0 || len < 16; padded < 2; padded++) {
+            const size_t wrapped = (len + 7) / 8 * 8 + 8;
+            const size_t places[] = {100 + len, 100 - wrapped, 100}; /* after, before, in place */
+            tap_fill(&rng, m, sizeof(m));
+            for (int i = 0; i < 3; i++)
+                good &= (padded ? tr_kwp_wrap : tr_kw_wrap)(&key, 0, NULL, m + places[i], m + 100,
+                                                            len) == TR_OK;
+            memcpy(before, m, sizeof(m));
+            for (size_t at = 100 - wrapped + 1; at < 100 + len; at++)
+                good &= at == 100 || (padded ? tr_kwp_wrap : tr_kw_wrap)(
+                                         &key, 0, NULL, m + at, m + 100, len) == TR_ERR_OVERLAP;
+            for (size_t at = 100 - (wrapped - 8) + 1; at < 100 + wrapped; at++) {
+                size_t n;
+                good &= at == 100 ||
+                        (padded ? tr_kwp_unwrap(&key, 0, NULL, m + at, &n, m + 100, wrapped)
+                                : tr_kw_unwrap(&key, 0, NULL, m + at, m + 100,
+                                               wrapped < 24 ? 24 : wrapped)) == TR_ERR_OVERLAP;
+            }
+            good &= tap_same(m, before, sizeof(m));
+        }
+    tap_ok(good, "key wrap: neighbouring buffers are accepted, those that overlap are not");
+}
+
+/* Any bit turned over, or another check value: not authentic, and zeros. */
+static void test_wrap_forgeries(void)
+{
+    uint8_t in[32], wrapped[40], out[40], iv[8];
+    const uint8_t zero[40] = {0};
+    bool good = true;
+    for (size_t len = 1; len <= 32; len++)
+        for (int padded = len % 8 != 0 || len < 16; padded < 2; padded++) {
+            const size_t wrapped_len = (len + 7) / 8 * 8 + 8;
+            size_t out_len = len;
+            tap_fill(&rng, in, sizeof(in));
+            tap_fill(&rng, iv, sizeof(iv));
+            good &= (padded ? tr_kwp_wrap : tr_kw_wrap)(&key, 0, iv, wrapped, in, len) == TR_OK;
+            for (size_t bit = 0; bit <= 8 * wrapped_len;
+                 bit++) { /* the last: another check value */
+                if (bit < 8 * wrapped_len)
+                    wrapped[bit / 8] ^= (uint8_t)(1 << bit % 8);
+                memset(out, 0x5a, sizeof(out));
+                const uint8_t *check = bit < 8 * wrapped_len ? iv : NULL;
+                good &= (padded ? tr_kwp_unwrap(&key, 0, check, out, &out_len, wrapped, wrapped_len)
+                                : tr_kw_unwrap(&key, 0, check, out, wrapped, wrapped_len)) ==
+                            TR_ERR_TAG &&
+                        tap_same(out, zero, wrapped_len - 8) && out[wrapped_len - 8] == 0x5a;
+                if (bit < 8 * wrapped_len)
+                    wrapped[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            }
+        }
+    tap_ok(good, "key wrap: any bit turned over, another check value");
+}
+
 int main(void)
 {
     static const uint8_t raw[16] = {42};
-    tap_plan(1 + 2 + 2 * MODES + 1 + 4 + 2 + 6);
+    tap_plan(1 + 2 + MODES + ALL_MODES + 5 + 1 + 4 + 2 + 6);
     rng = tap_random(0);
     backend = tr_backend_selected();
     key = key_for(backend, raw, sizeof(raw));
@@ -312,6 +432,13 @@ int main(void)
     test_lengths();
     test_used();
     test_no_overlap();
+    for (int m = MODES; m < ALL_MODES; m++)
+        test_overlap(all_modes[m]);
+    test_short();
+    test_xts();
+    test_wrap_lengths();
+    test_wrap_overlap();
+    test_wrap_forgeries();
     for (int m = 0; m < MODES; m++) {
         test_overlap(all_modes[m]);
         test_cipher_overlap(all_modes[m]);
