@@ -86,7 +86,13 @@ static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *
 {
     (void)provctx;
     *no_cache = 0;
-    return operation == OSSL_OP_CIPHER ? trp_ciphers : NULL;
+    switch (operation) {
+    case OSSL_OP_CIPHER:
+        return trp_ciphers;
+    case OSSL_OP_SKEYMGMT:
+        return trp_skeymgmts;
+    }
+    return NULL;
 }
 
 static void teardown(void *provctx)

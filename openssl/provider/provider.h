@@ -43,4 +43,10 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 /* The ciphers, for OSSL_OP_CIPHER. */
 extern const OSSL_ALGORITHM trp_ciphers[];
 
+/* The managers of key objects, for OSSL_OP_SKEYMGMT of OpenSSL 3.5. */
+#ifndef OSSL_OP_SKEYMGMT
+#    define OSSL_OP_SKEYMGMT 15
+#endif
+extern const OSSL_ALGORITHM trp_skeymgmts[];
+
 #endif

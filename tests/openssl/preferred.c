@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a program gets that prefers us ("?provider=tenrounds") and asks for something of which AES is
+ * only a part: the MACs CMAC and GMAC, which stay the default provider's and fetch their cipher, and
+ * keys as objects. The same results as without us, and the counters tell whose AES it was.
+ */
+#define _GNU_SOURCE
+#include "sides.h"
+
+#include "counters_file.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#define MAX_DATA 300
+
+static OSSL_LIB_CTX *preferring, *plain;
+static const struct trossl_counters_file *counters;
+
+static uint64_t executed(void)
+{
+    uint64_t calls = 0;
+    for (unsigned b = 0; b < TR_MAX_BACKENDS; b++) {
+        for (unsigned op = 0; op < TR_OPS; op++)
+            calls += counters->counters.bulk[b][op].calls;
+    }
+    return calls;
+}
+
+/* ---- MACs ----------------------------------------------------------------------------------- */
+
+static const struct mac_case {
+    const char *mac, *cipher;
+    size_t key_len, iv_len;
+    bool ours; /* the cipher is */
+} mac_cases[] = {
+    {"CMAC", "AES-128-CBC", 16, 0, true},       {"CMAC", "AES-192-CBC", 24, 0, true},
+    {"CMAC", "AES-256-CBC", 32, 0, true},       {"GMAC", "AES-128-GCM", 16, 12, true},
+    {"GMAC", "AES-192-GCM", 24, 12, true},      {"GMAC", "AES-256-GCM", 32, 20, true},
+    {"CMAC", "DES-EDE3-CBC", 24, 0, false},     {"CMAC", "CAMELLIA-128-CBC", 16, 0, false},
+    {"CMAC", "CAMELLIA-256-CBC", 32, 0, false}, {"CMAC", "ARIA-128-CBC", 16, 0, false},
+    {"CMAC", "SM4-CBC", 16, 0, false},          {"GMAC", "ARIA-128-GCM", 16, 12, false},
+    {"GMAC", "ARIA-256-GCM", 32, 12, false},
+};
+#define MAC_CASES (sizeof(mac_cases) / sizeof(mac_cases[0]))
+
+struct message {
+    uint8_t key[32], iv[20], data[MAX_DATA];
+    size_t len, first; /* of which so many bytes in the first of two updates */
+};
+
+/* The MAC, in two pieces, the second of them by a copy. Returns its length, 0 for a failure. */
+static size_t compute(OSSL_LIB_CTX *libctx, const struct mac_case *c, const struct message *m,
+                      uint8_t out[64])
+{
+    EVP_MAC *mac = EVP_MAC_fetch(libctx, c->mac, NULL);
+    EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(mac), *copy = NULL;
+    size_t len = 0;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, (char *)c->cipher, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_IV, (void *)m->iv, c->iv_len),
+        OSSL_PARAM_construct_end()};
+    if (c->iv_len == 0)
+        params[1] = OSSL_PARAM_construct_end();
+    if (ctx == NULL || !EVP_MAC_init(ctx, m->key, c->key_len, params) ||
+        !EVP_MAC_update(ctx, m->data, m->first) || (copy = EVP_MAC_CTX_dup(ctx)) == NULL ||
+        !EVP_MAC_update(copy, m->data + m->first, m->len - m->first) ||
+        !EVP_MAC_final(copy, out, &len, 64))
+        len = 0;
+    EVP_MAC_CTX_free(copy);
+    EVP_MAC_CTX_free(ctx);
+    EVP_MAC_free(mac);
+    return len;
+}
+
+static bool mac_is_the_same(const struct mac_case *c, struct tap_random *random)
+{
+    for (int i = 0; i < 50; i++) {
+        struct message m;
+        uint8_t got[64], expected[64];
+        tap_fill(random, &m, sizeof(m));
+        m.len = 1 + tap_below(random, MAX_DATA);
+        m.first = tap_below(random, m.len + 1);
+        const size_t len = compute(plain, c, &m, expected);
+        const uint64_t before = executed();
+        const size_t got_len = compute(preferring, c, &m, got);
+        const bool ran = executed() > before;
+        if (len == 0 || got_len != len || !tap_same(got, expected, len) || ran != c->ours) {
+            tap_diag("%zu bytes: MACs of %zu and %zu bytes; our AES ran: %d", m.len, got_len, len,
+                     ran);
+            ERR_print_errors_fp(stderr);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Keys as objects ------------------------------------------------------------------------ */
+
+#define SKEYMGMT                                                                                   \
+    15 /* OSSL_OP_SKEYMGMT, and functions of its table, which are not in 3.0's headers */
+#define SKEY_FREE   1
+#define SKEY_IMPORT 2
+#define SKEY_EXPORT 3
+#define SECRET_KEY  2
+
+static void (*function(const OSSL_DISPATCH *table, int id))(void)
+{
+    while (table->function_id != 0 && table->function_id != id)
+        table++;
+    return table->function;
+}
+
+struct exported {
+    unsigned calls;
+    size_t len;
+    uint8_t bytes[64];
+};
+
+static int keep(const OSSL_PARAM params[], void *arg)
+{
+    struct exported *e = arg;
+    const OSSL_PARAM *p = OSSL_PARAM_locate_const(params, "raw-bytes");
+    e->calls++;
+    void *to = e->bytes;
+    return p != NULL && OSSL_PARAM_get_octet_string(p, &to, sizeof(e->bytes), &e->len);
+}
+
+/* Our table itself, which libraries before 3.5 do not ask for: keys of 16, 24 and 32 bytes come back
+ * as they went in, others and other selections do not. */
+static bool table_keeps_keys(const struct evp_side *us)
+{
+    int no_cache;
+    const OSSL_ALGORITHM *list = OSSL_PROVIDER_query_operation(us->provider, SKEYMGMT, &no_cache);
+    if (list == NULL || strcmp(list->algorithm_names, "AES") != 0 ||
+        list[1].algorithm_names != NULL)
+        return false;
+    const OSSL_DISPATCH *const table = list->implementation;
+    void *(*import)(void *, int, const OSSL_PARAM[]) =
+        (void *(*)(void *, int, const OSSL_PARAM[]))function(table, SKEY_IMPORT);
+    int (*export)(void *, int, OSSL_CALLBACK *, void *) =
+        (int (*)(void *, int, OSSL_CALLBACK *, void *))function(table, SKEY_EXPORT);
+    void (*release)(void *) = (void (*)(void *))function(table, SKEY_FREE);
+    void *const provctx = OSSL_PROVIDER_get0_provider_ctx(us->provider);
+    uint8_t bytes[48];
+    struct tap_random random = tap_random(2);
+    tap_fill(&random, bytes, sizeof(bytes));
+    bool good = true;
+    for (size_t len = 0; len <= sizeof(bytes); len++) {
+        OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string("raw-bytes", bytes, len),
+                               OSSL_PARAM_END};
+        OSSL_PARAM text[] = {params[0], OSSL_PARAM_END};
+        text[0].data_type = OSSL_PARAM_UTF8_STRING;
+        struct exported e = {0};
+        void *key = import(provctx, SECRET_KEY, params);
+        if (len == 16 || len == 24 || len == 32)
+            good &= key != NULL && export(key, 3, keep, &e) == 1 && e.len == len &&
+                    memcmp(e.bytes, bytes, len) == 0 && export(key, 1, keep, &e) == 0 &&
+                    e.calls == 1;
+        else
+            good &= key == NULL;
+        release(key);
+        good &= import(provctx, SECRET_KEY, text) == NULL;
+        good &= import(provctx, 1, params) == NULL;
+    }
+    return good && import(provctx, SECRET_KEY, NULL) == NULL;
+}
+
+/* EVP_SKEY of the libcrypto that is here. */
+static struct {
+    void *(*import)(OSSL_LIB_CTX *, const char *, unsigned char *, size_t, const char *);
+    int (*init)(EVP_CIPHER_CTX *, const EVP_CIPHER *, void *, const unsigned char *, size_t, int,
+                const OSSL_PARAM[]);
+    const char *(*provider)(const void *);
+    void (*release)(void *);
+} skey;
+
+static bool skey_found(void)
+{
+    *(void **)&skey.import = dlsym(RTLD_DEFAULT, "EVP_SKEY_import_raw_key");
+    *(void **)&skey.init = dlsym(RTLD_DEFAULT, "EVP_CipherInit_SKEY");
+    *(void **)&skey.provider = dlsym(RTLD_DEFAULT, "EVP_SKEY_get0_provider_name");
+    *(void **)&skey.release = dlsym(RTLD_DEFAULT, "EVP_SKEY_free");
+    return skey.import != NULL && skey.init != NULL && skey.provider != NULL &&
+           skey.release != NULL;
+}
+
+/* 64 bytes with a key as an object, encrypted and back; what plain bytes of the key give. */
+static bool object_works(const char *name)
+{
+    uint8_t key[64], iv[16], text[64], with_object[128] = {0}, with_bytes[128] = {0}, back[128];
+    int n = 0, m = 0, k = 0;
+    struct tap_random random = tap_random(3);
+    tap_fill(&random, key, sizeof(key));
+    tap_fill(&random, iv, sizeof(iv));
+    tap_fill(&random, text, sizeof(text));
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(preferring, name, NULL);
+    const size_t key_len = (size_t)EVP_CIPHER_get_key_length(cipher);
+    const size_t iv_len = (size_t)EVP_CIPHER_get_iv_length(cipher);
+    void *object = skey.import(preferring, "AES", key, key_len, NULL);
+    EVP_CIPHER_CTX *a = EVP_CIPHER_CTX_new(), *b = EVP_CIPHER_CTX_new(), *c = EVP_CIPHER_CTX_new();
+    const bool good = object != NULL && strcmp(skey.provider(object), "tenrounds") == 0 &&
+                      skey.init(a, cipher, object, iv, iv_len, 1, NULL) > 0 &&
+                      EVP_CipherUpdate(a, with_object, &n, text, sizeof(text)) > 0 &&
+                      EVP_CipherInit_ex2(b, cipher, key, iv, 1, NULL) > 0 &&
+                      EVP_CipherUpdate(b, with_bytes, &m, text, sizeof(text)) > 0 && n == m &&
+                      n > 0 && memcmp(with_object, with_bytes, (size_t)n) == 0 &&
+                      skey.init(c, cipher, object, iv, iv_len, 0, NULL) > 0 &&
+                      EVP_CIPHER_CTX_set_padding(c, 0) > 0 &&
+                      EVP_CipherUpdate(c, back, &k, with_object, n) > 0 && k == (int)sizeof(text) &&
+                      memcmp(back, text, sizeof(text)) == 0;
+    if (!good) {
+        tap_diag("%s: %s", name, object == NULL ? "no object" : skey.provider(object));
+        ERR_print_errors_fp(stderr);
+    }
+    skey.release(object);
+    EVP_CIPHER_CTX_free(a);
+    EVP_CIPHER_CTX_free(b);
+    EVP_CIPHER_CTX_free(c);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+static bool objects_work(void)
+{
+    static const char *const names[] = {"AES-128-ECB", "AES-128-CBC", "AES-192-CFB", "AES-256-OFB",
+                                        "AES-256-CTR", "AES-128-GCM", "AES-256-WRAP"};
+    bool good = true;
+    if (!skey_found()) {
+        const bool early = OPENSSL_version_major() == 3 && OPENSSL_version_minor() < 5;
+        tap_diag("OpenSSL %s has no EVP_SKEY", OpenSSL_version(OPENSSL_VERSION_STRING));
+        return early;
+    }
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        good &= object_works(names[i]);
+    return good;
+}
+
+int main(void)
+{
+    char file[] = "/tmp/tenrounds-preferred-XXXXXX";
+    const int fd = mkstemp(file);
+    if (fd < 0)
+        return 2;
+    close(fd);
+    setenv("TENROUNDS_COUNTERS", file, 1);
+    counters = trossl_counters_open(file);
+    if (counters == NULL)
+        return 2;
+    tap_plan(MAC_CASES + 2);
+
+    struct evp_side us = evp_open("tenrounds"), them = evp_open("default");
+    OSSL_PROVIDER *const also = OSSL_PROVIDER_load(us.libctx, "default");
+    preferring = us.libctx;
+    plain = them.libctx;
+    EVP_set_default_properties(preferring, "?provider=tenrounds");
+    struct tap_random random = tap_random(1);
+    for (unsigned i = 0; i < MAC_CASES; i++)
+        tap_ok(mac_is_the_same(&mac_cases[i], &random), "%s with %s: as without us, %s AES of ours",
+               mac_cases[i].mac, mac_cases[i].cipher, mac_cases[i].ours ? "by" : "and no");
+    tap_ok(table_keeps_keys(&us), "keys as objects: 16, 24 and 32 bytes, and nothing else");
+    tap_ok(objects_work(), "keys as objects with our ciphers, where the library has them");
+    OSSL_PROVIDER_unload(also);
+    evp_close(&us);
+    evp_close(&them);
+    trossl_counters_close((struct trossl_counters_file *)counters);
+    unlink(file);
+    return tap_done();
+}
