@@ -82,6 +82,7 @@
 TRP_THREE(gcm);
 TRP_THREE(ccm);
 TRP_THREE(cts);
+TRP_THREE(ocb);
 TRP_THREE(wrap);
 TRP_THREE(wrap_pad);
 TRP_THREE(wrap_inv);

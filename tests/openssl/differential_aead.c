@@ -27,6 +27,7 @@ enum {
     KEYED = 32,       /* data without a key crashes the default provider */
     ONE_WAY = 64,     /* another direction needs the key again */
     WHOLE_ONCE = 128, /* EVP_Cipher() takes whole blocks */
+    HOLDS = 512,      /* bytes back; EVP_Cipher() does not begin with the IV */
     GROWS = 256       /* the output is longer than the input, and errors differ between versions */
 };
 
@@ -40,6 +41,9 @@ static const struct family {
     {"AES-128-CCM", AEAD | TLS | LENGTHS | ONE_WAY},
     {"AES-192-CCM", AEAD | TLS | LENGTHS | ONE_WAY},
     {"AES-256-CCM", AEAD | TLS | LENGTHS | ONE_WAY},
+    {"AES-128-OCB", AEAD | ONE_WAY | HOLDS},
+    {"AES-192-OCB", AEAD | ONE_WAY | HOLDS},
+    {"AES-256-OCB", AEAD | ONE_WAY | HOLDS},
     {"AES-128-XTS", KEYED | ONE_WAY},
     {"AES-256-XTS", KEYED | ONE_WAY},
     {"AES-128-CBC-CTS", KEYED | ONE_WAY | WHOLE_ONCE},
@@ -137,7 +141,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     tap_fill(random, iv, sizeof(iv));
     if (has(s, ONE_WAY) && enc >= 0 && enc != s->encrypt)
         with_key = true;
-    if (with_key && !fresh && s->begun)
+    if ((with_key || has(s, HOLDS)) && !fresh && s->begun)
         with_iv = true;
     tell("init: %s, key %s, iv %s, enc %d", fresh ? "cipher" : "no cipher",
          with_key ? "new" : "NULL", with_iv ? "new" : "NULL", enc);
@@ -182,9 +186,9 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
     static struct result r[SIDES];
     const size_t len = aad ? tap_below(random, 80) : any_length(random);
     const size_t offset = tap_below(random, 17);
-    const bool in_place = tap_below(random, 2) == 0 && !has(s, GROWS);
-    const bool once =
-        tap_below(random, 4) == 0 && !has(s, GROWS) && (!has(s, WHOLE_ONCE) || len % 16 == 0);
+    const bool in_place = tap_below(random, 2) == 0 && !has(s, GROWS | HOLDS);
+    const bool once = tap_below(random, 4) == 0 && !has(s, GROWS | HOLDS) &&
+                      (!has(s, WHOLE_ONCE) || len % 16 == 0);
     tap_fill(random, data, len);
     if (!ready(s) || (aad && (s->no_aad || s->spent)) || (!aad && len == 0 && s->spent))
         return true;
@@ -215,7 +219,7 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
 static bool do_final(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
-    const bool once = tap_below(random, 4) == 0;
+    const bool once = tap_below(random, 4) == 0 && !has(s, HOLDS);
     if (!ready(s) || s->spent || (has(s, LENGTHS) && !ccm_final_checks))
         return true;
     s->spent |= has(s, LENGTHS);
@@ -263,7 +267,7 @@ static bool do_set_tag(struct state *s, struct tap_random *random)
 {
     uint8_t tag[32];
     const int len = tap_below(random, 2) == 0 ? 16 : (int)tap_below(random, 20);
-    const bool with_data = tap_below(random, 4) != 0;
+    const bool with_data = tap_below(random, 4) != 0 || (has(s, HOLDS) && s->begun);
     tap_fill(random, tag, sizeof(tag));
     return !s->started ||
            control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, len, with_data ? tag : NULL, 20);
@@ -470,7 +474,8 @@ static bool do_message(struct state *s, struct tap_random *random)
     struct result r[SIDES] = {0};
     int n;
     const size_t len = any_length(random), aad_len = tap_below(random, 64);
-    const int tag_len = tap_below(random, 2) == 0 ? 16 : 1 + (int)tap_below(random, 16);
+    const int tag_len =
+        has(s, HOLDS) || tap_below(random, 2) == 0 ? 16 : 1 + (int)tap_below(random, 16);
     const bool wrong = tap_below(random, 3) == 0, early = tap_below(random, 2) == 0;
     tap_fill(random, key, sizeof(key));
     tap_fill(random, iv, sizeof(iv));
