@@ -365,7 +365,7 @@ static void test_wrap_lengths(void)
 /* Buffers beside each other, each of its length to the byte, are no overlap; those that share a byte are. */
 static void test_wrap_overlap(void)
 {
-    uint8_t m[200], before[200];
+    uint8_t m[300], before[300];
     bool good = true;
     for (size_t len = 1; len <= 64; len++)
         for (int padded = len % 8 != 0 || len < 16; padded < 2; padded++) {
