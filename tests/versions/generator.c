@@ -146,8 +146,9 @@ static void *keep_drawing(void *unused)
     return unused;
 }
 
-/* Children of a process whose other threads are drawing, each with two draws, and grandchildren. A
- * child writes its draws at once: a pipe keeps so little together (pipe(7), PIPE_BUF). */
+/* Children of a process whose threads have drawn, each with two draws, and grandchildren. (Not while they
+ * draw: a child would inherit the generator's lock as some thread holds it, and wait for ever, with or
+ * without us.) A child writes its draws at once: a pipe keeps so little together (pipe(7), PIPE_BUF). */
 static void draw_in_child(int out)
 {
     struct draw mine[4];
@@ -175,6 +176,11 @@ static bool across_fork(void)
     for (unsigned t = 0; t < 4; t++)
         if (pthread_create(&threads[t], NULL, keep_drawing, NULL) != 0)
             return false;
+    for (unsigned i = 0; i < 100; i++)
+        good = good && draw(NULL, &first, i);
+    stop = true;
+    for (unsigned t = 0; t < 4; t++)
+        pthread_join(threads[t], NULL);
     for (unsigned c = 0; c < CHILDREN; c++) {
         if ((children[c] = fork()) == 0) {
             alarm(LIMIT_SECONDS);
@@ -187,9 +193,6 @@ static bool across_fork(void)
         int status;
         good = good && waitpid(children[c], &status, 0) == children[c] && status == 0;
     }
-    stop = true;
-    for (unsigned t = 0; t < 4; t++)
-        pthread_join(threads[t], NULL);
     while (good && have < CHILDREN * 5 &&
            read(ends[0], &all[have], sizeof(struct draw)) == sizeof(struct draw))
         have++;
@@ -251,7 +254,7 @@ static const struct {
     {"start", "the first random numbers of a process, drawn by 16 threads at once", at_start, true},
     {"reseed", "16 threads, reseeding at every turn", reseeding, true},
     {"contexts", "16 threads, each with library contexts of its own", in_contexts, true},
-    {"fork", "children and grandchildren of a process whose threads draw", across_fork, true},
+    {"fork", "children and grandchildren of a process whose threads have drawn", across_fork, true},
     {"quiet", "we draw no random number, loaded or encrypting", draws_nothing, false},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
