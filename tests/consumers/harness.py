@@ -29,6 +29,8 @@ OPERATIONS = {
     "CBC": ("cbc_encrypt", "cbc_decrypt"),
     "ECB": ("ecb_encrypt", "ecb_decrypt"),
     "CFB": ("cfb_encrypt", "cfb_decrypt"),
+    "CFB1": ("ecb_encrypt",),
+    "CFB8": ("ecb_encrypt",),
     "OFB": ("ofb",),
     "CTR": ("ctr",),
     "GCM": ("gcm_encrypt", "gcm_decrypt", "ctr"),
