@@ -142,8 +142,9 @@ int main(void)
 {
     tap_plan(7);
     libctx = OSSL_LIB_CTX_new();
-    if (OSSL_PROVIDER_load(libctx, "default") == NULL ||
-        OSSL_PROVIDER_load(libctx, "tenrounds") == NULL ||
+    OSSL_PROVIDER *of_default = OSSL_PROVIDER_load(libctx, "default");
+    OSSL_PROVIDER *of_tenrounds = OSSL_PROVIDER_load(libctx, "tenrounds");
+    if (of_default == NULL || of_tenrounds == NULL ||
         EVP_set_default_properties(libctx, "?provider=tenrounds") <= 0) {
         ERR_print_errors_fp(stderr);
         return 2;
@@ -155,6 +156,8 @@ int main(void)
     tap_ok(threads(), "%d threads that draw and reseed", THREADS);
     tap_ok(forks(), "children of fork");
     tap_ok(reseeds_by_itself(), "reseeds by itself");
+    OSSL_PROVIDER_unload(of_tenrounds);
+    OSSL_PROVIDER_unload(of_default);
     OSSL_LIB_CTX_free(libctx);
     return tap_done();
 }

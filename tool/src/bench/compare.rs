@@ -9,7 +9,7 @@ use super::measure::{limits, widest, Case, Effort, TEAMS};
 use super::plan::{cases, label, subjects};
 use super::stats::Summary;
 use super::subject::{Subject, REFERENCES};
-use super::team::Colleague;
+use super::team::WorkerProcess;
 use super::{progress, report, svg};
 use crate::algorithm::Direction;
 use crate::cli::CompareArgs;
@@ -91,13 +91,15 @@ fn effort(args: &CompareArgs) -> Effort {
 }
 
 /// The processes that take part, weakest first; the limit only where there is one.
-fn team(limits: &[Limit], core: bool) -> Result<Vec<Colleague>> {
+fn team(limits: &[Limit], core: bool) -> Result<Vec<WorkerProcess>> {
     use Implementation::*;
     let members = [Software, OpenSsl, Tenrounds].into_iter();
     let core = core.then_some(Core);
     let limit = (!limits.is_empty()).then_some(Limit);
     let members = members.chain(core).chain(limit);
-    let team = members.map(Colleague::start).collect::<Result<Vec<_>>>()?;
+    let team = members
+        .map(WorkerProcess::start)
+        .collect::<Result<Vec<_>>>()?;
     verify_mask(&team[0])?;
     Ok(team)
 }
@@ -114,7 +116,7 @@ fn capabilities(cpu_settings: &str) -> Option<u64> {
 }
 
 /// The software baseline must really be software: what libcrypto says after masking.
-fn verify_mask(software: &Colleague) -> Result<()> {
+fn verify_mask(software: &WorkerProcess) -> Result<()> {
     let settings = software.cpu_settings.as_deref().unwrap_or_default();
     match capabilities(settings) {
         Some(word) if word & AES_AND_CLMUL != 0 => Err(Error::failure(format!(
@@ -149,7 +151,7 @@ fn reference_cases(cases: &[Case]) -> Vec<Case> {
 /// OpenSSL's other ciphers, with half the effort. One that is missing is noted.
 fn measure_references(
     cases: &[Case],
-    teams: &mut [Vec<Colleague>],
+    teams: &mut [Vec<WorkerProcess>],
     effort: Effort,
     bar: &indicatif::ProgressBar,
     notes: &mut Vec<String>,

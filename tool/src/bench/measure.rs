@@ -7,7 +7,7 @@ use super::implementation::Implementation;
 use super::limit::Limit;
 use super::stats::Summary;
 use super::subject::{Bound, Subject};
-use super::team::Colleague;
+use super::team::WorkerProcess;
 use super::window::Window;
 use super::worker::Request;
 use crate::algorithm::Direction;
@@ -96,7 +96,7 @@ impl Shuffle {
 
 /// Takes rounds until so many are undisturbed. On a machine that leaves no peace for three times as many,
 /// disturbed ones count, and are reported.
-fn rounds(team: &mut [Colleague], chosen: &[usize], effort: Effort) -> Result<Rounds> {
+fn rounds(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Result<Rounds> {
     let mut shuffle = Shuffle(0x2545_f491_4f6c_dd1d);
     let mut result = Rounds::default();
     let mut disturbed = Vec::new();
@@ -104,11 +104,8 @@ fn rounds(team: &mut [Colleague], chosen: &[usize], effort: Effort) -> Result<Ro
     while good < effort.rounds && good + disturbed.len() < 3 * effort.rounds {
         let mut round = BTreeMap::new();
         for place in shuffle.order(chosen.len()) {
-            let colleague = &mut team[chosen[place]];
-            round.insert(
-                colleague.implementation,
-                colleague.window(effort.window_us)?,
-            );
+            let worker = &mut team[chosen[place]];
+            round.insert(worker.implementation, worker.window(effort.window_us)?);
         }
         if round.values().flatten().all(Window::undisturbed) {
             result.add(&round);
@@ -166,7 +163,7 @@ impl Case {
     /// Measures the case with several teams, which share the rounds.
     pub fn measure(
         &self,
-        teams: &mut [Vec<Colleague>],
+        teams: &mut [Vec<WorkerProcess>],
         widest: Option<Limit>,
         effort: Effort,
     ) -> Result<Rounds> {
@@ -192,14 +189,14 @@ impl Case {
     /// comes out as the bytes per second that its rounds would be good for.
     fn measure_with(
         &self,
-        team: &mut [Colleague],
+        team: &mut [WorkerProcess],
         widest: Option<Limit>,
         effort: Effort,
     ) -> Result<Rounds> {
         let mut chosen = Vec::new();
         let mut digests: Vec<(Implementation, String)> = Vec::new();
-        for (index, colleague) in team.iter_mut().enumerate() {
-            let who = colleague.implementation;
+        for (index, worker) in team.iter_mut().enumerate() {
+            let who = worker.implementation;
             if !self.concerns(who) {
                 continue;
             }
@@ -207,13 +204,13 @@ impl Case {
             match (who, widest.and_then(|w| self.limit(w))) {
                 (Implementation::Limit, Some(limit)) => {
                     let name = limit.name().into();
-                    colleague.set_up(&Request::Limit {
+                    worker.set_up(&Request::Limit {
                         name,
                         threads: self.threads,
                     })?;
                 }
                 (Implementation::Limit, None) => _ = chosen.pop(),
-                _ => digests.push((who, colleague.set_up(&self.request())?)),
+                _ => digests.push((who, worker.set_up(&self.request())?)),
             }
         }
         self.verify(&digests)?;
@@ -248,7 +245,7 @@ impl Case {
 /// The bytes of state per second and round of every limit that the processor can run, in one set of
 /// rounds.
 pub fn limits(
-    colleague: &mut Colleague,
+    worker: &mut WorkerProcess,
     usable: &[Limit],
     threads: usize,
     effort: Effort,
@@ -256,11 +253,11 @@ pub fn limits(
     let mut rates: Vec<Vec<f64>> = vec![Vec::new(); usable.len()];
     for _ in 0..effort.rounds {
         for (limit, rates) in usable.iter().zip(&mut rates) {
-            colleague.set_up(&Request::Limit {
+            worker.set_up(&Request::Limit {
                 name: limit.name().into(),
                 threads,
             })?;
-            let windows = colleague.window(effort.window_us)?;
+            let windows = worker.window(effort.window_us)?;
             if windows.iter().all(Window::undisturbed) || rates.is_empty() {
                 rates.push(windows.iter().map(Window::rate).sum());
             }

@@ -9,7 +9,7 @@ use super::measure::{Case, Effort, TEAMS};
 use super::plan::{label, sizes, subjects, threads};
 use super::progress;
 use super::subject::Subject;
-use super::team::Colleague;
+use super::team::WorkerProcess;
 use crate::algorithm::Direction;
 use crate::cli::SpeedArgs;
 use crate::core::Backend;
@@ -135,7 +135,7 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     let libcrypto = LibCrypto::open()?;
     let team = || {
         ROWS.iter()
-            .map(|(who, _)| Colleague::start(*who))
+            .map(|(who, _)| WorkerProcess::start(*who))
             .collect::<Result<Vec<_>>>()
     };
     let mut teams = (0..TEAMS).map(|_| team()).collect::<Result<Vec<_>>>()?;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-pub struct Colleague {
+pub struct WorkerProcess {
     pub implementation: Implementation,
     /// The version of its libcrypto.
     pub openssl: Option<String>,
@@ -20,8 +20,8 @@ pub struct Colleague {
     answers: BufReader<ChildStdout>,
 }
 
-impl Colleague {
-    pub fn start(implementation: Implementation) -> Result<Colleague> {
+impl WorkerProcess {
+    pub fn start(implementation: Implementation) -> Result<WorkerProcess> {
         let failed = |error| Error::failure(format!("cannot start a measuring process: {error}"));
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
         command.arg("worker").arg(implementation.name());
@@ -29,7 +29,7 @@ impl Colleague {
         command.env_remove("TENROUNDS_COUNTERS"); // counting costs time
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = pipes.spawn().map_err(failed)?;
-        let mut colleague = Colleague {
+        let mut worker = WorkerProcess {
             implementation,
             openssl: None,
             cpu_settings: None,
@@ -38,18 +38,18 @@ impl Colleague {
             answers: BufReader::new(child.stdout.take().expect("it was piped")),
             child,
         };
-        match colleague.answer()? {
+        match worker.answer()? {
             Answer::Hello {
                 openssl,
                 cpu_settings,
                 backend,
             } => {
-                colleague.openssl = openssl;
-                colleague.cpu_settings = cpu_settings;
-                colleague.backend = backend;
-                Ok(colleague)
+                worker.openssl = openssl;
+                worker.cpu_settings = cpu_settings;
+                worker.backend = backend;
+                Ok(worker)
             }
-            other => Err(colleague.misunderstood(&other)),
+            other => Err(worker.misunderstood(&other)),
         }
     }
 
@@ -113,7 +113,7 @@ impl Colleague {
     }
 }
 
-impl Drop for Colleague {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         self.requests = None; // the end of its input is the end of its work
         let _ = self.child.wait();

@@ -107,9 +107,8 @@ impl Run {
                  under another user."
             }
             _ => {
-                "The provider was loaded, but nothing asked it for AES in ECB, CBC, CFB, OFB or CTR: \
-                 the command used other ciphers (GCM is not among these five), another library \
-                 context, or none."
+                "The provider was loaded, but nothing asked it for AES: the command used other ciphers, \
+                 another library context, or none."
             }
         }
     }
