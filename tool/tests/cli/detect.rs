@@ -90,8 +90,8 @@ fn present_selected_and_executed_are_three_facts() {
         .zip(masked.list("/detect/modes"))
     {
         assert_eq!(now["present"], before["present"]);
-        assert_eq!(now["selected"], "bitslice");
-        assert_eq!(now["executed"], serde_json::json!(["bitslice"]));
+        assert_eq!(now["selected"], "vperm");
+        assert_eq!(now["executed"], serde_json::json!(["vperm"]));
     }
     let hides = masked.list("/host/masks/TENROUNDS_MASK/removes");
     assert_eq!(hides, [serde_json::json!("aes")]);
@@ -106,7 +106,7 @@ fn present_selected_and_executed_are_three_facts() {
 #[test]
 fn the_mask_that_everybody_knows_is_understood() {
     let (json, _) = detect(&Place::new(), &[("OPENSSL_ia32cap", "~0x200000200000000")]);
-    assert_eq!(json.text("/detect/backend"), "bitslice");
+    assert_eq!(json.text("/detect/backend"), "vperm");
     let removes = json.list("/host/masks/OPENSSL_ia32cap/removes");
     assert!(
         removes.contains(&"aes".into()) && removes.contains(&"clmul".into()),

@@ -89,7 +89,7 @@ fn a_mask_takes_effect_on_what_runs() {
         ENC.join(" ")
     );
     let counts = counted(&place, &["--mask", "noaes"], &script);
-    assert_eq!(backends(&counts, "ctr"), ["bitslice"]);
+    assert_eq!(backends(&counts, "ctr"), ["vperm"]);
     assert_eq!(
         counts.list("/host/masks/TENROUNDS_MASK/removes"),
         [serde_json::json!("aes")]
