@@ -418,30 +418,57 @@ static int set_iv_len(struct trp_gcm *g, const OSSL_PARAM *p)
     return 1;
 }
 
+static int set_tls_aad(struct trp_gcm *g, const OSSL_PARAM *p)
+{
+    if (p->data_type != OSSL_PARAM_OCTET_STRING)
+        return failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
+    return set_aad(g, p->data, p->data_size) || failed(g, PROV_R_INVALID_AAD);
+}
+
+static int set_fixed(struct trp_gcm *g, const OSSL_PARAM *p)
+{
+    return (p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
+            set_fixed_iv(g, p->data, p->data_size)) ||
+           failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
+}
+
+static int set_explicit(struct trp_gcm *g, const OSSL_PARAM *p)
+{
+    return p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
+           take_iv(g, p->data, p->data_size);
+}
+
+static const struct setter {
+    const char *key;
+    int (*set)(struct trp_gcm *g, const OSSL_PARAM *p);
+} setters[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
+               {OSSL_CIPHER_PARAM_AEAD_IVLEN, set_iv_len},
+               {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_tls_aad},
+               {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, set_fixed},
+               {OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, set_explicit}};
+#define SETTERS (sizeof(setters) / sizeof(setters[0]))
+
+/* Of several, a wrong one leaves those undone that are looked at after it. The default provider looks
+ * in an order of its own, above; from 3.2 to 3.5 in that of the caller. */
 static int gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_gcm *g = ctx;
-    const OSSL_PARAM *p;
+    const int callers = g->provider->libcrypto >= TRP_LIBCRYPTO(3, 2) &&
+                        g->provider->libcrypto < TRP_LIBCRYPTO(3, 6);
     if (params == NULL)
         return 1;
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TAG);
-    if (p != NULL && !set_tag(g, p))
-        return 0;
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_IVLEN);
-    if (p != NULL && !set_iv_len(g, p))
-        return 0;
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD);
-    if (p != NULL && p->data_type != OSSL_PARAM_OCTET_STRING)
-        return failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
-    if (p != NULL && !set_aad(g, p->data, p->data_size))
-        return failed(g, PROV_R_INVALID_AAD);
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED);
-    if (p != NULL && (p->data_type != OSSL_PARAM_OCTET_STRING || p->data == NULL ||
-                      !set_fixed_iv(g, p->data, p->data_size)))
-        return failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV);
-    return p == NULL || (p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
-                         take_iv(g, p->data, p->data_size));
+    for (const OSSL_PARAM *p = params; callers && p->key != NULL; p++) {
+        for (size_t i = 0; i < SETTERS; i++) {
+            if (strcmp(p->key, setters[i].key) == 0 && !setters[i].set(g, p))
+                return 0;
+        }
+    }
+    for (size_t i = 0; !callers && i < SETTERS; i++) {
+        const OSSL_PARAM *p = trp_param_find(params, setters[i].key);
+        if (p != NULL && !setters[i].set(g, p))
+            return 0;
+    }
+    return 1;
 }
 
 /* ---- Keys, and the tables ------------------------------------------------------------------- */
