@@ -19,6 +19,7 @@ struct trp_kind {
     uint8_t aead, custom_iv, cts, has_rand_key;
     uint8_t inverse;        /* key wrap with the inverse cipher */
     uint8_t default_iv_len; /* where a context begins with another than iv_len */
+    const struct trp_aead_mode *aead_mode;
 };
 
 #define TRP_MAX_MAC 64 /* EVP_MAX_MD_SIZE */

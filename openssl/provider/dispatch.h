@@ -14,15 +14,17 @@
  * The table trp_<name>_functions of a kind, kind_<name>, and the functions that know it. family is
  * what the names of the family's functions begin with: <family>_new(provctx, kind), _free, _dup,
  * _encrypt_init, _decrypt_init, _update, _final, _cipher, and those for parameters of a context.
+ * Of these, host has those that several families share.
  */
 #define TRP_DISPATCH(name, family)                                                                 \
-    TRP_DISPATCH_WITH(name, family, TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
+    TRP_DISPATCH_WITH(name, family, family,                                                        \
+                      TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
 /* Where EVP_Cipher() is to be an update. */
-#define TRP_DISPATCH_NO_CIPHER(name, family) TRP_DISPATCH_WITH(name, family, )
-#define TRP_DISPATCH_WITH(name, family, ...)                                                       \
+#define TRP_DISPATCH_NO_CIPHER(name, family) TRP_DISPATCH_WITH(name, family, family, )
+#define TRP_DISPATCH_WITH(name, host, family, ...)                                                 \
     static void *new_##name(void *provctx)                                                         \
     {                                                                                              \
-        return family##_new(provctx, &kind_##name);                                                \
+        return host##_new(provctx, &kind_##name);                                                  \
     }                                                                                              \
     static int get_params_##name(OSSL_PARAM params[])                                              \
     {                                                                                              \
@@ -30,17 +32,17 @@
     }                                                                                              \
     const OSSL_DISPATCH trp_##name##_functions[] = {                                               \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_NEWCTX, new_##name),                                         \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_FREECTX, family##_free),                                     \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, family##_dup),                                       \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, family##_encrypt_init),                        \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, family##_decrypt_init),                        \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_FREECTX, host##_free),                                       \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_DUPCTX, host##_dup),                                         \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_ENCRYPT_INIT, host##_encrypt_init),                          \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_DECRYPT_INIT, host##_decrypt_init),                          \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_UPDATE, family##_update),                                    \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_FINAL, family##_final),                                      \
         __VA_ARGS__ TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##name),                  \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                       \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, family##_get_ctx_params),                    \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, host##_get_ctx_params),                      \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, family##_gettable_ctx_params),          \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, family##_set_ctx_params),                    \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, host##_set_ctx_params),                      \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, family##_settable_ctx_params),          \
         {0, NULL}}
 

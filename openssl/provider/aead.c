@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "aead.h"
+
+#include <stdbool.h>
+
+void *trp_aead_new(void *provctx, const struct trp_kind *kind)
+{
+    const struct trp_provider *provider = provctx;
+    struct trp_aead *a = provider->zalloc(kind->aead_mode->context_size, __FILE__, __LINE__);
+    if (a == NULL)
+        return NULL;
+    a->provider = provider;
+    a->kind = kind;
+    a->iv_len = kind->default_iv_len != 0 ? kind->default_iv_len : kind->iv_len;
+    a->tag_len = kind->aead_mode->tag_len;
+    return a;
+}
+
+void trp_aead_free(void *ctx)
+{
+    struct trp_aead *a = ctx;
+    if (a != NULL)
+        a->provider->clear_free(a, a->kind->aead_mode->context_size, __FILE__, __LINE__);
+}
+
+void *trp_aead_dup(void *ctx)
+{
+    const struct trp_aead *from = ctx;
+    const size_t size = from->kind->aead_mode->context_size;
+    void *copy = from->provider->malloc(size, __FILE__, __LINE__);
+    return copy == NULL ? NULL : memcpy(copy, from, size);
+}
+
+int trp_aead_failed(const void *ctx, int reason)
+{
+    const struct trp_aead *a = ctx;
+    return TRP_RAISE(a->provider, ERR_LIB_PROV, reason);
+}
+
+int trp_aead_status(const void *ctx, enum tr_status status)
+{
+    const struct trp_aead *a = ctx;
+    if (status == TR_ERR_OVERLAP)
+        TRP_RAISE(a->provider, ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
+    return 0;
+}
+
+/* ---- Keys and IVs --------------------------------------------------------------------------- */
+
+static int set_iv(struct trp_aead *a, const uint8_t *iv, size_t iv_len)
+{
+    const size_t max = a->kind->aead_mode->max_iv;
+    if (max == 0 ? iv_len != a->iv_len : iv_len == 0 || iv_len > max)
+        return trp_aead_failed(a, PROV_R_INVALID_IV_LENGTH);
+    a->iv_len = iv_len;
+    memcpy(a->iv, iv, iv_len);
+    a->iv_state = TRP_IV_GIVEN;
+    return 1;
+}
+
+static int set_key(struct trp_aead *a, const uint8_t *key, size_t key_len)
+{
+    if (key_len != a->kind->key_len)
+        return trp_aead_failed(a, PROV_R_INVALID_KEY_LENGTH);
+    if (a->kind->aead_mode->set_key(a, a->provider->selection.backend, key, key_len) != TR_OK)
+        return 0;
+    a->key_set = 1;
+    return 1;
+}
+
+static int init(struct trp_aead *a, const uint8_t *key, size_t key_len, const uint8_t *iv,
+                size_t iv_len, const OSSL_PARAM params[], int encrypt)
+{
+    a->encrypt = (uint8_t)encrypt;
+    if (a->kind->aead_mode->restart != NULL)
+        a->kind->aead_mode->restart(a);
+    return (iv == NULL || set_iv(a, iv, iv_len)) && (key == NULL || set_key(a, key, key_len)) &&
+           trp_aead_set_ctx_params(a, params);
+}
+
+int trp_aead_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,
+                          const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[])
+{
+    return init(ctx, key, key_len, iv, iv_len, params, 1);
+}
+
+int trp_aead_decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
+                          const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[])
+{
+    return init(ctx, key, key_len, iv, iv_len, params, 0);
+}
+
+/* ---- Parameters ----------------------------------------------------------------------------- */
+
+static int act_on_all(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
+{
+    for (; table->key != NULL; table++) {
+        OSSL_PARAM *p = (OSSL_PARAM *)trp_param_find(params, table->key);
+        if (p != NULL && !table->act(ctx, p))
+            return 0;
+    }
+    return 1;
+}
+
+static int act_on_one(void *ctx, const struct trp_aead_param *table, OSSL_PARAM *p)
+{
+    for (; table->key != NULL; table++) {
+        if (table->key[0] == p->key[0] && strcmp(table->key, p->key) == 0)
+            return table->act(ctx, p);
+    }
+    return 1;
+}
+
+static int act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
+{
+    const struct trp_aead *a = ctx;
+    const bool callers_order = a->kind->aead_mode->callers_order &&
+                               a->provider->libcrypto >= TRP_LIBCRYPTO(3, 2) &&
+                               a->provider->libcrypto < TRP_LIBCRYPTO(3, 6);
+    const OSSL_PARAM *p = params;
+    if (p == NULL || p->key == NULL)
+        return 1;
+    /* One is what every message asks. */
+    if (p[1].key != NULL && !callers_order)
+        return act_on_all(ctx, table, params);
+    for (; p->key != NULL; p++) {
+        if (!act_on_one(ctx, table, (OSSL_PARAM *)p))
+            return 0;
+    }
+    return 1;
+}
+
+int trp_aead_get_ctx_params(void *ctx, OSSL_PARAM params[])
+{
+    const struct trp_aead *a = ctx;
+    return act(ctx, a->kind->aead_mode->get, params);
+}
+
+int trp_aead_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    const struct trp_aead *a = ctx;
+    return act(ctx, a->kind->aead_mode->set, params);
+}
+
+int trp_aead_put_number(const void *ctx, OSSL_PARAM *p, size_t value)
+{
+    return trp_param_set_number(p, value, sizeof(size_t)) ||
+           trp_aead_failed(ctx, PROV_R_FAILED_TO_SET_PARAMETER);
+}
+
+int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value)
+{
+    uint64_t number;
+    if (!trp_param_get_number(p, SIZE_MAX, &number))
+        return trp_aead_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
+    *value = (size_t)number;
+    return 1;
+}
+
+int trp_aead_get_iv_len(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_aead *a = ctx;
+    return trp_aead_put_number(a, p, a->iv_len);
+}
+
+int trp_aead_get_key_len(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_aead *a = ctx;
+    return trp_aead_put_number(a, p, a->kind->key_len);
+}
+
+int trp_aead_get_tag_len(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_aead *a = ctx;
+    return trp_aead_put_number(a, p, a->tag_len);
+}
+
+int trp_aead_get_tls_pad(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_aead *a = ctx;
+    return trp_aead_put_number(a, p, a->tls_pad);
+}
+
+int trp_aead_get_iv(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_aead *a = ctx;
+    if (p->data_size < a->iv_len)
+        return trp_aead_failed(a, PROV_R_INVALID_IV_LENGTH);
+    return trp_param_set_octets(p, a->iv, a->iv_len) ||
+           trp_aead_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
+}
+
+static int take_tls_aad(struct trp_aead *a, const uint8_t *aad, size_t len, size_t tag_len)
+{
+    if (len != TRP_TLS_AAD || aad == NULL)
+        return 0;
+    memcpy(a->buffer, aad, TRP_TLS_AAD);
+    a->tls = 1;
+    const size_t frame = TRP_TLS_EXPLICIT + (a->encrypt ? 0 : tag_len);
+    size_t n = (size_t)aad[11] << 8 | aad[12];
+    if (n < frame)
+        return 0;
+    n -= frame;
+    a->buffer[11] = (uint8_t)(n >> 8);
+    a->buffer[12] = (uint8_t)n;
+    a->tls_pad = tag_len;
+    return 1;
+}
+
+int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int reason)
+{
+    if (p->data_type != OSSL_PARAM_OCTET_STRING)
+        return trp_aead_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
+    return take_tls_aad(ctx, p->data, p->data_size, tag_len) || trp_aead_failed(ctx, reason);
+}
