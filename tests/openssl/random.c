@@ -1,163 +1,341 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libcrypto's random generator on top of our AES-256-CTR: the provider is preferred, as a
- * configuration would have it, before anything random is asked for. Start-up, reseeding, sixteen
- * threads and children of fork, in each of which the numbers have to differ.
+ * OpenSSL's random generator (CTR_DRBG, SP 800-90A) draws its AES from whoever is preferred, so we sit
+ * beneath it: at start-up, when it reseeds, after fork, in 16 threads. Each case is a process of its
+ * own with the provider preferred by configuration (OPENSSL_CONF), so that its first random number is
+ * really the first; an alarm ends one that hangs. The counters tell that our code was beneath, up to
+ * OpenSSL 3.3; from 3.5 on (see its providers/implementations/rands/drbg_ctr.c) the generator takes its
+ * AES from its own provider, and what is left to show is that we do not disturb it.
  */
 #define _GNU_SOURCE
-#include "sides.h"
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include "tap.h"
 
+#include "counters_file.h"
+
+#include <fcntl.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS 16
-#define DRAWS   200
-#define BYTES   32
+#define THREADS       16
+#define DRAWS         200
+#define CHILDREN      24
+#define LIMIT_SECONDS 60
 
-static OSSL_LIB_CTX *libctx;
+/* ---- Draws, of which no two are equal ------------------------------------------------------- */
 
-static bool draw(uint8_t *out)
+struct draw {
+    uint8_t bytes[16];
+};
+
+static int compare(const void *a, const void *b)
 {
-    return RAND_bytes_ex(libctx, out, BYTES, 0) > 0;
+    return memcmp(a, b, sizeof(struct draw));
 }
 
-/* What the generators sit on. */
-static bool on_ours(void)
+static bool all_different(struct draw *draws, size_t n)
 {
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(libctx, "AES-256-CTR", NULL);
-    const bool good =
-        cipher != NULL &&
-        strcmp(OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(cipher)), "tenrounds") == 0;
-    EVP_CIPHER_free(cipher);
+    static const struct draw zero;
+    qsort(draws, n, sizeof(*draws), compare);
+    bool good = memcmp(&draws[0], &zero, sizeof(zero)) != 0;
+    for (size_t i = 1; i < n; i++)
+        good = good && compare(&draws[i - 1], &draws[i]) != 0;
     return good;
 }
 
-/* The generator itself, too, is the default provider's CTR-DRBG, on AES-256-CTR. */
-static bool is_ctr_drbg(void)
+static bool draw(OSSL_LIB_CTX *libctx, struct draw *d, unsigned i)
+{
+    return (i % 2 ? RAND_priv_bytes_ex : RAND_bytes_ex)(libctx, d->bytes, sizeof(d->bytes), 0) == 1;
+}
+
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+static pthread_barrier_t together;
+static struct draw drawn[THREADS][DRAWS];
+static bool reseeds_always;
+
+static bool reseed(EVP_RAND_CTX *drbg)
+{
+    return drbg != NULL && EVP_RAND_reseed(drbg, 1, NULL, 0, NULL, 0) == 1;
+}
+
+static void *draw_many(void *row)
+{
+    struct draw *draws = row;
+    bool good = true;
+    pthread_barrier_wait(&together);
+    for (unsigned i = 0; good && i < DRAWS; i++) {
+        good = draw(NULL, &draws[i], i);
+        if (reseeds_always && i % 10 == 0)
+            good = good && reseed(RAND_get0_public(NULL)) && reseed(RAND_get0_private(NULL)) &&
+                   (i % 50 != 0 || reseed(RAND_get0_primary(NULL)));
+    }
+    return good ? row : NULL;
+}
+
+static void *draw_in_own_context(void *row)
+{
+    struct draw *draws = row;
+    bool good = true;
+    pthread_barrier_wait(&together);
+    for (unsigned i = 0; good && i < 5; i++) {
+        OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+        good = libctx != NULL && OSSL_LIB_CTX_load_config(libctx, getenv("OPENSSL_CONF")) == 1 &&
+               draw(libctx, &draws[2 * i], 0) && draw(libctx, &draws[2 * i + 1], 1);
+        OSSL_LIB_CTX_free(libctx);
+    }
+    return good ? row : NULL;
+}
+
+static bool in_threads(void *(*work)(void *), unsigned draws)
+{
+    static struct draw all[THREADS * DRAWS];
+    pthread_t threads[THREADS];
+    bool good = pthread_barrier_init(&together, NULL, THREADS) == 0;
+    for (unsigned t = 0; t < THREADS; t++)
+        if (pthread_create(&threads[t], NULL, work, drawn[t]) != 0)
+            _exit(3);
+    for (unsigned t = 0; t < THREADS; t++) {
+        void *result;
+        pthread_join(threads[t], &result);
+        good = good && result != NULL;
+        memcpy(all + t * draws, drawn[t], draws * sizeof(struct draw));
+    }
+    return good && all_different(all, (size_t)THREADS * draws);
+}
+
+/* ---- The cases ------------------------------------------------------------------------------- */
+
+/* It is the generator that the rest is about, with us underneath or not. */
+static bool is_on_aes(void)
 {
     char name[32] = "";
     OSSL_PARAM params[] = {
         OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_CIPHER, name, sizeof(name)),
         OSSL_PARAM_END};
-    EVP_RAND_CTX *rand = RAND_get0_public(libctx);
-    return rand != NULL && EVP_RAND_CTX_get_params(rand, params) > 0 &&
+    return EVP_RAND_CTX_get_params(RAND_get0_public(NULL), params) == 1 &&
            strcmp(name, "AES-256-CTR") == 0;
 }
 
-static int by_bytes(const void *a, const void *b)
+static bool at_start(void)
 {
-    return memcmp(a, b, BYTES);
+    return in_threads(draw_many, DRAWS) && is_on_aes();
 }
 
-static bool all_differ(uint8_t (*drawn)[BYTES], size_t n)
+static bool reseeding(void)
 {
-    bool differ = true;
-    qsort(drawn, n, BYTES, by_bytes);
-    for (size_t i = 1; i < n; i++)
-        differ = differ && memcmp(drawn[i - 1], drawn[i], BYTES) != 0;
-    return differ;
+    unsigned one = 1;
+    const OSSL_PARAM every_request[] = {
+        OSSL_PARAM_construct_uint(OSSL_DRBG_PARAM_RESEED_REQUESTS, &one), OSSL_PARAM_END};
+    reseeds_always = true;
+    return EVP_RAND_CTX_set_params(RAND_get0_primary(NULL), every_request) == 1 &&
+           in_threads(draw_many, DRAWS);
 }
 
-static bool reseeds(void)
+static bool in_contexts(void)
 {
-    uint8_t drawn[20][BYTES];
-    bool good = true;
-    for (int i = 0; i < 20; i++) {
-        EVP_RAND_CTX *const generators[] = {RAND_get0_primary(libctx), RAND_get0_public(libctx)};
-        for (int g = 0; g < 2; g++)
-            good &= EVP_RAND_reseed(generators[g], i % 2, NULL, 0, NULL, 0) > 0;
-        good &= draw(drawn[i]);
-    }
-    return good && all_differ(drawn, 20);
+    return in_threads(draw_in_own_context, 10);
 }
 
-/* By itself, after so many requests. */
-static bool reseeds_by_itself(void)
+static volatile bool stop;
+
+static void *keep_drawing(void *unused)
 {
-    unsigned requests = 3;
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_DRBG_PARAM_RESEED_REQUESTS, &requests),
-                           OSSL_PARAM_END};
-    uint8_t drawn[40][BYTES];
-    bool good = EVP_RAND_CTX_set_params(RAND_get0_public(libctx), params) > 0;
-    for (int i = 0; i < 40; i++)
-        good &= draw(drawn[i]);
-    return good && all_differ(drawn, 40);
+    struct draw d;
+    for (unsigned i = 0; !stop; i++)
+        if (!draw(NULL, &d, i))
+            _exit(3);
+    return unused;
 }
 
-static uint8_t in_threads[THREADS][DRAWS][BYTES];
-
-static void *work(void *number)
+/* Children of a process whose threads have drawn, each with two draws, and grandchildren. (Not while they
+ * draw: a child would inherit the generator's lock as some thread holds it, and wait for ever, with or
+ * without us.) A child writes its draws at once: a pipe keeps so little together (pipe(7), PIPE_BUF). */
+static void draw_in_child(int out)
 {
-    uint8_t(*const mine)[BYTES] = in_threads[(uintptr_t)number];
-    bool good = true;
-    for (int i = 0; i < DRAWS; i++)
-        good &= i % 50 != 7 || EVP_RAND_reseed(RAND_get0_public(libctx), 0, NULL, 0, NULL, 0) > 0;
-    for (int i = 0; i < DRAWS; i++)
-        good &= draw(mine[i]);
-    return good ? mine : NULL;
+    struct draw mine[4];
+    int status = -1;
+    const pid_t grandchild = fork();
+    for (unsigned i = 0; i < 2; i++)
+        if (!draw(NULL, &mine[i], i))
+            _exit(3);
+    if (write(out, mine, 2 * sizeof(*mine)) != (ssize_t)(2 * sizeof(*mine)))
+        _exit(3);
+    if (grandchild > 0 && waitpid(grandchild, &status, 0) == grandchild)
+        _exit(status == 0 ? 0 : 3);
+    _exit(grandchild == 0 ? 0 : 3);
 }
 
-static bool threads(void)
+static bool across_fork(void)
 {
-    pthread_t thread[THREADS];
-    bool good = true;
-    for (uintptr_t i = 0; i < THREADS; i++)
-        good &= pthread_create(&thread[i], NULL, work, (void *)i) == 0;
-    for (int i = 0; i < THREADS; i++) {
-        void *result;
-        good &= pthread_join(thread[i], &result) == 0 && result != NULL;
-    }
-    return good && all_differ(in_threads[0], THREADS * DRAWS);
-}
-
-/* Parent and children go on from one state, and draw different numbers. */
-static bool forks(void)
-{
-    uint8_t drawn[5][BYTES];
-    bool good = true;
-    for (int i = 0; i < 4; i++) {
-        int pipes[2], status = -1;
-        if (pipe(pipes) != 0)
+    static struct draw all[CHILDREN * 5];
+    pthread_t threads[4];
+    pid_t children[CHILDREN];
+    int ends[2];
+    struct draw first;
+    size_t have = 0;
+    bool good = pipe(ends) == 0 && draw(NULL, &first, 0);
+    for (unsigned t = 0; t < 4; t++)
+        if (pthread_create(&threads[t], NULL, keep_drawing, NULL) != 0)
             return false;
-        const pid_t child = fork();
-        if (child == 0)
-            _exit(draw(drawn[i]) && write(pipes[1], drawn[i], BYTES) == BYTES ? 0 : 1);
-        good &= child > 0 && read(pipes[0], drawn[i], BYTES) == BYTES &&
-                waitpid(child, &status, 0) == child && status == 0;
-        close(pipes[0]);
-        close(pipes[1]);
+    for (unsigned i = 0; i < 100; i++)
+        good = good && draw(NULL, &first, i);
+    stop = true;
+    for (unsigned t = 0; t < 4; t++)
+        pthread_join(threads[t], NULL);
+    for (unsigned c = 0; c < CHILDREN; c++) {
+        if ((children[c] = fork()) == 0) {
+            alarm(LIMIT_SECONDS);
+            draw_in_child(ends[1]);
+        }
+        good = good && children[c] > 0 && draw(NULL, &all[have++], c);
     }
-    return draw(drawn[4]) && good && all_differ(drawn, 5);
+    close(ends[1]);
+    for (unsigned c = 0; c < CHILDREN; c++) {
+        int status;
+        good = good && waitpid(children[c], &status, 0) == children[c] && status == 0;
+    }
+    while (good && have < CHILDREN * 5 &&
+           read(ends[0], &all[have], sizeof(struct draw)) == sizeof(struct draw))
+        have++;
+    return good && have == CHILDREN * 5 && all_different(all, have);
 }
 
-static bool begins(void)
+/* Loading, fetching and encrypting draws no random numbers: beneath the generator that would wait for
+ * itself. A method that counts stands in for the generator; it is asked once to see that it counts. */
+static unsigned asked;
+
+static int count_and_fill(unsigned char *out, int len)
 {
-    uint8_t drawn[BYTES], zeros[BYTES] = {0};
-    return draw(drawn) && memcmp(drawn, zeros, BYTES) != 0;
+    asked++;
+    memset(out, 0x55, (size_t)len);
+    return 1;
 }
 
-int main(void)
+static int ready(void)
 {
-    tap_plan(7);
-    libctx = OSSL_LIB_CTX_new();
-    OSSL_PROVIDER *of_default = OSSL_PROVIDER_load(libctx, "default");
-    OSSL_PROVIDER *of_tenrounds = OSSL_PROVIDER_load(libctx, "tenrounds");
-    if (of_default == NULL || of_tenrounds == NULL ||
-        EVP_set_default_properties(libctx, "?provider=tenrounds") <= 0) {
-        ERR_print_errors_fp(stderr);
-        return 2;
+    return 1;
+}
+
+static void encrypt_with(EVP_CIPHER *cipher, void *count)
+{
+    static const uint8_t key[64] = {1, [32] = 2}, iv[16] = {3};
+    uint8_t data[64] = {0}, out[96];
+    int n;
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    if (strcmp(OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(cipher)), "tenrounds") == 0 &&
+        EVP_EncryptInit_ex2(ctx, cipher, key, iv, NULL) == 1) {
+        EVP_EncryptUpdate(ctx, out, &n, data, sizeof(data));
+        EVP_EncryptFinal_ex(ctx, out + n, &n);
+        ++*(unsigned *)count;
     }
-    tap_ok(on_ours(), "AES-256-CTR is ours");
-    tap_ok(begins(), "the first number");
-    tap_ok(is_ctr_drbg(), "the generator is on AES-256-CTR");
-    tap_ok(reseeds(), "reseeded, with and without prediction resistance");
-    tap_ok(threads(), "%d threads that draw and reseed", THREADS);
-    tap_ok(forks(), "children of fork");
-    tap_ok(reseeds_by_itself(), "reseeds by itself");
-    OSSL_PROVIDER_unload(of_tenrounds);
-    OSSL_PROVIDER_unload(of_default);
+    EVP_CIPHER_CTX_free(ctx);
+}
+
+static bool draws_nothing(void)
+{
+    static const RAND_METHOD counting = {NULL, count_and_fill, NULL, NULL, count_and_fill, ready};
+    uint8_t byte;
+    unsigned ciphers = 0;
+    bool good = RAND_set_rand_method(&counting) == 1 && RAND_bytes(&byte, 1) == 1 && asked == 1;
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(libctx, "tenrounds");
+    EVP_CIPHER_do_all_provided(libctx, encrypt_with, &ciphers);
+    tap_diag("%u ciphers encrypted, %u numbers drawn", ciphers, asked - 1);
+    good = good && provider != NULL && ciphers >= 15 && asked == 1;
+    OSSL_PROVIDER_unload(provider);
     OSSL_LIB_CTX_free(libctx);
+    return good;
+}
+
+static const struct {
+    const char *name, *what;
+    bool (*run)(void);
+    bool draws; /* so the counters must tell */
+} cases[] = {
+    {"start", "the first random numbers of a process, drawn by 16 threads at once", at_start, true},
+    {"reseed", "16 threads, reseeding at every turn", reseeding, true},
+    {"contexts", "16 threads, each with library contexts of its own", in_contexts, true},
+    {"fork", "children and grandchildren of a process whose threads have drawn", across_fork, true},
+    {"quiet", "we draw no random number, loaded or encrypting", draws_nothing, false},
+};
+#define CASES (sizeof(cases) / sizeof(cases[0]))
+
+/* ---- Starting them --------------------------------------------------------------------------- */
+
+static char file[] = "/tmp/tenrounds-generator-XXXXXX";
+
+static uint64_t counted(const char *op)
+{
+    struct trossl_counters_file c;
+    uint64_t bytes = 0;
+    const int fd = open(file, O_RDONLY);
+    if (read(fd, &c, sizeof(c)) != (ssize_t)sizeof(c))
+        memset(&c, 0, sizeof(c));
+    close(fd);
+    for (unsigned i = 0; i < c.ops && i < TR_OPS; i++)
+        for (unsigned b = 0; b < c.backends && b < TR_MAX_BACKENDS; b++)
+            if (strcmp(c.op_name[i], op) == 0)
+                bytes += c.counters.bulk[b][i].bytes;
+    return bytes;
+}
+
+/* What the counters have to say of it with this OpenSSL; 3.4 may have it either way. */
+static bool beneath(unsigned i, uint64_t bytes)
+{
+    if (!cases[i].draws)
+        return true;
+    tap_diag("%llu bytes of CTR by our code", (unsigned long long)bytes);
+    if (OpenSSL_version_num() < 0x30400000L)
+        return bytes >= 16 * 100;
+    return OpenSSL_version_num() < 0x30500000L || bytes == 0;
+}
+
+static bool start(const char *self, unsigned i)
+{
+    int status = -1;
+    if (truncate(file, 0) != 0)
+        return false;
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("TENROUNDS_COUNTERS", file, 1);
+        alarm(LIMIT_SECONDS);
+        execl(self, self, cases[i].name, (char *)NULL);
+        _exit(127);
+    }
+    const bool ended = child > 0 && waitpid(child, &status, 0) == child;
+    const uint64_t bytes = counted("ctr");
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        tap_diag("it hung: no end after %d seconds", LIMIT_SECONDS);
+    else if (status != 0)
+        tap_diag("ended with status %#x", (unsigned)status);
+    return beneath(i, bytes) && ended && status == 0;
+}
+
+int main(int argc, char **argv)
+{
+    for (unsigned i = 0; i < CASES; i++) {
+        if (argc == 2 && strcmp(argv[1], cases[i].name) == 0) {
+            const bool good = cases[i].run();
+            if (!good)
+                ERR_print_errors_fp(stderr);
+            return good ? 0 : 1;
+        }
+    }
+    tap_plan(CASES);
+    tap_diag("%s, OPENSSL_CONF=%s", OpenSSL_version(OPENSSL_VERSION), getenv("OPENSSL_CONF"));
+    close(mkstemp(file));
+    for (unsigned i = 0; i < CASES; i++)
+        tap_ok(start(argv[0], i), "%s", cases[i].what);
+    unlink(file);
     return tap_done();
 }

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The tests through libcrypto with each version of OpenSSL: tests/versions/run.sh BUILD, which reads
-# lines "version prefix tests" (the Meson build that has them). A line of TAP for each program, mask and version; of a program that fails,
-# all that it said.
+# The tests of tests/openssl with other versions of OpenSSL: tests/versions/run.sh BUILD, which reads lines
+# "version prefix tests program...": tests is the Meson build that has these programs. A line of TAP for
+# each program, mask and version; of a program that fails, all that it said.
 set -u
 
+here=$(CDPATH='' cd -- "$(dirname -- "$0")/../openssl" && pwd)
 build=$(cd "$1" && pwd)/c
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -23,36 +24,50 @@ line() { # ok|not-ok TEXT
     fi
 }
 
-# program VERSION PREFIX NAME MASK CONFIGURATION, from $tests
-program() {
-    file=$tests/tests/openssl/openssl-$3
-    [ -x "$file" ] || file=$tests/tests/versions/openssl-$3
-    text="OpenSSL $1: $3${4:+, $4}"
-    if [ ! -x "$file" ]; then
-        echo "$file is missing: run make check first" >"$log"
-        line not-ok "$text"
-    # Not by name: that the program will really be given this libcrypto.
-    elif ! LD_LIBRARY_PATH=$2/lib ldd "$file" | grep -qF "=> $2/lib/libcrypto.so"; then
-        LD_LIBRARY_PATH=$2/lib ldd "$file" >"$log"
-        line not-ok "$text: it needs another libcrypto than that in $2/lib"
-    elif TENROUNDS_MASK=$4 OPENSSL_CONF=$5 LD_LIBRARY_PATH=$2/lib timeout -k 5 400 "$file" >"$log" 2>&1; then
+# run NAME MASK CONFIGURATION FILE, with $version from $prefix
+run() {
+    text="OpenSSL $version: $1${2:+, $2}"
+    begin=$(date +%s)
+    if TENROUNDS_MASK=$2 OPENSSL_CONF=$3 PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/lib \
+        timeout -k 5 400 "$4" >"$log" 2>&1; then
         skipped=$(grep -c '^ok .*# SKIP' "$log")
-        line ok "$text: $(grep -c '^ok ' "$log") results$([ "$skipped" = 0 ] || echo ", $skipped of them skipped")"
+        text="$text: $(grep -c '^ok ' "$log") results"
+        line ok "$text$([ "$skipped" = 0 ] || echo ", $skipped of them skipped") ($(($(date +%s) - begin)) s)"
     else
         line not-ok "$text: exit status $?"
     fi
 }
 
-while read -r version prefix tests; do
-    for name in names differential differential_aead guards tls_records threads; do
-        program "$version" "$prefix" "$name" '' /dev/null
-    done
-    for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
-        for name in differential differential_aead guards tls_records; do
-            program "$version" "$prefix" "$name" "$mask" /dev/null
+# program NAME: one that is linked with libcrypto, with each mask that its test has elsewhere, too.
+program() {
+    file=$tests/tests/openssl/openssl-$1
+    # Not by name: that the program will really be given this libcrypto.
+    LD_LIBRARY_PATH=$prefix/lib ldd "$file" >"$log" 2>&1
+    if ! readelf -d "$file" | grep -q 'NEEDED.*libcrypto'; then
+        return # nothing of it depends on the version
+    elif ! grep -qF "=> $prefix/lib/libcrypto.so" "$log"; then
+        line not-ok "OpenSSL $version: $1: needs another libcrypto than that in $prefix/lib"
+        return
+    fi
+    configuration=/dev/null
+    [ "$1" != random ] || configuration=$build/tests/openssl/preferred.cnf
+    run "$1" '' "$configuration" "$file"
+    case $1 in
+    differential* | guards | tls_records)
+        for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
+            run "$1" "$mask" "$configuration" "$file"
         done
+        ;;
+    esac
+}
+
+while read -r version prefix tests programs; do
+    for name in $programs; do
+        program "$name"
     done
-    program "$version" "$prefix" generator '' "$build/tests/versions/preferred.cnf"
+    # The openssl command is that version's, too.
+    run 'openssl command' '' /dev/null "$here/openssl_command.sh"
+    run 'openssl command, every TLS suite' '' /dev/null "$here/tls_suites.sh"
 done
 [ "$count" -gt 0 ] || status=1
 echo "1..$count"

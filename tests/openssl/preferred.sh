@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# For scripts that run the openssl command with our provider preferred by configuration, and plainly; read in
+# by them: `. preferred.sh`. Sets $dir, a temporary directory that is removed at the end.
+# shellcheck disable=SC2034 # what is set here is used there
+
+dir=$(mktemp -d)
+servers= # what is stopped at the end
+cleanup() {
+    # shellcheck disable=SC2086 # a list of numbers
+    [ -z "$servers" ] || kill $servers 2>/dev/null || :
+    rm -rf "$dir"
+}
+trap cleanup EXIT
+
+count=0
+status=0
+# result TEXT COMMAND...: one line of TAP for whether the command succeeds; what it says is shown
+# when it does not.
+result() {
+    set +e
+    count=$((count + 1))
+    text=$1
+    shift
+    if "$@" >"$dir/said" 2>&1; then
+        echo "ok $count - $text"
+    else
+        echo "not ok $count - $text"
+        sed 's/^/# /' "$dir/said"
+        status=1
+    fi
+    set -e
+}
+
+# skip REASON [excused]: one result that cannot be had here; a failure where it has to be had.
+skip() {
+    count=$((count + 1))
+    if [ -n "${TENROUNDS_MUST_RUN:-}" ] && [ "${2:-}" != excused ]; then
+        echo "not ok $count - skipped, but has to run here (TENROUNDS_MUST_RUN): $1"
+        status=1
+    else
+        echo "ok $count # SKIP $1"
+    fi
+}
+
+# The sections of `openssl req` are for both.
+printf '[req]\ndistinguished_name = name\n[name]\n' >"$dir/plain.cnf"
+sed "s|@module@|$OPENSSL_MODULES/tenrounds.so|" "$(dirname -- "$0")/preferred.cnf.in" |
+    cat - "$dir/plain.cnf" >"$dir/ours.cnf"
+
+# A provider that was built with the address sanitizer needs its runtime in the program first.
+runtime=
+if nm -D "$OPENSSL_MODULES/tenrounds.so" | grep -q __asan_init; then
+    runtime=$(${CC:-cc} -print-file-name="libclang_rt.asan-$(uname -m).so")
+    [ -f "$runtime" ] || runtime=$(${CC:-cc} -print-file-name=libasan.so)
+    export ASAN_OPTIONS=detect_leaks=0
+fi
+
+counters=$dir/counters # ours counts there
+plain() { OPENSSL_CONF="$dir/plain.cnf" openssl "$@"; }
+ours() {
+    TENROUNDS_COUNTERS=$counters LD_PRELOAD=$runtime OPENSSL_CONF="$dir/ours.cnf" openssl "$@"
+}
+
+# executed FILE OPERATION...: so many bytes our code did in these operations (the file describes itself, see
+# openssl/common/counters_file.h).
+executed() {
+    counted=$1
+    shift
+    backends=$(od -An -t u4 -j 8 -N 4 "$counted" | tr -d ' ')
+    ops=$(od -An -t u4 -j 12 -N 4 "$counted" | tr -d ' ')
+    names=$(tail -c +$((25 + 16 * backends)) "$counted" | head -c $((16 * ops)) | tr '\0' ' ' | fold -w 16 |
+        tr '\n' ' ')
+    od -An -v -t u8 -w16 -j $((24 + 16 * (backends + ops))) -N $((backends * 16 * ops)) "$counted" |
+        awk -v wanted=" $* " -v names="$names" 'BEGIN { ops = split(names, name) }
+            index(wanted, " " name[(NR - 1) % ops + 1] " ") { n += $2 } END { print n + 0 }'
+}
+
+# port_of FILE: the port on which the s_server listens that was given port 0 and writes to FILE.
+port_of() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+        port=$(sed -n 's/^ACCEPT.*:\([0-9]*\)$/\1/p' "$1")
+        [ -z "$port" ] || break
+        sleep 0.1
+    done
+    echo "$port"
+}
