@@ -84,6 +84,7 @@ struct state {
     bool spent; /* CCM: data has come, or a length or key twice; no data would be data of nothing */
     bool no_aad; /* EVP_Cipher() of no bytes was called: the default provider pads the AAD then */
     bool dead;   /* CCM after a failure, until all begins anew */
+    bool record; /* the next data may be taken for a record of TLS */
     int encrypt;
     unsigned iv_len;
     EVP_CIPHER *cipher[SIDES];
@@ -124,8 +125,10 @@ static bool has(const struct state *s, unsigned trait)
 
 static bool ready(const struct state *s)
 {
+    /* GCM's records with an IV of fewer bytes than their part of it: the default provider writes before it. */
     return s->started && (s->key_set || !has(s, KEYED)) && !s->stuck &&
-           (s->iv_set || !s->encrypt || !s->key_set);
+           (s->iv_set || !s->encrypt || !s->key_set) &&
+           !(s->record && has(s, IV_GEN) && s->iv_len < 8);
 }
 
 /* ---- The steps ------------------------------------------------------------------------------ */
@@ -327,9 +330,9 @@ static bool do_record(struct state *s, struct tap_random *random)
     tap_fill(random, aad, sizeof(aad));
     aad[11] = (uint8_t)(len >> 8);
     aad[12] = (uint8_t)len;
-    /* IVs of fewer bytes than the record's part: the default provider writes before them. */
     if (!has(s, TLS) || !ready(s) || s->iv_len < 8)
         return true;
+    s->record = true; /* where the AAD is refused, the mode stays */
     if (!control(s, "tls aad", EVP_CTRL_AEAD_TLS1_AAD, (int)aad_len, aad, 13))
         return false;
     tell("record: %zu bytes", len);
@@ -427,9 +430,11 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     params[n] = OSSL_PARAM_construct_end();
     if (!s->started || s->stuck || (n == 2 && params[1].key == first))
         return true;
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         tell("set %s, type %u, %zu bytes, first %02x", params[i].key, params[i].data_type,
              params[i].data_size, value[i][0]);
+        s->record |= strcmp(params[i].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD) == 0;
+    }
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CIPHER_CTX_set_params(s->ctx[i], params));
     return alike(r);
