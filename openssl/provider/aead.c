@@ -19,16 +19,24 @@ void *trp_aead_new(void *provctx, const struct trp_kind *kind)
 void trp_aead_free(void *ctx)
 {
     struct trp_aead *a = ctx;
-    if (a != NULL)
-        a->provider->clear_free(a, a->kind->aead_mode->context_size, __FILE__, __LINE__);
+    if (a == NULL)
+        return;
+    trp_pipes_free(a->provider, a->pipes);
+    a->provider->clear_free(a, a->kind->aead_mode->context_size, __FILE__, __LINE__);
 }
 
 void *trp_aead_dup(void *ctx)
 {
     const struct trp_aead *from = ctx;
     const size_t size = from->kind->aead_mode->context_size;
-    void *copy = from->provider->malloc(size, __FILE__, __LINE__);
-    return copy == NULL ? NULL : memcpy(copy, from, size);
+    struct trp_aead *copy = from->provider->malloc(size, __FILE__, __LINE__);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, from, size);
+    if (trp_pipes_copy(copy->provider, &copy->pipes))
+        return copy;
+    trp_aead_free(copy);
+    return NULL;
 }
 
 int trp_aead_failed(const void *ctx, int reason)

@@ -9,6 +9,7 @@
 
 #include "dispatch.h"
 #include "param.h"
+#include "pipeline.h"
 
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -30,8 +31,9 @@ enum trp_iv_state {
 struct trp_aead {
     const struct trp_provider *provider;
     const struct trp_kind *kind;
-    size_t iv_len, tag_len; /* as set now */
-    size_t tls_pad;         /* how much a TLS record grows by the tag */
+    struct trp_pipes *pipes; /* of those modes that have pipelines */
+    size_t iv_len, tag_len;  /* as set now */
+    size_t tls_pad;          /* how much a TLS record grows by the tag */
     uint8_t key_set, encrypt;
     uint8_t iv_state; /* enum trp_iv_state */
     uint8_t tls;      /* buffer holds the AAD of a TLS record */
@@ -114,11 +116,12 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
     }
 
 /* The cipher trp_<family>_<bits>_functions of the mode <family>_mode, from <family>_update, _final,
- * _cipher; more of its struct trp_kind follows. */
-#define TRP_AEAD(family, bits, ...)                                                                \
+ * _cipher; more of its struct trp_kind follows. functions: more of these, each with a comma. */
+#define TRP_AEAD(family, bits, ...) TRP_AEAD_WITH(family, bits, , __VA_ARGS__)
+#define TRP_AEAD_WITH(family, bits, functions, ...)                                                \
     static const struct trp_kind kind_##family##_##bits = {                                        \
         .key_len = bits / 8, .aead = 1, .custom_iv = 1, .aead_mode = &family##_mode, __VA_ARGS__}; \
     TRP_DISPATCH_WITH(family##_##bits, trp_aead, family,                                           \
-                      TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
+                      TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), functions)
 
 #endif

@@ -29,6 +29,7 @@ struct trp_cipher {
     uint8_t original_iv[TR_BLOCK];
     const struct trp_kind *kind;
     const struct trp_provider *provider;
+    struct trp_pipes *pipes; /* of CBC; see pipeline.h */
     uint8_t key_set, iv_set;
     uint8_t use_bits; /* lengths of CFB1 are in bits */
     unsigned num;     /* EVP's "num" for ECB and CBC, where it is a number without a meaning */

@@ -3,6 +3,7 @@
 #include "cipher.h"
 
 #include "param.h"
+#include "pipeline.h"
 
 #include <limits.h>
 #include <openssl/core_names.h>
@@ -160,6 +161,10 @@ int trp_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     for (const OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
         if (!set_one(cipher, p))
             return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_GET_PARAMETER);
+    }
+    for (size_t i = 0; cipher->pipes != NULL && i < cipher->pipes->n; i++) {
+        if (!trp_set_ctx_params(trp_pipe(cipher->pipes, i), params))
+            return 0;
     }
     return 1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fifteen ciphers of five modes: contexts, keys and IVs; and the list of all ciphers. */
 #include "dispatch.h"
+#include "pipeline.h"
 
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -30,8 +31,10 @@ static void *new_context(void *provctx, const struct trp_kind *kind)
 static void free_context(void *ctx)
 {
     struct trp_cipher *cipher = ctx;
-    if (cipher != NULL)
-        cipher->provider->clear_free(cipher, sizeof(*cipher), __FILE__, __LINE__);
+    if (cipher == NULL)
+        return;
+    trp_pipes_free(cipher->provider, cipher->pipes);
+    cipher->provider->clear_free(cipher, sizeof(*cipher), __FILE__, __LINE__);
 }
 
 static void *duplicate_context(void *ctx)
@@ -43,7 +46,10 @@ static void *duplicate_context(void *ctx)
     *copy = *from;
     if (from->tls_mac == from->tls_mac_copy)
         copy->tls_mac = copy->tls_mac_copy;
-    return copy;
+    if (trp_pipes_copy(copy->provider, &copy->pipes))
+        return copy;
+    free_context(copy);
+    return NULL;
 }
 
 /* ---- Keys and IVs --------------------------------------------------------------------------- */
@@ -107,20 +113,23 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
     return init(ctx, key, key_len, iv, iv_len, params, 1);
 }
 
+TRP_PIPELINE_FUNCTIONS(cbc, trp_cipher, sizeof(struct trp_cipher), encrypt_init, decrypt_init,
+                       trp_cbc_update, trp_block_final)
+
 /* ---- The tables ----------------------------------------------------------------------------- */
 
 /* X(mode in functions, mode in enum tr_mode and in EVP_CIPH_..., IV length, block size of EVP, kind
- * of final) */
+ * of final, more functions) */
 #define MODES(X, bits)                                                                             \
-    X(bits, ecb, TR_ECB, EVP_CIPH_ECB_MODE, 0, TR_BLOCK, block)                                    \
-    X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block)                             \
-    X(bits, cfb, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream)                                \
-    X(bits, ofb, TR_OFB, EVP_CIPH_OFB_MODE, TR_BLOCK, 1, stream)                                   \
-    X(bits, ctr, TR_CTR, EVP_CIPH_CTR_MODE, TR_BLOCK, 1, stream)                                   \
-    X(bits, cfb8, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream)                               \
-    X(bits, cfb1, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream)
+    X(bits, ecb, TR_ECB, EVP_CIPH_ECB_MODE, 0, TR_BLOCK, block, )                                  \
+    X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block, TRP_PIPELINE(cbc))          \
+    X(bits, cfb, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream, )                              \
+    X(bits, ofb, TR_OFB, EVP_CIPH_OFB_MODE, TR_BLOCK, 1, stream, )                                 \
+    X(bits, ctr, TR_CTR, EVP_CIPH_CTR_MODE, TR_BLOCK, 1, stream, )                                 \
+    X(bits, cfb8, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream, )                             \
+    X(bits, cfb1, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream, )
 
-#define CIPHER(bits, name, tr, evp, iv, block_bytes, final)                                        \
+#define CIPHER(bits, name, tr, evp, iv, block_bytes, final, functions)                             \
     static const struct trp_kind kind_##bits##_##name = {.mode = tr,                               \
                                                          .evp_mode = evp,                          \
                                                          .key_len = bits / 8,                      \
@@ -143,7 +152,7 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
         TRP_FUNCTION(OSSL_FUNC_CIPHER_UPDATE, trp_##name##_update),                                \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_FINAL, trp_##final##_final),                                 \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, trp_##name##_cipher),                                \
-        TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##bits##_##name),                     \
+        functions TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##bits##_##name),           \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, trp_get_ctx_params),                         \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, trp_set_ctx_params),                         \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, trp_gettable_params),                       \

@@ -182,7 +182,7 @@ static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     *out_len = 0;
     if (len == 0)
         return 1;
-    if (out_size < len)
+    if (out_size < len && out != NULL)
         return trp_aead_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     return crypt(g, out, out_len, in, len) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
@@ -209,9 +209,29 @@ static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 static const OSSL_PARAM gcm_gettable[] = {TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_TLS,
                                           TRP_UINT("iv-generated"), /* since 3.2 */
-                                          TRP_END};
-static const OSSL_PARAM gcm_settable[] = {TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS, TRP_END};
+                                          TRP_PIPELINE_TAGS, TRP_END};
+static const OSSL_PARAM gcm_settable[] = {TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS,
+                                          TRP_PIPELINE_TAGS, TRP_END};
 TRP_AEAD_LISTS(gcm)
+
+/* What is done with a parameter "tag", for the tag of each pipe. */
+static int tag_of_each(struct trp_gcm *g, const OSSL_PARAM *p, int (*act)(void *, OSSL_PARAM *))
+{
+    uint8_t **tags = NULL;
+    if (p->data_type == OSSL_PARAM_OCTET_PTR && p->data != NULL)
+        memcpy(&tags, p->data, sizeof(tags));
+    if (tags == NULL || g->a.pipes == NULL)
+        return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
+    for (size_t i = 0; i < g->a.pipes->n; i++) {
+        OSSL_PARAM tag = {OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING, tags[i],
+                          p->data_size, OSSL_PARAM_UNMODIFIED};
+        if (tags[i] == NULL)
+            return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
+        if (!act(trp_pipe(g->a.pipes, i), &tag))
+            return 0;
+    }
+    return 1;
+}
 
 static int get_tag_len(void *ctx, OSSL_PARAM *p)
 {
@@ -240,6 +260,11 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
     return trp_aead_get_iv(g, p);
 }
 
+static int get_tags(void *ctx, OSSL_PARAM *p)
+{
+    return tag_of_each(ctx, p, get_tag);
+}
+
 static int get_next_iv(void *ctx, OSSL_PARAM *p)
 {
     return p->data != NULL && p->data_type == OSSL_PARAM_OCTET_STRING &&
@@ -262,6 +287,7 @@ static const struct trp_aead_param gcm_get[] = {
     {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, get_next_iv},
     {"iv-generated", get_generated},
+    {TRP_PIPELINE_TAG, get_tags},
     {NULL, NULL}};
 
 static int set_tag(void *ctx, OSSL_PARAM *p)
@@ -274,6 +300,11 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
         return trp_aead_failed(g, PROV_R_INVALID_TAG);
     g->a.tag_len = len;
     return 1;
+}
+
+static int set_tags(void *ctx, OSSL_PARAM *p)
+{
+    return tag_of_each(ctx, p, set_tag);
 }
 
 static int set_iv_len(void *ctx, OSSL_PARAM *p)
@@ -315,6 +346,7 @@ static const struct trp_aead_param gcm_set[] = {
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_tls_aad},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, set_fixed},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, set_explicit},
+    {TRP_PIPELINE_TAG, set_tags},
     {NULL, NULL}};
 
 /* ---- Keys, and the tables ------------------------------------------------------------------- */
@@ -334,8 +366,12 @@ static const struct trp_aead_mode gcm_mode = {.context_size = sizeof(struct trp_
                                               .set = gcm_set,
                                               .callers_order = 1};
 
+TRP_PIPELINE_FUNCTIONS(gcm, trp_aead, sizeof(struct trp_gcm), trp_aead_encrypt_init,
+                       trp_aead_decrypt_init, gcm_update, gcm_final)
+
 #define GCM(bits)                                                                                  \
-    TRP_AEAD(gcm, bits, .evp_mode = EVP_CIPH_GCM_MODE, .iv_len = DEFAULT_IV, .block_size = 1)
+    TRP_AEAD_WITH(gcm, bits, TRP_PIPELINE(gcm), .evp_mode = EVP_CIPH_GCM_MODE,                     \
+                  .iv_len = DEFAULT_IV, .block_size = 1)
 
 GCM(128);
 GCM(192);

@@ -71,10 +71,10 @@ static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
 /* What not all versions list: ours is there, whatever the version. */
 static bool newer(const OSSL_PARAM *p)
 {
-    static const char *const keys[] = {"encrypt-then-mac", "iv-generated",
-                                       OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN,
-                                       OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV};
-    for (unsigned i = 0; p->key != NULL && i < 4; i++) {
+    static const char *const keys[] = {
+        "encrypt-then-mac", "iv-generated", "pipeline-tag", /* and that no default provider has */
+        OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV};
+    for (unsigned i = 0; p->key != NULL && i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (strcmp(p->key, keys[i]) == 0)
             return true;
     }

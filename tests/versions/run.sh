@@ -53,7 +53,7 @@ program() {
     [ "$1" != random ] || configuration=$build/tests/openssl/preferred.cnf
     run "$1" '' "$configuration" "$file"
     case $1 in
-    differential* | guards | tls_records)
+    differential* | guards | pipelines | tls_records)
         for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
             run "$1" "$mask" "$configuration" "$file"
         done

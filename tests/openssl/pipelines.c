@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pipelines, EVP_CipherPipelineEncryptInit(3): what each pipe gives is what the default provider,
+ * which has none, gives for a message of its own. Their functions came with OpenSSL 3.5; they are
+ * looked up, so that a program built with older headers tests them with a newer libcrypto.
+ */
+#define _GNU_SOURCE
+#include "sides.h"
+
+#include "counters_file.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define MAX_PIPES 32
+#define MAX_DATA  700
+#define ROUNDS    60
+
+typedef int pipeline_init_fn(EVP_CIPHER_CTX *, const EVP_CIPHER *, const unsigned char *, size_t,
+                             size_t, const unsigned char **, size_t);
+static struct {
+    int (*can)(const EVP_CIPHER *, int);
+    pipeline_init_fn *encrypt_init, *decrypt_init;
+    int (*update)(EVP_CIPHER_CTX *, unsigned char **, size_t *, const size_t *,
+                  const unsigned char **, const size_t *);
+    int (*final)(EVP_CIPHER_CTX *, unsigned char **, size_t *, const size_t *);
+} api;
+
+static bool find_api(void)
+{
+    *(void **)&api.can = dlsym(RTLD_DEFAULT, "EVP_CIPHER_can_pipeline");
+    *(void **)&api.encrypt_init = dlsym(RTLD_DEFAULT, "EVP_CipherPipelineEncryptInit");
+    *(void **)&api.decrypt_init = dlsym(RTLD_DEFAULT, "EVP_CipherPipelineDecryptInit");
+    *(void **)&api.update = dlsym(RTLD_DEFAULT, "EVP_CipherPipelineUpdate");
+    *(void **)&api.final = dlsym(RTLD_DEFAULT, "EVP_CipherPipelineFinal");
+    return api.can != NULL && api.encrypt_init != NULL && api.decrypt_init != NULL &&
+           api.update != NULL && api.final != NULL;
+}
+
+static struct evp_side ours, theirs;
+static const char *const names[] = {"AES-128-GCM", "AES-192-GCM", "AES-256-GCM",
+                                    "AES-128-CBC", "AES-192-CBC", "AES-256-CBC"};
+#define NAMES 6
+
+/* ---- Messages ------------------------------------------------------------------------------- */
+
+/* The messages of a pipeline, and what became of them. */
+struct batch {
+    bool aead, padding;
+    size_t n, iv_len, tag_len;
+    uint8_t key[32];
+    uint8_t iv[MAX_PIPES][16], aad[MAX_PIPES][40];
+    size_t aad_len[MAX_PIPES], len[MAX_PIPES], out_len[MAX_PIPES];
+    uint8_t text[MAX_PIPES][MAX_DATA], out[MAX_PIPES][MAX_DATA + 32], tag[MAX_PIPES][16];
+};
+
+static void fill(struct batch *b, bool aead, struct tap_random *random)
+{
+    memset(b, 0, sizeof(*b));
+    b->aead = aead;
+    b->padding = tap_below(random, 2) == 0;
+    b->n = tap_below(random, 4) == 0 ? MAX_PIPES : 1 + tap_below(random, MAX_PIPES);
+    b->iv_len = !aead ? 16 : tap_below(random, 3) == 0 ? 1 + tap_below(random, 16) : 12;
+    b->tag_len = tap_below(random, 2) == 0 ? 16 : 4 + tap_below(random, 13);
+    tap_fill(random, b->key, sizeof(b->key));
+    tap_fill(random, b->iv, sizeof(b->iv));
+    tap_fill(random, b->aad, sizeof(b->aad));
+    tap_fill(random, b->text, sizeof(b->text));
+    for (size_t i = 0; i < b->n; i++) {
+        b->aad_len[i] = aead ? tap_below(random, 41) : 0;
+        b->len[i] = tap_below(random, 3) == 0 ? 16 * tap_below(random, MAX_DATA / 16)
+                                              : tap_below(random, MAX_DATA + 1);
+        if (!aead && !b->padding)
+            b->len[i] -= b->len[i] % 16;
+    }
+}
+
+/* The messages one by one, in the default provider. */
+static bool one_by_one(const char *name, struct batch *b)
+{
+    EVP_CIPHER *cipher = evp_fetch(&theirs, name);
+    bool good = true;
+    for (size_t i = 0; good && i < b->n; i++) {
+        int n = 0, last = 0;
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        good = EVP_CipherInit_ex2(ctx, cipher, NULL, NULL, 1, NULL) > 0 &&
+               EVP_CIPHER_CTX_set_padding(ctx, b->padding) > 0 &&
+               (!b->aead ||
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, (int)b->iv_len, NULL) > 0) &&
+               EVP_CipherInit_ex2(ctx, NULL, b->key, b->iv[i], 1, NULL) > 0 &&
+               (b->aad_len[i] == 0 ||
+                EVP_CipherUpdate(ctx, NULL, &n, b->aad[i], (int)b->aad_len[i]) > 0) &&
+               EVP_CipherUpdate(ctx, b->out[i], &n, b->text[i], (int)b->len[i]) > 0 &&
+               EVP_CipherFinal_ex(ctx, b->out[i] + n, &last) > 0 &&
+               (!b->aead ||
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, (int)b->tag_len, b->tag[i]) > 0);
+        b->out_len[i] = (size_t)(n + last);
+        EVP_CIPHER_CTX_free(ctx);
+    }
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+/* ---- Pipelines ------------------------------------------------------------------------------ */
+
+/* Without a cipher where the context has one: libcrypto would reset the context, and with it the
+ * number of pipes that it has just taken note of (seen in 3.5.5 and 4.0.3). */
+static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b, bool with_key,
+                 bool with_iv, bool encrypt)
+{
+    const unsigned char *iv[MAX_PIPES];
+    for (size_t i = 0; i < b->n; i++)
+        iv[i] = b->iv[i];
+    return (encrypt ? api.encrypt_init : api.decrypt_init)(
+        ctx, EVP_CIPHER_CTX_get0_cipher(ctx) == NULL ? cipher : NULL, with_key ? b->key : NULL,
+        with_key ? (size_t)EVP_CIPHER_get_key_length(cipher) : 0, b->n, with_iv ? iv : NULL,
+        b->iv_len);
+}
+
+/* Key and IVs at once, or one after the other. */
+static bool begin(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b, bool encrypt,
+                  struct tap_random *random)
+{
+    const bool together = tap_below(random, 2) == 0;
+    return start(ctx, cipher, b, true, together, encrypt) > 0 &&
+           EVP_CIPHER_CTX_set_padding(ctx, b->padding) > 0 &&
+           (together || start(ctx, cipher, b, false, true, encrypt) > 0);
+}
+
+static bool tags(EVP_CIPHER_CTX *ctx, uint8_t tag[][16], size_t len, bool set)
+{
+    unsigned char *list[MAX_PIPES];
+    void *pointer = list;
+    for (size_t i = 0; i < MAX_PIPES; i++)
+        list[i] = tag[i];
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_ptr("pipeline-tag", &pointer, len),
+                           OSSL_PARAM_END};
+    return (set ? EVP_CIPHER_CTX_set_params(ctx, params) : EVP_CIPHER_CTX_get_params(ctx, params)) >
+           0;
+}
+
+/* All of the data in several updates, of unequal lengths in the pipes; some of them are empty. */
+static bool feed(EVP_CIPHER_CTX **ctx, struct batch *b, uint8_t in[][MAX_DATA + 32],
+                 const size_t *in_len, uint8_t out[][MAX_DATA + 32], size_t *out_len,
+                 struct tap_random *random)
+{
+    unsigned char *to[MAX_PIPES];
+    const unsigned char *from[MAX_PIPES];
+    size_t done[MAX_PIPES] = {0}, room[MAX_PIPES], part[MAX_PIPES], got[MAX_PIPES];
+    bool good = true;
+    for (unsigned step = 0; good && step < 3; step++) {
+        for (size_t i = 0; i < b->n; i++) {
+            part[i] = step == 2 ? in_len[i] - done[i] : tap_below(random, in_len[i] - done[i] + 1);
+            from[i] = in[i] + done[i];
+            to[i] = out[i] + out_len[i];
+            room[i] = MAX_DATA + 32 - out_len[i];
+        }
+        good = api.update(*ctx, to, got, room, from, part) > 0;
+        for (size_t i = 0; i < b->n; i++) {
+            done[i] += part[i];
+            out_len[i] += got[i];
+        }
+        if (step == 0 && tap_below(random, 3) == 0) { /* goes on with a copy */
+            EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
+            good = good && EVP_CIPHER_CTX_copy(copy, *ctx) > 0;
+            EVP_CIPHER_CTX_free(*ctx);
+            *ctx = copy;
+        }
+    }
+    return good;
+}
+
+static bool feed_aad(EVP_CIPHER_CTX *ctx, struct batch *b)
+{
+    const unsigned char *from[MAX_PIPES];
+    size_t got[MAX_PIPES];
+    for (size_t i = 0; i < b->n; i++)
+        from[i] = b->aad[i];
+    return !b->aead || api.update(ctx, NULL, got, NULL, from, b->aad_len) > 0;
+}
+
+static bool finish(EVP_CIPHER_CTX *ctx, struct batch *b, uint8_t out[][MAX_DATA + 32],
+                   size_t *out_len)
+{
+    unsigned char *to[MAX_PIPES];
+    size_t room[MAX_PIPES], got[MAX_PIPES];
+    for (size_t i = 0; i < b->n; i++) {
+        to[i] = out[i] + out_len[i];
+        room[i] = MAX_DATA + 32 - out_len[i];
+    }
+    const bool good = api.final(ctx, to, got, room) > 0;
+    for (size_t i = 0; i < b->n; i++)
+        out_len[i] += got[i];
+    return good;
+}
+
+/* A whole pipeline over in; what is left in out_len is right only if it succeeds. */
+static bool pipeline(EVP_CIPHER_CTX **ctx, const EVP_CIPHER *cipher, struct batch *b, bool encrypt,
+                     uint8_t in[][MAX_DATA + 32], const size_t *in_len,
+                     uint8_t out[][MAX_DATA + 32], size_t *out_len, uint8_t tag[][16],
+                     struct tap_random *random)
+{
+    return begin(*ctx, cipher, b, encrypt, random) &&
+           (encrypt || !b->aead || tags(*ctx, tag, b->tag_len, true)) && feed_aad(*ctx, b) &&
+           feed(ctx, b, in, in_len, out, out_len, random) && finish(*ctx, b, out, out_len) &&
+           (!encrypt || !b->aead || tags(*ctx, tag, b->tag_len, false));
+}
+
+/* ---- The tests ------------------------------------------------------------------------------ */
+
+static uint8_t in[MAX_PIPES][MAX_DATA + 32], out[MAX_PIPES][MAX_DATA + 32];
+
+static bool each_is_its_own(const char *name, EVP_CIPHER *cipher, struct tap_random *random)
+{
+    static struct batch b;
+    bool good = true;
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    for (int round = 0; good && round < ROUNDS; round++) {
+        uint8_t tag[MAX_PIPES][16] = {{0}};
+        size_t sealed[MAX_PIPES] = {0}, opened[MAX_PIPES] = {0};
+        fill(&b, strstr(name, "GCM") != NULL, random);
+        for (size_t i = 0; i < b.n; i++)
+            memcpy(in[i], b.text[i], b.len[i]);
+        good = one_by_one(name, &b) &&
+               pipeline(&ctx, cipher, &b, true, in, b.len, out, sealed, tag, random);
+        for (size_t i = 0; good && i < b.n; i++)
+            good = sealed[i] == b.out_len[i] && memcmp(out[i], b.out[i], sealed[i]) == 0 &&
+                   memcmp(tag[i], b.tag[i], sizeof(tag[i])) == 0;
+        good = good && pipeline(&ctx, cipher, &b, false, out, sealed, in, opened, tag, random);
+        for (size_t i = 0; good && i < b.n; i++)
+            good = opened[i] == b.len[i] && memcmp(in[i], b.text[i], opened[i]) == 0;
+        if (!good) {
+            tap_diag("%s: round %d, %zu pipes", name, round, b.n);
+            ERR_print_errors_fp(stdout);
+        }
+    }
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
+/* One bit of one tag, or of the padding of one message, is wrong: the final fails. */
+static bool one_is_wrong(const char *name, EVP_CIPHER *cipher, struct tap_random *random)
+{
+    static struct batch b;
+    bool good = true;
+    for (int round = 0; good && round < ROUNDS; round++) {
+        size_t opened[MAX_PIPES] = {0};
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        fill(&b, strstr(name, "GCM") != NULL, random);
+        b.padding = true;
+        good = one_by_one(name, &b);
+        const size_t wrong = tap_below(random, b.n);
+        if (b.aead)
+            b.tag[wrong][tap_below(random, b.tag_len)] ^= 1u << tap_below(random, 8);
+        else if (b.out_len[wrong] >= 32) /* the last byte of the padding becomes 128 or more */
+            b.out[wrong][b.out_len[wrong] - 17] ^= 0x80;
+        else
+            b.iv[wrong][15] ^= 0x80;
+        good = good && begin(ctx, cipher, &b, false, random) &&
+               (!b.aead || tags(ctx, b.tag, b.tag_len, true)) && feed_aad(ctx, &b) &&
+               feed(&ctx, &b, b.out, b.out_len, out, opened, random) &&
+               !finish(ctx, &b, out, opened) && opened[wrong] <= b.len[wrong];
+        EVP_CIPHER_CTX_free(ctx);
+        ERR_clear_error();
+    }
+    return good;
+}
+
+/* No pipes, too many, wrong lengths of key and IV, no tag and no key: errors, and then it works. */
+static bool wrong_calls(const char *name, EVP_CIPHER *cipher, struct tap_random *random)
+{
+    static struct batch b;
+    uint8_t tag[MAX_PIPES][16] = {{0}};
+    size_t lengths[MAX_PIPES] = {0};
+    const size_t key_len = (size_t)EVP_CIPHER_get_key_length(cipher);
+    const unsigned char *iv[MAX_PIPES + 1], *none[MAX_PIPES + 1] = {NULL};
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    fill(&b, strstr(name, "GCM") != NULL, random);
+    b.n = 3;
+    for (size_t i = 0; i <= MAX_PIPES; i++)
+        iv[i] = b.iv[0];
+    /* Each with a context of its own: see start(). */
+    const struct {
+        size_t key_len, n, iv_len;
+        const unsigned char **iv;
+    } calls[] = {{key_len, 0, b.iv_len, iv},
+                 {key_len, MAX_PIPES + 1, b.iv_len, iv},
+                 {key_len - 1, 3, b.iv_len, iv},
+                 {key_len, 3, b.aead ? 0 : 15, iv},
+                 {key_len, 3, b.iv_len, none}};
+    bool refused = true;
+    for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        EVP_CIPHER_CTX_reset(ctx);
+        refused = refused &&
+                  api.encrypt_init(ctx, cipher, b.key, calls[i].key_len, calls[i].n, calls[i].iv,
+                                   calls[i].iv_len) <= 0 &&
+                  (calls[i].n != 3 || (!feed(&ctx, &b, in, b.len, out, lengths, random) &&
+                                       !finish(ctx, &b, out, lengths)));
+    }
+    /* Without a key, without IVs, and without a tag. */
+    EVP_CIPHER_CTX_reset(ctx);
+    refused = refused && api.encrypt_init(ctx, cipher, NULL, 0, 3, iv, b.iv_len) > 0 &&
+              !finish(ctx, &b, out, lengths) &&
+              api.encrypt_init(ctx, NULL, b.key, key_len, 3, NULL, 0) > 0 &&
+              !finish(ctx, &b, out, lengths) && (!b.aead || !tags(ctx, tag, 16, false)) &&
+              (!b.aead || (api.decrypt_init(ctx, NULL, b.key, key_len, 3, iv, b.iv_len) > 0 &&
+                           !finish(ctx, &b, out, lengths) && !tags(ctx, tag, 17, true)));
+    memset(lengths, 0, sizeof(lengths));
+    ERR_clear_error();
+    const bool works = pipeline(&ctx, cipher, &b, true, in, b.len, out, lengths, tag, random) &&
+                       (!b.aead || !finish(ctx, &b, out, lengths)); /* an IV is for one message */
+    EVP_CIPHER_CTX_free(ctx);
+    ERR_clear_error();
+    return refused && works;
+}
+
+/* ---- What ran ------------------------------------------------------------------------------- */
+
+static char counters[] = "/tmp/tenrounds-pipelines-XXXXXX";
+
+/* All bytes of operations whose names begin so. */
+static uint64_t counted(const char *begin)
+{
+    static struct trossl_counters_file c;
+    uint64_t bytes = 0;
+    const int fd = open(counters, O_RDONLY);
+    if (read(fd, &c, sizeof(c)) != (ssize_t)sizeof(c))
+        memset(&c, 0, sizeof(c));
+    close(fd);
+    for (unsigned op = 0; op < TR_OPS; op++) {
+        for (unsigned b = 0;
+             strncmp(c.op_name[op], begin, strlen(begin)) == 0 && b < TR_MAX_BACKENDS; b++)
+            bytes += c.counters.bulk[b][op].bytes;
+    }
+    return bytes;
+}
+
+/* Eight pipes of 512 bytes: of CBC, all of them and no others; GCM may be several operations. */
+static bool counters_show(EVP_CIPHER *cipher, bool aead, struct tap_random *random)
+{
+    static struct batch b;
+    const char *const op = aead ? "" : "cbc";
+    uint8_t tag[MAX_PIPES][16];
+    size_t lengths[MAX_PIPES] = {0};
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    fill(&b, aead, random);
+    b.n = 8;
+    b.padding = false;
+    for (size_t i = 0; i < b.n; i++)
+        b.len[i] = 512;
+    const uint64_t before = counted(op);
+    const bool good = begin(ctx, cipher, &b, true, random) && feed_aad(ctx, &b) &&
+                      feed(&ctx, &b, in, b.len, out, lengths, random) &&
+                      finish(ctx, &b, out, lengths) && (!aead || tags(ctx, tag, 16, false));
+    const uint64_t bytes = counted(op) - before;
+    EVP_CIPHER_CTX_free(ctx);
+    tap_diag("%llu bytes counted", (unsigned long long)bytes);
+    return good && (aead ? bytes >= 8 * 512 : bytes == 8 * 512);
+}
+
+/* What is not claimed. */
+static bool others_cannot(void)
+{
+    static const char *const others[] = {"AES-128-ECB", "AES-128-CTR", "AES-128-CCM", "AES-128-OCB",
+                                         "AES-128-XTS"};
+    bool good = true;
+    for (unsigned i = 0; i < 5; i++) {
+        EVP_CIPHER *cipher = evp_fetch(&ours, others[i]);
+        good = good && !api.can(cipher, 0) && !api.can(cipher, 1);
+        EVP_CIPHER_free(cipher);
+    }
+    return good;
+}
+
+int main(void)
+{
+    if (!find_api()) {
+        tap_plan(1);
+        tap_ok(OPENSSL_VERSION_NUMBER < 0x30500000 && OpenSSL_version_num() < 0x30500000,
+               "%s has no pipelines, which came with 3.5: nothing to test",
+               OpenSSL_version(OPENSSL_VERSION));
+        return tap_done();
+    }
+    tap_plan(4 * NAMES + 3);
+    close(mkstemp(counters));
+    setenv("TENROUNDS_COUNTERS", counters, 1);
+    ours = evp_open("tenrounds");
+    theirs = evp_open("default");
+    struct tap_random random = tap_random(0);
+    for (unsigned i = 0; i < NAMES; i++) {
+        EVP_CIPHER *cipher = evp_fetch(&ours, names[i]);
+        tap_ok(api.can(cipher, 0) && api.can(cipher, 1), "%s can pipeline", names[i]);
+        tap_ok(each_is_its_own(names[i], cipher, &random),
+               "%s: each pipe is like a message of its own", names[i]);
+        tap_ok(one_is_wrong(names[i], cipher, &random), "%s: one wrong message is found", names[i]);
+        tap_ok(wrong_calls(names[i], cipher, &random), "%s: wrong calls", names[i]);
+        if (i % 3 == 0)
+            tap_ok(counters_show(cipher, i == 0, &random), "%s: the counters show it", names[i]);
+        EVP_CIPHER_free(cipher);
+    }
+    tap_ok(others_cannot(), "other modes do not say that they can");
+    evp_close(&ours);
+    evp_close(&theirs);
+    unlink(counters);
+    return tap_done();
+}
