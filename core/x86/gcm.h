@@ -124,6 +124,14 @@ TR_INLINE TR_TARGET void gcm(const struct tr_aes_key *key, uint8_t *out, const u
 {
     size_t whole = blocks - blocks % GROUP, rest = blocks % GROUP;
     uint8_t *counter = state->counter;
+#ifdef LONG_FROM /* gcm_long.h */
+    if (is_long(counter, whole)) {
+        gcm_long(key, out, in, whole, state, decrypt);
+        in += whole * TR_BLOCK;
+        out += whole * TR_BLOCK;
+        whole = 0;
+    }
+#endif
     if (whole != 0) {
         struct gcm g = {.run = start(key, key->enc, out, in),
                         .ghash = &state->ghash,

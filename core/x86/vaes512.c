@@ -10,6 +10,8 @@
 
 #    include "ghash.h"
 
+#    include "gcm_long.h"
+
 #    include "gcm.h"
 
 #    include "gcm_siv.h"

@@ -142,3 +142,17 @@ TR_INLINE TR_TARGET V v_last(__m128i x)
 {
     return _mm512_inserti32x4(_mm512_setzero_si512(), x, 3);
 }
+/* For gcm_long.h. */
+TR_INLINE TR_TARGET V v_xor3(V a, V b, V c)
+{
+    return _mm512_ternarylogic_epi64(a, b, c, 0x96);
+}
+/* The low halves, and the high ones, of two vectors, block by block. */
+TR_INLINE TR_TARGET V v_low_of(V a, V b)
+{
+    return _mm512_unpacklo_epi64(a, b);
+}
+TR_INLINE TR_TARGET V v_high_of(V a, V b)
+{
+    return _mm512_unpackhi_epi64(a, b);
+}
