@@ -84,11 +84,13 @@ static void describe(struct trp_provider *provider)
 
 static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *no_cache)
 {
-    (void)provctx;
+    const struct trp_provider *provider = provctx;
     *no_cache = 0;
     switch (operation) {
     case OSSL_OP_CIPHER:
         return trp_ciphers;
+    case OSSL_OP_MAC:
+        return provider->evp.mac_fetch != NULL ? trp_macs : NULL;
     case OSSL_OP_SKEYMGMT:
         return trp_skeymgmts;
     }
@@ -116,6 +118,9 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
         switch (in->function_id) {
         case OSSL_FUNC_CORE_GET_PARAMS:
             provider->get_params = OSSL_FUNC_core_get_params(in);
+            break;
+        case OSSL_FUNC_CORE_GET_LIBCTX:
+            provider->get_libctx = OSSL_FUNC_core_get_libctx(in);
             break;
         case OSSL_FUNC_CRYPTO_MALLOC:
             provider->malloc = OSSL_FUNC_CRYPTO_malloc(in);
@@ -158,8 +163,8 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 OSSL_provider_init_fn OSSL_provider_init;
 
 /* Called once for each library context, and everything that is set up belongs to that one. It draws
- * no random numbers, takes no lock and fetches nothing: the random generator itself may be waiting
- * for our AES. */
+ * no random numbers, takes no lock but the dynamic linker's, and fetches nothing: the random
+ * generator itself may be waiting for our AES. */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,
                                                               const OSSL_DISPATCH **out,
@@ -180,6 +185,8 @@ __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HA
         return 0;
     }
     provider->libcrypto = version_of_libcrypto(provider);
+    if (provider->get_libctx != NULL)
+        trp_evp_find(&provider->evp, *(void **)&provider->get_libctx);
     describe(provider);
     *provctx = provider;
     *out = provider_functions;

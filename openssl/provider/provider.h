@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The provider's own context, one for each library context that loads it, and how it speaks to
- * libcrypto: only through the functions that libcrypto hands over at load, provider-base(7). It is
- * not linked with libcrypto, so the same file works in 3.0 and in 4.0, and in programs that contain
- * libcrypto statically.
+ * libcrypto: through the functions that libcrypto hands over at load, provider-base(7), and for MACs
+ * through a few more, where they can be found (evp.h). It is not linked with libcrypto, so the same
+ * file works in 3.0 and in 4.0, and in programs that contain libcrypto statically.
  */
 #ifndef TENROUNDS_PROVIDER_H
 #define TENROUNDS_PROVIDER_H
 
+#include "evp.h"
 #include "selection.h"
 
 #include <openssl/core.h>
@@ -22,12 +23,14 @@ struct trp_provider {
     const OSSL_CORE_HANDLE *core;
     unsigned libcrypto; /* TRP_LIBCRYPTO of the one that has loaded us; 0 if it does not say */
     OSSL_FUNC_core_get_params_fn *get_params;
+    OSSL_FUNC_core_get_libctx_fn *get_libctx;
     OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;
     OSSL_FUNC_CRYPTO_malloc_fn *malloc;
     OSSL_FUNC_CRYPTO_clear_free_fn *clear_free;
     OSSL_FUNC_core_new_error_fn *new_error;
     OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
     OSSL_FUNC_core_vset_error_fn *vset_error;
+    struct trp_evp evp;
     struct trossl_selection selection;
     char build_info[3 * TROSSL_TEXT];
 };
@@ -42,6 +45,9 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 
 /* The ciphers, for OSSL_OP_CIPHER. */
 extern const OSSL_ALGORITHM trp_ciphers[];
+
+/* The MACs, for OSSL_OP_MAC. Only where trp_evp was found: we could not do them with every cipher. */
+extern const OSSL_ALGORITHM trp_macs[];
 
 /* The managers of key objects, for OSSL_OP_SKEYMGMT of OpenSSL 3.5. */
 #ifndef OSSL_OP_SKEYMGMT

@@ -83,6 +83,8 @@ static bool newer(const OSSL_PARAM *p)
 
 static bool same_list(const char *what, const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
 {
+    if (ours == NULL || theirs == NULL)
+        return ours == theirs;
     for (;; ours++, theirs++) {
         while (newer(ours))
             ours++;
@@ -142,6 +144,34 @@ static bool same_values(EVP_CIPHER *ours, EVP_CIPHER *theirs)
            EVP_CIPHER_get_flags(ours) == EVP_CIPHER_get_flags(theirs);
 }
 
+/* ---- MACs ----------------------------------------------------------------------------------- */
+
+/* Of a MAC: names, and the lists of its parameters. */
+static bool same_mac(const struct evp_side *us, const struct evp_side *them, const char *name)
+{
+    EVP_MAC *ours = EVP_MAC_fetch(us->libctx, name, NULL);
+    EVP_MAC *theirs = EVP_MAC_fetch(them->libctx, name, NULL);
+    struct names a = {0}, b = {0};
+    bool good = ours != NULL && theirs != NULL && EVP_MAC_names_do_all(ours, collect, &a) &&
+                EVP_MAC_names_do_all(theirs, collect, &b) && a.count == b.count;
+    qsort(a.name, a.count, sizeof(a.name[0]), by_text);
+    qsort(b.name, b.count, sizeof(b.name[0]), by_text);
+    for (unsigned i = 0; good && i < b.count; i++) {
+        EVP_MAC *by_name = EVP_MAC_fetch(us->libctx, b.name[i], "provider=tenrounds");
+        good = by_name != NULL && strcmp(a.name[i], b.name[i]) == 0;
+        EVP_MAC_free(by_name);
+    }
+    good = good &&
+           same_list("gettable", EVP_MAC_gettable_params(ours), EVP_MAC_gettable_params(theirs)) &&
+           same_list("gettable of a context", EVP_MAC_gettable_ctx_params(ours),
+                     EVP_MAC_gettable_ctx_params(theirs)) &&
+           same_list("settable of a context", EVP_MAC_settable_ctx_params(ours),
+                     EVP_MAC_settable_ctx_params(theirs));
+    EVP_MAC_free(ours);
+    EVP_MAC_free(theirs);
+    return good;
+}
+
 struct ciphers {
     unsigned count;
     EVP_CIPHER *cipher[128];
@@ -187,9 +217,11 @@ int main(void)
     struct ciphers ours = {0}, theirs = {0};
     EVP_CIPHER_do_all_provided(us.libctx, take, &ours);
     EVP_CIPHER_do_all_provided(them.libctx, take, &theirs);
-    tap_plan(ours.count + 2);
+    tap_plan(ours.count + 4);
     for (unsigned i = 0; i < ours.count; i++)
         against_default(&us, &them, ours.cipher[i]);
+    tap_ok(same_mac(&us, &them, "CMAC"), "CMAC: names and parameters");
+    tap_ok(same_mac(&us, &them, "GMAC"), "GMAC: names and parameters");
 
     unsigned missing = 0;
     for (unsigned i = 0; i < theirs.count; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a program gets that prefers us ("?provider=tenrounds") and asks for something of which AES is
- * only a part: the MACs CMAC and GMAC, which stay the default provider's and fetch their cipher, and
- * keys as objects. The same results as without us, and the counters tell whose AES it was.
+ * only a part: the MACs CMAC and GMAC with ciphers that are ours and others, what the default provider
+ * builds on them, and keys as objects. The same results as without us, and the counters tell whose
+ * code it was.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -10,6 +11,7 @@
 #include "counters_file.h"
 
 #include <dlfcn.h>
+#include <openssl/kdf.h>
 #include <unistd.h>
 
 #define MAX_DATA 300
@@ -17,13 +19,19 @@
 static OSSL_LIB_CTX *preferring, *plain;
 static const struct trossl_counters_file *counters;
 
-static uint64_t executed(void)
+static uint64_t executed(unsigned op)
 {
     uint64_t calls = 0;
-    for (unsigned b = 0; b < TR_MAX_BACKENDS; b++) {
-        for (unsigned op = 0; op < TR_OPS; op++)
-            calls += counters->counters.bulk[b][op].calls;
-    }
+    for (unsigned b = 0; b < TR_MAX_BACKENDS; b++)
+        calls += counters->counters.bulk[b][op].calls;
+    return calls;
+}
+
+static uint64_t all_executed(void)
+{
+    uint64_t calls = 0;
+    for (unsigned op = 0; op < TR_OPS; op++)
+        calls += executed(op);
     return calls;
 }
 
@@ -43,6 +51,9 @@ static const struct mac_case {
     {"GMAC", "ARIA-256-GCM", 32, 12, false},
 };
 #define MAC_CASES (sizeof(mac_cases) / sizeof(mac_cases[0]))
+
+/* What only our CMAC does: the default provider's takes its subkeys from CBC. */
+#define OUR_CMAC TR_OP_ECB_ENCRYPT
 
 struct message {
     uint8_t key[32], iv[20], data[MAX_DATA];
@@ -82,9 +93,9 @@ static bool mac_is_the_same(const struct mac_case *c, struct tap_random *random)
         m.len = 1 + tap_below(random, MAX_DATA);
         m.first = tap_below(random, m.len + 1);
         const size_t len = compute(plain, c, &m, expected);
-        const uint64_t before = executed();
+        const uint64_t before = all_executed(), cmac = executed(OUR_CMAC);
         const size_t got_len = compute(preferring, c, &m, got);
-        const bool ran = executed() > before;
+        const bool ran = all_executed() > before && (c->mac[0] == 'G' || executed(OUR_CMAC) > cmac);
         if (len == 0 || got_len != len || !tap_same(got, expected, len) || ran != c->ours) {
             tap_diag("%zu bytes: MACs of %zu and %zu bytes; our AES ran: %d", m.len, got_len, len,
                      ran);
@@ -93,6 +104,116 @@ static bool mac_is_the_same(const struct mac_case *c, struct tap_random *random)
         }
     }
     return true;
+}
+
+/* The MAC is ours whatever the cipher, and without any other provider it does AES and refuses the rest. */
+static bool mac_alone(const struct evp_side *us, const struct mac_case *c)
+{
+    struct message m = {.len = 100, .first = 50};
+    uint8_t out[64];
+    EVP_MAC *mac = EVP_MAC_fetch(us->libctx, c->mac, NULL);
+    const bool ours = mac != NULL && EVP_MAC_get0_provider(mac) == us->provider;
+    EVP_MAC_free(mac);
+    const bool good = compute(us->libctx, c, &m, out) == 16;
+    const bool told = ERR_peek_error() != 0;
+    ERR_clear_error();
+    return ours && good == c->ours && told != c->ours;
+}
+
+/* ---- What the default provider builds on CMAC ------------------------------------------------ */
+
+static OSSL_PARAM text(const char *key, const char *value)
+{
+    return OSSL_PARAM_construct_utf8_string(key, (char *)value, 0);
+}
+
+static OSSL_PARAM octets(const char *key, const void *value, size_t len)
+{
+    return OSSL_PARAM_construct_octet_string(key, (void *)value, len);
+}
+
+/* SP 800-108 in counter mode. */
+static bool derive(OSSL_LIB_CTX *libctx, const char *cipher, const uint8_t *key, size_t key_len,
+                   uint8_t out[64])
+{
+    const OSSL_PARAM params[] = {text(OSSL_KDF_PARAM_MAC, "CMAC"),
+                                 text(OSSL_KDF_PARAM_CIPHER, cipher),
+                                 octets(OSSL_KDF_PARAM_KEY, key, key_len),
+                                 octets(OSSL_KDF_PARAM_SALT, "label", 5), OSSL_PARAM_END};
+    EVP_KDF *kdf = EVP_KDF_fetch(libctx, "KBKDF", NULL);
+    EVP_KDF_CTX *ctx = EVP_KDF_CTX_new(kdf);
+    const bool good = EVP_KDF_derive(ctx, out, 64, params) > 0;
+    EVP_KDF_CTX_free(ctx);
+    EVP_KDF_free(kdf);
+    return good;
+}
+
+/* CMAC as a signature, EVP_PKEY_CMAC. */
+static bool sign(OSSL_LIB_CTX *libctx, const char *cipher, const uint8_t *key, size_t key_len,
+                 uint8_t out[64])
+{
+    static const uint8_t data[MAX_DATA];
+    const OSSL_PARAM params[] = {text(OSSL_PKEY_PARAM_CIPHER, cipher),
+                                 octets(OSSL_PKEY_PARAM_PRIV_KEY, key, key_len), OSSL_PARAM_END};
+    size_t len = 64;
+    EVP_PKEY *pkey = NULL;
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(libctx, "CMAC", NULL);
+    EVP_MD_CTX *md = EVP_MD_CTX_new();
+    const bool good = EVP_PKEY_keygen_init(ctx) > 0 && EVP_PKEY_CTX_set_params(ctx, params) > 0 &&
+                      EVP_PKEY_generate(ctx, &pkey) > 0 &&
+                      EVP_DigestSignInit_ex(md, NULL, NULL, libctx, NULL, pkey, NULL) > 0 &&
+                      EVP_DigestSignUpdate(md, data, sizeof(data)) > 0 &&
+                      EVP_DigestSignFinal(md, out, &len) > 0 && len > 0;
+    EVP_MD_CTX_free(md);
+    EVP_PKEY_free(pkey);
+    EVP_PKEY_CTX_free(ctx);
+    return good;
+}
+
+/* The SIV of the default provider itself, whose S2V is CMAC. */
+static bool seal_siv(OSSL_LIB_CTX *libctx, const char *name, const uint8_t *key, size_t key_len,
+                     uint8_t out[64])
+{
+    int n = 0, end = 0;
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(libctx, name, "provider=default");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    const bool good = cipher != NULL && (size_t)EVP_CIPHER_get_key_length(cipher) == key_len &&
+                      EVP_EncryptInit_ex2(ctx, cipher, key, NULL, NULL) > 0 &&
+                      EVP_EncryptUpdate(ctx, NULL, &n, key, 16) > 0 &&
+                      EVP_EncryptUpdate(ctx, out, &n, key, 32) > 0 && n == 32 &&
+                      EVP_EncryptFinal_ex(ctx, out + n, &end) > 0 &&
+                      EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, out + 32) > 0;
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+static const struct {
+    const char *what, *cipher;
+    bool (*compute)(OSSL_LIB_CTX *, const char *, const uint8_t *, size_t, uint8_t[64]);
+    size_t key_len;
+    bool ours;
+} users[] = {
+    {"KBKDF", "AES-128-CBC", derive, 16, true},
+    {"KBKDF", "CAMELLIA-256-CBC", derive, 32, false},
+    {"EVP_PKEY_CMAC", "AES-256-CBC", sign, 32, true},
+    {"EVP_PKEY_CMAC", "DES-EDE3-CBC", sign, 24, false},
+    {"the default provider's SIV", "AES-128-SIV", seal_siv, 32, true},
+    {"the default provider's SIV", "AES-256-SIV", seal_siv, 64, true},
+};
+#define USERS (sizeof(users) / sizeof(users[0]))
+
+static bool user_is_the_same(unsigned i, struct tap_random *random)
+{
+    uint8_t key[64], got[64] = {0}, expected[64] = {0};
+    tap_fill(random, key, sizeof(key));
+    const bool have = users[i].compute(plain, users[i].cipher, key, users[i].key_len, expected);
+    const uint64_t before = executed(OUR_CMAC);
+    const bool good = users[i].compute(preferring, users[i].cipher, key, users[i].key_len, got);
+    if (!have || !good)
+        ERR_print_errors_fp(stderr);
+    return have && good && tap_same(got, expected, sizeof(got)) &&
+           (executed(OUR_CMAC) > before) == users[i].ours;
 }
 
 /* ---- Keys as objects ------------------------------------------------------------------------ */
@@ -247,17 +368,23 @@ int main(void)
     counters = trossl_counters_open(file);
     if (counters == NULL)
         return 2;
-    tap_plan(MAC_CASES + 2);
+    tap_plan(2 * MAC_CASES + USERS + 2);
 
     struct evp_side us = evp_open("tenrounds"), them = evp_open("default");
+    for (unsigned i = 0; i < MAC_CASES; i++)
+        tap_ok(mac_alone(&us, &mac_cases[i]), "%s with %s: %s without other providers",
+               mac_cases[i].mac, mac_cases[i].cipher, mac_cases[i].ours ? "works" : "refused");
     OSSL_PROVIDER *const also = OSSL_PROVIDER_load(us.libctx, "default");
     preferring = us.libctx;
     plain = them.libctx;
     EVP_set_default_properties(preferring, "?provider=tenrounds");
     struct tap_random random = tap_random(1);
     for (unsigned i = 0; i < MAC_CASES; i++)
-        tap_ok(mac_is_the_same(&mac_cases[i], &random), "%s with %s: as without us, %s AES of ours",
-               mac_cases[i].mac, mac_cases[i].cipher, mac_cases[i].ours ? "by" : "and no");
+        tap_ok(mac_is_the_same(&mac_cases[i], &random), "%s with %s: as without us, by %s code",
+               mac_cases[i].mac, mac_cases[i].cipher, mac_cases[i].ours ? "our" : "its");
+    for (unsigned i = 0; i < USERS; i++)
+        tap_ok(user_is_the_same(i, &random), "%s with %s: as without us, by %s CMAC", users[i].what,
+               users[i].cipher, users[i].ours ? "our" : "its");
     tap_ok(table_keeps_keys(&us), "keys as objects: 16, 24 and 32 bytes, and nothing else");
     tap_ok(objects_work(), "keys as objects with our ciphers, where the library has them");
     OSSL_PROVIDER_unload(also);

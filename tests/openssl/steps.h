@@ -51,8 +51,8 @@ static bool same(const struct result r[SIDES])
 }
 
 /* One parameter of both contexts, size bytes of it, as the type. */
-static bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
-                       size_t size)
+static inline bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
+                              size_t size)
 {
     uint8_t value[SIDES][160];
     struct result r[SIDES] = {0};

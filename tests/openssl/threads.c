@@ -60,6 +60,100 @@ static void *in_own_context(void *result)
     return NULL;
 }
 
+/* ---- MACs, which are ours whatever the cipher; the second one's is the default provider's ------ */
+
+#define MACS 3
+static const struct {
+    const char *mac, *cipher;
+    size_t key_len, len;
+} macs[MACS] = {{"CMAC", "AES-256-CBC", 32, 16},
+                {"CMAC", "DES-EDE3-CBC", 24, 8},
+                {"GMAC", "AES-128-GCM", 16, 16}};
+static uint8_t expected_tags[MACS][16];
+static struct both {
+    struct evp_side us;
+    OSSL_PROVIDER *also; /* the default provider, beside us */
+} both;
+
+static bool tag_of(const struct evp_side *side, unsigned i, uint8_t tag[16])
+{
+    static const uint8_t zeros[BYTES];
+    size_t len = 0;
+    const OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, (char *)macs[i].cipher, 0),
+        macs[i].mac[0] == 'G' ? OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_IV, (void *)iv, 12)
+                              : OSSL_PARAM_construct_end(),
+        OSSL_PARAM_construct_end()};
+    EVP_MAC *mac = EVP_MAC_fetch(side->libctx, macs[i].mac, NULL);
+    EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(mac), *copy = NULL;
+    const bool good = EVP_MAC_init(ctx, key, macs[i].key_len, params) > 0 &&
+                      EVP_MAC_update(ctx, zeros, 1001) > 0 &&
+                      (copy = EVP_MAC_CTX_dup(ctx)) != NULL &&
+                      EVP_MAC_update(copy, zeros, BYTES - 1001) > 0 &&
+                      EVP_MAC_final(copy, tag, &len, 16) > 0 && len == macs[i].len;
+    EVP_MAC_CTX_free(copy);
+    EVP_MAC_CTX_free(ctx);
+    EVP_MAC_free(mac);
+    return good;
+}
+
+static bool all_macs(const struct evp_side *side)
+{
+    uint8_t tag[16];
+    bool good = true;
+    for (unsigned i = 0; good && i < MACS; i++)
+        good = tag_of(side, i, tag) && memcmp(tag, expected_tags[i], macs[i].len) == 0;
+    return good;
+}
+
+static struct both open_both(void)
+{
+    struct both both_of = {evp_open("tenrounds"), NULL};
+    both_of.also = OSSL_PROVIDER_load(both_of.us.libctx, "default");
+    if (both_of.also == NULL ||
+        !EVP_set_default_properties(both_of.us.libctx, "?provider=tenrounds"))
+        exit(2);
+    return both_of;
+}
+
+static void close_both(struct both *both_of)
+{
+    OSSL_PROVIDER_unload(both_of->also);
+    evp_close(&both_of->us);
+}
+
+static void *macs_in_one_context(void *result)
+{
+    bool good = true;
+    for (int i = 0; good && i < 100; i++)
+        good = all_macs(&both.us);
+    *(bool *)result = good;
+    return NULL;
+}
+
+static void *macs_in_own_context(void *result)
+{
+    bool good = true;
+    for (int i = 0; good && i < 5; i++) {
+        struct both own = open_both();
+        good = all_macs(&own.us);
+        close_both(&own);
+    }
+    *(bool *)result = good;
+    return NULL;
+}
+
+/* What has been fetched before serves parent and child. */
+static bool macs_across_fork(void)
+{
+    int status = -1;
+    const pid_t child = fork();
+    const bool good = child >= 0 && all_macs(&both.us);
+    if (child == 0)
+        _exit(good ? 0 : 1);
+    return good && waitpid(child, &status, 0) == child && status == 0;
+}
+
 static bool in_threads(void *(*work)(void *))
 {
     pthread_t threads[THREADS];
@@ -162,7 +256,7 @@ static bool cipher_outlives_unload(void)
 
 int main(void)
 {
-    tap_plan(6 + EVP_CIPHERS);
+    tap_plan(9 + EVP_CIPHERS);
     struct evp_side them = evp_open("default");
     for (unsigned i = 0; i < EVP_CIPHERS; i++) {
         uint8_t out[BYTES + 16];
@@ -170,7 +264,16 @@ int main(void)
             return tap_ok(false, "the default provider has no %s", evp_cipher_name(i));
         memcpy(expected[i], out, BYTES);
     }
+    for (unsigned i = 0; i < MACS; i++) {
+        if (!tag_of(&them, i, expected_tags[i]))
+            return tap_ok(false, "the default provider has no %s", macs[i].cipher);
+    }
     us = evp_open("tenrounds");
+    both = open_both();
+    tap_ok(in_threads(macs_in_one_context), "MACs in %d threads, one library context", THREADS);
+    tap_ok(in_threads(macs_in_own_context), "MACs in %d threads, each with its own", THREADS);
+    tap_ok(macs_across_fork(), "MACs before and after fork");
+    close_both(&both);
     tap_ok(in_threads(in_one_context), "%d threads, one library context", THREADS);
     tap_ok(in_threads(in_own_context), "%d threads, each loads and unloads for itself", THREADS);
     for (unsigned i = 0; i < EVP_CIPHERS; i++)

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * CMAC with AES-CBC here, with any other cipher by another provider. A cipher that is set waits for
+ * the next key, and the message in progress goes on with the one before.
+ */
+#include "dispatch.h"
+#include "mac.h"
+#include "param.h"
+
+#include <openssl/core_names.h>
+
+struct cmac {
+    struct tr_cmac core;
+    const struct trp_provider *provider;
+    enum trp_whose now, next; /* next: NOBODYS unless a cipher waits for its key */
+    size_t key_len, next_key_len;
+    int keyed;          /* ours */
+    EVP_MAC_CTX *other; /* of OTHERS, now or next, else NULL */
+};
+
+static void *cmac_new(void *provctx)
+{
+    const struct trp_provider *provider = provctx;
+    struct cmac *c = provider->zalloc(sizeof(*c), __FILE__, __LINE__);
+    if (c != NULL)
+        c->provider = provider;
+    return c;
+}
+
+static void cmac_free(void *ctx)
+{
+    struct cmac *c = ctx;
+    if (c == NULL)
+        return;
+    c->provider->evp.mac_ctx_free(c->other);
+    c->provider->clear_free(c, sizeof(*c), __FILE__, __LINE__);
+}
+
+/* Only with a key, as in the default provider; so not either while another's cipher waits for one. */
+static void *cmac_dup(void *ctx)
+{
+    const struct cmac *from = ctx;
+    if (from->now == TRP_NOBODYS || (from->now == TRP_OURS && !from->keyed))
+        return NULL;
+    struct cmac *copy = from->provider->malloc(sizeof(*copy), __FILE__, __LINE__);
+    if (copy == NULL)
+        return NULL;
+    *copy = *from;
+    if (from->other == NULL || (copy->other = from->provider->evp.mac_ctx_dup(from->other)) != NULL)
+        return copy;
+    cmac_free(copy);
+    return NULL;
+}
+
+/* ---- Ciphers and keys ------------------------------------------------------------------------ */
+
+static void drop_other(struct cmac *c)
+{
+    c->provider->evp.mac_ctx_free(c->other);
+    c->other = NULL;
+}
+
+static int set_cipher(struct cmac *c, const struct trp_mac_cipher *cipher)
+{
+    const struct trp_evp *const evp = &c->provider->evp;
+    c->next = TRP_NOBODYS;
+    if (c->now != TRP_OTHERS)
+        drop_other(c);
+    if (cipher->whose == TRP_OTHERS) {
+        if (c->other == NULL && (c->other = trp_mac_other(c->provider, "CMAC")) == NULL)
+            return 0;
+        if (!evp->mac_ctx_set_params(c->other, cipher->params)) {
+            if (c->now != TRP_OTHERS)
+                drop_other(c);
+            return 0;
+        }
+    }
+    c->next = cipher->whose;
+    c->next_key_len = cipher->key_len;
+    return 1;
+}
+
+static int set_our_key(struct cmac *c, const uint8_t *key, size_t key_len)
+{
+    c->keyed = 0;
+    if (key == NULL)
+        return 1; /* the cipher is set and has no key */
+    if (key_len != c->key_len)
+        return TRP_RAISE(c->provider, ERR_LIB_EVP, EVP_R_INVALID_KEY_LENGTH);
+    if (tr_cmac_set_key(&c->core, c->provider->selection.backend, key, key_len) != TR_OK ||
+        tr_cmac_start(&c->core) != TR_OK)
+        return 0;
+    c->keyed = 1;
+    return 1;
+}
+
+/* Begins the next message with the same key. */
+static int restart(struct cmac *c)
+{
+    if (c->now == TRP_OTHERS)
+        return c->provider->evp.mac_init(c->other, NULL, 0, NULL);
+    return c->now == TRP_OURS && c->keyed && tr_cmac_start(&c->core) == TR_OK;
+}
+
+/* Without a key it sets the cipher that waits, or if there is none begins the next message. */
+static int set_key(struct cmac *c, const uint8_t *key, size_t key_len)
+{
+    const int same = c->next == TRP_NOBODYS;
+    if (same && key == NULL && key_len == 0)
+        return restart(c);
+    if (!same) {
+        c->now = c->next;
+        c->key_len = c->next_key_len;
+        c->next = TRP_NOBODYS;
+    }
+    if (c->now == TRP_OTHERS)
+        return trp_mac_other_set_key(c->provider, c->other, key, key_len);
+    drop_other(c);
+    if (c->now == TRP_NOBODYS || (same && key == NULL))
+        return key == NULL;
+    return set_our_key(c, key, key_len);
+}
+
+static int cmac_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    struct cmac *c = ctx;
+    struct trp_mac_cipher cipher;
+    if (params == NULL || params->key == NULL)
+        return 1;
+    if (!trp_mac_cipher(&cipher, params, "-CBC") ||
+        (cipher.whose != TRP_NOBODYS && !set_cipher(c, &cipher)))
+        return 0;
+    const OSSL_PARAM *const key = trp_param_find(params, OSSL_MAC_PARAM_KEY);
+    return key == NULL ||
+           (key->data_type == OSSL_PARAM_OCTET_STRING && set_key(c, key->data, key->data_size));
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static int cmac_init(void *ctx, const unsigned char *key, size_t key_len, const OSSL_PARAM params[])
+{
+    struct cmac *c = ctx;
+    if (!cmac_set_ctx_params(c, params))
+        return 0;
+    return key != NULL ? set_key(c, key, key_len) : restart(c);
+}
+
+static int cmac_update(void *ctx, const unsigned char *data, size_t len)
+{
+    struct cmac *c = ctx;
+    if (c->now == TRP_OTHERS)
+        return c->provider->evp.mac_update(c->other, data, len);
+    if (c->now != TRP_OURS || !c->keyed)
+        return 0;
+    return len == 0 || tr_cmac_update(&c->core, data, len) == TR_OK ||
+           TRP_RAISE(c->provider, ERR_LIB_EVP, EVP_R_UPDATE_ERROR);
+}
+
+static int cmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
+{
+    struct cmac *c = ctx;
+    if (c->now == TRP_OTHERS)
+        return c->provider->evp.mac_final(c->other, out, out_len, out_size);
+    if (c->now != TRP_OURS || !c->keyed)
+        return 0;
+    *out_len = TR_BLOCK;
+    if (out == NULL)
+        return 1;
+    return out_size >= TR_BLOCK && (tr_cmac_tag(&c->core, out, TR_BLOCK) == TR_OK ||
+                                    TRP_RAISE(c->provider, ERR_LIB_EVP, EVP_R_FINAL_ERROR));
+}
+
+/* ---- Parameters ------------------------------------------------------------------------------ */
+
+static const OSSL_PARAM *cmac_gettable_ctx_params(void *ctx, void *provctx)
+{
+    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_MAC_PARAM_SIZE),
+                                      TRP_SIZE(OSSL_MAC_PARAM_BLOCK_SIZE), TRP_END};
+    (void)ctx;
+    (void)provctx;
+    return list;
+}
+
+static const OSSL_PARAM *cmac_settable_ctx_params(void *ctx, void *provctx)
+{
+    static const OSSL_PARAM list[] = {TRP_TEXT(OSSL_MAC_PARAM_CIPHER),
+                                      TRP_TEXT(OSSL_MAC_PARAM_PROPERTIES),
+                                      TRP_OCTETS(OSSL_MAC_PARAM_KEY), TRP_END};
+    (void)ctx;
+    (void)provctx;
+    return list;
+}
+
+static int cmac_get_ctx_params(void *ctx, OSSL_PARAM params[])
+{
+    const struct cmac *c = ctx;
+    static const char *const keys[] = {OSSL_MAC_PARAM_SIZE, OSSL_MAC_PARAM_BLOCK_SIZE};
+    if (c->now == TRP_OTHERS)
+        return c->provider->evp.mac_ctx_get_params(c->other, params);
+    for (int i = 0; i < 2; i++) {
+        OSSL_PARAM *const p = (OSSL_PARAM *)trp_param_find(params, keys[i]);
+        if (p != NULL &&
+            !trp_param_set_number(p, c->now == TRP_OURS ? TR_BLOCK : 0, sizeof(size_t)))
+            return 0;
+    }
+    return 1;
+}
+
+const OSSL_DISPATCH trp_cmac_functions[] = {
+    TRP_FUNCTION(OSSL_FUNC_MAC_NEWCTX, cmac_new),
+    TRP_FUNCTION(OSSL_FUNC_MAC_DUPCTX, cmac_dup),
+    TRP_FUNCTION(OSSL_FUNC_MAC_FREECTX, cmac_free),
+    TRP_FUNCTION(OSSL_FUNC_MAC_INIT, cmac_init),
+    TRP_FUNCTION(OSSL_FUNC_MAC_UPDATE, cmac_update),
+    TRP_FUNCTION(OSSL_FUNC_MAC_FINAL, cmac_final),
+    TRP_FUNCTION(OSSL_FUNC_MAC_GETTABLE_CTX_PARAMS, cmac_gettable_ctx_params),
+    TRP_FUNCTION(OSSL_FUNC_MAC_GET_CTX_PARAMS, cmac_get_ctx_params),
+    TRP_FUNCTION(OSSL_FUNC_MAC_SETTABLE_CTX_PARAMS, cmac_settable_ctx_params),
+    TRP_FUNCTION(OSSL_FUNC_MAC_SET_CTX_PARAMS, cmac_set_ctx_params),
+    {0, NULL}};

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GMAC with AES-GCM, whose functions are the cipher's of this provider: data is the AAD of a message
+ * without text. With any other cipher by another provider.
+ */
+#include "dispatch.h"
+#include "mac.h"
+#include "param.h"
+
+#include <openssl/core_names.h>
+
+#define TAG 16
+
+/* What is needed of the cipher. */
+struct gcm_functions {
+    OSSL_FUNC_cipher_newctx_fn *new;
+    OSSL_FUNC_cipher_freectx_fn *free;
+    OSSL_FUNC_cipher_dupctx_fn *dup;
+    OSSL_FUNC_cipher_encrypt_init_fn *init;
+    OSSL_FUNC_cipher_update_fn *update;
+    OSSL_FUNC_cipher_final_fn *final;
+    OSSL_FUNC_cipher_get_ctx_params_fn *get_params;
+    OSSL_FUNC_cipher_set_ctx_params_fn *set_params;
+};
+
+struct gmac {
+    const struct trp_provider *provider;
+    /* Of these two at most one is not NULL, and the cipher is its. */
+    void *ours;
+    EVP_MAC_CTX *other;
+    struct gcm_functions gcm; /* of ours */
+    size_t key_len;           /* of ours */
+};
+
+static struct gcm_functions functions_of(const OSSL_DISPATCH *table)
+{
+    struct gcm_functions f = {0};
+    for (; table->function_id != 0; table++) {
+        switch (table->function_id) {
+        case OSSL_FUNC_CIPHER_NEWCTX:
+            f.new = OSSL_FUNC_cipher_newctx(table);
+            break;
+        case OSSL_FUNC_CIPHER_FREECTX:
+            f.free = OSSL_FUNC_cipher_freectx(table);
+            break;
+        case OSSL_FUNC_CIPHER_DUPCTX:
+            f.dup = OSSL_FUNC_cipher_dupctx(table);
+            break;
+        case OSSL_FUNC_CIPHER_ENCRYPT_INIT:
+            f.init = OSSL_FUNC_cipher_encrypt_init(table);
+            break;
+        case OSSL_FUNC_CIPHER_UPDATE:
+            f.update = OSSL_FUNC_cipher_update(table);
+            break;
+        case OSSL_FUNC_CIPHER_FINAL:
+            f.final = OSSL_FUNC_cipher_final(table);
+            break;
+        case OSSL_FUNC_CIPHER_GET_CTX_PARAMS:
+            f.get_params = OSSL_FUNC_cipher_get_ctx_params(table);
+            break;
+        case OSSL_FUNC_CIPHER_SET_CTX_PARAMS:
+            f.set_params = OSSL_FUNC_cipher_set_ctx_params(table);
+            break;
+        }
+    }
+    return f;
+}
+
+static void *gmac_new(void *provctx)
+{
+    const struct trp_provider *provider = provctx;
+    struct gmac *g = provider->zalloc(sizeof(*g), __FILE__, __LINE__);
+    if (g != NULL)
+        g->provider = provider;
+    return g;
+}
+
+static void drop_both(struct gmac *g)
+{
+    if (g->ours != NULL)
+        g->gcm.free(g->ours);
+    g->provider->evp.mac_ctx_free(g->other);
+    g->ours = NULL;
+    g->other = NULL;
+}
+
+static void gmac_free(void *ctx)
+{
+    struct gmac *g = ctx;
+    if (g == NULL)
+        return;
+    drop_both(g);
+    g->provider->clear_free(g, sizeof(*g), __FILE__, __LINE__);
+}
+
+/* Not without a cipher, as in the default provider. */
+static void *gmac_dup(void *ctx)
+{
+    const struct gmac *from = ctx;
+    if (from->ours == NULL && from->other == NULL) {
+        TRP_RAISE(from->provider, ERR_LIB_EVP, EVP_R_INPUT_NOT_INITIALIZED);
+        return NULL;
+    }
+    struct gmac *copy = gmac_new((void *)from->provider);
+    if (copy == NULL)
+        return NULL;
+    copy->gcm = from->gcm;
+    copy->key_len = from->key_len;
+    if (from->ours != NULL)
+        copy->ours = from->gcm.dup(from->ours);
+    else
+        copy->other = from->provider->evp.mac_ctx_dup(from->other);
+    if (copy->ours != NULL || copy->other != NULL)
+        return copy;
+    gmac_free(copy);
+    return NULL;
+}
+
+/* ---- Ciphers, keys, IVs ---------------------------------------------------------------------- */
+
+static int set_our_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
+{
+    const struct gcm_functions gcm = functions_of(cipher->algorithm->implementation);
+    void *const ours = gcm.new((void *)g->provider);
+    if (ours == NULL)
+        return 0;
+    drop_both(g);
+    g->ours = ours;
+    g->gcm = gcm;
+    g->key_len = cipher->key_len;
+    return gcm.init(ours, NULL, 0, NULL, 0, NULL);
+}
+
+/* If it cannot be had, the cipher before stays. */
+static int set_other_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
+{
+    const struct trp_evp *const evp = &g->provider->evp;
+    EVP_MAC_CTX *const other = g->other != NULL ? g->other : trp_mac_other(g->provider, "GMAC");
+    if (other == NULL)
+        return 0;
+    const int good = evp->mac_ctx_set_params(other, cipher->params);
+    if (other == g->other)
+        return good;
+    if (!good) {
+        evp->mac_ctx_free(other);
+        return 0;
+    }
+    drop_both(g);
+    g->other = other;
+    return 1;
+}
+
+static int set_key(struct gmac *g, const void *key, size_t key_len)
+{
+    if (g->other != NULL)
+        return trp_mac_other_set_key(g->provider, g->other, key, key_len);
+    if (g->ours == NULL || key_len != g->key_len)
+        return TRP_RAISE(g->provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
+    return g->gcm.init(g->ours, key, key_len, NULL, 0, NULL);
+}
+
+static int set_iv(struct gmac *g, const void *iv, size_t iv_len)
+{
+    if (g->other != NULL)
+        return trp_mac_other_set_octets(g->provider, g->other, OSSL_MAC_PARAM_IV, iv, iv_len);
+    if (g->ours == NULL)
+        return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_NO_CIPHER_SET);
+    if (iv != NULL)
+        return g->gcm.init(g->ours, NULL, 0, iv, iv_len, NULL);
+    /* A length alone: an IV of another one is not to be used any more. */
+    const OSSL_PARAM params[] = {
+        {OSSL_CIPHER_PARAM_AEAD_IVLEN, OSSL_PARAM_UNSIGNED_INTEGER, &iv_len, sizeof(iv_len), 0},
+        TRP_END};
+    return g->gcm.set_params(g->ours, params);
+}
+
+static int gmac_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    struct gmac *g = ctx;
+    struct trp_mac_cipher cipher;
+    if (params == NULL || params->key == NULL)
+        return 1;
+    if (!trp_mac_cipher(&cipher, params, "-GCM") ||
+        (cipher.whose == TRP_OURS && !set_our_cipher(g, &cipher)) ||
+        (cipher.whose == TRP_OTHERS && !set_other_cipher(g, &cipher)))
+        return 0;
+    const OSSL_PARAM *p = trp_param_find(params, OSSL_MAC_PARAM_KEY);
+    if (p != NULL &&
+        (p->data_type != OSSL_PARAM_OCTET_STRING || !set_key(g, p->data, p->data_size)))
+        return 0;
+    p = trp_param_find(params, OSSL_MAC_PARAM_IV);
+    return p == NULL ||
+           (p->data_type == OSSL_PARAM_OCTET_STRING && set_iv(g, p->data, p->data_size));
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static int gmac_init(void *ctx, const unsigned char *key, size_t key_len, const OSSL_PARAM params[])
+{
+    struct gmac *g = ctx;
+    if (!gmac_set_ctx_params(g, params))
+        return 0;
+    if (key != NULL)
+        return set_key(g, key, key_len);
+    if (g->other != NULL)
+        return g->provider->evp.mac_init(g->other, NULL, 0, NULL);
+    if (g->ours == NULL)
+        return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_NO_CIPHER_SET);
+    return g->gcm.init(g->ours, NULL, 0, NULL, 0, NULL);
+}
+
+static int gmac_update(void *ctx, const unsigned char *data, size_t len)
+{
+    struct gmac *g = ctx;
+    size_t n;
+    if (len == 0)
+        return 1;
+    if (g->other != NULL)
+        return g->provider->evp.mac_update(g->other, data, len);
+    if (g->ours == NULL)
+        return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_INVALID_OPERATION);
+    return g->gcm.update(g->ours, NULL, &n, len, data, len);
+}
+
+static int gmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
+{
+    struct gmac *g = ctx;
+    size_t n = 0;
+    OSSL_PARAM tag[] = {
+        {OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING, out, TAG, OSSL_PARAM_UNMODIFIED},
+        TRP_END};
+    if (g->other != NULL)
+        return g->provider->evp.mac_final(g->other, out, out_len, out_size);
+    if (g->ours == NULL)
+        return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_INVALID_OPERATION);
+    if (out_size < TAG || !g->gcm.final(g->ours, out, &n, 0) || !g->gcm.get_params(g->ours, tag))
+        return 0;
+    *out_len = TAG;
+    return 1;
+}
+
+/* ---- Parameters ------------------------------------------------------------------------------ */
+
+static const OSSL_PARAM *gmac_gettable_params(void *provctx)
+{
+    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_MAC_PARAM_SIZE), TRP_END};
+    (void)provctx;
+    return list;
+}
+
+static int gmac_get_params(OSSL_PARAM params[])
+{
+    OSSL_PARAM *const p = (OSSL_PARAM *)trp_param_find(params, OSSL_MAC_PARAM_SIZE);
+    return p == NULL || trp_param_set_number(p, TAG, sizeof(size_t));
+}
+
+static const OSSL_PARAM *gmac_settable_ctx_params(void *ctx, void *provctx)
+{
+    static const OSSL_PARAM list[] = {
+        TRP_TEXT(OSSL_MAC_PARAM_CIPHER), TRP_TEXT(OSSL_MAC_PARAM_PROPERTIES),
+        TRP_OCTETS(OSSL_MAC_PARAM_KEY), TRP_OCTETS(OSSL_MAC_PARAM_IV), TRP_END};
+    (void)ctx;
+    (void)provctx;
+    return list;
+}
+
+const OSSL_DISPATCH trp_gmac_functions[] = {
+    TRP_FUNCTION(OSSL_FUNC_MAC_NEWCTX, gmac_new),
+    TRP_FUNCTION(OSSL_FUNC_MAC_DUPCTX, gmac_dup),
+    TRP_FUNCTION(OSSL_FUNC_MAC_FREECTX, gmac_free),
+    TRP_FUNCTION(OSSL_FUNC_MAC_INIT, gmac_init),
+    TRP_FUNCTION(OSSL_FUNC_MAC_UPDATE, gmac_update),
+    TRP_FUNCTION(OSSL_FUNC_MAC_FINAL, gmac_final),
+    TRP_FUNCTION(OSSL_FUNC_MAC_GETTABLE_PARAMS, gmac_gettable_params),
+    TRP_FUNCTION(OSSL_FUNC_MAC_GET_PARAMS, gmac_get_params),
+    TRP_FUNCTION(OSSL_FUNC_MAC_SETTABLE_CTX_PARAMS, gmac_settable_ctx_params),
+    TRP_FUNCTION(OSSL_FUNC_MAC_SET_CTX_PARAMS, gmac_set_ctx_params),
+    {0, NULL}};

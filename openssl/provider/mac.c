@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "mac.h"
+
+#include "param.h"
+
+#include <openssl/core_names.h>
+#include <string.h>
+#include <strings.h>
+
+/* Of libcrypto before 4.0, where an engine could do the cipher. */
+#define PARAM_ENGINE "engine"
+
+/* Names are separated by colons, and upper and lower case are the same. */
+static int has_name(const char *names, const char *name)
+{
+    const size_t len = strlen(name);
+    while (len != 0) {
+        const size_t n = strcspn(names, ":");
+        if (n == len && strncasecmp(names, name, n) == 0)
+            return 1;
+        if (names[n] == '\0')
+            break;
+        names += n + 1;
+    }
+    return 0;
+}
+
+/* The first name of ours is "AES-", the bits of its key, and its mode. */
+static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char *mode)
+{
+    for (const OSSL_ALGORITHM *a = trp_ciphers; a->algorithm_names != NULL; a++) {
+        const char *const first = a->algorithm_names;
+        const size_t end = strlen("AES-256"), mode_len = strlen(mode);
+        if (strcspn(first, ":") != end + mode_len || strncmp(first + end, mode, mode_len) != 0 ||
+            !has_name(first, name))
+            continue;
+        cipher->whose = TRP_OURS;
+        cipher->algorithm = a;
+        cipher->key_len = first[4] == '1' && first[5] == '2' ? 16 : first[4] == '1' ? 24 : 32;
+        return 1;
+    }
+    return 0;
+}
+
+/* Whether a property query leaves no doubt that our cipher is wanted, or has no wish at all. */
+static int may_be_ours(const char *query)
+{
+    if (*query == '?')
+        query++;
+    return *query == '\0' || strcmp(query, "provider=tenrounds") == 0;
+}
+
+int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], const char *mode)
+{
+    const OSSL_PARAM *const name = trp_param_find(params, OSSL_MAC_PARAM_CIPHER),
+                            *const query = trp_param_find(params, OSSL_MAC_PARAM_PROPERTIES),
+                            *const engine = trp_param_find(params, PARAM_ENGINE);
+    const OSSL_PARAM end = TRP_END;
+    OSSL_PARAM *p = cipher->params;
+    cipher->whose = TRP_NOBODYS;
+    if (name == NULL)
+        return 1;
+    if (name->data_type != OSSL_PARAM_UTF8_STRING ||
+        (query != NULL && query->data_type != OSSL_PARAM_UTF8_STRING))
+        return 0;
+    if (name->data != NULL && engine == NULL &&
+        (query == NULL || query->data == NULL || may_be_ours(query->data)) &&
+        find_ours(cipher, name->data, mode))
+        return 1;
+    cipher->whose = TRP_OTHERS;
+    *p++ = *name;
+    if (query != NULL)
+        *p++ = *query;
+    if (engine != NULL)
+        *p++ = *engine;
+    *p = end;
+    return 1;
+}
+
+EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *name)
+{
+    const struct trp_evp *const evp = &provider->evp;
+    /*
+     * The manual warns of using this context as one of libcrypto's, because a provider may be linked
+     * with another libcrypto. These functions are those of the one whose context it is.
+     */
+    OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
+    EVP_MAC *const mac = evp->mac_fetch(libctx, name, "provider!=tenrounds");
+    EVP_MAC_CTX *const ctx = mac == NULL ? NULL : evp->mac_ctx_new(mac);
+    evp->mac_free(mac); /* the context keeps it */
+    return ctx;
+}
+
+int trp_mac_other_set_octets(const struct trp_provider *provider, EVP_MAC_CTX *other,
+                             const char *param, const void *bytes, size_t len)
+{
+    const OSSL_PARAM params[] = {
+        {param, OSSL_PARAM_OCTET_STRING, (void *)bytes, len, OSSL_PARAM_UNMODIFIED}, TRP_END};
+    return provider->evp.mac_ctx_set_params(other, params);
+}
+
+int trp_mac_other_set_key(const struct trp_provider *provider, EVP_MAC_CTX *other, const void *key,
+                          size_t key_len)
+{
+    if (key != NULL)
+        return provider->evp.mac_init(other, key, key_len, NULL);
+    return trp_mac_other_set_octets(provider, other, OSSL_MAC_PARAM_KEY, NULL, key_len);
+}
+
+const OSSL_ALGORITHM trp_macs[] = {
+    {"CMAC", "provider=tenrounds", trp_cmac_functions, NULL},
+    {"GMAC:1.0.9797.3.4", "provider=tenrounds", trp_gmac_functions, NULL},
+    {NULL, NULL, NULL, NULL}};
