@@ -53,11 +53,7 @@ program() {
     [ "$1" != random ] || configuration=$build/tests/openssl/preferred.cnf
     run "$1" '' "$configuration" "$file"
     case $1 in
-<<<<<<< HEAD
-    differential* | guards | pipelines | tls_records)
-=======
-    differential* | guards | macs | tls_records)
->>>>>>> 1a51137 (wip)
+    differential* | guards | macs | pipelines | tls_records)
         for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
             run "$1" "$mask" "$configuration" "$file"
         done
