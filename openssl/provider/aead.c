@@ -55,13 +55,16 @@ int trp_aead_status(const void *ctx, enum tr_status status)
 
 /* ---- Keys and IVs --------------------------------------------------------------------------- */
 
-static int set_iv(struct trp_aead *a, const uint8_t *iv, size_t iv_len)
+static inline int set_iv(struct trp_aead *a, const uint8_t *iv, size_t iv_len)
 {
     const size_t max = a->kind->aead_mode->max_iv;
     if (max == 0 ? iv_len != a->iv_len : iv_len == 0 || iv_len > max)
         return trp_aead_failed(a, PROV_R_INVALID_IV_LENGTH);
     a->iv_len = iv_len;
-    memcpy(a->iv, iv, iv_len);
+    if (LIKELY(iv_len == 12)) /* without a call */
+        memcpy(a->iv, iv, 12);
+    else
+        memcpy(a->iv, iv, iv_len);
     a->iv_state = TRP_IV_GIVEN;
     return 1;
 }
@@ -76,14 +79,24 @@ static int set_key(struct trp_aead *a, const uint8_t *key, size_t key_len)
     return 1;
 }
 
-static int init(struct trp_aead *a, const uint8_t *key, size_t key_len, const uint8_t *iv,
-                size_t iv_len, const OSSL_PARAM params[], int encrypt)
+static __attribute__((noinline)) int init_rest(struct trp_aead *a, const uint8_t *key,
+                                               size_t key_len, const OSSL_PARAM params[])
 {
-    a->encrypt = (uint8_t)encrypt;
     if (a->kind->aead_mode->restart != NULL)
         a->kind->aead_mode->restart(a);
-    return (iv == NULL || set_iv(a, iv, iv_len)) && (key == NULL || set_key(a, key, key_len)) &&
-           trp_aead_set_ctx_params(a, params);
+    return (key == NULL || set_key(a, key, key_len)) && trp_aead_set_ctx_params(a, params);
+}
+
+/* For most messages only the IV is new. */
+static inline int init(struct trp_aead *a, const uint8_t *key, size_t key_len, const uint8_t *iv,
+                       size_t iv_len, const OSSL_PARAM params[], int encrypt)
+{
+    a->encrypt = (uint8_t)encrypt;
+    if (iv != NULL && !set_iv(a, iv, iv_len))
+        return 0;
+    if (LIKELY(key == NULL && params == NULL && a->kind->aead_mode->restart == NULL))
+        return 1;
+    return init_rest(a, key, key_len, params);
 }
 
 int trp_aead_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,
@@ -110,32 +123,46 @@ static int act_on_all(void *ctx, const struct trp_aead_param *table, const OSSL_
     return 1;
 }
 
-static int act_on_one(void *ctx, const struct trp_aead_param *table, OSSL_PARAM *p)
+/* The keys are short: strcmp() takes longer. */
+static inline bool same_key(const char *a, const char *b)
+{
+    for (; *a == *b; a++, b++) {
+        if (*a == '\0')
+            return true;
+    }
+    return false;
+}
+
+static inline int act_on_one(void *ctx, const struct trp_aead_param *table, OSSL_PARAM *p)
 {
     for (; table->key != NULL; table++) {
-        if (table->key[0] == p->key[0] && strcmp(table->key, p->key) == 0)
+        if (same_key(table->key, p->key))
             return table->act(ctx, p);
     }
     return 1;
 }
 
-static int act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
+static __attribute__((noinline)) int act_on_several(void *ctx, const struct trp_aead_param *table,
+                                                    const OSSL_PARAM params[])
 {
     const struct trp_aead *a = ctx;
-    const bool callers_order = a->kind->aead_mode->callers_order &&
-                               a->provider->libcrypto >= TRP_LIBCRYPTO(3, 2) &&
-                               a->provider->libcrypto < TRP_LIBCRYPTO(3, 6);
-    const OSSL_PARAM *p = params;
-    if (p == NULL || p->key == NULL)
-        return 1;
-    /* One is what every message asks. */
-    if (p[1].key != NULL && !callers_order)
+    if (!a->kind->aead_mode->callers_order || a->provider->libcrypto < TRP_LIBCRYPTO(3, 2) ||
+        a->provider->libcrypto >= TRP_LIBCRYPTO(3, 6))
         return act_on_all(ctx, table, params);
-    for (; p->key != NULL; p++) {
+    for (const OSSL_PARAM *p = params; p->key != NULL; p++) {
         if (!act_on_one(ctx, table, (OSSL_PARAM *)p))
             return 0;
     }
     return 1;
+}
+
+/* One is what every message asks. */
+static inline int act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
+{
+    if (params == NULL || params[0].key == NULL)
+        return 1;
+    return LIKELY(params[1].key == NULL) ? act_on_one(ctx, table, (OSSL_PARAM *)params)
+                                         : act_on_several(ctx, table, params);
 }
 
 int trp_aead_get_ctx_params(void *ctx, OSSL_PARAM params[])

@@ -21,6 +21,8 @@
 #define TRP_TLS_FIXED    4 /* at least so much of an IV is fixed, */
 #define TRP_TLS_EXPLICIT 8 /* and so much of it is in the record */
 
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+
 enum trp_iv_state {
     TRP_IV_NONE,
     TRP_IV_GIVEN, /* but the message has not begun */

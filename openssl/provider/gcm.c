@@ -126,16 +126,19 @@ static __attribute__((noinline)) int record(struct trp_gcm *g, uint8_t *out, siz
     return good;
 }
 
-/* Makes sure that a message has begun. */
-static inline int begun(struct trp_gcm *g)
+static __attribute__((noinline)) int begin(struct trp_gcm *g)
 {
-    if (g->a.iv_state == TRP_IV_IN_USE)
-        return 1;
     if (!g->a.key_set || g->a.iv_state == TRP_IV_SPENT)
         return 0;
     if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || !generate_iv(g)))
         return 0;
     return start(g);
+}
+
+/* Makes sure that a message has begun. */
+static inline int begun(struct trp_gcm *g)
+{
+    return LIKELY(g->a.iv_state == TRP_IV_IN_USE) || begin(g);
 }
 
 static int finish(struct trp_gcm *g)
@@ -153,9 +156,18 @@ static int finish(struct trp_gcm *g)
     return 1;
 }
 
+static inline int data(struct trp_gcm *g, uint8_t *out, size_t *out_len, const uint8_t *in,
+                       size_t len)
+{
+    enum tr_status status = g->a.encrypt ? tr_gcm_encrypt(&g->core, out, in, len)
+                                         : tr_gcm_decrypt(&g->core, out, in, len);
+    *out_len = LIKELY(status == TR_OK) ? len : 0;
+    return LIKELY(status == TR_OK) || trp_aead_status(g, status);
+}
+
 /* No in: the end. No out: AAD. */
-static inline int crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len, const uint8_t *in,
-                        size_t len)
+static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len,
+                                           const uint8_t *in, size_t len)
 {
     if (g->a.tls)
         return record(g, out, out_len, in, len);
@@ -164,13 +176,10 @@ static inline int crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len, const 
         return finish(g);
     if (!begun(g))
         return 0;
-    if (out != NULL && len == 0)
-        return 1; /* which EVP_Cipher() may ask for; AAD may still come */
-    enum tr_status status = out == NULL    ? tr_gcm_aad(&g->core, in, len)
-                            : g->a.encrypt ? tr_gcm_encrypt(&g->core, out, in, len)
-                                           : tr_gcm_decrypt(&g->core, out, in, len);
-    if (status != TR_OK)
-        return trp_aead_status(g, status);
+    if (out != NULL) /* EVP_Cipher() may ask for no bytes; AAD may still come then */
+        return len == 0 || data(g, out, out_len, in, len);
+    if (tr_gcm_aad(&g->core, in, len) != TR_OK)
+        return 0;
     *out_len = len;
     return 1;
 }
@@ -179,12 +188,20 @@ static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
                       const unsigned char *in, size_t len)
 {
     struct trp_gcm *g = ctx;
-    *out_len = 0;
-    if (len == 0)
-        return 1;
-    if (out_size < len && out != NULL)
-        return trp_aead_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    return crypt(g, out, out_len, in, len) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
+    int good;
+    /* What most updates are. */
+    if (LIKELY(g->a.iv_state == TRP_IV_IN_USE && !g->a.tls && in != NULL && out != NULL &&
+               len != 0 && len <= out_size)) {
+        good = data(g, out, out_len, in, len);
+    } else {
+        *out_len = 0;
+        if (len == 0)
+            return 1;
+        if (out_size < len && out != NULL)
+            return trp_aead_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        good = crypt(g, out, out_len, in, len);
+    }
+    return LIKELY(good) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
 static int gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -244,9 +261,13 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
     const struct trp_gcm *g = ctx;
     if (p->data_size == 0 || p->data_size > TRP_TAG || !g->a.encrypt || g->a.tag_len == 0)
         return trp_aead_failed(g, PROV_R_INVALID_TAG);
-    if (p->data_type != OSSL_PARAM_OCTET_STRING ||
-        !trp_param_set_octets(p, g->a.buffer, p->data_size))
+    if (p->data_type != OSSL_PARAM_OCTET_STRING)
         return trp_aead_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
+    p->return_size = p->data_size;
+    if (p->data != NULL && p->data_size == TRP_TAG) /* without a call */
+        memcpy(p->data, g->a.buffer, TRP_TAG);
+    else if (p->data != NULL)
+        memcpy(p->data, g->a.buffer, p->data_size);
     return 1;
 }
 
@@ -279,12 +300,12 @@ static int get_generated(void *ctx, OSSL_PARAM *p)
 
 static const struct trp_aead_param gcm_get[] = {
     {OSSL_CIPHER_PARAM_IVLEN, trp_aead_get_iv_len},
+    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag}, /* early: each message asks for it */
     {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_get_key_len},
     {OSSL_CIPHER_PARAM_AEAD_TAGLEN, get_tag_len},
     {OSSL_CIPHER_PARAM_IV, get_iv},
     {OSSL_CIPHER_PARAM_UPDATED_IV, get_iv},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, trp_aead_get_tls_pad},
-    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, get_next_iv},
     {"iv-generated", get_generated},
     {TRP_PIPELINE_TAG, get_tags},
