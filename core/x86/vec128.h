@@ -129,6 +129,15 @@ TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
 #define v_shift_bytes_left(x, n)  _mm_slli_si128((x), (n))
 #define v_shift_bytes_right(x, n) _mm_srli_si128((x), (n))
 #define v_low_to_high(x)          _mm_slli_si128((x), 8)
+/* Each 64 bits of the block in place n shifted left by n, and what that shifts out. */
+TR_INLINE TR_TARGET V v_shift_by_place(V x)
+{
+    return x;
+}
+TR_INLINE TR_TARGET V v_shifted_out(V x)
+{
+    return (void)x, _mm_setzero_si128();
+}
 TR_INLINE TR_TARGET __m128i v_block_0(V x)
 {
     return x;

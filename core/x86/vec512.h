@@ -134,6 +134,14 @@ TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
 #define v_shift_bytes_left(x, n)  _mm512_bslli_epi128((x), (n))
 #define v_shift_bytes_right(x, n) _mm512_bsrli_epi128((x), (n))
 #define v_low_to_high(x)          _mm512_bslli_epi128((x), 8)
+TR_INLINE TR_TARGET V v_shift_by_place(V x)
+{
+    return _mm512_sllv_epi64(x, _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0));
+}
+TR_INLINE TR_TARGET V v_shifted_out(V x)
+{
+    return _mm512_srlv_epi64(x, _mm512_set_epi64(61, 61, 62, 62, 63, 63, 64, 64));
+}
 TR_INLINE TR_TARGET __m128i v_block_0(V x)
 {
     return _mm512_castsi512_si128(x);
