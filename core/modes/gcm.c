@@ -22,14 +22,16 @@ enum tr_status tr_gcm_set_key(struct tr_gcm *g, const struct tr_backend *backend
     return TR_OK;
 }
 
-/* Ends the hash with the block of two lengths, in bits (7.1 step 5). */
+/* Ends the hash with the block of two lengths, in bits (7.1 step 5), in one run with the block of zeros that
+ * completes the one begun. */
 static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
-    uint8_t lengths[TR_BLOCK];
-    tr_ghash_pad(&g->run.ghash, &g->key, &g->used);
-    tr_store64_be(lengths, first * 8);
-    tr_store64_be(lengths + 8, second * 8);
-    tr_bulk(&g->key, TR_OP_GHASH, NULL, lengths, 1, &g->run.ghash);
+    uint8_t blocks[2 * TR_BLOCK] = {0};
+    unsigned begun = g->used != 0;
+    tr_store64_be(blocks + TR_BLOCK, first * 8);
+    tr_store64_be(blocks + TR_BLOCK + 8, second * 8);
+    tr_bulk(&g->key, TR_OP_GHASH, NULL, blocks + (begun ? 0 : TR_BLOCK), 1 + begun, &g->run.ghash);
+    g->used = 0;
 }
 
 enum tr_status tr_gcm_start(struct tr_gcm *g, const uint8_t *iv, size_t iv_len)
