@@ -3,11 +3,12 @@
 #
 #   make          build into build/dist           make demo     see it work on this machine
 #   make check    all tests                       make lint     formatters and linters
-#   make check-full   other versions of OpenSSL, real programs, fuzzing
+#   make check-full   other versions of OpenSSL, real programs, fuzzing (FUZZ_SECONDS=60 for each target)
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
+FUZZ_SECONDS ?= 60
 BUILD   := build
 DIST    := $(BUILD)/dist
 MESON_OPTIONS := --prefix=/ --libdir=lib
@@ -57,7 +58,7 @@ check:
 check-full:
 	@scripts/dependencies check-full
 	@$(MAKE) --no-print-directory stage
-	@scripts/check-full $(BUILD)
+	@scripts/check-full $(BUILD) $(FUZZ_SECONDS)
 
 check-c: stage
 	meson test -C $(BUILD)/c --print-errorlogs

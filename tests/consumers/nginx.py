@@ -96,7 +96,7 @@ def cpu_seconds(process):
 
 
 def measure():
-    """Windows of 512 responses of 1 MiB, one with and one without, after one of each to warm up."""
+    """Windows of 512 responses of 1 MiB, one with and one without, after one of each to warm up; a row of a table."""
     sides = {}
     for side in ("plain", "ours"):
         server, port = serve(side, "TLSv1.3", "TLS_AES_128_GCM_SHA256")
@@ -110,13 +110,12 @@ def measure():
             seconds.append((cpu_seconds(worker) - begin) / (requests * MIB / 1e9))
             if sys.stderr.isatty():
                 print(f"\r{at} of {rounds}", end="\r", file=sys.stderr)
-    for side, title in (("plain", "OpenSSL"), ("ours", "tenrounds")):
-        low, middle, high = statistics.quantiles(sides[side][3][1:], n=4)
-        consumer.say(f"nginx with {title}: {middle:.3f} CPU seconds for each GB (quartiles {low:.3f} to {high:.3f})")
     ratios = [plain / ours for plain, ours in zip(sides["plain"][3][1:], sides["ours"][3][1:])]
-    low, middle, high = statistics.quantiles(ratios, n=4)
-    consumer.say(f"ratio in pairs: {middle:.3f} (quartiles {low:.3f} to {high:.3f}), {rounds} pairs of "
-                 f"{requests} responses of 1 MiB")
+    cells = [f"{middle:.3f} ({low:.3f} to {high:.3f})" for low, middle, high in
+             (statistics.quantiles(numbers, n=4) for numbers in (sides["plain"][3][1:], sides["ours"][3][1:], ratios))]
+    print(f"\nCPU seconds of nginx for each GB: medians of {rounds} windows of {requests} responses, with quartiles\n\n"
+          "| nginx, one worker | OpenSSL | tenrounds | ratio in pairs |\n|---|---|---|---|\n"
+          f"| TLS_AES_128_GCM_SHA256, 1 MiB | {' | '.join(cells)} |\n", flush=True)
     for server, *_ in sides.values():
         server.stop()
     return consumer.demand("AES-128-GCM", (rounds + 1) * requests * MIB)
