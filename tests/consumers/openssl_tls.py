@@ -11,8 +11,7 @@ from harness import Consumer, Failed, check, free_port
 
 consumer = Consumer("openssl-tls", limit=900, needs={"openssl": "openssl"})
 SIDES = (("plain", "plain"), ("ours", "ours"), ("ours", "plain"), ("plain", "ours"))
-# Those with CCM are not enabled by themselves. Suites of SRP are left out: libssl's own s_server loses the
-# user's name there, and their ciphers are those of the others.
+# Those with CCM are not enabled by themselves. Suites of SRP: see libssl_srp.py.
 TLS13 = ":".join(f"TLS_AES_{suite}" for suite in ("128_GCM_SHA256", "256_GCM_SHA384", "128_CCM_SHA256",
                                                   "128_CCM_8_SHA256"))
 PSK = "000102030405060708090a0b0c0d0e0f"

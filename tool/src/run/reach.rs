@@ -95,10 +95,12 @@ fn of_elf(file: &Path) -> Option<String> {
     let needed = needed(&elf).unwrap_or_default();
     let own = own_cryptography(&elf);
     if !has_interpreter(&elf) {
-        let what = own.map_or(String::new(), |own| format!(" with {own} in it"));
-        return Some(format!(
-            "is statically linked{what}: no provider can be loaded into it; it is not reached"
-        ));
+        return Some(match own {
+            Some(own) => format!("is statically linked with {own} in it; {}", inside(&own)),
+            None => {
+                "is statically linked: no provider can be loaded into it; it is not reached".into()
+            }
+        });
     }
     if let Some(old) = needed.iter().find(|name| is_old(name)) {
         return Some(format!(
@@ -113,9 +115,19 @@ fn of_elf(file: &Path) -> Option<String> {
     }
     own.map(|own| {
         format!(
-            "brings its own cryptography ({own}), not the system's libcrypto; it is not reached"
+            "brings its own cryptography ({own}), not the system's libcrypto; {}",
+            inside(&own)
         )
     })
+}
+
+/// What that means. An OpenSSL 3 that was not built otherwise reads the configuration and loads a provider
+/// wherever it is, even in a static program, if that has the system's C library.
+fn inside(own: &str) -> &'static str {
+    match own.starts_with("OpenSSL") {
+        true => "it is reached only if that one loads providers, which `run --count` tells",
+        false => "it is not reached",
+    }
 }
 
 fn is_old(name: &str) -> bool {
