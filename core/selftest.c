@@ -177,6 +177,12 @@ static int fused_is_right(struct work *w, enum tr_known mode, unsigned k, uint64
     return digest == expected;
 }
 
+/* Where GCM is not fused, a long message is but more of the same, and takes bitslice half a millisecond. */
+static int is_asked(enum tr_known mode, const struct tr_backend *backend)
+{
+    return mode != TR_KNOWN_GCM_LONG || tr_backend_doing(backend, TR_OP_GCM_ENCRYPT) != NULL;
+}
+
 enum tr_status tr_known_answers(const struct tr_backend *backend, int falsify)
 {
     struct work w;
@@ -196,7 +202,7 @@ enum tr_status tr_known_answers(const struct tr_backend *backend, int falsify)
         }
         for (unsigned m = 0; m < TR_KNOWN_FUSED; m++) {
             enum tr_known mode = (enum tr_known)m;
-            if (tr_known_fused[m][k] == 0)
+            if (tr_known_fused[m][k] == 0 || !is_asked(mode, backend))
                 continue;
             if (!set_key(&w, mode, backend, raw, len) ||
                 !fused_is_right(&w, mode, k, tr_known_fused[m][k]))
