@@ -7,6 +7,11 @@
  *               whose blocks do not wait for each other: ECB, CTR, CBC and CFB decryption.
  *   latency     rounds that each wait for the one before. One block of 16 bytes per 10, 12 or 14 of
  *               them bounds CBC, CFB and OFB encryption of a single stream.
+ *   hashing     for each block its rounds and three carry-less multiplications, all independent: what
+ *               GCM cannot do without. GHASH multiplies 128 bits by 128; three products of 64 bits are the
+ *               fewest known for it (Karatsuba's), most code takes four, and the reduction more. Where
+ *               both instructions wait for the same units (Zen 4), this is well below the throughput of
+ *               the rounds alone.
  *
  * No data is loaded or stored and no data instruction but the rounds is executed, so no real cipher
  * can be faster. The probe does not look at a clock: the caller times a call, next to a call of
@@ -44,6 +49,20 @@ tr_features tr_limit_features(enum tr_limit limit);
  * tr_limit_features(); where they are 0, nothing is executed and 0 returned.
  */
 uint64_t tr_limit_run(enum tr_limit limit, uint64_t rounds);
+
+/* The multiplications of a block in tr_limit_hash(). */
+#define TR_LIMIT_PRODUCTS 3u
+
+/* The features that tr_limit_hash() needs for a width; 0 where it has no such loop (the chain). */
+tr_features tr_limit_hash_features(enum tr_limit width);
+
+/*
+ * Executes, for at least `blocks` blocks of 16 bytes (rounded up to 12 registers full), `rounds` = 0, 10,
+ * 12 or 14 round instructions and TR_LIMIT_PRODUCTS carry-less multiplications each, and returns the
+ * bytes of these blocks. 0 rounds: the multiplications alone. For anything else executes nothing and
+ * returns 0. The caller makes sure of tr_limit_hash_features().
+ */
+uint64_t tr_limit_hash(enum tr_limit width, unsigned rounds, uint64_t blocks);
 
 #ifdef __cplusplus
 }

@@ -30,7 +30,11 @@ fn main() {
         println!("cargo:rerun-if-changed={dir}");
         build.files(c_files(Path::new(dir)));
     }
-    for file in ["src/shim.c", "../openssl/common/ia32cap.c"] {
+    for file in [
+        "src/shim.c",
+        "src/messages.c",
+        "../openssl/common/ia32cap.c",
+    ] {
         println!("cargo:rerun-if-changed={file}");
         build.file(file);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The fifteen ciphers by name: aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}.
+//! The fifteen streaming ciphers by name: aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}.
 
 use std::fmt;
 
@@ -66,11 +66,6 @@ impl Algorithm {
     pub fn key_bytes(self) -> usize {
         usize::from(self.key_bits) / 8
     }
-
-    /// 10, 12 or 14 (FIPS-197 section 5).
-    pub fn rounds(self) -> u32 {
-        u32::from(self.key_bits) / 32 + 6
-    }
 }
 
 impl fmt::Display for Algorithm {
@@ -88,17 +83,5 @@ mod tests {
         let names: Vec<String> = Algorithm::all().iter().map(Algorithm::to_string).collect();
         assert_eq!(names.len(), 15);
         assert_eq!((&*names[0], &*names[14]), ("aes-128-ecb", "aes-256-ctr"));
-    }
-
-    #[test]
-    fn rounds_follow_the_key() {
-        let rounds = |bits| {
-            Algorithm {
-                key_bits: bits,
-                mode: Mode::Ecb,
-            }
-            .rounds()
-        };
-        assert_eq!([rounds(128), rounds(192), rounds(256)], [10, 12, 14]);
     }
 }

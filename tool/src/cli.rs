@@ -112,7 +112,8 @@ pub struct RunArgs {
 
 #[derive(Args, Debug)]
 pub struct SpeedArgs {
-    /// aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}, or a group: aes-128, cbc, all; all if none is given
+    /// aes-{128,192,256}-MODE, or a group: aes-128, gcm, aead, all; all if none is given. MODE is ecb, cbc,
+    /// cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv, xts or cmac
     #[arg(value_name = "ALGORITHM")]
     pub algorithms: Vec<String>,
 
@@ -122,13 +123,18 @@ pub struct SpeedArgs {
 
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// aes-{128,192,256}-{ecb,cbc,cfb,ofb,ctr}, rc4, chacha20-poly1305, or a group: aes-128, cbc, all;
-    /// CBC and CTR with 128 and 256 bits if none is given
+    /// aes-{128,192,256}-MODE, rc4, chacha20-poly1305, or a group: aes-128, gcm, aead, all; CBC and CTR with
+    /// 128 and 256 bits if none is given. MODE is ecb, cbc, cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv,
+    /// xts or cmac
     #[arg(value_name = "ALGORITHM")]
     pub algorithms: Vec<String>,
 
     #[command(flatten)]
     pub measure: MeasureArgs,
+
+    /// Write one table in Markdown instead of text, without the other ciphers
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
 
     /// Fewer and shorter windows
     #[arg(long, conflicts_with = "seconds")]
@@ -148,6 +154,10 @@ pub struct MeasureArgs {
     /// Sizes of one call in bytes, up to 64 MiB; K and M multiply by 1024 and 1048576
     #[arg(long, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_bytes)]
     pub bytes: Vec<usize>,
+
+    /// The sizes of `openssl speed -aead`: 2, 31, 136, 1024, 8192 and 16384 bytes; AEADs only
+    #[arg(long, conflicts_with = "bytes")]
+    pub aead: bool,
 
     /// Seconds for each figure, 0.01 to 3600
     #[arg(long, value_name = "S", value_parser = parse_seconds)]

@@ -142,6 +142,16 @@ extern "C" {
         bytes: *mut u64,
     );
     fn shim_ops() -> c_uint;
+    fn shim_messages_new(mode: *const c_char) -> *mut c_void;
+    fn shim_messages_key(
+        messages: *mut c_void,
+        backend: *const RawBackend,
+        raw: *const u8,
+        key_len: usize,
+    ) -> c_int;
+    fn shim_messages_seal(messages: *mut c_void, message: *const Message) -> c_int;
+    fn shim_messages_open(messages: *mut c_void, message: *const Message) -> c_int;
+    fn shim_messages_free(messages: *mut c_void);
     #[cfg(test)]
     fn shim_key_size() -> usize;
 }
@@ -273,9 +283,15 @@ impl Backend {
         unsafe { tr_backend_index(self.0) as usize }
     }
 
-    /// The backend whose code does an operation for this one.
+    /// The backend whose code does an operation for this one; None if none has it.
+    pub fn doing_any(self, op: Op) -> Option<Backend> {
+        let doing = unsafe { shim_backend_doing(self.0, op.0) };
+        (!doing.is_null()).then_some(Backend(doing))
+    }
+
+    /// The same for an operation that every backend has at its end.
     pub fn doing(self, op: Op) -> Backend {
-        Backend(unsafe { shim_backend_doing(self.0, op.0) })
+        self.doing_any(op).expect("an operation of every backend")
     }
 }
 
@@ -302,15 +318,17 @@ impl Op {
         text(unsafe { tr_op_name(self.0 as c_int) }).unwrap_or("?")
     }
 
+    pub fn by_name(name: &str) -> Option<Op> {
+        Op::all().find(|op| op.name() == name)
+    }
+
     /// The operation that does a mode in a direction.
     pub fn of(mode: Mode, direction: Direction) -> Op {
         let name = match (mode, direction) {
             (Mode::Ofb | Mode::Ctr, _) => mode.name().to_owned(),
             _ => format!("{}_{}", mode.name(), direction.name()),
         };
-        Op::all()
-            .find(|op| op.name() == name)
-            .expect("every mode has its operation")
+        Op::by_name(&name).expect("every mode has its operation")
     }
 }
 
@@ -487,6 +505,65 @@ impl Stream {
             }
         };
         check(status, mode.name())
+    }
+}
+
+/// A whole message, as messages.c takes it.
+#[repr(C)]
+pub struct Message {
+    pub nonce: *const u8,
+    pub aad: *const u8,
+    pub aad_len: usize,
+    pub out: *mut u8,
+    pub input: *const u8,
+    pub len: usize,
+    pub tag: *mut u8,
+}
+
+/// The core's one-shot calls of a mode that has whole messages, with a key.
+pub struct Messages {
+    raw: *mut c_void,
+    mode: &'static str,
+}
+
+// Owned by one at a time.
+unsafe impl Send for Messages {}
+
+impl Messages {
+    pub fn new(mode: &'static str, backend: Backend, key: &[u8]) -> Result<Messages> {
+        let name = CString::new(mode).expect("a name without zero bytes");
+        let raw = unsafe { shim_messages_new(name.as_ptr()) };
+        if raw.is_null() {
+            return Err(Error::failure(format!(
+                "the core has no messages of {mode}"
+            )));
+        }
+        let messages = Messages { raw, mode };
+        let status = unsafe { shim_messages_key(raw, backend.0, key.as_ptr(), key.len()) };
+        check(status, &format!("{mode}, a key of {} bytes", key.len()))?;
+        Ok(messages)
+    }
+
+    /// Encrypts a message and writes its tag.
+    ///
+    /// # Safety
+    /// The pointers are good for the lengths that the mode has: 16 bytes of nonce and of tag.
+    pub unsafe fn seal(&mut self, message: &Message) -> Result<()> {
+        check(shim_messages_seal(self.raw, message), self.mode)
+    }
+
+    /// Decrypts a message and verifies its tag.
+    ///
+    /// # Safety
+    /// As for seal().
+    pub unsafe fn open(&mut self, message: &Message) -> Result<()> {
+        check(shim_messages_open(self.raw, message), self.mode)
+    }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        unsafe { shim_messages_free(self.raw) };
     }
 }
 

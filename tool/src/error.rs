@@ -10,6 +10,8 @@ pub enum Kind {
     Usage,
     /// It could not be done, or a check failed: 1.
     Failure,
+    /// A failure that may be expected: this libcrypto or provider has no such thing.
+    Absent,
     /// `run`: the command exists but cannot be executed: 126, as in a shell.
     NotExecutable,
     /// `run`: there is no such command: 127, as in a shell.
@@ -43,9 +45,18 @@ impl Error {
         Error::new(Kind::Failure, message)
     }
 
+    /// Something that is not there.
+    pub fn absent(message: impl Into<String>) -> Error {
+        Error::new(Kind::Absent, message)
+    }
+
+    pub fn is_absent(&self) -> bool {
+        self.kind == Kind::Absent
+    }
+
     pub fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::Failure => 1,
+            Kind::Failure | Kind::Absent => 1,
             Kind::Usage => 2,
             Kind::NotExecutable => 126,
             Kind::NotFound => 127,

@@ -102,6 +102,12 @@ impl LibCrypto {
         self.version_text(OPENSSL_VERSION)
     }
 
+    /// "OpenSSL 3.0.22".
+    pub fn short_version(&self) -> String {
+        let version = self.version();
+        version.split(' ').take(2).collect::<Vec<_>>().join(" ")
+    }
+
     /// What it knows about the processor, "OPENSSL_ia32cap=0x...:0x..." and, if set, " env:...".
     pub fn cpu_settings(&self) -> Option<String> {
         self.info(OPENSSL_INFO_CPU_SETTINGS)

@@ -112,6 +112,8 @@ pub struct Measurement {
     pub spread: f64,
     /// The fraction of the limit measured in the same run; null where there is none.
     pub limit_fraction: Option<f64>,
+    /// The same of the ceiling: rounds with multiplications, where the mode needs both.
+    pub ceiling_fraction: Option<f64>,
     /// The median of paired ratios to other implementations.
     pub ratio_to: BTreeMap<String, f64>,
 }

@@ -118,6 +118,126 @@ fn compare_can_show_the_core() {
     assert!(!core.is_empty());
 }
 
+/// Every mode of whole messages, both ways, through libcrypto and the core: what is compared before the
+/// first window is that all seal alike and open each what they sealed.
+#[test]
+fn compare_knows_whole_messages() {
+    let place = Place::new();
+    let modes = ["gcm", "ccm", "ocb", "xts", "siv", "gcm-siv", "cmac"];
+    let sizes = ["--bytes", "16,1000", "--threads", "1", "--core"];
+    let document = json(&place, &compare(&[&modes[..], &sizes].concat()));
+    let notes = document["compare"]["notes"].to_string();
+    for mode in modes {
+        let name = format!("aes-256-{mode}");
+        let found = rows(&document, "algorithm", &name);
+        let directions: &[&str] = match mode {
+            "cmac" => &["encrypt"],
+            _ => &["decrypt", "encrypt"],
+        };
+        let expected: BTreeSet<&str> = directions.iter().copied().collect();
+        assert_eq!(texts(&found, "direction"), expected, "{name}");
+        let who = texts(&found, "implementation");
+        assert!(who.contains("tenrounds-core"), "{name}: {who:?}");
+        // Who is not measured is named.
+        for other in ["openssl", "tenrounds"] {
+            let absent = format!("has no {}", name.to_uppercase());
+            let noted = notes.contains(&absent);
+            assert!(who.contains(other) || noted, "{name}, {other}: {notes}");
+        }
+    }
+    // These the provider has; so does every OpenSSL 3.
+    for name in ["aes-128-gcm", "aes-192-ccm", "aes-192-ocb", "aes-128-xts"] {
+        let found = rows(&document, "algorithm", name);
+        let who = texts(&found, "implementation");
+        assert!(who.is_superset(&BTreeSet::from(["openssl", "software", "tenrounds"])));
+    }
+    for row in rows(&document, "algorithm", "aes-128-gcm") {
+        assert_eq!(row["limit_fraction"].is_number(), has_aes(), "{row}");
+    }
+    if has_aes() {
+        let siv = rows(&document, "algorithm", "aes-128-siv");
+        let backends: Vec<&str> = siv.iter().filter_map(|r| r["backend"].as_str()).collect();
+        assert!(
+            backends.iter().any(|b| b.starts_with("chain then ")),
+            "{backends:?}"
+        );
+    }
+}
+
+#[test]
+fn wrong_messages_are_detected_too() {
+    let place = Place::new();
+    for mode in ["aes-128-gcm", "aes-128-ccm"] {
+        let args = compare(&[mode, "--bytes", "64", "--decrypt"]);
+        let said = place
+            .tool(args)
+            .env("TENROUNDS_CORRUPT", "tenrounds")
+            .done()
+            .failed(1);
+        contains(&said, &["differ for", "decrypt"]);
+    }
+}
+
+#[test]
+fn the_table_is_one_table_in_markdown() {
+    let place = Place::new();
+    let args = compare(&[
+        "aes-128-ctr",
+        "aes-128-xts",
+        "--bytes",
+        "16,4K",
+        "--threads",
+        "1",
+        "--core",
+        "--markdown",
+    ]);
+    let done = place.tool(args).done().ok();
+    let table: Vec<&str> = done
+        .out
+        .lines()
+        .take_while(|l| l.starts_with('|'))
+        .collect();
+    assert_eq!(table.len(), 2 + 3, "{}", done.out);
+    let columns: BTreeSet<usize> = table.iter().map(|l| l.matches('|').count()).collect();
+    assert_eq!(columns.len(), 1, "{}", done.out);
+    contains(table[0], &["at 4 KiB", "tenrounds", "16 B", "core, 16 B"]);
+    contains(table[2], &["AES-128-CTR", "GB/s", "×"]);
+    contains(&done.out, &["tenrounds 0", "family", "paired rounds"]);
+    assert!(!done.out.contains("ChaCha20"), "{}", done.out);
+}
+
+/// A copy of the program whose figures are not waited for.
+#[test]
+fn scripts_table_replaces_what_is_between_its_markers() {
+    let place = Place::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/table");
+    let bin = place.path("dist/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let program = bin.join("tenrounds");
+    std::fs::write(&program, "#!/bin/sh\necho \"| $1 |\"\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, executable).unwrap();
+    let file = place.path("README.md");
+    let (begin, end) = (
+        "<!-- table: made by scripts/table -->",
+        "<!-- end of the table -->",
+    );
+    std::fs::write(&file, format!("before\n{begin}\nold\n{end}\nafter\n")).unwrap();
+    let dist = place.path("dist");
+    let arguments = [dist.to_str().unwrap(), file.to_str().unwrap()];
+    for _ in 0..2 {
+        place.program(script).args(arguments).done().ok();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let expected = format!("before\n{begin}\n\n| compare |\n\n{end}\nafter\n");
+        assert_eq!(text, expected);
+    }
+    std::fs::write(&file, "no markers\n").unwrap();
+    let refused = place.program(script).args(arguments).done();
+    assert_eq!(refused.status, Some(1));
+    contains(&refused.err, &["has no line"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "no markers\n");
+}
+
 #[test]
 fn a_mask_reaches_tenrounds_and_is_reported() {
     let place = Place::new();
@@ -207,6 +327,8 @@ fn the_picture_is_well_formed_and_labelled() {
         "GB/s",
         "AES-128-CBC",
         "AES-256-CTR",
+        "AES-128-GCM",
+        "AES-256-XTS",
         "decrypt",
         "OpenSSL with tenrounds",
     ] {
@@ -273,6 +395,18 @@ fn what_is_wrong_with_the_command_line_is_said() {
         &["--threads 1024"],
     );
     contains(&said(&["speed", "rc4"]), &["RC4"]);
+    contains(
+        &said(&["speed", "xts", "--bytes", "8"]),
+        &["--bytes 8", "AES-128-XTS", "16 to 16777216"],
+    );
+    contains(
+        &said(&["compare", "ccm", "--bytes", "16M"]),
+        &["AES-128-CCM", "1 to 16777215"],
+    );
+    contains(
+        &said(&["speed", "ctr", "--aead"]),
+        &["AES-128-CTR is no AEAD"],
+    );
 }
 
 #[test]
@@ -329,6 +463,19 @@ fn speed_has_the_familiar_columns() {
         &["CPUINFO: OPENSSL_ia32cap=0x", "1000s of bytes per second"],
     );
     contains(&done.err, &["This takes about"]);
+}
+
+#[test]
+fn speed_has_the_sizes_of_openssl_speed_aead() {
+    let place = Place::new();
+    let args = ["speed", "aes-128-gcm", "--aead", "--seconds", "0.01"];
+    let done = place.tool(args).done().ok();
+    let header = done.out.lines().find(|l| l.starts_with("type")).unwrap();
+    contains(header, &["2 bytes", "31 bytes", "136 bytes", "16384 bytes"]);
+    for row in ["AES-128-GCM core", "AES-128-GCM evp"] {
+        let line = done.out.lines().find(|l| l.starts_with(row)).unwrap();
+        assert_eq!(line.matches('k').count(), 6, "{line}");
+    }
 }
 
 #[test]

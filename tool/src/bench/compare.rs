@@ -5,12 +5,12 @@ use super::chart::Paint;
 use super::figure::{limit_rows, Figure};
 use super::implementation::Implementation;
 use super::limit::Limit;
-use super::measure::{limits, widest, Case, Effort, TEAMS};
+use super::measure::{limits, widest, Case, Effort, Rounds, TEAMS};
 use super::plan::{cases, label, subjects};
 use super::stats::Summary;
-use super::subject::{Subject, REFERENCES};
+use super::subject::{references, Subject};
 use super::team::WorkerProcess;
-use super::{progress, report, svg};
+use super::{markdown, progress, report, svg};
 use crate::algorithm::Direction;
 use crate::cli::CompareArgs;
 use crate::core::{Backend, Cpu};
@@ -96,7 +96,8 @@ fn team(limits: &[Limit], core: bool) -> Result<Vec<WorkerProcess>> {
     let members = [Software, OpenSsl, Tenrounds].into_iter();
     let core = core.then_some(Core);
     let limit = (!limits.is_empty()).then_some(Limit);
-    let members = members.chain(core).chain(limit);
+    let ceiling = (!limits.is_empty()).then_some(Ceiling);
+    let members = members.chain(core).chain(ceiling).chain(limit);
     let team = members
         .map(WorkerProcess::start)
         .collect::<Result<Vec<_>>>()?;
@@ -141,7 +142,7 @@ fn reference_cases(cases: &[Case]) -> Vec<Case> {
         };
         sizes.iter().map(case).collect::<Vec<_>>()
     };
-    REFERENCES
+    references()
         .into_iter()
         .filter(|s| !asked(s))
         .flat_map(of)
@@ -182,21 +183,43 @@ fn measure_references(
     figures
 }
 
+/// The windows of a round of each case.
+fn windows(cases: &[Case], team: &[WorkerProcess]) -> usize {
+    let taking_part = |case: &Case| {
+        let concerned = |worker: &&WorkerProcess| case.concerns(worker.implementation);
+        team.iter().filter(concerned).count()
+    };
+    cases.iter().map(taking_part).sum()
+}
+
+/// Who has no such cipher, once for all its sizes and directions.
+fn note_absent(rounds: &Rounds, notes: &mut Vec<String>) {
+    for why in rounds.absent.values() {
+        // Each process says for itself whose it is: "openssl: OpenSSL 3.0.22 has no ...".
+        let (_, what) = why.split_once(": ").unwrap_or(("", why));
+        if !notes.iter().any(|note| note == what) {
+            notes.push(what.to_owned());
+        }
+    }
+}
+
 fn run(args: &CompareArgs) -> Result<Comparison> {
     let started = Instant::now();
     let asked = subjects(&args.algorithms, &DEFAULT)?;
     let effort = effort(args);
     let all = cases(&args.measure, &asked)?;
-    let of_aes = |case: &Case| matches!(case.subject, Subject::Aes(_));
+    let of_aes = |case: &Case| case.subject.is_aes();
     let (aes, mut references): (Vec<Case>, Vec<Case>) = all.iter().copied().partition(of_aes);
     masks::masked()?; // a wrong word is an error before anything is measured
     let libcrypto = LibCrypto::open()?;
     let usable = Limit::usable(&Cpu::detect());
     let teams = (0..TEAMS).map(|_| team(&usable, args.core));
     let mut teams = teams.collect::<Result<Vec<_>>>()?;
-    references.extend(reference_cases(&all));
+    if !args.markdown {
+        references.extend(reference_cases(&all));
+    }
 
-    let windows = aes.len() * teams[0].len() + references.len().div_ceil(2);
+    let windows = windows(&aes, &teams[0]) + references.len().div_ceil(2);
     let bar = progress(aes.len() + references.len(), effort.duration(windows));
     let limits = match usable.is_empty() {
         true => vec![],
@@ -216,16 +239,17 @@ fn run(args: &CompareArgs) -> Result<Comparison> {
         }
     };
     let widest = widest(&limits);
+    let mut notes = Vec::new();
     let mut figures = Vec::new();
     for case in aes {
         bar.set_message(label(&case));
-        figures.push(Figure {
-            case,
-            rounds: case.measure(&mut teams, widest, effort)?,
-        });
+        let rounds = case.measure(&mut teams, widest, effort)?;
+        note_absent(&rounds, &mut notes);
+        if !rounds.rates.is_empty() {
+            figures.push(Figure { case, rounds });
+        }
         bar.inc(1);
     }
-    let mut notes = Vec::new();
     let references = measure_references(&references, &mut teams, effort, &bar, &mut notes);
     bar.finish_and_clear();
     let backend = teams[0]
@@ -265,9 +289,10 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         svg::writable(path)?;
     }
     let found = run(args)?;
-    match args.measure.json {
-        true => anstream::print!("{}", json(&found)),
-        false => anstream::print!("{}", report::text(&found, Paint::for_stdout())),
+    match (args.measure.json, args.markdown) {
+        (true, _) => anstream::print!("{}", json(&found)),
+        (_, true) => anstream::print!("{}", markdown::text(&found)),
+        _ => anstream::print!("{}", report::text(&found, Paint::for_stdout())),
     }
     match &args.svg {
         Some(path) => svg::write(&found, path),

@@ -159,20 +159,19 @@ impl Crew {
 #[cfg(test)]
 mod tests {
     use super::super::jobs::CoreJob;
+    use super::super::subject::Subject;
     use super::*;
-    use crate::algorithm::{Algorithm, Direction, Mode};
+    use crate::algorithm::{Direction, Mode};
     use crate::core::Backend;
 
     #[test]
     fn every_thread_delivers_a_window() {
         let processors = processors();
-        let algorithm = Algorithm {
-            key_bits: 128,
-            mode: Mode::Ctr,
-        };
+        let subject = Subject::by_name("aes-128-ctr").unwrap();
         let backend = Backend::by_name("bitslice").unwrap();
         let job = move |_: &usize| -> Box<dyn Job> {
-            Box::new(CoreJob::new(backend, algorithm, Direction::Encrypt, 256).unwrap())
+            let job = CoreJob::new(backend, subject, Mode::Ctr, Direction::Encrypt, 256);
+            Box::new(job.unwrap())
         };
         // In a thread of its own, which stays pinned.
         let windows = std::thread::spawn(move || {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A cipher through libcrypto's EVP interface, as `openssl speed -evp` drives it: one initialised context,
-//! the same buffer in place again and again. An AEAD does whole messages: IV, data, final, tag.
+//! the same buffer in place again and again; or whole messages, as with its `-aead`.
 
 use super::buffer::Buffer;
 use super::implementation::Implementation;
-use super::subject::Subject;
+use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
+use super::subject::{Call, Shape, Subject};
 use super::window::{Job, SAMPLE_CALLS};
 use crate::algorithm::Direction;
 use crate::error::{Error, Result};
@@ -17,8 +18,9 @@ type UpdateFn = unsafe extern "C" fn(Ptr, *mut u8, *mut c_int, *const u8, c_int)
 type FinalFn = unsafe extern "C" fn(Ptr, *mut u8, *mut c_int) -> c_int;
 
 // include/openssl/evp.h
+const EVP_CTRL_AEAD_SET_IVLEN: c_int = 0x9;
 const EVP_CTRL_AEAD_GET_TAG: c_int = 0x10;
-const TAG_BYTES: c_int = 16;
+const EVP_CTRL_AEAD_SET_TAG: c_int = 0x11;
 
 /// The functions of libcrypto that are needed here.
 #[derive(Clone, Copy)]
@@ -72,12 +74,34 @@ pub fn load_provider(libcrypto: &LibCrypto, name: &str) -> Result<Ptr> {
 
 /// OSSL_PARAM(3).
 #[repr(C)]
-struct Param {
+pub struct Param {
     key: *const c_char,
     data_type: c_uint,
     data: Ptr,
     data_size: usize,
     return_size: usize,
+}
+
+impl Param {
+    pub fn new(key: &'static CStr, data_type: c_uint, data: Ptr, data_size: usize) -> Param {
+        Param {
+            key: key.as_ptr(),
+            data_type,
+            data,
+            data_size,
+            return_size: usize::MAX, // OSSL_PARAM_UNMODIFIED
+        }
+    }
+
+    pub fn end() -> Param {
+        Param {
+            key: std::ptr::null(),
+            data_type: 0,
+            data: std::ptr::null_mut(),
+            data_size: 0,
+            return_size: 0,
+        }
+    }
 }
 
 const OSSL_PARAM_UTF8_PTR: c_uint = 6;
@@ -88,23 +112,9 @@ pub fn selected_backend(libcrypto: &LibCrypto, provider: &str) -> Result<String>
     let get: unsafe extern "C" fn(Ptr, *mut Param) -> c_int =
         libcrypto.symbol("OSSL_PROVIDER_get_params")?;
     let mut name: *const c_char = std::ptr::null();
-    let param = |key, data_type, data| Param {
-        key,
-        data_type,
-        data,
-        data_size: 0,
-        return_size: usize::MAX, // OSSL_PARAM_UNMODIFIED
-    };
-    let null = std::ptr::null_mut();
+    let key = CStr::from_bytes_with_nul(b"selected-backend\0").expect("one zero byte");
     let data = std::ptr::addr_of_mut!(name).cast();
-    let mut params = [
-        param(
-            b"selected-backend\0".as_ptr().cast(),
-            OSSL_PARAM_UTF8_PTR,
-            data,
-        ),
-        param(std::ptr::null(), 0, null),
-    ];
+    let mut params = [Param::new(key, OSSL_PARAM_UTF8_PTR, data, 0), Param::end()];
     match unsafe { get(provider, params.as_mut_ptr()) } {
         1 if !name.is_null() => Ok(unsafe { CStr::from_ptr(name) }
             .to_string_lossy()
@@ -113,102 +123,85 @@ pub fn selected_backend(libcrypto: &LibCrypto, provider: &str) -> Result<String>
     }
 }
 
-/// One context with its buffer.
-pub struct EvpJob {
+/// The key of all measurements.
+pub fn key(subject: Subject) -> Vec<u8> {
+    (1..=subject.key_bytes() as u8).collect()
+}
+
+const IV: [u8; 16] = [0x5a; 16];
+
+/// A cipher, fetched from the implementation's provider and from nowhere else, with a context.
+struct Cipher {
     api: Api,
     subject: Subject,
     direction: Direction,
     cipher: Ptr,
     context: Ptr,
-    buffer: Buffer,
-    bytes: usize,
 }
 
-// A context and its buffer are used by the thread that owns the job, and by no other.
-unsafe impl Send for EvpJob {}
+// A context is used by the thread that owns it, and by no other.
+unsafe impl Send for Cipher {}
 
-impl EvpJob {
-    /// Fetches the cipher from the implementation's provider and from nowhere else.
-    pub fn new(
+impl Cipher {
+    fn new(
         libcrypto: &LibCrypto,
         implementation: Implementation,
         subject: Subject,
         direction: Direction,
-        bytes: usize,
-    ) -> Result<EvpJob> {
+    ) -> Result<Cipher> {
         let api = Api::new(libcrypto)?;
-        let provider = implementation.provider(subject == Subject::Rc4);
-        let name = CString::new(subject.name()).expect("a name without zero bytes");
+        let provider = implementation.provider(subject.is_legacy());
+        let name = CString::new(subject.fetched()).expect("a name without zero bytes");
         let properties = CString::new(format!("provider={provider}")).expect("the same");
-        let cipher =
+        let fetched =
             unsafe { (api.fetch)(std::ptr::null_mut(), name.as_ptr(), properties.as_ptr()) };
-        if cipher.is_null() {
-            return Err(Error::failure(format!(
-                "the provider \"{provider}\" has no {}: {}",
-                subject.title(),
-                libcrypto.take_error()
-            )));
+        if fetched.is_null() {
+            return Err(absent(libcrypto, provider, subject));
         }
-        let context = unsafe { (api.new)() };
-        let buffer = Buffer::new(bytes);
-        let mut job = EvpJob {
+        let cipher = Cipher {
             api,
             subject,
             direction,
-            cipher,
-            context,
-            buffer,
-            bytes,
+            cipher: fetched,
+            context: unsafe { (api.new)() },
         };
-        job.verify_provider(provider)?;
-        job.start()?;
-        Ok(job)
-    }
-
-    fn verify_provider(&self, wanted: &str) -> Result<()> {
-        let name = unsafe {
-            let provider = (self.api.provider_of)(self.cipher);
-            CStr::from_ptr((self.api.provider_name)(provider)).to_string_lossy()
+        let from = unsafe {
+            let provider = (api.provider_of)(fetched);
+            CStr::from_ptr((api.provider_name)(provider)).to_string_lossy()
         };
-        match name == wanted {
-            true => Ok(()),
-            false => Err(Error::failure(format!(
-                "{} comes from the provider \"{name}\" instead of \"{wanted}\"",
-                self.subject.title()
-            ))),
-        }
+        verify_provider(subject, &from, provider)?;
+        Ok(cipher)
     }
 
     fn check(&self, status: c_int, what: &str) -> Result<()> {
         match status {
             1 => Ok(()),
             _ => Err(Error::failure(format!(
-                "{what} failed for {}, {} bytes, {}",
+                "{what} failed for {}, {}",
                 self.subject.title(),
-                self.bytes,
                 self.direction.name()
             ))),
         }
     }
 
-    fn start(&mut self) -> Result<()> {
-        let key: Vec<u8> = (1..=self.subject.key_bytes() as u8).collect();
-        let iv = [0x5a_u8; 16];
+    fn init(&self, cipher: Ptr, key: Option<&[u8]>, iv: Option<&[u8]>) -> c_int {
+        let pointer = |bytes: Option<&[u8]>| bytes.map_or(std::ptr::null(), <[u8]>::as_ptr);
         let encrypt = c_int::from(self.direction == Direction::Encrypt);
-        let null = std::ptr::null_mut();
-        let Api {
-            init, set_padding, ..
-        } = self.api;
-        let (context, cipher) = (self.context, self.cipher);
-        self.check(
-            unsafe { init(context, cipher, key.as_ptr(), iv.as_ptr(), encrypt, null) },
-            "EVP_CipherInit_ex2",
-        )?;
-        // A padded decryption would hold back a block of each call.
-        self.check(
-            unsafe { set_padding(context, 0) },
-            "EVP_CIPHER_CTX_set_padding",
-        )
+        let params = std::ptr::null_mut();
+        unsafe {
+            (self.api.init)(
+                self.context,
+                cipher,
+                pointer(key),
+                pointer(iv),
+                encrypt,
+                params,
+            )
+        }
+    }
+
+    fn control(&self, command: c_int, value: usize, data: *mut u8) -> c_int {
+        unsafe { (self.api.control)(self.context, command, value as c_int, data.cast()) }
     }
 
     fn update(&self) -> UpdateFn {
@@ -217,59 +210,84 @@ impl EvpJob {
             Direction::Decrypt => self.api.decrypt_update,
         }
     }
+}
 
-    fn run_stream(&mut self, calls: u64) -> Result<()> {
-        let (update, context, data) =
-            (self.update(), self.context, self.buffer.data().as_mut_ptr());
-        let mut status = 1;
-        for _ in 0..calls {
-            let mut written = 0;
-            status &= unsafe { update(context, data, &mut written, data, self.bytes as c_int) };
+impl Drop for Cipher {
+    fn drop(&mut self) {
+        unsafe {
+            (self.api.free)(self.context);
+            (self.api.cipher_free)(self.cipher);
         }
-        self.check(status, "EVP_CipherUpdate")
-    }
-
-    /// Whole messages: a new nonce, the data, the end, and the tag.
-    fn run_messages(&mut self, calls: u64, tag: &mut [u8; 16]) -> Result<()> {
-        let Api {
-            init,
-            final_,
-            control,
-            ..
-        } = self.api;
-        let (update, context, data) =
-            (self.update(), self.context, self.buffer.data().as_mut_ptr());
-        let null = std::ptr::null_mut;
-        let tag = tag.as_mut_ptr();
-        let mut nonce = [0x5a_u8; 16];
-        let mut status = 1;
-        for call in 0..calls {
-            nonce[..8].copy_from_slice(&call.to_le_bytes());
-            let mut written = 0;
-            unsafe {
-                status &= init(
-                    context,
-                    null(),
-                    std::ptr::null(),
-                    nonce.as_ptr(),
-                    -1,
-                    null(),
-                );
-                status &= update(context, data, &mut written, data, self.bytes as c_int);
-                status &= final_(context, tag, &mut written);
-                status &= control(context, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tag.cast());
-            }
-        }
-        self.check(status, "a message of EVP_Cipher calls")
     }
 }
 
-impl Job for EvpJob {
+/// The error of a fetch that found nothing.
+pub fn absent(libcrypto: &LibCrypto, provider: &str, subject: Subject) -> Error {
+    libcrypto.take_error(); // "unsupported", in many words
+    Error::absent(format!(
+        "{} has no {}",
+        match provider {
+            "tenrounds" => provider.to_owned(),
+            _ => libcrypto.short_version(),
+        },
+        subject.title()
+    ))
+}
+
+pub fn verify_provider(subject: Subject, from: &str, wanted: &str) -> Result<()> {
+    match from == wanted {
+        true => Ok(()),
+        false => Err(Error::failure(format!(
+            "{} comes from the provider \"{from}\" instead of \"{wanted}\"",
+            subject.title()
+        ))),
+    }
+}
+
+/// One long message.
+pub struct StreamJob {
+    cipher: Cipher,
+    buffer: Buffer,
+    bytes: usize,
+}
+
+impl StreamJob {
+    pub fn new(
+        libcrypto: &LibCrypto,
+        implementation: Implementation,
+        subject: Subject,
+        direction: Direction,
+        bytes: usize,
+    ) -> Result<StreamJob> {
+        let job = StreamJob {
+            cipher: Cipher::new(libcrypto, implementation, subject, direction)?,
+            buffer: Buffer::new(bytes),
+            bytes,
+        };
+        job.start()?;
+        Ok(job)
+    }
+
+    fn start(&self) -> Result<()> {
+        let c = &self.cipher;
+        let status = c.init(c.cipher, Some(&key(c.subject)), Some(&IV));
+        c.check(status, "EVP_CipherInit_ex2")?;
+        // A padded decryption would hold back a block of each call.
+        let status = unsafe { (c.api.set_padding)(c.context, 0) };
+        c.check(status, "EVP_CIPHER_CTX_set_padding")
+    }
+}
+
+impl Job for StreamJob {
     fn run(&mut self, calls: u64) -> Result<u64> {
-        match self.subject {
-            Subject::ChaCha20Poly1305 => self.run_messages(calls, &mut [0; 16])?,
-            _ => self.run_stream(calls)?,
+        let (update, context) = (self.cipher.update(), self.cipher.context);
+        let (data, len) = (self.buffer.data().as_mut_ptr(), self.bytes as c_int);
+        let mut status = 1;
+        for _ in 0..calls {
+            let mut written = 0;
+            status &= unsafe { update(context, data, &mut written, data, len) };
         }
+        self.cipher.check(status, "EVP_CipherUpdate")?;
         Ok(calls * self.bytes as u64)
     }
 
@@ -282,23 +300,111 @@ impl Job for EvpJob {
         let mut output = Vec::new();
         for _ in 0..SAMPLE_CALLS {
             self.buffer.fill();
-            let mut tag = [0; 16];
-            match self.subject {
-                Subject::ChaCha20Poly1305 => self.run_messages(1, &mut tag)?,
-                _ => self.run_stream(1)?,
-            }
+            self.run(1)?;
             output.extend_from_slice(self.buffer.data());
-            output.extend_from_slice(&tag);
         }
         Ok(output)
     }
 }
 
-impl Drop for EvpJob {
-    fn drop(&mut self) {
-        unsafe {
-            (self.api.free)(self.context);
-            (self.api.cipher_free)(self.cipher);
+/// Whole messages: the IV alone is set anew (the key only where there is no IV), then additional data,
+/// data, end and tag.
+pub struct EvpMessages {
+    cipher: Cipher,
+    shape: Shape,
+    key: Vec<u8>,
+}
+
+impl EvpMessages {
+    pub fn new(
+        libcrypto: &LibCrypto,
+        implementation: Implementation,
+        subject: Subject,
+        direction: Direction,
+    ) -> Result<EvpMessages> {
+        let Call::Message(shape) = subject.call() else {
+            return Err(Error::usage(format!("{} has no messages", subject.title())));
+        };
+        let cipher = Cipher::new(libcrypto, implementation, subject, direction)?;
+        let key = key(subject);
+        let null = std::ptr::null_mut();
+        let mut status = cipher.init(cipher.cipher, None, None);
+        if shape.authenticated && shape.iv != 0 {
+            status &= cipher.control(EVP_CTRL_AEAD_SET_IVLEN, shape.iv, null);
         }
+        if shape.announced {
+            status &= cipher.control(EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, null);
+        }
+        let iv = (shape.iv != 0).then_some(&IV[..]);
+        status &= cipher.init(null.cast(), Some(&key), iv);
+        cipher.check(status, "setting up")?;
+        Ok(EvpMessages { cipher, shape, key })
+    }
+
+    /// One message. The tag is read where it is decrypted, and written where not.
+    fn message(
+        &self,
+        number: u64,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+        tag: &mut Tag,
+    ) -> c_int {
+        let (c, shape) = (&self.cipher, self.shape);
+        let (update, tag) = (c.update(), tag.as_mut_ptr());
+        let decrypts = c.direction == Direction::Decrypt;
+        let null = std::ptr::null_mut();
+        let (nonce, mut written, mut rest) = (nonce(number), 0, 0);
+        let mut status = match shape.iv {
+            0 => c.init(null, Some(&self.key), None),
+            _ => c.init(null, None, Some(&nonce)),
+        };
+        if !shape.authenticated {
+            return status & unsafe { update(c.context, out, &mut written, input, len as c_int) };
+        }
+        if decrypts {
+            status &= c.control(EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag);
+        }
+        let null = null.cast();
+        unsafe {
+            if shape.announced {
+                status &= update(c.context, null, &mut written, null, len as c_int);
+            }
+            status &= update(
+                c.context,
+                null,
+                &mut written,
+                AAD.as_ptr(),
+                AAD.len() as c_int,
+            );
+            status &= update(c.context, out, &mut written, input, len as c_int);
+            // OCB holds back what is not a whole block.
+            let end = out.add(written as usize);
+            status &= (c.api.final_)(c.context, end, &mut rest);
+        }
+        match decrypts {
+            true => status,
+            false => status & c.control(EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tag),
+        }
+    }
+}
+
+impl Messages for EvpMessages {
+    fn seal(&mut self, times: u64, data: &mut [u8]) -> Result<Tag> {
+        let (mut status, mut tag) = (1, Tag::default());
+        let (out, len) = (data.as_mut_ptr(), data.len());
+        for number in 0..times {
+            status &= self.message(number, out, out, len, &mut tag);
+        }
+        self.cipher.check(status, "sealing a message")?;
+        Ok(tag)
+    }
+
+    fn open(&mut self, times: u64, out: &mut [u8], sealed: &[u8], tag: &Tag) -> Result<()> {
+        let (mut status, mut tag) = (1, *tag);
+        for _ in 0..times {
+            status &= self.message(0, out.as_mut_ptr(), sealed.as_ptr(), sealed.len(), &mut tag);
+        }
+        self.cipher.check(status, "opening a message")
     }
 }

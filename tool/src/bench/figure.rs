@@ -5,8 +5,7 @@ use super::implementation::Implementation;
 use super::limit::Limit;
 use super::measure::{Case, Rounds};
 use super::stats::Summary;
-use super::subject::{Bound, Subject};
-use crate::algorithm::{Algorithm, Direction, Mode};
+use crate::algorithm::Direction;
 use crate::core::{Backend, Op};
 use crate::schema::Measurement;
 
@@ -18,10 +17,9 @@ pub struct Figure {
 /// The backend whose code does a case, where another is selected: the selected one may leave an operation
 /// to a weaker one.
 fn doing(selected: Backend, case: &Case) -> &'static str {
-    match case.subject {
-        Subject::Aes(Algorithm { mode, .. }) => selected.doing(Op::of(mode, case.direction)).name(),
-        _ => selected.name(),
-    }
+    let ops = case.subject.ops(case.direction).into_iter();
+    let doing = |name| selected.doing_any(Op::by_name(name)?);
+    ops.filter_map(doing).next().unwrap_or(selected).name()
 }
 
 /// What the "backend" column of an implementation says.
@@ -35,11 +33,7 @@ fn backend(
         Implementation::Tenrounds | Implementation::Core => {
             selected.map(|s| doing(s, case).to_owned())
         }
-        Implementation::Limit => match case.subject.bound(case.direction)? {
-            Bound::Throughput => widest.map(|w| w.name().to_owned()),
-            Bound::Latency => Some(Limit::Chain.name().to_owned()),
-        },
-        _ => None,
+        bound => Some(case.bound(bound, widest?)?.describe()),
     }
 }
 
@@ -71,7 +65,7 @@ impl Figure {
             .rounds
             .rates
             .keys()
-            .filter(|o| **o != who && **o != Implementation::Limit);
+            .filter(|o| **o != who && !o.is_bound());
         let ratio = |other: &Implementation| {
             self.ratio(who, *other)
                 .map(|ratio| (other.name().to_owned(), ratio))
@@ -86,6 +80,7 @@ impl Figure {
             bytes_per_second: rate.median,
             spread: rate.spread(),
             limit_fraction: self.ratio(who, Implementation::Limit),
+            ceiling_fraction: self.ratio(who, Implementation::Ceiling),
             ratio_to: others.filter_map(ratio).collect(),
         }
     }
@@ -104,6 +99,7 @@ pub fn limit_rows(limits: &[(Limit, Summary)], threads: usize) -> Vec<Measuremen
         bytes_per_second: rate.median,
         spread: rate.spread(),
         limit_fraction: Some(rate.median / best),
+        ceiling_fraction: None,
         ratio_to: Default::default(),
     };
     limits.iter().map(row).collect()
@@ -121,19 +117,15 @@ pub fn size_name(bytes: usize) -> String {
 /// "AES-128-CBC encrypt", without the direction where both are the same work.
 pub fn title(case: &Case) -> String {
     let name = case.subject.title();
-    match case.subject {
-        Subject::Aes(Algorithm {
-            mode: Mode::Ecb | Mode::Cbc | Mode::Cfb,
-            ..
-        }) => {
-            format!("{name} {}", case.direction.name())
-        }
-        _ => name,
+    match case.subject.directions().len() {
+        1 => name,
+        _ => format!("{name} {}", case.direction.name()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::subject::Subject;
     use super::*;
 
     #[test]

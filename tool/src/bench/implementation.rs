@@ -15,6 +15,8 @@ pub enum Implementation {
     Tenrounds,
     /// The core without libcrypto.
     Core,
+    /// Nothing but rounds and multiplications.
+    Ceiling,
     /// Nothing but rounds.
     Limit,
 }
@@ -24,11 +26,12 @@ pub enum Implementation {
 pub const SOFTWARE_MASK: &str = "~0x200000200000000:~0x60000000000";
 
 impl Implementation {
-    pub const ALL: [Implementation; 5] = [
+    pub const ALL: [Implementation; 6] = [
         Implementation::Software,
         Implementation::OpenSsl,
         Implementation::Tenrounds,
         Implementation::Core,
+        Implementation::Ceiling,
         Implementation::Limit,
     ];
 
@@ -39,8 +42,14 @@ impl Implementation {
             Implementation::OpenSsl => "openssl",
             Implementation::Tenrounds => "tenrounds",
             Implementation::Core => "tenrounds-core",
+            Implementation::Ceiling => "ceiling",
             Implementation::Limit => "limit",
         }
+    }
+
+    /// Whether it is no cipher but a bound.
+    pub fn is_bound(self) -> bool {
+        matches!(self, Implementation::Ceiling | Implementation::Limit)
     }
 
     pub fn by_name(name: &str) -> Option<Implementation> {

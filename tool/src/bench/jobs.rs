@@ -2,21 +2,24 @@
 //! The work that needs no libcrypto: the core by its own calls, and the limit probe.
 
 use super::buffer::Buffer;
-use super::limit::Limit;
+use super::evp::key;
+use super::limit::Work;
+use super::message::{nonce, Messages, Tag, AAD};
+use super::subject::Subject;
 use super::window::{Job, SAMPLE_CALLS};
-use crate::algorithm::{Algorithm, Direction};
-use crate::core::{Backend, Key, Stream, BLOCK};
+use crate::algorithm::{Direction, Mode};
+use crate::core::{self, Backend, Key, Message, Stream, BLOCK};
 use crate::error::Result;
 
-/// Nothing but rounds.
-pub struct LimitJob(pub Limit);
+/// Nothing but the instructions that bound a mode.
+pub struct LimitJob(pub Work);
 
-/// Round instructions of one call: some microseconds.
-const ROUNDS_PER_CALL: u64 = 4800;
+/// Some microseconds of them.
+const TIMES_PER_CALL: u64 = 25;
 
 impl Job for LimitJob {
     fn run(&mut self, calls: u64) -> Result<u64> {
-        Ok(self.0.run(calls * ROUNDS_PER_CALL))
+        Ok(self.0.run(calls * TIMES_PER_CALL))
     }
 
     fn sample(&mut self) -> Result<Vec<u8>> {
@@ -24,11 +27,11 @@ impl Job for LimitJob {
     }
 }
 
-/// A mode of the core on one buffer, in place.
+/// A streaming mode of the core on one buffer, in place.
 pub struct CoreJob {
     key: Key<'static>,
     stream: Stream,
-    algorithm: Algorithm,
+    mode: Mode,
     direction: Direction,
     buffer: Buffer,
     bytes: u64,
@@ -39,15 +42,15 @@ const IV: [u8; BLOCK] = [0x5a; BLOCK];
 impl CoreJob {
     pub fn new(
         backend: Backend,
-        algorithm: Algorithm,
+        subject: Subject,
+        mode: Mode,
         direction: Direction,
         bytes: usize,
     ) -> Result<CoreJob> {
-        let key: Vec<u8> = (1..=algorithm.key_bytes() as u8).collect();
         Ok(CoreJob {
-            key: Key::new(backend, &key)?,
+            key: Key::new(backend, &key(subject))?,
             stream: Stream::new(IV),
-            algorithm,
+            mode,
             direction,
             buffer: Buffer::new(bytes),
             bytes: bytes as u64,
@@ -57,7 +60,7 @@ impl CoreJob {
 
 impl Job for CoreJob {
     fn run(&mut self, calls: u64) -> Result<u64> {
-        let (mode, direction) = (self.algorithm.mode, self.direction);
+        let (mode, direction) = (self.mode, self.direction);
         for _ in 0..calls {
             self.stream
                 .process(&self.key, mode, direction, self.buffer.data())?;
@@ -76,8 +79,54 @@ impl Job for CoreJob {
             self.buffer.fill();
             self.run(1)?;
             output.extend_from_slice(self.buffer.data());
-            output.extend_from_slice(&[0; 16]); // where an AEAD has its tag
         }
         Ok(output)
+    }
+}
+
+/// The core's one-shot calls for whole messages.
+pub struct CoreMessages(core::Messages);
+
+impl CoreMessages {
+    pub fn new(backend: Backend, subject: Subject) -> Result<CoreMessages> {
+        let messages = core::Messages::new(subject.mode(), backend, &key(subject))?;
+        Ok(CoreMessages(messages))
+    }
+}
+
+impl Messages for CoreMessages {
+    fn seal(&mut self, times: u64, data: &mut [u8]) -> Result<Tag> {
+        let mut tag = Tag::default();
+        for number in 0..times {
+            let nonce = nonce(number);
+            let message = Message {
+                nonce: nonce.as_ptr(),
+                aad: AAD.as_ptr(),
+                aad_len: AAD.len(),
+                out: data.as_mut_ptr(),
+                input: data.as_ptr(),
+                len: data.len(),
+                tag: tag.as_mut_ptr(),
+            };
+            unsafe { self.0.seal(&message)? };
+        }
+        Ok(tag)
+    }
+
+    fn open(&mut self, times: u64, out: &mut [u8], sealed: &[u8], tag: &Tag) -> Result<()> {
+        let (nonce, mut tag) = (nonce(0), *tag);
+        for _ in 0..times {
+            let message = Message {
+                nonce: nonce.as_ptr(),
+                aad: AAD.as_ptr(),
+                aad_len: AAD.len(),
+                out: out.as_mut_ptr(),
+                input: sealed.as_ptr(),
+                len: sealed.len(),
+                tag: tag.as_mut_ptr(),
+            };
+            unsafe { self.0.open(&message)? };
+        }
+        Ok(())
     }
 }

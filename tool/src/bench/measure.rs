@@ -4,13 +4,14 @@
 //! same neighbours. Ratios are taken within rounds; the median over the rounds is the result.
 
 use super::implementation::Implementation;
-use super::limit::Limit;
+use super::limit::{Limit, Work};
 use super::stats::Summary;
-use super::subject::{Bound, Subject};
+use super::subject::Subject;
 use super::team::WorkerProcess;
 use super::window::Window;
 use super::worker::Request;
 use crate::algorithm::Direction;
+use crate::core::Cpu;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -44,6 +45,8 @@ pub struct Rounds {
     pub discarded: usize,
     /// Rounds that count although the clocks disagreed, for want of better ones.
     pub doubtful: usize,
+    /// Who could not take part, and why.
+    pub absent: BTreeMap<Implementation, String>,
 }
 
 impl Rounds {
@@ -62,6 +65,7 @@ impl Rounds {
         for (who, rates) in other.rates {
             self.rates.entry(who).or_default().extend(rates);
         }
+        self.absent.extend(other.absent);
         self.discarded += other.discarded;
         self.doubtful += other.doubtful;
     }
@@ -145,19 +149,46 @@ impl Case {
     }
 
     /// Whether an implementation takes part.
-    fn concerns(&self, who: Implementation) -> bool {
+    pub fn concerns(&self, who: Implementation) -> bool {
         match who {
             Implementation::OpenSsl => true,
-            _ => matches!(self.subject, Subject::Aes(_)),
+            // Of two widths it does not matter which.
+            Implementation::Ceiling => self.subject.ceiling(self.direction, Limit::Xmm).is_some(),
+            _ => self.subject.is_aes(),
         }
     }
 
-    /// Which probe is the limit of this case, given the fastest width.
-    fn limit(&self, widest: Limit) -> Option<Limit> {
-        self.subject.bound(self.direction).map(|bound| match bound {
-            Bound::Throughput => widest,
-            Bound::Latency => Limit::Chain,
-        })
+    /// What bounds this case, given the fastest width: nothing where the processor lacks an instruction.
+    pub fn bound(&self, who: Implementation, widest: Limit) -> Option<Work> {
+        let work = match who {
+            Implementation::Limit => self.subject.limit(self.direction, widest),
+            Implementation::Ceiling => self.subject.ceiling(self.direction, widest),
+            _ => None,
+        };
+        work.filter(|work| work.runs(&Cpu::detect()))
+    }
+
+    /// Prepares an implementation: the digest of its output, or nothing for a bound. Whether it takes
+    /// part at all, or why not.
+    fn set_up(
+        &self,
+        worker: &mut WorkerProcess,
+        widest: Option<Limit>,
+    ) -> Result<std::result::Result<Option<String>, String>> {
+        let who = worker.implementation;
+        if !who.is_bound() {
+            return match worker.set_up(&self.request()) {
+                Ok(digest) => Ok(Ok(Some(digest))),
+                Err(error) if error.is_absent() => Ok(Err(error.to_string())),
+                Err(error) => Err(error),
+            };
+        }
+        let Some(work) = widest.and_then(|widest| self.bound(who, widest)) else {
+            return Ok(Err(format!("no {}", who.name())));
+        };
+        let threads = self.threads;
+        worker.set_up(&Request::Limit { work, threads })?;
+        Ok(Ok(None))
     }
 
     /// Measures the case with several teams, which share the rounds.
@@ -185,8 +216,7 @@ impl Case {
         Ok(result)
     }
 
-    /// Measures the case with those of a team that it concerns. All outputs must be equal. The limit
-    /// comes out as the bytes per second that its rounds would be good for.
+    /// Measures the case with those of a team that it concerns. All outputs must be equal.
     fn measure_with(
         &self,
         team: &mut [WorkerProcess],
@@ -195,33 +225,30 @@ impl Case {
     ) -> Result<Rounds> {
         let mut chosen = Vec::new();
         let mut digests: Vec<(Implementation, String)> = Vec::new();
+        let mut absent = BTreeMap::new();
         for (index, worker) in team.iter_mut().enumerate() {
             let who = worker.implementation;
             if !self.concerns(who) {
                 continue;
             }
-            chosen.push(index);
-            match (who, widest.and_then(|w| self.limit(w))) {
-                (Implementation::Limit, Some(limit)) => {
-                    let name = limit.name().into();
-                    worker.set_up(&Request::Limit {
-                        name,
-                        threads: self.threads,
-                    })?;
+            match self.set_up(worker, widest)? {
+                Ok(digest) => {
+                    chosen.push(index);
+                    digests.extend(digest.map(|digest| (who, digest)));
                 }
-                (Implementation::Limit, None) => _ = chosen.pop(),
-                _ => digests.push((who, worker.set_up(&self.request())?)),
+                Err(why) => _ = absent.insert(who, why),
             }
         }
         self.verify(&digests)?;
-        let mut result = rounds(team, &chosen, effort)?;
-        if let (Some(rates), Subject::Aes(algorithm)) =
-            (result.rates.get_mut(&Implementation::Limit), self.subject)
-        {
-            rates
-                .iter_mut()
-                .for_each(|rate| *rate /= f64::from(algorithm.rounds()));
+        if digests.is_empty() {
+            chosen.clear(); // a limit of nothing
         }
+        let mut result = match chosen.is_empty() {
+            true => Rounds::default(),
+            false => rounds(team, &chosen, effort)?,
+        };
+        absent.retain(|who, _| !who.is_bound());
+        result.absent = absent;
         Ok(result)
     }
 
@@ -254,7 +281,7 @@ pub fn limits(
     for _ in 0..effort.rounds {
         for (limit, rates) in usable.iter().zip(&mut rates) {
             worker.set_up(&Request::Limit {
-                name: limit.name().into(),
+                work: Work::round(*limit),
                 threads,
             })?;
             let windows = worker.window(effort.window_us)?;

@@ -4,7 +4,7 @@
 use super::crew::processors;
 use super::figure::size_name;
 use super::measure::{Case, Effort};
-use super::subject::{parse, Subject};
+use super::subject::{parse, Call, Subject};
 use crate::algorithm::Direction;
 use crate::cli::MeasureArgs;
 use crate::error::{Error, Result};
@@ -12,6 +12,9 @@ use std::time::Duration;
 
 /// The columns everyone knows.
 pub const SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
+
+/// Those of openssl speed -aead.
+const AEAD_SIZES: [usize; 6] = [2, 31, 136, 1024, 8192, 16384];
 
 const BLOCK: usize = 16;
 
@@ -27,8 +30,26 @@ pub fn subjects(names: &[String], default: &[&str]) -> Result<Vec<Subject>> {
 
 /// The sizes asked for, or the usual six; whole blocks where the subjects need them.
 pub fn sizes(args: &MeasureArgs, subjects: &[Subject]) -> Result<Vec<usize>> {
+    if args.aead {
+        return match subjects.iter().find(|s| !s.is_aead()) {
+            Some(other) => Err(Error::usage(format!(
+                "--aead: {} is no AEAD; say `aead` for all that are",
+                other.title()
+            ))),
+            None => Ok(AEAD_SIZES.to_vec()),
+        };
+    }
     if args.bytes.is_empty() {
         return Ok(SIZES.to_vec());
+    }
+    if let Some((bytes, subject)) = wrong_length(&args.bytes, subjects) {
+        let lengths = subject.lengths();
+        return Err(Error::usage(format!(
+            "--bytes {bytes}: {} takes messages of {} to {} bytes",
+            subject.title(),
+            lengths.start(),
+            lengths.end()
+        )));
     }
     let broken = |bytes: &&usize| **bytes % BLOCK != 0;
     if let (Some(bytes), Some(subject)) = (
@@ -43,6 +64,16 @@ pub fn sizes(args: &MeasureArgs, subjects: &[Subject]) -> Result<Vec<usize>> {
         )));
     }
     Ok(args.bytes.clone())
+}
+
+/// A size that a subject does not take at all.
+fn wrong_length(sizes: &[usize], subjects: &[Subject]) -> Option<(usize, Subject)> {
+    let pairs = subjects
+        .iter()
+        .flat_map(|s| sizes.iter().map(move |b| (*b, *s)));
+    pairs
+        .into_iter()
+        .find(|(bytes, subject)| !subject.lengths().contains(bytes))
 }
 
 /// The thread counts asked for, none if none was.
@@ -69,10 +100,19 @@ pub fn several_threads() -> Vec<usize> {
     counts
 }
 
-pub fn directions(args: &MeasureArgs, subject: Subject) -> &'static [Direction] {
+/// The direction asked for. A MAC has one.
+pub fn direction(args: &MeasureArgs, subject: Subject) -> Direction {
+    match (args.decrypt, subject.call()) {
+        (true, Call::Stream(_) | Call::Message(_)) => Direction::Decrypt,
+        _ => Direction::Encrypt,
+    }
+}
+
+/// That one, or all that differ.
+fn directions(args: &MeasureArgs, subject: Subject) -> Vec<Direction> {
     match args.decrypt {
-        true => &[Direction::Decrypt],
-        false => subject.directions(),
+        true => vec![direction(args, subject)],
+        false => subject.directions().to_vec(),
     }
 }
 
@@ -84,7 +124,7 @@ pub fn cases(args: &MeasureArgs, subjects: &[Subject]) -> Result<Vec<Case>> {
     let asked = threads(args)?;
     let mut cases = Vec::new();
     for &subject in subjects {
-        for &direction in directions(args, subject) {
+        for direction in directions(args, subject) {
             let case = |bytes, threads| Case {
                 subject,
                 direction,
@@ -135,6 +175,7 @@ mod tests {
     fn args() -> MeasureArgs {
         MeasureArgs {
             bytes: vec![],
+            aead: false,
             seconds: None,
             decrypt: false,
             threads: vec![],

@@ -10,7 +10,7 @@ use super::subject::Bound;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
-const SHOWN: [Implementation; 5] = [Software, OpenSsl, Tenrounds, Core, Limit];
+const SHOWN: [Implementation; 6] = [Software, OpenSsl, Tenrounds, Core, Ceiling, Limit];
 
 pub fn text(found: &Comparison, paint: Paint) -> String {
     let mut out = heading(found, paint);
@@ -60,7 +60,7 @@ fn version() -> &'static str {
 }
 
 /// Figures of one algorithm, direction and number of threads.
-fn blocks(figures: &[Figure]) -> Vec<&[Figure]> {
+pub fn blocks(figures: &[Figure]) -> Vec<&[Figure]> {
     let together = |a: &Figure, b: &Figure| {
         let key = |f: &Figure| {
             (
@@ -89,14 +89,16 @@ fn label(found: &Comparison, who: Implementation, figure: &Figure) -> String {
         Tenrounds => "tenrounds".into(),
         Core => "tenrounds core".into(),
         Limit => match figure.case.subject.bound(figure.case.direction) {
-            Some(Bound::Latency) => "limit (latency)".into(),
+            Bound::Latency => "limit (latency)".into(),
+            Bound::LatencyThenThroughput | Bound::HashThenThroughput => "limit (two passes)".into(),
             _ => "limit".into(),
         },
+        Ceiling => "ceiling (AES+CLMUL)".into(),
     }
 }
 
 /// "OpenSSL 3.0.22", without the date.
-fn openssl(found: &Comparison) -> String {
+pub fn openssl(found: &Comparison) -> String {
     found
         .openssl_version()
         .split(' ')
@@ -110,7 +112,7 @@ fn colour(who: Implementation) -> AnsiColor {
         Software => AnsiColor::Red,
         OpenSsl => AnsiColor::Yellow,
         Tenrounds | Core => AnsiColor::Green,
-        Limit => AnsiColor::Blue,
+        Limit | Ceiling => AnsiColor::Blue,
     }
 }
 
@@ -168,6 +170,12 @@ fn full(found: &Comparison, block: &[Figure], paint: Paint) -> String {
         "% of the limit",
         cells(block, |f| f.ratio(Tenrounds, Limit).map(percent)),
     ));
+    if block[0].ratio(Tenrounds, Ceiling).is_some() {
+        rows.push(Row::new(
+            "% of the ceiling",
+            cells(block, |f| f.ratio(Tenrounds, Ceiling).map(percent)),
+        ));
+    }
 
     let largest = block
         .iter()
@@ -194,6 +202,9 @@ fn bar(who: Implementation, label: &str, figure: &Figure) -> Bar {
         }
         if let Some(fraction) = figure.ratio(Tenrounds, Limit) {
             let _ = write!(text, ", {} of the limit", percent(fraction));
+        }
+        if let Some(fraction) = figure.ratio(Tenrounds, Ceiling) {
+            let _ = write!(text, ", {} of the ceiling", percent(fraction));
         }
     }
     Bar {

@@ -6,11 +6,9 @@ use super::chart::Paint;
 use super::figure::Figure;
 use super::implementation::Implementation::{self, Core, Tenrounds};
 use super::measure::{Case, Effort, TEAMS};
-use super::plan::{label, sizes, subjects, threads};
+use super::plan::{direction, label, sizes, subjects, threads};
 use super::progress;
-use super::subject::Subject;
 use super::team::WorkerProcess;
-use crate::algorithm::Direction;
 use crate::cli::SpeedArgs;
 use crate::core::Backend;
 use crate::error::{Error, Result};
@@ -46,7 +44,7 @@ struct How {
 
 fn cases(args: &SpeedArgs) -> Result<Vec<Case>> {
     let subjects = subjects(&args.algorithms, &DEFAULT)?;
-    if let Some(other) = subjects.iter().find(|s| !matches!(s, Subject::Aes(_))) {
+    if let Some(other) = subjects.iter().find(|s| !s.is_aes()) {
         return Err(Error::usage(format!(
             "tenrounds has no {}; `tenrounds compare` shows OpenSSL's",
             other.title()
@@ -57,12 +55,9 @@ fn cases(args: &SpeedArgs) -> Result<Vec<Case>> {
     if threads.is_empty() {
         threads.push(1);
     }
-    let direction = match args.measure.decrypt {
-        true => Direction::Decrypt,
-        false => Direction::Encrypt,
-    };
     let mut cases = Vec::new();
     for &subject in &subjects {
+        let direction = direction(&args.measure, subject);
         for &threads in &threads {
             let case = |&bytes| Case {
                 subject,

@@ -36,6 +36,7 @@ struct Group {
     lines: Vec<String>,
     bars: Vec<(Implementation, f64)>,
     limit: Option<f64>,
+    ceiling: Option<f64>,
     /// Ours, as a part of the limit.
     fraction: Option<f64>,
 }
@@ -61,6 +62,7 @@ fn groups(found: &Comparison) -> Vec<Group> {
             .filter_map(|&who| Some((who, figure.rate(who)?)))
             .collect(),
         limit: figure.rate(Limit),
+        ceiling: figure.rate(Ceiling),
         fraction: figure.ratio(Tenrounds, Limit),
     };
     largest(&found.figures)
@@ -106,7 +108,10 @@ fn anchored(size: f64, colour: &RGBColor, h: HPos, v: VPos) -> TextStyle<'_> {
 
 /// The groups by panel: PER_PANEL each, and the references beside the last.
 fn panels(groups: &[Group]) -> Vec<&[Group]> {
-    let ciphers = groups.iter().filter(|g| g.bars.len() > 1).count();
+    let ciphers = groups
+        .iter()
+        .filter(|g| g.bars.iter().any(|(who, _)| *who != OpenSsl))
+        .count();
     let mut panels = Vec::new();
     let mut rest = groups;
     let mut left = ciphers;
@@ -192,6 +197,13 @@ fn legend<'a>(found: &Comparison, groups: &[Group], area: &Area<'a>) -> Drawn<'a
         area.draw(&PathElement::new(line, LIMIT.stroke_width(3)))?;
         let label = "limit of this core";
         area.draw(&Text::new(label, (x + 26, 78), text(14.0, &INK)))?;
+        x += 26 + 24 + (label.len() as f64 * 6.4) as i32;
+    }
+    if groups.iter().any(|g| g.ceiling.is_some()) {
+        let line = vec![(x, 84), (x + 20, 84)];
+        area.draw(&PathElement::new(line, LIMIT.stroke_width(1)))?;
+        let label = "with the multiplications of its hash";
+        area.draw(&Text::new(label, (x + 26, 78), text(14.0, &INK)))?;
     }
     Ok(())
 }
@@ -228,12 +240,14 @@ fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) ->
             chart.draw_series([Rectangle::new(corners, colour(who).filled())])?;
             chart.draw_series(labels(group, who, rate, (x + BAR / 2.0, highest)))?;
         }
-        if let Some(limit) = group.limit {
-            let line = vec![
-                (centre - LIMIT_LINE, limit / 1e9),
-                (centre + LIMIT_LINE, limit / 1e9),
-            ];
-            chart.draw_series([PathElement::new(line, LIMIT.stroke_width(3))])?;
+        for (bound, width) in [(group.limit, 3), (group.ceiling, 1)] {
+            if let Some(rate) = bound {
+                let line = vec![
+                    (centre - LIMIT_LINE, rate / 1e9),
+                    (centre + LIMIT_LINE, rate / 1e9),
+                ];
+                chart.draw_series([PathElement::new(line, LIMIT.stroke_width(width))])?;
+            }
         }
         let axis = chart.plotting_area().map_coordinate(&(centre, 0.0));
         below(area, axis, &group.lines)?;

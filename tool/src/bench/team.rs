@@ -61,6 +61,7 @@ impl WorkerProcess {
                 "{}: {why}",
                 self.implementation.name()
             ))),
+            Ok(Answer::Absent(what)) => Err(Error::absent(what)),
             Ok(answer) => Ok(answer),
             Err(_) => Err(self.ended(read.err())),
         }

@@ -3,11 +3,13 @@
 //! implementation, obeying requests on standard input, one line of JSON each.
 
 use super::crew::{processors, Crew};
-use super::evp::{self, load_provider, EvpJob};
+use super::evp::{self, load_provider, EvpMessages, StreamJob};
 use super::implementation::Implementation;
-use super::jobs::{CoreJob, LimitJob};
-use super::limit::Limit;
-use super::subject::Subject;
+use super::jobs::{CoreJob, CoreMessages, LimitJob};
+use super::limit::Work;
+use super::mac::EvpMac;
+use super::message::MessageJob;
+use super::subject::{Call, Subject};
 use super::window::{Job, Window};
 use crate::algorithm::Direction;
 use crate::core::{self, Backend};
@@ -28,7 +30,7 @@ pub enum Request {
         threads: usize,
     },
     /// Sets up the limit probe.
-    Limit { name: String, threads: usize },
+    Limit { work: Work, threads: usize },
     /// Measures what was set up last for so many microseconds.
     Window(u64),
 }
@@ -48,6 +50,8 @@ pub enum Answer {
     },
     /// One per thread.
     Windows(Vec<Window>),
+    /// There is no such cipher here.
+    Absent(String),
     Failed(String),
 }
 
@@ -72,7 +76,7 @@ impl Worker {
             crew: None,
         };
         match implementation {
-            Implementation::Limit => {}
+            Implementation::Limit | Implementation::Ceiling => {}
             Implementation::Core => worker.backend = Some(selected_backend()?),
             Implementation::Tenrounds => {
                 let libcrypto = LibCrypto::open()?;
@@ -115,11 +119,11 @@ impl Worker {
                 let jobs = (0..threads).map(|_| self.job(subject, direction, bytes));
                 self.set_up(jobs.collect::<Result<_>>()?)
             }
-            Request::Limit { name, threads } => {
-                let limit = Limit::usable(&core::Cpu::detect()).into_iter();
-                let limit = limit.into_iter().find(|l| l.name() == name);
-                let limit = limit.ok_or_else(|| Error::usage(format!("no limit {name}")))?;
-                let job = |_| -> Box<dyn Job> { Box::new(LimitJob(limit)) };
+            Request::Limit { work, threads } => {
+                if !work.runs(&core::Cpu::detect()) {
+                    return Err(Error::usage(format!("no limit {}", work.describe())));
+                }
+                let job = |_| -> Box<dyn Job> { Box::new(LimitJob(work.clone())) };
                 self.set_up((0..threads).map(job).collect())
             }
             Request::Window(microseconds) => {
@@ -131,28 +135,38 @@ impl Worker {
     }
 
     fn job(&self, subject: Subject, direction: Direction, bytes: usize) -> Result<Box<dyn Job>> {
-        match (&self.libcrypto, self.backend, subject) {
-            (Some(libcrypto), _, _) => {
-                if subject == Subject::Rc4 {
-                    load_provider(libcrypto, "legacy")?;
-                }
-                let implementation = self.implementation;
-                Ok(Box::new(EvpJob::new(
-                    libcrypto,
-                    implementation,
-                    subject,
-                    direction,
-                    bytes,
-                )?))
-            }
-            (None, Some(backend), Subject::Aes(algorithm)) => Ok(Box::new(CoreJob::new(
-                backend, algorithm, direction, bytes,
-            )?)),
-            _ => Err(Error::failure(format!(
-                "the core has no {}",
-                subject.title()
-            ))),
+        match (&self.libcrypto, self.backend) {
+            (Some(libcrypto), _) => self.evp_job(libcrypto, subject, direction, bytes),
+            (None, Some(backend)) => core_job(backend, subject, direction, bytes),
+            (None, None) => Err(Error::usage("the limit has no ciphers")),
         }
+    }
+
+    fn evp_job(
+        &self,
+        libcrypto: &LibCrypto,
+        subject: Subject,
+        direction: Direction,
+        bytes: usize,
+    ) -> Result<Box<dyn Job>> {
+        if subject.is_legacy() {
+            load_provider(libcrypto, "legacy")?;
+        }
+        let who = self.implementation;
+        Ok(match subject.call() {
+            Call::Stream(_) => {
+                let job = StreamJob::new(libcrypto, who, subject, direction, bytes);
+                Box::new(job?)
+            }
+            Call::Message(_) => {
+                let side = |direction| EvpMessages::new(libcrypto, who, subject, direction);
+                Box::new(MessageJob::new(side, direction, bytes)?)
+            }
+            Call::Mac => {
+                let side = |_| EvpMac::new(libcrypto, who, subject);
+                Box::new(MessageJob::new(side, direction, bytes)?)
+            }
+        })
     }
 
     fn set_up(&mut self, mut jobs: Vec<Box<dyn Job>>) -> Result<Answer> {
@@ -178,6 +192,25 @@ impl Worker {
             digest: format!("{:016x}", fnv1a(&sample)),
         })
     }
+}
+
+/// A mode of the core: a stream or one-shot calls.
+fn core_job(
+    backend: Backend,
+    subject: Subject,
+    direction: Direction,
+    bytes: usize,
+) -> Result<Box<dyn Job>> {
+    Ok(match subject.call() {
+        Call::Stream(Some(mode)) => {
+            let job = CoreJob::new(backend, subject, mode, direction, bytes);
+            Box::new(job?)
+        }
+        _ => {
+            let side = |_| CoreMessages::new(backend, subject);
+            Box::new(MessageJob::new(side, direction, bytes)?)
+        }
+    })
 }
 
 /// The 64-bit FNV-1a hash: enough to tell honest outputs apart.
@@ -217,7 +250,10 @@ pub fn serve(implementation: &str) -> Result<()> {
         let request = serde_json::from_str(&line)
             .map_err(|error| Error::failure(format!("cannot understand {line:?}: {error}")));
         let answer = request.and_then(|request| worker.obey(request));
-        say(&answer.unwrap_or_else(|error| Answer::Failed(error.to_string())))?;
+        say(&answer.unwrap_or_else(|error| match error.is_absent() {
+            true => Answer::Absent(error.to_string()),
+            false => Answer::Failed(error.to_string()),
+        }))?;
     }
     Ok(())
 }
