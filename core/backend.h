@@ -74,6 +74,8 @@ struct tr_backend {
     /* Sets power from h. */
     void (*ghash_key)(struct tr_ghash *ghash);
     tr_bulk_fn *bulk[TR_OPS];
+    /* Hears of blocks that a host did in code of its own; NULL unless the table counts. */
+    void (*done_by_host)(const struct tr_backend *table, enum tr_op op, size_t blocks);
 };
 
 /* The backends of the build, each in its file; the list is in backends.c. */
@@ -112,6 +114,16 @@ static inline int tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *
     if (vector)
         tr_env_vector_end();
     return b != NULL;
+}
+
+/* For a host that does an operation itself, together with work that is no AES, where the table that would
+ * do it has the features that its code needs: the probe and the counters hear of it as of that table's. */
+static inline void tr_bulk_by_host(const struct tr_aes_key *key, enum tr_op op, size_t blocks)
+{
+    const struct tr_backend *b = tr_backend_doing(key->backend, op);
+    TR_PROBE_BULK(op, b->name, blocks * TR_BLOCK);
+    if (b->done_by_host != NULL)
+        b->done_by_host(b, op, blocks);
 }
 
 const char *tr_op_name(enum tr_op op);

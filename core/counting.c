@@ -6,13 +6,19 @@ static const struct tr_front *front_of(const struct tr_backend *table)
     return (const struct tr_front *)table;
 }
 
+static void count(const struct tr_backend *table, enum tr_op op, size_t blocks)
+{
+    const struct tr_front *front = front_of(table);
+    __atomic_fetch_add(&front->bulk[op].calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&front->bulk[op].bytes, blocks * TR_BLOCK, __ATOMIC_RELAXED);
+}
+
 static void count_and_do(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
                          const uint8_t *in, size_t blocks, void *iv)
 {
-    const struct tr_front *front = front_of(tr_backend_doing(key->backend, op));
-    __atomic_fetch_add(&front->bulk[op].calls, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&front->bulk[op].bytes, blocks * TR_BLOCK, __ATOMIC_RELAXED);
-    front->below->bulk[op](key, out, in, blocks, iv);
+    const struct tr_backend *table = tr_backend_doing(key->backend, op);
+    count(table, op, blocks);
+    front_of(table)->below->bulk[op](key, out, in, blocks, iv);
 }
 
 #define COUNTED(constant, name)                                                                    \
@@ -51,7 +57,8 @@ const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                              .features = b->features,
                                              .weaker = b->weaker ? &front[1].table : NULL,
                                              .expand_key = expand_key,
-                                             .ghash_key = b->ghash_key}};
+                                             .ghash_key = b->ghash_key,
+                                             .done_by_host = count}};
         for (unsigned op = 0; op < TR_OPS; op++)
             front->table.bulk[op] = b->bulk[op] != NULL ? counted[op] : NULL;
     }

@@ -3,8 +3,8 @@
 #include "backend.h"
 #include "util.h"
 
-static const char *const names[TR_FEATURE_COUNT] = {"aes",  "clmul",  "ssse3", "avx",
-                                                    "avx2", "avx512", "vaes",  "vclmul"};
+static const char *const names[TR_FEATURE_COUNT] = {"aes",    "clmul", "ssse3",  "avx", "avx2",
+                                                    "avx512", "vaes",  "vclmul", "sha"};
 
 const char *tr_feature_name(unsigned index)
 {
@@ -61,7 +61,7 @@ enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char *
 
 tr_features tr_features_saved(uint64_t xcr0)
 {
-    tr_features saved = TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_SSSE3;
+    tr_features saved = TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_SSSE3 | TR_FEATURE_SHA;
     if ((xcr0 & XCR0_YMM) == XCR0_YMM)
         saved |= TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES | TR_FEATURE_VCLMUL;
     if ((xcr0 & XCR0_ZMM) == XCR0_ZMM)
@@ -99,7 +99,8 @@ void tr_cpu_detect(struct tr_cpu *cpu)
         cpu->present |= when(b, bit_AVX2, TR_FEATURE_AVX2) |
                         when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL, TR_FEATURE_AVX512) |
                         when(c, bit_VAES, TR_FEATURE_VAES) |
-                        when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL);
+                        when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL) |
+                        when(b, bit_SHA, TR_FEATURE_SHA);
     }
     cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
 }

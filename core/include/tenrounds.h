@@ -101,7 +101,8 @@ typedef uint32_t tr_features;
 #define TR_FEATURE_AVX512 (1u << 5) /* AVX-512 F, BW and VL together */
 #define TR_FEATURE_VAES   (1u << 6) /* the same on 256 bits, with avx512 on 512 */
 #define TR_FEATURE_VCLMUL (1u << 7) /* VPCLMULQDQ */
-#define TR_FEATURE_COUNT  8u
+#define TR_FEATURE_SHA    (1u << 8) /* SHA-NI, for hosts that hash beside AES */
+#define TR_FEATURE_COUNT  9u
 
 struct tr_cpu {
     tr_features present; /* CPUID reports it */

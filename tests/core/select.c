@@ -25,16 +25,16 @@ static struct tr_cpu read_cpu(void)
     if (__get_cpuid_max(0, NULL) >= 7)
         __cpuid_count(7, 0, a, b7, c7, d7);
     const bool has[TR_FEATURE_COUNT] = {
-        c1 >> 25 & 1, c1 >> 1 & 1, c1 >> 9 & 1,
-        c1 >> 28 & 1, b7 >> 5 & 1, (b7 >> 16 & 1) && (b7 >> 30 & 1) && (b7 >> 31 & 1),
-        c7 >> 9 & 1,  c7 >> 10 & 1};
+        c1 >> 25 & 1, c1 >> 1 & 1,  c1 >> 9 & 1,
+        c1 >> 28 & 1, b7 >> 5 & 1,  (b7 >> 16 & 1) && (b7 >> 30 & 1) && (b7 >> 31 & 1),
+        c7 >> 9 & 1,  c7 >> 10 & 1, b7 >> 29 & 1};
     if (c1 >> 27 & 1) { /* OSXSAVE */
         unsigned low, high;
         __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
         cpu.xcr0 = (uint64_t)high << 32 | low;
     }
     const bool ymm = (cpu.xcr0 & 0x06) == 0x06, zmm = (cpu.xcr0 & 0xe6) == 0xe6;
-    const bool saved[TR_FEATURE_COUNT] = {true, true, true, ymm, ymm, zmm, ymm, ymm};
+    const bool saved[TR_FEATURE_COUNT] = {true, true, true, ymm, ymm, zmm, ymm, ymm, true};
     for (unsigned i = 0; i < TR_FEATURE_COUNT; i++) {
         cpu.present |= (tr_features)has[i] << i;
         cpu.usable |= (tr_features)(has[i] && saved[i]) << i;
@@ -74,8 +74,8 @@ static unsigned expected_index(tr_features usable, unsigned without)
 
 static void test_cpu(void)
 {
-    static const char *const names[] = {"aes",  "clmul",  "ssse3", "avx",
-                                        "avx2", "avx512", "vaes",  "vclmul"};
+    static const char *const names[] = {"aes",    "clmul", "ssse3",  "avx", "avx2",
+                                        "avx512", "vaes",  "vclmul", "sha"};
     const struct tr_cpu expected = read_cpu();
     struct tr_cpu cpu;
     tr_cpu_detect(&cpu);
@@ -98,6 +98,8 @@ static void test_cpu(void)
     tap_ok(good, "the backends are the expected ones, in order, and need the expected features");
 }
 
+#define XMM_ALONE (TR_FEATURE_CLMUL | TR_FEATURE_SHA)
+
 /* What no machine at hand may show: an operating system that saves less than the processor has. */
 static void test_saved(void)
 {
@@ -105,13 +107,13 @@ static void test_saved(void)
         uint64_t xcr0;
         tr_features saved;
     } cases[] = {
-        {0x00, AES_128 | TR_FEATURE_CLMUL}, /* no XSAVE */
-        {0x03, AES_128 | TR_FEATURE_CLMUL}, /* x87 and SSE */
-        {0x05, AES_128 | TR_FEATURE_CLMUL}, /* the upper halves of YMM without the lower */
-        {0x07, AES_256 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL},
-        {0x67, AES_256 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL}, /* half of ZMM */
-        {0xe1, AES_128 | TR_FEATURE_CLMUL},
-        {0xe7, AES_512 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL},
+        {0x00, AES_128 | XMM_ALONE}, /* no XSAVE */
+        {0x03, AES_128 | XMM_ALONE}, /* x87 and SSE */
+        {0x05, AES_128 | XMM_ALONE}, /* the upper halves of YMM without the lower */
+        {0x07, AES_256 | XMM_ALONE | TR_FEATURE_VCLMUL},
+        {0x67, AES_256 | XMM_ALONE | TR_FEATURE_VCLMUL}, /* half of ZMM */
+        {0xe1, AES_128 | XMM_ALONE},
+        {0xe7, AES_512 | XMM_ALONE | TR_FEATURE_VCLMUL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         tap_ok(tr_features_saved(cases[i].xcr0) == cases[i].saved, "saved with XCR0 0x%x: 0x%x",
@@ -137,6 +139,7 @@ static void test_good_masks(void)
         {"noavx512", TR_FEATURE_AVX512},
         {"novaes", TR_FEATURE_VAES},
         {"novclmul", TR_FEATURE_VCLMUL},
+        {"nosha", TR_FEATURE_SHA},
         {"noavx512,novaes", TR_FEATURE_AVX512 | TR_FEATURE_VAES},
         {" noaes  noclmul ", TR_FEATURE_AES | TR_FEATURE_CLMUL},
         {"noaes,noaes,,noavx,", TR_FEATURE_AES | TR_FEATURE_AVX},

@@ -22,6 +22,7 @@ pub mod feature {
     pub const AVX512: Features = 1 << 5;
     pub const VAES: Features = 1 << 6;
     pub const VCLMUL: Features = 1 << 7;
+    pub const SHA: Features = 1 << 8;
 }
 
 #[repr(C)]

@@ -224,6 +224,7 @@ fn qemu_flags(features: Features) -> String {
     let flags = |name: &str| match name {
         "clmul" => "+pclmulqdq".to_owned(),
         "vclmul" => "+vpclmulqdq".to_owned(),
+        "sha" => "+sha-ni".to_owned(),
         "avx512" => "+avx512f,+avx512bw,+avx512vl".to_owned(),
         name => format!("+{name}"),
     };

@@ -19,7 +19,7 @@ pub struct Instruction {
 }
 
 /// Intel SDM volume 2, and for what each is used here: FIPS-197 and SP 800-38D.
-const INSTRUCTIONS: [(&str, Features, &str); 13] = [
+const INSTRUCTIONS: [(&str, Features, &str); 14] = [
     (
         "AESENC",
         feature::AES,
@@ -60,6 +60,11 @@ const INSTRUCTIONS: [(&str, Features, &str); 13] = [
         "VPCLMULQDQ",
         feature::VCLMUL,
         "PCLMULQDQ on 2 pairs at once, with AVX-512 on 4",
+    ),
+    (
+        "SHA",
+        feature::SHA,
+        "SHA-1 and SHA-256, beside AES-CBC in suites of TLS 1.2",
     ),
     (
         "SSSE3",

@@ -69,6 +69,7 @@ fn instructions_agree_with_the_kernel() {
     let more = [
         ("vaes", "vaes"),
         ("vclmul", "vpclmulqdq"),
+        ("sha", "sha_ni"),
         ("avx512", "avx512bw"),
     ];
     for (feature, flag) in pairs.into_iter().chain(more) {
