@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * SHA-1 and SHA-256 with the SHA instructions (Intel SDM volume 2, SHA1RNDS4 and kin), alone and beside
+ * AES-CBC encryption.
+ *
+ * Bound. Either is one chain: 64 bytes take 20 x the latency of SHA1RNDS4 or 32 x that of SHA256RNDS2,
+ * 120 and 128 cycles on Zen 4, and CBC encryption 4 blocks x 10 or 14 rounds x 4 cycles, 160 or 224. One
+ * after the other they would add up. They use different units and nothing of each other's, so in one
+ * loop, a few rounds of either in turn, the hash is done while AES waits for itself.
+ */
+#include "backend.h"
+#include "sha.h"
+#if TR_X86
+#    include <immintrin.h>
+
+#    define TARGET        __attribute__((target("sha,ssse3")))
+#    define TARGET_BESIDE __attribute__((target("aes,sha,ssse3")))
+#    define INLINE        static inline __attribute__((always_inline))
+#    define UNROLL        _Pragma("GCC unroll 20")
+
+INLINE TARGET __m128i load(const void *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+
+INLINE TARGET void store(void *p, __m128i x)
+{
+    _mm_storeu_si128((__m128i *)p, x);
+}
+
+/* ---- SHA-1: words are counted from the highest element down ------------------------------------ */
+
+struct sha1 {
+    __m128i abcd, e;     /* e: what four rounds before was abcd, from which the next e comes */
+    __m128i abcd_0, e_0; /* at the block's start */
+    __m128i w[4];
+};
+
+INLINE TARGET void sha1_load(struct sha1 *s, const uint32_t *h)
+{
+    s->abcd = _mm_shuffle_epi32(load(h), 0x1b);
+    s->e = _mm_set_epi32((int)h[4], 0, 0, 0);
+}
+
+INLINE TARGET void sha1_store(const struct sha1 *s, uint32_t *h)
+{
+    store(h, _mm_shuffle_epi32(s->abcd, 0x1b));
+    h[4] = (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(s->e, 12));
+}
+
+INLINE TARGET void sha1_begin(struct sha1 *s, const uint8_t *data)
+{
+    const __m128i reversed = _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f);
+    for (int i = 0; i < 4; i++)
+        s->w[i] = _mm_shuffle_epi8(load(data + 16 * i), reversed);
+    s->abcd_0 = s->abcd;
+    s->e_0 = s->e;
+}
+
+/* Four rounds, the group-th of twenty. */
+INLINE TARGET void sha1_rounds(struct sha1 *s, int group)
+{
+    __m128i *w = s->w;
+    __m128i e = group == 0 ? _mm_add_epi32(s->e, w[0]) : _mm_sha1nexte_epu32(s->e, w[group % 4]);
+    s->e = s->abcd;
+    switch (group / 5) {
+    case 0:
+        s->abcd = _mm_sha1rnds4_epu32(s->abcd, e, 0);
+        break;
+    case 1:
+        s->abcd = _mm_sha1rnds4_epu32(s->abcd, e, 1);
+        break;
+    case 2:
+        s->abcd = _mm_sha1rnds4_epu32(s->abcd, e, 2);
+        break;
+    default:
+        s->abcd = _mm_sha1rnds4_epu32(s->abcd, e, 3);
+        break;
+    }
+    if (group < 16) {
+        __m128i x = _mm_sha1msg1_epu32(w[group % 4], w[(group + 1) % 4]);
+        x = _mm_xor_si128(x, w[(group + 2) % 4]);
+        w[group % 4] = _mm_sha1msg2_epu32(x, w[(group + 3) % 4]);
+    }
+}
+
+INLINE TARGET void sha1_finish(struct sha1 *s)
+{
+    s->e = _mm_sha1nexte_epu32(s->e, s->e_0);
+    s->abcd = _mm_add_epi32(s->abcd, s->abcd_0);
+}
+
+/* ---- SHA-256: the two halves of the state as SHA256RNDS2 wants them ----------------------------- */
+
+struct sha256 {
+    __m128i abef, cdgh, abef_0, cdgh_0;
+    __m128i w[4];
+};
+
+/* FIPS 180-4 section 4.2.2. */
+static const uint32_t k256[64] __attribute__((aligned(16))) = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+INLINE TARGET void sha256_load(struct sha256 *s, const uint32_t *h)
+{
+    __m128i badc = _mm_shuffle_epi32(load(h), 0xb1), fehg = _mm_shuffle_epi32(load(h + 4), 0xb1);
+    s->abef = _mm_unpacklo_epi64(fehg, badc);
+    s->cdgh = _mm_unpackhi_epi64(fehg, badc);
+}
+
+INLINE TARGET void sha256_store(const struct sha256 *s, uint32_t *h)
+{
+    store(h, _mm_shuffle_epi32(_mm_unpackhi_epi64(s->abef, s->cdgh), 0xb1));
+    store(h + 4, _mm_shuffle_epi32(_mm_unpacklo_epi64(s->abef, s->cdgh), 0xb1));
+}
+
+INLINE TARGET void sha256_begin(struct sha256 *s, const uint8_t *data)
+{
+    const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    for (int i = 0; i < 4; i++)
+        s->w[i] = _mm_shuffle_epi8(load(data + 16 * i), big_endian);
+    s->abef_0 = s->abef;
+    s->cdgh_0 = s->cdgh;
+}
+
+/* Four rounds, the group-th of sixteen. */
+INLINE TARGET void sha256_rounds(struct sha256 *s, int group)
+{
+    __m128i *w = s->w;
+    __m128i wk = _mm_add_epi32(w[group % 4], load(k256 + 4 * group));
+    s->cdgh = _mm_sha256rnds2_epu32(s->cdgh, s->abef, wk);
+    s->abef = _mm_sha256rnds2_epu32(s->abef, s->cdgh, _mm_shuffle_epi32(wk, 0x0e));
+    if (group < 12) {
+        __m128i x = _mm_sha256msg1_epu32(w[group % 4], w[(group + 1) % 4]);
+        x = _mm_add_epi32(x, _mm_alignr_epi8(w[(group + 3) % 4], w[(group + 2) % 4], 4));
+        w[group % 4] = _mm_sha256msg2_epu32(x, w[(group + 3) % 4]);
+    }
+}
+
+INLINE TARGET void sha256_finish(struct sha256 *s)
+{
+    s->abef = _mm_add_epi32(s->abef, s->abef_0);
+    s->cdgh = _mm_add_epi32(s->cdgh, s->cdgh_0);
+}
+
+/* ---- Both, alone and beside CBC ----------------------------------------------------------------- */
+
+/* AES-CBC encryption, with the next block's first xor in the last round, as core/x86/serial.h. */
+struct cbc {
+    const uint8_t (*keys)[16];
+    __m128i k0, kn, s;
+};
+
+INLINE TARGET_BESIDE void cbc_begin(struct cbc *c, const struct tr_aes_key *key, const uint8_t *iv,
+                                    const uint8_t *in)
+{
+    c->keys = key->enc;
+    c->k0 = load(key->enc[0]);
+    c->kn = load(key->enc[key->rounds]);
+    __m128i f = _mm_xor_si128(c->k0, load(in));
+    c->s = _mm_xor_si128(load(iv), f);
+}
+
+INLINE TARGET_BESIDE void cbc_rounds(struct cbc *c, int from, int to)
+{
+    UNROLL
+    for (int r = from; r < to; r++)
+        c->s = _mm_aesenc_si128(c->s, load(c->keys[r]));
+}
+
+/* The last round of a block, into which the next one's plaintext goes; returns the ciphertext. */
+INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
+{
+    __m128i f = _mm_xor_si128(c->k0, next);
+    c->s = _mm_aesenclast_si128(c->s, _mm_xor_si128(c->kn, f));
+    return _mm_xor_si128(c->s, f);
+}
+
+/*
+ * n blocks of 64 bytes of the hash with `groups` groups of rounds, and four of AES with `rounds` rounds,
+ * in each. The block to be hashed is read as a whole, and the next plaintext, before anything is written. Past
+ * the last block of all, its own first one stands for the next, which the state is rid of again.
+ */
+#    define BESIDE(hash, groups, rounds)                                                           \
+        static TARGET_BESIDE void hash##_beside_##rounds(                                          \
+            const struct trossl_beside *b, uint8_t *out, const uint8_t *in, size_t n)              \
+        {                                                                                          \
+            const uint8_t *hashed = b->hashed;                                                     \
+            struct hash s;                                                                         \
+            struct cbc c;                                                                          \
+            __m128i block = _mm_setzero_si128();                                                   \
+            hash##_load(&s, b->h);                                                                 \
+            cbc_begin(&c, b->key, b->iv, in);                                                      \
+            for (; n > 0; n--, hashed += 64, in += 64, out += 64) {                                \
+                hash##_begin(&s, hashed);                                                          \
+                UNROLL                                                                             \
+                for (int i = 0; i < 4; i++) {                                                      \
+                    __m128i next = i < 3 || n > 1 ? load(in + 16 * i + 16) : c.k0;                 \
+                    UNROLL                                                                         \
+                    for (int j = 0; j < (groups) / 4; j++) {                                       \
+                        hash##_rounds(&s, (groups) / 4 * i + j);                                   \
+                        cbc_rounds(&c, 1 + ((rounds)-1) * 4 * j / (groups),                        \
+                                   1 + ((rounds)-1) * 4 * (j + 1) / (groups));                     \
+                    }                                                                              \
+                    block = cbc_end(&c, next);                                                     \
+                    store(out + 16 * i, block);                                                    \
+                }                                                                                  \
+                hash##_finish(&s);                                                                 \
+            }                                                                                      \
+            store(b->iv, block);                                                                   \
+            hash##_store(&s, b->h);                                                                \
+        }
+
+#    define HASH(hash, groups)                                                                     \
+        static TARGET void hash##_blocks(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data,        \
+                                         size_t blocks)                                            \
+        {                                                                                          \
+            struct hash s;                                                                         \
+            hash##_load(&s, h);                                                                    \
+            for (; blocks > 0; blocks--, data += TROSSL_SHA_BLOCK) {                               \
+                hash##_begin(&s, data);                                                            \
+                UNROLL                                                                             \
+                for (int i = 0; i < (groups); i++)                                                 \
+                    hash##_rounds(&s, i);                                                          \
+                hash##_finish(&s);                                                                 \
+            }                                                                                      \
+            hash##_store(&s, h);                                                                   \
+        }                                                                                          \
+        BESIDE(hash, groups, 10)                                                                   \
+        BESIDE(hash, groups, 12)                                                                   \
+        BESIDE(hash, groups, 14)                                                                   \
+        static void hash##_beside(const struct trossl_beside *b, uint8_t *out, const uint8_t *in,  \
+                                  size_t n)                                                        \
+        {                                                                                          \
+            if (n == 0)                                                                            \
+                return;                                                                            \
+            if (b->key->rounds == 10)                                                              \
+                hash##_beside_10(b, out, in, n);                                                   \
+            else if (b->key->rounds == 12)                                                         \
+                hash##_beside_12(b, out, in, n);                                                   \
+            else                                                                                   \
+                hash##_beside_14(b, out, in, n);                                                   \
+        }
+
+HASH(sha1, 20)
+HASH(sha256, 16)
+
+const struct trossl_sha_code trossl_sha1_x86 = {
+    .name = "SHA-1 with SHA instructions",
+    .digest_len = 20,
+    .initial = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0},
+    .blocks = sha1_blocks,
+    .cbc_beside = sha1_beside};
+
+const struct trossl_sha_code trossl_sha256_x86 = {.name = "SHA-256 with SHA instructions",
+                                                  .digest_len = 32,
+                                                  .initial = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
+                                                              0xa54ff53a, 0x510e527f, 0x9b05688c,
+                                                              0x1f83d9ab, 0x5be0cd19},
+                                                  .blocks = sha256_blocks,
+                                                  .cbc_beside = sha256_beside};
+#endif
