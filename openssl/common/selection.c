@@ -49,6 +49,12 @@ static void describe_masks(struct trossl_selection *s, tr_features by_ia32cap)
         add(s->masked, "none");
 }
 
+static int has_sha(const struct trossl_selection *s)
+{
+    const tr_features needed = TR_FEATURE_SHA | TR_FEATURE_SSSE3;
+    return (s->choice.cpu.usable & ~s->choice.masked & needed) == needed;
+}
+
 static void describe_failures(struct trossl_selection *s)
 {
     for (unsigned i = 0; tr_backend_at(i) != NULL; i++) {
@@ -56,6 +62,11 @@ static void describe_failures(struct trossl_selection *s)
             add(s->passed_over, "%s%s", *s->passed_over != '\0' ? ", " : "",
                 tr_backend_name(tr_backend_at(i)));
     }
+    /* Each is tested, and passed over, by itself. */
+    if (has_sha(s) && s->sha1 == &trossl_sha1_portable)
+        add(s->passed_over, "%sSHA-1 instructions", *s->passed_over != '\0' ? ", " : "");
+    if (has_sha(s) && s->sha256 == &trossl_sha256_portable)
+        add(s->passed_over, "%sSHA-256 instructions", *s->passed_over != '\0' ? ", " : "");
     if (*s->passed_over == '\0')
         add(s->passed_over, "none");
     else
@@ -69,6 +80,9 @@ int trossl_selection_begin(struct trossl_selection *selection)
     tr_features by_ia32cap = trossl_ia32cap_masked(secure_getenv("OPENSSL_ia32cap"));
     if (tr_select(tr_env_mask(), by_ia32cap, tr_env_sabotage(), &selection->choice) != TR_OK)
         return 0;
+    tr_features usable = selection->choice.cpu.usable & ~selection->choice.masked;
+    selection->sha1 = trossl_sha1(usable);
+    selection->sha256 = trossl_sha256(usable);
     describe_masks(selection, by_ia32cap);
     describe_failures(selection);
 

@@ -8,6 +8,7 @@
 
 #include "counters_file.h"
 #include "counting.h"
+#include "sha.h"
 
 #define TROSSL_TEXT 256
 
@@ -15,7 +16,8 @@ struct trossl_selection {
     /* The table to expand keys for: the selected backend, or the counting table before it. */
     const struct tr_backend *backend;
     struct tr_selection choice;
-    struct trossl_counters_file *counters; /* NULL unless counting */
+    const struct trossl_sha_code *sha1, *sha256; /* for HMAC beside CBC */
+    struct trossl_counters_file *counters;       /* NULL unless counting */
     struct tr_counting counting;
     /* How it came about, in words, "none" where there is nothing to say. */
     char masked[TROSSL_TEXT];

@@ -17,6 +17,8 @@ struct trp_kind {
     unsigned block_size; /* as EVP sees it: 1 for the modes that take any length */
     /* Of the parameters with the same names. */
     uint8_t aead, custom_iv, cts, has_rand_key;
+    uint8_t tls1_multiblock;
+    uint8_t mac_len;        /* of the HMAC that the cipher comes with */
     uint8_t inverse;        /* key wrap with the inverse cipher */
     uint8_t default_iv_len; /* where a context begins with another than iv_len */
     const struct trp_aead_mode *aead_mode;

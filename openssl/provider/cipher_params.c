@@ -37,7 +37,7 @@ int trp_get_params(OSSL_PARAM params[], const struct trp_kind *kind)
                  {OSSL_CIPHER_PARAM_AEAD, kind->aead, sizeof(int)},
                  {OSSL_CIPHER_PARAM_CUSTOM_IV, kind->custom_iv, sizeof(int)},
                  {OSSL_CIPHER_PARAM_CTS, kind->cts, sizeof(int)},
-                 {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK, 0, sizeof(int)},
+                 {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK, kind->tls1_multiblock, sizeof(int)},
                  {OSSL_CIPHER_PARAM_HAS_RAND_KEY, kind->has_rand_key, sizeof(int)},
                  /* Since 3.6; older versions do not ask. */
                  {"encrypt-then-mac", 0, sizeof(int)}};

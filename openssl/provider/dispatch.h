@@ -89,6 +89,8 @@ TRP_THREE(wrap);
 TRP_THREE(wrap_pad);
 TRP_THREE(wrap_inv);
 TRP_THREE(wrap_pad_inv);
+extern const OSSL_DISPATCH trp_stitched_128_sha1_functions[], trp_stitched_256_sha1_functions[],
+    trp_stitched_128_sha256_functions[], trp_stitched_256_sha256_functions[];
 extern const OSSL_DISPATCH trp_xts_128_functions[], trp_xts_256_functions[];
 
 #endif

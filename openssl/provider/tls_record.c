@@ -55,6 +55,19 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
+/* Whether of n <= 256 bytes the last one and the `last` before it are all `last`; as many as there are. In
+ * 16-bit numbers, so that the compiler makes vectors of it. */
+static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
+{
+    int16_t first = (int16_t)opaque(n - 1 - last);
+    uint8_t wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t before = (uint8_t)((int16_t)((int16_t)i - first) >> 15);
+        wrong |= (uint8_t)(~before & (bytes[i] ^ (uint8_t)last));
+    }
+    return mask_equal(wrong, 0);
+}
+
 /* The bytes of padding at the end of the record, with the length byte; 0 and *good = 0 if they are
  * wrong. The record is longer than mac_size. */
 static size_t padding_of(unsigned version, const uint8_t *record, size_t len, size_t mac_size,
@@ -66,44 +79,34 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
         /* At most a block; its bytes may be anything (RFC 6101 section 5.2.3.2). */
         *good &= mask_less(last, TR_BLOCK);
     } else {
-        size_t wrong = 0;
-        size_t end = len < MAX_PADDING ? len : MAX_PADDING;
-        for (size_t i = 0; i < end; i++)
-            wrong |= ~mask_less(opaque(last), i) & (record[len - 1 - i] ^ last);
-        *good &= mask_equal(wrong, 0);
+        size_t n = len < MAX_PADDING ? len : MAX_PADDING;
+        *good &= ends_alike(record + len - n, n, last);
     }
     return *good & (last + 1);
 }
 
-/* Turns the ring of n bytes so that byte number `first`, which is secret, becomes number 0: by 1,
- * 2, 4, ... places where the number has that bit. */
-static void turn(uint8_t *ring, size_t n, size_t first)
+/* Copies the n bytes before `end`, which is secret, but at least len - MAX_PADDING. Reads all bytes where they
+ * can be: the chunk that begins at the last multiple of 16 before them, of all such chunks, and out of that,
+ * moved by 8, 4, 2 and 1 bytes where the rest has that bit. size is n's bound, a constant. */
+static inline __attribute__((always_inline)) void
+copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)
 {
-    uint8_t turned[MAX_MAC];
-    for (size_t step = 1; step < n; step <<= 1) {
-        size_t apply = ~mask_equal(first & step, 0);
-        for (size_t i = 0; i < n; i++)
-            turned[i] = ring[(i + step) % n];
-        for (size_t i = 0; i < n; i++)
-            ring[i] = (uint8_t)select_by(apply, turned[i], ring[i]);
+    uint8_t tail[MAX_PADDING + MAX_MAC + TR_BLOCK] = {0}, chunk[MAX_MAC + TR_BLOCK] = {0};
+    size_t from = len > MAX_PADDING + n ? len - MAX_PADDING - n : 0, at = end - n - from;
+    memcpy(tail, record + from, len - from);
+    for (size_t i = 0; i <= len - from - n; i += TR_BLOCK) {
+        uint8_t here = (uint8_t)mask_equal(i / TR_BLOCK, at / TR_BLOCK);
+        for (size_t j = 0; j < size + TR_BLOCK; j++)
+            chunk[j] |= (uint8_t)(tail[i + j] & here);
     }
-    tr_cleanse(turned, sizeof(turned));
-}
-
-/* Copies the n bytes before `end`, which is secret, but at least len - MAX_PADDING: reads all bytes
- * where they can be, as a ring. */
-static void copy_mac(uint8_t *mac, size_t n, const uint8_t *record, size_t len, size_t end)
-{
-    size_t from = len > MAX_PADDING + n ? len - MAX_PADDING - n : 0;
-    size_t first = 0, place = 0;
-    memset(mac, 0, n);
-    for (size_t i = from; i < len; i++) {
-        size_t inside = ~mask_less(i, end - n) & mask_less(i, end);
-        first |= mask_equal(i, end - n) & place;
-        mac[place] |= (uint8_t)(inside & record[i]);
-        place = place + 1 == n ? 0 : place + 1;
+    for (size_t step = TR_BLOCK / 2; step > 0; step /= 2) {
+        uint8_t move = (uint8_t)~mask_equal(at & step, 0);
+        for (size_t j = 0; j < size + TR_BLOCK / 2; j++)
+            chunk[j] = (uint8_t)((chunk[j + step] & move) | (chunk[j] & ~move));
     }
-    turn(mac, n, first);
+    memcpy(mac, chunk, n);
+    tr_cleanse(tail, sizeof(tail));
+    tr_cleanse(chunk, sizeof(chunk));
 }
 
 /* The explicit IV that a record of this version begins with; -1 if there is no such version. */
@@ -123,6 +126,17 @@ static int explicit_iv(unsigned version)
     return -1;
 }
 
+size_t trp_tls_split(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,
+                     size_t mac_size, size_t *good)
+{
+    size_t end = len - padding_of(version, record, len, mac_size, good);
+    if (mac_size <= 32)
+        copy_mac(mac, mac_size, 32, record, len, end);
+    else
+        copy_mac(mac, mac_size, MAX_MAC, record, len, end);
+    return end - mac_size;
+}
+
 int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,
                  struct trp_tls_opened *opened)
 {
@@ -138,10 +152,9 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
     record += skip;
     len -= (size_t)skip;
 
-    size_t end = len - padding_of(version, record, len, mac_size, &good);
     if (mac_size == 0) {
         /* Encrypt-then-MAC: the record was verified before, its padding is no secret. */
-        opened->len = end;
+        opened->len = len - padding_of(version, record, len, mac_size, &good);
         opened->reason = "the padding is wrong";
         return good != 0;
     }
@@ -149,11 +162,10 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
     opened->reason = "no random bytes for a wrong MAC";
     if (!trp_random(random, mac_size))
         return 0;
-    copy_mac(mac, mac_size, record, len, end);
+    opened->len = trp_tls_split(version, record, len, mac, mac_size, &good);
     for (size_t i = 0; i < mac_size; i++)
         mac[i] = (uint8_t)select_by(good, mac[i], random[i]);
     tr_cleanse(random, sizeof(random));
-    opened->len = end - mac_size;
     opened->has_mac = 1;
     return 1;
 }

@@ -30,4 +30,12 @@ struct trp_tls_opened {
 int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,
                  struct trp_tls_opened *opened);
 
+/*
+ * Where the MAC of a decrypted record is, len bytes without explicit IV and more than mac_size. Copies
+ * the MAC and returns the length of what stands before it, which is a secret, and in *good whether the
+ * padding is right, as a mask: if it is not, it counts as none.
+ */
+size_t trp_tls_split(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,
+                     size_t mac_size, size_t *good);
+
 #endif

@@ -47,7 +47,7 @@ serve() {
     }
 }
 
-# fetch SERVER CLIENT SUITE: whether the file comes over, and our side did the work.
+# fetch SERVER CLIENT SUITE [OPTION]: whether the file comes over, and our side did the work.
 fetch() {
     counters=$dir/client.counters
     : >"$counters"
@@ -62,6 +62,7 @@ fetch() {
     *) version="-tls1_2 -cipher $3:@SECLEVEL=0" ;;
     esac
     case $3 in *PSK*) version="$version -psk $psk" ;; esac
+    version="$version ${4:-}"
     # shellcheck disable=SC2086 # words
     printf 'GET /file HTTP/1.0\r\n\r\n' | "$2" s_client -connect "localhost:$port" -quiet $version \
         2>"$dir/client" | tail -c $size >"$dir/got" || :
@@ -81,9 +82,12 @@ fetch() {
 # Those that need no DSA key or SRP passwords, which are the same with another signature.
 suites=$(plain ciphers -v ALL:eNULL:@SECLEVEL=0 | awk '/AES/ && !/DSS|SRP/ { print $1 }')
 suites="TLS_AES_128_CCM_SHA256 TLS_AES_128_CCM_8_SHA256 $suites"
+# With CBC, encrypt-then-mac decides which cipher it is.
+cbc=$(plain ciphers -v AES:kPSK+AES:@SECLEVEL=0 | awk '/Enc=AES\(/ && !/DSS|SRP/ { print $1 }')
 # shellcheck disable=SC2086 # words
-set -- $suites
-echo "1..$(($# + 8))"
+set -- $suites $cbc
+planned=$(($# + 12))
+echo "1..$planned"
 serve ours && port_ours=$port
 serve plain && port_plain=$port
 for suite in $suites; do
@@ -94,5 +98,14 @@ for suite in TLS_AES_128_GCM_SHA256 TLS_AES_128_CCM_8_SHA256 ECDHE-RSA-AES256-GC
     result "$suite, only the client is ours" fetch plain ours "$suite"
     result "$suite, only the server is ours" fetch ours plain "$suite"
 done
-[ "$count" = $(($# + 8)) ] || status=1
+for suite in $cbc; do
+    result "$suite without encrypt-then-mac" fetch ours ours "$suite" -no_etm
+done
+for suite in ECDHE-RSA-AES128-SHA ECDHE-ECDSA-AES256-SHA; do
+    result "$suite without encrypt-then-mac, only the client is ours" \
+        fetch plain ours "$suite" -no_etm
+    result "$suite without encrypt-then-mac, only the server is ours" \
+        fetch ours plain "$suite" -no_etm
+done
+[ "$count" = "$planned" ] || status=1
 exit $status

@@ -53,12 +53,13 @@ program() {
     [ "$1" != random ] || configuration=$build/tests/openssl/preferred.cnf
     run "$1" '' "$configuration" "$file"
     case $1 in
-    differential* | guards | macs | pipelines | tls_records)
+    differential* | guards | macs | pipelines | stitched | tls_records)
         for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
             run "$1" "$mask" "$configuration" "$file"
         done
         ;;
     esac
+    [ "$1" != stitched ] || run "$1" nosha "$configuration" "$file"
 }
 
 while read -r version prefix tests programs; do

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* AES-CBC-HMAC-SHA1 and -SHA256 as EVP and libssl see them: contexts and parameters. */
+#include "stitched.h"
+
+#include "dispatch.h"
+#include "param.h"
+
+#include <limits.h>
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/prov_ssl.h>
+#include <string.h>
+
+#define MAX_PLAIN 16384u /* bytes of a record's payload (RFC 5246 section 6.2.1) */
+
+TRP_PLAIN_CONTEXT(stitched)
+
+static void *stitched_new(void *provctx, const struct trp_kind *kind)
+{
+    const struct trp_provider *provider = provctx;
+    struct trp_stitched *c = provider->zalloc(sizeof(*c), __FILE__, __LINE__);
+    if (c == NULL)
+        return NULL;
+    c->provider = provider;
+    c->sha = kind->mac_len == 20 ? provider->selection.sha1 : provider->selection.sha256;
+    c->payload_len = TRP_NO_PAYLOAD;
+    trp_begin(&c->base, provider, kind);
+    return c;
+}
+
+static int __attribute__((cold, noinline)) failed(const struct trp_stitched *c, int reason)
+{
+    return TRP_RAISE(c->provider, ERR_LIB_PROV, reason);
+}
+
+/* ---- The bytes ------------------------------------------------------------------------------- */
+
+static int stitched_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
+                           const unsigned char *in, size_t len)
+{
+    struct trp_stitched *c = ctx;
+    if (!c->base.key_set)
+        return failed(c, PROV_R_NO_KEY_SET);
+    if (out_size < len)
+        return failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+    if (!trp_stitched_crypt(c, out, in, len))
+        return failed(c, PROV_R_CIPHER_OPERATION_FAILED);
+    *out_len = len;
+    return 1;
+}
+
+static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
+                           const unsigned char *in, size_t len)
+{
+    struct trp_stitched *c = ctx;
+    if (len == 0 && c->base.key_set) {
+        *out_len = 0;
+        return 1;
+    }
+    if (!stitched_cipher(ctx, out, out_len, out_size, in, len))
+        return 0;
+    if (c->base.core.decrypt && c->base.tls_version != 0) {
+        /* What remains is the payload, where it lies. The MAC was right: its length is no secret. */
+        size_t removed = out[len - 1] + (size_t)1 + c->tls_removed;
+        if (*out_len < removed)
+            return 0;
+        *out_len -= removed;
+    }
+    return 1;
+}
+
+#define stitched_final trp_stream_final
+
+/* ---- Parameters ------------------------------------------------------------------------------ */
+
+/* RFC 5246 section 6.2.3.1, with the length of the explicit IV included when it is sealed. */
+static int set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
+{
+    if (len != TRP_AAD || aad == NULL)
+        return 0;
+    memcpy(c->aad, aad, TRP_AAD);
+    if (c->base.core.decrypt) {
+        c->payload_len = 0;
+        c->tls_pad = c->sha->digest_len;
+        return 1;
+    }
+    size_t n = (size_t)aad[11] << 8 | aad[12];
+    c->payload_len = n;
+    if ((aad[9] << 8 | aad[10]) >= TLS1_1_VERSION) {
+        if (n < TR_BLOCK)
+            return 0;
+        n -= TR_BLOCK;
+        c->aad[11] = (uint8_t)(n >> 8);
+        c->aad[12] = (uint8_t)n;
+    }
+    c->tls_pad = (n + c->sha->digest_len + TR_BLOCK) / TR_BLOCK * TR_BLOCK - n;
+    return 1;
+}
+
+static int set_aad_param(struct trp_stitched *c, const OSSL_PARAM *p)
+{
+    if (p->data_type != OSSL_PARAM_OCTET_STRING)
+        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    return set_aad(c, p->data, p->data_size);
+}
+
+static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
+{
+    uint64_t version;
+    if (!trp_param_get_number(p, UINT_MAX, &version))
+        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    c->base.tls_version = (unsigned)version;
+    /* No explicit IV to remove: one block less, each time that it is set. */
+    if (version == SSL3_VERSION || version == TLS1_VERSION) {
+        if (c->tls_removed < TR_BLOCK)
+            return failed(c, ERR_R_INTERNAL_ERROR);
+        c->tls_removed -= TR_BLOCK;
+    }
+    return 1;
+}
+
+/* In how many records: what the caller says, 4 or 8. */
+static int get_interleave(const OSSL_PARAM params[], size_t *records)
+{
+    const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE);
+    uint64_t n;
+    if (p == NULL || !trp_param_get_number(p, UINT_MAX, &n) || (n != 4 && n != 8))
+        return 0;
+    *records = (size_t)n;
+    return 1;
+}
+
+/* Plans several records: of the length in the AAD, or, if that is 0, of the parameter's own, whose data is
+ * 13 bytes all the same (EVP_EncryptInit(3), EVP_CTRL_TLS1_1_MULTIBLOCK_AAD). */
+static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
+{
+    size_t records, len;
+    const uint8_t *aad = p->data;
+    if (p->data_type != OSSL_PARAM_OCTET_STRING || aad == NULL || p->data_size < TRP_AAD ||
+        !get_interleave(params, &records) || p->data_size > records * MAX_PLAIN)
+        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    len = (size_t)aad[11] << 8 | aad[12];
+    if (len > MAX_PLAIN)
+        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    if (c->base.core.decrypt || (aad[9] << 8 | aad[10]) < TLS1_1_VERSION ||
+        (len != 0 && len < 4096))
+        return 0;
+    if (len == 0)
+        len = p->data_size;
+    else
+        records = len >= 8192 && (c->provider->selection.choice.cpu.usable &
+                                  ~c->provider->selection.choice.masked & TR_FEATURE_AVX2) != 0
+                      ? 8
+                      : 4;
+    memcpy(c->aad, aad, TRP_AAD);
+    c->interleave = (unsigned)records;
+    c->packed_len = (unsigned)trp_stitched_cut(c, len, records).packed;
+    return 1;
+}
+
+static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_PARAM params[])
+{
+    const OSSL_PARAM *in = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN);
+    size_t records;
+    /* The size of out is that of in: how much there is written, the plan has told. */
+    if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
+        in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
+        out->data_size != in->data_size || !get_interleave(params, &records) ||
+        in->data_size > records * MAX_PLAIN)
+        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    if (!c->base.key_set || c->base.core.decrypt)
+        return 0;
+    c->sealed_len = trp_stitched_seal_many(c, out->data, in->data, in->data_size, records);
+    return c->sealed_len != 0;
+}
+
+static int set_key_len(struct trp_stitched *c, const OSSL_PARAM *p)
+{
+    uint64_t len;
+    if (!trp_param_get_number(p, SIZE_MAX, &len))
+        return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+    return len == c->base.kind->key_len || failed(c, PROV_R_INVALID_KEY_LENGTH);
+}
+
+/* In the default provider's order, whatever the caller's. */
+static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    struct trp_stitched *c = ctx;
+    const OSSL_PARAM *p;
+    if (params == NULL)
+        return 1;
+    /* What every record sets, alone. */
+    if (params[0].key != NULL && params[1].key == NULL &&
+        strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD) == 0)
+        return set_aad_param(c, params);
+    p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_MAC_KEY);
+    if (p != NULL) {
+        if (p->data_type != OSSL_PARAM_OCTET_STRING || (p->data == NULL && p->data_size != 0))
+            return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        trp_stitched_mac_key(c, p->data, p->data_size);
+    }
+    p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT);
+    uint64_t max_fragment;
+    if (p != NULL) {
+        if (!trp_param_get_number(p, SIZE_MAX, &max_fragment))
+            return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
+        c->max_fragment = (size_t)max_fragment;
+    }
+    p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD);
+    if (p != NULL && !plan_many(c, p, params))
+        return 0;
+    p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC);
+    if (p != NULL && !seal_many(c, p, params))
+        return 0;
+    p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD);
+    if (p != NULL && !set_aad_param(c, p))
+        return 0;
+    p = trp_param_find(params, OSSL_CIPHER_PARAM_KEYLEN);
+    if (p != NULL && !set_key_len(c, p))
+        return 0;
+    p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS_VERSION);
+    return p == NULL || set_tls_version(c, p);
+}
+
+/* One record's room, of the longest payload. */
+static int get_max_bufsize(const struct trp_stitched *c, OSSL_PARAM *p)
+{
+    if (c->max_fragment == 0)
+        return 0;
+    size_t padded = (c->max_fragment + c->sha->digest_len + TR_BLOCK) / TR_BLOCK * TR_BLOCK;
+    return trp_param_set_number(p, 5 + TR_BLOCK + padded, sizeof(size_t));
+}
+
+enum { GET_BUFSIZE, GET_INTERLEAVE, GET_PACKED, GET_SEALED, GET_PAD, GET_KEYLEN, GET_IVLEN, GETS };
+static const char *const get_keys[GETS] = {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_BUFSIZE,
+                                           OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE,
+                                           OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN,
+                                           OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN,
+                                           OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD,
+                                           OSSL_CIPHER_PARAM_KEYLEN,
+                                           OSSL_CIPHER_PARAM_IVLEN};
+
+static int get_one(const struct trp_stitched *c, int which, OSSL_PARAM *p)
+{
+    switch (which) {
+    case GET_BUFSIZE:
+        return get_max_bufsize(c, p);
+    case GET_INTERLEAVE:
+        return trp_param_set_number(p, c->interleave, sizeof(unsigned));
+    case GET_PACKED:
+        return trp_param_set_number(p, c->packed_len, sizeof(unsigned));
+    case GET_SEALED:
+        return trp_param_set_number(p, c->sealed_len, sizeof(size_t));
+    case GET_PAD:
+        return trp_param_set_number(p, c->tls_pad, sizeof(size_t));
+    case GET_KEYLEN:
+        return trp_param_set_number(p, c->base.kind->key_len, sizeof(size_t));
+    default:
+        return trp_param_set_number(p, c->base.kind->iv_len, sizeof(size_t));
+    }
+}
+
+static int stitched_get_ctx_params(void *ctx, OSSL_PARAM params[])
+{
+    struct trp_stitched *c = ctx;
+    OSSL_PARAM *p;
+    /* What every record asks, alone. */
+    if (params != NULL && params[0].key != NULL && params[1].key == NULL &&
+        strcmp(params[0].key, get_keys[GET_PAD]) == 0)
+        return get_one(c, GET_PAD, params) || failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
+    for (int i = 0; i < GETS; i++) {
+        p = (OSSL_PARAM *)trp_param_find(params, get_keys[i]);
+        if (p != NULL && !get_one(c, i, p))
+            return failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
+    }
+    p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_IV);
+    if (p != NULL && !trp_param_set_octets(p, c->base.original_iv, TR_BLOCK))
+        return failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
+    p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_UPDATED_IV);
+    return p == NULL || trp_param_set_octets(p, c->base.core.iv, TR_BLOCK) ||
+           failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
+}
+
+static const OSSL_PARAM *stitched_gettable_ctx_params(void *ctx, void *provctx)
+{
+    static const OSSL_PARAM list[] = {TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_BUFSIZE),
+                                      TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
+                                      TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN),
+                                      TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN),
+                                      TRP_SIZE(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD),
+                                      TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+                                      TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_IV),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_UPDATED_IV),
+                                      TRP_END};
+    (void)ctx;
+    (void)provctx;
+    return list;
+}
+
+static const OSSL_PARAM *stitched_settable_ctx_params(void *ctx, void *provctx)
+{
+    static const OSSL_PARAM list[] = {TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_MAC_KEY),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD),
+                                      TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
+                                      TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
+                                      TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC),
+                                      TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
+                                      TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+                                      TRP_END};
+    /* 4.0 names them in another order, with the version, and the AAD as the octets that it always was. */
+    static const OSSL_PARAM list_4_0[] = {
+        TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
+        TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
+        TRP_UINT(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE),
+        TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC),
+        TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
+        TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_MAC_KEY),
+        TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD),
+        TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
+        TRP_UINT(OSSL_CIPHER_PARAM_TLS_VERSION),
+        TRP_END};
+    const struct trp_provider *provider = provctx;
+    (void)ctx;
+    return provider->libcrypto >= TRP_LIBCRYPTO(4, 0) ? list_4_0 : list;
+}
+
+/* ---- Keys, and the tables -------------------------------------------------------------------- */
+
+static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_len,
+                                const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
+                                int encrypt)
+{
+    struct trp_stitched *c = ctx;
+    /* A header was for the other direction. */
+    if (c->base.core.decrypt == encrypt)
+        c->payload_len = TRP_NO_PAYLOAD;
+    if (!trp_init(&c->base, key, key_len, iv, iv_len, NULL, !encrypt))
+        return 0;
+    if (key != NULL) {
+        /* Until there is a MAC key, hashes begin as they do without one. */
+        trossl_sha_begin(c->sha, &c->head);
+        c->tail = c->head;
+        c->payload_len = TRP_NO_PAYLOAD;
+        c->tls_removed = c->sha->digest_len + TR_BLOCK;
+    }
+    return stitched_set_ctx_params(c, params);
+}
+
+TRP_INITS(stitched)
+
+#define STITCHED(bits, hash, len)                                                                  \
+    static const struct trp_kind kind_stitched_##bits##_##hash = {.mode = TR_CBC,                  \
+                                                                  .evp_mode = EVP_CIPH_CBC_MODE,   \
+                                                                  .key_len = bits / 8,             \
+                                                                  .iv_len = TR_BLOCK,              \
+                                                                  .block_size = TR_BLOCK,          \
+                                                                  .aead = 1,                       \
+                                                                  .tls1_multiblock = 1,            \
+                                                                  .mac_len = len};                 \
+    TRP_DISPATCH(stitched_##bits##_##hash, stitched)
+
+STITCHED(128, sha1, 20);
+STITCHED(256, sha1, 20);
+STITCHED(128, sha256, 32);
+STITCHED(256, sha256, 32);

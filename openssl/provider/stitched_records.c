@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records that carry an HMAC inside of AES-CBC: sealed, with the hash beside the encryption where there is
+ * code for it, and opened in constant time. */
+#include "backend.h"
+#include "random.h"
+#include "stitched.h"
+#include "tls_record.h"
+#include "util.h"
+
+#include <openssl/prov_ssl.h>
+#include <string.h>
+
+#define HEADER           5u
+#define MAX_PADDING      256u
+/* Bytes of explicit IV before the payload. */
+#define EXPLICIT_IV(aad) (((aad)[9] << 8 | (aad)[10]) >= TLS1_1_VERSION ? TR_BLOCK : 0)
+
+/* ---- HMAC ------------------------------------------------------------------------------------ */
+
+static void pad_key(const struct trossl_sha_code *code, struct trossl_sha *sha,
+                    const uint8_t key[TROSSL_SHA_BLOCK], uint8_t with)
+{
+    uint8_t block[TROSSL_SHA_BLOCK];
+    for (size_t i = 0; i < TROSSL_SHA_BLOCK; i++)
+        block[i] = key[i] ^ with;
+    trossl_sha_begin(code, sha);
+    trossl_sha_update(code, sha, block, sizeof(block));
+    tr_cleanse(block, sizeof(block));
+}
+
+void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len)
+{
+    uint8_t block[TROSSL_SHA_BLOCK] = {0};
+    if (len > sizeof(block)) {
+        trossl_sha_begin(c->sha, &c->head);
+        trossl_sha_update(c->sha, &c->head, key, len);
+        trossl_sha_end(c->sha, &c->head, block);
+    } else if (len != 0) {
+        memcpy(block, key, len);
+    }
+    pad_key(c->sha, &c->head, block, 0x36);
+    pad_key(c->sha, &c->tail, block, 0x5c);
+    tr_cleanse(block, sizeof(block));
+}
+
+/* ---- Sealing --------------------------------------------------------------------------------- */
+
+/* A record in the making, in place: out[0..done) is encrypted, out[done..known) is what comes next. */
+struct sealing {
+    struct trp_stitched *c;
+    uint8_t *iv, *out;
+    size_t done, known;
+    struct trossl_sha md;
+};
+
+/* Whether AES is done by instructions that our code beside a hash may use, too. */
+static int has_beside(const struct trp_stitched *c)
+{
+    const struct tr_aes_key *key = &c->base.core.key;
+    return c->sha->cbc_beside != NULL &&
+           (tr_backend_doing(key->backend, TR_OP_CBC_ENCRYPT)->features & TR_FEATURE_AES) != 0;
+}
+
+static void beside(struct sealing *s, const uint8_t *in, const uint8_t *hashed, size_t n)
+{
+    const struct tr_aes_key *key = &s->c->base.core.key;
+    const struct trossl_beside b = {key, s->iv, s->md.h, hashed};
+    s->c->sha->cbc_beside(&b, s->out + s->done, in, n);
+    tr_bulk_by_host(key, TR_OP_CBC_ENCRYPT, n * TROSSL_SHA_BLOCK / TR_BLOCK);
+    s->done += n * TROSSL_SHA_BLOCK;
+}
+
+/* The end of the hash, beside what is left to encrypt. */
+static void end_hash(struct sealing *s, uint8_t *digest)
+{
+    uint8_t last[2 * TROSSL_SHA_BLOCK];
+    size_t n = trossl_sha_last(&s->md, last), i = 0;
+    for (; i < n && has_beside(s->c) && s->known - s->done >= TROSSL_SHA_BLOCK; i++)
+        beside(s, s->out + s->done, last + i * TROSSL_SHA_BLOCK, 1);
+    if (i < n)
+        s->c->sha->blocks(s->md.h, last + i * TROSSL_SHA_BLOCK, n - i);
+    trossl_sha_digest(s->c->sha, s->md.h, digest);
+    tr_cleanse(last, sizeof(last));
+}
+
+/*
+ * Hashes and encrypts len bytes, of which the first skip are not hashed; the rest of them, the MAC and the
+ * padding are then encrypted in out. s->md has hashed the AAD. Returns the record's length. The hash is ahead of
+ * the encryption by what it lacks to a block, which is more than it has skipped: so it reads
+ * before it is written over.
+ */
+static size_t seal(struct sealing *s, const uint8_t *in, size_t len, size_t skip)
+{
+    const struct trossl_sha_code *sha = s->c->sha;
+    const uint8_t *hashed = in + skip;
+    size_t first = TROSSL_SHA_BLOCK - s->md.len % TROSSL_SHA_BLOCK, left = len - skip;
+    if (has_beside(s->c) && left >= first + TROSSL_SHA_BLOCK) {
+        size_t n = (left - first) / TROSSL_SHA_BLOCK;
+        trossl_sha_update(sha, &s->md, hashed, first);
+        beside(s, in, hashed + first, n);
+        s->md.len += n * TROSSL_SHA_BLOCK;
+        hashed += first + n * TROSSL_SHA_BLOCK;
+        left -= first + n * TROSSL_SHA_BLOCK;
+    }
+    trossl_sha_update(sha, &s->md, hashed, left);
+    if (in != s->out)
+        memcpy(s->out + s->done, in + s->done, len - s->done);
+    s->known = len;
+
+    uint8_t *mac = s->out + len, inner[TROSSL_SHA_MAX];
+    end_hash(s, inner);
+    s->md = s->c->tail;
+    trossl_sha_update(sha, &s->md, inner, sha->digest_len);
+    end_hash(s, mac);
+    len = trp_tls_pad(TLS1_VERSION, s->out, len + sha->digest_len);
+    /* Whole blocks, in place: nothing that could fail. */
+    (void)tr_cbc_encrypt(&s->c->base.core.key, s->iv, s->out + s->done, s->out + s->done,
+                         len - s->done);
+    tr_cleanse(&s->md, sizeof(s->md));
+    tr_cleanse(inner, sizeof(inner));
+    return len;
+}
+
+static size_t sealed_len(const struct trp_stitched *c, size_t len)
+{
+    return (len + c->sha->digest_len + TR_BLOCK) / TR_BLOCK * TR_BLOCK;
+}
+
+static int seal_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len,
+                       size_t payload_len)
+{
+    size_t skip = EXPLICIT_IV(c->aad);
+    struct sealing s = {.c = c, .iv = c->base.core.iv, .out = out, .md = c->head};
+    if (len != sealed_len(c, payload_len) || payload_len < skip)
+        return 0;
+    trossl_sha_update(c->sha, &s.md, c->aad, TRP_AAD);
+    (void)seal(&s, in, payload_len, skip);
+    return 1;
+}
+
+/* ---- Several records ------------------------------------------------------------------------- */
+
+struct trp_stitched_cut trp_stitched_cut(const struct trp_stitched *c, size_t len, size_t records)
+{
+    struct trp_stitched_cut cut = {.records = records, .each = len / records};
+    cut.last = len - (records - 1) * cut.each;
+    /* As the default provider cuts, whose eight hashes end in the same block if they can. */
+    if (cut.last > cut.each && (cut.last + TRP_AAD + 9) % TROSSL_SHA_BLOCK < records - 1) {
+        cut.each++;
+        cut.last -= records - 1;
+    }
+    cut.packed = (records - 1) * (HEADER + TR_BLOCK + sealed_len(c, cut.each)) + HEADER + TR_BLOCK +
+                 sealed_len(c, cut.last);
+    return cut;
+}
+
+static void put16(uint8_t *p, size_t v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+}
+
+size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len,
+                              size_t records)
+{
+    const struct trp_stitched_cut cut = trp_stitched_cut(c, len, records);
+    uint8_t ivs[8][TR_BLOCK], aad[TRP_AAD], *begin = out;
+    if (!trp_random(ivs[0], records * TR_BLOCK))
+        return 0;
+    memcpy(aad, c->aad, sizeof(aad));
+    for (size_t i = 0; i < records; i++) {
+        size_t n = i == records - 1 ? cut.last : cut.each;
+        memcpy(out + HEADER, ivs[i], TR_BLOCK);
+        struct sealing s = {.c = c, .iv = ivs[i], .out = out + HEADER + TR_BLOCK, .md = c->head};
+        tr_store64_be(aad, tr_load64_be(c->aad) + i);
+        put16(aad + 11, n);
+        trossl_sha_update(c->sha, &s.md, aad, TRP_AAD);
+        n = seal(&s, in, n, 0);
+        memcpy(out, aad + 8, 3);
+        put16(out + 3, TR_BLOCK + n);
+        in += cut.each;
+        out += HEADER + TR_BLOCK + n;
+    }
+    return (size_t)(out - begin);
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+size_t trp_stitched_wrong(struct trp_stitched *c, const uint8_t *record, size_t len)
+{
+    const struct trossl_sha_code *sha = c->sha;
+    const size_t most = len - sha->digest_len, least = most > MAX_PADDING ? most - MAX_PADDING : 0;
+    uint8_t mac[TROSSL_SHA_MAX], expected[TROSSL_SHA_MAX];
+    struct trossl_sha md = c->head;
+    size_t good;
+    size_t payload = trp_tls_split(TLS1_VERSION, record, len, mac, sha->digest_len, &good);
+    put16(c->aad + 11, payload);
+    trossl_sha_update(sha, &md, c->aad, TRP_AAD);
+    trossl_sha_end_secretly(sha, &md, record, payload, least, most, expected);
+    md = c->tail;
+    trossl_sha_update(sha, &md, expected, sha->digest_len);
+    trossl_sha_end(sha, &md, expected);
+    size_t wrong = ~good;
+    for (size_t i = 0; i < sha->digest_len; i++)
+        wrong |= (size_t)(mac[i] ^ expected[i]);
+    __asm__("" : "+r"(wrong)); /* so that the loop is not left early */
+    tr_cleanse(&md, sizeof(md));
+    tr_cleanse(mac, sizeof(mac));
+    tr_cleanse(expected, sizeof(expected));
+    return wrong;
+}
+
+static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len)
+{
+    struct tr_cipher *core = &c->base.core;
+    size_t skip = EXPLICIT_IV(c->aad);
+    int fits = len >= skip + c->sha->digest_len + 1;
+    /* As the default provider does them: SHA-1 takes the explicit IV for the IV, SHA-256 decrypts it. */
+    int is_sha1 = c->sha->digest_len == 20;
+    size_t from = is_sha1 ? skip : 0;
+    if (!fits && is_sha1)
+        return 0;
+    if (from != 0)
+        memcpy(core->iv, in, TR_BLOCK);
+    (void)tr_cbc_decrypt(&core->key, core->iv, out + from, in + from, len - from);
+    if (fits && trp_stitched_wrong(c, out + skip, len - skip) == 0)
+        return 1;
+    tr_cleanse(out, len);
+    return 0;
+}
+
+int trp_stitched_crypt(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len)
+{
+    struct tr_cipher *core = &c->base.core;
+    size_t payload_len = c->payload_len;
+    c->payload_len = TRP_NO_PAYLOAD;
+    if (len % TR_BLOCK != 0 || tr_partial_overlap(out, in, len))
+        return 0;
+    if (payload_len != TRP_NO_PAYLOAD)
+        return core->decrypt ? open_record(c, out, in, len)
+                             : seal_record(c, out, in, len, payload_len);
+    return (core->decrypt ? tr_cbc_decrypt(&core->key, core->iv, out, in, len)
+                          : tr_cbc_encrypt(&core->key, core->iv, out, in, len)) == TR_OK;
+}

@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * AES-CBC with the HMAC of the same record, as libssl drives it: records of every length against AES-CBC and
+ * HMAC put together, and long random sequences of calls in the default provider and in ours, step by step:
+ * same return values, lengths, bytes, parameters and errors. A sequence that shows a difference is shortened
+ * before it is printed. The argument is for how many seconds (3).
+ *
+ * Not in the sequences, because the default provider reads or goes on with what is nothing in particular: data
+ * without a key, another direction without the key, the room for several records before its longest
+ * fragment is set (there it aborts).
+ */
+#define MAX_DATA 17000
+#include "steps.h"
+
+#include <openssl/hmac.h>
+#include <openssl/prov_ssl.h>
+
+#define MAX_STEPS 30
+#define AAD       13
+
+static const char *const names[] = {"AES-128-CBC-HMAC-SHA1", "AES-256-CBC-HMAC-SHA1",
+                                    "AES-128-CBC-HMAC-SHA256", "AES-256-CBC-HMAC-SHA256"};
+#define NAMES 4
+static const unsigned versions[] = {SSL3_VERSION,   TLS1_VERSION,  TLS1_1_VERSION,
+                                    TLS1_2_VERSION, DTLS1_VERSION, DTLS1_2_VERSION};
+#define VERSIONS 6
+
+struct state {
+    const char *name;
+    EVP_CIPHER *cipher[SIDES];
+    EVP_CIPHER_CTX *ctx[SIDES];
+    uint8_t key[32], iv[16], mac_key[100];
+    size_t mac_key_len;
+    unsigned tls_version; /* as set; 0: not */
+    bool started, keyed, mac_keyed, fragment_set;
+    int encrypt;
+};
+
+struct step {
+    uint32_t what, seed;
+};
+
+static bool is_sha1(const struct state *s)
+{
+    return strstr(s->name, "SHA256") == NULL;
+}
+
+static size_t mac_len(const struct state *s)
+{
+    return is_sha1(s) ? 20 : 32;
+}
+
+static bool explicit_iv(unsigned version)
+{
+    return version >= TLS1_1_VERSION;
+}
+
+/* ---- Records put together from AES-CBC and HMAC ------------------------------------------------ */
+
+static void make_aad(struct tap_random *random, uint8_t aad[AAD], unsigned version, size_t len)
+{
+    tap_fill(random, aad, AAD);
+    aad[9] = (uint8_t)(version >> 8);
+    aad[10] = (uint8_t)version;
+    aad[11] = (uint8_t)(len >> 8);
+    aad[12] = (uint8_t)len;
+}
+
+enum fault { NONE, MAC_BIT, PADDING_BYTE, LAST_BYTE, ALL_RANDOM, ALL_255, SHORT, FAULTS };
+
+/*
+ * A record in the clear, from its explicit IV on: text holds IV and payload (len bytes); MAC and padding are
+ * appended, the padding longer than needed by `more` blocks. Returns its length.
+ */
+static size_t compose(const struct state *s, uint8_t *text, size_t len, const uint8_t aad[AAD],
+                      unsigned more)
+{
+    const size_t skip = explicit_iv((unsigned)aad[9] << 8 | aad[10]) ? 16 : 0;
+    static uint8_t message[AAD + MAX_DATA];
+    memcpy(message, aad, AAD);
+    message[11] = (uint8_t)((len - skip) >> 8);
+    message[12] = (uint8_t)(len - skip);
+    memcpy(message + AAD, text + skip, len - skip);
+    HMAC(is_sha1(s) ? EVP_sha1() : EVP_sha256(), s->mac_key, (int)s->mac_key_len, message,
+         AAD + len - skip, text + len, NULL);
+    len += mac_len(s);
+    size_t padding = 16 - len % 16;
+    while (more-- > 0 && padding + 16 <= 256)
+        padding += 16;
+    memset(text + len, (int)padding - 1, padding);
+    return len + padding;
+}
+
+static size_t spoil(struct tap_random *random, enum fault fault, uint8_t *text, size_t len,
+                    size_t mac)
+{
+    const size_t padding = text[len - 1] + (size_t)1;
+    switch (fault) {
+    case MAC_BIT:
+        text[len - padding - 1 - tap_below(random, mac)] ^= (uint8_t)(1u << tap_below(random, 8));
+        return len;
+    case PADDING_BYTE:
+        text[len - 1 - tap_below(random, padding)] ^= (uint8_t)(1u << tap_below(random, 8));
+        return len;
+    case LAST_BYTE:
+        text[len - 1] = (uint8_t)tap_next(random);
+        return len;
+    case ALL_RANDOM:
+        tap_fill(random, text, len);
+        return len;
+    case ALL_255:
+        memset(text, 255, len);
+        return len;
+    case SHORT:
+        return len < 64 ? len : 16 * (1 + tap_below(random, 4));
+    default:
+        return len;
+    }
+}
+
+static void cbc_encrypt(const struct state *s, const uint8_t iv[16], uint8_t *data, size_t len)
+{
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(sides[THEIRS].libctx,
+                                          s->name[4] == '1' ? "AES-128-CBC" : "AES-256-CBC", NULL);
+    int n;
+    EVP_EncryptInit_ex2(ctx, cipher, s->key, iv, NULL);
+    EVP_CIPHER_CTX_set_padding(ctx, 0);
+    EVP_EncryptUpdate(ctx, data, &n, data, (int)len);
+    EVP_CIPHER_free(cipher);
+    EVP_CIPHER_CTX_free(ctx);
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------ */
+
+/* The same call on both. */
+#define BOTH(s, r, i, call)                                                                        \
+    for (int i = 0; i < SIDES; i++)                                                                \
+    end_call(&(r)[i], call)
+
+static bool do_init(struct state *s, struct tap_random *random)
+{
+    static struct result r[SIDES];
+    const int encrypt = (int)tap_below(random, 2);
+    bool with_key = tap_below(random, 4) != 0, with_iv = tap_below(random, 4) != 0;
+    uint8_t key[32], iv[16];
+    tap_fill(random, key, 32);
+    tap_fill(random, iv, 16);
+    if (!s->keyed || encrypt != s->encrypt)
+        with_key = with_iv = true;
+    tell("init: %s%s%s", encrypt ? "encrypt" : "decrypt", with_key ? ", key" : "",
+         with_iv ? ", iv" : "");
+    BOTH(s, r, i,
+         EVP_CipherInit_ex2(s->ctx[i], s->started ? NULL : s->cipher[i], with_key ? key : NULL,
+                            with_iv ? iv : NULL, encrypt, NULL));
+    if (with_key) {
+        memcpy(s->key, key, 32);
+        s->mac_keyed = false;
+        s->tls_version = 0; /* what is to be removed begins anew, but the version stays */
+    }
+    if (with_iv)
+        memcpy(s->iv, iv, 16);
+    s->encrypt = encrypt;
+    s->started = s->keyed = true;
+    return same(r);
+}
+
+static bool do_mac_key(struct state *s, struct tap_random *random)
+{
+    static struct result r[SIDES];
+    s->mac_key_len = tap_below(random, 4) == 0 ? tap_below(random, 100) : mac_len(s);
+    tap_fill(random, s->mac_key, sizeof(s->mac_key));
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_MAC_KEY,
+                                                             s->mac_key, s->mac_key_len),
+                           OSSL_PARAM_END};
+    if (!s->keyed)
+        return true;
+    tell("mac key of %zu bytes", s->mac_key_len);
+    BOTH(s, r, i, EVP_CIPHER_CTX_set_params(s->ctx[i], params));
+    s->mac_keyed = true;
+    return same(r);
+}
+
+static bool do_tls_version(struct state *s, struct tap_random *random)
+{
+    static struct result r[SIDES];
+    unsigned version = versions[tap_below(random, VERSIONS)];
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_TLS_VERSION, &version),
+                           OSSL_PARAM_END};
+    if (!s->started)
+        return true;
+    tell("tls version %x", version);
+    BOTH(s, r, i, EVP_CIPHER_CTX_set_params(s->ctx[i], params));
+    return same(r);
+}
+
+static bool set_aad(struct state *s, const uint8_t *aad, size_t len)
+{
+    static struct result r[SIDES];
+    uint8_t copy[2][32];
+    tell("aad of %zu bytes: version %02x%02x, length %u", len, aad[9], aad[10],
+         aad[11] << 8 | aad[12]);
+    for (int i = 0; i < SIDES; i++) {
+        memcpy(copy[i], aad, AAD); /* which the default provider writes to */
+        end_call(&r[i], EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_TLS1_AAD, (int)len, copy[i]));
+    }
+    if (r[OURS].ret <= 0)
+        s->keyed = false;
+    return same(r);
+}
+
+/* One update of len bytes: in place or not. What is compared is all that was there, whatever its length. */
+static bool update(struct state *s, const uint8_t *data, size_t len, bool in_place, bool once)
+{
+    static struct result r[SIDES];
+    tell("%s of %zu bytes%s", once ? "EVP_Cipher" : "update", len, in_place ? " in place" : "");
+    for (int i = 0; i < SIDES; i++) {
+        memset(r[i].out, 0x5a, sizeof(r[i].out));
+        if (in_place)
+            memcpy(r[i].out, data, len);
+        const uint8_t *const in = in_place ? r[i].out : data;
+        r[i].len = 0;
+        if (once)
+            end_call(&r[i], EVP_Cipher(s->ctx[i], r[i].out, in, (unsigned)len));
+        else
+            end_call(&r[i], EVP_CipherUpdate(s->ctx[i], r[i].out, &r[i].len, in, (int)len));
+    }
+    return same(r) && (r[OURS].ret <= 0 || memcmp(r[OURS].out, r[THEIRS].out, MAX_DATA) == 0);
+}
+
+static size_t any_length(struct tap_random *random)
+{
+    switch (tap_below(random, 8)) {
+    case 0:
+        return tap_below(random, 20);
+    case 1:
+        return 16384 - tap_below(random, 70);
+    default:
+        return tap_below(random, 700);
+    }
+}
+
+static bool do_seal(struct state *s, struct tap_random *random)
+{
+    static uint8_t data[MAX_DATA];
+    const unsigned version = versions[tap_below(random, VERSIONS)];
+    size_t len = any_length(random) + (explicit_iv(version) ? 16 : 0);
+    uint8_t aad[AAD];
+    const bool in_place = tap_below(random, 4) != 0, wrong = tap_below(random, 8) == 0;
+    const bool bad_aad = tap_below(random, 20) == 0;
+    make_aad(random, aad, version, bad_aad ? tap_below(random, 16) : len);
+    tap_fill(random, data, len);
+    if (!s->keyed || !s->encrypt)
+        return true;
+    if (!set_aad(s, aad, tap_below(random, 20) == 0 ? 12 : AAD))
+        return false;
+    if (!s->keyed)
+        return true;
+    len = (len + mac_len(s) + 16) / 16 * 16;
+    if (wrong)
+        len = 16 * tap_below(random, 40);
+    return update(s, data, len, in_place, tap_below(random, 4) == 0);
+}
+
+static bool do_open(struct state *s, struct tap_random *random)
+{
+    static uint8_t data[MAX_DATA];
+    const unsigned version = versions[tap_below(random, VERSIONS)];
+    const size_t skip = explicit_iv(version) ? 16 : 0;
+    size_t len = any_length(random) + skip;
+    const enum fault fault =
+        (enum fault)(tap_below(random, 2) == 0 ? 0 : tap_below(random, FAULTS));
+    const unsigned more = (unsigned)tap_below(random, 2) * (unsigned)tap_below(random, 16);
+    const bool in_place = tap_below(random, 4) != 0;
+    uint8_t aad[AAD], iv[16];
+    tap_fill(random, data, len);
+    make_aad(random, aad, version, len);
+    if (!s->keyed || s->encrypt || !s->mac_keyed)
+        return true;
+    len = compose(s, data, len, aad, more);
+    len = spoil(random, fault, data, len, mac_len(s));
+    /* The running IV, which SHA-1 takes from the record if there is one, SHA-256 does not. */
+    EVP_CIPHER_CTX_get_updated_iv(s->ctx[THEIRS], iv, 16);
+    cbc_encrypt(s, iv, data, len);
+    tell("a record with fault %u, %u blocks more of padding", fault, more);
+    return set_aad(s, aad, AAD) && update(s, data, len, in_place, tap_below(random, 4) == 0);
+}
+
+static bool do_plain(struct state *s, struct tap_random *random)
+{
+    static uint8_t data[MAX_DATA];
+    const size_t len =
+        tap_below(random, 8) == 0 ? tap_below(random, 300) : 16 * tap_below(random, 60);
+    const bool in_place = tap_below(random, 2) == 0;
+    tap_fill(random, data, len);
+    /* With the version set, the default provider takes the last byte for padding. */
+    if (!s->keyed)
+        return true;
+    return update(s, data, len, in_place, false);
+}
+
+static bool do_final(struct state *s, struct tap_random *random)
+{
+    static struct result r[SIDES];
+    (void)random;
+    if (!s->keyed)
+        return true;
+    tell("final");
+    BOTH(s, r, i, EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len));
+    return same(r);
+}
+
+static bool do_get_params(struct state *s, struct tap_random *random)
+{
+    static const char *const numbers[] = {OSSL_CIPHER_PARAM_KEYLEN,
+                                          OSSL_CIPHER_PARAM_IVLEN,
+                                          OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD,
+                                          OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE,
+                                          OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD_PACKLEN,
+                                          OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN,
+                                          OSSL_CIPHER_PARAM_PADDING,
+                                          OSSL_CIPHER_PARAM_NUM,
+                                          OSSL_CIPHER_PARAM_TLS_MAC,
+                                          OSSL_CIPHER_PARAM_AEAD_TAGLEN,
+                                          OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_BUFSIZE};
+    static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV};
+    if (!s->started)
+        return true;
+    tell("get params");
+    bool good = true;
+    for (unsigned i = 0; good && i < (s->fragment_set ? 11 : 10); i++)
+        good = same_param(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
+                          (size_t)1 << tap_below(random, 4));
+    for (unsigned i = 0; good && i < 2; i++)
+        good = same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, tap_below(random, 40)) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, sizeof(void *)) &&
+               same_param(s->ctx, bytes[i], OSSL_PARAM_UTF8_STRING, 16);
+    return good;
+}
+
+/* Numbers and octets where the other is expected, too. */
+static bool do_set_params(struct state *s, struct tap_random *random)
+{
+    static const char *const keys[] = {
+        OSSL_CIPHER_PARAM_KEYLEN,        OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT,
+        OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, OSSL_CIPHER_PARAM_PADDING,
+        OSSL_CIPHER_PARAM_TLS_MAC_SIZE,  OSSL_CIPHER_PARAM_NUM,
+        OSSL_CIPHER_PARAM_AEAD_MAC_KEY,  "unknown-to-all"};
+    static const unsigned types[] = {OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER,
+                                     OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UTF8_STRING};
+    static struct result r[SIDES];
+    uint8_t value[32] = {0};
+    const char *const key = keys[tap_below(random, 8)];
+    const unsigned type = types[tap_below(random, 4)];
+    const size_t size = type <= OSSL_PARAM_UNSIGNED_INTEGER ? (size_t)1 << tap_below(random, 4)
+                                                            : tap_below(random, 12);
+    value[0] = (uint8_t)(1 + tap_below(random, 40));
+    OSSL_PARAM params[] = {{key, type, value, size, 0}, OSSL_PARAM_END};
+    if (!s->started)
+        return true;
+    if (strcmp(key, OSSL_CIPHER_PARAM_AEAD_MAC_KEY) == 0 && type == OSSL_PARAM_OCTET_STRING)
+        return true; /* do_mac_key() */
+    tell("set %s, type %u, %zu bytes, first %02x", key, type, size, value[0]);
+    BOTH(s, r, i, EVP_CIPHER_CTX_set_params(s->ctx[i], params));
+    if (strcmp(key, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT) == 0 && r[THEIRS].ret > 0)
+        s->fragment_set = true;
+    return same(r);
+}
+
+/* Where the default provider cannot copy (3.0), ours can. */
+static bool do_copy(struct state *s, struct tap_random *random)
+{
+    static struct result r[SIDES];
+    EVP_CIPHER_CTX *copy[SIDES];
+    const bool keep = tap_below(random, 2) == 0;
+    if (!s->keyed)
+        return true;
+    tell("copy, go on with the %s", keep ? "copy" : "original");
+    for (int i = 0; i < SIDES; i++) {
+        copy[i] = EVP_CIPHER_CTX_new();
+        end_call(&r[i], EVP_CIPHER_CTX_copy(copy[i], s->ctx[i]));
+    }
+    const bool both = r[OURS].ret > 0 && r[THEIRS].ret > 0;
+    for (int i = 0; i < SIDES; i++) {
+        if (keep && both) {
+            EVP_CIPHER_CTX *const original = s->ctx[i];
+            s->ctx[i] = copy[i];
+            copy[i] = original;
+        }
+        EVP_CIPHER_CTX_free(copy[i]);
+    }
+    return r[OURS].ret > 0;
+}
+
+static bool (*const whats[])(struct state *, struct tap_random *) = {
+    do_init,        do_init,       do_mac_key, do_mac_key, do_mac_key,   do_seal,
+    do_seal,        do_seal,       do_open,    do_open,    do_open,      do_plain,
+    do_tls_version, do_get_params, do_copy,    do_final,   do_set_params};
+#define WHATS (sizeof(whats) / sizeof(whats[0]))
+
+static bool run(const char *name, const struct step *steps, unsigned n, bool print)
+{
+    struct state s = {.name = name};
+    printing = print;
+    for (int i = 0; i < SIDES; i++) {
+        s.cipher[i] = evp_fetch(&sides[i], name);
+        s.ctx[i] = EVP_CIPHER_CTX_new();
+    }
+    bool good = true;
+    for (unsigned i = 0; good && i < n; i++) {
+        struct tap_random random = tap_random(steps[i].seed);
+        good = whats[steps[i].what](&s, &random);
+    }
+    for (int i = 0; i < SIDES; i++) {
+        EVP_CIPHER_CTX_free(s.ctx[i]);
+        EVP_CIPHER_free(s.cipher[i]);
+    }
+    return good;
+}
+
+/* Leaves out steps as long as the sequence still fails. */
+static unsigned shorten(const char *name, struct step *steps, unsigned n)
+{
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (unsigned i = n; i-- > 0;) {
+            struct step fewer[MAX_STEPS];
+            memcpy(fewer, steps, i * sizeof(*steps));
+            memcpy(fewer + i, steps + i + 1, (n - i - 1) * sizeof(*steps));
+            if (run(name, fewer, n - 1, false))
+                continue;
+            memcpy(steps, fewer, --n * sizeof(*steps));
+            progress = true;
+        }
+    }
+    return n;
+}
+
+static bool sequence(const char *name, struct tap_random *random)
+{
+    struct step steps[MAX_STEPS];
+    unsigned n = 3 + (unsigned)tap_below(random, MAX_STEPS - 2);
+    for (unsigned i = 0; i < n; i++)
+        steps[i] = (struct step){i == 0   ? 0
+                                 : i == 1 ? 2
+                                          : (uint32_t)tap_below(random, WHATS),
+                                 (uint32_t)tap_next(random)};
+    if (run(name, steps, n, false))
+        return true;
+    n = shorten(name, steps, n);
+    tap_diag("%s: %u steps show a difference, the last of these:", name, n);
+    run(name, steps, n, true);
+    return false;
+}
+
+/* ---- Without the default provider's own ------------------------------------------------------- */
+
+static EVP_CIPHER_CTX *start(struct state *s, int side, int encrypt, unsigned version)
+{
+    EVP_CIPHER *const cipher = evp_fetch(&sides[side], s->name);
+    EVP_CIPHER_CTX *const ctx = EVP_CIPHER_CTX_new();
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_TLS_VERSION, &version),
+                           OSSL_PARAM_END};
+    if (EVP_CipherInit_ex2(ctx, cipher, s->key, s->iv, encrypt, NULL) <= 0 ||
+        EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_MAC_KEY, (int)s->mac_key_len, s->mac_key) <= 0 ||
+        (version != 0 && EVP_CIPHER_CTX_set_params(ctx, params) <= 0))
+        tap_diag("%s: cannot start", s->name);
+    EVP_CIPHER_free(cipher);
+    return ctx;
+}
+
+static void any_keys(struct state *s, struct tap_random *random)
+{
+    tap_fill(random, s->key, sizeof(s->key));
+    tap_fill(random, s->iv, sizeof(s->iv));
+    tap_fill(random, s->mac_key, sizeof(s->mac_key));
+    s->mac_key_len = mac_len(s);
+}
+
+/* A record of ours is AES-CBC of payload, HMAC and padding; ours opens it, and tells its payload. */
+static bool is_composition(struct state *s, struct tap_random *random, unsigned version, size_t len)
+{
+    static uint8_t text[MAX_DATA], ours[MAX_DATA], expected[MAX_DATA];
+    const size_t skip = explicit_iv(version) ? 16 : 0;
+    uint8_t aad[AAD], copy[AAD];
+    int n = -1, opened = -1;
+    len += skip;
+    any_keys(s, random);
+    tap_fill(random, text, len);
+    make_aad(random, aad, version, len);
+    memcpy(copy, aad, AAD);
+    memcpy(ours, text, len);
+    memcpy(expected, text, len);
+    const size_t sealed = compose(s, expected, len, aad, 0);
+    cbc_encrypt(s, s->iv, expected, sealed);
+    EVP_CIPHER_CTX *ctx = start(s, OURS, 1, 0);
+    const int pad = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, AAD, copy);
+    bool good = pad == (int)(sealed - len) &&
+                EVP_CipherUpdate(ctx, ours, &n, ours, (int)sealed) > 0 && n == (int)sealed &&
+                tap_same(ours, expected, sealed);
+    EVP_CIPHER_CTX_free(ctx);
+    ctx = start(s, OURS, 0, version);
+    memcpy(copy, aad, AAD);
+    good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, AAD, copy) == (int)mac_len(s) &&
+           EVP_CipherUpdate(ctx, ours, &opened, ours, (int)sealed) > 0 &&
+           opened == (int)(len - skip) && tap_same(ours + skip, text + skip, len - skip);
+    EVP_CIPHER_CTX_free(ctx);
+    if (!good)
+        tap_diag("%s: version %x, %zu bytes, %d more, %d opened", s->name, version, len, pad,
+                 opened);
+    return good;
+}
+
+static bool all_compositions(const char *name, struct tap_random *random)
+{
+    struct state s = {.name = name};
+    bool good = true;
+    for (unsigned v = 1; v < VERSIONS; v++) {
+        for (size_t len = 0; good && len <= 330; len++)
+            good = is_composition(&s, random, versions[v], len);
+        for (size_t len = 16300; good && len <= 16384; len += 7)
+            good = is_composition(&s, random, versions[v], len);
+    }
+    return good;
+}
+
+/* ---- Several records in one call --------------------------------------------------------------- */
+
+static bool opens(struct state *s, int side, const uint8_t *sequence, const uint8_t *record,
+                  const uint8_t *text, size_t len)
+{
+    static uint8_t copy[MAX_DATA + 64];
+    const size_t body = (size_t)record[3] << 8 | record[4];
+    uint8_t aad[AAD];
+    int n = -1;
+    memcpy(aad, sequence, 8);
+    memcpy(aad + 8, record, 5);
+    memcpy(copy, record + 5, body);
+    EVP_CIPHER_CTX *ctx = start(s, side, 0, TLS1_2_VERSION);
+    const bool good = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, AAD, aad) > 0 &&
+                      EVP_CipherUpdate(ctx, copy, &n, copy, (int)body) > 0 && n == (int)len &&
+                      tap_same(copy + 16, text, len);
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
+/* As libssl asks for it (ssl3_write_bytes): the plan of both sides is the same, what either has sealed the
+ * other opens, the sequence number goes on across a carry, and IVs differ. */
+static bool seals_many(struct state *s, struct tap_random *random, unsigned lanes, size_t fragment)
+{
+    static uint8_t text[8 * 16384], out[SIDES][8 * 16384 + 4096];
+    const size_t len = lanes * fragment;
+    uint8_t aad[AAD] = {0, 0, 0, 0, 0, 0, 0, 0xfe, 23, 3, 3, 0, 0};
+    int packed[SIDES], sealed[SIDES], room[SIDES];
+    EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM param[SIDES];
+    bool good = true;
+    any_keys(s, random);
+    tap_fill(random, text, len);
+    for (int i = 0; i < SIDES; i++) {
+        EVP_CIPHER_CTX *ctx = start(s, i, 1, 0);
+        room[i] =
+            EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_MAX_BUFSIZE, (int)fragment, NULL);
+        param[i] = (EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM){NULL, aad, len, lanes};
+        packed[i] =
+            EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_AAD, sizeof(param[i]), &param[i]);
+        param[i].out = out[i];
+        param[i].inp = text;
+        sealed[i] = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_ENCRYPT, sizeof(param[i]),
+                                        &param[i]);
+        EVP_CIPHER_CTX_free(ctx);
+    }
+    good = room[OURS] == room[THEIRS] && packed[OURS] == packed[THEIRS] &&
+           sealed[OURS] == sealed[THEIRS] && sealed[OURS] == packed[OURS] && sealed[OURS] > 0 &&
+           param[OURS].interleave == param[THEIRS].interleave &&
+           memcmp(out[OURS] + 5, out[OURS] + sealed[OURS] / (int)lanes + 5, 16) != 0;
+    for (int i = 0; good && i < SIDES; i++) {
+        const uint8_t *record = out[i];
+        const size_t body = (size_t)record[3] << 8 | record[4];
+        for (unsigned n = 0; good && n < lanes; n++, record += 5 + body) {
+            uint8_t sequence[8] = {
+                0, 0, 0, 0, 0, 0, (uint8_t)((0xfe + n) >> 8), (uint8_t)(0xfe + n)};
+            good = opens(s, SIDES - 1 - i, sequence, record, text + n * fragment, fragment);
+        }
+    }
+    if (!good)
+        tap_diag("%s: %u times %zu bytes: room %d and %d, packed %d and %d, sealed %d and %d",
+                 s->name, lanes, fragment, room[OURS], room[THEIRS], packed[OURS], packed[THEIRS],
+                 sealed[OURS], sealed[THEIRS]);
+    return good;
+}
+
+/* What a plan says of a length that is in the AAD, or is not allowed. */
+static bool same_plans(struct state *s, struct tap_random *random)
+{
+    bool good = true;
+    for (int i = 0; i < 200 && good; i++) {
+        uint8_t aad[AAD];
+        int packed[SIDES];
+        EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM param[SIDES];
+        make_aad(random, aad, versions[tap_below(random, VERSIONS)],
+                 tap_below(random, 2) == 0 ? 0 : tap_below(random, 16384));
+        const unsigned lanes = 4 + 4 * (unsigned)tap_below(random, 2);
+        const size_t len = 4096 + tap_below(random, 30000);
+        any_keys(s, random);
+        for (int side = 0; side < SIDES; side++) {
+            EVP_CIPHER_CTX *ctx = start(s, side, 1, 0);
+            param[side] = (EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM){NULL, aad, len, lanes};
+            packed[side] = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_AAD,
+                                               sizeof(param[side]), &param[side]);
+            EVP_CIPHER_CTX_free(ctx);
+        }
+        ERR_clear_error();
+        good = packed[OURS] == packed[THEIRS] &&
+               (packed[OURS] <= 0 || param[OURS].interleave == param[THEIRS].interleave);
+        if (!good)
+            tap_diag("%s: %zu bytes, %u in the aad, version %x: %d of %u and %d of %u", s->name,
+                     len, aad[11] << 8 | aad[12], aad[9] << 8 | aad[10], packed[OURS],
+                     param[OURS].interleave, packed[THEIRS], param[THEIRS].interleave);
+    }
+    return good;
+}
+
+static bool all_many(const char *name, struct tap_random *random)
+{
+    static const size_t fragments[] = {1024, 4096 - 512, 4096, 8192 - 1, 15872, 16384};
+    struct state s = {.name = name};
+    bool good = true;
+    for (unsigned i = 0; i < 6; i++)
+        good = good && seals_many(&s, random, 4, fragments[i]) &&
+               seals_many(&s, random, 8, fragments[i]);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    const time_t seconds = argc > 1 ? atoi(argv[1]) : 3;
+    unsigned count[NAMES] = {0};
+    bool good[NAMES];
+    tap_plan(4 * NAMES);
+    sides[OURS] = evp_open("tenrounds");
+    sides[THEIRS] = evp_open("default");
+    EVP_CIPHER *probe = EVP_CIPHER_fetch(sides[THEIRS].libctx, names[0], NULL);
+    const bool both = probe != NULL;
+    EVP_CIPHER_free(probe);
+    ERR_clear_error();
+    struct tap_random random = tap_random(0);
+    tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
+    for (unsigned i = 0; i < NAMES; i++)
+        tap_ok(all_compositions(names[i], &random), "%s: is AES-CBC and HMAC", names[i]);
+    if (!both)
+        tap_skip(3 * NAMES, "aes", "the default provider has no such ciphers here");
+    memset(good, both, sizeof(good));
+    const time_t end = time(NULL) + seconds;
+    do {
+        for (unsigned i = 0; i < NAMES; i++) {
+            if (good[i])
+                good[i] = sequence(names[i], &random);
+            count[i] += good[i];
+        }
+    } while (both && time(NULL) < end);
+    for (unsigned i = 0; both && i < NAMES; i++) {
+        struct state s = {.name = names[i]};
+        tap_ok(good[i], "%s: %u sequences", names[i], count[i]);
+        tap_ok(all_many(names[i], &random), "%s: several records at once", names[i]);
+        tap_ok(same_plans(&s, &random), "%s: plans of several records", names[i]);
+    }
+    evp_close(&sides[OURS]);
+    evp_close(&sides[THEIRS]);
+    return tap_done();
+}
