@@ -146,25 +146,33 @@ const struct trossl_sha_code trossl_sha256_portable = {
 #if TR_X86
 #    define CHECKED (2 * TROSSL_SHA_BLOCK)
 
-/* A few rounds of everything: two blocks of the hash, eight of AES with each number of rounds. */
+/* Two blocks of the hash, eight of AES with each number of rounds, of one record and of two alike. */
 static int beside_agrees(const struct trossl_sha_code *code, const uint8_t data[CHECKED],
                          const uint32_t expected[TROSSL_SHA_WORDS])
 {
-    uint8_t ivs[2][TR_BLOCK], out[2][CHECKED];
-    uint32_t h[TROSSL_SHA_WORDS];
+    uint8_t ivs[3][TR_BLOCK], out[3][CHECKED];
+    uint32_t h[2][TROSSL_SHA_WORDS];
     struct tr_aes_key key;
     int good = 1;
     for (size_t len = 16; len <= 32; len += 8) {
-        memcpy(ivs[0], data, TR_BLOCK);
-        memcpy(ivs[1], data, TR_BLOCK);
-        memcpy(h, code->initial, sizeof(h));
+        const struct trossl_beside b[2] = {{ivs[0], h[0], out[0], data, data},
+                                           {ivs[1], h[1], out[1], data, data}};
+        memcpy(ivs[2], data, TR_BLOCK);
         if (tr_aes_set_key(&key, &tr_aesni_noclmul, data, len) != TR_OK ||
-            tr_cbc_encrypt(&key, ivs[1], out[1], data, CHECKED) != TR_OK)
+            tr_cbc_encrypt(&key, ivs[2], out[2], data, CHECKED) != TR_OK)
             return 0;
-        const struct trossl_beside b = {&key, ivs[0], h, data};
-        code->cbc_beside(&b, out[0], data, 2);
-        good &= memcmp(out[0], out[1], CHECKED) == 0 && memcmp(ivs[0], ivs[1], TR_BLOCK) == 0 &&
-                memcmp(h, expected, code->digest_len) == 0;
+        for (unsigned records = 1; records <= 2; records++) {
+            for (unsigned i = 0; i < records; i++) {
+                memcpy(ivs[i], data, TR_BLOCK);
+                memcpy(h[i], code->initial, sizeof(h[i]));
+                memset(out[i], 0, CHECKED);
+            }
+            code->cbc_beside(&key, b, records, 2);
+            for (unsigned i = 0; i < records; i++)
+                good &= memcmp(out[i], out[2], CHECKED) == 0 &&
+                        memcmp(ivs[i], ivs[2], TR_BLOCK) == 0 &&
+                        memcmp(h[i], expected, code->digest_len) == 0;
+        }
     }
     return good;
 }

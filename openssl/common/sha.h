@@ -16,20 +16,21 @@
 /* Takes whole blocks of 64 bytes into the chaining value. */
 typedef void trossl_sha_blocks_fn(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data, size_t blocks);
 
-/* The two chains of a sealed record in one loop. */
+/* The two chains of a sealed record. */
 struct trossl_beside {
-    const struct tr_aes_key *key;
-    uint8_t *iv;           /* of CBC, 16 bytes, updated */
-    uint32_t *h;           /* chaining value, updated */
-    const uint8_t *hashed; /* at in or after it; read before what is written over it */
+    uint8_t *iv; /* of CBC, 16 bytes, updated */
+    uint32_t *h; /* chaining value, updated */
+    uint8_t *out;
+    const uint8_t *in;     /* out, or disjoint from it */
+    const uint8_t *hashed; /* at in or after it, or disjoint; read before what is written over it */
 };
 
 /*
- * Hashes 64 * n bytes from b->hashed on, and encrypts as many from in on with AES-CBC. out is in, or
- * disjoint from both.
+ * Hashes 64 * n bytes from each b->hashed on, and encrypts as many from b->in on with AES-CBC: of one record
+ * (records == 1) or of two that have nothing to do with each other, in one loop.
  */
-typedef void trossl_cbc_beside_fn(const struct trossl_beside *b, uint8_t *out, const uint8_t *in,
-                                  size_t n);
+typedef void trossl_cbc_beside_fn(const struct tr_aes_key *key, const struct trossl_beside *b,
+                                  unsigned records, size_t n);
 
 /* One hash by one kind of code. */
 struct trossl_sha_code {

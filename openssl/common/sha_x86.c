@@ -185,37 +185,56 @@ INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
 
 /*
  * n blocks of 64 bytes of the hash with `groups` groups of rounds, and four of AES with `rounds` rounds,
- * in each. The block to be hashed is read as a whole, and the next plaintext, before anything is written. Past
- * the last block of all, its own first one stands for the next, which the state is rid of again.
+ * in each, of L records. The block to be hashed is read as a whole, and the next plaintext, before anything is
+ * written. Past the last block of all, the first round key stands for the next, which leaves nothing to
+ * be rid of.
  */
-#    define BESIDE(hash, groups, rounds)                                                           \
-        static TARGET_BESIDE void hash##_beside_##rounds(                                          \
-            const struct trossl_beside *b, uint8_t *out, const uint8_t *in, size_t n)              \
+#    define BESIDE(hash, groups, rounds, L)                                                        \
+        static TARGET_BESIDE void hash##_beside_##rounds##_##L(                                    \
+            const struct tr_aes_key *key, const struct trossl_beside *b, size_t n)                 \
         {                                                                                          \
-            const uint8_t *hashed = b->hashed;                                                     \
-            struct hash s;                                                                         \
-            struct cbc c;                                                                          \
-            __m128i block = _mm_setzero_si128();                                                   \
-            hash##_load(&s, b->h);                                                                 \
-            cbc_begin(&c, b->key, b->iv, in);                                                      \
-            for (; n > 0; n--, hashed += 64, in += 64, out += 64) {                                \
-                hash##_begin(&s, hashed);                                                          \
+            struct hash s[L];                                                                      \
+            struct cbc c[L];                                                                       \
+            __m128i block[L];                                                                      \
+            size_t at = 0;                                                                         \
+            for (int l = 0; l < L; l++) {                                                          \
+                hash##_load(&s[l], b[l].h);                                                        \
+                cbc_begin(&c[l], key, b[l].iv, b[l].in);                                           \
+                block[l] = _mm_setzero_si128();                                                    \
+            }                                                                                      \
+            for (; n > 0; n--, at += 64) {                                                         \
+                UNROLL                                                                             \
+                for (int l = 0; l < L; l++)                                                        \
+                    hash##_begin(&s[l], b[l].hashed + at);                                         \
                 UNROLL                                                                             \
                 for (int i = 0; i < 4; i++) {                                                      \
-                    __m128i next = i < 3 || n > 1 ? load(in + 16 * i + 16) : c.k0;                 \
+                    __m128i next[L];                                                               \
+                    UNROLL                                                                         \
+                    for (int l = 0; l < L; l++)                                                    \
+                        next[l] = i < 3 || n > 1 ? load(b[l].in + at + 16 * i + 16) : c[l].k0;     \
                     UNROLL                                                                         \
                     for (int j = 0; j < (groups) / 4; j++) {                                       \
-                        hash##_rounds(&s, (groups) / 4 * i + j);                                   \
-                        cbc_rounds(&c, 1 + ((rounds)-1) * 4 * j / (groups),                        \
-                                   1 + ((rounds)-1) * 4 * (j + 1) / (groups));                     \
+                        UNROLL                                                                     \
+                        for (int l = 0; l < L; l++) {                                              \
+                            hash##_rounds(&s[l], (groups) / 4 * i + j);                            \
+                            cbc_rounds(&c[l], 1 + ((rounds)-1) * 4 * j / (groups),                 \
+                                       1 + ((rounds)-1) * 4 * (j + 1) / (groups));                 \
+                        }                                                                          \
                     }                                                                              \
-                    block = cbc_end(&c, next);                                                     \
-                    store(out + 16 * i, block);                                                    \
+                    UNROLL                                                                         \
+                    for (int l = 0; l < L; l++) {                                                  \
+                        block[l] = cbc_end(&c[l], next[l]);                                        \
+                        store(b[l].out + at + 16 * i, block[l]);                                   \
+                    }                                                                              \
                 }                                                                                  \
-                hash##_finish(&s);                                                                 \
+                UNROLL                                                                             \
+                for (int l = 0; l < L; l++)                                                        \
+                    hash##_finish(&s[l]);                                                          \
             }                                                                                      \
-            store(b->iv, block);                                                                   \
-            hash##_store(&s, b->h);                                                                \
+            for (int l = 0; l < L; l++) {                                                          \
+                store(b[l].iv, block[l]);                                                          \
+                hash##_store(&s[l], b[l].h);                                                       \
+            }                                                                                      \
         }
 
 #    define HASH(hash, groups)                                                                     \
@@ -233,20 +252,23 @@ INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
             }                                                                                      \
             hash##_store(&s, h);                                                                   \
         }                                                                                          \
-        BESIDE(hash, groups, 10)                                                                   \
-        BESIDE(hash, groups, 12)                                                                   \
-        BESIDE(hash, groups, 14)                                                                   \
-        static void hash##_beside(const struct trossl_beside *b, uint8_t *out, const uint8_t *in,  \
-                                  size_t n)                                                        \
+        BESIDE(hash, groups, 10, 1)                                                                \
+        BESIDE(hash, groups, 12, 1)                                                                \
+        BESIDE(hash, groups, 14, 1)                                                                \
+        BESIDE(hash, groups, 10, 2)                                                                \
+        BESIDE(hash, groups, 12, 2)                                                                \
+        BESIDE(hash, groups, 14, 2)                                                                \
+        static void hash##_beside(const struct tr_aes_key *key, const struct trossl_beside *b,     \
+                                  unsigned records, size_t n)                                      \
         {                                                                                          \
             if (n == 0)                                                                            \
                 return;                                                                            \
-            if (b->key->rounds == 10)                                                              \
-                hash##_beside_10(b, out, in, n);                                                   \
-            else if (b->key->rounds == 12)                                                         \
-                hash##_beside_12(b, out, in, n);                                                   \
+            if (key->rounds == 10)                                                                 \
+                (records == 1 ? hash##_beside_10_1 : hash##_beside_10_2)(key, b, n);               \
+            else if (key->rounds == 12)                                                            \
+                (records == 1 ? hash##_beside_12_1 : hash##_beside_12_2)(key, b, n);               \
             else                                                                                   \
-                hash##_beside_14(b, out, in, n);                                                   \
+                (records == 1 ? hash##_beside_14_1 : hash##_beside_14_2)(key, b, n);               \
         }
 
 HASH(sha1, 20)

@@ -45,13 +45,40 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
 
 /* ---- Sealing --------------------------------------------------------------------------------- */
 
-/* A record in the making, in place: out[0..done) is encrypted, out[done..known) is what comes next. */
+/*
+ * A record in the making: in[0..done) is encrypted in out, and the next to be hashed are the `left` bytes at
+ * hashed. The hash is ahead of the encryption, so that it reads in place before it is written over.
+ */
 struct sealing {
     struct trp_stitched *c;
     uint8_t *iv, *out;
-    size_t done, known;
+    const uint8_t *in, *hashed;
+    size_t len, done, left;
     struct trossl_sha md;
 };
+
+/* For len bytes, of which the first skip are not hashed. */
+static struct sealing sealing(struct trp_stitched *c, const uint8_t *aad, uint8_t *iv, uint8_t *out,
+                              const uint8_t *in, size_t len, size_t skip)
+{
+    struct sealing s = {.c = c,
+                        .iv = iv,
+                        .out = out,
+                        .in = in,
+                        .hashed = in + skip,
+                        .len = len,
+                        .left = len - skip,
+                        .md = c->head};
+    trossl_sha_update(c->sha, &s.md, aad, TRP_AAD);
+    return s;
+}
+
+static void hash(struct sealing *s, size_t n)
+{
+    trossl_sha_update(s->c->sha, &s->md, s->hashed, n);
+    s->hashed += n;
+    s->left -= n;
+}
 
 /* Whether AES is done by instructions that our code beside a hash may use, too. */
 static int has_beside(const struct trp_stitched *c)
@@ -61,58 +88,69 @@ static int has_beside(const struct trp_stitched *c)
            (tr_backend_doing(key->backend, TR_OP_CBC_ENCRYPT)->features & TR_FEATURE_AES) != 0;
 }
 
-static void beside(struct sealing *s, const uint8_t *in, const uint8_t *hashed, size_t n)
+/* Blocks of 64 bytes that can be hashed after those that fill up the block of the AAD. */
+static size_t whole_blocks(const struct sealing *s)
 {
-    const struct tr_aes_key *key = &s->c->base.core.key;
-    const struct trossl_beside b = {key, s->iv, s->md.h, hashed};
-    s->c->sha->cbc_beside(&b, s->out + s->done, in, n);
-    tr_bulk_by_host(key, TR_OP_CBC_ENCRYPT, n * TROSSL_SHA_BLOCK / TR_BLOCK);
-    s->done += n * TROSSL_SHA_BLOCK;
+    size_t first = TROSSL_SHA_BLOCK - s->md.len % TROSSL_SHA_BLOCK;
+    return s->left > first ? (s->left - first) / TROSSL_SHA_BLOCK : 0;
 }
 
-/* The end of the hash, beside what is left to encrypt. */
+/* As much as one record, or both of two, can have hashed and encrypted in the same loop. */
+static void seal_beside(struct sealing *s, unsigned records)
+{
+    const struct tr_aes_key *key = &s->c->base.core.key;
+    struct trossl_beside b[2];
+    size_t n = whole_blocks(&s[0]);
+    if (records == 2 && whole_blocks(&s[1]) < n)
+        n = whole_blocks(&s[1]);
+    if (n == 0 || !has_beside(s->c))
+        return;
+    for (unsigned i = 0; i < records; i++) {
+        hash(&s[i], TROSSL_SHA_BLOCK - s[i].md.len % TROSSL_SHA_BLOCK);
+        b[i] = (struct trossl_beside){s[i].iv, s[i].md.h, s[i].out, s[i].in, s[i].hashed};
+    }
+    s->c->sha->cbc_beside(key, b, records, n);
+    for (unsigned i = 0; i < records; i++) {
+        s[i].done = n * TROSSL_SHA_BLOCK;
+        s[i].md.len += s[i].done;
+        s[i].hashed += s[i].done;
+        s[i].left -= s[i].done;
+        tr_bulk_by_host(key, TR_OP_CBC_ENCRYPT, s[i].done / TR_BLOCK);
+    }
+}
+
+/* The end of the hash, beside what is left to encrypt of out. */
 static void end_hash(struct sealing *s, uint8_t *digest)
 {
+    const struct tr_aes_key *key = &s->c->base.core.key;
     uint8_t last[2 * TROSSL_SHA_BLOCK];
     size_t n = trossl_sha_last(&s->md, last), i = 0;
-    for (; i < n && has_beside(s->c) && s->known - s->done >= TROSSL_SHA_BLOCK; i++)
-        beside(s, s->out + s->done, last + i * TROSSL_SHA_BLOCK, 1);
+    for (; i < n && has_beside(s->c) && s->len - s->done >= TROSSL_SHA_BLOCK; i++) {
+        uint8_t *out = s->out + s->done;
+        const struct trossl_beside b = {s->iv, s->md.h, out, out, last + i * TROSSL_SHA_BLOCK};
+        s->c->sha->cbc_beside(key, &b, 1, 1);
+        tr_bulk_by_host(key, TR_OP_CBC_ENCRYPT, TROSSL_SHA_BLOCK / TR_BLOCK);
+        s->done += TROSSL_SHA_BLOCK;
+    }
     if (i < n)
         s->c->sha->blocks(s->md.h, last + i * TROSSL_SHA_BLOCK, n - i);
     trossl_sha_digest(s->c->sha, s->md.h, digest);
     tr_cleanse(last, sizeof(last));
 }
 
-/*
- * Hashes and encrypts len bytes, of which the first skip are not hashed; the rest of them, the MAC and the
- * padding are then encrypted in out. s->md has hashed the AAD. Returns the record's length. The hash is ahead of
- * the encryption by what it lacks to a block, which is more than it has skipped: so it reads
- * before it is written over.
- */
-static size_t seal(struct sealing *s, const uint8_t *in, size_t len, size_t skip)
+/* The rest of the record: of its payload, the MAC and the padding. Returns its length. */
+static size_t seal_rest(struct sealing *s)
 {
     const struct trossl_sha_code *sha = s->c->sha;
-    const uint8_t *hashed = in + skip;
-    size_t first = TROSSL_SHA_BLOCK - s->md.len % TROSSL_SHA_BLOCK, left = len - skip;
-    if (has_beside(s->c) && left >= first + TROSSL_SHA_BLOCK) {
-        size_t n = (left - first) / TROSSL_SHA_BLOCK;
-        trossl_sha_update(sha, &s->md, hashed, first);
-        beside(s, in, hashed + first, n);
-        s->md.len += n * TROSSL_SHA_BLOCK;
-        hashed += first + n * TROSSL_SHA_BLOCK;
-        left -= first + n * TROSSL_SHA_BLOCK;
-    }
-    trossl_sha_update(sha, &s->md, hashed, left);
-    if (in != s->out)
-        memcpy(s->out + s->done, in + s->done, len - s->done);
-    s->known = len;
-
-    uint8_t *mac = s->out + len, inner[TROSSL_SHA_MAX];
+    uint8_t *mac = s->out + s->len, inner[TROSSL_SHA_MAX];
+    hash(s, s->left);
+    if (s->in != s->out)
+        memcpy(s->out + s->done, s->in + s->done, s->len - s->done);
     end_hash(s, inner);
     s->md = s->c->tail;
     trossl_sha_update(sha, &s->md, inner, sha->digest_len);
     end_hash(s, mac);
-    len = trp_tls_pad(TLS1_VERSION, s->out, len + sha->digest_len);
+    size_t len = trp_tls_pad(TLS1_VERSION, s->out, s->len + sha->digest_len);
     /* Whole blocks, in place: nothing that could fail. */
     (void)tr_cbc_encrypt(&s->c->base.core.key, s->iv, s->out + s->done, s->out + s->done,
                          len - s->done);
@@ -130,11 +168,11 @@ static int seal_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
                        size_t payload_len)
 {
     size_t skip = EXPLICIT_IV(c->aad);
-    struct sealing s = {.c = c, .iv = c->base.core.iv, .out = out, .md = c->head};
     if (len != sealed_len(c, payload_len) || payload_len < skip)
         return 0;
-    trossl_sha_update(c->sha, &s.md, c->aad, TRP_AAD);
-    (void)seal(&s, in, payload_len, skip);
+    struct sealing s = sealing(c, c->aad, c->base.core.iv, out, in, payload_len, skip);
+    seal_beside(&s, 1);
+    (void)seal_rest(&s);
     return 1;
 }
 
@@ -164,24 +202,29 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
                               size_t records)
 {
     const struct trp_stitched_cut cut = trp_stitched_cut(c, len, records);
-    uint8_t ivs[8][TR_BLOCK], aad[TRP_AAD], *begin = out;
+    uint8_t ivs[8][TR_BLOCK];
     if (!trp_random(ivs[0], records * TR_BLOCK))
         return 0;
-    memcpy(aad, c->aad, sizeof(aad));
-    for (size_t i = 0; i < records; i++) {
-        size_t n = i == records - 1 ? cut.last : cut.each;
-        memcpy(out + HEADER, ivs[i], TR_BLOCK);
-        struct sealing s = {.c = c, .iv = ivs[i], .out = out + HEADER + TR_BLOCK, .md = c->head};
-        tr_store64_be(aad, tr_load64_be(c->aad) + i);
-        put16(aad + 11, n);
-        trossl_sha_update(c->sha, &s.md, aad, TRP_AAD);
-        n = seal(&s, in, n, 0);
-        memcpy(out, aad + 8, 3);
-        put16(out + 3, TR_BLOCK + n);
-        in += cut.each;
-        out += HEADER + TR_BLOCK + n;
+    /* In pairs, so that the chains of two hide each other's latency. */
+    for (size_t i = 0; i < records; i += 2) {
+        struct sealing s[2];
+        for (size_t j = 0; j < 2; j++, in += cut.each) {
+            size_t n = i + j == records - 1 ? cut.last : cut.each;
+            uint8_t aad[TRP_AAD];
+            memcpy(aad, c->aad, sizeof(aad));
+            tr_store64_be(aad, tr_load64_be(c->aad) + i + j);
+            put16(aad + 11, n);
+            memcpy(out, aad + 8, 3);
+            put16(out + 3, TR_BLOCK + sealed_len(c, n));
+            memcpy(out + HEADER, ivs[i + j], TR_BLOCK);
+            s[j] = sealing(c, aad, ivs[i + j], out + HEADER + TR_BLOCK, in, n, 0);
+            out += HEADER + TR_BLOCK + sealed_len(c, n);
+        }
+        seal_beside(s, 2);
+        (void)seal_rest(&s[0]);
+        (void)seal_rest(&s[1]);
     }
-    return (size_t)(out - begin);
+    return cut.packed;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */

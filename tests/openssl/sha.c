@@ -122,8 +122,8 @@ static bool is_beside(const struct trossl_sha_code *code, struct tap_random *ran
         return false;
     code->blocks(h[1], data + ahead, n);
     uint8_t *const out = in_place ? buffer : buffer + LONGEST;
-    const struct trossl_beside b = {&key, iv[0], h[0], buffer + ahead};
-    code->cbc_beside(&b, out, buffer, n);
+    const struct trossl_beside b = {iv[0], h[0], out, buffer, buffer + ahead};
+    code->cbc_beside(&key, &b, 1, n);
     return tap_same(out, expected, len) && tap_same(iv[0], iv[1], 16) &&
            tap_same(h[0], h[1], code->digest_len);
 }
