@@ -49,10 +49,15 @@ static void describe_masks(struct trossl_selection *s, tr_features by_ia32cap)
         add(s->masked, "none");
 }
 
-static int has_sha(const struct trossl_selection *s)
+static int may_use_sha(const struct trossl_selection *s)
 {
     const tr_features needed = TR_FEATURE_SHA | TR_FEATURE_SSSE3;
     return (s->choice.cpu.usable & ~s->choice.masked & needed) == needed;
+}
+
+int trossl_has_sha(const struct trossl_selection *s)
+{
+    return s->sha1 != &trossl_sha1_portable && s->sha256 != &trossl_sha256_portable;
 }
 
 static void describe_failures(struct trossl_selection *s)
@@ -63,9 +68,9 @@ static void describe_failures(struct trossl_selection *s)
                 tr_backend_name(tr_backend_at(i)));
     }
     /* Each is tested, and passed over, by itself. */
-    if (has_sha(s) && s->sha1 == &trossl_sha1_portable)
+    if (may_use_sha(s) && s->sha1 == &trossl_sha1_portable)
         add(s->passed_over, "%sSHA-1 instructions", *s->passed_over != '\0' ? ", " : "");
-    if (has_sha(s) && s->sha256 == &trossl_sha256_portable)
+    if (may_use_sha(s) && s->sha256 == &trossl_sha256_portable)
         add(s->passed_over, "%sSHA-256 instructions", *s->passed_over != '\0' ? ", " : "");
     if (*s->passed_over == '\0')
         add(s->passed_over, "none");

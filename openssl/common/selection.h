@@ -32,6 +32,9 @@ struct trossl_selection {
  */
 int trossl_selection_begin(struct trossl_selection *selection);
 
+/* Whether both hashes are done by the SHA instructions. */
+int trossl_has_sha(const struct trossl_selection *selection);
+
 /* Unmaps the counters: no key may be in use any more that was expanded for selection->backend. */
 void trossl_selection_end(struct trossl_selection *selection);
 

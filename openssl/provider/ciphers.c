@@ -177,6 +177,12 @@ MODES(CIPHER, 256)
 #define OID(number) "2.16.840.1.101.3.4.1." #number
 
 const OSSL_ALGORITHM trp_ciphers[] = {
+    /* TRP_SHA_CIPHERS with a hash: */
+    FAMILY("AES-128-CBC-HMAC-SHA1", stitched_128_sha1),
+    FAMILY("AES-256-CBC-HMAC-SHA1", stitched_256_sha1),
+    FAMILY("AES-128-CBC-HMAC-SHA256", stitched_128_sha256),
+    FAMILY("AES-256-CBC-HMAC-SHA256", stitched_256_sha256),
+    /* without: */
     ALGORITHM("AES-256-ECB:" OID(41), 256, ecb),
     ALGORITHM("AES-192-ECB:" OID(21), 192, ecb),
     ALGORITHM("AES-128-ECB:" OID(1), 128, ecb),
@@ -221,10 +227,6 @@ const OSSL_ALGORITHM trp_ciphers[] = {
     FAMILY("AES-256-WRAP-PAD-INV:AES256-WRAP-PAD-INV", wrap_pad_inv_256),
     FAMILY("AES-192-WRAP-PAD-INV:AES192-WRAP-PAD-INV", wrap_pad_inv_192),
     FAMILY("AES-128-WRAP-PAD-INV:AES128-WRAP-PAD-INV", wrap_pad_inv_128),
-    FAMILY("AES-128-CBC-HMAC-SHA1", stitched_128_sha1),
-    FAMILY("AES-256-CBC-HMAC-SHA1", stitched_256_sha1),
-    FAMILY("AES-128-CBC-HMAC-SHA256", stitched_128_sha256),
-    FAMILY("AES-256-CBC-HMAC-SHA256", stitched_256_sha256),
     FAMILY("AES-256-OCB", ocb_256),
     FAMILY("AES-192-OCB", ocb_192),
     FAMILY("AES-128-OCB", ocb_128),

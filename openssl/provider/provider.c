@@ -88,7 +88,7 @@ static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *
     *no_cache = 0;
     switch (operation) {
     case OSSL_OP_CIPHER:
-        return trp_ciphers;
+        return trp_ciphers + (trossl_has_sha(&provider->selection) ? 0 : TRP_SHA_CIPHERS);
     case OSSL_OP_MAC:
         return provider->evp.mac_fetch != NULL ? trp_macs : NULL;
     case OSSL_OP_SKEYMGMT:

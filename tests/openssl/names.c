@@ -227,7 +227,8 @@ int main(void)
     for (unsigned i = 0; i < theirs.count; i++) {
         const char *const name = EVP_CIPHER_get0_name(theirs.cipher[i]);
         EVP_CIPHER *const cipher = EVP_CIPHER_fetch(us.libctx, name, NULL);
-        if (cipher == NULL && strncmp(name, "AES-", 4) == 0) {
+        if (cipher == NULL && strncmp(name, "AES-", 4) == 0 &&
+            !(strstr(name, "-HMAC-") != NULL && tap_cpu_lacks("sha_ni ssse3"))) {
             tap_diag("not in ours: %s", name);
             missing++;
         }

@@ -68,6 +68,7 @@ fetch() {
         2>"$dir/client" | tail -c $size >"$dir/got" || :
     cat "$dir/client"
     cmp "$dir/file" "$dir/got" || return 1
+    [ "${4:-}" != -no_etm ] || $stitched || return 0
     # shellcheck disable=SC2086 # words
     if [ "$2" = ours ] && [ "$(executed "$counters" $opening)" -lt $((size / 2)) ]; then
         echo "the client's $opening is not ours" && return 1
@@ -98,6 +99,10 @@ for suite in TLS_AES_128_GCM_SHA256 TLS_AES_128_CCM_8_SHA256 ECDHE-RSA-AES256-GC
     result "$suite, only the client is ours" fetch plain ours "$suite"
     result "$suite, only the server is ours" fetch ours plain "$suite"
 done
+# Without SHA instructions these are left to the default provider.
+stitched=true
+ours list -cipher-algorithms -provider tenrounds | grep -q 'AES-128-CBC-HMAC-SHA1 @ tenrounds' || stitched=false
+$stitched || echo '# without encrypt-then-mac: by the default provider, as there are no SHA instructions here'
 for suite in $cbc; do
     result "$suite without encrypt-then-mac" fetch ours ours "$suite" -no_etm
 done

@@ -59,7 +59,6 @@ program() {
         done
         ;;
     esac
-    [ "$1" != stitched ] || run "$1" nosha "$configuration" "$file"
 }
 
 while read -r version prefix tests programs; do
