@@ -23,7 +23,8 @@
  *
  *   Units      Lengths are in bytes. A block is TR_BLOCK = 16 bytes. A key is 16, 24 or 32 bytes.
  *   Overlap    Input and output are the same pointer or do not overlap at all; a partial overlap is
- *              TR_ERR_OVERLAP and nothing is written. No alignment is required of data.
+ *              TR_ERR_OVERLAP and nothing is written (key wrap takes any overlap). No alignment is
+ *              required of data.
  *   Errors     Every function that can fail returns enum tr_status. After an error nothing was
  *              written to the output, and the state is as it was before the call.
  *   Memory     Nothing is allocated. Every object is a plain struct that the caller owns, may copy
@@ -266,7 +267,8 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
  *
  * iv is the 8 bytes of the integrity check value (KW), icv its first 4 (KWP), or NULL for the standard's.
  * Where it is not found again, TR_ERR_TAG, and zeros are in out. A non-zero inverse wraps with AES's
- * inverse cipher and unwraps with the forward one (5.1). in and out begin at the same place or are disjoint.
+ * inverse cipher and unwraps with the forward one (5.1). in and out may overlap in any way, other than elsewhere:
+ * a key is often unwrapped within one buffer, and all of it is moved first.
  */
 TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                                  uint8_t *out, const uint8_t *in, size_t len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KW and KWP, SP 800-38F section 6 (RFC 3394, RFC 5649). A semiblock is 8 bytes. */
+/* KW and KWP, SP 800-38F section 6 (RFC 3394, RFC 5649). A semiblock is 8 bytes. All of the input is moved to
+ * where the output will be before any of it is changed, so the two may overlap in any way. */
 #include "modes.h"
 
 #define SEMI  8u
@@ -52,20 +53,11 @@ static void w_inverse(const struct tr_aes_key *key, enum tr_op op, uint8_t a[SEM
     tr_cleanse(block, sizeof(block));
 }
 
-/* Overlapping, but not beginning at the same place, where out and in differ in length. */
-static int partial_overlap(const uint8_t *out, size_t out_len, const uint8_t *in, size_t in_len)
-{
-    uintptr_t o = (uintptr_t)out, i = (uintptr_t)in;
-    return o != i && (o > i ? o - i < in_len : i - o < out_len);
-}
-
 enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                           uint8_t *out, const uint8_t *in, size_t len)
 {
     if (len % SEMI != 0 || len < 2 * SEMI || len >= LIMIT)
         return TR_ERR_LENGTH;
-    if (partial_overlap(out, len + SEMI, in, len))
-        return TR_ERR_OVERLAP;
     __builtin_memmove(out + SEMI, in, len);
     __builtin_memcpy(out, iv != NULL ? iv : kw_iv, SEMI);
     w(key, cipher(0, inverse), out, len / SEMI + 1);
@@ -78,8 +70,6 @@ enum tr_status tr_kw_unwrap(const struct tr_aes_key *key, int inverse, const uin
     uint8_t a[SEMI];
     if (len % SEMI != 0 || len < 3 * SEMI || len >= LIMIT)
         return TR_ERR_LENGTH;
-    if (partial_overlap(out, len - SEMI, in, len))
-        return TR_ERR_OVERLAP;
     __builtin_memcpy(a, in, SEMI);
     __builtin_memmove(out, in + SEMI, len - SEMI);
     w_inverse(key, cipher(1, inverse), a, out, len / SEMI - 1);
@@ -96,8 +86,6 @@ enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint
     if (len == 0 || len >= LIMIT)
         return TR_ERR_LENGTH;
     size_t padded = (len + SEMI - 1) / SEMI * SEMI;
-    if (partial_overlap(out, padded + SEMI, in, len))
-        return TR_ERR_OVERLAP;
     __builtin_memmove(out + SEMI, in, len);
     __builtin_memset(out + SEMI + len, 0, padded - len);
     tr_store64_be(out, len);
@@ -134,8 +122,6 @@ enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, const ui
     *out_len = 0;
     if (len % SEMI != 0 || len < 2 * SEMI || len >= LIMIT)
         return TR_ERR_LENGTH;
-    if (partial_overlap(out, len - SEMI, in, len))
-        return TR_ERR_OVERLAP;
     __builtin_memcpy(block, in, TR_BLOCK);
     if (room == SEMI) {
         tr_bulk(key, cipher(1, inverse), block, block, 1, NULL);

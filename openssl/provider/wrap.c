@@ -115,8 +115,6 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
     if (status == TR_OK)
         return 1;
     *out_len = 0;
-    if (status == TR_ERR_OVERLAP)
-        return trp_raise_status(&w->base, status);
     return failed(w, PROV_R_CIPHER_OPERATION_FAILED);
 }
 

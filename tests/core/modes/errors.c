@@ -114,11 +114,6 @@ static void test_key_wrap(void)
     EXPECT(TR_ERR_LENGTH, tr_kw_wrap(&key, 0, NULL, memory, memory, (size_t)1 << 31));
     EXPECT(TR_ERR_LENGTH, tr_kwp_wrap(&key, 0, NULL, memory, memory, 0));
     EXPECT(TR_ERR_LENGTH, tr_kwp_wrap(&key, 0, NULL, memory, memory, (size_t)1 << 31));
-    /* The output of wrapping is longer than the input. */
-    EXPECT(TR_ERR_OVERLAP, tr_kw_wrap(&key, 0, NULL, memory, memory + 16, 16));
-    EXPECT(TR_ERR_OVERLAP, tr_kw_unwrap(&key, 0, NULL, memory + 1, memory, 24));
-    EXPECT(TR_ERR_OVERLAP, tr_kwp_wrap(&key, 0, NULL, memory, memory + 9, 3));
-    EXPECT(TR_ERR_OVERLAP, tr_kwp_unwrap(&key, 0, NULL, memory + 8, &n, memory, 16));
     tap_ok(n == 0, "KWP: an error stores a length of 0");
     report("key wrap");
 }
