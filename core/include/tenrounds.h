@@ -486,8 +486,10 @@ struct tr_siv {
     struct tr_cmac mac; /* with K1 */
     struct tr_aes_key ctr;
     uint8_t zero[TR_BLOCK]; /* CMAC of a block of zeros, where S2V begins */
-    uint8_t sum[TR_BLOCK];  /* D of S2V (2.4) so far */
-    uint8_t components;     /* of AAD */
+    /* May be read and, between calls, written by a host that has to (libcrypto's contexts, which a
+     * message does not end): */
+    uint8_t sum[TR_BLOCK]; /* D of S2V (2.4) so far, without the data */
+    uint8_t components;    /* of AAD */
     uint8_t phase;
 } TR_ALIGNED(16);
 
@@ -495,11 +497,13 @@ struct tr_siv {
  * raw is two keys, K1 first: key_len is 32, 48 or 64 (else TR_ERR_KEY_LENGTH). A message is: start; for
  * each component of the AAD one call, a nonce being the last one, at most 126 (else TR_ERR_LENGTH); then
  * all of the data in one call. The tag, 16 bytes, is what the RFC calls V and puts before the ciphertext.
- * Decryption with a wrong tag is TR_ERR_TAG and leaves zeros in out. After either a new start is needed.
+ * Decryption with a wrong tag is TR_ERR_TAG and leaves zeros in out. After either a new start is needed, or
+ * again: it begins a message with the AAD that the last one had, to which more components can be added.
  */
 TR_API enum tr_status tr_siv_set_key(struct tr_siv *siv, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 TR_API enum tr_status tr_siv_start(struct tr_siv *siv);
+TR_API enum tr_status tr_siv_again(struct tr_siv *siv);
 TR_API enum tr_status tr_siv_aad(struct tr_siv *siv, const uint8_t *aad, size_t len);
 TR_API enum tr_status tr_siv_encrypt(struct tr_siv *siv, uint8_t *out, const uint8_t *in,
                                      size_t len, uint8_t tag[16]);

@@ -2,7 +2,7 @@
 /* SIV, RFC 5297 section 2. */
 #include "modes.h"
 
-enum phase { NO_KEY, KEYED, AAD };
+enum phase { NO_KEY, KEYED, AAD, DONE };
 
 /* 2.6 */
 #define MAX_COMPONENTS 126
@@ -27,10 +27,18 @@ enum tr_status tr_siv_set_key(struct tr_siv *s, const struct tr_backend *backend
 
 enum tr_status tr_siv_start(struct tr_siv *s)
 {
-    if (s->phase == NO_KEY || s->phase > AAD)
+    if (s->phase == NO_KEY || s->phase > DONE)
         return TR_ERR_STATE;
     __builtin_memcpy(s->sum, s->zero, TR_BLOCK);
     s->components = 0;
+    s->phase = AAD;
+    return TR_OK;
+}
+
+enum tr_status tr_siv_again(struct tr_siv *s)
+{
+    if (s->phase != DONE)
+        return TR_ERR_STATE;
     s->phase = AAD;
     return TR_OK;
 }
@@ -53,7 +61,7 @@ enum tr_status tr_siv_aad(struct tr_siv *s, const uint8_t *aad, size_t len)
 /* The last string of S2V (2.4): with the sum added to its last block, or to it after padding. */
 static void s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t v[16])
 {
-    uint8_t block[TR_BLOCK] = {0};
+    uint8_t block[TR_BLOCK] = {0}, doubled[TR_BLOCK] = {0};
     (void)tr_cmac_start(&s->mac);
     if (len >= TR_BLOCK) {
         (void)tr_cmac_update(&s->mac, data, len - TR_BLOCK);
@@ -62,12 +70,13 @@ static void s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t 
         if (len != 0)
             __builtin_memcpy(block, data, len);
         block[len] = 0x80;
-        tr_double(s->sum, s->sum);
-        tr_xor_block(block, block, s->sum);
+        tr_double(doubled, s->sum);
+        tr_xor_block(block, block, doubled);
     }
     (void)tr_cmac_update(&s->mac, block, TR_BLOCK);
     (void)tr_cmac_tag(&s->mac, v, TR_BLOCK);
     tr_cleanse(block, sizeof(block));
+    tr_cleanse(doubled, sizeof(doubled));
 }
 
 /* 2.5: V with two bits cleared is the first counter. */
@@ -97,10 +106,11 @@ enum tr_status tr_siv_encrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
     enum tr_status status = check(s, out, in, len);
     if (status != TR_OK)
         return status;
-    s2v_last(s, in, len, s->sum);
-    counter_mode(s, s->sum, out, in, len);
-    __builtin_memcpy(tag, s->sum, TR_BLOCK);
-    s->phase = KEYED;
+    uint8_t v[TR_BLOCK];
+    s2v_last(s, in, len, v);
+    counter_mode(s, v, out, in, len);
+    __builtin_memcpy(tag, v, TR_BLOCK);
+    s->phase = DONE;
     return TR_OK;
 }
 
@@ -113,7 +123,7 @@ enum tr_status tr_siv_decrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
     uint8_t expected[TR_BLOCK];
     counter_mode(s, tag, out, in, len);
     s2v_last(s, out, len, expected);
-    s->phase = KEYED;
+    s->phase = DONE;
     if (!tr_equal(expected, tag, TR_BLOCK)) {
         tr_cleanse(out, len);
         status = TR_ERR_TAG;

@@ -230,4 +230,10 @@ const OSSL_ALGORITHM trp_ciphers[] = {
     FAMILY("AES-256-OCB", ocb_256),
     FAMILY("AES-192-OCB", ocb_192),
     FAMILY("AES-128-OCB", ocb_128),
+    FAMILY("AES-256-SIV", siv_256),
+    FAMILY("AES-192-SIV", siv_192),
+    FAMILY("AES-128-SIV", siv_128),
+    FAMILY("AES-256-GCM-SIV", gcm_siv_256),
+    FAMILY("AES-192-GCM-SIV", gcm_siv_192),
+    FAMILY("AES-128-GCM-SIV", gcm_siv_128),
     {NULL, NULL, NULL, NULL}};

@@ -85,6 +85,8 @@ TRP_THREE(gcm);
 TRP_THREE(ccm);
 TRP_THREE(cts);
 TRP_THREE(ocb);
+TRP_THREE(siv);
+TRP_THREE(gcm_siv);
 TRP_THREE(wrap);
 TRP_THREE(wrap_pad);
 TRP_THREE(wrap_inv);

@@ -171,9 +171,16 @@ static void test_aeads(void)
     EXPECT(TR_ERR_OVERLAP, tr_ocb_open(&ocb, raw, 12, NULL, 0, memory, memory + 1, 32, tag, 16));
     EXPECT(TR_ERR_OVERLAP, tr_siv_seal(&siv, NULL, 0, memory + 31, memory, 32, tag));
     EXPECT(TR_ERR_OVERLAP, tr_gcm_siv_open(&gcm_siv, raw, NULL, 0, memory, memory + 31, 32, tag));
+    EXPECT(TR_ERR_STATE, tr_siv_again(&siv));
     EXPECT(TR_OK, tr_siv_start(&siv));
+    EXPECT(TR_ERR_STATE, tr_siv_again(&siv));
     for (unsigned i = 0; i < 126; i++)
         EXPECT(TR_OK, tr_siv_aad(&siv, raw, i % 3));
+    EXPECT(TR_ERR_LENGTH, tr_siv_aad(&siv, raw, 1));
+    EXPECT(TR_OK, tr_siv_encrypt(&siv, memory, memory, 0, tag));
+    EXPECT(TR_ERR_STATE, tr_siv_encrypt(&siv, memory, memory, 0, tag));
+    EXPECT(TR_ERR_STATE, tr_siv_aad(&siv, raw, 1));
+    EXPECT(TR_OK, tr_siv_again(&siv));
     EXPECT(TR_ERR_LENGTH, tr_siv_aad(&siv, raw, 1));
     report("AEADs");
 }

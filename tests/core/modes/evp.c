@@ -358,7 +358,7 @@ static bool siv(struct the_case *c)
     return lc_encrypt(&m, c->expected, NULL, c->expected_tag) && siv_aad(c, &siv, &m) == TR_OK &&
            tr_siv_encrypt(&siv, c->out, input(c, c->out, c->in, c->len), c->len, c->tag) == TR_OK &&
            tap_same(c->out, c->expected, c->len) && tap_same(c->tag, c->expected_tag, 16) &&
-           siv_aad(c, &siv, &m) == TR_OK &&
+           tr_siv_again(&siv) == TR_OK &&
            tr_siv_decrypt(&siv, c->back, input(c, c->back, c->out, c->len), c->len, c->tag) ==
                TR_OK &&
            tap_same(c->back, c->in, c->len) && flip(c, c->out, c->len) &&

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Long random sequences of EVP calls on AES-SIV and AES-GCM-SIV, in the default provider and in ours, step
+ * by step, as in differential.c; where the default provider has no GCM-SIV (before 3.2), SIV alone. Then
+ * what ours does on purpose in another way. The argument is for how many seconds (5).
+ *
+ * Not in the sequences: data without a key, on which the default provider crashes (SIV) or works with a
+ * key of zeros (GCM-SIV); and, before 4.0, a final where it tells of an earlier message than the last.
+ */
+#define MAX_DATA 600
+#include "steps.h"
+
+#include <openssl/crypto.h>
+
+#define MAX_STEPS 30
+
+static const struct family {
+    const char *name;
+    bool siv; /* and not GCM-SIV */
+} families[] = {{"AES-128-SIV", true},      {"AES-192-SIV", true},      {"AES-256-SIV", true},
+                {"AES-128-GCM-SIV", false}, {"AES-192-GCM-SIV", false}, {"AES-256-GCM-SIV", false}};
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+struct step {
+    uint32_t what, seed; /* all the rest of the step follows from the seed */
+};
+
+/* What both sides have in common at a point of the sequence. */
+struct state {
+    const struct family *family;
+    bool started, key_set;
+    bool
+        half; /* of an init was done: the default provider then even tells the right tag after a wrong one */
+    bool done;  /* final tells of the last message */
+    bool older; /* there was one before, with this key (SIV) or this nonce's predecessors */
+    int encrypt;
+    EVP_CIPHER *cipher[SIDES];
+    EVP_CIPHER_CTX *ctx[SIDES];
+};
+
+/* Of the library that is here: whether final and tag are only ever of the last message. */
+static bool strict;
+/* And whether no bytes are no message of SIV. */
+static bool skips_empty;
+
+/* Reasons differ from version to version; ours are those of 3.0. */
+static bool same_errors_expected;
+
+static bool alike(struct result r[SIDES])
+{
+    if (!same_errors_expected)
+        r[OURS].error = r[THEIRS].error = 0;
+    return same(r);
+}
+
+/* ---- The steps ------------------------------------------------------------------------------ */
+
+/* One or two parameters of any type and size. */
+struct chosen {
+    uint8_t value[2][32];
+    OSSL_PARAM params[3];
+};
+
+static void choose_params(struct chosen *c, struct tap_random *random)
+{
+    static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN,   OSSL_CIPHER_PARAM_SPEED,
+                                       OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_CIPHER_PARAM_AEAD_IVLEN,
+                                       OSSL_CIPHER_PARAM_PADDING,  "unknown-to-all"};
+    static const unsigned types[] = {OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER,
+                                     OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UTF8_STRING};
+    memset(c, 0, sizeof(*c));
+    const size_t first = tap_below(random, 6), n = 1 + tap_below(random, 2);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned type = types[tap_below(random, 4)];
+        const size_t size = type <= OSSL_PARAM_UNSIGNED_INTEGER ? 1u << tap_below(random, 4)
+                            : tap_below(random, 2) == 0         ? 16
+                                                                : tap_below(random, 18);
+        c->value[i][0] = (uint8_t)(tap_below(random, 2) == 0 ? 16u << tap_below(random, 3)
+                                                             : tap_below(random, 4));
+        c->params[i] = (OSSL_PARAM){keys[(first + i * (1 + tap_below(random, 5))) % 6], type,
+                                    c->value[i], size, 0};
+        tell("  with %s, type %u, %zu bytes, first %02x", c->params[i].key, type, size,
+             c->value[i][0]);
+    }
+    c->params[n] = OSSL_PARAM_construct_end();
+}
+
+static bool do_init(struct state *s, struct tap_random *random)
+{
+    uint8_t key[64], iv[16];
+    struct result r[SIDES] = {0};
+    struct chosen chosen;
+    const bool fresh = !s->started || tap_below(random, 6) == 0;
+    const int enc = !s->started ? (int)tap_below(random, 2) : (int)tap_below(random, 3) - 1;
+    const bool with_key = tap_below(random, 3) != 0, with_iv = tap_below(random, 3) != 0;
+    const bool with_params = tap_below(random, 5) == 0;
+    tap_fill(random, key, sizeof(key));
+    tap_fill(random, iv, sizeof(iv));
+    tell("init: %s, key %s, iv %s, enc %d", fresh ? "cipher" : "no cipher",
+         with_key ? "new" : "NULL", with_iv ? "new" : "NULL", enc);
+    if (with_params)
+        choose_params(&chosen, random);
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i],
+                 EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL, with_key ? key : NULL,
+                                    with_iv ? iv : NULL, enc, with_params ? chosen.params : NULL));
+    s->older = !fresh && (s->older || s->done) && !(with_key && s->family->siv);
+    s->done = false;
+    /* After an init that failed half way the default provider has part of the new key. */
+    s->half = r[THEIRS].ret <= 0;
+    s->key_set = r[THEIRS].ret > 0 && (with_key || (s->key_set && !fresh));
+    s->started = true;
+    if (enc >= 0)
+        s->encrypt = enc;
+    return alike(r);
+}
+
+/* The default provider hands out what it could not authenticate with GCM-SIV, and says so in final; ours is
+ * zeros then. Any other difference is one. */
+static bool not_authentic(const struct state *s, const uint8_t *ours, size_t len)
+{
+    uint8_t out[16];
+    int n;
+    EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
+    bool good = !s->family->siv && !s->encrypt && EVP_CIPHER_CTX_copy(copy, s->ctx[THEIRS]) > 0 &&
+                EVP_CipherFinal_ex(copy, out, &n) <= 0;
+    EVP_CIPHER_CTX_free(copy);
+    for (size_t i = 0; i < len; i++)
+        good = good && ours[i] == 0;
+    return good;
+}
+
+/* A message. What is in the output buffer afterwards is compared in any case. */
+static bool crypt(struct state *s, const uint8_t *data, size_t len, size_t offset, bool in_place,
+                  bool once)
+{
+    static uint8_t in[MAX_DATA + 64];
+    static struct result r[SIDES];
+    tell("message: %zu bytes%s%s", len, in_place ? " in place" : "", once ? ", EVP_Cipher" : "");
+    for (int i = 0; i < SIDES; i++) {
+        uint8_t *const from = in_place ? r[i].out : in + offset;
+        memset(r[i].out, 0xa5, sizeof(r[i].out));
+        memcpy(from, data, len);
+        r[i].len = -1;
+        if (once) {
+            r[i].len = EVP_Cipher(s->ctx[i], r[i].out, from, (unsigned)len);
+            end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
+        } else {
+            end_call(&r[i], EVP_CipherUpdate(s->ctx[i], r[i].out, &r[i].len, from, (int)len));
+        }
+    }
+    if (!(s->family->siv && skips_empty && len == 0)) {
+        s->older |= s->done && s->family->siv;
+        s->done = r[THEIRS].ret > 0;
+    }
+    if (memcmp(r[OURS].out, r[THEIRS].out, MAX_DATA) != 0 && not_authentic(s, r[OURS].out, len))
+        memcpy(r[OURS].out, r[THEIRS].out, len);
+    return alike(r) && memcmp(r[OURS].out, r[THEIRS].out, MAX_DATA) == 0;
+}
+
+static size_t any_length(struct tap_random *random)
+{
+    return tap_below(random, 3) == 0 ? tap_below(random, 34) : tap_below(random, MAX_DATA);
+}
+
+static bool do_data(struct state *s, struct tap_random *random)
+{
+    static uint8_t data[MAX_DATA];
+    const size_t len = any_length(random), offset = tap_below(random, 17);
+    const bool in_place = tap_below(random, 2) == 0, once = tap_below(random, 4) == 0;
+    tap_fill(random, data, len);
+    return !s->key_set || crypt(s, data, len, offset, in_place, once);
+}
+
+static bool add_aad(struct state *s, const uint8_t *aad, size_t len, bool once)
+{
+    struct result r[SIDES] = {0};
+    tell("aad: %zu bytes%s", len, once ? ", EVP_Cipher" : "");
+    for (int i = 0; i < SIDES; i++) {
+        r[i].len = -1;
+        if (once) {
+            const int n = EVP_Cipher(s->ctx[i], NULL, aad, (unsigned)len);
+            end_call(&r[i], n >= 0 ? 1 + n : n);
+        } else {
+            end_call(&r[i], EVP_CipherUpdate(s->ctx[i], NULL, &r[i].len, aad, (int)len));
+        }
+    }
+    const bool good = r[OURS].len == r[THEIRS].len;
+    r[OURS].len = r[THEIRS].len = 0;
+    return good && alike(r);
+}
+
+static bool do_aad(struct state *s, struct tap_random *random)
+{
+    uint8_t aad[100];
+    const size_t len = tap_below(random, 4) == 0 ? 0 : tap_below(random, sizeof(aad));
+    const bool once = tap_below(random, 4) == 0;
+    tap_fill(random, aad, sizeof(aad));
+    return !s->started || (s->family->siv && !s->key_set) || add_aad(s, aad, len, once);
+}
+
+/* An update without input is a final. */
+static bool do_final(struct state *s, struct tap_random *random)
+{
+    struct result r[SIDES] = {0};
+    const size_t how = tap_below(random, 4);
+    if (!s->key_set || (!strict && !s->done && (s->older || !s->family->siv)))
+        return true;
+    tell("final, %zu", how);
+    for (int i = 0; i < SIDES; i++) {
+        r[i].len = -1;
+        if (how == 0) {
+            r[i].len = EVP_Cipher(s->ctx[i], NULL, NULL, 0);
+            end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
+        } else if (how == 1) {
+            end_call(&r[i], EVP_CipherUpdate(s->ctx[i], r[i].out, &r[i].len, NULL, 0));
+        } else {
+            end_call(&r[i], EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len));
+        }
+    }
+    s->done |= r[THEIRS].ret > 0;
+    return alike(r);
+}
+
+/* A control with the same bytes for both; what it leaves in them is compared, too. */
+static bool control(struct state *s, const char *what, int type, int arg, const uint8_t bytes[32])
+{
+    struct result r[SIDES] = {0};
+    tell("%s: %d", what, arg);
+    for (int i = 0; i < SIDES; i++) {
+        memcpy(r[i].out, bytes, 32);
+        end_call(&r[i], EVP_CIPHER_CTX_ctrl(s->ctx[i], type, arg, r[i].out));
+        r[i].len = 32;
+    }
+    return alike(r);
+}
+
+static bool do_set_tag(struct state *s, struct tap_random *random)
+{
+    uint8_t tag[32];
+    const int len = tap_below(random, 3) != 0 ? 16 : (int)tap_below(random, 20);
+    tap_fill(random, tag, sizeof(tag));
+    if (!s->started)
+        return true;
+    s->older |= s->done && s->family->siv;
+    s->done = s->done && !s->family->siv;
+    return control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, len, tag);
+}
+
+static bool do_get_tag(struct state *s, struct tap_random *random)
+{
+    static const uint8_t room[32];
+    const int len = tap_below(random, 3) != 0 ? 16 : (int)tap_below(random, 20);
+    return !s->started || s->half || (!strict && !s->done && !s->family->siv) ||
+           control(s, "get tag", EVP_CTRL_AEAD_GET_TAG, len, room);
+}
+
+static bool do_speed(struct state *s, struct tap_random *random)
+{
+    static const uint8_t nothing[32];
+    const int speed = (int)tap_below(random, 4) - 1;
+    if (!s->started)
+        return true;
+    s->older |= s->done && s->family->siv;
+    s->done = s->done && !s->family->siv;
+    return control(s, "speed", EVP_CTRL_SET_SPEED, speed, nothing);
+}
+
+static bool do_set_params(struct state *s, struct tap_random *random)
+{
+    struct result r[SIDES] = {0};
+    struct chosen chosen;
+    if (!s->started)
+        return true;
+    tell("set params");
+    choose_params(&chosen, random);
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CIPHER_CTX_set_params(s->ctx[i], chosen.params));
+    s->older |= s->done && s->family->siv;
+    s->done = s->done && !s->family->siv;
+    return alike(r);
+}
+
+static bool do_get_params(struct state *s, struct tap_random *random)
+{
+    static const char *const numbers[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_IVLEN,
+                                          OSSL_CIPHER_PARAM_AEAD_TAGLEN, OSSL_CIPHER_PARAM_SPEED,
+                                          "unknown-to-all"};
+    static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV,
+                                        OSSL_CIPHER_PARAM_AEAD_TAG};
+    static const unsigned types[] = {OSSL_PARAM_OCTET_STRING, OSSL_PARAM_OCTET_PTR,
+                                     OSSL_PARAM_UTF8_STRING, OSSL_PARAM_INTEGER};
+    if (!s->started)
+        return true;
+    tell("get params");
+    bool good = true;
+    for (unsigned i = 0; good && i < 5; i++)
+        good = same_param(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
+                          (size_t)1 << tap_below(random, 4));
+    for (unsigned i = 0; good && i < ((strict && !s->half) || s->done ? 3 : 2); i++)
+        good = same_param(s->ctx, bytes[i], types[tap_below(random, 4)],
+                          tap_below(random, 2) == 0 ? 16 : tap_below(random, 20));
+    return good &&
+           EVP_CIPHER_CTX_get_iv_length(s->ctx[OURS]) ==
+               EVP_CIPHER_CTX_get_iv_length(s->ctx[THEIRS]) &&
+           EVP_CIPHER_CTX_get_key_length(s->ctx[OURS]) ==
+               EVP_CIPHER_CTX_get_key_length(s->ctx[THEIRS]) &&
+           EVP_CIPHER_CTX_get_tag_length(s->ctx[OURS]) ==
+               EVP_CIPHER_CTX_get_tag_length(s->ctx[THEIRS]);
+}
+
+/* Goes on with a copy, or with the original after a copy of it has been used and freed. */
+static bool do_copy(struct state *s, struct tap_random *random)
+{
+    struct result r[SIDES] = {0};
+    EVP_CIPHER_CTX *copy[SIDES];
+    const bool keep = tap_below(random, 2) == 0;
+    /* The default provider cannot copy SIV without a key. */
+    if (!s->started || (s->family->siv && !s->key_set))
+        return true;
+    tell("copy, go on with the %s", keep ? "copy" : "original");
+    for (int i = 0; i < SIDES; i++) {
+        uint8_t junk[64] = {0};
+        int len;
+        copy[i] = EVP_CIPHER_CTX_new();
+        end_call(&r[i], EVP_CIPHER_CTX_copy(copy[i], s->ctx[i]));
+        if (keep && r[i].ret > 0) {
+            EVP_CIPHER_CTX *const original = s->ctx[i];
+            s->ctx[i] = copy[i];
+            copy[i] = original;
+        }
+        if (r[i].ret > 0 && s->key_set) {
+            EVP_CipherUpdate(copy[i], NULL, &len, junk, sizeof(junk));
+            EVP_CipherUpdate(copy[i], junk, &len, junk, sizeof(junk));
+        }
+        EVP_CIPHER_CTX_free(copy[i]);
+    }
+    ERR_clear_error();
+    return alike(r);
+}
+
+/* A message that was sealed by a third context, opened by both; perhaps a bit of it is wrong. */
+static bool do_message(struct state *s, struct tap_random *random)
+{
+    static uint8_t text[MAX_DATA];
+    uint8_t key[64], iv[16], aad[4][64], tag[32];
+    size_t aad_len[4];
+    struct result r[SIDES] = {0};
+    int n;
+    const size_t len = any_length(random), strings = tap_below(random, 5);
+    const size_t wrong = tap_below(random, 6); /* 0: tag, 1: text, 2: AAD */
+    const bool fresh = tap_below(random, 2) == 0, in_place = tap_below(random, 2) == 0;
+    tap_fill(random, key, sizeof(key));
+    tap_fill(random, iv, sizeof(iv));
+    tap_fill(random, aad, sizeof(aad));
+    tap_fill(random, text, len);
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    EVP_CipherInit_ex2(ctx, s->cipher[THEIRS], key, iv, 1, NULL);
+    for (size_t i = 0; i < strings; i++) {
+        aad_len[i] = s->family->siv ? tap_below(random, 64) : 1 + tap_below(random, 63);
+        EVP_CipherUpdate(ctx, NULL, &n, aad[i], (int)aad_len[i]);
+    }
+    EVP_CipherUpdate(ctx, text, &n, text, (int)len);
+    EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag);
+    EVP_CIPHER_CTX_free(ctx);
+    tell("whole message, %zu strings of AAD, spoiled: %zu", strings, wrong);
+    if (wrong == 0)
+        tag[tap_below(random, 16)] ^= 0x40;
+    if (wrong == 1 && len != 0)
+        text[tap_below(random, len)] ^= 1;
+    if (wrong == 2 && strings != 0)
+        aad[strings - 1][0] ^= 1;
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], fresh || !s->started ? s->cipher[i] : NULL,
+                                           key, iv, 0, NULL));
+    s->older = !s->family->siv && (s->older || s->done);
+    s->started = true;
+    s->key_set = r[THEIRS].ret > 0;
+    s->half = !s->key_set;
+    s->done = false;
+    s->encrypt = 0;
+    bool good = alike(r);
+    if (!s->key_set)
+        return good;
+    /* What GCM-SIV has of AAD stays. */
+    if (!s->family->siv)
+        good = good && add_aad(s, aad[0], 0, false);
+    for (size_t i = 0; i < strings; i++)
+        good = good && add_aad(s, aad[i], aad_len[i], false);
+    return good && control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, 16, tag) &&
+           crypt(s, text, len, 1, in_place, false) && do_final(s, random);
+}
+
+/* Weighted so that there are messages most of the time. */
+static bool (*const whats[])(struct state *, struct tap_random *) = {
+    do_init,  do_init,       do_init,       do_init, do_data,    do_data,    do_data,
+    do_data,  do_aad,        do_aad,        do_aad,  do_final,   do_final,   do_set_tag,
+    do_speed, do_get_params, do_set_params, do_copy, do_message, do_get_tag, do_get_tag};
+#define WHATS (sizeof(whats) / sizeof(whats[0]))
+
+/* ---- Sequences ------------------------------------------------------------------------------ */
+
+static bool run(const struct family *family, const struct step *steps, unsigned n, bool print)
+{
+    struct state s = {.family = family};
+    printing = print;
+    for (int i = 0; i < SIDES; i++) {
+        s.cipher[i] = evp_fetch(&sides[i], family->name);
+        s.ctx[i] = EVP_CIPHER_CTX_new();
+    }
+    bool good = true;
+    for (unsigned i = 0; good && i < n; i++) {
+        struct tap_random random = tap_random(steps[i].seed);
+        good = whats[steps[i].what](&s, &random);
+    }
+    for (int i = 0; i < SIDES; i++) {
+        EVP_CIPHER_CTX_free(s.ctx[i]);
+        EVP_CIPHER_free(s.cipher[i]);
+    }
+    return good;
+}
+
+/* Leaves out steps as long as the sequence still fails. */
+static unsigned shorten(const struct family *family, struct step *steps, unsigned n)
+{
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (unsigned i = n; i-- > 0;) {
+            struct step fewer[MAX_STEPS];
+            memcpy(fewer, steps, i * sizeof(*steps));
+            memcpy(fewer + i, steps + i + 1, (n - i - 1) * sizeof(*steps));
+            if (run(family, fewer, n - 1, false))
+                continue;
+            memcpy(steps, fewer, --n * sizeof(*steps));
+            progress = true;
+        }
+    }
+    return n;
+}
+
+static bool sequence(const struct family *family, struct tap_random *random)
+{
+    struct step steps[MAX_STEPS];
+    unsigned n = 2 + (unsigned)tap_below(random, MAX_STEPS - 1);
+    for (unsigned i = 0; i < n; i++)
+        steps[i] = (struct step){i == 0 ? 0 : (uint32_t)tap_below(random, WHATS),
+                                 (uint32_t)tap_next(random)};
+    if (run(family, steps, n, false))
+        return true;
+    n = shorten(family, steps, n);
+    tap_diag("%s: %u steps show a difference, the last of these:", family->name, n);
+    run(family, steps, n, true);
+    return false;
+}
+
+/* ---- What ours does on purpose in another way -------------------------------------------------- */
+
+/* Opens with a wrong tag, in place and not: an error from final, if not before, and zeros in out. Of no
+ * bytes, too. */
+static bool no_plaintext(const struct family *family, struct tap_random *random)
+{
+    uint8_t key[64], iv[12], aad[20], out[64], tag[16];
+    int n;
+    tap_fill(random, key, sizeof(key));
+    tap_fill(random, iv, sizeof(iv));
+    tap_fill(random, aad, sizeof(aad));
+    EVP_CIPHER *cipher = evp_fetch(&sides[OURS], family->name);
+    bool good = true;
+    for (int len = family->siv && skips_empty ? 24 : 0; good && len <= 48; len += 24) {
+        uint8_t text[64] = "this is what nobody may see who has the wrong tag";
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        good = EVP_CipherInit_ex2(ctx, cipher, key, iv, 1, NULL) > 0 &&
+               EVP_CipherUpdate(ctx, NULL, &n, aad, sizeof(aad)) > 0 &&
+               EVP_CipherUpdate(ctx, text, &n, text, len) > 0 && n == len &&
+               EVP_CipherFinal_ex(ctx, text, &n) > 0 &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0;
+        tag[tap_below(random, 16)] ^= 1;
+        memset(out, 0xa5, sizeof(out));
+        good = good && EVP_CipherInit_ex2(ctx, cipher, key, iv, 0, NULL) > 0 &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0 &&
+               EVP_CipherUpdate(ctx, NULL, &n, aad, sizeof(aad)) > 0;
+        (void)EVP_CipherUpdate(ctx, out, &n, text, len);
+        good = good && EVP_CipherFinal_ex(ctx, out + 48, &n) <= 0;
+        for (int i = 0; i < len; i++)
+            good = good && out[i] == 0;
+        EVP_CIPHER_CTX_free(ctx);
+    }
+    ERR_clear_error();
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+static bool has(unsigned side, const char *name)
+{
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(sides[side].libctx, name, NULL);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+    return cipher != NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const time_t seconds = argc > 1 ? atoi(argv[1]) : 5;
+    unsigned count[FAMILIES] = {0};
+    bool good[FAMILIES];
+    const unsigned major = OPENSSL_version_major(), minor = OPENSSL_version_minor();
+    strict = major >= 4;
+    skips_empty = major == 3 && minor < 2;
+    same_errors_expected = major == 3 && minor == 0;
+    sides[OURS] = evp_open("tenrounds");
+    sides[THEIRS] = evp_open("default");
+    /* GCM-SIV is ours with every version, the default provider's since 3.2. */
+    const unsigned compared = major > 3 || minor >= 2 ? FAMILIES : FAMILIES / 2;
+    tap_plan(FAMILIES + 1 + compared);
+    tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
+    tap_ok(has(THEIRS, "AES-128-SIV") && has(THEIRS, "AES-256-GCM-SIV") == (compared == FAMILIES),
+           "the default provider of %u.%u has what is compared", major, minor);
+    struct tap_random random = tap_random(0);
+    memset(good, 1, sizeof(good));
+    const time_t end = time(NULL) + seconds;
+    do {
+        for (unsigned f = 0; f < compared; f++) {
+            if (good[f])
+                good[f] = sequence(&families[f], &random);
+            count[f] += good[f];
+        }
+    } while (time(NULL) < end);
+    for (unsigned f = 0; f < compared; f++)
+        tap_ok(good[f], "%s: %u sequences", families[f].name, count[f]);
+    for (unsigned f = 0; f < FAMILIES; f++)
+        tap_ok(no_plaintext(&families[f], &random), "%s: zeros after a wrong tag",
+               families[f].name);
+    evp_close(&sides[OURS]);
+    evp_close(&sides[THEIRS]);
+    return tap_done();
+}
