@@ -370,6 +370,9 @@ impl EvpMessages {
             if shape.announced {
                 status &= update(c.context, null, &mut written, null, len as c_int);
             }
+            if shape.forgets {
+                status &= update(c.context, null, &mut written, AAD.as_ptr(), 0);
+            }
             status &= update(
                 c.context,
                 null,

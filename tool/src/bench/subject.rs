@@ -23,6 +23,9 @@ pub struct Shape {
     pub iv: usize,
     /// The length is told beforehand (CCM).
     pub announced: bool,
+    /// Additional data of no bytes come first: without them OpenSSL's GCM-SIV goes on with those of the
+    /// message before.
+    pub forgets: bool,
     /// 13 bytes of additional data before, and a tag of 16 bytes after the data.
     pub authenticated: bool,
 }
@@ -96,6 +99,7 @@ const fn message(iv: usize) -> Call {
     Call::Message(Shape {
         iv,
         announced: false,
+        forgets: false,
         authenticated: true,
     })
 }
@@ -159,6 +163,7 @@ static KINDS: [Kind; 14] = [
         call: Call::Message(Shape {
             iv: 12,
             announced: true,
+            forgets: false,
             authenticated: true,
         }),
         bound: [Bound::Latency; 2],
@@ -185,7 +190,12 @@ static KINDS: [Kind; 14] = [
     },
     Kind {
         name: "gcm-siv",
-        call: message(12),
+        call: Call::Message(Shape {
+            iv: 12,
+            announced: false,
+            forgets: true,
+            authenticated: true,
+        }),
         bound: [Bound::HashThenThroughput, Bound::Hashed],
         ops: ["ctr_le"; 2],
         plain_op: "ecb_encrypt",
@@ -198,6 +208,7 @@ static KINDS: [Kind; 14] = [
         call: Call::Message(Shape {
             iv: 16,
             announced: false,
+            forgets: false,
             authenticated: false,
         }),
         ops: ["xts_encrypt", "xts_decrypt"],
