@@ -40,6 +40,12 @@ pub enum Command {
     Detect(DetectArgs),
     /// Run a command with the provider preferred in every OpenSSL that it uses
     Run(RunArgs),
+    /// Prefer the provider in all programs of yours, or of the system, in one step that can be undone
+    Enable(EnableArgs),
+    /// Undo 'enable', to the byte
+    Disable(DisableArgs),
+    /// Show where the provider is enabled, by which file, and whether it works
+    Status(StatusArgs),
     /// Measure each algorithm at the usual sizes, through the core and through libcrypto
     Speed(SpeedArgs),
     /// Compare software, stock OpenSSL and tenrounds with the limit of this processor
@@ -108,6 +114,60 @@ pub struct RunArgs {
         required_unless_present = "print_env"
     )]
     pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Before anything is replaced, the result is tried in child processes: providers, a cipher with its known
+answer, random numbers, a TLS handshake, ssh. Afterwards it is tried again, and taken back if it fails.
+What is not understood is refused, and stays as it is.")]
+pub struct EnableArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+
+    /// Add the line that sets OPENSSL_CONF to the shell's profile, or to FILE, instead of printing it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "system")]
+    pub profile: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct DisableArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct ScopeArgs {
+    /// For you: a configuration in ~/.config/tenrounds, and a line for the shell's profile (the default)
+    #[arg(long)]
+    pub user: bool,
+
+    /// For the system: a line in the openssl.cnf of every installed OpenSSL
+    #[arg(long, conflicts_with = "user")]
+    pub system: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// The directory to look below, for tests
+    #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
+    pub root: PathBuf,
+
+    /// End by SIGKILL at this change on the disk, for tests
+    #[arg(long, hide = true, value_name = "N")]
+    pub die_at: Option<u32>,
+}
+
+#[derive(Args, Debug)]
+pub struct StatusArgs {
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// The directory to look below, for tests
+    #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
+    pub root: PathBuf,
 }
 
 #[derive(Args, Debug)]

@@ -6,6 +6,7 @@ mod bench;
 mod cli;
 mod core;
 mod detect;
+mod enable;
 mod error;
 mod generate;
 mod host;
@@ -32,6 +33,9 @@ fn dispatch(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Detect(args) => detect::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Enable(args) => enable::enable(&args),
+        Command::Disable(args) => enable::disable(&args),
+        Command::Status(args) => enable::status(&args),
         Command::Speed(args) => bench::speed(&args),
         Command::Compare(args) => bench::compare(&args),
         Command::Selftest(args) => selftest::run(&args),
@@ -66,7 +70,7 @@ fn command_line() -> std::result::Result<Cli, ExitCode> {
 /// clap's message in one line, without the usage that follows it.
 fn one_line(error: &clap::Error) -> String {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "say what to do: detect, run, speed, compare, selftest (see 'tenrounds --help')"
+        return "say what to do: detect, run, enable, disable, status, speed, compare, selftest (see 'tenrounds --help')"
             .into();
     }
     if error.kind() == clap::error::ErrorKind::MissingRequiredArgument {

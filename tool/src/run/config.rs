@@ -35,19 +35,61 @@ pub fn base(libcrypto: &LibCrypto) -> Option<PathBuf> {
     Some(std::env::current_dir().map_or(path.clone(), |dir| dir.join(path)))
 }
 
-/// Writes the configuration on top of a base. A base that libcrypto cannot parse is an error that names
-/// its line.
+/// Writes the configuration on top of a base, which it includes. A base that libcrypto cannot parse is an
+/// error that names its line.
 pub fn generate(libcrypto: &LibCrypto, base: Option<&Path>, module: &Path) -> Result<Config> {
-    let conf = base.map(|base| Conf::load(libcrypto, base)).transpose()?;
-    let layout = Layout::read(conf.as_ref());
-    let properties = properties(layout.properties.as_deref(), base)?;
     let mut text = Writer::new();
     text.comment("Written by 'tenrounds run': the configuration below, and tenrounds preferred.");
     if let Some(base) = base {
         text.assign(".include", base.as_os_str().as_bytes());
     }
+    extend(text, libcrypto, base, base, module)
+}
+
+/// Writes, behind some comments, what is to be read after a base, which is included or includes it. In
+/// messages the base is called `named`.
+pub fn addition(
+    libcrypto: &LibCrypto,
+    comments: &[String],
+    included: Option<&Path>,
+    (base, named): (Option<&Path>, &Path),
+    module: &Path,
+) -> Result<Config> {
+    let mut text = Writer::new();
+    for comment in comments {
+        text.comment(comment);
+    }
+    if let Some(included) = included {
+        text.assign(".include", included.as_os_str().as_bytes());
+    }
+    let mut config = extend(text, libcrypto, base, Some(named), module)?;
+    // A module that somebody deletes has to leave OpenSSL as it is without, and no error in its queue.
+    let mut soft = Writer::new();
+    soft.section(&config.provider_section);
+    soft.assign("soft_load", b"1");
+    config.text.extend(soft.0);
+    Ok(config)
+}
+
+/// A line that includes a file.
+pub fn include_line(file: &Path) -> Vec<u8> {
+    let mut line = Writer::new();
+    line.assign(".include", file.as_os_str().as_bytes());
+    line.0
+}
+
+fn extend(
+    mut text: Writer,
+    libcrypto: &LibCrypto,
+    base: Option<&Path>,
+    named: Option<&Path>,
+    module: &Path,
+) -> Result<Config> {
+    let conf = base.map(|base| Conf::load(libcrypto, base)).transpose()?;
+    let layout = Layout::read(conf.as_ref());
+    let properties = properties(layout.properties.as_deref(), named)?;
     text.section("default");
-    text.assign("openssl_conf", layout.init.as_bytes());
+    text.assign_unless(layout.has_init, "openssl_conf", layout.init.as_bytes());
     text.section(&layout.init);
     text.assign_unless(
         layout.has_providers,
@@ -81,6 +123,39 @@ pub fn generate(libcrypto: &LibCrypto, base: Option<&Path>, module: &Path) -> Re
     })
 }
 
+/// What puts FIPS in force in a configuration, or None.
+pub fn fips(conf: &Conf<'_>) -> Option<String> {
+    let layout = Layout::read(Some(conf));
+    let asked = layout.properties.unwrap_or_default();
+    let squeezed: String = asked.chars().filter(|c| !c.is_whitespace()).collect();
+    let clause = squeezed
+        .split(',')
+        .map(|clause| clause.trim_start_matches('?'))
+        .find(|clause| {
+            clause.eq_ignore_ascii_case("fips") || clause.eq_ignore_ascii_case("fips=yes")
+        });
+    if clause.is_some() {
+        return Some(format!("default_properties = {asked}"));
+    }
+    let section = own(conf, &layout.providers, "fips")?;
+    own(conf, &section, "activate").map(|value| format!("[{section}] activate = {value}"))
+}
+
+/// The module that a configuration names for the provider.
+pub fn module(conf: &Conf<'_>) -> Option<PathBuf> {
+    let section = Layout::read(Some(conf)).tenrounds;
+    own(conf, &section, "module").map(PathBuf::from)
+}
+
+/// Whether a configuration activates providers, but not `default`, which it thereby switches off.
+pub fn lacks_default(conf: &Conf<'_>) -> bool {
+    let layout = Layout::read(Some(conf));
+    let activated = |section: &str| own(conf, section, "activate").is_some();
+    let others = conf.section(&layout.providers).unwrap_or_default();
+    let others = others.iter().any(|(_, section)| activated(section));
+    others && !(layout.has_default && activated(&layout.default))
+}
+
 impl Config {
     /// Has libcrypto parse the written file and looks whether it understood what was meant.
     pub fn verify(&self, libcrypto: &LibCrypto, file: &Path, module: &Path) -> Result<()> {
@@ -102,6 +177,7 @@ impl Config {
 /// The names of the sections that matter, and which entries the base has already.
 struct Layout {
     init: String,
+    has_init: bool,
     providers: String,
     has_providers: bool,
     algorithms: String,
@@ -119,7 +195,8 @@ impl Layout {
         let or_ours = |found: &Option<String>, ours: &str| {
             found.clone().unwrap_or_else(|| unused_section(conf, ours))
         };
-        let init = or_ours(&look("default", "openssl_conf"), "tenrounds_init");
+        let found_init = look("default", "openssl_conf");
+        let init = or_ours(&found_init, "tenrounds_init");
         let found_providers = look(&init, "providers");
         let found_algorithms = look(&init, "alg_section");
         let providers = or_ours(&found_providers, "tenrounds_providers");
@@ -130,6 +207,7 @@ impl Layout {
             default: or_ours(&found_default, "tenrounds_default"),
             tenrounds: or_ours(&found_tenrounds, "tenrounds_provider"),
             properties: look(&algorithms, "default_properties"),
+            has_init: found_init.is_some(),
             has_providers: found_providers.is_some(),
             has_algorithms: found_algorithms.is_some(),
             has_default: found_default.is_some(),

@@ -2,12 +2,12 @@
 //! `run`: any command with the provider preferred in every OpenSSL that it uses.
 
 pub mod child;
-mod config;
-mod counters;
+pub mod config;
+pub mod counters;
 pub mod probe;
 mod reach;
 mod report;
-mod store;
+pub mod store;
 
 use crate::cli::RunArgs;
 use crate::error::{Error, Result};

@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 pub struct Probe {
     /// The provider that AES-128-CTR is fetched from.
     pub provider: Option<String>,
+    /// That provider's own version.
+    pub version: Option<String>,
     /// Random numbers can be had.
     pub random: bool,
     /// SHA-256 can be computed.
@@ -32,16 +34,18 @@ pub fn look() -> Result<Probe> {
         libcrypto.symbol("OSSL_PROVIDER_get0_name")?;
     let name = b"AES-128-CTR\0".as_ptr().cast();
     let cipher = fetch(std::ptr::null(), name, std::ptr::null());
-    let provider = (!cipher.is_null()).then(|| {
-        let name = name_of(provider_of(cipher));
-        unsafe { CStr::from_ptr(name) }
+    let found = (!cipher.is_null()).then(|| provider_of(cipher));
+    let provider = found.map(|found| {
+        unsafe { CStr::from_ptr(name_of(found)) }
             .to_string_lossy()
             .into_owned()
     });
+    let version = found.and_then(|found| version_of(&libcrypto, found));
     let random = random_works(&libcrypto)?;
     let digest = digest_works(&libcrypto)?;
     let mut probe = Probe {
         provider,
+        version,
         random,
         digest,
         error: None,
@@ -50,6 +54,49 @@ pub fn look() -> Result<Probe> {
         probe.error = Some(libcrypto.take_error());
     }
     Ok(probe)
+}
+
+/// include/openssl/core.h: OSSL_PARAM.
+#[repr(C)]
+struct Param {
+    key: *const c_char,
+    data_type: u32,
+    data: *mut c_void,
+    data_size: usize,
+    return_size: usize,
+}
+
+// include/openssl/core.h and params.h
+const OSSL_PARAM_UTF8_PTR: u32 = 6;
+const OSSL_PARAM_UNMODIFIED: usize = usize::MAX;
+
+/// What a provider says of its version (provider-base(7)).
+fn version_of(libcrypto: &LibCrypto, provider: *const c_void) -> Option<String> {
+    let get: extern "C" fn(*const c_void, *mut Param) -> c_int =
+        libcrypto.symbol("OSSL_PROVIDER_get_params").ok()?;
+    let mut version: *const c_char = std::ptr::null();
+    let param = |key: *const c_char, data_type, data| Param {
+        key,
+        data_type,
+        data,
+        data_size: 0,
+        return_size: OSSL_PARAM_UNMODIFIED,
+    };
+    let pointer: *mut *const c_char = &mut version;
+    let mut params = [
+        param(
+            b"version\0".as_ptr().cast(),
+            OSSL_PARAM_UTF8_PTR,
+            pointer.cast(),
+        ),
+        param(std::ptr::null(), 0, std::ptr::null_mut()),
+    ];
+    let answered = get(provider, params.as_mut_ptr()) == 1;
+    (answered && !version.is_null()).then(|| {
+        unsafe { CStr::from_ptr(version) }
+            .to_string_lossy()
+            .into_owned()
+    })
 }
 
 fn random_works(libcrypto: &LibCrypto) -> Result<bool> {
@@ -86,13 +133,19 @@ fn digest_works(libcrypto: &LibCrypto) -> Result<bool> {
 
 /// Has a child look, with this environment.
 pub fn ask(environment: &[(&'static str, OsString)]) -> Result<Probe> {
+    ask_with(|command| {
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+    })
+}
+
+/// Has a child look, whose environment is changed by the caller.
+pub fn ask_with(change: impl FnOnce(&mut Command)) -> Result<Probe> {
     let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     let failed =
         |why: String| Error::failure(format!("the configuration could not be tried: {why}"));
-    let output = Command::new(program)
-        .arg("probe")
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
+    let mut command = Command::new(program);
+    change(command.arg("probe").stdin(Stdio::null()));
+    let output = command
         .output()
         .map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {

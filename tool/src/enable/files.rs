@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Files that are replaced whole or not at all: written beside, synchronised, renamed. Whoever looks
+//! meanwhile, or after a crash, sees the old file or the new one.
+
+use crate::error::{Error, Result};
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{fchown, DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// Steps until this process kills itself, for tests of what a crash leaves; negative: never.
+static STEPS_LEFT: AtomicI64 = AtomicI64::new(-1);
+
+pub fn die_at(step: Option<u32>) {
+    STEPS_LEFT.store(step.map_or(-1, i64::from), Ordering::Relaxed);
+}
+
+/// Between any two of these something on the disk changes.
+pub fn step() {
+    if STEPS_LEFT.fetch_sub(1, Ordering::Relaxed) == 0 {
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
+}
+
+/// The largest configuration that is looked at.
+const LARGEST: u64 = 4 << 20;
+
+/// A regular file's content; None if there is none.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    let wrong = |why: String| Error::failure(format!("{}: {why}", path.display()));
+    let meta = match fs::metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(wrong(explain(&error))),
+    };
+    if !meta.is_file() {
+        return Err(wrong("is not a regular file".to_owned()));
+    }
+    if meta.len() > LARGEST {
+        return Err(wrong(format!(
+            "has {} bytes, which is no configuration",
+            meta.len()
+        )));
+    }
+    fs::read(path).map(Some).map_err(|e| wrong(explain(&e)))
+}
+
+/// The file that a path leads to through all symbolic links, whether or not it exists at their end.
+pub fn real(path: &Path) -> Result<PathBuf> {
+    match path.canonicalize() {
+        Ok(real) => Ok(real),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if let Ok(target) = fs::read_link(path) {
+                return Err(Error::failure(format!(
+                    "{}: is a symbolic link to {}, which does not exist; mend or remove the link",
+                    path.display(),
+                    target.display()
+                )));
+            }
+            let dir = path.parent().unwrap_or(Path::new("/"));
+            let dir = dir.canonicalize().map_err(|error| {
+                Error::failure(format!("{}: {}", dir.display(), explain(&error)))
+            })?;
+            Ok(dir.join(path.file_name().unwrap_or_default()))
+        }
+        Err(error) => Err(Error::failure(format!(
+            "{}: {}",
+            path.display(),
+            explain(&error)
+        ))),
+    }
+}
+
+/// What a system error means for the user.
+pub fn explain(error: &std::io::Error) -> String {
+    let advice = match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => "; run it as root (sudo), or with --user",
+        Some(libc::EROFS) => "; make that file system writable, or use --user",
+        Some(libc::ENOSPC | libc::EDQUOT) => "; make room there",
+        Some(libc::EBUSY) => {
+            "; a file that is a mount point cannot be replaced: change it where it is mounted from"
+        }
+        Some(libc::ELOOP) => "; mend the symbolic links",
+        _ => "",
+    };
+    format!("{error}{advice}")
+}
+
+/// The name under which a file is written before it takes its place. It ends in neither .cnf nor .conf,
+/// which libcrypto would read in a directory that a configuration includes.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".tenrounds-new");
+    path.with_file_name(name)
+}
+
+/// The name under which the old file stays until the new one has proved itself.
+fn aside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".tenrounds-old");
+    path.with_file_name(name)
+}
+
+/// Takes away what a run that was killed has left beside a file.
+pub fn sweep(path: &Path) {
+    let _ = fs::remove_file(beside(path));
+    let _ = fs::remove_file(aside(path));
+}
+
+/// A replacement that can be taken back without needing room on the disk.
+pub struct Replacement {
+    path: PathBuf,
+    existed: bool,
+    /// The old file's second name, or its content where the file system has no hard links.
+    old: std::result::Result<PathBuf, Vec<u8>>,
+}
+
+impl Replacement {
+    /// Replaces a file whose content is `before`.
+    pub fn make(
+        path: &Path,
+        before: Option<&[u8]>,
+        content: &[u8],
+        like: Like<'_>,
+    ) -> Result<Self> {
+        let second = aside(path);
+        step();
+        let linked = before.is_some() && fs::hard_link(path, &second).is_ok();
+        let replacement = Replacement {
+            path: path.to_owned(),
+            existed: before.is_some(),
+            old: match linked {
+                true => Ok(second),
+                false => Err(before.unwrap_or_default().to_vec()),
+            },
+        };
+        match replace(path, content, like, None) {
+            Ok(()) => Ok(replacement),
+            Err(error) => {
+                // Renaming one name of a file to another of its names does nothing, and is no error.
+                if linked || !replacement.existed {
+                    replacement.restore()?;
+                }
+                replacement.keep();
+                Err(error)
+            }
+        }
+    }
+
+    /// The new file stays.
+    pub fn keep(self) {
+        step();
+        if let Ok(old) = &self.old {
+            let _ = fs::remove_file(old);
+        }
+    }
+
+    /// The old file comes back.
+    pub fn take_back(self) -> Result<()> {
+        self.restore()
+    }
+
+    fn restore(&self) -> Result<()> {
+        match (&self.old, self.existed) {
+            (_, false) => remove(&self.path),
+            (Err(content), true) => replace(&self.path, content, Like::Replaced, None),
+            (Ok(old), true) => fs::rename(old, &self.path)
+                .and_then(|()| sync_directory(&self.path))
+                .map_err(|error| {
+                    Error::failure(format!(
+                        "{}: {}; the file as it was is {}",
+                        self.path.display(),
+                        explain(&error),
+                        old.display()
+                    ))
+                }),
+        }
+    }
+}
+
+/// How a written file is to look.
+pub enum Like<'a> {
+    /// As the file that it replaces: owner, mode, access lists and labels.
+    Replaced,
+    /// As another file.
+    File(&'a Path),
+    /// Of this user, with this mode.
+    New(u32),
+}
+
+/// Replaces a file, or creates it. The caller holds the lock, so nobody else uses the name beside it.
+pub fn replace(path: &Path, content: &[u8], like: Like<'_>, mtime: Option<Time>) -> Result<()> {
+    let temporary = beside(path);
+    let done = write(&temporary, content)
+        .and_then(|file| {
+            dress(&file, path, like)?;
+            if let Some(time) = mtime {
+                time.set(&file)?;
+            }
+            file.sync_all()
+        })
+        .and_then(|()| {
+            step();
+            fs::rename(&temporary, path)
+        })
+        .and_then(|()| {
+            step();
+            sync_directory(path)
+        });
+    done.map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        Error::failure(format!("writing {}: {}", path.display(), explain(&error)))
+    })
+}
+
+fn write(temporary: &Path, content: &[u8]) -> std::io::Result<File> {
+    step();
+    match fs::remove_file(temporary) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(temporary)?;
+    step();
+    let (first, rest) = content.split_at(content.len() / 2);
+    file.write_all(first)?;
+    step();
+    file.write_all(rest)?;
+    step();
+    Ok(file)
+}
+
+fn dress(file: &File, path: &Path, like: Like<'_>) -> std::io::Result<()> {
+    let model = match like {
+        Like::New(mode) => return file.set_permissions(fs::Permissions::from_mode(mode)),
+        Like::Replaced => path,
+        Like::File(model) => model,
+    };
+    let meta = fs::metadata(model)?;
+    let now = file.metadata()?;
+    if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
+        fchown(file, Some(meta.uid()), Some(meta.gid()))?;
+    }
+    copy_attributes(model, file)?;
+    file.set_permissions(fs::Permissions::from_mode(meta.mode() & 0o7777))
+}
+
+/// Access lists and security labels.
+fn copy_attributes(from: &Path, to: &File) -> std::io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let path = CString::new(from.as_os_str().as_bytes())?;
+    let mut names = vec![0u8; 4096];
+    let len = unsafe { libc::listxattr(path.as_ptr(), names.as_mut_ptr().cast(), names.len()) };
+    if len < 0 {
+        // A file system without them.
+        return Ok(());
+    }
+    names.truncate(len as usize);
+    for name in names.split(|&byte| byte == 0).filter(|n| !n.is_empty()) {
+        let name = CString::new(name)?;
+        let mut value = vec![0u8; 65536];
+        let len = unsafe {
+            libc::getxattr(
+                path.as_ptr(),
+                name.as_ptr(),
+                value.as_mut_ptr().cast(),
+                value.len(),
+            )
+        };
+        if len < 0 {
+            continue;
+        }
+        let set = unsafe {
+            libc::fsetxattr(
+                to.as_raw_fd(),
+                name.as_ptr(),
+                value.as_ptr().cast(),
+                len as usize,
+                0,
+            )
+        };
+        // A label that this user may not set is the system's own to give.
+        if set != 0 && std::io::Error::last_os_error().raw_os_error() != Some(libc::EPERM) {
+            return Err(std::io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file; that it is not there is as good.
+pub fn remove(path: &Path) -> Result<()> {
+    step();
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Ok(()) => sync_directory(path),
+        Err(error) => Err(error),
+    }
+    .map_err(|error| Error::failure(format!("removing {}: {}", path.display(), explain(&error))))
+}
+
+fn sync_directory(path: &Path) -> std::io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    match File::open(dir)?.sync_all() {
+        // Some file systems have no such thing.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+        done => done,
+    }
+}
+
+/// When a file was last changed.
+#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
+pub struct Time {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl Time {
+    pub fn of(path: &Path) -> Option<Time> {
+        let meta = fs::metadata(path).ok()?;
+        Some(Time {
+            seconds: meta.mtime(),
+            nanoseconds: meta.mtime_nsec(),
+        })
+    }
+
+    fn set(self, file: &File) -> std::io::Result<()> {
+        use std::os::fd::AsRawFd;
+        let mut times: [libc::timespec; 2] = unsafe { std::mem::zeroed() };
+        times[0].tv_nsec = libc::UTIME_OMIT;
+        times[1].tv_sec = self.seconds as libc::time_t;
+        times[1].tv_nsec = self.nanoseconds as _;
+        match unsafe { libc::futimens(file.as_raw_fd(), times.as_ptr()) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    }
+}
+
+/// A directory that nobody else writes to.
+pub fn make_directory(dir: &Path, mode: u32) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    step();
+    builder
+        .recursive(true)
+        .mode(mode)
+        .create(dir)
+        .map_err(|error| Error::failure(format!("{}: {}", dir.display(), explain(&error))))
+}
+
+/// Refuses a file that somebody beside its user could replace. What every program of the system is to
+/// load must not lie there.
+pub fn only_mine(path: &Path) -> Result<()> {
+    let user = unsafe { libc::geteuid() };
+    for part in path.ancestors() {
+        let meta = fs::symlink_metadata(part)
+            .map_err(|error| Error::failure(format!("{}: {error}", part.display())))?;
+        let sticky = meta.is_dir() && meta.mode() & 0o1000 != 0;
+        let why = if meta.uid() != 0 && meta.uid() != user {
+            format!("belongs to user {}", meta.uid())
+        } else if meta.mode() & 0o022 != 0 && !sticky {
+            format!(
+                "can be written to by others (mode {:o})",
+                meta.mode() & 0o7777
+            )
+        } else {
+            continue;
+        };
+        return Err(Error::failure(format!(
+            "{}: {} {why}, and every program of the system would load code from there; install tenrounds first (sudo make install, or the package)",
+            path.display(),
+            part.display()
+        )));
+    }
+    Ok(())
+}
+
+/// A name with a suffix, for the directory that holds it.
+pub fn file_name(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
+}

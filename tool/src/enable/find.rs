@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The installations of OpenSSL on this machine: every `openssl` is asked where its configuration lies.
+
+use super::limited;
+use crate::libcrypto::LibCrypto;
+use serde::Serialize;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// One `openssl` command.
+#[derive(Debug, Clone, Serialize)]
+pub struct Program {
+    pub path: PathBuf,
+    /// "OpenSSL 3.0.22 25 Aug 2026".
+    pub version: String,
+}
+
+/// A configuration file, and who reads it.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// As its users call it.
+    pub conf: PathBuf,
+    pub programs: Vec<Program>,
+    /// Whether the tool's own libcrypto reads it, too.
+    pub ours: bool,
+}
+
+/// What was found, and what was passed over and why.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub sites: Vec<Site>,
+    pub passed_over: Vec<(PathBuf, String)>,
+}
+
+/// Looks below a root. With a root other than "/", only there: neither PATH nor the tool's libcrypto count.
+pub fn installations(root: &Path, libcrypto: &LibCrypto) -> Found {
+    let mut found = Found::default();
+    for path in programs(root) {
+        match ask(&path) {
+            Ok((version, dir)) => {
+                let conf = below(root, &dir).join("openssl.cnf");
+                let program = Program { path, version };
+                match found.sites.iter_mut().find(|site| same(&site.conf, &conf)) {
+                    Some(site) => site.programs.push(program),
+                    None => found.sites.push(Site {
+                        conf,
+                        programs: vec![program],
+                        ours: false,
+                    }),
+                }
+            }
+            Err(why) => found.passed_over.push((path, why)),
+        }
+    }
+    if root == Path::new("/") {
+        if let Some(dir) = libcrypto.config_dir() {
+            let conf = dir.join("openssl.cnf");
+            match found.sites.iter_mut().find(|site| same(&site.conf, &conf)) {
+                Some(site) => site.ours = true,
+                None => found.sites.push(Site {
+                    conf,
+                    programs: Vec::new(),
+                    ours: true,
+                }),
+            }
+        }
+    }
+    found
+}
+
+fn same(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// An absolute path below a root.
+pub fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// Every file called `openssl` in the usual places, each once.
+fn programs(root: &Path) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = Vec::new();
+    if root == Path::new("/") {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        dirs.extend(std::env::split_paths(&path).filter(|dir| dir.is_absolute()));
+    }
+    let usual = ["/usr/bin", "/usr/local/bin", "/usr/local/ssl/bin", "/bin"];
+    dirs.extend(usual.iter().map(|dir| below(root, Path::new(dir))));
+    let opt = std::fs::read_dir(below(root, Path::new("/opt")));
+    let mut packages: Vec<PathBuf> = opt
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path().join("bin"))
+        .collect();
+    packages.sort();
+    dirs.extend(packages);
+    let mut seen = Vec::new();
+    let mut programs = Vec::new();
+    for program in dirs.into_iter().map(|dir| dir.join("openssl")) {
+        let Ok(real) = program.canonicalize() else {
+            continue;
+        };
+        if real.is_file() && !seen.contains(&real) {
+            seen.push(real);
+            programs.push(program);
+        }
+    }
+    programs
+}
+
+/// Its version, and its OPENSSLDIR; or why it does not count. Asked without a configuration, because a
+/// broken one must not hide it.
+fn ask(program: &Path) -> Result<(String, PathBuf), String> {
+    let mut command = Command::new(program);
+    command.args(["version", "-v", "-d"]);
+    command.env("OPENSSL_CONF", "/dev/null");
+    let output = limited::run(command, b"", Duration::from_secs(5))?;
+    if !output.success {
+        return Err(format!("'openssl version -v -d' failed: {}", output.said()));
+    }
+    let mut lines = output.out.lines();
+    let version = lines.next().unwrap_or("").trim();
+    let version = version.split(" (Library").next().unwrap_or("").to_owned();
+    let major = version
+        .strip_prefix("OpenSSL ")
+        .and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+    match major {
+        None => return Err(format!("is '{version}', not OpenSSL")),
+        Some(0..=2) => {
+            return Err(format!(
+                "is {version}, which knows no providers; there the engine is for you"
+            ))
+        }
+        Some(_) => {}
+    }
+    let dir = output
+        .out
+        .lines()
+        .find_map(|line| {
+            line.trim()
+                .strip_prefix("OPENSSLDIR: \"")?
+                .strip_suffix('"')
+        })
+        .ok_or_else(|| "does not tell its OPENSSLDIR".to_owned())?;
+    match dir.starts_with('/') {
+        true => Ok((version, PathBuf::from(OsStr::new(dir)))),
+        false => Err(format!("its OPENSSLDIR '{dir}' is no absolute path")),
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Child processes that may not take for ever.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+pub struct Output {
+    pub success: bool,
+    pub out: String,
+    pub raw: Vec<u8>,
+    pub err: String,
+    pub status: String,
+}
+
+impl Output {
+    /// The last thing it said, in one line.
+    pub fn said(&self) -> String {
+        let lines = self.err.lines().chain(self.out.lines());
+        let last = lines.map(str::trim).find(|line| !line.is_empty());
+        last.map_or(self.status.clone(), str::to_owned)
+    }
+}
+
+fn collect(from: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut from) = from {
+            let _ = from.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}
+
+/// Runs a command to its end, with this on its standard input. An error if it cannot be started, or has
+/// not ended in time and was killed.
+pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Output, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{name}: {error}"))?;
+    let out = collect(child.stdout.take());
+    let err = collect(child.stderr.take());
+    if let Some(mut stdin) = child.stdin.take() {
+        without_sigpipe(|| {
+            let _ = stdin.write_all(input);
+        });
+    }
+    let status = end(&mut child, limit);
+    let Some(status) = status else {
+        return Err(format!(
+            "{name}: has not ended after {} seconds",
+            limit.as_secs()
+        ));
+    };
+    let raw = out.join().unwrap_or_default();
+    let err = err.join().unwrap_or_default();
+    Ok(Output {
+        success: status.success(),
+        out: String::from_utf8_lossy(&raw).into_owned(),
+        raw,
+        err: String::from_utf8_lossy(&err).into_owned(),
+        status: status.to_string(),
+    })
+}
+
+/// A child that does not read must not end this process.
+pub fn without_sigpipe(action: impl FnOnce()) {
+    unsafe {
+        let before = libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        action();
+        libc::signal(libc::SIGPIPE, before);
+    }
+}
+
+fn end(child: &mut Child, limit: Duration) -> Option<std::process::ExitStatus> {
+    let begin = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if begin.elapsed() < limit => std::thread::sleep(Duration::from_millis(1)),
+            _ => {
+                stop(child);
+                return None;
+            }
+        }
+    }
+}
+
+/// Ends a child for good.
+pub fn stop(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}

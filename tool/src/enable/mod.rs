@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `enable`, `disable`, `status`: the provider preferred by configuration, for a user or for the system.
+//! docs/enable.md says what is changed, and what is done about everything that can go wrong.
+
+mod edit;
+mod files;
+mod find;
+mod limited;
+mod report;
+mod state;
+mod status;
+mod system;
+mod trial;
+mod user;
+
+use crate::cli::{DisableArgs, EnableArgs, StatusArgs};
+use crate::error::{Error, Result};
+use report::{Outcome, Report};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The name of our own file beside an openssl.cnf.
+const OWN: &str = "tenrounds.cnf";
+/// How our own files begin.
+const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' removes it.";
+
+pub fn enable(args: &EnableArgs) -> Result<()> {
+    files::die_at(args.scope.die_at);
+    let begin = Instant::now();
+    let report = match args.scope.system {
+        true => system::enable(&root(&args.scope.root)?)?,
+        false => user::enable(&root(&args.scope.root)?, args.profile.as_deref())?,
+    };
+    end("enable", report, begin, args.scope.json)
+}
+
+pub fn disable(args: &DisableArgs) -> Result<()> {
+    files::die_at(args.scope.die_at);
+    let begin = Instant::now();
+    let report = match args.scope.system {
+        true => system::disable(&root(&args.scope.root)?)?,
+        false => user::disable()?,
+    };
+    end("disable", report, begin, args.scope.json)
+}
+
+pub fn status(args: &StatusArgs) -> Result<()> {
+    let begin = Instant::now();
+    let report = status::look(&root(&args.root)?)?;
+    end("status", report, begin, args.json)
+}
+
+fn root(root: &Path) -> Result<PathBuf> {
+    root.canonicalize()
+        .map_err(|error| Error::failure(format!("{}: {error}", root.display())))
+}
+
+/// Shows the report; what was refused or does not work makes the command fail.
+fn end(command: &'static str, mut report: Report, begin: Instant, json: bool) -> Result<()> {
+    report.seconds = begin.elapsed().as_secs_f64();
+    report.show(command, json);
+    let bad = |outcome: &Outcome| {
+        matches!(
+            outcome,
+            Outcome::Refused | Outcome::Broken | Outcome::Damaged
+        )
+    };
+    let count = report.sites.iter().filter(|s| bad(&s.outcome)).count();
+    if count == 0 {
+        return Ok(());
+    }
+    let first = report.sites.iter().find(|s| bad(&s.outcome));
+    let why = first.map_or(String::new(), |site| {
+        let reason = site.reason.as_deref().unwrap_or("does not work");
+        match reason.starts_with('/') {
+            true => reason.to_owned(),
+            false => format!("{}: {reason}", site.configuration.display()),
+        }
+    });
+    let more = match count {
+        1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    Err(Error::failure(format!("{why}{more}")))
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Where the provider is enabled, and whether it works there: looked up and tried, with nothing changed.
+
+use super::edit::{self, Found};
+use super::files;
+use super::find;
+use super::report::{Outcome, Report, Site};
+use super::state::{checksum, State};
+use super::system::state_dir;
+use super::trial::Subject;
+use super::user::Home;
+use super::{OWN, OWN_HEAD};
+use crate::error::Result;
+use crate::libcrypto::{Conf, LibCrypto};
+use crate::run::{config, store};
+use std::path::{Path, PathBuf};
+
+pub fn look(root: &Path) -> Result<Report> {
+    let libcrypto = LibCrypto::open()?;
+    let found = find::installations(root, &libcrypto);
+    let state = State::look(&state_dir(root));
+    let scratch = store::directory()?;
+    let mut report = Report::default();
+    let rooted = root != Path::new("/");
+    let state = state.unwrap_or_else(|error| {
+        report.notes.push(error.to_string());
+        State::none()
+    });
+    let programs: Vec<_> = found
+        .sites
+        .iter()
+        .flat_map(|s| s.programs.clone())
+        .collect();
+    for site in &found.sites {
+        let mut shown = Site::new("system", site.conf.clone(), site.programs.clone());
+        system(site, &state, &libcrypto, &mut shown);
+        if shown.outcome == Outcome::Enabled {
+            let conf = rooted.then_some(site.conf.as_path());
+            try_out(&mut shown, conf, site.ours || rooted, &scratch);
+        }
+        report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
+        report.sites.push(shown);
+    }
+    if let Ok(home) = Home::find() {
+        let mut shown = Site::new("user", home.own.clone(), programs);
+        user(&home, &libcrypto, &mut shown);
+        if shown.outcome == Outcome::Enabled {
+            try_out(&mut shown, Some(&home.own), true, &scratch);
+        }
+        report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
+        report.sites.push(shown);
+        report.note_overrides(Some(&home.own));
+    }
+    let _ = std::fs::remove_dir_all(&scratch);
+    report.passed_over(found.passed_over);
+    Ok(report)
+}
+
+fn module(libcrypto: &LibCrypto, file: &Path) -> Option<PathBuf> {
+    config::module(&Conf::load(libcrypto, file).ok()?)
+}
+
+fn system(site: &find::Site, state: &State, libcrypto: &LibCrypto, shown: &mut Site) {
+    let mut is = |outcome, reason: Option<String>| {
+        shown.outcome = outcome;
+        shown.reason = reason;
+    };
+    let file = match files::real(&site.conf) {
+        Ok(file) => file,
+        Err(error) => return is(Outcome::NotEnabled, Some(error.to_string())),
+    };
+    let text = match files::read(&file) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(error) => return is(Outcome::NotEnabled, Some(error.to_string())),
+    };
+    let own = file.with_file_name(OWN);
+    let entry = state.entry(&file);
+    let own_text = files::read(&own).ok().flatten();
+    let ours = own_text
+        .as_ref()
+        .is_some_and(|text| text.starts_with(format!("# {OWN_HEAD}\n").as_bytes()));
+    match edit::find(&text, &config::include_line(&own), &own.to_string_lossy()) {
+        Found::Damaged(why) => is(Outcome::Damaged, Some(why)),
+        Found::Nothing if entry.is_some_and(|entry| entry.done) => is(
+            Outcome::NotEnabled,
+            Some("somebody took our lines out; 'tenrounds enable --system' puts them back, 'tenrounds disable --system' forgets them".into()),
+        ),
+        Found::Nothing if entry.is_some() || ours => is(
+            Outcome::HalfDone,
+            Some("nothing is in force; 'tenrounds enable --system' or 'tenrounds disable --system' completes it".into()),
+        ),
+        Found::Nothing => is(Outcome::NotEnabled, None),
+        Found::Ours(_) if own_text.is_none() => is(
+            Outcome::Broken,
+            Some(format!("{} is gone, so OpenSSL works as without tenrounds; 'tenrounds enable --system' writes it again", own.display())),
+        ),
+        Found::Ours(_) => {
+            let changed = entry.is_some_and(|entry| entry.after != checksum(&text));
+            is(Outcome::Enabled, changed.then(|| "changed by somebody since, for which 'tenrounds disable' will take out its own lines only".into()));
+            shown.module = module(libcrypto, &site.conf);
+        }
+    }
+    let known = entry.and_then(|entry| entry.backup.clone());
+    shown.backup = known;
+    shown.own_file = own_text.map(|_| own);
+    shown.file = Some(file);
+}
+
+fn user(home: &Home, libcrypto: &LibCrypto, shown: &mut Site) {
+    match files::read(&home.own) {
+        Ok(None) => {}
+        Err(error) => shown.reason = Some(error.to_string()),
+        Ok(Some(_)) => {
+            let named = std::env::var_os("OPENSSL_CONF");
+            shown.outcome = Outcome::Enabled;
+            shown.own_file = Some(home.own.clone());
+            shown.module = module(libcrypto, &home.own);
+            if named.as_deref() != Some(home.own.as_os_str()) {
+                shown.reason =
+                    Some("in shells whose OPENSSL_CONF names it, which this one does not".into());
+            }
+        }
+    }
+}
+
+fn try_out(shown: &mut Site, conf: Option<&Path>, libcrypto: bool, scratch: &Path) {
+    let subject = Subject {
+        programs: &shown.openssl,
+        libcrypto,
+        conf,
+        without: Some(Path::new("/dev/null")),
+        scratch,
+    };
+    let trial = subject.run();
+    if let Some(problem) = trial.problem() {
+        shown.outcome = Outcome::Broken;
+        shown.reason = Some(problem);
+    }
+    shown.tried(trial);
+}

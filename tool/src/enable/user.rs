@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! For one user: a configuration that includes the system's, and the line that sets OPENSSL_CONF.
+
+use super::edit::{self, Found};
+use super::files::{self, Like, Replacement, Time};
+use super::find;
+use super::report::{Outcome, Report, Site};
+use super::state::{checksum, Entry, State};
+use super::system::{remove_own, undo_edit};
+use super::trial::{Subject, Trial};
+use super::OWN_HEAD;
+use crate::error::{Error, Result};
+use crate::libcrypto::{Conf, LibCrypto};
+use crate::provider;
+use crate::run::config;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The user's directories.
+pub struct Home {
+    pub home: PathBuf,
+    /// The configuration.
+    pub own: PathBuf,
+    pub state: PathBuf,
+}
+
+impl Home {
+    pub fn find() -> Result<Home> {
+        let absolute = |name: &str| {
+            let path = std::env::var_os(name).map(PathBuf::from);
+            path.filter(|path| path.is_absolute())
+        };
+        let home = absolute("HOME").ok_or_else(|| {
+            Error::failure("HOME is not set to a directory; set it, or use --system")
+        })?;
+        let config = absolute("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+        let state = absolute("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state"));
+        Ok(Home {
+            own: config.join("tenrounds/openssl.cnf"),
+            state: state.join("tenrounds"),
+            home,
+        })
+    }
+
+    /// Under sudo HOME may still be the caller's, where root should leave nothing.
+    fn refuse_foreign(&self) -> Result<()> {
+        let user = unsafe { libc::geteuid() };
+        let owner = fs::metadata(&self.home).map(|meta| meta.uid());
+        let owner = owner
+            .map_err(|error| Error::failure(format!("HOME, {}: {error}", self.home.display())))?;
+        match owner == user {
+            true => Ok(()),
+            false => Err(Error::failure(format!(
+                "HOME, {}, belongs to user {owner}, and this is user {user}; run it as that user, or with --system",
+                self.home.display()
+            ))),
+        }
+    }
+
+    /// The file that the user's shell reads when it begins.
+    fn profile(&self) -> PathBuf {
+        let shell = std::env::var("SHELL").unwrap_or_default();
+        let bash = [".bash_profile", ".bash_login", ".profile"];
+        match shell.rsplit('/').next() {
+            Some("zsh") => std::env::var_os("ZDOTDIR")
+                .map_or(self.home.clone(), PathBuf::from)
+                .join(".zprofile"),
+            Some("fish") => match self.own.ancestors().nth(2) {
+                Some(config) => config.join("fish/config.fish"),
+                None => self.home.join(".config/fish/config.fish"),
+            },
+            Some("bash") => bash
+                .iter()
+                .map(|name| self.home.join(name))
+                .find(|path| path.exists())
+                .unwrap_or_else(|| self.home.join(".profile")),
+            _ => self.home.join(".profile"),
+        }
+    }
+
+    /// The line that sets the variable, in the language of a profile.
+    fn line(&self, profile: &Path) -> String {
+        let path = String::from_utf8_lossy(self.own.as_os_str().as_bytes()).into_owned();
+        match profile.extension().is_some_and(|e| e == "fish") {
+            true => format!(
+                "set -gx OPENSSL_CONF '{}'",
+                path.replace('\\', r"\\").replace('\'', r"\'")
+            ),
+            false => format!("export OPENSSL_CONF='{}'", path.replace('\'', r"'\''")),
+        }
+    }
+}
+
+/// The configuration that programs of this user read without us.
+fn base(libcrypto: &LibCrypto, own: &Path) -> Option<PathBuf> {
+    let named = std::env::var_os("OPENSSL_CONF").filter(|path| path != own.as_os_str());
+    match named {
+        Some(_) => config::base(libcrypto),
+        None => libcrypto
+            .config_dir()
+            .map(|dir| dir.join("openssl.cnf"))
+            .filter(|path| path.exists()),
+    }
+}
+
+pub fn enable(root: &Path, profile: Option<&Path>) -> Result<Report> {
+    let home = Home::find()?;
+    home.refuse_foreign()?;
+    let libcrypto = LibCrypto::open()?;
+    let module = provider::find(Some(&libcrypto))?;
+    let base = base(&libcrypto, &home.own);
+    refuse(&home, &libcrypto, base.as_deref())?;
+    let comments = [OWN_HEAD.to_owned()];
+    let named = (base.as_deref(), base.as_deref().unwrap_or(&home.own));
+    let config = config::addition(&libcrypto, &comments, base.as_deref(), named, &module)?;
+    let found = find::installations(root, &libcrypto);
+    let programs = found
+        .sites
+        .into_iter()
+        .flat_map(|site| site.programs)
+        .collect();
+
+    let mut report = Report::default();
+    let mut shown = Site::new("user", home.own.clone(), programs);
+    shown.own_file = Some(home.own.clone());
+    shown.module = Some(module.clone());
+    let profile = profile.map(|path| match path.as_os_str().is_empty() {
+        true => home.profile(),
+        false => std::env::current_dir().map_or(path.to_owned(), |dir| dir.join(path)),
+    });
+    let edited = profile.as_deref().map(|p| edited(&home, p)).transpose()?;
+
+    let mut state = State::lock(&home.state)?;
+    files::sweep(&home.own);
+    let scratch = state.trial()?;
+    let current = files::read(&home.own)?;
+    let there = current.as_deref() == Some(&config.text);
+    let trial = |conf: &Path| {
+        let subject = Subject {
+            programs: &shown.openssl,
+            libcrypto: true,
+            conf: Some(conf),
+            without: base.as_deref().or(Some(Path::new("/dev/null"))),
+            scratch: &scratch,
+        };
+        subject.run()
+    };
+    if !there {
+        let candidate = scratch.join("openssl.cnf");
+        files::replace(&candidate, &config.text, Like::New(0o600), None)?;
+        config.verify(&libcrypto, &candidate, &module)?;
+        refused(
+            &trial(&candidate),
+            "tried in child processes, nothing was changed",
+        )?;
+    }
+    let mut entry = Entry {
+        file: home.own.clone(),
+        backup: None,
+        before: None,
+        after: checksum(&config.text),
+        time: None,
+        line: String::new(),
+        own: None,
+        own_sum: None,
+        done: false,
+    };
+    let last = match there {
+        true => trial(&home.own),
+        false => {
+            state.put(entry.clone())?;
+            let dir = home.own.parent().unwrap_or(Path::new("/"));
+            files::make_directory(dir, 0o700)?;
+            let made = Replacement::make(
+                &home.own,
+                current.as_deref(),
+                &config.text,
+                Like::New(0o600),
+            )?;
+            let trial = trial(&home.own);
+            if let Err(error) = refused(&trial, "tried again in its place, and taken back") {
+                made.take_back()?;
+                state.forget(&home.own)?;
+                return Err(error);
+            }
+            made.keep();
+            trial
+        }
+    };
+    entry.done = true;
+    state.put(entry)?;
+    shown.outcome = match (there, last.problem()) {
+        (true, Some(problem)) => {
+            shown.reason = Some(format!("enabled already, but {problem}"));
+            Outcome::Broken
+        }
+        (true, None) => Outcome::AlreadyEnabled,
+        (false, _) => Outcome::Enabled,
+    };
+    shown.tried(last);
+    if let Some(edited) = edited {
+        edited.write(&mut state)?;
+        report.profile = Some(edited.file);
+    }
+    let line_for = report.profile.as_deref().unwrap_or(Path::new(""));
+    report.export = Some(home.line(line_for));
+    report.note_version(shown.provider_version.as_deref(), Some(&module));
+    report.sites.push(shown);
+    report.passed_over(found.passed_over);
+    report.note_overrides(Some(&home.own));
+    Ok(report)
+}
+
+fn refused(trial: &Trial, when: &str) -> Result<()> {
+    match trial.problem() {
+        None => Ok(()),
+        Some(problem) => Err(Error::failure(format!("{when}: {problem}"))),
+    }
+}
+
+fn refuse(home: &Home, libcrypto: &LibCrypto, base: Option<&Path>) -> Result<()> {
+    let head = format!("# {OWN_HEAD}\n");
+    let text = files::read(&home.own)?;
+    if text.is_some_and(|text| !text.starts_with(head.as_bytes())) {
+        return Err(Error::failure(format!(
+            "{}: is there already, and 'tenrounds enable' did not write it; move it away",
+            home.own.display()
+        )));
+    }
+    let Some(base) = base else { return Ok(()) };
+    match config::fips(&Conf::load(libcrypto, base)?) {
+        None => Ok(()),
+        Some(why) => Err(Error::failure(format!(
+            "{}: FIPS is in force ('{why}'), and tenrounds is not validated; it stays off here",
+            base.display()
+        ))),
+    }
+}
+
+/// A profile and what it is to become.
+struct Edited {
+    file: PathBuf,
+    line: String,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+}
+
+fn edited(home: &Home, profile: &Path) -> Result<Edited> {
+    let file = files::real(profile)?;
+    let line = home.line(&file) + "\n";
+    let before = files::read(&file)?;
+    let text = before.as_deref().unwrap_or_default();
+    let after = match edit::find(text, line.as_bytes(), "OPENSSL_CONF=") {
+        Found::Nothing => Some(edit::add(text, line.as_bytes())),
+        Found::Ours(_) => None,
+        Found::Damaged(why) => {
+            return Err(Error::failure(format!(
+                "{}: {why}; take that line out, or put this one there by hand: {}",
+                file.display(),
+                line.trim_end()
+            )))
+        }
+    };
+    Ok(Edited {
+        file,
+        line,
+        before,
+        after,
+    })
+}
+
+impl Edited {
+    fn write(&self, state: &mut State) -> Result<()> {
+        let Some(after) = &self.after else {
+            return Ok(());
+        };
+        files::sweep(&self.file);
+        let backup = self.before.as_deref();
+        let backup = backup
+            .map(|text| state.keep(&self.file, text))
+            .transpose()?;
+        let mut entry = Entry {
+            file: self.file.clone(),
+            backup,
+            before: self.before.as_deref().map(checksum),
+            after: checksum(after),
+            time: Time::of(&self.file),
+            line: self.line.clone(),
+            own: None,
+            own_sum: None,
+            done: false,
+        };
+        state.put(entry.clone())?;
+        let like = match self.before.is_some() {
+            true => Like::Replaced,
+            false => Like::New(0o644),
+        };
+        files::replace(&self.file, after, like, None)?;
+        entry.done = true;
+        state.put(entry)
+    }
+}
+
+pub fn disable() -> Result<Report> {
+    let home = Home::find()?;
+    home.refuse_foreign()?;
+    let mut report = Report::default();
+    let mut shown = Site::new("user", home.own.clone(), Vec::new());
+    let known = State::look(&home.state)?;
+    if known.files.is_empty() && !home.own.exists() {
+        report.sites.push(shown);
+        return Ok(report);
+    }
+    let mut state = State::lock(&home.state)?;
+    let scratch = state.trial()?;
+    for entry in state.files.clone() {
+        files::sweep(&entry.file);
+        if !entry.line.is_empty() {
+            let line = entry.line.as_bytes();
+            let notes = &mut report.notes;
+            undo_edit(
+                &state,
+                &entry.file,
+                line,
+                "OPENSSL_CONF=",
+                &|_| Ok(()),
+                &scratch,
+                notes,
+            )?;
+            state.forget(&entry.file)?;
+        }
+    }
+    let entry = state.entry(&home.own).cloned().map(|entry| Entry {
+        own_sum: Some(entry.after.clone()),
+        ..entry
+    });
+    remove_own(entry.as_ref(), &home.own, &mut report.notes)?;
+    state.forget(&home.own)?;
+    if let Some(dir) = home.own.parent() {
+        // It stays where somebody keeps something else in it.
+        let _ = fs::remove_dir(dir);
+    }
+    if std::env::var_os("OPENSSL_CONF").is_some_and(|value| value == home.own.as_os_str()) {
+        report
+            .notes
+            .push("this shell still has OPENSSL_CONF; say: unset OPENSSL_CONF".into());
+    }
+    shown.outcome = Outcome::Disabled;
+    report.sites.push(shown);
+    Ok(report)
+}
