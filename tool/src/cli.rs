@@ -127,7 +127,7 @@ pub struct EnableArgs {
 
     /// Add the line that sets OPENSSL_CONF to the shell's profile, or to FILE, instead of printing it
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "system")]
-    pub profile: Option<PathBuf>,
+    pub profile: Option<OsString>,
 }
 
 #[derive(Args, Debug)]

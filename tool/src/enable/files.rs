@@ -167,6 +167,7 @@ impl Replacement {
 
     fn restore(&self) -> Result<()> {
         match (&self.old, self.existed) {
+            (_, false) if fs::symlink_metadata(&self.path).is_err() => Ok(()),
             (_, false) => remove(&self.path),
             (Err(content), true) => replace(&self.path, content, Like::Replaced, None),
             (Ok(old), true) => fs::rename(old, &self.path)
@@ -359,14 +360,18 @@ pub fn make_directory(dir: &Path, mode: u32) -> Result<()> {
 /// Refuses a file that somebody beside its user could replace. What every program of the system is to
 /// load must not lie there.
 pub fn only_mine(path: &Path) -> Result<()> {
-    let user = unsafe { libc::geteuid() };
+    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
     for part in path.ancestors() {
         let meta = fs::symlink_metadata(part)
             .map_err(|error| Error::failure(format!("{}: {error}", part.display())))?;
+        let others = match meta.gid() == group {
+            true => 0o002,
+            false => 0o022,
+        };
         let sticky = meta.is_dir() && meta.mode() & 0o1000 != 0;
         let why = if meta.uid() != 0 && meta.uid() != user {
             format!("belongs to user {}", meta.uid())
-        } else if meta.mode() & 0o022 != 0 && !sticky {
+        } else if meta.mode() & others != 0 && !sticky {
             format!(
                 "can be written to by others (mode {:o})",
                 meta.mode() & 0o7777

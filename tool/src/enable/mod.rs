@@ -29,7 +29,10 @@ pub fn enable(args: &EnableArgs) -> Result<()> {
     let begin = Instant::now();
     let report = match args.scope.system {
         true => system::enable(&root(&args.scope.root)?)?,
-        false => user::enable(&root(&args.scope.root)?, args.profile.as_deref())?,
+        false => user::enable(
+            &root(&args.scope.root)?,
+            args.profile.as_deref().map(Path::new),
+        )?,
     };
     end("enable", report, begin, args.scope.json)
 }

@@ -117,7 +117,7 @@ impl State {
         ));
         let is_there = fs::read(&path).is_ok_and(|there| there == content);
         if !is_there {
-            files::replace(&path, content, Like::File(file), None)?;
+            files::replace(&path, content, Like::New(0o600), None)?;
         }
         Ok(path)
     }
@@ -137,12 +137,33 @@ impl State {
             .filter(|entry| entry.file == file)
             .filter_map(|entry| entry.backup.clone())
             .collect();
+        // The copies first: what has no copy any more is known to be as it was.
+        gone.iter().try_for_each(|path| files::remove(path))?;
         let count = self.files.len();
         self.files.retain(|entry| entry.file != file);
-        if self.files.len() != count {
-            self.save()?;
+        match self.files.len() == count {
+            true => Ok(()),
+            false => self.save(),
         }
-        gone.iter().try_for_each(|path| files::remove(path))
+    }
+
+    /// Whether an interrupted run has left anything.
+    pub fn is_left(dir: &Path) -> bool {
+        dir.join(LOCK).exists()
+    }
+
+    /// Removes copies that nothing refers to, from a run that was killed.
+    fn tidy(&self) {
+        let kept = |path: &Path| {
+            let backup = |entry: &Entry| entry.backup.as_deref() == Some(path);
+            path.ends_with(LOCK)
+                || (path.ends_with(FILE) && !self.files.is_empty())
+                || self.files.iter().any(backup)
+        };
+        let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        for path in files.map(|entry| entry.path()).filter(|path| !kept(path)) {
+            let _ = fs::remove_file(path);
+        }
     }
 
     fn save(&self) -> Result<()> {
@@ -169,6 +190,7 @@ impl Drop for State {
             return;
         }
         let _ = fs::remove_dir_all(self.dir.join(TRIAL));
+        self.tidy();
         if self.files.is_empty() {
             // Whoever waits for this lock sees that its file is gone, and takes a new one.
             let _ = fs::remove_file(self.dir.join(LOCK));

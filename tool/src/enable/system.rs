@@ -107,7 +107,7 @@ impl Work<'_> {
             let trial = self.try_out(Some(&candidate), base, &scratch);
             if let Some(problem) = trial.problem() {
                 shown.tried(trial);
-                return Err(untried(&problem));
+                return Err(self.untried(&problem, base, &before.file));
             }
         }
         let entry = self.entry(&before, &config.text)?;
@@ -133,6 +133,8 @@ impl Work<'_> {
         let own = file.with_file_name(OWN);
         files::sweep(&file);
         files::sweep(&own);
+        refuse_foreign(&own)?;
+        let current = files::read(&file)?;
         let links = fs::metadata(&file).map_or(1, |meta| meta.nlink());
         if links > 1 {
             return Err(Error::failure(format!(
@@ -140,8 +142,7 @@ impl Work<'_> {
                 file.display()
             )));
         }
-        refuse_foreign(&own)?;
-        let current = files::read(&file)?;
+        refuse_zeros(&file, current.as_deref().unwrap_or_default())?;
         let line = config::include_line(&own);
         let (original, present) = original(self.state, &file, current.as_deref(), &line, &own)?;
         Ok(Before {
@@ -200,6 +201,20 @@ impl Work<'_> {
         files::replace(&file, &text, Like::New(0o600), None)?;
         config.verify(self.libcrypto, &file, self.module)?;
         Ok(file)
+    }
+
+    fn untried(&self, problem: &str, base: Option<&Path>, file: &Path) -> Error {
+        let base = base.unwrap_or(Path::new("/dev/null"));
+        let cure = match works(&self.site.programs, base) {
+            Ok(()) => String::new(),
+            Err(why) => format!(
+                "; nor does OpenSSL work without tenrounds ({why}): mend {} first",
+                file.display()
+            ),
+        };
+        Error::failure(format!(
+            "tried in child processes, nothing was changed: {problem}{cure}"
+        ))
     }
 
     fn try_out(&self, conf: Option<&Path>, without: Option<&Path>, scratch: &Path) -> Trial {
@@ -317,17 +332,22 @@ fn after(before: &Before) -> Vec<u8> {
     }
 }
 
-fn untried(problem: &str) -> Error {
-    Error::failure(format!(
-        "tried in child processes, nothing was changed: {problem}"
-    ))
-}
-
 fn failed(checks: &[trial::Check]) -> Option<String> {
     let failed = checks
         .iter()
         .find(|c| c.verdict == trial::Verdict::Failed)?;
     Some(format!("{}: {}", failed.name, failed.saw))
+}
+
+/// libcrypto reads lines as strings of C, of which a zero byte would hide the rest.
+fn refuse_zeros(file: &Path, text: &[u8]) -> Result<()> {
+    match text.iter().position(|&byte| byte == 0) {
+        None => Ok(()),
+        Some(at) => Err(Error::failure(format!(
+            "{}: has a zero byte at {at} and is damaged; mend it first",
+            file.display()
+        ))),
+    }
 }
 
 /// Our own file's name must be free, or its file ours.
@@ -381,7 +401,7 @@ pub fn disable(root: &Path) -> Result<Report> {
     let found = find::installations(root, &libcrypto);
     let mut report = Report::default();
     let sites = places(&State::look(&dir)?, &found.sites);
-    if sites.iter().all(|place| !place.touched) {
+    if sites.iter().all(|place| !place.touched) && !State::is_left(&dir) {
         for place in sites {
             report
                 .sites

@@ -115,15 +115,13 @@ impl Subject<'_> {
         let asked = probe::ask_with(|command| configured(command, self.conf));
         let answer = match asked {
             Err(error) => Err(error.to_string()),
-            Ok(probe) => {
-                trial.provider_version.clone_from(&probe.version);
-                match probe.problem() {
-                    Some(problem) => Err(problem),
-                    None => Ok(
-                        "AES-128-CTR comes from tenrounds; random numbers and SHA-256 work".into(),
-                    ),
+            Ok(probe) => match probe.problem() {
+                Some(problem) => Err(problem),
+                None => {
+                    trial.provider_version.clone_from(&probe.version);
+                    Ok("AES-128-CTR comes from tenrounds; random numbers and SHA-256 work".into())
                 }
-            }
+            },
         };
         trial.add("libcrypto", &program, answer);
     }
@@ -149,14 +147,9 @@ impl Subject<'_> {
     /// Encrypts, compares with the known answer, and asks the counters who did it.
     fn cipher(&self, program: &Path) -> Answer {
         let counters = self.scratch.join("counters");
-        let _ = std::fs::remove_file(&counters);
-        let mut options = std::fs::OpenOptions::new();
-        options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&counters)
-            .map_err(|error| format!("{}: {error}", counters.display()))?;
+        empty_file(&counters).map_err(|error| {
+            format!("{}: {}", counters.display(), super::files::explain(&error))
+        })?;
         let mut command = Command::new(program);
         command.args(["enc", "-aes-256-ctr", "-K", KEY, "-iv", COUNTER]);
         configured(&mut command, self.conf);
@@ -180,6 +173,22 @@ impl Subject<'_> {
             None => Err("AES-256-CTR was not executed by tenrounds".into()),
         }
     }
+}
+
+/// A file for the provider to size and map. Touching a page of it for which the disk has no room would be the
+/// end of the process, so it is made sure that there is some.
+fn empty_file(path: &Path) -> std::io::Result<()> {
+    const ROOM: [u8; 32 << 10] = [0; 32 << 10];
+    let _ = std::fs::remove_file(path);
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    let written = file.write_all(&ROOM);
+    file.set_len(0)?;
+    written
 }
 
 type Answer = Result<String, String>;

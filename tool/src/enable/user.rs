@@ -309,7 +309,7 @@ pub fn disable() -> Result<Report> {
     let mut report = Report::default();
     let mut shown = Site::new("user", home.own.clone(), Vec::new());
     let known = State::look(&home.state)?;
-    if known.files.is_empty() && !home.own.exists() {
+    if known.files.is_empty() && !home.own.exists() && !State::is_left(&home.state) {
         report.sites.push(shown);
         return Ok(report);
     }

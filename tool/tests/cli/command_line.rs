@@ -12,6 +12,9 @@ fn every_command_explains_itself() {
         &[
             "detect",
             "run",
+            "enable",
+            "disable",
+            "status",
             "speed",
             "compare",
             "selftest",
@@ -21,6 +24,9 @@ fn every_command_explains_itself() {
     for command in [
         "detect",
         "run",
+        "enable",
+        "disable",
+        "status",
         "speed",
         "compare",
         "selftest",
@@ -41,7 +47,7 @@ fn wrong_words_are_answered_in_one_line() {
     let said = |args: &[&str]| place.tool(args).done().failed(2);
     contains(&said(&["detcet"]), &["'detcet'", "'detect'"]);
     contains(&said(&["detect", "--jsn"]), &["'--jsn'", "'--json'"]);
-    contains(&said(&[]), &["detect, run, speed"]);
+    contains(&said(&[]), &["detect, run, enable"]);
     contains(&said(&["run"]), &["no <COMMAND>"]);
     contains(
         &said(&["selftest", "--backend", "vaes215"]),

@@ -68,9 +68,10 @@ fn every_command_writes_what_the_schema_says() {
         "0.01",
         "--json",
     ];
-    let commands: [(&str, Vec<&str>); 5] = [
+    let commands: [(&str, Vec<&str>); 6] = [
         ("detect", vec!["--json"]),
         ("selftest", vec!["--json"]),
+        ("status", vec!["--json"]),
         ("speed", quick.to_vec()),
         ("compare", quick.to_vec()),
         ("run", vec![&count, "--", "openssl", "rand", "-hex", "16"]),

@@ -4,6 +4,10 @@
 
 mod command_line;
 mod detect;
+mod enable;
+mod enable_support;
+mod enable_trouble;
+mod enable_user;
 mod generate;
 mod json;
 mod run;

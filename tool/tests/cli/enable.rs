@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `enable --system`, `status`, `disable --system` where all is well, or was changed by somebody meanwhile.
+
+use crate::enable_support::{Machine, DEBIAN};
+use crate::json::valid;
+use crate::support::{contains, module, Finish, Place};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+const CONF: &str = "/etc/ssl/openssl.cnf";
+const OWN: &str = "/etc/ssl/tenrounds.cnf";
+
+#[test]
+fn on_and_off_to_the_byte() {
+    let machine = Machine::debian(DEBIAN);
+    fs::set_permissions(machine.at(CONF), fs::Permissions::from_mode(0o640)).unwrap();
+    let before = machine.tree();
+    let begin = Instant::now();
+    let done = machine.enable().ok();
+    let took = begin.elapsed();
+    contains(
+        &done.out,
+        &[
+            "usr/lib/ssl/openssl.cnf: enabled",
+            "executed by",
+            "handshake between",
+            "active: default",
+        ],
+    );
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    println!("enable --system to verified: {took:?}");
+    contains(&machine.providers(CONF), &["default", "tenrounds"]);
+    assert!(machine.at("/usr/lib/ssl/openssl.cnf").is_symlink());
+    for file in [CONF, OWN] {
+        let mode = fs::metadata(machine.at(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640, "{file}");
+    }
+    let text = String::from_utf8(machine.read(CONF)).unwrap();
+    assert!(text.starts_with(DEBIAN), "nothing but lines at the end");
+    assert_eq!(text.lines().count(), DEBIAN.lines().count() + 3);
+
+    let enabled = machine.tree();
+    contains(&machine.enable().ok().out, &["enabled already"]);
+    assert_eq!(
+        strip_state(machine.tree()),
+        strip_state(enabled),
+        "twice changes nothing"
+    );
+    contains(
+        &machine.status().ok().out,
+        &["enabled (system)", "not enabled (user)"],
+    );
+
+    contains(&machine.disable().ok().out, &["disabled"]);
+    assert_eq!(machine.tree(), before);
+    contains(&machine.disable().ok().out, &["not enabled"]);
+    assert_eq!(machine.tree(), before);
+}
+
+/// Without times, and what is written again each time.
+fn strip_state(tree: crate::enable_support::Tree) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let files = tree.into_iter();
+    files.map(|(path, (content, ..))| (path, content)).collect()
+}
+
+#[test]
+fn the_layouts_of_distributions() {
+    let fedora = "config_diagnostics = 1\nopenssl_conf = openssl_init\n[openssl_init]\nproviders = provider_sect\n\
+        ssl_conf = ssl_module\nalg_section = evp_properties\n[evp_properties]\n[provider_sect]\ndefault = default_sect\n\
+        [default_sect]\nactivate = 1\n[ssl_module]\nsystem_default = crypto_policy\n[crypto_policy]\n\
+        .include = @/etc/crypto-policies/back-ends/opensslcnf.config\n";
+    let suse = "openssl_conf = openssl_init\n[openssl_init]\nproviders = provider_sect\nengines = engine_section\n\
+        ssl_conf = ssl_module\n[provider_sect]\ndefault = default_sect\n[default_sect]\nactivate = 1\n[ssl_module]\n\
+        system_default = crypto_policy\n[crypto_policy]\n.include @/etc/crypto-policies/back-ends/opensslcnf.config\n\
+        [engine_section]\n.include @/etc/ssl/engines.d\n";
+    let alpine =
+        "openssl_conf = openssl_init\n[openssl_init]\nproviders = provider_sect\n[provider_sect]\n\
+        default = default_sect\n[default_sect]\nactivate = 1\n";
+    for (dir, text) in [
+        ("/etc/pki/tls", fedora),
+        ("/etc/ssl", suse),
+        ("/etc/ssl", alpine),
+    ] {
+        let machine = Machine::bare();
+        machine.openssl("/usr/bin/openssl", dir);
+        let conf = format!("{dir}/openssl.cnf");
+        machine.write(&conf, text.replace('@', machine.root.to_str().unwrap()));
+        machine.write(
+            "/etc/crypto-policies/back-ends/opensslcnf.config",
+            "CipherString = @SECLEVEL=2:kEECDH:kPSK:-aDSS\nTLS.MinProtocol = TLSv1.2\n",
+        );
+        machine.write("/etc/ssl/engines.d/none.cnf", "# no engine\n");
+        let before = machine.tree();
+        let done = machine.enable().ok();
+        contains(&done.out, &["enabled", "ok: a handshake"]);
+        contains(&machine.providers(&conf), &["default", "tenrounds"]);
+        machine.disable().ok();
+        assert_eq!(machine.tree(), before, "{dir}");
+    }
+}
+
+#[test]
+fn several_installations_and_some_that_do_not_count() {
+    let machine = Machine::debian(DEBIAN);
+    machine.openssl("/opt/newer/bin/openssl", "/opt/newer/ssl");
+    machine.write("/opt/newer/ssl/openssl.cnf", "");
+    machine.openssl("/usr/local/bin/openssl", "/usr/lib/ssl");
+    machine.script(
+        "/opt/old/bin/openssl",
+        "OpenSSL 1.1.1w  11 Sep 2023",
+        "/opt/old/ssl",
+        "exit 1",
+    );
+    machine.script(
+        "/opt/other/bin/openssl",
+        "LibreSSL 3.8.2",
+        "/opt/other/ssl",
+        "exit 1",
+    );
+    machine.script("/opt/fails/bin/openssl", "", "", "");
+    machine.write("/opt/fails/bin/openssl", "#!/bin/sh\necho no >&2\nexit 3\n");
+    let before = machine.tree();
+    let done = machine.enable().ok();
+    let old = "is OpenSSL 1.1.1w  11 Sep 2023, which knows no providers";
+    contains(
+        &done.out,
+        &[
+            "opt/newer/ssl/openssl.cnf",
+            old,
+            "is 'LibreSSL 3.8.2', not OpenSSL",
+            "opt/fails",
+        ],
+    );
+    let document = valid(
+        &machine
+            .tool(&["enable", "--system", "--json"])
+            .done()
+            .ok()
+            .out,
+    );
+    let sites = document.list("/enable/sites");
+    assert_eq!(sites.len(), 2);
+    assert_eq!(
+        sites[0]["openssl"].as_array().unwrap().len(),
+        2,
+        "both read one file"
+    );
+    assert_eq!(document.list("/enable/passed_over").len(), 3);
+    machine.disable().ok();
+    assert_eq!(machine.tree(), before);
+}
+
+#[test]
+fn without_any_openssl_nothing_happens() {
+    let machine = Machine::bare();
+    contains(&machine.enable().failed(1), &["found no OpenSSL 3"]);
+    contains(&machine.disable().ok().out, &["No OpenSSL 3"]);
+    assert!(machine.tree().is_empty());
+}
+
+#[test]
+fn a_configuration_that_was_not_there_is_gone_again() {
+    let machine = Machine::bare();
+    machine.openssl("/usr/bin/openssl", "/etc/ssl");
+    fs::create_dir_all(machine.at("/etc/ssl")).unwrap();
+    let before = machine.tree();
+    contains(&machine.enable().ok().out, &["enabled"]);
+    contains(&machine.providers(CONF), &["default", "tenrounds"]);
+    machine.disable().ok();
+    assert_eq!(machine.tree(), before);
+}
+
+#[test]
+fn what_somebody_changed_meanwhile_stays() {
+    let machine = Machine::debian(DEBIAN);
+    machine.enable().ok();
+    let mut text = machine.read(CONF);
+    text.extend_from_slice(b"[mine]\na = b\n");
+    machine.write(CONF, &text);
+    contains(&machine.status().ok().out, &["changed by somebody since"]);
+    let done = machine.disable().ok();
+    contains(&done.out, &["changed by somebody", "only our lines"]);
+    let expected = format!("{DEBIAN}[mine]\na = b\n");
+    assert_eq!(String::from_utf8(machine.read(CONF)).unwrap(), expected);
+    assert!(!machine.at(OWN).exists());
+    assert!(!machine.at("/var/lib/tenrounds").exists());
+}
+
+#[test]
+fn lines_that_depend_on_ours_stop_disable() {
+    let machine = Machine::debian("");
+    machine.enable().ok();
+    let mut text = machine.read(CONF);
+    text.extend_from_slice(b"[default]\nconfig_diagnostics = 1\nopenssl_conf = mine\n[mine]\nproviders = tenrounds_providers\n");
+    machine.write(CONF, &text);
+    contains(
+        &machine.disable().failed(1),
+        &["does not work without our lines"],
+    );
+    assert_eq!(machine.read(CONF), text);
+    assert!(machine.works(CONF));
+}
+
+#[test]
+fn an_older_file_put_back_by_hand_is_no_trouble() {
+    let machine = Machine::debian(DEBIAN);
+    machine.enable().ok();
+    machine.write(CONF, DEBIAN);
+    contains(
+        &machine.status().ok().out,
+        &["not enabled", "took our lines out"],
+    );
+    machine.disable().ok();
+    assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
+    assert!(!machine.at(OWN).exists());
+}
+
+#[test]
+fn our_own_file_changed_by_somebody_is_left_and_named() {
+    let machine = Machine::debian(DEBIAN);
+    machine.enable().ok();
+    let mut own = machine.read(OWN);
+    own.extend_from_slice(b"# a note\n");
+    machine.write(OWN, &own);
+    contains(
+        &machine.disable().ok().out,
+        &["tenrounds.cnf was changed by somebody"],
+    );
+    assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
+    assert_eq!(machine.read(OWN), own);
+}
+
+#[test]
+fn without_the_state_or_with_a_damaged_copy_the_lines_still_go() {
+    let machine = Machine::debian(DEBIAN);
+    machine.enable().ok();
+    fs::remove_dir_all(machine.at("/var/lib/tenrounds")).unwrap();
+    contains(&machine.status().ok().out, &["enabled (system)"]);
+    machine.disable().ok();
+    assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
+
+    machine.enable().ok();
+    let state = fs::read_dir(machine.at("/var/lib/tenrounds")).unwrap();
+    for file in state.map(|entry| entry.unwrap().path()) {
+        if file
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .starts_with("openssl.cnf")
+        {
+            fs::write(file, "damaged").unwrap();
+        }
+    }
+    contains(
+        &machine.disable().ok().out,
+        &["its checksum differs", "lines were taken out instead"],
+    );
+    assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
+    assert!(!machine.at(OWN).exists());
+}
+
+/// The provider with another version in it.
+fn another_version(place: &Place) -> std::path::PathBuf {
+    let mut bytes = fs::read(module()).unwrap();
+    let version = format!("{}\0", env!("CARGO_PKG_VERSION")).into_bytes();
+    let mut found = 0;
+    for at in 0..bytes.len() - version.len() {
+        if bytes[at..].starts_with(&version) {
+            bytes[at + version.len() - 2] = b'9';
+            found += 1;
+        }
+    }
+    assert!(found > 0, "the provider's version was found");
+    let path = place.path("tenrounds.so");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn a_provider_of_another_version_is_named() {
+    let machine = Machine::debian(DEBIAN);
+    let other = another_version(&machine.place);
+    let mut tool = machine.tool(&["enable", "--system"]);
+    let done = tool.env("TENROUNDS_MODULE", &other).done().ok();
+    let said = ["is version 0.1.9, and this tool is 0.1.0", "tenrounds.so"];
+    contains(&done.out, &said);
+    contains(&machine.status().ok().out, &said);
+    let done = machine.enable().ok();
+    contains(&done.out, &["enabled"]);
+    assert!(
+        !done.out.contains("0.1.9"),
+        "the module of this build took its place: {}",
+        done.out
+    );
+    machine.disable().ok();
+    assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
+}
+
+#[test]
+fn openssl_works_when_the_module_is_deleted() {
+    let machine = Machine::debian(DEBIAN);
+    let copy = machine.place.path("tenrounds.so");
+    fs::copy(module(), &copy).unwrap();
+    let mut tool = machine.tool(&["enable", "--system"]);
+    tool.env("TENROUNDS_MODULE", &copy).done().ok();
+    fs::remove_file(&copy).unwrap();
+    assert!(machine.works(CONF));
+    let said = machine.status().failed(1);
+    contains(&said, &["'default'"]);
+    contains(&machine.enable().ok().out, &["enabled"]);
+    machine.disable().ok();
+    assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
+}
+
+#[test]
+fn what_overrides_is_shown() {
+    let machine = Machine::debian(DEBIAN);
+    machine.enable().ok();
+    let mut tool = machine.tool(&["status", "--json"]);
+    tool.env("OPENSSL_CONF", "/dev/null");
+    tool.env("TENROUNDS_MASK", "noavx512")
+        .env("OPENSSL_ia32cap", ":~0x20");
+    let document = valid(&tool.done().ok().out);
+    let overrides = document.list("/status/overrides");
+    let names: Vec<&str> = overrides
+        .iter()
+        .filter_map(|o| o["variable"].as_str())
+        .collect();
+    assert_eq!(names, ["OPENSSL_CONF", "TENROUNDS_MASK", "OPENSSL_ia32cap"]);
+    let site = &document.list("/status/sites")[0];
+    assert_eq!(site["outcome"], "enabled");
+    assert_eq!(site["provider_version"], env!("CARGO_PKG_VERSION"));
+    let checks: Vec<&str> = site["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|c| c["name"].as_str())
+        .collect();
+    for name in ["libcrypto", "providers", "cipher", "random", "tls"] {
+        assert!(checks.contains(&name), "{name} in {checks:?}");
+    }
+    let document = valid(
+        &machine
+            .tool(&["disable", "--system", "--json"])
+            .done()
+            .ok()
+            .out,
+    );
+    assert_eq!(document.list("/disable/sites")[0]["outcome"], "disabled");
+}
+
+#[test]
+fn a_module_that_others_can_replace_is_refused_for_the_system() {
+    let machine = Machine::debian(DEBIAN);
+    let dir = machine.place.path("open");
+    fs::create_dir(&dir).unwrap();
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).unwrap();
+    let copy = dir.join("tenrounds.so");
+    fs::copy(module(), &copy).unwrap();
+    let before = machine.tree();
+    let mut tool = machine.tool(&["enable", "--system"]);
+    let said = tool.env("TENROUNDS_MODULE", copy).done().failed(1);
+    contains(
+        &said,
+        &[
+            "can be written to by others (mode 777)",
+            "install tenrounds first",
+        ],
+    );
+    assert_eq!(machine.tree(), before);
+}
