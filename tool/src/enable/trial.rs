@@ -178,7 +178,7 @@ impl Subject<'_> {
 /// A file for the provider to size and map. Touching a page of it for which the disk has no room would be the
 /// end of the process, so it is made sure that there is some.
 fn empty_file(path: &Path) -> std::io::Result<()> {
-    const ROOM: [u8; 32 << 10] = [0; 32 << 10];
+    static ROOM: [u8; 32 << 10] = [0; 32 << 10];
     let _ = std::fs::remove_file(path);
     let mut options = std::fs::OpenOptions::new();
     let mut file = options

@@ -140,7 +140,13 @@ pub fn ask(environment: &[(&'static str, OsString)]) -> Result<Probe> {
 
 /// Has a child look, whose environment is changed by the caller.
 pub fn ask_with(change: impl FnOnce(&mut Command)) -> Result<Probe> {
-    let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+    // In a chroot without /proc a program knows only what it was called by, which is looked for on PATH again.
+    let called = || {
+        std::env::args_os()
+            .next()
+            .unwrap_or_else(|| "tenrounds".into())
+    };
+    let program = std::env::current_exe().unwrap_or_else(|_| called().into());
     let failed =
         |why: String| Error::failure(format!("the configuration could not be tried: {why}"));
     let mut command = Command::new(program);

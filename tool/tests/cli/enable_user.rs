@@ -207,7 +207,11 @@ fn killed_anywhere_the_shell_works() {
             "umask 022\n",
             "step {step}"
         );
-        assert_eq!(at_home(&machine), [profile.clone()], "step {step}");
+        assert_eq!(
+            at_home(&machine),
+            std::slice::from_ref(&profile),
+            "step {step}"
+        );
         if output.status.success() {
             assert!(step > 20, "{step} steps");
             return;
