@@ -128,6 +128,12 @@ impl Replacement {
         content: &[u8],
         like: Like<'_>,
     ) -> Result<Self> {
+        if read(path)?.as_deref() != before {
+            return Err(Error::failure(format!(
+                "{}: somebody changed it just now; try again",
+                path.display()
+            )));
+        }
         let second = aside(path);
         step();
         let linked = before.is_some() && fs::hard_link(path, &second).is_ok();

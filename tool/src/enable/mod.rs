@@ -11,6 +11,7 @@ mod state;
 mod status;
 mod system;
 mod trial;
+mod undo;
 mod user;
 
 use crate::cli::{DisableArgs, EnableArgs, StatusArgs};
@@ -41,7 +42,7 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     files::die_at(args.scope.die_at);
     let begin = Instant::now();
     let report = match args.scope.system {
-        true => system::disable(&root(&args.scope.root)?)?,
+        true => undo::disable(&root(&args.scope.root)?)?,
         false => user::disable()?,
     };
     end("disable", report, begin, args.scope.json)

@@ -3,11 +3,12 @@
 
 use super::edit::{self, Found};
 use super::files::{self, Like, Replacement, Time};
-use super::find;
+use super::find::{self, Program};
 use super::report::{Outcome, Report, Site};
 use super::state::{checksum, Entry, State};
-use super::system::{remove_own, undo_edit};
+
 use super::trial::{Subject, Trial};
+use super::undo::{remove_own, undo_edit};
 use super::OWN_HEAD;
 use crate::error::{Error, Result};
 use crate::libcrypto::{Conf, LibCrypto};
@@ -112,94 +113,24 @@ pub fn enable(root: &Path, profile: Option<&Path>) -> Result<Report> {
     let module = provider::find(Some(&libcrypto))?;
     let base = base(&libcrypto, &home.own);
     refuse(&home, &libcrypto, base.as_deref())?;
-    let comments = [OWN_HEAD.to_owned()];
     let named = (base.as_deref(), base.as_deref().unwrap_or(&home.own));
+    let comments = [OWN_HEAD.to_owned()];
     let config = config::addition(&libcrypto, &comments, base.as_deref(), named, &module)?;
+    let edited = profile.map(|path| edited(&home, path)).transpose()?;
     let found = find::installations(root, &libcrypto);
-    let programs = found
-        .sites
-        .into_iter()
-        .flat_map(|site| site.programs)
-        .collect();
-
-    let mut report = Report::default();
-    let mut shown = Site::new("user", home.own.clone(), programs);
-    shown.own_file = Some(home.own.clone());
-    shown.module = Some(module.clone());
-    let profile = profile.map(|path| match path.as_os_str().is_empty() {
-        true => home.profile(),
-        false => std::env::current_dir().map_or(path.to_owned(), |dir| dir.join(path)),
-    });
-    let edited = profile.as_deref().map(|p| edited(&home, p)).transpose()?;
 
     let mut state = State::lock(&home.state)?;
-    files::sweep(&home.own);
-    let scratch = state.trial()?;
-    let current = files::read(&home.own)?;
-    let there = current.as_deref() == Some(&config.text);
-    let trial = |conf: &Path| {
-        let subject = Subject {
-            programs: &shown.openssl,
-            libcrypto: true,
-            conf: Some(conf),
-            without: base.as_deref().or(Some(Path::new("/dev/null"))),
-            scratch: &scratch,
-        };
-        subject.run()
+    let work = Work {
+        libcrypto: &libcrypto,
+        module: &module,
+        home: &home,
+        programs: found.sites.into_iter().flat_map(|s| s.programs).collect(),
+        base: base.as_deref().unwrap_or(Path::new("/dev/null")),
+        scratch: state.trial()?,
     };
-    if !there {
-        let candidate = scratch.join("openssl.cnf");
-        files::replace(&candidate, &config.text, Like::New(0o600), None)?;
-        config.verify(&libcrypto, &candidate, &module)?;
-        refused(
-            &trial(&candidate),
-            "tried in child processes, nothing was changed",
-        )?;
-    }
-    let mut entry = Entry {
-        file: home.own.clone(),
-        backup: None,
-        before: None,
-        after: checksum(&config.text),
-        time: None,
-        line: String::new(),
-        own: None,
-        own_sum: None,
-        done: false,
-    };
-    let last = match there {
-        true => trial(&home.own),
-        false => {
-            state.put(entry.clone())?;
-            let dir = home.own.parent().unwrap_or(Path::new("/"));
-            files::make_directory(dir, 0o700)?;
-            let made = Replacement::make(
-                &home.own,
-                current.as_deref(),
-                &config.text,
-                Like::New(0o600),
-            )?;
-            let trial = trial(&home.own);
-            if let Err(error) = refused(&trial, "tried again in its place, and taken back") {
-                made.take_back()?;
-                state.forget(&home.own)?;
-                return Err(error);
-            }
-            made.keep();
-            trial
-        }
-    };
-    entry.done = true;
-    state.put(entry)?;
-    shown.outcome = match (there, last.problem()) {
-        (true, Some(problem)) => {
-            shown.reason = Some(format!("enabled already, but {problem}"));
-            Outcome::Broken
-        }
-        (true, None) => Outcome::AlreadyEnabled,
-        (false, _) => Outcome::Enabled,
-    };
-    shown.tried(last);
+    let mut shown = Site::new("user", home.own.clone(), work.programs.clone());
+    work.enable(&mut state, &config, &mut shown)?;
+    let mut report = Report::default();
     if let Some(edited) = edited {
         edited.write(&mut state)?;
         report.profile = Some(edited.file);
@@ -211,6 +142,88 @@ pub fn enable(root: &Path, profile: Option<&Path>) -> Result<Report> {
     report.passed_over(found.passed_over);
     report.note_overrides(Some(&home.own));
     Ok(report)
+}
+
+struct Work<'a> {
+    libcrypto: &'a LibCrypto,
+    module: &'a Path,
+    home: &'a Home,
+    programs: Vec<Program>,
+    base: &'a Path,
+    /// A private directory to try things in.
+    scratch: PathBuf,
+}
+
+impl Work<'_> {
+    fn enable(&self, state: &mut State, config: &config::Config, shown: &mut Site) -> Result<()> {
+        let own = &self.home.own;
+        shown.own_file = Some(own.clone());
+        shown.module = Some(self.module.to_owned());
+        files::sweep(own);
+        let current = files::read(own)?;
+        let mut entry = created(own, &config.text);
+        if current.as_deref() == Some(&config.text) {
+            let trial = self.try_out(own);
+            shown.outcome = Outcome::AlreadyEnabled;
+            if let Some(problem) = trial.problem() {
+                shown.outcome = Outcome::Broken;
+                shown.reason = Some(format!("enabled already, but {problem}"));
+            }
+            shown.tried(trial);
+        } else {
+            let candidate = self.scratch.join("openssl.cnf");
+            files::replace(&candidate, &config.text, Like::New(0o600), None)?;
+            config.verify(self.libcrypto, &candidate, self.module)?;
+            let trial = self.try_out(&candidate);
+            refused(&trial, "tried in child processes, nothing was changed")?;
+            state.put(entry.clone())?;
+            shown.tried(self.replace(state, current.as_deref(), &config.text)?);
+            shown.outcome = Outcome::Enabled;
+        }
+        entry.done = true;
+        state.put(entry)
+    }
+
+    fn try_out(&self, conf: &Path) -> Trial {
+        let subject = Subject {
+            programs: &self.programs,
+            libcrypto: true,
+            conf: Some(conf),
+            without: Some(self.base),
+            scratch: &self.scratch,
+        };
+        subject.run()
+    }
+
+    /// Puts the configuration in its place, and tries it there.
+    fn replace(&self, state: &mut State, current: Option<&[u8]>, text: &[u8]) -> Result<Trial> {
+        let own = &self.home.own;
+        files::make_directory(own.parent().unwrap_or(Path::new("/")), 0o700)?;
+        let made = Replacement::make(own, current, text, Like::New(0o600))?;
+        let trial = self.try_out(own);
+        if let Err(error) = refused(&trial, "tried again in its place, and taken back") {
+            made.take_back()?;
+            state.forget(own)?;
+            return Err(error);
+        }
+        made.keep();
+        Ok(trial)
+    }
+}
+
+/// What undoes a file of our own: its removal.
+fn created(file: &Path, text: &[u8]) -> Entry {
+    Entry {
+        file: file.to_owned(),
+        backup: None,
+        before: None,
+        after: checksum(text),
+        time: None,
+        line: String::new(),
+        own: None,
+        own_sum: None,
+        done: false,
+    }
 }
 
 fn refused(trial: &Trial, when: &str) -> Result<()> {
@@ -247,8 +260,13 @@ struct Edited {
     after: Option<Vec<u8>>,
 }
 
+/// An empty name stands for the profile of the user's shell.
 fn edited(home: &Home, profile: &Path) -> Result<Edited> {
-    let file = files::real(profile)?;
+    let profile = match profile.as_os_str().is_empty() {
+        true => home.profile(),
+        false => std::env::current_dir().map_or(profile.to_owned(), |dir| dir.join(profile)),
+    };
+    let file = files::real(&profile)?;
     let line = home.line(&file) + "\n";
     let before = files::read(&file)?;
     let text = before.as_deref().unwrap_or_default();

@@ -188,6 +188,19 @@ fn what_somebody_changed_meanwhile_stays() {
 }
 
 #[test]
+fn enabled_again_after_a_change_it_is_undone_to_the_byte() {
+    let machine = Machine::debian(DEBIAN);
+    machine.enable().ok();
+    let text = String::from_utf8(machine.read(CONF)).unwrap();
+    machine.write(CONF, text.replace("prompt = no", "prompt = yes"));
+    contains(&machine.enable().ok().out, &["enabled already"]);
+    machine.disable().ok();
+    let expected = DEBIAN.replace("prompt = no", "prompt = yes");
+    assert_eq!(String::from_utf8(machine.read(CONF)).unwrap(), expected);
+    assert!(!machine.at("/var/lib/tenrounds").exists());
+}
+
+#[test]
 fn lines_that_depend_on_ours_stop_disable() {
     let machine = Machine::debian("");
     machine.enable().ok();

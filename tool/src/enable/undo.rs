@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Undoing: `disable --system`, and what it shares with that of a user.
+
+use super::edit::{self, Found};
+use super::files::{self, Like};
+use super::find::{self, Program};
+use super::report::{Outcome, Report, Site};
+use super::state::{self, checksum, Entry, State};
+use super::system::state_dir;
+use super::{trial, OWN, OWN_HEAD};
+use crate::error::{Error, Result};
+use crate::libcrypto::LibCrypto;
+use crate::run::config;
+use std::path::{Path, PathBuf};
+
+pub fn disable(root: &Path) -> Result<Report> {
+    let dir = state_dir(root);
+    let libcrypto = LibCrypto::open()?;
+    let found = find::installations(root, &libcrypto);
+    let mut report = Report::default();
+    let sites = places(&State::look(&dir)?, &found.sites);
+    if sites.iter().all(|place| !place.touched) && !State::is_left(&dir) {
+        for place in sites {
+            report
+                .sites
+                .push(Site::new("system", place.conf, place.programs));
+        }
+        report.passed_over(found.passed_over);
+        return Ok(report);
+    }
+    let mut state = State::lock(&dir)?;
+    for place in places(&state, &found.sites) {
+        let mut shown = Site::new("system", place.conf.clone(), place.programs.clone());
+        if place.touched {
+            let rooted = root != Path::new("/");
+            if let Err(error) = undo(&mut state, &place, rooted, &mut shown, &mut report.notes) {
+                shown.outcome = Outcome::Refused;
+                shown.reason = Some(error.to_string());
+            }
+        }
+        report.sites.push(shown);
+    }
+    report.passed_over(found.passed_over);
+    Ok(report)
+}
+
+/// A file to look at, and whether there is something of ours.
+struct Place {
+    conf: PathBuf,
+    file: PathBuf,
+    programs: Vec<Program>,
+    touched: bool,
+}
+
+/// What was changed, by the state or by the looks of it.
+fn places(state: &State, sites: &[find::Site]) -> Vec<Place> {
+    let mut places: Vec<Place> = sites
+        .iter()
+        .map(|site| {
+            let file = files::real(&site.conf).unwrap_or_else(|_| site.conf.clone());
+            let own = file.with_file_name(OWN);
+            let text = files::read(&file).ok().flatten().unwrap_or_default();
+            let line = config::include_line(&own);
+            let inside = edit::find(&text, &line, &own.to_string_lossy()) != Found::Nothing;
+            Place {
+                touched: inside || state.entry(&file).is_some(),
+                conf: site.conf.clone(),
+                programs: site.programs.clone(),
+                file,
+            }
+        })
+        .collect();
+    for entry in &state.files {
+        if !places.iter().any(|place| place.file == entry.file) {
+            places.push(Place {
+                conf: entry.file.clone(),
+                file: entry.file.clone(),
+                programs: Vec::new(),
+                touched: true,
+            });
+        }
+    }
+    places
+}
+
+fn undo(
+    state: &mut State,
+    place: &Place,
+    rooted: bool,
+    shown: &mut Site,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let file = &place.file;
+    shown.file = Some(file.clone());
+    let own = file.with_file_name(OWN);
+    files::sweep(file);
+    files::sweep(&own);
+    let scratch = state.trial()?;
+    let check = |conf: &Path| works(&place.programs, conf);
+    undo_edit(
+        state,
+        file,
+        &config::include_line(&own),
+        &own.to_string_lossy(),
+        &check,
+        &scratch,
+        notes,
+    )?;
+    remove_own(state.entry(file), &own, notes)?;
+    state.forget(file)?;
+    shown.outcome = Outcome::Disabled;
+    let conf = if rooted {
+        Some(place.conf.as_path())
+    } else {
+        None
+    };
+    for program in &place.programs {
+        if let Err(why) = trial::random(&program.path, conf) {
+            notes.push(format!(
+                "{}, as it is without tenrounds: {why}",
+                program.path.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether OpenSSL works with a configuration, as far as it does without any.
+pub fn works(programs: &[Program], conf: &Path) -> std::result::Result<(), String> {
+    programs
+        .iter()
+        .try_for_each(|program| trial::random(&program.path, Some(conf)).map(|_| ()))
+}
+
+type Works<'a> = dyn Fn(&Path) -> std::result::Result<(), String> + 'a;
+
+/// Makes a file what it was; or, where somebody has changed it since, takes out our lines and no more.
+pub fn undo_edit(
+    state: &State,
+    file: &Path,
+    line: &[u8],
+    needle: &str,
+    works: &Works<'_>,
+    scratch: &Path,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let Some(current) = files::read(file)? else {
+        notes.push(format!("{} is gone", file.display()));
+        return Ok(());
+    };
+    let entry = state.entry(file);
+    let sum = checksum(&current);
+    if let Some(entry) = entry.filter(|entry| entry.after == sum) {
+        return match state::kept(entry) {
+            Ok(Some(original)) => files::replace(file, &original, Like::Replaced, entry.time),
+            Ok(None) => files::remove(file),
+            Err(error) => {
+                notes.push(format!("{error}; our lines were taken out instead"));
+                take_out(file, &current, line, needle, works, scratch).map(|_| ())
+            }
+        };
+    }
+    if entry.is_some_and(|entry| entry.before.as_deref() == Some(&sum)) {
+        return Ok(());
+    }
+    match take_out(file, &current, line, needle, works, scratch)? {
+        true => notes.push(format!(
+            "{} was changed by somebody after 'tenrounds enable': only our lines were taken out",
+            file.display()
+        )),
+        false => notes.push(format!(
+            "{} was changed by somebody, and our lines are no longer in it: it stays as it is",
+            file.display()
+        )),
+    }
+    Ok(())
+}
+
+fn take_out(
+    file: &Path,
+    current: &[u8],
+    line: &[u8],
+    needle: &str,
+    works: &Works<'_>,
+    scratch: &Path,
+) -> Result<bool> {
+    let wrong = |why: String| Error::failure(format!("{}: {why}", file.display()));
+    let range = match edit::find(current, line, needle) {
+        Found::Nothing => return Ok(false),
+        Found::Damaged(why) => {
+            return Err(wrong(format!(
+                "{why}; take these lines out by hand, then try again"
+            )))
+        }
+        Found::Ours(range) => range,
+    };
+    let text = edit::without(current, &range);
+    let (with, without) = (scratch.join("with"), scratch.join("without"));
+    files::replace(&with, current, Like::New(0o600), None)?;
+    files::replace(&without, &text, Like::New(0o600), None)?;
+    if let Err(why) = works(&without) {
+        if works(&with).is_ok() {
+            return Err(wrong(format!(
+                "it was changed after 'tenrounds enable', and does not work without our lines ({why}); mend it by hand"
+            )));
+        }
+    }
+    files::replace(file, &text, Like::Replaced, None).map(|()| true)
+}
+
+/// Our own file goes, unless somebody has made it theirs.
+pub fn remove_own(entry: Option<&Entry>, own: &Path, notes: &mut Vec<String>) -> Result<()> {
+    let Some(text) = files::read(own)? else {
+        return Ok(());
+    };
+    let head = format!("# {OWN_HEAD}\n");
+    let as_written = match entry.and_then(|entry| entry.own_sum.as_deref()) {
+        Some(sum) => sum == checksum(&text) || entry.is_some_and(|entry| !entry.done),
+        None => true,
+    };
+    match text.starts_with(head.as_bytes()) && as_written {
+        true => files::remove(own),
+        false => {
+            notes.push(format!(
+                "{} was changed by somebody after 'tenrounds enable': it stays, and nothing reads it",
+                own.display()
+            ));
+            Ok(())
+        }
+    }
+}
