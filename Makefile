@@ -4,6 +4,7 @@
 #   make          build into build/dist           make demo     see it work on this machine
 #   make check    all tests                       make lint     formatters and linters
 #   make check-full   other versions of OpenSSL, real programs, fuzzing (FUZZ_SECONDS=60 for each target)
+#   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 
 PREFIX  ?= /usr/local
@@ -16,7 +17,7 @@ SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugopt
 # $(call quietly,LOG,COMMAND): what it says matters only if it fails. (Ninja has --quiet since 1.11.)
 quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
-.PHONY: all demo check check-full check-c check-sanitized check-tool lint install uninstall clean help
+.PHONY: all demo check check-full check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
@@ -59,6 +60,19 @@ check-full:
 	@scripts/dependencies check-full
 	@$(MAKE) --no-print-directory stage
 	@scripts/check-full $(BUILD) $(FUZZ_SECONDS)
+
+# What is to be installed is built from scratch, with a distribution's flags.
+deb:
+	@scripts/dependencies deb
+	@echo 'building the packages: one to three minutes'
+	@scripts/deb $(BUILD)/deb
+	@ls $(BUILD)/deb/*.deb
+
+# As root, because it needs a chroot. It downloads a minimal Debian 12, once.
+check-packages:
+	@scripts/dependencies check-packages
+	@$(MAKE) --no-print-directory deb
+	@scripts/check-packages $(BUILD)
 
 check-c: stage
 	meson test -C $(BUILD)/c --print-errorlogs
