@@ -367,6 +367,8 @@ pub fn make_directory(dir: &Path, mode: u32) -> Result<()> {
 /// load must not lie there.
 pub fn only_mine(path: &Path) -> Result<()> {
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    // In a user namespace root has another number.
+    let root = fs::metadata("/").map_or(0, |meta| meta.uid());
     for part in path.ancestors() {
         let meta = fs::symlink_metadata(part)
             .map_err(|error| Error::failure(format!("{}: {error}", part.display())))?;
@@ -375,7 +377,7 @@ pub fn only_mine(path: &Path) -> Result<()> {
             false => 0o022,
         };
         let sticky = meta.is_dir() && meta.mode() & 0o1000 != 0;
-        let why = if meta.uid() != 0 && meta.uid() != user {
+        let why = if meta.uid() != root && meta.uid() != user {
             format!("belongs to user {}", meta.uid())
         } else if meta.mode() & others != 0 && !sticky {
             format!(
