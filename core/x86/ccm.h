@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CCM, SP 800-38C section 6, on XMM registers: the CBC-MAC of the plaintext is a serial chain as in
+ * CCM, SP 800-38C section 6, a block at a time: the CBC-MAC of the plaintext is a serial chain as in
  * serial.h, folded in the same way, and leaves the AES units idle for all but a few turns; the counter
  * block of the next keystream goes through the rounds beside it.
  *
@@ -8,20 +8,29 @@
  * both passes by turns.
  */
 struct ccm_pair {
-    __m128i mac, counter;
+    struct state mac, counter;
 };
 
-/* The middle rounds of both; n is a constant. */
+/* As serial_rounds() for both; n is a constant. */
 TR_INLINE TR_TARGET struct ccm_pair ccm_rounds(struct ccm_pair p, const uint8_t keys[][16],
                                                unsigned n)
 {
+    V mac = p.mac.s, counter = p.counter.s;
+#if KEY_FIRST
+    mac = v_aesenc(mac, v_xor(p.mac.key, v_load(keys[0])));
+    counter = v_aesenc(counter, v_xor(p.counter.key, v_load(keys[0])));
+#endif
     UNROLL
-    for (unsigned r = 1; r < n; r++) {
-        __m128i k = v_load(keys[r]);
-        p.mac = _mm_aesenc_si128(p.mac, k);
-        p.counter = _mm_aesenc_si128(p.counter, k);
+    for (unsigned r = 1; r < n - KEY_FIRST; r++) {
+        V k = v_load(keys[r]);
+        mac = v_aesenc(mac, k);
+        counter = v_aesenc(counter, k);
     }
-    return p;
+#if KEY_FIRST
+    mac = v_sub(mac, v_load(keys[n - 1]));
+    counter = v_sub(counter, v_load(keys[n - 1]));
+#endif
+    return (struct ccm_pair){{mac, b_zero()}, {counter, b_zero()}};
 }
 
 /* The counter's field ends before it wraps (SP 800-38C A.3), so 64 bits count. */
@@ -29,27 +38,27 @@ TR_INLINE TR_TARGET void ccm(const struct tr_aes_key *key, unsigned n, uint8_t *
                              const uint8_t *in, size_t blocks, struct tr_ccm_run *run, int decrypt)
 {
     const uint8_t(*keys)[16] = key->enc;
-    const __m128i k0 = v_load(keys[0]), kn = v_load(keys[n]);
+    const V k0 = first_key(keys[0]), kn = v_load(keys[n]);
     uint64_t high = tr_load64_be(run->counter), low = tr_load64_be(run->counter + 8);
-    __m128i counters = v_counters(low, high);
-    struct ccm_pair p = {.mac = k0, .counter = v_xor(v_reverse(counters), k0)};
+    V counters = v_counters(low, high);
+    struct ccm_pair p = {.counter = {v_xor(v_reverse(counters), k0), b_zero()}};
     tr_counter_add(run->counter, blocks);
     /* The first keystream block, with nothing beside it. */
-    __m128i stream = _mm_aesenclast_si128(serial_rounds(p.counter, keys, n), kn);
-    __m128i data = v_load(in), result = v_xor(data, stream), text = decrypt ? result : data;
-    p.mac = v_xor(v_xor(v_load(run->mac), k0), text);
+    V stream = v_aesenclast(serial_rounds(p.counter, keys, n), kn);
+    V data = v_load(in), result = v_xor(data, stream), text = decrypt ? result : data;
+    p.mac = (struct state){v_xor(v_xor(v_load(run->mac), k0), text), b_zero()};
     for (; blocks > 1; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
         data = v_load(in + TR_BLOCK);
         counters = v_add(counters, 1);
-        p.counter = v_xor(v_reverse(counters), k0);
+        p.counter = (struct state){v_xor(v_reverse(counters), k0), b_zero()};
         p = ccm_rounds(p, keys, n);
         v_store(out, result);
-        result = v_xor(data, _mm_aesenclast_si128(p.counter, kn));
+        result = v_xor(data, v_aesenclast(p.counter.s, kn));
         text = decrypt ? result : data;
-        p.mac = _mm_aesenclast_si128(p.mac, v_xor(v_xor(kn, k0), text));
+        p.mac = serial_last(p.mac.s, v_xor(v_xor(kn, k0), text));
     }
     v_store(out, result);
-    v_store(run->mac, _mm_aesenclast_si128(serial_rounds(p.mac, keys, n), kn));
+    v_store(run->mac, v_aesenclast(serial_rounds(p.mac, keys, n), kn));
 }
 
 TR_INLINE TR_TARGET void ccm_any(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

@@ -41,7 +41,9 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
     /* Added up now, two vectors at a time: gcc would keep the products for a sum in another order, and
      * have no registers left. */
     if (j % 2 == 1)
-        __asm__("" : "+v"(g->product.low), "+v"(g->product.middle), "+v"(g->product.high));
+        __asm__(""
+                : "+" V_REGISTER(g->product.low), "+" V_REGISTER(g->product.middle),
+                  "+" V_REGISTER(g->product.high));
 }
 
 TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
@@ -54,7 +56,7 @@ TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
 TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, int steady)
 {
     struct run *r = &g->run;
-    V x[IN_FLIGHT], k = v_all(r->keys), chain = r->chain;
+    V x[IN_FLIGHT], k = first_key(r->keys), chain = r->chain;
     r->chain = v_add32(chain, GROUP);
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++) {
@@ -74,6 +76,7 @@ TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, int ste
     }
     for (; key != last; key += TR_BLOCK)
         middle_round(x, IN_FLIGHT, 0, key);
+    last_substitution(x, IN_FLIGHT, 0, last);
     k = v_all(last);
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++)

@@ -95,11 +95,11 @@ TR_INLINE TR_TARGET void hash_step(struct gcm_long *g, const uint8_t *data, unsi
             a = v_xor(a, g->y);
         *x = pair(a, b);
         p->low = both_products(x->low, power->low, p->low, first);
-        __asm__("" : "+v"(p->low));
+        __asm__("" : "+" V_REGISTER(p->low));
     } else {
         p->high = both_products(x->high, power->high, p->high, first);
         p->middle = both_products(x->sum, power->sum, p->middle, first);
-        __asm__("" : "+v"(p->high), "+v"(p->middle));
+        __asm__("" : "+" V_REGISTER(p->high), "+" V_REGISTER(p->middle));
     }
 }
 
@@ -117,14 +117,14 @@ TR_INLINE TR_TARGET void long_round(V x[IN_FLIGHT], V k)
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++) {
         x[j] = v_aesenc(x[j], k);
-        __asm__("" : "+v"(x[j]));
+        __asm__("" : "+" V_REGISTER(x[j]));
     }
 }
 
 /* tr_cleanse() for whole vectors, cheap enough for the inside of a loop. */
 TR_INLINE TR_TARGET void wipe(uint8_t *memory, size_t len)
 {
-    const V zero = v_first(_mm_setzero_si128());
+    const V zero = v_first(b_zero());
     for (size_t i = 0; i < len; i += VBYTES) {
         v_store(memory + i, zero);
         __asm__ volatile("" ::: "memory");

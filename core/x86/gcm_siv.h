@@ -19,7 +19,7 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
 TR_INLINE TR_TARGET void ctr_le_group(struct run *r, unsigned u, unsigned part)
 {
     struct how how = {.part = part};
-    V x[IN_FLIGHT], k = v_all(r->keys);
+    V x[IN_FLIGHT], k = first_key(r->keys);
     UNROLL
     for (unsigned j = 0; j < u; j++)
         x[j] = v_xor(k, v_add32(r->chain, j * VBLOCKS));

@@ -42,7 +42,7 @@ TR_INLINE TR_TARGET V reduce(const struct product *p)
 
 TR_INLINE TR_TARGET struct product no_product(void)
 {
-    V zero = v_first(_mm_setzero_si128());
+    V zero = v_first(b_zero());
     return (struct product){zero, zero, zero};
 }
 
@@ -54,17 +54,15 @@ TR_INLINE TR_TARGET V multiply(V a, V b)
 }
 
 /* The block at p as a polynomial: its bytes reversed. */
-TR_INLINE TR_TARGET __m128i polynomial(const uint8_t *p)
+TR_INLINE TR_TARGET B polynomial(const uint8_t *p)
 {
-    return _mm_set_epi64x((int64_t)tr_load64_be(p), (int64_t)tr_load64_be(p + 8));
+    return b_of(tr_load64_be(p + 8), tr_load64_be(p));
 }
 
-TR_INLINE TR_TARGET void store_polynomial(uint8_t *p, __m128i x)
+TR_INLINE TR_TARGET void store_polynomial(uint8_t *p, B x)
 {
     /* By halves, as polynomial() loads them. */
-    x = _mm_shuffle_epi8(x, _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f));
-    _mm_storel_epi64((__m128i *)p, x);
-    _mm_storel_epi64((__m128i *)(p + 8), _mm_unpackhi_epi64(x, x));
+    b_store_halves(p, b_reverse(x));
 }
 
 /* HX: one place up, and if a one falls out, the polynomial added. */
@@ -73,7 +71,7 @@ TR_INLINE TR_TARGET void store_key(uint8_t *p, const uint8_t h[16])
     uint64_t high = tr_load64_be(h), low = tr_load64_be(h + 8), carry = 0 - (high >> 63);
     high = (high << 1 | low >> 63) ^ (carry & 0xc200000000000000);
     low = low << 1 ^ (carry & 1);
-    _mm_storeu_si128((__m128i *)p, _mm_set_epi64x((int64_t)high, (int64_t)low));
+    b_store(p, b_of(low, high));
 }
 
 /* All powers: those up to H^n times H^n are the next n, first block by block up to a vector. */
@@ -84,9 +82,8 @@ static TR_TARGET void ghash_key(struct tr_ghash *g)
     for (size_t n = 1; n < VBLOCKS; n *= 2) {
         V h = v_all(end - n * TR_BLOCK);
         for (size_t i = 1; i <= n; i++) {
-            __m128i power = _mm_loadu_si128((__m128i *)(end - i * TR_BLOCK));
-            _mm_storeu_si128((__m128i *)(end - (n + i) * TR_BLOCK),
-                             v_sum(multiply(v_first(power), h)));
+            B power = b_load(end - i * TR_BLOCK);
+            b_store(end - (n + i) * TR_BLOCK, v_sum(multiply(v_first(power), h)));
         }
     }
     for (size_t n = VBLOCKS; n < TR_GHASH_POWERS; n *= 2) {
@@ -97,9 +94,9 @@ static TR_TARGET void ghash_key(struct tr_ghash *g)
 }
 
 /* A block, and a vector, in the order of bytes that hashing wants: POLYVAL takes them as they are. */
-TR_INLINE TR_TARGET __m128i hash_block(const uint8_t *in, int polyval)
+TR_INLINE TR_TARGET B hash_block(const uint8_t *in, int polyval)
 {
-    return polyval ? _mm_loadu_si128((const __m128i *)in) : polynomial(in);
+    return polyval ? b_load(in) : polynomial(in);
 }
 
 TR_INLINE TR_TARGET V hash_vector(const uint8_t *in, int polyval)
@@ -127,8 +124,8 @@ TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
  * the others. On Zen 4 a carry-less multiplication takes two cycles, of whatever width, and three of them
  * a vector are worth the xors; beside AES, in gcm.h, they are not.
  */
-TR_INLINE TR_TARGET __m128i hash_groups(const struct tr_ghash *g, __m128i y, const uint8_t *in,
-                                        size_t groups, int polyval)
+TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash *g, B y, const uint8_t *in, size_t groups,
+                                  int polyval)
 {
     const uint8_t *powers = g->power[TR_GHASH_POWERS - GROUP];
     V sums[IN_FLIGHT];
@@ -149,18 +146,17 @@ TR_INLINE TR_TARGET __m128i hash_groups(const struct tr_ghash *g, __m128i y, con
 }
 
 /* 1 to GROUP - 1 blocks. */
-TR_INLINE TR_TARGET __m128i hash_rest(const struct tr_ghash *g, __m128i y, const uint8_t *in,
-                                      unsigned n, int polyval)
+TR_INLINE TR_TARGET B hash_rest(const struct tr_ghash *g, B y, const uint8_t *in, unsigned n,
+                                int polyval)
 {
-    const V nothing = v_first(_mm_setzero_si128());
+    const V nothing = v_first(b_zero());
     unsigned left = n;
     /* A part of a vector goes first, in its last places: zeros before it hash to nothing. */
     struct product p = no_product();
     V first = v_first(y);
     for (unsigned part = n % VBLOCKS; part != 0; part--, left--, in += TR_BLOCK, first = nothing) {
         V x = v_xor(first, v_first(hash_block(in, polyval)));
-        multiply_add(&p, x,
-                     v_first(_mm_loadu_si128((const __m128i *)g->power[TR_GHASH_POWERS - left])));
+        multiply_add(&p, x, v_first(b_load(g->power[TR_GHASH_POWERS - left])));
     }
     for (; left != 0; left -= VBLOCKS, in += VBYTES, first = nothing)
         multiply_add(&p, v_xor(first, hash_vector(in, polyval)),
@@ -171,7 +167,7 @@ TR_INLINE TR_TARGET __m128i hash_rest(const struct tr_ghash *g, __m128i y, const
 TR_INLINE TR_TARGET void hash_blocks(struct tr_ghash *g, const uint8_t *in, size_t blocks,
                                      int polyval)
 {
-    __m128i y = polynomial(g->hash);
+    B y = polynomial(g->hash);
     size_t rest = blocks % GROUP, whole = blocks - rest;
     if (whole != 0)
         y = hash_groups(g, y, in, whole / GROUP, polyval);

@@ -33,7 +33,7 @@ TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsig
 {
     struct run *r = &o->run;
     struct how how = {.part = part};
-    V x[IN_FLIGHT], k = v_all(r->keys);
+    V x[IN_FLIGHT], k = first_key(r->keys);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         V in = load(r->in + (size_t)j * VBYTES, how);
@@ -74,7 +74,7 @@ TR_INLINE TR_TARGET void ocb_vectors(struct ocb *o, struct tr_ocb_run *state, in
         tr_ocb_next_offset(state);
         __builtin_memcpy(offsets + (size_t)i * TR_BLOCK, state->offset, TR_BLOCK);
     }
-    o->before = v_first(_mm_setzero_si128());
+    o->before = v_first(b_zero());
     o->sums = offsets;
     ocb_group(o, decrypt, u, part);
     tr_cleanse(offsets, (size_t)n * TR_BLOCK);
@@ -98,11 +98,11 @@ TR_INLINE TR_TARGET void ocb_small(struct ocb *o, struct tr_ocb_run *state, int 
  * L. */
 TR_INLINE TR_TARGET void ocb_sums(uint8_t sums[GROUP][TR_BLOCK], const struct tr_ocb_run *state)
 {
-    __m128i sum = _mm_setzero_si128();
+    B sum = b_zero();
     for (unsigned i = 1; i <= GROUP; i++) {
         if (i < GROUP)
-            sum = _mm_xor_si128(sum, _mm_loadu_si128((const __m128i *)state->l[__builtin_ctz(i)]));
-        _mm_storeu_si128((__m128i *)sums[i - 1], sum);
+            sum = b_xor(sum, b_load(state->l[__builtin_ctz(i)]));
+        b_store(sums[i - 1], sum);
     }
 }
 
@@ -116,7 +116,7 @@ TR_INLINE TR_TARGET void ocb_groups(struct ocb *o, struct tr_ocb_run *state, int
         state->index += GROUP;
         tr_ocb_l(state, (unsigned)__builtin_ctzll(state->index), l);
         o->before = v_all(state->offset);
-        o->own = v_last(_mm_loadu_si128((const __m128i *)l));
+        o->own = v_last(b_load(l));
         tr_xor_block(state->offset, state->offset, sums[GROUP - 1]);
         tr_xor_block(state->offset, state->offset, l);
         ocb_group(o, decrypt, IN_FLIGHT, 0);
@@ -128,7 +128,7 @@ TR_INLINE TR_TARGET void ocb(const struct tr_aes_key *key, uint8_t *out, const u
                              size_t blocks, struct tr_ocb_run *state, int decrypt)
 {
     struct ocb o = {.run = start(key, decrypt ? key->dec : key->enc, out, in),
-                    .checksum = v_first(_mm_loadu_si128((const __m128i *)state->checksum))};
+                    .checksum = v_first(b_load(state->checksum))};
     size_t lead = (size_t)(0 - state->index) % GROUP;
     if (blocks >= lead + GROUP) {
         ocb_small(&o, state, decrypt, lead);
@@ -137,7 +137,7 @@ TR_INLINE TR_TARGET void ocb(const struct tr_aes_key *key, uint8_t *out, const u
         blocks %= GROUP;
     }
     ocb_small(&o, state, decrypt, blocks);
-    _mm_storeu_si128((__m128i *)state->checksum, v_sum(o.checksum));
+    b_store(state->checksum, v_sum(o.checksum));
 }
 
 static TR_TARGET void ocb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

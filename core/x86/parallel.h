@@ -12,6 +12,10 @@
  *
  * Last round. AESENCLAST ends with an xor of the last round key; whatever the mode adds to the
  * result is xored into that key first, beside the chain of rounds instead of behind it.
+ *
+ * AESE of Arm adds its key first and does not end with one (KEY_FIRST). A round then takes the key that
+ * AESENC would have taken a round earlier, what goes into the first round is not xored with a key, and
+ * v_aesenclast() is the last xor alone, behind last_substitution(): no operation more than AESENC has.
  */
 #include "../ghash.h"
 #include "../util.h"
@@ -34,16 +38,36 @@ struct run {
     V chain; /* CBC, CFB: the input vector before in; CTR: the counters, little-endian */
 };
 
+/* What the input of the first round is xored with. */
+TR_INLINE TR_TARGET V first_key(const uint8_t *keys)
+{
+    return KEY_FIRST ? v_first(b_zero()) : v_all(keys);
+}
+
 TR_INLINE TR_TARGET void middle_round(V x[IN_FLIGHT], unsigned u, int inverse, const uint8_t *key)
 {
-    V k = v_all(key);
+    V k = v_all(key - KEY_FIRST * TR_BLOCK);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         x[j] = inverse ? v_aesdec(x[j], k) : v_aesenc(x[j], k);
         /* In place: without this gcc 12 copies every vector once a round, which costs vaes256 a
          * tenth of its speed. */
-        __asm__("" : "+v"(x[j]));
+        __asm__("" : "+" V_REGISTER(x[j]));
     }
+}
+
+/* What comes between the middle rounds and the xor of the last round key, if that is an operation of its own. */
+TR_INLINE TR_TARGET void last_substitution(V x[IN_FLIGHT], unsigned u, int inverse,
+                                           const uint8_t *last)
+{
+#if KEY_FIRST
+    V k = v_all(last - TR_BLOCK);
+    UNROLL
+    for (unsigned j = 0; j < u; j++)
+        x[j] = inverse ? v_inv_sub(x[j], k) : v_sub(x[j], k);
+#else
+    (void)x, (void)u, (void)inverse, (void)last;
+#endif
 }
 
 /*
@@ -69,6 +93,7 @@ TR_INLINE TR_TARGET V middle_rounds(V x[IN_FLIGHT], unsigned u, int inverse, con
         for (unsigned i = 0; i < 9; i++)
             middle_round(x, u, inverse, key + (size_t)i * TR_BLOCK);
     }
+    last_substitution(x, u, inverse, last);
     return v_all(last);
 }
 
@@ -126,7 +151,7 @@ TR_INLINE TR_TARGET void group(struct how how, struct run *r)
 {
     const unsigned u = how.vectors;
     const int inverse = how.op == TR_OP_ECB_DECRYPT || how.op == TR_OP_CBC_DECRYPT;
-    V x[IN_FLIGHT], k = v_all(r->keys), chain = r->chain, first = chain;
+    V x[IN_FLIGHT], k = first_key(r->keys), chain = r->chain, first = chain;
     if (how.op == TR_OP_CTR) {
         first = v_xor(k, v_reverse(chain));
         r->chain = v_add(chain, u * VBLOCKS);
@@ -201,9 +226,13 @@ TR_INLINE TR_TARGET struct run start(const struct tr_aes_key *key, const uint8_t
  */
 static inline const struct tr_backend *narrower(size_t blocks)
 {
-    if (VBLOCKS > 1 && blocks <= 4)
+#if VBLOCKS > 1
+    if (blocks <= 4)
         return &tr_aesni;
     return VBLOCKS > 2 && blocks <= 8 ? &tr_vaes256 : NULL;
+#else
+    return (void)blocks, NULL;
+#endif
 }
 
 static TR_TARGET void ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The serial modes on XMM registers: encryption in CBC and CFB, and OFB.
+ * The serial modes, a block at a time: encryption in CBC and CFB, and OFB.
  *
  * Bound. Each block waits for the one before: rounds x latency of AESENC, 30 cycles (latency 3) or
  * 40 (latency 4) for AES-128. Nothing else is on the chain: the last round's xor takes not the last
@@ -13,38 +13,70 @@
  *     CFB   F = K0 + P[i]       C[i] = s + K0
  *     OFB   F = K0              O[i] = s + K0,  C[i] = P[i] + O[i]
  *
- * Round keys come from memory as operands, not from registers: a register last written by an
+ * Where the key comes first (KEY_FIRST, parallel.h), KN + F is one of two keys that the next AESE would add:
+ * they are added up beside the chain, which then consists of nothing but the instructions of the rounds.
+ *
+ * Round keys come from memory as operands, not from registers: on x86 a register last written by an
  * instruction of the floating-point domain would cost a cycle of bypass delay in every round.
  */
-TR_INLINE TR_TARGET __m128i serial_rounds(__m128i s, const uint8_t keys[][16], unsigned n)
+struct state {
+    V s, key; /* their sum */
+};
+
+/* The middle rounds, and with KEY_FIRST the substitution of the last. */
+TR_INLINE TR_TARGET V serial_rounds(struct state x, const uint8_t keys[][16], unsigned n)
 {
+    V s = x.s;
+#if KEY_FIRST
+    s = v_aesenc(s, v_xor(x.key, v_load(keys[0])));
+    UNROLL
+    for (unsigned r = 1; r < n - 1; r++)
+        s = v_aesenc(s, v_load(keys[r]));
+    return v_sub(s, v_load(keys[n - 1]));
+#else
     UNROLL
     for (unsigned r = 1; r < n; r++)
-        s = _mm_aesenc_si128(s, v_load(keys[r]));
+        s = v_aesenc(s, v_load(keys[r]));
     return s;
+#endif
+}
+
+/* The last round with this key. */
+TR_INLINE TR_TARGET struct state serial_last(V s, V key)
+{
+#if KEY_FIRST
+    return (struct state){s, key};
+#else
+    return (struct state){v_aesenclast(s, key), b_zero()};
+#endif
+}
+
+TR_INLINE TR_TARGET V sum_of(struct state x)
+{
+    return KEY_FIRST ? v_xor(x.s, x.key) : x.s;
 }
 
 TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, unsigned n,
                                 uint8_t *out, const uint8_t *in, size_t blocks, void *iv)
 {
     const uint8_t(*keys)[16] = key->enc;
-    __m128i k0 = v_load(keys[0]), kn = v_load(keys[n]);
-    __m128i p = v_load(in), f, c;
+    V k0 = first_key(keys[0]), kn = v_load(keys[n]);
+    V p = v_load(in), f, c;
     /* The chain goes on from the call before, through iv, which therefore meets one xor as well; gcc
      * would put it first of two. With one block a call that is a cycle in 45. */
     f = op == TR_OP_CBC_ENCRYPT ? v_xor(k0, p) : k0;
-    __asm__("" : "+x"(f));
-    __m128i s = v_xor(v_load(iv), f);
+    __asm__("" : "+" V_REGISTER(f));
+    struct state s = {KEY_FIRST ? v_load(iv) : v_xor(v_load(iv), f), f};
     for (; blocks > 1; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
-        __m128i next = v_load(in + TR_BLOCK);
+        V next = v_load(in + TR_BLOCK);
         f = op == TR_OP_OFB ? k0 : v_xor(k0, op == TR_OP_CBC_ENCRYPT ? next : p);
-        s = _mm_aesenclast_si128(serial_rounds(s, keys, n), v_xor(kn, f));
-        c = v_xor(s, op == TR_OP_CBC_ENCRYPT ? f : k0);
+        s = serial_last(serial_rounds(s, keys, n), v_xor(kn, f));
+        c = v_xor(sum_of(s), op == TR_OP_CBC_ENCRYPT ? f : k0);
         v_store(out, op == TR_OP_OFB ? v_xor(c, p) : c);
         p = next;
     }
-    f = op == TR_OP_CFB_ENCRYPT ? p : _mm_setzero_si128();
-    c = _mm_aesenclast_si128(serial_rounds(s, keys, n), v_xor(kn, f));
+    f = op == TR_OP_CFB_ENCRYPT ? p : b_zero();
+    c = v_aesenclast(serial_rounds(s, keys, n), v_xor(kn, f));
     v_store(out, op == TR_OP_OFB ? v_xor(c, p) : c);
     v_store(iv, c);
 }

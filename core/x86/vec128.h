@@ -6,6 +6,8 @@
 #define TR_TARGET __attribute__((target("aes,ssse3,pclmul")))
 #define VBLOCKS   1
 
+#include "block.h"
+
 typedef __m128i V;
 
 TR_INLINE TR_TARGET V v_load(const uint8_t *p)
@@ -99,12 +101,12 @@ TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
     return _mm_clmulepi64_si128(a, b, 0x11);
 }
 /* The sum of all blocks. */
-TR_INLINE TR_TARGET __m128i v_sum(V x)
+TR_INLINE TR_TARGET B v_sum(V x)
 {
     return x;
 }
 /* A block in the first place, zeros in the others. */
-TR_INLINE TR_TARGET V v_first(__m128i x)
+TR_INLINE TR_TARGET V v_first(B x)
 {
     return x;
 }
@@ -138,12 +140,35 @@ TR_INLINE TR_TARGET V v_shifted_out(V x)
 {
     return (void)x, _mm_setzero_si128();
 }
-TR_INLINE TR_TARGET __m128i v_block_0(V x)
+TR_INLINE TR_TARGET B v_block_0(V x)
 {
     return x;
 }
 /* A block in the last place, zeros in the others. */
-TR_INLINE TR_TARGET V v_last(__m128i x)
+TR_INLINE TR_TARGET V v_last(B x)
 {
     return x;
+}
+/* For expand.h: half a block, the rest zero. */
+TR_INLINE TR_TARGET V b_load_half(const uint8_t *p)
+{
+    return _mm_loadl_epi64((const __m128i *)p);
+}
+TR_INLINE TR_TARGET void b_store_half(uint8_t *p, V x)
+{
+    _mm_storel_epi64((__m128i *)p, x);
+}
+/* The same four bytes of x in every column, the lowest 8 bits of bytes saying which comes first. */
+TR_INLINE TR_TARGET V b_columns(V x, uint32_t bytes)
+{
+    return _mm_shuffle_epi8(x, _mm_set1_epi32((int)bytes));
+}
+/* SubWord in every column, which are all the same, and rcon added. */
+TR_INLINE TR_TARGET V b_sub_columns(V x, uint32_t rcon)
+{
+    return v_aesenclast(x, _mm_set1_epi32((int)rcon));
+}
+TR_INLINE TR_TARGET V b_inv_mix_columns(V x)
+{
+    return _mm_aesimc_si128(x);
 }

@@ -6,6 +6,8 @@
 #define TR_TARGET __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2")))
 #define VBLOCKS   2
 
+#include "block.h"
+
 typedef __m256i V;
 
 TR_INLINE TR_TARGET V v_load(const uint8_t *p)
@@ -94,11 +96,11 @@ TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
 {
     return _mm256_clmulepi64_epi128(a, b, 0x11);
 }
-TR_INLINE TR_TARGET __m128i v_sum(V x)
+TR_INLINE TR_TARGET B v_sum(V x)
 {
     return _mm_xor_si128(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
 }
-TR_INLINE TR_TARGET V v_first(__m128i x)
+TR_INLINE TR_TARGET V v_first(B x)
 {
     return _mm256_zextsi128_si256(x);
 }
@@ -127,11 +129,11 @@ TR_INLINE TR_TARGET V v_shifted_out(V x)
 {
     return _mm256_srlv_epi64(x, _mm256_set_epi64x(63, 63, 64, 64));
 }
-TR_INLINE TR_TARGET __m128i v_block_0(V x)
+TR_INLINE TR_TARGET B v_block_0(V x)
 {
     return _mm256_castsi256_si128(x);
 }
-TR_INLINE TR_TARGET V v_last(__m128i x)
+TR_INLINE TR_TARGET V v_last(B x)
 {
     return _mm256_inserti128_si256(_mm256_setzero_si256(), x, 1);
 }

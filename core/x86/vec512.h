@@ -7,6 +7,8 @@
     __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2,avx512f,avx512bw,avx512vl")))
 #define VBLOCKS 4
 
+#include "block.h"
+
 typedef __m512i V;
 
 TR_INLINE TR_TARGET V v_load(const uint8_t *p)
@@ -107,12 +109,12 @@ TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
 {
     return _mm512_clmulepi64_epi128(a, b, 0x11);
 }
-TR_INLINE TR_TARGET __m128i v_sum(V x)
+TR_INLINE TR_TARGET B v_sum(V x)
 {
     __m256i y = _mm256_xor_si256(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
     return _mm_xor_si128(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
 }
-TR_INLINE TR_TARGET V v_first(__m128i x)
+TR_INLINE TR_TARGET V v_first(B x)
 {
     return _mm512_zextsi128_si512(x);
 }
@@ -142,11 +144,11 @@ TR_INLINE TR_TARGET V v_shifted_out(V x)
 {
     return _mm512_srlv_epi64(x, _mm512_set_epi64(61, 61, 62, 62, 63, 63, 64, 64));
 }
-TR_INLINE TR_TARGET __m128i v_block_0(V x)
+TR_INLINE TR_TARGET B v_block_0(V x)
 {
     return _mm512_castsi512_si128(x);
 }
-TR_INLINE TR_TARGET V v_last(__m128i x)
+TR_INLINE TR_TARGET V v_last(B x)
 {
     return _mm512_inserti32x4(_mm512_setzero_si512(), x, 3);
 }

@@ -37,7 +37,7 @@ TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsig
 {
     struct run *r = &s->run;
     struct how how = {.part = part};
-    V x[IN_FLIGHT], k = v_all(r->keys);
+    V x[IN_FLIGHT], k = first_key(r->keys);
     UNROLL
     for (unsigned j = 0; j < u; j++)
         x[j] = v_xor(v_xor(k, s->tweak[j]), load(r->in + (size_t)j * VBYTES, how));
@@ -175,7 +175,7 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
         xts_small(&s, decrypt, 2);
     if (blocks & VBLOCKS)
         xts_small(&s, decrypt, 1);
-    _mm_storeu_si128((__m128i *)tweak, v_block_0(s.run.chain));
+    b_store(tweak, v_block_0(s.run.chain));
     if (blocks & (VBLOCKS - 1)) {
         s.tweak[0] = s.run.chain;
         xts_group(&s, decrypt, 1, blocks & (VBLOCKS - 1));

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A single AES block in an XMM register, beside the vectors of any width; included by the vector blocks. */
+#include <emmintrin.h>
+#include <tmmintrin.h>
+
+typedef __m128i B;
+
+/* AESENC adds the round key last, after MixColumns. */
+#define KEY_FIRST  0
+/* The kind of register that holds a vector, as a constraint of asm. */
+#define V_REGISTER "v"
+
+TR_INLINE TR_TARGET B b_load(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+TR_INLINE TR_TARGET void b_store(uint8_t *p, B x)
+{
+    _mm_storeu_si128((__m128i *)p, x);
+}
+/* In two stores of half a block. */
+TR_INLINE TR_TARGET void b_store_halves(uint8_t *p, B x)
+{
+    _mm_storel_epi64((__m128i *)p, x);
+    _mm_storel_epi64((__m128i *)(p + 8), _mm_unpackhi_epi64(x, x));
+}
+TR_INLINE TR_TARGET B b_zero(void)
+{
+    return _mm_setzero_si128();
+}
+TR_INLINE TR_TARGET B b_of(uint64_t low, uint64_t high)
+{
+    return _mm_set_epi64x((int64_t)high, (int64_t)low);
+}
+TR_INLINE TR_TARGET B b_xor(B a, B b)
+{
+    return _mm_xor_si128(a, b);
+}
+/* The order of bytes reversed. */
+TR_INLINE TR_TARGET B b_reverse(B x)
+{
+    return _mm_shuffle_epi8(x, _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f));
+}
