@@ -20,6 +20,13 @@
 #else
 #    define TR_X86 0
 #endif
+/* clang knows the instructions of an extension in a function that names it since version 17 only. */
+#if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
+    (!defined(__clang__) || __clang_major__ >= 17)
+#    define TR_ARM64 1
+#else
+#    define TR_ARM64 0
+#endif
 
 /* The bulk operations: X(constant's ending, name). */
 #define TR_BULK_OPS(X)                                                                             \
@@ -83,6 +90,7 @@ struct tr_backend {
 extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bitslice;
 /* The same without carry-less multiplication, for a processor or a mask that lacks it. */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
+extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
 
 /* The features whose registers an operating system saves that has set XCR0 so. */
 tr_features tr_features_saved(uint64_t xcr0);

@@ -26,6 +26,9 @@ static inline void tr_env_vector_end(void) {}
 const char *tr_env_mask(void);
 const char *tr_env_sabotage(void);
 
+/* What the operating system says of an Arm processor's features (AT_HWCAP); 0 elsewhere. */
+unsigned long tr_env_hwcap(void);
+
 /* Says why on stderr and does not return. */
 _Noreturn void tr_env_fatal(const char *why);
 

@@ -6,6 +6,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#if defined(__aarch64__) && defined(__linux__)
+#    include <sys/auxv.h>
+#endif
 
 /* secure_getenv: the user of a setuid program does not choose which code it runs. */
 const char *tr_env_mask(void)
@@ -16,6 +19,15 @@ const char *tr_env_mask(void)
 const char *tr_env_sabotage(void)
 {
     return secure_getenv("TENROUNDS_SABOTAGE");
+}
+
+unsigned long tr_env_hwcap(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    return getauxval(AT_HWCAP);
+#else
+    return 0;
+#endif
 }
 
 _Noreturn void tr_env_fatal(const char *why)

@@ -3,8 +3,8 @@
 #include "backend.h"
 #include "util.h"
 
-static const char *const names[TR_FEATURE_COUNT] = {"aes",    "clmul", "ssse3",  "avx", "avx2",
-                                                    "avx512", "vaes",  "vclmul", "sha"};
+static const char *const names[TR_FEATURE_COUNT] = {
+    "aes", "clmul", "ssse3", "avx", "avx2", "avx512", "vaes", "vclmul", "sha", "neon", "sha3"};
 
 const char *tr_feature_name(unsigned index)
 {
@@ -103,6 +103,26 @@ void tr_cpu_detect(struct tr_cpu *cpu)
                         when(b, bit_SHA, TR_FEATURE_SHA);
     }
     cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
+}
+
+#elif TR_ARM64
+
+/* Linux, Documentation/arch/arm64/elf_hwcaps.rst: bits of AT_HWCAP. What it reports is usable: the kernel takes
+ * away what it does not support. */
+#    define HWCAP_ASIMD (1ul << 1)
+#    define HWCAP_AES   (1ul << 3)
+#    define HWCAP_PMULL (1ul << 4)
+#    define HWCAP_SHA3  (1ul << 17)
+
+void tr_cpu_detect(struct tr_cpu *cpu)
+{
+    unsigned long has = tr_env_hwcap();
+    *cpu = (struct tr_cpu){0};
+    if (has & HWCAP_ASIMD)
+        cpu->present = TR_FEATURE_NEON | (has & HWCAP_AES ? TR_FEATURE_AES : 0) |
+                       (has & HWCAP_PMULL ? TR_FEATURE_CLMUL : 0) |
+                       (has & HWCAP_SHA3 ? TR_FEATURE_SHA3 : 0);
+    cpu->usable = cpu->present;
 }
 
 #else

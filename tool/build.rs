@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 
 /// Where C sources lie, relative to this directory.
-const SOURCE_DIRS: [&str; 5] = [
+const SOURCE_DIRS: [&str; 6] = [
     "../core",
     "../core/modes",
     "../core/portable",
+    "../core/arm",
     "../core/x86",
     "../bench",
 ];

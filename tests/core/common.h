@@ -140,9 +140,12 @@ static inline bool position_same(enum tr_mode mode, const struct position *a,
 /* The names in /proc/cpuinfo of a set of features, separated by blanks. */
 static inline const char *cpu_flags(tr_features features, char *text, size_t room)
 {
-    static const char *const flags[TR_FEATURE_COUNT] = {
-        "aes",  "pclmulqdq", "ssse3", "avx", "avx2", "avx512f avx512bw avx512vl",
-        "vaes", "vpclmulqdq"};
+    static const char *const flags[TR_FEATURE_COUNT] = {"aes",    TR_ARM64 ? "pmull" : "pclmulqdq",
+                                                        "ssse3",  "avx",
+                                                        "avx2",   "avx512f avx512bw avx512vl",
+                                                        "vaes",   "vpclmulqdq",
+                                                        "sha_ni", "asimd",
+                                                        "sha3"};
     size_t used = 0;
     *text = '\0';
     for (unsigned i = 0; i < TR_FEATURE_COUNT; i++)

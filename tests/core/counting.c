@@ -8,13 +8,19 @@
 #include <pthread.h>
 
 /* The parallel operations belong to the backend itself; the serial ones gain nothing from width and
- * are aesni's wherever there are AES instructions. */
+ * are aesni's, or armce's, wherever there are AES instructions. */
+#if TR_ARM64
+#    define SERIAL(clmul) ((clmul) ? "armce" : "armce-noclmul")
+#else
+#    define SERIAL(clmul) ((clmul) ? "aesni" : "aesni-noclmul")
+#endif
+
 static const char *expected_doer(const char *backend, enum tr_op op)
 {
     const bool serial = op == TR_OP_CBC_ENCRYPT || op == TR_OP_CFB_ENCRYPT || op == TR_OP_OFB;
     if (!serial || strcmp(backend, "bitslice") == 0 || strcmp(backend, "vperm") == 0)
         return backend;
-    return strstr(backend, "-noclmul") != NULL ? "aesni-noclmul" : "aesni";
+    return SERIAL(strstr(backend, "-noclmul") == NULL);
 }
 
 static const struct {
@@ -117,7 +123,7 @@ static const char *fused_doer(const char *backend, enum tr_op op)
     if (strcmp(backend, "bitslice") == 0 || strcmp(backend, "vperm") == 0)
         return NULL;
     if (op == TR_OP_CCM_ENCRYPT || op == TR_OP_CCM_DECRYPT)
-        return clmul ? "aesni" : "aesni-noclmul";
+        return SERIAL(clmul);
     if (op == TR_OP_OCB_ENCRYPT || op == TR_OP_OCB_DECRYPT || op == TR_OP_CTR_LE)
         return backend;
     return clmul ? backend : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Features, masks and the choice of a backend: against a CPUID reading of the test's own, and against
+ * Features, masks and the choice of a backend: against a reading of CPUID or auxv of the test's own, and against
  * what is known here about the backends. Known answers, and what happens when they come out wrong.
  */
 #define _GNU_SOURCE /* setenv, fork */
@@ -14,7 +14,21 @@
 #    include <cpuid.h>
 #endif
 
-/* ---- What this processor has (Intel SDM, CPUID leaves 1 and 7; XCR0 in volume 1, 13.3) -------- */
+/* ---- What this processor has (Intel SDM, CPUID leaves 1 and 7; XCR0 in volume 1, 13.3; on Arm the kernel's
+ * bits of AT_HWCAP, which is type 16) -------- */
+
+#if TR_ARM64
+static uint64_t read_hwcap(void)
+{
+    uint64_t entry[2] = {0, 0};
+    FILE *auxv = fopen("/proc/self/auxv", "rb");
+    while (auxv != NULL && entry[0] != 16 && fread(entry, sizeof(entry), 1, auxv) == 1)
+        ;
+    if (auxv != NULL)
+        fclose(auxv);
+    return entry[0] == 16 ? entry[1] : 0;
+}
+#endif
 
 static struct tr_cpu read_cpu(void)
 {
@@ -27,18 +41,25 @@ static struct tr_cpu read_cpu(void)
     const bool has[TR_FEATURE_COUNT] = {
         c1 >> 25 & 1, c1 >> 1 & 1,  c1 >> 9 & 1,
         c1 >> 28 & 1, b7 >> 5 & 1,  (b7 >> 16 & 1) && (b7 >> 30 & 1) && (b7 >> 31 & 1),
-        c7 >> 9 & 1,  c7 >> 10 & 1, b7 >> 29 & 1};
+        c7 >> 9 & 1,  c7 >> 10 & 1, b7 >> 29 & 1,
+        false,        false};
     if (c1 >> 27 & 1) { /* OSXSAVE */
         unsigned low, high;
         __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
         cpu.xcr0 = (uint64_t)high << 32 | low;
     }
     const bool ymm = (cpu.xcr0 & 0x06) == 0x06, zmm = (cpu.xcr0 & 0xe6) == 0xe6;
-    const bool saved[TR_FEATURE_COUNT] = {true, true, true, ymm, ymm, zmm, ymm, ymm, true};
+    const bool saved[TR_FEATURE_COUNT] = {true, true, true, ymm,   ymm,  zmm,
+                                          ymm,  ymm,  true, false, false};
     for (unsigned i = 0; i < TR_FEATURE_COUNT; i++) {
         cpu.present |= (tr_features)has[i] << i;
         cpu.usable |= (tr_features)(has[i] && saved[i]) << i;
     }
+#elif TR_ARM64
+    const uint64_t hwcap = read_hwcap();
+    cpu.present = (hwcap >> 3 & 1 ? TR_FEATURE_AES : 0) | (hwcap >> 4 & 1 ? TR_FEATURE_CLMUL : 0) |
+                  (hwcap >> 1 & 1 ? TR_FEATURE_NEON : 0) | (hwcap >> 17 & 1 ? TR_FEATURE_SHA3 : 0);
+    cpu.usable = cpu.present;
 #endif
     return cpu;
 }
@@ -46,12 +67,21 @@ static struct tr_cpu read_cpu(void)
 #define AES_128 (TR_FEATURE_AES | TR_FEATURE_SSSE3)
 #define AES_256 (AES_128 | TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES)
 #define AES_512 (AES_256 | TR_FEATURE_AVX512)
+#define AES_ARM (TR_FEATURE_AES | TR_FEATURE_NEON)
+
+/* The features that a processor of this kind can have: masks of others are read, and change nothing. */
+#if TR_ARM64
+#    define KIND (TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_NEON | TR_FEATURE_SHA3)
+#else
+#    define KIND ((1u << TR_FEATURE_COUNT) - 1 - TR_FEATURE_NEON - TR_FEATURE_SHA3)
+#endif
 
 /* What a backend needs, as the test sees it. */
 static const struct {
     const char *name;
     tr_features needs;
 } expected_backends[] = {
+#if TR_X86
     {"vaes512", AES_512 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL},
     {"vaes256", AES_256 | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL},
     {"aesni", AES_128 | TR_FEATURE_CLMUL},
@@ -59,6 +89,12 @@ static const struct {
     {"vaes256-noclmul", AES_256},
     {"aesni-noclmul", AES_128},
     {"vperm", TR_FEATURE_SSSE3},
+#elif TR_ARM64
+    {"armce-eor3", AES_ARM | TR_FEATURE_CLMUL | TR_FEATURE_SHA3},
+    {"armce", AES_ARM | TR_FEATURE_CLMUL},
+    {"armce-noclmul", AES_ARM},
+    {"vperm", TR_FEATURE_NEON},
+#endif
     {"bitslice", 0},
 };
 #define BACKENDS (sizeof(expected_backends) / sizeof(*expected_backends))
@@ -74,8 +110,8 @@ static unsigned expected_index(tr_features usable, unsigned without)
 
 static void test_cpu(void)
 {
-    static const char *const names[] = {"aes",    "clmul", "ssse3",  "avx", "avx2",
-                                        "avx512", "vaes",  "vclmul", "sha"};
+    static const char *const names[] = {"aes",  "clmul",  "ssse3", "avx",  "avx2", "avx512",
+                                        "vaes", "vclmul", "sha",   "neon", "sha3"};
     const struct tr_cpu expected = read_cpu();
     struct tr_cpu cpu;
     tr_cpu_detect(&cpu);
@@ -140,6 +176,7 @@ static void test_good_masks(void)
         {"novaes", TR_FEATURE_VAES},
         {"novclmul", TR_FEATURE_VCLMUL},
         {"nosha", TR_FEATURE_SHA},
+        {"noneon,nosha3", TR_FEATURE_NEON | TR_FEATURE_SHA3},
         {"noavx512,novaes", TR_FEATURE_AVX512 | TR_FEATURE_VAES},
         {" noaes  noclmul ", TR_FEATURE_AES | TR_FEATURE_CLMUL},
         {"noaes,noaes,,noavx,", TR_FEATURE_AES | TR_FEATURE_AVX},
@@ -189,12 +226,15 @@ static void test_bad_masks(void)
     tap_ok(right == n, "%zu of %zu bad masks are found out at the right word", right, n);
 }
 
-/* Every set of features, as a word and as text, and which backend is chosen for what remains. */
+/* Every set of features of this kind of processor, as a word and as text, and which backend is chosen for what remains. */
 static void test_select(void)
 {
     const tr_features usable = read_cpu().usable;
     unsigned right = 0, n = 0, seen = 0;
-    for (tr_features masked = 0; masked < 1u << TR_FEATURE_COUNT; masked++, n++) {
+    for (tr_features masked = 0; masked < 1u << TR_FEATURE_COUNT; masked++) {
+        if ((masked & ~KIND) != 0)
+            continue;
+        n++;
         char text[128] = "";
         for (unsigned i = 0; i < TR_FEATURE_COUNT; i++)
             if (masked >> i & 1)
@@ -276,12 +316,21 @@ static void test_environment(void)
         unsigned without;
     } worlds[] = {
         {"", "", 0, 0},
+#if TR_ARM64
+        {"nosha3", "", TR_FEATURE_SHA3, 0},
+        {"noneon", "", TR_FEATURE_NEON, 0},
+        {"", "armce-eor3", 0, 1},
+        {"nosha3", "armce", TR_FEATURE_SHA3, 2},
+        {"", "armce-eor3,armce,armce-noclmul", 0, 7},
+#endif
         {"noavx512", "", TR_FEATURE_AVX512, 0},
         {"novaes", "", TR_FEATURE_VAES, 0},
         {"noaes", "", TR_FEATURE_AES, 0},
+#if TR_X86
         {"", "vaes512", 0, 1},
         {"noavx512", "vaes256", TR_FEATURE_AVX512, 2},
         {"", "vaes512,vaes256,aesni", 0, 7},
+#endif
         {"noclmul", "", TR_FEATURE_CLMUL, 0},
     };
     bool good = true;
@@ -294,8 +343,10 @@ static void test_environment(void)
         good &= got == expected;
     }
     tap_ok(good, "TENROUNDS_MASK and TENROUNDS_SABOTAGE act on the choice of a process");
-    tap_ok(selected_in_child("", "vaes512,vaes256,aesni,vaes512-noclmul,vaes256-noclmul,"
-                                 "aesni-noclmul,vperm,bitslice") == -1 - SIGABRT,
+    char all[128] = "";
+    for (unsigned i = 0; i < BACKENDS; i++)
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s,", expected_backends[i].name);
+    tap_ok(selected_in_child("", all) == -1 - SIGABRT,
            "a process in which every backend fails is aborted");
 }
 

@@ -23,6 +23,7 @@ pub mod feature {
     pub const VAES: Features = 1 << 6;
     pub const VCLMUL: Features = 1 << 7;
     pub const SHA: Features = 1 << 8;
+    // 9 and 10 are Arm's: neon, sha3.
 }
 
 #[repr(C)]

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the backends for 64-bit Arm share besides the body. */
+#ifndef TR_ARM_H
+#define TR_ARM_H
+
+#include "../backend.h"
+
+#define TR_ARMCE_FEATURES (TR_FEATURE_NEON | TR_FEATURE_AES)
+
+/* The two compilers write it differently; gcc up to 13 knows AESE only as a part of crypto. */
+#if defined(__clang__)
+#    define TR_TARGET_AES  __attribute__((target("aes")))
+#    define TR_TARGET_EOR3 __attribute__((target("aes,sha3")))
+#else
+#    define TR_TARGET_AES  __attribute__((target("+crypto")))
+#    define TR_TARGET_EOR3 __attribute__((target("arch=armv8.2-a+crypto+sha3")))
+#endif
+
+void tr_armce_expand_key(struct tr_aes_key *key, const uint8_t *raw);
+
+#endif

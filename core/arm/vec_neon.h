@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The vector block of one AES block: the Cryptographic Extension of Armv8-A on the registers of Advanced SIMD.
+ * The functions mean what they mean in vec128.h. TR_TARGET is defined before. Bytes are in memory's order, so this is
+ * for little-endian systems.
+ */
+#include <arm_neon.h>
+
+#define VBLOCKS    1
+/* AESE adds its key first, and has neither MixColumns nor a key behind it: parallel.h. */
+#define KEY_FIRST  1
+#define V_REGISTER "w"
+
+typedef uint8x16_t V;
+typedef uint8x16_t B;
+
+TR_INLINE TR_TARGET V v_zero(void)
+{
+    return vdupq_n_u8(0);
+}
+TR_INLINE TR_TARGET V v_of(uint64_t low, uint64_t high)
+{
+    return vreinterpretq_u8_u64(vcombine_u64(vcreate_u64(low), vcreate_u64(high)));
+}
+
+TR_INLINE TR_TARGET V v_load(const uint8_t *p)
+{
+    return vld1q_u8(p);
+}
+TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
+{
+    vst1q_u8(p, x);
+}
+TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
+{
+    return (void)n, v_load(p);
+}
+TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
+{
+    (void)n, v_store(p, x);
+}
+TR_INLINE TR_TARGET V v_all(const uint8_t *p)
+{
+    return v_load(p);
+}
+TR_INLINE TR_TARGET V v_shift_in(V before, V x)
+{
+    return (void)x, before;
+}
+
+TR_INLINE TR_TARGET V v_xor(V a, V b)
+{
+    return veorq_u8(a, b);
+}
+/* A round without its key: k is that of the round before. */
+TR_INLINE TR_TARGET V v_aesenc(V x, V k)
+{
+    return vaesmcq_u8(vaeseq_u8(x, k));
+}
+TR_INLINE TR_TARGET V v_aesdec(V x, V k)
+{
+    return vaesimcq_u8(vaesdq_u8(x, k));
+}
+/* The same without MixColumns. */
+TR_INLINE TR_TARGET V v_sub(V x, V k)
+{
+    return vaeseq_u8(x, k);
+}
+TR_INLINE TR_TARGET V v_inv_sub(V x, V k)
+{
+    return vaesdq_u8(x, k);
+}
+/* After these all that is left of the last round is its key. */
+TR_INLINE TR_TARGET V v_aesenclast(V x, V k)
+{
+    return v_xor(x, k);
+}
+TR_INLINE TR_TARGET V v_aesdeclast(V x, V k)
+{
+    return v_xor(x, k);
+}
+
+TR_INLINE TR_TARGET V v_counters(uint64_t low, uint64_t high)
+{
+    return v_of(low, high);
+}
+TR_INLINE TR_TARGET V v_add(V x, unsigned n)
+{
+    return vreinterpretq_u8_u64(
+        vaddq_u64(vreinterpretq_u64_u8(x), vreinterpretq_u64_u8(v_of(n, 0))));
+}
+TR_INLINE TR_TARGET V v_add32(V x, unsigned n)
+{
+    return vreinterpretq_u8_u32(
+        vaddq_u32(vreinterpretq_u32_u8(x), vreinterpretq_u32_u8(v_of(n, 0))));
+}
+TR_INLINE TR_TARGET V v_reverse(V x)
+{
+    return vqtbl1q_u8(x, v_of(0x08090a0b0c0d0e0f, 0x0001020304050607));
+}
+TR_INLINE TR_TARGET V v_last_byte(unsigned n)
+{
+    return v_of(0, (uint64_t)n << 56);
+}
+TR_INLINE TR_TARGET V v_swap_halves(V x)
+{
+    return vextq_u8(x, x, 8);
+}
+
+/* PMULL takes both low halves, PMULL2 both high ones; for the mixed products, which come in pairs, one
+ * exchange of the halves of b serves both. */
+TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
+{
+    poly64x2_t x = vreinterpretq_p64_u8(a), y = vreinterpretq_p64_u8(b);
+    return vreinterpretq_u8_p128(vmull_p64(vgetq_lane_p64(x, 0), vgetq_lane_p64(y, 0)));
+}
+TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
+{
+    return vreinterpretq_u8_p128(vmull_high_p64(vreinterpretq_p64_u8(a), vreinterpretq_p64_u8(b)));
+}
+TR_INLINE TR_TARGET V v_clmul_lh(V a, V b)
+{
+    return v_clmul_ll(a, v_swap_halves(b));
+}
+TR_INLINE TR_TARGET V v_clmul_hl(V a, V b)
+{
+    return v_clmul_hh(a, v_swap_halves(b));
+}
+TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
+{
+    return v_of(x, 0);
+}
+TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
+{
+    return v_reverse(v_load(counter));
+}
+#define v_shift_left(x, n)        vreinterpretq_u8_u64(vshlq_n_u64(vreinterpretq_u64_u8(x), (int)(n)))
+#define v_shift_right(x, n)       vreinterpretq_u8_u64(vshrq_n_u64(vreinterpretq_u64_u8(x), (int)(n)))
+#define v_shift_bytes_left(x, n)  vextq_u8(v_zero(), (x), 16 - (n))
+#define v_shift_bytes_right(x, n) vextq_u8((x), v_zero(), (n))
+#define v_low_to_high(x)          vextq_u8(v_zero(), (x), 8)
+
+/* A vector is a block: */
+TR_INLINE TR_TARGET B v_sum(V x)
+{
+    return x;
+}
+TR_INLINE TR_TARGET V v_first(B x)
+{
+    return x;
+}
+TR_INLINE TR_TARGET V v_last(B x)
+{
+    return x;
+}
+TR_INLINE TR_TARGET B v_block_0(V x)
+{
+    return x;
+}
+TR_INLINE TR_TARGET V v_shift_by_place(V x)
+{
+    return x;
+}
+TR_INLINE TR_TARGET V v_shifted_out(V x)
+{
+    return (void)x, v_zero();
+}
+
+TR_INLINE TR_TARGET B b_load(const uint8_t *p)
+{
+    return v_load(p);
+}
+TR_INLINE TR_TARGET void b_store(uint8_t *p, B x)
+{
+    v_store(p, x);
+}
+TR_INLINE TR_TARGET void b_store_halves(uint8_t *p, B x)
+{
+    vst1_u8(p, vget_low_u8(x));
+    vst1_u8(p + 8, vget_high_u8(x));
+}
+TR_INLINE TR_TARGET B b_zero(void)
+{
+    return v_zero();
+}
+TR_INLINE TR_TARGET B b_of(uint64_t low, uint64_t high)
+{
+    return v_of(low, high);
+}
+TR_INLINE TR_TARGET B b_xor(B a, B b)
+{
+    return v_xor(a, b);
+}
+TR_INLINE TR_TARGET B b_reverse(B x)
+{
+    return v_reverse(x);
+}
+
+/* For expand.h. */
+TR_INLINE TR_TARGET V b_load_half(const uint8_t *p)
+{
+    return vcombine_u8(vld1_u8(p), vdup_n_u8(0));
+}
+TR_INLINE TR_TARGET void b_store_half(uint8_t *p, V x)
+{
+    vst1_u8(p, vget_low_u8(x));
+}
+TR_INLINE TR_TARGET V b_columns(V x, uint32_t bytes)
+{
+    return vqtbl1q_u8(x, vreinterpretq_u8_u32(vdupq_n_u32(bytes)));
+}
+TR_INLINE TR_TARGET V b_sub_columns(V x, uint32_t rcon)
+{
+    return v_xor(v_sub(x, v_zero()), vreinterpretq_u8_u32(vdupq_n_u32(rcon)));
+}
+TR_INLINE TR_TARGET V b_inv_mix_columns(V x)
+{
+    return vaesimcq_u8(x);
+}
