@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "selection.h"
 
+#include "armcap.h"
 #include "env.h"
 #include "ia32cap.h"
 
@@ -9,6 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The variable by which people hide features from libcrypto on this kind of processor. */
+#if defined(__aarch64__)
+#    define LIBCRYPTO_VARIABLE "OPENSSL_armcap"
+#    define LIBCRYPTO_MASKED   trossl_armcap_masked
+#else
+#    define LIBCRYPTO_VARIABLE "OPENSSL_ia32cap"
+#    define LIBCRYPTO_MASKED   trossl_ia32cap_masked
+#endif
 
 /* Appends to text, as far as there is room. */
 __attribute__((format(printf, 2, 3))) static void add(char text[TROSSL_TEXT], const char *format,
@@ -36,12 +46,12 @@ static void add_features(char text[TROSSL_TEXT], tr_features features, const cha
 }
 
 /* Names what the masks take away of this processor's features, and a word that is no mask. */
-static void describe_masks(struct trossl_selection *s, tr_features by_ia32cap)
+static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
 {
     tr_features by_mask;
     (void)tr_mask_parse(tr_env_mask(), &by_mask, NULL);
     add_features(s->masked, by_mask & s->choice.cpu.present, "TENROUNDS_MASK");
-    add_features(s->masked, by_ia32cap & s->choice.cpu.present, "OPENSSL_ia32cap");
+    add_features(s->masked, by_libcrypto & s->choice.cpu.present, LIBCRYPTO_VARIABLE);
     if (s->choice.bad_mask != NULL)
         add(s->masked, "%signored from \"%.40s\" on, which is no mask (in TENROUNDS_MASK)",
             *s->masked != '\0' ? "; " : "", s->choice.bad_mask);
@@ -82,13 +92,13 @@ int trossl_selection_begin(struct trossl_selection *selection)
 {
     memset(selection, 0, sizeof(*selection));
     /* libcrypto reads it in setuid programs, too; we leave the choice of code to nobody there. */
-    tr_features by_ia32cap = trossl_ia32cap_masked(secure_getenv("OPENSSL_ia32cap"));
-    if (tr_select(tr_env_mask(), by_ia32cap, tr_env_sabotage(), &selection->choice) != TR_OK)
+    tr_features by_libcrypto = LIBCRYPTO_MASKED(secure_getenv(LIBCRYPTO_VARIABLE));
+    if (tr_select(tr_env_mask(), by_libcrypto, tr_env_sabotage(), &selection->choice) != TR_OK)
         return 0;
     tr_features usable = selection->choice.cpu.usable & ~selection->choice.masked;
     selection->sha1 = trossl_sha1(usable);
     selection->sha256 = trossl_sha256(usable);
-    describe_masks(selection, by_ia32cap);
+    describe_masks(selection, by_libcrypto);
     describe_failures(selection);
 
     selection->backend = selection->choice.backend;

@@ -25,7 +25,7 @@ struct trossl_selection {
 };
 
 /*
- * Selects by processor, TENROUNDS_MASK and OPENSSL_ia32cap, runs the known answers, and maps
+ * Selects by processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap), runs the known answers, and maps
  * TENROUNDS_COUNTERS. A setuid program's environment is ignored. Depends on nothing that another
  * call has left behind; *selection must stay where it is until trossl_selection_end(). Returns 0 if
  * no backend passes its known answers, 1 otherwise.

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One number as strtoul() reads it in base 0, which replaces what the system reports (crypto/armcap.c of 3.0 to 3.6).
+ * Bit 11 is known to libcrypto since 3.1; a value written for 3.0 leaves it clear, which costs us EOR3 and
+ * nothing else.
+ */
+#include "armcap.h"
+
+#include <stdlib.h>
+
+static const struct {
+    unsigned bit; /* crypto/arm_arch.h */
+    tr_features feature;
+} map[] = {{0, TR_FEATURE_NEON}, {2, TR_FEATURE_AES}, {5, TR_FEATURE_CLMUL}, {11, TR_FEATURE_SHA3}};
+
+tr_features trossl_armcap_masked(const char *value)
+{
+    tr_features masked = 0;
+    if (value == NULL)
+        return 0;
+    const unsigned long visible = strtoul(value, NULL, 0);
+    for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
+        if ((visible >> map[i].bit & 1) == 0)
+            masked |= map[i].feature;
+    }
+    return masked;
+}
