@@ -3,7 +3,8 @@
 #
 #   make          build into build/dist           make demo     see it work on this machine
 #   make check    all tests                       make lint     formatters and linters
-#   make check-full   other versions of OpenSSL, real programs, fuzzing (FUZZ_SECONDS=60 for each target)
+#   make check-full   other versions of OpenSSL, real programs, Arm, fuzzing (FUZZ_SECONDS=60 for each target)
+#   make check-arm    of these, the tests for 64-bit Arm under an emulator
 #   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 
@@ -17,7 +18,7 @@ SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugopt
 # $(call quietly,LOG,COMMAND): what it says matters only if it fails. (Ninja has --quiet since 1.11.)
 quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
-.PHONY: all demo check check-full check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
+.PHONY: all demo check check-full check-arm check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
@@ -73,6 +74,10 @@ check-packages:
 	@scripts/dependencies check-packages
 	@$(MAKE) --no-print-directory deb
 	@scripts/check-packages $(BUILD)
+
+check-arm:
+	@scripts/dependencies check-arm
+	@scripts/arm test $(BUILD)
 
 check-c: stage
 	meson test -C $(BUILD)/c --print-errorlogs
