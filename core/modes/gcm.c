@@ -38,7 +38,8 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const uint8_t *iv, size_t iv_len)
 {
     if (g->phase == NO_KEY || g->phase > DATA)
         return TR_ERR_STATE;
-    if (iv_len == 0 || iv_len > MAX_AAD)
+    uint64_t bytes = iv_len; /* as such, for gcc complains of a comparison that 32 bits decide */
+    if (bytes == 0 || bytes > MAX_AAD)
         return TR_ERR_IV_LENGTH;
     uint8_t *counter = g->run.counter;
     g->used = 0;

@@ -179,7 +179,8 @@ static enum tr_status check(const struct tr_gcm_siv *g, const uint8_t *out, cons
 {
     if (g->phase != AAD)
         return TR_ERR_STATE;
-    if (len > MAX_BYTES)
+    uint64_t bytes = len; /* as such, for gcc complains of a comparison that 32 bits decide */
+    if (bytes > MAX_BYTES)
         return TR_ERR_LENGTH;
     return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }

@@ -18,9 +18,10 @@
 #include "../util.h"
 #include "ghash.h"
 
-/* SSE2 is part of x86-64 and Advanced SIMD (NEON) of every 64-bit Arm that Linux runs on, so there a word has two
+/* SSE2 is part of x86-64 and Advanced SIMD (NEON) of every 64-bit Arm that Linux runs on; there, and wherever else the
+ * compiler may take SSE2 for granted, a word has two
  * lanes; not in a kernel, where vector registers are not for the asking. */
-#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__KERNEL__)
+#if (defined(__SSE2__) || defined(__aarch64__)) && !defined(__KERNEL__)
 #    define LANES 2u
 typedef uint64_t word __attribute__((vector_size(8 * LANES)));
 #else

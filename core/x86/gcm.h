@@ -6,7 +6,7 @@
  * this one's ciphertext is not there yet.
  */
 
-#define STEADY 6u /* vectors: 2 VBLOCKS + STEADY VBLOCKS - 1 < GROUP */
+#define STEADY (IN_FLIGHT - 2u) /* vectors: 2 VBLOCKS + STEADY VBLOCKS - 1 < GROUP */
 
 struct gcm {
     struct run run;

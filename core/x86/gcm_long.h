@@ -32,7 +32,7 @@
 #define PERIOD      256u /* blocks that share a table */
 #define MAX_ROUNDS  14u
 #define FIRST_COUNT 4u /* the most that the last byte of the first counter may be, see below */
-#define LONG_STEADY 7u /* then so many vectors of each group count without a carry */
+#define LONG_STEADY (IN_FLIGHT - 1u) /* then so many vectors of each group count without a carry */
 #define LONG_FROM   PERIOD
 #define TABLE_FROM  (3 * PERIOD / 2)
 

@@ -27,8 +27,14 @@
 #    define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-#define IN_FLIGHT 8
-#define VBYTES    (VBLOCKS * TR_BLOCK)
+/* In 32-bit code there are 8 registers of any width, and the modes need some of them beside the vectors in
+ * flight. */
+#if defined(__i386__)
+#    define IN_FLIGHT 4
+#else
+#    define IN_FLIGHT 8
+#endif
+#define VBYTES (VBLOCKS * TR_BLOCK)
 
 struct run {
     const uint8_t *keys; /* round keys, in order of use */

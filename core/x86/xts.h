@@ -27,6 +27,13 @@
     v_xor(v_shift_bytes_left((t), (bytes)),                                                        \
           v_clmul_ll(v_shift_bytes_right((t), 16 - (bytes)), v_low_halves(0x87)))
 
+/* t x^GROUP. */
+#if IN_FLIGHT == 8
+#    define NEXT_GROUP(t) TIMES_X_BYTES(t, VBLOCKS)
+#else
+#    define NEXT_GROUP(t) TIMES_X(t, GROUP)
+#endif
+
 struct xts {
     struct run run; /* chain: the tweaks of the next vector */
     V tweak[IN_FLIGHT];
@@ -86,7 +93,7 @@ TR_INLINE TR_TARGET V first_tweaks(const uint8_t *tweak)
                  v_clmul_hl(out, v_low_halves(0x87)));
 }
 
-#if VBLOCKS == 4
+#if VBLOCKS == 4 && IN_FLIGHT == 8
 /*
  * Long runs on registers of 512 bits, of which there are 32: sixteen vectors of tweaks, for two groups. A
  * multiplication by x^64 then needs no shift of bits: the low half moves up, the high one is folded.
@@ -155,7 +162,7 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
 {
     struct xts s = {.run = start(key, decrypt ? key->dec : key->enc, out, in)};
     s.run.chain = first_tweaks(tweak);
-#if VBLOCKS == 4
+#if VBLOCKS == 4 && IN_FLIGHT == 8
     if (blocks >= LONG_UNIT)
         blocks = xts_long(&s, blocks, decrypt);
 #endif
@@ -165,7 +172,7 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
             xts_group(&s, decrypt, IN_FLIGHT, 0);
             UNROLL
             for (unsigned j = 0; j < IN_FLIGHT; j++)
-                s.tweak[j] = TIMES_X_BYTES(s.tweak[j], VBLOCKS);
+                s.tweak[j] = NEXT_GROUP(s.tweak[j]);
         }
         s.run.chain = s.tweak[0];
     }

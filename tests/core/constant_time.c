@@ -277,7 +277,11 @@ static void test_watcher(void)
 
 int main(void)
 {
-    static const char *const watched[] = {"aesni", "vperm", "bitslice"};
+    static const char *const watched[] = {
+#if !defined(__i386__) /* valgrind's 32-bit processor has no AES instructions */
+        "aesni",
+#endif
+        "vperm", "bitslice"};
     const size_t n = sizeof(watched) / sizeof(*watched);
     tap_plan(2 + (unsigned)n);
     if (RUNNING_ON_VALGRIND == 0) {

@@ -25,7 +25,7 @@ static uint64_t now(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     unsigned core;
-    _mm_lfence();
+    __asm__ volatile("lfence" ::: "memory");
     return __rdtscp(&core);
 #else
     struct timespec t;
