@@ -281,7 +281,9 @@ int main(void)
 #if !defined(__i386__) /* valgrind's 32-bit processor has no AES instructions */
         "aesni",
 #endif
-        "vperm", "bitslice"};
+        "vperm",
+        "bitslice"
+    };
     const size_t n = sizeof(watched) / sizeof(*watched);
     tap_plan(2 + (unsigned)n);
     if (RUNNING_ON_VALGRIND == 0) {

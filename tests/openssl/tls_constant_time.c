@@ -130,16 +130,31 @@ static void test_stitched(const struct trossl_sha_code *sha)
         if (n + sha->digest_len < 112)
             opened &= verify_secretly(sha, 112, n);
     }
-    tap_ok(sealed && VALGRIND_COUNT_ERRORS == before,
-           "%s: sealing a record depends on neither keys nor data", sha->name);
-    tap_ok(opened && VALGRIND_COUNT_ERRORS == before, "%s: nor does opening it", sha->name);
+    /* Before anything is printed: memcheck knows too little of a static libc's strlen(). */
+    const unsigned places = VALGRIND_COUNT_ERRORS - before;
+    tap_ok(sealed && places == 0, "%s: sealing a record depends on neither keys nor data",
+           sha->name);
+    tap_ok(opened && places == 0, "%s: nor does opening it", sha->name);
+}
+
+/* On i386, where valgrind needs a static program, libc's thread block is memory of which memcheck does not know that
+ * it begins as zeros; libc asks it before a system call. */
+static void know_thread_block(void)
+{
+#if defined(__i386__)
+    char *block;
+    __asm__("mov %%gs:0, %0" : "=r"(block));
+    VALGRIND_MAKE_MEM_DEFINED(block - 512, 1536);
+#endif
 }
 
 int main(void)
 {
+    know_thread_block();
     tap_plan(3 + 4);
     test_stitched(&trossl_sha1_portable);
     test_stitched(&trossl_sha256_portable);
+    const unsigned before = VALGRIND_COUNT_ERRORS;
     bool alike = true;
     for (unsigned v = 0; v < 3; v++) {
         for (unsigned m = 0; m < 4; m++) {
@@ -150,16 +165,17 @@ int main(void)
             }
         }
     }
-    const unsigned errors = VALGRIND_COUNT_ERRORS;
+    const unsigned errors = VALGRIND_COUNT_ERRORS - before;
     tap_ok(alike, "secret and public records open alike");
     tap_ok(errors == 0, "nothing depends on a record's contents: %u places do", errors);
 
     /* That a use would have been noticed: this one is. */
     uint8_t secret = 1;
+    unsigned noticed = 0 - VALGRIND_COUNT_ERRORS;
     VALGRIND_MAKE_MEM_UNDEFINED(&secret, sizeof(secret));
     if (secret == 1)
-        tap_diag("a branch on a secret");
+        noticed += VALGRIND_COUNT_ERRORS;
     VALGRIND_MAKE_MEM_DEFINED(&secret, sizeof(secret));
-    tap_ok(VALGRIND_COUNT_ERRORS > errors, "memcheck reports such a place");
+    tap_ok(noticed == 1, "memcheck reports such a place");
     return tap_done();
 }
