@@ -3,8 +3,9 @@
 #
 #   make          build into build/dist           make demo     see it work on this machine
 #   make check    all tests                       make lint     formatters and linters
-#   make check-full   other versions of OpenSSL, real programs, Arm, fuzzing (FUZZ_SECONDS=60 for each target)
+#   make check-full   other versions of OpenSSL, real programs, Arm, 32-bit code, fuzzing (FUZZ_SECONDS=60 for each target)
 #   make check-arm    of these, the tests for 64-bit Arm under an emulator
+#   make check-i386   of these, the core and the provider as 32-bit code
 #   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 
@@ -18,7 +19,7 @@ SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugopt
 # $(call quietly,LOG,COMMAND): what it says matters only if it fails. (Ninja has --quiet since 1.11.)
 quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
-.PHONY: all demo check check-full check-arm check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
+.PHONY: all demo check check-full check-arm check-i386 check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
@@ -61,6 +62,11 @@ check-full:
 	@scripts/dependencies check-full
 	@$(MAKE) --no-print-directory stage
 	@scripts/check-full $(BUILD) $(FUZZ_SECONDS)
+
+check-i386:
+	@scripts/dependencies check
+	@scripts/dependencies check-i386
+	@scripts/i386 test $(BUILD)
 
 # What is to be installed is built from scratch, with a distribution's flags.
 deb:
