@@ -119,6 +119,8 @@ TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
     p->middle = v_xor(p->middle, v_clmul_ll(halves_sum(a), sum));
 }
 
+#define HASHED 8 /* vectors, which wait in memory, not in registers */
+
 /*
  * Full groups. The first vector of one, with the hash so far, goes last: its wait for that is hidden behind
  * the others. On Zen 4 a carry-less multiplication takes two cycles, of whatever width, and three of them
@@ -127,15 +129,15 @@ TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash *g, B y, const uint8_t *in, size_t groups,
                                   int polyval)
 {
-    const uint8_t *powers = g->power[TR_GHASH_POWERS - GROUP];
-    V sums[IN_FLIGHT];
+    const uint8_t *powers = g->power[TR_GHASH_POWERS - HASHED * VBLOCKS];
+    V sums[HASHED];
     UNROLL
-    for (unsigned j = 0; j < IN_FLIGHT; j++)
+    for (unsigned j = 0; j < HASHED; j++)
         sums[j] = halves_sum(v_load(powers + (size_t)j * VBYTES));
-    for (; groups != 0; groups--, in += GROUP * TR_BLOCK) {
+    for (; groups != 0; groups--, in += HASHED * VBYTES) {
         struct product p = no_product();
         UNROLL
-        for (unsigned j = 1; j < IN_FLIGHT; j++)
+        for (unsigned j = 1; j < HASHED; j++)
             multiply_add_3(&p, hash_vector(in + (size_t)j * VBYTES, polyval),
                            v_load(powers + (size_t)j * VBYTES), sums[j]);
         multiply_add_3(&p, v_xor(v_first(y), hash_vector(in, polyval)), v_load(powers), sums[0]);
@@ -145,7 +147,7 @@ TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash *g, B y, const uint8_t *
     return y;
 }
 
-/* 1 to GROUP - 1 blocks. */
+/* Fewer blocks than a full group. */
 TR_INLINE TR_TARGET B hash_rest(const struct tr_ghash *g, B y, const uint8_t *in, unsigned n,
                                 int polyval)
 {
@@ -168,9 +170,9 @@ TR_INLINE TR_TARGET void hash_blocks(struct tr_ghash *g, const uint8_t *in, size
                                      int polyval)
 {
     B y = polynomial(g->hash);
-    size_t rest = blocks % GROUP, whole = blocks - rest;
+    size_t rest = blocks % (HASHED * VBLOCKS), whole = blocks - rest;
     if (whole != 0)
-        y = hash_groups(g, y, in, whole / GROUP, polyval);
+        y = hash_groups(g, y, in, whole / (HASHED * VBLOCKS), polyval);
     if (rest != 0)
         y = hash_rest(g, y, in + whole * TR_BLOCK, (unsigned)rest, polyval);
     store_polynomial(g->hash, y);
