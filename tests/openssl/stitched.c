@@ -656,6 +656,13 @@ static int absent(void)
     return tap_done();
 }
 
+/* OpenSSL's own are for 64-bit x86 alone. */
+#if defined(__i386__)
+#    define COMPARISONS 0
+#else
+#    define COMPARISONS (3 * NAMES)
+#endif
+
 int main(int argc, char **argv)
 {
     const char *const mask = getenv("TENROUNDS_MASK");
@@ -664,11 +671,11 @@ int main(int argc, char **argv)
     const time_t seconds = argc > 1 ? atoi(argv[1]) : 3;
     unsigned count[NAMES] = {0};
     bool good[NAMES];
-    tap_plan(4 * NAMES);
+    tap_plan(NAMES + COMPARISONS);
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     if (!has(OURS, names[0])) {
-        tap_skip(4 * NAMES, "sha_ni ssse3", "no SHA instructions here");
+        tap_skip(NAMES + COMPARISONS, "sha_ni ssse3", "no SHA instructions here");
         return tap_done();
     }
     const bool both = has(THEIRS, names[0]);
@@ -677,7 +684,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < NAMES; i++)
         tap_ok(all_compositions(names[i], &random), "%s: is AES-CBC and HMAC", names[i]);
     if (!both)
-        tap_skip(3 * NAMES, "aes", "the default provider has no such ciphers here");
+        tap_skip(COMPARISONS, "aes", "the default provider has no such ciphers here");
     memset(good, both, sizeof(good));
     const time_t end = time(NULL) + seconds;
     do {
