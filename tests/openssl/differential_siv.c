@@ -11,6 +11,7 @@
 #include "steps.h"
 
 #include <openssl/crypto.h>
+#include <openssl/proverr.h>
 
 #define MAX_STEPS 30
 
@@ -490,6 +491,127 @@ static bool no_plaintext(const struct family *family, struct tap_random *random)
     return good;
 }
 
+static const uint8_t key[64] = {1}, nonce[12] = {3}; /* RFC 8452 appendix C.1 begins with these */
+
+static EVP_CIPHER_CTX *ours(const char *name, const uint8_t *raw, int encrypt)
+{
+    EVP_CIPHER *cipher = evp_fetch(&sides[OURS], name);
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    if (EVP_CipherInit_ex2(ctx, cipher, raw, nonce, encrypt, NULL) <= 0)
+        ERR_print_errors_fp(stderr);
+    EVP_CIPHER_free(cipher);
+    return ctx;
+}
+
+static bool raised(int lib, int reason)
+{
+    const unsigned long e = ERR_peek_last_error();
+    ERR_clear_error();
+    return ERR_GET_LIB(e) == lib && ERR_GET_REASON(e) == reason;
+}
+
+static bool refuses_without_key(const struct family *f)
+{
+    uint8_t data[32] = {0}, out[32];
+    int n;
+    EVP_CIPHER_CTX *ctx = ours(f->name, NULL, 1);
+    const bool good =
+        EVP_CipherUpdate(ctx, out, &n, data, 32) <= 0 && raised(ERR_LIB_PROV, PROV_R_NO_KEY_SET) &&
+        EVP_CipherFinal_ex(ctx, out, &n) <= 0 && raised(ERR_LIB_PROV, PROV_R_NO_KEY_SET);
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
+/* The output begins within the input or the other way round: nothing is done, and the message can follow. */
+static bool refuses_overlap(const struct family *f)
+{
+    bool good = true;
+    for (int encrypt = 0; encrypt < 2; encrypt++) {
+        for (int shift = -40; good && shift <= 40; shift += 8) {
+            uint8_t memory[160] = {0}, before[160] = {0};
+            int n;
+            EVP_CIPHER_CTX *ctx = ours(f->name, key, encrypt);
+            if (shift > -40 && shift < 40 && shift != 0)
+                good = EVP_CipherUpdate(ctx, memory + 60 + shift, &n, memory + 60, 40) <= 0 &&
+                       raised(ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING) &&
+                       memcmp(memory, before, sizeof(memory)) == 0;
+            good = good && (EVP_CipherUpdate(ctx, memory + 60, &n, memory + 60, 40) > 0 ||
+                            (!encrypt && f->siv));
+            EVP_CIPHER_CTX_free(ctx);
+        }
+    }
+    return good;
+}
+
+/* The tag of one message is not taken for the next, of no bytes: not by a new tag, nor by an init. */
+static bool forgets_the_last_message(const struct family *f)
+{
+    uint8_t data[40] = {0}, tag[16], other[16] = {7};
+    int n;
+    EVP_CIPHER_CTX *ctx = ours(f->name, key, 1);
+    bool good = EVP_CipherUpdate(ctx, data, &n, data, 40) > 0 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0;
+    EVP_CIPHER_CTX_free(ctx);
+    ctx = ours(f->name, key, 0);
+    good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0 &&
+           EVP_CipherUpdate(ctx, data, &n, data, 40) > 0 && EVP_CipherFinal_ex(ctx, data, &n) > 0 &&
+           EVP_CipherFinal_ex(ctx, data, &n) > 0 &&
+           EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, other) > 0 &&
+           EVP_CipherFinal_ex(ctx, data, &n) <= 0 &&
+           EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, 0, NULL) > 0 &&
+           EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0 &&
+           EVP_CipherFinal_ex(ctx, data, &n) <= 0;
+    EVP_CIPHER_CTX_free(ctx);
+    ERR_clear_error();
+    return good;
+}
+
+/* With any version of OpenSSL: the first vector of RFC 8452 appendix C.1, and a message of no bytes whose only
+ * call is final. */
+static bool gcm_siv_is_right(void)
+{
+    static const uint8_t text[8] = {1},
+                         sealed[8] = {0xb5, 0xd8, 0x39, 0x33, 0x0a, 0xc7, 0xb7, 0x86},
+                         expected[16] = {0x57, 0x87, 0x82, 0xff, 0xf6, 0x01, 0x3b, 0x81,
+                                         0x5b, 0x28, 0x7c, 0x22, 0x49, 0x3a, 0x36, 0x4c};
+    uint8_t out[8], tag[16];
+    int n;
+    EVP_CIPHER_CTX *ctx = ours("AES-128-GCM-SIV", key, 1);
+    bool good = EVP_CipherUpdate(ctx, out, &n, text, 8) > 0 && n == 8 &&
+                EVP_CipherFinal_ex(ctx, out, &n) > 0 && n == 0 && tap_same(out, sealed, 8) &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0 &&
+                tap_same(tag, expected, 16) &&
+                EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, 1, NULL) > 0 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) <= 0 &&
+                EVP_CipherFinal_ex(ctx, out, &n) > 0 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0 &&
+                EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, 0, NULL) > 0 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0 &&
+                EVP_CipherFinal_ex(ctx, out, &n) > 0;
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
+/* More strings than the standard's 126: as the default provider has it. */
+static bool many_strings(void)
+{
+    uint8_t out[SIDES][20], tag[SIDES][16], text[20] = {0};
+    bool good = true;
+    for (int i = 0; i < SIDES; i++) {
+        int n;
+        EVP_CIPHER *cipher = evp_fetch(&sides[i], "AES-128-SIV");
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        good &= EVP_CipherInit_ex2(ctx, cipher, key, NULL, 1, NULL) > 0;
+        for (int j = 1; j < 300; j++)
+            good &= EVP_CipherUpdate(ctx, NULL, &n, text, j % 20) > 0;
+        good &= EVP_CipherUpdate(ctx, out[i], &n, text, 20) > 0 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag[i]) > 0;
+        EVP_CIPHER_CTX_free(ctx);
+        EVP_CIPHER_free(cipher);
+    }
+    return good && tap_same(out[OURS], out[THEIRS], 20) && tap_same(tag[OURS], tag[THEIRS], 16);
+}
+
 static bool has(unsigned side, const char *name)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(sides[side].libctx, name, NULL);
@@ -511,7 +633,7 @@ int main(int argc, char **argv)
     sides[THEIRS] = evp_open("default");
     /* GCM-SIV is ours with every version, the default provider's since 3.2. */
     const unsigned compared = major > 3 || minor >= 2 ? FAMILIES : FAMILIES / 2;
-    tap_plan(FAMILIES + 1 + compared);
+    tap_plan(4 * FAMILIES + 3 + compared);
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
     tap_ok(has(THEIRS, "AES-128-SIV") && has(THEIRS, "AES-256-GCM-SIV") == (compared == FAMILIES),
            "the default provider of %u.%u has what is compared", major, minor);
@@ -527,9 +649,15 @@ int main(int argc, char **argv)
     } while (time(NULL) < end);
     for (unsigned f = 0; f < compared; f++)
         tap_ok(good[f], "%s: %u sequences", families[f].name, count[f]);
-    for (unsigned f = 0; f < FAMILIES; f++)
-        tap_ok(no_plaintext(&families[f], &random), "%s: zeros after a wrong tag",
-               families[f].name);
+    for (unsigned f = 0; f < FAMILIES; f++) {
+        const char *name = families[f].name;
+        tap_ok(no_plaintext(&families[f], &random), "%s: zeros after a wrong tag", name);
+        tap_ok(refuses_without_key(&families[f]), "%s: no key", name);
+        tap_ok(refuses_overlap(&families[f]), "%s: partial overlap", name);
+        tap_ok(forgets_the_last_message(&families[f]), "%s: one tag, one message", name);
+    }
+    tap_ok(gcm_siv_is_right(), "GCM-SIV: a vector of the RFC, and no bytes");
+    tap_ok(many_strings(), "SIV: 299 strings");
     evp_close(&sides[OURS]);
     evp_close(&sides[THEIRS]);
     return tap_done();
