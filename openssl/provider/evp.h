@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * EVP functions of the libcrypto that has loaded us, for what has to be handed on to another
- * provider. We are not linked with libcrypto, and another one than ours may be in the process, so
- * they are looked for in the very object that called OSSL_provider_init().
+ * provider; see libcrypto.h.
  */
 #ifndef TENROUNDS_PROVIDER_EVP_H
 #define TENROUNDS_PROVIDER_EVP_H

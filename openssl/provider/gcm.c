@@ -29,7 +29,7 @@ static int start(struct trp_gcm *g)
 /* SP 800-38D 8.2.2. */
 static int generate_iv(struct trp_gcm *g)
 {
-    if (g->a.iv_len < DEFAULT_IV || !trp_random(g->a.iv, g->a.iv_len))
+    if (g->a.iv_len < DEFAULT_IV || !trossl_random(g->a.iv, g->a.iv_len))
         return 0;
     g->a.iv_state = TRP_IV_GIVEN;
     g->iv_random = 1;
@@ -47,7 +47,7 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
             return 0;
         memcpy(g->a.iv, iv, len);
         if (g->a.encrypt) {
-            if (!trp_random(g->a.iv + len, g->a.iv_len - len))
+            if (!trossl_random(g->a.iv + len, g->a.iv_len - len))
                 return 0;
             g->iv_random = 1;
         }

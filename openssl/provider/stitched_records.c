@@ -203,7 +203,7 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
 {
     const struct trp_stitched_cut cut = trp_stitched_cut(c, len, records);
     uint8_t ivs[8][TR_BLOCK];
-    if (!trp_random(ivs[0], records * TR_BLOCK))
+    if (!trossl_random(ivs[0], records * TR_BLOCK))
         return 0;
     /* In pairs, so that the chains of two hide each other's latency. */
     for (size_t i = 0; i < records; i += 2) {

@@ -160,7 +160,7 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
     }
 
     opened->reason = "no random bytes for a wrong MAC";
-    if (!trp_random(random, mac_size))
+    if (!trossl_random(random, mac_size))
         return 0;
     opened->len = trp_tls_split(version, record, len, mac, mac_size, &good);
     for (size_t i = 0; i < mac_size; i++)

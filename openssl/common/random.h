@@ -12,7 +12,7 @@
 #include <sys/random.h>
 
 /* n <= 256, which come at once. Returns 1, or 0 if there are none. */
-static inline int trp_random(uint8_t *out, size_t n)
+static inline int trossl_random(uint8_t *out, size_t n)
 {
     return getrandom(out, n, 0) == (ssize_t)n;
 }

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The entry points of a dynamic engine, ENGINE_by_id(3), for OpenSSL 1.1.1 and 3.x. One file serves
+ * both: it is not linked with libcrypto, and looks its functions up in the one that loads it.
+ */
+#include "mode.h"
+#include "selection.h"
+
+#include <openssl/obj_mac.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ID "tenrounds"
+
+/* ---- The ciphers ---------------------------------------------------------------------------- */
+
+static const struct {
+    int nid, key_len;
+    const struct tre_mode *mode;
+} ciphers[] = {
+    {NID_aes_128_ecb, 16, &tre_ecb},    {NID_aes_192_ecb, 24, &tre_ecb},
+    {NID_aes_256_ecb, 32, &tre_ecb},    {NID_aes_128_cbc, 16, &tre_cbc},
+    {NID_aes_192_cbc, 24, &tre_cbc},    {NID_aes_256_cbc, 32, &tre_cbc},
+    {NID_aes_128_cfb128, 16, &tre_cfb}, {NID_aes_192_cfb128, 24, &tre_cfb},
+    {NID_aes_256_cfb128, 32, &tre_cfb}, {NID_aes_128_ofb128, 16, &tre_ofb},
+    {NID_aes_192_ofb128, 24, &tre_ofb}, {NID_aes_256_ofb128, 32, &tre_ofb},
+    {NID_aes_128_ctr, 16, &tre_ctr},    {NID_aes_192_ctr, 24, &tre_ctr},
+    {NID_aes_256_ctr, 32, &tre_ctr},    {NID_aes_128_gcm, 16, &tre_gcm},
+    {NID_aes_192_gcm, 24, &tre_gcm},    {NID_aes_256_gcm, 32, &tre_gcm},
+    {NID_aes_128_ccm, 16, &tre_ccm},    {NID_aes_192_ccm, 24, &tre_ccm},
+    {NID_aes_256_ccm, 32, &tre_ccm},    {NID_aes_128_xts, 32, &tre_xts},
+    {NID_aes_256_xts, 64, &tre_xts},
+};
+#define CIPHERS (sizeof(ciphers) / sizeof(ciphers[0]))
+
+/* ---- What all engines of this process share ------------------------------------------------- */
+
+/* libcrypto may bind several, by openssl.cnf and by name; the last to go cleans up. */
+static struct {
+    pthread_mutex_t lock;
+    unsigned engines;
+    const void *libcrypto; /* an address in it */
+    struct trossl_selection selection;
+    char name[2 * TROSSL_TEXT];
+    int nids[CIPHERS];
+    EVP_CIPHER *made[CIPHERS];
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+const struct tr_backend *tre_backend(void)
+{
+    return shared.selection.backend;
+}
+
+/* `openssl engine` shows this and nothing else, so all that a person has to see is in it. */
+static void describe(void)
+{
+    const struct trossl_selection *s = &shared.selection;
+    const int aes = (tr_backend_features(s->choice.backend) & TR_FEATURE_AES) != 0;
+    const int failed = strcmp(s->passed_over, "none") != 0;
+    snprintf(shared.name, sizeof(shared.name), "tenrounds AES engine (%s%s%s)",
+             aes ? tr_backend_name(s->choice.backend)
+                 : "no AES instructions: constant-time software",
+             failed ? "; passed over: " : "", failed ? s->passed_over : "");
+}
+
+static EVP_CIPHER *make(int nid, int key_len, const struct tre_mode *mode)
+{
+    EVP_CIPHER *cipher = tre_evp.meth_new(nid, mode->block_size, key_len);
+    if (cipher != NULL && tre_evp.meth_set_iv_length(cipher, mode->iv_len) &&
+        tre_evp.meth_set_flags(cipher, mode->flags) &&
+        tre_evp.meth_set_size(cipher, (int)mode->context_size) &&
+        tre_evp.meth_set_init(cipher, mode->init) && tre_evp.meth_set_crypt(cipher, mode->crypt) &&
+        tre_evp.meth_set_cleanup(cipher, mode->cleanup) &&
+        tre_evp.meth_set_ctrl(cipher, mode->ctrl))
+        return cipher;
+    tre_evp.meth_free(cipher);
+    return NULL;
+}
+
+static void end(void)
+{
+    for (size_t i = 0; i < CIPHERS; i++) {
+        tre_evp.meth_free(shared.made[i]);
+        shared.made[i] = NULL;
+    }
+    trossl_selection_end(&shared.selection);
+}
+
+/* Like the provider's, it draws no random numbers: the generator of 1.1.1 may be waiting for our AES. */
+static int begin(const void *libcrypto)
+{
+    if (!tre_evp_find(libcrypto) || !trossl_selection_begin(&shared.selection))
+        return 0;
+    shared.libcrypto = libcrypto;
+    describe();
+    for (size_t i = 0; i < CIPHERS; i++) {
+        shared.nids[i] = ciphers[i].nid;
+        shared.made[i] = make(ciphers[i].nid, ciphers[i].key_len, ciphers[i].mode);
+        if (shared.made[i] == NULL) {
+            end();
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Of two libcryptos in a process, the first one has it. */
+static int join(const void *libcrypto)
+{
+    pthread_mutex_lock(&shared.lock);
+    const int joined = shared.engines > 0 ? shared.libcrypto == libcrypto : begin(libcrypto);
+    shared.engines += (unsigned)joined;
+    pthread_mutex_unlock(&shared.lock);
+    return joined;
+}
+
+static void leave(void)
+{
+    pthread_mutex_lock(&shared.lock);
+    if (--shared.engines == 0)
+        end();
+    pthread_mutex_unlock(&shared.lock);
+}
+
+/* ---- One engine ----------------------------------------------------------------------------- */
+
+/* The cipher of a nid, or the list of all nids. */
+static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
+{
+    (void)e;
+    if (cipher == NULL) {
+        *nids = shared.nids;
+        return (int)CIPHERS;
+    }
+    *cipher = NULL;
+    for (size_t i = 0; i < CIPHERS; i++) {
+        if (shared.nids[i] == nid)
+            *cipher = shared.made[i];
+    }
+    return *cipher != NULL;
+}
+
+/* No key is in use any more: each context holds its engine. */
+static int destroy(ENGINE *e)
+{
+    (void)e;
+    leave();
+    return 1;
+}
+
+unsigned long v_check(unsigned long version);
+__attribute__((visibility("default"))) unsigned long v_check(unsigned long version)
+{
+    return version >= OSSL_DYNAMIC_OLDEST ? OSSL_DYNAMIC_VERSION : 0;
+}
+
+int bind_engine(ENGINE *e, const char *id, const dynamic_fns *functions);
+__attribute__((visibility("default"))) int bind_engine(ENGINE *e, const char *id,
+                                                       const dynamic_fns *functions)
+{
+    if ((id != NULL && strcmp(id, ID) != 0) || !join(functions->static_state))
+        return 0;
+    if (tre_evp.engine_set_id(e, ID) && tre_evp.engine_set_name(e, shared.name) &&
+        tre_evp.engine_set_ciphers(e, give) && tre_evp.engine_set_destroy(e, destroy))
+        return 1;
+    leave();
+    return 0;
+}

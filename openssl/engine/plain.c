@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ECB, CBC, CFB, OFB and CTR. Blocks that are not whole, and padding, are libcrypto's business; IV,
+ * keystream and how much of it is spent ("num") lie where it keeps them.
+ */
+#include "mode.h"
+
+static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
+{
+    (void)iv;
+    (void)enc;
+    return tr_aes_set_key(tre_evp.data(ctx), tre_backend(), key, (size_t)tre_evp.key_len(ctx)) ==
+           TR_OK;
+}
+
+/* NULL if it has not been set: such calls fail. */
+static const struct tr_aes_key *key_of(const EVP_CIPHER_CTX *ctx)
+{
+    const struct tr_aes_key *key = tre_evp.data(ctx);
+    return key != NULL && key->backend != NULL ? key : NULL;
+}
+
+static int ecb(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
+{
+    const struct tr_aes_key *key = key_of(ctx);
+    len -= len % TR_BLOCK;
+    if (key == NULL)
+        return 0;
+    return (tre_evp.encrypting(ctx) ? tr_ecb_encrypt(key, out, in, len)
+                                    : tr_ecb_decrypt(key, out, in, len)) == TR_OK;
+}
+
+static int cbc(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
+{
+    const struct tr_aes_key *key = key_of(ctx);
+    unsigned char *iv = tre_evp.iv(ctx);
+    if (key == NULL)
+        return 0;
+    return (tre_evp.encrypting(ctx) ? tr_cbc_encrypt(key, iv, out, in, len)
+                                    : tr_cbc_decrypt(key, iv, out, in, len)) == TR_OK;
+}
+
+static int cfb(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
+{
+    const struct tr_aes_key *key = key_of(ctx);
+    unsigned char *iv = tre_evp.iv(ctx);
+    unsigned used = (unsigned)tre_evp.num(ctx);
+    if (key == NULL ||
+        (tre_evp.encrypting(ctx) ? tr_cfb128_encrypt(key, iv, &used, out, in, len)
+                                 : tr_cfb128_decrypt(key, iv, &used, out, in, len)) != TR_OK)
+        return 0;
+    tre_evp.set_num(ctx, (int)used);
+    return 1;
+}
+
+static int ofb(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
+{
+    const struct tr_aes_key *key = key_of(ctx);
+    unsigned used = (unsigned)tre_evp.num(ctx);
+    if (key == NULL || tr_ofb(key, tre_evp.iv(ctx), &used, out, in, len) != TR_OK)
+        return 0;
+    tre_evp.set_num(ctx, (int)used);
+    return 1;
+}
+
+static int ctr(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
+{
+    const struct tr_aes_key *key = key_of(ctx);
+    unsigned used = (unsigned)tre_evp.num(ctx);
+    if (key == NULL ||
+        tr_ctr(key, tre_evp.iv(ctx), tre_evp.buffer(ctx), &used, out, in, len) != TR_OK)
+        return 0;
+    tre_evp.set_num(ctx, (int)used);
+    return 1;
+}
+
+#define PLAIN(name, mode, flag, block, iv)                                                         \
+    const struct tre_mode tre_##name = {.flags = EVP_CIPH_##mode##_MODE | (flag),                  \
+                                        .block_size = block,                                       \
+                                        .iv_len = iv,                                              \
+                                        .context_size = sizeof(struct tr_aes_key),                 \
+                                        .init = init,                                              \
+                                        .crypt = name}
+
+PLAIN(ecb, ECB, TRE_DEFAULT_ASN1, TR_BLOCK, 0);
+PLAIN(cbc, CBC, TRE_DEFAULT_ASN1, TR_BLOCK, TR_BLOCK);
+PLAIN(cfb, CFB, TRE_DEFAULT_ASN1, 1, TR_BLOCK);
+PLAIN(ofb, OFB, TRE_DEFAULT_ASN1, 1, TR_BLOCK);
+PLAIN(ctr, CTR, 0, 1, TR_BLOCK);
