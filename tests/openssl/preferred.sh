@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # For scripts that run the openssl command with our provider preferred by configuration, and plainly; read in
 # by them: `. preferred.sh`. Sets $dir, a temporary directory that is removed at the end.
+# With "engine" as the script's argument, it is our engine that is the default.
 # shellcheck disable=SC2034 # what is set here is used there
 
+case ${1:-provider} in
+engine) module=$OPENSSL_ENGINES/tenrounds.so template=engine.cnf.in ;;
+*) module=$OPENSSL_MODULES/tenrounds.so template=preferred.cnf.in ;;
+esac
 dir=$(mktemp -d)
 servers= # what is stopped at the end
 cleanup() {
@@ -45,12 +50,12 @@ skip() {
 
 # The sections of `openssl req` are for both.
 printf '[req]\ndistinguished_name = name\n[name]\n' >"$dir/plain.cnf"
-sed "s|@module@|$OPENSSL_MODULES/tenrounds.so|" "$(dirname -- "$0")/preferred.cnf.in" |
+sed "s|@module@|$module|" "$(dirname -- "$0")/$template" |
     cat - "$dir/plain.cnf" >"$dir/ours.cnf"
 
-# A provider that was built with the address sanitizer needs its runtime in the program first.
+# What was built with the address sanitizer needs its runtime in the program first.
 runtime=
-if nm -D "$OPENSSL_MODULES/tenrounds.so" | grep -q __asan_init; then
+if nm -D "$module" | grep -q __asan_init; then
     runtime=$(${CC:-cc} -print-file-name="libclang_rt.asan-$(uname -m).so")
     [ -f "$runtime" ] || runtime=$(${CC:-cc} -print-file-name=libasan.so)
     export ASAN_OPTIONS=detect_leaks=0
@@ -73,7 +78,7 @@ executed() {
         tr '\n' ' ')
     od -An -v -t u8 -w16 -j $((24 + 16 * (backends + ops))) -N $((backends * 16 * ops)) "$counted" |
         awk -v wanted=" $* " -v names="$names" 'BEGIN { ops = split(names, name) }
-            index(wanted, " " name[(NR - 1) % ops + 1] " ") { n += $2 } END { print n + 0 }'
+            index(wanted, " " name[(NR - 1) % ops + 1] " ") { n += $2 } END { printf "%.0f\n", n }'
 }
 
 # port_of FILE: the port on which the s_server listens that was given port 0 and writes to FILE.

@@ -9,7 +9,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")/../openssl" && pwd)
 build=$(cd "$1" && pwd)/c
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-export OPENSSL_MODULES="$build/openssl/provider"
+export OPENSSL_MODULES="$build/openssl/provider" OPENSSL_ENGINES="$build/openssl/engine"
 
 count=0
 status=0
@@ -24,12 +24,12 @@ line() { # ok|not-ok TEXT
     fi
 }
 
-# run NAME MASK CONFIGURATION FILE, with $version from $prefix
+# run NAME MASK CONFIGURATION FILE [ARGUMENT], with $version from $prefix
 run() {
     text="OpenSSL $version: $1${2:+, $2}"
     begin=$(date +%s)
     if TENROUNDS_MASK=$2 OPENSSL_CONF=$3 PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/lib \
-        timeout -k 5 400 "$4" >"$log" 2>&1; then
+        timeout -k 5 400 "$4" ${5:+"$5"} >"$log" 2>&1; then
         skipped=$(grep -c '^ok .*# SKIP' "$log")
         text="$text: $(grep -c '^ok ' "$log") results"
         line ok "$text$([ "$skipped" = 0 ] || echo ", $skipped of them skipped") ($(($(date +%s) - begin)) s)"
@@ -66,8 +66,20 @@ while read -r version prefix tests programs; do
         program "$name"
     done
     # The openssl command is that version's, too.
-    run 'openssl command' '' /dev/null "$here/openssl_command.sh"
-    run 'openssl command, every TLS suite' '' /dev/null "$here/tls_suites.sh"
+    case $version in
+    1.*) ;;
+    *)
+        run 'openssl command' '' /dev/null "$here/openssl_command.sh"
+        run 'openssl command, every TLS suite' '' /dev/null "$here/tls_suites.sh"
+        ;;
+    esac
+    case $version in
+    4.*) ;;
+    *)
+        run 'openssl command, engine' '' /dev/null "$here/engine_command.sh"
+        run 'openssl command, engine, every TLS suite' '' /dev/null "$here/tls_suites.sh" engine
+        ;;
+    esac
 done
 [ "$count" -gt 0 ] || status=1
 echo "1..$count"

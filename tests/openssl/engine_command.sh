@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The openssl command with the engine: how it is listed, and that it is used, by configuration and by flag.
+# shellcheck disable=SC2317 # the functions are called, by result()
+set -eu
+set -- engine
+
+# shellcheck source=tests/openssl/preferred.sh
+. "$(dirname -- "$0")/preferred.sh"
+engine() { LD_PRELOAD=$runtime OPENSSL_CONF="$dir/plain.cnf" openssl engine "$@"; }
+
+echo 1..17
+
+listed() {
+    engine -t -c tenrounds >"$dir/list" && cat "$dir/list" || return 1
+    for mode in ECB CBC CFB OFB CTR GCM CCM XTS; do
+        for bits in 128 192 256; do
+            case $mode in
+            GCM | CCM) name=id-aes$bits-$mode ;;
+            *) name=AES-$bits-$mode ;;
+            esac
+            [ "$name" = AES-192-XTS ] || grep -qE "(\[| )$name(,|])" "$dir/list" || {
+                echo "no $name"
+                return 1
+            }
+        done
+    done
+    grep -q '^(tenrounds) tenrounds AES engine (' "$dir/list" && grep -q '\[ available \]' "$dir/list"
+}
+result "openssl engine -t -c" listed
+
+named() { # what the name ends in
+    engine tenrounds | tee "$dir/name"
+    grep -qxF "(tenrounds) tenrounds AES engine ($1)" "$dir/name"
+}
+software='no AES instructions: constant-time software'
+masked() { TENROUNDS_MASK=noaes named "$software"; }
+hidden() { OPENSSL_ia32cap='~0x200000200000000' named "$software"; }
+result "TENROUNDS_MASK=noaes" masked
+if grep -q '^flags.* aes' /proc/cpuinfo; then
+    result "OPENSSL_ia32cap without AES" hidden
+else
+    skip "no AES instructions here" excused
+fi
+
+strongest=$(sed -n 's/^(tenrounds).*(\([a-z0-9-]*\))$/\1/p' "$dir/list")
+sabotaged() { TENROUNDS_SABOTAGE=$strongest engine tenrounds | grep "passed over: $strongest (wrong known answers))"; }
+if [ -n "$strongest" ]; then
+    result "a backend that computes wrong is passed over, and named" sabotaged
+else
+    skip "no backend with AES instructions" excused
+fi
+
+exports() {
+    [ "$(nm -D --defined-only "$module" | sed 's/.* //' | sort | tr '\n' ' ')" = 'bind_engine v_check ' ] &&
+        ! readelf -d "$module" | grep 'NEEDED.*lib\(crypto\|ssl\)'
+}
+result "exports its entry points alone, and is not linked with libcrypto" exports
+
+head -c 300007 /dev/urandom >"$dir/data"
+key=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
+iv=f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff
+ran() { # bytes operation...
+    least=$1
+    shift
+    bytes=$(executed "$counters" "$@")
+    echo "$*: $bytes bytes"
+    [ "$bytes" -ge "$least" ]
+}
+both_ways() {
+    mode=${1##*-}
+    case $mode in
+    ofb | ctr) encrypts=$mode decrypts=$mode ;;
+    *) encrypts=${mode}_encrypt decrypts=${mode}_decrypt ;;
+    esac
+    size=${1#aes-}
+    k=$(printf %.$((${size%%-*} / 4))s "$key")
+    [ "$mode" = ecb ] && ivs= || ivs="-iv $iv"
+    : >"$counters"
+    # shellcheck disable=SC2086 # two words, or none
+    plain enc "-$1" -K "$k" $ivs -in "$dir/data" -out "$dir/theirs" &&
+        ours enc "-$1" -K "$k" $ivs -in "$dir/data" -out "$dir/ours" &&
+        cmp "$dir/theirs" "$dir/ours" && ran 300000 "$encrypts" && : >"$counters" &&
+        ours enc -d "-$1" -K "$k" $ivs -in "$dir/theirs" -out "$dir/back" &&
+        cmp "$dir/data" "$dir/back" && ran 300000 "$decrypts"
+}
+for mode in ecb cbc cfb ofb ctr; do
+    result "openssl enc -aes-192-$mode, both ways, as the default" both_ways "aes-192-$mode"
+done
+
+by_flag() {
+    : >"$counters"
+    LD_PRELOAD=$runtime TENROUNDS_COUNTERS=$counters OPENSSL_CONF="$dir/plain.cnf" openssl enc -engine tenrounds \
+        -aes-256-ctr -K "$key" -iv "$iv" -in "$dir/data" -out "$dir/ours" &&
+        plain enc -aes-256-ctr -K "$key" -iv "$iv" -in "$dir/data" | cmp - "$dir/ours" && ran 300000 ctr
+}
+result "openssl enc -engine tenrounds" by_flag
+
+speed() {
+    : >"$counters"
+    LD_PRELOAD=$runtime TENROUNDS_COUNTERS=$counters OPENSSL_CONF="$dir/plain.cnf" openssl speed \
+        -engine tenrounds -seconds 1 -bytes 16384 -evp "$1" && shift && ran 1000000 "$@"
+}
+result "openssl speed -engine tenrounds -evp aes-128-cbc" speed aes-128-cbc cbc_encrypt
+result "openssl speed -engine tenrounds -evp aes-128-gcm" speed aes-128-gcm gcm_encrypt ctr
+
+random() {
+    : >"$counters"
+    ours rand -out "$dir/random" 100000 && [ "$(wc -c <"$dir/random")" = 100000 ] || return 1
+    # The generator of 3.x fetches its cipher.
+    case $(plain version) in 'OpenSSL 1.'*) ran 90000 ctr ;; esac
+}
+result "openssl rand, which draws its numbers from our AES in 1.1.1" random
+
+certificate() {
+    ours req -x509 -newkey rsa:2048 -nodes -keyout "$dir/key.pem" -out "$dir/cert.pem" -days 2 -subj /CN=localhost
+}
+result "openssl req makes a certificate" certificate
+encrypted_key() {
+    ours pkcs8 -topk8 -v2 aes-256-cbc -passout pass:secret -in "$dir/key.pem" -out "$dir/p8.pem" &&
+        plain pkey -passin pass:secret -in "$dir/p8.pem" -out "$dir/key2.pem" &&
+        plain pkey -in "$dir/key.pem" | cmp - "$dir/key2.pem"
+}
+result "a private key under AES, opened without us" encrypted_key
+mail() {
+    ours cms -encrypt -binary -aes-256-cbc -in "$dir/data" -outform DER -out "$dir/cms" "$dir/cert.pem" &&
+        plain cms -decrypt -binary -inform DER -in "$dir/cms" -recip "$dir/cert.pem" -inkey "$dir/key.pem" | cmp - "$dir/data" &&
+        ours cms -decrypt -binary -inform DER -in "$dir/cms" -recip "$dir/cert.pem" -inkey "$dir/key.pem" | cmp - "$dir/data"
+}
+result "openssl cms, opened with and without us" mail
+
+[ "$count" = 17 ] || status=1
+exit $status
