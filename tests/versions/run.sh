@@ -53,6 +53,11 @@ program() {
     [ "$1" != random ] || configuration=$build/tests/openssl/preferred.cnf
     run "$1" '' "$configuration" "$file"
     case $1 in
+    engine)
+        for mask in noavx512 noaes; do
+            run "$1" "$mask" "$configuration" "$file"
+        done
+        ;;
     differential* | guards | macs | pipelines | stitched | tls_records)
         for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
             run "$1" "$mask" "$configuration" "$file"
