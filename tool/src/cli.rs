@@ -32,7 +32,8 @@ Environment:
   NO_COLOR             no colours
 
 Exit status: 0 done, 1 failed, 2 wrong command line; run: that of the command,
-127 if it was not found, 126 if it cannot be executed.";
+127 if it was not found, 126 if it cannot be executed; doctor: 0 healthy, 1 warnings,
+2 problems, 3 could not look or wrong command line.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -46,6 +47,8 @@ pub enum Command {
     Disable(DisableArgs),
     /// Show where the provider is enabled, by which file, and whether it works
     Status(StatusArgs),
+    /// Say what on this machine is broken, slow or in the way, with the evidence and the cure
+    Doctor(DoctorArgs),
     /// Measure each algorithm at the usual sizes, through the core and through libcrypto
     Speed(SpeedArgs),
     /// Compare software, stock OpenSSL and tenrounds with the limit of this processor
@@ -79,6 +82,27 @@ pub struct DetectArgs {
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+It only reads: configurations, variables, processes, the kernel's drivers and disks. As root it sees the
+processes of all users, and encrypted disks.
+
+Exit status, as of monitoring plugins: 0 healthy (notes do not count), 1 warnings, 2 problems, 3 it could not
+look, or the command line is wrong.")]
+pub struct DoctorArgs {
+    /// Show all evidence, also of notes, and all processes, drivers and disks
+    #[arg(long, short, conflicts_with = "json")]
+    pub verbose: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// Examine a tree that is laid out like a machine (for tests)
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub root: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

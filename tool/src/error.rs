@@ -12,6 +12,8 @@ pub enum Kind {
     Failure,
     /// A failure that may be expected: this libcrypto or provider has no such thing.
     Absent,
+    /// `doctor`: nothing can be told: 3, as of monitoring plugins.
+    Unknown,
     /// `run`: the command exists but cannot be executed: 126, as in a shell.
     NotExecutable,
     /// `run`: there is no such command: 127, as in a shell.
@@ -50,6 +52,11 @@ impl Error {
         Error::new(Kind::Absent, message)
     }
 
+    /// A state that cannot be told.
+    pub fn unknown(message: impl Into<String>) -> Error {
+        Error::new(Kind::Unknown, message)
+    }
+
     pub fn is_absent(&self) -> bool {
         self.kind == Kind::Absent
     }
@@ -58,6 +65,7 @@ impl Error {
         match self.kind {
             Kind::Failure | Kind::Absent => 1,
             Kind::Usage => 2,
+            Kind::Unknown => 3,
             Kind::NotExecutable => 126,
             Kind::NotFound => 127,
         }

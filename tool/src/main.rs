@@ -6,6 +6,8 @@ mod bench;
 mod cli;
 mod core;
 mod detect;
+mod doctor;
+mod elf;
 mod enable;
 mod error;
 mod generate;
@@ -13,7 +15,9 @@ mod host;
 mod included;
 mod libcrypto;
 mod masks;
+mod openssl_cnf;
 mod provider;
+mod root;
 mod run;
 mod schema;
 mod selection;
@@ -26,11 +30,12 @@ use cli::{Cli, Command};
 use error::Result;
 use std::process::ExitCode;
 
-fn dispatch(cli: Cli) -> Result<()> {
+fn dispatch(cli: Cli) -> Result<ExitCode> {
     if cli.no_color {
         anstream::ColorChoice::Never.write_global();
     }
-    match cli.command {
+    let result = match cli.command {
+        Command::Doctor(args) => return doctor::run(&args).map(ExitCode::from),
         Command::Detect(args) => detect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),
@@ -52,7 +57,8 @@ fn dispatch(cli: Cli) -> Result<()> {
             );
             Ok(())
         }
-    }
+    };
+    result.map(|()| ExitCode::SUCCESS)
 }
 
 /// The command line, or the exit status where that is all there is to do.
@@ -63,14 +69,22 @@ fn command_line() -> std::result::Result<Cli, ExitCode> {
             return ExitCode::SUCCESS;
         }
         eprintln!("tenrounds: {}", one_line(&error));
-        ExitCode::from(2)
+        ExitCode::from(if is_doctor() { 3 } else { 2 })
     })
+}
+
+/// For `doctor` 2 means problems of the machine, so a wrong command line is what it is for monitoring: 3.
+fn is_doctor() -> bool {
+    let mut words = std::env::args_os().skip(1);
+    words
+        .find(|word| !word.to_string_lossy().starts_with('-'))
+        .is_some_and(|word| word == "doctor")
 }
 
 /// clap's message in one line, without the usage that follows it.
 fn one_line(error: &clap::Error) -> String {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "say what to do: detect, run, enable, disable, status, speed, compare, selftest (see 'tenrounds --help')"
+        return "say what to do: detect, doctor, run, enable, disable, status, speed, compare, selftest (see 'tenrounds --help')"
             .into();
     }
     if error.kind() == clap::error::ErrorKind::MissingRequiredArgument {
@@ -100,7 +114,7 @@ fn main() -> ExitCode {
         Err(status) => return status,
     };
     match dispatch(cli) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
             eprintln!("tenrounds: {error}");
             ExitCode::from(error.exit_code())

@@ -8,6 +8,9 @@ use serde::Serialize;
 
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub struct Advice {
+    /// What kind of obstacle it is, for the doctor.
+    #[serde(skip)]
+    pub kind: &'static str,
     /// What stands in the way.
     pub problem: String,
     /// The backend that the setting would give; null where this cannot be known from here.
@@ -97,6 +100,7 @@ fn masks(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     let hidden = in_the_way.iter().fold(0, |all, (_, hides)| all | hides) & facts.usable;
     let verb = if names.len() == 1 { "hides" } else { "hide" };
     Some(Advice {
+        kind: "masks",
         problem: format!(
             "{} {verb} {}",
             names.join(" and "),
@@ -142,6 +146,7 @@ fn operating_system(facts: &Facts, strongest: Strongest) -> Option<Advice> {
             .into(),
     };
     Some(Advice {
+        kind: "registers",
         problem: format!(
             "the operating system does not save the {missing} registers (XCR0 is {:#x}, needed is {wanted:#x})",
             facts.xcr0
@@ -152,7 +157,7 @@ fn operating_system(facts: &Facts, strongest: Strongest) -> Option<Advice> {
 }
 
 /// What processors of this family have, whatever a hypervisor shows of it; 0 if nothing is known.
-fn known_features(vendor: &str, family: u16, model: u16) -> Features {
+pub fn known_features(vendor: &str, family: u16, model: u16) -> Features {
     let base = feature::AES | feature::CLMUL | feature::SSSE3;
     let wide = base | feature::AVX | feature::AVX2 | feature::VAES | feature::VCLMUL;
     match (vendor, family, model) {
@@ -200,6 +205,7 @@ fn virtual_machine(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     let missing = hidden | torn;
     if missing != 0 {
         return Some(Advice {
+            kind: "cpu-model",
             problem: format!(
                 "the virtual machine's CPU model hides {}",
                 list_or(missing, "nothing")
@@ -211,6 +217,7 @@ fn virtual_machine(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     let wide = feature::VAES | feature::VCLMUL;
     let unknown = known_features(&facts.vendor, facts.family, facts.model) == 0;
     (unknown && facts.present & feature::VAES == 0).then(|| Advice {
+        kind: "cpu-model-unknown",
         problem: "a virtual machine without vaes, of a CPU model that does not tell whether the host has \
                   it; on the host: grep -m1 -o vaes /proc/cpuinfo. If it does:"
             .to_owned(),
@@ -235,6 +242,17 @@ fn qemu_flags(features: Features) -> String {
         .join(",")
 }
 
+/// The same for a domain of libvirt, whose names are those of QEMU.
+fn libvirt_features(features: Features) -> String {
+    qemu_flags(features)
+        .split(',')
+        .map(|flag| {
+            let name = flag.trim_start_matches('+');
+            format!("<feature policy='require' name='{name}'/>")
+        })
+        .collect()
+}
+
 fn cpu_model_settings(missing: Features) -> Vec<Setting> {
     let setting = |at, set: &str| Setting {
         at,
@@ -245,8 +263,20 @@ fn cpu_model_settings(missing: Features) -> Vec<Setting> {
             "QEMU",
             &format!("-cpu host   (or -cpu MODEL,{})", qemu_flags(missing)),
         ),
-        setting("libvirt", "<cpu mode='host-passthrough'/>"),
-        setting("Proxmox", "cpu: host   (qm set VMID --cpu host)"),
+        setting(
+            "libvirt",
+            &format!(
+                "<cpu mode='host-passthrough'/>   (or in <cpu>: {})",
+                libvirt_features(missing)
+            ),
+        ),
+        setting(
+            "Proxmox",
+            &format!(
+                "cpu: host   (qm set VMID --cpu host; or qm set VMID --args '-cpu MODEL,{}')",
+                qemu_flags(missing)
+            ),
+        ),
     ]
 }
 
@@ -257,6 +287,7 @@ fn firmware(facts: &Facts, strongest: Strongest) -> Option<Advice> {
         return None;
     }
     Some(Advice {
+        kind: "firmware",
         problem: "this processor has AES instructions, and its firmware has switched them off"
             .to_owned(),
         gives: gain(strongest, facts.present, facts.present | base),

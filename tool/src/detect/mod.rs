@@ -2,7 +2,7 @@
 //! `detect`: what this machine can do for AES, what is selected, what really executes, and which
 //! setting would make it better.
 
-mod advice;
+pub mod advice;
 mod instructions;
 mod modes;
 mod text;

@@ -5,7 +5,7 @@ pub mod child;
 pub mod config;
 pub mod counters;
 pub mod probe;
-mod reach;
+pub mod reach;
 mod report;
 pub mod store;
 

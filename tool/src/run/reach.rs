@@ -2,9 +2,7 @@
 //! Whether a command can be reached at all: whether the program is one into which the OpenSSL of the
 //! system, and so the provider, is loaded. docs/reach.md says what to do where it is not.
 
-use object::elf::{FileHeader64, DT_NEEDED, PT_INTERP};
-use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader};
-use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache};
+use crate::elf::Elf;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -87,33 +85,25 @@ fn interpreter_of(file: &Path) -> Option<OsString> {
     Some(OsString::from_vec(word.to_vec()))
 }
 
-type Elf<'a> = ElfFile<'a, FileHeader64<Endianness>, &'a ReadCache<File>>;
-
 fn of_elf(file: &Path) -> Option<String> {
-    let cache = ReadCache::new(File::open(file).ok()?);
-    let elf = Elf::parse(&cache).ok()?;
-    let needed = needed(&elf).unwrap_or_default();
-    let own = own_cryptography(&elf);
-    if !has_interpreter(&elf) {
-        return Some(match own {
+    let elf = Elf::open(file)?;
+    if !elf.interpreter {
+        return Some(match elf.own {
             Some(own) => format!("is statically linked with {own} in it; {}", inside(&own)),
             None => {
                 "is statically linked: no provider can be loaded into it; it is not reached".into()
             }
         });
     }
-    if let Some(old) = needed.iter().find(|name| is_old(name)) {
+    if let Some(old) = elf.needed.iter().find(|name| is_old(name)) {
         return Some(format!(
             "uses {old}, an OpenSSL before 3.0, which knows no providers; it is not reached"
         ));
     }
-    if needed
-        .iter()
-        .any(|name| name.starts_with("libcrypto.so") || name.starts_with("libssl.so"))
-    {
+    if elf.names_openssl() {
         return None;
     }
-    own.map(|own| {
+    elf.own.map(|own| {
         format!(
             "brings its own cryptography ({own}), not the system's libcrypto; {}",
             inside(&own)
@@ -130,7 +120,7 @@ fn inside(own: &str) -> &'static str {
     }
 }
 
-fn is_old(name: &str) -> bool {
+pub fn is_old(name: &str) -> bool {
     let of = |library: &str| {
         name.strip_prefix(library)
             .and_then(|rest| rest.strip_prefix(".so."))
@@ -139,89 +129,9 @@ fn is_old(name: &str) -> bool {
     version.is_some_and(|version| version.starts_with("0.") || version.starts_with("1."))
 }
 
-/// Whether a dynamic linker starts it.
-fn has_interpreter(elf: &Elf) -> bool {
-    let endian = elf.endian();
-    elf.elf_program_headers()
-        .iter()
-        .any(|segment| segment.p_type(endian) == PT_INTERP)
-}
-
-/// The libraries that it names itself.
-fn needed(elf: &Elf) -> Option<Vec<String>> {
-    let (endian, data) = (elf.endian(), elf.data());
-    let sections = elf.elf_header().sections(endian, data).ok()?;
-    let (entries, strings) = sections.dynamic(endian, data).ok()??;
-    let strings = sections.strings(endian, data, strings).ok()?;
-    let names = entries
-        .iter()
-        .filter(|entry| entry.tag32(endian) == Some(DT_NEEDED))
-        .filter_map(|entry| strings.get(entry.val32(endian)?).ok());
-    Some(
-        names
-            .map(|name| String::from_utf8_lossy(name).into_owned())
-            .collect(),
-    )
-}
-
-/// What tells a library by the symbols that it defines, if those were not stripped.
-const SYMBOLS: [(&str, &str); 4] = [
-    ("BORINGSSL_", "BoringSSL"),
-    ("aws_lc_", "AWS-LC"),
-    ("ring_core_", "ring"),
-    ("EVP_EncryptInit_ex", "OpenSSL"),
-];
-
-/// A cryptographic library that is part of the file itself.
-fn own_cryptography(elf: &Elf) -> Option<String> {
-    if elf.section_by_name(".go.buildinfo").is_some() {
-        return Some("Go's".to_owned());
-    }
-    let defined = elf.symbols().chain(elf.dynamic_symbols());
-    let by_symbol = defined
-        .filter(|symbol| symbol.is_definition())
-        .find_map(|symbol| {
-            let name = symbol.name().ok()?;
-            let known = SYMBOLS.iter().find(|(prefix, _)| name.starts_with(prefix));
-            known.map(|(_, library)| (*library).to_owned())
-        });
-    by_symbol.or_else(|| {
-        let text = elf.section_by_name(".rodata")?;
-        version_text(text.data().ok()?)
-    })
-}
-
-/// libcrypto's own version text, as in "OpenSSL 3.0.13 30 Jan 2024".
-fn version_text(data: &[u8]) -> Option<String> {
-    const NAME: &[u8] = b"OpenSSL ";
-    let mut rest = data;
-    while let Some(at) = rest.windows(NAME.len()).position(|window| window == NAME) {
-        rest = &rest[at + NAME.len()..];
-        let end = rest.iter().position(|&byte| byte == 0)?;
-        let text = String::from_utf8_lossy(&rest[..end.min(40)]).into_owned();
-        let words: Vec<&str> = text.split_whitespace().collect();
-        if let [version, day, month, year] = words[..] {
-            let number = |text: &str| text.parse::<u16>().is_ok();
-            if version.matches('.').count() == 2 && number(day) && month.len() == 3 && number(year)
-            {
-                return Some(format!("OpenSSL {version}"));
-            }
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_version_text_is_found_among_others() {
-        let text = b"xOpenSSL \0for OpenSSL 3\0OpenSSL 3.0.13+quic 30 Jan 2024\0";
-        assert_eq!(version_text(text).as_deref(), Some("OpenSSL 3.0.13+quic"));
-        assert_eq!(version_text(b"built with OpenSSL %s\0"), None);
-        assert_eq!(version_text(b"OpenSSL 3.0.13 30 Jan 2024"), None);
-    }
 
     #[test]
     fn old_libraries() {

@@ -11,6 +11,7 @@ fn every_command_explains_itself() {
         &help,
         &[
             "detect",
+            "doctor",
             "run",
             "enable",
             "disable",
@@ -23,6 +24,7 @@ fn every_command_explains_itself() {
     );
     for command in [
         "detect",
+        "doctor",
         "run",
         "enable",
         "disable",
@@ -47,7 +49,7 @@ fn wrong_words_are_answered_in_one_line() {
     let said = |args: &[&str]| place.tool(args).done().failed(2);
     contains(&said(&["detcet"]), &["'detcet'", "'detect'"]);
     contains(&said(&["detect", "--jsn"]), &["'--jsn'", "'--json'"]);
-    contains(&said(&[]), &["detect, run, enable"]);
+    contains(&said(&[]), &["detect, doctor, run, enable"]);
     contains(&said(&["run"]), &["no <COMMAND>"]);
     contains(
         &said(&["selftest", "--backend", "vaes215"]),

@@ -70,6 +70,7 @@ fn every_command_writes_what_the_schema_says() {
     ];
     let commands: [(&str, Vec<&str>); 6] = [
         ("detect", vec!["--json"]),
+        ("doctor", vec!["--json"]),
         ("selftest", vec!["--json"]),
         ("status", vec!["--json"]),
         ("speed", quick.to_vec()),
@@ -77,7 +78,9 @@ fn every_command_writes_what_the_schema_says() {
         ("run", vec![&count, "--", "openssl", "rand", "-hex", "16"]),
     ];
     for (command, args) in commands {
-        let done = place.tool([command]).args(args).done().ok();
+        let done = place.tool([command]).args(args).done();
+        // The doctor's status tells of the machine.
+        let done = if command == "doctor" { done } else { done.ok() };
         let written = match command {
             "run" => std::fs::read_to_string(&file).unwrap(),
             _ => done.out,

@@ -4,12 +4,14 @@
 
 mod command_line;
 mod detect;
+mod doctor;
 mod enable;
 mod enable_support;
 mod enable_trouble;
 mod enable_user;
 mod generate;
 mod json;
+mod machine;
 mod run;
 mod run_config;
 mod run_reach;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
 
 /// Variables that steer the tool, libcrypto or colours.
-const CLEARED: [&str; 14] = [
+const CLEARED: [&str; 15] = [
     "TENROUNDS_MASK",
     "TENROUNDS_SABOTAGE",
     "TENROUNDS_COUNTERS",
@@ -18,6 +18,7 @@ const CLEARED: [&str; 14] = [
     "OPENSSL_CONF",
     "OPENSSL_CONF_INCLUDE",
     "OPENSSL_MODULES",
+    "OPENSSL_ENGINES",
     "XDG_RUNTIME_DIR",
     "NO_COLOR",
     "CLICOLOR",

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `doctor`: what on this machine keeps AES from being fast, or will break programs, each with its evidence
+//! and its cure. It only reads.
+
+mod config;
+mod disks;
+mod environment;
+mod finding;
+mod hazards;
+mod install;
+mod kernel;
+mod module;
+mod processes;
+mod processor;
+mod scan;
+mod system;
+mod text;
+
+use crate::cli::DoctorArgs;
+use crate::error::{Error, Result};
+use crate::host;
+use crate::libcrypto::LibCrypto;
+use crate::root::Root;
+use crate::schema::Document;
+use finding::{Finding, Severity};
+use install::Install;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The object `doctor` of the JSON document.
+#[derive(Debug, Serialize)]
+struct Doctor {
+    /// "healthy", "warnings" or "problems".
+    verdict: &'static str,
+    /// The exit status: 0, 1, 2.
+    status: u8,
+    findings: Vec<Finding>,
+    openssl: Vec<Install>,
+    processes: processes::Processes,
+    kernel: Kernel,
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Kernel {
+    /// null: there is no /proc/crypto.
+    drivers: Option<Vec<kernel::Driver>>,
+    disks: Vec<disks::Disk>,
+}
+
+#[derive(Serialize)]
+struct Body {
+    doctor: Doctor,
+}
+
+/// Looks, tells, and says by the exit status what a monitoring plugin says: 0 healthy, 1 warnings,
+/// 2 problems. What could not be done at all is 3, by main.
+pub fn run(args: &DoctorArgs) -> Result<u8> {
+    let root = Root::new(args.root.as_deref().unwrap_or(Path::new("/")));
+    if !root.exists("/proc") {
+        return Err(Error::unknown(
+            "there is no /proc: nothing can be told; mount it",
+        ));
+    }
+    let doctor = examine(&root);
+    let status = doctor.status;
+    match args.json {
+        true => {
+            let host = host::read(LibCrypto::open().as_ref().ok());
+            print!(
+                "{}",
+                Document::new("doctor", host, Vec::new(), Body { doctor }).to_json()
+            );
+        }
+        false => anstream::print!("{}", text::render(&doctor, args.verbose)),
+    }
+    Ok(status)
+}
+
+fn examine(root: &Root) -> Doctor {
+    let begun = Instant::now();
+    let processes = processes::find(root, &mut scan::Scanner::new());
+    let openssl = install::find(root, &mapped(&processes));
+    let here = environment::here();
+    let mut findings = Vec::new();
+    let mut preferred = false;
+    for source in sources(root, &openssl, &here) {
+        let effect = config::check(root, &source);
+        preferred |= effect.prefers_tenrounds;
+        for finding in effect.findings {
+            let new = |f: &Finding| f.id != finding.id || f.evidence != finding.evidence;
+            if findings.iter().all(new) {
+                findings.push(finding.seen("who reads it", &source.reader));
+            }
+        }
+    }
+    findings.extend(system::works(root));
+    findings.extend(system::fips(root, preferred));
+    findings.extend(environment::check(root, &here, &processes.list));
+    findings.extend(processor::check(root));
+    findings.extend(processes::check(&processes, preferred));
+    let drivers = kernel::drivers(root);
+    let disks = disks::find(root, drivers.as_deref());
+    findings.extend(kernel::check(root, drivers.as_deref()));
+    findings.extend(disks::check(&disks));
+    findings.extend(hazards::check(root));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let (verdict, status) = match findings.first().map(|finding| finding.severity) {
+        Some(Severity::Problem) => ("problems", 2),
+        Some(Severity::Warning) => ("warnings", 1),
+        Some(Severity::Note) | None => ("healthy", 0),
+    };
+    Doctor {
+        verdict,
+        status,
+        findings,
+        openssl,
+        processes,
+        kernel: Kernel { drivers, disks },
+        seconds: begun.elapsed().as_secs_f64(),
+    }
+}
+
+/// The libcryptos that processes have mapped, wherever they lie.
+fn mapped(processes: &processes::Processes) -> Vec<PathBuf> {
+    let libraries = processes.list.iter().flat_map(|process| &process.libcrypto);
+    let there = libraries.filter(|library| !library.deleted);
+    let paths: BTreeSet<PathBuf> = there.map(|library| PathBuf::from(&library.path)).collect();
+    paths.into_iter().collect()
+}
+
+/// The configuration of each OpenSSL, and that of OPENSSL_CONF for the first of them.
+fn sources<'a>(
+    root: &Root,
+    installs: &'a [Install],
+    here: &[(&'static str, String)],
+) -> Vec<config::Source<'a>> {
+    let mut sources: Vec<config::Source> = installs
+        .iter()
+        .filter_map(|install| {
+            Some(config::Source {
+                file: install.directory.as_ref()?.join("openssl.cnf"),
+                reader: install.name(),
+                install: Some(install),
+            })
+        })
+        .collect();
+    let variable = here.iter().find(|(name, _)| *name == "OPENSSL_CONF");
+    if let Some((_, file)) = variable.filter(|(_, file)| !file.is_empty()) {
+        let dir = std::env::current_dir().unwrap_or_default();
+        let dir = if root.is_machine() {
+            dir
+        } else {
+            PathBuf::from("/")
+        };
+        sources.push(config::Source {
+            file: dir.join(file),
+            reader: "whatever this shell starts (OPENSSL_CONF)".to_owned(),
+            install: installs.iter().find(|install| install.major() >= 3),
+        });
+    }
+    sources
+}

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Running processes: which libcrypto each has mapped, whether tenrounds is in it, and which carry
+//! cryptography of their own. By /proc/PID/maps; nothing is attached to, and processes may vanish.
+
+use super::environment::VARIABLES;
+use super::finding::{clean, Finding, Group};
+use super::install::is_libcrypto;
+use super::scan::{Scanner, Seen};
+use crate::root::Root;
+use crate::run::reach::is_old;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// A libcrypto in a process.
+#[derive(Debug, Clone, Serialize)]
+pub struct Library {
+    pub path: String,
+    /// "3.0.13"; null if the file is gone or does not say.
+    pub version: Option<String>,
+    /// The file was replaced or removed since the process started.
+    pub deleted: bool,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Process {
+    pub pid: u32,
+    pub name: String,
+    /// The systemd unit that it belongs to.
+    pub unit: Option<String>,
+    pub libcrypto: Vec<Library>,
+    /// The provider or engine of ours that is mapped.
+    pub tenrounds: Option<String>,
+    /// Its file was replaced or removed since the process started.
+    pub tenrounds_deleted: bool,
+    /// Files with cryptography of their own, as "PATH (library)".
+    pub carries: Vec<String>,
+    /// Other libraries that do AES: "GnuTLS".
+    pub other: Vec<String>,
+    /// Files that set default properties by program, over the configuration.
+    pub sets_properties: Vec<String>,
+    /// The variables that matter; null if they cannot be read.
+    #[serde(serialize_with = "as_map")]
+    pub variables: Option<Vec<(&'static str, String)>>,
+}
+
+fn as_map<S: serde::Serializer>(
+    variables: &Option<Vec<(&'static str, String)>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match variables {
+        Some(list) => serializer.collect_map(list.iter().map(|(name, value)| (name, value))),
+        None => serializer.serialize_none(),
+    }
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Processes {
+    /// Processes with programs in them (kernel threads have none).
+    pub seen: usize,
+    /// Processes of other users, of which only the name can be read.
+    pub unreadable: usize,
+    /// Files that were not looked into, because that would have taken too long.
+    pub unscanned: usize,
+    /// Those that have a libcrypto or cryptography of their own, or such a variable.
+    pub list: Vec<Process>,
+}
+
+/// Other libraries with AES of their own, by the beginning of their file's name.
+const OTHERS: [(&str, &str); 8] = [
+    ("libgnutls.so", "GnuTLS"),
+    ("libgcrypt.so", "libgcrypt"),
+    ("libfreebl", "NSS"),
+    ("libwolfssl.so", "wolfSSL"),
+    ("libmbedcrypto.so", "Mbed TLS"),
+    ("libsodium.so", "libsodium"),
+    ("libbotan-", "Botan"),
+    ("libjdk_crypto", "Java"),
+];
+
+/// A file that is mapped for execution.
+struct Mapping<'a> {
+    path: &'a str,
+    deleted: bool,
+}
+
+fn mapping(line: &str) -> Option<Mapping<'_>> {
+    // address, permissions, offset, device, inode, path (proc_pid_maps(5))
+    let mut rest = line;
+    let mut fields = [""; 5];
+    for field in &mut fields {
+        rest = rest.trim_start();
+        let end = rest.find(' ')?;
+        *field = &rest[..end];
+        rest = &rest[end..];
+    }
+    let path = rest.trim_start();
+    let executable = fields[1].as_bytes().get(2) == Some(&b'x');
+    (executable && path.starts_with('/')).then(|| match path.strip_suffix(" (deleted)") {
+        Some(path) => Mapping {
+            path,
+            deleted: true,
+        },
+        None => Mapping {
+            path,
+            deleted: false,
+        },
+    })
+}
+
+pub fn find(root: &Root, scanner: &mut Scanner) -> Processes {
+    let mut found = Processes::default();
+    let pids = root.names("/proc").into_iter();
+    let mut pids: Vec<u32> = pids.filter_map(|name| name.parse().ok()).collect();
+    pids.sort_unstable();
+    let own = root.is_machine().then(std::process::id);
+    scanner.expect(pids.len());
+    for pid in pids.into_iter().filter(|pid| Some(*pid) != own) {
+        scanner.step();
+        match root.text(format!("/proc/{pid}/maps")) {
+            Ok(maps) if maps.is_empty() => {}
+            Ok(maps) => {
+                found.seen += 1;
+                found.list.extend(process(root, pid, &maps, scanner));
+            }
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                found.seen += 1;
+                found.unreadable += 1;
+            }
+            // It has ended since.
+            Err(_) => {}
+        }
+    }
+    found.unscanned = scanner.skipped();
+    found
+}
+
+fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<Process> {
+    let mut process = Process {
+        pid,
+        name: clean(root.line(format!("/proc/{pid}/comm")).unwrap_or_default()),
+        unit: unit(root, pid),
+        libcrypto: Vec::new(),
+        tenrounds: None,
+        tenrounds_deleted: false,
+        carries: Vec::new(),
+        other: Vec::new(),
+        sets_properties: Vec::new(),
+        variables: variables(root, pid),
+    };
+    let mut paths = BTreeSet::new();
+    for mapping in maps.lines().filter_map(mapping) {
+        if paths.insert(mapping.path) {
+            process.take(root, &mapping, scanner);
+        }
+    }
+    let matters = !process.libcrypto.is_empty()
+        || process.tenrounds.is_some()
+        || !process.carries.is_empty()
+        || !process.other.is_empty()
+        || process.variables.iter().flatten().next().is_some();
+    matters.then_some(process)
+}
+
+impl Process {
+    fn take(&mut self, root: &Root, mapping: &Mapping, scanner: &mut Scanner) {
+        let name = Path::new(mapping.path)
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        if name == "tenrounds.so" {
+            self.tenrounds = Some(clean(mapping.path));
+            self.tenrounds_deleted = mapping.deleted;
+            return;
+        }
+        if let Some((_, library)) = OTHERS.iter().find(|(start, _)| name.starts_with(start)) {
+            self.other.push((*library).to_owned());
+            return;
+        }
+        let seen = match mapping.deleted {
+            true => Seen::default(),
+            false => scanner.scan(root, self.pid, mapping.path),
+        };
+        if is_libcrypto(&name) {
+            self.libcrypto.push(Library {
+                path: clean(mapping.path),
+                version: seen.version.or_else(|| by_name(&name)),
+                deleted: mapping.deleted,
+            });
+            return;
+        }
+        if name.starts_with("libssl.") || name.starts_with("libssl-") {
+            return;
+        }
+        if let Some(own) = seen.own {
+            self.carries
+                .push(clean(format!("{} ({own})", mapping.path)));
+        }
+        if seen.sets_properties {
+            self.sets_properties.push(clean(mapping.path));
+        }
+    }
+
+    fn is_restart_needed(&self) -> bool {
+        self.tenrounds_deleted || self.libcrypto.iter().any(|library| library.deleted)
+    }
+
+    fn label(&self) -> String {
+        format!("{} ({})", self.pid, self.name)
+    }
+}
+
+/// "1.1" of libcrypto.so.1.1, where the file itself is gone.
+fn by_name(name: &str) -> Option<String> {
+    let (_, version) = name.split_once(".so.")?;
+    Some(clean(version))
+}
+
+/// The last part of its control group that names a service.
+fn unit(root: &Root, pid: u32) -> Option<String> {
+    let groups = root.text(format!("/proc/{pid}/cgroup")).ok()?;
+    let unit = groups
+        .lines()
+        .flat_map(|line| line.split('/'))
+        .filter(|part| part.ends_with(".service") && !part.starts_with("user@"))
+        .next_back()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
+    unit.chars().all(plain).then(|| unit.to_owned())
+}
+
+fn variables(root: &Root, pid: u32) -> Option<Vec<(&'static str, String)>> {
+    let bytes = root.bytes(format!("/proc/{pid}/environ")).ok()?;
+    let one = |entry: &[u8]| {
+        let text = String::from_utf8_lossy(entry);
+        let (name, value) = text.split_once('=')?;
+        let known = VARIABLES.iter().find(|known| **known == name)?;
+        Some((*known, clean(value)))
+    };
+    Some(bytes.split(|byte| *byte == 0).filter_map(one).collect())
+}
+
+/// "12 (nginx), 13 (nginx) and 4 more".
+fn who(processes: &[&Process]) -> String {
+    const SHOWN: usize = 6;
+    let names: Vec<String> = processes.iter().take(SHOWN).map(|p| p.label()).collect();
+    match processes.len().saturating_sub(SHOWN) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// "1 process", "3 processes".
+pub fn count(n: usize) -> String {
+    match n {
+        1 => "1 process".to_owned(),
+        n => format!("{n} processes"),
+    }
+}
+
+pub fn check(processes: &Processes, tenrounds_preferred: bool) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(restart(processes));
+    found.extend(old(processes));
+    found.extend(by_program(processes));
+    if tenrounds_preferred {
+        found.extend(without(processes));
+    }
+    found.extend(carrying(processes));
+    found.extend(unreadable(processes));
+    found
+}
+
+fn those(processes: &Processes, which: impl Fn(&Process) -> bool) -> Vec<&Process> {
+    processes.list.iter().filter(|p| which(p)).collect()
+}
+
+fn restart(processes: &Processes) -> Option<Finding> {
+    let stale = those(processes, Process::is_restart_needed);
+    if stale.is_empty() {
+        return None;
+    }
+    let says = format!(
+        "{} still run code that was replaced on disk: {}",
+        count(stale.len()),
+        who(&stale)
+    );
+    let mut finding = Finding::warning(Group::Processes, "restart-needed", says);
+    for process in stale.iter().take(5) {
+        let library = process.libcrypto.iter().find(|library| library.deleted);
+        let path = library
+            .map(|l| l.path.as_str())
+            .or(process.tenrounds.as_deref());
+        let value = format!("{} (deleted)", path.unwrap_or_default());
+        finding = finding.seen(format!("/proc/{}/maps", process.pid), value);
+    }
+    let units: BTreeSet<&str> = stale.iter().filter_map(|p| p.unit.as_deref()).collect();
+    for unit in units.iter().take(5) {
+        finding = finding.cure("shell", format!("systemctl restart {unit}"));
+    }
+    match units.is_empty() {
+        true => Some(finding.cure("shell", "end these processes and start them again")),
+        false => Some(finding),
+    }
+}
+
+fn library_is_old(library: &Library) -> bool {
+    let by_version = library
+        .version
+        .as_deref()
+        .is_some_and(|v| v.starts_with("1.") || v.starts_with("0."));
+    let name = library.path.rsplit('/').next().unwrap_or_default();
+    by_version || is_old(name)
+}
+
+fn old(processes: &Processes) -> Option<Finding> {
+    let old = those(processes, |p| p.libcrypto.iter().any(library_is_old));
+    let first = old.first()?;
+    let says = format!(
+        "{} with an OpenSSL before 3.0, which knows no providers: {}",
+        count(old.len()),
+        who(&old)
+    );
+    let library = first.libcrypto.iter().find(|l| library_is_old(l))?;
+    Some(
+        Finding::note(Group::Processes, "old-openssl", says)
+            .seen(format!("/proc/{}/maps", first.pid), &library.path)
+            .cure(
+                "system",
+                "a newer build of the program; or the engine: tenrounds enable",
+            ),
+    )
+}
+
+fn by_program(processes: &Processes) -> Option<Finding> {
+    let set = those(processes, |p| {
+        !p.sets_properties.is_empty() && !p.libcrypto.is_empty()
+    });
+    let first = set.first()?;
+    let says = format!(
+        "{} can set default properties by program, over those of the configuration: {}",
+        count(set.len()),
+        who(&set)
+    );
+    Some(
+        Finding::note(Group::Processes, "properties-by-program", says)
+            .seen(
+                &first.sets_properties[0],
+                "calls EVP_set_default_properties() or EVP_default_properties_enable_fips()",
+            )
+            .cure(
+                "shell",
+                "tenrounds run --count -- COMMAND   (shows what is executed)",
+            ),
+    )
+}
+
+/// Started before the configuration, or does not read it.
+fn without(processes: &Processes) -> Option<Finding> {
+    let new = |p: &Process| p.libcrypto.iter().any(|library| !library_is_old(library));
+    let without = those(processes, |p| new(p) && p.tenrounds.is_none());
+    let first = without.first()?;
+    let says = format!(
+        "tenrounds is preferred by configuration, and {} with OpenSSL do not have it: {}",
+        count(without.len()),
+        who(&without)
+    );
+    let finding = Finding::note(Group::Processes, "not-loaded", says).seen(
+        format!("/proc/{}/maps", first.pid),
+        "libcrypto, and no tenrounds.so",
+    );
+    Some(match first.unit.as_deref() {
+        Some(unit) => finding.cure("shell", format!("systemctl restart {unit}")),
+        None => finding.cure(
+            "shell",
+            "start them again; what stays without reads another configuration, or none",
+        ),
+    })
+}
+
+fn carrying(processes: &Processes) -> Vec<Finding> {
+    let carrying = those(processes, |p| !p.carries.is_empty());
+    let other = those(processes, |p| !p.other.is_empty() && p.libcrypto.is_empty());
+    let mut found = Vec::new();
+    if !carrying.is_empty() {
+        let says = format!(
+            "{} with cryptography of their own, which is not reached: {}",
+            count(carrying.len()),
+            who(&carrying)
+        );
+        let mut finding = Finding::note(Group::Processes, "carries-own", says);
+        for process in carrying.iter().take(5) {
+            finding = finding.seen(
+                format!("/proc/{}/maps", process.pid),
+                process.carries.join(", "),
+            );
+        }
+        found.push(finding.cure(
+            "system",
+            "docs/reach.md says for each kind what to do; often: the distribution's build",
+        ));
+    }
+    if let Some(first) = other.first() {
+        let says = format!(
+            "{} with another library for AES: {}",
+            count(other.len()),
+            who(&other)
+        );
+        found.push(
+            Finding::note(Group::Processes, "other-library", says)
+                .seen(format!("/proc/{}/maps", first.pid), first.other.join(", "))
+                .cure(
+                    "system",
+                    "nothing: only programs that use OpenSSL are reached",
+                ),
+        );
+    }
+    found
+}
+
+fn is_root() -> bool {
+    unsafe { libc::geteuid() == 0 }
+}
+
+fn unreadable(processes: &Processes) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if processes.unreadable > 0 {
+        let says = format!(
+            "{} of {} cannot be looked into by this user",
+            processes.unreadable,
+            count(processes.seen)
+        );
+        found.push(
+            Finding::note(Group::Processes, "unreadable", says)
+                .seen("/proc/PID/maps", "permission denied")
+                .cure(
+                    "shell",
+                    if is_root() {
+                        "nothing: not even root may look into these"
+                    } else {
+                        "sudo tenrounds doctor"
+                    },
+                ),
+        );
+    }
+    if processes.unscanned > 0 {
+        let says = format!(
+            "{} files were not looked into: it would have taken too long",
+            processes.unscanned
+        );
+        found.push(
+            Finding::note(Group::Processes, "incomplete", says)
+                .seen(
+                    "time",
+                    format!("more than {} s", super::scan::BUDGET.as_secs()),
+                )
+                .cure(
+                    "shell",
+                    "tenrounds doctor   (again; files are read faster then)",
+                ),
+        );
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps() {
+        let line = "7f2c-7f2d r-xp 00028000 fe:00 247278        /usr/lib/a b.so (deleted)";
+        let found = mapping(line).unwrap();
+        assert_eq!((found.path, found.deleted), ("/usr/lib/a b.so", true));
+        for other in [
+            "7f2c-7f2d r--p 00028000 fe:00 247278   /usr/lib/a.so",
+            "7ffc-7ffd r-xp 00000000 00:00 0        [vdso]",
+            "7ffc-7ffd r-xp 00000000 00:00 0 ",
+            "",
+            "x",
+        ] {
+            assert!(mapping(other).is_none(), "{other}");
+        }
+    }
+}

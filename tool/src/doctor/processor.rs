@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What hypervisor, kernel and firmware leave of the processor's instructions. The advice is that of
+//! `detect`; here it gets its evidence.
+
+use super::finding::{Finding, Group};
+use crate::core::{self, feature, names_of, Cpu, Features};
+use crate::detect::advice::{advise, known_features, Advice, Facts};
+use crate::root::Root;
+
+const CPUINFO: &str = "/proc/cpuinfo";
+
+/// The kernel's names of features (arch/x86/include/asm/cpufeatures.h).
+const FLAGS: [(&str, Features); 8] = [
+    ("aes", feature::AES),
+    ("pclmulqdq", feature::CLMUL),
+    ("ssse3", feature::SSSE3),
+    ("avx", feature::AVX),
+    ("avx2", feature::AVX2),
+    ("vaes", feature::VAES),
+    ("vpclmulqdq", feature::VCLMUL),
+    ("sha_ni", feature::SHA),
+];
+const AVX512: [&str; 3] = ["avx512f", "avx512bw", "avx512vl"];
+
+/// What needs the registers that XSAVE saves.
+const WIDE: Features =
+    feature::AVX | feature::AVX2 | feature::AVX512 | feature::VAES | feature::VCLMUL;
+
+pub fn check(root: &Root) -> Vec<Finding> {
+    let Some(cpuinfo) = Cpuinfo::read(root) else {
+        return Vec::new();
+    };
+    let facts = facts(root, &cpuinfo);
+    let advice = advise(&facts, core::strongest);
+    let mut found: Vec<Finding> = advice
+        .iter()
+        .map(|advice| finding(advice, &facts, &cpuinfo))
+        .collect();
+    let base = feature::AES | feature::CLMUL | feature::SSSE3;
+    if found.is_empty() && facts.present & base == 0 {
+        let says = "this processor has no AES instructions: AES is done in constant-time software";
+        let finding = Finding::note(Group::Processor, "no-aes", says);
+        found.push(finding.seen(
+            CPUINFO,
+            format!("model name: {}, no 'aes' in flags", cpuinfo.model_name),
+        ));
+    }
+    found
+}
+
+fn finding(advice: &Advice, facts: &Facts, cpuinfo: &Cpuinfo) -> Finding {
+    let group = Group::Processor;
+    let mut finding = match advice.kind {
+        "registers" => Finding::problem(group, "registers-not-saved", &advice.problem),
+        "cpu-model-unknown" => Finding::note(group, "vm-maybe-hides", &advice.problem),
+        "cpu-model" => Finding::warning(group, "vm-hides", &advice.problem),
+        _ => Finding::warning(group, "firmware", &advice.problem),
+    };
+    finding = finding.seen(
+        CPUINFO,
+        format!(
+            "{}, family {} model {}; of AES's flags it has: {}",
+            cpuinfo.model_name,
+            facts.family,
+            facts.model,
+            names_of(facts.present).join(", ")
+        ),
+    );
+    if advice.kind == "registers" {
+        finding = finding.seen("/proc/cmdline", facts.kernel_command_line.trim());
+    }
+    if let Some(backend) = advice.gives {
+        finding = finding.seen("selection", format!("with the setting: {backend}"));
+    }
+    for setting in &advice.settings {
+        finding = finding.cure(setting.at, &setting.set);
+    }
+    finding
+}
+
+struct Cpuinfo {
+    vendor: String,
+    family: u16,
+    model: u16,
+    model_name: String,
+    flags: Vec<String>,
+}
+
+impl Cpuinfo {
+    /// None if it cannot be read or is not that of x86.
+    fn read(root: &Root) -> Option<Cpuinfo> {
+        let text = root.text(CPUINFO).ok()?;
+        let field = |name: &str| {
+            let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+            lines
+                .find(|(key, _)| key.trim() == name)
+                .map(|(_, value)| value.trim().to_owned())
+        };
+        let number = |name| {
+            field(name)
+                .and_then(|value| value.parse().ok())
+                .unwrap_or(0)
+        };
+        let flags = field("flags")?;
+        Some(Cpuinfo {
+            vendor: field("vendor_id").unwrap_or_default(),
+            family: number("cpu family"),
+            model: number("model"),
+            model_name: field("model name").unwrap_or_default(),
+            flags: flags.split_whitespace().map(str::to_owned).collect(),
+        })
+    }
+
+    fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|f| f == flag)
+    }
+
+    fn features(&self) -> Features {
+        let named = FLAGS.iter().filter(|(flag, _)| self.has(flag));
+        let features = named.fold(0, |all, (_, bit)| all | bit);
+        match AVX512.iter().all(|flag| self.has(flag)) {
+            true => features | feature::AVX512,
+            false => features,
+        }
+    }
+}
+
+/// On this machine by CPUID, which the kernel does not filter. Of a tree, by what the kernel said: without
+/// xsave it hides whatever needs it.
+fn facts(root: &Root, cpuinfo: &Cpuinfo) -> Facts {
+    let (vendor, family, model) = (cpuinfo.vendor.clone(), cpuinfo.family, cpuinfo.model);
+    let (present, usable, xcr0) = match root.is_machine() {
+        true => {
+            let cpu = Cpu::detect();
+            (cpu.present, cpu.usable, cpu.xcr0)
+        }
+        false => {
+            let shown = cpuinfo.features();
+            let known = known_features(&vendor, family, model);
+            match cpuinfo.has("xsave") {
+                true => (shown, shown, 0xe7),
+                false => (shown | known & WIDE, shown & !WIDE, 0),
+            }
+        }
+    };
+    Facts {
+        present,
+        usable,
+        masked: 0,
+        xcr0,
+        vendor,
+        family,
+        model,
+        hypervisor: cpuinfo.has("hypervisor"),
+        masks: Vec::new(),
+        kernel_command_line: root.text("/proc/cmdline").unwrap_or_default(),
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Looks into files that processes have mapped: each file once, for a bounded time, with a bar where it
+//! takes longer than a second.
+
+use crate::elf::Elf;
+use crate::root::Root;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+/// Nobody waits longer for a doctor; what is left is counted.
+pub const BUDGET: Duration = Duration::from_secs(10);
+
+/// What matters of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// Cryptography of its own; None where it uses a libcrypto outside itself.
+    pub own: Option<String>,
+    /// libcrypto's version in it.
+    pub version: Option<String>,
+    pub sets_properties: bool,
+}
+
+pub struct Scanner {
+    begun: Instant,
+    known: HashMap<(u64, u64), Seen>,
+    skipped: usize,
+    bar: Option<ProgressBar>,
+    steps: u64,
+    step: u64,
+}
+
+impl Scanner {
+    pub fn new() -> Scanner {
+        Scanner {
+            begun: Instant::now(),
+            known: HashMap::new(),
+            skipped: 0,
+            bar: None,
+            steps: 0,
+            step: 0,
+        }
+    }
+
+    /// So many steps will follow.
+    pub fn expect(&mut self, steps: usize) {
+        self.steps = steps as u64;
+    }
+
+    pub fn step(&mut self) {
+        self.step += 1;
+        if self.bar.is_none() && self.begun.elapsed() > Duration::from_secs(1) {
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} processes");
+            let bar = ProgressBar::new(self.steps);
+            bar.set_style(style.expect("a valid template"));
+            self.bar = Some(bar);
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.step);
+        }
+    }
+
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// A file as the process sees it, which may live in a container.
+    pub fn scan(&mut self, root: &Root, pid: u32, path: &str) -> Seen {
+        let inside = format!("/proc/{pid}/root{path}");
+        let opened = match root.is_machine() {
+            true => root.open(inside).or_else(|_| root.open(path)),
+            false => root.open(path),
+        };
+        let Ok(file) = opened else {
+            return Seen::default();
+        };
+        let Ok(meta) = file.metadata() else {
+            return Seen::default();
+        };
+        let key = (meta.dev(), meta.ino());
+        if let Some(seen) = self.known.get(&key) {
+            return seen.clone();
+        }
+        if self.begun.elapsed() > BUDGET {
+            self.skipped += 1;
+            return Seen::default();
+        }
+        let seen = look(file);
+        self.known.insert(key, seen.clone());
+        seen
+    }
+}
+
+impl Drop for Scanner {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn look(file: File) -> Seen {
+    let Some(elf) = Elf::read(file) else {
+        return Seen::default();
+    };
+    let version = elf.openssl_version();
+    let own = match (elf.names_openssl(), elf.own) {
+        (false, Some(own)) if own == "OpenSSL" => match &version {
+            Some(version) => Some(format!("OpenSSL {version}")),
+            None => Some(own),
+        },
+        (false, own) => own,
+        (true, _) => None,
+    };
+    Seen {
+        own,
+        version,
+        sets_properties: elf.sets_properties,
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! FIPS mode of the whole system, and whether this environment's OpenSSL works at all.
+
+use super::finding::{Finding, Group};
+use crate::libcrypto::LibCrypto;
+use crate::root::Root;
+use crate::run::probe;
+
+const GROUP: Group = Group::Configuration;
+const FIPS: &str = "/proc/sys/crypto/fips_enabled";
+
+pub fn fips(root: &Root, tenrounds_preferred: bool) -> Option<Finding> {
+    let value = root.line(FIPS)?;
+    if value == "0" {
+        return None;
+    }
+    let says = "the system is in FIPS mode";
+    let finding = match tenrounds_preferred {
+        true => Finding::warning(
+            GROUP,
+            "fips-system",
+            format!("{says}, and tenrounds, which is not validated, is preferred"),
+        )
+        .cure(
+            "shell",
+            "tenrounds disable   (or leave FIPS mode: boot without fips=1)",
+        ),
+        false => Finding::note(
+            GROUP,
+            "fips-system",
+            format!("{says}: AES has to come from validated modules, and tenrounds is none"),
+        ),
+    };
+    Some(finding.seen(FIPS, value))
+}
+
+/// A child with this environment fetches a cipher, draws random numbers and computes a digest.
+pub fn works(root: &Root) -> Option<Finding> {
+    if !root.is_machine() || LibCrypto::open().is_err() {
+        return None;
+    }
+    let why = match probe::ask(&[]) {
+        Ok(probe) if probe.works() => return None,
+        Ok(probe) => probe
+            .error
+            .unwrap_or_else(|| "it gives no reason".to_owned()),
+        Err(error) => error.to_string(),
+    };
+    let says = "OpenSSL does not work in this environment, as it is configured";
+    let finding =
+        Finding::problem(GROUP, "openssl-broken", says).seen("a child process that uses it", why);
+    Some(
+        finding
+            .cure("shell", "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, it is the configuration)")
+            .cure("shell", "tenrounds disable   (if tenrounds was switched on)"),
+    )
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What `doctor` shows to people. The first line is the one that monitoring shows.
+
+use super::finding::{Finding, Group, Severity};
+use super::processes::count;
+use super::Doctor;
+use crate::style::{paint, BAD, BOLD, DIM, GOOD, WARN};
+use crate::table::Table;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+pub fn render(doctor: &Doctor, verbose: bool) -> String {
+    let mut out = summary(doctor);
+    for group in Group::ALL {
+        out.push_str(&findings(doctor, group, verbose));
+    }
+    out.push_str(&looked_at(doctor));
+    if verbose {
+        out.push_str(&listed(doctor));
+        out.push_str(&drivers(doctor));
+    }
+    out
+}
+
+fn number(doctor: &Doctor, severity: Severity, word: &str) -> Option<String> {
+    match doctor
+        .findings
+        .iter()
+        .filter(|f| f.severity == severity)
+        .count()
+    {
+        0 => None,
+        1 => Some(format!("1 {word}")),
+        n => Some(format!("{n} {word}s")),
+    }
+}
+
+fn summary(doctor: &Doctor) -> String {
+    let counts = [
+        number(doctor, Severity::Problem, "problem"),
+        number(doctor, Severity::Warning, "warning"),
+        number(doctor, Severity::Note, "note"),
+    ];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let (style, word) = match doctor.status {
+        0 => (GOOD, "OK"),
+        1 => (WARN, "WARNING"),
+        _ => (BAD, "CRITICAL"),
+    };
+    let nothing = "nothing to mend".to_owned();
+    let counts = if counts.is_empty() {
+        nothing
+    } else {
+        counts.join(", ")
+    };
+    format!("tenrounds doctor {}: {counts}\n", paint(style, word))
+}
+
+fn findings(doctor: &Doctor, group: Group, verbose: bool) -> String {
+    let of_group: Vec<&Finding> = doctor
+        .findings
+        .iter()
+        .filter(|f| f.group == group)
+        .collect();
+    if of_group.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n{}\n", paint(BOLD, group.title()));
+    for finding in of_group {
+        let (style, word) = match finding.severity {
+            Severity::Problem => (BAD, "problem"),
+            Severity::Warning => (WARN, "warning"),
+            Severity::Note => (DIM, "note"),
+        };
+        let _ = writeln!(
+            out,
+            "  {}  {}",
+            paint(style, format!("{word:<7}")),
+            finding.says
+        );
+        let full = verbose || finding.severity > Severity::Note;
+        if full {
+            for evidence in &finding.evidence {
+                let _ = writeln!(
+                    out,
+                    "           {} {}: {}",
+                    paint(DIM, "seen"),
+                    evidence.from,
+                    evidence.value
+                );
+            }
+            for cure in &finding.cures {
+                let _ = writeln!(
+                    out,
+                    "           {} {}: {}",
+                    paint(GOOD, "cure"),
+                    cure.at,
+                    cure.set
+                );
+            }
+        }
+    }
+    out
+}
+
+/// What the verdict rests on, in a few lines.
+fn looked_at(doctor: &Doctor) -> String {
+    let mut out = format!("\n{}\n", paint(BOLD, "Looked at"));
+    if doctor.openssl.is_empty() {
+        let _ = writeln!(out, "  no libcrypto is installed");
+    }
+    for install in &doctor.openssl {
+        let directory = install
+            .directory
+            .as_ref()
+            .map_or("unknown directory".into(), |d| d.display().to_string());
+        let _ = writeln!(
+            out,
+            "  {}, {}, {directory}/openssl.cnf",
+            install.name(),
+            install.kind
+        );
+    }
+    let list = &doctor.processes.list;
+    let having = |which: &dyn Fn(&super::processes::Process) -> bool| {
+        list.iter().filter(|p| which(p)).count()
+    };
+    let _ = writeln!(
+        out,
+        "  {}: {} with libcrypto, {} with tenrounds in it, {} with cryptography of their own",
+        count(doctor.processes.seen),
+        having(&|p| !p.libcrypto.is_empty()),
+        having(&|p| p.tenrounds.is_some()),
+        having(&|p| !p.carries.is_empty())
+    );
+    let selected = doctor
+        .kernel
+        .drivers
+        .iter()
+        .flatten()
+        .filter(|d| d.selected);
+    let mut by_kind: BTreeMap<bool, usize> = BTreeMap::new();
+    for driver in selected {
+        *by_kind
+            .entry(super::kernel::is_software(&driver.driver))
+            .or_default() += 1;
+    }
+    let kinds = |software| by_kind.get(&software).copied().unwrap_or(0);
+    let _ = writeln!(
+        out,
+        "  kernel: {} algorithms with AES, {} of them in software; {} encrypted disks",
+        kinds(true) + kinds(false),
+        kinds(true),
+        doctor.kernel.disks.len()
+    );
+    if doctor.findings.iter().any(|f| f.severity == Severity::Note) {
+        let _ = writeln!(
+            out,
+            "  {}",
+            paint(DIM, "--verbose shows all evidence, processes and drivers")
+        );
+    }
+    out
+}
+
+fn listed(doctor: &Doctor) -> String {
+    if doctor.processes.list.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[">PID", "process", "libcrypto", "tenrounds", "of its own"]);
+    for process in &doctor.processes.list {
+        let libraries: Vec<String> = process
+            .libcrypto
+            .iter()
+            .map(|l| {
+                let version = l.version.as_deref().unwrap_or("?");
+                let gone = if l.deleted { ", replaced" } else { "" };
+                format!("{version}{gone} {}", l.path)
+            })
+            .collect();
+        let own = [process.carries.join(", "), process.other.join(", ")];
+        let own: Vec<String> = own.into_iter().filter(|text| !text.is_empty()).collect();
+        table.row(vec![
+            process.pid.to_string(),
+            process.name.clone(),
+            libraries.join(", "),
+            if process.tenrounds.is_some() {
+                "yes"
+            } else {
+                "no"
+            }
+            .to_owned(),
+            own.join(", "),
+        ]);
+    }
+    format!("\n{table}")
+}
+
+fn drivers(doctor: &Doctor) -> String {
+    let mut out = String::new();
+    let all: Vec<_> = doctor.kernel.drivers.iter().flatten().collect();
+    if !all.is_empty() {
+        let mut table = Table::new(&["Kernel", "driver", ">priority", "self-test", "selected"]);
+        for d in all {
+            let selected = if d.selected { "yes" } else { "" };
+            table.row(vec![
+                d.algorithm.clone(),
+                d.driver.clone(),
+                d.priority.to_string(),
+                d.selftest.clone(),
+                selected.to_owned(),
+            ]);
+        }
+        let _ = write!(out, "\n{table}");
+    }
+    if !doctor.kernel.disks.is_empty() {
+        let mut table = Table::new(&[
+            "Disk",
+            "kind",
+            "cipher",
+            ">key bits",
+            ">sector",
+            "work queues",
+            "driver",
+        ]);
+        let unknown = || "?".to_owned();
+        for d in &doctor.kernel.disks {
+            let queues = match (d.no_read_workqueue, d.no_write_workqueue) {
+                (Some(true), Some(true)) => "none",
+                (Some(false), Some(false)) => "reading and writing",
+                (Some(true), Some(false)) => "writing",
+                (Some(false), Some(true)) => "reading",
+                _ => "?",
+            };
+            table.row(vec![
+                d.name.clone(),
+                d.kind.clone(),
+                d.cipher.clone().unwrap_or_else(unknown),
+                d.key_bits.map_or_else(unknown, |n| n.to_string()),
+                d.sector_size.map_or_else(unknown, |n| n.to_string()),
+                queues.to_owned(),
+                d.driver.clone().unwrap_or_else(unknown),
+            ]);
+        }
+        let _ = write!(out, "\n{table}");
+    }
+    out
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What an ELF file tells about the cryptography in it: the libraries that it names, a library that is part
+//! of it, and, of a libcrypto, where that looks for its files. Files are untrusted.
+
+use memchr::memmem;
+use object::elf::{FileHeader32, FileHeader64, DT_NEEDED, PT_INTERP};
+use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader};
+use object::{Architecture, Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ReadCache};
+use std::fs::File;
+use std::path::Path;
+
+/// A section with texts that is longer is not searched: the largest browsers have 100 MB.
+const MAX_TEXTS: u64 = 512 << 20;
+
+/// What was found in a file.
+#[derive(Debug, Clone, Default)]
+pub struct Elf {
+    /// 32 or 64.
+    pub bits: u8,
+    /// The processor: "x86-64", "i386", "aarch64", ...
+    pub machine: String,
+    /// A dynamic linker starts it.
+    pub interpreter: bool,
+    /// The libraries that it names itself.
+    pub needed: Vec<String>,
+    /// A cryptographic library that is part of the file itself.
+    pub own: Option<String>,
+    /// It calls EVP_set_default_properties() or EVP_default_properties_enable_fips() of another library.
+    pub sets_properties: bool,
+    /// It defines OSSL_provider_init().
+    pub is_provider: bool,
+    texts: Vec<u8>,
+}
+
+impl Elf {
+    /// None if the file cannot be read or is no ELF file.
+    pub fn open(path: &Path) -> Option<Elf> {
+        Elf::read(File::open(path).ok()?)
+    }
+
+    pub fn read(file: File) -> Option<Elf> {
+        let cache = ReadCache::new(file);
+        match FileKind::parse(&cache).ok()? {
+            FileKind::Elf64 => look::<FileHeader64<Endianness>>(&cache),
+            FileKind::Elf32 => look::<FileHeader32<Endianness>>(&cache),
+            _ => None,
+        }
+    }
+
+    /// "64-bit x86-64".
+    pub fn kind(&self) -> String {
+        format!("{}-bit {}", self.bits, self.machine)
+    }
+
+    /// Whether it is linked with a libcrypto or libssl outside itself.
+    pub fn names_openssl(&self) -> bool {
+        let is_openssl =
+            |name: &String| name.starts_with("libcrypto.so") || name.starts_with("libssl.so");
+        self.needed.iter().any(is_openssl)
+    }
+
+    /// libcrypto's version, as in "3.0.13".
+    pub fn openssl_version(&self) -> Option<String> {
+        let text = version_text(&self.texts)?;
+        Some(text.strip_prefix("OpenSSL ")?.to_owned())
+    }
+
+    /// What stands in quotes behind a name in libcrypto: OPENSSLDIR, MODULESDIR (crypto/info.c).
+    pub fn directory(&self, name: &str) -> Option<String> {
+        let key = format!("{name}: \"");
+        let at = memmem::find(&self.texts, key.as_bytes())? + key.len();
+        let rest = &self.texts[at..self.texts.len().min(at + 4096)];
+        let end = memchr::memchr(b'"', rest)?;
+        Some(String::from_utf8_lossy(&rest[..end]).into_owned())
+    }
+
+    /// The only text of the form "1.2.3" in it, which in our provider is its version.
+    pub fn own_version(&self) -> Option<String> {
+        let is_version = |text: &&[u8]| {
+            text.len() < 20
+                && text.iter().filter(|&&c| c == b'.').count() == 2
+                && text.iter().all(|c| c.is_ascii_digit() || *c == b'.')
+                && text.split(|&c| c == b'.').all(|part| !part.is_empty())
+        };
+        let mut found: Vec<&[u8]> = self.texts.split(|&c| c == 0).filter(is_version).collect();
+        found.dedup();
+        match found[..] {
+            [version] => Some(String::from_utf8_lossy(version).into_owned()),
+            _ => None,
+        }
+    }
+
+    /// "glibc" or "musl", by the C library that it names.
+    pub fn c_library(&self) -> Option<&'static str> {
+        self.needed.iter().find_map(|name| match name {
+            name if name.starts_with("libc.musl") || name == "libc.so" => Some("musl"),
+            name if name == "libc.so.6" => Some("glibc"),
+            _ => None,
+        })
+    }
+}
+
+fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<Elf> {
+    let elf = ElfFile::<H, &ReadCache<File>>::parse(cache).ok()?;
+    let endian = elf.endian();
+    let mut needed = needed(&elf).unwrap_or_default();
+    needed.dedup();
+    let mut found = Elf {
+        bits: if elf.is_64() { 64 } else { 32 },
+        machine: machine(elf.architecture()),
+        interpreter: elf
+            .elf_program_headers()
+            .iter()
+            .any(|segment| segment.p_type(endian) == PT_INTERP),
+        needed,
+        texts: texts(&elf).unwrap_or_default(),
+        ..Elf::default()
+    };
+    found.own = own_cryptography(&elf, &found.texts);
+    for symbol in elf.dynamic_symbols() {
+        match symbol.name() {
+            Ok("OSSL_provider_init") if symbol.is_definition() => found.is_provider = true,
+            Ok("EVP_set_default_properties" | "EVP_default_properties_enable_fips")
+                if symbol.is_undefined() =>
+            {
+                found.sets_properties = true;
+            }
+            _ => {}
+        }
+    }
+    Some(found)
+}
+
+fn machine(architecture: Architecture) -> String {
+    match architecture {
+        Architecture::X86_64 => "x86-64".to_owned(),
+        Architecture::X86_64_X32 => "x86-64 (x32)".to_owned(),
+        Architecture::I386 => "i386".to_owned(),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+/// The libraries that it names itself.
+fn needed<'a, H: FileHeader<Endian = Endianness>>(
+    elf: &ElfFile<'a, H, &'a ReadCache<File>>,
+) -> Option<Vec<String>> {
+    let (endian, data) = (elf.endian(), elf.data());
+    let sections = elf.elf_header().sections(endian, data).ok()?;
+    let (entries, strings) = sections.dynamic(endian, data).ok()??;
+    let strings = sections.strings(endian, data, strings).ok()?;
+    let names = entries
+        .iter()
+        .filter(|entry| entry.tag32(endian) == Some(DT_NEEDED))
+        .filter_map(|entry| strings.get(entry.val32(endian)?).ok());
+    Some(
+        names
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect(),
+    )
+}
+
+fn texts<'a, H: FileHeader<Endian = Endianness>>(
+    elf: &ElfFile<'a, H, &'a ReadCache<File>>,
+) -> Option<Vec<u8>> {
+    let section = elf.section_by_name(".rodata")?;
+    let data = (section.size() <= MAX_TEXTS).then(|| section.data())?;
+    Some(data.ok()?.to_vec())
+}
+
+/// What tells a library by the symbols that it defines, if those were not stripped.
+const SYMBOLS: [(&str, &str); 4] = [
+    ("BORINGSSL_", "BoringSSL"),
+    ("aws_lc_", "AWS-LC"),
+    ("ring_core_", "ring"),
+    ("EVP_EncryptInit_ex", "OpenSSL"),
+];
+
+fn own_cryptography<'a, H: FileHeader<Endian = Endianness>>(
+    elf: &ElfFile<'a, H, &'a ReadCache<File>>,
+    texts: &[u8],
+) -> Option<String> {
+    if elf.section_by_name(".go.buildinfo").is_some() {
+        return Some("Go's".to_owned());
+    }
+    let defined = elf.symbols().chain(elf.dynamic_symbols());
+    let by_symbol = defined
+        .filter(|symbol| symbol.is_definition())
+        .find_map(|symbol| {
+            let name = symbol.name().ok()?;
+            let known = SYMBOLS.iter().find(|(prefix, _)| name.starts_with(prefix));
+            known.map(|(_, library)| (*library).to_owned())
+        });
+    by_symbol.or_else(|| version_text(texts))
+}
+
+/// libcrypto's own version text, as in "OpenSSL 3.0.13 30 Jan 2024".
+fn version_text(data: &[u8]) -> Option<String> {
+    const NAME: &[u8] = b"OpenSSL ";
+    for at in memmem::find_iter(data, NAME) {
+        let rest = &data[at + NAME.len()..];
+        let rest = &rest[..rest.len().min(64)];
+        let Some(end) = memchr::memchr(0, rest) else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&rest[..end]).into_owned();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if let [version, day, month, year] = words[..] {
+            let number = |text: &str| text.parse::<u16>().is_ok();
+            if version.matches('.').count() == 2 && number(day) && month.len() == 3 && number(year)
+            {
+                return Some(format!("OpenSSL {version}"));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_text_is_found_among_others() {
+        let text = b"xOpenSSL \0for OpenSSL 3\0OpenSSL 3.0.13+quic 30 Jan 2024\0";
+        assert_eq!(version_text(text).as_deref(), Some("OpenSSL 3.0.13+quic"));
+        assert_eq!(version_text(b"built with OpenSSL %s\0"), None);
+        assert_eq!(version_text(b"OpenSSL 3.0.13 30 Jan 2024"), None);
+    }
+
+    #[test]
+    fn directories_and_versions() {
+        let elf = |texts: &[u8]| Elf {
+            texts: texts.to_vec(),
+            ..Elf::default()
+        };
+        let crypto = elf(b"x\0OPENSSLDIR: \"/usr/lib/ssl\"\0MODULESDIR: \"/m");
+        assert_eq!(
+            crypto.directory("OPENSSLDIR").as_deref(),
+            Some("/usr/lib/ssl")
+        );
+        assert_eq!(crypto.directory("MODULESDIR"), None);
+        let ours = elf(b"2.16.840.1\x00...\x000.1.0\x001..2\x00x1.2.3\x00");
+        assert_eq!(ours.own_version().as_deref(), Some("0.1.0"));
+        assert_eq!(elf(b"1.2.3\x003.4.5\0").own_version(), None);
+    }
+
+    #[test]
+    fn this_program_and_no_program() {
+        let elf = Elf::open(&std::env::current_exe().unwrap()).unwrap();
+        assert!(
+            elf.interpreter && elf.bits == usize::BITS as u8,
+            "{}",
+            elf.kind()
+        );
+        assert!(Elf::open(Path::new("/proc/self/status")).is_none());
+    }
+}

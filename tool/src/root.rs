@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Reading files of this machine, or of a tree that is laid out like one. Whatever lies there, reading
+//! ends: what is no regular file is not opened for long, and what is too long is not read.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
+
+/// The largest text that is read: no configuration and no /proc file that matters here is longer.
+const LIMIT: u64 = 16 << 20;
+/// As deep as the kernel follows symbolic links (path_resolution(7)).
+const LINKS: usize = 40;
+
+#[derive(Debug, Clone)]
+pub struct Root(PathBuf);
+
+impl Root {
+    pub fn new(prefix: &Path) -> Root {
+        Root(prefix.to_owned())
+    }
+
+    /// Whether this is the running machine itself.
+    pub fn is_machine(&self) -> bool {
+        self.0 == Path::new("/")
+    }
+
+    /// Where an absolute path lies really. Symbolic links are followed within the tree.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        match self.is_machine() {
+            true => path.to_owned(),
+            false => self.follow(path),
+        }
+    }
+
+    fn follow(&self, path: &Path) -> PathBuf {
+        let mut wanted = path.to_owned();
+        for _ in 0..LINKS {
+            match self.first_link(&wanted) {
+                Some(next) => wanted = next,
+                None => break,
+            }
+        }
+        self.0.join(relative(&wanted))
+    }
+
+    /// The path with its first symbolic link replaced by what that names.
+    fn first_link(&self, path: &Path) -> Option<PathBuf> {
+        let relative = relative(path);
+        let parts: Vec<_> = relative.components().collect();
+        for at in 0..parts.len() {
+            let head: PathBuf = parts[..=at].iter().collect();
+            if let Ok(target) = std::fs::read_link(self.0.join(&head)) {
+                let tail: PathBuf = parts[at + 1..].iter().collect();
+                let dir = Path::new("/").join(head.parent().unwrap_or(Path::new("")));
+                return Some(dir.join(target).join(tail));
+            }
+        }
+        None
+    }
+
+    /// Opens a regular file. Anything else, a pipe or a device, is an error at once.
+    pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+            .open(self.path(path))?;
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "no regular file",
+            )),
+        }
+    }
+
+    pub fn bytes(&self, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.open(path)?.take(LIMIT + 1).read_to_end(&mut bytes)?;
+        match bytes.len() as u64 > LIMIT {
+            true => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("longer than {LIMIT} bytes"),
+            )),
+            false => Ok(bytes),
+        }
+    }
+
+    pub fn text(&self, path: impl AsRef<Path>) -> io::Result<String> {
+        Ok(String::from_utf8_lossy(&self.bytes(path)?).into_owned())
+    }
+
+    /// The first line of a file of /proc or /sys; None if it cannot be read or is empty.
+    pub fn line(&self, path: impl AsRef<Path>) -> Option<String> {
+        let text = self.text(path).ok()?;
+        let line = text.lines().next()?.trim();
+        (!line.is_empty()).then(|| line.to_owned())
+    }
+
+    /// The names in a directory, sorted; none if it cannot be read.
+    pub fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(path)).into_iter().flatten();
+        let mut names: Vec<String> = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).exists()
+    }
+}
+
+/// The path below the root. ".." does not leave it.
+fn relative(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => out.push(name),
+            Component::ParentDir => {
+                out.pop();
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_stay_within_the_tree() {
+        let dir = std::env::temp_dir().join(format!("tenrounds-root-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("etc/ssl")).unwrap();
+        std::fs::create_dir_all(dir.join("usr/lib")).unwrap();
+        std::fs::write(dir.join("etc/ssl/a"), "inside\n").unwrap();
+        symlink("/etc/ssl", dir.join("usr/lib/ssl")).unwrap();
+        symlink("../../../../../etc/ssl/a", dir.join("usr/lib/up")).unwrap();
+        symlink("loop", dir.join("loop")).unwrap();
+        let root = Root::new(&dir);
+        let read =
+            ["/usr/lib/ssl/a", "/usr/lib/up", "/loop", "/etc/ssl"].map(|path| root.line(path));
+        std::fs::remove_dir_all(&dir).unwrap();
+        let inside = Some("inside".to_owned());
+        assert_eq!(read, [inside.clone(), inside, None, None]);
+    }
+
+    #[test]
+    fn a_device_is_not_read() {
+        assert!(Root::new(Path::new("/")).bytes("/dev/zero").is_err());
+    }
+}

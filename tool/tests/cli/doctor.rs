@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `doctor` on machines that are healthy but for one thing: each finding is made where it has to be, and
+//! only there.
+
+use crate::json::valid;
+use crate::machine::{Machine, FIXTURES};
+use crate::support::{contains, Finish, Place};
+
+#[test]
+fn a_healthy_machine() {
+    let machine = Machine::healthy();
+    let examined = machine.examined(&[]);
+    // Its one process was started before tenrounds was preferred.
+    assert_eq!(examined.ids(), ["not-loaded"]);
+    assert_eq!(examined.status(), 0);
+    assert_eq!(examined.0.text("/doctor/verdict"), "healthy");
+    assert_eq!(examined.0.text("/doctor/openssl/0/version"), "3.0.13");
+    assert_eq!(
+        examined.0.text("/doctor/openssl/0/directory"),
+        "/usr/lib/ssl"
+    );
+    assert_eq!(
+        examined
+            .0
+            .text("/doctor/processes/list/0/libcrypto/0/version"),
+        "3.0.13"
+    );
+    let text = machine.doctor(&[], &[]).ok().out;
+    assert_eq!(text.lines().next(), Some("tenrounds doctor OK: 1 note"));
+    assert!(!text.contains('\x1b'), "{text}");
+}
+
+/// The second line of each configuration says what is to be found.
+#[test]
+fn configurations() {
+    let mut tried = 0;
+    for entry in std::fs::read_dir(format!("{FIXTURES}/conf")).unwrap() {
+        let file = entry.unwrap().path();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let expected = text
+            .lines()
+            .find_map(|line| line.strip_prefix("# finds: "))
+            .unwrap();
+        let machine = Machine::healthy();
+        machine.remove("proc/100");
+        machine.write("etc/ssl/included.cnf", "[included]\na = 1\n");
+        machine.write("etc/ssl/openssl.cnf", &text);
+        let examined = machine.examined(&[]);
+        let expected = if expected == "nothing" {
+            vec![]
+        } else {
+            vec![expected]
+        };
+        assert_eq!(examined.ids(), expected, "{}", file.display());
+        for id in expected {
+            contains(&examined.the(id), &["/ssl/openssl.cnf:", "who reads it"]);
+        }
+        tried += 1;
+    }
+    assert!(tried >= 20, "{tried}");
+}
+
+#[test]
+fn the_line_and_the_cure_are_exact() {
+    let machine = Machine::healthy();
+    machine.edit("etc/ssl/openssl.cnf", "= ?provider", "= provider");
+    let found = machine.examined(&[]).the("properties-demanded");
+    contains(
+        &found,
+        &[
+            "/usr/lib/ssl/openssl.cnf:25",
+            "[alg_sect] default_properties = provider=tenrounds",
+            "\"set\":\"default_properties = ?provider=tenrounds\"",
+            "OpenSSL 3.0.13 (/usr/lib/libcrypto.so.3)",
+        ],
+    );
+}
+
+#[test]
+fn hostile_configurations_are_survived() {
+    let machine = Machine::healthy();
+    let noise: Vec<u8> = (0u32..300_000)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    machine.write("etc/ssl/openssl.cnf", &noise);
+    assert!(machine.examined(&[]).status() <= 2);
+    machine.write("etc/ssl/openssl.cnf", vec![b'\n'; 20 << 20]);
+    contains(
+        &machine.examined(&[]).the("conf-unreadable"),
+        &["longer than"],
+    );
+    machine.remove("etc/ssl/openssl.cnf");
+    let fifo = machine.dir.join("etc/ssl/openssl.cnf");
+    let status = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(status.unwrap().success());
+    contains(
+        &machine.examined(&[]).the("conf-unreadable"),
+        &["no regular file"],
+    );
+}
+
+#[test]
+fn fips_of_the_system() {
+    let machine = Machine::healthy();
+    machine.write("proc/sys/crypto/fips_enabled", "1\n");
+    contains(
+        &machine.examined(&[]).the("fips-system"),
+        &["\"warning\"", "is preferred"],
+    );
+    machine.write("etc/ssl/openssl.cnf", "");
+    contains(&machine.examined(&[]).the("fips-system"), &["\"note\""]);
+}
+
+#[test]
+fn variables_of_this_shell() {
+    let cases = [
+        (("TENROUNDS_MASK", "novaes"), "mask", "unset TENROUNDS_MASK"),
+        (
+            ("TENROUNDS_MASK", "novase"),
+            "mask-unknown",
+            "did you mean 'novaes'",
+        ),
+        (
+            ("OPENSSL_ia32cap", "~0x200000200000000"),
+            "ia32cap",
+            "takes aes, clmul",
+        ),
+        (
+            ("OPENSSL_CONF", ""),
+            "conf-variable-empty",
+            "reads no configuration",
+        ),
+        (
+            ("OPENSSL_CONF", "/nowhere.cnf"),
+            "conf-variable-missing",
+            "/nowhere.cnf",
+        ),
+        (
+            ("OPENSSL_MODULES", "/nowhere"),
+            "modules-variable-missing",
+            "\"problem\"",
+        ),
+        (
+            ("OPENSSL_ENGINES", "/usr/lib"),
+            "variable-overrides",
+            "\"note\"",
+        ),
+        (
+            ("OPENSSL_ia32cap", "~0x0:~0x0:~0x0:~0x0:~0x0"),
+            "variable-overrides",
+            "no feature away",
+        ),
+        (
+            ("OPENSSL_CONF", "/cache/tenrounds/a.cnf"),
+            "variable-run",
+            "tenrounds run",
+        ),
+    ];
+    let machine = Machine::healthy();
+    machine.write("cache/tenrounds/a.cnf", "");
+    for (variable, id, part) in cases {
+        let found = machine.examined(&[variable]).the(id);
+        contains(&found, &[part, variable.0, "unset "]);
+    }
+}
+
+#[test]
+fn variables_in_files_and_processes() {
+    let machine = Machine::healthy();
+    machine.write(
+        "etc/profile.d/aes.sh",
+        "# export TENROUNDS_MASK=noaes\n\nexport TENROUNDS_MASK=novaes\n",
+    );
+    machine.write(
+        "proc/100/environ",
+        "A=b\0OPENSSL_ia32cap=~0x200000200000000\0SECRET=hunter2\0",
+    );
+    let done = machine.doctor(&["--json"], &[]);
+    assert_eq!(done.status, Some(1));
+    assert!(!done.out.contains("hunter2"));
+    let examined = machine.examined(&[]);
+    contains(&examined.the("mask"), &["/etc/profile.d/aes.sh:3"]);
+    let cure = "systemctl restart nginx.service";
+    contains(
+        &examined.the("ia32cap"),
+        &["/proc/100/environ", "100 (nginx)", cure],
+    );
+}
+
+#[test]
+fn virtual_machines() {
+    let cases = [
+        (
+            " vaes vpclmulqdq",
+            "",
+            "vm-hides",
+            "<feature policy='require' name='vaes'/>",
+        ),
+        (
+            " vaes vpclmulqdq",
+            "",
+            "vm-hides",
+            "-cpu host   (or -cpu MODEL,+vaes,+vpclmulqdq)",
+        ),
+        (" pclmulqdq", "", "vm-hides", "+pclmulqdq"),
+        (" ssse3", "", "vm-hides", "qm set VMID --cpu host"),
+        (" avx2", "", "vm-hides", "+avx2"),
+        (" xsave avx f16c", "", "registers-not-saved", "XCR0"),
+    ];
+    for (from, to, id, part) in cases {
+        let machine = Machine::healthy();
+        machine.edit("proc/cpuinfo", from, to);
+        contains(
+            &machine.examined(&[]).the(id),
+            &[part, "/proc/cpuinfo", "AMD EPYC"],
+        );
+    }
+    let machine = Machine::healthy();
+    machine.edit("proc/cpuinfo", " xsave avx f16c", "");
+    machine.edit("proc/cmdline", "quiet", "noxsave");
+    contains(
+        &machine.examined(&[]).the("registers-not-saved"),
+        &["boot without 'noxsave'"],
+    );
+    let unknown = Machine::healthy();
+    unknown.edit("proc/cpuinfo", "cpu family\t: 25", "cpu family\t: 6");
+    unknown.edit("proc/cpuinfo", " vaes vpclmulqdq", "");
+    contains(&unknown.examined(&[]).the("vm-maybe-hides"), &["\"note\""]);
+    let bare = Machine::healthy();
+    bare.edit("proc/cpuinfo", " hypervisor", "");
+    bare.edit("proc/cpuinfo", " aes ", " ");
+    contains(&bare.examined(&[]).the("firmware"), &["AES-NI"]);
+}
+
+#[test]
+fn other_processors_and_absent_files() {
+    let machine = Machine::healthy();
+    machine.write(
+        "proc/cpuinfo",
+        "processor : 0\nFeatures : fp asimd aes pmull\n",
+    );
+    for file in ["sys", "proc/crypto", "proc/cmdline", "etc", "usr"] {
+        machine.remove(file);
+    }
+    let examined = machine.examined(&[]);
+    assert_eq!(examined.ids(), ["kernel-no-crypto"]);
+    assert!(examined.0.at("/doctor/kernel/drivers").is_null());
+    std::fs::remove_dir_all(machine.dir.join("proc")).unwrap();
+    let done = machine.doctor(&[], &[]);
+    contains(&done.failed(3), &["no /proc"]);
+}
+
+const MAP: &str = "7f0000000000-7f0000100000 r-xp 00000000 fe:00 1002   ";
+
+#[test]
+fn a_process_with_a_replaced_library() {
+    let machine = Machine::healthy();
+    machine.edit(
+        "proc/100/maps",
+        "libcrypto.so.3",
+        "libcrypto.so.3 (deleted)",
+    );
+    let examined = machine.examined(&[]);
+    contains(
+        &examined.the("restart-needed"),
+        &[
+            "100 (nginx)",
+            "libcrypto.so.3 (deleted)",
+            "systemctl restart nginx.service",
+        ],
+    );
+    assert_eq!(examined.status(), 1);
+    assert_eq!(
+        *examined
+            .0
+            .at("/doctor/processes/list/0/libcrypto/0/deleted"),
+        true
+    );
+}
+
+#[test]
+fn a_process_with_tenrounds_in_it() {
+    let machine = Machine::healthy();
+    let maps = format!("{MAP}/usr/lib/libcrypto.so.3\n{MAP}/usr/lib/ossl-modules/tenrounds.so\n");
+    machine.write("proc/100/maps", &maps);
+    let examined = machine.examined(&[]);
+    assert_eq!(examined.ids(), Vec::<String>::new());
+    let mapped = examined.0.text("/doctor/processes/list/0/tenrounds");
+    assert_eq!(mapped, "/usr/lib/ossl-modules/tenrounds.so");
+}
+
+#[test]
+fn processes_that_cannot_be_reached() {
+    let machine = Machine::healthy();
+    let own = "int EVP_EncryptInit_ex(void) { return 0; }\nint main(void) { return 0; }";
+    machine.compile("opt/app/node", own, &[]);
+    let sets = "int EVP_set_default_properties(void); int main(void) { return EVP_set_default_properties(); }";
+    machine.compile("opt/app/sets", sets, &["-shared", "-fPIC"]);
+    machine.write("proc/200/maps", format!("{MAP}/opt/app/node\n"));
+    machine.write("proc/200/comm", "evil\x1b[31m\n");
+    machine.write("proc/201/maps", format!("{MAP}/usr/lib/libgnutls.so.30\n"));
+    machine.write("proc/202/maps", format!("{MAP}/opt/lib/libcrypto.so.1.1\n"));
+    let both = format!("{MAP}/opt/app/sets\n{MAP}/usr/lib/libcrypto.so.3\n");
+    machine.write("proc/203/maps", both);
+    let examined = machine.examined(&[]);
+    contains(
+        &examined.the("carries-own"),
+        &["/opt/app/node (OpenSSL)", "200 (evil\u{fffd}[31m)"],
+    );
+    contains(&examined.the("other-library"), &["GnuTLS"]);
+    contains(&examined.the("old-openssl"), &["/opt/lib/libcrypto.so.1.1"]);
+    contains(&examined.the("properties-by-program"), &["/opt/app/sets"]);
+    assert_eq!(examined.status(), 0);
+    let text = machine.doctor(&["--verbose"], &[]).ok().out;
+    contains(&text, &["libcrypto.so.1.1", "xts-aes-vaes-avx512", "data"]);
+    assert!(!text.contains('\x1b'));
+}
+
+#[test]
+fn hostile_processes_are_survived() {
+    let machine = Machine::healthy();
+    let noise: Vec<u8> = (0u32..200_000)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    machine.write("proc/300/maps", &noise);
+    machine.write("proc/300/environ", &noise);
+    machine.write(
+        "opt/noise",
+        [b"\x7fELF\x02\x01\x01".as_slice(), &noise].concat(),
+    );
+    let mut broken = std::fs::read(machine.dir.join("usr/lib/libcrypto.so.3")).unwrap();
+    broken[40..64].fill(0xff);
+    machine.write("opt/broken", &broken);
+    machine.write("opt/cut", &broken[..100]);
+    let maps =
+        ["noise", "broken", "cut", "absent", "../..", ""].map(|f| format!("{MAP}/opt/{f}\n"));
+    machine.write("proc/301/maps", maps.concat());
+    machine.write("proc/99999999999/maps", "");
+    std::fs::create_dir_all(machine.dir.join("proc/302/maps")).unwrap();
+    let examined = machine.examined(&[]);
+    assert_eq!(*examined.0.at("/doctor/processes/seen"), 3);
+}
+
+#[test]
+fn the_kernel() {
+    let cases = [
+        (
+            "xts-aes-vaes-avx512",
+            "xts-aes-aesni-x",
+            "kernel-no-vaes",
+            "6.10",
+        ),
+        (
+            "xts-aes-vaes-avx512",
+            "xts(ecb(aes-generic))",
+            "kernel-software",
+            "modprobe aesni_intel",
+        ),
+        (
+            "selftest     : passed",
+            "selftest     : unknown",
+            "kernel-selftest",
+            "dmesg",
+        ),
+    ];
+    for (from, to, id, part) in cases {
+        let machine = Machine::healthy();
+        let all = std::fs::read_to_string(machine.dir.join("proc/crypto")).unwrap();
+        machine.write("proc/crypto", all.replacen(from, to, 1));
+        contains(&machine.examined(&[]).the(id), &[part, "/proc/crypto"]);
+    }
+    let machine = Machine::healthy();
+    machine.remove("proc/modules");
+    machine.write("proc/net/protocols", "");
+    contains(
+        &machine.examined(&[]).the("kernel-absent"),
+        &["AF_ALG", "loadable modules"],
+    );
+}
+
+#[test]
+fn disks() {
+    let healthy = Machine::healthy().examined(&[]);
+    let disk = healthy.0.at("/doctor/kernel/disks/0").clone();
+    assert_eq!(disk["cipher"], "aes-xts-plain64");
+    assert_eq!(disk["key_bits"], 512);
+    assert_eq!(disk["driver"], "xts-aes-vaes-avx512");
+    let cases = [
+        (
+            "sector_size:4096",
+            "allow_discards",
+            "disk-sector",
+            "--sector-size 4096",
+        ),
+        (
+            "no_read_workqueue no_write_workqueue",
+            "",
+            "disk-queues",
+            "cryptsetup refresh",
+        ),
+    ];
+    for (from, to, id, part) in cases {
+        let machine = Machine::healthy();
+        machine.edit("usr/sbin/dmsetup", from, to);
+        contains(
+            &machine.examined(&[]).the(id),
+            &[part, "dmsetup table data"],
+        );
+    }
+    let machine = Machine::healthy();
+    machine.edit(
+        "proc/crypto",
+        "xts-aes-vaes-avx512",
+        "xts(ecb(aes-generic))",
+    );
+    contains(
+        &machine.examined(&[]).the("disk-software"),
+        &["\"warning\""],
+    );
+    machine.remove("usr/sbin/dmsetup");
+    let examined = machine.examined(&[]);
+    contains(&examined.the("disk-unread"), &["CRYPT-LUKS2"]);
+    assert!(examined.0.at("/doctor/kernel/disks/0/cipher").is_null());
+}
+
+/// Whatever dmsetup writes in the key's place does not come out.
+#[test]
+fn a_key_is_never_shown() {
+    let machine = Machine::healthy();
+    let key = "00112233445566778899aabbccddeeff";
+    machine.edit("usr/sbin/dmsetup", ":64:logon:cryptsetup:0123-d0", key);
+    let shown = [vec!["--json"], vec!["--verbose"]].map(|args| machine.doctor(&args, &[]).ok().out);
+    assert!(!shown.concat().contains(&key[..8]));
+    assert_eq!(
+        *machine
+            .examined(&[])
+            .0
+            .at("/doctor/kernel/disks/0/key_bits"),
+        128
+    );
+}
+
+#[test]
+fn faults_of_the_processor() {
+    let file = "sys/devices/system/cpu/vulnerabilities/gather_data_sampling";
+    let cases = [
+        ("Vulnerable: No microcode", "cpu-fault", "0xa101148"),
+        (
+            "Unknown: Dependent on hypervisor status",
+            "cpu-fault-unknown",
+            "on the host",
+        ),
+        ("Mitigation: Microcode", "cpu-fault-mitigated", "\"note\""),
+    ];
+    for (value, id, part) in cases {
+        let machine = Machine::healthy();
+        machine.write(file, format!("{value}\n"));
+        contains(
+            &machine.examined(&[]).the(id),
+            &[part, value, file, "Downfall"],
+        );
+    }
+    let machine = Machine::healthy();
+    machine.write(
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+        "powersave\n",
+    );
+    machine.write(
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
+        "acpi-cpufreq\n",
+    );
+    contains(
+        &machine.examined(&[]).the("cpu-governor"),
+        &["powersave (acpi-cpufreq)"],
+    );
+    machine.write(
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
+        "intel_pstate\n",
+    );
+    assert!(!machine
+        .examined(&[])
+        .ids()
+        .contains(&"cpu-governor".to_owned()));
+}
+
+#[test]
+fn the_exit_status_of_a_wrong_command_line_is_not_that_of_a_problem() {
+    let machine = Machine::healthy();
+    machine.doctor(&["--nonsense"], &[]).failed(3);
+    machine.write("etc/ssl/openssl.cnf", "[broken\n");
+    let done = machine.doctor(&[], &[]);
+    assert_eq!(done.status, Some(2));
+    contains(&done.out, &["tenrounds doctor CRITICAL: 1 problem"]);
+}
+
+/// On this machine, whatever it is, the doctor ends soon, with a verdict, and changes nothing.
+#[test]
+fn this_machine() {
+    let place = Place::new();
+    let begun = std::time::Instant::now();
+    let done = place.tool(["doctor", "--json"]).done();
+    let document = valid(&done.out);
+    assert!(matches!(done.status, Some(0..=2)), "{done:?}");
+    assert!(begun.elapsed().as_secs() < 60);
+    let libraries = document.list("/doctor/openssl");
+    assert!(libraries
+        .iter()
+        .any(|l| l["version"].as_str().is_some_and(|v| v.starts_with("3."))));
+    let findings = document.list("/doctor/findings");
+    assert!(
+        findings.iter().all(|f| f["id"] != "openssl-broken"),
+        "{findings:#?}"
+    );
+}
+
+/// A process that `run` has started is seen with tenrounds in it, and what steers it.
+#[test]
+fn a_live_process_with_tenrounds() {
+    let place = Place::new();
+    let mut child = place
+        .tool([
+            "run",
+            "--",
+            "openssl",
+            "enc",
+            "-aes-256-ctr",
+            "-K",
+            "00",
+            "-iv",
+            "00",
+        ])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = child.id();
+    // It becomes openssl, which then reads its configuration.
+    let has_it = || {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
+        maps.is_ok_and(|maps| maps.contains("/tenrounds.so"))
+    };
+    let loaded = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        has_it()
+    });
+    let document = valid(&place.tool(["doctor", "--json"]).done().out);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(loaded, "openssl has tenrounds mapped within seconds");
+    let list = document.list("/doctor/processes/list");
+    let process = list.iter().find(|p| p["pid"] == pid).unwrap();
+    assert!(process["tenrounds"]
+        .as_str()
+        .unwrap()
+        .ends_with("/tenrounds.so"));
+    assert_eq!(process["name"], "openssl");
+    assert!(
+        process["variables"]["OPENSSL_CONF"].is_string(),
+        "{process:#}"
+    );
+}
