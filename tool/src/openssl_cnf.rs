@@ -68,10 +68,8 @@ impl Cnf {
     /// The assignment that holds: the last of that name, with or without a number and a dot before it, in
     /// that section.
     pub fn get(&self, section: &str, name: &str) -> Option<&Assignment> {
-        let in_section = self.assignments.iter().filter(|a| a.section == section);
-        in_section
-            .filter(|a| plain_name(&a.name) == name)
-            .next_back()
+        let mut in_section = self.assignments.iter().filter(|a| a.section == section);
+        in_section.rfind(|a| plain_name(&a.name) == name)
     }
 
     pub fn has_section(&self, section: &str) -> bool {
@@ -381,6 +379,47 @@ mod tests {
             );
         }
         assert!(cnf.troubles[3].unreadable);
+    }
+
+    /// The same values as libcrypto's own parser, and errors in the same files.
+    #[test]
+    fn libcrypto_agrees() {
+        use crate::libcrypto::{Conf, LibCrypto};
+        let libcrypto = LibCrypto::open().unwrap();
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/doctor/conf");
+        let fixtures = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let system = libcrypto.config_dir().map(|dir| dir.join("openssl.cnf"));
+        let mut compared = 0;
+        for file in fixtures.chain(system).filter(|file| file.exists()) {
+            let name = file.display();
+            let cnf = Cnf::read(&Root::new(Path::new("/")), &file);
+            let conf = Conf::load(&libcrypto, &file);
+            let refused = cnf.troubles.iter().any(|t| !t.unreadable);
+            // What is included there depends on the machine.
+            if std::fs::read_to_string(&file).unwrap().contains(".include") {
+                continue;
+            }
+            assert_eq!(conf.is_err(), refused, "{name}: {:?}", cnf.troubles);
+            let Ok(conf) = conf else { continue };
+            for a in &cnf.assignments {
+                let theirs = conf.section(&a.section).unwrap_or_default();
+                let theirs = theirs
+                    .iter()
+                    .rev()
+                    .find(|(key, _)| *key == a.name)
+                    .map(|(_, v)| v);
+                let ours = cnf.assignments.iter().rev();
+                let ours = ours
+                    .filter(|b| b.section == a.section && b.name == a.name)
+                    .map(|b| &b.value)
+                    .next();
+                assert_eq!(ours, theirs, "{name}: [{}] {}", a.section, a.name);
+                compared += 1;
+            }
+        }
+        assert!(compared > 50, "{compared}");
     }
 
     #[test]

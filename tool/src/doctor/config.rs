@@ -42,6 +42,13 @@ pub fn check(root: &Root, source: &Source) -> Effect {
         cnf: &cnf,
     };
     let mut findings = reading.troubles();
+    if cnf.troubles.iter().any(|trouble| !trouble.unreadable) {
+        // What libcrypto does not parse to its end says nothing reliable of the rest.
+        return Effect {
+            findings,
+            prefers_tenrounds: false,
+        };
+    }
     findings.extend(reading.not_read());
     findings.extend(reading.duplicates());
     let providers = reading.providers();
@@ -92,15 +99,13 @@ impl<'a> Reading<'a> {
     /// The section that an entry of the initial section names, and that entry.
     fn initial(&self, name: &'a str) -> Option<&'a Assignment> {
         let init = self.init.as_deref()?;
-        let all = self.cnf.assignments.iter();
-        all.filter(|a| a.section == init && plain_name(&a.name) == name)
-            .next_back()
+        let mut all = self.cnf.assignments.iter();
+        all.rfind(|a| a.section == init && plain_name(&a.name) == name)
     }
 
     fn last(&self, section: &str, name: &str) -> Option<&'a Assignment> {
-        let all = self.cnf.assignments.iter();
-        all.filter(|a| a.section == section && plain_name(&a.name) == name)
-            .next_back()
+        let mut all = self.cnf.assignments.iter();
+        all.rfind(|a| a.section == section && plain_name(&a.name) == name)
     }
 
     /// Whether this OpenSSL takes "activate = 0" for yes: 3.0 looks only whether the line is there

@@ -84,7 +84,7 @@ fn variable(root: &Root, name: &str, value: &str, who: &str) -> Finding {
         "OPENSSL_CONF" if by_run(value) => Finding::note(
             group,
             "variable-run",
-            format!("tenrounds is preferred in {who}, by 'tenrounds run'"),
+            format!("tenrounds is preferred in {who}, by 'tenrounds run' or 'enable'"),
         ),
         _ => Finding::note(
             group,
@@ -94,7 +94,7 @@ fn variable(root: &Root, name: &str, value: &str, who: &str) -> Finding {
     }
 }
 
-/// Whether it is one of the configurations that `run` writes.
+/// Whether it is one of the configurations that `run` and `enable` write.
 fn by_run(path: &str) -> bool {
     let path = Path::new(path);
     let parent = path.parent().and_then(Path::file_name);

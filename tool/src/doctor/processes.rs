@@ -223,8 +223,7 @@ fn unit(root: &Root, pid: u32) -> Option<String> {
     let unit = groups
         .lines()
         .flat_map(|line| line.split('/'))
-        .filter(|part| part.ends_with(".service") && !part.starts_with("user@"))
-        .next_back()?;
+        .rfind(|part| part.ends_with(".service") && !part.starts_with("user@"))?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
     unit.chars().all(plain).then(|| unit.to_owned())
 }

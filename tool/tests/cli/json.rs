@@ -68,7 +68,7 @@ fn every_command_writes_what_the_schema_says() {
         "0.01",
         "--json",
     ];
-    let commands: [(&str, Vec<&str>); 6] = [
+    let commands: [(&str, Vec<&str>); 7] = [
         ("detect", vec!["--json"]),
         ("doctor", vec!["--json"]),
         ("selftest", vec!["--json"]),

@@ -30,11 +30,11 @@ impl Machine {
         copy(&Path::new(FIXTURES).join("machine"), &dir);
         let machine = Machine { place, dir };
         machine.write("proc/100/environ", "PATH=/bin\0HOME=/root\0");
-        machine.write("usr/lib/libcrypto.so.3", &library("libcrypto", LIBCRYPTO));
+        machine.write("usr/lib/libcrypto.so.3", library("libcrypto", LIBCRYPTO));
         let current = MODULE.replace("VERSION", env!("CARGO_PKG_VERSION"));
         let module = library("module", &current);
         machine.write("usr/lib/ossl-modules/tenrounds.so", &module);
-        machine.write("usr/lib/ossl-modules/arm.so", &for_arm(&module));
+        machine.write("usr/lib/ossl-modules/arm.so", for_arm(&module));
         let old = library("old", &MODULE.replace("VERSION", "0.0.9"));
         machine.write("usr/lib/ossl-modules/old.so", &old);
         machine
