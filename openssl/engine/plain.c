@@ -20,6 +20,14 @@ static const struct tr_aes_key *key_of(const EVP_CIPHER_CTX *ctx)
     return key != NULL && key->backend != NULL ? key : NULL;
 }
 
+/* Only if it has changed. */
+static int set_used(EVP_CIPHER_CTX *ctx, int before, unsigned used)
+{
+    if ((int)used != before)
+        tre_evp.set_num(ctx, (int)used);
+    return 1;
+}
+
 static int ecb(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
 {
     const struct tr_aes_key *key = key_of(ctx);
@@ -44,34 +52,34 @@ static int cfb(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in,
 {
     const struct tr_aes_key *key = key_of(ctx);
     unsigned char *iv = tre_evp.iv(ctx);
-    unsigned used = (unsigned)tre_evp.num(ctx);
+    const int num = tre_evp.num(ctx);
+    unsigned used = (unsigned)num;
     if (key == NULL ||
         (tre_evp.encrypting(ctx) ? tr_cfb128_encrypt(key, iv, &used, out, in, len)
                                  : tr_cfb128_decrypt(key, iv, &used, out, in, len)) != TR_OK)
         return 0;
-    tre_evp.set_num(ctx, (int)used);
-    return 1;
+    return set_used(ctx, num, used);
 }
 
 static int ofb(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
 {
     const struct tr_aes_key *key = key_of(ctx);
-    unsigned used = (unsigned)tre_evp.num(ctx);
+    const int num = tre_evp.num(ctx);
+    unsigned used = (unsigned)num;
     if (key == NULL || tr_ofb(key, tre_evp.iv(ctx), &used, out, in, len) != TR_OK)
         return 0;
-    tre_evp.set_num(ctx, (int)used);
-    return 1;
+    return set_used(ctx, num, used);
 }
 
 static int ctr(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
 {
     const struct tr_aes_key *key = key_of(ctx);
-    unsigned used = (unsigned)tre_evp.num(ctx);
+    const int num = tre_evp.num(ctx);
+    unsigned used = (unsigned)num;
     if (key == NULL ||
         tr_ctr(key, tre_evp.iv(ctx), tre_evp.buffer(ctx), &used, out, in, len) != TR_OK)
         return 0;
-    tre_evp.set_num(ctx, (int)used);
-    return 1;
+    return set_used(ctx, num, used);
 }
 
 #define PLAIN(name, mode, flag, block, iv)                                                         \
