@@ -40,6 +40,8 @@ const char *tr_version(void)
 
 void tr_cleanse(void *memory, size_t len)
 {
+    if (len == 0)
+        return;
     __builtin_memset(memory, 0, len);
     /* The compiler must assume that this reads the zeros. */
     __asm__ volatile("" : : "r"(memory) : "memory");
