@@ -149,7 +149,8 @@ impl Replacement {
             Ok(()) => Ok(replacement),
             Err(error) => {
                 // Renaming one name of a file to another of its names does nothing, and is no error.
-                if linked || !replacement.existed {
+                let renamed = !matches!(read(path), Ok(now) if now.as_deref() == before);
+                if linked || !replacement.existed || renamed {
                     replacement.restore()?;
                 }
                 replacement.keep();

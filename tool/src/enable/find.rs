@@ -38,7 +38,7 @@ pub struct Found {
 pub fn installations(root: &Path, libcrypto: &LibCrypto) -> Found {
     let mut found = Found::default();
     for path in programs(root) {
-        match ask(&path) {
+        match trusted(&path).and_then(|()| ask(&path)) {
             Ok((version, dir)) => {
                 let conf = below(root, &dir).join("openssl.cnf");
                 let program = Program { path, version };
@@ -104,11 +104,26 @@ fn programs(root: &Path) -> Vec<PathBuf> {
             continue;
         };
         if real.is_file() && !seen.contains(&real) {
+            // Root runs what was checked, and not where a link leads a moment later.
+            programs.push(if root_runs() { real.clone() } else { program });
             seen.push(real);
-            programs.push(program);
         }
     }
     programs
+}
+
+fn root_runs() -> bool {
+    (unsafe { libc::geteuid() }) == 0
+}
+
+/// Root runs nothing that another user could have put there.
+fn trusted(program: &Path) -> Result<(), String> {
+    if !root_runs() {
+        return Ok(());
+    }
+    super::files::only_mine(program).map_err(|_| {
+        "could be replaced by another user than root, so root does not run it".to_owned()
+    })
 }
 
 /// Its version, and its OPENSSLDIR; or why it does not count. Asked without a configuration, because a

@@ -205,6 +205,9 @@ fn take_out(
             )));
         }
     }
+    if files::read(file)?.as_deref() != Some(current) {
+        return Err(wrong("somebody changed it just now; try again".to_owned()));
+    }
     files::replace(file, &text, Like::Replaced, None).map(|()| true)
 }
 

@@ -294,6 +294,12 @@ impl Edited {
         let Some(after) = &self.after else {
             return Ok(());
         };
+        if files::read(&self.file)? != self.before {
+            return Err(Error::failure(format!(
+                "{}: somebody changed it just now; try again",
+                self.file.display()
+            )));
+        }
         files::sweep(&self.file);
         let backup = self.before.as_deref();
         let backup = backup
