@@ -7,6 +7,8 @@
  */
 #include "sha.h"
 
+#include "backend.h"
+
 #include "tap.h"
 
 #include <openssl/evp.h>
@@ -163,11 +165,12 @@ int main(void)
     const struct trossl_sha_code *const best[] = {trossl_sha1(cpu.usable),
                                                   trossl_sha256(cpu.usable)};
     const bool instructions = best[0] != &trossl_sha1_portable;
-    tap_plan(6 + 8 + 2);
+    const unsigned with_instructions = TR_X86 ? 8 : 0; /* elsewhere the build has none */
+    tap_plan(6 + with_instructions + 2);
     test(&trossl_sha1_portable);
     test(&trossl_sha256_portable);
     if (!instructions)
-        tap_skip(8, "sha_ni", "no SHA instructions");
+        tap_skip(with_instructions, "sha_ni", "no SHA instructions");
     for (int i = 0; instructions && i < 2; i++) {
         static uint8_t data[LONGEST];
         struct tap_random random = tap_random(1);
