@@ -107,21 +107,34 @@ static inline const struct tr_backend *tr_backend_doing(const struct tr_backend 
     return b;
 }
 
-/* Every bulk call of the core goes through here: the environment may refuse the vector registers,
- * in which case bitslice does it on the same key; the probe names the table whose code runs. Returns 0
- * if no table does it. */
-static inline int tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
-                          const uint8_t *in, size_t blocks, void *state)
+/*
+ * Every bulk call of the core goes through here: the environment may refuse the vector registers,
+ * in which case bitslice does it on the same key, and it limits how long they are held, so a call may
+ * become several, with the state carried on; the probe names the table whose code runs. Returns how many
+ * blocks were done: all, unless no table does the operation, which is decided anew for each part. What is
+ * left then goes on from the state in another way.
+ */
+static inline size_t tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
+                             const uint8_t *in, size_t blocks, void *state)
 {
-    int vector = tr_env_vector_begin();
-    const struct tr_backend *b = tr_backend_doing(vector ? key->backend : &tr_bitslice, op);
-    if (b != NULL) {
-        TR_PROBE_BULK(op, b->name, blocks * TR_BLOCK);
-        b->bulk[op](key, out, in, blocks, state);
+    const size_t most = tr_env_most_blocks(key->backend->features);
+    for (size_t done = 0;;) {
+        size_t n = blocks - done < most ? blocks - done : most;
+        int vector = tr_env_vector_begin(key->backend->features);
+        const struct tr_backend *b = tr_backend_doing(vector ? key->backend : &tr_bitslice, op);
+        if (b != NULL) {
+            TR_PROBE_BULK(op, b->name, n * TR_BLOCK);
+            b->bulk[op](key, out, in, n, state);
+            done += n;
+        }
+        if (vector)
+            tr_env_vector_end();
+        if (b == NULL || done == blocks)
+            return done;
+        in += n * TR_BLOCK;
+        if (out != NULL)
+            out += n * TR_BLOCK;
     }
-    if (vector)
-        tr_env_vector_end();
-    return b != NULL;
 }
 
 /* For a host that does an operation itself, together with work that is no AES, where the table that would

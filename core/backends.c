@@ -59,13 +59,7 @@ unsigned tr_backend_index(const struct tr_backend *backend)
     return i;
 }
 
-enum tr_status tr_backend_self_test(const struct tr_backend *backend)
-{
-    return tr_known_answers(backend, 0);
-}
-
-/* Whether name is one of the words, separated by commas, of text. */
-static int is_listed(const char *text, const char *name)
+int tr_is_listed(const char *text, const char *name)
 {
     while (text != NULL && *text != '\0') {
         size_t n = 0;
@@ -78,8 +72,8 @@ static int is_listed(const char *text, const char *name)
     return 0;
 }
 
-enum tr_status tr_select(const char *mask, tr_features also_masked, const char *sabotage,
-                         struct tr_selection *selection)
+enum tr_status tr_select_in(struct tr_known_work *work, const char *mask, tr_features also_masked,
+                            const char *sabotage, struct tr_selection *selection)
 {
     struct tr_selection s = {0};
     tr_cpu_detect(&s.cpu);
@@ -89,27 +83,11 @@ enum tr_status tr_select(const char *mask, tr_features also_masked, const char *
     for (unsigned i = 0; i < COUNT && s.backend == NULL; i++) {
         if ((list[i]->features & ~usable) != 0)
             continue;
-        if (tr_known_answers(list[i], is_listed(sabotage, list[i]->name)) == TR_OK)
+        if (tr_known_answers(list[i], tr_is_listed(sabotage, list[i]->name), work) == TR_OK)
             s.backend = list[i];
         else
             s.failed |= (uint32_t)1 << i;
     }
     *selection = s;
     return s.backend != NULL ? TR_OK : TR_ERR_SELF_TEST;
-}
-
-const struct tr_backend *tr_backend_selected(void)
-{
-    /* The one dispatch word. Threads that race compute the same choice and store the same pointer.
-     */
-    static const struct tr_backend *selected;
-    const struct tr_backend *backend = __atomic_load_n(&selected, __ATOMIC_ACQUIRE);
-    if (backend == NULL) {
-        struct tr_selection s;
-        if (tr_select(tr_env_mask(), 0, tr_env_sabotage(), &s) != TR_OK)
-            tr_env_fatal("every AES implementation failed its known answers");
-        backend = s.backend;
-        __atomic_store_n(&selected, backend, __ATOMIC_RELEASE);
-    }
-    return backend;
 }

@@ -6,10 +6,11 @@
 #include "tenrounds.h"
 
 /* Computes the hash key of an expanded AES key, and its powers; the hash is zero. */
-void tr_ghash_set_key(struct tr_ghash *ghash, const struct tr_aes_key *key);
+void tr_ghash_set_key(struct tr_ghash *ghash, struct tr_aes_key *key);
 
-/* The same for a hash key that is in ghash->h already; of the AES key only the backend counts. */
-void tr_ghash_expand(struct tr_ghash *ghash, const struct tr_aes_key *key);
+/* The same for a hash key that is in ghash->h already; of the AES key only the backend counts. Where the
+ * vector registers are refused, the key becomes bitslice's, which needs no powers. */
+void tr_ghash_expand(struct tr_ghash *ghash, struct tr_aes_key *key);
 
 /* Adds len bytes to the hash, of which *used bytes of the block begun are there already; a block is
  * multiplied when it is full. Updates *used. */

@@ -10,10 +10,11 @@ enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_backend *b
         return TR_ERR_KEY_LENGTH;
     if (backend == NULL)
         backend = tr_backend_selected();
-    key->backend = backend;
     key->rounds = (uint32_t)key_len / 4 + 6;
-    int vector = tr_env_vector_begin();
-    (vector ? backend : &tr_bitslice)->expand_key(key, raw);
+    int vector = tr_env_vector_begin(backend->features);
+    /* What bitslice expands lacks what others need (dec): the key stays with bitslice then. */
+    key->backend = vector ? backend : &tr_bitslice;
+    key->backend->expand_key(key, raw);
     if (vector)
         tr_env_vector_end();
     return TR_OK;

@@ -41,7 +41,29 @@ enum tr_known {
 extern const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS];
 extern const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16];
 
+/* The memory that this takes, which is more than a kernel's stack has. */
+struct tr_known_work {
+    union {
+        struct tr_aes_key key;
+        struct tr_gcm gcm;
+        struct tr_xts xts;
+        struct tr_ocb ocb;
+        struct tr_ccm ccm;
+        struct tr_gcm_siv gcm_siv;
+    };
+    uint8_t tag[TR_BLOCK];
+    uint8_t plaintext[TR_KNOWN_MAX], data[TR_KNOWN_MAX];
+};
+
 /* falsify makes the expected answers wrong, to see what happens then. */
-enum tr_status tr_known_answers(const struct tr_backend *backend, int falsify);
+enum tr_status tr_known_answers(const struct tr_backend *backend, int falsify,
+                                struct tr_known_work *work);
+
+/* tr_select() in the caller's memory. */
+enum tr_status tr_select_in(struct tr_known_work *work, const char *mask, tr_features also_masked,
+                            const char *sabotage, struct tr_selection *selection);
+
+/* Whether name is one of the words, separated by commas, of text, which may be NULL. */
+int tr_is_listed(const char *text, const char *name);
 
 #endif

@@ -131,8 +131,11 @@ static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t
 static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
 {
-    if (tr_bulk(&c->key, decrypt ? TR_OP_CCM_DECRYPT : TR_OP_CCM_ENCRYPT, out, in, blocks, &c->run))
-        return;
+    size_t done =
+        tr_bulk(&c->key, decrypt ? TR_OP_CCM_DECRYPT : TR_OP_CCM_ENCRYPT, out, in, blocks, &c->run);
+    in += done * TR_BLOCK;
+    out += done * TR_BLOCK;
+    blocks -= done;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         if (!decrypt)

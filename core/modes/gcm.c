@@ -109,8 +109,13 @@ static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size
 static void whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
 {
-    if (tr_bulk(&g->key, decrypt ? TR_OP_GCM_DECRYPT : TR_OP_GCM_ENCRYPT, out, in, blocks, &g->run))
+    size_t done =
+        tr_bulk(&g->key, decrypt ? TR_OP_GCM_DECRYPT : TR_OP_GCM_ENCRYPT, out, in, blocks, &g->run);
+    blocks -= done;
+    if (blocks == 0)
         return;
+    in += done * TR_BLOCK;
+    out += done * TR_BLOCK;
     if (decrypt)
         tr_bulk(&g->key, TR_OP_GHASH, NULL, in, blocks, &g->run.ghash);
     counter_mode(g, out, in, blocks);

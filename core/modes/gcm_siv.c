@@ -63,8 +63,11 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const uint8_t nonce[12])
 static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
 {
     uint8_t reversed[TR_CHUNK * TR_BLOCK];
-    if (blocks == 0 || tr_bulk(&g->key, TR_OP_POLYVAL, NULL, data, blocks, &g->ghash))
+    if (blocks == 0)
         return;
+    size_t done = tr_bulk(&g->key, TR_OP_POLYVAL, NULL, data, blocks, &g->ghash);
+    data += done * TR_BLOCK;
+    blocks -= done;
     size_t most = blocks < TR_CHUNK ? blocks : TR_CHUNK;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
@@ -152,10 +155,11 @@ static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *o
     __builtin_memcpy(counter, tag, TR_BLOCK);
     counter[15] |= 0x80;
     size_t whole = len / TR_BLOCK;
-    if (whole != 0 && tr_bulk(&g->key, TR_OP_CTR_LE, out, in, whole, counter)) {
-        in += whole * TR_BLOCK;
-        out += whole * TR_BLOCK;
-        len %= TR_BLOCK;
+    if (whole != 0) {
+        size_t done = tr_bulk(&g->key, TR_OP_CTR_LE, out, in, whole, counter) * TR_BLOCK;
+        in += done;
+        out += done;
+        len -= done;
     }
     size_t most = len < sizeof(keystream) ? len : sizeof(keystream);
     while (len != 0) {

@@ -8,20 +8,22 @@
 
 static const uint8_t zeros[TR_BLOCK];
 
-void tr_ghash_set_key(struct tr_ghash *ghash, const struct tr_aes_key *key)
+void tr_ghash_set_key(struct tr_ghash *ghash, struct tr_aes_key *key)
 {
     tr_bulk(key, TR_OP_ECB_ENCRYPT, ghash->h, zeros, 1, NULL);
     tr_ghash_expand(ghash, key);
 }
 
-void tr_ghash_expand(struct tr_ghash *ghash, const struct tr_aes_key *key)
+void tr_ghash_expand(struct tr_ghash *ghash, struct tr_aes_key *key)
 {
+    int vector = tr_env_vector_begin(key->backend->features);
+    if (!vector)
+        key->backend = &tr_bitslice;
     const struct tr_backend *b = key->backend;
     __builtin_memset(ghash->hash, 0, TR_BLOCK);
     while (b->ghash_key == NULL)
         b = b->weaker;
-    int vector = tr_env_vector_begin();
-    (vector ? b : &tr_bitslice)->ghash_key(ghash);
+    b->ghash_key(ghash);
     if (vector)
         tr_env_vector_end();
 }

@@ -92,8 +92,12 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
     uint8_t offsets[TR_CHUNK * TR_BLOCK];
     enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
     enum tr_op fused = decrypt ? TR_OP_OCB_DECRYPT : TR_OP_OCB_ENCRYPT;
-    if (tr_bulk(&o->key, fused, out, in, blocks, &o->run))
+    size_t done = tr_bulk(&o->key, fused, out, in, blocks, &o->run);
+    blocks -= done;
+    if (blocks == 0)
         return;
+    in += done * TR_BLOCK;
+    out += done * TR_BLOCK;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         next_offsets(&o->run, offsets, n);

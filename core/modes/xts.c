@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* XTS-AES, IEEE 1619 section 5 (NIST SP 800-38E), over the fused operations of a backend or, where it has
  * none, over ECB with the tweaks around it. */
-#include "modes.h"
+#include "xts.h"
 
 /* IEEE 1619 5.1: 2^20 blocks. */
 #define MAX_UNIT 0x1000000u
@@ -36,14 +36,17 @@ static void chunk(const struct tr_aes_key *key, enum tr_op ecb, uint8_t *out, co
     tr_cleanse(tweaks, len);
 }
 
-/* tweak is that of the first block, and becomes that of the block after the last. */
-static void whole_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                         size_t blocks, uint8_t tweak[16])
+void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                   size_t blocks, uint8_t tweak[16])
 {
     enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
-    if (blocks == 0 ||
-        tr_bulk(key, decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, out, in, blocks, tweak))
+    if (blocks == 0)
         return;
+    size_t done =
+        tr_bulk(key, decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, out, in, blocks, tweak);
+    in += done * TR_BLOCK;
+    out += done * TR_BLOCK;
+    blocks -= done;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         chunk(key, ecb, out, in, n, tweak);
@@ -53,39 +56,45 @@ static void whole_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out
     }
 }
 
-/* The last full block and the rest bytes after it (5.3.2, 5.4.2): the first is done with the tweak first,
- * gives up its end to fill the second, and is stored in its place after that was done with the tweak
- * second. */
+/* The first is done with the tweak first, gives up its end to fill the second, and is stored in its place after
+ * that was done with the tweak second. */
 static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                   size_t rest, uint8_t first[16], uint8_t second[16])
 {
     uint8_t full[TR_BLOCK], filled[TR_BLOCK];
-    whole_blocks(key, decrypt, full, in, 1, first);
+    tr_xts_blocks(key, decrypt, full, in, 1, first);
     __builtin_memcpy(filled, full, TR_BLOCK);
     __builtin_memcpy(filled, in + TR_BLOCK, rest);
     __builtin_memcpy(out + TR_BLOCK, full, rest);
-    whole_blocks(key, decrypt, out, filled, 1, second);
+    tr_xts_blocks(key, decrypt, out, filled, 1, second);
     tr_cleanse(full, sizeof(full));
     tr_cleanse(filled, sizeof(filled));
+}
+
+void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                  size_t rest, uint8_t tweak[16])
+{
+    /* Decryption undoes the second step of encryption first. */
+    uint8_t tweaks[2][TR_BLOCK];
+    __builtin_memcpy(tweaks[0], tweak, TR_BLOCK);
+    tr_xts_double(tweaks[1], tweak);
+    steal(key, decrypt, out, in, rest, tweaks[decrypt], tweaks[!decrypt]);
+    tr_cleanse(tweaks, sizeof(tweaks));
 }
 
 TR_INLINE enum tr_status crypt(const struct tr_xts *x, const uint8_t unit[16], uint8_t *out,
                                const uint8_t *in, size_t len, int decrypt)
 {
-    uint8_t tweak[2][TR_BLOCK];
+    uint8_t tweak[TR_BLOCK];
     if (len < TR_BLOCK || len > MAX_UNIT)
         return TR_ERR_LENGTH;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    tr_bulk(&x->tweak, TR_OP_ECB_ENCRYPT, tweak[0], unit, 1, NULL);
+    tr_bulk(&x->tweak, TR_OP_ECB_ENCRYPT, tweak, unit, 1, NULL);
     size_t rest = len % TR_BLOCK, whole = len / TR_BLOCK - (rest != 0);
-    whole_blocks(&x->data, decrypt, out, in, whole, tweak[0]);
-    if (rest != 0) {
-        /* Decryption undoes the second step of encryption first. */
-        tr_xts_double(tweak[1], tweak[0]);
-        steal(&x->data, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest,
-              tweak[decrypt], tweak[!decrypt]);
-    }
+    tr_xts_blocks(&x->data, decrypt, out, in, whole, tweak);
+    if (rest != 0)
+        tr_xts_steal(&x->data, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, tweak);
     tr_cleanse(tweak, sizeof(tweak));
     return TR_OK;
 }

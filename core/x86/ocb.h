@@ -11,7 +11,8 @@
  * Bound: beside the rounds, four or five xors a vector: the offset, with the first round key and the
  * input, with the last round key, and the checksum.
  */
-#include "../ocb.h"
+#if TR_ENV_ALL_MODES
+#    include "../ocb.h"
 
 struct ocb {
     struct run run;
@@ -152,4 +153,7 @@ static TR_TARGET void ocb_decrypt(const struct tr_aes_key *key, uint8_t *out, co
     ocb(key, out, in, blocks, state, 1);
 }
 
-#define TR_OCB_OPS [TR_OP_OCB_ENCRYPT] = ocb_encrypt, [TR_OP_OCB_DECRYPT] = ocb_decrypt
+#    define TR_OCB_OPS [TR_OP_OCB_ENCRYPT] = ocb_encrypt, [TR_OP_OCB_DECRYPT] = ocb_decrypt
+#else
+#    define TR_OCB_OPS [TR_OP_OCB_ENCRYPT] = NULL
+#endif

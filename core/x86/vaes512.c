@@ -10,7 +10,9 @@
 
 #    include "ghash.h"
 
-#    include "gcm_long.h"
+#    if TR_ENV_LARGE_STACK
+#        include "gcm_long.h"
+#    endif
 
 #    include "gcm.h"
 
