@@ -6,6 +6,7 @@
 #   make check-full   other versions of OpenSSL, real programs, Arm, 32-bit code, fuzzing (FUZZ_SECONDS=60 for each target)
 #   make check-arm    of these, the tests for 64-bit Arm under an emulator
 #   make check-i386   of these, the core and the provider as 32-bit code
+#   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in build/kernel/RELEASE
 #   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 
@@ -67,6 +68,11 @@ check-i386:
 	@scripts/dependencies check
 	@scripts/dependencies check-i386
 	@scripts/i386 test $(BUILD)
+
+# For the kernel that runs, unless KDIR says another.
+.PHONY: kernel-module
+kernel-module:
+	@$(MAKE) --no-print-directory -C kernel $(if $(KDIR),KDIR=$(KDIR)) OUT=$(if $(OUT),$(abspath $(OUT)))
 
 # What is to be installed is built from scratch, with a distribution's flags.
 deb:

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The ciphers with authentication. The core's objects hold a key and one message; requests with one key run at
+ * the same time, so each works on a copy of its own, on the stack. AAD and data go through the core in the pieces in which
+ * the scatterlists have them.
+ *
+ * Decryption writes the plaintext before the tag is known to be right, as the kernel's interface means it: who gets
+ * -EBADMSG must not use it.
+ */
+#include "tenrounds_kernel.h"
+
+#include <linux/module.h>
+
+#include <crypto/aead.h>
+#include <crypto/aes.h>
+#include <crypto/algapi.h>
+#include <crypto/gcm.h>
+#include <crypto/internal/aead.h>
+#include <crypto/internal/skcipher.h>
+#include <crypto/scatterwalk.h>
+
+/* Room to align the keys: the kernel aligns contexts to 8 bytes only. */
+#define CONTEXT_SIZE(type) (sizeof(type) + __alignof__(type))
+
+struct gcm_context {
+    struct tr_gcm gcm;
+    u8 salt[4]; /* rfc4106: the first bytes of the IV */
+};
+
+#define RFC4106_IV 8u
+
+static struct gcm_context *gcm_of(struct crypto_aead *tfm)
+{
+    return PTR_ALIGN(crypto_aead_ctx(tfm), __alignof__(struct gcm_context));
+}
+
+static struct tr_ccm *ccm_of(struct crypto_aead *tfm)
+{
+    return PTR_ALIGN(crypto_aead_ctx(tfm), __alignof__(struct tr_ccm));
+}
+
+/* ---- What both modes share ---- */
+
+/* A message begun, of either mode. */
+struct message {
+    enum tr_kernel_alg alg;
+    bool decrypt;
+    enum tr_status (*aad)(struct message *m, const u8 *data, size_t len);
+    enum tr_status (*data)(struct message *m, u8 *out, const u8 *in, size_t len);
+    enum tr_status (*tag)(struct message *m, u8 tag[TR_BLOCK]);
+};
+
+/* The first len bytes of source. */
+static noinline int hash_aad(struct message *m, struct scatterlist *source, unsigned int len)
+{
+    struct sg_mapping_iter piece;
+    enum tr_status status = TR_OK;
+    int entries;
+
+    if (len == 0)
+        return 0;
+    entries = sg_nents_for_len(source, len);
+    if (entries < 0)
+        return entries;
+    sg_miter_start(&piece, source, entries, SG_MITER_ATOMIC | SG_MITER_FROM_SG);
+    while (len != 0 && status == TR_OK && sg_miter_next(&piece)) {
+        size_t n = min_t(size_t, len, piece.length);
+
+        status = m->aad(m, piece.addr, n);
+        len -= n;
+    }
+    sg_miter_stop(&piece);
+    return status == TR_OK && len == 0 ? 0 : -EINVAL;
+}
+
+/* The core goes on in mid-block, so each step takes all there is. */
+static noinline int crypt_data(struct message *m, struct aead_request *req)
+{
+    struct skcipher_walk walk;
+    int err = m->decrypt ? skcipher_walk_aead_decrypt(&walk, req, false)
+                         : skcipher_walk_aead_encrypt(&walk, req, false);
+
+    while (walk.nbytes != 0) {
+        unsigned int len = walk.nbytes;
+        enum tr_status status = m->data(m, walk.dst.virt.addr, walk.src.virt.addr, len);
+
+        err = skcipher_walk_done(&walk, status == TR_OK ? 0 : -EINVAL);
+        tr_kernel_count_step(m->alg, len);
+    }
+    return err;
+}
+
+/* Behind the data: written, or compared. */
+static noinline int finish(struct message *m, struct aead_request *req)
+{
+    unsigned int size = crypto_aead_authsize(crypto_aead_reqtfm(req));
+    unsigned int end = req->assoclen + req->cryptlen;
+    u8 tag[TR_BLOCK], received[TR_BLOCK];
+    int err = 0;
+
+    if (m->tag(m, tag) != TR_OK)
+        return -EINVAL;
+    if (m->decrypt) {
+        scatterwalk_map_and_copy(received, req->src, end - size, size, 0);
+        err = crypto_memneq(tag, received, size) ? -EBADMSG : 0;
+    } else {
+        scatterwalk_map_and_copy(tag, req->dst, end, size, 1);
+    }
+    memzero_explicit(tag, sizeof(tag));
+    return err;
+}
+
+static int crypt_message(struct message *m, struct aead_request *req, unsigned int aad_len)
+{
+    int err = hash_aad(m, req->src, aad_len);
+
+    if (err == 0)
+        err = crypt_data(m, req);
+    return err == 0 ? finish(m, req) : err;
+}
+
+/* ---- gcm, rfc4106(gcm) ---- */
+
+struct gcm_message {
+    struct message message; /* first */
+    struct tr_gcm gcm;
+};
+
+static struct tr_gcm *gcm_in(struct message *m)
+{
+    return &container_of(m, struct gcm_message, message)->gcm;
+}
+
+static enum tr_status gcm_aad(struct message *m, const u8 *data, size_t len)
+{
+    return tr_gcm_aad(gcm_in(m), data, len);
+}
+
+static enum tr_status gcm_data(struct message *m, u8 *out, const u8 *in, size_t len)
+{
+    return m->decrypt ? tr_gcm_decrypt(gcm_in(m), out, in, len)
+                      : tr_gcm_encrypt(gcm_in(m), out, in, len);
+}
+
+static enum tr_status gcm_tag(struct message *m, u8 tag[TR_BLOCK])
+{
+    return tr_gcm_tag(gcm_in(m), tag, TR_BLOCK);
+}
+
+static noinline int gcm_crypt(struct aead_request *req, enum tr_kernel_alg alg, const u8 *iv,
+                              unsigned int aad_len, bool decrypt)
+{
+    struct gcm_message m = {
+        .message =
+            {.alg = alg, .decrypt = decrypt, .aad = gcm_aad, .data = gcm_data, .tag = gcm_tag},
+    };
+    int err;
+
+    tr_kernel_count_call(alg);
+    memcpy(&m.gcm, &gcm_of(crypto_aead_reqtfm(req))->gcm, sizeof(m.gcm));
+    err = tr_gcm_start(&m.gcm, iv, GCM_AES_IV_SIZE) == TR_OK
+              ? crypt_message(&m.message, req, aad_len)
+              : -EINVAL;
+    memzero_explicit(&m, sizeof(m));
+    return err;
+}
+
+static int gcm_encrypt(struct aead_request *req)
+{
+    return gcm_crypt(req, TR_KERNEL_GCM, req->iv, req->assoclen, false);
+}
+
+static int gcm_decrypt(struct aead_request *req)
+{
+    return gcm_crypt(req, TR_KERNEL_GCM, req->iv, req->assoclen, true);
+}
+
+/* RFC 4106: the IV is the salt from the key and eight bytes that follow the AAD, which do not belong to it. */
+static int rfc4106_crypt(struct aead_request *req, bool decrypt)
+{
+    u8 iv[GCM_AES_IV_SIZE];
+    int err = crypto_ipsec_check_assoclen(req->assoclen);
+
+    if (err != 0)
+        return err;
+    memcpy(iv, gcm_of(crypto_aead_reqtfm(req))->salt, sizeof(iv) - RFC4106_IV);
+    memcpy(iv + sizeof(iv) - RFC4106_IV, req->iv, RFC4106_IV);
+    return gcm_crypt(req, TR_KERNEL_RFC4106, iv, req->assoclen - RFC4106_IV, decrypt);
+}
+
+static int rfc4106_encrypt(struct aead_request *req)
+{
+    return rfc4106_crypt(req, false);
+}
+
+static int rfc4106_decrypt(struct aead_request *req)
+{
+    return rfc4106_crypt(req, true);
+}
+
+static int gcm_set_key(struct crypto_aead *tfm, const u8 *raw, unsigned int len)
+{
+    return tr_gcm_set_key(&gcm_of(tfm)->gcm, tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
+}
+
+static int rfc4106_set_key(struct crypto_aead *tfm, const u8 *raw, unsigned int len)
+{
+    struct gcm_context *context = gcm_of(tfm);
+
+    if (len < sizeof(context->salt))
+        return -EINVAL;
+    len -= sizeof(context->salt);
+    memcpy(context->salt, raw + len, sizeof(context->salt));
+    return gcm_set_key(tfm, raw, len);
+}
+
+static int gcm_set_authsize(struct crypto_aead *tfm, unsigned int size)
+{
+    return crypto_gcm_check_authsize(size);
+}
+
+static int rfc4106_set_authsize(struct crypto_aead *tfm, unsigned int size)
+{
+    return crypto_rfc4106_check_authsize(size);
+}
+
+/* ---- ccm ---- */
+
+struct ccm_message {
+    struct message message; /* first */
+    struct tr_ccm ccm;
+};
+
+static struct tr_ccm *ccm_in(struct message *m)
+{
+    return &container_of(m, struct ccm_message, message)->ccm;
+}
+
+static enum tr_status ccm_aad(struct message *m, const u8 *data, size_t len)
+{
+    return tr_ccm_aad(ccm_in(m), data, len);
+}
+
+static enum tr_status ccm_data(struct message *m, u8 *out, const u8 *in, size_t len)
+{
+    return m->decrypt ? tr_ccm_decrypt(ccm_in(m), out, in, len)
+                      : tr_ccm_encrypt(ccm_in(m), out, in, len);
+}
+
+static enum tr_status ccm_tag(struct message *m, u8 tag[TR_BLOCK])
+{
+    return tr_ccm_tag(ccm_in(m), tag);
+}
+
+/* The IV is counter block 0 (RFC 3610 2.3): its first byte is the length of the length field less one, and the nonce
+ * takes what that leaves of the others. */
+static int ccm_crypt(struct aead_request *req, bool decrypt)
+{
+    struct crypto_aead *tfm = crypto_aead_reqtfm(req);
+    unsigned int size = crypto_aead_authsize(tfm);
+    struct ccm_message m = {
+        .message = {.alg = TR_KERNEL_CCM,
+                    .decrypt = decrypt,
+                    .aad = ccm_aad,
+                    .data = ccm_data,
+                    .tag = ccm_tag},
+    };
+    enum tr_status status;
+    int err;
+
+    if (req->iv[0] < 1 || req->iv[0] > 7)
+        return -EINVAL;
+    tr_kernel_count_call(TR_KERNEL_CCM);
+    memcpy(&m.ccm, ccm_of(tfm), sizeof(m.ccm));
+    status = tr_ccm_start(&m.ccm, req->iv + 1, 14 - req->iv[0], size, req->assoclen,
+                          decrypt ? req->cryptlen - size : req->cryptlen);
+    if (status == TR_OK)
+        err = crypt_message(&m.message, req, req->assoclen);
+    else
+        err = status == TR_ERR_LENGTH ? -EOVERFLOW : -EINVAL;
+    memzero_explicit(&m, sizeof(m));
+    return err;
+}
+
+static int ccm_encrypt(struct aead_request *req)
+{
+    return ccm_crypt(req, false);
+}
+
+static int ccm_decrypt(struct aead_request *req)
+{
+    return ccm_crypt(req, true);
+}
+
+static int ccm_set_key(struct crypto_aead *tfm, const u8 *raw, unsigned int len)
+{
+    return tr_ccm_set_key(ccm_of(tfm), tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
+}
+
+static int ccm_set_authsize(struct crypto_aead *tfm, unsigned int size)
+{
+    return size < 4 || size > TR_BLOCK || size % 2 != 0 ? -EINVAL : 0;
+}
+
+/* ---- Registration ---- */
+
+#define AEAD(name, driver, context)                                                                \
+    .base = {.cra_name = name,                                                                     \
+             .cra_driver_name = driver "-tenrounds-",                                              \
+             .cra_blocksize = 1,                                                                   \
+             .cra_ctxsize = CONTEXT_SIZE(context),                                                 \
+             .cra_module = THIS_MODULE},                                                           \
+    .maxauthsize = TR_BLOCK, .chunksize = TR_BLOCK
+
+static struct aead_alg algs[] = {
+    {
+        AEAD("gcm(aes)", "gcm-aes", struct gcm_context),
+        .setkey = gcm_set_key,
+        .setauthsize = gcm_set_authsize,
+        .encrypt = gcm_encrypt,
+        .decrypt = gcm_decrypt,
+        .ivsize = GCM_AES_IV_SIZE,
+    },
+    {
+        AEAD("rfc4106(gcm(aes))", "rfc4106-gcm-aes", struct gcm_context),
+        .setkey = rfc4106_set_key,
+        .setauthsize = rfc4106_set_authsize,
+        .encrypt = rfc4106_encrypt,
+        .decrypt = rfc4106_decrypt,
+        .ivsize = RFC4106_IV,
+    },
+    {
+        AEAD("ccm(aes)", "ccm-aes", struct tr_ccm),
+        .setkey = ccm_set_key,
+        .setauthsize = ccm_set_authsize,
+        .encrypt = ccm_encrypt,
+        .decrypt = ccm_decrypt,
+        .ivsize = TR_BLOCK,
+    },
+};
+
+int tr_kernel_register_aeads(const char *backend, int priority)
+{
+    unsigned int i;
+
+    for (i = 0; i < ARRAY_SIZE(algs); i++) {
+        tr_kernel_name_driver(algs[i].base.cra_driver_name, backend);
+        algs[i].base.cra_priority = priority;
+    }
+    return crypto_register_aeads(algs, ARRAY_SIZE(algs));
+}
+
+void tr_kernel_unregister_aeads(void)
+{
+    crypto_unregister_aeads(algs, ARRAY_SIZE(algs));
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The ciphers without authentication. Data comes as scatterlists, in steps of at most a page; the core's bulk
+ * calls take and return the vector registers within a step, for a step may end in sleep. Everything is
+ * synchronous and works in any context.
+ *
+ * The IV is updated in place for cbc, cts and ctr, so that requests can be chained.
+ */
+#include "tenrounds_kernel.h"
+
+#include "modes/xts.h"
+
+#include <linux/module.h>
+
+#include <crypto/aes.h>
+#include <crypto/algapi.h>
+#include <crypto/internal/skcipher.h>
+#include <crypto/scatterwalk.h>
+#include <crypto/xts.h>
+
+/* Room to align the keys: the kernel aligns contexts to 8 bytes only. */
+#define CONTEXT_SIZE(type) (sizeof(type) + __alignof__(type))
+
+struct xts_keys {
+    struct tr_aes_key data, tweak;
+};
+
+static struct tr_aes_key *key_of(struct crypto_skcipher *tfm)
+{
+    return PTR_ALIGN(crypto_skcipher_ctx(tfm), __alignof__(struct tr_aes_key));
+}
+
+static struct xts_keys *xts_keys_of(struct crypto_skcipher *tfm)
+{
+    return PTR_ALIGN(crypto_skcipher_ctx(tfm), __alignof__(struct xts_keys));
+}
+
+static int set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
+{
+    return tr_aes_set_key(key_of(tfm), tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
+}
+
+/* Unlike the standard, the kernel has XTS-AES-192. */
+static int xts_set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
+{
+    struct xts_keys *keys = xts_keys_of(tfm);
+    int err = xts_verify_key(tfm, raw, len);
+
+    if (err != 0)
+        return err;
+    if (tr_aes_set_key(&keys->data, tr_kernel_backend, raw, len / 2) != TR_OK ||
+        tr_aes_set_key(&keys->tweak, tr_kernel_backend, raw + len / 2, len / 2) != TR_OK)
+        return -EINVAL;
+    return 0;
+}
+
+/* The first len bytes of a request, as one of its own. */
+static void first_part(struct skcipher_request *part, struct skcipher_request *req,
+                       unsigned int len)
+{
+    skcipher_request_set_tfm(part, crypto_skcipher_reqtfm(req));
+    skcipher_request_set_callback(part, skcipher_request_flags(req), NULL, NULL);
+    skcipher_request_set_crypt(part, req->src, req->dst, len, req->iv);
+}
+
+/* ---- ecb, cbc ---- */
+
+/* Whole blocks; what is over at the end is -EINVAL. */
+static int crypt_blocks(struct skcipher_request *req, enum tr_kernel_alg alg, enum tr_op op)
+{
+    const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
+    struct skcipher_walk walk;
+    int err = skcipher_walk_virt(&walk, req, false);
+
+    while (walk.nbytes != 0) {
+        unsigned int rest = walk.nbytes % TR_BLOCK, len = walk.nbytes - rest;
+
+        if (len != 0)
+            tr_bulk(key, op, walk.dst.virt.addr, walk.src.virt.addr, len / TR_BLOCK, walk.iv);
+        tr_kernel_count_step(alg, len);
+        err = skcipher_walk_done(&walk, rest);
+    }
+    return err;
+}
+
+#define BLOCKS(name, constant, operation)                                                          \
+    static int name(struct skcipher_request *req)                                                  \
+    {                                                                                              \
+        tr_kernel_count_call(TR_KERNEL_##constant);                                                \
+        return crypt_blocks(req, TR_KERNEL_##constant, TR_OP_##operation);                         \
+    }
+BLOCKS(ecb_encrypt, ECB, ECB_ENCRYPT)
+BLOCKS(ecb_decrypt, ECB, ECB_DECRYPT)
+BLOCKS(cbc_encrypt, CBC, CBC_ENCRYPT)
+BLOCKS(cbc_decrypt, CBC, CBC_DECRYPT)
+
+/* ---- cts(cbc) ---- */
+
+/* The form of RFC 3962, as crypto/cts.c has it: the last block and the rest, 17 to 32 bytes, are done apart
+ * in one piece. */
+static int cts(struct skcipher_request *req, int decrypt)
+{
+    const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
+    unsigned int len = req->cryptlen, last;
+    struct skcipher_request whole;
+    u8 end[2 * TR_BLOCK];
+    int err;
+
+    if (len < TR_BLOCK)
+        return -EINVAL;
+    tr_kernel_count_call(TR_KERNEL_CTS);
+    last = len == TR_BLOCK ? TR_BLOCK : TR_BLOCK + 1 + (len - 1) % TR_BLOCK;
+    if (len != last) {
+        first_part(&whole, req, len - last);
+        err = crypt_blocks(&whole, TR_KERNEL_CTS, decrypt ? TR_OP_CBC_DECRYPT : TR_OP_CBC_ENCRYPT);
+        if (err != 0)
+            return err;
+    }
+    scatterwalk_map_and_copy(end, req->src, len - last, last, 0);
+    if (decrypt)
+        tr_cbc_cts_decrypt(key, TR_CS3, req->iv, end, end, last);
+    else
+        tr_cbc_cts_encrypt(key, TR_CS3, req->iv, end, end, last);
+    scatterwalk_map_and_copy(end, req->dst, len - last, last, 1);
+    tr_kernel_count_step(TR_KERNEL_CTS, last);
+    memzero_explicit(end, sizeof(end));
+    return 0;
+}
+
+static int cts_encrypt(struct skcipher_request *req)
+{
+    return cts(req, 0);
+}
+
+static int cts_decrypt(struct skcipher_request *req)
+{
+    return cts(req, 1);
+}
+
+/* ---- ctr, xctr ---- */
+
+/* Only the last step may have less than whole blocks. */
+static unsigned int stream_step(const struct skcipher_walk *walk)
+{
+    return walk->nbytes < walk->total ? round_down(walk->nbytes, TR_BLOCK) : walk->nbytes;
+}
+
+static int ctr(struct skcipher_request *req)
+{
+    const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
+    struct skcipher_walk walk;
+    u8 keystream[TR_BLOCK];
+    int err = skcipher_walk_virt(&walk, req, false);
+
+    tr_kernel_count_call(TR_KERNEL_CTR);
+    while (walk.nbytes != 0) {
+        unsigned int len = stream_step(&walk), used = 0;
+
+        if (tr_ctr(key, walk.iv, keystream, &used, walk.dst.virt.addr, walk.src.virt.addr, len) !=
+            TR_OK)
+            err = skcipher_walk_done(&walk, -EINVAL);
+        else
+            err = skcipher_walk_done(&walk, walk.nbytes - len);
+        tr_kernel_count_step(TR_KERNEL_CTR, len);
+    }
+    memzero_explicit(keystream, sizeof(keystream));
+    return err;
+}
+
+/* XCTR (HCTR2, Crowley, Huckleberry and Biggers, 2021): block i = 1, 2, .. of the keystream is the cipher
+ * of the IV xored with i, a little-endian number. It is done over ECB, some blocks at once. */
+#define XCTR_BLOCKS 32u
+
+static void xctr_step(const struct tr_aes_key *key, const u8 *iv, unsigned int done, u8 *out,
+                      const u8 *in, unsigned int len)
+{
+    u8 keystream[XCTR_BLOCKS * TR_BLOCK];
+    __le32 number;
+
+    while (len != 0) {
+        unsigned int n = min_t(unsigned int, len, sizeof(keystream));
+        unsigned int blocks = DIV_ROUND_UP(n, TR_BLOCK), i;
+
+        for (i = 0; i < blocks; i++) {
+            number = cpu_to_le32(done / TR_BLOCK + i + 1);
+            memcpy(keystream + i * TR_BLOCK, iv, TR_BLOCK);
+            crypto_xor(keystream + i * TR_BLOCK, (u8 *)&number, sizeof(number));
+        }
+        tr_bulk(key, TR_OP_ECB_ENCRYPT, keystream, keystream, blocks, NULL);
+        crypto_xor_cpy(out, in, keystream, n);
+        done += n;
+        out += n;
+        in += n;
+        len -= n;
+    }
+    memzero_explicit(keystream, sizeof(keystream));
+}
+
+static int xctr(struct skcipher_request *req)
+{
+    const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
+    struct skcipher_walk walk;
+    unsigned int done = 0;
+    int err = skcipher_walk_virt(&walk, req, false);
+
+    tr_kernel_count_call(TR_KERNEL_XCTR);
+    while (walk.nbytes != 0) {
+        unsigned int len = stream_step(&walk);
+
+        xctr_step(key, walk.iv, done, walk.dst.virt.addr, walk.src.virt.addr, len);
+        done += len;
+        tr_kernel_count_step(TR_KERNEL_XCTR, len);
+        err = skcipher_walk_done(&walk, walk.nbytes - len);
+    }
+    return err;
+}
+
+/* ---- xts ---- */
+
+static int xts_blocks(struct skcipher_request *req, const struct xts_keys *keys, u8 *tweak,
+                      int decrypt)
+{
+    struct skcipher_walk walk;
+    int err = skcipher_walk_virt(&walk, req, false);
+
+    while (walk.nbytes != 0) {
+        unsigned int rest = walk.nbytes % TR_BLOCK, len = walk.nbytes - rest;
+
+        tr_xts_blocks(&keys->data, decrypt, walk.dst.virt.addr, walk.src.virt.addr, len / TR_BLOCK,
+                      tweak);
+        tr_kernel_count_step(TR_KERNEL_XTS, len);
+        err = skcipher_walk_done(&walk, rest);
+    }
+    return err;
+}
+
+static int xts(struct skcipher_request *req, int decrypt)
+{
+    const struct xts_keys *keys = xts_keys_of(crypto_skcipher_reqtfm(req));
+    unsigned int rest = req->cryptlen % TR_BLOCK, whole = req->cryptlen - rest;
+    u8 tweak[TR_BLOCK], end[2 * TR_BLOCK];
+    struct skcipher_request part;
+    int err = 0;
+
+    if (req->cryptlen < TR_BLOCK)
+        return -EINVAL;
+    tr_kernel_count_call(TR_KERNEL_XTS);
+    tr_bulk(&keys->tweak, TR_OP_ECB_ENCRYPT, tweak, req->iv, 1, NULL);
+    if (rest == 0) {
+        err = xts_blocks(req, keys, tweak, decrypt);
+    } else {
+        whole -= TR_BLOCK;
+        first_part(&part, req, whole);
+        if (whole != 0)
+            err = xts_blocks(&part, keys, tweak, decrypt);
+        if (err == 0) {
+            scatterwalk_map_and_copy(end, req->src, whole, TR_BLOCK + rest, 0);
+            tr_xts_steal(&keys->data, decrypt, end, end, rest, tweak);
+            scatterwalk_map_and_copy(end, req->dst, whole, TR_BLOCK + rest, 1);
+            tr_kernel_count_step(TR_KERNEL_XTS, TR_BLOCK + rest);
+            memzero_explicit(end, sizeof(end));
+        }
+    }
+    memzero_explicit(tweak, sizeof(tweak));
+    return err;
+}
+
+static int xts_encrypt(struct skcipher_request *req)
+{
+    return xts(req, 0);
+}
+
+static int xts_decrypt(struct skcipher_request *req)
+{
+    return xts(req, 1);
+}
+
+/* ---- Registration ---- */
+
+#define BASE(name, driver, block, context)                                                         \
+    .base = {.cra_name = name,                                                                     \
+             .cra_driver_name = driver "-tenrounds-",                                              \
+             .cra_blocksize = block,                                                               \
+             .cra_ctxsize = CONTEXT_SIZE(context),                                                 \
+             .cra_module = THIS_MODULE}
+
+#define AES(setkey_, encrypt_, decrypt_)                                                           \
+    .min_keysize = AES_MIN_KEY_SIZE, .max_keysize = AES_MAX_KEY_SIZE, .setkey = setkey_,           \
+    .encrypt = encrypt_, .decrypt = decrypt_
+
+static struct skcipher_alg algs[] = {
+    {
+        BASE("ecb(aes)", "ecb-aes", TR_BLOCK, struct tr_aes_key),
+        AES(set_key, ecb_encrypt, ecb_decrypt),
+    },
+    {
+        BASE("cbc(aes)", "cbc-aes", TR_BLOCK, struct tr_aes_key),
+        AES(set_key, cbc_encrypt, cbc_decrypt),
+        .ivsize = TR_BLOCK,
+    },
+    {
+        BASE("cts(cbc(aes))", "cts-cbc-aes", TR_BLOCK, struct tr_aes_key),
+        AES(set_key, cts_encrypt, cts_decrypt),
+        .ivsize = TR_BLOCK,
+        .walksize = 2 * TR_BLOCK,
+    },
+    {
+        BASE("ctr(aes)", "ctr-aes", 1, struct tr_aes_key),
+        AES(set_key, ctr, ctr),
+        .ivsize = TR_BLOCK,
+        .chunksize = TR_BLOCK,
+    },
+    {
+        BASE("xctr(aes)", "xctr-aes", 1, struct tr_aes_key),
+        AES(set_key, xctr, xctr),
+        .ivsize = TR_BLOCK,
+        .chunksize = TR_BLOCK,
+    },
+    {
+        BASE("xts(aes)", "xts-aes", TR_BLOCK, struct xts_keys),
+        .min_keysize = 2 * AES_MIN_KEY_SIZE,
+        .max_keysize = 2 * AES_MAX_KEY_SIZE,
+        .setkey = xts_set_key,
+        .encrypt = xts_encrypt,
+        .decrypt = xts_decrypt,
+        .ivsize = TR_BLOCK,
+        .walksize = 2 * TR_BLOCK,
+    },
+};
+
+int tr_kernel_register_skciphers(const char *backend, int priority)
+{
+    unsigned int i;
+
+    for (i = 0; i < ARRAY_SIZE(algs); i++) {
+        tr_kernel_name_driver(algs[i].base.cra_driver_name, backend);
+        algs[i].base.cra_priority = priority;
+    }
+    return crypto_register_skciphers(algs, ARRAY_SIZE(algs));
+}
+
+void tr_kernel_unregister_skciphers(void)
+{
+    crypto_unregister_skciphers(algs, ARRAY_SIZE(algs));
+}
