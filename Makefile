@@ -3,9 +3,10 @@
 #
 #   make          build into build/dist           make demo     see it work on this machine
 #   make check    all tests                       make lint     formatters and linters
-#   make check-full   other versions of OpenSSL, real programs, Arm, 32-bit code, fuzzing (FUZZ_SECONDS=60 for each target)
+#   make check-full   other versions of OpenSSL, real programs, Arm, 32-bit code, the kernel, fuzzing (FUZZ_SECONDS=60 for each target)
 #   make check-arm    of these, the tests for 64-bit Arm under an emulator
 #   make check-i386   of these, the core and the provider as 32-bit code
+#   make check-kernel   of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an emulator
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in build/kernel/RELEASE
 #   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
@@ -20,7 +21,7 @@ SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugopt
 # $(call quietly,LOG,COMMAND): what it says matters only if it fails. (Ninja has --quiet since 1.11.)
 quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
-.PHONY: all demo check check-full check-arm check-i386 check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
+.PHONY: all demo check check-full check-arm check-i386 check-kernel check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
@@ -73,6 +74,10 @@ check-i386:
 .PHONY: kernel-module
 kernel-module:
 	@$(MAKE) --no-print-directory -C kernel $(if $(KDIR),KDIR=$(KDIR)) OUT=$(if $(OUT),$(abspath $(OUT)))
+
+check-kernel:
+	@scripts/dependencies check-kernel
+	@scripts/check-kernel $(BUILD)
 
 # What is to be installed is built from scratch, with a distribution's flags.
 deb:
