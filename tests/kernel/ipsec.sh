@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+# A tunnel (ESP) between two network namespaces: our driver at one end, the kernel's own at the other, and the reverse.
+# What arrives is what was sent, and our driver is called once for each packet of the end that is ours.
+# guest: plain
+# modules: aesni-intel crypto_user veth esp4 xfrm_user gcm seqiv echainiv authenc drbg jitterentropy_rng sha512_generic
+# programs: /sbin/ip
+# files: tests/kernel/drivers
+# shellcheck disable=SC1091,SC2015,SC2154 # drivers and the harness have the other variables; fail() is the last in every list
+. /tests/drivers
+
+ip=/sbin/ip # busybox has one of its own, which knows no tunnels
+size=200000
+
+# A pair of namespaces, west and east: 10.0.0.1 and .2 between them, 10.1.0.1 and 10.2.0.1 behind.
+namespaces() (
+    $ip netns add west && $ip netns add east || fail "no namespaces"
+    $ip link add w type veth peer name e || fail "no veth"
+    side west w 10.0.0.1 10.1.0.1 10.2.0.0/24 10.0.0.2
+    side east e 10.0.0.2 10.2.0.1 10.1.0.0/24 10.0.0.1
+)
+side() { # namespace device address inner-address others-network others-address
+    $ip link set "$2" netns "$1" &&
+        $ip -n "$1" link set lo up &&
+        $ip -n "$1" addr add "$3/24" dev "$2" &&
+        $ip -n "$1" addr add "$4/32" dev lo &&
+        $ip -n "$1" link set "$2" up &&
+        $ip -n "$1" route add "$5" via "$6" src "$4" || fail "namespace $1"
+}
+
+# What both ends have to know of the two directions; the drivers are those that are preferred just now.
+states() { # namespace
+    for direction in '10.0.0.1 10.0.0.2 0x101' '10.0.0.2 10.0.0.1 0x102'; do
+        # shellcheck disable=SC2086 # three words
+        set -- "$1" $direction
+        eval "$ip -n $1 xfrm state add src $2 dst $3 proto esp spi $4 reqid 1 mode tunnel $transform" ||
+            fail "xfrm state in $1"
+    done
+}
+policies() { # namespace out|in forth|back
+    forth='src 10.1.0.0/24 dst 10.2.0.0/24'
+    back='src 10.2.0.0/24 dst 10.1.0.0/24'
+    west='tmpl src 10.0.0.1 dst 10.0.0.2 proto esp reqid 1 mode tunnel'
+    east='tmpl src 10.0.0.2 dst 10.0.0.1 proto esp reqid 1 mode tunnel'
+    # shellcheck disable=SC2086 # lists of words
+    $ip -n west xfrm policy add $forth dir out $west &&
+        $ip -n west xfrm policy add $back dir in $east &&
+        $ip -n east xfrm policy add $back dir out $east &&
+        $ip -n east xfrm policy add $forth dir in $west || fail "xfrm policy"
+}
+# How many packets the states of an end have seen.
+packets() { # namespace
+    $ip -n "$1" -s xfrm state | sed -n 's/.* \([0-9]*\)(packets).*/\1/p' | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# One file by TCP, from the first to the second.
+send_file() { # namespace file namespace address
+    $ip netns exec "$3" nc -l -p 7000 -e sh -c 'cat >/tmp/arrived' &
+    receiver=$!
+    tries=0
+    until $ip netns exec "$3" netstat -ltn | grep -q :7000; do
+        tries=$((tries + 1))
+        [ $tries -lt 50 ] || fail "nobody listens"
+        usleep 20000
+    done
+    timeout 30 $ip netns exec "$1" nc -w 10 "$4" 7000 <"$2" || fail "cannot send from $1"
+    wait $receiver
+    cmp "$2" /tmp/arrived || fail "what $3 got is not what $1 sent"
+}
+
+tunnel() ( # whose-west whose-east ALGORITHM OUTER-ALGORITHM
+    for space in west east; do
+        $ip -n $space xfrm state flush && $ip -n $space xfrm policy flush || fail "xfrm flush"
+    done
+    prefer "$1" "$3"
+    remember "$3"
+    states west
+    expect_held "$1"
+    prefer "$2" "$3"
+    remember "$3"
+    states east
+    expect_held "$2"
+    policies
+    remember "$3"
+    send_file west /tmp/first east 10.2.0.1
+    send_file east /tmp/second west 10.1.0.1
+    for length in 0 1 15 16 17 1300 4000; do
+        $ip netns exec west ping -c 1 -W 5 -s $length -I 10.1.0.1 10.2.0.1 >/dev/null || fail "no answer to $length bytes"
+    done
+    expected=0
+    for space in west east; do
+        seen=$(packets $space)
+        # Both directions, with at least as many segments as the files need.
+        [ "$seen" -ge $((2 * size / 1500)) ] || fail "only $seen packets went through the tunnel of $space"
+        whose=$1
+        [ $space = west ] || whose=$2
+        [ "$whose" = theirs ] || expected=$((expected + seen))
+        wrong=$($ip netns exec $space cat /proc/net/xfrm_stat | awk '$2 != 0')
+        [ -z "$wrong" ] || fail "$space: $wrong"
+    done
+    expect_calls -eq $expected
+)
+
+head -c $size /dev/urandom >/tmp/first
+head -c $size /dev/urandom >/tmp/second
+check 'the module loads' load
+for module in aesni-intel crypto_user veth esp4 xfrm_user; do
+    check "modprobe $module" modprobe $module
+done
+mkdir -p /var/run
+check 'two namespaces' namespaces
+
+transform="aead 'rfc4106(gcm(aes))' 0x$(random_hex 20) 128"
+check "GCM, 128 bits: west is ours" tunnel ours theirs 'rfc4106(gcm(aes))'
+check "GCM, 128 bits: east is ours" tunnel theirs ours 'rfc4106(gcm(aes))'
+transform="aead 'rfc4106(gcm(aes))' 0x$(random_hex 36) 64"
+check "GCM, 256 bits, tag of 64: both are ours" tunnel ours ours 'rfc4106(gcm(aes))'
+transform="enc 'cbc(aes)' 0x$(random_hex 32) auth-trunc 'hmac(sha256)' 0x$(random_hex 32) 128"
+check "CBC and HMAC: west is ours" tunnel ours theirs 'cbc(aes)'
+check "CBC and HMAC: east is ours" tunnel theirs ours 'cbc(aes)'
+for space in west east; do
+    $ip -n $space xfrm state flush
+    $ip netns del $space
+done
+check 'and unloads' unload
