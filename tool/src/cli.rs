@@ -82,6 +82,10 @@ pub struct DetectArgs {
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
+
+    /// Take the kernel's part from a tree that is laid out like a machine (for tests)
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub root: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -13,6 +13,7 @@ mod error;
 mod generate;
 mod host;
 mod included;
+mod kernel;
 mod libcrypto;
 mod masks;
 mod openssl_cnf;

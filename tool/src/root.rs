@@ -109,6 +109,13 @@ impl Root {
         names
     }
 
+    /// What a symbolic link says; None if it is none.
+    pub fn link(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
+        let path = path.as_ref();
+        let (dir, name) = (path.parent()?, path.file_name()?);
+        std::fs::read_link(self.path(dir).join(name)).ok()
+    }
+
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.path(path).exists()
     }

@@ -3,6 +3,7 @@
 //! terminal and with NO_COLOR.
 
 use anstyle::{AnsiColor, Style};
+use std::fmt::Display;
 use std::io::IsTerminal;
 
 pub const BOLD: Style = Style::new().bold();
@@ -12,7 +13,7 @@ pub const WARN: Style = AnsiColor::Yellow.on_default();
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Text in a style.
-pub fn paint(style: Style, text: impl std::fmt::Display) -> String {
+pub fn paint(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
@@ -38,6 +39,21 @@ pub fn unicode() -> bool {
     utf8 && std::io::stdout().is_terminal()
 }
 
+/// No text of others steers the terminal or floods it.
+pub fn clean(text: impl Display) -> String {
+    const LONGEST: usize = 400;
+    let text = text.to_string();
+    let mut out: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if text.chars().nth(LONGEST).is_some() {
+        out.push_str("...");
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +64,11 @@ mod tests {
             [0, 999, 1000, 1_234_567].map(grouped),
             ["0", "999", "1,000", "1,234,567"]
         );
+    }
+
+    #[test]
+    fn escape_sequences_do_not_pass() {
+        assert_eq!(clean("a\x1b[31m\nb"), "a\u{fffd}[31m\u{fffd}b");
+        assert_eq!(clean("x".repeat(500)).len(), 403);
     }
 }

@@ -10,10 +10,13 @@ mod text;
 use crate::cli::DetectArgs;
 use crate::core::{self, names_of};
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 use crate::libcrypto::LibCrypto;
+use crate::root::Root;
 use crate::schema::{Document, Host};
 use crate::{host, provider, run, selection};
 use serde::Serialize;
+use std::path::Path;
 
 /// The object `detect` of the JSON document.
 #[derive(Debug, Serialize)]
@@ -25,6 +28,7 @@ struct Detect {
     /// Backends that failed their known answers and were passed over.
     failed: Vec<&'static str>,
     provider: Provider,
+    kernel: Kernel,
     advice: Vec<advice::Advice>,
     warnings: Vec<String>,
 }
@@ -45,7 +49,8 @@ struct Body {
 pub fn run(args: &DetectArgs) -> Result<()> {
     let libcrypto = LibCrypto::open();
     let host = host::read(libcrypto.as_ref().ok());
-    let detect = detect(&host, &libcrypto)?;
+    let root = Root::new(args.root.as_deref().unwrap_or(Path::new("/")));
+    let detect = detect(&host, &libcrypto, &root)?;
     for warning in &detect.warnings {
         eprintln!("tenrounds: {warning}");
     }
@@ -59,7 +64,7 @@ pub fn run(args: &DetectArgs) -> Result<()> {
     Ok(())
 }
 
-fn detect(host: &Host, libcrypto: &Result<LibCrypto>) -> Result<Detect> {
+fn detect(host: &Host, libcrypto: &Result<LibCrypto>, root: &Root) -> Result<Detect> {
     let selection = selection::here();
     let mut warnings = selection::warnings(&selection);
     if let Err(error) = libcrypto {
@@ -77,6 +82,7 @@ fn detect(host: &Host, libcrypto: &Result<LibCrypto>) -> Result<Detect> {
         failed: selection.failed.iter().map(|b| b.name()).collect(),
         advice: advice::advise(&advice::Facts::of(host, &selection), core::strongest),
         provider,
+        kernel: Kernel::read(root),
         warnings,
     })
 }

@@ -3,6 +3,7 @@
 
 use super::{Detect, Host};
 use crate::core;
+use crate::kernel::text;
 use crate::style::{paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use std::fmt::Write;
@@ -14,6 +15,7 @@ pub fn render(host: &Host, detect: &Detect) -> String {
         instructions(detect),
         modes(detect),
         failed(detect),
+        kernel(detect),
         advice(detect),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -152,6 +154,18 @@ fn modes(detect: &Detect) -> String {
     ];
     let notes: Vec<String> = notes.iter().map(|note| paint(DIM, note)).collect();
     format!("{table}{}\n", notes.join("\n"))
+}
+
+fn kernel(detect: &Detect) -> String {
+    let mut out = text::algorithms(&detect.kernel);
+    line(&mut out, "Module", &text::module(&detect.kernel));
+    line(
+        &mut out,
+        "Secure Boot",
+        &text::signatures(&detect.kernel.signatures),
+    );
+    out.push_str(&text::counters(&detect.kernel.module));
+    out
 }
 
 fn failed(detect: &Detect) -> String {

@@ -3,7 +3,7 @@
 //! stands for the key in dmsetup's answer is measured and thrown away.
 
 use super::finding::{Finding, Group};
-use super::kernel::{is_software, Driver};
+use crate::kernel::drivers::{is_software, Driver};
 use crate::root::Root;
 use serde::Serialize;
 use std::process::{Command, Stdio};
@@ -79,11 +79,11 @@ fn algorithm(cipher: &str) -> Option<String> {
     Some(format!("{mode}({})", name.split(':').next()?))
 }
 
-pub fn find(root: &Root, drivers: Option<&[Driver]>) -> Vec<Disk> {
+pub fn find(root: &Root, drivers: &[Driver]) -> Vec<Disk> {
     let names = root.names("/sys/block").into_iter();
     names
         .filter(|name| name.starts_with("dm-"))
-        .filter_map(|device| disk(root, device, drivers.unwrap_or_default()))
+        .filter_map(|device| disk(root, device, drivers))
         .collect()
 }
 

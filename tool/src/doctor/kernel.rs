@@ -1,68 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The kernel's own AES: which driver it takes for each algorithm (/proc/crypto).
+//! The kernel's own AES: which driver it takes for each algorithm.
 
 use super::finding::{Finding, Group};
+use crate::kernel::drivers::{is_software, selected, Driver, FILE};
 use crate::root::Root;
-use serde::Serialize;
-
-const FILE: &str = "/proc/crypto";
-
-#[derive(Debug, Clone, Serialize)]
-pub struct Driver {
-    /// "xts(aes)".
-    pub algorithm: String,
-    /// "xts-aes-vaes-avx512".
-    pub driver: String,
-    pub priority: i64,
-    /// Its self-test: "passed", "unknown".
-    pub selftest: String,
-    /// The kernel takes it when the algorithm is asked for.
-    pub selected: bool,
-}
-
-/// All drivers with AES that others may use, the algorithms in order and the strongest of each first; None
-/// if the kernel does not tell.
-pub fn drivers(root: &Root) -> Option<Vec<Driver>> {
-    let text = root.text(FILE).ok()?;
-    let mut drivers: Vec<Driver> = text.split("\n\n").filter_map(driver).collect();
-    drivers.sort_by(|a, b| (&a.algorithm, -a.priority).cmp(&(&b.algorithm, -b.priority)));
-    for at in 0..drivers.len() {
-        let first = at == 0
-            || drivers[..at]
-                .iter()
-                .all(|d| d.algorithm != drivers[at].algorithm || d.selftest != "passed");
-        drivers[at].selected = first && drivers[at].selftest == "passed";
-    }
-    Some(drivers)
-}
-
-fn driver(entry: &str) -> Option<Driver> {
-    let field = |name: &str| {
-        let mut lines = entry.lines().filter_map(|line| line.split_once(':'));
-        lines
-            .find(|(key, _)| key.trim() == name)
-            .map(|(_, value)| value.trim().to_owned())
-    };
-    let algorithm = field("name")?;
-    let internal = field("internal").is_some_and(|value| value == "yes");
-    if internal || algorithm.starts_with("__") || !algorithm.contains("aes") {
-        return None;
-    }
-    Some(Driver {
-        algorithm,
-        driver: field("driver")?,
-        priority: field("priority")?.parse().ok()?,
-        selftest: field("selftest").unwrap_or_else(|| "unknown".to_owned()),
-        selected: false,
-    })
-}
-
-/// Whether a driver is software without AES instructions.
-pub fn is_software(driver: &str) -> bool {
-    ["generic", "fixed-time", "aes-lib", "-asm"]
-        .iter()
-        .any(|word| driver.contains(word))
-}
 
 pub fn check(root: &Root, drivers: Option<&[Driver]>) -> Vec<Finding> {
     let Some(drivers) = drivers else {
@@ -79,21 +20,19 @@ pub fn check(root: &Root, drivers: Option<&[Driver]>) -> Vec<Finding> {
     found
 }
 
-fn shown(driver: &Driver) -> String {
-    format!(
-        "{}: {}, priority {}, self-test {}",
-        driver.algorithm, driver.driver, driver.priority, driver.selftest
-    )
-}
-
 fn failed(drivers: &[Driver]) -> Vec<Finding> {
     drivers
         .iter()
-        .filter(|driver| driver.selftest != "passed")
+        .filter(|driver| !driver.passed())
         .map(|driver| {
             let says = format!("the kernel's driver {} has not passed its self-test and is not used", driver.driver);
+            let instead = match selected(drivers, &driver.algorithm) {
+                Some(other) => format!("{}, priority {}", other.driver, other.priority),
+                None => "none".to_owned(),
+            };
             Finding::warning(Group::Kernel, "kernel-selftest", says)
-                .seen(FILE, shown(driver))
+                .seen(FILE, driver.shown())
+                .seen(format!("{FILE}, selected for {}", driver.algorithm), instead)
                 .cure("shell", "dmesg | grep 'alg:'   (says which test; a fault of the processor, the hypervisor or the driver)")
         })
         .collect()
@@ -118,7 +57,7 @@ fn software(root: &Root, drivers: &[Driver]) -> Option<Finding> {
     let says = "the kernel does AES in software although the processor has the instructions (disks, IPsec, kernel TLS)";
     let mut finding = Finding::note(Group::Kernel, "kernel-software", says);
     for driver in slow.iter().take(4) {
-        finding = finding.seen(FILE, shown(driver));
+        finding = finding.seen(FILE, driver.shown());
     }
     let module = if cpu_has(root, "pmull") {
         "aes_ce_blk"
@@ -133,21 +72,21 @@ fn software(root: &Root, drivers: &[Driver]) -> Option<Finding> {
 
 /// VAES is there, and the kernel's XTS, which disks use, is narrow.
 fn narrow(root: &Root, drivers: &[Driver]) -> Option<Finding> {
-    let xts = drivers
-        .iter()
-        .find(|d| d.selected && d.algorithm == "xts(aes)")?;
+    let xts = selected(drivers, "xts(aes)")?;
     let narrow = xts.driver.contains("aesni") || xts.driver.ends_with("-avx");
+    let narrow = narrow && xts.backend().is_none();
     if !narrow || !cpu_has(root, "vaes") {
         return None;
     }
     let says = "the kernel encrypts disks with AES-NI although the processor has VAES";
     Some(
         Finding::note(Group::Kernel, "kernel-no-vaes", says)
-            .seen(FILE, shown(xts))
+            .seen(FILE, xts.shown())
             .cure(
                 "system",
                 "Linux 6.10 or later has XTS with VAES, 6.11 GCM, 6.15 CTR",
-            ),
+            )
+            .cure("shell", "apt install tenrounds-dkms && modprobe tenrounds   (for the kernel that there is: docs/kernel.md)"),
     )
 }
 

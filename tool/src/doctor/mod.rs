@@ -9,6 +9,7 @@ mod finding;
 mod hazards;
 mod install;
 mod kernel;
+mod kernel_module;
 mod module;
 mod processes;
 mod processor;
@@ -45,8 +46,8 @@ struct Doctor {
 
 #[derive(Debug, Serialize)]
 struct Kernel {
-    /// null: there is no /proc/crypto.
-    drivers: Option<Vec<kernel::Driver>>,
+    #[serde(flatten)]
+    kernel: crate::kernel::Kernel,
     disks: Vec<disks::Disk>,
 }
 
@@ -101,9 +102,10 @@ fn examine(root: &Root) -> Doctor {
     findings.extend(environment::check(root, &here, &processes.list));
     findings.extend(processor::check(root));
     findings.extend(processes::check(&processes, preferred));
-    let drivers = kernel::drivers(root);
-    let disks = disks::find(root, drivers.as_deref());
-    findings.extend(kernel::check(root, drivers.as_deref()));
+    let kernel = crate::kernel::Kernel::read(root);
+    let disks = disks::find(root, kernel.drivers());
+    findings.extend(kernel::check(root, kernel.drivers.as_deref()));
+    findings.extend(kernel_module::check(root, &kernel, &disks));
     findings.extend(disks::check(&disks));
     findings.extend(hazards::check(root));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -118,7 +120,7 @@ fn examine(root: &Root) -> Doctor {
         findings,
         openssl,
         processes,
-        kernel: Kernel { drivers, disks },
+        kernel: Kernel { kernel, disks },
         seconds: begun.elapsed().as_secs_f64(),
     }
 }

@@ -3,11 +3,12 @@
 //! cryptography of their own. By /proc/PID/maps; nothing is attached to, and processes may vanish.
 
 use super::environment::VARIABLES;
-use super::finding::{clean, Finding, Group};
+use super::finding::{Finding, Group};
 use super::install::is_libcrypto;
 use super::scan::{Scanner, Seen};
 use crate::root::Root;
 use crate::run::reach::is_old;
+use crate::style::clean;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;

@@ -4,6 +4,8 @@
 use super::finding::{Finding, Group, Severity};
 use super::processes::count;
 use super::Doctor;
+use crate::kernel::drivers::is_software;
+use crate::kernel::text;
 use crate::style::{paint, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use std::collections::BTreeMap;
@@ -133,17 +135,11 @@ fn looked_at(doctor: &Doctor) -> String {
         having(&|p| p.tenrounds.is_some()),
         having(&|p| !p.carries.is_empty())
     );
-    let selected = doctor
-        .kernel
-        .drivers
-        .iter()
-        .flatten()
-        .filter(|d| d.selected);
+    let kernel = &doctor.kernel.kernel;
+    let selected = kernel.drivers().iter().filter(|d| d.selected);
     let mut by_kind: BTreeMap<bool, usize> = BTreeMap::new();
     for driver in selected {
-        *by_kind
-            .entry(super::kernel::is_software(&driver.driver))
-            .or_default() += 1;
+        *by_kind.entry(is_software(&driver.driver)).or_default() += 1;
     }
     let kinds = |software| by_kind.get(&software).copied().unwrap_or(0);
     let _ = writeln!(
@@ -152,6 +148,12 @@ fn looked_at(doctor: &Doctor) -> String {
         kinds(true) + kinds(false),
         kinds(true),
         doctor.kernel.disks.len()
+    );
+    let _ = writeln!(out, "  kernel module: {}", text::module(kernel));
+    let _ = writeln!(
+        out,
+        "  Secure Boot: {}",
+        text::signatures(&kernel.signatures)
     );
     if doctor.findings.iter().any(|f| f.severity == Severity::Note) {
         let _ = writeln!(
@@ -197,21 +199,11 @@ fn listed(doctor: &Doctor) -> String {
 }
 
 fn drivers(doctor: &Doctor) -> String {
-    let mut out = String::new();
-    let all: Vec<_> = doctor.kernel.drivers.iter().flatten().collect();
-    if !all.is_empty() {
-        let mut table = Table::new(&["Kernel", "driver", ">priority", "self-test", "selected"]);
-        for d in all {
-            let selected = if d.selected { "yes" } else { "" };
-            table.row(vec![
-                d.algorithm.clone(),
-                d.driver.clone(),
-                d.priority.to_string(),
-                d.selftest.clone(),
-                selected.to_owned(),
-            ]);
-        }
-        let _ = write!(out, "\n{table}");
+    let kernel = &doctor.kernel.kernel;
+    let mut out = text::drivers(kernel.drivers());
+    let counters = text::counters(&kernel.module);
+    if !counters.is_empty() {
+        let _ = write!(out, "\n{counters}");
     }
     if !doctor.kernel.disks.is_empty() {
         let mut table = Table::new(&[

@@ -11,6 +11,7 @@ mod enable_trouble;
 mod enable_user;
 mod generate;
 mod json;
+mod kernel;
 mod machine;
 mod run;
 mod run_config;

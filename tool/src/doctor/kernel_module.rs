@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Our module in the kernel: what keeps it from being loaded, and what it does not do although it is.
+
+use super::disks::Disk;
+use super::finding::{Finding, Group};
+use crate::kernel::drivers::{self, Driver, FILE};
+use crate::kernel::module::{Module, DKMS};
+use crate::kernel::signatures::{is_like, Signatures};
+use crate::kernel::Kernel;
+use crate::root::Root;
+
+const GROUP: Group = Group::Kernel;
+const SYS: &str = "/sys/module/tenrounds";
+const RELOAD: &str = "modprobe -r tenrounds && modprobe tenrounds   (as soon as nothing uses it)";
+
+pub fn check(root: &Root, kernel: &Kernel, disks: &[Disk]) -> Vec<Finding> {
+    let module = &kernel.module;
+    let mut found = Vec::new();
+    if module.loaded {
+        found.extend(version(module));
+        found.extend(parameters(module));
+        found.extend(outranked(kernel));
+        found.extend(registers(module));
+        found.extend(taint(root, module));
+        found.extend(
+            disks
+                .iter()
+                .filter_map(|disk| opened_before(disk, kernel.drivers())),
+        );
+    } else if module.loadable {
+        found.extend(not_built(root, module));
+        found.extend(unloaded(kernel));
+        found.extend(signatures(&kernel.signatures, module));
+    }
+    found
+}
+
+fn not_built(root: &Root, module: &Module) -> Option<Finding> {
+    if module.file.is_some() || !module.by_dkms() {
+        return None;
+    }
+    let release = &module.release;
+    let says = format!("DKMS has tenrounds, and not for the kernel that runs, {release}");
+    let mut finding = Finding::warning(GROUP, "kernel-module-not-built", says);
+    for built in &module.dkms {
+        let kernel = built.kernel.as_deref().unwrap_or("no kernel");
+        finding = finding.seen(
+            format!("{DKMS}/{}", built.version),
+            format!("{} for {kernel}", built.state),
+        );
+    }
+    let headers = format!("/lib/modules/{release}/build");
+    if !root.exists(format!("{headers}/Makefile")) {
+        let packages = match is_like(root, "fedora") {
+            true => format!("dnf install kernel-devel-{release}"),
+            false => format!("apt install linux-headers-{release}"),
+        };
+        finding = finding.seen(headers, "no headers").cure("shell", packages);
+    }
+    let version = &module.dkms[0].version;
+    let log = format!("{DKMS}/{version}/build/make.log");
+    if root.exists(&log) {
+        finding = finding.seen(log, "the log of a build that failed");
+    }
+    Some(finding.cure(
+        "shell",
+        format!("dkms install tenrounds/{version} -k {release}"),
+    ))
+}
+
+fn unloaded(kernel: &Kernel) -> Option<Finding> {
+    let file = kernel.module.file.as_ref()?;
+    if kernel.signatures.loads != Some(true) {
+        return None;
+    }
+    let says = "the module tenrounds is there for this kernel, and not loaded";
+    Some(
+        Finding::note(GROUP, "kernel-module-unloaded", says)
+            .seen(file, "exists")
+            .seen("/proc/modules", "no tenrounds")
+            .cure("shell", "modprobe tenrounds")
+            .cure(
+                "/etc/modules-load.d/tenrounds.conf",
+                "tenrounds   (to load it at each boot)",
+            ),
+    )
+}
+
+/// What a kernel that demands signatures says to a module of DKMS.
+fn signatures(s: &Signatures, module: &Module) -> Option<Finding> {
+    if !s.required || s.loads == Some(true) {
+        return None;
+    }
+    let state = match (s.exists, s.enrolled, s.signed) {
+        (_, _, Some(false)) => "the module carries no signature",
+        (false, _, _) => "DKMS has not made its key yet",
+        (true, Some(true), _) => "its key is enrolled",
+        (true, Some(false), _) => "its key is not enrolled",
+        (true, None, _) => "whether its key is enrolled cannot be told here",
+    };
+    let demands = "this kernel loads only modules that are signed with a key it knows";
+    let finding = match module.present() {
+        true => Finding::warning(
+            GROUP,
+            "kernel-module-refused",
+            format!("{demands}; tenrounds would be refused: {state}"),
+        ),
+        false => Finding::note(
+            GROUP,
+            "kernel-signatures",
+            format!("{demands}: one that DKMS builds here needs its key enrolled ({state})"),
+        ),
+    };
+    let mut finding = seen_signatures(finding, s);
+    if !s.exists || s.signed == Some(false) {
+        let version = module
+            .dkms
+            .first()
+            .map_or("VERSION", |built| built.version.as_str());
+        let again = format!(
+            "dkms install tenrounds/{version} --force   (signs it; makes the key if there is none)"
+        );
+        finding = finding.cure("shell", again);
+    }
+    if s.enrolled != Some(true) {
+        finding = finding.cure("shell", format!("{}   (asks for a password, which the firmware asks for again at the next boot: 'Enroll MOK')", s.line()));
+    }
+    if s.exists && s.enrolled.is_none() {
+        finding = finding.cure(
+            "shell",
+            format!(
+                "mokutil --test-key {}   (says whether it is enrolled)",
+                s.certificate
+            ),
+        );
+    }
+    Some(finding)
+}
+
+fn seen_signatures(finding: Finding, s: &Signatures) -> Finding {
+    let boot = match s.secure_boot {
+        Some(true) => "on",
+        Some(false) => "off",
+        None => "cannot be read",
+    };
+    let lockdown = s.lockdown.as_deref().unwrap_or("cannot be read");
+    let exists = if s.exists { "exists" } else { "does not exist" };
+    finding
+        .seen("Secure Boot, by /sys/firmware/efi/efivars", boot)
+        .seen("/sys/kernel/security/lockdown", lockdown)
+        .seen(&s.certificate, exists)
+}
+
+fn version(module: &Module) -> Option<Finding> {
+    let ours = env!("CARGO_PKG_VERSION");
+    let version = module.version.as_ref().filter(|version| *version != ours)?;
+    let says = format!("the loaded module is tenrounds {version}, this command {ours}");
+    Some(
+        Finding::warning(GROUP, "kernel-module-version", says)
+            .seen(format!("{SYS}/version"), version)
+            .cure("shell", RELOAD),
+    )
+}
+
+/// Parameters that make it slower than it has to be, or wrong on purpose.
+fn parameters(module: &Module) -> Vec<Finding> {
+    let meant = [
+        ("mask", "takes features of the processor away"),
+        (
+            "sabotage",
+            "makes backends fail their known answers, for tests",
+        ),
+        (
+            "refuse",
+            "refuses the vector registers, for tests: the software does the work",
+        ),
+        (
+            "measure",
+            "measures how long the vector registers are held, which costs time",
+        ),
+    ];
+    let set = meant
+        .iter()
+        .filter_map(|(name, does)| Some((name, does, module.set(name)?)));
+    set.map(|(name, does, value)| {
+        let cure = match *name {
+            "refuse" | "measure" => format!("echo 0 > {SYS}/parameters/{name}"),
+            _ => RELOAD.to_owned(),
+        };
+        Finding::warning(
+            GROUP,
+            "kernel-module-parameter",
+            format!("the module's parameter {name} {does}"),
+        )
+        .seen(format!("{SYS}/parameters/{name}"), value)
+        .cure("shell", cure)
+        .cure(
+            "/etc/modprobe.d, kernel command line",
+            format!("no tenrounds.{name}, and no 'options tenrounds {name}='"),
+        )
+    })
+    .collect()
+}
+
+/// Ours passed and another driver is selected.
+fn outranked(kernel: &Kernel) -> Option<Finding> {
+    let drivers = kernel.drivers();
+    let ours = drivers
+        .iter()
+        .filter(|d| d.backend().is_some() && d.passed() && !d.selected);
+    let pairs: Vec<(&Driver, &Driver)> = ours
+        .filter_map(|d| Some((d, drivers::selected(drivers, &d.algorithm)?)))
+        .filter(|(_, winner)| winner.backend().is_none())
+        .collect();
+    let (_, strongest) = pairs.iter().max_by_key(|(_, winner)| winner.priority)?;
+    let wide = pairs
+        .iter()
+        .all(|(_, winner)| winner.driver.contains("vaes"));
+    let why = match (wide, kernel.module.backend.as_deref()) {
+        (true, _) => {
+            "this kernel has VAES itself there, which is as fast, so that is as it should be"
+        }
+        (_, Some("vperm" | "bitslice")) => {
+            "the module's backend is software, which is worth less than AES instructions"
+        }
+        (_, Some(backend)) if backend.starts_with("aesni") => {
+            "without VAES the module is not faster than the kernel's own AES-NI"
+        }
+        _ => "the other's priority is higher",
+    };
+    let says = format!(
+        "the kernel takes other drivers than those of tenrounds for {} algorithms: {why}",
+        pairs.len()
+    );
+    let mut finding = Finding::note(GROUP, "kernel-module-outranked", says);
+    for (ours, winner) in &pairs {
+        finding = finding.seen(
+            format!("{FILE}, {}", ours.algorithm),
+            format!(
+                "{} {} before {} {}",
+                winner.driver, winner.priority, ours.driver, ours.priority
+            ),
+        );
+    }
+    let above = strongest.priority + 1;
+    Some(finding.cure("shell", format!("modprobe -r tenrounds && modprobe tenrounds priority={above}   (only where it was measured to be faster)")))
+}
+
+/// More than one in a hundred is worth a word.
+fn registers(module: &Module) -> Option<Finding> {
+    let counters = module.counters.as_ref()?;
+    let all = counters.holds + counters.refused;
+    if counters.refused == 0 || counters.refused * 100 < all {
+        return None;
+    }
+    let says = format!(
+        "the kernel refused the vector registers {} times of {all}: the bitsliced code did that work, many times slower",
+        counters.refused
+    );
+    Some(
+        Finding::note(GROUP, "kernel-module-registers", says)
+            .seen(
+                "/sys/kernel/debug/tenrounds/counters",
+                format!("refused {}", counters.refused),
+            )
+            .seen(
+                format!("{SYS}/parameters/refuse"),
+                module.set("refuse").unwrap_or("0"),
+            ),
+    )
+}
+
+/// What the module adds to /proc/sys/kernel/tainted.
+fn taint(root: &Root, module: &Module) -> Option<Finding> {
+    let taint = module.taint.as_ref()?;
+    let meant = [
+        ('O', "not of the kernel's own tree"),
+        ('E', "not signed"),
+        ('P', "of another licence"),
+        ('F', "loaded by force"),
+    ];
+    let meant: Vec<&str> = meant
+        .iter()
+        .filter(|(letter, _)| taint.contains(*letter))
+        .map(|(_, text)| *text)
+        .collect();
+    let says = format!(
+        "the module marks the kernel as tainted: it is {}",
+        meant.join(" and ")
+    );
+    let tainted = root.line("/proc/sys/kernel/tainted");
+    Some(
+        Finding::note(GROUP, "kernel-module-taint", says)
+            .seen(format!("{SYS}/taint"), taint)
+            .seen(
+                "/proc/sys/kernel/tainted",
+                tainted.unwrap_or_else(|| "cannot be read".to_owned()),
+            ),
+    )
+}
+
+/// A disk keeps the driver that it was opened with.
+fn opened_before(disk: &Disk, drivers: &[Driver]) -> Option<Finding> {
+    let driver = drivers
+        .iter()
+        .find(|d| d.selected && disk.driver.as_ref() == Some(&d.driver))?;
+    if driver.backend().is_none() || driver.refcnt > 1 {
+        return None;
+    }
+    let says = format!(
+        "{} was opened before tenrounds was loaded, and keeps its old driver until it is closed",
+        disk.name
+    );
+    Some(
+        Finding::note(GROUP, "disk-other-driver", says)
+            .seen(format!("{FILE}, {}", driver.driver), format!("refcnt {}: nobody uses it", driver.refcnt))
+            .cure("shell", format!("cryptsetup close {0} && cryptsetup open DEVICE {0}   (the root disk: load the module in the initramfs)", disk.name)),
+    )
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! AES in the running kernel: which driver it takes for each algorithm, our module, and whether it would
+//! load a module that was built on this machine.
+
+pub mod drivers;
+pub mod module;
+pub mod signatures;
+pub mod text;
+
+use crate::root::Root;
+use serde::Serialize;
+
+/// The object `kernel` of detect and doctor.
+#[derive(Debug, Serialize)]
+pub struct Kernel {
+    /// null: there is no /proc/crypto.
+    pub drivers: Option<Vec<drivers::Driver>>,
+    pub module: module::Module,
+    pub signatures: signatures::Signatures,
+}
+
+impl Kernel {
+    pub fn read(root: &Root) -> Kernel {
+        let drivers = drivers::read(root);
+        let module = module::Module::read(root, drivers.as_deref().unwrap_or_default());
+        let signatures = signatures::Signatures::read(root, &module);
+        Kernel {
+            drivers,
+            module,
+            signatures,
+        }
+    }
+
+    pub fn drivers(&self) -> &[drivers::Driver] {
+        self.drivers.as_deref().unwrap_or_default()
+    }
+}

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What `detect` and `doctor` say of the kernel's drivers, of our module and of signatures, on machines that have
+//! or lack one thing each.
+
+use crate::json::valid;
+use crate::machine::Machine;
+use crate::support::{contains, Finish, Place};
+use std::os::unix::fs::symlink;
+
+const RELEASE: &str = "6.1.0-56-cloud-amd64";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const CERTIFICATE: &[u8] = b"0\x82a certificate";
+const LIST: &str = "sys/firmware/efi/efivars/MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23";
+
+fn entry(algorithm: &str, driver: &str, priority: u32, refcnt: u32, selftest: &str) -> String {
+    format!(
+        "name         : {algorithm}\ndriver       : {driver}\nmodule       : tenrounds\n\
+         priority     : {priority}\nrefcnt       : {refcnt}\nselftest     : {selftest}\n\
+         internal     : no\ntype         : skcipher\n\n"
+    )
+}
+
+/// Debian 12's kernel, which has no VAES, on a processor that has.
+fn debian() -> Machine {
+    let machine = Machine::healthy();
+    machine.write("proc/sys/kernel/osrelease", format!("{RELEASE}\n"));
+    let own = [
+        ("xts(aes)", "xts-aes-aesni", 401),
+        ("cbc(aes)", "cbc-aes-aesni", 400),
+    ];
+    let own = own.map(|(name, driver, priority)| entry(name, driver, priority, 2, "passed"));
+    machine.write("proc/crypto", own.concat());
+    machine
+}
+
+/// It has the module of DKMS, for its kernel.
+fn installed() -> Machine {
+    let machine = debian();
+    let dkms = format!("var/lib/dkms/tenrounds/{VERSION}");
+    machine.write(&format!("usr/src/tenrounds-{VERSION}/dkms.conf"), "");
+    machine.write(&format!("{dkms}/{RELEASE}/x86_64/module/tenrounds.ko"), "");
+    symlink(
+        format!("/usr/src/tenrounds-{VERSION}"),
+        machine.dir.join(&dkms).join("source"),
+    )
+    .unwrap();
+    let link = format!("var/lib/dkms/tenrounds/kernel-{RELEASE}-x86_64");
+    symlink(
+        format!("{VERSION}/{RELEASE}/x86_64"),
+        machine.dir.join(link),
+    )
+    .unwrap();
+    let modules = format!("lib/modules/{RELEASE}");
+    machine.write(
+        &format!("{modules}/modules.dep"),
+        "kernel/crypto/xts.ko:\nupdates/dkms/tenrounds.ko: kernel/crypto/xts.ko\n",
+    );
+    machine.write(&format!("{modules}/updates/dkms/tenrounds.ko"), "\x7fELF");
+    machine
+}
+
+/// And it is loaded.
+fn loaded() -> Machine {
+    let machine = installed();
+    machine.write("proc/modules", "tenrounds 98304 3 - Live 0x0 (OE)\n");
+    for (file, text) in [
+        ("version", VERSION),
+        ("refcnt", "3"),
+        ("taint", "OE"),
+        ("parameters/mask", "(null)"),
+        ("parameters/priority", "0"),
+        ("parameters/refuse", "0"),
+    ] {
+        machine.write(&format!("sys/module/tenrounds/{file}"), format!("{text}\n"));
+    }
+    machine.write("sys/kernel/debug/tenrounds/backend", "vaes512\n");
+    let counters = "xts(aes) calls 12 bytes 49152 steps 12\nholds 990\nrefused 5\n";
+    machine.write("sys/kernel/debug/tenrounds/counters", counters);
+    let own = std::fs::read_to_string(machine.dir.join("proc/crypto")).unwrap();
+    let ours = entry("xts(aes)", "xts-aes-tenrounds-vaes512", 450, 2, "passed");
+    machine.write(
+        "proc/crypto",
+        ours + &entry("cbc(aes)", "cbc-aes-tenrounds-vaes512", 450, 1, "passed") + &own,
+    );
+    machine
+}
+
+/// Secure Boot, and the kernel locked down by it, as Debian, Ubuntu and Fedora do.
+fn secure(machine: &Machine) {
+    let variable = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+    machine.write(variable, [6, 0, 0, 0, 1]);
+    machine.write(
+        "sys/kernel/security/lockdown",
+        "none [integrity] confidentiality\n",
+    );
+}
+
+fn detect(machine: &Machine, json: bool) -> String {
+    let place = Place::new();
+    let mut tool = place.tool(["detect", "--root", machine.dir.to_str().unwrap()]);
+    if json {
+        tool.arg("--json");
+    }
+    tool.done().ok().out
+}
+
+#[test]
+fn drivers_and_who_is_selected() {
+    let machine = loaded();
+    let document = valid(&detect(&machine, true));
+    let drivers = document.list("/detect/kernel/drivers");
+    let selected: Vec<_> = drivers
+        .iter()
+        .filter(|d| d["selected"] == true)
+        .map(|d| d["driver"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        selected,
+        ["cbc-aes-tenrounds-vaes512", "xts-aes-tenrounds-vaes512"]
+    );
+    assert_eq!(drivers[0]["refcnt"], 1);
+    assert_eq!(drivers[0]["module"], "tenrounds");
+    let module = document.at("/detect/kernel/module");
+    assert_eq!(module["backend"], "vaes512");
+    assert_eq!(module["counters"]["algorithms"][0]["bytes"], 49152);
+    assert_eq!(module["dkms"][0]["state"], "installed");
+    assert_eq!(module["users"], 3);
+    let text = detect(&machine, false);
+    contains(
+        &text,
+        &[
+            "xts-aes-tenrounds-vaes512",
+            "xts-aes-aesni 401",
+            "selected for 2 of its 2",
+            "49,152",
+            "refused 5",
+        ],
+    );
+    let text = machine.doctor(&["--verbose"], &[]).ok().out;
+    contains(&text, &["loaded, backend vaes512", "49,152", "refused 5"]);
+}
+
+/// Of two drivers with one priority the kernel takes the first in its list, which is the newer one.
+#[test]
+fn of_equal_drivers_the_first_counts() {
+    let machine = debian();
+    let both = [
+        entry("xts(aes)", "second", 401, 1, "passed"),
+        entry("xts(aes)", "first", 401, 1, "passed"),
+    ];
+    machine.write("proc/crypto", both.concat());
+    let document = valid(&detect(&machine, true));
+    let drivers = document.list("/detect/kernel/drivers");
+    assert_eq!(
+        (
+            drivers[0]["driver"].as_str(),
+            drivers[0]["selected"].as_bool()
+        ),
+        (Some("second"), Some(true))
+    );
+    assert_eq!(drivers[1]["selected"], false);
+}
+
+#[test]
+fn a_driver_that_failed_its_self_test_is_not_selected() {
+    let machine = loaded();
+    let all = std::fs::read_to_string(machine.dir.join("proc/crypto")).unwrap();
+    machine.write("proc/crypto", all.replacen("passed", "unknown", 1));
+    let examined = machine.examined(&[]);
+    contains(
+        &examined.the("kernel-selftest"),
+        &[
+            "xts-aes-tenrounds-vaes512",
+            "self-test unknown",
+            "xts-aes-aesni, priority 401",
+        ],
+    );
+    assert_eq!(examined.status(), 1);
+    contains(
+        &detect(&machine, false),
+        &[
+            "xts-aes-tenrounds-vaes512 450 self-test unknown",
+            "selected for 1 of its 2",
+        ],
+    );
+}
+
+#[test]
+fn a_loaded_module_is_healthy_but_for_its_taint() {
+    let examined = loaded().examined(&[]);
+    assert_eq!(examined.ids(), ["kernel-module-taint", "not-loaded"]);
+    contains(
+        &examined.the("kernel-module-taint"),
+        &["not of the kernel's own tree and not signed"],
+    );
+    assert_eq!(examined.status(), 0);
+}
+
+#[test]
+fn a_loaded_module_that_does_less_than_it_could() {
+    let cases = [
+        (
+            "sys/module/tenrounds/parameters/mask",
+            "novaes\n",
+            "kernel-module-parameter",
+            "modprobe -r tenrounds",
+        ),
+        (
+            "sys/module/tenrounds/parameters/refuse",
+            "1\n",
+            "kernel-module-parameter",
+            "echo 0 > /sys/module/tenrounds/parameters/refuse",
+        ),
+        (
+            "sys/module/tenrounds/version",
+            "0.0.9\n",
+            "kernel-module-version",
+            "tenrounds 0.0.9",
+        ),
+        (
+            "sys/kernel/debug/tenrounds/counters",
+            "holds 10\nrefused 5\n",
+            "kernel-module-registers",
+            "5 times of 15",
+        ),
+    ];
+    for (file, text, id, part) in cases {
+        let machine = loaded();
+        machine.write(file, text);
+        contains(&machine.examined(&[]).the(id), &[part, file]);
+    }
+    let machine = loaded();
+    machine.edit("proc/crypto", "refcnt       : 2", "refcnt       : 1");
+    contains(
+        &machine.examined(&[]).the("disk-other-driver"),
+        &["data was opened before", "cryptsetup close data"],
+    );
+}
+
+#[test]
+fn a_driver_of_higher_priority() {
+    let cases = [
+        ("xts-aes-vaes-avx512", "vaes512", "as it should be"),
+        ("xts-aes-other", "vaes512", "priority is higher"),
+        ("xts-aes-aesni", "aesni", "not faster than the kernel's own"),
+        ("xts-aes-aesni", "vperm", "software"),
+    ];
+    for (winner, backend, why) in cases {
+        let machine = loaded();
+        let ours = format!("xts-aes-tenrounds-{backend}");
+        let all = [
+            entry("xts(aes)", winner, 800, 1, "passed"),
+            entry("xts(aes)", &ours, 450, 1, "passed"),
+        ];
+        machine.write("proc/crypto", all.concat());
+        machine.write("sys/kernel/debug/tenrounds/backend", backend);
+        let found = machine.examined(&[]).the("kernel-module-outranked");
+        contains(
+            &found,
+            &[
+                why,
+                &format!("{winner} 800 before {ours} 450"),
+                "priority=801",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_module_that_is_not_loaded() {
+    let machine = installed();
+    let examined = machine.examined(&[]);
+    contains(
+        &examined.the("kernel-module-unloaded"),
+        &["updates/dkms/tenrounds.ko", "modprobe tenrounds"],
+    );
+    assert_eq!(examined.status(), 0);
+    contains(
+        &detect(&machine, false),
+        &["not loaded; modprobe tenrounds loads /lib/modules"],
+    );
+    machine.write("proc/sys/kernel/osrelease", "6.12.117+deb12-cloud-amd64\n");
+    let examined = machine.examined(&[]);
+    let release = "linux-headers-6.12.117+deb12-cloud-amd64";
+    contains(
+        &examined.the("kernel-module-not-built"),
+        &[release, "installed for 6.1.0-56", "-k 6.12.117+deb12"],
+    );
+    assert_eq!(examined.status(), 1);
+    machine.write(
+        "etc/os-release",
+        "ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n",
+    );
+    contains(
+        &machine.examined(&[]).the("kernel-module-not-built"),
+        &["dnf install kernel-devel-6.12.117+deb12"],
+    );
+    machine.write("proc/sys/kernel/modules_disabled", "1\n");
+    contains(&detect(&machine, false), &["this kernel loads no modules"]);
+}
+
+#[test]
+fn no_module_and_no_vaes() {
+    contains(
+        &debian().examined(&[]).the("kernel-no-vaes"),
+        &["tenrounds-dkms"],
+    );
+    let ids = loaded().examined(&[]).ids();
+    assert!(!ids.contains(&"kernel-no-vaes".to_owned()), "{ids:?}");
+}
+
+#[test]
+fn secure_boot_without_an_enrolled_key() {
+    let machine = debian();
+    secure(&machine);
+    let said = machine.examined(&[]).the("kernel-signatures");
+    contains(
+        &said,
+        &[
+            "has not made its key yet",
+            "mokutil --import /var/lib/dkms/mok.pub",
+            "\"note\"",
+        ],
+    );
+    let machine = installed();
+    secure(&machine);
+    let signed = format!("lib/modules/{RELEASE}/updates/dkms/tenrounds.ko");
+    machine.write(&signed, "\x7fELF ~Module signature appended~\n");
+    machine.write("var/lib/dkms/mok.pub", CERTIFICATE);
+    machine.write(LIST, "\x07\0\0\0another certificate");
+    let examined = machine.examined(&[]);
+    let said = examined.the("kernel-module-refused");
+    contains(
+        &said,
+        &[
+            "its key is not enrolled",
+            "mokutil --import /var/lib/dkms/mok.pub",
+            "integrity",
+        ],
+    );
+    assert_eq!(examined.status(), 1);
+    contains(
+        &detect(&machine, false),
+        &[
+            "locked down (integrity)",
+            "refused until: mokutil --import /var/lib/dkms/mok.pub",
+        ],
+    );
+    // Who cannot read the firmware's list is told how to ask.
+    machine.remove(LIST);
+    contains(
+        &machine.examined(&[]).the("kernel-module-refused"),
+        &["cannot be told", "mokutil --test-key"],
+    );
+}
+
+#[test]
+fn secure_boot_with_an_enrolled_key() {
+    let machine = installed();
+    secure(&machine);
+    machine.write("var/lib/dkms/mok.pub", CERTIFICATE);
+    machine.write(LIST, [b"\x07\0\0\0list", CERTIFICATE, b"end"].concat());
+    contains(
+        &machine.examined(&[]).the("kernel-module-refused"),
+        &["carries no signature", "--force"],
+    );
+    let signed = format!("lib/modules/{RELEASE}/updates/dkms/tenrounds.ko");
+    machine.write(&signed, "\x7fELF ~Module signature appended~\n");
+    machine.examined(&[]).the("kernel-module-unloaded");
+    contains(&detect(&machine, false), &["its modules load"]);
+    let json = valid(&detect(&machine, true));
+    assert_eq!(*json.at("/detect/kernel/signatures/enrolled"), true);
+    assert_eq!(*json.at("/detect/kernel/signatures/loads"), true);
+}
+
+#[test]
+fn the_key_lies_where_the_distribution_has_it() {
+    let cases = [
+        (
+            "etc/os-release",
+            "ID=ubuntu\nID_LIKE=debian\n",
+            "/var/lib/shim-signed/mok/MOK.der",
+        ),
+        (
+            "etc/os-release",
+            "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n",
+            "/var/lib/shim-signed/mok/MOK.der",
+        ),
+        ("etc/os-release", "ID=fedora\n", "/var/lib/dkms/mok.pub"),
+        (
+            "etc/dkms/framework.conf",
+            "# mok_certificate=/no\nmok_certificate=\"/root/key.der\"\n",
+            "/root/key.der",
+        ),
+        (
+            "etc/dkms/framework.conf.d/a.conf",
+            "mok_certificate=/etc/keys/a.der\n",
+            "/etc/keys/a.der",
+        ),
+    ];
+    for (file, text, certificate) in cases {
+        let machine = debian();
+        secure(&machine);
+        machine.write(file, text);
+        let said = machine.examined(&[]).the("kernel-signatures");
+        contains(&said, &[&format!("mokutil --import {certificate} ")]);
+    }
+}
+
+/// Neither Secure Boot alone nor a kernel that is told to demands what the kernel does not say.
+#[test]
+fn who_demands_signatures() {
+    let required = |machine: &Machine| {
+        let json = valid(&detect(machine, true));
+        json.at("/detect/kernel/signatures/required")
+            .as_bool()
+            .unwrap()
+    };
+    let machine = debian();
+    assert!(!required(&machine));
+    secure(&machine);
+    assert!(required(&machine));
+    machine.write(
+        "sys/kernel/security/lockdown",
+        "[none] integrity confidentiality\n",
+    );
+    assert!(!required(&machine));
+    machine.write("sys/module/module/parameters/sig_enforce", "Y\n");
+    assert!(required(&machine));
+    machine.write("sys/module/module/parameters/sig_enforce", "N\n");
+    machine.remove("sys/kernel/security/lockdown");
+    assert!(required(&machine));
+}
+
+#[test]
+fn hostile_files_of_the_kernel_are_survived() {
+    let machine = loaded();
+    let noise: Vec<u8> = (0u32..100_000)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    for file in [
+        "proc/crypto",
+        "proc/modules",
+        "sys/kernel/debug/tenrounds/counters",
+        "sys/kernel/debug/tenrounds/backend",
+        "sys/module/tenrounds/parameters/mask",
+        "sys/kernel/security/lockdown",
+        "etc/dkms/framework.conf",
+    ] {
+        machine.write(file, &noise);
+    }
+    machine.write(
+        "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+        "x",
+    );
+    assert!(machine.examined(&[]).status() <= 2);
+    assert!(!detect(&machine, false).contains('\x1b'));
+}
