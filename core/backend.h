@@ -117,11 +117,15 @@ static inline const struct tr_backend *tr_backend_doing(const struct tr_backend 
 static inline size_t tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                              const uint8_t *in, size_t blocks, void *state)
 {
-    const size_t most = tr_env_most_blocks(key->backend->features);
     for (size_t done = 0;;) {
+        const struct tr_backend *b = tr_backend_doing(key->backend, op);
+        if (b == NULL)
+            return done;
+        size_t most = tr_env_most_blocks(b->features);
         size_t n = blocks - done < most ? blocks - done : most;
-        int vector = tr_env_vector_begin(key->backend->features);
-        const struct tr_backend *b = tr_backend_doing(vector ? key->backend : &tr_bitslice, op);
+        int vector = tr_env_vector_begin(b->features);
+        if (!vector)
+            b = tr_backend_doing(&tr_bitslice, op);
         if (b != NULL) {
             TR_PROBE_BULK(op, b->name, n * TR_BLOCK);
             b->bulk[op](key, out, in, n, state);

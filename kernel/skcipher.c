@@ -302,7 +302,6 @@ static struct skcipher_alg algs[] = {
         BASE("cts(cbc(aes))", "cts-cbc-aes", TR_BLOCK, struct tr_aes_key),
         AES(set_key, cts_encrypt, cts_decrypt),
         .ivsize = TR_BLOCK,
-        .walksize = 2 * TR_BLOCK,
     },
     {
         BASE("ctr(aes)", "ctr-aes", 1, struct tr_aes_key),
@@ -324,7 +323,6 @@ static struct skcipher_alg algs[] = {
         .encrypt = xts_encrypt,
         .decrypt = xts_decrypt,
         .ivsize = TR_BLOCK,
-        .walksize = 2 * TR_BLOCK,
     },
 };
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A world that is as unfriendly as a kernel: see world.c. */
+#ifndef TR_ENV_KERNEL_H
+#define TR_ENV_KERNEL_H
+
+#define TR_ENV_ALL_MODES   1
+#define TR_ENV_LARGE_STACK 1
+
+static inline tr_features tr_env_never(void)
+{
+    return 0;
+}
+
+int world_begin(void);
+void world_end(void);
+size_t world_most(void);
+
+static inline int tr_env_vector_begin(tr_features features)
+{
+    return features != 0 && world_begin();
+}
+static inline void tr_env_vector_end(void)
+{
+    world_end();
+}
+static inline size_t tr_env_most_blocks(tr_features features)
+{
+    (void)features;
+    return world_most();
+}
+unsigned long tr_env_hwcap(void);
+
+#endif
