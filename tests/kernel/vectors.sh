@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# NIST's vectors (and those of RFC 3686 and Wycheproof) through AF_ALG, by the exact name of our driver. All with the
+# backend that is selected, a part with the others.
+# guest: vectors
+# modules: algif_skcipher algif_aead
+# files: tests/vectors/cavp tests/vectors/rfc3686 tests/vectors/wycheproof
+
+modprobe algif_skcipher
+modprobe algif_aead
+cavp=/tests/cavp
+
+# run MODE DRIVER REQUESTS FILE...: as many requests as there should be.
+run() {
+    # Of these there are few.
+    case $1 in
+    ctr | rfc4106) part=1 ;;
+    *) part=$every ;;
+    esac
+    mode=$1
+    d=$2
+    wanted=$3
+    shift 3
+    check "$d: the vectors" $bin/vectors "$mode" "$d" $part "$@" &&
+        same "$d: how many requests there were" "$(cat $output)" "$wanted requests, 0 wrong"
+}
+
+all() { # MASK BACKEND EVERY, and how many requests: ecb cbc ctr xts gcm rfc4106 ccm
+    check "loads with mask '$1'" load ${1:+"mask=$1"} || return
+    same "the backend with mask '$1'" "$backend" "$2"
+    every=$3
+    run ecb "$(driver ecb)" "$4" $cavp/ECBGFSbox* $cavp/ECBKeySbox* $cavp/ECBVar* $cavp/ECBMMT*
+    run cbc "$(driver cbc)" "$5" $cavp/CBCGFSbox* $cavp/CBCKeySbox* $cavp/CBCVar* $cavp/CBCMMT*
+    run ctr "$(driver ctr)" "$6" /tests/rfc3686/*
+    run xts "$(driver xts)" "$7" $cavp/xts/*
+    run gcm "$(driver gcm)" "$8" $cavp/gcm/* /tests/wycheproof/aes_gcm.txt
+    run rfc4106 "$(driver rfc4106-gcm)" "$9" /tests/wycheproof/aes_gcm.txt
+    run ccm "$(driver ccm)" "${10}" $cavp/ccm/* /tests/wycheproof/aes_ccm.txt
+    unload
+}
+
+all '' aesni 1 2138 2138 9 5600 27832 10 6171
+all noclmul aesni-noclmul 16 134 134 9 350 1742 10 388
+all noaes vperm 16 134 134 9 350 1742 10 388
+all noaes,nossse3 bitslice 16 134 134 9 350 1742 10 388
