@@ -7,6 +7,7 @@
 #   make check-arm    of these, the tests for 64-bit Arm under an emulator
 #   make check-i386   of these, the core and the provider as 32-bit code
 #   make check-kernel   of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an emulator
+#   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's fuzzing
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in build/kernel/RELEASE
 #   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
@@ -21,7 +22,7 @@ SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugopt
 # $(call quietly,LOG,COMMAND): what it says matters only if it fails. (Ninja has --quiet since 1.11.)
 quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
-.PHONY: all demo check check-full check-arm check-i386 check-kernel check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
+.PHONY: all demo check check-full check-arm check-i386 check-kernel check-uml check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
@@ -78,6 +79,11 @@ kernel-module:
 check-kernel:
 	@scripts/dependencies check-kernel
 	@scripts/check-kernel $(BUILD)
+
+# Not in check-full: it builds a kernel the first time.
+check-uml:
+	@scripts/dependencies check-uml
+	@scripts/check-uml tests $(BUILD)
 
 # What is to be installed is built from scratch, with a distribution's flags.
 deb:
