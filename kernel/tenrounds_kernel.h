@@ -16,6 +16,7 @@
 
 #include "backend.h"
 
+#include <linux/irqflags.h> /* where percpu.h forgets it: user-mode Linux */
 #include <linux/percpu.h>
 
 /* The algorithms: X(constant, name in the kernel). */
