@@ -232,6 +232,15 @@ pub struct CompareArgs {
     #[arg(long)]
     pub core: bool,
 
+    /// Compare user space with the kernel: core, OpenSSL with tenrounds, stock OpenSSL, AF_ALG and OpenSSL's
+    /// engine afalg, from 16 bytes to 1 MiB, with system calls, copies and CPU time; ecb, cbc and ctr
+    #[arg(long, conflicts_with_all = ["core", "threads", "aead"])]
+    pub paths: bool,
+
+    /// The kernel's driver that AF_ALG is to take, as in /proc/crypto (with --paths, for one mode)
+    #[arg(long, value_name = "NAME", requires = "paths")]
+    pub driver: Option<String>,
+
     /// Draw the chart into an SVG file, too
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

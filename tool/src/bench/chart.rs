@@ -67,8 +67,13 @@ fn width(text: &str) -> usize {
 
 /// Lines of equal layout. `label_width` keeps several tables in step.
 pub fn table(paint: Paint, label_width: usize, rows: &[Row]) -> String {
+    columns(paint, label_width, COLUMN, rows)
+}
+
+/// The same with columns of another width.
+pub fn columns(paint: Paint, label_width: usize, column: usize, rows: &[Row]) -> String {
     let line = |row: &Row| {
-        let cells: String = row.cells.iter().map(|c| format!("{c:>COLUMN$}")).collect();
+        let cells: String = row.cells.iter().map(|c| format!("{c:>column$}")).collect();
         let line = format!("  {:<label_width$}{cells}", row.label);
         paint.style(row.style, line.trim_end()) + "\n"
     };

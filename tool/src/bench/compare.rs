@@ -10,7 +10,7 @@ use super::plan::{cases, label, subjects};
 use super::stats::Summary;
 use super::subject::{references, Subject};
 use super::team::WorkerProcess;
-use super::{markdown, progress, report, svg};
+use super::{markdown, paths, progress, report, svg};
 use crate::algorithm::Direction;
 use crate::cli::CompareArgs;
 use crate::core::{Backend, Cpu};
@@ -83,7 +83,7 @@ struct How {
     notes: Vec<String>,
 }
 
-fn effort(args: &CompareArgs) -> Effort {
+pub fn effort(args: &CompareArgs) -> Effort {
     let effort = if args.quick { QUICK } else { THOROUGH };
     args.measure
         .seconds
@@ -285,6 +285,9 @@ fn json(found: &Comparison) -> String {
 }
 
 pub fn compare(args: &CompareArgs) -> Result<()> {
+    if args.paths {
+        return paths::compare(args);
+    }
     if let Some(path) = &args.svg {
         svg::writable(path)?;
     }

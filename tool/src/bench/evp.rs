@@ -128,7 +128,8 @@ pub fn key(subject: Subject) -> Vec<u8> {
     (1..=subject.key_bytes() as u8).collect()
 }
 
-const IV: [u8; 16] = [0x5a; 16];
+/// The IV of all measurements.
+pub const IV: [u8; 16] = [0x5a; 16];
 
 /// A cipher, fetched from the implementation's provider and from nowhere else, with a context.
 struct Cipher {

@@ -15,6 +15,14 @@ pub enum Implementation {
     Tenrounds,
     /// The core without libcrypto.
     Core,
+    /// The kernel by AF_ALG: send() copies the data into the kernel, recv() lets the cipher write to us.
+    AfAlg,
+    /// The same, with the data's pages given away by vmsplice() and splice() instead of copied.
+    AfAlgSplice,
+    /// The kernel by OpenSSL's engine afalg.
+    AfAlgEngine,
+    /// The way into the kernel and back without a cipher: what AF_ALG pays at least.
+    Crossing,
     /// Nothing but rounds and multiplications.
     Ceiling,
     /// Nothing but rounds.
@@ -26,11 +34,15 @@ pub enum Implementation {
 pub const SOFTWARE_MASK: &str = "~0x200000200000000:~0x60000000000";
 
 impl Implementation {
-    pub const ALL: [Implementation; 6] = [
+    pub const ALL: [Implementation; 10] = [
         Implementation::Software,
         Implementation::OpenSsl,
         Implementation::Tenrounds,
         Implementation::Core,
+        Implementation::AfAlg,
+        Implementation::AfAlgSplice,
+        Implementation::AfAlgEngine,
+        Implementation::Crossing,
         Implementation::Ceiling,
         Implementation::Limit,
     ];
@@ -42,6 +54,10 @@ impl Implementation {
             Implementation::OpenSsl => "openssl",
             Implementation::Tenrounds => "tenrounds",
             Implementation::Core => "tenrounds-core",
+            Implementation::AfAlg => "af-alg",
+            Implementation::AfAlgSplice => "af-alg-splice",
+            Implementation::AfAlgEngine => "afalg-engine",
+            Implementation::Crossing => "crossing",
             Implementation::Ceiling => "ceiling",
             Implementation::Limit => "limit",
         }
@@ -49,7 +65,14 @@ impl Implementation {
 
     /// Whether it is no cipher but a bound.
     pub fn is_bound(self) -> bool {
-        matches!(self, Implementation::Ceiling | Implementation::Limit)
+        use Implementation::{Ceiling, Crossing, Limit};
+        matches!(self, Ceiling | Limit | Crossing)
+    }
+
+    /// Whether it is the kernel's cipher.
+    pub fn is_kernel(self) -> bool {
+        use Implementation::{AfAlg, AfAlgEngine, AfAlgSplice};
+        matches!(self, AfAlg | AfAlgSplice | AfAlgEngine)
     }
 
     pub fn by_name(name: &str) -> Option<Implementation> {

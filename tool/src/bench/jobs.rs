@@ -2,13 +2,13 @@
 //! The work that needs no libcrypto: the core by its own calls, and the limit probe.
 
 use super::buffer::Buffer;
-use super::evp::key;
+use super::evp::{key, IV};
 use super::limit::Work;
 use super::message::{nonce, Messages, Tag, AAD};
 use super::subject::Subject;
 use super::window::{Job, SAMPLE_CALLS};
 use crate::algorithm::{Direction, Mode};
-use crate::core::{self, Backend, Key, Message, Stream, BLOCK};
+use crate::core::{self, Backend, Key, Message, Stream};
 use crate::error::Result;
 
 /// Nothing but the instructions that bound a mode.
@@ -36,8 +36,6 @@ pub struct CoreJob {
     buffer: Buffer,
     bytes: u64,
 }
-
-const IV: [u8; BLOCK] = [0x5a; BLOCK];
 
 impl CoreJob {
     pub fn new(

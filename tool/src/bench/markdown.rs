@@ -156,7 +156,7 @@ fn notes(found: &Comparison) -> String {
 }
 
 /// "2026-11-21" by UTC.
-fn today() -> String {
+pub fn today() -> String {
     let mut date: libc::tm = unsafe { std::mem::zeroed() };
     let now = unsafe { libc::time(std::ptr::null_mut()) };
     unsafe { libc::gmtime_r(&now, &mut date) };

@@ -37,10 +37,28 @@ pub struct Case {
     pub threads: usize,
 }
 
+/// Sums over windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub bytes: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+}
+
+impl Spent {
+    fn add(&mut self, other: Spent) {
+        self.bytes += other.bytes;
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+    }
+}
+
 /// The bytes per second of each implementation, by round.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Rounds {
     pub rates: BTreeMap<Implementation, Vec<f64>>,
+    /// Where the CPU time of all these windows went.
+    pub spent: BTreeMap<Implementation, Spent>,
     /// Rounds that were repeated because the clocks disagreed in one of their windows.
     pub discarded: usize,
     /// Rounds that count although the clocks disagreed, for want of better ones.
@@ -65,6 +83,9 @@ impl Rounds {
         for (who, rates) in other.rates {
             self.rates.entry(who).or_default().extend(rates);
         }
+        for (who, spent) in other.spent {
+            self.spent.entry(who).or_default().add(spent);
+        }
         self.absent.extend(other.absent);
         self.discarded += other.discarded;
         self.doubtful += other.doubtful;
@@ -74,6 +95,14 @@ impl Rounds {
         for (&who, windows) in round {
             let rate = windows.iter().map(Window::rate).sum();
             self.rates.entry(who).or_default().push(rate);
+            let spent = self.spent.entry(who).or_default();
+            for window in windows {
+                spent.add(Spent {
+                    bytes: window.bytes,
+                    user_ns: window.user_ns,
+                    system_ns: window.system_ns,
+                });
+            }
         }
     }
 }
@@ -128,7 +157,7 @@ fn rounds(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Resul
 }
 
 impl Case {
-    fn request(&self) -> Request {
+    pub fn request(&self) -> Request {
         Request::Cipher {
             name: self.subject.name(),
             direction: self.direction.name().into(),
@@ -152,6 +181,10 @@ impl Case {
     pub fn concerns(&self, who: Implementation) -> bool {
         match who {
             Implementation::OpenSsl => true,
+            Implementation::AfAlg | Implementation::AfAlgSplice => {
+                super::afalg::name(self.subject).is_some()
+            }
+            Implementation::AfAlgEngine => self.subject.mode() == "cbc",
             // Of two widths it does not matter which.
             Implementation::Ceiling => self.subject.ceiling(self.direction, Limit::Xmm).is_some(),
             _ => self.subject.is_aes(),
@@ -176,6 +209,10 @@ impl Case {
         widest: Option<Limit>,
     ) -> Result<std::result::Result<Option<String>, String>> {
         let who = worker.implementation;
+        if who == Implementation::Crossing {
+            worker.set_up(&Request::Crossing(self.bytes))?;
+            return Ok(Ok(None));
+        }
         if !who.is_bound() {
             return match worker.set_up(&self.request()) {
                 Ok(digest) => Ok(Ok(Some(digest))),
@@ -315,6 +352,8 @@ mod tests {
             bytes,
             wall_ns: 1000,
             cpu_ns,
+            user_ns: 300,
+            system_ns: 700,
         }
     }
 
@@ -334,6 +373,12 @@ mod tests {
         assert_eq!((ratio.median, ratio.spread()), (2.0, 0.0));
         assert_eq!(rounds.rate(OpenSsl).unwrap().median, 1e9);
         assert!(rounds.ratio(Tenrounds, Limit).is_none());
+        let expected = Spent {
+            bytes: 3500,
+            user_ns: 900,
+            system_ns: 2100,
+        };
+        assert_eq!(rounds.spent[&OpenSsl], expected);
     }
 
     #[test]

@@ -2,10 +2,14 @@
 //! Measuring: `speed`, `compare`, and the worker processes that they ask. docs/measuring.md says how and
 //! why.
 
+mod afalg;
 mod buffer;
 mod chart;
 mod compare;
+mod count;
 mod crew;
+mod crossing;
+mod engine;
 mod evp;
 mod figure;
 mod implementation;
@@ -15,6 +19,7 @@ mod mac;
 mod markdown;
 mod measure;
 mod message;
+mod paths;
 mod plan;
 mod report;
 mod speed;
@@ -33,10 +38,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// A measuring process: the implementation is the only argument.
+/// A measuring process: its arguments are the implementation and, for AF_ALG, a driver of the kernel.
 pub fn worker(args: &[OsString]) -> Result<()> {
     let name = args.first().and_then(|a| a.to_str());
-    worker::serve(name.ok_or_else(|| Error::usage("a worker needs the name of an implementation"))?)
+    let name = name.ok_or_else(|| Error::usage("a worker needs the name of an implementation"))?;
+    let driver = args.get(1).map(|d| d.to_string_lossy().into_owned());
+    worker::serve(name, driver)
 }
 
 /// A bar on standard error, if that is a terminal.

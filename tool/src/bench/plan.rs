@@ -30,6 +30,11 @@ pub fn subjects(names: &[String], default: &[&str]) -> Result<Vec<Subject>> {
 
 /// The sizes asked for, or the usual six; whole blocks where the subjects need them.
 pub fn sizes(args: &MeasureArgs, subjects: &[Subject]) -> Result<Vec<usize>> {
+    sizes_of(args, subjects, &SIZES)
+}
+
+/// The same, with other usual ones.
+pub fn sizes_of(args: &MeasureArgs, subjects: &[Subject], usual: &[usize]) -> Result<Vec<usize>> {
     if args.aead {
         return match subjects.iter().find(|s| !s.is_aead()) {
             Some(other) => Err(Error::usage(format!(
@@ -40,7 +45,7 @@ pub fn sizes(args: &MeasureArgs, subjects: &[Subject]) -> Result<Vec<usize>> {
         };
     }
     if args.bytes.is_empty() {
-        return Ok(SIZES.to_vec());
+        return Ok(usual.to_vec());
     }
     if let Some((bytes, subject)) = wrong_length(&args.bytes, subjects) {
         let lengths = subject.lengths();
@@ -109,7 +114,7 @@ pub fn direction(args: &MeasureArgs, subject: Subject) -> Direction {
 }
 
 /// That one, or all that differ.
-fn directions(args: &MeasureArgs, subject: Subject) -> Vec<Direction> {
+pub fn directions(args: &MeasureArgs, subject: Subject) -> Vec<Direction> {
     match args.decrypt {
         true => vec![direction(args, subject)],
         false => subject.directions().to_vec(),

@@ -94,6 +94,7 @@ fn label(found: &Comparison, who: Implementation, figure: &Figure) -> String {
             _ => "limit".into(),
         },
         Ceiling => "ceiling (AES+CLMUL)".into(),
+        other => other.name().into(), // of --paths
     }
 }
 
@@ -112,7 +113,7 @@ fn colour(who: Implementation) -> AnsiColor {
         Software => AnsiColor::Red,
         OpenSsl => AnsiColor::Yellow,
         Tenrounds | Core => AnsiColor::Green,
-        Limit | Ceiling => AnsiColor::Blue,
+        _ => AnsiColor::Blue,
     }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The worker processes, seen from the process that asks them.
 
+use super::count::Counts;
 use super::implementation::Implementation;
+use super::measure::Case;
 use super::window::Window;
 use super::worker::{Answer, Request};
 use crate::error::{Error, Result};
@@ -22,9 +24,20 @@ pub struct WorkerProcess {
 
 impl WorkerProcess {
     pub fn start(implementation: Implementation) -> Result<WorkerProcess> {
+        WorkerProcess::start_with(implementation, None)
+    }
+
+    /// The same, with the kernel's driver that AF_ALG is to take.
+    pub fn start_with(
+        implementation: Implementation,
+        driver: Option<&str>,
+    ) -> Result<WorkerProcess> {
         let failed = |error| Error::failure(format!("cannot start a measuring process: {error}"));
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-        command.arg("worker").arg(implementation.name());
+        command
+            .arg("worker")
+            .arg(implementation.name())
+            .args(driver);
         command.envs(implementation.environment()?);
         command.env_remove("TENROUNDS_COUNTERS"); // counting costs time
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -101,6 +114,18 @@ impl WorkerProcess {
     pub fn set_up(&mut self, request: &Request) -> Result<String> {
         match self.ask(request)? {
             Answer::Ready { digest } => Ok(digest),
+            other => Err(self.misunderstood(&other)),
+        }
+    }
+
+    /// The system calls of so many calls of a case.
+    pub fn count(&mut self, case: &Case, calls: u64) -> Result<Counts> {
+        let work = Box::new(match self.implementation {
+            Implementation::Crossing => Request::Crossing(case.bytes),
+            _ => case.request(),
+        });
+        match self.ask(&Request::Count { work, calls })? {
+            Answer::Counted(counts) => Ok(counts),
             other => Err(self.misunderstood(&other)),
         }
     }

@@ -3,6 +3,8 @@
 //! beside it.
 
 use crate::error::{Error, Result};
+use nix::sys::resource::{getrusage, UsageWho};
+use nix::sys::time::{TimeVal, TimeValLike};
 use serde::{Deserialize, Serialize};
 
 /// Calls of a sample: more than one, so that what is carried from call to call is compared, too.
@@ -25,6 +27,10 @@ pub struct Window {
     pub bytes: u64,
     pub wall_ns: u64,
     pub cpu_ns: u64,
+    /// The thread's CPU time in user space and in the kernel, as far as the kernel tells them apart: many
+    /// kernels do by clock ticks, so that only sums over many windows mean anything.
+    pub user_ns: u64,
+    pub system_ns: u64,
 }
 
 /// The clocks may disagree by so much; more, and somebody else had the processor.
@@ -59,16 +65,28 @@ fn clock(id: libc::clockid_t) -> Result<u64> {
     Ok(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
+/// User and system time of this thread.
+fn spent() -> Result<(u64, u64)> {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD)
+        .map_err(|why| Error::failure(format!("cannot read the CPU time of a thread: {why}")))?;
+    let ns = |time: TimeVal| time.num_microseconds() as u64 * 1000;
+    Ok((ns(usage.user_time()), ns(usage.system_time())))
+}
+
 fn timed(job: &mut dyn Job, calls: u64) -> Result<Window> {
+    let (user, system) = spent()?;
     let cpu = clock(libc::CLOCK_THREAD_CPUTIME_ID)?;
     let wall = clock(libc::CLOCK_MONOTONIC)?;
     let bytes = job.run(calls)?;
     let wall_ns = clock(libc::CLOCK_MONOTONIC)? - wall;
     let cpu_ns = clock(libc::CLOCK_THREAD_CPUTIME_ID)? - cpu;
+    let (user_after, system_after) = spent()?;
     Ok(Window {
         bytes,
         wall_ns,
         cpu_ns,
+        user_ns: user_after.saturating_sub(user),
+        system_ns: system_after.saturating_sub(system),
     })
 }
 
@@ -120,6 +138,8 @@ mod tests {
             bytes: 1000,
             wall_ns,
             cpu_ns,
+            user_ns: 0,
+            system_ns: 0,
         };
         assert!(window(1000, 960).undisturbed());
         assert!(window(1000, 1040).undisturbed());

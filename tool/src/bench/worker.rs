@@ -2,7 +2,11 @@
 //! The process that measures one implementation: this program again, in the environment of that
 //! implementation, obeying requests on standard input, one line of JSON each.
 
+use super::afalg::{AfAlgJob, Input};
+use super::count::{self, Counts};
 use super::crew::{processors, Crew};
+use super::crossing::{CrossingJob, NullCalls};
+use super::engine::EngineJob;
 use super::evp::{self, load_provider, EvpMessages, StreamJob};
 use super::implementation::Implementation;
 use super::jobs::{CoreJob, CoreMessages, LimitJob};
@@ -31,6 +35,12 @@ pub enum Request {
     },
     /// Sets up the limit probe.
     Limit { work: Work, threads: usize },
+    /// Sets up the way into the kernel and back with so many bytes, without a cipher.
+    Crossing(usize),
+    /// Sets up system calls that do nothing, each of them a "byte".
+    NullCalls,
+    /// Counts the system calls of so many calls of a cipher, or crossings.
+    Count { work: Box<Request>, calls: u64 },
     /// Measures what was set up last for so many microseconds.
     Window(u64),
 }
@@ -50,6 +60,7 @@ pub enum Answer {
     },
     /// One per thread.
     Windows(Vec<Window>),
+    Counted(Counts),
     /// There is no such cipher here.
     Absent(String),
     Failed(String),
@@ -60,6 +71,8 @@ const CORRUPT: &str = "TENROUNDS_CORRUPT";
 
 struct Worker {
     implementation: Implementation,
+    /// The kernel's driver to take instead of the one with the highest priority.
+    driver: Option<String>,
     libcrypto: Option<LibCrypto>,
     backend: Option<Backend>,
     processors: Vec<usize>,
@@ -67,16 +80,19 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(implementation: Implementation) -> Result<Worker> {
+    fn new(implementation: Implementation, driver: Option<String>) -> Result<Worker> {
         let mut worker = Worker {
             implementation,
+            driver,
             libcrypto: None,
             backend: None,
             processors: processors(),
             crew: None,
         };
         match implementation {
-            Implementation::Limit | Implementation::Ceiling => {}
+            Implementation::Limit | Implementation::Ceiling | Implementation::Crossing => {}
+            Implementation::AfAlg | Implementation::AfAlgSplice => {}
+            Implementation::AfAlgEngine => worker.libcrypto = Some(LibCrypto::open()?),
             Implementation::Core => worker.backend = Some(selected_backend()?),
             Implementation::Tenrounds => {
                 let libcrypto = LibCrypto::open()?;
@@ -110,12 +126,7 @@ impl Worker {
                 bytes,
                 threads,
             } => {
-                let unknown = || Error::usage(format!("no cipher {name} {direction}"));
-                let subject = Subject::by_name(&name).ok_or_else(unknown)?;
-                let mut directions = Direction::BOTH.into_iter();
-                let direction = directions
-                    .find(|d| d.name() == direction)
-                    .ok_or_else(unknown)?;
+                let (subject, direction) = cipher(&name, &direction)?;
                 let jobs = (0..threads).map(|_| self.job(subject, direction, bytes));
                 self.set_up(jobs.collect::<Result<_>>()?)
             }
@@ -126,6 +137,9 @@ impl Worker {
                 let job = |_| -> Box<dyn Job> { Box::new(LimitJob(work.clone())) };
                 self.set_up((0..threads).map(job).collect())
             }
+            Request::Crossing(bytes) => self.set_up(vec![Box::new(CrossingJob::new(bytes)?)]),
+            Request::NullCalls => self.set_up(vec![Box::new(NullCalls)]),
+            Request::Count { work, calls } => self.count(&work, calls).map(Answer::Counted),
             Request::Window(microseconds) => {
                 let crew = self.crew.as_mut();
                 let crew = crew.ok_or_else(|| Error::usage("a window of nothing"))?;
@@ -134,7 +148,43 @@ impl Worker {
         }
     }
 
+    fn count(&self, work: &Request, calls: u64) -> Result<Counts> {
+        match work {
+            Request::Cipher {
+                name,
+                direction,
+                bytes,
+                ..
+            } => {
+                let (subject, direction) = cipher(name, direction)?;
+                count::count(|| self.job(subject, direction, *bytes), calls)
+            }
+            Request::Crossing(bytes) => {
+                count::count(|| Ok(Box::new(CrossingJob::new(*bytes)?)), calls)
+            }
+            _ => Err(Error::usage(
+                "only calls of a cipher and crossings are counted",
+            )),
+        }
+    }
+
     fn job(&self, subject: Subject, direction: Direction, bytes: usize) -> Result<Box<dyn Job>> {
+        let driver = self.driver.as_deref();
+        match (self.implementation, &self.libcrypto) {
+            (Implementation::AfAlg, _) => {
+                let job = AfAlgJob::new(subject, direction, bytes, Input::Copied, driver);
+                return Ok(Box::new(job?));
+            }
+            (Implementation::AfAlgSplice, _) => {
+                let job = AfAlgJob::new(subject, direction, bytes, Input::Referenced, driver);
+                return Ok(Box::new(job?));
+            }
+            (Implementation::AfAlgEngine, Some(libcrypto)) => {
+                let job = EngineJob::new(libcrypto, subject, direction, bytes);
+                return Ok(Box::new(job?));
+            }
+            _ => {}
+        }
         match (&self.libcrypto, self.backend) {
             (Some(libcrypto), _) => self.evp_job(libcrypto, subject, direction, bytes),
             (None, Some(backend)) => core_job(backend, subject, direction, bytes),
@@ -194,6 +244,14 @@ impl Worker {
     }
 }
 
+fn cipher(name: &str, direction: &str) -> Result<(Subject, Direction)> {
+    let unknown = || Error::usage(format!("no cipher {name} {direction}"));
+    let subject = Subject::by_name(name).ok_or_else(unknown)?;
+    let mut directions = Direction::BOTH.into_iter();
+    let direction = directions.find(|d| d.name() == direction);
+    Ok((subject, direction.ok_or_else(unknown)?))
+}
+
 /// A mode of the core: a stream or one-shot calls.
 fn core_job(
     backend: Backend,
@@ -237,10 +295,10 @@ fn say(answer: &Answer) -> Result<()> {
 }
 
 /// Obeys until standard input ends. What goes wrong is an answer, too.
-pub fn serve(implementation: &str) -> Result<()> {
+pub fn serve(implementation: &str, driver: Option<String>) -> Result<()> {
     let implementation = Implementation::by_name(implementation)
         .ok_or_else(|| Error::usage(format!("no implementation {implementation}")))?;
-    let mut worker = match Worker::new(implementation) {
+    let mut worker = match Worker::new(implementation, driver) {
         Ok(worker) => worker,
         Err(error) => return say(&Answer::Failed(error.to_string())),
     };

@@ -68,13 +68,15 @@ fn every_command_writes_what_the_schema_says() {
         "0.01",
         "--json",
     ];
-    let commands: [(&str, Vec<&str>); 7] = [
+    let paths = [&quick[..], &["--paths"]].concat();
+    let commands: [(&str, Vec<&str>); 8] = [
         ("detect", vec!["--json"]),
         ("doctor", vec!["--json"]),
         ("selftest", vec!["--json"]),
         ("status", vec!["--json"]),
         ("speed", quick.to_vec()),
         ("compare", quick.to_vec()),
+        ("compare", paths),
         ("run", vec![&count, "--", "openssl", "rand", "-hex", "16"]),
     ];
     for (command, args) in commands {

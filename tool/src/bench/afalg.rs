@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The kernel's ciphers through AF_ALG sockets (Documentation/crypto/userspace-if.rst), one long message:
+//! the kernel keeps the IV from call to call, as EVP does. A call is a send() of the data, which the kernel
+//! copies (crypto/af_alg.c, af_alg_sendmsg), or a vmsplice() and a splice() that hand over their pages; and a
+//! recv(), which copies nothing: the cipher writes to the caller's pages (the same file, af_alg_get_rsgl).
+
+use super::buffer::Buffer;
+use super::evp::{key, IV};
+use super::subject::Subject;
+use super::window::{Job, SAMPLE_CALLS};
+use crate::algorithm::Direction;
+use crate::error::{Error, Result};
+use crate::kernel::drivers::{self, Driver};
+use crate::root::Root;
+use nix::errno::Errno;
+use nix::fcntl::{fcntl, splice, vmsplice, FcntlArg, SpliceFFlags};
+use nix::sys::socket::{
+    accept, bind, getsockopt, recv, send, sendmsg, setsockopt, socket,
+    sockopt::{AlgSetKey, SndBuf},
+    AddressFamily, AlgAddr, ControlMessage, MsgFlags, SockFlag, SockType,
+};
+use std::io::IoSlice;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+/// How the data get into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    Copied,
+    Referenced,
+}
+
+/// So much goes in at once: a socket takes 208 KiB (net.core.wmem_default).
+pub const CHUNK: usize = 64 << 10;
+/// Data follow: the message goes on.
+const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
+/// More pages than a chunk can touch.
+const PIPE_BYTES: usize = 4 * CHUNK;
+
+/// What the kernel calls a cipher that goes on from call to call; None for what is not offered here.
+pub fn name(subject: Subject) -> Option<String> {
+    let known = subject.is_aes() && ["ecb", "cbc", "ctr"].contains(&subject.mode());
+    known.then(|| format!("{}(aes)", subject.mode()))
+}
+
+fn why(call: &str, errno: Errno) -> String {
+    format!("{call}: {} (errno {})", errno.desc(), errno as i32)
+}
+
+fn family() -> std::result::Result<OwnedFd, (String, i32)> {
+    let kind = SockType::SeqPacket;
+    socket(AddressFamily::Alg, kind, SockFlag::SOCK_CLOEXEC, None)
+        .map_err(|errno| (why("socket(AF_ALG)", errno), errno as i32))
+}
+
+/// Whether this kernel has AF_ALG, or why not, and the errno.
+pub fn probe() -> std::result::Result<(), (String, i32)> {
+    family().map(drop)
+}
+
+/// What /proc/crypto lists.
+pub fn kernel_drivers() -> Vec<Driver> {
+    drivers::read(&Root::new(Path::new("/"))).unwrap_or_default()
+}
+
+/// The bytes that a socket takes before it waits for somebody to fetch some.
+pub fn capacity() -> Result<usize> {
+    let socket = family().map_err(|(why, _)| Error::absent(why))?;
+    getsockopt(&socket, SndBuf).map_err(|errno| Error::failure(why("getsockopt(SO_SNDBUF)", errno)))
+}
+
+/// An error if the kernel has no such driver, or not for this mode.
+pub fn check_driver(subject: Subject, driver: &str) -> Result<()> {
+    let wanted = name(subject).unwrap_or_default();
+    let help = |error: Error| {
+        Error::failure(format!(
+            "--driver {driver}: {error}; the drivers of {wanted} are in /proc/crypto"
+        ))
+    };
+    bound(subject, Some(driver)).map_err(help)?;
+    let of = kernel_drivers().into_iter().find(|d| d.driver == driver);
+    match of {
+        Some(of) if of.algorithm != wanted => Err(Error::usage(format!(
+            "--driver {driver}: that does {}, not {wanted}",
+            of.algorithm
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A socket with a cipher, of the driver or by the algorithm's name.
+fn bound(subject: Subject, driver: Option<&str>) -> Result<OwnedFd> {
+    let socket = family().map_err(|(why, _)| Error::absent(why))?;
+    let algorithm = name(subject)
+        .ok_or_else(|| Error::absent(format!("AF_ALG: no {} here", subject.title())))?;
+    let name = driver.unwrap_or(&algorithm);
+    // struct sockaddr_alg, salg_name, with its zero byte.
+    if name.len() >= 64 {
+        return Err(Error::usage(format!("'{name}' is no driver's name")));
+    }
+    let absent = |errno| {
+        let call = format!("bind(AF_ALG, skcipher, \"{name}\")");
+        Error::absent(why(&call, errno))
+    };
+    bind(socket.as_raw_fd(), &AlgAddr::new("skcipher", name)).map_err(absent)?;
+    setsockopt(&socket, AlgSetKey::default(), &key(subject))
+        .map_err(|errno| Error::failure(why("setsockopt(ALG_SET_KEY)", errno)))?;
+    Ok(socket)
+}
+
+pub fn pipe(bytes: usize) -> Result<(OwnedFd, OwnedFd)> {
+    let failed = |errno| Error::failure(why("pipe of 256 KiB", errno));
+    let (read, write) = nix::unistd::pipe().map_err(failed)?;
+    fcntl(&write, FcntlArg::F_SETPIPE_SZ(bytes as i32)).map_err(failed)?;
+    Ok((read, write))
+}
+
+pub struct AfAlgJob {
+    bound: OwnedFd,
+    message: OwnedFd,
+    pipe: Option<(OwnedFd, OwnedFd)>,
+    has_iv: bool,
+    direction: Direction,
+    buffer: Buffer,
+    bytes: u64,
+}
+
+impl AfAlgJob {
+    pub fn new(
+        subject: Subject,
+        direction: Direction,
+        bytes: usize,
+        input: Input,
+        driver: Option<&str>,
+    ) -> Result<AfAlgJob> {
+        let bound = bound(subject, driver)?;
+        let has_iv = subject.mode() != "ecb";
+        let pipe = match input {
+            Input::Copied => None,
+            Input::Referenced => Some(pipe(PIPE_BYTES)?),
+        };
+        Ok(AfAlgJob {
+            message: start(&bound, direction, has_iv)?,
+            bound,
+            pipe,
+            has_iv,
+            direction,
+            buffer: Buffer::new(bytes),
+            bytes: bytes as u64,
+        })
+    }
+}
+
+/// A new message: the direction and the IV. MSG_MORE: data follow.
+fn start(bound: &OwnedFd, direction: Direction, has_iv: bool) -> Result<OwnedFd> {
+    let failed = |call| move |errno| Error::failure(why(call, errno));
+    let socket = accept(bound.as_raw_fd()).map_err(failed("accept"))?;
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    let operation = match direction {
+        Direction::Encrypt => libc::ALG_OP_ENCRYPT,
+        Direction::Decrypt => libc::ALG_OP_DECRYPT,
+    };
+    let mut control = vec![ControlMessage::AlgSetOp(&operation)];
+    if has_iv {
+        control.push(ControlMessage::AlgSetIv(&IV));
+    }
+    sendmsg::<()>(socket.as_raw_fd(), &[], &control, MORE, None)
+        .map_err(failed("sendmsg with the IV"))?;
+    Ok(socket)
+}
+
+/// Repeats a call until all bytes went through it.
+fn wholly(bytes: usize, mut call: impl FnMut(usize) -> nix::Result<usize>) -> nix::Result<()> {
+    let mut done = 0;
+    while done < bytes {
+        match call(done)? {
+            0 => return Err(Errno::EPIPE),
+            some => done += some,
+        }
+    }
+    Ok(())
+}
+
+fn copied(message: &OwnedFd, data: &[u8]) -> nix::Result<()> {
+    let socket = message.as_raw_fd();
+    wholly(data.len(), |done| send(socket, &data[done..], MORE))
+}
+
+fn referenced(
+    message: &OwnedFd,
+    (read, write): &(OwnedFd, OwnedFd),
+    data: &[u8],
+) -> nix::Result<()> {
+    wholly(data.len(), |done| {
+        vmsplice(write, &[IoSlice::new(&data[done..])], SpliceFFlags::empty())
+    })?;
+    let more = SpliceFFlags::SPLICE_F_MORE;
+    wholly(data.len(), |done| {
+        splice(read, None, message, None, data.len() - done, more)
+    })
+}
+
+impl Job for AfAlgJob {
+    fn run(&mut self, calls: u64) -> Result<u64> {
+        let failed = |errno| Error::failure(why("AF_ALG", errno));
+        for _ in 0..calls {
+            for chunk in self.buffer.data().chunks_mut(CHUNK) {
+                match &self.pipe {
+                    None => copied(&self.message, chunk),
+                    Some(pipe) => referenced(&self.message, pipe, chunk),
+                }
+                .map_err(failed)?;
+                let socket = self.message.as_raw_fd();
+                wholly(chunk.len(), |done| {
+                    recv(socket, &mut chunk[done..], MsgFlags::empty())
+                })
+                .map_err(failed)?;
+            }
+        }
+        Ok(calls * self.bytes)
+    }
+
+    fn move_on(&mut self) {
+        self.buffer.move_on();
+    }
+
+    fn sample(&mut self) -> Result<Vec<u8>> {
+        self.message = start(&self.bound, self.direction, self.has_iv)?;
+        let mut output = Vec::new();
+        for _ in 0..SAMPLE_CALLS {
+            self.buffer.fill();
+            self.run(1)?;
+            output.extend_from_slice(self.buffer.data());
+        }
+        Ok(output)
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What a comparison of paths found, and what follows from it.
+
+use super::super::count::Counts;
+use super::super::implementation::Implementation::{self, *};
+use super::super::measure::{Case, Effort, Rounds};
+use super::super::stats::Summary;
+use crate::core::Backend;
+use crate::kernel::drivers::Driver;
+use crate::schema::Host;
+use std::time::Duration;
+
+/// A path that this machine has not.
+pub struct Unavailable {
+    pub path: Implementation,
+    pub why: String,
+    pub errno: Option<i32>,
+}
+
+pub struct Found {
+    pub host: Host,
+    pub backend: Option<Backend>,
+    /// The kernel's drivers that AF_ALG took.
+    pub drivers: Vec<Driver>,
+    pub unavailable: Vec<Unavailable>,
+    /// Nanoseconds of a system call that does nothing.
+    pub null_call: Option<Summary>,
+    pub figures: Vec<Figure>,
+    /// What could not be measured, and why.
+    pub notes: Vec<String>,
+    pub effort: Effort,
+    pub took: Duration,
+}
+
+/// A size of an algorithm in a direction.
+pub struct Figure {
+    pub case: Case,
+    pub rounds: Rounds,
+    pub counts: Vec<(Implementation, Counts)>,
+}
+
+/// User and system nanoseconds of a call.
+pub struct CpuTime {
+    pub user: f64,
+    pub system: f64,
+}
+
+impl Figure {
+    pub fn rate(&self, who: Implementation) -> Option<f64> {
+        self.rounds.rate(who).map(|s| s.median)
+    }
+
+    pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
+        self.rounds.ratio(a, b).map(|s| s.median)
+    }
+
+    pub fn counts(&self, who: Implementation) -> Option<&Counts> {
+        let mut counts = self.counts.iter();
+        counts.find(|(w, _)| *w == who).map(|(_, counts)| counts)
+    }
+
+    pub fn cpu_time(&self, who: Implementation) -> Option<CpuTime> {
+        let spent = self.rounds.spent.get(&who)?;
+        let calls = spent.bytes as f64 / self.case.bytes as f64;
+        Some(CpuTime {
+            user: spent.user_ns as f64 / calls,
+            system: spent.system_ns as f64 / calls,
+        })
+    }
+
+    /// Bytes per second of a kernel that crosses as fast as a pipe does and then computes as fast as the core:
+    /// by rounds, and the same as a ratio to another path.
+    fn at_best_rounds(&self) -> Option<Vec<f64>> {
+        let core = self.rounds.rates.get(&Core)?.iter();
+        let crossing = self.rounds.rates.get(&Crossing)?.iter();
+        let both = |(core, crossing): (&f64, &f64)| 1.0 / (1.0 / core + 1.0 / crossing);
+        Some(core.zip(crossing).map(both).collect())
+    }
+
+    pub fn at_best(&self) -> Option<f64> {
+        Summary::of(self.at_best_rounds()?).map(|s| s.median)
+    }
+
+    pub fn at_best_ratio(&self, other: Implementation) -> Option<f64> {
+        let best = self.at_best_rounds()?;
+        let pairs = best.iter().zip(self.rounds.rates.get(&other)?);
+        Summary::of(pairs.map(|(a, b)| a / b)).map(|s| s.median)
+    }
+}
+
+/// A way into the kernel: one that was measured, or the best that there could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Measured(Implementation),
+    AtBest,
+}
+
+impl Way {
+    pub const ALL: [Way; 4] = [
+        Way::Measured(AfAlg),
+        Way::Measured(AfAlgSplice),
+        Way::Measured(AfAlgEngine),
+        Way::AtBest,
+    ];
+
+    /// As in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Measured(who) => who.name(),
+            Way::AtBest => "at-best",
+        }
+    }
+
+    pub fn ratio(self, figure: &Figure, other: Implementation) -> Option<f64> {
+        match self {
+            Way::Measured(who) => figure.ratio(who, other),
+            Way::AtBest => figure.at_best_ratio(other),
+        }
+    }
+}
+
+/// From what size on a way into the kernel is faster than a path in user space.
+#[derive(Debug, PartialEq)]
+pub struct Crossover {
+    pub way: Way,
+    pub against: Implementation,
+    /// The smallest size from which on it is at least as fast at all sizes; None: there is none.
+    pub bytes: Option<usize>,
+    /// The best ratio, and where.
+    pub best: f64,
+    pub best_bytes: usize,
+}
+
+/// From the sizes, in rising order, and the ratios there.
+fn crossover(way: Way, against: Implementation, ratios: &[(usize, f64)]) -> Option<Crossover> {
+    let (best_bytes, best) = *ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let winning = ratios.iter().rev().take_while(|(_, ratio)| *ratio >= 1.0);
+    Some(Crossover {
+        way,
+        against,
+        bytes: winning.last().map(|(bytes, _)| *bytes),
+        best,
+        best_bytes,
+    })
+}
+
+/// Those of a block, against libcrypto with tenrounds and without.
+pub fn crossovers(block: &[Figure]) -> Vec<Crossover> {
+    let of = |way: Way, against: Implementation| {
+        let ratio = |f: &Figure| Some((f.case.bytes, way.ratio(f, against)?));
+        let mut ratios: Vec<(usize, f64)> = block.iter().filter_map(ratio).collect();
+        ratios.sort_unstable_by_key(|(bytes, _)| *bytes);
+        crossover(way, against, &ratios)
+    };
+    let pairs = Way::ALL
+        .into_iter()
+        .flat_map(|way| [OpenSsl, Tenrounds].map(|against| (way, against)));
+    pairs
+        .filter_map(|(way, against)| of(way, against))
+        .collect()
+}
+
+impl Found {
+    pub fn why_not(&self, who: Implementation) -> Option<&Unavailable> {
+        self.unavailable.iter().find(|u| u.path == who)
+    }
+
+    /// Figures of one algorithm and direction.
+    pub fn blocks(&self) -> Vec<&[Figure]> {
+        let same = |a: &Figure, b: &Figure| {
+            (a.case.subject, a.case.direction) == (b.case.subject, b.case.direction)
+        };
+        let mut blocks = Vec::new();
+        let mut rest = &self.figures[..];
+        while let Some(first) = rest.first() {
+            let length = rest.iter().take_while(|f| same(first, f)).count();
+            let (block, others) = rest.split_at(length);
+            blocks.push(block);
+            rest = others;
+        }
+        blocks
+    }
+
+    pub fn discarded(&self) -> usize {
+        self.figures.iter().map(|f| f.rounds.discarded).sum()
+    }
+
+    pub fn doubtful(&self) -> usize {
+        self.figures.iter().map(|f| f.rounds.doubtful).sum()
+    }
+
+    /// "OpenSSL 3.0.22".
+    pub fn openssl(&self) -> String {
+        let version = self.host.openssl.as_ref().map(|o| o.version.as_str());
+        let words = version.unwrap_or("OpenSSL").split(' ');
+        words.take(2).collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::subject::Subject;
+    use super::*;
+    use crate::algorithm::Direction;
+
+    #[test]
+    fn a_crossover_lasts_to_the_largest_size() {
+        let of = |ratios: &[(usize, f64)]| {
+            let found = crossover(Way::AtBest, OpenSsl, ratios).unwrap();
+            (found.bytes, found.best_bytes)
+        };
+        assert_eq!(of(&[(16, 0.1), (256, 0.5), (1024, 0.9)]), (None, 1024));
+        assert_eq!(of(&[(16, 0.1), (256, 1.0), (1024, 1.2)]), (Some(256), 1024));
+        // Once faster is no crossover if it is slower again afterwards.
+        assert_eq!(of(&[(16, 1.5), (256, 0.9), (1024, 1.2)]), (Some(1024), 16));
+        assert_eq!(of(&[(16, 1.5), (256, 0.9)]), (None, 16));
+        assert!(crossover(Way::AtBest, OpenSsl, &[]).is_none());
+    }
+
+    #[test]
+    fn the_best_of_the_kernel_is_both_times_added() {
+        let case = Case {
+            subject: Subject::by_name("aes-128-cbc").unwrap(),
+            direction: Direction::Encrypt,
+            bytes: 16,
+            threads: 1,
+        };
+        let mut rounds = Rounds::default();
+        for (who, rate) in [(Core, 6e9), (Crossing, 3e9), (OpenSsl, 4e9)] {
+            rounds.rates.insert(who, vec![rate; 3]);
+        }
+        let figure = Figure {
+            case,
+            rounds,
+            counts: vec![],
+        };
+        let near = |value: Option<f64>, wanted: f64| (value.unwrap() / wanted - 1.0).abs() < 1e-9;
+        assert!(near(figure.at_best(), 2e9));
+        assert!(near(figure.at_best_ratio(OpenSsl), 0.5));
+        assert_eq!(figure.at_best_ratio(AfAlg), None);
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A comparison of paths as JSON: docs/json.md.
+
+use super::super::count::Bytes;
+use super::super::figure;
+use super::super::implementation::Implementation::{
+    self, AfAlg, AfAlgEngine, Core, OpenSsl, Tenrounds,
+};
+use super::found::{crossovers, Figure, Found};
+use crate::kernel::drivers::Driver;
+use crate::schema::{Document, Measurement};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+struct Body {
+    compare: How,
+}
+
+#[derive(Serialize)]
+struct How {
+    seconds: f64,
+    rounds: usize,
+    window_us: u64,
+    rounds_discarded: usize,
+    rounds_doubtful: usize,
+    notes: Vec<String>,
+    paths: Paths,
+}
+
+#[derive(Serialize)]
+struct Paths {
+    af_alg: Availability,
+    engine: Availability,
+    /// What AF_ALG took for each algorithm.
+    drivers: Vec<Taken>,
+    null_call_ns: Option<f64>,
+    costs: Vec<Cost>,
+    at_best: Vec<AtBest>,
+    crossovers: Vec<Crossover>,
+}
+
+/// A driver of the kernel.
+#[derive(Serialize)]
+struct Taken {
+    algorithm: String,
+    driver: String,
+    priority: i64,
+    selftest: String,
+}
+
+#[derive(Serialize)]
+struct Availability {
+    available: bool,
+    why: Option<String>,
+    errno: Option<i32>,
+}
+
+/// What a path costs besides wall time: of `calls` calls, and of one.
+#[derive(Serialize)]
+struct Cost {
+    algorithm: String,
+    direction: &'static str,
+    implementation: &'static str,
+    bytes: usize,
+    /// null: not counted here.
+    counted: Option<Counted>,
+    user_ns: f64,
+    system_ns: f64,
+}
+
+#[derive(Serialize)]
+struct Counted {
+    calls: u64,
+    system_calls: BTreeMap<String, u64>,
+    copied: Bytes,
+    referenced: Bytes,
+}
+
+#[derive(Serialize)]
+struct AtBest {
+    algorithm: String,
+    direction: &'static str,
+    bytes: usize,
+    bytes_per_second: f64,
+    ratio_to: BTreeMap<&'static str, f64>,
+}
+
+#[derive(Serialize)]
+struct Crossover {
+    algorithm: String,
+    direction: &'static str,
+    path: &'static str,
+    against: &'static str,
+    /// null: there is none.
+    bytes: Option<usize>,
+    best_ratio: f64,
+    best_bytes: usize,
+}
+
+fn costs(figure: &Figure) -> Vec<Cost> {
+    let measured = figure.rounds.rates.keys().copied();
+    let cost = |who: Implementation| {
+        let time = figure.cpu_time(who)?;
+        Some(Cost {
+            algorithm: figure.case.subject.name(),
+            direction: figure.case.direction.name(),
+            implementation: who.name(),
+            bytes: figure.case.bytes,
+            counted: figure.counts(who).map(|counts| Counted {
+                calls: counts.calls,
+                system_calls: counts.system_calls.clone(),
+                copied: counts.copied,
+                referenced: counts.referenced,
+            }),
+            user_ns: time.user,
+            system_ns: time.system,
+        })
+    };
+    measured.filter_map(cost).collect()
+}
+
+fn at_best(figure: &Figure) -> Option<AtBest> {
+    let others = [Core, OpenSsl, Tenrounds].into_iter();
+    let ratio = |other: Implementation| Some((other.name(), figure.at_best_ratio(other)?));
+    Some(AtBest {
+        algorithm: figure.case.subject.name(),
+        direction: figure.case.direction.name(),
+        bytes: figure.case.bytes,
+        bytes_per_second: figure.at_best()?,
+        ratio_to: others.filter_map(ratio).collect(),
+    })
+}
+
+fn crossovers_of(block: &[Figure]) -> Vec<Crossover> {
+    let case = block[0].case;
+    let found = crossovers(block).into_iter();
+    let crossover = |found: super::found::Crossover| Crossover {
+        algorithm: case.subject.name(),
+        direction: case.direction.name(),
+        path: found.way.name(),
+        against: found.against.name(),
+        bytes: found.bytes,
+        best_ratio: found.best,
+        best_bytes: found.best_bytes,
+    };
+    found.map(crossover).collect()
+}
+
+/// The driver's name where the kernel computes, else our backend.
+fn rows(found: &Found, figure: &Figure) -> Vec<Measurement> {
+    let plain = figure::Figure {
+        case: figure.case,
+        rounds: figure.rounds.clone(),
+    };
+    let mut rows = plain.rows(found.backend, None);
+    let kernel = Implementation::ALL.into_iter().filter(|w| w.is_kernel());
+    let kernel: Vec<&str> = kernel.map(Implementation::name).collect();
+    let algorithm = super::afalg::name(figure.case.subject);
+    let mut drivers = found.drivers.iter();
+    let driver = drivers.find(|d| Some(&d.algorithm) == algorithm.as_ref());
+    for row in &mut rows {
+        if kernel.contains(&row.implementation.as_str()) {
+            row.backend = driver.map(|d| d.driver.clone());
+        }
+    }
+    rows
+}
+
+fn taken(driver: &Driver) -> Taken {
+    Taken {
+        algorithm: driver.algorithm.clone(),
+        driver: driver.driver.clone(),
+        priority: driver.priority,
+        selftest: driver.selftest.clone(),
+    }
+}
+
+pub fn text(found: &Found) -> String {
+    let availability = |who| {
+        let missing = found.why_not(who);
+        Availability {
+            available: missing.is_none(),
+            why: missing.map(|u| u.why.clone()),
+            errno: missing.and_then(|u| u.errno),
+        }
+    };
+    let paths = Paths {
+        af_alg: availability(AfAlg),
+        engine: availability(AfAlgEngine),
+        drivers: found.drivers.iter().map(taken).collect(),
+        null_call_ns: found.null_call.map(|s| s.median),
+        costs: found.figures.iter().flat_map(costs).collect(),
+        at_best: found.figures.iter().filter_map(at_best).collect(),
+        crossovers: found.blocks().into_iter().flat_map(crossovers_of).collect(),
+    };
+    let how = How {
+        seconds: found.took.as_secs_f64(),
+        rounds: found.effort.rounds,
+        window_us: found.effort.window_us,
+        rounds_discarded: found.discarded(),
+        rounds_doubtful: found.doubtful(),
+        notes: found.notes.clone(),
+        paths,
+    };
+    let rows = found.figures.iter().flat_map(|f| rows(found, f)).collect();
+    Document::new("compare", found.host.clone(), rows, Body { compare: how }).to_json()
+}

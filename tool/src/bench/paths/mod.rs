@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `tenrounds compare --paths`: the same bytes through user space and through the kernel, in one run: throughput,
+//! system calls, bytes that cross, CPU time, and from what size the kernel wins.
+
+mod found;
+mod json;
+mod report;
+mod svg;
+
+use super::afalg;
+use super::chart::Paint;
+use super::compare::effort;
+use super::engine;
+use super::implementation::Implementation::{self, *};
+use super::measure::{Case, Effort, TEAMS};
+use super::plan::{directions, label, sizes_of, subjects};
+use super::progress;
+use super::stats::Summary;
+use super::subject::Subject;
+use super::team::WorkerProcess;
+use super::worker::Request;
+use crate::algorithm::Direction;
+use crate::cli::CompareArgs;
+use crate::core::Backend;
+use crate::error::{Error, Result};
+use crate::kernel::drivers::Driver;
+use crate::libcrypto::LibCrypto;
+use crate::masks;
+use found::{Figure, Found, Unavailable};
+use std::time::Instant;
+
+/// From one block to a large file's buffer.
+const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
+const DEFAULT: [&str; 2] = ["aes-128-cbc", "aes-128-ctr"];
+const BLOCK: usize = 16;
+/// Calls whose system calls are counted: more than one, so that what comes in every second call is seen.
+const COUNTED: u64 = 10;
+
+/// In the order in which they are shown. The core is the first: all others must agree with it.
+const PATHS: [Implementation; 7] = [
+    Core,
+    Tenrounds,
+    OpenSsl,
+    AfAlg,
+    AfAlgSplice,
+    AfAlgEngine,
+    Crossing,
+];
+
+fn asked(args: &CompareArgs) -> Result<Vec<Subject>> {
+    let subjects = subjects(&args.algorithms, &DEFAULT)?;
+    if let Some(other) = subjects.iter().find(|s| afalg::name(**s).is_none()) {
+        return Err(Error::usage(format!(
+            "--paths: {} is not compared there; say ecb, cbc or ctr, or one of them with a key size, such \
+             as aes-128-cbc",
+            other.title()
+        )));
+    }
+    let mut modes: Vec<&str> = subjects.iter().map(|s| s.mode()).collect();
+    modes.dedup();
+    match (&args.driver, modes.len()) {
+        (Some(driver), 2..) => Err(Error::usage(format!(
+            "--driver {driver}: a driver has one mode; say which, such as aes-128-cbc"
+        ))),
+        _ => Ok(subjects),
+    }
+}
+
+fn cases(args: &CompareArgs, subjects: &[Subject]) -> Result<Vec<Case>> {
+    let sizes = sizes_of(&args.measure, subjects, &SIZES)?;
+    if let Some(bytes) = sizes.iter().find(|bytes| *bytes % BLOCK != 0) {
+        let below = (bytes / BLOCK * BLOCK).max(BLOCK);
+        return Err(Error::usage(format!(
+            "--bytes {bytes}: the kernel takes whole blocks of {BLOCK} bytes; say {below} or {}",
+            below + BLOCK
+        )));
+    }
+    let case = |subject: Subject, direction: Direction| {
+        sizes.iter().map(move |&bytes| Case {
+            subject,
+            direction,
+            bytes,
+            threads: 1,
+        })
+    };
+    let both = |&subject: &Subject| {
+        let directions = directions(&args.measure, subject).into_iter();
+        directions.map(move |direction| (subject, direction))
+    };
+    let pairs = subjects.iter().flat_map(both);
+    Ok(pairs.flat_map(|(s, d)| case(s, d)).collect())
+}
+
+/// What of the kernel cannot be measured here, and why.
+fn unavailable(libcrypto: &LibCrypto) -> Vec<Unavailable> {
+    let mut list = Vec::new();
+    if let Err((why, errno)) = afalg::probe() {
+        for path in [AfAlg, AfAlgSplice] {
+            list.push(Unavailable {
+                path,
+                why: why.clone(),
+                errno: Some(errno),
+            });
+        }
+    }
+    if let Err(error) = engine::probe(libcrypto) {
+        list.push(Unavailable {
+            path: AfAlgEngine,
+            why: error.to_string(),
+            errno: list.first().and_then(|u| u.errno),
+        });
+    }
+    list
+}
+
+fn team(left_out: &[Unavailable], driver: Option<&str>) -> Result<Vec<WorkerProcess>> {
+    let takes_part = |who: &&Implementation| left_out.iter().all(|u| u.path != **who);
+    let start = |who: &Implementation| match who {
+        AfAlg | AfAlgSplice => WorkerProcess::start_with(*who, driver),
+        _ => WorkerProcess::start(*who),
+    };
+    PATHS.iter().filter(takes_part).map(start).collect()
+}
+
+/// Nanoseconds of a system call that does nothing.
+fn null_call(team: &mut [WorkerProcess], effort: Effort) -> Result<Option<Summary>> {
+    let worker = team.iter_mut().find(|w| w.implementation == Crossing);
+    let worker = worker.expect("it always takes part");
+    worker.set_up(&Request::NullCalls)?;
+    let mut times = Vec::new();
+    for _ in 0..effort.rounds {
+        let windows = worker.window(effort.window_us)?;
+        times.extend(windows.iter().map(|w| w.wall_ns as f64 / w.bytes as f64));
+    }
+    Ok(Summary::of(times))
+}
+
+/// A case, timed; and the system calls of each path, counted.
+fn measure(
+    case: Case,
+    teams: &mut [Vec<WorkerProcess>],
+    effort: Effort,
+    notes: &mut Vec<String>,
+) -> Result<Figure> {
+    let rounds = case.measure(teams, None, effort)?;
+    let mut counts = Vec::new();
+    for worker in &mut teams[0] {
+        let who = worker.implementation;
+        if !rounds.rates.contains_key(&who) {
+            continue;
+        }
+        match worker.count(&case, COUNTED) {
+            Ok(counted) => counts.push((who, counted)),
+            Err(error) if error.is_absent() => {
+                note(notes, format!("system calls were not counted: {error}"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    for (who, why) in &rounds.absent {
+        note(notes, format!("{} was not measured: {why}", who.name()));
+    }
+    Ok(Figure {
+        case,
+        rounds,
+        counts,
+    })
+}
+
+fn note(notes: &mut Vec<String>, text: String) {
+    if !notes.contains(&text) {
+        notes.push(text);
+    }
+}
+
+/// The drivers that the kernel takes for the algorithms asked for; after the measurement, because templates
+/// such as cbc(aes-generic) are made when they are first wanted.
+fn drivers(subjects: &[Subject], forced: Option<&str>) -> Vec<Driver> {
+    let wanted = |driver: &Driver| match forced {
+        Some(name) => driver.driver == name,
+        None => {
+            let of = |s: &Subject| afalg::name(*s).is_some_and(|name| name == driver.algorithm);
+            driver.selected && subjects.iter().any(of)
+        }
+    };
+    let all = afalg::kernel_drivers().into_iter();
+    all.filter(wanted).collect()
+}
+
+fn run(args: &CompareArgs) -> Result<Found> {
+    let started = Instant::now();
+    let subjects = asked(args)?;
+    let cases = cases(args, &subjects)?;
+    let effort = effort(args);
+    masks::masked()?; // a wrong word is an error before anything is measured
+    let libcrypto = LibCrypto::open()?;
+    let unavailable = unavailable(&libcrypto);
+    let driver = args.driver.as_deref();
+    if let (Some(driver), Some(u)) = (driver, unavailable.iter().find(|u| u.path == AfAlg)) {
+        return Err(Error::failure(format!("--driver {driver}: {}", u.why)));
+    }
+    if let Some(driver) = driver {
+        afalg::check_driver(subjects[0], driver)?;
+    }
+    let teams = (0..TEAMS).map(|_| team(&unavailable, driver));
+    let mut teams = teams.collect::<Result<Vec<_>>>()?;
+    let windows: usize = cases
+        .iter()
+        .map(|case| {
+            teams[0]
+                .iter()
+                .filter(|w| case.concerns(w.implementation))
+                .count()
+        })
+        .sum();
+    let bar = progress(cases.len(), effort.duration(windows));
+    let null_call = null_call(&mut teams[0], effort)?;
+    let mut notes = Vec::new();
+    let mut figures = Vec::new();
+    for case in cases {
+        bar.set_message(label(&case));
+        figures.push(measure(case, &mut teams, effort, &mut notes)?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let backend = teams[0].iter().find_map(|w| w.backend.as_deref());
+    Ok(Found {
+        host: crate::host::read(Some(&libcrypto)),
+        backend: backend.and_then(Backend::by_name),
+        drivers: drivers(&subjects, driver),
+        unavailable,
+        null_call,
+        figures,
+        notes,
+        effort,
+        took: started.elapsed(),
+    })
+}
+
+pub fn compare(args: &CompareArgs) -> Result<()> {
+    if let Some(path) = &args.svg {
+        super::svg::writable(path)?;
+    }
+    let found = run(args)?;
+    match (args.measure.json, args.markdown) {
+        (true, _) => anstream::print!("{}", json::text(&found)),
+        (_, true) => anstream::print!("{}", report::markdown(&found)),
+        _ => anstream::print!("{}", report::text(&found, Paint::for_stdout())),
+    }
+    match &args.svg {
+        Some(path) => svg::write(&found, path),
+        None => Ok(()),
+    }
+}

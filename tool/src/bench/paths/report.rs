@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A comparison of paths as a person reads it: a table of throughput for each algorithm and direction, what a
+//! call costs, and from what size the kernel wins; and the same in Markdown.
+
+use super::super::chart::{bars, columns, gigabytes, label_width, Bar, Paint, Row};
+use super::super::figure::{size_name, title};
+use super::super::implementation::Implementation::{self, *};
+use super::super::markdown::today;
+use super::found::{crossovers, Crossover, Figure, Found, Way};
+use super::PATHS;
+use crate::style::grouped;
+use anstyle::{AnsiColor, Style};
+use std::fmt::Write;
+
+/// The size at which costs are shown, if it was measured; else the largest.
+const SHOWN: usize = 16 << 10;
+
+fn label(found: &Found, who: Implementation) -> String {
+    match who {
+        Core => "a  core".into(),
+        Tenrounds => "b  EVP, tenrounds".into(),
+        OpenSsl => format!("c  EVP, {}", found.openssl()),
+        AfAlg => "d  AF_ALG, send".into(),
+        AfAlgSplice => "d' AF_ALG, splice".into(),
+        AfAlgEngine => "e  engine afalg".into(),
+        _ => "   crossing alone".into(),
+    }
+}
+
+fn way(way: Way) -> &'static str {
+    match way {
+        Way::Measured(AfAlg) => "AF_ALG with send",
+        Way::Measured(AfAlgSplice) => "AF_ALG with splice",
+        Way::Measured(_) => "the engine afalg",
+        Way::AtBest => "the kernel at best",
+    }
+}
+
+fn against(found: &Found, who: Implementation) -> String {
+    match who {
+        OpenSsl => found.openssl(),
+        _ => "tenrounds".into(),
+    }
+}
+
+/// Three figures.
+fn ratio(value: f64) -> String {
+    match value {
+        v if v >= 0.0995 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    }
+}
+
+fn heading(found: &Found) -> Vec<String> {
+    let host = &found.host;
+    let place = match &host.hypervisor {
+        Some(name) => format!("{}, in a virtual machine ({name})", host.cpu.brand),
+        None => host.cpu.brand.clone(),
+    };
+    let backend = found.backend.map_or("none", |b| b.name());
+    let version = env!("CARGO_PKG_VERSION");
+    let mut lines = vec![
+        place,
+        format!(
+            "{}; tenrounds {version}, backend {backend}; {}",
+            found.openssl(),
+            host.kernel
+        ),
+    ];
+    for (name, mask) in &host.masks {
+        lines.push(format!(
+            "mask in force: {name}={} ({})",
+            mask.value, mask.hex
+        ));
+    }
+    for driver in &found.drivers {
+        lines.push(format!(
+            "the kernel's {}: {}, priority {}, self-test {}",
+            driver.algorithm, driver.driver, driver.priority, driver.selftest
+        ));
+    }
+    if let Some(null) = &found.null_call {
+        lines.push(format!(
+            "a system call that does nothing takes {:.0} ns",
+            null.median
+        ));
+    }
+    lines
+}
+
+/// Names and cells of the rows of throughput.
+fn rates(found: &Found, block: &[Figure]) -> Vec<(String, Vec<String>)> {
+    let cells = |cell: &dyn Fn(&Figure) -> Option<String>| {
+        let cell = |f| cell(f).unwrap_or_else(|| "-".into());
+        block.iter().map(cell).collect::<Vec<_>>()
+    };
+    let concerned = |who: &&Implementation| block[0].case.concerns(**who);
+    let mut rows: Vec<(String, Vec<String>)> = PATHS
+        .iter()
+        .filter(concerned)
+        .map(|&who| match found.why_not(who) {
+            Some(missing) => {
+                let name = label(found, who);
+                (format!("{name}: not available: {}", missing.why), vec![])
+            }
+            None => (label(found, who), cells(&|f| f.rate(who).map(rate))),
+        })
+        .collect();
+    let best = cells(&|f| f.at_best().map(rate));
+    rows.push(("   the kernel at best".into(), best));
+    for who in [AfAlg, AfAlgSplice, AfAlgEngine] {
+        if block.iter().any(|f| f.rate(who).is_some()) {
+            let name = label(found, who);
+            let letter = name.split(' ').next().unwrap_or_default();
+            let cells = cells(&|f| f.ratio(who, OpenSsl).map(ratio));
+            rows.push((format!("   {letter} / c"), cells));
+        }
+    }
+    let best = cells(&|f| f.at_best_ratio(OpenSsl).map(ratio));
+    rows.push(("   at best / c".into(), best));
+    rows
+}
+
+/// The figure whose costs are shown.
+fn shown(block: &[Figure]) -> &Figure {
+    let largest = block.iter().max_by_key(|f| f.case.bytes);
+    let wanted = block.iter().find(|f| f.case.bytes == SHOWN);
+    wanted.or(largest).expect("a block is not empty")
+}
+
+/// Widths of columns.
+const RATE: usize = 9;
+const COST: usize = 11;
+
+const COSTS: [&str; 5] = ["calls", "copied", "in place", "user ns", "sys ns"];
+
+/// A number of something per call: whole if it is.
+fn per_call(total: u64, calls: u64) -> String {
+    match total % calls.max(1) {
+        0 => grouped(total / calls.max(1)),
+        _ => format!("{:.1}", total as f64 / calls as f64),
+    }
+}
+
+fn costs(found: &Found, figure: &Figure) -> Vec<(String, Vec<String>)> {
+    let row = |&who: &Implementation| {
+        let time = figure.cpu_time(who)?;
+        let counted = match figure.counts(who) {
+            Some(c) => [
+                c.system_calls.values().sum(),
+                c.copied.r#in + c.copied.out,
+                c.referenced.r#in + c.referenced.out,
+            ]
+            .map(|total| per_call(total, c.calls))
+            .to_vec(),
+            None => vec!["-".to_owned(); 3],
+        };
+        let times = [time.user, time.system].map(|ns| grouped(ns.round() as u64));
+        let cells = counted.into_iter().chain(times).collect();
+        Some((label(found, who), cells))
+    };
+    PATHS.iter().filter_map(row).collect()
+}
+
+/// "never faster than OpenSSL 3.0.22: at most 0.70 of it, at 64 KiB".
+fn verdict(found: &Found, crossover: &Crossover) -> String {
+    let other = against(found, crossover.against);
+    let (best, place) = (ratio(crossover.best), size_name(crossover.best_bytes));
+    match crossover.bytes {
+        Some(bytes) => format!(
+            "faster than {other} from {} on ({best} of it at most, at {place})",
+            size_name(bytes)
+        ),
+        None => format!("never faster than {other} ({best} of it at most, at {place})"),
+    }
+}
+
+/// A line for each way into the kernel.
+fn verdicts(found: &Found, block: &[Figure]) -> Vec<String> {
+    let crossovers = crossovers(block);
+    let line = |wanted: Way| {
+        let of = crossovers.iter().filter(|c| c.way == wanted);
+        let parts: Vec<String> = of.map(|c| verdict(found, c)).collect();
+        (!parts.is_empty()).then(|| format!("{}: {}", way(wanted), parts.join(", ")))
+    };
+    Way::ALL.into_iter().filter_map(line).collect()
+}
+
+/// Three figures of gigabytes per second, also of few.
+fn rate(bytes_per_second: f64) -> String {
+    match bytes_per_second / 1e9 {
+        v if v >= 0.0995 => gigabytes(bytes_per_second),
+        v if v >= 0.00995 => format!("{v:.4}"),
+        v => format!("{v:.5}"),
+    }
+}
+
+/// Rows without cells are lines of their own.
+fn styled(paint: Paint, rows: &[(String, Vec<String>)], heads: Row, column: usize) -> String {
+    let labels = rows.iter().filter(|(_, cells)| !cells.is_empty());
+    let labels = labels.map(|(label, _)| label.as_str());
+    let width = label_width(labels.chain([heads.label.as_str()]));
+    let mut all = vec![heads.styled(Style::new().dimmed())];
+    all.extend(
+        rows.iter()
+            .map(|(label, cells)| Row::new(label, cells.clone())),
+    );
+    columns(paint, width, column, &all)
+}
+
+fn colour(who: Implementation) -> AnsiColor {
+    match who {
+        Core | Tenrounds => AnsiColor::Green,
+        OpenSsl => AnsiColor::Yellow,
+        AfAlg | AfAlgSplice | AfAlgEngine => AnsiColor::Red,
+        _ => AnsiColor::Blue,
+    }
+}
+
+fn drawn(found: &Found, figure: &Figure, paint: Paint) -> String {
+    let bar = |&who: &Implementation| {
+        let value = figure.rate(who)?;
+        Some(Bar {
+            label: label(found, who),
+            value,
+            text: rate(value),
+            colour: colour(who),
+        })
+    };
+    let paths = PATHS.iter().filter(|who| **who != Crossing);
+    let drawn: Vec<Bar> = paths.filter_map(bar).collect();
+    bars(
+        paint,
+        label_width(drawn.iter().map(|b| b.label.as_str())),
+        &drawn,
+    )
+}
+
+fn block(found: &Found, block: &[Figure], paint: Paint) -> String {
+    let sizes = block.iter().map(|f| size_name(f.case.bytes)).collect();
+    let figure = shown(block);
+    let size = size_name(figure.case.bytes);
+    let heads = COSTS.map(str::to_owned).to_vec();
+    let mut out = format!(
+        "{}\n{}\n{}\n{}\n",
+        paint.bold(&title(&block[0].case)),
+        styled(paint, &rates(found, block), Row::new("GB/s", sizes), RATE),
+        styled(
+            paint,
+            &costs(found, figure),
+            Row::new(format!("a call of {size}"), heads),
+            COST
+        ),
+        drawn(found, figure, paint),
+    );
+    for line in verdicts(found, block) {
+        let _ = writeln!(out, "  {line}");
+    }
+    out + "\n"
+}
+
+const EXPLANATION: &str = "\
+crossing alone: as many system calls as AF_ALG makes with send, and one copy of the data into pages of the
+kernel (a pipe to /dev/null). AF_ALG does that, and locks, pins pages and walks lists besides.
+the kernel at best: a crossing, and then the core. calls: system calls; copied: bytes that they copy;
+in place: bytes of pages that the kernel reads or writes where they are. user, sys: CPU time of a call,
+by the kernel's account, which is rough where it counts clock ticks.
+";
+
+fn explanation(found: &Found) -> String {
+    let mut out = String::from(EXPLANATION);
+    let effort = found.effort;
+    let _ = writeln!(
+        out,
+        "Each rate is the median of {} rounds of windows of {} ms, interleaved; ratios are paired within rounds.\n\
+         All outputs were equal to the core's. It took {:.1} s.",
+        effort.rounds,
+        effort.window_us as f64 / 1000.0,
+        found.took.as_secs_f64()
+    );
+    for note in &found.notes {
+        let _ = writeln!(out, "Note: {note}");
+    }
+    out
+}
+
+fn busy(found: &Found) -> Option<String> {
+    (found.doubtful() > 0).then(|| {
+        format!(
+            "Warning: the machine is busy. In {} rounds that count, wall clock and CPU time disagree by more than 5 %.",
+            found.doubtful()
+        )
+    })
+}
+
+pub fn text(found: &Found, paint: Paint) -> String {
+    let heading = heading(found);
+    let mut out = format!(
+        "{}\n{}\n\n",
+        paint.bold(&heading[0]),
+        heading[1..].join("\n")
+    );
+    for figures in found.blocks() {
+        out += &block(found, figures, paint);
+    }
+    out += &explanation(found);
+    if let Some(warning) = busy(found) {
+        let _ = writeln!(out, "{}", paint.colour(AnsiColor::Yellow, &warning));
+    }
+    out
+}
+
+fn markdown_table(heads: &[String], rows: &[(String, Vec<String>)]) -> String {
+    let mut out = format!(
+        "| {} |\n|{}\n",
+        heads.join(" | "),
+        "---|".repeat(heads.len())
+    );
+    for (name, cells) in rows {
+        // What is not available fills no cells.
+        let missing = heads.len() - 1 - cells.len();
+        let cells = cells.join(" | ") + &" |".repeat(missing.saturating_sub(1));
+        let _ = writeln!(out, "| {} | {cells} |", name.trim());
+    }
+    out
+}
+
+pub fn markdown(found: &Found) -> String {
+    let mut out = String::new();
+    for block in found.blocks() {
+        let figure = shown(block);
+        let mut heads = vec![format!("{}, GB/s", title(&block[0].case))];
+        heads.extend(block.iter().map(|f| size_name(f.case.bytes)));
+        let _ = writeln!(out, "{}", markdown_table(&heads, &rates(found, block)));
+        let mut heads = vec![format!("a call of {}", size_name(figure.case.bytes))];
+        heads.extend(COSTS.map(str::to_owned));
+        let _ = writeln!(out, "{}", markdown_table(&heads, &costs(found, figure)));
+        for line in verdicts(found, block) {
+            let _ = writeln!(out, "- {line}");
+        }
+        out.push('\n');
+    }
+    let _ = writeln!(
+        out,
+        "{}; {}. Medians of {} paired rounds.",
+        heading(found).join("; "),
+        today(),
+        found.effort.rounds
+    );
+    for note in &found.notes {
+        let _ = writeln!(out, "\n{note}.");
+    }
+    if let Some(warning) = busy(found) {
+        let _ = writeln!(out, "\n{warning}");
+    }
+    out
+}

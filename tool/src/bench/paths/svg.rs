@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A comparison of paths as a picture: throughput over size, a line for each path, both axes logarithmic, a
+//! panel for each algorithm and direction.
+
+use super::super::figure::{size_name, title};
+use super::super::implementation::Implementation::{self, *};
+use super::found::{Figure, Found};
+use super::PATHS;
+use crate::error::{Error, Result};
+use plotters::prelude::*;
+use std::path::Path;
+
+const FONT: &str = "sans-serif";
+const INK: RGBColor = RGBColor(38, 43, 51);
+const PALE: RGBColor = RGBColor(225, 228, 233);
+const WIDTH: u32 = 860;
+const HEADING: u32 = 64;
+const PANEL: u32 = 380;
+
+fn colour(who: Implementation) -> RGBColor {
+    match who {
+        Core => RGBColor(10, 92, 62),
+        Tenrounds => RGBColor(23, 146, 101),
+        OpenSsl => RGBColor(86, 128, 178),
+        AfAlg => RGBColor(192, 57, 43),
+        AfAlgSplice => RGBColor(214, 137, 16),
+        AfAlgEngine => RGBColor(125, 60, 152),
+        _ => RGBColor(150, 156, 166),
+    }
+}
+
+fn label(found: &Found, who: Implementation) -> String {
+    match who {
+        Core => "core".into(),
+        Tenrounds => "OpenSSL with tenrounds".into(),
+        OpenSsl => found.openssl(),
+        AfAlg => "AF_ALG, send".into(),
+        AfAlgSplice => "AF_ALG, splice".into(),
+        AfAlgEngine => "engine afalg".into(),
+        _ => "crossing alone".into(),
+    }
+}
+
+fn points(block: &[Figure], who: Implementation) -> Vec<(f64, f64)> {
+    let point = |f: &Figure| Some((f.case.bytes as f64, f.rate(who)? / 1e9));
+    let mut points: Vec<(f64, f64)> = block.iter().filter_map(point).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+pub fn write(found: &Found, path: &Path) -> Result<()> {
+    let mut picture = String::new();
+    let failed = |why: String| Error::failure(format!("cannot write {}: {why}", path.display()));
+    draw(found, &mut picture).map_err(failed)?;
+    std::fs::write(path, picture).map_err(|why| failed(why.to_string()))
+}
+
+fn draw(found: &Found, out: &mut String) -> std::result::Result<(), String> {
+    let blocks = found.blocks();
+    let size = (WIDTH, HEADING + PANEL * blocks.len() as u32);
+    let root = SVGBackend::with_string(out, size).into_drawing_area();
+    let failed = |error: &dyn std::fmt::Display| error.to_string();
+    root.fill(&WHITE).map_err(|e| failed(&e))?;
+    let (head, body) = root.split_vertically(HEADING);
+    let text = |text: &str, y: i32, size: f64| {
+        Text::new(
+            text.to_owned(),
+            (24, y),
+            (FONT, size).into_font().color(&INK),
+        )
+    };
+    let host = format!("{} · {}", found.host.cpu.brand, found.host.kernel);
+    head.draw(&text("AES: user space and the kernel", 16, 22.0))
+        .map_err(|e| failed(&e))?;
+    head.draw(&text(&host, 44, 14.0)).map_err(|e| failed(&e))?;
+    let panels = body.split_evenly((blocks.len().max(1), 1));
+    for (block, area) in blocks.into_iter().zip(panels) {
+        panel(found, block, &area)?;
+    }
+    root.present().map_err(|e| failed(&e))
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+
+fn panel(found: &Found, block: &[Figure], area: &Area) -> std::result::Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| error.to_string();
+    let all = || PATHS.iter().flat_map(|who| points(block, *who));
+    let low = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MAX, f64::min);
+    let high = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+    let sizes = low(&mut all().map(|p| p.0)) / 1.3..high(&mut all().map(|p| p.0)) * 1.3;
+    let rates = low(&mut all().map(|p| p.1)) / 1.5..high(&mut all().map(|p| p.1)) * 1.5;
+    let mut chart = ChartBuilder::on(area)
+        .caption(title(&block[0].case), (FONT, 16.0).into_font().color(&INK))
+        .margin(14)
+        .x_label_area_size(36)
+        .y_label_area_size(64)
+        .build_cartesian_2d(sizes.log_scale().base(4.0), rates.log_scale())
+        .map_err(|e| failed(&e))?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(PALE)
+        .axis_style(PALE)
+        .y_desc("GB/s")
+        .x_label_formatter(&|bytes| size_name(*bytes as usize))
+        .y_label_formatter(&|rate| format!("{rate}"))
+        .label_style((FONT, 13.0).into_font().color(&INK))
+        .draw()
+        .map_err(|e| failed(&e))?;
+    for &who in &PATHS {
+        let (points, colour) = (points(block, who), colour(who));
+        if points.is_empty() {
+            continue;
+        }
+        let line = LineSeries::new(points.clone(), colour.stroke_width(2));
+        chart
+            .draw_series(line)
+            .map_err(|e| failed(&e))?
+            .label(label(found, who))
+            .legend(move |(x, y)| {
+                PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(3))
+            });
+        let dots = points
+            .into_iter()
+            .map(|at| Circle::new(at, 3, colour.filled()));
+        chart.draw_series(dots).map_err(|e| failed(&e))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerRight)
+        .background_style(WHITE.mix(0.9))
+        .border_style(PALE)
+        .label_font((FONT, 13.0).into_font().color(&INK))
+        .draw()
+        .map_err(|e| failed(&e))
+}

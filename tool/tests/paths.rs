@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! compare --paths end to end, with windows too short to say anything about time. What is asked of a kernel
+//! with AF_ALG and of one without differs, and is asked of whichever runs here. Needs the built provider in
+//! TENROUNDS_MODULE.
+
+#[path = "cli/support.rs"]
+#[allow(dead_code)] // the rest of it is for the other tests
+mod support;
+
+use nix::errno::Errno;
+use nix::sys::socket::{socket, AddressFamily, SockFlag, SockType};
+use serde_json::{json, Value};
+use support::{contains, Finish, Place};
+
+fn paths<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    [&["compare", "--paths", "--seconds", "0.01"], args].concat()
+}
+
+/// What this kernel says to AF_ALG.
+fn af_alg() -> Result<(), Errno> {
+    let kind = SockType::SeqPacket;
+    socket(AddressFamily::Alg, kind, SockFlag::empty(), None).map(drop)
+}
+
+fn document(args: &[&str]) -> Value {
+    let place = Place::new();
+    let done = place.tool(paths(args)).arg("--json").done().ok();
+    serde_json::from_str(&done.out).unwrap_or_else(|e| panic!("{e}: {}", done.out))
+}
+
+/// What was counted for a path at a size.
+fn counted<'a>(document: &'a Value, who: &str, bytes: u64) -> &'a Value {
+    let costs = document["compare"]["paths"]["costs"].as_array().unwrap();
+    let mut costs = costs.iter();
+    let cost = costs.find(|c| c["implementation"] == who && c["bytes"] == bytes);
+    &cost.unwrap_or_else(|| panic!("no {who} at {bytes}"))["counted"]
+}
+
+fn implementations(document: &Value) -> Vec<&str> {
+    let rows = document["results"].as_array().unwrap().iter();
+    rows.map(|row| row["implementation"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn user_space_makes_no_system_calls_and_a_crossing_two_for_each_64_kib() {
+    let document = document(&["aes-128-cbc", "--bytes", "16,160K", "--decrypt"]);
+    let nothing = json!({ "in": 0, "out": 0 });
+    for who in ["tenrounds-core", "tenrounds", "openssl"] {
+        for bytes in [16, 160 << 10] {
+            let counted = counted(&document, who, bytes);
+            let expected = json!({ "calls": 10, "system_calls": {}, "copied": nothing, "referenced": nothing });
+            assert_eq!(*counted, expected, "{who}");
+        }
+    }
+    let crossing = counted(&document, "crossing", 160 << 10);
+    assert_eq!(
+        crossing["system_calls"],
+        json!({ "write": 30, "splice": 30 })
+    );
+    assert_eq!(
+        crossing["copied"],
+        json!({ "in": 10 * (160 << 10), "out": 0 })
+    );
+    let paths = &document["compare"]["paths"];
+    assert!(paths["null_call_ns"].as_f64().unwrap() > 1.0);
+    assert_eq!(paths["at_best"].as_array().unwrap().len(), 2);
+    // Two passes are slower than the second alone.
+    for best in paths["at_best"].as_array().unwrap() {
+        assert!(best["ratio_to"]["tenrounds-core"].as_f64().unwrap() < 1.0);
+    }
+    let ways = if af_alg().is_ok() { 3..=4 } else { 1..=1 };
+    let crossovers = paths["crossovers"].as_array().unwrap();
+    assert!(ways.contains(&(crossovers.len() / 2)), "{crossovers:?}");
+}
+
+/// On a kernel without AF_ALG: the reason. On one with it: exact counts.
+#[test]
+fn the_kernel_s_paths_are_measured_or_the_reason_is_said() {
+    let document = document(&["aes-128-cbc", "--bytes", "16,64K", "--decrypt"]);
+    let available = &document["compare"]["paths"]["af_alg"];
+    let Err(errno) = af_alg() else {
+        assert_eq!(
+            *available,
+            json!({ "available": true, "why": null, "errno": null })
+        );
+        return kernel_counts(&document);
+    };
+    let why = format!("socket(AF_ALG): {} (errno {})", errno.desc(), errno as i32);
+    let expected = json!({ "available": false, "why": why, "errno": errno as i32 });
+    assert_eq!(*available, expected);
+    assert_eq!(document["compare"]["paths"]["engine"]["available"], false);
+    let absent = |who: &&str| ["af-alg", "af-alg-splice", "afalg-engine"].contains(who);
+    assert!(!implementations(&document).iter().any(absent));
+    let place = Place::new();
+    let text = place.tool(paths(&["aes-128-cbc", "--bytes", "16"]));
+    let text = { text }.done().ok().out;
+    for row in ["d  AF_ALG, send", "d' AF_ALG, splice", "e  engine afalg"] {
+        contains(&text, &[&format!("{row}: not available: {why}")]);
+    }
+    contains(&text, &["crossing alone", "the kernel at best"]);
+}
+
+fn kernel_counts(document: &Value) {
+    for bytes in [16, 64 << 10] {
+        let ten = 10 * bytes;
+        let send = counted(document, "af-alg", bytes);
+        assert_eq!(
+            send["system_calls"],
+            json!({ "sendto": 10, "recvfrom": 10 })
+        );
+        assert_eq!(send["copied"], json!({ "in": ten, "out": 0 }));
+        assert_eq!(send["referenced"], json!({ "in": 0, "out": ten }));
+        let splice = counted(document, "af-alg-splice", bytes);
+        let calls = json!({ "vmsplice": 10, "splice": 10, "recvfrom": 10 });
+        assert_eq!(splice["system_calls"], calls);
+        assert_eq!(splice["copied"], json!({ "in": 0, "out": 0 }));
+        assert_eq!(splice["referenced"], json!({ "in": ten, "out": ten }));
+        if document["compare"]["paths"]["engine"]["available"] == true {
+            let engine = counted(document, "afalg-engine", bytes);
+            let calls = json!({ "sendmsg": 10, "io_submit": 10, "read": 10, "io_getevents": 10 });
+            assert_eq!(engine["system_calls"], calls);
+            assert_eq!(engine["copied"], json!({ "in": ten, "out": 80 }));
+        }
+    }
+    let drivers = document["compare"]["paths"]["drivers"].as_array().unwrap();
+    assert_eq!(drivers.len(), 1, "{drivers:?}");
+    assert_eq!(drivers[0]["algorithm"], "cbc(aes)");
+}
+
+#[test]
+fn every_path_must_agree_with_the_core() {
+    let place = Place::new();
+    let kernel = if af_alg().is_ok() {
+        "af-alg"
+    } else {
+        "tenrounds"
+    };
+    for culprit in ["openssl", kernel] {
+        let args = paths(&["aes-128-ctr", "--bytes", "64"]);
+        let done = place.tool(args).env("TENROUNDS_CORRUPT", culprit).done();
+        let wanted = format!("tenrounds-core and {culprit} differ for AES-128-CTR");
+        contains(&done.failed(1), &[&wanted]);
+    }
+}
+
+#[test]
+fn wrong_combinations_are_refused() {
+    let place = Place::new();
+    let said = |args: &[&str]| place.tool(args).done().failed(2);
+    contains(
+        &said(&paths(&["aes-128-gcm"])),
+        &["AES-128-GCM", "ecb, cbc or ctr"],
+    );
+    contains(&said(&paths(&["all"])), &["--paths: AES-128-CFB"]);
+    contains(
+        &said(&paths(&["ctr", "--bytes", "20"])),
+        &["--bytes 20", "16 or 32"],
+    );
+    contains(&said(&paths(&["--core"])), &["--core"]);
+    contains(&said(&paths(&["--threads", "1"])), &["--threads"]);
+    contains(&said(&["compare", "--driver", "x"]), &["--paths"]);
+    contains(
+        &said(&paths(&["cbc", "ctr", "--driver", "cbc-aes-aesni"])),
+        &["--driver cbc-aes-aesni", "one mode"],
+    );
+}
+
+/// The kernel has no such driver, or no AF_ALG to ask for it.
+#[test]
+fn a_driver_that_is_not_there_is_named() {
+    let place = Place::new();
+    let args = paths(&["aes-128-cbc", "--bytes", "16", "--driver", "no-such-driver"]);
+    let said = place.tool(args).done().failed(1);
+    let why = match af_alg() {
+        Ok(()) => "bind(AF_ALG, skcipher, \"no-such-driver\"): No such file or directory",
+        Err(_) => "socket(AF_ALG)",
+    };
+    contains(&said, &["--driver no-such-driver: ", why]);
+}
+
+#[test]
+fn text_is_plain_where_there_is_no_terminal() {
+    let place = Place::new();
+    let done = place.tool(paths(&["aes-128-ctr", "--bytes", "16,4K"]));
+    let done = { done }.env("LANG", "C.UTF-8").done().ok();
+    let plain = |text: &str| text.is_ascii() && !text.contains('\x1b');
+    assert!(plain(&done.out) && done.err.is_empty(), "{}", done.out);
+    let expected = [
+        "AES-128-CTR\n",
+        "a  core",
+        "b  EVP",
+        "c  EVP",
+        "4 KiB",
+        "It took",
+    ];
+    contains(&done.out, &expected);
+    // The engine has no CTR, and is not mentioned.
+    assert!(!done.out.contains("engine afalg"), "{}", done.out);
+}
+
+#[test]
+fn tables_in_markdown_have_rows_of_equal_length() {
+    let place = Place::new();
+    let done = place.tool(paths(&["aes-128-cbc", "--bytes", "16,1K,4K", "--markdown"]));
+    let out = { done }.done().ok().out;
+    let lines: Vec<&str> = out.lines().collect();
+    let tables: Vec<&[&str]> = lines
+        .split(|line| !line.starts_with('|'))
+        .filter(|table| !table.is_empty())
+        .collect();
+    assert_eq!(tables.len(), 4, "{out}");
+    for table in tables {
+        let columns = |line: &&str| line.matches('|').count();
+        assert!(
+            table.iter().all(|l| columns(l) == columns(&table[0])),
+            "{out}"
+        );
+    }
+}
+
+#[test]
+fn the_picture_has_a_line_for_each_path() {
+    let place = Place::new();
+    let file = place.path("paths.svg");
+    let args = [
+        "aes-128-cbc",
+        "--bytes",
+        "16,1K",
+        "--svg",
+        file.to_str().unwrap(),
+    ];
+    place.tool(paths(&args)).done().ok();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let picture = roxmltree::Document::parse(&text).unwrap();
+    let nodes = picture.descendants().filter(|n| n.has_tag_name("text"));
+    let labels: Vec<&str> = nodes.filter_map(|n| n.text()).map(str::trim).collect();
+    for label in [
+        "AES-128-CBC encrypt",
+        "AES-128-CBC decrypt",
+        "core",
+        "OpenSSL with tenrounds",
+    ] {
+        assert!(labels.contains(&label), "no {label:?} in {labels:?}");
+    }
+    assert_eq!(labels.contains(&"AF_ALG, send"), af_alg().is_ok());
+}
