@@ -41,25 +41,34 @@ static struct tr_ccm *ccm_of(struct crypto_aead *tfm)
 
 /* ---- What both modes share ---- */
 
-/* A message begun, of either mode. */
+/* A message of either mode. */
 struct message {
     enum tr_kernel_alg alg;
     bool decrypt;
+    bool begun;
+    const struct tr_aes_key *key;
+    struct aead_request *req;
+    const u8 *iv;
+    enum tr_status (*begin)(struct message *m);
     enum tr_status (*aad)(struct message *m, const u8 *data, size_t len);
     enum tr_status (*data)(struct message *m, u8 *out, const u8 *in, size_t len);
     enum tr_status (*tag)(struct message *m, u8 tag[TR_BLOCK]);
 };
 
-/* The first len bytes of source. */
+static int error_of(enum tr_status status)
+{
+    if (status == TR_OK)
+        return 0;
+    return status == TR_ERR_LENGTH ? -EOVERFLOW : -EINVAL;
+}
+
+/* AAD of any length, from the beginning of source. */
 static noinline int hash_aad(struct message *m, struct scatterlist *source, unsigned int len)
 {
     struct sg_mapping_iter piece;
     enum tr_status status = TR_OK;
-    int entries;
+    int entries = sg_nents_for_len(source, len);
 
-    if (len == 0)
-        return 0;
-    entries = sg_nents_for_len(source, len);
     if (entries < 0)
         return entries;
     sg_miter_start(&piece, source, entries, SG_MITER_ATOMIC | SG_MITER_FROM_SG);
@@ -70,53 +79,91 @@ static noinline int hash_aad(struct message *m, struct scatterlist *source, unsi
         len -= n;
     }
     sg_miter_stop(&piece);
-    return status == TR_OK && len == 0 ? 0 : -EINVAL;
+    return len == 0 ? error_of(status) : -EINVAL;
 }
 
-/* The core goes on in mid-block, so each step takes all there is. */
-static noinline int crypt_data(struct message *m, struct aead_request *req)
+/* Short AAD is copied, so that it can be hashed in the same hold of the registers as the data. */
+struct short_aad {
+    unsigned int len;
+    u8 bytes[2 * TR_BLOCK];
+};
+
+static enum tr_status begin_with(struct message *m, const struct short_aad *aad)
+{
+    enum tr_status status = TR_OK;
+
+    if (!m->begun) {
+        m->begun = true;
+        status = m->begin(m);
+        if (status == TR_OK && aad->len != 0)
+            status = m->aad(m, aad->bytes, aad->len);
+    }
+    return status;
+}
+
+/* Each step takes all there is, for the core goes on in mid-block; the last one makes the tag, too. A message of
+ * a step, as of a network, is done in one hold of the registers. */
+static noinline int crypt_data(struct message *m, const struct short_aad *aad, u8 tag[TR_BLOCK])
 {
     struct skcipher_walk walk;
-    int err = m->decrypt ? skcipher_walk_aead_decrypt(&walk, req, false)
-                         : skcipher_walk_aead_encrypt(&walk, req, false);
+    enum tr_status status = TR_OK;
+    bool held, done = false;
+    int err = m->decrypt ? skcipher_walk_aead_decrypt(&walk, m->req, false)
+                         : skcipher_walk_aead_encrypt(&walk, m->req, false);
 
     while (walk.nbytes != 0) {
         unsigned int len = walk.nbytes;
-        enum tr_status status = m->data(m, walk.dst.virt.addr, walk.src.virt.addr, len);
 
-        err = skcipher_walk_done(&walk, status == TR_OK ? 0 : -EINVAL);
+        held = tr_kernel_hold(m->key, len);
+        status = begin_with(m, aad);
+        if (status == TR_OK)
+            status = m->data(m, walk.dst.virt.addr, walk.src.virt.addr, len);
+        done = len == walk.total;
+        if (status == TR_OK && done)
+            status = m->tag(m, tag);
+        tr_kernel_release(held);
         tr_kernel_count_step(m->alg, len);
+        err = skcipher_walk_done(&walk, status == TR_OK ? 0 : error_of(status));
     }
-    return err;
+    if (err != 0 || done)
+        return err;
+    /* There was no data. */
+    held = tr_kernel_hold(m->key, 0);
+    status = begin_with(m, aad);
+    if (status == TR_OK)
+        status = m->tag(m, tag);
+    tr_kernel_release(held);
+    return error_of(status);
 }
 
-/* Behind the data: written, or compared. */
-static noinline int finish(struct message *m, struct aead_request *req)
+static int crypt_message(struct message *m, unsigned int aad_len)
 {
+    struct aead_request *req = m->req;
     unsigned int size = crypto_aead_authsize(crypto_aead_reqtfm(req));
     unsigned int end = req->assoclen + req->cryptlen;
     u8 tag[TR_BLOCK], received[TR_BLOCK];
+    struct short_aad aad = {.len = 0};
     int err = 0;
 
-    if (m->tag(m, tag) != TR_OK)
-        return -EINVAL;
-    if (m->decrypt) {
+    tr_kernel_count_call(m->alg);
+    if (aad_len > sizeof(aad.bytes)) {
+        err = error_of(begin_with(m, &aad));
+        if (err == 0)
+            err = hash_aad(m, req->src, aad_len);
+    } else if (aad_len != 0) {
+        aad.len = aad_len;
+        scatterwalk_map_and_copy(aad.bytes, req->src, 0, aad_len, 0);
+    }
+    if (err == 0)
+        err = crypt_data(m, &aad, tag);
+    if (err == 0 && m->decrypt) {
         scatterwalk_map_and_copy(received, req->src, end - size, size, 0);
         err = crypto_memneq(tag, received, size) ? -EBADMSG : 0;
-    } else {
+    } else if (err == 0) {
         scatterwalk_map_and_copy(tag, req->dst, end, size, 1);
     }
     memzero_explicit(tag, sizeof(tag));
     return err;
-}
-
-static int crypt_message(struct message *m, struct aead_request *req, unsigned int aad_len)
-{
-    int err = hash_aad(m, req->src, aad_len);
-
-    if (err == 0)
-        err = crypt_data(m, req);
-    return err == 0 ? finish(m, req) : err;
 }
 
 /* ---- gcm, rfc4106(gcm) ---- */
@@ -129,6 +176,11 @@ struct gcm_message {
 static struct tr_gcm *gcm_in(struct message *m)
 {
     return &container_of(m, struct gcm_message, message)->gcm;
+}
+
+static enum tr_status gcm_begin(struct message *m)
+{
+    return tr_gcm_start(gcm_in(m), m->iv, GCM_AES_IV_SIZE);
 }
 
 static enum tr_status gcm_aad(struct message *m, const u8 *data, size_t len)
@@ -150,17 +202,19 @@ static enum tr_status gcm_tag(struct message *m, u8 tag[TR_BLOCK])
 static noinline int gcm_crypt(struct aead_request *req, enum tr_kernel_alg alg, const u8 *iv,
                               unsigned int aad_len, bool decrypt)
 {
-    struct gcm_message m = {
-        .message =
-            {.alg = alg, .decrypt = decrypt, .aad = gcm_aad, .data = gcm_data, .tag = gcm_tag},
-    };
+    struct gcm_message m = {.message = {.alg = alg,
+                                        .decrypt = decrypt,
+                                        .req = req,
+                                        .iv = iv,
+                                        .key = &m.gcm.key,
+                                        .begin = gcm_begin,
+                                        .aad = gcm_aad,
+                                        .data = gcm_data,
+                                        .tag = gcm_tag}};
     int err;
 
-    tr_kernel_count_call(alg);
     memcpy(&m.gcm, &gcm_of(crypto_aead_reqtfm(req))->gcm, sizeof(m.gcm));
-    err = tr_gcm_start(&m.gcm, iv, GCM_AES_IV_SIZE) == TR_OK
-              ? crypt_message(&m.message, req, aad_len)
-              : -EINVAL;
+    err = crypt_message(&m.message, aad_len);
     memzero_explicit(&m, sizeof(m));
     return err;
 }
@@ -236,6 +290,16 @@ static struct tr_ccm *ccm_in(struct message *m)
     return &container_of(m, struct ccm_message, message)->ccm;
 }
 
+/* The IV is counter block 0 (RFC 3610 2.3): its first byte is the length of the length field less one, and the nonce
+ * takes what that leaves of the others. */
+static enum tr_status ccm_begin(struct message *m)
+{
+    unsigned int size = crypto_aead_authsize(crypto_aead_reqtfm(m->req));
+
+    return tr_ccm_start(ccm_in(m), m->iv + 1, 14 - m->iv[0], size, m->req->assoclen,
+                        m->decrypt ? m->req->cryptlen - size : m->req->cryptlen);
+}
+
 static enum tr_status ccm_aad(struct message *m, const u8 *data, size_t len)
 {
     return tr_ccm_aad(ccm_in(m), data, len);
@@ -252,32 +316,23 @@ static enum tr_status ccm_tag(struct message *m, u8 tag[TR_BLOCK])
     return tr_ccm_tag(ccm_in(m), tag);
 }
 
-/* The IV is counter block 0 (RFC 3610 2.3): its first byte is the length of the length field less one, and the nonce
- * takes what that leaves of the others. */
 static int ccm_crypt(struct aead_request *req, bool decrypt)
 {
-    struct crypto_aead *tfm = crypto_aead_reqtfm(req);
-    unsigned int size = crypto_aead_authsize(tfm);
-    struct ccm_message m = {
-        .message = {.alg = TR_KERNEL_CCM,
-                    .decrypt = decrypt,
-                    .aad = ccm_aad,
-                    .data = ccm_data,
-                    .tag = ccm_tag},
-    };
-    enum tr_status status;
+    struct ccm_message m = {.message = {.alg = TR_KERNEL_CCM,
+                                        .decrypt = decrypt,
+                                        .req = req,
+                                        .iv = req->iv,
+                                        .key = &m.ccm.key,
+                                        .begin = ccm_begin,
+                                        .aad = ccm_aad,
+                                        .data = ccm_data,
+                                        .tag = ccm_tag}};
     int err;
 
     if (req->iv[0] < 1 || req->iv[0] > 7)
         return -EINVAL;
-    tr_kernel_count_call(TR_KERNEL_CCM);
-    memcpy(&m.ccm, ccm_of(tfm), sizeof(m.ccm));
-    status = tr_ccm_start(&m.ccm, req->iv + 1, 14 - req->iv[0], size, req->assoclen,
-                          decrypt ? req->cryptlen - size : req->cryptlen);
-    if (status == TR_OK)
-        err = crypt_message(&m.message, req, req->assoclen);
-    else
-        err = status == TR_ERR_LENGTH ? -EOVERFLOW : -EINVAL;
+    memcpy(&m.ccm, ccm_of(crypto_aead_reqtfm(req)), sizeof(m.ccm));
+    err = crypt_message(&m.message, req->assoclen);
     memzero_explicit(&m, sizeof(m));
     return err;
 }

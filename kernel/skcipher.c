@@ -104,6 +104,7 @@ static int cts(struct skcipher_request *req, int decrypt)
     unsigned int len = req->cryptlen, last;
     struct skcipher_request whole;
     u8 end[2 * TR_BLOCK];
+    bool held;
     int err;
 
     if (len < TR_BLOCK)
@@ -117,10 +118,12 @@ static int cts(struct skcipher_request *req, int decrypt)
             return err;
     }
     scatterwalk_map_and_copy(end, req->src, len - last, last, 0);
+    held = tr_kernel_hold(key, last);
     if (decrypt)
         tr_cbc_cts_decrypt(key, TR_CS3, req->iv, end, end, last);
     else
         tr_cbc_cts_encrypt(key, TR_CS3, req->iv, end, end, last);
+    tr_kernel_release(held);
     scatterwalk_map_and_copy(end, req->dst, len - last, last, 1);
     tr_kernel_count_step(TR_KERNEL_CTS, last);
     memzero_explicit(end, sizeof(end));
@@ -155,13 +158,13 @@ static int ctr(struct skcipher_request *req)
     tr_kernel_count_call(TR_KERNEL_CTR);
     while (walk.nbytes != 0) {
         unsigned int len = stream_step(&walk), used = 0;
+        bool held = tr_kernel_hold(key, len);
+        enum tr_status status =
+            tr_ctr(key, walk.iv, keystream, &used, walk.dst.virt.addr, walk.src.virt.addr, len);
 
-        if (tr_ctr(key, walk.iv, keystream, &used, walk.dst.virt.addr, walk.src.virt.addr, len) !=
-            TR_OK)
-            err = skcipher_walk_done(&walk, -EINVAL);
-        else
-            err = skcipher_walk_done(&walk, walk.nbytes - len);
+        tr_kernel_release(held);
         tr_kernel_count_step(TR_KERNEL_CTR, len);
+        err = skcipher_walk_done(&walk, status == TR_OK ? walk.nbytes - len : -EINVAL);
     }
     memzero_explicit(keystream, sizeof(keystream));
     return err;
@@ -206,8 +209,10 @@ static int xctr(struct skcipher_request *req)
     tr_kernel_count_call(TR_KERNEL_XCTR);
     while (walk.nbytes != 0) {
         unsigned int len = stream_step(&walk);
+        bool held = tr_kernel_hold(key, len);
 
         xctr_step(key, walk.iv, done, walk.dst.virt.addr, walk.src.virt.addr, len);
+        tr_kernel_release(held);
         done += len;
         tr_kernel_count_step(TR_KERNEL_XCTR, len);
         err = skcipher_walk_done(&walk, walk.nbytes - len);
@@ -217,51 +222,78 @@ static int xctr(struct skcipher_request *req)
 
 /* ---- xts ---- */
 
-static int xts_blocks(struct skcipher_request *req, const struct xts_keys *keys, u8 *tweak,
-                      int decrypt)
+struct xts_unit {
+    const struct xts_keys *keys;
+    const u8 *iv;
+    bool begun;
+    u8 tweak[TR_BLOCK]; /* of the next block, if begun */
+};
+
+static void xts_begin(struct xts_unit *x)
+{
+    if (!x->begun)
+        tr_bulk(&x->keys->tweak, TR_OP_ECB_ENCRYPT, x->tweak, x->iv, 1, NULL);
+    x->begun = true;
+}
+
+static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decrypt)
 {
     struct skcipher_walk walk;
     int err = skcipher_walk_virt(&walk, req, false);
 
     while (walk.nbytes != 0) {
         unsigned int rest = walk.nbytes % TR_BLOCK, len = walk.nbytes - rest;
+        bool held = tr_kernel_hold(&x->keys->data, len);
 
-        tr_xts_blocks(&keys->data, decrypt, walk.dst.virt.addr, walk.src.virt.addr, len / TR_BLOCK,
-                      tweak);
+        xts_begin(x);
+        tr_xts_blocks(&x->keys->data, decrypt, walk.dst.virt.addr, walk.src.virt.addr,
+                      len / TR_BLOCK, x->tweak);
+        tr_kernel_release(held);
         tr_kernel_count_step(TR_KERNEL_XTS, len);
         err = skcipher_walk_done(&walk, rest);
     }
     return err;
 }
 
+/* The last block and the rest, 17 to 31 bytes, of which the first is at begin. */
+static void xts_end(struct skcipher_request *req, struct xts_unit *x, int decrypt,
+                    unsigned int begin)
+{
+    unsigned int len = req->cryptlen - begin;
+    u8 end[2 * TR_BLOCK];
+    bool held;
+
+    scatterwalk_map_and_copy(end, req->src, begin, len, 0);
+    held = tr_kernel_hold(&x->keys->data, len);
+    xts_begin(x);
+    tr_xts_steal(&x->keys->data, decrypt, end, end, len - TR_BLOCK, x->tweak);
+    tr_kernel_release(held);
+    scatterwalk_map_and_copy(end, req->dst, begin, len, 1);
+    tr_kernel_count_step(TR_KERNEL_XTS, len);
+    memzero_explicit(end, sizeof(end));
+}
+
 static int xts(struct skcipher_request *req, int decrypt)
 {
-    const struct xts_keys *keys = xts_keys_of(crypto_skcipher_reqtfm(req));
-    unsigned int rest = req->cryptlen % TR_BLOCK, whole = req->cryptlen - rest;
-    u8 tweak[TR_BLOCK], end[2 * TR_BLOCK];
+    struct xts_unit x = {.keys = xts_keys_of(crypto_skcipher_reqtfm(req)), .iv = req->iv};
+    unsigned int rest = req->cryptlen % TR_BLOCK;
+    unsigned int whole = req->cryptlen - (rest != 0 ? TR_BLOCK + rest : 0);
     struct skcipher_request part;
     int err = 0;
 
     if (req->cryptlen < TR_BLOCK)
         return -EINVAL;
     tr_kernel_count_call(TR_KERNEL_XTS);
-    tr_bulk(&keys->tweak, TR_OP_ECB_ENCRYPT, tweak, req->iv, 1, NULL);
     if (rest == 0) {
-        err = xts_blocks(req, keys, tweak, decrypt);
+        err = xts_blocks(req, &x, decrypt);
     } else {
-        whole -= TR_BLOCK;
         first_part(&part, req, whole);
         if (whole != 0)
-            err = xts_blocks(&part, keys, tweak, decrypt);
-        if (err == 0) {
-            scatterwalk_map_and_copy(end, req->src, whole, TR_BLOCK + rest, 0);
-            tr_xts_steal(&keys->data, decrypt, end, end, rest, tweak);
-            scatterwalk_map_and_copy(end, req->dst, whole, TR_BLOCK + rest, 1);
-            tr_kernel_count_step(TR_KERNEL_XTS, TR_BLOCK + rest);
-            memzero_explicit(end, sizeof(end));
-        }
+            err = xts_blocks(&part, &x, decrypt);
+        if (err == 0)
+            xts_end(req, &x, decrypt, whole);
     }
-    memzero_explicit(tweak, sizeof(tweak));
+    memzero_explicit(x.tweak, sizeof(x.tweak));
     return err;
 }
 

@@ -68,6 +68,14 @@ extern int tr_kernel_priority;
 extern unsigned int tr_kernel_refuse;
 extern bool tr_kernel_measure;
 
+/*
+ * Takes the vector registers for what is done to len bytes, a few blocks beside them included, until
+ * tr_kernel_release(), which gets what this returned. In between nothing may sleep. Where it does not
+ * take them, the core's calls try for themselves.
+ */
+bool tr_kernel_hold(const struct tr_aes_key *key, unsigned int len);
+void tr_kernel_release(bool held);
+
 /* From here on the parameter refuse counts: known answers are not to be computed by the fallback. */
 void tr_kernel_vector_loaded(void);
 
