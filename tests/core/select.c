@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE /* setenv, fork */
 #include "common.h"
+#include "x86/clock.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -350,6 +351,16 @@ static void test_environment(void)
            "a process in which every backend fails is aborted");
 }
 
+/* Cascade Lake, Ice Lake and Tiger Lake against Sapphire Rapids, Zen 4 and a model number of another family. */
+static void test_clock(void)
+{
+    tap_ok(tr_clock_drops_at_512_bits(1, 6, 0x55) && tr_clock_drops_at_512_bits(1, 6, 0x6a) &&
+               tr_clock_drops_at_512_bits(1, 6, 0x8c) && !tr_clock_drops_at_512_bits(1, 6, 0x8f) &&
+               !tr_clock_drops_at_512_bits(0, 0x19, 0x61) &&
+               !tr_clock_drops_at_512_bits(0, 6, 0x55) && !tr_clock_drops_at_512_bits(1, 15, 0x55),
+           "processors whose clock drops at 512 bits");
+}
+
 static void *select_in_thread(void *barrier)
 {
     pthread_barrier_wait(barrier);
@@ -376,7 +387,7 @@ static void test_threads(void)
 
 int main(void)
 {
-    tap_plan(5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 1);
+    tap_plan(5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 1 + 1);
     test_cpu();
     test_saved();
     test_good_masks();
@@ -386,5 +397,6 @@ int main(void)
     test_sabotage();
     test_environment();
     test_threads();
+    test_clock();
     return tap_done();
 }
