@@ -19,6 +19,11 @@
 #include <crypto/internal/skcipher.h>
 #include <crypto/scatterwalk.h>
 
+/* Of a message's memory, all is written before it is read: nothing is to be cleared beforehand. */
+#ifndef __uninitialized
+#    define __uninitialized
+#endif
+
 /* Room to align the keys: the kernel aligns contexts to 8 bytes only. */
 #define CONTEXT_SIZE(type) (sizeof(type) + __alignof__(type))
 
@@ -202,17 +207,18 @@ static enum tr_status gcm_tag(struct message *m, u8 tag[TR_BLOCK])
 static noinline int gcm_crypt(struct aead_request *req, enum tr_kernel_alg alg, const u8 *iv,
                               unsigned int aad_len, bool decrypt)
 {
-    struct gcm_message m = {.message = {.alg = alg,
-                                        .decrypt = decrypt,
-                                        .req = req,
-                                        .iv = iv,
-                                        .key = &m.gcm.key,
-                                        .begin = gcm_begin,
-                                        .aad = gcm_aad,
-                                        .data = gcm_data,
-                                        .tag = gcm_tag}};
+    struct gcm_message m __uninitialized;
     int err;
 
+    m.message = (struct message){.alg = alg,
+                                 .decrypt = decrypt,
+                                 .req = req,
+                                 .iv = iv,
+                                 .key = &m.gcm.key,
+                                 .begin = gcm_begin,
+                                 .aad = gcm_aad,
+                                 .data = gcm_data,
+                                 .tag = gcm_tag};
     memcpy(&m.gcm, &gcm_of(crypto_aead_reqtfm(req))->gcm, sizeof(m.gcm));
     err = crypt_message(&m.message, aad_len);
     memzero_explicit(&m, sizeof(m));
@@ -318,19 +324,20 @@ static enum tr_status ccm_tag(struct message *m, u8 tag[TR_BLOCK])
 
 static int ccm_crypt(struct aead_request *req, bool decrypt)
 {
-    struct ccm_message m = {.message = {.alg = TR_KERNEL_CCM,
-                                        .decrypt = decrypt,
-                                        .req = req,
-                                        .iv = req->iv,
-                                        .key = &m.ccm.key,
-                                        .begin = ccm_begin,
-                                        .aad = ccm_aad,
-                                        .data = ccm_data,
-                                        .tag = ccm_tag}};
+    struct ccm_message m __uninitialized;
     int err;
 
     if (req->iv[0] < 1 || req->iv[0] > 7)
         return -EINVAL;
+    m.message = (struct message){.alg = TR_KERNEL_CCM,
+                                 .decrypt = decrypt,
+                                 .req = req,
+                                 .iv = req->iv,
+                                 .key = &m.ccm.key,
+                                 .begin = ccm_begin,
+                                 .aad = ccm_aad,
+                                 .data = ccm_data,
+                                 .tag = ccm_tag};
     memcpy(&m.ccm, ccm_of(crypto_aead_reqtfm(req)), sizeof(m.ccm));
     err = crypt_message(&m.message, req->assoclen);
     memzero_explicit(&m, sizeof(m));
