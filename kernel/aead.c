@@ -9,15 +9,14 @@
  */
 #include "tenrounds_kernel.h"
 
+#include "steps.h"
+
 #include <linux/module.h>
 
 #include <crypto/aead.h>
 #include <crypto/aes.h>
 #include <crypto/algapi.h>
 #include <crypto/gcm.h>
-#include <crypto/internal/aead.h>
-#include <crypto/internal/skcipher.h>
-#include <crypto/scatterwalk.h>
 
 /* Of a message's memory, all is written before it is read: nothing is to be cleared beforehand. */
 #ifndef __uninitialized
@@ -110,25 +109,24 @@ static enum tr_status begin_with(struct message *m, const struct short_aad *aad)
  * a step, as of a network, is done in one hold of the registers. */
 static noinline int crypt_data(struct message *m, const struct short_aad *aad, u8 tag[TR_BLOCK])
 {
-    struct skcipher_walk walk;
+    struct tr_steps steps;
     enum tr_status status = TR_OK;
     bool held, done = false;
-    int err = m->decrypt ? skcipher_walk_aead_decrypt(&walk, m->req, false)
-                         : skcipher_walk_aead_encrypt(&walk, m->req, false);
+    int err = tr_steps_begin_aead(&steps, m->req, m->decrypt);
 
-    while (walk.nbytes != 0) {
-        unsigned int len = walk.nbytes;
+    while (steps.nbytes != 0) {
+        unsigned int len = steps.nbytes;
 
         held = tr_kernel_hold(m->key, len);
         status = begin_with(m, aad);
         if (status == TR_OK)
-            status = m->data(m, walk.dst.virt.addr, walk.src.virt.addr, len);
-        done = len == walk.total;
+            status = m->data(m, steps.out, steps.in, len);
+        done = len == steps.total;
         if (status == TR_OK && done)
             status = m->tag(m, tag);
         tr_kernel_release(held);
         tr_kernel_count_step(m->alg, len);
-        err = skcipher_walk_done(&walk, status == TR_OK ? 0 : error_of(status));
+        err = tr_steps_next(&steps, status == TR_OK ? 0 : error_of(status));
     }
     if (err != 0 || done)
         return err;
@@ -157,15 +155,15 @@ static int crypt_message(struct message *m, unsigned int aad_len)
             err = hash_aad(m, req->src, aad_len);
     } else if (aad_len != 0) {
         aad.len = aad_len;
-        scatterwalk_map_and_copy(aad.bytes, req->src, 0, aad_len, 0);
+        tr_copy_few(aad.bytes, req->src, 0, aad_len, 0);
     }
     if (err == 0)
         err = crypt_data(m, &aad, tag);
     if (err == 0 && m->decrypt) {
-        scatterwalk_map_and_copy(received, req->src, end - size, size, 0);
+        tr_copy_few(received, req->src, end - size, size, 0);
         err = crypto_memneq(tag, received, size) ? -EBADMSG : 0;
     } else if (err == 0) {
-        scatterwalk_map_and_copy(tag, req->dst, end, size, 1);
+        tr_copy_few(tag, req->dst, end, size, 1);
     }
     memzero_explicit(tag, sizeof(tag));
     return err;

@@ -8,14 +8,14 @@
  */
 #include "tenrounds_kernel.h"
 
+#include "steps.h"
+
 #include "modes/xts.h"
 
 #include <linux/module.h>
 
 #include <crypto/aes.h>
 #include <crypto/algapi.h>
-#include <crypto/internal/skcipher.h>
-#include <crypto/scatterwalk.h>
 #include <crypto/xts.h>
 
 /* Room to align the keys: the kernel aligns contexts to 8 bytes only. */
@@ -69,16 +69,16 @@ static void first_part(struct skcipher_request *part, struct skcipher_request *r
 static int crypt_blocks(struct skcipher_request *req, enum tr_kernel_alg alg, enum tr_op op)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
-    struct skcipher_walk walk;
-    int err = skcipher_walk_virt(&walk, req, false);
+    struct tr_steps steps;
+    int err = tr_steps_begin(&steps, req);
 
-    while (walk.nbytes != 0) {
-        unsigned int rest = walk.nbytes % TR_BLOCK, len = walk.nbytes - rest;
+    while (steps.nbytes != 0) {
+        unsigned int rest = steps.nbytes % TR_BLOCK, len = steps.nbytes - rest;
 
         if (len != 0)
-            tr_bulk(key, op, walk.dst.virt.addr, walk.src.virt.addr, len / TR_BLOCK, walk.iv);
+            tr_bulk(key, op, steps.out, steps.in, len / TR_BLOCK, steps.iv);
         tr_kernel_count_step(alg, len);
-        err = skcipher_walk_done(&walk, rest);
+        err = tr_steps_next(&steps, rest);
     }
     return err;
 }
@@ -117,14 +117,14 @@ static int cts(struct skcipher_request *req, int decrypt)
         if (err != 0)
             return err;
     }
-    scatterwalk_map_and_copy(end, req->src, len - last, last, 0);
+    tr_copy_few(end, req->src, len - last, last, 0);
     held = tr_kernel_hold(key, last);
     if (decrypt)
         tr_cbc_cts_decrypt(key, TR_CS3, req->iv, end, end, last);
     else
         tr_cbc_cts_encrypt(key, TR_CS3, req->iv, end, end, last);
     tr_kernel_release(held);
-    scatterwalk_map_and_copy(end, req->dst, len - last, last, 1);
+    tr_copy_few(end, req->dst, len - last, last, 1);
     tr_kernel_count_step(TR_KERNEL_CTS, last);
     memzero_explicit(end, sizeof(end));
     return 0;
@@ -143,30 +143,36 @@ static int cts_decrypt(struct skcipher_request *req)
 /* ---- ctr, xctr ---- */
 
 /* Only the last step may have less than whole blocks. */
-static unsigned int stream_step(const struct skcipher_walk *walk)
+static unsigned int stream_step(const struct tr_steps *steps)
 {
-    return walk->nbytes < walk->total ? round_down(walk->nbytes, TR_BLOCK) : walk->nbytes;
+    return steps->nbytes < steps->total ? round_down(steps->nbytes, TR_BLOCK) : steps->nbytes;
 }
 
 static int ctr(struct skcipher_request *req)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
-    struct skcipher_walk walk;
-    u8 keystream[TR_BLOCK];
-    int err = skcipher_walk_virt(&walk, req, false);
+    struct tr_steps steps;
+    u8 last[TR_BLOCK];
+    int err = tr_steps_begin(&steps, req);
 
     tr_kernel_count_call(TR_KERNEL_CTR);
-    while (walk.nbytes != 0) {
-        unsigned int len = stream_step(&walk), used = 0;
-        bool held = tr_kernel_hold(key, len);
-        enum tr_status status =
-            tr_ctr(key, walk.iv, keystream, &used, walk.dst.virt.addr, walk.src.virt.addr, len);
+    while (steps.nbytes != 0) {
+        unsigned int len = stream_step(&steps), rest = len % TR_BLOCK;
+        /* Whole blocks are one call of the core's, which takes the registers itself. */
+        bool held = rest != 0 && tr_kernel_hold(key, len);
 
+        if (len != rest)
+            tr_bulk(key, TR_OP_CTR, steps.out, steps.in, len / TR_BLOCK, steps.iv);
+        if (rest != 0) {
+            memcpy(last, steps.in + len - rest, rest);
+            tr_bulk(key, TR_OP_CTR, last, last, 1, steps.iv);
+            memcpy(steps.out + len - rest, last, rest);
+            memzero_explicit(last, sizeof(last));
+        }
         tr_kernel_release(held);
         tr_kernel_count_step(TR_KERNEL_CTR, len);
-        err = skcipher_walk_done(&walk, status == TR_OK ? walk.nbytes - len : -EINVAL);
+        err = tr_steps_next(&steps, steps.nbytes - len);
     }
-    memzero_explicit(keystream, sizeof(keystream));
     return err;
 }
 
@@ -202,20 +208,20 @@ static void xctr_step(const struct tr_aes_key *key, const u8 *iv, unsigned int d
 static int xctr(struct skcipher_request *req)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
-    struct skcipher_walk walk;
+    struct tr_steps steps;
     unsigned int done = 0;
-    int err = skcipher_walk_virt(&walk, req, false);
+    int err = tr_steps_begin(&steps, req);
 
     tr_kernel_count_call(TR_KERNEL_XCTR);
-    while (walk.nbytes != 0) {
-        unsigned int len = stream_step(&walk);
+    while (steps.nbytes != 0) {
+        unsigned int len = stream_step(&steps);
         bool held = tr_kernel_hold(key, len);
 
-        xctr_step(key, walk.iv, done, walk.dst.virt.addr, walk.src.virt.addr, len);
+        xctr_step(key, steps.iv, done, steps.out, steps.in, len);
         tr_kernel_release(held);
         done += len;
         tr_kernel_count_step(TR_KERNEL_XCTR, len);
-        err = skcipher_walk_done(&walk, walk.nbytes - len);
+        err = tr_steps_next(&steps, steps.nbytes - len);
     }
     return err;
 }
@@ -238,19 +244,18 @@ static void xts_begin(struct xts_unit *x)
 
 static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decrypt)
 {
-    struct skcipher_walk walk;
-    int err = skcipher_walk_virt(&walk, req, false);
+    struct tr_steps steps;
+    int err = tr_steps_begin(&steps, req);
 
-    while (walk.nbytes != 0) {
-        unsigned int rest = walk.nbytes % TR_BLOCK, len = walk.nbytes - rest;
+    while (steps.nbytes != 0) {
+        unsigned int rest = steps.nbytes % TR_BLOCK, len = steps.nbytes - rest;
         bool held = tr_kernel_hold(&x->keys->data, len);
 
         xts_begin(x);
-        tr_xts_blocks(&x->keys->data, decrypt, walk.dst.virt.addr, walk.src.virt.addr,
-                      len / TR_BLOCK, x->tweak);
+        tr_xts_blocks(&x->keys->data, decrypt, steps.out, steps.in, len / TR_BLOCK, x->tweak);
         tr_kernel_release(held);
         tr_kernel_count_step(TR_KERNEL_XTS, len);
-        err = skcipher_walk_done(&walk, rest);
+        err = tr_steps_next(&steps, rest);
     }
     return err;
 }
@@ -263,12 +268,12 @@ static void xts_end(struct skcipher_request *req, struct xts_unit *x, int decryp
     u8 end[2 * TR_BLOCK];
     bool held;
 
-    scatterwalk_map_and_copy(end, req->src, begin, len, 0);
+    tr_copy_few(end, req->src, begin, len, 0);
     held = tr_kernel_hold(&x->keys->data, len);
     xts_begin(x);
     tr_xts_steal(&x->keys->data, decrypt, end, end, len - TR_BLOCK, x->tweak);
     tr_kernel_release(held);
-    scatterwalk_map_and_copy(end, req->dst, begin, len, 1);
+    tr_copy_few(end, req->dst, begin, len, 1);
     tr_kernel_count_step(TR_KERNEL_XTS, len);
     memzero_explicit(end, sizeof(end));
 }

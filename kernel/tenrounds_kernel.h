@@ -50,13 +50,13 @@ DECLARE_PER_CPU(struct tr_kernel_counters, tr_kernel_counters);
 
 static inline void tr_kernel_count_call(enum tr_kernel_alg alg)
 {
-    this_cpu_inc(tr_kernel_counters.alg[alg].calls);
+    raw_cpu_inc(tr_kernel_counters.alg[alg].calls);
 }
 
 static inline void tr_kernel_count_step(enum tr_kernel_alg alg, unsigned int bytes)
 {
-    this_cpu_inc(tr_kernel_counters.alg[alg].steps);
-    this_cpu_add(tr_kernel_counters.alg[alg].bytes, bytes);
+    raw_cpu_inc(tr_kernel_counters.alg[alg].steps);
+    raw_cpu_add(tr_kernel_counters.alg[alg].bytes, bytes);
 }
 
 /* The choice, set before anything is registered. */

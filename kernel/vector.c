@@ -44,32 +44,32 @@ static unsigned int context(void)
 
 int tr_kernel_vector_begin(void)
 {
-    if (this_cpu_read(holder) == context())
+    if (raw_cpu_read(holder) == context())
         return 1;
     if (unlikely(!crypto_simd_usable() || refused_by_parameter())) {
-        this_cpu_inc(tr_kernel_counters.refused);
+        raw_cpu_inc(tr_kernel_counters.refused);
         return 0;
     }
     kernel_fpu_begin();
-    this_cpu_inc(tr_kernel_counters.holds);
+    raw_cpu_inc(tr_kernel_counters.holds);
     if (unlikely(READ_ONCE(tr_kernel_measure)))
-        this_cpu_write(since, ktime_get_mono_fast_ns());
+        raw_cpu_write(since, ktime_get_mono_fast_ns());
     return 1;
 }
 
 /* Between begin and end the task stays on its processor, and nobody else there comes so far. */
 void tr_kernel_vector_end(void)
 {
-    u64 began = this_cpu_read(since);
+    u64 began = raw_cpu_read(since);
 
-    if (this_cpu_read(holder) != 0)
+    if (raw_cpu_read(holder) != 0)
         return;
     if (unlikely(began != 0)) {
         u64 held = ktime_get_mono_fast_ns() - began;
 
-        this_cpu_write(since, 0);
-        if (held > this_cpu_read(tr_kernel_counters.longest_hold_ns))
-            this_cpu_write(tr_kernel_counters.longest_hold_ns, held);
+        raw_cpu_write(since, 0);
+        if (held > raw_cpu_read(tr_kernel_counters.longest_hold_ns))
+            raw_cpu_write(tr_kernel_counters.longest_hold_ns, held);
     }
     kernel_fpu_end();
 }
@@ -79,14 +79,14 @@ bool tr_kernel_hold(const struct tr_aes_key *key, unsigned int len)
     if (!(key->backend->features & TR_FEATURE_AES) || len > TR_KERNEL_HOLD ||
         !tr_kernel_vector_begin())
         return false;
-    this_cpu_write(holder, context());
+    raw_cpu_write(holder, context());
     return true;
 }
 
 void tr_kernel_release(bool held)
 {
     if (held) {
-        this_cpu_write(holder, 0);
+        raw_cpu_write(holder, 0);
         tr_kernel_vector_end();
     }
 }
