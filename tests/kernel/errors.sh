@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+# Bad input: the errno of the kernel's own driver, nothing written beside the output, nothing kept (errors/).
+# guest: plain
+# modules: aesni-intel gcm ccm ctr algif_skcipher algif_aead
+
+check 'the module loads' load
+check 'modprobe aesni-intel' modprobe aesni-intel
+for module in ccm algif_skcipher algif_aead; do
+    check "modprobe $module" modprobe $module
+done
+check 'bad input, and memory that runs out' insmod /tests/errors.ko "backend=$backend"
+dmesg | sed -n 's/^.*errors: /# /p'
+parameters=/sys/module/errors/parameters
+same 'differences' "$(cat $parameters/differences)" 0
+check "$(cat $parameters/cases) cases" test "$(cat $parameters/cases)" -gt 5000
+check 'the test unloads' rmmod errors
+
+# What the kernel checks before it asks a driver is compared as well: it asks the driver what to check.
+while read -r type ours theirs key_bytes iv_bytes; do
+    check "AF_ALG: $ours" "$bin/afalg-errors" "$type" "$(driver "$ours")" "$theirs" "$key_bytes" "$iv_bytes" &&
+        quote "$output"
+done <<END
+skcipher ecb ecb-aes-aesni 16 0
+skcipher cbc cbc-aes-aesni 24 16
+skcipher cts-cbc cts-cbc-aes-aesni 16 16
+skcipher ctr ctr-aes-aesni 32 16
+skcipher xctr xctr-aes-aesni 32 16
+skcipher xts xts-aes-aesni 64 16
+aead gcm generic-gcm-aesni 16 12
+aead rfc4106-gcm rfc4106-gcm-aesni 20 8
+aead ccm ccm_base(ctr-aes-aesni,cbcmac(aes-aesni)) 32 16
+END
+check 'and unloads' unload

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* insmod errors.ko backend=aesni: does all at once, and leaves its counts in parameters, its findings in the kernel's log. */
+#include "errors.h"
+
+#include <linux/module.h>
+
+char *backend;
+module_param(backend, charp, 0444);
+MODULE_PARM_DESC(backend, "how the names of our drivers end");
+
+unsigned int cases;
+module_param(cases, uint, 0444);
+static unsigned int differences;
+module_param(differences, uint, 0444);
+
+const char *driver_name(const struct pair *pair, int whose, char name[128])
+{
+    if (whose == THEIRS)
+        return pair->theirs;
+    snprintf(name, 128, "%s-tenrounds-%s", pair->prefix, backend);
+    return name;
+}
+
+void differ(const char *what, const char *format, ...)
+{
+    struct va_format vaf;
+    va_list args;
+
+    differences++;
+    va_start(args, format);
+    vaf.fmt = format;
+    vaf.va = &args;
+    if (differences <= 20)
+        pr_err("%s: %pV\n", what, &vaf);
+    va_end(args);
+}
+
+void same_error(const struct pair *pair, int ours, int theirs, const char *format, ...)
+{
+    struct va_format vaf;
+    va_list args;
+
+    cases++;
+    if (ours == theirs)
+        return;
+    va_start(args, format);
+    vaf.fmt = format;
+    vaf.va = &args;
+    differ(pair->prefix, "%pV: ours returned %d, theirs %d", &vaf, ours, theirs);
+    va_end(args);
+}
+
+static int __init errors_init(void)
+{
+    int err;
+
+    if (backend == NULL)
+        return -EINVAL;
+    err = starve_register();
+    if (err != 0)
+        return err;
+    test_ciphers();
+    test_aeads();
+    starve_unregister();
+    return 0;
+}
+module_init(errors_init);
+
+static void __exit errors_exit(void) {}
+module_exit(errors_exit);
+
+MODULE_DESCRIPTION("Bad input: our drivers against others");
+MODULE_LICENSE("Dual BSD/GPL");
