@@ -59,10 +59,13 @@ send_file() { # namespace file namespace address
     tries=0
     until $ip netns exec "$3" netstat -ltn | grep -q :7000; do
         tries=$((tries + 1))
-        [ $tries -lt 50 ] || fail "nobody listens"
+        [ $tries -lt 500 ] || fail "nobody listens"
         usleep 20000
     done
-    timeout 30 $ip netns exec "$1" nc -w 10 "$4" 7000 <"$2" || fail "cannot send from $1"
+    timeout 30 $ip netns exec "$1" nc -w 10 "$4" 7000 <"$2" || {
+        kill $receiver
+        fail "cannot send from $1"
+    }
     wait $receiver
     cmp "$2" /tmp/arrived || fail "what $3 got is not what $1 sent"
 }
