@@ -6,6 +6,7 @@
 #include "x86/clock.h"
 
 #include <linux/crypto.h>
+#include <linux/fips.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -92,12 +93,29 @@ void tr_kernel_name_driver(char *name, const char *backend)
     scnprintf(name + len, CRYPTO_MAX_ALG_NAME - len, "%s", backend);
 }
 
+/* In FIPS mode the kernel panics where a module registers an algorithm and no key that it trusts has signed it
+ * (crypto/algapi.c, crypto_check_module_sig()). */
+static int __init check_fips(void)
+{
+#ifdef MODULE
+    if (fips_enabled && !module_sig_ok(THIS_MODULE)) {
+        pr_err("not loaded: in FIPS mode the kernel takes no cryptography from a module without "
+               "a signature that it trusts\n");
+        return -EPERM;
+    }
+#endif
+    return 0;
+}
+
 static int __init tenrounds_init(void)
 {
-    struct tr_known_work *work = kmalloc(sizeof(*work), GFP_KERNEL);
+    struct tr_known_work *work;
     struct tr_selection selection;
-    int err, priority;
+    int err = check_fips(), priority;
 
+    if (err != 0)
+        return err;
+    work = kmalloc(sizeof(*work), GFP_KERNEL);
     if (work == NULL)
         return -ENOMEM;
     err = choose(work, &selection);
