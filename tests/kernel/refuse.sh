@@ -27,7 +27,7 @@ place=$(strings -t d /tmp/other.ko | awk '$2 ~ /^vermagic=/ { print $1 + length(
 check 'the place of SMP in the module' test -n "$place"
 printf X | dd of=/tmp/other.ko bs=1 seek="$place" conv=notrunc 2>/dev/null
 refused 'a module for another kernel' insmod /tmp/other.ko
-not_loaded 'a module for another kernel' "version magic '.* XMP .* should be '$(cat /tests/release) SMP"
+not_loaded 'a module for another kernel' "version magic '.* XMP .* should be '.* SMP "
 
 check 'after all that it loads' load
 check 'and unloads' unload
