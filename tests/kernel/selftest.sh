@@ -14,15 +14,6 @@ name_of() {
     esac
 }
 
-# The tests of newer kernels run after the loading, beside it.
-settled() {
-    for _ in $(seq 100); do
-        grep -q 'selftest *: unknown' /proc/crypto || return 0
-        sleep 0.2
-    done
-    return 1
-}
-
 # expect MASK BACKEND PRIORITY
 expect() {
     check "loads with mask '$1'" load ${1:+"mask=$1"} || return

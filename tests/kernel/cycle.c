@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Loads and unloads a module: cycle FILE NAME TIMES. Prints "FAILED f REFUSED r": how many loads or unloads failed, and
+ * how often unloading was refused because the module was in use; it is tried again then. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    struct stat file;
+    int fd = argc == 4 ? open(argv[1], O_RDONLY) : -1;
+    unsigned failed = 0, refused = 0;
+
+    if (fd < 0 || fstat(fd, &file) != 0) {
+        perror("cycle");
+        return 2;
+    }
+    void *module = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    for (int i = atoi(argv[3]); i > 0; i--) {
+        int err;
+
+        if (syscall(SYS_init_module, module, file.st_size, "") != 0) {
+            printf("load: %s\n", strerror(errno));
+            failed++;
+            continue;
+        }
+        while ((err = syscall(SYS_delete_module, argv[2], O_NONBLOCK)) != 0 &&
+               (errno == EAGAIN || errno == EBUSY)) {
+            refused++;
+            usleep(500);
+        }
+        if (err != 0) {
+            printf("unload: %s\n", strerror(errno));
+            failed++;
+        }
+    }
+    printf("FAILED %u REFUSED %u\n", failed, refused);
+    return failed != 0;
+}
