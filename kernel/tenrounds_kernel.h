@@ -8,6 +8,7 @@
  *   vector.c      taking and returning the vector registers
  *   skcipher.c    ecb, cbc, cts(cbc), ctr, xctr and xts
  *   aead.c        gcm, rfc4106(gcm) and ccm
+ *   steps.h       a request's data in steps of at most a page
  *   counters.c    what was done, under debugfs
  *   env_kernel.h  the world that the core sees here; include/ its two headers of the C library
  */
