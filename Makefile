@@ -7,7 +7,7 @@
 #   make check-arm    of these, the tests for 64-bit Arm under an emulator
 #   make check-i386   of these, the core and the provider as 32-bit code
 #   make check-kernel   of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an emulator
-#   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's fuzzing
+#   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's fuzzing, speed
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in build/kernel/RELEASE
 #   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
@@ -83,7 +83,7 @@ check-kernel:
 # Not in check-full: it builds a kernel the first time.
 check-uml:
 	@scripts/dependencies check-uml
-	@scripts/check-uml tests $(BUILD)
+	@scripts/check-uml $(BUILD)
 
 # What is to be installed is built from scratch, with a distribution's flags.
 deb:

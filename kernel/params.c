@@ -26,5 +26,20 @@ MODULE_PARM_DESC(refuse,
                  "for tests: N refuses every Nth use of the vector registers, 1 all, 0 none");
 
 bool tr_kernel_measure;
-module_param_named(measure, tr_kernel_measure, bool, 0600);
+
+/* Each time anew. */
+static int set_measure(const char *value, const struct kernel_param *parameter)
+{
+    int cpu, err = param_set_bool(value, parameter);
+
+    if (err == 0 && tr_kernel_measure) {
+        for_each_possible_cpu(cpu) per_cpu(tr_kernel_counters, cpu).longest_hold_ns = 0;
+    }
+    return err;
+}
+
+static const struct kernel_param_ops measure_ops = {
+    .flags = KERNEL_PARAM_OPS_FL_NOARG, .set = set_measure, .get = param_get_bool};
+module_param_cb(measure, &measure_ops, &tr_kernel_measure, 0600);
+__MODULE_PARM_TYPE(measure, "bool");
 MODULE_PARM_DESC(measure, "time how long the vector registers are held, for longest_hold_ns");

@@ -35,6 +35,7 @@ while read -r what file arguments; do
     afalg) "$file" $arguments >>results ;;
     holds)
         # Each time is a maximum, from zero on.
+        rm -f holds
         for _ in 1 2 3 4 5 6 7 8 9 10 11; do
             echo 1 >$measure
             bench "$file" $arguments >/dev/null
