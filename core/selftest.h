@@ -51,6 +51,9 @@ struct tr_known_work {
         struct tr_ccm ccm;
         struct tr_gcm_siv gcm_siv;
     };
+#ifdef __KERNEL__
+    uint8_t powers[TR_GHASH_POWERS][TR_BLOCK]; /* of gcm */
+#endif
     uint8_t tag[TR_BLOCK];
     uint8_t plaintext[TR_KNOWN_MAX], data[TR_KNOWN_MAX];
 };

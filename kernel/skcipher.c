@@ -69,7 +69,7 @@ static void first_part(struct skcipher_request *part, struct skcipher_request *r
 static int crypt_blocks(struct skcipher_request *req, enum tr_kernel_alg alg, enum tr_op op)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
-    struct tr_steps steps;
+    struct tr_steps steps __uninitialized;
     int err = tr_steps_begin(&steps, req);
 
     while (steps.nbytes != 0) {
@@ -151,7 +151,7 @@ static unsigned int stream_step(const struct tr_steps *steps)
 static int ctr(struct skcipher_request *req)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
-    struct tr_steps steps;
+    struct tr_steps steps __uninitialized;
     u8 last[TR_BLOCK];
     int err = tr_steps_begin(&steps, req);
 
@@ -208,7 +208,7 @@ static void xctr_step(const struct tr_aes_key *key, const u8 *iv, unsigned int d
 static int xctr(struct skcipher_request *req)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
-    struct tr_steps steps;
+    struct tr_steps steps __uninitialized;
     unsigned int done = 0;
     int err = tr_steps_begin(&steps, req);
 
@@ -244,7 +244,7 @@ static void xts_begin(struct xts_unit *x)
 
 static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decrypt)
 {
-    struct tr_steps steps;
+    struct tr_steps steps __uninitialized;
     int err = tr_steps_begin(&steps, req);
 
     while (steps.nbytes != 0) {

@@ -20,6 +20,11 @@
 #include <linux/irqflags.h> /* where percpu.h forgets it: user-mode Linux */
 #include <linux/percpu.h>
 
+/* Memory that is written before it is read, and is not to be cleared beforehand. */
+#ifndef __uninitialized
+#    define __uninitialized
+#endif
+
 /* The algorithms: X(constant, name in the kernel). */
 #define TR_KERNEL_ALGS(X)                                                                          \
     X(ECB, "ecb(aes)")                                                                             \

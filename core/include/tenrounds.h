@@ -336,9 +336,13 @@ TR_API enum tr_status tr_cmac_verify(struct tr_cmac *cmac, const uint8_t *data, 
 /* GHASH (6.4). Treat as opaque. */
 #define TR_GHASH_POWERS 32u
 struct tr_ghash {
+#ifdef __KERNEL__ /* whoever sets the key says where: messages at the same time share them */
+    uint8_t (*power)[TR_BLOCK];
+#else
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK]; /* of the hash key, in the backend's form */
-    uint8_t h[TR_BLOCK];                      /* the hash key */
-    uint8_t hash[TR_BLOCK];                   /* the running hash */
+#endif
+    uint8_t h[TR_BLOCK];    /* the hash key */
+    uint8_t hash[TR_BLOCK]; /* the running hash */
 } TR_ALIGNED(16);
 
 /* One key, and one message at a time. Treat as opaque. */
