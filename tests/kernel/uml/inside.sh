@@ -36,7 +36,7 @@ while read -r what file arguments; do
     holds)
         # Each time is a maximum, from zero on.
         rm -f holds
-        for _ in 1 2 3 4 5 6 7 8 9 10 11; do
+        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
             echo 1 >$measure
             bench "$file" $arguments >/dev/null
             sed -n 's/^longest_hold_ns //p' $counters >>holds
