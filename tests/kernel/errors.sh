@@ -31,3 +31,22 @@ aead rfc4106-gcm rfc4106-gcm-aesni 20 8
 aead ccm ccm_base(ctr-aes-aesni,cbcmac(aes-aesni)) 32 16
 END
 check 'and unloads' unload
+
+# The first allocations of the module's loading fail: its own, and those of the first algorithm's registration. Later ones would
+# have the kernel take back what it has just registered, where 6.12 warns of a self-test that it has not put away yet.
+starving=/sys/module/errors/parameters
+check 'the test loads again' insmod /tests/errors.ko
+for nth in 1 2 3; do
+    echo $nth >$starving/starve_load
+    echo 0 >$starving/starved
+    refused "no memory while loading ($nth)" insmod /tests/tenrounds.ko
+    cp "$output" /tmp/said
+    check "no memory while loading ($nth): insmod says so" grep "Cannot allocate memory" /tmp/said
+    same "no memory while loading ($nth): that was it" "$(cat $starving/starved)" Y
+    refused "no memory while loading ($nth): no drivers" grep tenrounds /proc/crypto
+    refused "no memory while loading ($nth): no counters" test -e /sys/kernel/debug/tenrounds
+done
+echo 0 >$starving/starve_load
+check 'after that it loads' load
+check 'the test unloads again' rmmod errors
+check 'and the module' unload

@@ -68,4 +68,9 @@ void starve_begin(unsigned int nth);
 /* Ends that. Returns whether an allocation was made to fail; *kept is how many were not freed. */
 bool starve_end(unsigned int *kept);
 
+/* ---- load.c: the same while our module loads ---- */
+
+int load_register(void);
+void load_unregister(void);
+
 #endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Memory that runs out while our module loads: between the kernel's notices that it is about to, and that it has or has not. */
+#include "errors.h"
+
+#include <linux/limits.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+
+static unsigned int starve_load; /* the allocation that fails, from 1 */
+module_param(starve_load, uint, 0600);
+static bool starved;
+module_param(starved, bool, 0600);
+
+static int on_module(struct notifier_block *block, unsigned long state, void *data)
+{
+    const struct module *which = data;
+    unsigned int kept;
+
+    if (strcmp(which->name, "tenrounds") != 0 || starve_load == 0)
+        return NOTIFY_DONE;
+    if (state == MODULE_STATE_COMING)
+        starve_begin(starve_load);
+    else if (starve_end(&kept))
+        starved = true;
+    return NOTIFY_DONE;
+}
+
+/* The last to be told, for others allocate as well. */
+static struct notifier_block block = {.notifier_call = on_module, .priority = INT_MIN};
+
+int load_register(void)
+{
+    return register_module_notifier(&block);
+}
+
+void load_unregister(void)
+{
+    unregister_module_notifier(&block);
+}
