@@ -12,6 +12,7 @@
 
 #include "env.h"
 #include "ghash.h"
+#include "lanes.h"
 #include "probe.h"
 #include "tenrounds.h"
 
@@ -81,6 +82,8 @@ struct tr_backend {
     /* Sets power from h. */
     void (*ghash_key)(struct tr_ghash *ghash);
     tr_bulk_fn *bulk[TR_OPS];
+    /* Encryption of many streams; NULL in every table where there is none. */
+    tr_lanes_fn *lanes;
     /* Hears of blocks that a host did in code of its own; NULL unless the table counts. */
     void (*done_by_host)(const struct tr_backend *table, enum tr_op op, size_t blocks);
 };
@@ -103,6 +106,14 @@ unsigned tr_backend_index(const struct tr_backend *backend);
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
     while (b != NULL && b->bulk[op] == NULL)
+        b = b->weaker;
+    return b;
+}
+
+/* The table that runs chains side by side for b; NULL if none does. */
+static inline const struct tr_backend *tr_backend_with_lanes(const struct tr_backend *b)
+{
+    while (b != NULL && b->lanes == NULL)
         b = b->weaker;
     return b;
 }

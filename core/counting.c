@@ -58,6 +58,7 @@ const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                              .weaker = b->weaker ? &front[1].table : NULL,
                                              .expand_key = expand_key,
                                              .ghash_key = b->ghash_key,
+                                             .lanes = b->lanes,
                                              .done_by_host = count}};
         for (unsigned op = 0; op < TR_OPS; op++)
             front->table.bulk[op] = b->bulk[op] != NULL ? counted[op] : NULL;

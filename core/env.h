@@ -14,7 +14,7 @@
 #    include "env_kernel.h"
 #else
 
-/* Whether backends and known answers have what only OFB, CFB, OCB and GCM-SIV need. */
+/* Whether there is what only OFB, CFB, OCB, GCM-SIV and many messages at once need. */
 #    define TR_ENV_ALL_MODES   1
 
 /* Whether a function may have some KiB of local variables. */

@@ -304,6 +304,30 @@ TR_API enum tr_status tr_xts_encrypt(const struct tr_xts *xts, const uint8_t twe
 TR_API enum tr_status tr_xts_decrypt(const struct tr_xts *xts, const uint8_t tweak[16],
                                      uint8_t *out, const uint8_t *in, size_t len);
 
+/* ---- Many messages at once ------------------------------------------------------------------------ */
+
+/*
+ * Encryption in CBC and CFB, CMAC and CCM's tag are chains: one message waits for the latency of every round and
+ * leaves most of the processor idle. These calls take any number of messages and keep as many chains going
+ * side by side as it takes. The jobs may differ in key, key size, backend and length, in any order; where a
+ * message ends, the next one begins. The results are those of one call for each job.
+ *
+ * No job's output (out, iv, tag) may overlap what another job reads or writes; inputs may be shared, and so
+ * may keys. An error is that of the first job that has one, and then nothing was written for any of them.
+ * count may be 0.
+ */
+
+/* One message in CBC or CFB, from the start of a block on. */
+struct tr_stream {
+    const struct tr_aes_key *key;
+    uint8_t *iv;  /* 16 bytes, updated as by the call for one message */
+    uint8_t *out; /* in itself, or disjoint from it */
+    const uint8_t *in;
+    size_t len; /* in CBC a multiple of 16 */
+};
+TR_API enum tr_status tr_cbc_encrypt_many(const struct tr_stream *jobs, size_t count);
+TR_API enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs, size_t count);
+
 /* ---- CMAC (NIST SP 800-38B, RFC 4493) ----------------------------------------------------------- */
 
 /* Treat as opaque. */
@@ -330,6 +354,16 @@ TR_API enum tr_status tr_cmac_sign(struct tr_cmac *cmac, const uint8_t *data, si
                                    uint8_t *tag, size_t tag_len);
 TR_API enum tr_status tr_cmac_verify(struct tr_cmac *cmac, const uint8_t *data, size_t len,
                                      const uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
+
+/* Many messages at once (see above). */
+struct tr_cmac_job {
+    const struct tr_cmac *cmac; /* keyed; jobs may share it */
+    const uint8_t *data;
+    size_t len;
+    uint8_t tag[TR_BLOCK];     /* the whole tag */
+    uint8_t working[TR_BLOCK]; /* of the call's own */
+};
+TR_API enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count);
 
 /* ---- GCM (NIST SP 800-38D) ------------------------------------------------------------------- */
 
@@ -437,6 +471,24 @@ TR_API enum tr_status tr_ccm_open(struct tr_ccm *ccm, const uint8_t *nonce, size
                                   const uint8_t *aad, size_t aad_len, uint8_t *out,
                                   const uint8_t *in, size_t len, const uint8_t *tag,
                                   size_t tag_len) TR_MUST_CHECK;
+
+/* Many messages at once (see above), each with an object of its own. Opening returns TR_ERR_TAG if any of the tags is
+ * wrong, and status says which: those messages leave zeros in out, the others are good. */
+struct tr_ccm_job {
+    struct tr_ccm *ccm; /* keyed */
+    const uint8_t *nonce;
+    size_t nonce_len;
+    const uint8_t *aad;
+    size_t aad_len;
+    uint8_t *out;
+    const uint8_t *in;
+    size_t len;
+    uint8_t *tag; /* written by seal, read by open */
+    size_t tag_len;
+    enum tr_status status; /* written */
+};
+TR_API enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count);
+TR_API enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count) TR_MUST_CHECK;
 
 /* ---- OCB (RFC 7253) ----------------------------------------------------------------------------- */
 

@@ -13,3 +13,23 @@ enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint
 {
     return tr_whole_blocks(key, TR_OP_CBC_DECRYPT, out, in, len, iv);
 }
+
+#if TR_ENV_ALL_MODES
+static struct tr_lane lane_of(const void *jobs, size_t i)
+{
+    const struct tr_stream *job = (const struct tr_stream *)jobs + i;
+    return (struct tr_lane){job->key, job->iv, job->in, job->out, job->len / TR_BLOCK};
+}
+
+enum tr_status tr_cbc_encrypt_many(const struct tr_stream *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].len % TR_BLOCK != 0)
+            return TR_ERR_LENGTH;
+        if (tr_partial_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
+            return TR_ERR_OVERLAP;
+    }
+    tr_lanes(TR_LANES_CBC, lane_of, jobs, count);
+    return TR_OK;
+}
+#endif

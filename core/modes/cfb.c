@@ -59,3 +59,28 @@ enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv[16], u
 {
     return cfb(key, iv, used, out, in, len, 1);
 }
+
+static struct tr_lane lane_of(const void *jobs, size_t i)
+{
+    const struct tr_stream *job = (const struct tr_stream *)jobs + i;
+    return (struct tr_lane){job->key, job->iv, job->in, job->out, job->len / TR_BLOCK};
+}
+
+enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (tr_partial_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
+            return TR_ERR_OVERLAP;
+    }
+    tr_lanes(TR_LANES_CFB, lane_of, jobs, count);
+    /* What is over is less than a block of each. */
+    for (size_t i = 0; i < count; i++) {
+        const struct tr_stream *job = &jobs[i];
+        size_t rest = job->len % TR_BLOCK;
+        unsigned used = 0;
+        if (rest != 0)
+            (void)cfb(job->key, job->iv, &used, job->out + job->len - rest,
+                      job->in + job->len - rest, rest, 0);
+    }
+    return TR_OK;
+}

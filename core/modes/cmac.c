@@ -104,3 +104,46 @@ enum tr_status tr_cmac_verify(struct tr_cmac *c, const uint8_t *data, size_t len
         status = tr_cmac_update(c, data, len);
     return status == TR_OK ? tr_cmac_check(c, tag, tag_len) : status;
 }
+
+/* ---- Many messages at once: all blocks but the last of each, and then these ---- */
+
+TR_INLINE size_t before_last(size_t len)
+{
+    return len == 0 ? 0 : (len - 1) / TR_BLOCK;
+}
+
+static struct tr_lane first_blocks(const void *jobs, size_t i)
+{
+    struct tr_cmac_job *job = (struct tr_cmac_job *)jobs + i;
+    return (struct tr_lane){&job->cmac->key, job->tag, job->data, NULL, before_last(job->len)};
+}
+
+static struct tr_lane last_block(const void *jobs, size_t i)
+{
+    struct tr_cmac_job *job = (struct tr_cmac_job *)jobs + i;
+    return (struct tr_lane){&job->cmac->key, job->tag, job->working, NULL, 1};
+}
+
+enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].cmac->phase == NO_KEY || jobs[i].cmac->phase > DATA)
+            return TR_ERR_STATE;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct tr_cmac_job *job = &jobs[i];
+        size_t done = before_last(job->len) * TR_BLOCK, n = job->len - done;
+        __builtin_memset(job->tag, 0, TR_BLOCK);
+        __builtin_memset(job->working, 0, TR_BLOCK);
+        if (n != 0)
+            __builtin_memcpy(job->working, job->data + done, n);
+        if (n < TR_BLOCK)
+            job->working[n] = 0x80;
+        tr_xor_block(job->working, job->working, job->cmac->subkey[n < TR_BLOCK]);
+    }
+    tr_lanes(TR_LANES_MAC, first_blocks, jobs, count);
+    tr_lanes(TR_LANES_MAC, last_block, jobs, count);
+    for (size_t i = 0; i < count; i++)
+        tr_cleanse(jobs[i].working, TR_BLOCK);
+    return TR_OK;
+}

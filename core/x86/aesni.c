@@ -18,6 +18,8 @@
 #    include "expand.h"
 #    include "x86.h"
 
+#    include "lanes.h"
+
 #    include "ocb.h"
 
 #    include "xts.h"
@@ -32,6 +34,7 @@ const struct tr_backend tr_aesni = {
     .features = TR_AESNI_FEATURES | TR_FEATURE_CLMUL,
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
+    .lanes = TR_LANES,
     .ghash_key = ghash_key,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
              TR_GCM_SIV_OPS},
@@ -42,6 +45,7 @@ const struct tr_backend tr_aesni_noclmul = {
     .features = TR_AESNI_FEATURES,
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
+    .lanes = TR_LANES,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

@@ -15,6 +15,8 @@
 #    include "gcm_siv.h"
 #    include "x86.h"
 
+#    include "lanes.h"
+
 #    include "ocb.h"
 
 #    include "xts.h"
@@ -24,6 +26,7 @@ const struct tr_backend tr_vaes256 = {
     .features = TR_VAES256_FEATURES | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL,
     .weaker = &tr_aesni,
     .expand_key = tr_aesni_expand_key,
+    .lanes = TR_LANES,
     .ghash_key = ghash_key,
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
@@ -33,6 +36,7 @@ const struct tr_backend tr_vaes256_noclmul = {
     .features = TR_VAES256_FEATURES,
     .weaker = &tr_aesni_noclmul,
     .expand_key = tr_aesni_expand_key,
+    .lanes = TR_LANES,
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

@@ -19,6 +19,8 @@
 #    include "gcm_siv.h"
 #    include "x86.h"
 
+#    include "lanes.h"
+
 #    include "ocb.h"
 
 #    include "xts.h"
@@ -28,6 +30,7 @@ const struct tr_backend tr_vaes512 = {
     .features = TR_VAES512_FEATURES | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL,
     .weaker = &tr_vaes256,
     .expand_key = tr_aesni_expand_key,
+    .lanes = TR_LANES,
     .ghash_key = ghash_key,
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
@@ -37,6 +40,7 @@ const struct tr_backend tr_vaes512_noclmul = {
     .features = TR_VAES512_FEATURES,
     .weaker = &tr_vaes256_noclmul,
     .expand_key = tr_aesni_expand_key,
+    .lanes = TR_LANES,
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Many messages at once against the same messages one by one: jobs of random number, length, key and key size, in
+ * place and not, some of another backend; and what is an error. What lies beside each output must stay as it is.
+ */
+#include "common.h"
+
+#include "counting.h"
+
+#define JOBS   70
+#define LONG   2100
+#define MARGIN 32
+#define ROUNDS 400
+#define AAD    40
+
+static struct tap_random rng;
+
+struct area {
+    uint8_t bytes[LONG + MARGIN];
+};
+static struct area in[JOBS], out[JOBS], expected[JOBS];
+
+/* How long, and how many: often all are short, or equal, or few. */
+struct shape {
+    size_t jobs, most;
+    bool equal;
+};
+
+static struct shape random_shape(void)
+{
+    static const size_t most[] = {17, 64, 300, LONG};
+    return (struct shape){tap_below(&rng, 3) == 0 ? tap_below(&rng, 4) : tap_below(&rng, JOBS + 1),
+                          most[tap_below(&rng, 4)], tap_below(&rng, 4) == 0};
+}
+
+static size_t random_len(const struct shape *s)
+{
+    return s->equal ? s->most - 1 : tap_below(&rng, s->most);
+}
+
+/* Fills the input of job i and says where its output goes: to itself, or elsewhere. */
+static uint8_t *place(size_t i, size_t len)
+{
+    tap_fill(&rng, in[i].bytes, len);
+    memset(in[i].bytes + len, 0x5a, sizeof(in[i].bytes) - len);
+    memset(out[i].bytes, 0x5a, sizeof(out[i].bytes));
+    memset(expected[i].bytes, 0x5a, sizeof(expected[i].bytes));
+    return tap_below(&rng, 2) == 0 ? in[i].bytes : out[i].bytes;
+}
+
+static bool is_expected(size_t i, const uint8_t *at, const char *what)
+{
+    if (tap_same(at, expected[i].bytes, sizeof(expected[i].bytes)))
+        return true;
+    tap_diag("%s, job %zu", what, i);
+    return false;
+}
+
+/* Sometimes of one size, sometimes of any, and now and then of bitslice. */
+static struct tr_aes_key random_key(const struct tr_backend *b, bool mixed)
+{
+    uint8_t raw[32];
+    tap_fill(&rng, raw, sizeof(raw));
+    const struct tr_backend *of = mixed && tap_below(&rng, 8) == 0 ? &tr_bitslice : b;
+    return key_for(of, raw, mixed ? key_lengths[tap_below(&rng, 3)] : 16);
+}
+
+static bool streams(const struct tr_backend *b, bool cfb)
+{
+    static struct tr_aes_key keys[JOBS];
+    struct tr_stream jobs[JOBS];
+    uint8_t ivs[JOBS][16], ends[JOBS][16];
+    const struct shape s = random_shape();
+    const bool mixed = tap_below(&rng, 2) == 0, shared = tap_below(&rng, 2) == 0;
+    for (size_t i = 0; i < s.jobs; i++) {
+        size_t len = random_len(&s);
+        unsigned used = 0;
+        if (!cfb)
+            len -= len % 16;
+        keys[i] = random_key(b, mixed);
+        const struct tr_aes_key *key = &keys[shared ? tap_below(&rng, (uint32_t)i + 1) : i];
+        uint8_t *to = place(i, len);
+        tap_fill(&rng, ivs[i], 16);
+        memcpy(ends[i], ivs[i], 16);
+        if (cfb)
+            (void)tr_cfb128_encrypt(key, ends[i], &used, expected[i].bytes, in[i].bytes, len);
+        else
+            (void)tr_cbc_encrypt(key, ends[i], expected[i].bytes, in[i].bytes, len);
+        jobs[i] = (struct tr_stream){key, ivs[i], to, in[i].bytes, len};
+    }
+    if ((cfb ? tr_cfb128_encrypt_many : tr_cbc_encrypt_many)(jobs, s.jobs) != TR_OK)
+        return false;
+    for (size_t i = 0; i < s.jobs; i++) {
+        if (!is_expected(i, jobs[i].out, cfb ? "CFB" : "CBC") || !tap_same(ivs[i], ends[i], 16))
+            return false;
+    }
+    return true;
+}
+
+static bool cbc(const struct tr_backend *b)
+{
+    return streams(b, false);
+}
+
+static bool cfb(const struct tr_backend *b)
+{
+    return streams(b, true);
+}
+
+static bool cmac(const struct tr_backend *b)
+{
+    static struct tr_cmac macs[JOBS];
+    static struct tr_cmac_job jobs[JOBS];
+    uint8_t tags[JOBS][16], raw[32];
+    const struct shape s = random_shape();
+    const bool shared = tap_below(&rng, 2) == 0;
+    for (size_t i = 0; i < s.jobs; i++) {
+        const size_t len = random_len(&s);
+        tap_fill(&rng, raw, sizeof(raw));
+        if (tr_cmac_set_key(&macs[i], b, raw, key_lengths[tap_below(&rng, 3)]) != TR_OK)
+            return false;
+        struct tr_cmac *mac = &macs[shared ? 0 : i];
+        (void)place(i, len);
+        if (tr_cmac_sign(mac, in[i].bytes, len, tags[i], 16) != TR_OK)
+            return false;
+        jobs[i] = (struct tr_cmac_job){.cmac = mac, .data = in[i].bytes, .len = len};
+    }
+    if (tr_cmac_sign_many(jobs, s.jobs) != TR_OK)
+        return false;
+    for (size_t i = 0; i < s.jobs; i++) {
+        if (!tap_same(jobs[i].tag, tags[i], 16))
+            return false;
+    }
+    return true;
+}
+
+struct ccm_case {
+    uint8_t nonce[13], aad[AAD], tag[16], expected_tag[16];
+};
+
+static bool make_ccm(struct tr_ccm_job *job, struct tr_ccm *ccm, struct ccm_case *c, size_t i,
+                     size_t len)
+{
+    uint8_t *to = place(i, len);
+    tap_fill(&rng, c->nonce, sizeof(c->nonce));
+    tap_fill(&rng, c->aad, sizeof(c->aad));
+    *job = (struct tr_ccm_job){.ccm = ccm,
+                               .nonce = c->nonce,
+                               .nonce_len = 7 + tap_below(&rng, 7),
+                               .aad = c->aad,
+                               .aad_len = tap_below(&rng, AAD + 1),
+                               .out = to,
+                               .in = in[i].bytes,
+                               .len = len,
+                               .tag = c->tag,
+                               .tag_len = 4 + 2 * (size_t)tap_below(&rng, 7)};
+    return tr_ccm_seal(ccm, job->nonce, job->nonce_len, job->aad, job->aad_len, expected[i].bytes,
+                       job->in, len, c->expected_tag, job->tag_len) == TR_OK;
+}
+
+/* Sealed together, then opened together with some tags spoiled. */
+static bool ccm(const struct tr_backend *b)
+{
+    static struct tr_ccm objects[JOBS];
+    static struct tr_ccm_job jobs[JOBS];
+    static struct ccm_case cases[JOBS];
+    static struct area text[JOBS];
+    bool spoiled[JOBS], any = false;
+    uint8_t raw[32];
+    const struct shape s = random_shape();
+    for (size_t i = 0; i < s.jobs; i++) {
+        tap_fill(&rng, raw, sizeof(raw));
+        if (tr_ccm_set_key(&objects[i], b, raw, key_lengths[tap_below(&rng, 3)]) != TR_OK ||
+            !make_ccm(&jobs[i], &objects[i], &cases[i], i, random_len(&s)))
+            return false;
+        text[i] = in[i];
+    }
+    if (tr_ccm_seal_many(jobs, s.jobs) != TR_OK)
+        return false;
+    for (size_t i = 0; i < s.jobs; i++) {
+        if (!is_expected(i, jobs[i].out, "CCM") || jobs[i].status != TR_OK ||
+            !tap_same(cases[i].tag, cases[i].expected_tag, jobs[i].tag_len))
+            return false;
+        jobs[i].in = jobs[i].out; /* back, in place */
+        spoiled[i] = tap_below(&rng, 8) == 0;
+        cases[i].tag[tap_below(&rng, (uint32_t)jobs[i].tag_len)] ^= spoiled[i];
+        any |= spoiled[i];
+        expected[i] = text[i];
+        if (spoiled[i])
+            memset(expected[i].bytes, 0, jobs[i].len);
+    }
+    if (tr_ccm_open_many(jobs, s.jobs) != (any ? TR_ERR_TAG : TR_OK))
+        return false;
+    for (size_t i = 0; i < s.jobs; i++) {
+        if (jobs[i].status != (spoiled[i] ? TR_ERR_TAG : TR_OK) ||
+            !is_expected(i, jobs[i].out, "CCM opened"))
+            return false;
+    }
+    return true;
+}
+
+static bool all(bool (*once)(const struct tr_backend *), const struct tr_backend *b)
+{
+    /* bitslice has no lanes, and takes its time. */
+    const unsigned rounds = b->features == 0 ? ROUNDS / 20 : ROUNDS;
+    for (unsigned i = 0; i < rounds; i++) {
+        if (!once(b))
+            return false;
+    }
+    return true;
+}
+
+/* Each job's blocks are counted once, in the table that has the lanes. */
+static bool counted(const struct tr_backend *b)
+{
+    static struct tr_counters counters;
+    static struct tr_counting counting;
+    struct tr_stream jobs[40];
+    uint8_t raw[16] = {1}, ivs[40][16] = {{0}};
+    memset(&counters, 0, sizeof(counters));
+    const struct tr_aes_key key = key_for(tr_counting_init(&counting, b, &counters), raw, 16);
+    uint64_t blocks = 0, total = 0;
+    for (size_t i = 0; i < 40; i++) {
+        jobs[i] = (struct tr_stream){&key, ivs[i], out[i].bytes, in[i].bytes, 16 * i};
+        blocks += i;
+    }
+    if (tr_cbc_encrypt_many(jobs, 40) != TR_OK)
+        return false;
+    for (unsigned i = 0; i < backend_count(); i++)
+        total += counters.bulk[i][TR_OP_CBC_ENCRYPT].bytes;
+    const struct tr_backend *lanes = tr_backend_with_lanes(b);
+    const unsigned index = tr_backend_index(lanes != NULL ? lanes : &tr_bitslice);
+    return total == 16 * blocks &&
+           (lanes == NULL || counters.bulk[index][TR_OP_CBC_ENCRYPT].bytes > total / 2);
+}
+
+static void test_backend(const struct tr_backend *b)
+{
+    const char *name = tr_backend_name(b);
+    if (backend_skip(b, 5))
+        return;
+    tap_ok(all(cbc, b), "%s: CBC", name);
+    tap_ok(all(cfb, b), "%s: CFB", name);
+    tap_ok(all(cmac, b), "%s: CMAC", name);
+    tap_ok(all(ccm, b), "%s: CCM", name);
+    tap_ok(counted(b), "%s: counted once", name);
+}
+
+/* One bad job among good ones: nothing is written for any. */
+static void errors(void)
+{
+    uint8_t raw[16] = {2}, ivs[3][16] = {{0}}, nonce[13] = {0}, tag[3][16] = {{0}};
+    const struct tr_aes_key key = key_for(NULL, raw, 16);
+    struct tr_stream jobs[3];
+    struct tr_cmac cmac_of = {0};
+    struct tr_cmac_job cmacs[1] = {{.cmac = &cmac_of, .data = raw, .len = 16}};
+    static struct tr_ccm ccms[3];
+    struct tr_ccm_job sealed[3];
+    for (size_t i = 0; i < 3; i++) {
+        (void)place(i, 64);
+        jobs[i] = (struct tr_stream){&key, ivs[i], out[i].bytes, in[i].bytes, 64};
+        if (tr_ccm_set_key(&ccms[i], NULL, raw, 16) != TR_OK)
+            tap_diag("no key");
+        sealed[i] = (struct tr_ccm_job){&ccms[i],    nonce, 13,     NULL, 0, out[i].bytes,
+                                        in[i].bytes, 64,    tag[i], 16,   0};
+    }
+    tap_ok(tr_cbc_encrypt_many(jobs, 0) == TR_OK && tr_cfb128_encrypt_many(NULL, 0) == TR_OK &&
+               tr_cmac_sign_many(NULL, 0) == TR_OK && tr_ccm_seal_many(NULL, 0) == TR_OK,
+           "no jobs");
+    jobs[2].len = 63;
+    tap_ok(tr_cbc_encrypt_many(jobs, 3) == TR_ERR_LENGTH,
+           "CBC: a length that is no multiple of 16");
+    jobs[2].len = 64;
+    jobs[2].out = in[2].bytes + 16;
+    tap_ok(tr_cbc_encrypt_many(jobs, 3) == TR_ERR_OVERLAP, "CBC: a partial overlap");
+    tap_ok(tr_cfb128_encrypt_many(jobs, 3) == TR_ERR_OVERLAP, "CFB: a partial overlap");
+    tap_ok(tr_cmac_sign_many(cmacs, 1) == TR_ERR_STATE, "CMAC: no key");
+    sealed[2].nonce_len = 14;
+    tap_ok(tr_ccm_seal_many(sealed, 3) == TR_ERR_IV_LENGTH, "CCM: a nonce of 14 bytes");
+    sealed[2].nonce_len = 13;
+    sealed[2].tag_len = 5;
+    tap_ok(tr_ccm_seal_many(sealed, 3) == TR_ERR_TAG_LENGTH, "CCM: a tag of 5 bytes");
+    sealed[2].tag_len = 16;
+    sealed[2].out = in[2].bytes + 1;
+    tap_ok(tr_ccm_open_many(sealed, 3) == TR_ERR_OVERLAP, "CCM: a partial overlap");
+    tap_ok(is_expected(0, out[0].bytes, "errors") && is_expected(1, out[1].bytes, "errors") &&
+               memcmp(ivs, (uint8_t[3][16]){{0}}, sizeof(ivs)) == 0,
+           "nothing was written");
+}
+
+int main(void)
+{
+    const unsigned backends = backend_count();
+    rng = tap_random(1);
+    tap_plan(backends * 5 + 9);
+    for (unsigned i = 0; i < backends; i++)
+        test_backend(tr_backend_at(i));
+    errors();
+    return tap_done();
+}
