@@ -198,7 +198,7 @@ static int set_key(struct tr_known_work *w, enum tr_known mode, const struct tr_
     case TR_KNOWN_CCM:
         return tr_ccm_set_key(&w->ccm, backend, raw, len) == TR_OK;
     default:
-#ifdef __KERNEL__
+#ifdef TR_SHARED_POWERS
         w->gcm.run.ghash.power = w->powers;
 #endif
         return tr_gcm_set_key(&w->gcm, backend, raw, len) == TR_OK;

@@ -51,7 +51,7 @@ struct tr_known_work {
         struct tr_ccm ccm;
         struct tr_gcm_siv gcm_siv;
     };
-#ifdef __KERNEL__
+#ifdef TR_SHARED_POWERS
     uint8_t powers[TR_GHASH_POWERS][TR_BLOCK]; /* of gcm */
 #endif
     uint8_t tag[TR_BLOCK];

@@ -370,7 +370,7 @@ TR_API enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count);
 /* GHASH (6.4). Treat as opaque. */
 #define TR_GHASH_POWERS 32u
 struct tr_ghash {
-#ifdef __KERNEL__ /* whoever sets the key says where: messages at the same time share them */
+#ifdef TR_SHARED_POWERS /* whoever sets the key says where: messages at the same time share them */
     uint8_t (*power)[TR_BLOCK];
 #else
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK]; /* of the hash key, in the backend's form */

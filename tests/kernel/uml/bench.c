@@ -21,10 +21,7 @@
 #include <crypto/aead.h>
 #include <crypto/skcipher.h>
 
-/* The core as programs have it. */
-#undef __KERNEL__
-#include "tenrounds.h"
-#define __KERNEL__ 1
+#include "tenrounds.h" /* the core as programs have it */
 
 static char *backend = "vaes512";
 module_param(backend, charp, 0444);
