@@ -31,7 +31,8 @@ operations() {
     same "$1 at offset $2: calls of the cipher" $(($(counter 'cbc(aes)' calls) - before_calls)) 10
     same "$1 at offset $2: bytes" $(($(counter 'cbc(aes)' bytes) - before_bytes)) 655360
     same "$1 at offset $2: steps" $(($(counter 'cbc(aes)' steps) - before_steps)) "$3"
-    same "$1 at offset $2: holds of the vector registers" $(($(counter holds) - before_holds)) "$3"
+    # One more for the key's expansion.
+    same "$1 at offset $2: holds of the vector registers" $(($(counter holds) - before_holds)) $(($3 + 1))
     same "$1 at offset $2: recv" "$(ran skcipher_recvmsg)" 10
     same "$1 at offset $2: encryptions" "$(ran crypto_skcipher_encrypt)" 10
 }
@@ -43,8 +44,13 @@ check 'the tracer' sh -c "echo function >$tracing/current_tracer"
 operations send 0 160
 same 'send: the IV once, and the data' "$(ran skcipher_sendmsg)" 11
 operations send 64 320
-# The same pages go in that come out, so that their ends are one: sixteen whole ones and a part.
-operations splice 64 170
+# If the same pages go in that come out, their ends are one: sixteen steps and a part. A kernel that copies what is spliced has
+# pages of its own, as with send; what the tool says of that is compared with this below.
+spliced=170
+steps=$(counter 'cbc(aes)' steps)
+check 'splice' "$bin/chunks" splice "$(driver cbc)" 10 65536 64
+[ $(($(counter 'cbc(aes)' steps) - steps)) = 170 ] || spliced=320
+operations splice 64 $spliced
 echo nop >$tracing/current_tracer
 
 # ---- compare --paths ----
@@ -72,8 +78,12 @@ done
 for bytes in 16 65536; do
     ten=$((10 * bytes))
     same "AF_ALG with send, $bytes bytes" "$(counted af-alg $bytes)" "$(of '"recvfrom":10,"sendto":10' $ten 0 0 $ten)"
-    same "AF_ALG with splice, $bytes bytes" "$(counted af-alg-splice $bytes)" \
-        "$(of '"recvfrom":10,"splice":10,"vmsplice":10' 0 0 $ten $ten)"
+    calls='"recvfrom":10,"splice":10,"vmsplice":10'
+    case $spliced in
+    170) wanted=$(of "$calls" 0 0 $ten $ten) ;;
+    *) wanted=$(of "$calls" $ten 0 0 $ten) ;;
+    esac
+    same "AF_ALG with splice, $bytes bytes" "$(counted af-alg-splice $bytes)" "$wanted"
     # It also reads 8 bytes from an eventfd.
     same "the engine afalg, $bytes bytes" "$(counted afalg-engine $bytes)" \
         "$(of '"io_getevents":10,"io_submit":10,"read":10,"sendmsg":10' $ten 80 0 $ten)"
@@ -89,10 +99,12 @@ check 'compare --paths with a driver' sh -c \
 # The engine asks by algorithm, and gets ours.
 check 'and ours for the engine' test "$(counter 'cbc(aes)' calls)" -gt "$before_calls"
 refused 'a driver of another mode' tenrounds compare --paths aes-128-cbc --bytes 16 --driver ctr-aes-aesni
-check 'which is said' grep -q 'ctr-aes-aesni: that does ctr(aes), not cbc(aes)' "$output"
+cp "$output" /tmp/said
+check 'which is said' grep -q 'ctr-aes-aesni: that does ctr(aes), not cbc(aes)' /tmp/said
 # One path that computes wrongly is found out before anything is timed.
 export TENROUNDS_CORRUPT=af-alg
 refused 'a kernel that computes wrongly' tenrounds compare --paths aes-128-cbc --bytes 16
-check 'which is said' grep -q 'tenrounds-core and af-alg differ' "$output"
+cp "$output" /tmp/said
+check 'which is said' grep -q 'tenrounds-core and af-alg differ' /tmp/said
 unset TENROUNDS_CORRUPT
 check 'and unloads' unload

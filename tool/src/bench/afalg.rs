@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The kernel's ciphers through AF_ALG sockets (Documentation/crypto/userspace-if.rst), one long message:
 //! the kernel keeps the IV from call to call, as EVP does. A call is a send() of the data, which the kernel
-//! copies (crypto/af_alg.c, af_alg_sendmsg), or a vmsplice() and a splice() that hand over their pages; and a
-//! recv(), which copies nothing: the cipher writes to the caller's pages (the same file, af_alg_get_rsgl).
+//! copies (crypto/af_alg.c, af_alg_sendmsg), or a vmsplice() and a splice() that hand over their pages, from which
+//! some kernels copy nevertheless (Debian's 6.1.192: `if (1 /* TODO check MSG_SPLICE_PAGES */)`); and a recv(), which copies nothing: the cipher writes to the caller's pages (the same file, af_alg_get_rsgl).
 
 use super::buffer::Buffer;
 use super::evp::{key, IV};
@@ -198,6 +198,32 @@ fn referenced(
     wholly(data.len(), |done| {
         splice(read, None, message, None, data.len() - done, more)
     })
+}
+
+/// Whether this kernel copies what is spliced into a socket, as those do that gave up working on the pages of others:
+/// what is changed after the splice and before recv() is then not in the result.
+pub fn splice_copies(subject: Subject, driver: Option<&str>) -> Result<bool> {
+    let mut job = AfAlgJob::new(subject, Direction::Encrypt, 16, Input::Referenced, driver)?;
+    Ok(job.spliced(true)? == job.spliced(false)?)
+}
+
+impl AfAlgJob {
+    /// A block, whose first byte changes once it is in the socket, or not.
+    fn spliced(&mut self, change: bool) -> Result<[u8; 16]> {
+        let failed = |errno| Error::failure(why("AF_ALG", errno));
+        self.message = start(&self.bound, self.direction, self.has_iv)?;
+        let data = self.buffer.data();
+        data.fill(0);
+        let pipe = self.pipe.as_ref().expect("made for references");
+        referenced(&self.message, pipe, data).map_err(failed)?;
+        data[0] = u8::from(change);
+        let (socket, mut out) = (self.message.as_raw_fd(), [0; 16]);
+        wholly(out.len(), |done| {
+            recv(socket, &mut out[done..], MsgFlags::empty())
+        })
+        .map_err(failed)?;
+        Ok(out)
+    }
 }
 
 impl Job for AfAlgJob {

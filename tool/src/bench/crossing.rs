@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What the way into the kernel costs without any cipher: measured with what every kernel has, so that
-//! something can be said where AF_ALG is missing. Less than this no AF_ALG can take.
+//! something can be said where AF_ALG is missing. AF_ALG has this to do as well, by other code.
 
 use super::afalg::{pipe, CHUNK};
 use super::buffer::Buffer;

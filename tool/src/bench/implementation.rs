@@ -21,7 +21,7 @@ pub enum Implementation {
     AfAlgSplice,
     /// The kernel by OpenSSL's engine afalg.
     AfAlgEngine,
-    /// The way into the kernel and back without a cipher: what AF_ALG pays at least.
+    /// The way into the kernel and back without a cipher: what AF_ALG pays, too.
     Crossing,
     /// Nothing but rounds and multiplications.
     Ceiling,

@@ -32,11 +32,12 @@ struct How {
 struct Paths {
     af_alg: Availability,
     engine: Availability,
+    splice_copies: Option<bool>,
     /// What AF_ALG took for each algorithm.
     drivers: Vec<Taken>,
     null_call_ns: Option<f64>,
     costs: Vec<Cost>,
-    at_best: Vec<AtBest>,
+    estimate: Vec<Estimate>,
     crossovers: Vec<Crossover>,
 }
 
@@ -78,7 +79,7 @@ struct Counted {
 }
 
 #[derive(Serialize)]
-struct AtBest {
+struct Estimate {
     algorithm: String,
     direction: &'static str,
     bytes: usize,
@@ -120,14 +121,14 @@ fn costs(figure: &Figure) -> Vec<Cost> {
     measured.filter_map(cost).collect()
 }
 
-fn at_best(figure: &Figure) -> Option<AtBest> {
+fn estimate(figure: &Figure) -> Option<Estimate> {
     let others = [Core, OpenSsl, Tenrounds].into_iter();
-    let ratio = |other: Implementation| Some((other.name(), figure.at_best_ratio(other)?));
-    Some(AtBest {
+    let ratio = |other: Implementation| Some((other.name(), figure.estimate_ratio(other)?));
+    Some(Estimate {
         algorithm: figure.case.subject.name(),
         direction: figure.case.direction.name(),
         bytes: figure.case.bytes,
-        bytes_per_second: figure.at_best()?,
+        bytes_per_second: figure.estimate()?,
         ratio_to: others.filter_map(ratio).collect(),
     })
 }
@@ -188,10 +189,11 @@ pub fn text(found: &Found) -> String {
     let paths = Paths {
         af_alg: availability(AfAlg),
         engine: availability(AfAlgEngine),
+        splice_copies: found.splice_copies,
         drivers: found.drivers.iter().map(taken).collect(),
         null_call_ns: found.null_call.map(|s| s.median),
         costs: found.figures.iter().flat_map(costs).collect(),
-        at_best: found.figures.iter().filter_map(at_best).collect(),
+        estimate: found.figures.iter().filter_map(estimate).collect(),
         crossovers: found.blocks().into_iter().flat_map(crossovers_of).collect(),
     };
     let how = How {

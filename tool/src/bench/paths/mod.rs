@@ -140,6 +140,7 @@ fn measure(
     case: Case,
     teams: &mut [Vec<WorkerProcess>],
     effort: Effort,
+    splice_copies: bool,
     notes: &mut Vec<String>,
 ) -> Result<Figure> {
     let rounds = case.measure(teams, None, effort)?;
@@ -150,7 +151,13 @@ fn measure(
             continue;
         }
         match worker.count(&case, COUNTED) {
-            Ok(counted) => counts.push((who, counted)),
+            Ok(mut counted) => {
+                // The copy is the kernel's, and no system call tells of it.
+                if who == AfAlgSplice && splice_copies {
+                    counted.copied.r#in += std::mem::take(&mut counted.referenced.r#in);
+                }
+                counts.push((who, counted));
+            }
             Err(error) if error.is_absent() => {
                 note(notes, format!("system calls were not counted: {error}"));
             }
@@ -202,6 +209,10 @@ fn run(args: &CompareArgs) -> Result<Found> {
     if let Some(driver) = driver {
         afalg::check_driver(subjects[0], driver)?;
     }
+    let splice_copies = match unavailable.iter().any(|u| u.path == AfAlgSplice) {
+        true => None,
+        false => Some(afalg::splice_copies(subjects[0], driver)?),
+    };
     let teams = (0..TEAMS).map(|_| team(&unavailable, driver));
     let mut teams = teams.collect::<Result<Vec<_>>>()?;
     let windows: usize = cases
@@ -219,7 +230,13 @@ fn run(args: &CompareArgs) -> Result<Found> {
     let mut figures = Vec::new();
     for case in cases {
         bar.set_message(label(&case));
-        figures.push(measure(case, &mut teams, effort, &mut notes)?);
+        figures.push(measure(
+            case,
+            &mut teams,
+            effort,
+            splice_copies == Some(true),
+            &mut notes,
+        )?);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -229,6 +246,7 @@ fn run(args: &CompareArgs) -> Result<Found> {
         backend: backend.and_then(Backend::by_name),
         drivers: drivers(&subjects, driver),
         unavailable,
+        splice_copies,
         null_call,
         figures,
         notes,

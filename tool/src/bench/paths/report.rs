@@ -32,7 +32,7 @@ fn way(way: Way) -> &'static str {
         Way::Measured(AfAlg) => "AF_ALG with send",
         Way::Measured(AfAlgSplice) => "AF_ALG with splice",
         Way::Measured(_) => "the engine afalg",
-        Way::AtBest => "the kernel at best",
+        Way::Estimate => "crossing, then core",
     }
 }
 
@@ -79,6 +79,9 @@ fn heading(found: &Found) -> Vec<String> {
             driver.algorithm, driver.driver, driver.priority, driver.selftest
         ));
     }
+    if found.splice_copies == Some(true) {
+        lines.push("this kernel copies what is spliced into AF_ALG".into());
+    }
     if let Some(null) = &found.null_call {
         lines.push(format!(
             "a system call that does nothing takes {:.0} ns",
@@ -106,8 +109,8 @@ fn rates(found: &Found, block: &[Figure]) -> Vec<(String, Vec<String>)> {
             None => (label(found, who), cells(&|f| f.rate(who).map(rate))),
         })
         .collect();
-    let best = cells(&|f| f.at_best().map(rate));
-    rows.push(("   the kernel at best".into(), best));
+    let best = cells(&|f| f.estimate().map(rate));
+    rows.push(("   crossing, then core".into(), best));
     for who in [AfAlg, AfAlgSplice, AfAlgEngine] {
         if block.iter().any(|f| f.rate(who).is_some()) {
             let name = label(found, who);
@@ -116,8 +119,8 @@ fn rates(found: &Found, block: &[Figure]) -> Vec<(String, Vec<String>)> {
             rows.push((format!("   {letter} / c"), cells));
         }
     }
-    let best = cells(&|f| f.at_best_ratio(OpenSsl).map(ratio));
-    rows.push(("   at best / c".into(), best));
+    let best = cells(&|f| f.estimate_ratio(OpenSsl).map(ratio));
+    rows.push(("   that / c".into(), best));
     rows
 }
 
@@ -261,8 +264,8 @@ fn block(found: &Found, block: &[Figure], paint: Paint) -> String {
 
 const EXPLANATION: &str = "\
 crossing alone: as many system calls as AF_ALG makes with send, and one copy of the data into pages of the
-kernel (a pipe to /dev/null). AF_ALG does that, and locks, pins pages and walks lists besides.
-the kernel at best: a crossing, and then the core. calls: system calls; copied: bytes that they copy;
+kernel (a pipe to /dev/null). AF_ALG does as much by other code, and pins pages and walks lists besides.
+crossing, then core: an estimate for a kernel that computes as fast as the core. calls: system calls; copied: bytes that they copy;
 in place: bytes of pages that the kernel reads or writes where they are. user, sys: CPU time of a call,
 by the kernel's account, which is rough where it counts clock ticks.
 ";
