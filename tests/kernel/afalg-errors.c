@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Bad input through AF_ALG: afalg-errors skcipher|aead OURS THEIRS does the same calls with two drivers, and compares
- * every return value, errno and byte that came back: keys, tags and IVs of any length, data that is too short, operations that
+ * Bad input through AF_ALG: afalg-errors skcipher|aead OURS THEIRS KEY-BYTES IV-BYTES does the same calls with two
+ * drivers, and compares every return value, errno and byte that came back: keys, tags and IVs of any length, data that is too short, operations that
  * do not exist, messages that were changed.
  */
 #include <errno.h>

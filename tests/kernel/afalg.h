@@ -48,7 +48,7 @@ static inline int alg_set_tag_size(int alg, size_t len)
 }
 
 /* One request on a socket of accept(): in is, for an aead, the additional data, then the rest. Returns how
- * many bytes came out. more: the message goes on (skciphers). */
+ * many bytes came out. */
 static inline ssize_t alg_crypt(int op, int decrypt, const uint8_t *iv, size_t iv_len,
                                 size_t aad_len, const void *in, size_t in_len, void *out,
                                 size_t room)

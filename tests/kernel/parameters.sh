@@ -5,12 +5,14 @@
 # files: tests/vectors/cavp/xts tests/vectors/cavp/ccm tests/vectors/cavp/CBCMMT256.rsp
 
 modprobe -a algif_skcipher algif_aead aesni-intel xts ctr ccm
-log() { dmesg | grep 'tenrounds: '; }
-said() { check "said in the log: $1" sh -c "dmesg | grep -qF 'tenrounds: $1'"; }
+said() {
+    since >/tmp/since
+    check "said in the log: $1" grep -F "tenrounds: $1" /tmp/since
+}
 
 # ---- Counters: exactly what was asked for ----
 
-# count NAME TYPE BYTES TIMES STEPS
+# count NAME TYPE BYTES TIMES STEPS ALGORITHM
 count() {
     calls=$(counter "$1" calls)
     bytes=$(counter "$1" bytes)
@@ -27,6 +29,14 @@ for a in 'ecb(aes) ecb' 'cbc(aes) cbc' 'ctr(aes) ctr' 'xctr(aes) xctr' 'xts(aes)
     # A step for each page.
     count "${a% *}" skcipher 65536 3 16 "${a#* }"
 done
+# The end, of two blocks, is a step of its own.
+count 'cts(cbc(aes))' skcipher 16 10 1 cts-cbc
+count 'cts(cbc(aes))' skcipher 65536 3 17 cts-cbc
+for a in 'gcm(aes) gcm' 'rfc4106(gcm(aes)) rfc4106-gcm' 'ccm(aes) ccm'; do
+    count "${a% *}" aead 16 10 1 "${a#* }"
+    # Before the data are 16 bytes of AAD, which do not count: it begins and ends in mid-page.
+    count "${a% *}" aead 65536 3 17 "${a#* }"
+done
 holds=$(counter holds)
 check 'two requests' $bin/alg encrypt skcipher "$(driver ecb)" 16 2
 two=$(($(counter holds) - holds))
@@ -42,7 +52,7 @@ unload
 
 for every in 1 3; do
     load refuse=$every
-    check 'the self-tests are done' settled
+    passed "$backend" 250
     holds=$(counter holds)
     refused=$(counter refused)
     check "refuse=$every: XTS" $bin/vectors xts "$(driver xts)" 20 /tests/xts/XTSGenAES256-tweak.txt
@@ -84,7 +94,7 @@ unload
 
 # ---- Sabotage: a backend whose known answers come out wrong is passed over ----
 
-dmesg -c >/dev/null
+mark
 load sabotage=aesni
 same 'sabotage=aesni: the next one' "$backend" aesni-noclmul
 said 'backend aesni-noclmul (priority 250; wrong known answers, not used: aesni)'
@@ -95,24 +105,6 @@ load sabotage=aesni,aesni-noclmul
 same 'sabotage=aesni,aesni-noclmul: the next one' "$backend" vperm
 check 'sabotage=aesni,aesni-noclmul: XTS' $bin/vectors xts "$(driver xts)" 20 /tests/xts/XTSGenAES256-tweak.txt
 unload
-
-# ---- What does not load, and says why ----
-
-does_not_load() { # WHAT LINE PARAMETER...
-    what=$1
-    line=$2
-    shift 2
-    dmesg -c >/dev/null
-    refused "$what: it does not load" insmod /tests/tenrounds.ko "$@"
-    said "not loaded: $line"
-    # busybox asks the kernel a second way when the first has failed.
-    check "$what: one line says why" [ "$(log | grep -v 'not loaded' | grep -c .)" -eq 0 ]
-    refused "$what: nothing of it is in /proc/crypto" grep -q tenrounds /proc/crypto
-    refused "$what: nothing of it is in debugfs" test -e /sys/kernel/debug/tenrounds
-}
-does_not_load 'a word that is no feature' 'the parameter mask has a word that is no feature: "nonsense"' mask=noaes,nonsense
-does_not_load 'bitslice is wrong' 'bitslice computes wrong known answers' sabotage=bitslice
-does_not_load 'all are wrong' 'bitslice computes wrong known answers' sabotage=aesni,aesni-noclmul,vperm,bitslice
 
 # ---- Unloading ----
 
