@@ -265,7 +265,9 @@ static int rfc4106_crypt(struct aead_request *req, bool decrypt)
         return err;
     memcpy(iv, gcm_of(crypto_aead_reqtfm(req))->salt, sizeof(iv) - RFC4106_IV);
     memcpy(iv + sizeof(iv) - RFC4106_IV, req->iv, RFC4106_IV);
-    return gcm_crypt(req, TR_KERNEL_RFC4106, iv, req->assoclen - RFC4106_IV, decrypt);
+    err = gcm_crypt(req, TR_KERNEL_RFC4106, iv, req->assoclen - RFC4106_IV, decrypt);
+    memzero_explicit(iv, sizeof(iv)); /* the salt is part of the key */
+    return err;
 }
 
 static int rfc4106_encrypt(struct aead_request *req)

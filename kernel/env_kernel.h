@@ -8,7 +8,7 @@
  * call, never across a step of a scatterlist, and never for more than TR_KERNEL_HOLD bytes. That is
  * below 25 us. With AES instructions the slowest is the chain of CBC encryption and CBC-MAC: 14 rounds of 4 to 8
  * cycles a block, at most 29,000 cycles for 4 KiB; on Zen 4 3.9 us, everything else 1 us at most. Without them
- * (vperm) the same chain takes 5.2 us for 1 KiB there, and has room for processors a fifth as fast.
+ * (vperm) the same chain takes 5.2 us for 1 KiB there, and has room for processors a quarter as fast.
  */
 #ifndef TR_ENV_KERNEL_H
 #define TR_ENV_KERNEL_H

@@ -86,7 +86,7 @@ fn narrow(root: &Root, drivers: &[Driver]) -> Option<Finding> {
                 "system",
                 "Linux 6.10 or later has XTS with VAES, 6.11 GCM, 6.15 CTR",
             )
-            .cure("shell", "apt install tenrounds-dkms && modprobe tenrounds   (for the kernel that there is: docs/kernel.md)"),
+            .cure("shell", "make deb && apt install ./build/deb/tenrounds-dkms_*.deb && modprobe tenrounds   (other ways: docs/kernel.md)"),
     )
 }
 

@@ -83,18 +83,21 @@ fn driver(entry: &str) -> Option<Driver> {
     })
 }
 
-/// Whether a driver is software without AES instructions.
+/// Whether a driver is software without AES instructions. The kernel's own driver of GCM with them is called
+/// "generic-gcm-aesni", so these names come first.
 pub fn is_software(driver: &str) -> bool {
-    [
-        "generic",
-        "fixed-time",
-        "aes-lib",
-        "-asm",
-        "-tenrounds-vperm",
-        "-tenrounds-bitslice",
-    ]
-    .iter()
-    .any(|word| driver.contains(word))
+    let uses_instructions = ["aesni", "vaes"].iter().any(|word| driver.contains(word));
+    !uses_instructions
+        && [
+            "generic",
+            "fixed-time",
+            "aes-lib",
+            "-asm",
+            "-tenrounds-vperm",
+            "-tenrounds-bitslice",
+        ]
+        .iter()
+        .any(|word| driver.contains(word))
 }
 
 /// The driver that the kernel takes for an algorithm.
@@ -102,4 +105,33 @@ pub fn selected<'a>(drivers: &'a [Driver], algorithm: &str) -> Option<&'a Driver
     drivers
         .iter()
         .find(|driver| driver.selected && driver.algorithm == algorithm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel's own name for GCM with AES-NI has "generic" in it.
+    #[test]
+    fn software_is_known_by_its_name() {
+        for driver in [
+            "generic-gcm-aesni",
+            "generic-gcm-vaes-avx10_512",
+            "xts-aes-vaes-avx2",
+            "gcm_base(ctr-aes-aesni,ghash-generic)",
+            "cbc-aes-tenrounds-vaes512",
+        ] {
+            assert!(!is_software(driver), "{driver}");
+        }
+        for driver in [
+            "aes-generic",
+            "cbc(aes-generic)",
+            "gcm_base(ctr(aes-generic),ghash-generic)",
+            "aes-fixed-time",
+            "ecb-aes-tenrounds-vperm",
+            "xts-aes-tenrounds-bitslice",
+        ] {
+            assert!(is_software(driver), "{driver}");
+        }
+    }
 }
