@@ -8,12 +8,19 @@ modprobe -a algif_skcipher algif_aead
 # A name that is not there would start modprobe each time.
 echo >/proc/sys/kernel/modprobe
 
-# Slab objects in use, of all caches that a module could take from, and how many a slab has; unused slabs are given back first.
+# Slab objects in use, of all caches that a module could take from, and how many a slab has. Unused slabs are given back first,
+# and so are those that a processor has in hand, which count as in use: up to the reading nothing is run that would take new ones.
+# (The kernel takes memory for what is written to a file of sysfs: a long text, so that it is not of the caches of small objects.)
+long=$(printf '1%3000s' '')
 slabs() {
     for cache in /sys/kernel/slab/kmalloc-*/shrink; do
-        echo 1 >"$cache"
+        echo "$long" >"$cache"
     done
-    awk '/^kmalloc-/ { print $1, $2, $5 }' /proc/slabinfo
+    while read -r cache used _ _ per_slab _; do
+        case $cache in
+        kmalloc-*) echo "$cache $used $per_slab" ;;
+        esac
+    done </proc/slabinfo
 }
 mappings() { wc -l </proc/vmallocinfo; }
 percpu() { sed -n 's/^Percpu: *\([0-9]*\).*/\1/p' /proc/meminfo; }
@@ -45,10 +52,15 @@ mappings_before=$(mappings)
 percpu_before=$(percpu)
 cycles $((all - 100))
 slabs >/tmp/after
-# A leak of one object a cycle would be three times as much. What a processor keeps in hand of a slab counts as in use.
-grown=$(awk -v more=$(((all - 100) / 3)) 'NR == FNR { had[$1] = $2; next } $2 > had[$1] + more + $3 { printf "%s: %d to %d ", $1, had[$1], $2 }' \
-    /tmp/before /tmp/after)
-same 'no slab cache has grown by an object a cycle, nor by a third of that' "$grown" ''
+# A leak of one object a cycle would be three times as much. A slab that a processor has in hand all the same counts as in use,
+# but with small objects it has more of them than there were cycles: never are four of five cycles let through.
+grown=$(awk -v cycles=$((all - 100)) '
+    NR == FNR { had[$1] = $2; next }
+    { most = cycles / 3 + $3; if (most > cycles * 4 / 5) most = cycles * 4 / 5 }
+    $2 > had[$1] + most { printf "%s: %d to %d ", $1, had[$1], $2 }' /tmp/before /tmp/after)
+echo "# grown most: $(awk 'NR == FNR { had[$1] = $2; next } { print $2 - had[$1], $1, "of", $3, "a slab" }' /tmp/before /tmp/after |
+    sort -rn | head -n 4 | tr '\n' ';')"
+same 'no slab cache has grown by an object a cycle, nor by four fifths of that' "$grown" ''
 check "no mappings are left ($mappings_before, $(mappings))" [ "$(mappings)" -le $((mappings_before + (all - 100) / 3)) ]
 check "no per-CPU memory is left ($percpu_before, $(percpu) KiB)" [ "$(percpu)" -le $((percpu_before + (all - 100) / 3)) ]
 load
