@@ -2,7 +2,7 @@
 //! The kernel's ciphers through AF_ALG sockets (Documentation/crypto/userspace-if.rst), one long message:
 //! the kernel keeps the IV from call to call, as EVP does. A call is a send() of the data, which the kernel
 //! copies (crypto/af_alg.c, af_alg_sendmsg), or a vmsplice() and a splice() that hand over their pages, from which
-//! some kernels copy nevertheless (Debian's 6.1.192: `if (1 /* TODO check MSG_SPLICE_PAGES */)`); and a recv(), which copies nothing: the cipher writes to the caller's pages (the same file, af_alg_get_rsgl).
+//! some kernels copy nevertheless (Debian's 6.1.192 always); and a recv(), which copies nothing: the cipher writes to the caller's pages (the same file, af_alg_get_rsgl).
 
 use super::buffer::Buffer;
 use super::evp::{key, IV};
