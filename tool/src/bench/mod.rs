@@ -14,7 +14,7 @@ mod evp;
 mod figure;
 mod implementation;
 mod jobs;
-mod limit;
+pub mod limit;
 mod mac;
 mod markdown;
 mod measure;
@@ -23,15 +23,19 @@ mod paths;
 mod plan;
 mod report;
 mod speed;
-mod stats;
+pub mod stats;
 mod subject;
 mod svg;
 mod team;
-mod window;
+pub mod window;
 mod worker;
 
+pub use chart::gigabytes;
 pub use compare::compare;
+pub use figure::size_name;
+pub use markdown::today;
 pub use speed::speed;
+pub use svg::writable;
 
 use crate::error::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -47,7 +51,7 @@ pub fn worker(args: &[OsString]) -> Result<()> {
 }
 
 /// A bar on standard error, if that is a terminal.
-fn progress(steps: usize, expected: Duration) -> ProgressBar {
+pub fn progress(steps: usize, expected: Duration) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
     let template = format!(
         "{{bar:30}} {{pos}}/{{len}} {{elapsed}} of about {:.0}s  {{msg}}",

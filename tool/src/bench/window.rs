@@ -53,7 +53,8 @@ impl Window {
     }
 }
 
-fn clock(id: libc::clockid_t) -> Result<u64> {
+/// Nanoseconds of a clock.
+pub fn clock(id: libc::clockid_t) -> Result<u64> {
     let mut now = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

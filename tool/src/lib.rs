@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `tenrounds`: AES at the processor's speed in the OpenSSL that is installed. A library for the sake of the benchmark in
+//! `bench/`, which takes from here what is public; nobody else should.
+
+pub mod algorithm;
+pub mod bench;
+mod cli;
+pub mod core;
+mod detect;
+mod doctor;
+mod elf;
+mod enable;
+pub mod error;
+mod generate;
+pub mod host;
+mod included;
+mod kernel;
+pub mod libcrypto;
+pub mod masks;
+mod openssl_cnf;
+pub mod provider;
+mod root;
+mod run;
+pub mod schema;
+mod selection;
+mod selftest;
+pub mod style;
+pub mod table;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use error::Result;
+use std::process::ExitCode;
+
+fn dispatch(cli: Cli) -> Result<ExitCode> {
+    if cli.no_color {
+        anstream::ColorChoice::Never.write_global();
+    }
+    let result = match cli.command {
+        Command::Doctor(args) => return doctor::run(&args).map(ExitCode::from),
+        Command::Detect(args) => detect::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Enable(args) => enable::enable(&args),
+        Command::Disable(args) => enable::disable(&args),
+        Command::Status(args) => enable::status(&args),
+        Command::Speed(args) => bench::speed(&args),
+        Command::Compare(args) => bench::compare(&args),
+        Command::Selftest(args) => selftest::run(&args),
+        Command::Worker { args } => bench::worker(&args),
+        Command::Completions { shell } => {
+            generate::completions(shell);
+            Ok(())
+        }
+        Command::Generate { dir } => generate::tree(&dir),
+        Command::Probe => {
+            println!(
+                "{}",
+                serde_json::to_string(&run::probe::look()?).expect("plain data")
+            );
+            Ok(())
+        }
+    };
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+/// The command line, or the exit status where that is all there is to do.
+fn command_line() -> std::result::Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| {
+        if !error.use_stderr() {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("tenrounds: {}", one_line(&error));
+        ExitCode::from(if is_doctor() { 3 } else { 2 })
+    })
+}
+
+/// For `doctor` 2 means problems of the machine, so a wrong command line is what it is for monitoring: 3.
+fn is_doctor() -> bool {
+    let mut words = std::env::args_os().skip(1);
+    words
+        .find(|word| !word.to_string_lossy().starts_with('-'))
+        .is_some_and(|word| word == "doctor")
+}
+
+/// clap's message in one line, without the usage that follows it.
+fn one_line(error: &clap::Error) -> String {
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "say what to do: detect, doctor, run, enable, disable, status, speed, compare, selftest (see 'tenrounds --help')"
+            .into();
+    }
+    if error.kind() == clap::error::ErrorKind::MissingRequiredArgument {
+        let missing = error.get(clap::error::ContextKind::InvalidArg);
+        let missing = missing.map_or(String::new(), |m| m.to_string());
+        return format!(
+            "there is no {} (see 'tenrounds --help')",
+            missing.trim_end_matches("...")
+        );
+    }
+    let text = error.to_string();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .collect();
+    let said = said.join(" ");
+    format!(
+        "{} (see 'tenrounds --help')",
+        said.trim_start_matches("error: ")
+    )
+}
+
+/// The whole program.
+pub fn main() -> ExitCode {
+    run::child::restore_sigpipe();
+    let cli = match command_line() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
+    match dispatch(cli) {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("tenrounds: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
