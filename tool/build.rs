@@ -4,13 +4,12 @@
 use std::path::{Path, PathBuf};
 
 /// Where C sources lie, relative to this directory.
-const SOURCE_DIRS: [&str; 6] = [
+const SOURCE_DIRS: [&str; 5] = [
     "../core",
     "../core/modes",
     "../core/portable",
     "../core/arm",
     "../core/x86",
-    "../bench",
 ];
 
 fn c_files(dir: &Path) -> Vec<PathBuf> {
@@ -31,10 +30,12 @@ fn main() {
         println!("cargo:rerun-if-changed={dir}");
         build.files(c_files(Path::new(dir)));
     }
+    println!("cargo:rerun-if-changed=../bench/limit.h");
     for file in [
         "src/shim.c",
         "src/messages.c",
         "../openssl/common/ia32cap.c",
+        "../bench/limit.c",
     ] {
         println!("cargo:rerun-if-changed={file}");
         build.file(file);
