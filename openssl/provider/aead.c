@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "aead.h"
 
-#include <stdbool.h>
-
 void *trp_aead_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
@@ -22,7 +20,7 @@ void trp_aead_free(void *ctx)
     if (a == NULL)
         return;
     trp_pipes_free(a->provider, a->pipes);
-    a->provider->clear_free(a, a->kind->aead_mode->context_size, __FILE__, __LINE__);
+    trp_clear_free(a->provider, a, a->kind->aead_mode->context_size);
 }
 
 void *trp_aead_dup(void *ctx)
@@ -123,20 +121,10 @@ static int act_on_all(void *ctx, const struct trp_aead_param *table, const OSSL_
     return 1;
 }
 
-/* The keys are short: strcmp() takes longer. */
-static inline bool same_key(const char *a, const char *b)
-{
-    for (; *a == *b; a++, b++) {
-        if (*a == '\0')
-            return true;
-    }
-    return false;
-}
-
 static inline int act_on_one(void *ctx, const struct trp_aead_param *table, OSSL_PARAM *p)
 {
     for (; table->key != NULL; table++) {
-        if (same_key(table->key, p->key))
+        if (trp_param_is(p, table->key))
             return table->act(ctx, p);
     }
     return 1;

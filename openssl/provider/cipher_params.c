@@ -87,20 +87,20 @@ static int is_block_mode(const struct trp_cipher *cipher)
 static int get_one(const struct trp_cipher *cipher, OSSL_PARAM *p)
 {
     const struct trp_kind *kind = cipher->kind;
-    if (strcmp(p->key, OSSL_CIPHER_PARAM_IVLEN) == 0)
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_IVLEN))
         return trp_param_set_number(p, kind->iv_len, sizeof(size_t));
-    if (strcmp(p->key, OSSL_CIPHER_PARAM_KEYLEN) == 0)
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_KEYLEN))
         return trp_param_set_number(p, kind->key_len, sizeof(size_t));
-    if (strcmp(p->key, OSSL_CIPHER_PARAM_PADDING) == 0)
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_PADDING))
         return trp_param_set_number(p, cipher->core.padding, sizeof(unsigned));
-    if (strcmp(p->key, OSSL_CIPHER_PARAM_NUM) == 0)
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_NUM))
         return trp_param_set_number(p, is_block_mode(cipher) ? cipher->num : cipher->core.used,
                                     sizeof(unsigned));
-    if (strcmp(p->key, OSSL_CIPHER_PARAM_IV) == 0)
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_IV))
         return trp_param_set_octets(p, cipher->original_iv, kind->iv_len);
-    if (strcmp(p->key, OSSL_CIPHER_PARAM_UPDATED_IV) == 0)
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_UPDATED_IV))
         return trp_param_set_octets(p, cipher->core.iv, kind->iv_len);
-    if (strcmp(p->key, OSSL_CIPHER_PARAM_TLS_MAC) == 0)
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_TLS_MAC))
         return trp_param_set_octet_ptr(p, cipher->tls_mac, cipher->tls_mac_size);
     return 1;
 }
@@ -132,22 +132,22 @@ static int set_num(struct trp_cipher *cipher, const OSSL_PARAM *p)
 static int set_one(struct trp_cipher *cipher, const OSSL_PARAM *p)
 {
     uint64_t value;
-    if (strcmp(p->key, OSSL_CIPHER_PARAM_NUM) == 0)
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_NUM))
         return set_num(cipher, p);
-    if (strcmp(p->key, OSSL_CIPHER_PARAM_PADDING) == 0) {
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_PADDING)) {
         if (!trp_param_get_number(p, UINT_MAX, &value))
             return 0;
         cipher->core.padding = value != 0;
-    } else if (strcmp(p->key, OSSL_CIPHER_PARAM_USE_BITS) == 0) {
+    } else if (trp_param_is(p, OSSL_CIPHER_PARAM_USE_BITS)) {
         /* Of CFB1; accepted everywhere. */
         if (!trp_param_get_number(p, UINT_MAX, &value))
             return 0;
         cipher->use_bits = value != 0;
-    } else if (strcmp(p->key, OSSL_CIPHER_PARAM_TLS_VERSION) == 0) {
+    } else if (trp_param_is(p, OSSL_CIPHER_PARAM_TLS_VERSION)) {
         if (!trp_param_get_number(p, UINT_MAX, &value))
             return 0;
         cipher->tls_version = (unsigned)value;
-    } else if (strcmp(p->key, OSSL_CIPHER_PARAM_TLS_MAC_SIZE) == 0) {
+    } else if (trp_param_is(p, OSSL_CIPHER_PARAM_TLS_MAC_SIZE)) {
         if (!trp_param_get_number(p, SIZE_MAX, &value))
             return 0;
         cipher->tls_mac_size = (size_t)value;

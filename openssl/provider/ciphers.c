@@ -34,7 +34,7 @@ static void free_context(void *ctx)
     if (cipher == NULL)
         return;
     trp_pipes_free(cipher->provider, cipher->pipes);
-    cipher->provider->clear_free(cipher, sizeof(*cipher), __FILE__, __LINE__);
+    trp_clear_free(cipher->provider, cipher, sizeof(*cipher));
 }
 
 static void *duplicate_context(void *ctx)
@@ -58,8 +58,13 @@ int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
 {
     if (iv_len != cipher->kind->iv_len)
         return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_INVALID_IV_LENGTH);
-    memcpy(cipher->core.iv, iv, iv_len);
-    memcpy(cipher->original_iv, iv, iv_len);
+    if (__builtin_expect(iv_len == TR_BLOCK, 1)) { /* without a call */
+        memcpy(cipher->core.iv, iv, TR_BLOCK);
+        memcpy(cipher->original_iv, iv, TR_BLOCK);
+    } else {
+        memcpy(cipher->core.iv, iv, iv_len);
+        memcpy(cipher->original_iv, iv, iv_len);
+    }
     cipher->iv_set = 1;
     return 1;
 }

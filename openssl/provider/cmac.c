@@ -33,7 +33,7 @@ static void cmac_free(void *ctx)
     if (c == NULL)
         return;
     c->provider->evp.mac_ctx_free(c->other);
-    c->provider->clear_free(c, sizeof(*c), __FILE__, __LINE__);
+    trp_clear_free(c->provider, c, sizeof(*c));
 }
 
 /* Only with a key, as in the default provider; so not either while another's cipher waits for one. */

@@ -67,7 +67,7 @@
     {                                                                                              \
         struct trp_##family *c = ctx;                                                              \
         if (c != NULL)                                                                             \
-            c->provider->clear_free(c, sizeof(*c), __FILE__, __LINE__);                            \
+            trp_clear_free(c->provider, c, sizeof(*c));                                            \
     }                                                                                              \
     static void *family##_dup(void *ctx)                                                           \
     {                                                                                              \

@@ -62,8 +62,8 @@ static void gcm_siv_free(void *ctx)
     struct trp_gcm_siv *g = ctx;
     if (g == NULL)
         return;
-    g->provider->clear_free(g->aad, g->aad_room, __FILE__, __LINE__);
-    g->provider->clear_free(g, sizeof(*g), __FILE__, __LINE__);
+    trp_clear_free(g->provider, g->aad, g->aad_room);
+    trp_clear_free(g->provider, g, sizeof(*g));
 }
 
 /* Room for len bytes of AAD, with what is there already. */
@@ -79,7 +79,7 @@ static int make_room(struct trp_gcm_siv *g, size_t len)
         return 0;
     if (g->aad_len != 0)
         memcpy(aad, g->aad, g->aad_len);
-    g->provider->clear_free(g->aad, g->aad_room, __FILE__, __LINE__);
+    trp_clear_free(g->provider, g->aad, g->aad_room);
     g->aad = aad;
     g->aad_room = room;
     return 1;

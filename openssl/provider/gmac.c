@@ -90,7 +90,7 @@ static void gmac_free(void *ctx)
     if (g == NULL)
         return;
     drop_both(g);
-    g->provider->clear_free(g, sizeof(*g), __FILE__, __LINE__);
+    trp_clear_free(g->provider, g, sizeof(*g));
 }
 
 /* Not without a cipher, as in the default provider. */

@@ -75,8 +75,8 @@ static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_siz
         memcpy(o->a.buffer, in + whole, len % TR_BLOCK);
         memcpy(out, block, TR_BLOCK);
         tr_cleanse(block, sizeof(block));
-    } else {
-        memcpy(o->a.buffer, in + whole, len % TR_BLOCK);
+    } else if (len != whole) {
+        memcpy(o->a.buffer, in + whole, len - whole);
     }
     o->used = len % TR_BLOCK;
     if (whole != 0)
@@ -159,7 +159,10 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
         return trp_aead_failed(o, PROV_R_FAILED_TO_GET_PARAMETER);
     if (!o->a.encrypt || p->data_size != o->a.tag_len || p->data == NULL)
         return trp_aead_failed(o, PROV_R_INVALID_TAG_LENGTH);
-    memcpy(p->data, o->tag, o->a.tag_len);
+    if (LIKELY(o->a.tag_len == TR_BLOCK)) /* without a call */
+        memcpy(p->data, o->tag, TR_BLOCK);
+    else
+        memcpy(p->data, o->tag, o->a.tag_len);
     return 1;
 }
 

@@ -45,6 +45,13 @@ int trp_param_set_number(OSSL_PARAM *p, uint64_t value, size_t size)
         p->return_size = sizeof(value);
         return 1;
     }
+    const uint32_t word = (uint32_t)value;
+    if (p->data_type == OSSL_PARAM_UNSIGNED_INTEGER && p->data_size == sizeof(word) &&
+        word == value) {
+        memcpy(p->data, &word, sizeof(word));
+        p->return_size = sizeof(word);
+        return 1;
+    }
     if (p->data_size == 0)
         return 0;
     for (size_t i = 0; i < p->data_size; i++)
@@ -53,7 +60,9 @@ int trp_param_set_number(OSSL_PARAM *p, uint64_t value, size_t size)
     return (p->data_size >= sizeof(value) || value >> 8 * p->data_size == 0) && !is_negative(p);
 }
 
-int trp_param_get_number(const OSSL_PARAM *p, uint64_t max, uint64_t *value)
+/* Any integer: of either sign and any size. */
+static __attribute__((noinline)) int get_other_number(const OSSL_PARAM *p, uint64_t max,
+                                                      uint64_t *value)
 {
     if (!is_integer(p) || p->data == NULL || p->data_size == 0 || is_negative(p))
         return 0;
@@ -64,6 +73,27 @@ int trp_param_get_number(const OSSL_PARAM *p, uint64_t max, uint64_t *value)
             number |= (uint64_t)byte << 8 * i;
         else if (byte != 0)
             return 0;
+    }
+    if (number > max)
+        return 0;
+    *value = number;
+    return 1;
+}
+
+/* Nearly always an unsigned or a size_t. */
+int trp_param_get_number(const OSSL_PARAM *p, uint64_t max, uint64_t *value)
+{
+    uint64_t number;
+    uint32_t word;
+    if (p->data_type != OSSL_PARAM_UNSIGNED_INTEGER || p->data == NULL)
+        return get_other_number(p, max, value);
+    if (p->data_size == sizeof(word)) {
+        memcpy(&word, p->data, sizeof(word));
+        number = word;
+    } else if (p->data_size == sizeof(number)) {
+        memcpy(&number, p->data, sizeof(number));
+    } else {
+        return get_other_number(p, max, value);
     }
     if (number > max)
         return 0;

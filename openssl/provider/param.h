@@ -10,6 +10,7 @@
 
 #include <openssl/core.h>
 #include <openssl/params.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,17 @@
     {                                                                                              \
         NULL, 0, NULL, 0, 0                                                                        \
     }
+
+/* Whether it is the parameter of this name. The names are short: strcmp() takes longer. */
+static inline bool trp_param_is(const OSSL_PARAM *param, const char *key)
+{
+    const char *a = param->key;
+    for (; *a == *key; a++, key++) {
+        if (*a == '\0')
+            return true;
+    }
+    return false;
+}
 
 /* The first parameter of the name; NULL if there is none. params may be NULL. */
 const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key);

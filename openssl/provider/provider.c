@@ -131,6 +131,9 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
         case OSSL_FUNC_CRYPTO_CLEAR_FREE:
             provider->clear_free = OSSL_FUNC_CRYPTO_clear_free(in);
             break;
+        case OSSL_FUNC_CRYPTO_FREE:
+            provider->free = OSSL_FUNC_CRYPTO_free(in);
+            break;
         case OSSL_FUNC_CORE_NEW_ERROR:
             provider->new_error = OSSL_FUNC_core_new_error(in);
             break;
@@ -143,8 +146,8 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
         }
     }
     return provider->malloc != NULL && provider->zalloc != NULL && provider->clear_free != NULL &&
-           provider->new_error != NULL && provider->set_error_debug != NULL &&
-           provider->vset_error != NULL;
+           provider->free != NULL && provider->new_error != NULL &&
+           provider->set_error_debug != NULL && provider->vset_error != NULL;
 }
 
 /* "3.0.22" and the like. */

@@ -27,6 +27,7 @@ struct trp_provider {
     OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;
     OSSL_FUNC_CRYPTO_malloc_fn *malloc;
     OSSL_FUNC_CRYPTO_clear_free_fn *clear_free;
+    OSSL_FUNC_CRYPTO_free_fn *free;
     OSSL_FUNC_core_new_error_fn *new_error;
     OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
     OSSL_FUNC_core_vset_error_fn *vset_error;
@@ -34,6 +35,17 @@ struct trp_provider {
     struct trossl_selection selection;
     char build_info[3 * TROSSL_TEXT];
 };
+
+/* CRYPTO_clear_free() of size bytes, but cleansed by the width of the C library's memset():
+ * libcrypto's own function stores eight bytes at a time, which for a context is most of what
+ * EVP_CIPHER_CTX_free() takes. p may be NULL. */
+static inline void trp_clear_free(const struct trp_provider *provider, void *p, size_t size)
+{
+    if (p == NULL)
+        return;
+    tr_cleanse(p, size);
+    provider->free(p, __FILE__, __LINE__);
+}
 
 /* Puts an error of libcrypto's library lib (ERR_LIB_PROV, mostly) into the thread's queue, as the
  * default provider would; format may be NULL. Returns 0. */

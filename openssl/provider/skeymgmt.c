@@ -35,7 +35,7 @@ static void skey_free(void *keydata)
 {
     struct skey *key = keydata;
     if (key != NULL)
-        key->provider->clear_free(key, sizeof(*key), __FILE__, __LINE__);
+        trp_clear_free(key->provider, key, sizeof(*key));
 }
 
 static void *skey_import(void *provctx, int selection, const OSSL_PARAM params[])

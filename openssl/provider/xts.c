@@ -10,10 +10,13 @@
 
 #define MAX_UNIT (TR_BLOCK << 20) /* IEEE 1619 5.1: 2^20 blocks */
 
+/* No struct trp_cipher, which has room for a key of its own. */
 struct trp_xts {
-    struct trp_cipher base; /* whose key is not used */
     struct tr_xts core;
     const struct trp_provider *provider;
+    const struct trp_kind *kind;
+    uint8_t iv[TR_BLOCK];
+    uint8_t key_set, iv_set, decrypt;
 };
 
 TRP_PLAIN_CONTEXT(xts)
@@ -25,8 +28,36 @@ static void *xts_new(void *provctx, const struct trp_kind *kind)
     if (x == NULL)
         return NULL;
     x->provider = provider;
-    trp_begin(&x->base, provider, kind);
+    x->kind = kind;
     return x;
+}
+
+/* Padding and the position in a block are told as those of a new context: XTS has neither. */
+static int get_one(const struct trp_xts *x, OSSL_PARAM *p)
+{
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_IVLEN))
+        return trp_param_set_number(p, x->kind->iv_len, sizeof(size_t));
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_KEYLEN))
+        return trp_param_set_number(p, x->kind->key_len, sizeof(size_t));
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_PADDING))
+        return trp_param_set_number(p, 1, sizeof(unsigned));
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_NUM))
+        return trp_param_set_number(p, 0, sizeof(unsigned));
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_IV) || trp_param_is(p, OSSL_CIPHER_PARAM_UPDATED_IV))
+        return trp_param_set_octets(p, x->iv, TR_BLOCK);
+    if (trp_param_is(p, OSSL_CIPHER_PARAM_TLS_MAC))
+        return trp_param_set_octet_ptr(p, NULL, 0);
+    return 1;
+}
+
+static int xts_get_ctx_params(void *ctx, OSSL_PARAM params[])
+{
+    const struct trp_xts *x = ctx;
+    for (OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
+        if (!get_one(x, p))
+            return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
+    }
+    return 1;
 }
 
 /* The length of a key can be told, and not changed. */
@@ -39,7 +70,7 @@ static int xts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
         return 1;
     if (!trp_param_get_number(p, SIZE_MAX, &len))
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_GET_PARAMETER);
-    return len == x->base.kind->key_len;
+    return len == x->kind->key_len;
 }
 
 static const OSSL_PARAM *xts_settable_ctx_params(void *ctx, void *provctx)
@@ -53,13 +84,13 @@ static const OSSL_PARAM *xts_settable_ctx_params(void *ctx, void *provctx)
 /* Old data may have to be decrypted with keys whose halves are equal. */
 static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
 {
-    if (len != x->base.kind->key_len)
+    if (len != x->kind->key_len)
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
     if (encrypt && tr_equal(key, key + len / 2, len / 2))
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DUPLICATED_KEYS);
     if (tr_xts_set_key(&x->core, x->provider->selection.backend, key, len) != TR_OK)
         return 0;
-    x->base.key_set = 1;
+    x->key_set = 1;
     return 1;
 }
 
@@ -68,29 +99,40 @@ static inline int xts_init(void *ctx, const unsigned char *key, size_t key_len,
                            int encrypt)
 {
     struct trp_xts *x = ctx;
-    x->base.core.decrypt = !encrypt;
-    return (iv == NULL || trp_set_iv(&x->base, iv, iv_len)) &&
-           (key == NULL || set_key(x, key, key_len, encrypt)) && xts_set_ctx_params(x, params);
+    x->decrypt = !encrypt;
+    if (iv != NULL) {
+        if (iv_len != TR_BLOCK)
+            return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_INVALID_IV_LENGTH);
+        memcpy(x->iv, iv, TR_BLOCK);
+        x->iv_set = 1;
+    }
+    return (key == NULL || set_key(x, key, key_len, encrypt)) && xts_set_ctx_params(x, params);
 }
 
 TRP_INITS(xts)
+
+static int crypt_failed(const struct trp_xts *x, enum tr_status status)
+{
+    if (status == TR_ERR_EQUAL_KEYS)
+        return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DUPLICATED_KEYS);
+    if (status == TR_ERR_OVERLAP)
+        return TRP_RAISE(x->provider, ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
+    return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_CIPHER_OPERATION_FAILED);
+}
 
 static int xts_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
     struct trp_xts *x = ctx;
     (void)out_size;
-    if (!x->base.key_set || !x->base.iv_set || out == NULL || in == NULL || len < TR_BLOCK)
+    if (!x->key_set || !x->iv_set || out == NULL || in == NULL || len < TR_BLOCK)
         return 0;
     if (len > MAX_UNIT)
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DATA_UNIT_IS_TOO_LARGE);
-    enum tr_status status = x->base.core.decrypt
-                                ? tr_xts_decrypt(&x->core, x->base.core.iv, out, in, len)
-                                : tr_xts_encrypt(&x->core, x->base.core.iv, out, in, len);
-    if (status == TR_ERR_EQUAL_KEYS)
-        return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DUPLICATED_KEYS);
-    if (status != TR_OK)
-        return trp_raise_status(&x->base, status);
+    enum tr_status status = x->decrypt ? tr_xts_decrypt(&x->core, x->iv, out, in, len)
+                                       : tr_xts_encrypt(&x->core, x->iv, out, in, len);
+    if (__builtin_expect(status != TR_OK, 0))
+        return crypt_failed(x, status);
     *out_len = len;
     return 1;
 }
@@ -114,7 +156,6 @@ static int xts_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     return 1;
 }
 
-#define xts_get_ctx_params      trp_get_ctx_params
 #define xts_gettable_ctx_params trp_gettable_ctx_params
 
 #define XTS(bits)                                                                                  \
