@@ -1,9 +1,69 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Other libraries, one adapter each.
+//! The other libraries, an adapter each. An adapter calls its library as those who know it would for speed: modes that
+//! stream on a context that lives on, messages with a key that was expanded before.
 
-use crate::peer::{Absent, Peer};
+mod aws_lc;
+mod graviola;
+mod library;
+pub mod openssl;
+mod ring;
+mod rustcrypto;
+#[cfg(test)]
+mod tests;
 
-/// Every peer that is here, and the others by name with the reason why they are absent.
+use crate::peer::{Absent, Mode, Peer, Spec};
+use tenrounds::error::Result;
+
+/// Whether the mode takes data of this length.
+fn fits(spec: Spec, bytes: usize) -> bool {
+    match spec.mode {
+        Mode::Xts => bytes >= 16,
+        mode => !mode.whole_blocks() || bytes % 16 == 0,
+    }
+}
+
+/// Every peer that is here; and for the others its name, and why it is not. (`bench` adds ours.)
 pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
-    (Vec::new(), Vec::new())
+    let mut found: Vec<Box<dyn Peer>> = Vec::new();
+    let mut absent = Vec::new();
+    let mut add = |id: &str, title: &str, opened: Result<Box<dyn Peer>>| match opened {
+        Ok(peer) => found.push(peer),
+        Err(error) => absent.push(Absent {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            why: error.to_string(),
+        }),
+    };
+    add("openssl", "the system's OpenSSL", boxed(openssl::stock()));
+    add(
+        "openssl-3.5.5",
+        "OpenSSL 3.5.5",
+        boxed(openssl::openssl_3()),
+    );
+    add(
+        "openssl-4.0.3",
+        "OpenSSL 4.0.3",
+        boxed(openssl::openssl_4()),
+    );
+    found.push(Box::new(aws_lc::AwsLc));
+    found.push(Box::new(ring::Ring));
+    found.push(Box::new(rustcrypto::RustCrypto));
+    found.push(Box::new(graviola::Graviola));
+    (found, absent)
+}
+
+fn boxed<P: Peer + 'static>(opened: Result<P>) -> Result<Box<dyn Peer>> {
+    opened.map(|peer| Box::new(peer) as Box<dyn Peer>)
+}
+
+/// The version of a crate that the lock file has, for those that cannot say it themselves.
+fn locked(name: &str) -> String {
+    let head = format!("name = \"{name}\"");
+    let mut lines = include_str!("../../Cargo.lock").lines();
+    lines
+        .find(|line| *line == head)
+        .and_then(|_| lines.next())
+        .and_then(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
+        .unwrap_or("?")
+        .to_owned()
 }

@@ -1,0 +1,634 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! OpenSSL 3.0 and later through EVP, each from a libcrypto of its own, opened by its path: the system's, and those that
+//! `scripts/versions build` made. Also this project's provider, in the system's libcrypto. What is called is the
+//! same for all: a live context and EVP_EncryptUpdate() for the modes that stream; for messages the IV alone by EVP_EncryptInit_ex2(),
+//! additional data, data, EVP_EncryptFinal_ex(), and the tag by EVP_CIPHER_CTX_get_params(). No configuration is read.
+
+use super::fits;
+use super::library::{functions, Shared};
+use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
+use std::path::{Path, PathBuf};
+use std::ptr::{null, null_mut};
+use std::sync::OnceLock;
+use tenrounds::error::{Error, Result};
+
+// include/openssl/crypto.h
+const OPENSSL_VERSION: c_int = 0;
+const OPENSSL_INIT_NO_LOAD_CONFIG: u64 = 0x80;
+// include/openssl/core.h
+const OSSL_PARAM_UNSIGNED_INTEGER: c_uint = 2;
+const OSSL_PARAM_UTF8_STRING: c_uint = 4;
+const OSSL_PARAM_OCTET_STRING: c_uint = 5;
+
+/// OSSL_PARAM of include/openssl/core.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Param {
+    key: *const c_char,
+    data_type: c_uint,
+    data: *mut c_void,
+    data_size: usize,
+    return_size: usize,
+}
+
+impl Param {
+    fn new<T>(key: &'static CStr, data_type: c_uint, data: *const T, data_size: usize) -> Param {
+        Param {
+            key: key.as_ptr(),
+            data_type,
+            data: data as *mut c_void,
+            data_size,
+            return_size: 0,
+        }
+    }
+
+    fn tag(data: *const u8) -> Param {
+        Param::new(c"tag", OSSL_PARAM_OCTET_STRING, data, TAG)
+    }
+
+    const END: Param = Param {
+        key: null(),
+        data_type: 0,
+        data: null_mut(),
+        data_size: 0,
+        return_size: 0,
+    };
+}
+
+type Ctx = *mut c_void;
+type Update = unsafe extern "C" fn(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
+type Init = unsafe extern "C" fn(Ctx, *const c_void, *const u8, *const u8, *const Param) -> c_int;
+
+functions! {
+    /// include/openssl/evp.h, crypto.h, provider.h
+    Functions {
+        fn OPENSSL_init_crypto(u64, *const c_void) -> c_int;
+        fn OpenSSL_version(c_int) -> *const c_char;
+        fn OSSL_LIB_CTX_new() -> *mut c_void;
+        fn OSSL_PROVIDER_load(*mut c_void, *const c_char) -> *mut c_void;
+        fn EVP_CIPHER_fetch(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
+        fn EVP_CIPHER_free(*mut c_void);
+        fn EVP_CIPHER_CTX_new() -> Ctx;
+        fn EVP_CIPHER_CTX_free(Ctx);
+        fn EVP_CIPHER_CTX_set_padding(Ctx, c_int) -> c_int;
+        fn EVP_CIPHER_CTX_get_params(Ctx, *mut Param) -> c_int;
+        fn EVP_EncryptInit_ex2(Ctx, *const c_void, *const u8, *const u8, *const Param) -> c_int;
+        fn EVP_DecryptInit_ex2(Ctx, *const c_void, *const u8, *const u8, *const Param) -> c_int;
+        fn EVP_EncryptUpdate(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
+        fn EVP_DecryptUpdate(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
+        fn EVP_EncryptFinal_ex(Ctx, *mut u8, *mut c_int) -> c_int;
+        fn EVP_DecryptFinal_ex(Ctx, *mut u8, *mut c_int) -> c_int;
+        fn EVP_MAC_fetch(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
+        fn EVP_MAC_free(*mut c_void);
+        fn EVP_MAC_CTX_new(*mut c_void) -> Ctx;
+        fn EVP_MAC_CTX_free(Ctx);
+        fn EVP_MAC_init(Ctx, *const u8, usize, *const Param) -> c_int;
+        fn EVP_MAC_update(Ctx, *const u8, usize) -> c_int;
+        fn EVP_MAC_final(Ctx, *mut u8, *mut usize, usize) -> c_int;
+    }
+}
+
+/// A libcrypto.
+pub struct LibCrypto {
+    functions: Functions,
+    path: PathBuf,
+}
+
+impl LibCrypto {
+    fn open(name: &str) -> Result<LibCrypto> {
+        let library = Shared::open(name)?;
+        let functions = Functions::load(library)?;
+        // SAFETY: with these arguments it may be called at any time.
+        if unsafe { (functions.OPENSSL_init_crypto)(OPENSSL_INIT_NO_LOAD_CONFIG, null()) } != 1 {
+            return Err(Error::failure(format!("{name} does not initialise")));
+        }
+        let path = library.file("EVP_EncryptUpdate")?;
+        Ok(LibCrypto { functions, path })
+    }
+
+    /// "3.0.22", as it calls itself.
+    fn number(&self) -> String {
+        // SAFETY: OpenSSL_version() returns a constant string.
+        let text = unsafe { CStr::from_ptr((self.functions.OpenSSL_version)(OPENSSL_VERSION)) };
+        let text = text.to_string_lossy();
+        text.split(' ').nth(1).unwrap_or("?").to_owned()
+    }
+}
+
+/// The system's. It has to be the first of all that are opened: the others have the same soname, which would
+/// be found among those that are there, before any is looked for.
+fn system() -> Result<&'static LibCrypto> {
+    static SYSTEM: OnceLock<std::result::Result<LibCrypto, String>> = OnceLock::new();
+    let system = SYSTEM.get_or_init(|| {
+        LibCrypto::open("libcrypto.so.3")
+            .or_else(|_| LibCrypto::open("libcrypto.so.4"))
+            .map_err(|e| format!("{e}; install libssl3"))
+    });
+    system.as_ref().map_err(|e| Error::failure(e.clone()))
+}
+
+/// One that lies somewhere else, of a version that `build` of scripts/versions knows.
+fn built(version: &str, soname: &str) -> Result<&'static LibCrypto> {
+    let _before = system();
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")))
+        .unwrap_or_default();
+    let path = cache.join(format!("tenrounds/openssl-{version}-r1/lib/{soname}"));
+    if !path.is_file() {
+        return Err(Error::failure(format!(
+            "{} is missing; run scripts/versions build",
+            path.display()
+        )));
+    }
+    let opened = LibCrypto::open(&path.to_string_lossy())?;
+    if opened.number() != version {
+        return Err(Error::failure(format!(
+            "{} calls itself {}",
+            path.display(),
+            opened.number()
+        )));
+    }
+    Ok(Box::leak(Box::new(opened)))
+}
+
+/// Through EVP of one libcrypto, from one provider.
+pub struct Evp {
+    id: String,
+    title: String,
+    library: &'static LibCrypto,
+    /// The library context; it stays to the end of the process.
+    context: *mut c_void,
+    property: &'static CStr,
+}
+
+impl Evp {
+    fn new(
+        id: &str,
+        title: String,
+        library: &'static LibCrypto,
+        provider: &CStr,
+        property: &'static CStr,
+    ) -> Result<Evp> {
+        let f = &library.functions;
+        // SAFETY: the context is new; the name is a C string.
+        let context = unsafe { (f.OSSL_LIB_CTX_new)() };
+        if context.is_null()
+            || unsafe { (f.OSSL_PROVIDER_load)(context, provider.as_ptr()) }.is_null()
+        {
+            return Err(Error::failure(format!(
+                "{} cannot load the provider {}",
+                library.path.display(),
+                provider.to_string_lossy()
+            )));
+        }
+        Ok(Evp {
+            id: id.to_owned(),
+            title,
+            library,
+            context,
+            property,
+        })
+    }
+
+    fn stock(id: &str, library: &'static LibCrypto) -> Result<Evp> {
+        let title = format!("OpenSSL {}", library.number());
+        Evp::new(id, title, library, c"default", c"provider=default")
+    }
+}
+
+/// The system's libcrypto with its own implementations.
+pub fn stock() -> Result<Evp> {
+    let system = system()?;
+    Evp::stock(&format!("openssl-{}", system.number()), system)
+}
+
+/// OpenSSL 3.5.5.
+pub fn openssl_3() -> Result<Evp> {
+    Evp::stock("openssl-3.5.5", built("3.5.5", "libcrypto.so.3")?)
+}
+
+/// OpenSSL 4.0.3.
+pub fn openssl_4() -> Result<Evp> {
+    Evp::stock("openssl-4.0.3", built("4.0.3", "libcrypto.so.4")?)
+}
+
+/// This project's provider, the module at `path`, in the system's libcrypto.
+pub fn with_provider(path: &Path) -> Result<Evp> {
+    let system = system()?;
+    let module = path
+        .canonicalize()
+        .ok()
+        .and_then(|path| CString::new(path.to_string_lossy().into_owned()).ok())
+        .ok_or_else(|| Error::failure(format!("{} is missing; run make", path.display())))?;
+    let title = format!("tenrounds in OpenSSL {}", system.number());
+    Evp::new("evp", title, system, &module, c"provider=tenrounds")
+}
+
+impl Peer for Evp {
+    fn id(&self) -> String {
+        self.id.clone()
+    }
+
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn version(&self) -> String {
+        format!(
+            "{} ({})",
+            self.library.number(),
+            self.library.path.display()
+        )
+    }
+
+    fn prepare(
+        &self,
+        spec: Spec,
+        bytes: usize,
+        inputs: &Inputs,
+    ) -> Result<Option<Box<dyn Operation>>> {
+        if spec.streams != 1 || !fits(spec, bytes) {
+            return Ok(None);
+        }
+        let f = &self.library.functions;
+        if spec.mode == Mode::Cmac {
+            return Mac::prepare(self, f, spec, bytes, inputs);
+        }
+        let Some(context) = Context::new(self, f, spec, inputs)? else {
+            return Ok(None);
+        };
+        let encrypt = spec.direction == Direction::Encrypt;
+        // OpenSSL's GCM-SIV keeps the additional data of the message before, until there is some of length 0
+        // (3.5.5, 4.0.3: aes_gcm_siv_aad() in providers/implementations/ciphers/cipher_aes_gcm_siv_hw.c).
+        let forget = spec.mode == Mode::GcmSiv && self.property == c"provider=default";
+        Ok(Some(match (spec.mode, encrypt) {
+            (Mode::Xts, _) => Box::new(Sector {
+                init: context.init(),
+                update: context.update(),
+                iv: inputs.iv,
+                bytes,
+                context,
+            }),
+            (Mode::Gcm | Mode::Ccm | Mode::Ocb | Mode::GcmSiv, true) => Box::new(Seal {
+                iv: inputs.iv,
+                aad: inputs.aad,
+                bytes,
+                is_ccm: spec.mode == Mode::Ccm,
+                forget,
+                context,
+            }),
+            (Mode::Gcm | Mode::Ccm | Mode::Ocb | Mode::GcmSiv, false) => Box::new(Open {
+                iv: inputs.iv,
+                aad: inputs.aad,
+                bytes,
+                is_ccm: spec.mode == Mode::Ccm,
+                forget,
+                context,
+            }),
+            _ => Box::new(Stream {
+                update: context.update(),
+                iv: inputs.iv,
+                bytes,
+                context,
+            }),
+        }))
+    }
+}
+
+fn cipher_name(spec: Spec) -> CString {
+    let mode = match spec.mode {
+        Mode::Ecb => "ECB",
+        Mode::Cbc | Mode::Cmac => "CBC",
+        Mode::Cfb128 => "CFB",
+        Mode::Ofb => "OFB",
+        Mode::Ctr => "CTR",
+        Mode::Xts => "XTS",
+        Mode::Gcm => "GCM",
+        Mode::Ccm => "CCM",
+        Mode::GcmSiv => "GCM-SIV",
+        Mode::Ocb => "OCB",
+    };
+    CString::new(format!("AES-{}-{mode}", spec.key_bits)).expect("no zero in it")
+}
+
+/// An EVP_CIPHER_CTX that has its key.
+struct Context {
+    f: Functions,
+    ctx: Ctx,
+    encrypt: bool,
+}
+
+impl Context {
+    /// None if there is no such cipher.
+    fn new(evp: &Evp, f: &Functions, spec: Spec, inputs: &Inputs) -> Result<Option<Context>> {
+        let name = cipher_name(spec);
+        let f = *f;
+        // SAFETY: all pointers are to live C strings, buffers and parameters; NULL cipher is looked for.
+        unsafe {
+            let cipher = (f.EVP_CIPHER_fetch)(evp.context, name.as_ptr(), evp.property.as_ptr());
+            if cipher.is_null() {
+                return Ok(None);
+            }
+            let context = Context {
+                f,
+                ctx: (f.EVP_CIPHER_CTX_new)(),
+                encrypt: spec.direction == Direction::Encrypt,
+            };
+            // The lengths of CCM's nonce and tag belong before the key (EVP_EncryptInit(3)).
+            let nonce = 12usize;
+            let lengths = [
+                Param::new(
+                    c"ivlen",
+                    OSSL_PARAM_UNSIGNED_INTEGER,
+                    &nonce,
+                    std::mem::size_of::<usize>(),
+                ),
+                Param::tag(null()),
+                Param::END,
+            ];
+            let params = if spec.mode == Mode::Ccm {
+                lengths.as_ptr()
+            } else {
+                null()
+            };
+            let iv = if spec.mode == Mode::Ecb {
+                null()
+            } else {
+                inputs.iv.as_ptr()
+            };
+            let done = (context.init())(context.ctx, cipher, null(), null(), params) == 1
+                && (context.init())(context.ctx, null(), inputs.key.as_ptr(), iv, null()) == 1
+                && (f.EVP_CIPHER_CTX_set_padding)(context.ctx, 0) == 1;
+            (f.EVP_CIPHER_free)(cipher);
+            if done {
+                Ok(Some(context))
+            } else {
+                Err(Error::failure(format!(
+                    "{}: {} does not take its key",
+                    evp.id,
+                    name.to_string_lossy()
+                )))
+            }
+        }
+    }
+
+    fn init(&self) -> Init {
+        if self.encrypt {
+            self.f.EVP_EncryptInit_ex2
+        } else {
+            self.f.EVP_DecryptInit_ex2
+        }
+    }
+
+    fn update(&self) -> Update {
+        if self.encrypt {
+            self.f.EVP_EncryptUpdate
+        } else {
+            self.f.EVP_DecryptUpdate
+        }
+    }
+
+    fn restart(&mut self, iv: &[u8; 16]) {
+        // SAFETY: the context has its cipher and key; no cipher takes more than 16 bytes as IV here.
+        let done = unsafe { (self.init())(self.ctx, null(), null(), iv.as_ptr(), null()) };
+        assert_eq!(done, 1, "EVP takes no new IV");
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: it came from EVP_CIPHER_CTX_new(), and is freed once.
+        unsafe { (self.f.EVP_CIPHER_CTX_free)(self.ctx) }
+    }
+}
+
+struct Stream {
+    context: Context,
+    update: Update,
+    iv: [u8; 16],
+    bytes: usize,
+}
+
+impl Operation for Stream {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let (input, output) = (&input[..self.bytes], &mut output[..self.bytes]);
+        let mut len = 0;
+        // SAFETY: there is no padding, so as many bytes are written as are read.
+        let done = unsafe {
+            (self.update)(
+                self.context.ctx,
+                output.as_mut_ptr(),
+                &mut len,
+                input.as_ptr(),
+                self.bytes as c_int,
+            )
+        };
+        assert!(done == 1 && len as usize == self.bytes, "EVP update failed");
+    }
+
+    fn restart(&mut self) {
+        self.context.restart(&self.iv);
+    }
+}
+
+/// XTS: the tweak, and all of the sector.
+struct Sector {
+    context: Context,
+    init: Init,
+    update: Update,
+    iv: [u8; 16],
+    bytes: usize,
+}
+
+impl Operation for Sector {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let (input, output) = (&input[..self.bytes], &mut output[..self.bytes]);
+        let ctx = self.context.ctx;
+        let mut len = 0;
+        // SAFETY: as many bytes are written as are read.
+        let done = unsafe {
+            (self.init)(ctx, null(), null(), self.iv.as_ptr(), null()) == 1
+                && (self.update)(
+                    ctx,
+                    output.as_mut_ptr(),
+                    &mut len,
+                    input.as_ptr(),
+                    self.bytes as c_int,
+                ) == 1
+        };
+        assert!(done && len as usize == self.bytes, "EVP's XTS failed");
+    }
+
+    fn restart(&mut self) {}
+}
+
+struct Seal {
+    context: Context,
+    forget: bool,
+    iv: [u8; 16],
+    aad: [u8; 13],
+    bytes: usize,
+    is_ccm: bool,
+}
+
+impl Operation for Seal {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let (input, output) = (&input[..self.bytes], &mut output[..self.bytes + TAG]);
+        let (f, ctx) = (&self.context.f, self.context.ctx);
+        let (out, bytes) = (output.as_mut_ptr(), self.bytes as c_int);
+        let mut len = 0;
+        let mut rest = 0;
+        // SAFETY: update and final together write as many bytes as are read, the tag has 16 more. CCM has to know the
+        // length first (EVP_EncryptInit(3)), and has nothing left for final.
+        let done = unsafe {
+            let mut tag = [Param::tag(out.add(self.bytes)), Param::END];
+            (f.EVP_EncryptInit_ex2)(ctx, null(), null(), self.iv.as_ptr(), null()) == 1
+                && (!self.is_ccm
+                    || (f.EVP_EncryptUpdate)(ctx, null_mut(), &mut len, null(), bytes) == 1)
+                && (!self.forget
+                    || (f.EVP_EncryptUpdate)(ctx, null_mut(), &mut len, self.aad.as_ptr(), 0) == 1)
+                && (f.EVP_EncryptUpdate)(ctx, null_mut(), &mut len, self.aad.as_ptr(), 13) == 1
+                && (f.EVP_EncryptUpdate)(ctx, out, &mut len, input.as_ptr(), bytes) == 1
+                && (self.is_ccm
+                    || (f.EVP_EncryptFinal_ex)(ctx, out.add(len as usize), &mut rest) == 1)
+                && (f.EVP_CIPHER_CTX_get_params)(ctx, tag.as_mut_ptr()) == 1
+        };
+        assert!(done && len + rest == bytes, "EVP does not seal");
+    }
+
+    fn restart(&mut self) {}
+}
+
+struct Open {
+    context: Context,
+    forget: bool,
+    iv: [u8; 16],
+    aad: [u8; 13],
+    bytes: usize,
+    is_ccm: bool,
+}
+
+impl Operation for Open {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let (input, output) = (&input[..self.bytes + TAG], &mut output[..self.bytes]);
+        let (f, ctx) = (&self.context.f, self.context.ctx);
+        let (out, bytes) = (output.as_mut_ptr(), self.bytes as c_int);
+        let mut len = 0;
+        let mut rest = 0;
+        // SAFETY: as in sealing; the tag is given with the IV, and only read.
+        let done = unsafe {
+            let tag = [Param::tag(input.as_ptr().add(self.bytes)), Param::END];
+            (f.EVP_DecryptInit_ex2)(ctx, null(), null(), self.iv.as_ptr(), tag.as_ptr()) == 1
+                && (!self.is_ccm
+                    || (f.EVP_DecryptUpdate)(ctx, null_mut(), &mut len, null(), bytes) == 1)
+                && (!self.forget
+                    || (f.EVP_DecryptUpdate)(ctx, null_mut(), &mut len, self.aad.as_ptr(), 0) == 1)
+                && (f.EVP_DecryptUpdate)(ctx, null_mut(), &mut len, self.aad.as_ptr(), 13) == 1
+                && (f.EVP_DecryptUpdate)(ctx, out, &mut len, input.as_ptr(), bytes) == 1
+                && (self.is_ccm
+                    || (f.EVP_DecryptFinal_ex)(ctx, out.add(len as usize), &mut rest) == 1)
+        };
+        assert!(done && len + rest == bytes, "EVP does not open");
+    }
+
+    fn restart(&mut self) {}
+}
+
+/// CMAC by EVP_MAC: begun anew with the key that is there.
+struct Mac {
+    f: Functions,
+    ctx: Ctx,
+    bytes: usize,
+}
+
+impl Mac {
+    fn prepare(
+        evp: &Evp,
+        f: &Functions,
+        spec: Spec,
+        bytes: usize,
+        inputs: &Inputs,
+    ) -> Result<Option<Box<dyn Operation>>> {
+        let f = *f;
+        let cipher = cipher_name(spec);
+        // SAFETY: all pointers are to live C strings, buffers and parameters.
+        unsafe {
+            let mac = (f.EVP_MAC_fetch)(evp.context, c"CMAC".as_ptr(), evp.property.as_ptr());
+            if mac.is_null() {
+                return Ok(None);
+            }
+            let params = [
+                Param::new(c"cipher", OSSL_PARAM_UTF8_STRING, cipher.as_ptr(), 0),
+                Param::END,
+            ];
+            let made = Mac {
+                f,
+                ctx: (f.EVP_MAC_CTX_new)(mac),
+                bytes,
+            };
+            (f.EVP_MAC_free)(mac);
+            let (key, len) = (inputs.key.as_ptr(), inputs.key.len());
+            if (f.EVP_MAC_init)(made.ctx, key, len, params.as_ptr()) != 1 {
+                return Err(Error::failure(format!("{}: CMAC takes no key", evp.id)));
+            }
+            Ok(Some(Box::new(made)))
+        }
+    }
+}
+
+impl Operation for Mac {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let (input, tag) = (&input[..self.bytes], &mut output[..TAG]);
+        let mut len = 0;
+        // SAFETY: the tag has room for 16 bytes.
+        let done = unsafe {
+            (self.f.EVP_MAC_init)(self.ctx, null(), 0, null()) == 1
+                && (self.f.EVP_MAC_update)(self.ctx, input.as_ptr(), self.bytes) == 1
+                && (self.f.EVP_MAC_final)(self.ctx, tag.as_mut_ptr(), &mut len, TAG) == 1
+        };
+        assert!(done && len == TAG, "EVP does not sign");
+    }
+
+    fn restart(&mut self) {}
+}
+
+impl Drop for Mac {
+    fn drop(&mut self) {
+        // SAFETY: it came from EVP_MAC_CTX_new(), and is freed once.
+        unsafe { (self.f.EVP_MAC_CTX_free)(self.ctx) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// Each adapter calls into a file of its own, and each such file is mapped.
+    #[test]
+    fn every_libcrypto_is_its_own_copy() {
+        let opened: Vec<Evp> = [stock(), openssl_3(), openssl_4()]
+            .into_iter()
+            .filter_map(|evp| evp.map_err(|e| println!("absent: {e}")).ok())
+            .collect();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mut files = HashSet::new();
+        let mut code = HashSet::new();
+        for evp in &opened {
+            let update = evp.library.functions.EVP_EncryptUpdate as *const c_void;
+            let file = super::super::library::file_of(update).unwrap();
+            assert_eq!(file, evp.library.path);
+            assert!(maps.contains(&*file.to_string_lossy()), "{maps}");
+            assert!(evp.id.ends_with(&evp.library.number()), "{}", evp.id);
+            assert!(files.insert(file) && code.insert(update as usize));
+        }
+        assert!(!opened.is_empty());
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! RustCrypto: the crate aes and those of the modes over it. aes finds out at run time what the processor has, VAES and AVX-512 included;
+//! ghash and polyval know PCLMULQDQ on 128 bits. What is compiled is what `cargo build --release` makes without more flags.
+//! XTS, and CFB of lengths that are not whole blocks, exist in place alone: their calls have a copy in them.
+
+use super::{fits, locked};
+use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec};
+use aes::cipher::{
+    array::Array, consts::U12, consts::U16, inout::InOutBuf, BlockCipherDecrypt,
+    BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, BlockSizeUser, InnerIvInit, KeyInit,
+    StreamCipher, StreamCipherCoreWrapper,
+};
+use aes_gcm::aead::AeadInOut;
+use cmac::{digest::FixedOutputReset, Cmac, Mac};
+use tenrounds::error::Result;
+
+type Block = Array<u8, U16>;
+
+pub struct RustCrypto;
+
+impl Peer for RustCrypto {
+    fn id(&self) -> String {
+        "rustcrypto".to_owned()
+    }
+
+    fn title(&self) -> String {
+        "RustCrypto (XTS with a copy)".to_owned()
+    }
+
+    fn version(&self) -> String {
+        let crates = ["aes", "cbc", "ctr", "aes-gcm", "xts-mode"];
+        crates
+            .map(|name| format!("{name} {}", locked(name)))
+            .join(", ")
+    }
+
+    fn prepare(
+        &self,
+        spec: Spec,
+        bytes: usize,
+        inputs: &Inputs,
+    ) -> Result<Option<Box<dyn Operation>>> {
+        if spec.streams != 1 || !fits(spec, bytes) {
+            return Ok(None);
+        }
+        Ok(match spec.key_bits {
+            128 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes128>>(inputs),
+            192 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes192>>(inputs),
+            256 if spec.mode == Mode::Cmac => mac::<Cmac<aes::Aes256>>(inputs),
+            128 => prepare::<aes::Aes128>(spec, bytes, inputs),
+            192 => prepare::<aes::Aes192>(spec, bytes, inputs),
+            256 => prepare::<aes::Aes256>(spec, bytes, inputs),
+            _ => None,
+        })
+    }
+}
+
+/// A call, the state that it changes, and how that begins.
+struct Call<M, S, F> {
+    make: M,
+    state: S,
+    call: F,
+}
+
+impl<M: Fn() -> S, S, F: Fn(&mut S, &[u8], &mut [u8])> Operation for Call<M, S, F> {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        (self.call)(&mut self.state, input, output);
+    }
+
+    fn restart(&mut self) {
+        self.state = (self.make)();
+    }
+}
+
+fn operation<S: 'static>(
+    make: impl Fn() -> S + 'static,
+    call: impl Fn(&mut S, &[u8], &mut [u8]) + 'static,
+) -> Option<Box<dyn Operation>> {
+    let state = make();
+    Some(Box::new(Call { make, state, call }))
+}
+
+/// Both buffers as whole blocks.
+fn blocks<'a>(input: &'a [u8], output: &'a mut [u8]) -> (&'a [Block], &'a mut [Block]) {
+    (
+        Array::slice_as_chunks(input).0,
+        Array::slice_as_chunks_mut(output).0,
+    )
+}
+
+trait Aes:
+    BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit + Clone + 'static
+{
+}
+impl<T> Aes for T where
+    T: BlockCipherEncrypt
+        + BlockCipherDecrypt
+        + BlockSizeUser<BlockSize = U16>
+        + KeyInit
+        + Clone
+        + 'static
+{
+}
+
+fn prepare<C: Aes>(spec: Spec, bytes: usize, inputs: &Inputs) -> Option<Box<dyn Operation>> {
+    let iv: Block = inputs.iv.into();
+    let encrypt = spec.direction == Direction::Encrypt;
+    if spec.mode == Mode::Xts {
+        return xts::<C>(encrypt, inputs);
+    }
+    let c = C::new_from_slice(&inputs.key).ok()?;
+    let whole = bytes % 16 == 0;
+    match (spec.mode, encrypt) {
+        (Mode::Ecb, true) => operation(
+            move || c.clone(),
+            |c, i, o| {
+                let (i, o) = blocks(i, o);
+                c.encrypt_blocks_b2b(i, o).expect(EQUAL);
+            },
+        ),
+        (Mode::Ecb, false) => operation(
+            move || c.clone(),
+            |c, i, o| {
+                let (i, o) = blocks(i, o);
+                c.decrypt_blocks_b2b(i, o).expect(EQUAL);
+            },
+        ),
+        (Mode::Cbc, true) => encrypt_mode(move || cbc::Encryptor::inner_iv_init(c.clone(), &iv)),
+        (Mode::Cbc, false) => decrypt_mode(move || cbc::Decryptor::inner_iv_init(c.clone(), &iv)),
+        (Mode::Cfb128, true) if whole => {
+            encrypt_mode(move || cfb_mode::Encryptor::inner_iv_init(c.clone(), &iv))
+        }
+        (Mode::Cfb128, false) if whole => {
+            decrypt_mode(move || cfb_mode::Decryptor::inner_iv_init(c.clone(), &iv))
+        }
+        (Mode::Cfb128, true) => operation(
+            move || cfb_mode::BufEncryptor::inner_iv_init(c.clone(), &iv),
+            |c, i, o| {
+                o.copy_from_slice(i);
+                c.encrypt(o);
+            },
+        ),
+        (Mode::Cfb128, false) => operation(
+            move || cfb_mode::BufDecryptor::inner_iv_init(c.clone(), &iv),
+            |c, i, o| {
+                o.copy_from_slice(i);
+                c.decrypt(o);
+            },
+        ),
+        (Mode::Ofb, _) => operation(
+            move || StreamCipherCoreWrapper::from_core(ofb::OfbCore::inner_iv_init(c.clone(), &iv)),
+            |c, i, o| c.apply_keystream_b2b(i, o),
+        ),
+        (Mode::Ctr, _) => operation(
+            move || ctr::Ctr128BE::from_core(ctr::CtrCore::inner_iv_init(c.clone(), &iv)),
+            |c, i, o| c.apply_keystream_b2b(i, o),
+        ),
+        (Mode::Gcm, _) => aead(aes_gcm::AesGcm::<C, U12>::from(c), encrypt, bytes, inputs),
+        (Mode::Ccm, _) => aead(ccm::Ccm::<C, U16, U12>::from(c), encrypt, bytes, inputs),
+        (Mode::Ocb, _) => aead(ocb3::Ocb3::<C>::from(c), encrypt, bytes, inputs),
+        (Mode::GcmSiv, _) if spec.key_bits != 192 => {
+            aead(aes_gcm_siv::AesGcmSiv::<C>::from(c), encrypt, bytes, inputs)
+        }
+        _ => None,
+    }
+}
+
+const EQUAL: &str = "the buffers are equally long";
+
+fn encrypt_mode<M: BlockModeEncrypt<BlockSize = U16> + 'static>(
+    make: impl Fn() -> M + 'static,
+) -> Option<Box<dyn Operation>> {
+    operation(make, |mode, input, output| {
+        let (input, output) = blocks(input, output);
+        mode.encrypt_blocks_b2b(input, output).expect(EQUAL);
+    })
+}
+
+fn decrypt_mode<M: BlockModeDecrypt<BlockSize = U16> + 'static>(
+    make: impl Fn() -> M + 'static,
+) -> Option<Box<dyn Operation>> {
+    operation(make, |mode, input, output| {
+        let (input, output) = blocks(input, output);
+        mode.decrypt_blocks_b2b(input, output).expect(EQUAL);
+    })
+}
+
+fn xts<C: Aes>(encrypt: bool, inputs: &Inputs) -> Option<Box<dyn Operation>> {
+    let (data, tweak) = inputs.key.split_at(inputs.key.len() / 2);
+    let (data, tweak) = (
+        C::new_from_slice(data).ok()?,
+        C::new_from_slice(tweak).ok()?,
+    );
+    let iv: Block = inputs.iv.into();
+    let make = move || xts_mode::Xts128::new(data.clone(), tweak.clone());
+    if encrypt {
+        operation(make, move |xts, input, output| {
+            output.copy_from_slice(input);
+            xts.encrypt_sector(output, iv);
+        })
+    } else {
+        operation(make, move |xts, input, output| {
+            output.copy_from_slice(input);
+            xts.decrypt_sector(output, iv);
+        })
+    }
+}
+
+fn mac<M: Mac + FixedOutputReset + KeyInit + Clone + 'static>(
+    inputs: &Inputs,
+) -> Option<Box<dyn Operation>> {
+    let first = M::new_from_slice(&inputs.key).ok()?;
+    operation(
+        move || first.clone(),
+        |mac, input, output| {
+            Mac::update(mac, input);
+            output.copy_from_slice(&mac.finalize_reset().into_bytes());
+        },
+    )
+}
+
+/// Whole messages; the cipher itself does not change.
+fn aead<A>(cipher: A, encrypt: bool, bytes: usize, inputs: &Inputs) -> Option<Box<dyn Operation>>
+where
+    A: AeadInOut<NonceSize = U12, TagSize = U16> + 'static,
+{
+    let nonce = Array::try_from(&inputs.iv[..12]).ok()?;
+    let aad = inputs.aad;
+    const ROOM: &str = "as much output as input";
+    if encrypt {
+        operation(
+            || (),
+            move |(), input, output| {
+                let (output, tag) = output.split_at_mut(bytes);
+                let data = InOutBuf::new(input, output).expect(ROOM);
+                let sealed = cipher.encrypt_inout_detached(&nonce, &aad, data);
+                tag.copy_from_slice(&sealed.expect("RustCrypto seals"));
+            },
+        )
+    } else {
+        operation(
+            || (),
+            move |(), input, output| {
+                let (input, tag) = input.split_at(bytes);
+                let tag = Array::try_from(tag).expect("a tag of 16 bytes");
+                let data = InOutBuf::new(input, output).expect(ROOM);
+                let opened = cipher.decrypt_inout_detached(&nonce, &aad, data, &tag);
+                opened.expect("RustCrypto opens");
+            },
+        )
+    }
+}

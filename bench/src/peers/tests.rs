@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Every peer against the others on random input: all modes, keys, directions and kinds of length. What does not
+//! agree is never timed.
+
+use super::*;
+use crate::peer::{Direction, Inputs, Operation, Spec};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+const SIZES: [usize; 16] = [
+    16, 31, 48, 64, 100, 112, 128, 240, 256, 512, 1024, 1350, 1420, 4096, 8192, 16384,
+];
+
+fn inputs(random: &mut fastrand::Rng, spec: Spec) -> Inputs {
+    let mut made = Inputs {
+        key: vec![0; spec.key_bytes()],
+        iv: [0; 16],
+        aad: [0; 13],
+    };
+    random.fill(&mut made.key);
+    random.fill(&mut made.iv);
+    random.fill(&mut made.aad);
+    // Half of the time, counters of 32 bits overflow within a message.
+    if random.bool() {
+        made.iv[12..15].fill(0xff);
+    }
+    made
+}
+
+fn other(spec: Spec) -> Spec {
+    Spec {
+        direction: match spec.direction {
+            Direction::Encrypt => Direction::Decrypt,
+            Direction::Decrypt => Direction::Encrypt,
+        },
+        ..spec
+    }
+}
+
+/// Something to read: random, but for messages to be opened, which the first that can seals.
+fn data(
+    random: &mut fastrand::Rng,
+    peers: &[Box<dyn Peer>],
+    spec: Spec,
+    bytes: usize,
+    inputs: &Inputs,
+) -> Vec<u8> {
+    let mut data = vec![0; spec.input_bytes(bytes)];
+    random.fill(&mut data);
+    if spec.mode.authenticated() && spec.direction == Direction::Decrypt {
+        let mut plain = vec![0; other(spec).input_bytes(bytes)];
+        random.fill(&mut plain);
+        let sealing = peers
+            .iter()
+            .find_map(|p| p.prepare(other(spec), bytes, inputs).unwrap());
+        if let Some(mut sealing) = sealing {
+            sealing.call(&plain, &mut data);
+        }
+    }
+    data
+}
+
+/// Two calls, and the first again.
+fn outputs(operation: &mut dyn Operation, spec: Spec, bytes: usize, input: &[u8]) -> [Vec<u8>; 3] {
+    let mut call = |again: bool| {
+        if again {
+            operation.restart();
+        }
+        let mut output = vec![0xa5; spec.output_bytes(bytes)];
+        operation.call(input, &mut output);
+        output
+    };
+    [call(false), call(false), call(true)]
+}
+
+fn specs(streams: usize) -> Vec<Spec> {
+    let mut all = Vec::new();
+    for mode in Mode::ALL {
+        for key_bits in [128, 192, 256] {
+            for direction in [Direction::Encrypt, Direction::Decrypt] {
+                let no_such_key = matches!(mode, Mode::Xts | Mode::GcmSiv) && key_bits == 192;
+                if no_such_key || mode == Mode::Cmac && direction == Direction::Decrypt {
+                    continue;
+                }
+                all.push(Spec {
+                    mode,
+                    key_bits,
+                    direction,
+                    streams,
+                });
+            }
+        }
+    }
+    all
+}
+
+fn random() -> fastrand::Rng {
+    let seed = std::env::var("SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or_else(|| fastrand::u64(..));
+    println!("SEED={seed}");
+    fastrand::Rng::with_seed(seed)
+}
+
+/// All who have an operation give the same output; how many cells each has.
+fn agree(peers: &[Box<dyn Peer>], streams: usize, sizes: &[usize]) -> Vec<usize> {
+    let mut random = random();
+    let mut cells = vec![0; peers.len()];
+    for spec in specs(streams) {
+        for &bytes in sizes.iter().filter(|bytes| fits(spec, **bytes)) {
+            let inputs = inputs(&mut random, spec);
+            let input = data(&mut random, peers, spec, bytes, &inputs);
+            let mut expected: Option<(String, [Vec<u8>; 3])> = None;
+            for (peer, cells) in peers.iter().zip(&mut cells) {
+                let Some(mut operation) = peer.prepare(spec, bytes, &inputs).unwrap() else {
+                    continue;
+                };
+                *cells += 1;
+                let got = outputs(&mut *operation, spec, bytes, &input);
+                assert_eq!(got[0], got[2], "{} {spec:?} {bytes}: restarted", peer.id());
+                match &expected {
+                    None => expected = Some((peer.id(), got)),
+                    Some((id, expected)) => {
+                        assert!(
+                            *expected == got,
+                            "{} and {id} differ: {spec:?} {bytes}",
+                            peer.id()
+                        )
+                    }
+                }
+            }
+        }
+    }
+    cells
+}
+
+/// The core, whose own tests know the standards' vectors, and all peers.
+fn core_and_peers() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
+    let selected = tenrounds::core::select(None, 0, None).backend;
+    let core = crate::ours::Core::selected(selected.expect("a backend"));
+    let (mut peers, absent) = all();
+    peers.insert(0, Box::new(core));
+    (peers, absent)
+}
+
+#[test]
+fn peers_agree() {
+    let (peers, absent) = core_and_peers();
+    for a in absent {
+        println!("{} is absent: {}", a.id, a.why);
+    }
+    let cells = agree(&peers, 1, &SIZES);
+    for (peer, cells) in peers.iter().zip(cells) {
+        println!("{}: {cells} cells", peer.id());
+        assert!(cells > 0, "{} does nothing", peer.id());
+    }
+}
+
+#[test]
+fn wrong_tags_are_seen() {
+    let mut random = random();
+    let (peers, _) = core_and_peers();
+    for mut spec in specs(1) {
+        spec.direction = Direction::Decrypt;
+        if !spec.mode.authenticated() {
+            continue;
+        }
+        let inputs = inputs(&mut random, spec);
+        let mut input = data(&mut random, &peers, spec, 100, &inputs);
+        let bit = random.usize(..input.len() * 8);
+        input[bit / 8] ^= 1 << (bit % 8);
+        for peer in &peers {
+            if let Some(mut opening) = peer.prepare(spec, 100, &inputs).unwrap() {
+                let mut output = vec![0; spec.output_bytes(100)];
+                let opened = catch_unwind(AssertUnwindSafe(|| opening.call(&input, &mut output)));
+                assert!(
+                    opened.is_err(),
+                    "{} takes a wrong tag: {spec:?}, bit {bit}",
+                    peer.id()
+                );
+            }
+        }
+    }
+}
