@@ -2,11 +2,25 @@
 /*
  * AES-GCM as EVP has it: IVs of 1 to 128 bytes, generated when an encryption is given none, and the
  * records of TLS 1.2 (RFC 5288), which are one update each after the parameter "tlsaad".
+ *
+ * The core does a whole message in half the time that start, AAD, data and tag take one by one, and short
+ * messages are nearly always one update. So IV and AAD are held back until data comes; where that is short, it
+ * is taken for all of the message, and the tag computed or compared with it. If more comes after all, the core
+ * is brought to where it would be from the ciphertext, which is kept.
  */
 #include "aead.h"
 #include "random.h"
 
 #define DEFAULT_IV 12
+#define HELD_AAD   64
+#define HELD_TEXT  256
+
+/* Where the message is that has begun. */
+enum trp_gcm_held {
+    TRP_GCM_IN_CORE,
+    TRP_GCM_HELD, /* IV and AAD, that is: the core knows of none */
+    TRP_GCM_DONE  /* the core has taken held_text for all of it */
+};
 
 struct trp_gcm {
     struct trp_aead a; /* tag_len is 0 as long as there is no tag */
@@ -14,6 +28,12 @@ struct trp_gcm {
     uint64_t tls_records;
     uint8_t iv_gen;    /* IVs are counted up by us */
     uint8_t iv_random; /* IVs have been drawn at random */
+    uint8_t held;      /* enum trp_gcm_held */
+    uint8_t done_encrypt;
+    uint8_t tag_given; /* since the last message ended */
+    uint8_t done_tag[TRP_TAG];
+    size_t held_aad_len, held_text_len;
+    uint8_t held_aad[HELD_AAD], held_text[HELD_TEXT]; /* ciphertext */
 };
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
@@ -23,6 +43,7 @@ static int start(struct trp_gcm *g)
     if (tr_gcm_start(&g->core, g->a.iv, g->a.iv_len) != TR_OK)
         return 0;
     g->a.iv_state = TRP_IV_IN_USE;
+    g->held = TRP_GCM_IN_CORE;
     return 1;
 }
 
@@ -80,6 +101,85 @@ static int take_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
     return start(g);
 }
 
+/* ---- Short messages at once ----------------------------------------------------------------- */
+
+static inline int hold(struct trp_gcm *g)
+{
+    g->a.iv_state = TRP_IV_IN_USE;
+    g->held = TRP_GCM_HELD;
+    g->held_aad_len = 0;
+    return 1;
+}
+
+/* The core to where it would be if nothing had been held back. */
+static __attribute__((noinline)) int put_into_core(struct trp_gcm *g)
+{
+    const int done = g->held == TRP_GCM_DONE;
+    if (!start(g) ||
+        (g->held_aad_len != 0 && tr_gcm_aad(&g->core, g->held_aad, g->held_aad_len) != TR_OK))
+        return 0;
+    if (!done)
+        return 1;
+    uint8_t text[HELD_TEXT];
+    enum tr_status status = tr_gcm_decrypt(&g->core, text, g->held_text, g->held_text_len);
+    tr_cleanse(text, g->held_text_len);
+    return status == TR_OK;
+}
+
+static inline int in_core(struct trp_gcm *g)
+{
+    return LIKELY(g->held == TRP_GCM_IN_CORE) || put_into_core(g);
+}
+
+static inline int may_do_at_once(const struct trp_gcm *g, size_t len)
+{
+    return g->held == TRP_GCM_HELD && len <= HELD_TEXT && (g->a.encrypt || g->tag_given);
+}
+
+static enum tr_status seal_at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
+{
+    enum tr_status status = tr_gcm_seal(&g->core, g->a.iv, DEFAULT_IV, g->held_aad, g->held_aad_len,
+                                        out, in, len, g->done_tag, TRP_TAG);
+    if (status == TR_OK)
+        memcpy(g->held_text, out, len);
+    return status;
+}
+
+/* A wrong tag is for the end to say; the text comes out as it would have. */
+static enum tr_status open_at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
+{
+    memcpy(g->held_text, in, len);
+    enum tr_status status = tr_gcm_open(&g->core, g->a.iv, DEFAULT_IV, g->held_aad, g->held_aad_len,
+                                        out, in, len, g->a.buffer, g->a.tag_len);
+    if (status != TR_ERR_TAG)
+        return status;
+    if (!put_into_core(g))
+        return TR_ERR_STATE;
+    return tr_gcm_decrypt(&g->core, out, g->held_text, len);
+}
+
+static enum tr_status at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
+{
+    enum tr_status status =
+        g->a.encrypt ? seal_at_once(g, out, in, len) : open_at_once(g, out, in, len);
+    if (status == TR_OK && g->held == TRP_GCM_HELD) {
+        g->held = TRP_GCM_DONE;
+        g->held_text_len = len;
+        g->done_encrypt = g->a.encrypt;
+    }
+    return status;
+}
+
+static int aad(struct trp_gcm *g, const uint8_t *in, size_t len)
+{
+    if (g->held == TRP_GCM_HELD && len <= HELD_AAD - g->held_aad_len) {
+        memcpy(g->held_aad + g->held_aad_len, in, len);
+        g->held_aad_len += len;
+        return 1;
+    }
+    return in_core(g) && tr_gcm_aad(&g->core, in, len) == TR_OK;
+}
+
 /* ---- Messages ------------------------------------------------------------------------------- */
 
 static int seal_record(struct trp_gcm *g, uint8_t *record, size_t len)
@@ -132,7 +232,7 @@ static __attribute__((noinline)) int begin(struct trp_gcm *g)
         return 0;
     if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || !generate_iv(g)))
         return 0;
-    return start(g);
+    return g->a.iv_len == DEFAULT_IV ? hold(g) : start(g);
 }
 
 /* Makes sure that a message has begun. */
@@ -145,7 +245,14 @@ static int finish(struct trp_gcm *g)
 {
     if (!begun(g))
         return 0;
-    if (g->a.encrypt) {
+    if (g->held == TRP_GCM_DONE && g->done_encrypt == g->a.encrypt) {
+        if (g->a.encrypt) {
+            memcpy(g->a.buffer, g->done_tag, TRP_TAG);
+            g->a.tag_len = TRP_TAG;
+        }
+    } else if (!in_core(g)) {
+        return 0;
+    } else if (g->a.encrypt) {
         if (tr_gcm_tag(&g->core, g->a.buffer, TRP_TAG) != TR_OK)
             return 0;
         g->a.tag_len = TRP_TAG;
@@ -153,14 +260,21 @@ static int finish(struct trp_gcm *g)
         return 0;
     }
     g->a.iv_state = TRP_IV_SPENT;
+    g->tag_given = 0;
     return 1;
 }
 
 static inline int data(struct trp_gcm *g, uint8_t *out, size_t *out_len, const uint8_t *in,
                        size_t len)
 {
-    enum tr_status status = g->a.encrypt ? tr_gcm_encrypt(&g->core, out, in, len)
-                                         : tr_gcm_decrypt(&g->core, out, in, len);
+    enum tr_status status;
+    if (may_do_at_once(g, len))
+        status = at_once(g, out, in, len);
+    else if (!in_core(g))
+        status = TR_ERR_STATE;
+    else
+        status = g->a.encrypt ? tr_gcm_encrypt(&g->core, out, in, len)
+                              : tr_gcm_decrypt(&g->core, out, in, len);
     *out_len = LIKELY(status == TR_OK) ? len : 0;
     return LIKELY(status == TR_OK) || trp_aead_status(g, status);
 }
@@ -178,7 +292,7 @@ static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size
         return 0;
     if (out != NULL) /* EVP_Cipher() may ask for no bytes; AAD may still come then */
         return len == 0 || data(g, out, out_len, in, len);
-    if (tr_gcm_aad(&g->core, in, len) != TR_OK)
+    if (!aad(g, in, len))
         return 0;
     *out_len = len;
     return 1;
@@ -320,6 +434,10 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     if (len == 0 || g->a.encrypt)
         return trp_aead_failed(g, PROV_R_INVALID_TAG);
     g->a.tag_len = len;
+    g->tag_given = 1;
+    /* What was compared was another tag. */
+    if (g->a.iv_state == TRP_IV_IN_USE && g->held == TRP_GCM_DONE && !put_into_core(g))
+        return trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
     return 1;
 }
 
@@ -377,6 +495,7 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 {
     struct trp_gcm *g = ctx;
     g->tls_records = 0;
+    g->held = TRP_GCM_IN_CORE; /* no message goes on under another key */
     return tr_gcm_set_key(&g->core, backend, key, key_len);
 }
 
