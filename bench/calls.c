@@ -101,6 +101,7 @@ struct subject {
     int mode, key_len, iv_len;
     EVP_CIPHER_CTX *ctx[BATCH], *spare[BATCH];
     uint8_t buffer[MAX_BYTES + 64] __attribute__((aligned(64)));
+    uint8_t output[MAX_BYTES + 64] __attribute__((aligned(64)));
     uint8_t sealed[TAG];
 };
 
@@ -192,6 +193,12 @@ static void update(struct subject *s, unsigned i)
 {
     int n;
     MUST(s->lib->EVP_CipherUpdate(s->ctx[i], s->buffer, &n, s->buffer, (int)bytes));
+}
+
+static void update_elsewhere(struct subject *s, unsigned i)
+{
+    int n;
+    MUST(s->lib->EVP_CipherUpdate(s->ctx[i], s->output, &n, s->buffer, (int)bytes));
 }
 
 static void final(struct subject *s, unsigned i)
@@ -333,7 +340,7 @@ static void decrypting(struct subject *s, unsigned i)
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
-enum which { ALL = 1, AEADS = 2, PLAIN = 4, PADDED = 8 };
+enum which { ALL = 1, AEADS = 2, PLAIN = 4, PADDED = 8, DECRYPTING = 16 };
 
 struct row {
     const char *name;
@@ -355,6 +362,10 @@ static const struct row rows[] = {
     {"AAD, 13 bytes", AEADS, false, add_aad, with_length},
     {"update", AEADS, true, update, with_aad},
     {"update", PLAIN, true, update, NULL},
+    {"update elsewhere", PLAIN, true, update_elsewhere, NULL},
+    {"decrypting: update", PADDED | DECRYPTING, true, update, NULL},
+    {"decrypting: update elsewhere", PADDED | DECRYPTING, true, update_elsewhere, NULL},
+    {"decrypting: whole message", PADDED | DECRYPTING, true, message, NULL},
     {"final", ALL, false, final, with_data},
     {"get tag", AEADS, false, get_tag, with_final},
     {"set tag", AEADS, false, set_tag, decrypting},
@@ -486,8 +497,11 @@ static void run(const struct row *row, unsigned size, struct subject s[2], unsig
     char name[80];
     bytes = size;
     snprintf(name, sizeof(name), row->sized ? "%s, %u bytes" : "%s", row->name, size);
-    begin(&s[0]);
-    begin(&s[1]);
+    for (unsigned k = 0; k < 2; k++) {
+        begin(&s[k]);
+        if ((row->which & DECRYPTING) != 0)
+            decrypting(&s[k], 0);
+    }
     if (calls != 0) {
         count(row, name, &s[0], calls);
         count(row, name, &s[1], calls);
