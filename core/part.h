@@ -123,4 +123,14 @@ TR_INLINE void part_store_block(uint8_t *p, struct part v)
     part_store64(p + 8, v.high);
 }
 
+/* The same in one store, where there is one as wide, for what is loaded as a vector next. */
+TR_INLINE void part_store_vector(uint8_t *p, struct part v)
+{
+    typedef uint64_t vector __attribute__((vector_size(16), aligned(1), may_alias));
+    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+        part_store_block(p, v);
+    else
+        *(vector *)p = (vector){v.low, v.high};
+}
+
 #endif

@@ -4,6 +4,7 @@
  * together: in one instruction stream where a backend has that, else by turns over chunks that stay in
  * the first cache.
  */
+#include "../part.h"
 #include "cbc_mac.h"
 
 enum phase { NO_KEY, KEYED, AAD, DATA };
@@ -25,11 +26,21 @@ static void mac_pad(struct tr_ccm *c)
     c->used = 0;
 }
 
+/* Bytes that the block begun has room for, into it. */
+static void mac_part(struct tr_ccm *c, struct part data, size_t n)
+{
+    struct part mac = part_load_block(c->run.mac);
+    part_store_vector(c->run.mac, part_xor(mac, part_up(data, c->used)));
+    c->used += (unsigned)n;
+}
+
 static void mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
 {
     if (c->used != 0) {
-        for (; len != 0 && c->used < TR_BLOCK; len--)
-            c->run.mac[c->used++] ^= *data++;
+        size_t n = TR_BLOCK - c->used < len ? TR_BLOCK - c->used : len;
+        mac_part(c, part_load(data, n), n);
+        data += n;
+        len -= n;
         if (c->used == TR_BLOCK)
             mac_pad(c);
     }
@@ -38,8 +49,8 @@ static void mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
         data += len - len % TR_BLOCK;
         len %= TR_BLOCK;
     }
-    for (; len != 0; len--)
-        c->run.mac[c->used++] ^= *data++;
+    if (len != 0)
+        mac_part(c, part_load(data, len), len);
 }
 
 /* The length of the AAD goes in front of it (A.2.2). */
@@ -80,14 +91,15 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const uint8_t *nonce, size_t nonce
         return status;
     unsigned q = 15 - (unsigned)nonce_len;
     /* B0 (A.2.1) and counter block 0 (A.3); the field that they end in overlaps the nonce's place. */
-    uint8_t blocks[2][TR_BLOCK] = {{0}};
-    tr_store64_be(blocks[0] + 8, len);
-    for (unsigned i = 0; i < 2; i++)
-        __builtin_memcpy(blocks[i] + 1, nonce, nonce_len);
-    blocks[1][0] = (uint8_t)(q - 1);
-    blocks[0][0] = (uint8_t)((aad_len != 0) << 6 | (tag_len - 2) / 2 << 3 | (q - 1));
-    __builtin_memcpy(c->run.counter, blocks[1], TR_BLOCK);
-    tr_counter_add(c->run.counter, 1);
+    uint8_t blocks[2][TR_BLOCK];
+    struct part counter = part_up(part_load(nonce, nonce_len), 1), b0 = counter;
+    counter.low |= q - 1;
+    b0.low |= (uint64_t)(aad_len != 0) << 6 | (tag_len - 2) / 2 << 3 | (q - 1);
+    b0.high |= __builtin_bswap64(len);
+    part_store_vector(blocks[0], b0);
+    part_store_vector(blocks[1], counter);
+    counter.high |= (uint64_t)1 << 56;
+    part_store_vector(c->run.counter, counter);
     tr_bulk(&c->key, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2, NULL);
     __builtin_memcpy(c->run.mac, blocks[0], TR_BLOCK);
     __builtin_memcpy(c->tag_mask, blocks[1], TR_BLOCK);
@@ -125,12 +137,11 @@ static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t
     size_t n = TR_BLOCK - c->used;
     if (n > len)
         n = len;
-    for (size_t i = 0; i < n; i++) {
-        uint8_t a = in[i], b = a ^ c->keystream[c->used + i];
-        c->run.mac[c->used + i] ^= decrypt ? b : a;
-        out[i] = b;
-    }
-    c->used += (unsigned)n;
+    struct part data = part_load(in, n);
+    struct part keystream = part_down(part_load_block(c->keystream), c->used);
+    struct part result = part_first(part_xor(data, keystream), n);
+    mac_part(c, decrypt ? result : data, n);
+    part_store(out, result, n);
     if (c->used == TR_BLOCK)
         mac_pad(c);
     return n;
