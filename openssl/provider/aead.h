@@ -56,7 +56,8 @@ struct trp_aead_mode {
     size_t max_iv;       /* IVs have 1 to so many bytes; 0: as many as iv_len says */
     enum tr_status (*set_key)(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len);
-    void (*restart)(void *ctx); /* what else an init does; may be NULL */
+    void (*restart)(void *ctx);               /* what else an init does; may be NULL */
+    int (*get_tag)(void *ctx, OSSL_PARAM *p); /* which is in get, too */
     /* Of several parameters a wrong one leaves those undone that are looked at after it. The default
      * provider looks in the order of these tables; in some modes, from 3.2 to 3.5, in the caller's. */
     const struct trp_aead_param *get, *set;

@@ -203,7 +203,10 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
         return trp_aead_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     if (p->data == NULL || p->data_size != c->key_tag_len)
         return 0;
-    memcpy(p->data, c->tag, p->data_size);
+    if (LIKELY(p->data_size == TR_BLOCK)) /* without a call */
+        memcpy(p->data, c->tag, TR_BLOCK);
+    else
+        memcpy(p->data, c->tag, p->data_size);
     c->a.iv_state = TRP_IV_NONE;
     c->tag_set = c->len_set = 0;
     return 1;
@@ -287,6 +290,7 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 static const struct trp_aead_mode ccm_mode = {.context_size = sizeof(struct trp_ccm),
                                               .tag_len = 12,
                                               .set_key = set_key,
+                                              .get_tag = get_tag,
                                               .get = ccm_get,
                                               .set = ccm_set};
 

@@ -414,7 +414,7 @@ static int get_generated(void *ctx, OSSL_PARAM *p)
 
 static const struct trp_aead_param gcm_get[] = {
     {OSSL_CIPHER_PARAM_IVLEN, trp_aead_get_iv_len},
-    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag}, /* early: each message asks for it */
+    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
     {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_get_key_len},
     {OSSL_CIPHER_PARAM_AEAD_TAGLEN, get_tag_len},
     {OSSL_CIPHER_PARAM_IV, get_iv},
@@ -502,6 +502,7 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 static const struct trp_aead_mode gcm_mode = {.context_size = sizeof(struct trp_gcm),
                                               .max_iv = TRP_MAX_IV,
                                               .set_key = set_key,
+                                              .get_tag = get_tag,
                                               .get = gcm_get,
                                               .set = gcm_set,
                                               .callers_order = 1};

@@ -239,6 +239,7 @@ static const struct trp_aead_mode ocb_mode = {.context_size = sizeof(struct trp_
                                               .max_iv = MAX_IV,
                                               .set_key = set_key,
                                               .restart = restart,
+                                              .get_tag = get_tag,
                                               .get = ocb_get,
                                               .set = ocb_set};
 
