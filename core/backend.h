@@ -98,6 +98,13 @@ extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
 /* The features whose registers an operating system saves that has set XCR0 so. */
 tr_features tr_features_saved(uint64_t xcr0);
 
+/* tr_mask_parse(), and in *wanted what the mask asks for although selection would do without. bad is not NULL. */
+enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
+                            const char **bad);
+
+/* Whether 512-bit registers are not worth having on this processor (x86/clock.h). */
+int tr_clock_drops(void);
+
 /* The index of a backend in the list of tr_backend_at(), for counters and reports. */
 unsigned tr_backend_index(const struct tr_backend *backend);
 

@@ -72,14 +72,33 @@ int tr_is_listed(const char *text, const char *name)
     return 0;
 }
 
+static unsigned strongest(tr_features usable)
+{
+    unsigned i = 0;
+    while (i < COUNT - 1 && (list[i]->features & ~usable) != 0)
+        i++;
+    return i;
+}
+
+/* What selection does without, for it would lower the clock: nothing, unless another backend is chosen for it. */
+static tr_features avoid(tr_features usable, const char *sabotage)
+{
+    if (!tr_clock_drops() && !tr_is_listed(sabotage, "clock"))
+        return 0;
+    return strongest(usable) != strongest(usable & ~TR_FEATURE_AVX512) ? TR_FEATURE_AVX512 : 0;
+}
+
 enum tr_status tr_select_in(struct tr_known_work *work, const char *mask, tr_features also_masked,
                             const char *sabotage, struct tr_selection *selection)
 {
     struct tr_selection s = {0};
     tr_cpu_detect(&s.cpu);
-    (void)tr_mask_parse(mask, &s.masked, &s.bad_mask);
+    tr_features wanted;
+    (void)tr_mask_read(mask, &s.masked, &wanted, &s.bad_mask);
     s.masked |= also_masked;
     tr_features usable = s.cpu.usable & ~s.masked & ~tr_env_never();
+    s.avoided = avoid(usable, sabotage) & ~wanted;
+    usable &= ~s.avoided;
     for (unsigned i = 0; i < COUNT && s.backend == NULL; i++) {
         if ((list[i]->features & ~usable) != 0)
             continue;

@@ -11,6 +11,12 @@ const char *tr_feature_name(unsigned index)
     return index < TR_FEATURE_COUNT ? names[index] : NULL;
 }
 
+/* The one word that gives: see tr_mask_parse(). */
+static int is_wish(const char *word, size_t n)
+{
+    return tr_word_is(word, n, "avx512");
+}
+
 /* The feature that a mask's word takes away, 0 if it is none. */
 static tr_features masked_by(const char *word, size_t n)
 {
@@ -28,11 +34,11 @@ static int is_separator(char c)
     return c == ',' || c == ' ' || c == '\t' || c == '\n';
 }
 
-enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad)
+enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
+                            const char **bad)
 {
-    *masked = 0;
-    if (bad != NULL)
-        *bad = NULL;
+    *masked = *wanted = 0;
+    *bad = NULL;
     if (text == NULL)
         return TR_OK;
     for (;;) {
@@ -44,14 +50,23 @@ enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char *
         while (text[n] != '\0' && !is_separator(text[n]))
             n++;
         tr_features feature = masked_by(text, n);
-        if (feature == 0) {
-            if (bad != NULL)
-                *bad = text;
+        if (feature != 0) {
+            *masked |= feature;
+        } else if (is_wish(text, n)) {
+            *wanted |= TR_FEATURE_AVX512;
+        } else {
+            *bad = text;
             return TR_ERR_MODE;
         }
-        *masked |= feature;
         text += n;
     }
+}
+
+enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad)
+{
+    tr_features wanted;
+    const char *word;
+    return tr_mask_read(text, masked, &wanted, bad != NULL ? bad : &word);
 }
 
 /* Intel SDM volume 1, 13.3 and 14.3 to 15.2: XCR0 bits 1-2 are the XMM and YMM state, 5-7 the mask
@@ -70,6 +85,8 @@ tr_features tr_features_saved(uint64_t xcr0)
 }
 
 #if TR_X86
+#    include "x86/clock.h"
+
 #    include <cpuid.h>
 
 static uint64_t read_xcr0(void)
@@ -105,6 +122,14 @@ void tr_cpu_detect(struct tr_cpu *cpu)
     cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
 }
 
+int tr_clock_drops(void)
+{
+    uint32_t vendor[3], signature, unused[3];
+    return __get_cpuid(0, &signature, &vendor[0], &vendor[2], &vendor[1]) != 0 &&
+           __get_cpuid(1, &signature, &unused[0], &unused[1], &unused[2]) != 0 &&
+           tr_clock_drops_by_cpuid(vendor, signature);
+}
+
 #elif TR_ARM64
 
 /* Linux, Documentation/arch/arm64/elf_hwcaps.rst: bits of AT_HWCAP. What it reports is usable: the kernel takes
@@ -132,4 +157,11 @@ void tr_cpu_detect(struct tr_cpu *cpu)
     *cpu = (struct tr_cpu){0};
 }
 
+#endif
+
+#if !TR_X86
+int tr_clock_drops(void)
+{
+    return 0;
+}
 #endif

@@ -3,16 +3,11 @@
 #include "tenrounds_kernel.h"
 
 #include "selftest.h"
-#include "x86/clock.h"
 
 #include <linux/crypto.h>
 #include <linux/fips.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-
-#ifndef CONFIG_UML
-#    include <asm/processor.h>
-#endif
 
 #undef pr_fmt
 #define pr_fmt(fmt) "tenrounds: " fmt
@@ -25,24 +20,12 @@ const struct tr_backend *tr_backend_selected(void)
     return tr_kernel_backend;
 }
 
-static bool clock_drops(void)
-{
-#ifdef CONFIG_UML
-    return false;
-#else
-    const struct cpuinfo_x86 *c = &boot_cpu_data;
-
-    return tr_clock_drops_at_512_bits(c->x86_vendor == X86_VENDOR_INTEL, c->x86, c->x86_model);
-#endif
-}
-
 /* The strongest backend that passes its known answers; and bitslice has to, too, for it steps in where the
  * vector registers are refused. */
 static int choose(struct tr_known_work *work, struct tr_selection *s)
 {
-    tr_features avoided = tr_kernel_mask == NULL && clock_drops() ? TR_FEATURE_AVX512 : 0;
     int sabotaged = tr_is_listed(tr_kernel_sabotage, tr_bitslice.name);
-    enum tr_status status = tr_select_in(work, tr_kernel_mask, avoided, tr_kernel_sabotage, s);
+    enum tr_status status = tr_select_in(work, tr_kernel_mask, 0, tr_kernel_sabotage, s);
 
     if (s->bad_mask != NULL) {
         pr_err("not loaded: the parameter mask has a word that is no feature: \"%s\"\n",
@@ -80,9 +63,8 @@ static void say(const struct tr_selection *s, int priority)
                            tr_backend_at(i)->name);
     }
     pr_info("backend %s (priority %d%s%s)\n", s->backend->name, priority,
-            tr_kernel_mask == NULL && clock_drops()
-                ? "; no 512 bits, which lower this processor's clock"
-                : "",
+            s->avoided != 0 ? "; no 512 bits, which lower this processor's clock (mask=avx512)"
+                            : "",
             failed);
 }
 

@@ -7,8 +7,9 @@
 char *tr_kernel_mask;
 module_param_named(mask, tr_kernel_mask, charp, 0444);
 MODULE_PARM_DESC(
-    mask, "features not to be used, as TENROUNDS_MASK: noavx512,novaes,...; if given, even empty, "
-          "512 bits are used where they cost clock frequency, too");
+    mask,
+    "features not to be used, as TENROUNDS_MASK: noavx512,novaes,...; avx512: 512 bits also where "
+    "they cost clock frequency");
 
 int tr_kernel_priority;
 module_param_named(priority, tr_kernel_priority, int, 0444);

@@ -123,6 +123,9 @@ TR_API const char *tr_feature_name(unsigned index);
  * "noavx512,novaes". Stores the features to be masked in *masked. At the first word that is not
  * one, stores the words before it, points *bad (if not NULL) at it and returns TR_ERR_MODE. NULL
  * and "" mask nothing.
+ *
+ * One word takes nothing away: "avx512" has selection use 512-bit registers also on processors where it
+ * would do without (struct tr_selection, avoided). "noavx512" is stronger.
  */
 TR_API enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad);
 
@@ -149,16 +152,20 @@ TR_API enum tr_status tr_backend_self_test(const struct tr_backend *backend);
 struct tr_selection {
     const struct tr_backend *backend; /* the choice; NULL if even the weakest failed */
     struct tr_cpu cpu;
-    tr_features masked;   /* what the request took away */
-    uint32_t failed;      /* bit i: tr_backend_at(i) failed its known answers, was passed over */
+    tr_features masked; /* what the request took away */
+    tr_features
+        avoided;     /* avx512: it lowers the clock of this processor, and AES in it is no faster */
+    uint32_t failed; /* bit i: tr_backend_at(i) failed its known answers, was passed over */
     const char *bad_mask; /* in the mask's text, the word that is no feature; or NULL */
 };
 
 /*
  * Chooses the strongest backend whose features are usable and not masked and which passes its known
- * answers. Stores how it came about in *selection. Depends on nothing but its arguments and the
- * processor; stores nothing elsewhere. sabotage is for tests: a comma-separated list of backend
- * names whose known answers are to be falsified, or NULL.
+ * answers. On processors whose clock drops with 512-bit registers (Intel's Ice Lake and Tiger Lake) that
+ * is one of 256 bits, unless the mask has the word "avx512". Stores how it came about in *selection. Depends on
+ * nothing but its arguments and the processor; stores nothing elsewhere. sabotage is for tests: a
+ * comma-separated list of backend names whose known answers are to be falsified, and "clock" for a processor
+ * whose clock is to be taken for one that drops; or NULL.
  */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked, const char *sabotage,
                                 struct tr_selection *selection);

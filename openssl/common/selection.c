@@ -45,13 +45,16 @@ static void add_features(char text[TROSSL_TEXT], tr_features features, const cha
     add(text, " (by %s)", source);
 }
 
-/* Names what the masks take away of this processor's features, and a word that is no mask. */
+/* Names what the masks take away of this processor's features, what selection does without, and a word that is no
+ * mask. */
 static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
 {
     tr_features by_mask;
     (void)tr_mask_parse(tr_env_mask(), &by_mask, NULL);
     add_features(s->masked, by_mask & s->choice.cpu.present, "TENROUNDS_MASK");
     add_features(s->masked, by_libcrypto & s->choice.cpu.present, LIBCRYPTO_VARIABLE);
+    add_features(s->masked, s->choice.avoided,
+                 "the clock of this processor, unless TENROUNDS_MASK=avx512");
     if (s->choice.bad_mask != NULL)
         add(s->masked, "%signored from \"%.40s\" on, which is no mask (in TENROUNDS_MASK)",
             *s->masked != '\0' ? "; " : "", s->choice.bad_mask);

@@ -109,6 +109,12 @@ static unsigned expected_index(tr_features usable, unsigned without)
     return i;
 }
 
+/* What selection takes of this processor's features where no mask asks for more. */
+static tr_features usual(void)
+{
+    return read_cpu().usable & ~(tr_clock_drops() ? TR_FEATURE_AVX512 : 0);
+}
+
 static void test_cpu(void)
 {
     static const char *const names[] = {"aes",  "clmul",  "ssse3", "avx",  "avx2", "avx512",
@@ -181,6 +187,8 @@ static void test_good_masks(void)
         {"noavx512,novaes", TR_FEATURE_AVX512 | TR_FEATURE_VAES},
         {" noaes  noclmul ", TR_FEATURE_AES | TR_FEATURE_CLMUL},
         {"noaes,noaes,,noavx,", TR_FEATURE_AES | TR_FEATURE_AVX},
+        {"avx512", 0},
+        {"novaes,avx512,noaes", TR_FEATURE_VAES | TR_FEATURE_AES},
     };
     const size_t n = sizeof(good) / sizeof(*good);
     size_t right = 0;
@@ -211,6 +219,9 @@ static void test_bad_masks(void)
         {"novaes , foo, noaes", TR_FEATURE_VAES, 9},
         {"noaes,noclmul,-", TR_FEATURE_AES | TR_FEATURE_CLMUL, 14},
         {"nonoaes", 0, 0},
+        {"avx51", 0, 0},
+        {"avx5123", 0, 0},
+        {"avx512,noaes,vaes", TR_FEATURE_AES, 13},
     };
     const size_t n = sizeof(bad) / sizeof(*bad);
     size_t right = 0;
@@ -241,7 +252,7 @@ static void test_select(void)
             if (masked >> i & 1)
                 snprintf(text + strlen(text), sizeof(text) - strlen(text), "no%s%s",
                          tr_feature_name(i), i % 2 ? "," : " ");
-        const unsigned expected = expected_index(usable & ~masked, 0);
+        const unsigned expected = expected_index(usual() & ~masked, 0);
         struct tr_selection s, t;
         right += tr_select(text, 0, NULL, &s) == TR_OK &&
                  tr_select("", masked, NULL, &t) == TR_OK && s.backend == tr_backend_at(expected) &&
@@ -267,7 +278,7 @@ static void test_known_answers(void)
 /* Each set of backends whose answers are falsified: the next one is chosen, and the report tells. */
 static void test_sabotage(void)
 {
-    const tr_features usable = read_cpu().usable;
+    const tr_features usable = usual();
     unsigned right = 0, n = 0;
     for (unsigned set = 0; set < 1u << BACKENDS; set++, n++) {
         char text[128] = "";
@@ -310,33 +321,36 @@ static int selected_in_child(const char *mask, const char *sabotage)
 
 static void test_environment(void)
 {
-    const tr_features usable = read_cpu().usable;
     static const struct {
         const char *mask, *sabotage;
         tr_features masked;
         unsigned without;
+        bool wanted; /* what selection would do without */
     } worlds[] = {
-        {"", "", 0, 0},
+        {"", "", 0, 0, false},
 #if TR_ARM64
-        {"nosha3", "", TR_FEATURE_SHA3, 0},
-        {"noneon", "", TR_FEATURE_NEON, 0},
-        {"", "armce-eor3", 0, 1},
-        {"nosha3", "armce", TR_FEATURE_SHA3, 2},
-        {"", "armce-eor3,armce,armce-noclmul", 0, 7},
+        {"nosha3", "", TR_FEATURE_SHA3, 0, false},
+        {"noneon", "", TR_FEATURE_NEON, 0, false},
+        {"", "armce-eor3", 0, 1, false},
+        {"nosha3", "armce", TR_FEATURE_SHA3, 2, false},
+        {"", "armce-eor3,armce,armce-noclmul", 0, 7, false},
 #endif
-        {"noavx512", "", TR_FEATURE_AVX512, 0},
-        {"novaes", "", TR_FEATURE_VAES, 0},
-        {"noaes", "", TR_FEATURE_AES, 0},
+        {"noavx512", "", TR_FEATURE_AVX512, 0, false},
+        {"novaes", "", TR_FEATURE_VAES, 0, false},
+        {"noaes", "", TR_FEATURE_AES, 0, false},
 #if TR_X86
-        {"", "vaes512", 0, 1},
-        {"noavx512", "vaes256", TR_FEATURE_AVX512, 2},
-        {"", "vaes512,vaes256,aesni", 0, 7},
+        {"", "vaes512", 0, 1, false},
+        {"noavx512", "vaes256", TR_FEATURE_AVX512, 2, false},
+        {"", "vaes512,vaes256,aesni", 0, 7, false},
+        {"", "clock", TR_FEATURE_AVX512, 0, false},
+        {"avx512", "clock", 0, 0, true},
 #endif
-        {"noclmul", "", TR_FEATURE_CLMUL, 0},
+        {"noclmul", "", TR_FEATURE_CLMUL, 0, false},
     };
     bool good = true;
     for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
         const int got = selected_in_child(worlds[i].mask, worlds[i].sabotage);
+        const tr_features usable = worlds[i].wanted ? read_cpu().usable : usual();
         const int expected = (int)expected_index(usable & ~worlds[i].masked, worlds[i].without);
         if (got != expected)
             tap_diag("mask \"%s\", sabotage \"%s\": %d, expected %d", worlds[i].mask,
@@ -349,6 +363,89 @@ static void test_environment(void)
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s,", expected_backends[i].name);
     tap_ok(selected_in_child("", all) == -1 - SIGABRT,
            "a process in which every backend fails is aborted");
+}
+
+/* What leaf 0 of CPUID says of the vendor, in ebx, edx and ecx. */
+static bool drops(const char vendor[12], uint32_t signature)
+{
+    uint32_t words[3];
+    memcpy(words, vendor, sizeof(words));
+    return tr_clock_drops_by_cpuid(words, signature);
+}
+
+/* Processors by what leaf 1 of CPUID says in eax: stepping, model and family as Intel's SDM packs them. */
+static void test_clock_by_cpuid(void)
+{
+    static const struct {
+        const char *vendor;
+        uint32_t signature;
+        bool drops;
+    } cases[] = {
+        {"GenuineIntel", 0x50657, true},  /* Cascade Lake */
+        {"GenuineIntel", 0x606a6, true},  /* Ice Lake, server */
+        {"GenuineIntel", 0x706e5, true},  /* Ice Lake, client */
+        {"GenuineIntel", 0x806c1, true},  /* Tiger Lake */
+        {"GenuineIntel", 0xa0671, false}, /* Rocket Lake */
+        {"GenuineIntel", 0x806f8, false}, /* Sapphire Rapids */
+        {"GenuineIntel", 0x906ea, false}, /* Coffee Lake: no AVX-512 at all */
+        {"GenuineIntel", 0x506a6, false}, /* the model's high half is another */
+        {"GenuineIntel", 0x60ff6, false}, /* family 15 */
+        {"AuthenticAMD", 0x606a6, false}, {"AuthenticAMD", 0xa10f11, false}, /* Zen 4 */
+        {"GenuineIntem", 0x606a6, false},
+    };
+    size_t right = 0;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        right += drops(cases[i].vendor, cases[i].signature) == cases[i].drops;
+    tap_ok(right == sizeof(cases) / sizeof(*cases), "%zu processors by CPUID: does the clock drop?",
+           right);
+}
+
+/* What selection does on a processor whose clock drops. */
+static void test_avoided(void)
+{
+    const tr_features usable = read_cpu().usable;
+    static const struct {
+        const char *mask;
+        tr_features masked;
+        bool wanted;
+    } cases[] = {
+        {NULL, 0, false},
+        {"", 0, false},
+        {"avx512", 0, true},
+        {"noclmul", TR_FEATURE_CLMUL, false},
+        {"avx512,noclmul", TR_FEATURE_CLMUL, true},
+        {"noavx512", TR_FEATURE_AVX512, false},
+        {"noavx512,avx512", TR_FEATURE_AVX512, true},
+        {"novaes", TR_FEATURE_VAES, false},
+        {"noaes", TR_FEATURE_AES, false},
+    };
+    bool good = true, plain = true;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const tr_features left = usable & ~cases[i].masked;
+        const unsigned wide = expected_index(left, 0);
+        const unsigned narrow = expected_index(left & ~TR_FEATURE_AVX512, 0);
+        const unsigned expected = cases[i].wanted ? wide : narrow;
+        struct tr_selection s;
+        good &= tr_select(cases[i].mask, 0, "clock", &s) == TR_OK && s.failed == 0 &&
+                s.bad_mask == NULL && s.masked == cases[i].masked &&
+                s.backend == tr_backend_at(expected) &&
+                s.avoided == (expected != wide ? TR_FEATURE_AVX512 : 0);
+        if (!tr_clock_drops())
+            plain &= tr_select(cases[i].mask, 0, NULL, &s) == TR_OK && s.avoided == 0 &&
+                     s.backend == tr_backend_at(wide);
+    }
+    tap_ok(good, "where the clock drops 256 bits are preferred, unless the mask says avx512");
+    tap_ok(plain, "where it does not, the mask's avx512 changes nothing");
+    /* The next strongest steps in as ever, and no 512 bits even then. */
+    struct tr_selection s;
+    const unsigned narrow = expected_index(usable & ~TR_FEATURE_AVX512, 0);
+    char sabotage[64];
+    snprintf(sabotage, sizeof(sabotage), "clock,%s", expected_backends[narrow].name);
+    const unsigned next = expected_index(usable & ~TR_FEATURE_AVX512, 1u << narrow);
+    tap_ok(tr_select(NULL, 0, sabotage, &s) == (next < BACKENDS ? TR_OK : TR_ERR_SELF_TEST) &&
+               s.failed == 1u << narrow &&
+               s.backend == (next < BACKENDS ? tr_backend_at(next) : NULL),
+           "and where that one fails, the next");
 }
 
 /* Cascade Lake, Ice Lake and Tiger Lake against Sapphire Rapids, Zen 4 and a model number of another family. */
@@ -387,7 +484,7 @@ static void test_threads(void)
 
 int main(void)
 {
-    tap_plan(5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 1 + 1);
+    tap_plan(5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 1 + 1 + 1 + 3);
     test_cpu();
     test_saved();
     test_good_masks();
@@ -398,5 +495,7 @@ int main(void)
     test_environment();
     test_threads();
     test_clock();
+    test_clock_by_cpuid();
+    test_avoided();
     return tap_done();
 }

@@ -26,7 +26,8 @@ pub struct Cli {
 
 const ENVIRONMENT: &str = "\
 Environment:
-  TENROUNDS_MASK       features never to be used, e.g. noavx512,novaes
+  TENROUNDS_MASK       features never to be used, e.g. noavx512,novaes; avx512: 512-bit registers
+                       also on processors whose clock they lower
   TENROUNDS_MODULE     path of the provider, if it is not beside this program
   TENROUNDS_LIBCRYPTO  path of the libcrypto to look at, instead of the system's
   NO_COLOR             no colours

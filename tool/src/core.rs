@@ -44,6 +44,7 @@ struct RawSelection {
     backend: *const RawBackend,
     cpu: RawCpu,
     masked: u32,
+    avoided: u32,
     failed: u32,
     bad_mask: *const c_char,
 }
@@ -63,7 +64,12 @@ extern "C" {
     fn tr_cleanse(memory: *mut c_void, len: usize);
     fn tr_cpu_detect(cpu: *mut RawCpu);
     fn tr_feature_name(index: c_uint) -> *const c_char;
-    fn tr_mask_parse(text: *const c_char, masked: *mut u32, bad: *mut *const c_char) -> c_int;
+    fn tr_mask_read(
+        text: *const c_char,
+        masked: *mut u32,
+        wanted: *mut u32,
+        bad: *mut *const c_char,
+    ) -> c_int;
     fn tr_backend_at(index: c_uint) -> *const RawBackend;
     fn tr_backend_name(backend: *const RawBackend) -> *const c_char;
     fn tr_backend_features(backend: *const RawBackend) -> u32;
@@ -154,8 +160,11 @@ extern "C" {
     fn shim_messages_seal(messages: *mut c_void, message: *const Message) -> c_int;
     fn shim_messages_open(messages: *mut c_void, message: *const Message) -> c_int;
     fn shim_messages_free(messages: *mut c_void);
+    fn shim_clock_drops(is_intel: c_int, family: c_uint, model: c_uint) -> c_int;
     #[cfg(test)]
     fn shim_key_size() -> usize;
+    #[cfg(test)]
+    fn shim_selection_size() -> usize;
 }
 
 /// A string of the core, which lives as long as the program.
@@ -224,17 +233,33 @@ impl From<RawCpu> for Cpu {
     }
 }
 
+/// What a mask takes away, and what it has selection use that it would do without.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mask {
+    pub masked: Features,
+    pub wanted: Features,
+}
+
 /// Reads a mask such as "noavx512,novaes"; the error is the text from the wrong word on.
-pub fn parse_mask(mask: &str) -> std::result::Result<Features, String> {
+pub fn parse_mask(mask: &str) -> std::result::Result<Mask, String> {
     let c_mask = CString::new(mask).map_err(|_| mask.to_owned())?;
-    let mut masked = 0;
+    let (mut masked, mut wanted) = (0, 0);
     let mut bad = std::ptr::null();
-    match unsafe { tr_mask_parse(c_mask.as_ptr(), &mut masked, &mut bad) } {
-        0 => Ok(masked),
+    match unsafe { tr_mask_read(c_mask.as_ptr(), &mut masked, &mut wanted, &mut bad) } {
+        0 => Ok(Mask { masked, wanted }),
         _ if bad.is_null() => Err(mask.to_owned()),
         _ => Err(unsafe { CStr::from_ptr(bad) }
             .to_string_lossy()
             .into_owned()),
+    }
+}
+
+/// What selection does without on such a processor, whether it has it or not: 512 bits where they lower the clock.
+pub fn avoided_on(vendor: &str, family: u16, model: u16) -> Features {
+    let is_intel = c_int::from(vendor == "GenuineIntel");
+    match unsafe { shim_clock_drops(is_intel, family.into(), model.into()) } {
+        0 => 0,
+        _ => feature::AVX512,
     }
 }
 
@@ -341,6 +366,8 @@ pub struct Selection {
     pub backend: Option<Backend>,
     pub cpu: Cpu,
     pub masked: Features,
+    /// What it does without, because it would lower the clock.
+    pub avoided: Features,
     /// The backends that failed their known answers and were passed over.
     pub failed: Vec<Backend>,
     /// The part of the mask, from the first wrong word on.
@@ -356,6 +383,7 @@ pub fn select(mask: Option<&str>, also_masked: Features, sabotage: Option<&str>)
         backend: std::ptr::null(),
         cpu: RawCpu::default(),
         masked: 0,
+        avoided: 0,
         failed: 0,
         bad_mask: std::ptr::null(),
     };
@@ -366,6 +394,7 @@ pub fn select(mask: Option<&str>, also_masked: Features, sabotage: Option<&str>)
         backend: (!raw.backend.is_null()).then_some(Backend(raw.backend)),
         cpu: raw.cpu.into(),
         masked: raw.masked,
+        avoided: raw.avoided,
         failed: Backend::all().into_iter().filter(failed).collect(),
         bad_mask: (!raw.bad_mask.is_null()).then(|| {
             unsafe { CStr::from_ptr(raw.bad_mask) }
@@ -574,8 +603,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_has_the_size_of_the_c_struct() {
+    fn the_structs_have_the_sizes_of_those_in_c() {
         assert_eq!(std::mem::size_of::<RawKey>(), unsafe { shim_key_size() });
+        let selection = std::mem::size_of::<RawSelection>();
+        assert_eq!(selection, unsafe { shim_selection_size() });
     }
 
     #[test]
@@ -589,11 +620,16 @@ mod tests {
 
     #[test]
     fn masks() {
+        let mask = |masked, wanted| Ok(Mask { masked, wanted });
         assert_eq!(
             parse_mask("noaes,noclmul"),
-            Ok(feature::AES | feature::CLMUL)
+            mask(feature::AES | feature::CLMUL, 0)
         );
-        assert_eq!(parse_mask(""), Ok(0));
+        assert_eq!(
+            parse_mask("novaes avx512"),
+            mask(feature::VAES, feature::AVX512)
+        );
+        assert_eq!(parse_mask(""), mask(0, 0));
         assert_eq!(
             parse_mask("noaes,nonsense,novaes"),
             Err("nonsense,novaes".into())

@@ -3,7 +3,7 @@
 //! latter takes away is decided by the same code as in the provider (openssl/common/ia32cap.c); here
 //! features are added to one.
 
-use crate::core::{self, feature, feature_names, names_of, parse_mask, Features};
+use crate::core::{self, feature, feature_names, names_of, parse_mask, Features, Mask};
 use crate::error::{suggestion, Error, Result};
 use crate::schema;
 use std::collections::BTreeMap;
@@ -127,22 +127,25 @@ pub fn seen(cpu_settings: &str) -> Vec<&'static str> {
     names_of(known & !removed_by(words.split(' ').next().unwrap_or("")))
 }
 
-/// A mask as text: "noaes,novaes".
-pub fn words_of(features: Features) -> String {
-    let words: Vec<String> = names_of(features)
-        .iter()
+/// A mask as text: "noaes,novaes,avx512".
+pub fn words_of(mask: Mask) -> String {
+    let masked = names_of(mask.masked).into_iter();
+    let wanted = names_of(mask.wanted).into_iter().map(str::to_owned);
+    let words: Vec<String> = masked
         .map(|name| format!("no{name}"))
+        .chain(wanted)
         .collect();
     words.join(",")
 }
 
 /// Reads a mask; an error lists what exists and suggests the nearest.
-pub fn parse(mask: &str, origin: &str) -> Result<Features> {
+pub fn parse(mask: &str, origin: &str) -> Result<Mask> {
     parse_mask(mask).map_err(|rest| {
         let bad = rest.split([',', ' ', '\t']).next().unwrap_or_default();
         let words: Vec<String> = feature_names()
             .iter()
             .map(|name| format!("no{name}"))
+            .chain(["avx512".to_owned()])
             .collect();
         Error::usage(format!(
             "{origin}: there is no mask '{bad}'{}; there are {}",
@@ -155,7 +158,7 @@ pub fn parse(mask: &str, origin: &str) -> Result<Features> {
 /// The features that this process's environment takes away: those of both variables.
 pub fn masked() -> Result<Features> {
     let ours = match std::env::var(TENROUNDS_MASK) {
-        Ok(mask) => parse(&mask, TENROUNDS_MASK)?,
+        Ok(mask) => parse(&mask, TENROUNDS_MASK)?.masked,
         Err(_) => 0,
     };
     Ok(ours | std::env::var(IA32CAP).map_or(0, |value| removed_by(&value)))
@@ -172,12 +175,10 @@ pub fn ia32cap() -> Option<Ia32cap> {
 pub fn in_force() -> BTreeMap<String, schema::Mask> {
     let mut masks = BTreeMap::new();
     if let Ok(value) = std::env::var(TENROUNDS_MASK) {
-        let features = parse_mask(&value).unwrap_or(0);
-        if features != 0 {
-            masks.insert(
-                TENROUNDS_MASK.into(),
-                report(value, features, &Ia32cap::none().also_without(features)),
-            );
+        let mask = parse_mask(&value).unwrap_or_default();
+        if mask != Mask::default() {
+            let hex = Ia32cap::none().also_without(mask.masked);
+            masks.insert(TENROUNDS_MASK.into(), report(value, mask.masked, &hex));
         }
     }
     if let Ok(value) = std::env::var(IA32CAP) {

@@ -5,6 +5,7 @@
  */
 #include "backend.h"
 #include "counting.h"
+#include "x86/clock.h"
 
 #include <stdlib.h>
 
@@ -16,6 +17,8 @@ void shim_counted_read(const struct shim_counted *counted, unsigned backend, uns
                        uint64_t *calls, uint64_t *bytes);
 unsigned shim_ops(void);
 size_t shim_key_size(void);
+size_t shim_selection_size(void);
+int shim_clock_drops(int is_intel, unsigned family, unsigned model);
 
 struct shim_counted {
     struct tr_counting counting;
@@ -64,4 +67,14 @@ unsigned shim_ops(void)
 size_t shim_key_size(void)
 {
     return sizeof(struct tr_aes_key);
+}
+
+size_t shim_selection_size(void)
+{
+    return sizeof(struct tr_selection);
+}
+
+int shim_clock_drops(int is_intel, unsigned family, unsigned model)
+{
+    return tr_clock_drops_at_512_bits(is_intel, family, model);
 }

@@ -2,7 +2,8 @@
 //! When a better backend is only a setting away, the exact setting.
 
 use super::list_or;
-use crate::core::{feature, names_of, Features, Selection};
+use crate::core::{avoided_on, feature, names_of, parse_mask, Features, Selection};
+use crate::masks;
 use crate::schema::Host;
 use serde::Serialize;
 
@@ -32,6 +33,8 @@ pub struct Facts {
     pub present: Features,
     pub usable: Features,
     pub masked: Features,
+    /// What selection does without on this processor, even if nothing hides it.
+    pub avoided: Features,
     pub xcr0: u64,
     pub vendor: String,
     pub family: u16,
@@ -60,6 +63,8 @@ impl Facts {
             present: selection.cpu.present,
             usable: selection.cpu.usable,
             masked: selection.masked,
+            avoided: selection.avoided
+                | avoided_unless_wanted(&host.cpu.vendor, host.cpu.family, host.cpu.model),
             xcr0: selection.cpu.xcr0,
             vendor: host.cpu.vendor.clone(),
             family: host.cpu.family,
@@ -71,26 +76,35 @@ impl Facts {
     }
 }
 
+/// By the processor alone, for what a mask or a hypervisor hides cannot be seen to be avoided.
+fn avoided_unless_wanted(vendor: &str, family: u16, model: u16) -> Features {
+    let mask = std::env::var(masks::TENROUNDS_MASK).unwrap_or_default();
+    avoided_on(vendor, family, model) & !parse_mask(&mask).unwrap_or_default().wanted
+}
+
 /// Ranks a set of usable features: the place of the strongest backend (0 is best), and its name.
 pub type Strongest = fn(Features) -> (usize, &'static str);
 
 pub fn advise(facts: &Facts, strongest: Strongest) -> Vec<Advice> {
     let mut all = Vec::new();
-    all.extend(masks(facts, strongest));
+    all.extend(mask(facts, strongest));
     all.extend(operating_system(facts, strongest));
     all.extend(virtual_machine(facts, strongest));
     all.extend(firmware(facts, strongest));
     all
 }
 
-/// The backend that more features would give, if it is a better one.
-fn gain(strongest: Strongest, now: Features, then: Features) -> Option<&'static str> {
-    let ((rank_now, _), (rank_then, name)) = (strongest(now), strongest(then));
-    (rank_then < rank_now).then_some(name)
+impl Facts {
+    /// The backend that more features would give, if it is a better one.
+    fn gain(&self, strongest: Strongest, now: Features, then: Features) -> Option<&'static str> {
+        let rank = |features: Features| strongest(features & !self.avoided);
+        let ((rank_now, _), (rank_then, name)) = (rank(now), rank(then));
+        (rank_then < rank_now).then_some(name)
+    }
 }
 
-fn masks(facts: &Facts, strongest: Strongest) -> Option<Advice> {
-    let gives = gain(strongest, facts.usable & !facts.masked, facts.usable)?;
+fn mask(facts: &Facts, strongest: Strongest) -> Option<Advice> {
+    let gives = facts.gain(strongest, facts.usable & !facts.masked, facts.usable)?;
     let in_the_way: Vec<&(String, Features)> = facts
         .masks
         .iter()
@@ -122,7 +136,7 @@ const XCR0_AVX: u64 = 0x6;
 const XCR0_AVX512: u64 = 0xe6;
 
 fn operating_system(facts: &Facts, strongest: Strongest) -> Option<Advice> {
-    let gives = gain(strongest, facts.usable, facts.present)?;
+    let gives = facts.gain(strongest, facts.usable, facts.present)?;
     let missing = if facts.xcr0 & XCR0_AVX != XCR0_AVX {
         "AVX"
     } else {
@@ -194,7 +208,8 @@ fn virtual_machine(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     if !facts.hypervisor {
         return None;
     }
-    let hidden = known_features(&facts.vendor, facts.family, facts.model) & !facts.present;
+    let hidden =
+        known_features(&facts.vendor, facts.family, facts.model) & !facts.present & !facts.avoided;
     // A bundle that no processor has by itself: a CPU model that was put together by hand.
     let torn = match () {
         _ if facts.present & feature::AES == 0 => feature::AES | feature::CLMUL | feature::SSSE3,
@@ -210,7 +225,7 @@ fn virtual_machine(facts: &Facts, strongest: Strongest) -> Option<Advice> {
                 "the virtual machine's CPU model hides {}",
                 list_or(missing, "nothing")
             ),
-            gives: gain(strongest, facts.present, facts.present | missing),
+            gives: facts.gain(strongest, facts.present, facts.present | missing),
             settings: cpu_model_settings(missing),
         });
     }
@@ -290,7 +305,7 @@ fn firmware(facts: &Facts, strongest: Strongest) -> Option<Advice> {
         kind: "firmware",
         problem: "this processor has AES instructions, and its firmware has switched them off"
             .to_owned(),
-        gives: gain(strongest, facts.present, facts.present | base),
+        gives: facts.gain(strongest, facts.present, facts.present | base),
         settings: vec![Setting {
             at: "firmware setup",
             set: "enable 'AES-NI' (also called 'Intel AES New Instructions')".to_owned(),
@@ -310,6 +325,7 @@ mod tests {
             present: ALL,
             usable: ALL,
             masked: 0,
+            avoided: 0,
             xcr0: 0xe7,
             vendor: "AuthenticAMD".into(),
             family: 25,
@@ -341,6 +357,29 @@ mod tests {
         });
         assert_eq!(advice.settings[0].set, "unset TENROUNDS_MASK");
         assert_eq!(advice.gives, Some("vaes512"));
+    }
+
+    // Where the clock drops at 512 bits, no setting is worth it that only brings those back.
+    #[test]
+    fn nothing_that_would_be_avoided_is_advised() {
+        let hidden = |hidden: Features| Facts {
+            present: ALL & !hidden,
+            usable: ALL & !hidden,
+            vendor: "GenuineIntel".into(),
+            family: 6,
+            model: 0x6a,
+            avoided: feature::AVX512,
+            ..zen4()
+        };
+        assert_eq!(advise(&hidden(0), strongest), []);
+        assert_eq!(advise(&hidden(feature::AVX512), strongest), []);
+        let advice = only(&hidden(feature::AVX512 | feature::VAES));
+        assert_eq!(advice.gives, Some("vaes256"), "{advice:?}");
+        let wanted = Facts {
+            avoided: 0,
+            ..hidden(feature::AVX512)
+        };
+        assert_eq!(only(&wanted).gives, Some("vaes512"));
     }
 
     #[test]

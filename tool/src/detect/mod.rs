@@ -27,6 +27,8 @@ struct Detect {
     modes: Vec<modes::ModeLine>,
     /// Backends that failed their known answers and were passed over.
     failed: Vec<&'static str>,
+    /// Features that selection does without, because they lower this processor's clock.
+    avoided: Vec<&'static str>,
     provider: Provider,
     kernel: Kernel,
     advice: Vec<advice::Advice>,
@@ -78,8 +80,9 @@ fn detect(host: &Host, libcrypto: &Result<LibCrypto>, root: &Root) -> Result<Det
     Ok(Detect {
         instructions: instructions::list(&selection.cpu, selection.masked),
         backend: backend.name(),
-        modes: modes::list(backend, &selection.cpu)?,
+        modes: modes::list(backend, &selection)?,
         failed: selection.failed.iter().map(|b| b.name()).collect(),
+        avoided: names_of(selection.avoided),
         advice: advice::advise(&advice::Facts::of(host, &selection), core::strongest),
         provider,
         kernel: Kernel::read(root),

@@ -3,7 +3,7 @@
 //! that is selected, and the one whose code did the work when it was tried just now.
 
 use crate::algorithm::{Algorithm, Direction, Mode};
-use crate::core::{Backend, Counted, Cpu, Op, Stream, BLOCK};
+use crate::core::{Backend, Counted, Features, Op, Selection, Stream, BLOCK};
 use crate::error::Result;
 use serde::Serialize;
 
@@ -19,19 +19,23 @@ pub struct ModeLine {
     pub selected: &'static str,
     /// The backends whose code ran, by the counting table.
     pub executed: Vec<&'static str>,
-    /// The backend whose code would run if the strongest one were selected.
+    /// The backend whose code would run if the strongest one were selected that this processor gains by.
     #[serde(skip)]
     pub best: &'static str,
 }
 
 /// One line for each mode and direction, or more where key sizes differ.
-pub fn list(selected: Backend, cpu: &Cpu) -> Result<Vec<ModeLine>> {
-    let fits = |b: &Backend| b.features() & !cpu.present == 0;
-    let strongest = Backend::all().into_iter().find(fits).unwrap_or(selected);
+pub fn list(selected: Backend, selection: &Selection) -> Result<Vec<ModeLine>> {
+    let strongest_of = |features: Features| {
+        let fits = |b: &Backend| b.features() & !features == 0;
+        Backend::all().into_iter().find(fits).unwrap_or(selected)
+    };
+    let strongest = strongest_of(selection.cpu.present);
+    let gains = strongest_of(selection.cpu.present & !selection.avoided);
     let mut lines: Vec<ModeLine> = Vec::new();
     for mode in Mode::ALL {
         for direction in Direction::BOTH {
-            let best = strongest.doing(Op::of(mode, direction)).name();
+            let best = gains.doing(Op::of(mode, direction)).name();
             for key_bits in Algorithm::KEY_BITS {
                 let executed = executed(selected, Algorithm { key_bits, mode }, direction)?;
                 match lines.last_mut() {

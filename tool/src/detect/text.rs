@@ -15,6 +15,7 @@ pub fn render(host: &Host, detect: &Detect) -> String {
         instructions(detect),
         modes(detect),
         failed(detect),
+        avoided(detect),
         kernel(detect),
         advice(detect),
     ];
@@ -166,6 +167,18 @@ fn kernel(detect: &Detect) -> String {
     );
     out.push_str(&text::counters(&detect.kernel.module));
     out
+}
+
+fn avoided(detect: &Detect) -> String {
+    if detect.avoided.is_empty() {
+        return String::new();
+    }
+    format!(
+        "  {} lowers the clock of this processor, and AES is no faster by it: {} is selected.\n  \
+         TENROUNDS_MASK=avx512 uses it nonetheless.\n",
+        detect.avoided.join(", "),
+        detect.backend
+    )
 }
 
 fn failed(detect: &Detect) -> String {

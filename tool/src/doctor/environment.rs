@@ -4,7 +4,7 @@
 
 use super::finding::{Finding, Group};
 use super::processes::Process;
-use crate::core::{names_of, Features};
+use crate::core::{names_of, Features, Mask};
 use crate::masks;
 use crate::root::Root;
 use std::collections::BTreeMap;
@@ -63,7 +63,12 @@ fn variable(root: &Root, name: &str, value: &str, who: &str) -> Finding {
     match name {
         masks::TENROUNDS_MASK => match masks::parse(value, name) {
             Err(error) => Finding::warning(group, "mask-unknown", format!("in {who}, {error}")),
-            Ok(features) => masked("mask", name, features, who),
+            Ok(Mask { masked: 0, wanted }) if wanted != 0 => Finding::note(
+                group,
+                "variable-overrides",
+                format!("{name} demands 512-bit registers in {who}, also where they lower the clock"),
+            ),
+            Ok(mask) => masked("mask", name, mask.masked, who),
         },
         masks::IA32CAP => masked("ia32cap", name, crate::core::ia32cap_masked(value), who),
         "OPENSSL_CONF" if value.is_empty() => Finding::warning(

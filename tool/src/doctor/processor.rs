@@ -3,7 +3,7 @@
 //! `detect`; here it gets its evidence.
 
 use super::finding::{Finding, Group};
-use crate::core::{self, feature, names_of, Cpu, Features};
+use crate::core::{self, avoided_on, feature, names_of, Cpu, Features};
 use crate::detect::advice::{advise, known_features, Advice, Facts};
 use crate::root::Root;
 
@@ -36,6 +36,7 @@ pub fn check(root: &Root) -> Vec<Finding> {
         .iter()
         .map(|advice| finding(advice, &facts, &cpuinfo))
         .collect();
+    found.extend(avoided(&facts, &cpuinfo));
     let base = feature::AES | feature::CLMUL | feature::SSSE3;
     if found.is_empty() && facts.present & base == 0 {
         let says = "this processor has no AES instructions: AES is done in constant-time software";
@@ -46,6 +47,26 @@ pub fn check(root: &Root) -> Vec<Finding> {
         ));
     }
     found
+}
+
+/// Where selection prefers 256 bits although there are 512.
+fn avoided(facts: &Facts, cpuinfo: &Cpuinfo) -> Option<Finding> {
+    let (_, wide) = core::strongest(facts.usable);
+    let (_, narrow) = core::strongest(facts.usable & !facts.avoided);
+    if wide == narrow {
+        return None;
+    }
+    let says = format!(
+        "512-bit registers lower this processor's clock for all that runs on the core, and AES is no faster in them: \
+         {narrow} is selected, not {wide}"
+    );
+    let finding = Finding::note(Group::Processor, "clock-drops", says);
+    let finding = finding.seen(CPUINFO, cpuinfo.model(facts));
+    let finding = finding.cure(
+        "shell",
+        "TENROUNDS_MASK=avx512   (if 512 bits are to be used nonetheless)",
+    );
+    Some(finding.cure("module parameter", "mask=avx512   (of tenrounds.ko)"))
 }
 
 fn finding(advice: &Advice, facts: &Facts, cpuinfo: &Cpuinfo) -> Finding {
@@ -59,10 +80,8 @@ fn finding(advice: &Advice, facts: &Facts, cpuinfo: &Cpuinfo) -> Finding {
     finding = finding.seen(
         CPUINFO,
         format!(
-            "{}, family {} model {}; of AES's flags it has: {}",
-            cpuinfo.model_name,
-            facts.family,
-            facts.model,
+            "{}; of AES's flags it has: {}",
+            cpuinfo.model(facts),
             names_of(facts.present).join(", ")
         ),
     );
@@ -111,6 +130,13 @@ impl Cpuinfo {
         })
     }
 
+    fn model(&self, facts: &Facts) -> String {
+        format!(
+            "{}, family {} model {}",
+            self.model_name, facts.family, facts.model
+        )
+    }
+
     fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|f| f == flag)
     }
@@ -147,6 +173,7 @@ fn facts(root: &Root, cpuinfo: &Cpuinfo) -> Facts {
         present,
         usable,
         masked: 0,
+        avoided: avoided_on(&vendor, family, model),
         xcr0,
         vendor,
         family,

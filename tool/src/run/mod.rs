@@ -10,10 +10,11 @@ mod report;
 pub mod store;
 
 use crate::cli::RunArgs;
+use crate::core::{self, Mask};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks::{self, Ia32cap};
-use crate::{core, provider, selection};
+use crate::{provider, selection};
 use counters::Counters;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -113,13 +114,17 @@ fn masking(mask: Option<&str>) -> Result<Environment> {
     let asked = masks::parse(mask, "--mask")?;
     let inherited = match std::env::var(masks::TENROUNDS_MASK) {
         Ok(mask) => masks::parse(&mask, masks::TENROUNDS_MASK)?,
-        Err(_) => 0,
+        Err(_) => Mask::default(),
     };
-    let ours = masks::words_of(asked | inherited);
+    let both = Mask {
+        masked: asked.masked | inherited.masked,
+        wanted: asked.wanted | inherited.wanted,
+    };
+    let ours = masks::words_of(both);
     let stock = masks::ia32cap()
         .unwrap_or_else(Ia32cap::none)
-        .also_without(asked | inherited);
-    let away = core::Cpu::detect().present & asked;
+        .also_without(both.masked);
+    let away = core::Cpu::detect().present & asked.masked;
     let effect = match core::names_of(away).join(", ") {
         none if none.is_empty() => "which takes away nothing that this processor has".to_owned(),
         names => format!("which takes away {names}"),

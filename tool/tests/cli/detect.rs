@@ -143,6 +143,56 @@ fn a_mask_with_a_wrong_word_is_warned_about() {
     contains(&json.text("/detect/warnings/0"), &["'novase'"]);
 }
 
+/// As if 512-bit registers lowered the clock here ("clock" of the tests' switch).
+#[test]
+fn what_selection_does_without_is_said_with_the_way_to_override_it() {
+    let place = Place::new();
+    let drops = ("TENROUNDS_SABOTAGE", "clock");
+    let (usual, _) = detect(&place, &[("TENROUNDS_MASK", "")]);
+    let (json, err) = detect(&place, &[drops]);
+    assert_eq!(err, "");
+    if !usual.text("/detect/backend").starts_with("vaes512") {
+        assert_eq!(json.list("/detect/avoided"), [] as [serde_json::Value; 0]);
+        return; // this processor has no 512 bits to do without
+    }
+    assert_eq!(usual.list("/detect/avoided"), [] as [serde_json::Value; 0]);
+    assert_eq!(json.list("/detect/avoided"), [serde_json::json!("avx512")]);
+    assert_eq!(json.text("/detect/backend"), "vaes256");
+    for mode in json.list("/detect/modes") {
+        assert_eq!(mode["present"], "vaes512");
+        assert_eq!(mode["selected"], "vaes256");
+    }
+    assert_eq!(json.list("/detect/advice"), [] as [serde_json::Value; 0]);
+    let text = place.tool(["detect"]).envs([drops]).done().ok().out;
+    contains(
+        &text,
+        &[
+            "lowers the clock",
+            "vaes256 is selected",
+            "TENROUNDS_MASK=avx512",
+        ],
+    );
+    let (json, _) = detect(&place, &[drops, ("TENROUNDS_MASK", "avx512")]);
+    assert_eq!(json.text("/detect/backend"), "vaes512");
+    assert_eq!(json.text("/host/masks/TENROUNDS_MASK/value"), "avx512");
+    assert_eq!(
+        json.list("/host/masks/TENROUNDS_MASK/removes"),
+        [] as [serde_json::Value; 0]
+    );
+    // And in the program that run starts.
+    let inside = [
+        "run",
+        "--mask",
+        "avx512",
+        "--",
+        crate::support::TOOL,
+        "detect",
+        "--json",
+    ];
+    let json = valid(&place.tool(inside).envs([drops]).done().ok().out);
+    assert_eq!(json.text("/detect/backend"), "vaes512");
+}
+
 #[test]
 fn it_says_where_libcrypto_takes_aes_from() {
     let place = Place::new();

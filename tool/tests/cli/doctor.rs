@@ -233,6 +233,51 @@ fn virtual_machines() {
 }
 
 #[test]
+fn a_processor_whose_clock_drops() {
+    let of_intel = |model: &str| {
+        let machine = Machine::healthy();
+        machine.edit("proc/cpuinfo", "AuthenticAMD", "GenuineIntel");
+        machine.edit("proc/cpuinfo", "cpu family\t: 25", "cpu family\t: 6");
+        machine.edit(
+            "proc/cpuinfo",
+            "model\t\t: 17",
+            &format!("model\t\t: {model}"),
+        );
+        machine
+    };
+    let healthy = Machine::healthy().examined(&[]).ids();
+    let ice_lake = of_intel("106");
+    let examined = ice_lake.examined(&[]);
+    contains(
+        &examined.the("clock-drops"),
+        &[
+            "\"note\"",
+            "family 6 model 106",
+            "vaes256 is selected, not vaes512",
+            "TENROUNDS_MASK=avx512",
+        ],
+    );
+    assert_eq!(examined.status(), 0);
+    // Nothing is lost where 512 bits are hidden, so nothing is advised either.
+    ice_lake.edit("proc/cpuinfo", " avx512f avx512bw avx512vl", "");
+    assert_eq!(ice_lake.examined(&[]).ids(), healthy);
+    let sapphire_rapids = of_intel("143");
+    assert_eq!(sapphire_rapids.examined(&[]).ids(), healthy);
+}
+
+#[test]
+fn a_mask_that_demands() {
+    let machine = Machine::healthy();
+    let examined = machine.examined(&[("TENROUNDS_MASK", "avx512")]);
+    contains(
+        &examined.the("variable-overrides"),
+        &["demands 512-bit registers"],
+    );
+    let examined = machine.examined(&[("TENROUNDS_MASK", "avx512,noaes")]);
+    contains(&examined.the("mask"), &["takes aes away"]);
+}
+
+#[test]
 fn other_processors_and_absent_files() {
     let machine = Machine::healthy();
     machine.write(
