@@ -49,7 +49,9 @@
     X(CCM_ENCRYPT, ccm_encrypt)                                                                    \
     X(CCM_DECRYPT, ccm_decrypt)                                                                    \
     X(POLYVAL, polyval)                                                                            \
-    X(CTR_LE, ctr_le)
+    X(CTR_LE, ctr_le)                                                                              \
+    X(GCM_SEAL, gcm_seal)                                                                          \
+    X(GCM_OPEN, gcm_open)
 
 enum tr_op {
 #define TR_OP_CONSTANT(constant, name) TR_OP_##constant,
@@ -59,13 +61,14 @@ enum tr_op {
 };
 
 /*
- * blocks whole blocks, at least one; in and out are identical or disjoint (the modes have checked).
+ * blocks whole blocks, at least one (see GCM_SEAL); in and out are identical or disjoint (the modes have checked).
  * state is what the mode carries on, updated as tenrounds.h says:
  *
  *   CBC, CFB, OFB, CTR   the 16 bytes of the IV, shift register or counter; ECB: not used
  *   GHASH, POLYVAL       struct tr_ghash; key and out are not used
  *   CTR_LE               the 16 bytes of GCM-SIV's counter block (RFC 8452 section 4)
- *   GCM                  struct tr_gcm_run
+ *   GCM                  struct tr_gcm_run: the mask is made if it is due, and if a block is begun, it is hashed first
+ *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message, never in parts; blocks may be 0
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  the 16 bytes of the tweak of the next block
  */

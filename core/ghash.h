@@ -20,4 +20,17 @@ void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsig
 /* Fills the block begun, if any, with zeros. */
 void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used);
 
+/*
+ * A whole message of GCM with an IV of 96 bits, for the operations GCM_SEAL and GCM_OPEN: len bytes are in the blocks,
+ * of which the last may be a part. Opening writes the plaintext and makes the tag that it should have had;
+ * the mode compares.
+ */
+struct tr_gcm_message {
+    const struct tr_ghash *ghash;
+    const uint8_t *iv, *aad;
+    size_t aad_len, len;
+    uint8_t *tag; /* 16 bytes are written */
+    int done;     /* set, for a message of no blocks does not tell by their number */
+};
+
 #endif

@@ -52,6 +52,10 @@ TR_INLINE TR_TARGET V v_xor(V a, V b)
 {
     return veorq_u8(a, b);
 }
+TR_INLINE TR_TARGET V v_xor3(V a, V b, V c)
+{
+    return v_xor(v_xor(a, b), c);
+}
 /* A round without its key: k is that of the round before. */
 TR_INLINE TR_TARGET V v_aesenc(V x, V k)
 {
@@ -130,9 +134,13 @@ TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
 {
     return v_of(x, 0);
 }
-TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
+TR_INLINE TR_TARGET V v_counters32(uint64_t low, uint64_t high)
 {
-    return v_reverse(v_load(counter));
+    return v_counters(low, high);
+}
+TR_INLINE TR_TARGET V v_and(V a, V b)
+{
+    return vandq_u8(a, b);
 }
 #define v_shift_left(x, n)        vreinterpretq_u8_u64(vshlq_n_u64(vreinterpretq_u64_u8(x), (int)(n)))
 #define v_shift_right(x, n)       vreinterpretq_u8_u64(vshrq_n_u64(vreinterpretq_u64_u8(x), (int)(n)))
@@ -190,6 +198,14 @@ TR_INLINE TR_TARGET B b_of(uint64_t low, uint64_t high)
 TR_INLINE TR_TARGET B b_xor(B a, B b)
 {
     return v_xor(a, b);
+}
+TR_INLINE TR_TARGET B b_aesenc(B x, B k)
+{
+    return v_aesenc(x, k);
+}
+TR_INLINE TR_TARGET B b_aesenclast(B x, B k)
+{
+    return v_aesenclast(x, k);
 }
 TR_INLINE TR_TARGET B b_reverse(B x)
 {

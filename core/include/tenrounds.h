@@ -391,13 +391,15 @@ struct tr_gcm {
     struct tr_aes_key key;
     struct tr_gcm_run {
         struct tr_ghash ghash;
-        uint8_t counter[TR_BLOCK]; /* the next counter block; its last 32 bits count */
+        uint8_t counter[TR_BLOCK];   /* the next counter block; its last 32 bits count */
+        uint8_t mask[TR_BLOCK];      /* the first counter block, encrypted */
+        uint8_t keystream[TR_BLOCK]; /* of which used bytes are spent */
+        uint8_t mask_due,
+            keystream_due; /* these are still to be made, the latter from counter, after the blocks */
+        uint8_t phase;     /* enum in gcm.c */
+        unsigned used;     /* bytes in the block begun, of AAD or of data */
     } run;
-    uint8_t tag_mask[TR_BLOCK];  /* the first counter block, encrypted */
-    uint8_t keystream[TR_BLOCK]; /* of which used bytes are spent */
-    uint64_t aad_len, len;       /* bytes so far */
-    unsigned used;               /* bytes in the block begun, of AAD or of data */
-    uint8_t phase;               /* enum in gcm.c */
+    uint64_t aad_len, len; /* bytes so far */
 } TR_ALIGNED(16);
 
 /*

@@ -18,7 +18,7 @@ enum tr_status tr_gcm_set_key(struct tr_gcm *g, const struct tr_backend *backend
     if (status != TR_OK)
         return status;
     tr_ghash_set_key(&g->run.ghash, &g->key);
-    g->phase = KEYED;
+    g->run.phase = KEYED;
     return TR_OK;
 }
 
@@ -26,67 +26,103 @@ enum tr_status tr_gcm_set_key(struct tr_gcm *g, const struct tr_backend *backend
  * completes the one begun. */
 static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
-    uint8_t blocks[2 * TR_BLOCK] = {0};
-    unsigned begun = g->used != 0;
-    tr_store64_be(blocks + TR_BLOCK, first * 8);
-    tr_store64_be(blocks + TR_BLOCK + 8, second * 8);
+    uint8_t blocks[2 * TR_BLOCK];
+    unsigned begun = g->run.used != 0;
+    struct part lengths = {__builtin_bswap64(first * 8), __builtin_bswap64(second * 8)};
+    part_store_vector(blocks, (struct part){0, 0});
+    part_store_vector(blocks + TR_BLOCK, lengths);
     tr_bulk(&g->key, TR_OP_GHASH, NULL, blocks + (begun ? 0 : TR_BLOCK), 1 + begun, &g->run.ghash);
-    g->used = 0;
+    g->run.used = 0;
 }
 
 enum tr_status tr_gcm_start(struct tr_gcm *g, const uint8_t *iv, size_t iv_len)
 {
-    if (g->phase == NO_KEY || g->phase > DATA)
+    if (g->run.phase == NO_KEY || g->run.phase > DATA)
         return TR_ERR_STATE;
     uint64_t bytes = iv_len; /* as such, for gcc complains of a comparison that 32 bits decide */
     if (bytes == 0 || bytes > MAX_AAD)
         return TR_ERR_IV_LENGTH;
     uint8_t *counter = g->run.counter;
-    g->used = 0;
+    g->run.used = 0;
     if (iv_len == 12) {
-        __builtin_memcpy(counter, iv, 12);
-        tr_store64_be(counter + 8, (tr_load64_be(counter + 8) & 0xffffffff00000000) | 1);
+        struct part first = part_load(iv, 12);
+        first.high |= (uint64_t)1 << 56; /* the 32-bit number 1, big-endian */
+        part_store_block(counter, first);
     } else {
         __builtin_memset(g->run.ghash.hash, 0, TR_BLOCK);
-        tr_ghash_update(&g->run.ghash, &g->key, &g->used, iv, iv_len);
+        tr_ghash_update(&g->run.ghash, &g->key, &g->run.used, iv, iv_len);
         hash_lengths(g, 0, iv_len);
         __builtin_memcpy(counter, g->run.ghash.hash, TR_BLOCK);
     }
-    tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, g->tag_mask, counter, 1, NULL);
     tr_counter_add32(counter, 1);
-    __builtin_memset(g->run.ghash.hash, 0, TR_BLOCK);
+    part_store_block(g->run.ghash.hash, (struct part){0, 0});
+    g->run.mask_due = 1;
+    g->run.keystream_due = 0;
     g->aad_len = g->len = 0;
-    g->phase = AAD;
+    g->run.phase = AAD;
     return TR_OK;
 }
 
 enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
 {
-    if (g->phase != AAD)
+    if (g->run.phase != AAD)
         return TR_ERR_STATE;
     if (len > MAX_AAD - g->aad_len)
         return TR_ERR_LENGTH;
-    tr_ghash_update(&g->run.ghash, &g->key, &g->used, aad, len);
+    if (g->aad_len == 0 && len == TR_BLOCK) {
+        /* A full block waits, too, to be multiplied along with the data. */
+        part_store_block(g->run.ghash.hash, part_load_block(aad));
+        g->run.used = TR_BLOCK;
+    } else {
+        tr_ghash_update(&g->run.ghash, &g->key, &g->run.used, aad, len);
+    }
     g->aad_len += len;
     return TR_OK;
+}
+
+/* Of the mask and the keystream what is due, with one wait for AES. */
+static void make_blocks(struct tr_gcm *g)
+{
+    uint8_t blocks[2 * TR_BLOCK], *end = blocks;
+    struct part counter = part_load_block(g->run.counter);
+    if (g->run.mask_due) {
+        uint8_t first[TR_BLOCK];
+        part_store_block(first, counter);
+        tr_counter_add32(first, (uint32_t)-1);
+        part_store_vector(end, part_load_block(first));
+        end += TR_BLOCK;
+    }
+    if (g->run.keystream_due) {
+        part_store_vector(end, counter);
+        end += TR_BLOCK;
+    }
+    if (end == blocks)
+        return;
+    tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, blocks, blocks, (size_t)(end - blocks) / TR_BLOCK, NULL);
+    if (g->run.mask_due)
+        part_store_block(g->run.mask, part_load_block(blocks));
+    if (g->run.keystream_due)
+        part_store_block(g->run.keystream, part_load_block(end - TR_BLOCK));
+    g->run.mask_due = g->run.keystream_due = 0;
+    tr_cleanse(blocks, sizeof(blocks));
 }
 
 /* Bytes of the block in use, which go into the hash as ciphertext. Returns how many. */
 static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
-    size_t n = TR_BLOCK - g->used;
+    size_t n = TR_BLOCK - g->run.used;
     if (n > len)
         n = len;
     struct part data = part_load(in, n);
-    struct part keystream = part_down(part_load_block(g->keystream), g->used);
+    struct part keystream = part_down(part_load_block(g->run.keystream), g->run.used);
     struct part result = part_first(part_xor(data, keystream), n);
     uint8_t *hash = g->run.ghash.hash;
-    part_store_block(hash,
-                     part_xor(part_load_block(hash), part_up(decrypt ? data : result, g->used)));
+    part_store_block(
+        hash, part_xor(part_load_block(hash), part_up(decrypt ? data : result, g->run.used)));
     part_store(out, result, n);
-    g->used += (unsigned)n;
-    if (g->used == TR_BLOCK)
-        tr_ghash_pad(&g->run.ghash, &g->key, &g->used);
+    g->run.used += (unsigned)n;
+    if (g->run.used == TR_BLOCK)
+        tr_ghash_pad(&g->run.ghash, &g->key, &g->run.used);
     return n;
 }
 
@@ -112,10 +148,17 @@ static void whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size
     size_t done =
         tr_bulk(&g->key, decrypt ? TR_OP_GCM_DECRYPT : TR_OP_GCM_ENCRYPT, out, in, blocks, &g->run);
     blocks -= done;
-    if (blocks == 0)
+    if (blocks == 0) {
+        g->run.keystream_due = 0;
         return;
+    }
     in += done * TR_BLOCK;
     out += done * TR_BLOCK;
+    uint8_t due = g->run.keystream_due;
+    g->run.keystream_due = 0;
+    make_blocks(g); /* the mask, before the counter goes on */
+    g->run.keystream_due = due;
+    tr_ghash_pad(&g->run.ghash, &g->key, &g->run.used);
     if (decrypt)
         tr_bulk(&g->key, TR_OP_GHASH, NULL, in, blocks, &g->run.ghash);
     counter_mode(g, out, in, blocks);
@@ -126,24 +169,28 @@ static void whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size
 TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len,
                                 int decrypt)
 {
-    if (g->phase != AAD && g->phase != DATA)
+    if (g->run.phase != AAD && g->run.phase != DATA)
         return TR_ERR_STATE;
     if (len > MAX_DATA - g->len)
         return TR_ERR_LENGTH;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    if (g->phase == AAD) {
-        tr_ghash_pad(&g->run.ghash, &g->key, &g->used);
-        g->phase = DATA;
-    }
+    size_t whole = len / TR_BLOCK;
+    int first = g->run.phase == AAD;
+    g->run.phase = DATA;
     g->len += len;
-    if (g->used != 0) {
+    if (first) {
+        /* The last block of AAD is multiplied along with the first blocks of data. */
+        if (whole == 0)
+            tr_ghash_pad(&g->run.ghash, &g->key, &g->run.used);
+    } else if (g->run.used != 0) {
         size_t n = in_block(g, out, in, len, decrypt);
         in += n;
         out += n;
         len -= n;
+        whole = len / TR_BLOCK;
     }
-    size_t whole = len / TR_BLOCK;
+    g->run.keystream_due = len % TR_BLOCK != 0;
     if (whole != 0) {
         whole_blocks(g, out, in, whole, decrypt);
         in += whole * TR_BLOCK;
@@ -151,7 +198,7 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
         len %= TR_BLOCK;
     }
     if (len != 0) {
-        tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, g->keystream, g->run.counter, 1, NULL);
+        make_blocks(g);
         tr_counter_add32(g->run.counter, 1);
         in_block(g, out, in, len, decrypt);
     }
@@ -171,13 +218,14 @@ enum tr_status tr_gcm_decrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in,
 /* The whole tag, in place of the hash. Ends the message. */
 static enum tr_status finish(struct tr_gcm *g, size_t tag_len)
 {
-    if (g->phase != AAD && g->phase != DATA)
+    if (g->run.phase != AAD && g->run.phase != DATA)
         return TR_ERR_STATE;
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
+    make_blocks(g);
     hash_lengths(g, g->aad_len, g->len);
-    tr_xor_block(g->run.ghash.hash, g->run.ghash.hash, g->tag_mask);
-    g->phase = KEYED;
+    tr_xor_block(g->run.ghash.hash, g->run.ghash.hash, g->run.mask);
+    g->run.phase = KEYED;
     return TR_OK;
 }
 
@@ -200,16 +248,50 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
 /* ---- Whole messages ---- */
 
 /*
- * Short ones: the first counter block is encrypted along with the others, and AAD, ciphertext and
- * lengths are hashed as one run, which is reduced once. What would be four waits for the latency of
- * AES or GHASH is two.
+ * With an IV of 96 bits a backend does all of a message at once, or this does a short one: the first counter block is
+ * encrypted along with the others, and AAD, ciphertext and lengths are hashed as one run, which is reduced once. What would
+ * be four waits for the latency of AES or GHASH is two.
  */
 #define SHORT_AAD  (4u * TR_BLOCK)
 #define SHORT_DATA (16u * TR_BLOCK)
 
+/* Whether a backend did it. It is not to be cut in parts, as tr_bulk() would. */
+TR_INLINE int whole_message(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
+                            uint64_t aad_len, uint8_t *out, const uint8_t *in, uint64_t len,
+                            uint8_t *tag, int decrypt)
+{
+    enum tr_op op = decrypt ? TR_OP_GCM_OPEN : TR_OP_GCM_SEAL;
+    if (iv_len != 12 || g->run.phase == NO_KEY || len > MAX_DATA || aad_len > MAX_AAD)
+        return 0;
+    const struct tr_backend *b = tr_backend_doing(g->key.backend, op);
+    size_t blocks = (size_t)(len + TR_BLOCK - 1) / TR_BLOCK;
+    if (b == NULL || blocks > tr_env_most_blocks(b->features))
+        return 0;
+    struct tr_gcm_message m = {.ghash = &g->run.ghash,
+                               .iv = iv,
+                               .aad = aad,
+                               .aad_len = (size_t)aad_len,
+                               .len = (size_t)len,
+                               .tag = tag,
+                               .done = 0};
+    tr_bulk(&g->key, op, out, in, blocks, &m);
+    if (m.done)
+        g->run.phase = KEYED;
+    return m.done;
+}
+
+/* tr_equal(), by words. */
+TR_INLINE int same_tag(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
+    uint64_t any = difference.low | difference.high;
+    __asm__("" : "+r"(any));
+    return any == 0;
+}
+
 static int is_short(const struct tr_gcm *g, size_t iv_len, size_t aad_len, size_t len)
 {
-    return g->phase != NO_KEY && iv_len == 12 && aad_len <= SHORT_AAD && len <= SHORT_DATA;
+    return g->run.phase != NO_KEY && iv_len == 12 && aad_len <= SHORT_AAD && len <= SHORT_DATA;
 }
 
 /* Copies len bytes and fills up their last block with zeros; returns the end of that. */
@@ -253,7 +335,7 @@ static void short_tag(struct tr_gcm *g, struct short_message *m, const uint8_t *
     part_store_block(ghash->hash, (struct part){0, 0});
     tr_bulk(&g->key, TR_OP_GHASH, NULL, m->hashed, (size_t)(end - m->hashed) / TR_BLOCK + 1, ghash);
     tr_xor_block(ghash->hash, ghash->hash, m->text);
-    g->phase = KEYED;
+    g->run.phase = KEYED;
 }
 
 static void copy_out(uint8_t *out, const uint8_t *text, size_t len)
@@ -292,14 +374,13 @@ static enum tr_status short_open(struct tr_gcm *g, const uint8_t *iv, const uint
     return good ? TR_OK : TR_ERR_TAG;
 }
 
-enum tr_status tr_gcm_seal(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
-                           size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
-                           uint8_t *tag, size_t tag_len)
+/* All that is not done by a backend at once. */
+static __attribute__((noinline)) enum tr_status seal_otherwise(struct tr_gcm *g, const uint8_t *iv,
+                                                               size_t iv_len, const uint8_t *aad,
+                                                               size_t aad_len, uint8_t *out,
+                                                               const uint8_t *in, size_t len,
+                                                               uint8_t *tag, size_t tag_len)
 {
-    if (tag_len == 0 || tag_len > TR_BLOCK)
-        return TR_ERR_TAG_LENGTH;
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
     if (is_short(g, iv_len, aad_len, len)) {
         short_seal(g, iv, aad, aad_len, out, in, len, tag, tag_len);
         return TR_OK;
@@ -312,14 +393,29 @@ enum tr_status tr_gcm_seal(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, c
     return status == TR_OK ? tr_gcm_tag(g, tag, tag_len) : status;
 }
 
-enum tr_status tr_gcm_open(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
+enum tr_status tr_gcm_seal(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
                            size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
-                           const uint8_t *tag, size_t tag_len)
+                           uint8_t *tag, size_t tag_len)
 {
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
+    uint8_t full[TR_BLOCK];
+    uint8_t *whole_tag = tag_len == TR_BLOCK ? tag : full;
+    if (!whole_message(g, iv, iv_len, aad, aad_len, out, in, len, whole_tag, 0))
+        return seal_otherwise(g, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
+    if (whole_tag == full)
+        part_store(tag, part_load_block(full), tag_len);
+    return TR_OK;
+}
+
+static __attribute__((noinline)) enum tr_status open_otherwise(struct tr_gcm *g, const uint8_t *iv,
+                                                               size_t iv_len, const uint8_t *aad,
+                                                               size_t aad_len, uint8_t *out,
+                                                               const uint8_t *in, size_t len,
+                                                               const uint8_t *tag, size_t tag_len)
+{
     if (is_short(g, iv_len, aad_len, len))
         return short_open(g, iv, aad, aad_len, out, in, len, tag, tag_len);
     enum tr_status status = tr_gcm_start(g, iv, iv_len);
@@ -333,4 +429,21 @@ enum tr_status tr_gcm_open(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, c
     if (status != TR_OK)
         tr_cleanse(out, len);
     return status;
+}
+
+enum tr_status tr_gcm_open(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
+                           size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
+                           const uint8_t *tag, size_t tag_len)
+{
+    if (tag_len == 0 || tag_len > TR_BLOCK)
+        return TR_ERR_TAG_LENGTH;
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    uint8_t right[TR_BLOCK];
+    if (!whole_message(g, iv, iv_len, aad, aad_len, out, in, len, right, 1))
+        return open_otherwise(g, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
+    if (same_tag(right, tag, tag_len))
+        return TR_OK;
+    tr_cleanse(out, len);
+    return TR_ERR_TAG;
 }

@@ -2,6 +2,7 @@
 /* A single AES block in an XMM register, beside the vectors of any width; included by the vector blocks. */
 #include <emmintrin.h>
 #include <tmmintrin.h>
+#include <wmmintrin.h>
 
 typedef __m128i B;
 
@@ -35,6 +36,14 @@ TR_INLINE TR_TARGET B b_of(uint64_t low, uint64_t high)
 TR_INLINE TR_TARGET B b_xor(B a, B b)
 {
     return _mm_xor_si128(a, b);
+}
+TR_INLINE TR_TARGET B b_aesenc(B x, B k)
+{
+    return _mm_aesenc_si128(x, k);
+}
+TR_INLINE TR_TARGET B b_aesenclast(B x, B k)
+{
+    return _mm_aesenclast_si128(x, k);
 }
 /* The order of bytes reversed. */
 TR_INLINE TR_TARGET B b_reverse(B x)

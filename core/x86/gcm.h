@@ -4,16 +4,29 @@
  * instruction stream the hash of the ciphertext as in ghash.h. Between two rounds of a group of vectors
  * one vector is hashed: of the same group when decrypting; of the one before when encrypting, because
  * this one's ciphertext is not there yet.
+ *
+ * The last vectors of a run, and all of a short message, are done without groups: AAD, data and lengths make one sum, which is
+ * reduced once, and the block that masks the tag is encrypted beside the data. Nothing of it goes through a
+ * buffer on the stack.
+ *
+ * Bound of a short message: latency, of ten to fourteen rounds of AES, one multiplication and the reduction; on Zen 4 about
+ * 130 cycles for AES-128, all told. Calls that follow each other overlap as far as the reorder buffer goes (320
+ * operations), so there the number of instructions counts: 90 cycles a call up to 64 bytes, 130 for 256. Groups are bound as
+ * ghash.h says.
+ * What costs more than it seems: a wide load of what was stored by narrower stores (the call waits until all before it
+ * has retired), structures passed by value for that reason, and operations that wait for AES while they keep independent
+ * ones out of the schedulers (128 places), so that the hash of a group by itself belongs behind the rounds of the next.
  */
+
+#include "../part.h"
 
 #define STEADY (IN_FLIGHT - 2u) /* vectors: 2 VBLOCKS + STEADY VBLOCKS - 1 < GROUP */
 
 struct gcm {
     struct run run;
-    struct tr_ghash *ghash;
+    const struct tr_ghash *ghash;
     struct product product;
-    V y;             /* the hash, in the first place */
-    V delta[STEADY]; /* see steady_counters() */
+    V y; /* the hash, in the first place */
 };
 
 /*
@@ -23,12 +36,12 @@ struct gcm {
  * bits begins at c = 2, so for it this holds for all but the last vectors. The differences are taken
  * from the first group.
  */
-TR_INLINE TR_TARGET int steady_counters(struct gcm *g, const uint8_t *counter)
+TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count, V delta[STEADY])
 {
-    if (counter[15] % GROUP > 2 * VBLOCKS)
+    if (count % GROUP > 2 * VBLOCKS)
         return 0;
     for (unsigned j = 0; j < STEADY; j++)
-        g->delta[j] = v_xor(v_reverse(g->run.chain), v_reverse(v_add32(g->run.chain, j * VBLOCKS)));
+        delta[j] = v_xor(v_reverse(g->run.chain), v_reverse(v_add32(g->run.chain, j * VBLOCKS)));
     return 1;
 }
 
@@ -52,16 +65,16 @@ TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
     g->product = no_product();
 }
 
-/* A full group. hashed: the full group to hash, or NULL. */
-TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, int steady)
+/* A full group. hashed: the full group to hash, or NULL. steady: see steady_counters(), or NULL. */
+TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V *steady)
 {
     struct run *r = &g->run;
     V x[IN_FLIGHT], k = first_key(r->keys), chain = r->chain;
     r->chain = v_add32(chain, GROUP);
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++) {
-        if (steady && j > 0 && j < STEADY)
-            x[j] = v_xor(x[0], g->delta[j]);
+        if (steady != NULL && j > 0 && j < STEADY)
+            x[j] = v_xor(x[0], steady[j]);
         else
             x[j] = v_xor(k, v_reverse(v_add32(chain, j * VBLOCKS)));
     }
@@ -88,76 +101,354 @@ TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, int ste
     r->out += GROUP * TR_BLOCK;
 }
 
-/* All full groups of blocks; the counters' last 32 bits wrap as they should. */
-TR_INLINE TR_TARGET size_t gcm_groups(struct gcm *g, size_t blocks, int decrypt, int steady)
+/* Full groups; when encrypting, the hash of the last one is left to the caller. */
+TR_INLINE TR_TARGET void gcm_groups(struct gcm *g, size_t len, int decrypt, const V *steady)
 {
     const uint8_t *pending = NULL;
-    for (; blocks >= GROUP; blocks -= GROUP) {
+    for (; len != 0; len -= (size_t)GROUP * TR_BLOCK) {
         const uint8_t *hashed = decrypt ? g->run.in : pending;
         pending = g->run.out;
         gcm_group(g, hashed, steady);
     }
-    if (!decrypt && pending != NULL) {
-        UNROLL
-        for (unsigned j = 0; j < IN_FLIGHT; j++)
-            gcm_hash(g, j, pending);
-        gcm_reduce(g);
-    }
-    return blocks;
 }
 
-/* Counter mode alone, for less than a group: as ctr(), but the count is 32 bits. */
-TR_INLINE TR_TARGET void gcm_counter_mode(const struct tr_aes_key *key, uint8_t *out,
-                                          const uint8_t *in, size_t blocks, uint8_t *counter)
+/* The hash of a full group by itself. */
+TR_INLINE TR_TARGET void gcm_hash_group(struct gcm *g, const uint8_t *data)
+{
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        gcm_hash(g, j, data);
+    gcm_reduce(g);
+}
+
+/* ---- The rest, and short messages ---- */
+
+#define HALF (IN_FLIGHT / 2u)
+#define MOST ((size_t)HALF * VBYTES) /* bytes */
+
+#ifndef V_MASKED
+static const uint8_t bytes_mask[2 * VBYTES] = {
+#    define ONES_8  255, 255, 255, 255, 255, 255, 255, 255
+#    define ONES_16 ONES_8, ONES_8
+    ONES_16
+#    if VBLOCKS == 2
+    ,
+    ONES_16
+#    endif
+};
+
+TR_INLINE TR_TARGET B b_load_bytes(const uint8_t *p, size_t n)
+{
+    struct part x = part_load(p, n);
+    return b_of(x.low, x.high);
+}
+
+TR_INLINE TR_TARGET void b_store_bytes(uint8_t *p, B x, size_t n)
+{
+    uint8_t block[TR_BLOCK];
+    b_store(block, x);
+    part_store(p, part_load_block(block), n);
+    b_store(block, b_zero());
+    __asm__ volatile("" : : "r"(block) : "memory");
+}
+
+/* 1 to VBYTES - 1 bytes: those of a vector, with zeros behind them. */
+TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
+{
+#    if VBLOCKS == 2
+    if (n >= TR_BLOCK) {
+        B first = b_load(p);
+        return n == TR_BLOCK ? v_first(first)
+                             : v_pair(first, b_load_bytes(p + TR_BLOCK, n - TR_BLOCK));
+    }
+#    endif
+    return v_first(b_load_bytes(p, n));
+}
+
+TR_INLINE TR_TARGET void v_store_bytes(uint8_t *p, V x, size_t n)
+{
+#    if VBLOCKS == 2
+    if (n >= TR_BLOCK) {
+        b_store(p, v_block_0(x));
+        if (n != TR_BLOCK)
+            b_store_bytes(p + TR_BLOCK, v_block_1(x), n - TR_BLOCK);
+        return;
+    }
+#    endif
+    b_store_bytes(p, v_block_0(x), n);
+}
+
+TR_INLINE TR_TARGET V v_first_bytes(V x, size_t n)
+{
+    return v_and(x, v_load(bytes_mask + VBYTES - n));
+}
+#endif
+
+/* The powers of H from the n-th down, for as many blocks. */
+TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
+{
+    const uint8_t *p = g->ghash->power[TR_GHASH_POWERS - n];
+    return blocks == VBLOCKS ? v_load(p) : v_load_part(p, blocks);
+}
+
+/*
+ * u vectors, at most HALF, of which the last has but so many bytes, 1 to VBYTES, through counter mode. c: the
+ * ciphertext, zeros behind it. All is read before anything is written.
+ */
+TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HALF], int decrypt)
+{
+    struct run *r = &g->run;
+    V x[IN_FLIGHT], k = first_key(r->keys);
+    UNROLL
+    for (unsigned j = 0; j < u; j++)
+        x[j] = v_xor(k, v_reverse(v_add32(r->chain, j * VBLOCKS)));
+    r->chain = v_add32(r->chain, u * VBLOCKS);
+    k = middle_rounds(x, u, 0, r);
+    UNROLL
+    for (unsigned j = 0; j < u; j++) {
+        const uint8_t *at = r->in + (size_t)j * VBYTES;
+        V in = j == u - 1 && last != VBYTES ? v_load_bytes(at, last) : v_load(at);
+        x[j] = v_aesenclast(x[j], v_xor(k, in));
+        c[j] = decrypt ? in : x[j];
+    }
+    UNROLL
+    for (unsigned j = 0; j < u; j++) {
+        uint8_t *at = r->out + (size_t)j * VBYTES;
+        if (j == u - 1 && last != VBYTES) {
+            v_store_bytes(at, x[j], last);
+            if (!decrypt)
+                c[j] = v_first_bytes(x[j], last);
+        } else {
+            v_store(at, x[j]);
+        }
+    }
+    r->in += (size_t)u * VBYTES;
+    r->out += (size_t)u * VBYTES;
+}
+
+/* The hash of HALF vectors by itself. */
+TR_INLINE TR_TARGET void gcm_hash_half(struct gcm *g, const uint8_t *data)
+{
+    UNROLL
+    for (unsigned j = 0; j < HALF; j++) {
+        V x = v_reverse(v_load(data + (size_t)j * VBYTES));
+        multiply_add(&g->product, j == 0 ? v_xor(x, g->y) : x,
+                     powers(g, (HALF - j) * VBLOCKS, VBLOCKS));
+    }
+    gcm_reduce(g);
+}
+
+/* Adds the products of a and H^n, and of b and H. */
+TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
+{
+    const uint8_t *power = g->ghash->power[TR_GHASH_POWERS - n],
+                  *h = g->ghash->power[TR_GHASH_POWERS - 1];
+#if VBLOCKS > 1
+    multiply_add(&g->product, v_pair(a, b), v_pair(b_load(power), b_load(h)));
+#else
+    multiply_add(&g->product, a, v_load(power));
+    multiply_add(&g->product, b, v_load(h));
+#endif
+}
+
+/* Around the last vectors of a run. */
+struct gcm_end {
+    int whole;            /* the message ends here, with lengths */
+    unsigned begun;       /* the hash has had its block added, but not been multiplied since */
+    const uint8_t *group; /* a full group to be hashed before, or NULL */
+    const uint8_t *half;  /* HALF vectors to be hashed before, or NULL */
+    B lengths;
+};
+
+/*
+ * The last vectors of a run, at most HALF, in one sum: the hash so far, their blocks, and at the end of a message the
+ * block of lengths. What is to be hashed before comes behind AES in the order of instructions: it waits for AES itself,
+ * and whatever waits fills the schedulers.
+ */
+TR_INLINE TR_TARGET void gcm_last(struct gcm *g, unsigned u, size_t len, const struct gcm_end *end,
+                                  int decrypt)
+{
+    V c[HALF];
+    size_t last = u == 0 ? 0 : len - (size_t)(u - 1) * VBYTES;
+    size_t n = (len + TR_BLOCK - 1) / TR_BLOCK + (end->whole ? 1 : 0);
+    if (u != 0)
+        gcm_few(g, u, last, c, decrypt);
+    if (!decrypt && end->group != NULL)
+        gcm_hash_group(g, end->group);
+    if (!decrypt && end->half != NULL)
+        gcm_hash_half(g, end->half);
+    if (end->whole)
+        multiply_two(g, v_block_0(g->y), n + end->begun, end->lengths);
+    else
+        multiply_add(&g->product, g->y,
+                     v_first(b_load(g->ghash->power[TR_GHASH_POWERS - (n + end->begun)])));
+    UNROLL
+    for (unsigned j = 0; j < u; j++) {
+        unsigned blocks = j == u - 1 ? (unsigned)(last + TR_BLOCK - 1) / TR_BLOCK : VBLOCKS;
+        multiply_add(&g->product, v_reverse(c[j]), powers(g, n - j * VBLOCKS, blocks));
+    }
+    gcm_reduce(g);
+}
+
+TR_INLINE TR_TARGET uint64_t count_up(uint64_t low, size_t blocks)
+{
+    return (low & 0xffffffff00000000) | (uint32_t)(low + blocks);
+}
+
+TR_INLINE TR_TARGET struct gcm gcm_start(struct run run, const struct tr_ghash *ghash, B y,
+                                         uint64_t low, uint64_t high)
+{
+    run.chain = v_counters32(low, high);
+    return (struct gcm){.run = run, .ghash = ghash, .product = no_product(), .y = v_first(y)};
+}
+
+/* The hash times H. */
+static __attribute__((noinline)) TR_TARGET B times_h(const struct tr_ghash *ghash, B y)
+{
+    return v_block_0(multiply(v_first(y), v_first(b_load(ghash->power[TR_GHASH_POWERS - 1]))));
+}
+
+/* What gcm_front() takes; not a structure, because a copy of one would wait for the stores of its parts. */
+#define FRONT_PARAMETERS                                                                           \
+    const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t len,                     \
+        const struct tr_ghash *ghash, uint64_t low, uint64_t high, B y
+
+/* All but the end of a run: full groups. Returns the hash, without the last group if that is encrypted and *pending. */
+TR_INLINE TR_TARGET B gcm_front(FRONT_PARAMETERS, int decrypt)
 {
     struct run r = start(key, key->enc, out, in);
-    while (blocks != 0) {
-        uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
-        uint32_t before_wrap = 0 - (uint32_t)low;
-        size_t n = before_wrap != 0 && blocks > before_wrap ? before_wrap : blocks;
-        r.chain = v_counters(low, high);
-        small_groups((struct how){.op = TR_OP_CTR}, &r, n);
-        tr_counter_add32(counter, (uint32_t)n);
-        blocks -= n;
-    }
+#ifdef LONG_FROM /* gcm_long.h */
+    if (is_long(low, len / TR_BLOCK))
+        return gcm_long(r, len / TR_BLOCK, low, high, ghash, y, decrypt);
+#endif
+    struct gcm g = gcm_start(r, ghash, y, low, high);
+    V delta[STEADY];
+    if (steady_counters(&g, (uint32_t)low, delta))
+        gcm_groups(&g, len, decrypt, delta);
+    else
+        gcm_groups(&g, len, decrypt, NULL);
+    return v_block_0(g.y);
 }
 
+static __attribute__((noinline)) TR_TARGET B gcm_front_encrypt(FRONT_PARAMETERS)
+{
+    return gcm_front(key, out, in, len, ghash, low, high, y, 0);
+}
+
+static __attribute__((noinline)) TR_TARGET B gcm_front_decrypt(FRONT_PARAMETERS)
+{
+    return gcm_front(key, out, in, len, ghash, low, high, y, 1);
+}
+
+/* Where the hash of the last group is left over by gcm_front_encrypt(). */
+TR_INLINE TR_TARGET const uint8_t *pending_group(const uint8_t *out, size_t len, uint64_t low)
+{
+#ifdef LONG_FROM
+    if (is_long(low, len / TR_BLOCK))
+        return NULL;
+#endif
+    (void)low;
+    return out + len - (size_t)GROUP * TR_BLOCK;
+}
+
+/* A run: len bytes, a multiple of 16 in the middle of a message, with the counters low and up. Returns the hash.
+ * is_short: there are at most MOST of them. */
+TR_INLINE TR_TARGET B gcm_run(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                              size_t len, const struct tr_ghash *ghash, uint64_t low, uint64_t high,
+                              B y, struct gcm_end end, int decrypt, int is_short)
+{
+    end.group = end.half = NULL;
+    if (!is_short && len > MOST && end.begun) {
+        y = times_h(ghash, y);
+        end.begun = 0;
+    }
+    if (!is_short && len > 2 * MOST) {
+        size_t front = (len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
+        y = (decrypt ? gcm_front_decrypt : gcm_front_encrypt)(key, out, in, front, ghash, low, high,
+                                                              y);
+        end.group = decrypt ? NULL : pending_group(out, front, low);
+        low = count_up(low, front / TR_BLOCK);
+        in += front;
+        out += front;
+        len -= front;
+    }
+    struct gcm g = gcm_start(start(key, key->enc, out, in), ghash, y, low, high);
+    if (!is_short && len > MOST) {
+        V c[HALF];
+        if (decrypt)
+            gcm_hash_half(&g, in);
+        else
+            end.half = out;
+        gcm_few(&g, HALF, VBYTES, c, decrypt);
+        len -= MOST;
+    }
+    switch ((len + VBYTES - 1) / VBYTES) {
+    case 0:
+        gcm_last(&g, 0, len, &end, decrypt);
+        break;
+    case 1:
+        gcm_last(&g, 1, len, &end, decrypt);
+        break;
+#if !defined(__i386__)
+    case 2:
+        gcm_last(&g, 2, len, &end, decrypt);
+        break;
+    case 3:
+        gcm_last(&g, 3, len, &end, decrypt);
+        break;
+#endif
+    default:
+        gcm_last(&g, HALF, len, &end, decrypt);
+    }
+    return v_block_0(g.y);
+}
+
+/* A block of counter mode by itself, as the one that masks the tag: nothing waits for it but the end. */
+TR_INLINE TR_TARGET B gcm_block(const struct tr_aes_key *key, uint64_t low, uint64_t high)
+{
+    B x = b_reverse(b_of(low, high));
+#if KEY_FIRST
+    V all[IN_FLIGHT] = {v_first(x)};
+    struct run r = start(key, key->enc, NULL, NULL);
+    V last = middle_rounds(all, 1, 0, &r);
+    return v_block_0(v_aesenclast(all[0], last));
+#else
+    x = b_xor(x, b_load(key->enc[0]));
+    const uint8_t(*k)[TR_BLOCK] = key->enc + 1;
+    for (unsigned n = 10; n < 14; n += 2) {
+        if (key->rounds > n) {
+            x = b_aesenc(b_aesenc(x, b_load(k[0])), b_load(k[1]));
+            k += 2;
+        }
+    }
+    UNROLL
+    for (unsigned i = 0; i < 9; i++)
+        x = b_aesenc(x, b_load(k[i]));
+    return b_aesenclast(x, b_load(k[9]));
+#endif
+}
+
+/* Whole blocks in the middle of a message. */
 TR_INLINE TR_TARGET void gcm(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, struct tr_gcm_run *state, int decrypt)
 {
-    size_t whole = blocks - blocks % GROUP, rest = blocks % GROUP;
-    uint8_t *counter = state->counter;
-#ifdef LONG_FROM /* gcm_long.h */
-    if (is_long(counter, whole)) {
-        gcm_long(key, out, in, whole, state, decrypt);
-        in += whole * TR_BLOCK;
-        out += whole * TR_BLOCK;
-        whole = 0;
-    }
-#endif
-    if (whole != 0) {
-        struct gcm g = {.run = start(key, key->enc, out, in),
-                        .ghash = &state->ghash,
-                        .product = no_product(),
-                        .y = v_first(polynomial(state->ghash.hash))};
-        /* The vectors count in 32 bits from the first counter, without a carry. */
-        g.run.chain = v_counters32(counter);
-        if (steady_counters(&g, counter))
-            gcm_groups(&g, whole, decrypt, 1);
-        else
-            gcm_groups(&g, whole, decrypt, 0);
-        store_polynomial(state->ghash.hash, v_sum(g.y));
-        tr_counter_add32(counter, (uint32_t)whole);
-        in += whole * TR_BLOCK;
-        out += whole * TR_BLOCK;
-    }
-    if (rest != 0) {
-        if (decrypt)
-            ghash(key, NULL, in, rest, &state->ghash);
-        gcm_counter_mode(key, out, in, rest, counter);
-        if (!decrypt)
-            ghash(key, NULL, out, rest, &state->ghash);
-    }
+    uint64_t high = tr_load64_be(state->counter), low = tr_load64_be(state->counter + 8);
+    uint64_t next = count_up(low, blocks);
+    if (state->mask_due)
+        b_store(state->mask, gcm_block(key, count_up(low, (size_t)-1), high));
+    if (state->keystream_due)
+        b_store(state->keystream, gcm_block(key, next, high));
+    state->mask_due = 0;
+    tr_store64_be(state->counter + 8, next);
+    struct gcm_end end = {.begun = state->used != 0};
+    state->used = 0;
+    B y = polynomial(state->ghash.hash);
+    size_t len = blocks * TR_BLOCK;
+    if (len <= MOST)
+        y = gcm_run(key, out, in, len, &state->ghash, low, high, y, end, decrypt, 1);
+    else
+        y = gcm_run(key, out, in, len, &state->ghash, low, high, y, end, decrypt, 0);
+    store_polynomial(state->ghash.hash, y);
 }
 
 static TR_TARGET void gcm_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -172,5 +463,87 @@ static TR_TARGET void gcm_decrypt(const struct tr_aes_key *key, uint8_t *out, co
     gcm(key, out, in, blocks, state, 1);
 }
 
+/* ---- Whole messages ---- */
+
+TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
+{
+    uint32_t v;
+    __builtin_memcpy(&v, p, 4);
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? v : __builtin_bswap32(v);
+}
+
+/* Of long AAD all but the last block, which may be a part of one. */
+static __attribute__((noinline)) TR_TARGET B gcm_long_aad(const struct tr_ghash *ghash,
+                                                          const uint8_t *aad, size_t blocks)
+{
+    return hash_all(ghash, b_zero(), aad, blocks, 0);
+}
+
+TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                 struct tr_gcm_message *m, int is_long, int decrypt)
+{
+    /* By words: a wide load waits for narrow stores, and a nonce is often put together by such. */
+    uint64_t high = (uint64_t)load32_be(m->iv) << 32 | load32_be(m->iv + 4);
+    uint64_t low = (uint64_t)load32_be(m->iv + 8) << 32;
+    size_t aad_len = m->aad_len, len = m->len;
+    struct gcm_end end = {
+        .whole = 1, .begun = 1, .lengths = b_of((uint64_t)len * 8, (uint64_t)aad_len * 8)};
+    /* Made now: gcc would keep the halves in memory and load both at once, which has to wait for the stores. */
+    __asm__("" : "+" V_REGISTER(end.lengths));
+    const struct tr_ghash *ghash = m->ghash;
+    const uint8_t *aad = m->aad;
+    B mask = gcm_block(key, low | 1, high), y = b_zero();
+    low |= 2;
+    if (is_long && aad_len > TR_BLOCK) {
+        size_t blocks = (aad_len - 1) / TR_BLOCK;
+        y = gcm_long_aad(ghash, aad, blocks);
+        aad += blocks * TR_BLOCK;
+        aad_len -= blocks * TR_BLOCK;
+    }
+    struct part a = part_load(aad, aad_len);
+    y = b_xor(y, b_reverse(b_of(a.low, a.high)));
+    y = gcm_run(key, out, in, len, ghash, low, high, y, end, decrypt, !is_long);
+    b_store(m->tag, b_xor(mask, b_reverse(y)));
+    m->done = 1;
+}
+
+static __attribute__((noinline)) TR_TARGET void
+long_seal(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
+{
+    message(key, out, in, m, 1, 0);
+}
+
+static __attribute__((noinline)) TR_TARGET void
+long_open(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
+{
+    message(key, out, in, m, 1, 1);
+}
+
+TR_INLINE TR_TARGET int is_short(const struct tr_gcm_message *m)
+{
+    return m->len <= MOST && m->aad_len <= TR_BLOCK;
+}
+
+static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                               size_t blocks, void *state)
+{
+    (void)blocks;
+    if (is_short(state))
+        message(key, out, in, state, 0, 0);
+    else
+        long_seal(key, out, in, state);
+}
+
+static TR_TARGET void gcm_open(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                               size_t blocks, void *state)
+{
+    (void)blocks;
+    if (is_short(state))
+        message(key, out, in, state, 0, 1);
+    else
+        long_open(key, out, in, state);
+}
+
 #define TR_GCM_OPS                                                                                 \
-    [TR_OP_GHASH] = ghash, [TR_OP_GCM_ENCRYPT] = gcm_encrypt, [TR_OP_GCM_DECRYPT] = gcm_decrypt
+    [TR_OP_GHASH] = ghash, [TR_OP_GCM_ENCRYPT] = gcm_encrypt, [TR_OP_GCM_DECRYPT] = gcm_decrypt,   \
+    [TR_OP_GCM_SEAL] = gcm_seal, [TR_OP_GCM_OPEN] = gcm_open

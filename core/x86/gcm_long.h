@@ -33,7 +33,7 @@
 #define MAX_ROUNDS  14u
 #define FIRST_COUNT 4u /* the most that the last byte of the first counter may be, see below */
 #define LONG_STEADY (IN_FLIGHT - 1u) /* then so many vectors of each group count without a carry */
-#define LONG_FROM   PERIOD
+#define LONG_FROM   192u             /* where what is prepared begins to pay */
 #define TABLE_FROM  (3 * PERIOD / 2)
 
 /* Round keys and powers as the loop takes them, and the table of states after two rounds; all secret. */
@@ -205,9 +205,9 @@ TR_INLINE TR_TARGET V two_rounds(const struct gcm_long *g, V counters)
 
 /* Whether gcm_long() takes a run of whole groups. A message with an IV of 96 bits begins with the counter 2.
  */
-TR_INLINE TR_TARGET int is_long(const uint8_t *counter, size_t blocks)
+TR_INLINE TR_TARGET int is_long(uint64_t count, size_t blocks)
 {
-    return blocks >= LONG_FROM && counter[15] % GROUP <= FIRST_COUNT;
+    return blocks >= LONG_FROM && count % GROUP <= FIRST_COUNT;
 }
 
 /* A group of a period after the first. The last byte of the counters carries in the last vector of a period
@@ -256,28 +256,24 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
     }
 }
 
-/* Whole groups, at least LONG_FROM blocks. */
-static TR_TARGET void gcm_long(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                               size_t blocks, struct tr_gcm_run *state, int decrypt)
+/* Whole groups, at least LONG_FROM blocks, with the counters low and up and the hash y. Returns the hash. */
+static TR_TARGET B gcm_long(struct run run, size_t blocks, uint64_t low, uint64_t high,
+                            const struct tr_ghash *ghash, B y, int decrypt)
 {
     struct prepared prepared;
-    struct gcm_long g = {.run = start(key, key->enc, out, in),
-                         .ghash = &state->ghash,
-                         .prepared = &prepared,
-                         .y = v_first(polynomial(state->ghash.hash))};
-    for (unsigned i = 0; i <= key->rounds; i++)
-        prepared.keys[i] = v_all(key->enc[i]);
+    struct gcm_long g = {.run = run, .ghash = ghash, .prepared = &prepared, .y = v_first(y)};
+    for (unsigned i = 0; i <= run.rounds; i++)
+        prepared.keys[i] = v_all(run.keys + (size_t)i * TR_BLOCK);
     prepare_powers(&g, 0);
-    g.run.chain = v_counters32(state->counter);
+    g.run.chain = v_counters32(low, high);
     V first = v_reverse(g.run.chain);
     UNROLL
     for (unsigned j = 0; j < LONG_STEADY; j++)
         g.delta[j] = v_xor(first, v_reverse(v_add32(g.run.chain, j * VBLOCKS)));
-    if (blocks >= TABLE_FROM && state->counter[15] <= FIRST_COUNT)
+    if (blocks >= TABLE_FROM && (low & 0xff) <= FIRST_COUNT)
         long_groups(&g, blocks, decrypt, 1);
     else
         long_groups(&g, blocks, decrypt, 0);
-    store_polynomial(state->ghash.hash, v_sum(g.y));
-    tr_counter_add32(state->counter, (uint32_t)blocks);
     wipe((uint8_t *)&prepared, __builtin_offsetof(struct prepared, table));
+    return v_sum(g.y);
 }

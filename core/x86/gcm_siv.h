@@ -47,7 +47,7 @@ static TR_TARGET void ctr_le(const struct tr_aes_key *key, uint8_t *out, const u
     struct run r = start(key, key->enc, out, in);
     /* The low 32 bits of a little-endian number: read in GCM's order it is a counter of GCM. */
     tr_reverse_block(reversed, counter);
-    r.chain = v_counters32(reversed);
+    r.chain = v_counters32(tr_load64_be(reversed + 8), tr_load64_be(reversed));
     uint32_t next = (uint32_t)tr_load64_be(reversed + 8) + (uint32_t)blocks;
     for (unsigned i = 0; i < 4; i++)
         counter[i] = (uint8_t)(next >> 8 * i);

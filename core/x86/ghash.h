@@ -28,7 +28,7 @@ struct product {
 TR_INLINE TR_TARGET void multiply_add(struct product *p, V a, V b)
 {
     p->low = v_xor(p->low, v_clmul_ll(a, b));
-    p->middle = v_xor(p->middle, v_xor(v_clmul_lh(a, b), v_clmul_hl(a, b)));
+    p->middle = v_xor3(p->middle, v_clmul_lh(a, b), v_clmul_hl(a, b));
     p->high = v_xor(p->high, v_clmul_hh(a, b));
 }
 
@@ -36,8 +36,8 @@ TR_INLINE TR_TARGET void multiply_add(struct product *p, V a, V b)
 TR_INLINE TR_TARGET V reduce(const struct product *p)
 {
     const V poly = v_low_halves(0xc200000000000000);
-    V middle = v_xor(p->middle, v_xor(v_swap_halves(p->low), v_clmul_ll(p->low, poly)));
-    return v_xor(p->high, v_xor(v_swap_halves(middle), v_clmul_ll(middle, poly)));
+    V middle = v_xor3(p->middle, v_swap_halves(p->low), v_clmul_ll(p->low, poly));
+    return v_xor3(p->high, v_swap_halves(middle), v_clmul_ll(middle, poly));
 }
 
 TR_INLINE TR_TARGET struct product no_product(void)
@@ -166,16 +166,21 @@ TR_INLINE TR_TARGET B hash_rest(const struct tr_ghash *g, B y, const uint8_t *in
     return v_sum(reduce(&p));
 }
 
-TR_INLINE TR_TARGET void hash_blocks(struct tr_ghash *g, const uint8_t *in, size_t blocks,
-                                     int polyval)
+TR_INLINE TR_TARGET B hash_all(const struct tr_ghash *g, B y, const uint8_t *in, size_t blocks,
+                               int polyval)
 {
-    B y = polynomial(g->hash);
     size_t rest = blocks % (HASHED * VBLOCKS), whole = blocks - rest;
     if (whole != 0)
         y = hash_groups(g, y, in, whole / (HASHED * VBLOCKS), polyval);
     if (rest != 0)
         y = hash_rest(g, y, in + whole * TR_BLOCK, (unsigned)rest, polyval);
-    store_polynomial(g->hash, y);
+    return y;
+}
+
+TR_INLINE TR_TARGET void hash_blocks(struct tr_ghash *g, const uint8_t *in, size_t blocks,
+                                     int polyval)
+{
+    store_polynomial(g->hash, hash_all(g, polynomial(g->hash), in, blocks, polyval));
 }
 
 static TR_TARGET void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

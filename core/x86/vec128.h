@@ -41,6 +41,10 @@ TR_INLINE TR_TARGET V v_xor(V a, V b)
 {
     return _mm_xor_si128(a, b);
 }
+TR_INLINE TR_TARGET V v_xor3(V a, V b, V c)
+{
+    return v_xor(v_xor(a, b), c);
+}
 TR_INLINE TR_TARGET V v_aesenc(V x, V k)
 {
     return _mm_aesenc_si128(x, k);
@@ -120,10 +124,14 @@ TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
 {
     return _mm_set_epi64x(0, (int64_t)x);
 }
-/* The counters of GCM from a counter block on. */
-TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
+/* The counters of GCM, of which 32 bits count; low and high are those of the first. */
+TR_INLINE TR_TARGET V v_counters32(uint64_t low, uint64_t high)
 {
-    return v_reverse(v_all(counter));
+    return v_counters(low, high);
+}
+TR_INLINE TR_TARGET V v_and(V a, V b)
+{
+    return _mm_and_si128(a, b);
 }
 /* Shifts of each 64 bits, and of each block by bytes; the counts are constants. */
 #define v_shift_left(x, n)        _mm_slli_epi64((x), (n))

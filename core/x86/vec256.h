@@ -40,6 +40,10 @@ TR_INLINE TR_TARGET V v_xor(V a, V b)
 {
     return _mm256_xor_si256(a, b);
 }
+TR_INLINE TR_TARGET V v_xor3(V a, V b, V c)
+{
+    return v_xor(v_xor(a, b), c);
+}
 TR_INLINE TR_TARGET V v_aesenc(V x, V k)
 {
     return _mm256_aesenc_epi128(x, k);
@@ -112,9 +116,23 @@ TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
 {
     return _mm256_set_epi64x(0, (int64_t)x, 0, (int64_t)x);
 }
-TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
+TR_INLINE TR_TARGET V v_counters32(uint64_t low, uint64_t high)
 {
-    return _mm256_add_epi32(v_reverse(v_all(counter)), _mm256_set_epi32(0, 0, 0, 1, 0, 0, 0, 0));
+    V first = _mm256_broadcastsi128_si256(_mm_set_epi64x((int64_t)high, (int64_t)low));
+    return _mm256_add_epi32(first, _mm256_set_epi32(0, 0, 0, 1, 0, 0, 0, 0));
+}
+/* For gcm.h. */
+TR_INLINE TR_TARGET V v_pair(B a, B b)
+{
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+}
+TR_INLINE TR_TARGET V v_and(V a, V b)
+{
+    return _mm256_and_si256(a, b);
+}
+TR_INLINE TR_TARGET B v_block_1(V x)
+{
+    return _mm256_extracti128_si256(x, 1);
 }
 #define v_shift_left(x, n)        _mm256_slli_epi64((x), (n))
 #define v_shift_right(x, n)       _mm256_srli_epi64((x), (n))

@@ -53,6 +53,10 @@ TR_INLINE TR_TARGET V v_xor(V a, V b)
 {
     return _mm512_xor_si512(a, b);
 }
+TR_INLINE TR_TARGET V v_xor3(V a, V b, V c)
+{
+    return _mm512_ternarylogic_epi64(a, b, c, 0x96);
+}
 TR_INLINE TR_TARGET V v_aesenc(V x, V k)
 {
     return _mm512_aesenc_epi128(x, k);
@@ -126,10 +130,39 @@ TR_INLINE TR_TARGET V v_low_halves(uint64_t x)
 {
     return _mm512_broadcast_i32x4(_mm_set_epi64x(0, (int64_t)x));
 }
-TR_INLINE TR_TARGET V v_counters32(const uint8_t *counter)
+TR_INLINE TR_TARGET V v_counters32(uint64_t low, uint64_t high)
 {
-    return _mm512_add_epi32(v_reverse(v_all(counter)),
+    V first = _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)high, (int64_t)low));
+    return _mm512_add_epi32(first,
                             _mm512_set_epi32(0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0));
+}
+/* For gcm.h. */
+TR_INLINE TR_TARGET V v_pair(B a, B b)
+{
+    return _mm512_zextsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1));
+}
+#define V_MASKED 1 /* what follows is here, not in gcm.h */
+TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
+{
+    return ~(__mmask64)0 >> (64 - n);
+}
+/* n = 1 to 63 bytes. Whole blocks by narrower accesses: see v_store_part(). */
+TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
+{
+    if (n % TR_BLOCK == 0)
+        return v_load_part(p, (unsigned)n / TR_BLOCK);
+    return _mm512_maskz_loadu_epi8(bytes_mask(n), p);
+}
+TR_INLINE TR_TARGET void v_store_bytes(uint8_t *p, V x, size_t n)
+{
+    if (n % TR_BLOCK == 0)
+        v_store_part(p, x, (unsigned)n / TR_BLOCK);
+    else
+        _mm512_mask_storeu_epi8(p, bytes_mask(n), x);
+}
+TR_INLINE TR_TARGET V v_first_bytes(V x, size_t n)
+{
+    return _mm512_maskz_mov_epi8(bytes_mask(n), x);
 }
 #define v_shift_left(x, n)        _mm512_slli_epi64((x), (n))
 #define v_shift_right(x, n)       _mm512_srli_epi64((x), (n))
@@ -153,10 +186,6 @@ TR_INLINE TR_TARGET V v_last(B x)
     return _mm512_inserti32x4(_mm512_setzero_si512(), x, 3);
 }
 /* For gcm_long.h. */
-TR_INLINE TR_TARGET V v_xor3(V a, V b, V c)
-{
-    return _mm512_ternarylogic_epi64(a, b, c, 0x96);
-}
 /* The low halves, and the high ones, of two vectors, block by block. */
 TR_INLINE TR_TARGET V v_low_of(V a, V b)
 {

@@ -355,7 +355,8 @@ static void wrong_lengths(const struct tr_backend *b, const struct aead *a)
 static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decrypt)
 {
     enum { LEN = 16 * 150 };
-    uint8_t raw[32], iv[12], counter[16], in[LEN], out[LEN], expected[LEN], tag[16], right[16];
+    uint8_t raw[32], iv[12], from[16], counter[16], tag[16], right[16];
+    uint8_t in[LEN], out[LEN], expected[LEN];
     struct tr_gcm g, reference;
     tap_fill(&rng, raw, sizeof(raw));
     tap_fill(&rng, iv, sizeof(iv));
@@ -363,6 +364,7 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
     tap_fill(&rng, counter, 12);
     memset(counter + 12, 0xff, 3);
     counter[15] = (uint8_t)(0x100 - blocks);
+    memcpy(from, counter, 16);
     const struct tr_aes_key key = key_for(&tr_bitslice, raw, 32);
     if (tr_gcm_set_key(&g, b, raw, 32) != TR_OK || tr_gcm_start(&g, iv, 12) != TR_OK ||
         tr_gcm_set_key(&reference, &tr_bitslice, raw, 32) != TR_OK)
@@ -380,9 +382,9 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
                 (decrypt ? tr_gcm_decrypt : tr_gcm_encrypt)(&g, out + piece_len, in + piece_len,
                                                             LEN - piece_len) == TR_OK &&
                 tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
-    /* The tag depends on the ciphertext alone: bitslice may decrypt it with any counter. */
-    return good && tr_gcm_start(&reference, iv, 12) == TR_OK &&
-           tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
+    good &= tr_gcm_start(&reference, iv, 12) == TR_OK;
+    memcpy(reference.run.counter, from, 16); /* the tag's mask is made from the one before */
+    return good && tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
            tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);
 }
 
