@@ -26,11 +26,9 @@ void trp_aead_free(void *ctx)
 void *trp_aead_dup(void *ctx)
 {
     const struct trp_aead *from = ctx;
-    const size_t size = from->kind->aead_mode->context_size;
-    struct trp_aead *copy = from->provider->malloc(size, __FILE__, __LINE__);
+    struct trp_aead *copy = trp_copy(from->provider, from, from->kind->aead_mode->context_size);
     if (copy == NULL)
         return NULL;
-    memcpy(copy, from, size);
     if (trp_pipes_copy(copy->provider, &copy->pipes))
         return copy;
     trp_aead_free(copy);

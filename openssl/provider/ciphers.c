@@ -40,10 +40,9 @@ static void free_context(void *ctx)
 static void *duplicate_context(void *ctx)
 {
     const struct trp_cipher *from = ctx;
-    struct trp_cipher *copy = from->provider->malloc(sizeof(*copy), __FILE__, __LINE__);
+    struct trp_cipher *copy = trp_copy(from->provider, from, sizeof(*from));
     if (copy == NULL)
         return NULL;
-    *copy = *from;
     if (from->tls_mac == from->tls_mac_copy)
         copy->tls_mac = copy->tls_mac_copy;
     if (trp_pipes_copy(copy->provider, &copy->pipes))

@@ -72,10 +72,7 @@
     static void *family##_dup(void *ctx)                                                           \
     {                                                                                              \
         const struct trp_##family *from = ctx;                                                     \
-        struct trp_##family *copy = from->provider->malloc(sizeof(*copy), __FILE__, __LINE__);     \
-        if (copy != NULL)                                                                          \
-            *copy = *from;                                                                         \
-        return copy;                                                                               \
+        return trp_copy(from->provider, from, sizeof(*from));                                      \
     }
 
 #define TRP_THREE(name)                                                                            \

@@ -88,10 +88,9 @@ static int make_room(struct trp_gcm_siv *g, size_t len)
 static void *gcm_siv_dup(void *ctx)
 {
     const struct trp_gcm_siv *from = ctx;
-    struct trp_gcm_siv *copy = from->provider->malloc(sizeof(*copy), __FILE__, __LINE__);
+    struct trp_gcm_siv *copy = trp_copy(from->provider, from, sizeof(*from));
     if (copy == NULL)
         return NULL;
-    *copy = *from;
     copy->aad = NULL;
     copy->aad_len = copy->aad_room = 0;
     if (from->aad_len != 0) {

@@ -13,6 +13,13 @@
 #define PARAM_MASKED      "masked-features"
 #define PARAM_PASSED_OVER "passed-over"
 
+/* Not inline: what a compiler makes of a copy of known size goes through narrower registers. */
+void *trp_copy(const struct trp_provider *provider, const void *from, size_t size)
+{
+    void *copy = provider->malloc(size, __FILE__, __LINE__);
+    return copy == NULL ? NULL : memcpy(copy, from, size);
+}
+
 int trp_raise(const struct trp_provider *provider, const char *file, int line, const char *function,
               int lib, int reason, const char *format, ...)
 {

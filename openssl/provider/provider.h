@@ -47,6 +47,9 @@ static inline void trp_clear_free(const struct trp_provider *provider, void *p, 
     provider->free(p, __FILE__, __LINE__);
 }
 
+/* A copy of size bytes in memory of its own; NULL without memory. */
+void *trp_copy(const struct trp_provider *provider, const void *from, size_t size);
+
 /* Puts an error of libcrypto's library lib (ERR_LIB_PROV, mostly) into the thread's queue, as the
  * default provider would; format may be NULL. Returns 0. */
 int trp_raise(const struct trp_provider *provider, const char *file, int line, const char *function,
