@@ -78,27 +78,33 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
     return 1;
 }
 
-/* Begins a message with the IV and tells its last len bytes (0: all); the next one is one higher. */
-static int next_iv(struct trp_gcm *g, uint8_t *out, size_t len)
+/* Tells the last len bytes of the IV (0: all); the next one is one higher. */
+static void count_up(struct trp_gcm *g, uint8_t *out, size_t len)
 {
-    if (!g->iv_gen || !g->a.key_set || !start(g))
-        return 0;
     if (len == 0 || len > g->a.iv_len)
         len = g->a.iv_len;
     memcpy(out, g->a.iv + g->a.iv_len - len, len);
     for (size_t i = 1; i <= TRP_TLS_EXPLICIT && i <= g->a.iv_len && ++g->a.iv[g->a.iv_len - i] == 0;
          i++)
         ;
+}
+
+/* Begins a message with the IV. */
+static int next_iv(struct trp_gcm *g, uint8_t *out, size_t len)
+{
+    if (!g->iv_gen || !g->a.key_set || !start(g))
+        return 0;
+    count_up(g, out, len);
     return 1;
 }
 
-/* Begins a message with the IV whose last bytes the sender has told. */
+/* The last bytes of the IV are those that the sender has told. */
 static int take_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
 {
     if (!g->iv_gen || !g->a.key_set || g->a.encrypt || len > g->a.iv_len)
         return 0;
     memcpy(g->a.iv + g->a.iv_len - len, in, len);
-    return start(g);
+    return 1;
 }
 
 /* ---- Short messages at once ----------------------------------------------------------------- */
@@ -186,13 +192,14 @@ static int seal_record(struct trp_gcm *g, uint8_t *record, size_t len)
 {
     if (++g->tls_records == 0)
         return trp_aead_failed(g, PROV_R_TOO_MANY_RECORDS);
-    uint8_t *text = record + TRP_TLS_EXPLICIT;
-    if (!next_iv(g, record, TRP_TLS_EXPLICIT))
+    uint8_t iv[TRP_MAX_IV], *text = record + TRP_TLS_EXPLICIT;
+    if (!g->iv_gen)
         return 0;
+    memcpy(iv, g->a.iv, g->a.iv_len);
+    count_up(g, record, TRP_TLS_EXPLICIT);
     g->a.tag_len = TRP_TAG;
-    return tr_gcm_aad(&g->core, g->a.buffer, TRP_TLS_AAD) == TR_OK &&
-           tr_gcm_encrypt(&g->core, text, text, len) == TR_OK &&
-           tr_gcm_tag(&g->core, text + len, TRP_TAG) == TR_OK;
+    return tr_gcm_seal(&g->core, iv, g->a.iv_len, g->a.buffer, TRP_TLS_AAD, text, text, len,
+                       text + len, TRP_TAG) == TR_OK;
 }
 
 static int open_record(struct trp_gcm *g, uint8_t *record, size_t len)
@@ -201,12 +208,8 @@ static int open_record(struct trp_gcm *g, uint8_t *record, size_t len)
     if (!take_iv(g, record, TRP_TLS_EXPLICIT))
         return 0;
     g->a.tag_len = TRP_TAG;
-    if (tr_gcm_aad(&g->core, g->a.buffer, TRP_TLS_AAD) == TR_OK &&
-        tr_gcm_decrypt(&g->core, text, text, len) == TR_OK &&
-        tr_gcm_check(&g->core, text + len, TRP_TAG) == TR_OK)
-        return 1;
-    tr_cleanse(text, len);
-    return 0;
+    return tr_gcm_open(&g->core, g->a.iv, g->a.iv_len, g->a.buffer, TRP_TLS_AAD, text, text, len,
+                       text + len, TRP_TAG) == TR_OK;
 }
 
 /* One whole record in place: explicit IV, text, tag. */
@@ -476,7 +479,7 @@ static int set_fixed(void *ctx, OSSL_PARAM *p)
 static int set_explicit(void *ctx, OSSL_PARAM *p)
 {
     return p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
-           take_iv(ctx, p->data, p->data_size);
+           take_iv(ctx, p->data, p->data_size) && start(ctx);
 }
 
 static const struct trp_aead_param gcm_set[] = {
