@@ -3,15 +3,19 @@
 //! stream on a context that lives on, messages with a key that was expanded before.
 
 mod aws_lc;
+mod call;
 mod graviola;
+mod ipsec_mb;
+mod libgcrypt;
 mod library;
+mod nettle;
 pub mod openssl;
 mod ring;
 mod rustcrypto;
 #[cfg(test)]
 mod tests;
 
-use crate::peer::{Absent, Mode, Peer, Spec};
+use crate::peer::{Absent, Mode, Peer, Spec, TAG};
 use tenrounds::error::Result;
 
 /// Whether the mode takes data of this length.
@@ -20,6 +24,16 @@ fn fits(spec: Spec, bytes: usize) -> bool {
         Mode::Xts => bytes >= 16,
         mode => !mode.whole_blocks() || bytes % 16 == 0,
     }
+}
+
+/// For libraries that leave it to their users to compare tags.
+fn check_tag(computed: &[u8; TAG], given: &[u8]) {
+    let differ = computed.iter().zip(&given[..TAG]);
+    assert_eq!(
+        differ.fold(0, |sum, (a, b)| sum | (a ^ b)),
+        0,
+        "the tag is wrong"
+    );
 }
 
 /// Every peer that is here; and for the others its name, and why it is not. (`bench` adds ours.)
@@ -45,6 +59,9 @@ pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
         "OpenSSL 4.0.3",
         boxed(openssl::openssl_4()),
     );
+    add("libgcrypt", "libgcrypt", boxed(libgcrypt::open()));
+    add("nettle", "nettle", boxed(nettle::open()));
+    add("ipsec-mb", "ipsec-mb", boxed(ipsec_mb::open()));
     found.push(Box::new(aws_lc::AwsLc));
     found.push(Box::new(ring::Ring));
     found.push(Box::new(rustcrypto::RustCrypto));

@@ -55,30 +55,11 @@ impl Peer for RustCrypto {
     }
 }
 
-/// A call, the state that it changes, and how that begins.
-struct Call<M, S, F> {
-    make: M,
-    state: S,
-    call: F,
-}
-
-impl<M: Fn() -> S, S, F: Fn(&mut S, &[u8], &mut [u8])> Operation for Call<M, S, F> {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        (self.call)(&mut self.state, input, output);
-    }
-
-    fn restart(&mut self) {
-        self.state = (self.make)();
-    }
-}
-
 fn operation<S: 'static>(
     make: impl Fn() -> S + 'static,
     call: impl Fn(&mut S, &[u8], &mut [u8]) + 'static,
 ) -> Option<Box<dyn Operation>> {
-    let state = make();
-    Some(Box::new(Call { make, state, call }))
+    Some(super::call::operation(make, call))
 }
 
 /// Both buffers as whole blocks.

@@ -3,7 +3,7 @@
 //! agree is never timed.
 
 use super::*;
-use crate::peer::{Direction, Inputs, Operation, Spec};
+use crate::peer::{Direction, Inputs, Operation, Spec, RAGGED};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 const SIZES: [usize; 16] = [
@@ -153,6 +153,22 @@ fn peers_agree() {
     for (peer, cells) in peers.iter().zip(cells) {
         println!("{}: {cells} cells", peer.id());
         assert!(cells > 0, "{} does nothing", peer.id());
+    }
+}
+
+#[test]
+fn many_streams_agree() {
+    let (peers, _) = core_and_peers();
+    let cells = [
+        agree(&peers, 5, &SIZES),
+        agree(&peers, 16, &SIZES),
+        agree(&peers, RAGGED, &[64 << 10, 256 << 10]),
+    ];
+    for (place, peer) in peers.iter().enumerate() {
+        let cells: Vec<usize> = cells.iter().map(|cells| cells[place]).collect();
+        println!("{}: {cells:?} cells", peer.id());
+        let many = ["core", "ipsec-mb"].contains(&&*peer.id());
+        assert!(cells.iter().all(|n| (*n > 0) == many), "{}", peer.id());
     }
 }
 

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Intel's ipsec-mb, opened at run time (Debian: libipsec-mb1). One and many streams: CBC and CTR as a burst of ciphers, ECB, CCM and CMAC through its queue of
+//! jobs, without its checks of arguments; GCM by its direct calls. It has no XTS, CFB128 or OFB, and CCM and CMAC not with keys of 192 bits.
+//! A job is a whole message, so there are only whole blocks in the modes that stream, and the adapter carries the IV on.
+//!
+//! Numbers and structures are those of intel-ipsec-mb.h, version 1.3.
+
+use super::call::{operation, Memory};
+use super::library::Shared;
+use super::{check_tag, fits};
+use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::path::PathBuf;
+use std::ptr::{null, null_mut};
+use tenrounds::error::{Error, Result};
+
+const NONCE: usize = 12;
+/// IMB_MAX_BURST_SIZE
+const MOST_STREAMS: usize = 128;
+
+// IMB_CIPHER_MODE
+const CBC: c_int = 1;
+const CNTR: c_int = 2;
+const NULL: c_int = 3;
+const CCM: c_int = 9;
+const ECB: c_int = 12;
+// IMB_HASH_ALG
+const AUTH_NULL: c_int = 8;
+const AUTH_CCM: c_int = 11;
+const AUTH_CMAC: c_int = 12;
+const AUTH_CMAC_256: c_int = 27;
+// IMB_CHAIN_ORDER
+const CIPHER_HASH: c_int = 1;
+const HASH_CIPHER: c_int = 2;
+// IMB_STATUS
+const COMPLETED: c_int = 3;
+
+/// The places in IMB_MGR of the functions that are used, counted from get_next_job.
+const GET_NEXT_JOB: usize = 0;
+const SUBMIT_JOB_NOCHECK: usize = 2;
+const FLUSH_JOB: usize = 4;
+const KEYEXP_128: usize = 6;
+const CMAC_SUBKEY_GEN_128: usize = 9;
+const CMAC_SUBKEY_GEN_256: usize = 93;
+const GCM128_ENC: usize = 24;
+const GCM128_DEC: usize = 27;
+const GCM128_PRE: usize = 48;
+const GET_NEXT_BURST: usize = 111;
+const SUBMIT_BURST_NOCHECK: usize = 113;
+const FLUSH_BURST: usize = 114;
+const SUBMIT_CIPHER_BURST_NOCHECK: usize = 116;
+const FUNCTIONS: usize = 119;
+
+/// The beginning of IMB_MGR.
+#[repr(C)]
+struct Manager {
+    flags: u64,
+    features: u64,
+    reserved: [u64; 5],
+    used_arch: u32,
+    imb_errno: c_int,
+    functions: [*const c_void; FUNCTIONS],
+}
+
+/// IMB_JOB
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Job {
+    enc_keys: *const c_void,
+    dec_keys: *const c_void,
+    key_len_in_bytes: u64,
+    src: *const u8,
+    dst: *mut u8,
+    cipher_start_src_offset_in_bytes: u64,
+    msg_len_to_cipher_in_bytes: u64,
+    hash_start_src_offset_in_bytes: u64,
+    msg_len_to_hash_in_bytes: u64,
+    iv: *const u8,
+    iv_len_in_bytes: u64,
+    auth_tag_output: *mut u8,
+    auth_tag_output_len_in_bytes: u64,
+    /// CCM: additional data and its length; CMAC: the expanded key, and two subkeys.
+    u: [*const c_void; 3],
+    status: c_int,
+    cipher_mode: c_int,
+    cipher_direction: c_int,
+    hash_alg: c_int,
+    chain_order: c_int,
+    user_data: [*mut c_void; 2],
+    custom: [*const c_void; 2],
+    sgl_state: c_int,
+    next_iv: *mut c_void,
+}
+const _: () = assert!(size_of::<Job>() == 200);
+
+type Pre = unsafe extern "C" fn(*const u8, *mut c_void);
+type KeyExp = unsafe extern "C" fn(*const u8, *mut c_void, *mut c_void);
+type Subkeys = unsafe extern "C" fn(*const c_void, *mut c_void, *mut c_void);
+type Gcm = unsafe extern "C" fn(
+    *const c_void,
+    *mut c_void,
+    *mut u8,
+    *const u8,
+    u64,
+    *const u8,
+    *const u8,
+    u64,
+    *mut u8,
+    u64,
+);
+type OneJob = unsafe extern "C" fn(*mut Manager) -> *mut Job;
+type Burst = unsafe extern "C" fn(*mut Manager, u32, *mut *mut Job) -> u32;
+type CipherBurst = unsafe extern "C" fn(*mut Manager, *mut Job, u32, c_int, c_int, c_int) -> u32;
+type Alloc = unsafe extern "C" fn(u64) -> *mut Manager;
+type Free = unsafe extern "C" fn(*mut Manager);
+type Init = unsafe extern "C" fn(*mut Manager, *mut c_int);
+
+pub struct IpsecMb {
+    alloc: Alloc,
+    free: Free,
+    init: Init,
+    path: PathBuf,
+    version: String,
+}
+
+/// ipsec-mb from where the dynamic linker finds it.
+pub fn open() -> Result<IpsecMb> {
+    let library = Shared::open("libIPSec_MB.so.1")
+        .map_err(|e| Error::absent(format!("{e}; install libipsec-mb1")))?;
+    let number: unsafe extern "C" fn() -> u32 = library.symbol("imb_get_version")?;
+    let text: unsafe extern "C" fn() -> *const c_char = library.symbol("imb_get_version_str")?;
+    // SAFETY: these take nothing and return constants.
+    let (number, version) = unsafe { (number(), CStr::from_ptr(text())) };
+    let version = version.to_string_lossy().into_owned();
+    if number >> 8 != 0x103 {
+        return Err(Error::absent(format!(
+            "this is {version}, and only the structures of 1.3 are known"
+        )));
+    }
+    Ok(IpsecMb {
+        alloc: library.symbol("alloc_mb_mgr")?,
+        free: library.symbol("free_mb_mgr")?,
+        init: library.symbol("init_mb_mgr_auto")?,
+        path: library.file("alloc_mb_mgr")?,
+        version,
+    })
+}
+
+impl Peer for IpsecMb {
+    fn id(&self) -> String {
+        "ipsec-mb".to_owned()
+    }
+
+    fn title(&self) -> String {
+        format!("ipsec-mb {}", self.version)
+    }
+
+    fn version(&self) -> String {
+        format!("{} ({})", self.version, self.path.display())
+    }
+
+    fn prepare(
+        &self,
+        spec: Spec,
+        bytes: usize,
+        inputs: &Inputs,
+    ) -> Result<Option<Box<dyn Operation>>> {
+        if spec.streams > MOST_STREAMS || !fits(spec, bytes) {
+            return Ok(None);
+        }
+        if spec.mode.goes_on() && spec.lengths(bytes).iter().any(|n| n % 16 != 0) {
+            return Ok(None);
+        }
+        match (spec.mode, spec.key_bits) {
+            (Mode::Gcm, _) if spec.streams == 1 => self.gcm(spec, bytes, inputs).map(Some),
+            // Counters of 32 bits overflow in one stream or another.
+            (Mode::Ctr, _) if spec.streams > 1 => Ok(None),
+            (Mode::Cbc | Mode::Ctr, _) => {
+                Ok(Some(Box::new(Bursts(self.jobs(spec, bytes, inputs)?))))
+            }
+            (Mode::Ecb, _) | (Mode::Ccm | Mode::Cmac, 128 | 256) => {
+                Ok(Some(Box::new(Queue(self.jobs(spec, bytes, inputs)?))))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// An IMB_MGR of its own for each operation.
+struct Owned {
+    manager: *mut Manager,
+    free: Free,
+}
+
+impl Owned {
+    /// One of its functions. T is its type, for which the caller vouches.
+    fn function<T: Copy>(&self, place: usize) -> T {
+        const { assert!(size_of::<T>() == size_of::<*const c_void>()) };
+        // SAFETY: the manager was initialised, which has set all its functions.
+        unsafe { std::mem::transmute_copy(&(&(*self.manager).functions)[place]) }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: it came from alloc_mb_mgr(), and is freed once.
+        unsafe { (self.free)(self.manager) }
+    }
+}
+
+impl IpsecMb {
+    fn manager(&self) -> Result<Owned> {
+        // SAFETY: it is initialised before it is used; nobody asks for the architecture.
+        unsafe {
+            let manager = (self.alloc)(0);
+            if manager.is_null() {
+                return Err(Error::failure("ipsec-mb: no memory"));
+            }
+            (self.init)(manager, null_mut());
+            let free = self.free;
+            Ok(Owned { manager, free })
+        }
+    }
+
+    fn gcm(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
+        let manager = self.manager()?;
+        let size = usize::from(spec.key_bits - 128) / 64;
+        let pre: Pre = manager.function(GCM128_PRE + size);
+        let direction = match spec.direction {
+            Direction::Encrypt => GCM128_ENC,
+            Direction::Decrypt => GCM128_DEC,
+        };
+        let crypt: Gcm = manager.function(direction + size);
+        // struct gcm_key_data has 1024 bytes, struct gcm_context_data 88.
+        let (key, context) = (Memory::new(1024), Memory::new(128));
+        // SAFETY: the key is as long as the function wants it.
+        unsafe { pre(inputs.key.as_ptr(), key.pointer()) };
+        let (iv, aad) = (inputs.iv, inputs.aad);
+        let message = move |input: &[u8], output: &mut [u8], tag: &mut [u8; TAG]| {
+            let _ = &manager;
+            let (input, output) = (&input[..bytes], &mut output[..bytes]);
+            let (key, context) = (key.pointer(), context.pointer());
+            let (from, to, n) = (input.as_ptr(), output.as_mut_ptr(), bytes as u64);
+            let (iv, data, tag) = (iv.as_ptr(), aad.as_ptr(), tag.as_mut_ptr());
+            // SAFETY: the lengths are those of the buffers.
+            unsafe { crypt(key, context, to, from, n, iv, data, 13, tag, TAG as u64) }
+        };
+        Ok(match spec.direction {
+            Direction::Encrypt => operation(
+                || (),
+                move |(), input, output| {
+                    let (data, tag) = output.split_at_mut(bytes);
+                    message(
+                        input,
+                        data,
+                        tag.first_chunk_mut().expect("room for the tag"),
+                    );
+                },
+            ),
+            Direction::Decrypt => operation(
+                || (),
+                move |(), input, output| {
+                    let (data, tag) = input.split_at(bytes);
+                    let mut computed = [0; TAG];
+                    message(data, output, &mut computed);
+                    check_tag(&computed, tag);
+                },
+            ),
+        })
+    }
+
+    /// Everything that the jobs of one operation have, but where input and output are.
+    fn jobs(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Jobs> {
+        let manager = self.manager()?;
+        let size = usize::from(spec.key_bits - 128) / 64;
+        let expand: KeyExp = manager.function(KEYEXP_128 + size);
+        // 15 round keys for each direction, and two subkeys, on 64 bytes each.
+        let keys = Memory::new(1024);
+        let at = |offset: usize| keys.pointer().wrapping_byte_add(offset);
+        let (enc, dec, subkeys) = (at(0), at(256), [at(512), at(576)]);
+        let long = spec.key_bits == 256;
+        let subkey: Subkeys = manager.function(if long {
+            CMAC_SUBKEY_GEN_256
+        } else {
+            CMAC_SUBKEY_GEN_128
+        });
+        // SAFETY: the key is as long as the function wants it, and there is room for what it writes.
+        unsafe {
+            expand(inputs.key.as_ptr(), enc, dec);
+            if spec.mode == Mode::Cmac {
+                subkey(enc, subkeys[0], subkeys[1]);
+            }
+        }
+        let encrypt = spec.direction == Direction::Encrypt;
+        let aad: Box<[u8; 13]> = Box::new(inputs.aad);
+        let (cipher, hash) = match spec.mode {
+            Mode::Cbc => (CBC, AUTH_NULL),
+            Mode::Ctr => (CNTR, AUTH_NULL),
+            Mode::Ecb => (ECB, AUTH_NULL),
+            Mode::Ccm => (CCM, AUTH_CCM),
+            _ => (NULL, if long { AUTH_CMAC_256 } else { AUTH_CMAC }),
+        };
+        let template = Job {
+            enc_keys: enc,
+            dec_keys: if spec.mode == Mode::Ccm { enc } else { dec },
+            key_len_in_bytes: u64::from(spec.key_bits) / 8,
+            src: null(),
+            dst: null_mut(),
+            cipher_start_src_offset_in_bytes: 0,
+            msg_len_to_cipher_in_bytes: 0,
+            hash_start_src_offset_in_bytes: 0,
+            msg_len_to_hash_in_bytes: 0,
+            iv: null(),
+            iv_len_in_bytes: if spec.mode == Mode::Ccm {
+                NONCE as u64
+            } else {
+                16
+            },
+            auth_tag_output: null_mut(),
+            auth_tag_output_len_in_bytes: TAG as u64,
+            u: match spec.mode {
+                Mode::Ccm => [aad.as_ptr().cast(), aad.len() as *const c_void, null()],
+                _ => [enc.cast_const(), subkeys[0], subkeys[1]],
+            },
+            status: 0,
+            cipher_mode: cipher,
+            cipher_direction: if encrypt { 1 } else { 2 },
+            hash_alg: hash,
+            chain_order: if encrypt && hash != AUTH_NULL {
+                HASH_CIPHER
+            } else {
+                CIPHER_HASH
+            },
+            user_data: [null_mut(); 2],
+            custom: [null(); 2],
+            sgl_state: 0,
+            next_iv: null_mut(),
+        };
+        let lengths = spec.lengths(bytes);
+        let ivs: Vec<[u8; 16]> = (0..lengths.len()).map(|i| inputs.iv_of(i)).collect();
+        let jobs = lengths.iter().zip(&ivs).map(|(&n, iv)| Job {
+            msg_len_to_cipher_in_bytes: n as u64,
+            msg_len_to_hash_in_bytes: n as u64,
+            iv: iv.as_ptr(),
+            ..template
+        });
+        Ok(Jobs {
+            jobs: jobs.collect(),
+            manager,
+            _keys: keys,
+            _aad: aad,
+            ivs,
+            first_iv: inputs.iv,
+            tags: vec![[0; TAG]; lengths.len()],
+            lengths,
+            spec,
+            input_bytes: spec.input_bytes(bytes),
+            output_bytes: spec.output_bytes(bytes),
+        })
+    }
+}
+
+struct Jobs {
+    manager: Owned,
+    /// The jobs point into these four.
+    _keys: Memory,
+    _aad: Box<[u8; 13]>,
+    ivs: Vec<[u8; 16]>,
+    tags: Vec<[u8; TAG]>,
+    jobs: Vec<Job>,
+    lengths: Vec<usize>,
+    first_iv: [u8; 16],
+    spec: Spec,
+    input_bytes: usize,
+    output_bytes: usize,
+}
+
+impl Jobs {
+    /// Lets the jobs point to these buffers, stream after stream.
+    #[inline]
+    fn point(&mut self, input: &[u8], output: &mut [u8]) {
+        assert!(input.len() >= self.input_bytes && output.len() >= self.output_bytes);
+        let (mut from, mut to) = (input.as_ptr(), output.as_mut_ptr());
+        let encrypt = self.spec.direction == Direction::Encrypt;
+        for ((job, &n), tag) in self.jobs.iter_mut().zip(&self.lengths).zip(&mut self.tags) {
+            (job.src, job.dst) = (from, to);
+            from = from.wrapping_add(n);
+            // What is sealed has its tag behind it; what is to be opened brings one, which is compared afterwards.
+            match self.spec.mode {
+                Mode::Cmac => {
+                    job.auth_tag_output = to;
+                    to = to.wrapping_add(TAG);
+                }
+                Mode::Ccm if encrypt => {
+                    job.auth_tag_output = to.wrapping_add(n);
+                    to = to.wrapping_add(n + TAG);
+                }
+                Mode::Ccm => {
+                    job.auth_tag_output = tag.as_mut_ptr();
+                    from = from.wrapping_add(TAG);
+                    to = to.wrapping_add(n);
+                }
+                _ => to = to.wrapping_add(n),
+            }
+        }
+    }
+
+    #[inline]
+    fn check_tags(&self, input: &[u8]) {
+        if self.spec.mode == Mode::Ccm && self.spec.direction == Direction::Decrypt {
+            let mut end = 0;
+            for (n, tag) in self.lengths.iter().zip(&self.tags) {
+                end += n + TAG;
+                check_tag(tag, &input[end - TAG..end]);
+            }
+        }
+    }
+}
+
+/// IMB_SUBMIT_CIPHER_BURST_NOCHECK(): done when it returns.
+struct Bursts(Jobs);
+
+impl Bursts {
+    #[inline]
+    fn submit(&mut self) {
+        let j = &mut self.0;
+        let burst: CipherBurst = j.manager.function(SUBMIT_CIPHER_BURST_NOCHECK);
+        let first = &j.jobs[0];
+        let (mode, direction) = (first.cipher_mode, first.cipher_direction);
+        let (key, count) = (first.key_len_in_bytes as c_int, j.jobs.len() as u32);
+        // SAFETY: the jobs are complete.
+        let done = unsafe {
+            burst(
+                j.manager.manager,
+                j.jobs.as_mut_ptr(),
+                count,
+                mode,
+                direction,
+                key,
+            )
+        };
+        assert_eq!(done, count, "ipsec-mb does not complete its jobs");
+    }
+
+    /// Counter mode of one stream. The library counts in 32 bits, so a message ends where these overflow.
+    #[inline]
+    fn count(&mut self, input: &[u8], output: &mut [u8]) {
+        let blocks = self.0.lengths[0] / 16;
+        let mut done = 0;
+        while done < blocks {
+            let counter = u128::from_be_bytes(self.0.ivs[0]);
+            let room = (1usize << 32) - (counter as u32) as usize;
+            let now = room.min(blocks - done);
+            let job = &mut self.0.jobs[0];
+            job.src = input[done * 16..].as_ptr();
+            job.dst = output[done * 16..].as_mut_ptr();
+            job.msg_len_to_cipher_in_bytes = now as u64 * 16;
+            self.submit();
+            self.0.ivs[0] = counter.wrapping_add(now as u128).to_be_bytes();
+            done += now;
+        }
+    }
+}
+
+impl Operation for Bursts {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        self.0.point(input, output);
+        if self.0.spec.streams > 1 {
+            return self.submit();
+        }
+        if self.0.spec.mode == Mode::Ctr {
+            return self.count(input, output);
+        }
+        self.submit();
+        let n = self.0.lengths[0];
+        let last = match self.0.spec.direction {
+            Direction::Encrypt => &output[n - 16..n],
+            Direction::Decrypt => &input[n - 16..n],
+        };
+        self.0.ivs[0].copy_from_slice(last);
+    }
+
+    fn restart(&mut self) {
+        self.0.ivs[0] = self.0.first_iv;
+    }
+}
+
+/// The queue: a job is handed in, and comes back when it is done, or when the queue is flushed.
+struct Queue(Jobs);
+
+impl Operation for Queue {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        self.0.point(input, output);
+        let j = &self.0;
+        let manager = j.manager.manager;
+        // SAFETY: the jobs are complete; as many come back as were handed in.
+        unsafe {
+            if let [only] = &j.jobs[..] {
+                *j.manager.function::<OneJob>(GET_NEXT_JOB)(manager) = *only;
+                let mut done = j.manager.function::<OneJob>(SUBMIT_JOB_NOCHECK)(manager);
+                if done.is_null() {
+                    done = j.manager.function::<OneJob>(FLUSH_JOB)(manager);
+                }
+                assert!(
+                    !done.is_null() && (*done).status == COMPLETED,
+                    "ipsec-mb failed"
+                );
+            } else {
+                let count = j.jobs.len() as u32;
+                let mut places = [null_mut::<Job>(); MOST_STREAMS];
+                let list = places.as_mut_ptr();
+                let got = j.manager.function::<Burst>(GET_NEXT_BURST)(manager, count, list);
+                assert_eq!(got, count, "ipsec-mb's queue is not empty");
+                for (place, job) in places.iter().zip(&j.jobs) {
+                    **place = *job;
+                }
+                let mut done =
+                    j.manager.function::<Burst>(SUBMIT_BURST_NOCHECK)(manager, count, list);
+                while done < count {
+                    let more =
+                        j.manager.function::<Burst>(FLUSH_BURST)(manager, count - done, list);
+                    assert_ne!(more, 0, "ipsec-mb does not complete its jobs");
+                    done += more;
+                }
+            }
+        }
+        self.0.check_tags(input);
+    }
+
+    fn restart(&mut self) {}
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! libgcrypt, opened at run time (Debian: libgcrypt20). Declarations of gcrypt.h, version 1.10.
+
+use super::fits;
+use super::library::{functions, Shared};
+use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
+use std::path::PathBuf;
+use std::ptr::{null, null_mut};
+use tenrounds::error::{Error, Result};
+
+const NONCE: usize = 12;
+
+// enum gcry_ctl_cmds
+const GCRYCTL_RESET: c_int = 4;
+const GCRYCTL_FINALIZE: c_int = 5;
+const GCRYCTL_DISABLE_SECMEM: c_int = 37;
+const GCRYCTL_INITIALIZATION_FINISHED: c_int = 38;
+const GCRYCTL_SET_CCM_LENGTHS: c_int = 69;
+const GCRYCTL_SET_DECRYPTION_TAG: c_int = 80;
+// enum gcry_mac_algos
+const GCRY_MAC_CMAC_AES: c_int = 201;
+
+type Handle = *mut c_void;
+type Crypt = unsafe extern "C" fn(Handle, *mut u8, usize, *const u8, usize) -> c_uint;
+
+functions! {
+    /// gcrypt.h
+    Functions {
+        fn gcry_check_version(*const c_char) -> *const c_char;
+        fn gcry_cipher_open(*mut Handle, c_int, c_int, c_uint) -> c_uint;
+        fn gcry_cipher_close(Handle);
+        fn gcry_cipher_ctl(Handle, c_int, *mut c_void, usize) -> c_uint;
+        fn gcry_cipher_setkey(Handle, *const u8, usize) -> c_uint;
+        fn gcry_cipher_setiv(Handle, *const u8, usize) -> c_uint;
+        fn gcry_cipher_setctr(Handle, *const u8, usize) -> c_uint;
+        fn gcry_cipher_authenticate(Handle, *const u8, usize) -> c_uint;
+        fn gcry_cipher_gettag(Handle, *mut u8, usize) -> c_uint;
+        fn gcry_cipher_checktag(Handle, *const u8, usize) -> c_uint;
+        fn gcry_cipher_encrypt(Handle, *mut u8, usize, *const u8, usize) -> c_uint;
+        fn gcry_cipher_decrypt(Handle, *mut u8, usize, *const u8, usize) -> c_uint;
+        fn gcry_mac_open(*mut Handle, c_int, c_uint, *mut c_void) -> c_uint;
+        fn gcry_mac_close(Handle);
+        fn gcry_mac_ctl(Handle, c_int, *mut c_void, usize) -> c_uint;
+        fn gcry_mac_setkey(Handle, *const u8, usize) -> c_uint;
+        fn gcry_mac_write(Handle, *const u8, usize) -> c_uint;
+        fn gcry_mac_read(Handle, *mut u8, *mut usize) -> c_uint;
+    }
+}
+
+pub struct Libgcrypt {
+    functions: Functions,
+    path: PathBuf,
+    version: String,
+}
+
+/// libgcrypt from where the dynamic linker finds it.
+pub fn open() -> Result<Libgcrypt> {
+    let library = Shared::open("libgcrypt.so.20")
+        .map_err(|e| Error::absent(format!("{e}; install libgcrypt20")))?;
+    let functions = Functions::load(library)?;
+    // It takes what the command wants, which is one int here.
+    type Control = unsafe extern "C" fn(c_int, ...) -> c_uint;
+    let control: Control = library.symbol("gcry_control")?;
+    // SAFETY: gcry_check_version() comes first, as its manual says, and returns a constant string.
+    let version = unsafe {
+        let version = (functions.gcry_check_version)(null());
+        control(GCRYCTL_DISABLE_SECMEM, 0 as c_int);
+        control(GCRYCTL_INITIALIZATION_FINISHED, 0 as c_int);
+        CStr::from_ptr(version)
+    };
+    Ok(Libgcrypt {
+        functions,
+        path: library.file("gcry_cipher_encrypt")?,
+        version: version.to_string_lossy().into_owned(),
+    })
+}
+
+impl Peer for Libgcrypt {
+    fn id(&self) -> String {
+        "libgcrypt".to_owned()
+    }
+
+    fn title(&self) -> String {
+        format!("libgcrypt {}", self.version)
+    }
+
+    fn version(&self) -> String {
+        format!("{} ({})", self.version, self.path.display())
+    }
+
+    fn prepare(
+        &self,
+        spec: Spec,
+        bytes: usize,
+        inputs: &Inputs,
+    ) -> Result<Option<Box<dyn Operation>>> {
+        if spec.streams != 1 || !fits(spec, bytes) {
+            return Ok(None);
+        }
+        if spec.mode == Mode::Cmac {
+            return Mac::prepare(self.functions, bytes, inputs).map(Some);
+        }
+        let Some(cipher) = Cipher::new(self.functions, spec, inputs)? else {
+            return Ok(None);
+        };
+        let f = self.functions;
+        let crypt = match spec.direction {
+            Direction::Encrypt => f.gcry_cipher_encrypt,
+            Direction::Decrypt => f.gcry_cipher_decrypt,
+        };
+        Ok(Some(match spec.mode {
+            Mode::Xts => Box::new(Sector {
+                cipher,
+                crypt,
+                bytes,
+            }),
+            mode if mode.authenticated() => Box::new(Message {
+                cipher,
+                crypt,
+                mode,
+                encrypt: spec.direction == Direction::Encrypt,
+                aad: inputs.aad,
+                bytes,
+            }),
+            _ => Box::new(Stream {
+                cipher,
+                crypt,
+                bytes,
+            }),
+        }))
+    }
+}
+
+/// gcry_cipher_hd_t with its key and IV.
+struct Cipher {
+    f: Functions,
+    handle: Handle,
+    mode: Mode,
+    iv: [u8; 16],
+}
+
+impl Cipher {
+    /// None if it has no such mode.
+    fn new(f: Functions, spec: Spec, inputs: &Inputs) -> Result<Option<Cipher>> {
+        // enum gcry_cipher_modes
+        let mode = match spec.mode {
+            Mode::Ecb => 1,
+            Mode::Cfb128 => 2,
+            Mode::Cbc => 3,
+            Mode::Ofb => 5,
+            Mode::Ctr => 6,
+            Mode::Ccm => 8,
+            Mode::Gcm => 9,
+            Mode::Ocb => 11,
+            Mode::Xts => 13,
+            Mode::GcmSiv => 16,
+            Mode::Cmac => return Ok(None),
+        };
+        // enum gcry_cipher_algos
+        let algorithm = match spec.key_bits {
+            128 => 7,
+            192 => 8,
+            _ => 9,
+        };
+        let mut cipher = Cipher {
+            f,
+            handle: null_mut(),
+            mode: spec.mode,
+            iv: inputs.iv,
+        };
+        let key = &inputs.key;
+        // SAFETY: the handle is written if there is such a mode; the key has the length that is given.
+        unsafe {
+            if (f.gcry_cipher_open)(&mut cipher.handle, algorithm, mode, 0) != 0 {
+                return Ok(None);
+            }
+            if (f.gcry_cipher_setkey)(cipher.handle, key.as_ptr(), key.len()) != 0 {
+                return Err(Error::failure(format!(
+                    "libgcrypt does not take the key of {spec:?}"
+                )));
+            }
+        }
+        assert!(cipher.set_iv(), "libgcrypt takes no IV");
+        Ok(Some(cipher))
+    }
+
+    #[inline]
+    fn set_iv(&mut self) -> bool {
+        let (f, iv) = (&self.f, self.iv.as_ptr());
+        // SAFETY: the IV has 16 bytes.
+        let error = unsafe {
+            match self.mode {
+                Mode::Ecb => 0,
+                Mode::Ctr => (f.gcry_cipher_setctr)(self.handle, iv, 16),
+                // One message is all it does until it is reset, as gcry_cipher_reset() does; the key stays.
+                Mode::GcmSiv => {
+                    (f.gcry_cipher_ctl)(self.handle, GCRYCTL_RESET, null_mut(), 0)
+                        | (f.gcry_cipher_setiv)(self.handle, iv, NONCE)
+                }
+                mode if mode.authenticated() => (f.gcry_cipher_setiv)(self.handle, iv, NONCE),
+                _ => (f.gcry_cipher_setiv)(self.handle, iv, 16),
+            }
+        };
+        error == 0
+    }
+}
+
+impl Drop for Cipher {
+    fn drop(&mut self) {
+        // SAFETY: NULL, or what came from gcry_cipher_open(), closed once.
+        unsafe { (self.f.gcry_cipher_close)(self.handle) }
+    }
+}
+
+struct Stream {
+    cipher: Cipher,
+    crypt: Crypt,
+    bytes: usize,
+}
+
+impl Operation for Stream {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let n = self.bytes;
+        let (from, to) = (input[..n].as_ptr(), output[..n].as_mut_ptr());
+        // SAFETY: both have n bytes.
+        let error = unsafe { (self.crypt)(self.cipher.handle, to, n, from, n) };
+        assert_eq!(error, 0, "libgcrypt failed");
+    }
+
+    fn restart(&mut self) {
+        assert!(self.cipher.set_iv(), "libgcrypt takes no IV");
+    }
+}
+
+/// XTS: the tweak, and all of the sector.
+struct Sector {
+    cipher: Cipher,
+    crypt: Crypt,
+    bytes: usize,
+}
+
+impl Operation for Sector {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let n = self.bytes;
+        let (from, to) = (input[..n].as_ptr(), output[..n].as_mut_ptr());
+        // SAFETY: both have n bytes.
+        let done = self.cipher.set_iv()
+            && unsafe { (self.crypt)(self.cipher.handle, to, n, from, n) } == 0;
+        assert!(done, "libgcrypt's XTS failed");
+    }
+
+    fn restart(&mut self) {}
+}
+
+struct Message {
+    cipher: Cipher,
+    crypt: Crypt,
+    mode: Mode,
+    encrypt: bool,
+    aad: [u8; 13],
+    bytes: usize,
+}
+
+impl Operation for Message {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let n = self.bytes;
+        let (input, output) = if self.encrypt {
+            (&input[..n], &mut output[..n + TAG])
+        } else {
+            (&input[..n + TAG], &mut output[..n])
+        };
+        let mut set = self.cipher.set_iv();
+        let (f, handle) = (&self.cipher.f, self.cipher.handle);
+        // SAFETY: input and output have n bytes, and one of them 16 more for the tag. CCM has to know its lengths first, OCB
+        // that all there is to come is there, GCM-SIV the tag it shall find.
+        let done = unsafe {
+            if self.mode == Mode::Ccm {
+                let mut lengths = [n as u64, self.aad.len() as u64, TAG as u64];
+                let (data, size) = (lengths.as_mut_ptr().cast(), size_of_val(&lengths));
+                set = set && (f.gcry_cipher_ctl)(handle, GCRYCTL_SET_CCM_LENGTHS, data, size) == 0;
+            }
+            set && (f.gcry_cipher_authenticate)(handle, self.aad.as_ptr(), self.aad.len()) == 0
+                && (self.mode != Mode::Ocb
+                    || (f.gcry_cipher_ctl)(handle, GCRYCTL_FINALIZE, null_mut(), 0) == 0)
+                && (self.mode != Mode::GcmSiv || self.encrypt || {
+                    let tag = input.as_ptr().add(n) as *mut c_void;
+                    (f.gcry_cipher_ctl)(handle, GCRYCTL_SET_DECRYPTION_TAG, tag, TAG) == 0
+                })
+                && (self.crypt)(handle, output.as_mut_ptr(), n, input.as_ptr(), n) == 0
+                && if self.encrypt {
+                    (f.gcry_cipher_gettag)(handle, output.as_mut_ptr().add(n), TAG) == 0
+                } else {
+                    (f.gcry_cipher_checktag)(handle, input.as_ptr().add(n), TAG) == 0
+                }
+        };
+        assert!(done, "libgcrypt failed, or the tag is wrong");
+    }
+
+    fn restart(&mut self) {}
+}
+
+struct Mac {
+    f: Functions,
+    handle: Handle,
+    bytes: usize,
+}
+
+impl Mac {
+    fn prepare(f: Functions, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
+        let mut mac = Mac {
+            f,
+            handle: null_mut(),
+            bytes,
+        };
+        let key = &inputs.key;
+        // SAFETY: the handle is written if it returns 0; the key has the length that is given.
+        let done = unsafe {
+            (f.gcry_mac_open)(&mut mac.handle, GCRY_MAC_CMAC_AES, 0, null_mut()) == 0
+                && (f.gcry_mac_setkey)(mac.handle, key.as_ptr(), key.len()) == 0
+        };
+        if done {
+            Ok(Box::new(mac))
+        } else {
+            Err(Error::failure("libgcrypt's CMAC takes no key"))
+        }
+    }
+}
+
+impl Operation for Mac {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let (input, tag) = (&input[..self.bytes], &mut output[..TAG]);
+        let mut len = TAG;
+        // SAFETY: the tag has room for 16 bytes.
+        let done = unsafe {
+            (self.f.gcry_mac_ctl)(self.handle, GCRYCTL_RESET, null_mut(), 0) == 0
+                && (self.f.gcry_mac_write)(self.handle, input.as_ptr(), self.bytes) == 0
+                && (self.f.gcry_mac_read)(self.handle, tag.as_mut_ptr(), &mut len) == 0
+        };
+        assert!(done && len == TAG, "libgcrypt does not sign");
+    }
+
+    fn restart(&mut self) {}
+}
+
+impl Drop for Mac {
+    fn drop(&mut self) {
+        // SAFETY: NULL, or what came from gcry_mac_open(), closed once.
+        unsafe { (self.f.gcry_mac_close)(self.handle) }
+    }
+}

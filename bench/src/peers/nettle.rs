@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! nettle, opened at run time (Debian: libnettle8). It cannot stop in mid-block, so there are only whole blocks in the modes that
+//! stream. Names and structures are those of nettle 3.8: aes.h, cbc.h, cfb.h, ctr.h, xts.h, gcm.h, ccm.h, cmac.h.
+
+use super::call::{operation, Memory};
+use super::library::Shared;
+use super::{check_tag, fits};
+use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use std::ffi::c_void;
+use std::path::PathBuf;
+use tenrounds::error::{Error, Result};
+
+const NONCE: usize = 12;
+
+type SetKey = unsafe extern "C" fn(*mut c_void, *const u8);
+/// aes128_encrypt(); also nettle_cipher_func, by which the modes call it back.
+type Crypt = unsafe extern "C" fn(*const c_void, usize, *mut u8, *const u8);
+type CbcAes = unsafe extern "C" fn(*const c_void, *mut u8, usize, *mut u8, *const u8);
+/// cbc_decrypt(), cfb_encrypt(), cfb_decrypt(), ctr_crypt()
+type OfBlocks =
+    unsafe extern "C" fn(*const c_void, Crypt, usize, *mut u8, usize, *mut u8, *const u8);
+/// xts_aes128_encrypt_message()
+type Xts = unsafe extern "C" fn(*const c_void, *const u8, usize, *mut u8, *const u8);
+/// gcm_aes128_set_iv(), gcm_aes128_update(), cmac_aes128_update()
+type Take = unsafe extern "C" fn(*mut c_void, usize, *const u8);
+/// gcm_aes128_digest(), cmac_aes128_digest()
+type Digest = unsafe extern "C" fn(*mut c_void, usize, *mut u8);
+/// gcm_aes128_encrypt()
+type GcmCrypt = unsafe extern "C" fn(*mut c_void, usize, *mut u8, *const u8);
+/// ccm_aes128_encrypt_message(): nonce, additional data, length of the tag, output, input
+type CcmSeal = unsafe extern "C" fn(
+    *mut c_void,
+    usize,
+    *const u8,
+    usize,
+    *const u8,
+    usize,
+    usize,
+    *mut u8,
+    *const u8,
+);
+type CcmOpen = unsafe extern "C" fn(
+    *mut c_void,
+    usize,
+    *const u8,
+    usize,
+    *const u8,
+    usize,
+    usize,
+    *mut u8,
+    *const u8,
+) -> i32;
+
+pub struct Nettle {
+    library: &'static Shared,
+    path: PathBuf,
+    version: (i32, i32),
+}
+
+/// nettle from where the dynamic linker finds it.
+pub fn open() -> Result<Nettle> {
+    let library = Shared::open("libnettle.so.8")
+        .map_err(|e| Error::absent(format!("{e}; install libnettle8")))?;
+    type Version = unsafe extern "C" fn() -> i32; // version.h
+    let version = |name| library.symbol::<Version>(name);
+    // SAFETY: these take nothing and return a constant.
+    let version = unsafe {
+        (
+            version("nettle_version_major")?(),
+            version("nettle_version_minor")?(),
+        )
+    };
+    let path = library.file("nettle_ctr_crypt")?;
+    Ok(Nettle {
+        library,
+        path,
+        version,
+    })
+}
+
+impl Nettle {
+    /// nettle_aes128_..., or what mode it is before that.
+    fn symbol<T: Copy>(&self, spec: Spec, mode: &str, rest: &str) -> Result<T> {
+        self.library
+            .symbol(&format!("nettle_{mode}aes{}_{rest}", spec.key_bits))
+    }
+}
+
+impl Peer for Nettle {
+    fn id(&self) -> String {
+        "nettle".to_owned()
+    }
+
+    fn title(&self) -> String {
+        "nettle".to_owned()
+    }
+
+    fn version(&self) -> String {
+        let (major, minor) = self.version;
+        format!("{major}.{minor} ({})", self.path.display())
+    }
+
+    fn prepare(
+        &self,
+        spec: Spec,
+        bytes: usize,
+        inputs: &Inputs,
+    ) -> Result<Option<Box<dyn Operation>>> {
+        if spec.streams != 1 || !fits(spec, bytes) || spec.mode.goes_on() && bytes % 16 != 0 {
+            return Ok(None);
+        }
+        let has_it = match spec.mode {
+            Mode::Xts | Mode::Cmac => spec.key_bits != 192,
+            Mode::Ofb | Mode::GcmSiv | Mode::Ocb => false,
+            _ => true,
+        };
+        if !has_it {
+            return Ok(None);
+        }
+        match spec.mode {
+            Mode::Xts => self.xts(spec, bytes, inputs),
+            Mode::Gcm => self.gcm(spec, bytes, inputs),
+            Mode::Ccm => self.ccm(spec, bytes, inputs),
+            Mode::Cmac => self.cmac(spec, bytes, inputs),
+            _ => self.stream(spec, bytes, inputs),
+        }
+        .map(Some)
+    }
+}
+
+/// Larger than any structure of nettle here: gcm_aes256_ctx has 4.4 KiB.
+const CONTEXT: usize = 8192;
+
+// SAFETY of all below: keys are as long as the functions want them, contexts as large, and input and output are cut to the
+// lengths that are given. A closure uses its context alone, and one at a time.
+impl Nettle {
+    fn stream(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
+        let encrypt = spec.direction == Direction::Encrypt;
+        let forward = encrypt || !matches!(spec.mode, Mode::Ecb | Mode::Cbc);
+        let direction = if forward { "encrypt" } else { "decrypt" };
+        let set_key: SetKey = self.symbol(spec, "", &format!("set_{direction}_key"))?;
+        let block: Crypt = self.symbol(spec, "", direction)?;
+        let cbc_encrypt: CbcAes = self.symbol(spec, "cbc_", "encrypt")?;
+        let context = Memory::new(CONTEXT);
+        unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
+        let iv = inputs.iv;
+        let of_blocks = match (spec.mode, encrypt) {
+            (Mode::Ecb, _) => {
+                return Ok(operation(
+                    || (),
+                    move |(), input, output| {
+                        let (input, output) = (&input[..bytes], &mut output[..bytes]);
+                        let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                        unsafe { block(context.pointer(), bytes, to, from) }
+                    },
+                ))
+            }
+            (Mode::Cbc, true) => {
+                return Ok(operation(
+                    move || iv,
+                    move |iv, input, output| {
+                        let (input, output) = (&input[..bytes], &mut output[..bytes]);
+                        let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                        unsafe { cbc_encrypt(context.pointer(), iv.as_mut_ptr(), bytes, to, from) }
+                    },
+                ))
+            }
+            (Mode::Cbc, false) => "nettle_cbc_decrypt",
+            (Mode::Cfb128, true) => "nettle_cfb_encrypt",
+            (Mode::Cfb128, false) => "nettle_cfb_decrypt",
+            _ => "nettle_ctr_crypt",
+        };
+        let of_blocks: OfBlocks = self.library.symbol(of_blocks)?;
+        Ok(operation(
+            move || iv,
+            move |iv, input, output| {
+                let (input, output) = (&input[..bytes], &mut output[..bytes]);
+                let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                unsafe {
+                    of_blocks(
+                        context.pointer(),
+                        block,
+                        16,
+                        iv.as_mut_ptr(),
+                        bytes,
+                        to,
+                        from,
+                    )
+                }
+            },
+        ))
+    }
+
+    fn xts(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
+        let direction = spec.direction.name();
+        let set_key: SetKey = self.symbol(spec, "xts_", &format!("set_{direction}_key"))?;
+        let message: Xts = self.symbol(spec, "xts_", &format!("{direction}_message"))?;
+        let context = Memory::new(CONTEXT);
+        unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
+        let iv = inputs.iv;
+        Ok(operation(
+            || (),
+            move |(), input, output| {
+                let (input, output) = (&input[..bytes], &mut output[..bytes]);
+                let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                unsafe { message(context.pointer(), iv.as_ptr(), bytes, to, from) }
+            },
+        ))
+    }
+
+    fn gcm(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
+        let set_key: SetKey = self.symbol(spec, "gcm_", "set_key")?;
+        let set_iv: Take = self.symbol(spec, "gcm_", "set_iv")?;
+        let update: Take = self.symbol(spec, "gcm_", "update")?;
+        let crypt: GcmCrypt = self.symbol(spec, "gcm_", spec.direction.name())?;
+        let digest: Digest = self.symbol(spec, "gcm_", "digest")?;
+        let context = Memory::new(CONTEXT);
+        unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
+        let (iv, aad) = (inputs.iv, inputs.aad);
+        let message = move |input: &[u8], output: &mut [u8], tag: &mut [u8; TAG]| {
+            let (input, output) = (&input[..bytes], &mut output[..bytes]);
+            let context = context.pointer();
+            unsafe {
+                set_iv(context, NONCE, iv.as_ptr());
+                update(context, aad.len(), aad.as_ptr());
+                crypt(context, bytes, output.as_mut_ptr(), input.as_ptr());
+                digest(context, TAG, tag.as_mut_ptr());
+            }
+        };
+        Ok(match spec.direction {
+            Direction::Encrypt => operation(
+                || (),
+                move |(), input, output| {
+                    let (data, tag) = output.split_at_mut(bytes);
+                    message(
+                        input,
+                        data,
+                        tag.first_chunk_mut().expect("room for the tag"),
+                    );
+                },
+            ),
+            Direction::Decrypt => operation(
+                || (),
+                move |(), input, output| {
+                    let (data, tag) = input.split_at(bytes);
+                    let mut computed = [0; TAG];
+                    message(data, output, &mut computed);
+                    check_tag(&computed, tag);
+                },
+            ),
+        })
+    }
+
+    fn ccm(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
+        let set_key: SetKey = self.symbol(spec, "ccm_", "set_key")?;
+        let seal: CcmSeal = self.symbol(spec, "ccm_", "encrypt_message")?;
+        let open: CcmOpen = self.symbol(spec, "ccm_", "decrypt_message")?;
+        let context = Memory::new(CONTEXT);
+        unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
+        let (iv, aad) = (inputs.iv, inputs.aad);
+        Ok(match spec.direction {
+            Direction::Encrypt => operation(
+                || (),
+                move |(), input, output| {
+                    let (input, output) = (&input[..bytes], &mut output[..bytes + TAG]);
+                    let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                    let length = bytes + TAG;
+                    unsafe {
+                        seal(
+                            context.pointer(),
+                            NONCE,
+                            iv.as_ptr(),
+                            aad.len(),
+                            aad.as_ptr(),
+                            TAG,
+                            length,
+                            to,
+                            from,
+                        )
+                    }
+                },
+            ),
+            Direction::Decrypt => operation(
+                || (),
+                move |(), input, output| {
+                    let (input, output) = (&input[..bytes + TAG], &mut output[..bytes]);
+                    let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                    let opened = unsafe {
+                        open(
+                            context.pointer(),
+                            NONCE,
+                            iv.as_ptr(),
+                            aad.len(),
+                            aad.as_ptr(),
+                            TAG,
+                            bytes,
+                            to,
+                            from,
+                        )
+                    };
+                    assert_eq!(opened, 1, "nettle does not open");
+                },
+            ),
+        })
+    }
+
+    fn cmac(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
+        let set_key: SetKey = self.symbol(spec, "cmac_", "set_key")?;
+        let update: Take = self.symbol(spec, "cmac_", "update")?;
+        let digest: Digest = self.symbol(spec, "cmac_", "digest")?;
+        let context = Memory::new(CONTEXT);
+        unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
+        Ok(operation(
+            || (),
+            move |(), input, output| {
+                let (input, output) = (&input[..bytes], &mut output[..TAG]);
+                unsafe {
+                    update(context.pointer(), bytes, input.as_ptr());
+                    digest(context.pointer(), TAG, output.as_mut_ptr());
+                }
+            },
+        ))
+    }
+}
