@@ -9,6 +9,7 @@
 #   make check-kernel   of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an emulator
 #   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's fuzzing, speed
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in build/kernel/RELEASE
+#   make bench    against the processor's limit and other libraries, into docs/benchmarks: minutes   make bench-quick   less than two
 #   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 
@@ -22,7 +23,7 @@ SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugopt
 # $(call quietly,LOG,COMMAND): what it says matters only if it fails. (Ninja has --quiet since 1.11.)
 quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
-.PHONY: all demo check check-full check-arm check-i386 check-kernel check-uml check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
+.PHONY: all bench bench-quick demo check check-full check-arm check-i386 check-kernel check-uml check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
@@ -70,6 +71,12 @@ check-i386:
 	@scripts/dependencies check
 	@scripts/dependencies check-i386
 	@scripts/i386 test $(BUILD)
+
+# An idle machine, please. The benchmark builds other libraries the first time.
+bench bench-quick:
+	@scripts/dependencies build
+	@$(MAKE) --no-print-directory stage
+	@scripts/bench $(BUILD) --publish docs/benchmarks $(if $(filter %-quick,$@),--quick)
 
 # For the kernel that runs, unless KDIR says another.
 .PHONY: kernel-module

@@ -13,7 +13,10 @@
  *               both instructions wait for the same units (Zen 4), this is well below the throughput of
  *               the rounds alone.
  *
- * No data is loaded or stored and no data instruction but the rounds is executed, so no real cipher
+ *   products    a chain of multiplications, for their latency.
+ *   copying     nothing but loads and stores: no mode that reads and writes every byte is faster than that.
+ *
+ * But for copying no data is loaded or stored, and no data instruction but those named is executed, so no real cipher
  * can be faster. The probe does not look at a clock: the caller times a call, next to a call of
  * what it wants to compare, so that both see the same clock frequency.
  *
@@ -63,6 +66,21 @@ tr_features tr_limit_hash_features(enum tr_limit width);
  * returns 0. The caller makes sure of tr_limit_hash_features().
  */
 uint64_t tr_limit_hash(enum tr_limit width, unsigned rounds, uint64_t blocks);
+
+/* The features that tr_limit_clmul_chain() needs; 0 where there is no such loop. */
+tr_features tr_limit_clmul_chain_features(void);
+
+/* Executes at least `products` carry-less multiplications of 64 by 64 bits (rounded up to a multiple of 48), each of the
+ * result of the one before, and returns how many. Executes nothing where the features are 0. */
+uint64_t tr_limit_clmul_chain(uint64_t products);
+
+/*
+ * The ceiling of loads and stores: copies `bytes`, a multiple of 512, from in to out, both aligned to 64 bytes, `times`
+ * times, by plain loads and stores of that width (bytes of the register) and nothing else, and returns the bytes copied.
+ * For a width that tr_limit_features() forbids or the chain, executes nothing and returns 0.
+ */
+uint64_t tr_limit_copy(enum tr_limit width, uint8_t *out, const uint8_t *in, size_t bytes,
+                       uint64_t times);
 
 #ifdef __cplusplus
 }

@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Whether a peer computes what the reference computes.
 
-use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, BLOCK, RAGGED, RAGGED_BYTES};
+use crate::peer::{Direction, Inputs, Operation, Peer, Spec};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use tenrounds::error::{Error, Result};
 
 /// Calls that are compared: more than one, so that what is carried on is compared, too.
 const CALLS: usize = 3;
-
-/// Every size of the grid.
-pub const SIZES: [usize; 14] = [
-    16,
-    31,
-    64,
-    100,
-    256,
-    512,
-    1024,
-    1350,
-    1420,
-    4096,
-    8192,
-    16384,
-    65536,
-    1 << 20,
-];
 
 /// Bytes of which no two blocks are alike.
 pub fn fill(data: &mut [u8], seed: u64) {
@@ -47,13 +29,15 @@ pub fn inputs(spec: Spec) -> Inputs {
     }
 }
 
-/// What the panics of a library say.
+/// What a panic says.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
+    text.unwrap_or_else(|| "a panic without a word".into())
+}
+
 fn caught<T>(what: impl FnOnce() -> T) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(what)).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
-        Error::failure(text.unwrap_or_else(|| "panics".into()))
-    })
+    catch_unwind(AssertUnwindSafe(what)).map_err(|panic| Error::failure(panic_text(&*panic)))
 }
 
 /// The input of a cell: data, or messages that the reference sealed.
@@ -90,83 +74,194 @@ fn outputs(operation: &mut dyn Operation, input: &[u8], length: usize) -> Result
     Ok(outputs)
 }
 
-/// None if the peer has no such operation.
-pub fn cell(peer: &dyn Peer, reference: &dyn Peer, spec: Spec, bytes: usize) -> Result<Option<()>> {
-    let inputs = inputs(spec);
-    let Some(mut theirs) = caught(|| peer.prepare(spec, bytes, &inputs))?? else {
-        return Ok(None);
-    };
-    let Some(mut ours) = reference.prepare(spec, bytes, &inputs)? else {
-        return Err(Error::failure("there is no reference for this"));
-    };
-    let mut input = input(reference, spec, bytes)?;
-    let length = spec.output_bytes(bytes);
-    let wanted = outputs(&mut *ours, &input, length)?;
-    let got = outputs(&mut *theirs, &input, length)?;
-    for (call, (wanted, got)) in wanted.iter().zip(&got).enumerate() {
-        if let Some(place) = (0..wanted.len()).find(|&i| wanted[i] != got[i]) {
-            let restarted = if call < CALLS { "" } else { " after a restart" };
-            return Err(Error::failure(format!(
-                "byte {place} of {length} of call {}{restarted} is {:#04x} instead of {:#04x}",
-                call % CALLS + 1,
-                got[place],
-                wanted[place]
-            )));
-        }
-    }
-    if spec.mode.authenticated() && spec.direction == Direction::Decrypt {
-        let last = input.len() - 1;
-        input[last] ^= 1;
-        let mut output = vec![0; length];
-        if caught(|| theirs.call(&input, &mut output)).is_ok() {
-            return Err(Error::failure("a wrong tag is not noticed"));
-        }
-    }
-    Ok(Some(()))
+/// What the reference says to a cell.
+pub struct Wanted {
+    spec: Spec,
+    bytes: usize,
+    input: Vec<u8>,
+    outputs: Vec<Vec<u8>>,
 }
 
-/// Everything a peer has; returns how much of it is wrong.
-pub fn all(peer: &dyn Peer, reference: &dyn Peer) -> usize {
-    let (mut right, mut wrong) = (0, 0);
-    for mode in Mode::ALL {
-        for direction in [Direction::Encrypt, Direction::Decrypt] {
-            for key_bits in [128, 256] {
+impl Wanted {
+    pub fn new(reference: &dyn Peer, spec: Spec, bytes: usize) -> Result<Wanted> {
+        let Some(mut ours) = reference.prepare(spec, bytes, &inputs(spec))? else {
+            return Err(Error::failure("there is no reference for this"));
+        };
+        let input = input(reference, spec, bytes)?;
+        let outputs = outputs(&mut *ours, &input, spec.output_bytes(bytes))?;
+        Ok(Wanted {
+            spec,
+            bytes,
+            input,
+            outputs,
+        })
+    }
+
+    /// None if the peer has no such operation; an error says what is wrong.
+    pub fn check(&self, peer: &dyn Peer) -> Result<Option<()>> {
+        let (spec, bytes) = (self.spec, self.bytes);
+        let prepared = caught(|| peer.prepare(spec, bytes, &inputs(spec)))??;
+        let Some(mut theirs) = prepared else {
+            return Ok(None);
+        };
+        let length = spec.output_bytes(bytes);
+        let got = outputs(&mut *theirs, &self.input, length)?;
+        for (call, (wanted, got)) in self.outputs.iter().zip(&got).enumerate() {
+            if let Some(place) = (0..wanted.len()).find(|&i| wanted[i] != got[i]) {
+                let restarted = if call < CALLS { "" } else { " after a restart" };
+                return Err(Error::failure(format!(
+                    "byte {place} of {length} of call {}{restarted} is {:#04x} instead of {:#04x}",
+                    call % CALLS + 1,
+                    got[place],
+                    wanted[place]
+                )));
+            }
+        }
+        if spec.mode.authenticated() && spec.direction == Direction::Decrypt {
+            let mut input = self.input.clone();
+            *input.last_mut().expect("a tag at least") ^= 1;
+            if caught(|| theirs.call(&input, &mut vec![0; length])).is_ok() {
+                return Err(Error::failure("a wrong tag is not noticed"));
+            }
+        }
+        Ok(Some(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peer::{Mode, RAGGED, RAGGED_BYTES};
+    use crate::worker::selected;
+
+    fn cells() -> Vec<(Spec, usize)> {
+        let mut cells = Vec::new();
+        for mode in Mode::ALL {
+            for direction in [Direction::Encrypt, Direction::Decrypt] {
                 for streams in [1, 16, RAGGED] {
                     let spec = Spec {
                         mode,
-                        key_bits,
+                        key_bits: 128,
                         direction,
                         streams,
                     };
-                    if mode == Mode::Cmac && direction == Direction::Decrypt {
-                        continue;
-                    }
-                    for bytes in SIZES {
-                        let bytes = match mode.whole_blocks() {
-                            true => bytes / BLOCK * BLOCK,
-                            false => bytes,
-                        };
-                        let bytes = if streams == RAGGED {
-                            RAGGED_BYTES
-                        } else {
-                            bytes
-                        };
-                        match cell(peer, reference, spec, bytes) {
-                            Ok(None) => {}
-                            Ok(Some(())) => right += 1,
-                            Err(error) => {
-                                eprintln!("WRONG: {}: {spec:?}, {bytes} bytes: {error}", peer.id());
-                                wrong += 1;
-                            }
-                        }
-                        if streams == RAGGED {
-                            break;
-                        }
-                    }
+                    let bytes = if streams == RAGGED { RAGGED_BYTES } else { 96 };
+                    cells.push((spec, bytes));
+                }
+            }
+        }
+        cells
+    }
+
+    #[test]
+    fn every_backend_agrees_with_the_reference() {
+        let reference = selected().unwrap();
+        let usable = tenrounds::core::Cpu::detect().usable;
+        for backend in tenrounds::core::Backend::all() {
+            if backend.features() & !usable != 0 {
+                continue;
+            }
+            for (spec, bytes) in cells() {
+                let has = reference
+                    .prepare(spec, bytes, &inputs(spec))
+                    .unwrap()
+                    .is_some();
+                if has {
+                    let wanted = Wanted::new(&reference, spec, bytes).unwrap();
+                    let checked = wanted.check(&crate::ours::Core::of(backend));
+                    assert_eq!(checked.unwrap(), Some(()), "{backend:?} {spec:?}");
                 }
             }
         }
     }
-    println!("{}: {right} right, {wrong} wrong", peer.id());
-    wrong
+
+    /// The core, with one thing wrong.
+    struct Broken(crate::ours::Core, Fault);
+    #[derive(Clone, Copy)]
+    enum Fault {
+        None,
+        OneBit,
+        Restart,
+        Beyond,
+        BelievesEveryTag,
+    }
+    struct BrokenOperation(Box<dyn Operation>, Fault, u32);
+
+    impl Peer for Broken {
+        fn id(&self) -> String {
+            "broken".into()
+        }
+        fn title(&self) -> String {
+            self.id()
+        }
+        fn version(&self) -> String {
+            "0".into()
+        }
+        fn prepare(
+            &self,
+            spec: Spec,
+            bytes: usize,
+            inputs: &Inputs,
+        ) -> Result<Option<Box<dyn Operation>>> {
+            let sound = self.0.prepare(spec, bytes, inputs)?;
+            Ok(
+                sound
+                    .map(|sound| Box::new(BrokenOperation(sound, self.1, 0)) as Box<dyn Operation>),
+            )
+        }
+    }
+
+    impl Operation for BrokenOperation {
+        fn call(&mut self, input: &[u8], output: &mut [u8]) {
+            self.2 += 1;
+            match self.1 {
+                Fault::BelievesEveryTag => {
+                    let _ = caught(|| self.0.call(input, output));
+                }
+                _ => self.0.call(input, output),
+            }
+            match self.1 {
+                Fault::OneBit if self.2 == 3 => *output.last_mut().unwrap() ^= 0x80,
+                Fault::Beyond => unsafe { *output.as_mut_ptr().add(output.len()) = 0 },
+                _ => {}
+            }
+        }
+        fn restart(&mut self) {
+            if !matches!(self.1, Fault::Restart) || self.2 == 0 {
+                self.0.restart();
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_found() {
+        let reference = selected().unwrap();
+        let check = |mode, direction, fault| {
+            let spec = Spec {
+                mode,
+                key_bits: 256,
+                direction,
+                streams: 1,
+            };
+            let wanted = Wanted::new(&reference, spec, 100).unwrap();
+            wanted.check(&Broken(selected().unwrap(), fault))
+        };
+        use Direction::{Decrypt, Encrypt};
+        assert!(check(Mode::Ctr, Encrypt, Fault::None).is_ok());
+        assert!(check(Mode::Gcm, Decrypt, Fault::None).is_ok());
+        for (mode, direction, fault, said) in [
+            (
+                Mode::Ctr,
+                Encrypt,
+                Fault::OneBit,
+                "byte 99 of 100 of call 3 is",
+            ),
+            (Mode::Ctr, Encrypt, Fault::Restart, "call 1 after a restart"),
+            (Mode::Xts, Decrypt, Fault::Beyond, "byte 100 of 100"),
+            (Mode::Gcm, Decrypt, Fault::BelievesEveryTag, "a wrong tag"),
+        ] {
+            let error = check(mode, direction, fault).err().unwrap().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
 }

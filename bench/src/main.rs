@@ -1,29 +1,64 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds-bench`: every mode at every size, against the processor's limit and against other libraries, in one run.
+//! `tenrounds-bench`: every mode at every size, against the processor's limit and against other libraries, side by
+//! side in one run. docs/measuring.md says how.
 
+mod chart;
 mod check;
+mod cli;
+mod goals;
+mod grid;
+mod json;
+mod limits;
+mod markdown;
 mod ours;
 mod peer;
 mod peers;
+mod place;
+mod plan;
+mod results;
+mod run;
+mod table;
+mod threads;
+mod window;
+mod worker;
 
-fn main() {
-    let (peers, absent) = peers::all();
-    for a in absent {
-        println!("absent: {} ({}): {}", a.id, a.title, a.why);
+use clap::Parser;
+use cli::Cli;
+use std::process::ExitCode;
+use tenrounds::error::Result;
+
+fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|a| a == run::WORKER) {
+        return ended(worker::serve().map(|()| true));
     }
-    let backend = tenrounds::core::select(None, 0, None)
-        .backend
-        .expect("a backend");
-    let reference = ours::Core::selected(backend);
-    let mut wrong = 0;
-    for peer in &peers {
-        println!("{}: {}", peer.id(), peer.version());
-        wrong += check::all(&**peer, &reference);
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            let text = error.to_string();
+            let line = text.lines().next().unwrap_or_default();
+            let line = line.trim_start_matches("error: ");
+            eprintln!("tenrounds-bench: {line} (see 'tenrounds-bench --help')");
+            return ExitCode::from(2);
+        }
+    };
+    if cli.no_color {
+        anstream::ColorChoice::Never.write_global();
     }
-    for other in tenrounds::core::Backend::all() {
-        if other.features() & !tenrounds::core::Cpu::detect().usable == 0 {
-            wrong += check::all(&ours::Core::of(other), &reference);
+    ended(cli::run(&cli))
+}
+
+/// 1 for what could not be done and for wrong outputs.
+fn ended(result: Result<bool>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("tenrounds-bench: {error}");
+            ExitCode::from(error.exit_code())
         }
     }
-    std::process::exit(i32::from(wrong > 0));
 }

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The grid: modes, sizes, key sizes, and what is measured of them.
+
+use crate::peer::{Direction, Mode, Spec, BLOCK, RAGGED, RAGGED_BYTES};
+use serde::{Deserialize, Serialize};
+use tenrounds::error::{suggestion, Error, Result};
+
+/// Bytes of a call.
+pub const SIZES: [usize; 14] = [
+    16,
+    31,
+    64,
+    100,
+    256,
+    512,
+    1024,
+    1350,
+    1420,
+    4096,
+    8192,
+    16384,
+    65536,
+    1 << 20,
+];
+/// Those of a quick run.
+pub const QUICK_SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
+/// Those of single calls.
+const ALONE_SIZES: [usize; 4] = [16, 64, 256, 1024];
+/// Besides, for many streams, whose jobs are short.
+const SHORT_JOB: usize = 128;
+/// The longest call of many streams, all together.
+const MOST: usize = 1 << 20;
+const STREAMS: usize = 16;
+const THREADS_BYTES: usize = 16384;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// One call right after the other.
+    Throughput,
+    /// A fence between calls.
+    Alone,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Throughput => "throughput",
+            Kind::Alone => "alone",
+        }
+    }
+}
+
+/// One cell: all subjects take turns in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cell {
+    pub spec: Spec,
+    pub bytes: usize,
+    pub kind: Kind,
+    pub threads: usize,
+}
+
+/// A mode in a direction, one or many streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Way {
+    pub mode: Mode,
+    pub direction: Direction,
+    pub streams: usize,
+}
+
+impl Way {
+    const fn new(mode: Mode, direction: Direction, streams: usize) -> Way {
+        Way {
+            mode,
+            direction,
+            streams,
+        }
+    }
+
+    /// "cbc-encrypt", "ctr", "ccm-encrypt-16", "cbc-encrypt-ragged".
+    pub fn name(&self) -> String {
+        let mode = self.mode.name();
+        let way = match self.mode {
+            Mode::Ofb | Mode::Ctr | Mode::Cmac => mode.to_owned(),
+            _ => format!("{mode}-{}", self.direction.name()),
+        };
+        match self.streams {
+            1 => way,
+            RAGGED => way + "-ragged",
+            streams => format!("{way}-{streams}"),
+        }
+    }
+
+    /// "CBC encryption, 16 streams".
+    pub fn title(&self) -> String {
+        let mode = self.mode.name().to_uppercase();
+        let way = match (self.mode, self.direction) {
+            (Mode::Ofb | Mode::Ctr | Mode::Cmac, _) => mode,
+            (m, Direction::Encrypt) if m.authenticated() => format!("{mode} sealing"),
+            (m, Direction::Decrypt) if m.authenticated() => format!("{mode} opening"),
+            (_, Direction::Encrypt) => format!("{mode} encryption"),
+            (_, Direction::Decrypt) => format!("{mode} decryption"),
+        };
+        match self.streams {
+            1 => way,
+            RAGGED => format!("{way}, {RAGGED} streams of 64 B to 16 KiB"),
+            streams => format!("{way}, {streams} streams"),
+        }
+    }
+
+    pub fn of(spec: &Spec) -> Way {
+        Way::new(spec.mode, spec.direction, spec.streams)
+    }
+}
+
+/// What is measured unless something else is asked for.
+const USUAL: [Way; 19] = {
+    use Direction::{Decrypt, Encrypt};
+    [
+        Way::new(Mode::Ecb, Encrypt, 1),
+        Way::new(Mode::Ecb, Decrypt, 1),
+        Way::new(Mode::Cbc, Encrypt, 1),
+        Way::new(Mode::Cbc, Decrypt, 1),
+        Way::new(Mode::Cfb128, Encrypt, 1),
+        Way::new(Mode::Cfb128, Decrypt, 1),
+        Way::new(Mode::Ofb, Encrypt, 1),
+        Way::new(Mode::Ctr, Encrypt, 1),
+        Way::new(Mode::Xts, Encrypt, 1),
+        Way::new(Mode::Xts, Decrypt, 1),
+        Way::new(Mode::Gcm, Encrypt, 1),
+        Way::new(Mode::Gcm, Decrypt, 1),
+        Way::new(Mode::Ccm, Encrypt, 1),
+        Way::new(Mode::Ccm, Decrypt, 1),
+        Way::new(Mode::Cmac, Encrypt, 1),
+        Way::new(Mode::Cbc, Encrypt, STREAMS),
+        Way::new(Mode::Cbc, Encrypt, RAGGED),
+        Way::new(Mode::Ccm, Encrypt, STREAMS),
+        Way::new(Mode::Cmac, Encrypt, STREAMS),
+    ]
+};
+/// Known by name.
+const OTHERS: [Way; 6] = {
+    use Direction::{Decrypt, Encrypt};
+    [
+        Way::new(Mode::Cfb128, Encrypt, STREAMS),
+        Way::new(Mode::Ccm, Decrypt, STREAMS),
+        Way::new(Mode::GcmSiv, Encrypt, 1),
+        Way::new(Mode::GcmSiv, Decrypt, 1),
+        Way::new(Mode::Ocb, Encrypt, 1),
+        Way::new(Mode::Ocb, Decrypt, 1),
+    ]
+};
+
+fn all_ways() -> impl Iterator<Item = Way> {
+    USUAL.into_iter().chain(OTHERS)
+}
+
+/// The ways that a word means: a mode ("cbc"), a way ("cbc-decrypt"), "all", or none for the usual ones.
+pub fn ways(words: &[String]) -> Result<Vec<Way>> {
+    let mut chosen: Vec<Way> = Vec::new();
+    for word in words {
+        let word = word.to_ascii_lowercase();
+        let means = |w: &Way| word == "all" || w.name() == word || w.mode.name() == word;
+        let meant: Vec<Way> = all_ways().filter(means).collect();
+        if meant.is_empty() {
+            let names: Vec<String> = all_ways().map(|w| w.name()).collect();
+            let near = suggestion(&word, names.iter().map(String::as_str));
+            return Err(Error::usage(format!(
+                "there is no mode '{word}'{near} (see 'tenrounds-bench --list')"
+            )));
+        }
+        chosen.extend(meant);
+    }
+    if words.is_empty() {
+        chosen.extend(USUAL);
+    }
+    let mut seen = std::collections::HashSet::new();
+    chosen.retain(|way| seen.insert(*way));
+    Ok(chosen)
+}
+
+/// For --list.
+pub fn names() -> Vec<(String, String, bool)> {
+    let usual = USUAL.map(|w| (w.name(), w.title(), true));
+    let others = OTHERS.map(|w| (w.name(), w.title(), false));
+    usual.into_iter().chain(others).collect()
+}
+
+/// What a grid is made of.
+pub struct Wanted {
+    pub ways: Vec<Way>,
+    pub sizes: Vec<usize>,
+    pub key_bits: Vec<u16>,
+    /// Whether the sizes were named, so that none is added.
+    pub named: bool,
+    pub quick: bool,
+    pub threads: usize,
+}
+
+impl Wanted {
+    /// Modes of whole blocks round down, and no size comes twice.
+    fn sizes_of(&self, way: Way) -> Vec<usize> {
+        if way.streams == RAGGED {
+            return vec![RAGGED_BYTES];
+        }
+        let mut sizes = self.sizes.clone();
+        if way.streams > 1 && !self.named {
+            sizes.push(SHORT_JOB);
+        }
+        if way.mode.whole_blocks() {
+            sizes.iter_mut().for_each(|s| *s = *s / BLOCK * BLOCK);
+        }
+        let shortest = if way.mode == Mode::Xts { BLOCK } else { 1 };
+        sizes.retain(|s| *s >= shortest && s * way.streams <= MOST);
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for &way in &self.ways {
+            for &key_bits in &self.key_bits {
+                let spec = Spec {
+                    mode: way.mode,
+                    key_bits,
+                    direction: way.direction,
+                    streams: way.streams,
+                };
+                let cell = |bytes, kind, threads| Cell {
+                    spec,
+                    bytes,
+                    kind,
+                    threads,
+                };
+                let sizes = self.sizes_of(way);
+                let short = |s: &&usize| ALONE_SIZES.contains(s) && way.streams == 1;
+                cells.extend(sizes.iter().map(|&s| cell(s, Kind::Throughput, 1)));
+                if !(self.quick && key_bits != 128) {
+                    cells.extend(sizes.iter().filter(short).map(|&s| cell(s, Kind::Alone, 1)));
+                }
+                let shown = matches!(way.name().as_str(), "ctr" | "gcm-encrypt");
+                if self.threads > 1 && shown && sizes.contains(&THREADS_BYTES) && key_bits == 128 {
+                    cells.push(cell(THREADS_BYTES, Kind::Throughput, self.threads));
+                }
+            }
+        }
+        cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(words: &[&str]) -> Wanted {
+        let words: Vec<String> = words.iter().map(|w| w.to_string()).collect();
+        Wanted {
+            ways: ways(&words).unwrap(),
+            sizes: SIZES.to_vec(),
+            key_bits: vec![128, 256],
+            named: false,
+            quick: false,
+            threads: 2,
+        }
+    }
+
+    #[test]
+    fn words_mean_ways() {
+        assert_eq!(wanted(&[]).ways.len(), USUAL.len());
+        assert_eq!(wanted(&["all"]).ways.len(), USUAL.len() + OTHERS.len());
+        assert_eq!(wanted(&["gcm-decrypt", "gcm"]).ways.len(), 2);
+        let error = ways(&["gmc".into()]).err().unwrap().to_string();
+        assert!(error.contains("did you mean"), "{error}");
+        let names: std::collections::HashSet<String> = all_ways().map(|w| w.name()).collect();
+        assert_eq!(names.len(), USUAL.len() + OTHERS.len());
+    }
+
+    #[test]
+    fn whole_blocks_round_down_and_no_cell_comes_twice() {
+        let cells = wanted(&["all"]).cells();
+        let distinct: std::collections::HashSet<Cell> = cells.iter().copied().collect();
+        assert_eq!(distinct.len(), cells.len());
+        for cell in &cells {
+            if cell.spec.mode.whole_blocks() {
+                assert_eq!(cell.bytes % BLOCK, 0);
+            }
+            assert!(cell.spec.total(cell.bytes) <= MOST);
+        }
+        let ecb: Vec<usize> = wanted(&["ecb-encrypt"])
+            .cells()
+            .iter()
+            .filter(|c| c.kind == Kind::Throughput && c.spec.key_bits == 128)
+            .map(|c| c.bytes)
+            .collect();
+        assert_eq!(
+            ecb,
+            [
+                16,
+                64,
+                96,
+                256,
+                512,
+                1024,
+                1344,
+                1408,
+                4096,
+                8192,
+                16384,
+                65536,
+                1 << 20
+            ]
+        );
+        assert!(cells.iter().any(|c| c.threads == 2));
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What a measuring process is to do.
+
+use crate::grid::{self, Cell, Wanted};
+use serde::{Deserialize, Serialize};
+use tenrounds::error::Result;
+
+/// Whether the processor's instructions for AES are there for OpenSSL and for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Environment {
+    Plain,
+    Software,
+}
+
+impl Environment {
+    pub fn name(self) -> &'static str {
+        match self {
+            Environment::Plain => "plain",
+            Environment::Software => "software",
+        }
+    }
+
+    /// What the environment of the process has more than ours. AES-NI and PCLMULQDQ are bits 57 and 33 of the first word,
+    /// VAES and VPCLMULQDQ bits 41 and 42 of the second (OPENSSL_ia32cap(3)).
+    pub fn variables(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Environment::Plain => &[],
+            Environment::Software => &[
+                ("OPENSSL_ia32cap", "~0x200000200000000:~0x60000000000"),
+                ("TENROUNDS_MASK", "noaes,noclmul,novaes,novclmul"),
+            ],
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    pub environment: Environment,
+    pub modes: Vec<String>,
+    pub sizes: Vec<usize>,
+    pub key_bits: Vec<u16>,
+    pub sizes_named: bool,
+    pub quick: bool,
+    pub threads: usize,
+    /// Ids, or their beginnings; none for all.
+    pub peers: Vec<String>,
+    pub seed: u64,
+    pub window_us: u64,
+    /// 0: outputs are checked, nothing is timed.
+    pub rounds: usize,
+    /// Outputs of longer calls are not checked: another process has.
+    pub check_up_to: usize,
+    /// Cells that another process found to be wrong.
+    pub wrong: Vec<(usize, String)>,
+    pub probe_windows: usize,
+}
+
+impl Plan {
+    pub fn cells(&self) -> Result<Vec<Cell>> {
+        Ok(Wanted {
+            ways: grid::ways(&self.modes)?,
+            sizes: self.sizes.clone(),
+            key_bits: self.key_bits.clone(),
+            named: self.sizes_named,
+            quick: self.quick,
+            threads: self.threads,
+        }
+        .cells())
+    }
+
+    pub fn checks(&self, bytes: usize) -> bool {
+        bytes <= self.check_up_to
+    }
+
+    /// Whether a subject takes part. What is masked for OpenSSL and for us is masked for nobody else.
+    pub fn wants(&self, id: &str) -> bool {
+        let ours = id == "core" || id == "evp" || id.starts_with("core-");
+        let here = self.environment == Environment::Plain || ours || id.starts_with("openssl");
+        here && (ours || self.peers.is_empty() || self.peers.iter().any(|p| id.starts_with(&**p)))
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What was found, as rows: a cell, and one of those that took turns in it.
+
+use crate::grid::{Cell, Way};
+use crate::limits::{self, Bound};
+use crate::plan::Environment;
+use crate::run::{Found, Rounds};
+use crate::worker::{Subject, CEILING, LIMIT, ONE_THREAD};
+use std::collections::BTreeMap;
+use tenrounds::bench::stats::Summary;
+
+pub struct Row {
+    pub environment: Environment,
+    pub cell: Cell,
+    pub subject: String,
+    pub rate: Summary,
+    pub bound: Option<Bound>,
+    pub limit: Option<Summary>,
+    /// Ours to the others.
+    pub ratios: BTreeMap<String, Summary>,
+}
+
+impl Row {
+    pub fn ns_per_call(&self) -> f64 {
+        let bytes = self.cell.spec.total(self.cell.bytes) * self.cell.threads;
+        bytes as f64 * 1e9 / self.rate.median
+    }
+}
+
+/// The subjects whose rows have ratios to the others.
+const COMPARED: [&str; 2] = ["core", "evp"];
+
+/// Everything of a run, for reports.
+pub struct Results {
+    pub subjects: Vec<(Environment, Subject)>,
+    pub rows: Vec<Row>,
+}
+
+fn ratio(rounds: &Rounds, a: &str, b: &str) -> Option<Summary> {
+    let pairs = rounds.0.get(a)?.iter().zip(rounds.0.get(b)?);
+    Summary::of(pairs.map(|(a, b)| a / b))
+}
+
+fn rows(environment: Environment, cell: Cell, rounds: &Rounds) -> Vec<Row> {
+    let one_thread = format!("/{ONE_THREAD}");
+    let subjects = rounds.0.iter().filter(|(id, _)| !id.ends_with(&one_thread));
+    let row = |(id, rates): (&String, &Vec<f64>)| {
+        let mut ratios = BTreeMap::new();
+        if cell.threads > 1 {
+            let one = ratio(rounds, id, &format!("{id}{one_thread}"));
+            ratios.extend(one.map(|one| (ONE_THREAD.to_owned(), one)));
+        } else if COMPARED.contains(&&**id) {
+            let others = rounds.0.keys().filter(|o| !is_ours(o) && !is_bound(o));
+            ratios.extend(others.filter_map(|o| Some((o.clone(), ratio(rounds, id, o)?))));
+        }
+        let limit = ratio(rounds, id, LIMIT);
+        Some(Row {
+            environment,
+            cell,
+            subject: id.clone(),
+            rate: Summary::of(rates.iter().copied())?,
+            bound: limit.map(|_| limits::bound(cell.spec)),
+            limit,
+            ratios,
+        })
+    };
+    subjects.filter_map(row).collect()
+}
+
+pub fn is_bound(id: &str) -> bool {
+    id == LIMIT || id == CEILING
+}
+
+pub fn is_ours(id: &str) -> bool {
+    id == "core" || id == "evp" || id.starts_with("core-")
+}
+
+impl Results {
+    pub fn of(all: &[Found]) -> Results {
+        let subjects = |f: &Found| -> Vec<(Environment, Subject)> {
+            let named = f.subjects.iter().map(|s| (f.environment, s.clone()));
+            named.collect()
+        };
+        let of_found = |f: &Found| -> Vec<Row> {
+            let of_cell = |(c, r): &(Cell, Rounds)| rows(f.environment, *c, r);
+            f.cells.iter().flat_map(of_cell).collect()
+        };
+        Results {
+            subjects: all.iter().flat_map(subjects).collect(),
+            rows: all.iter().flat_map(of_found).collect(),
+        }
+    }
+
+    /// The cells in order, each once.
+    pub fn cells(&self) -> Vec<(Environment, Cell)> {
+        let mut cells: Vec<(Environment, Cell)> = Vec::new();
+        for row in &self.rows {
+            if cells.last() != Some(&(row.environment, row.cell)) {
+                cells.push((row.environment, row.cell));
+            }
+        }
+        cells
+    }
+
+    /// The ways in order, each once.
+    pub fn ways(&self) -> Vec<Way> {
+        let mut ways: Vec<Way> = Vec::new();
+        for row in &self.rows {
+            let way = Way::of(&row.cell.spec);
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        ways
+    }
+
+    pub fn row(&self, environment: Environment, cell: Cell, subject: &str) -> Option<&Row> {
+        self.rows
+            .iter()
+            .find(|r| r.environment == environment && r.cell == cell && r.subject == subject)
+    }
+
+    /// The fastest of the others in a cell.
+    pub fn best_peer(&self, environment: Environment, cell: Cell) -> Option<&Row> {
+        self.rows
+            .iter()
+            .filter(|r| r.environment == environment && r.cell == cell)
+            .filter(|r| !is_ours(&r.subject) && !is_bound(&r.subject))
+            .max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))
+    }
+
+    pub fn title<'a>(&'a self, id: &'a str) -> &'a str {
+        let named = self.subjects.iter().find(|(_, s)| s.id == id);
+        named.map_or(id, |(_, s)| &s.title)
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A run: several measuring processes one after the other, each of which does all cells and some of the rounds.
+//! Where code and data of a process happen to lie differs from process to process, and with it what the processor's
+//! predictors confuse (docs/measuring.md).
+
+use crate::grid::Cell;
+use crate::limits::Figure;
+use crate::plan::{Environment, Plan};
+use crate::worker::{Answer, Missing, Subject};
+use indicatif::ProgressBar;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use tenrounds::error::{Error, Result};
+
+/// The name under which the program starts itself.
+pub const WORKER: &str = "worker";
+
+/// An output that is not the reference's.
+pub struct Fault {
+    pub environment: Environment,
+    pub cell: Cell,
+    pub subject: String,
+    pub why: String,
+}
+
+/// All rounds of one cell.
+#[derive(Clone, Debug, Default)]
+pub struct Rounds(pub BTreeMap<String, Vec<f64>>);
+
+/// What an environment's processes found.
+pub struct Found {
+    pub environment: Environment,
+    pub subjects: Vec<Subject>,
+    pub absent: Vec<Missing>,
+    pub probe: Vec<Figure>,
+    pub cells: Vec<(Cell, Rounds)>,
+    pub faults: Vec<Fault>,
+    pub right: usize,
+    pub repeated: usize,
+    pub doubtful: usize,
+}
+
+/// Runs `processes` processes that share the rounds of the plan.
+pub fn run(plan: &Plan, processes: usize, bar: &ProgressBar) -> Result<Found> {
+    let cells = plan.cells()?;
+    let mut found = Found {
+        environment: plan.environment,
+        subjects: Vec::new(),
+        absent: Vec::new(),
+        probe: Vec::new(),
+        cells: cells.into_iter().map(|c| (c, Rounds::default())).collect(),
+        faults: Vec::new(),
+        right: 0,
+        repeated: 0,
+        doubtful: 0,
+    };
+    for number in 0..processes {
+        let part = Plan {
+            seed: plan.seed.wrapping_add(number as u64),
+            rounds: (plan.rounds + number) / processes,
+            // The same code on the same input: long calls are looked at once.
+            check_up_to: match number {
+                0 => usize::MAX,
+                _ => 4096,
+            },
+            wrong: found.wrong(),
+            probe_windows: plan.probe_windows / processes,
+            ..plan.clone()
+        };
+        one(&part, bar, &mut found)?;
+    }
+    Ok(found)
+}
+
+impl Found {
+    fn wrong(&self) -> Vec<(usize, String)> {
+        let place = |fault: &Fault| self.cells.iter().position(|(c, _)| *c == fault.cell);
+        let known = |f: &Fault| Some((place(f)?, f.subject.clone()));
+        self.faults.iter().filter_map(known).collect()
+    }
+
+    fn take(&mut self, answer: Answer) -> Result<bool> {
+        match answer {
+            Answer::Hello { subjects, absent } => {
+                self.subjects = subjects;
+                self.absent = absent;
+            }
+            Answer::Probe(figures) => {
+                if self.probe.is_empty() {
+                    self.probe = figures;
+                } else {
+                    for (known, more) in self.probe.iter_mut().zip(figures) {
+                        known.rates.extend(more.rates);
+                    }
+                }
+            }
+            Answer::Wrong { cell, subject, why } => self.faults.push(Fault {
+                environment: self.environment,
+                cell: self.cells[cell].0,
+                subject,
+                why,
+            }),
+            Answer::Cell(done) => {
+                for (subject, rates) in done.rates {
+                    let all = &mut self.cells[done.cell].1 .0;
+                    all.entry(subject).or_default().extend(rates);
+                }
+                self.right += done.right;
+                self.repeated += done.repeated;
+                self.doubtful += done.doubtful;
+                return Ok(true);
+            }
+            Answer::Failed(why) => return Err(Error::failure(why)),
+        }
+        Ok(false)
+    }
+}
+
+fn one(plan: &Plan, bar: &ProgressBar, found: &mut Found) -> Result<()> {
+    let failed = |what: &str, why: &dyn std::fmt::Display| {
+        Error::failure(format!("a measuring process {what}: {why}"))
+    };
+    let program = std::env::current_exe().map_err(|e| failed("cannot be started", &e))?;
+    let mut child = Command::new(program)
+        .arg(WORKER)
+        .envs(plan.environment.variables().iter().copied())
+        .env_remove("TENROUNDS_COUNTERS") // counting costs time
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| failed("cannot be started", &e))?;
+    let mut requests = child.stdin.take().expect("it is piped");
+    let plan = serde_json::to_string(plan).expect("plain data serialises");
+    let sent = writeln!(requests, "{plan}");
+    let mut result = sent.map_err(|e| failed("takes no plan", &e));
+    drop(requests);
+    for line in BufReader::new(child.stdout.take().expect("it is piped")).lines() {
+        if result.is_err() {
+            continue; // to its end, so that it can end
+        }
+        result = line
+            .map_err(|e| failed("cannot be read", &e))
+            .and_then(|line| {
+                let answer = serde_json::from_str(&line).map_err(|e| failed("says", &e))?;
+                if found.take(answer)? {
+                    bar.inc(1);
+                }
+                Ok(())
+            });
+    }
+    let status = child.wait().map_err(|e| failed("is lost", &e))?;
+    result?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(failed("ended", &status)),
+    }
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A measuring process: it gets a plan as one line of JSON, and answers with lines of JSON. All subjects of a cell take
+//! turns in this one process, on one processor.
+
+use crate::check;
+use crate::grid::{Cell, Kind};
+use crate::limits::{self, Figure};
+use crate::ours::Core;
+use crate::peer::{Operation, Peer, Spec};
+use crate::peers;
+use crate::place::Place;
+use crate::plan::{Environment, Plan};
+use crate::threads;
+use crate::window::{window, Time, Window};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet};
+use std::io::{BufRead, Write};
+use tenrounds::bench::limit::Work;
+use tenrounds::core;
+use tenrounds::error::{Error, Result};
+
+/// Bounds among the subjects of a cell.
+pub const LIMIT: &str = "limit";
+pub const CEILING: &str = "ceiling";
+/// The rate of one thread beside that of several.
+pub const ONE_THREAD: &str = "one-thread";
+
+/// A window that is disturbed is repeated so many times at most.
+const REPEATS: usize = 4;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Subject {
+    pub id: String,
+    pub title: String,
+    pub version: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Missing {
+    pub id: String,
+    pub title: String,
+    pub why: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    Hello {
+        subjects: Vec<Subject>,
+        absent: Vec<Missing>,
+    },
+    Probe(Vec<Figure>),
+    Wrong {
+        cell: usize,
+        subject: String,
+        why: String,
+    },
+    /// A cell is done: bytes per second by subject and round. Empty without timing.
+    Cell(Done),
+    Failed(String),
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Done {
+    pub cell: usize,
+    pub rates: BTreeMap<String, Vec<f64>>,
+    /// Subjects whose output was compared.
+    pub right: usize,
+    pub repeated: usize,
+    pub doubtful: usize,
+}
+
+pub fn say(answer: &Answer) {
+    let line = serde_json::to_string(answer).expect("plain data serialises");
+    // Without a reader there is nobody to hear of an error.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// The whole process.
+pub fn serve() -> Result<()> {
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.map_err(|e| Error::failure(format!("cannot read the plan: {e}")))?;
+    let plan: Plan = serde_json::from_str(&line)
+        .map_err(|e| Error::usage(format!("a measuring process without a plan: {e}")))?;
+    // The panics of libraries are caught and reported where they matter.
+    std::panic::set_hook(Box::new(|_| {}));
+    let measured = std::panic::catch_unwind(|| measure(&plan));
+    let why = match measured {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => check::panic_text(&*panic),
+    };
+    say(&Answer::Failed(why));
+    Ok(())
+}
+
+/// The core as this environment selects it.
+pub fn selected() -> Result<Core> {
+    let mask = std::env::var(tenrounds::masks::TENROUNDS_MASK).ok();
+    let backend = core::select(mask.as_deref(), 0, None).backend;
+    let none = || Error::failure("no backend passes its known answers; see 'tenrounds selftest'");
+    Ok(Core::selected(backend.ok_or_else(none)?))
+}
+
+/// Ours through EVP of the system's OpenSSL.
+pub fn evp() -> Result<Box<dyn Peer>> {
+    let module = tenrounds::provider::find(None)?;
+    Ok(Box::new(peers::openssl::with_provider(&module)?))
+}
+
+type Peers = Vec<Box<dyn Peer>>;
+
+/// Everything that is there: the core, its other backends, ours through EVP, and the peers.
+fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
+    let reference = selected()?;
+    let mut all: Vec<Box<dyn Peer>> = Vec::new();
+    let mut missing = Vec::new();
+    if plan.environment == Environment::Plain {
+        let usable = core::Cpu::detect().usable;
+        for name in ["vaes256", "aesni"] {
+            let backend = core::Backend::by_name(name).filter(|b| b.features() & !usable == 0);
+            if let Some(backend) = backend.filter(|b| *b != reference.backend()) {
+                all.push(Box::new(Core::of(backend)));
+            }
+        }
+    }
+    all.insert(0, Box::new(reference));
+    match evp() {
+        Ok(evp) => all.push(evp),
+        Err(error) => missing.push(Missing {
+            id: "evp".into(),
+            title: "tenrounds in the system's OpenSSL".into(),
+            why: error.to_string(),
+        }),
+    }
+    let (found, absent) = peers::all();
+    all.extend(found);
+    missing.extend(absent.into_iter().map(|a| Missing {
+        id: a.id,
+        title: a.title,
+        why: a.why,
+    }));
+    let wanted = |id: &str| plan.wants(id);
+    missing.retain(|m| wanted(&m.id));
+    all.retain(|peer| wanted(&peer.id()));
+    Ok((all, missing))
+}
+
+fn measure(plan: &Plan) -> Result<()> {
+    threads::pin(0)?;
+    fastrand::seed(plan.seed);
+    let (peers, absent) = subjects(plan)?;
+    let subject = |peer: &dyn Peer| Subject {
+        id: peer.id(),
+        title: peer.title(),
+        version: peer.version(),
+    };
+    say(&Answer::Hello {
+        subjects: peers.iter().map(|p| subject(&**p)).collect(),
+        absent,
+    });
+    if plan.probe_windows > 0 {
+        say(&Answer::Probe(limits::probe(
+            plan.probe_windows,
+            plan.window_us,
+        )?));
+    }
+    let reference = selected()?;
+    let cells = plan.cells()?;
+    let known = plan
+        .wrong
+        .iter()
+        .map(|(index, id)| (cells[*index].spec, cells[*index].bytes, id.clone()));
+    let mut wrong: Wrong = known.collect();
+    for (index, cell) in cells.into_iter().enumerate() {
+        let mut done = match cell.threads {
+            1 => one_cell(plan, index, cell, &peers, &reference, &mut wrong)?,
+            _ => threads::cell(plan, cell)?,
+        };
+        done.cell = index;
+        say(&Answer::Cell(done));
+    }
+    Ok(())
+}
+
+/// One of those that take turns.
+struct Player {
+    id: String,
+    work: Kindred,
+    time: Time,
+}
+
+enum Kindred {
+    Peer(Box<dyn Operation>),
+    Bound(Work),
+}
+
+impl Player {
+    fn bound(id: &str, work: Work) -> Player {
+        Player {
+            id: id.into(),
+            work: Kindred::Bound(work),
+            time: Time::unknown(),
+        }
+    }
+
+    fn window(&mut self, place: &mut Place, cell: &Cell, us: u64) -> Result<Window> {
+        let bytes = cell.spec.total(cell.bytes) as u64;
+        let alone = cell.kind == Kind::Alone;
+        let (input, output) = place.both();
+        match &mut self.work {
+            Kindred::Bound(work) => window(&mut self.time, us, &mut |n| work.run(n)),
+            Kindred::Peer(operation) => window(&mut self.time, us, &mut |calls| {
+                operation.run(calls, input, output, alone);
+                calls * bytes
+            }),
+        }
+    }
+}
+
+/// What is not to be timed.
+type Wrong = HashSet<(Spec, usize, String)>;
+
+/// Compares the outputs of all peers in a cell; returns how many are right.
+fn check_cell(
+    plan: &Plan,
+    index: usize,
+    cell: Cell,
+    peers: &[Box<dyn Peer>],
+    reference: &Core,
+    wrong: &mut Wrong,
+) -> Result<usize> {
+    if !plan.checks(cell.bytes) || cell.kind == Kind::Alone {
+        return Ok(0);
+    }
+    let wanted = check::Wanted::new(reference, cell.spec, cell.bytes)?;
+    let mut right = 0;
+    for peer in peers {
+        let key = (cell.spec, cell.bytes, peer.id());
+        if wrong.contains(&key) {
+            continue;
+        }
+        match wanted.check(&**peer) {
+            Ok(found) => right += usize::from(found.is_some()),
+            Err(why) => {
+                say(&Answer::Wrong {
+                    cell: index,
+                    subject: peer.id(),
+                    why: why.to_string(),
+                });
+                wrong.insert(key);
+            }
+        }
+    }
+    Ok(right)
+}
+
+fn one_cell(
+    plan: &Plan,
+    index: usize,
+    cell: Cell,
+    peers: &[Box<dyn Peer>],
+    reference: &Core,
+    wrong: &mut Wrong,
+) -> Result<Done> {
+    let mut done = Done {
+        right: check_cell(plan, index, cell, peers, reference, wrong)?,
+        ..Done::default()
+    };
+    if plan.rounds == 0 {
+        return Ok(done);
+    }
+    let mut players = Vec::new();
+    for peer in peers {
+        if wrong.contains(&(cell.spec, cell.bytes, peer.id())) {
+            continue;
+        }
+        if let Some(operation) = peer.prepare(cell.spec, cell.bytes, &check::inputs(cell.spec))? {
+            players.push(Player {
+                id: peer.id(),
+                work: Kindred::Peer(operation),
+                time: Time::unknown(),
+            });
+        }
+    }
+    let cpu = core::Cpu::detect();
+    if cell.kind == Kind::Throughput {
+        let work = limits::work(cell.spec, &cpu);
+        players.extend(work.map(|work| Player::bound(LIMIT, work)));
+        let work = limits::ceiling(cell.spec, &cpu);
+        players.extend(work.map(|work| Player::bound(CEILING, work)));
+    }
+    let input = check::input(reference, cell.spec, cell.bytes)?;
+    let mut place = Place::new(&input, cell.spec.output_bytes(cell.bytes));
+    for _ in 0..plan.rounds {
+        place.move_on();
+        fastrand::shuffle(&mut players);
+        for player in &mut players {
+            let mut taken = player.window(&mut place, &cell, plan.window_us)?;
+            for _ in 0..REPEATS {
+                if taken.undisturbed {
+                    break;
+                }
+                done.repeated += 1;
+                taken = player.window(&mut place, &cell, plan.window_us)?;
+            }
+            done.doubtful += usize::from(!taken.undisturbed);
+            let rates = done.rates.entry(player.id.clone()).or_default();
+            rates.push(taken.rate());
+        }
+    }
+    Ok(done)
+}
