@@ -83,6 +83,14 @@ impl Mode {
     pub fn authenticated(self) -> bool {
         matches!(self, Mode::Gcm | Mode::Ccm | Mode::GcmSiv | Mode::Ocb)
     }
+
+    /// Whether a call goes on where the call before ended, instead of being a message of its own.
+    pub fn goes_on(self) -> bool {
+        matches!(
+            self,
+            Mode::Ecb | Mode::Cbc | Mode::Cfb128 | Mode::Ofb | Mode::Ctr
+        )
+    }
 }
 
 impl Direction {

@@ -22,7 +22,7 @@ use tenrounds::error::Result;
 fn fits(spec: Spec, bytes: usize) -> bool {
     match spec.mode {
         Mode::Xts => bytes >= 16,
-        mode => !mode.whole_blocks() || bytes % 16 == 0,
+        mode => !mode.whole_blocks() || bytes.is_multiple_of(16),
     }
 }
 

@@ -106,7 +106,10 @@ impl Peer for Nettle {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !fits(spec, bytes) || spec.mode.goes_on() && bytes % 16 != 0 {
+        if spec.streams != 1
+            || !fits(spec, bytes)
+            || spec.mode.goes_on() && !bytes.is_multiple_of(16)
+        {
             return Ok(None);
         }
         let has_it = match spec.mode {

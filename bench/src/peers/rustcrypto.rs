@@ -91,7 +91,7 @@ fn prepare<C: Aes>(spec: Spec, bytes: usize, inputs: &Inputs) -> Option<Box<dyn 
         return xts::<C>(encrypt, inputs);
     }
     let c = C::new_from_slice(&inputs.key).ok()?;
-    let whole = bytes % 16 == 0;
+    let whole = bytes.is_multiple_of(16);
     match (spec.mode, encrypt) {
         (Mode::Ecb, true) => operation(
             move || c.clone(),
