@@ -70,8 +70,16 @@ enum tr_op {
  *   GCM                  struct tr_gcm_run: the mask is made if it is due, and if a block is begun, it is hashed first
  *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message, never in parts; blocks may be 0
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
- *   XTS                  the 16 bytes of the tweak of the next block
+ *   XTS                  struct tr_xts_run
  */
+/* Either the tweak of the next block, or, where key is not NULL, what is still to be encrypted with it to become that;
+ * then key is set to NULL. */
+struct tr_xts_run {
+    uint8_t tweak[TR_BLOCK];
+    const struct tr_aes_key *key;
+    const uint8_t *unit;
+};
+
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
 

@@ -21,8 +21,8 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
 /*
  * The modes that backends have fused operations for. Of the AEADs, whose AAD is the plaintext, the tag is
  * condensed after the ciphertext. GCM_WRAP has IVs with which the 32 bits of the counter wrap after 17
- * blocks. There is no XTS-AES-192: its digest is 0. GCM_LONG is for the loops that only long messages reach,
- * and is asked of backends with fused GCM.
+ * blocks. There is no XTS-AES-192: its digest is 0. GCM_LONG and XTS_LONG are for the loops that only long messages
+ * reach, and are asked of backends with fused operations for them.
  */
 enum tr_known {
     TR_KNOWN_GCM,
@@ -32,12 +32,15 @@ enum tr_known {
     TR_KNOWN_CCM,
     TR_KNOWN_GCM_SIV,
     TR_KNOWN_GCM_LONG,
+    TR_KNOWN_XTS_LONG,
     TR_KNOWN_FUSED
 };
 /* Which of the lengths, from the first to before the end: CCM is serial and has one loop, so it makes do with
  * the short ones. */
-#define TR_KNOWN_FIRST(mode) ((mode) == TR_KNOWN_GCM_LONG ? 7u : 0u)
-#define TR_KNOWN_END(mode)   ((mode) == TR_KNOWN_GCM_LONG ? 8u : (mode) == TR_KNOWN_CCM ? 4u : 7u)
+#define TR_KNOWN_IS_LONG(mode) ((mode) == TR_KNOWN_GCM_LONG || (mode) == TR_KNOWN_XTS_LONG)
+#define TR_KNOWN_IS_XTS(mode)  ((mode) == TR_KNOWN_XTS || (mode) == TR_KNOWN_XTS_LONG)
+#define TR_KNOWN_FIRST(mode)   (TR_KNOWN_IS_LONG(mode) ? 7u : 0u)
+#define TR_KNOWN_END(mode)     (TR_KNOWN_IS_LONG(mode) ? 8u : (mode) == TR_KNOWN_CCM ? 4u : 7u)
 extern const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS];
 extern const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16];
 

@@ -7,6 +7,14 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
+/* tr_cleanse() of a few bytes, a constant: a libc's memset() takes longer than the encryption of a block, and may leave
+ * a store behind that the next call's loads wait for. */
+TR_INLINE void tr_wipe(void *memory, size_t len)
+{
+    __builtin_memset(memory, 0, len);
+    __asm__ volatile("" : : "r"(memory) : "memory");
+}
+
 /* The length of text, and whether it equals the n bytes at word. */
 TR_INLINE size_t tr_length(const char *text)
 {
@@ -87,6 +95,19 @@ TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
     carry = 0 - (high >> 63);
     tr_store64_be(out, __builtin_bswap64(low << 1 ^ (carry & 0x87)));
     tr_store64_be(out + 8, __builtin_bswap64(high << 1 | low >> 63));
+}
+
+/* t = t x^n, n at most 56: what falls out is folded at once. */
+TR_INLINE void tr_xts_multiply(uint8_t t[16], unsigned n)
+{
+    uint64_t low = __builtin_bswap64(tr_load64_be(t)),
+             high = __builtin_bswap64(tr_load64_be(t + 8));
+    /* Two shifts, because one by 64 would be one by 0. */
+    uint64_t out = high >> 1 >> (63 - n);
+    high = high << n | low >> 1 >> (63 - n);
+    low = low << n ^ out ^ out << 1 ^ out << 2 ^ out << 7;
+    tr_store64_be(t, __builtin_bswap64(low));
+    tr_store64_be(t + 8, __builtin_bswap64(high));
 }
 
 /* out = x a in GF(2^128) with the polynomial x^128 + x^7 + x^2 + x + 1 and the first byte highest, as CMAC,

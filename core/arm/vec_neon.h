@@ -161,22 +161,31 @@ TR_INLINE TR_TARGET V v_last(B x)
 {
     return x;
 }
+TR_INLINE TR_TARGET V v_spread(B x)
+{
+    return x;
+}
 TR_INLINE TR_TARGET B v_block_0(V x)
 {
     return x;
 }
-TR_INLINE TR_TARGET V v_shift_by_place(V x)
+/* USHL shifts to the right by a negative count, and by 64 everything out. */
+TR_INLINE TR_TARGET V v_shift_left_from(V x, unsigned n)
 {
-    return x;
+    return vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(x), vdupq_n_s64((int64_t)n)));
 }
-TR_INLINE TR_TARGET V v_shifted_out(V x)
+TR_INLINE TR_TARGET V v_shifted_out_from(V x, unsigned n)
 {
-    return (void)x, v_zero();
+    return vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(x), vdupq_n_s64((int64_t)n - 64)));
 }
 
 TR_INLINE TR_TARGET B b_load(const uint8_t *p)
 {
     return v_load(p);
+}
+TR_INLINE TR_TARGET B b_load_halves(const uint8_t *p)
+{
+    return vcombine_u8(vld1_u8(p), vld1_u8(p + 8));
 }
 TR_INLINE TR_TARGET void b_store(uint8_t *p, B x)
 {

@@ -36,24 +36,46 @@ static void chunk(const struct tr_aes_key *key, enum tr_op ecb, uint8_t *out, co
     tr_cleanse(tweaks, len);
 }
 
-void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                   size_t blocks, uint8_t tweak[16])
+/* The tweak, if that is still to be done. */
+static void begin(struct tr_xts_run *run)
+{
+    if (run->key != NULL)
+        tr_bulk(run->key, TR_OP_ECB_ENCRYPT, run->tweak, run->unit, 1, NULL);
+    run->key = NULL;
+}
+
+static void xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                       size_t blocks, struct tr_xts_run *run)
 {
     enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
     if (blocks == 0)
         return;
     size_t done =
-        tr_bulk(key, decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, out, in, blocks, tweak);
+        tr_bulk(key, decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, out, in, blocks, run);
+    if (done == blocks)
+        return;
+    begin(run);
     in += done * TR_BLOCK;
     out += done * TR_BLOCK;
     blocks -= done;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
-        chunk(key, ecb, out, in, n, tweak);
+        chunk(key, ecb, out, in, n, run->tweak);
         in += n * TR_BLOCK;
         out += n * TR_BLOCK;
         blocks -= n;
     }
+}
+
+void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                   size_t blocks, uint8_t tweak[16])
+{
+    struct tr_xts_run run;
+    run.key = NULL;
+    __builtin_memcpy(run.tweak, tweak, TR_BLOCK);
+    xts_blocks(key, decrypt, out, in, blocks, &run);
+    __builtin_memcpy(tweak, run.tweak, TR_BLOCK);
+    tr_wipe(run.tweak, sizeof(run.tweak));
 }
 
 /* The first is done with the tweak first, gives up its end to fill the second, and is stored in its place after
@@ -67,8 +89,8 @@ static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
     __builtin_memcpy(filled, in + TR_BLOCK, rest);
     __builtin_memcpy(out + TR_BLOCK, full, rest);
     tr_xts_blocks(key, decrypt, out, filled, 1, second);
-    tr_cleanse(full, sizeof(full));
-    tr_cleanse(filled, sizeof(filled));
+    tr_wipe(full, sizeof(full));
+    tr_wipe(filled, sizeof(filled));
 }
 
 void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
@@ -79,23 +101,27 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
     __builtin_memcpy(tweaks[0], tweak, TR_BLOCK);
     tr_xts_double(tweaks[1], tweak);
     steal(key, decrypt, out, in, rest, tweaks[decrypt], tweaks[!decrypt]);
-    tr_cleanse(tweaks, sizeof(tweaks));
+    tr_wipe(tweaks, sizeof(tweaks));
 }
 
 TR_INLINE enum tr_status crypt(const struct tr_xts *x, const uint8_t unit[16], uint8_t *out,
                                const uint8_t *in, size_t len, int decrypt)
 {
-    uint8_t tweak[TR_BLOCK];
     if (len < TR_BLOCK || len > MAX_UNIT)
         return TR_ERR_LENGTH;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    tr_bulk(&x->tweak, TR_OP_ECB_ENCRYPT, tweak, unit, 1, NULL);
+    struct tr_xts_run run;
+    run.key = &x->tweak;
+    run.unit = unit;
     size_t rest = len % TR_BLOCK, whole = len / TR_BLOCK - (rest != 0);
-    tr_xts_blocks(&x->data, decrypt, out, in, whole, tweak);
-    if (rest != 0)
-        tr_xts_steal(&x->data, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, tweak);
-    tr_cleanse(tweak, sizeof(tweak));
+    xts_blocks(&x->data, decrypt, out, in, whole, &run);
+    if (rest != 0) {
+        begin(&run);
+        tr_xts_steal(&x->data, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest,
+                     run.tweak);
+    }
+    tr_wipe(run.tweak, sizeof(run.tweak));
     return TR_OK;
 }
 

@@ -15,6 +15,12 @@ TR_INLINE TR_TARGET B b_load(const uint8_t *p)
 {
     return _mm_loadu_si128((const __m128i *)p);
 }
+/* In two loads of half a block, each of which a store of half a block reaches. */
+TR_INLINE TR_TARGET B b_load_halves(const uint8_t *p)
+{
+    return _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)p),
+                              _mm_loadl_epi64((const __m128i *)(p + 8)));
+}
 TR_INLINE TR_TARGET void b_store(uint8_t *p, B x)
 {
     _mm_storeu_si128((__m128i *)p, x);

@@ -19,7 +19,6 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
 /* u vectors, of which the only one may have but part blocks; chain holds the first one's counters. */
 TR_INLINE TR_TARGET void ctr_le_group(struct run *r, unsigned u, unsigned part)
 {
-    struct how how = {.part = part};
     V x[IN_FLIGHT], k = first_key(r->keys);
     UNROLL
     for (unsigned j = 0; j < u; j++)
@@ -28,14 +27,10 @@ TR_INLINE TR_TARGET void ctr_le_group(struct run *r, unsigned u, unsigned part)
     k = middle_rounds(x, u, 0, r);
     UNROLL
     for (unsigned j = 0; j < u; j++)
-        x[j] = v_aesenclast(x[j], v_xor(k, load(r->in + (size_t)j * VBYTES, how)));
+        x[j] = v_aesenclast(x[j], v_xor(k, load_vector(r->in + (size_t)j * VBYTES, part)));
     UNROLL
-    for (unsigned j = 0; j < u; j++) {
-        if (part)
-            v_store_part(r->out, x[j], part);
-        else
-            v_store(r->out + (size_t)j * VBYTES, x[j]);
-    }
+    for (unsigned j = 0; j < u; j++)
+        store_vector(r->out + (size_t)j * VBYTES, x[j], part);
     r->in += (size_t)u * VBYTES;
     r->out += (size_t)u * VBYTES;
 }

@@ -33,11 +33,10 @@ TR_INLINE TR_TARGET V ocb_offset(const struct ocb *o, unsigned j, unsigned part)
 TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsigned part)
 {
     struct run *r = &o->run;
-    struct how how = {.part = part};
     V x[IN_FLIGHT], k = first_key(r->keys);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
-        V in = load(r->in + (size_t)j * VBYTES, how);
+        V in = load_vector(r->in + (size_t)j * VBYTES, part);
         if (!decrypt)
             o->checksum = v_xor(o->checksum, in);
         x[j] = v_xor(v_xor(k, ocb_offset(o, j, part)), in);

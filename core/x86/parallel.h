@@ -107,13 +107,27 @@ TR_INLINE TR_TARGET V middle_rounds(V x[IN_FLIGHT], unsigned u, int inverse, con
 struct how {
     enum tr_op op;
     unsigned vectors; /* at once, 1 to IN_FLIGHT */
-    unsigned part;    /* not 0: the one vector has but so many blocks */
+    unsigned part;    /* not 0: the last vector has but so many blocks */
     int aligned;      /* CTR: the first counter is a multiple of the group's number of blocks */
 };
 
-TR_INLINE TR_TARGET V load(const uint8_t *in, struct how how)
+TR_INLINE TR_TARGET V load_vector(const uint8_t *in, unsigned part)
 {
-    return how.part ? v_load_part(in, how.part) : v_load(in);
+    return part ? v_load_part(in, part) : v_load(in);
+}
+
+TR_INLINE TR_TARGET void store_vector(uint8_t *out, V x, unsigned part)
+{
+    if (part)
+        v_store_part(out, x, part);
+    else
+        v_store(out, x);
+}
+
+/* Of vector j: 0 if it is whole. */
+TR_INLINE unsigned part_of(struct how how, unsigned j)
+{
+    return j == how.vectors - 1 ? how.part : 0;
 }
 
 /*
@@ -127,9 +141,9 @@ TR_INLINE TR_TARGET V first_round(struct how how, const struct run *r, unsigned 
 {
     const uint8_t *in = r->in + (size_t)j * VBYTES;
     if (how.op == TR_OP_CFB_DECRYPT)
-        return v_xor(k, j == 0 ? first : v_load(in - TR_BLOCK));
+        return v_xor(k, j == 0 ? first : load_vector(in - TR_BLOCK, part_of(how, j)));
     if (how.op != TR_OP_CTR)
-        return v_xor(k, load(in, how));
+        return v_xor(k, load_vector(in, part_of(how, j)));
     if (j == 0)
         return first;
     if (how.aligned)
@@ -143,10 +157,10 @@ TR_INLINE TR_TARGET V last_round_key(struct how how, const struct run *r, unsign
     const uint8_t *in = r->in + (size_t)j * VBYTES;
     switch (how.op) {
     case TR_OP_CBC_DECRYPT:
-        return v_xor(k, j == 0 ? first : v_load(in - TR_BLOCK));
+        return v_xor(k, j == 0 ? first : load_vector(in - TR_BLOCK, part_of(how, j)));
     case TR_OP_CFB_DECRYPT:
     case TR_OP_CTR:
-        return v_xor(k, load(in, how));
+        return v_xor(k, load_vector(in, part_of(how, j)));
     default:
         return k;
     }
@@ -162,9 +176,8 @@ TR_INLINE TR_TARGET void group(struct how how, struct run *r)
         first = v_xor(k, v_reverse(chain));
         r->chain = v_add(chain, u * VBLOCKS);
     } else if (how.op == TR_OP_CBC_DECRYPT || how.op == TR_OP_CFB_DECRYPT) {
-        V in = load(r->in, how);
-        first = v_shift_in(chain, in);
-        r->chain = u > 1 ? v_load(r->in + (size_t)(u - 1) * VBYTES) : in;
+        first = v_shift_in(chain, load_vector(r->in, part_of(how, 0)));
+        r->chain = load_vector(r->in + (size_t)(u - 1) * VBYTES, how.part);
     }
     UNROLL
     for (unsigned j = 0; j < u; j++)
@@ -176,14 +189,10 @@ TR_INLINE TR_TARGET void group(struct how how, struct run *r)
         x[j] = inverse ? v_aesdeclast(x[j], last) : v_aesenclast(x[j], last);
     }
     UNROLL
-    for (unsigned j = 0; j < u; j++) {
-        if (how.part)
-            v_store_part(r->out, x[j], how.part);
-        else
-            v_store(r->out + (size_t)j * VBYTES, x[j]);
-    }
+    for (unsigned j = 0; j < u; j++)
+        store_vector(r->out + (size_t)j * VBYTES, x[j], part_of(how, j));
     /* A cut run of CTR goes on after a partial vector. */
-    size_t done = how.part ? (size_t)how.part * TR_BLOCK : (size_t)u * VBYTES;
+    size_t done = (size_t)u * VBYTES - (how.part ? VBYTES - how.part * TR_BLOCK : 0);
     r->in += done;
     r->out += done;
 }
@@ -198,17 +207,30 @@ TR_INLINE TR_TARGET size_t full_groups(struct how how, struct run *r, size_t blo
     return blocks;
 }
 
+/*
+ * What is left after the full groups is done at once, in as many vectors as it takes: one after the other would each wait
+ * for the latency of all rounds. CASE(n) is a case for n vectors, so that n is a constant.
+ */
+#if IN_FLIGHT == 8
+#    define BY_VECTORS(CASE) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
+#else
+#    define BY_VECTORS(CASE) CASE(1) CASE(2) CASE(3) CASE(4)
+#endif
+#define VECTORS_OF(blocks) (((blocks) + VBLOCKS - 1) / VBLOCKS)
+
 /* Fewer blocks than a full group. */
 TR_INLINE TR_TARGET void small_groups(struct how how, struct run *r, size_t blocks)
 {
-    if (blocks & 4 * VBLOCKS)
-        group((struct how){.op = how.op, .vectors = 4}, r);
-    if (blocks & 2 * VBLOCKS)
-        group((struct how){.op = how.op, .vectors = 2}, r);
-    if (blocks & VBLOCKS)
-        group((struct how){.op = how.op, .vectors = 1}, r);
-    if (blocks & (VBLOCKS - 1))
-        group((struct how){.op = how.op, .vectors = 1, .part = blocks & (VBLOCKS - 1)}, r);
+    how.aligned = 0;
+    how.part = blocks % VBLOCKS;
+    switch (VECTORS_OF(blocks)) {
+#define SMALL_GROUP(n)                                                                             \
+    case n:                                                                                        \
+        how.vectors = n;                                                                           \
+        group(how, r);                                                                             \
+        break;
+        BY_VECTORS(SMALL_GROUP)
+    }
 }
 
 TR_INLINE TR_TARGET void all_groups(enum tr_op op, struct run *r, size_t blocks)
@@ -311,7 +333,7 @@ TR_INLINE TR_TARGET void ctr_run(struct run *r, uint64_t high, uint64_t low, siz
         r->chain = v_counters(low + lead, high);
         how.aligned = 1;
         blocks = full_groups(how, r, blocks - lead);
-        small_groups((struct how){.op = TR_OP_CTR}, r, blocks);
+        small_groups(how, r, blocks);
     } else {
         r->chain = v_counters(low, high);
         all_groups(TR_OP_CTR, r, blocks);

@@ -31,6 +31,11 @@ TR_INLINE TR_TARGET V v_all(const uint8_t *p)
 {
     return v_load(p);
 }
+/* The same from a register. */
+TR_INLINE TR_TARGET V v_spread(B x)
+{
+    return x;
+}
 /* The blocks of x moved up by one place, with the last block of before in front. */
 TR_INLINE TR_TARGET V v_shift_in(V before, V x)
 {
@@ -139,14 +144,15 @@ TR_INLINE TR_TARGET V v_and(V a, V b)
 #define v_shift_bytes_left(x, n)  _mm_slli_si128((x), (n))
 #define v_shift_bytes_right(x, n) _mm_srli_si128((x), (n))
 #define v_low_to_high(x)          _mm_slli_si128((x), 8)
-/* Each 64 bits of the block in place n shifted left by n, and what that shifts out. */
-TR_INLINE TR_TARGET V v_shift_by_place(V x)
+/* Each 64 bits of the block in place i shifted left by n + i, and what that shifts out; n is a constant, n + i at
+ * most 63. */
+TR_INLINE TR_TARGET V v_shift_left_from(V x, unsigned n)
 {
-    return x;
+    return _mm_slli_epi64(x, (int)n);
 }
-TR_INLINE TR_TARGET V v_shifted_out(V x)
+TR_INLINE TR_TARGET V v_shifted_out_from(V x, unsigned n)
 {
-    return (void)x, _mm_setzero_si128();
+    return _mm_srli_epi64(x, 64 - (int)n);
 }
 TR_INLINE TR_TARGET B v_block_0(V x)
 {

@@ -31,6 +31,10 @@ TR_INLINE TR_TARGET V v_all(const uint8_t *p)
 {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
 }
+TR_INLINE TR_TARGET V v_spread(B x)
+{
+    return _mm256_broadcastsi128_si256(x);
+}
 TR_INLINE TR_TARGET V v_shift_in(V before, V x)
 {
     return _mm256_permute2x128_si256(before, x, 0x21);
@@ -139,13 +143,14 @@ TR_INLINE TR_TARGET B v_block_1(V x)
 #define v_shift_bytes_left(x, n)  _mm256_bslli_epi128((x), (n))
 #define v_shift_bytes_right(x, n) _mm256_bsrli_epi128((x), (n))
 #define v_low_to_high(x)          _mm256_bslli_epi128((x), 8)
-TR_INLINE TR_TARGET V v_shift_by_place(V x)
+TR_INLINE TR_TARGET V v_shift_left_from(V x, unsigned n)
 {
-    return _mm256_sllv_epi64(x, _mm256_set_epi64x(1, 1, 0, 0));
+    return _mm256_sllv_epi64(x, _mm256_set_epi64x(n + 1, n + 1, n, n));
 }
-TR_INLINE TR_TARGET V v_shifted_out(V x)
+TR_INLINE TR_TARGET V v_shifted_out_from(V x, unsigned n)
 {
-    return _mm256_srlv_epi64(x, _mm256_set_epi64x(63, 63, 64, 64));
+    n = 64 - n;
+    return _mm256_srlv_epi64(x, _mm256_set_epi64x(n - 1, n - 1, n, n));
 }
 TR_INLINE TR_TARGET B v_block_0(V x)
 {

@@ -44,6 +44,10 @@ TR_INLINE TR_TARGET V v_all(const uint8_t *p)
 {
     return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)p));
 }
+TR_INLINE TR_TARGET V v_spread(B x)
+{
+    return _mm512_broadcast_i32x4(x);
+}
 TR_INLINE TR_TARGET V v_shift_in(V before, V x)
 {
     return _mm512_alignr_epi64(x, before, 6);
@@ -169,13 +173,14 @@ TR_INLINE TR_TARGET V v_first_bytes(V x, size_t n)
 #define v_shift_bytes_left(x, n)  _mm512_bslli_epi128((x), (n))
 #define v_shift_bytes_right(x, n) _mm512_bsrli_epi128((x), (n))
 #define v_low_to_high(x)          _mm512_bslli_epi128((x), 8)
-TR_INLINE TR_TARGET V v_shift_by_place(V x)
+TR_INLINE TR_TARGET V v_shift_left_from(V x, unsigned n)
 {
-    return _mm512_sllv_epi64(x, _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0));
+    return _mm512_sllv_epi64(x, _mm512_set_epi64(n + 3, n + 3, n + 2, n + 2, n + 1, n + 1, n, n));
 }
-TR_INLINE TR_TARGET V v_shifted_out(V x)
+TR_INLINE TR_TARGET V v_shifted_out_from(V x, unsigned n)
 {
-    return _mm512_srlv_epi64(x, _mm512_set_epi64(61, 61, 62, 62, 63, 63, 64, 64));
+    n = 64 - n;
+    return _mm512_srlv_epi64(x, _mm512_set_epi64(n - 3, n - 3, n - 2, n - 2, n - 1, n - 1, n, n));
 }
 TR_INLINE TR_TARGET B v_block_0(V x)
 {
