@@ -23,22 +23,15 @@ struct tr_lane {
 /* The chain of job i. */
 typedef struct tr_lane tr_lane_of_fn(const void *jobs, size_t i);
 
-/* The jobs that are still to begin, of which a backend takes those with keys like this one. */
-struct tr_lane_queue {
-    const void *jobs;
-    size_t count, next;
-    tr_lane_of_fn *of;
-    const struct tr_aes_key *like;
-};
+/*
+ * Runs count chains, 2 or more, each of at least one block, with keys of one size and backend; taken in their
+ * order, so the longest should come first. One may be left over, if nothing goes on beside it: what it has still to do
+ * is stored in *last, whose blocks are else 0.
+ */
+typedef void tr_lanes_fn(enum tr_lanes_op op, const struct tr_lane *jobs, size_t count,
+                         struct tr_lane *last);
 
-/* Whether there is another chain of at least one block; if so, it is taken from the queue. */
-int tr_lane_next(struct tr_lane_queue *queue, struct tr_lane *lane);
-
-/* Runs chains until the queue is empty and at most one is left, which is stored in *last; its blocks are 0 if
- * there is none. */
-typedef void tr_lanes_fn(enum tr_lanes_op op, struct tr_lane_queue *queue, struct tr_lane *last);
-
-/* Runs count chains, with keys of any size and backend, to their ends. What the modes call. */
+/* Runs count chains, of any lengths and with keys of any size and backend, to their ends. What the modes call. */
 void tr_lanes(enum tr_lanes_op op, tr_lane_of_fn *of, const void *jobs, size_t count);
 
 #endif

@@ -2,21 +2,8 @@
 /* Chains side by side where the backend of their keys has that, else one after the other. */
 #include "cbc_mac.h"
 
-TR_INLINE int is_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
-{
-    return a->backend == b->backend && a->rounds == b->rounds;
-}
-
-int tr_lane_next(struct tr_lane_queue *queue, struct tr_lane *lane)
-{
-    while (queue->next < queue->count) {
-        *lane = queue->of(queue->jobs, queue->next++);
-        if (lane->blocks != 0 && is_like(lane->key, queue->like))
-            return 1;
-    }
-    lane->blocks = 0;
-    return 0;
-}
+/* So many jobs are looked at together: a multiple of the numbers of lanes there are. */
+#define MOST 192u
 
 static const enum tr_op counted_as[] = {[TR_LANES_CBC] = TR_OP_CBC_ENCRYPT,
                                         [TR_LANES_CFB] = TR_OP_CFB_ENCRYPT,
@@ -30,63 +17,105 @@ static void alone(enum tr_lanes_op op, const struct tr_lane *lane)
         tr_bulk(lane->key, counted_as[op], lane->out, lane->in, lane->blocks, lane->chain);
 }
 
-/* Blocks of the chains that the queue gives out, for the counters. */
-static uint64_t blocks_of(const struct tr_lane_queue *queue)
+/* Blocks of all of them, for the counters. */
+static size_t blocks_of(const struct tr_lane *list, size_t count)
 {
-    struct tr_lane_queue q = *queue;
-    struct tr_lane lane;
-    uint64_t blocks = 0;
-    while (tr_lane_next(&q, &lane))
-        blocks += lane.blocks;
+    size_t blocks = 0;
+    for (size_t i = 0; i < count; i++)
+        blocks += list[i].blocks;
     return blocks;
 }
 
-/* The chains of one group, at least one of them with blocks. */
-static void group(enum tr_lanes_op op, struct tr_lane_queue *queue)
+/* Chains with keys of one size and backend, the longest first. */
+static void run(enum tr_lanes_op op, const struct tr_lane *list, size_t count)
 {
-    const struct tr_backend *b = tr_backend_with_lanes(queue->like->backend);
-    struct tr_lane lane;
-    if (b != NULL && tr_env_vector_begin(b->features)) {
-        uint64_t blocks = b->done_by_host != NULL ? blocks_of(queue) : 0;
-        b->lanes(op, queue, &lane);
+    const struct tr_backend *b = tr_backend_with_lanes(list->key->backend);
+    if (count > 1 && b != NULL && tr_env_vector_begin(b->features)) {
+        struct tr_lane last;
+        b->lanes(op, list, count, &last);
         tr_env_vector_end();
-        if (b->done_by_host != NULL && blocks != lane.blocks)
-            b->done_by_host(b, counted_as[op], (size_t)(blocks - lane.blocks));
-        if (lane.blocks != 0)
-            alone(op, &lane);
+        if (b->done_by_host != NULL)
+            b->done_by_host(b, counted_as[op], blocks_of(list, count) - last.blocks);
+        if (last.blocks != 0)
+            alone(op, &last);
+        return;
     }
-    while (tr_lane_next(queue, &lane))
-        alone(op, &lane);
+    for (size_t i = 0; i < count; i++)
+        alone(op, &list[i]);
 }
 
-/* Kinds of keys, by size and backend, that a call keeps together; jobs of more kinds run alone. */
-#define KINDS 8u
+/* Classes of lengths that differ by less than a fourth; longer ones have lower numbers. */
+#define CLASSES 256u
 
-static int is_known(const struct tr_aes_key *const kinds[KINDS], unsigned n,
-                    const struct tr_aes_key *key)
+static unsigned class_of(size_t blocks)
 {
-    for (unsigned i = 0; i < n; i++) {
-        if (is_like(kinds[i], key))
-            return 1;
+    const unsigned bits = 63 - (unsigned)__builtin_clzll(blocks);
+    const unsigned next = (unsigned)(((uint64_t)blocks << 2 >> bits) & 3);
+    return CLASSES - 1 - (bits << 2 | next);
+}
+
+/* Longest first, so that at the end no long one goes on beside lanes that have nothing left to do. */
+static void run_in_order(enum tr_lanes_op op, const struct tr_lane *list, size_t count)
+{
+    struct tr_lane sorted[MOST];
+    uint8_t place[CLASSES] = {0};
+    unsigned before = 0;
+    for (size_t i = 0; i < count; i++)
+        place[class_of(list[i].blocks)]++;
+    for (unsigned i = 0; i < CLASSES; i++) {
+        const unsigned n = place[i];
+        place[i] = (uint8_t)before;
+        before += n;
     }
-    return 0;
+    for (size_t i = 0; i < count; i++)
+        sorted[place[class_of(list[i].blocks)]++] = list[i];
+    run(op, sorted, count);
+}
+
+static int is_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
+{
+    return a == b || (a->backend == b->backend && a->rounds == b->rounds);
+}
+
+/* Takes those out of the list that are like the first, and runs them. Returns how many are left. */
+static size_t run_kind(enum tr_lanes_op op, struct tr_lane *list, size_t count)
+{
+    struct tr_lane kind[MOST];
+    const struct tr_aes_key *first = list->key;
+    size_t n = 0, left = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_like(list[i].key, first))
+            kind[n++] = list[i];
+        else
+            list[left++] = list[i];
+    }
+    run_in_order(op, kind, n);
+    return left;
 }
 
 void tr_lanes(enum tr_lanes_op op, tr_lane_of_fn *of, const void *jobs, size_t count)
 {
-    const struct tr_aes_key *kinds[KINDS];
-    unsigned n = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct tr_lane lane = of(jobs, i);
-        if (lane.blocks == 0 || is_known(kinds, n, lane.key))
-            continue;
-        if (n == KINDS) {
-            alone(op, &lane);
-            continue;
+    struct tr_lane list[MOST];
+    for (size_t i = 0; i < count;) {
+        size_t n = 0, before = SIZE_MAX;
+        int alike = 1, ordered = 1;
+        for (; i < count && n < MOST; i++) {
+            struct tr_lane *lane = &list[n];
+            *lane = of(jobs, i);
+            if (lane->blocks == 0)
+                continue;
+            alike &= is_like(lane->key, list->key);
+            ordered &= lane->blocks <= before;
+            before = lane->blocks;
+            n++;
         }
-        kinds[n++] = lane.key;
-        struct tr_lane_queue queue = {
-            .jobs = jobs, .count = count, .next = i, .of = of, .like = lane.key};
-        group(op, &queue);
+        if (!alike) {
+            while (n != 0)
+                n = run_kind(op, list, n);
+        } else if (!ordered) {
+            run_in_order(op, list, n);
+        } else if (n != 0) {
+            run(op, list, n);
+        }
     }
 }

@@ -187,22 +187,13 @@ TR_INLINE TR_TARGET V b_inv_mix_columns(V x)
     return _mm_aesimc_si128(x);
 }
 
-/* For lanes.h: blocks from as many places, all at the same offset, and back. */
-#define LANE_VECTORS IN_FLIGHT
-#define LANE_STEPS   1
-TR_INLINE TR_TARGET V v_gather(const uint8_t *const *p, size_t offset)
+/* For lanes.h: how many vectors go on side by side, at least and at most, and how many shared round keys stay in
+ * registers; blocks that lie so many bytes apart. */
+#define LANE_VECTORS_NARROW IN_FLIGHT
+#define LANE_VECTORS        IN_FLIGHT
+#define LANE_KEYS_HELD      (IN_FLIGHT == 8 ? 5 : 0)
+#define LANE_OWN_KEYS_HELD  0
+TR_INLINE TR_TARGET V v_gather(const uint8_t *p, size_t stride)
 {
-    return v_load(p[0] + offset);
-}
-TR_INLINE TR_TARGET void v_scatter(uint8_t *const *p, size_t offset, V x)
-{
-    v_store(p[0] + offset, x);
-}
-TR_INLINE TR_TARGET void v_gather_steps(V x[LANE_STEPS], const uint8_t *const *p, size_t offset)
-{
-    x[0] = v_gather(p, offset);
-}
-TR_INLINE TR_TARGET void v_scatter_steps(uint8_t *const *p, size_t offset, V x[LANE_STEPS])
-{
-    v_scatter(p, offset, x[0]);
+    return (void)stride, v_load(p);
 }

@@ -161,23 +161,12 @@ TR_INLINE TR_TARGET V v_last(B x)
     return _mm256_inserti128_si256(_mm256_setzero_si256(), x, 1);
 }
 
-#define LANE_VECTORS IN_FLIGHT
-#define LANE_STEPS   1
-TR_INLINE TR_TARGET V v_gather(const uint8_t *const *p, size_t offset)
+/* For lanes.h. */
+#define LANE_VECTORS_NARROW IN_FLIGHT
+#define LANE_VECTORS        IN_FLIGHT
+#define LANE_KEYS_HELD      (IN_FLIGHT == 8 ? 5 : 0)
+#define LANE_OWN_KEYS_HELD  0
+TR_INLINE TR_TARGET V v_gather(const uint8_t *p, size_t stride)
 {
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(b_load(p[0] + offset)),
-                                   b_load(p[1] + offset), 1);
-}
-TR_INLINE TR_TARGET void v_scatter(uint8_t *const *p, size_t offset, V x)
-{
-    b_store(p[0] + offset, _mm256_castsi256_si128(x));
-    b_store(p[1] + offset, _mm256_extracti128_si256(x, 1));
-}
-TR_INLINE TR_TARGET void v_gather_steps(V x[LANE_STEPS], const uint8_t *const *p, size_t offset)
-{
-    x[0] = v_gather(p, offset);
-}
-TR_INLINE TR_TARGET void v_scatter_steps(uint8_t *const *p, size_t offset, V x[LANE_STEPS])
-{
-    v_scatter(p, offset, x[0]);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(b_load(p)), b_load(p + stride), 1);
 }

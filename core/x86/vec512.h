@@ -201,42 +201,22 @@ TR_INLINE TR_TARGET V v_high_of(V a, V b)
     return _mm512_unpackhi_epi64(a, b);
 }
 
-#define LANE_VECTORS 4
-/* Four blocks of each lane go out at a time, as a matrix that is transposed: an extraction from a ZMM register
- * costs Zen 4 two cycles, an insertion from memory next to nothing, and fewer of its parts cross a cache line than
- * of 64 bytes. */
-#define LANE_STEPS   4
-TR_INLINE TR_TARGET void v_transpose(V x[4])
+/* For lanes.h. */
+#if defined(__i386__)
+#    define LANE_VECTORS_NARROW 4
+#    define LANE_VECTORS        4
+#    define LANE_KEYS_HELD      0
+#    define LANE_OWN_KEYS_HELD  0
+#else
+#    define LANE_VECTORS_NARROW 4
+#    define LANE_VECTORS        6
+#    define LANE_KEYS_HELD      15
+#    define LANE_OWN_KEYS_HELD  5
+#endif
+TR_INLINE TR_TARGET V v_gather(const uint8_t *p, size_t stride)
 {
-    V a = _mm512_shuffle_i32x4(x[0], x[1], 0x44), b = _mm512_shuffle_i32x4(x[0], x[1], 0xee);
-    V c = _mm512_shuffle_i32x4(x[2], x[3], 0x44), d = _mm512_shuffle_i32x4(x[2], x[3], 0xee);
-    x[0] = _mm512_shuffle_i32x4(a, c, 0x88);
-    x[1] = _mm512_shuffle_i32x4(a, c, 0xdd);
-    x[2] = _mm512_shuffle_i32x4(b, d, 0x88);
-    x[3] = _mm512_shuffle_i32x4(b, d, 0xdd);
-}
-TR_INLINE TR_TARGET V v_gather(const uint8_t *const *p, size_t offset)
-{
-    V x = _mm512_zextsi128_si512(b_load(p[0] + offset));
-    x = _mm512_inserti32x4(x, b_load(p[1] + offset), 1);
-    x = _mm512_inserti32x4(x, b_load(p[2] + offset), 2);
-    return _mm512_inserti32x4(x, b_load(p[3] + offset), 3);
-}
-TR_INLINE TR_TARGET void v_gather_steps(V x[LANE_STEPS], const uint8_t *const *p, size_t offset)
-{
-    for (unsigned i = 0; i < 4; i++)
-        x[i] = v_gather(p, offset + i * TR_BLOCK);
-}
-TR_INLINE TR_TARGET void v_scatter_steps(uint8_t *const *p, size_t offset, V x[LANE_STEPS])
-{
-    v_transpose(x);
-    for (unsigned i = 0; i < 4; i++)
-        v_store(p[i] + offset, x[i]);
-}
-TR_INLINE TR_TARGET void v_scatter(uint8_t *const *p, size_t offset, V x)
-{
-    b_store(p[0] + offset, _mm512_castsi512_si128(x));
-    b_store(p[1] + offset, _mm512_extracti32x4_epi32(x, 1));
-    b_store(p[2] + offset, _mm512_extracti32x4_epi32(x, 2));
-    b_store(p[3] + offset, _mm512_extracti32x4_epi32(x, 3));
+    V x = _mm512_zextsi128_si512(b_load(p));
+    x = _mm512_inserti32x4(x, b_load(p + stride), 1);
+    x = _mm512_inserti32x4(x, b_load(p + 2 * stride), 2);
+    return _mm512_inserti32x4(x, b_load(p + 3 * stride), 3);
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Many messages at once against the same messages one by one: jobs of random number, length, key and key size, in
- * place and not, some of another backend; and what is an error. What lies beside each output must stay as it is.
+ * place and not, some of another backend; and what is an error. What lies beside each output must stay as it is, and
+ * nothing may be touched beyond guard pages.
  */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "common.h"
 
 #include "counting.h"
 
-#define JOBS   70
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define JOBS   230
 #define LONG   2100
 #define MARGIN 32
-#define ROUNDS 400
+#define ROUNDS 200
 #define AAD    40
 
 static struct tap_random rng;
@@ -234,16 +239,70 @@ static bool counted(const struct tr_backend *b)
            (lanes == NULL || counters.bulk[index][TR_OP_CBC_ENCRYPT].bytes > total / 2);
 }
 
+/* Memory of a page between two that cannot be touched. */
+static uint8_t *guarded(size_t page)
+{
+    uint8_t *p = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p + page, page, PROT_READ | PROT_WRITE) != 0) {
+        tap_ok(false, "guard pages cannot be mapped");
+        exit(2);
+    }
+    return p + page;
+}
+
+/* All lengths of up to 24 blocks at once, input and output against the guards: a fault ends the test. */
+#define AGAINST 24
+static bool against_guards(const struct tr_backend *b)
+{
+    static uint8_t *from[AGAINST], *to[AGAINST];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct tr_stream jobs[AGAINST];
+    static struct tr_cmac mac;
+    struct tr_cmac_job macs[AGAINST];
+    uint8_t ivs[AGAINST][16], raw[16];
+    tap_fill(&rng, raw, sizeof(raw));
+    const struct tr_aes_key key = key_for(b, raw, 16);
+    bool good = tr_cmac_set_key(&mac, b, raw, 16) == TR_OK;
+    for (int way = 0; way < 8; way++) {
+        const bool at_end = way & 1, in_place = way & 2, equal = way & 4;
+        for (size_t i = 0; i < AGAINST; i++) {
+            const size_t len = 16 * (equal ? 23 : i + 1);
+            if (from[i] == NULL) {
+                from[i] = guarded(page);
+                to[i] = guarded(page);
+            }
+            uint8_t *data = from[i] + (at_end ? page - len : 0);
+            uint8_t *dest = in_place ? data : to[i] + (at_end ? page - len : 0);
+            unsigned used = 0;
+            tap_fill(&rng, data, len);
+            tap_fill(&rng, ivs[i], 16);
+            memcpy(expected[i].bytes + LONG, ivs[i], 16);
+            good &= tr_cfb128_encrypt(&key, expected[i].bytes + LONG, &used, expected[i].bytes,
+                                      data, len) == TR_OK;
+            macs[i] = (struct tr_cmac_job){.cmac = &mac, .data = data, .len = len};
+            jobs[i] = (struct tr_stream){&key, ivs[i], dest, data, len};
+        }
+        good &= tr_cmac_sign_many(macs, AGAINST) == TR_OK;
+        good &= tr_cfb128_encrypt_many(jobs, AGAINST) == TR_OK;
+        for (size_t i = 0; i < AGAINST; i++)
+            good &= tap_same(jobs[i].out, expected[i].bytes, jobs[i].len) &&
+                    tap_same(ivs[i], expected[i].bytes + LONG, 16);
+        good &= tr_cbc_encrypt_many(jobs, AGAINST) == TR_OK;
+    }
+    return good;
+}
+
 static void test_backend(const struct tr_backend *b)
 {
     const char *name = tr_backend_name(b);
-    if (backend_skip(b, 5))
+    if (backend_skip(b, 6))
         return;
     tap_ok(all(cbc, b), "%s: CBC", name);
     tap_ok(all(cfb, b), "%s: CFB", name);
     tap_ok(all(cmac, b), "%s: CMAC", name);
     tap_ok(all(ccm, b), "%s: CCM", name);
     tap_ok(counted(b), "%s: counted once", name);
+    tap_ok(against_guards(b), "%s: nothing beyond the guards", name);
 }
 
 /* One bad job among good ones: nothing is written for any. */
@@ -292,7 +351,7 @@ int main(void)
 {
     const unsigned backends = backend_count();
     rng = tap_random(1);
-    tap_plan(backends * 5 + 9);
+    tap_plan(backends * 6 + 9);
     for (unsigned i = 0; i < backends; i++)
         test_backend(tr_backend_at(i));
     errors();
