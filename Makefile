@@ -72,10 +72,12 @@ check-i386:
 	@scripts/dependencies check-i386
 	@scripts/i386 test $(BUILD)
 
-# An idle machine, please. The benchmark builds other libraries the first time.
+# An idle machine, please. The benchmark builds other libraries the first time; the quick one does without the versions of
+# OpenSSL if they are not there.
 bench bench-quick:
-	@scripts/dependencies build
+	@scripts/dependencies bench
 	@$(MAKE) --no-print-directory stage
+	@$(if $(filter %-quick,$@),,scripts/versions build >/dev/null)
 	@scripts/bench $(BUILD) --publish docs/benchmarks $(if $(filter %-quick,$@),--quick)
 
 # For the kernel that runs, unless KDIR says another.

@@ -146,9 +146,12 @@ fn core_and_peers() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
 #[test]
 fn peers_agree() {
     let (peers, absent) = core_and_peers();
-    for a in absent {
+    for a in &absent {
         println!("{} is absent: {}", a.id, a.why);
     }
+    // In CI, as in the tests of the core.
+    let must_run = std::env::var_os("TENROUNDS_MUST_RUN").is_some();
+    assert!(absent.is_empty() || !must_run, "peers are absent");
     let cells = agree(&peers, 1, &SIZES);
     for (peer, cells) in peers.iter().zip(cells) {
         println!("{}: {cells} cells", peer.id());
