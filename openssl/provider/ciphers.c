@@ -118,7 +118,7 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
 }
 
 TRP_PIPELINE_FUNCTIONS(cbc, trp_cipher, sizeof(struct trp_cipher), encrypt_init, decrypt_init,
-                       trp_cbc_update, trp_block_final)
+                       trp_cbc_pipes_update, trp_cbc_update, trp_block_final)
 
 /* ---- The tables ----------------------------------------------------------------------------- */
 

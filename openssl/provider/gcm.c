@@ -511,7 +511,7 @@ static const struct trp_aead_mode gcm_mode = {.context_size = sizeof(struct trp_
                                               .callers_order = 1};
 
 TRP_PIPELINE_FUNCTIONS(gcm, trp_aead, sizeof(struct trp_gcm), trp_aead_encrypt_init,
-                       trp_aead_decrypt_init, gcm_update, gcm_final)
+                       trp_aead_decrypt_init, trp_pipes_update, gcm_update, gcm_final)
 
 #define GCM(bits)                                                                                  \
     TRP_AEAD_WITH(gcm, bits, TRP_PIPELINE(gcm), .evp_mode = EVP_CIPH_GCM_MODE,                     \

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pipeline.h"
 
+#include "cipher.h"
+#include "util.h"
+
 #include <string.h>
 
 static size_t size_of(size_t n, size_t context_size)
@@ -90,6 +93,96 @@ int trp_pipes_update(const struct trp_provider *provider, struct trp_pipes *pipe
     }
     return good;
 }
+
+/* ---- CBC -------------------------------------------------------------------------------------- */
+
+/* Whether whole blocks at the beginning of this update can be encrypted past the buffer. */
+static int can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t out_size,
+                    const uint8_t *in, size_t len)
+{
+    const struct tr_cipher *c = &cipher->core;
+    return cipher->key_set && !c->decrypt && c->used == 0 && cipher->tls_version == 0 &&
+           len >= TR_BLOCK && tr_cipher_room(c, len) <= out_size &&
+           !tr_partial_overlap(out, in, len);
+}
+
+static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
+{
+    const uintptr_t ahead = (uintptr_t)b - (uintptr_t)a;
+    return ahead < a_len || 0 - ahead < b_len;
+}
+
+/* Whether the last job writes what another one reads or writes, or the other way round. One after the other, that has
+ * a meaning. */
+static int crosses(const struct tr_stream *jobs, size_t last)
+{
+    const struct tr_stream *b = &jobs[last];
+    for (const struct tr_stream *a = jobs; a != b; a++) {
+        if (overlap(a->out, a->len, b->in, b->len) || overlap(b->out, b->len, a->in, a->len) ||
+            overlap(a->out, a->len, b->out, b->len))
+            return 1;
+    }
+    return 0;
+}
+
+/* Less data than this altogether is as fast one after the other. */
+#define WORTH_IT 2048
+
+/* The pipes are copies of one context, so their keys are the same; and equal keys in one place are faster. */
+static void encrypt_whole(struct trp_pipes *pipes, size_t n, uint8_t **out, const size_t *out_size,
+                          const uint8_t **in, const size_t *in_len, size_t *done)
+{
+    struct tr_stream jobs[TRP_MAX_PIPES];
+    const struct trp_cipher *first = trp_pipe(pipes, 0);
+    size_t count = 0, total = 0;
+    memset(done, 0, n * sizeof(*done));
+    for (size_t i = 0; i < n; i++)
+        total += in_len[i];
+    for (size_t i = 0; total >= WORTH_IT && i < n; i++) {
+        struct trp_cipher *cipher = trp_pipe(pipes, i);
+        if (!can_join(cipher, out[i], out_size[i], in[i], in_len[i]))
+            continue;
+        done[i] = in_len[i] - in_len[i] % TR_BLOCK;
+        jobs[count++] =
+            (struct tr_stream){&first->core.key, cipher->core.iv, out[i], in[i], done[i]};
+    }
+    for (size_t i = 1; i < count; i++) {
+        if (crosses(jobs, i))
+            count = 0;
+    }
+    if (count == 0 || tr_cbc_encrypt_many(jobs, count) != TR_OK)
+        memset(done, 0, n * sizeof(*done));
+}
+
+int trp_cbc_pipes_update(const struct trp_provider *provider, struct trp_pipes *pipes,
+                         OSSL_FUNC_cipher_update_fn *update, size_t n, uint8_t **out,
+                         size_t *out_len, const size_t *out_size, const uint8_t **in,
+                         const size_t *in_len)
+{
+    size_t done[TRP_MAX_PIPES];
+    if (!right_number(provider, pipes, n))
+        return 0;
+    if (in == NULL || out == NULL || out_size == NULL)
+        return trp_pipes_update(provider, pipes, update, n, out, out_len, out_size, in, in_len);
+    encrypt_whole(pipes, n, out, out_size, in, in_len, done);
+    int good = 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t rest = 0;
+        out_len[i] = done[i];
+        if (done[i] != 0 && done[i] == in_len[i])
+            continue;
+        const int whole = done[i] == 0; /* out and in may be NULL */
+        if (update(trp_pipe(pipes, i), whole ? out[i] : out[i] + done[i], &rest,
+                   out[i] == NULL ? 0 : out_size[i] - done[i], whole ? in[i] : in[i] + done[i],
+                   in_len[i] - done[i]))
+            out_len[i] += rest;
+        else
+            good = out_len[i] = 0;
+    }
+    return good;
+}
+
+/* ---- All ------------------------------------------------------------------------------------- */
 
 int trp_pipes_final(const struct trp_provider *provider, struct trp_pipes *pipes,
                     OSSL_FUNC_cipher_final_fn *final, size_t n, uint8_t **out, size_t *out_len,

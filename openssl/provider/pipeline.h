@@ -47,19 +47,23 @@ int trp_pipes_init(const struct trp_provider *provider, struct trp_pipes **pipes
                    const OSSL_PARAM params[]);
 
 /* One update or final of each pipe. If one fails, its out_len is 0, and 0 is returned after all. */
-int trp_pipes_update(const struct trp_provider *provider, struct trp_pipes *pipes,
-                     OSSL_FUNC_cipher_update_fn *update, size_t n, uint8_t **out, size_t *out_len,
-                     const size_t *out_size, const uint8_t **in, const size_t *in_len);
+typedef int trp_pipes_update_fn(const struct trp_provider *provider, struct trp_pipes *pipes,
+                                OSSL_FUNC_cipher_update_fn *update, size_t n, uint8_t **out,
+                                size_t *out_len, const size_t *out_size, const uint8_t **in,
+                                const size_t *in_len);
+trp_pipes_update_fn trp_pipes_update;
+/* Of struct trp_cipher in CBC: what is whole blocks to encrypt goes on side by side. */
+trp_pipes_update_fn trp_cbc_pipes_update;
 int trp_pipes_final(const struct trp_provider *provider, struct trp_pipes *pipes,
                     OSSL_FUNC_cipher_final_fn *final, size_t n, uint8_t **out, size_t *out_len,
                     const size_t *out_size);
 
 /*
  * The four functions <name>_pipeline_... of a family whose contexts begin with a struct type, of
- * context_size(ctx) bytes in all, from its functions for a single message.
+ * context_size(ctx) bytes in all, from its functions for a single message and that which updates all.
  */
-#define TRP_PIPELINE_FUNCTIONS(name, type, context_size, encrypt_init, decrypt_init, update,       \
-                               final)                                                              \
+#define TRP_PIPELINE_FUNCTIONS(name, type, context_size, encrypt_init, decrypt_init, pipes_update, \
+                               update, final)                                                      \
     static int name##_pipeline_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,   \
                                             size_t n, const unsigned char **iv, size_t iv_len,     \
                                             const OSSL_PARAM params[])                             \
@@ -81,8 +85,7 @@ int trp_pipes_final(const struct trp_provider *provider, struct trp_pipes *pipes
                                       const size_t *in_len)                                        \
     {                                                                                              \
         struct type *c = ctx;                                                                      \
-        return trp_pipes_update(c->provider, c->pipes, update, n, out, out_len, out_size, in,      \
-                                in_len);                                                           \
+        return pipes_update(c->provider, c->pipes, update, n, out, out_len, out_size, in, in_len); \
     }                                                                                              \
     static int name##_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out_len,    \
                                      const size_t *out_size)                                       \

@@ -359,6 +359,45 @@ static bool counters_show(EVP_CIPHER *cipher, bool aead, struct tap_random *rand
     return good && (aead ? bytes >= 8 * 512 : bytes == 8 * 512);
 }
 
+/*
+ * Pipes that read what others write: as one after the other. Each is one block further in the same memory, with three blocks
+ * of its own (way 1), all are in place (2), or the first writes where the last reads (3).
+ */
+static bool shares_memory(EVP_CIPHER *cipher, int way, struct tap_random *random)
+{
+    static struct batch b;
+    uint8_t memory[MAX_PIPES * 64], expected[MAX_PIPES * 64];
+    unsigned char *to[MAX_PIPES];
+    const unsigned char *from[MAX_PIPES];
+    size_t room[MAX_PIPES], got[MAX_PIPES], len[MAX_PIPES];
+    const size_t step = way == 1 ? 16 : 48;
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    fill(&b, false, random);
+    b.padding = false;
+    b.n = 20;
+    tap_fill(random, memory, sizeof(memory));
+    memcpy(expected, memory, sizeof(memory));
+    EVP_CIPHER *other = evp_fetch(&theirs, "AES-128-CBC");
+    bool good = true;
+    for (size_t i = 0; i < b.n; i++) {
+        EVP_CIPHER_CTX *single = EVP_CIPHER_CTX_new();
+        const size_t at = i * step, target = way == 3 && i == 0 ? (b.n - 1) * step : at;
+        int n = 0;
+        from[i] = memory + at;
+        to[i] = memory + target;
+        room[i] = len[i] = 48;
+        good = good && EVP_EncryptInit_ex2(single, other, b.key, b.iv[i], NULL) > 0 &&
+               EVP_EncryptUpdate(single, expected + target, &n, expected + at, 48) > 0 && n == 48;
+        EVP_CIPHER_CTX_free(single);
+    }
+    EVP_CIPHER_free(other);
+    good = good && begin(ctx, cipher, &b, true, random) &&
+           api.update(ctx, to, got, room, from, len) > 0 &&
+           memcmp(memory, expected, sizeof(memory)) == 0;
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
 /* What is not claimed. */
 static bool others_cannot(void)
 {
@@ -382,7 +421,7 @@ int main(void)
                OpenSSL_version(OPENSSL_VERSION));
         return tap_done();
     }
-    tap_plan(4 * NAMES + 3);
+    tap_plan(4 * NAMES + 4);
     close(mkstemp(counters));
     setenv("TENROUNDS_COUNTERS", counters, 1);
     ours = evp_open("tenrounds");
@@ -395,6 +434,10 @@ int main(void)
                "%s: each pipe is like a message of its own", names[i]);
         tap_ok(one_is_wrong(names[i], cipher, &random), "%s: one wrong message is found", names[i]);
         tap_ok(wrong_calls(names[i], cipher, &random), "%s: wrong calls", names[i]);
+        if (i == 3)
+            tap_ok(shares_memory(cipher, 1, &random) && shares_memory(cipher, 2, &random) &&
+                       shares_memory(cipher, 3, &random),
+                   "%s: memory that pipes share", names[i]);
         if (i % 3 == 0)
             tap_ok(counters_show(cipher, i == 0, &random), "%s: the counters show it", names[i]);
         EVP_CIPHER_free(cipher);
