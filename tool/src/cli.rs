@@ -265,9 +265,10 @@ pub struct MeasureArgs {
     #[arg(long)]
     pub decrypt: bool,
 
-    /// Numbers of threads, each measured by itself
+    /// Numbers of threads, or `all`: 1, 2, 4 and so on up to the number of processors. With more than
+    /// one, speed also tells how many times one thread's rate they reach
     #[arg(long, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_threads)]
-    pub threads: Vec<usize>,
+    pub threads: Vec<Threads>,
 
     /// Write JSON instead of text
     #[arg(long)]
@@ -326,11 +327,19 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-fn parse_threads(text: &str) -> Result<usize, String> {
+/// So many threads, or 1, 2, 4 ... up to one for each processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    Just(usize),
+    All,
+}
+
+fn parse_threads(text: &str) -> Result<Threads, String> {
     match text.parse::<usize>() {
-        Ok(threads) if (1..=MAX_THREADS).contains(&threads) => Ok(threads),
+        Ok(threads) if (1..=MAX_THREADS).contains(&threads) => Ok(Threads::Just(threads)),
+        Err(_) if text == "all" => Ok(Threads::All),
         _ => Err(format!(
-            "'{text}' is no number of threads: say 1 to {MAX_THREADS}"
+            "'{text}' is no number of threads: say 1 to {MAX_THREADS}, or all"
         )),
     }
 }

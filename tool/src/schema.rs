@@ -116,4 +116,16 @@ pub struct Measurement {
     pub ceiling_fraction: Option<f64>,
     /// The median of paired ratios to other implementations.
     pub ratio_to: BTreeMap<String, f64>,
+    /// Several threads against one, where that was measured.
+    pub scaling: Option<Scaling>,
+}
+
+/// What threads reach together, paired with one thread in the same rounds.
+#[derive(Debug, Clone, Serialize)]
+pub struct Scaling {
+    /// How many times one thread's rate.
+    pub times_one: f64,
+    pub spread: f64,
+    /// That, for each thread.
+    pub efficiency: f64,
 }

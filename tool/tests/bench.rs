@@ -503,6 +503,56 @@ fn speed_measures_the_direction_and_threads_asked_for() {
         .all(|r| r["threads"] == 1 && r["bytes"] == 64));
 }
 
+/// Several threads: a row for each number of them, and what they reach of one thread's rate in the same rounds.
+#[test]
+fn speed_tells_how_it_scales() {
+    let place = Place::new();
+    let args = ["speed", "aes-128-ctr", "--bytes", "16,8K", "--threads"];
+    let all = [&args[..], &["all"], &SHORT].concat();
+    let document = json(&place, &all);
+    let processors = document["host"]["cpu"]["threads"].as_u64().unwrap();
+    let results = document["results"].as_array().unwrap();
+    let counts: BTreeSet<u64> = results
+        .iter()
+        .map(|r| r["threads"].as_u64().unwrap())
+        .collect();
+    assert_eq!(counts.first(), Some(&1));
+    assert_eq!(counts.last(), Some(&processors));
+    let mut who = BTreeSet::from(["tenrounds", "tenrounds-core"]);
+    if has_aes() {
+        who.insert("limit");
+    }
+    for row in results {
+        let threads = row["threads"].as_f64().unwrap();
+        let scaling = &row["scaling"];
+        if processors == 1 {
+            assert!(scaling.is_null(), "{row}");
+            continue;
+        }
+        assert!(
+            who.contains(row["implementation"].as_str().unwrap()),
+            "{row}"
+        );
+        let times = scaling["times_one"].as_f64().unwrap();
+        assert!(times > 0.0 && (threads > 1.0 || times == 1.0), "{row}");
+        let efficiency = scaling["efficiency"].as_f64().unwrap();
+        assert!((efficiency * threads - times).abs() < 1e-9, "{row}");
+    }
+    if processors > 1 {
+        assert_eq!(results.len(), counts.len() * 2 * who.len());
+        let two = [&args[..], &["2"], &SHORT].concat();
+        let out = place.tool(two).done().ok().out;
+        contains(
+            &out,
+            &["AES-128-CTR core x2", "times one thread", "efficiency"],
+        );
+        assert!(
+            !out.contains("AES-128-CTR core  "),
+            "one thread was not asked for: {out}"
+        );
+    }
+}
+
 #[test]
 fn a_worker_answers_nonsense_with_an_error() {
     let place = Place::new();

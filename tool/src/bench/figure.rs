@@ -7,7 +7,7 @@ use super::measure::{Case, Rounds};
 use super::stats::Summary;
 use crate::algorithm::Direction;
 use crate::core::{Backend, Op};
-use crate::schema::Measurement;
+use crate::schema::{Measurement, Scaling};
 
 pub struct Figure {
     pub case: Case,
@@ -82,6 +82,11 @@ impl Figure {
             limit_fraction: self.ratio(who, Implementation::Limit),
             ceiling_fraction: self.ratio(who, Implementation::Ceiling),
             ratio_to: others.filter_map(ratio).collect(),
+            scaling: self.rounds.scaling.get(&who).map(|scaling| Scaling {
+                times_one: scaling.median,
+                spread: scaling.spread(),
+                efficiency: scaling.median / self.case.threads as f64,
+            }),
         }
     }
 }
@@ -101,6 +106,7 @@ pub fn limit_rows(limits: &[(Limit, Summary)], threads: usize) -> Vec<Measuremen
         limit_fraction: Some(rate.median / best),
         ceiling_fraction: None,
         ratio_to: Default::default(),
+        scaling: None,
     };
     limits.iter().map(row).collect()
 }

@@ -28,6 +28,19 @@ pub struct Effort {
     pub window_us: u64,
 }
 
+impl Effort {
+    /// How many of so many teams share the rounds for calls of so many bytes, and the rounds of each. Each
+    /// process holds the data; much of it would fill the memory, and luck matters less.
+    pub fn shared(self, teams: usize, bytes: usize) -> (usize, Effort) {
+        let count = match bytes {
+            LARGE.. => 1,
+            _ => teams.min(self.rounds),
+        };
+        let rounds = self.rounds.div_ceil(count);
+        (count, Effort { rounds, ..self })
+    }
+}
+
 /// One column of one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -65,6 +78,8 @@ pub struct Rounds {
     pub doubtful: usize,
     /// Who could not take part, and why.
     pub absent: BTreeMap<Implementation, String>,
+    /// With several threads, how many times the rate of one thread in the same round.
+    pub scaling: BTreeMap<Implementation, Summary>,
 }
 
 impl Rounds {
@@ -79,7 +94,7 @@ impl Rounds {
     }
 
     /// Adds the rounds of another team.
-    fn absorb(&mut self, other: Rounds) {
+    pub fn absorb(&mut self, other: Rounds) {
         for (who, rates) in other.rates {
             self.rates.entry(who).or_default().extend(rates);
         }
@@ -127,33 +142,54 @@ impl Shuffle {
     }
 }
 
+/// Rounds as they were taken: the windows of each member of the team, by its place there.
+pub struct Taken {
+    pub rounds: Vec<BTreeMap<usize, Vec<Window>>>,
+    pub discarded: usize,
+    pub doubtful: usize,
+}
+
+impl Taken {
+    /// The part of some members, of different implementations.
+    pub fn of(&self, team: &[WorkerProcess], member: impl Fn(usize) -> bool) -> Rounds {
+        let mut result = Rounds {
+            discarded: self.discarded,
+            doubtful: self.doubtful,
+            ..Rounds::default()
+        };
+        for round in &self.rounds {
+            let windows = round.iter().filter(|(place, _)| member(**place));
+            let named = windows.map(|(place, w)| (team[*place].implementation, w.clone()));
+            result.add(&named.collect());
+        }
+        result
+    }
+}
+
 /// Takes rounds until so many are undisturbed. On a machine that leaves no peace for three times as many,
 /// disturbed ones count, and are reported.
-fn rounds(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Result<Rounds> {
+pub fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Result<Taken> {
     let mut shuffle = Shuffle(0x2545_f491_4f6c_dd1d);
-    let mut result = Rounds::default();
-    let mut disturbed = Vec::new();
-    let mut good = 0;
-    while good < effort.rounds && good + disturbed.len() < 3 * effort.rounds {
+    let (mut good, mut disturbed) = (Vec::new(), Vec::new());
+    while good.len() < effort.rounds && good.len() + disturbed.len() < 3 * effort.rounds {
         let mut round = BTreeMap::new();
         for place in shuffle.order(chosen.len()) {
-            let worker = &mut team[chosen[place]];
-            round.insert(worker.implementation, worker.window(effort.window_us)?);
+            let member = chosen[place];
+            round.insert(member, team[member].window(effort.window_us)?);
         }
-        if round.values().flatten().all(Window::undisturbed) {
-            result.add(&round);
-            good += 1;
-        } else {
-            disturbed.push(round);
+        match round.values().flatten().all(Window::undisturbed) {
+            true => good.push(round),
+            false => disturbed.push(round),
         }
     }
-    result.doubtful = disturbed.len().min(effort.rounds - good);
-    result.discarded = disturbed.len() - result.doubtful;
-    disturbed
-        .iter()
-        .take(result.doubtful)
-        .for_each(|round| result.add(round));
-    Ok(result)
+    let doubtful = disturbed.len().min(effort.rounds - good.len());
+    let discarded = disturbed.len() - doubtful;
+    good.extend(disturbed.into_iter().take(doubtful));
+    Ok(Taken {
+        rounds: good,
+        discarded,
+        doubtful,
+    })
 }
 
 impl Case {
@@ -203,7 +239,7 @@ impl Case {
 
     /// Prepares an implementation: the digest of its output, or nothing for a bound. Whether it takes
     /// part at all, or why not.
-    fn set_up(
+    pub fn set_up(
         &self,
         worker: &mut WorkerProcess,
         widest: Option<Limit>,
@@ -235,17 +271,7 @@ impl Case {
         widest: Option<Limit>,
         effort: Effort,
     ) -> Result<Rounds> {
-        // Each process holds the data; so much of it would fill the memory, and luck matters less.
-        let few = self.bytes >= LARGE;
-        let count = if few {
-            1
-        } else {
-            teams.len().min(effort.rounds)
-        };
-        let share = Effort {
-            rounds: effort.rounds.div_ceil(count),
-            ..effort
-        };
+        let (count, share) = effort.shared(teams.len(), self.bytes);
         let mut result = Rounds::default();
         for team in &mut teams[..count] {
             result.absorb(self.measure_with(team, widest, share)?);
@@ -282,14 +308,14 @@ impl Case {
         }
         let mut result = match chosen.is_empty() {
             true => Rounds::default(),
-            false => rounds(team, &chosen, effort)?,
+            false => take(team, &chosen, effort)?.of(team, |_| true),
         };
         absent.retain(|who, _| !who.is_bound());
         result.absent = absent;
         Ok(result)
     }
 
-    fn verify(&self, digests: &[(Implementation, String)]) -> Result<()> {
+    pub fn verify(&self, digests: &[(Implementation, String)]) -> Result<()> {
         let Some((first, expected)) = digests.first() else {
             return Ok(());
         };

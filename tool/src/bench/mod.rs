@@ -22,6 +22,7 @@ mod message;
 mod paths;
 mod plan;
 mod report;
+mod scaling;
 mod speed;
 pub mod stats;
 mod subject;

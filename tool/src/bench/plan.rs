@@ -6,7 +6,7 @@ use super::figure::size_name;
 use super::measure::{Case, Effort};
 use super::subject::{parse, Call, Subject};
 use crate::algorithm::Direction;
-use crate::cli::MeasureArgs;
+use crate::cli::{MeasureArgs, Threads};
 use crate::error::{Error, Result};
 use std::time::Duration;
 
@@ -81,16 +81,25 @@ fn wrong_length(sizes: &[usize], subjects: &[Subject]) -> Option<(usize, Subject
         .find(|(bytes, subject)| !subject.lengths().contains(bytes))
 }
 
-/// The thread counts asked for, none if none was.
+/// The thread counts asked for, in order, none if none was.
 pub fn threads(args: &MeasureArgs) -> Result<Vec<usize>> {
     let available = processors().len();
-    match args.threads.iter().find(|n| **n > available) {
-        Some(n) => Err(Error::usage(format!(
-            "--threads {n}: this process may use {available} processor{}",
-            if available == 1 { "" } else { "s" }
-        ))),
-        None => Ok(args.threads.clone()),
+    let mut counts = Vec::new();
+    for asked in &args.threads {
+        match *asked {
+            Threads::All => counts.extend(std::iter::once(1).chain(several_threads())),
+            Threads::Just(n) if n <= available => counts.push(n),
+            Threads::Just(n) => {
+                return Err(Error::usage(format!(
+                    "--threads {n}: this process may use {available} processor{}",
+                    if available == 1 { "" } else { "s" }
+                )))
+            }
+        }
     }
+    counts.sort_unstable();
+    counts.dedup();
+    Ok(counts)
 }
 
 /// 2, 4, 8 and so on up to the number of processors, and that number.
@@ -205,7 +214,7 @@ mod tests {
     fn broken_blocks_and_too_many_threads_are_named() {
         let args = MeasureArgs {
             bytes: vec![100],
-            threads: vec![100_000],
+            threads: vec![Threads::Just(100_000)],
             ..args()
         };
         let error = cases(&args, &aes("aes-128-cbc")).unwrap_err().to_string();
@@ -215,6 +224,23 @@ mod tests {
         );
         let error = cases(&args, &aes("aes-128-ctr")).unwrap_err().to_string();
         assert!(error.contains("--threads 100000"), "{error}");
+    }
+
+    #[test]
+    fn all_threads_are_powers_of_two_and_the_number_of_processors() {
+        let of = |asked: &[Threads]| {
+            let args = MeasureArgs {
+                threads: asked.to_vec(),
+                ..args()
+            };
+            threads(&args).unwrap()
+        };
+        let all = of(&[Threads::All]);
+        assert_eq!((all[0], all.last()), (1, Some(&processors().len())));
+        assert!(all.windows(2).all(|pair| pair[1] <= 2 * pair[0]), "{all:?}");
+        assert_eq!(of(&[Threads::All, Threads::Just(1)]), all);
+        assert_eq!(of(&[Threads::Just(1)]), [1]);
+        assert_eq!(of(&[]), [0usize; 0]);
     }
 
     #[test]

@@ -5,12 +5,14 @@
 use super::chart::Paint;
 use super::figure::Figure;
 use super::implementation::Implementation::{self, Core, Tenrounds};
-use super::measure::{Case, Effort, TEAMS};
+use super::limit::Limit;
+use super::measure::{limits, widest, Case, Effort, TEAMS};
 use super::plan::{direction, label, sizes, subjects, threads};
 use super::progress;
+use super::scaling::Scaling;
 use super::team::WorkerProcess;
 use crate::cli::SpeedArgs;
-use crate::core::Backend;
+use crate::core::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks;
@@ -42,7 +44,8 @@ struct How {
     windows_doubtful: usize,
 }
 
-fn cases(args: &SpeedArgs) -> Result<Vec<Case>> {
+/// The numbers of threads, and what is measured with each.
+fn cases(args: &SpeedArgs) -> Result<(Vec<usize>, Vec<Case>)> {
     let subjects = subjects(&args.algorithms, &DEFAULT)?;
     if let Some(other) = subjects.iter().find(|s| !s.is_aes()) {
         return Err(Error::usage(format!(
@@ -58,17 +61,88 @@ fn cases(args: &SpeedArgs) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for &subject in &subjects {
         let direction = direction(&args.measure, subject);
-        for &threads in &threads {
-            let case = |&bytes| Case {
-                subject,
-                direction,
-                bytes,
-                threads,
-            };
-            cases.extend(sizes.iter().map(case));
+        let case = |&bytes| Case {
+            subject,
+            direction,
+            bytes,
+            threads: 1,
+        };
+        cases.extend(sizes.iter().map(case));
+    }
+    Ok((threads, cases))
+}
+
+/// Who measures: one thread, or several of which each round has all.
+enum Crowd {
+    One(Vec<Vec<WorkerProcess>>),
+    Several(Scaling),
+}
+
+impl Crowd {
+    fn start(counts: &[usize]) -> Result<Crowd> {
+        let who = ROWS.map(|(who, _)| who);
+        if counts != [1] {
+            let widest = widest_here()?;
+            return Ok(Crowd::Several(Scaling::new(&who, counts, widest)?));
+        }
+        let team = |_| who.into_iter().map(WorkerProcess::start).collect();
+        let teams = (0..TEAMS).map(team).collect::<Result<Vec<_>>>()?;
+        Ok(Crowd::One(teams))
+    }
+
+    fn first(&self) -> &[WorkerProcess] {
+        match self {
+            Crowd::One(teams) => &teams[0],
+            Crowd::Several(scaling) => &scaling.teams[0],
         }
     }
-    Ok(cases)
+
+    fn widest(&self) -> Option<Limit> {
+        match self {
+            Crowd::One(_) => None,
+            Crowd::Several(scaling) => scaling.widest,
+        }
+    }
+
+    /// One figure for each number of threads.
+    fn measure(&mut self, case: Case, effort: Effort) -> Result<Vec<Figure>> {
+        match self {
+            Crowd::Several(scaling) => scaling.measure(case, effort),
+            Crowd::One(teams) => Ok(vec![Figure {
+                case,
+                rounds: case.measure(teams, None, effort)?,
+            }]),
+        }
+    }
+}
+
+/// The registers with the highest throughput, by a short look.
+fn widest_here() -> Result<Option<Limit>> {
+    let usable = Limit::usable(&Cpu::detect());
+    if usable.is_empty() {
+        return Ok(None);
+    }
+    let mut probe = WorkerProcess::start(Implementation::Limit)?;
+    let look = Effort {
+        rounds: 10,
+        window_us: WINDOW_US,
+    };
+    Ok(widest(&limits(&mut probe, &usable, 1, look)?))
+}
+
+/// The sizes of an algorithm with one number of threads next to each other: a row.
+fn order_by_threads(figures: &mut [Figure]) {
+    let mut rest = figures;
+    while let Some(first) = rest.first() {
+        let subject = first.case.subject;
+        let length = rest
+            .iter()
+            .take_while(|f| f.case.subject == subject)
+            .count();
+        let (block, others) = rest.split_at_mut(length);
+        block.sort_by_key(|f| f.case.threads); // stable: sizes stay in order
+        rest = others;
+    }
 }
 
 fn heading(host: &Host, libcrypto: &LibCrypto, backend: Option<&str>) -> String {
@@ -107,13 +181,27 @@ fn table(figures: &[Figure], columns: usize, paint: Paint) -> String {
         .collect();
     let _ = writeln!(out, "{}", paint.bold(&format!("{:<20}{header}", "type")));
     for row in figures.chunks(columns) {
-        for (who, through) in ROWS {
-            let cell = |f: &Figure| {
-                f.rate(who)
-                    .map_or("-".into(), |rate| format!("{:.2}k", rate / 1000.0))
+        let limit = (Implementation::Limit, "limit");
+        for (who, through) in ROWS.into_iter().chain([limit]) {
+            if who == Implementation::Limit && row[0].rate(who).is_none() {
+                continue;
+            }
+            let line = |name: &str, cell: &dyn Fn(&Figure) -> Option<String>| {
+                let cells = row.iter().map(|f| cell(f).unwrap_or_else(|| "-".into()));
+                let cells: String = cells.map(|cell| format!("{cell:>14}")).collect();
+                format!("{name:<20}{cells}\n")
             };
-            let cells: String = row.iter().map(|f| format!("{:>14}", cell(f))).collect();
-            let _ = writeln!(out, "{:<20}{cells}", name(&row[0].case, through));
+            out += &line(&name(&row[0].case, through), &|f| {
+                Some(format!("{:.2}k", f.rate(who)? / 1000.0))
+            });
+            if row[0].case.threads > 1 {
+                let times = |f: &Figure| Some(f.rounds.scaling.get(&who)?.median);
+                out += &line("  times one thread", &|f| Some(format!("{:.3}", times(f)?)));
+                out += &line("  efficiency", &|f| {
+                    let part = times(f)? / f.case.threads as f64;
+                    Some(format!("{:.1}%", 100.0 * part))
+                });
+            }
         }
     }
     out
@@ -125,20 +213,15 @@ fn bytes_heading(bytes: usize) -> String {
 
 pub fn speed(args: &SpeedArgs) -> Result<()> {
     let started = Instant::now();
-    let cases = cases(args)?;
+    let (counts, cases) = cases(args)?;
     masks::masked()?; // a wrong word is an error before anything is measured
     let libcrypto = LibCrypto::open()?;
-    let team = || {
-        ROWS.iter()
-            .map(|(who, _)| WorkerProcess::start(*who))
-            .collect::<Result<Vec<_>>>()
-    };
-    let mut teams = (0..TEAMS).map(|_| team()).collect::<Result<Vec<_>>>()?;
+    let mut crowd = Crowd::start(&counts)?;
     let host = crate::host::read(Some(&libcrypto));
-    let backend = teams[0].iter().find_map(|c| c.backend.clone());
+    let backend = crowd.first().iter().find_map(|c| c.backend.clone());
     let effort = Effort::of_seconds(args.measure.seconds.unwrap_or(SECONDS), WINDOW_US);
     let paint = Paint::for_stdout();
-    let expected = effort.duration(cases.len() * teams[0].len());
+    let expected = effort.duration(cases.len() * crowd.first().len());
     if !args.measure.json {
         anstream::print!("{}", heading(&host, &libcrypto, backend.as_deref()));
         anstream::eprintln!("This takes about {:.0} s.", expected.as_secs_f64().ceil());
@@ -147,13 +230,12 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     let mut figures = Vec::new();
     for case in cases {
         bar.set_message(label(&case));
-        figures.push(Figure {
-            case,
-            rounds: case.measure(&mut teams, None, effort)?,
-        });
+        figures.extend(crowd.measure(case, effort)?);
         bar.inc(1);
     }
     bar.finish_and_clear();
+    figures.retain(|f| counts.contains(&f.case.threads));
+    order_by_threads(&mut figures);
     let total = |count: fn(&Figure) -> usize| figures.iter().map(count).sum::<usize>();
     let how = How {
         seconds: started.elapsed().as_secs_f64(),
@@ -162,7 +244,11 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     };
     if args.measure.json {
         let backend = backend.as_deref().and_then(Backend::by_name);
-        let rows = figures.iter().flat_map(|f| f.rows(backend, None)).collect();
+        let widest = crowd.widest();
+        let rows = figures
+            .iter()
+            .flat_map(|f| f.rows(backend, widest))
+            .collect();
         anstream::print!(
             "{}",
             Document::new("speed", host, rows, Body { speed: how }).to_json()

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Several threads against one. A round has a window with each number of threads, so that what they reach
+//! together is compared with one thread at the same clock and among the same neighbours; and the limit with as many
+//! threads each, which tells what the processors have to give: two threads of one core share its AES units.
+
+use super::figure::Figure;
+use super::implementation::Implementation;
+use super::limit::Limit;
+use super::measure::{take, Case, Effort, Rounds, TEAMS};
+use super::stats::Summary;
+use super::team::WorkerProcess;
+use crate::error::Result;
+use std::collections::BTreeMap;
+
+/// Teams in which each implementation has a member for each number of threads, the first of which is 1.
+pub struct Scaling {
+    counts: Vec<usize>,
+    pub widest: Option<Limit>,
+    pub teams: Vec<Vec<WorkerProcess>>,
+}
+
+impl Scaling {
+    pub fn new(who: &[Implementation], counts: &[usize], widest: Option<Limit>) -> Result<Scaling> {
+        let counts: Vec<usize> = match counts.first() {
+            Some(1) => counts.to_vec(),
+            _ => [&[1], counts].concat(),
+        };
+        let limit = widest.map(|_| Implementation::Limit);
+        let who: Vec<Implementation> = who.iter().copied().chain(limit).collect();
+        let members = || who.iter().flat_map(|who| counts.iter().map(|_| *who));
+        let team = |_| members().map(WorkerProcess::start).collect();
+        Ok(Scaling {
+            teams: (0..TEAMS).map(team).collect::<Result<Vec<_>>>()?,
+            counts,
+            widest,
+        })
+    }
+
+    /// A figure for each of the numbers of threads.
+    pub fn measure(&mut self, case: Case, effort: Effort) -> Result<Vec<Figure>> {
+        let (count, share) = effort.shared(self.teams.len(), case.bytes);
+        let mut all: Vec<Rounds> = vec![Rounds::default(); self.counts.len()];
+        for team in &mut self.teams[..count] {
+            let part = measure_with(team, case, &self.counts, self.widest, share)?;
+            for (rounds, part) in all.iter_mut().zip(part) {
+                rounds.absorb(part);
+            }
+        }
+        let one = all[0].clone();
+        for rounds in &mut all {
+            rounds.scaling = times_one(rounds, &one);
+        }
+        let figures = self
+            .counts
+            .iter()
+            .zip(all)
+            .map(|(&threads, rounds)| Figure {
+                case: Case { threads, ..case },
+                rounds,
+            });
+        Ok(figures.collect())
+    }
+}
+
+fn measure_with(
+    team: &mut [WorkerProcess],
+    case: Case,
+    counts: &[usize],
+    widest: Option<Limit>,
+    effort: Effort,
+) -> Result<Vec<Rounds>> {
+    let mut digests = Vec::new();
+    let mut chosen = Vec::new();
+    let mut absent = BTreeMap::new();
+    for (place, worker) in team.iter_mut().enumerate() {
+        let threads = counts[place % counts.len()];
+        let who = worker.implementation;
+        match (Case { threads, ..case }).set_up(worker, widest)? {
+            Ok(digest) => {
+                chosen.push(place);
+                digests.extend(digest.map(|digest| (who, digest)));
+            }
+            Err(why) => _ = absent.insert(who, why),
+        }
+    }
+    case.verify(&digests)?;
+    let taken = take(team, &chosen, effort)?;
+    let of = |nth| Rounds {
+        absent: absent.clone(),
+        ..taken.of(team, |place| place % counts.len() == nth)
+    };
+    Ok((0..counts.len()).map(of).collect())
+}
+
+/// The ratios within rounds.
+fn times_one(rounds: &Rounds, one: &Rounds) -> BTreeMap<Implementation, Summary> {
+    let of = |(who, rates): (&Implementation, &Vec<f64>)| {
+        let pairs = rates.iter().zip(one.rates.get(who)?);
+        Some((*who, Summary::of(pairs.map(|(all, one)| all / one))?))
+    };
+    rounds.rates.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaling_is_paired_within_rounds() {
+        let of = |rates: &[f64]| Rounds {
+            rates: BTreeMap::from([(Implementation::Core, rates.to_vec())]),
+            ..Rounds::default()
+        };
+        // The clock halves and recovers; what two threads reach of one stays.
+        let scaling = times_one(&of(&[20.0, 10.0, 40.0]), &of(&[10.0, 5.0, 20.0]));
+        assert_eq!(scaling[&Implementation::Core].median, 2.0);
+        assert_eq!(scaling[&Implementation::Core].spread(), 0.0);
+    }
+}
