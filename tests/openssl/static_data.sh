@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# static_data.sh OBJECT...: the static data that can be written after loading, against what is expected, with the reason
+# of each. Constant tables with addresses in them are made read-only by the dynamic linker (.data.rel.ro) and do not count.
+set -u
+echo "1..$#"
+n=0 failed=0
+
+# The dispatch word of tr_backend_selected(): written once, by the first call that needs it. The others are the
+# compiler's and the linker's: a handle for the end, whether that was reached, and labels.
+expected() {
+    sed -e 's/\.[0-9]*$//' -e 's/.*\.//' | grep -vxE 'selected|completed|__dso_handle|__TMC_END__|__bss_start|_edata|_end|'
+}
+
+for object; do
+    n=$((n + 1))
+    sections=$(readelf -SW "$object" | sed -n 's/^ *\[ *\([0-9]*\)\] \.\(data\|bss\|tdata\|tbss\) .*/\1/p' | tr '\n' ' ')
+    if [ -z "$sections" ]; then
+        echo "not ok $n - $(basename "$object") has no sections to look at"
+        failed=1
+        continue
+    fi
+    found=$(readelf -sW "$object" | awk -v sections=" $sections" 'index(sections, " " $7 " ") && $4 != "SECTION" { print $8 }' |
+        sort -u | expected)
+    if [ -z "$found" ]; then
+        echo "ok $n - $(basename "$object") has no writable static data but the dispatch word"
+    else
+        echo "not ok $n - $(basename "$object") has no writable static data but the dispatch word"
+        printf '%s\n' "$found" | sed 's/^/# also: /'
+        failed=1
+    fi
+done
+exit $failed
