@@ -297,7 +297,9 @@ static struct tr_lane plaintext_lane(const void *jobs, size_t i)
 {
     const struct tr_ccm_job *job = (const struct tr_ccm_job *)jobs + i;
     struct tr_ccm *c = job->ccm;
-    return (struct tr_lane){&c->key, c->run.mac, job->in, NULL, job->len / TR_BLOCK};
+    const struct tr_aes_key *first = &((const struct tr_ccm_job *)jobs)->ccm->key;
+    return (struct tr_lane){tr_key_in_place(first, &c->key), c->run.mac, job->in, NULL,
+                            job->len / TR_BLOCK};
 }
 
 static struct tr_lane decrypted_lane(const void *jobs, size_t i)

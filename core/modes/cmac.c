@@ -112,16 +112,22 @@ TR_INLINE size_t before_last(size_t len)
     return len == 0 ? 0 : (len - 1) / TR_BLOCK;
 }
 
+static const struct tr_aes_key *key_of(const void *jobs, size_t i)
+{
+    const struct tr_cmac_job *first = jobs;
+    return tr_key_in_place(&first->cmac->key, &first[i].cmac->key);
+}
+
 static struct tr_lane first_blocks(const void *jobs, size_t i)
 {
     struct tr_cmac_job *job = (struct tr_cmac_job *)jobs + i;
-    return (struct tr_lane){&job->cmac->key, job->tag, job->data, NULL, before_last(job->len)};
+    return (struct tr_lane){key_of(jobs, i), job->tag, job->data, NULL, before_last(job->len)};
 }
 
 static struct tr_lane last_block(const void *jobs, size_t i)
 {
     struct tr_cmac_job *job = (struct tr_cmac_job *)jobs + i;
-    return (struct tr_lane){&job->cmac->key, job->tag, job->working, NULL, 1};
+    return (struct tr_lane){key_of(jobs, i), job->tag, job->working, NULL, 1};
 }
 
 enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count)
