@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2317 # functions are called by ok
+# seal_directory.sh PROGRAM: files of all lengths there and back, and everything that has to be refused. TAP.
+set -u
+
+program=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+count=0
+failed=0
+ok() { # TEXT COMMAND...
+    text=$1
+    shift
+    count=$((count + 1))
+    if "$@" >"$work/log" 2>&1; then
+        echo "ok $count - $text"
+    else
+        echo "not ok $count - $text"
+        sed 's/^/# /' "$work/log"
+        failed=1
+    fi
+}
+refused() { ! "$program" "$@" && [ $? -ne 2 ]; }
+refused_saying() { # TEXT ARGUMENTS...
+    wanted=$1
+    shift
+    "$program" "$@" 2>"$work/said"
+    [ $? -eq 1 ] && { cat "$work/said" && grep -q "$wanted" "$work/said"; }
+}
+directory() { rm -rf "${work:?}/$1" && mkdir "$work/$1"; }
+random() { head -c "$1" /dev/urandom; }
+
+echo 1..17
+mkdir "$work/clear"
+for len in 0 1 15 16 17 31 32 63 64 65 100 1000 4096 16384 100000 1000000; do
+    random "$len" >"$work/clear/$len"
+done
+for i in $(seq 230); do # more than a batch
+    random $((i * 7)) >"$work/clear/row $i"
+done
+for len in 16 24 32; do
+    random $len >"$work/key$len"
+done
+random 20 >"$work/key20"
+mkdir "$work/clear/directory"
+
+for len in 16 24 32; do
+    for own in '' --own-keys; do
+        directory sealed
+        directory opened
+        # shellcheck disable=SC2086 # no word, or one
+        ok "seal $own, key of $len bytes" "$program" seal $own "$work/key$len" "$work/clear" "$work/sealed"
+        mv "$work/clear/directory" "$work/aside"
+        # shellcheck disable=SC2016 # for the inner shell
+        ok "and open" sh -c '"$1" open "$2" "$3" "$4" && diff -r "$3/../clear" "$4"' - \
+            "$program" "$work/key$len" "$work/sealed" "$work/opened"
+        mv "$work/aside" "$work/clear/directory"
+    done
+done
+
+directory opened
+ok 'another key' refused_saying 'key is another' open "$work/key16" "$work/sealed" "$work/opened"
+
+# One byte changed, one file renamed, one cut: each is named, nothing of it is written, and the rest is opened.
+mkdir "$work/few"
+for name in 1000 4096 16384 100; do
+    cp "$work/sealed/$name.sealed" "$work/few/"
+done
+printf 'x' | dd of="$work/few/1000.sealed" bs=1 seek=500 conv=notrunc 2>/dev/null
+mv "$work/few/4096.sealed" "$work/few/other.sealed"
+truncate -s -1 "$work/few/16384.sealed"
+directory opened
+changed() {
+    refused open "$work/key32" "$work/few" "$work/opened" 2>"$work/said"
+    cat "$work/said"
+    for name in 1000 other 16384; do
+        grep -q "cannot open $name:" "$work/said" && [ ! -e "$work/opened/$name" ] || return 1
+    done
+    cmp "$work/opened/100" "$work/clear/100"
+}
+ok 'changed, renamed and cut files' changed
+mkdir "$work/strange"
+random 10 >"$work/strange/short.sealed"
+ok 'what was never sealed' refused_saying 'not sealed' open "$work/key32" "$work/strange" "$work/opened"
+ok 'a key of 20 bytes' refused_saying '16, 24 or 32' seal "$work/key20" "$work/clear" "$work/opened"
+usage() {
+    "$program" frobnicate a b c
+    [ $? -eq 2 ]
+}
+ok 'wrong arguments' usage
+exit $failed
