@@ -51,7 +51,8 @@
     X(POLYVAL, polyval)                                                                            \
     X(CTR_LE, ctr_le)                                                                              \
     X(GCM_SEAL, gcm_seal)                                                                          \
-    X(GCM_OPEN, gcm_open)
+    X(GCM_OPEN, gcm_open)                                                                          \
+    X(GCM_TAG, gcm_tag)
 
 enum tr_op {
 #define TR_OP_CONSTANT(constant, name) TR_OP_##constant,
@@ -69,6 +70,7 @@ enum tr_op {
  *   CTR_LE               the 16 bytes of GCM-SIV's counter block (RFC 8452 section 4)
  *   GCM                  struct tr_gcm_run: the mask is made if it is due, and if a block is begun, it is hashed first
  *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message, never in parts; blocks may be 0
+ *   GCM_TAG              struct tr_gcm_run; in is the block of lengths, out the tag
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  struct tr_xts_run
  */

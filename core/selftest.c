@@ -65,6 +65,8 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
     {0x00f1804b39cca1ec, 0xfa93a6c21c9bf714, 0x18d39ade0ecc81be}, /* GCM_SIV */
     {0xa56c1ff42f790e3b, 0xbb7421cb18ee0977, 0x9f245d686fc14c02}, /* GCM_LONG */
     {0x04066f6be07550ac, 0, 0x649ea97ce3afd1db},                  /* XTS_LONG */
+    {0x0d2254b03dedbb57, 0x07a02934d96c478e, 0x6a553a54f97391c4}, /* GCM_SHORT */
+    {0xf0ddb142adc8b927, 0xb906c16fcc970e85, 0xdf6bd571144ee372}, /* GCM_BLOCKS */
 };
 
 /* (J0 H^-1 + 128) H^-1, with H the hash key and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee (SP 800-38D
@@ -251,13 +253,13 @@ static int set_key(struct tr_known_work *w, enum tr_known mode, const struct tr_
     }
 }
 
-/* The AAD is the plaintext, so that it reaches the loops of the hashes, too. */
+/* The AAD is the plaintext, or its beginning, so that it reaches the loops of the hashes, too. */
 static enum tr_status crypt_fused(struct tr_known_work *w, enum tr_known mode, unsigned k,
                                   int decrypt, const uint8_t *in, size_t len)
 {
     const uint8_t *iv = mode == TR_KNOWN_GCM_WRAP ? tr_known_wrapping_iv[k] : tr_known_iv;
     const uint8_t *aad = w->plaintext;
-    size_t n = mode == TR_KNOWN_GCM_WRAP ? TR_BLOCK : 12;
+    size_t n = mode == TR_KNOWN_GCM_WRAP ? TR_BLOCK : 12, a;
     uint8_t *out = w->data, *tag = w->tag;
     switch (mode) {
     case TR_KNOWN_XTS:
@@ -276,8 +278,9 @@ static enum tr_status crypt_fused(struct tr_known_work *w, enum tr_known mode, u
         return decrypt ? tr_ccm_open(&w->ccm, iv, n, aad, len, out, in, len, tag, TR_BLOCK)
                        : tr_ccm_seal(&w->ccm, iv, n, aad, len, out, in, len, tag, TR_BLOCK);
     default:
-        return decrypt ? tr_gcm_open(&w->gcm, iv, n, aad, len, out, in, len, tag, TR_BLOCK)
-                       : tr_gcm_seal(&w->gcm, iv, n, aad, len, out, in, len, tag, TR_BLOCK);
+        a = TR_KNOWN_AAD(mode, len);
+        return decrypt ? tr_gcm_open(&w->gcm, iv, n, aad, a, out, in, len, tag, TR_BLOCK)
+                       : tr_gcm_seal(&w->gcm, iv, n, aad, a, out, in, len, tag, TR_BLOCK);
     }
 }
 
@@ -286,7 +289,7 @@ static int fused_is_right(struct tr_known_work *w, enum tr_known mode, unsigned 
 {
     uint64_t digest = 0;
     for (unsigned i = TR_KNOWN_FIRST(mode); i < TR_KNOWN_END(mode); i++) {
-        size_t len = tr_known_lengths[i];
+        size_t len = TR_KNOWN_LEN(mode, i);
         if (crypt_fused(w, mode, k, 0, w->plaintext, len) != TR_OK)
             return 0;
         digest = tr_known_digest(digest, w->data, len);

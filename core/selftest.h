@@ -22,7 +22,8 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  * The modes that backends have fused operations for. Of the AEADs, whose AAD is the plaintext, the tag is
  * condensed after the ciphertext. GCM_WRAP has IVs with which the 32 bits of the counter wrap after 17
  * blocks. There is no XTS-AES-192: its digest is 0. GCM_LONG and XTS_LONG are for the loops that only long messages
- * reach, and are asked of backends with fused operations for them.
+ * reach, and are asked of backends with fused operations for them. GCM_SHORT and GCM_BLOCKS have 13 bytes
+ * of AAD, as most messages have few: with it short ones are done in other ways; in GCM_BLOCKS the lengths are whole blocks.
  */
 enum tr_known {
     TR_KNOWN_GCM,
@@ -33,6 +34,8 @@ enum tr_known {
     TR_KNOWN_GCM_SIV,
     TR_KNOWN_GCM_LONG,
     TR_KNOWN_XTS_LONG,
+    TR_KNOWN_GCM_SHORT,
+    TR_KNOWN_GCM_BLOCKS,
     TR_KNOWN_FUSED
 };
 /* Which of the lengths, from the first to before the end: CCM is serial and has one loop, so it makes do with
@@ -41,6 +44,11 @@ enum tr_known {
 #define TR_KNOWN_IS_XTS(mode)  ((mode) == TR_KNOWN_XTS || (mode) == TR_KNOWN_XTS_LONG)
 #define TR_KNOWN_FIRST(mode)   (TR_KNOWN_IS_LONG(mode) ? 7u : 0u)
 #define TR_KNOWN_END(mode)     (TR_KNOWN_IS_LONG(mode) ? 8u : (mode) == TR_KNOWN_CCM ? 4u : 7u)
+#define TR_KNOWN_LEN(mode, i)                                                                      \
+    ((size_t)tr_known_lengths[i] -                                                                 \
+     ((mode) == TR_KNOWN_GCM_BLOCKS ? tr_known_lengths[i] % TR_BLOCK : 0u))
+#define TR_KNOWN_AAD(mode, len)                                                                    \
+    ((mode) == TR_KNOWN_GCM_SHORT || (mode) == TR_KNOWN_GCM_BLOCKS ? (size_t)13 : (len))
 extern const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS];
 extern const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16];
 

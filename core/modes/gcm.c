@@ -215,16 +215,31 @@ enum tr_status tr_gcm_decrypt(struct tr_gcm *g, uint8_t *out, const uint8_t *in,
     return update(g, out, in, len, 1);
 }
 
-/* The whole tag, in place of the hash. Ends the message. */
+/* tr_equal(), by words. */
+TR_INLINE int same_tag(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
+    uint64_t any = difference.low | difference.high;
+    __asm__("" : "+r"(any));
+    return any == 0;
+}
+
+/* The whole tag, in place of its mask. Ends the message. */
 static enum tr_status finish(struct tr_gcm *g, size_t tag_len)
 {
     if (g->run.phase != AAD && g->run.phase != DATA)
         return TR_ERR_STATE;
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
-    make_blocks(g);
-    hash_lengths(g, g->aad_len, g->len);
-    tr_xor_block(g->run.ghash.hash, g->run.ghash.hash, g->run.mask);
+    uint8_t lengths[TR_BLOCK];
+    tr_store64_be(lengths, g->aad_len * 8);
+    tr_store64_be(lengths + 8, g->len * 8);
+    if (tr_bulk(&g->key, TR_OP_GCM_TAG, g->run.mask, lengths, 1, &g->run) == 0) {
+        g->run.keystream_due = 0;
+        make_blocks(g);
+        hash_lengths(g, g->aad_len, g->len);
+        tr_xor_block(g->run.mask, g->run.ghash.hash, g->run.mask);
+    }
     g->run.phase = KEYED;
     return TR_OK;
 }
@@ -233,7 +248,7 @@ enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
 {
     enum tr_status status = finish(g, tag_len);
     if (status == TR_OK)
-        __builtin_memcpy(tag, g->run.ghash.hash, tag_len);
+        part_store(tag, part_load_block(g->run.mask), tag_len);
     return status;
 }
 
@@ -242,7 +257,7 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
     enum tr_status status = finish(g, tag_len);
     if (status != TR_OK)
         return status;
-    return tr_equal(g->run.ghash.hash, tag, tag_len) ? TR_OK : TR_ERR_TAG;
+    return same_tag(g->run.mask, tag, tag_len) ? TR_OK : TR_ERR_TAG;
 }
 
 /* ---- Whole messages ---- */
@@ -255,38 +270,30 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
 #define SHORT_AAD  (4u * TR_BLOCK)
 #define SHORT_DATA (16u * TR_BLOCK)
 
+/* A call, kept together so that little is alive across the operation. */
+struct call {
+    struct tr_gcm_message m;
+    size_t iv_len;
+    uint8_t *out;
+    const uint8_t *in;
+};
+
 /* Whether a backend did it. It is not to be cut in parts, as tr_bulk() would. */
-TR_INLINE int whole_message(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
-                            uint64_t aad_len, uint8_t *out, const uint8_t *in, uint64_t len,
-                            uint8_t *tag, int decrypt)
+TR_INLINE int whole_message(struct tr_gcm *g, struct call *c, uint8_t *out, const uint8_t *in,
+                            int decrypt)
 {
     enum tr_op op = decrypt ? TR_OP_GCM_OPEN : TR_OP_GCM_SEAL;
-    if (iv_len != 12 || g->run.phase == NO_KEY || len > MAX_DATA || aad_len > MAX_AAD)
+    uint64_t len = c->m.len, aad_len = c->m.aad_len;
+    if (c->iv_len != 12 || g->run.phase == NO_KEY || len > MAX_DATA || aad_len > MAX_AAD)
         return 0;
     const struct tr_backend *b = tr_backend_doing(g->key.backend, op);
     size_t blocks = (size_t)(len + TR_BLOCK - 1) / TR_BLOCK;
     if (b == NULL || blocks > tr_env_most_blocks(b->features))
         return 0;
-    struct tr_gcm_message m = {.ghash = &g->run.ghash,
-                               .iv = iv,
-                               .aad = aad,
-                               .aad_len = (size_t)aad_len,
-                               .len = (size_t)len,
-                               .tag = tag,
-                               .done = 0};
-    tr_bulk(&g->key, op, out, in, blocks, &m);
-    if (m.done)
+    tr_bulk(&g->key, op, out, in, blocks, &c->m);
+    if (c->m.done)
         g->run.phase = KEYED;
-    return m.done;
-}
-
-/* tr_equal(), by words. */
-TR_INLINE int same_tag(const uint8_t *a, const uint8_t *b, size_t len)
-{
-    struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
-    uint64_t any = difference.low | difference.high;
-    __asm__("" : "+r"(any));
-    return any == 0;
+    return c->m.done;
 }
 
 static int is_short(const struct tr_gcm *g, size_t iv_len, size_t aad_len, size_t len)
@@ -375,23 +382,52 @@ static enum tr_status short_open(struct tr_gcm *g, const uint8_t *iv, const uint
 }
 
 /* All that is not done by a backend at once. */
-static __attribute__((noinline)) enum tr_status seal_otherwise(struct tr_gcm *g, const uint8_t *iv,
-                                                               size_t iv_len, const uint8_t *aad,
-                                                               size_t aad_len, uint8_t *out,
-                                                               const uint8_t *in, size_t len,
-                                                               uint8_t *tag, size_t tag_len)
+static __attribute__((noinline)) enum tr_status
+seal_otherwise(struct tr_gcm *g, const struct call *c, uint8_t *tag, size_t tag_len)
 {
-    if (is_short(g, iv_len, aad_len, len)) {
-        short_seal(g, iv, aad, aad_len, out, in, len, tag, tag_len);
+    const struct tr_gcm_message *m = &c->m;
+    if (is_short(g, c->iv_len, m->aad_len, m->len)) {
+        short_seal(g, m->iv, m->aad, m->aad_len, c->out, c->in, m->len, tag, tag_len);
         return TR_OK;
     }
-    enum tr_status status = tr_gcm_start(g, iv, iv_len);
+    enum tr_status status = tr_gcm_start(g, m->iv, c->iv_len);
     if (status == TR_OK)
-        status = tr_gcm_aad(g, aad, aad_len);
+        status = tr_gcm_aad(g, m->aad, m->aad_len);
     if (status == TR_OK)
-        status = tr_gcm_encrypt(g, out, in, len);
+        status = tr_gcm_encrypt(g, c->out, c->in, m->len);
     return status == TR_OK ? tr_gcm_tag(g, tag, tag_len) : status;
 }
+
+static __attribute__((noinline)) enum tr_status
+open_otherwise(struct tr_gcm *g, const struct call *c, const uint8_t *tag, size_t tag_len)
+{
+    const struct tr_gcm_message *m = &c->m;
+    if (is_short(g, c->iv_len, m->aad_len, m->len))
+        return short_open(g, m->iv, m->aad, m->aad_len, c->out, c->in, m->len, tag, tag_len);
+    enum tr_status status = tr_gcm_start(g, m->iv, c->iv_len);
+    if (status == TR_OK)
+        status = tr_gcm_aad(g, m->aad, m->aad_len);
+    if (status == TR_OK)
+        status = tr_gcm_decrypt(g, c->out, c->in, m->len);
+    if (status != TR_OK)
+        return status;
+    status = tr_gcm_check(g, tag, tag_len);
+    if (status != TR_OK)
+        tr_cleanse(c->out, m->len);
+    return status;
+}
+
+#define CALL(whole_tag)                                                                            \
+    {                                                                                              \
+        .m = {.ghash = &g->run.ghash,                                                              \
+              .iv = iv,                                                                            \
+              .aad = aad,                                                                          \
+              .aad_len = aad_len,                                                                  \
+              .len = len,                                                                          \
+              .tag = (whole_tag),                                                                  \
+              .done = 0},                                                                          \
+        .iv_len = iv_len, .out = out, .in = in                                                     \
+    }
 
 enum tr_status tr_gcm_seal(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
                            size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
@@ -402,33 +438,12 @@ enum tr_status tr_gcm_seal(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, c
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     uint8_t full[TR_BLOCK];
-    uint8_t *whole_tag = tag_len == TR_BLOCK ? tag : full;
-    if (!whole_message(g, iv, iv_len, aad, aad_len, out, in, len, whole_tag, 0))
-        return seal_otherwise(g, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
-    if (whole_tag == full)
+    struct call c = CALL(tag_len == TR_BLOCK ? tag : full);
+    if (!whole_message(g, &c, out, in, 0))
+        return seal_otherwise(g, &c, tag, tag_len);
+    if (tag_len != TR_BLOCK)
         part_store(tag, part_load_block(full), tag_len);
     return TR_OK;
-}
-
-static __attribute__((noinline)) enum tr_status open_otherwise(struct tr_gcm *g, const uint8_t *iv,
-                                                               size_t iv_len, const uint8_t *aad,
-                                                               size_t aad_len, uint8_t *out,
-                                                               const uint8_t *in, size_t len,
-                                                               const uint8_t *tag, size_t tag_len)
-{
-    if (is_short(g, iv_len, aad_len, len))
-        return short_open(g, iv, aad, aad_len, out, in, len, tag, tag_len);
-    enum tr_status status = tr_gcm_start(g, iv, iv_len);
-    if (status == TR_OK)
-        status = tr_gcm_aad(g, aad, aad_len);
-    if (status == TR_OK)
-        status = tr_gcm_decrypt(g, out, in, len);
-    if (status != TR_OK)
-        return status;
-    status = tr_gcm_check(g, tag, tag_len);
-    if (status != TR_OK)
-        tr_cleanse(out, len);
-    return status;
 }
 
 enum tr_status tr_gcm_open(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
@@ -440,10 +455,11 @@ enum tr_status tr_gcm_open(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, c
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     uint8_t right[TR_BLOCK];
-    if (!whole_message(g, iv, iv_len, aad, aad_len, out, in, len, right, 1))
-        return open_otherwise(g, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
+    struct call c = CALL(right);
+    if (!whole_message(g, &c, out, in, 1))
+        return open_otherwise(g, &c, tag, tag_len);
     if (same_tag(right, tag, tag_len))
         return TR_OK;
-    tr_cleanse(out, len);
+    tr_cleanse(c.out, c.m.len);
     return TR_ERR_TAG;
 }

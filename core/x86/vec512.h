@@ -190,6 +190,43 @@ TR_INLINE TR_TARGET V v_last(B x)
 {
     return _mm512_inserti32x4(_mm512_setzero_si512(), x, 3);
 }
+/* For a message in one vector: the blocks moved down by a place; n bytes, 0 to 64; a block in place n alone; the first n
+ * blocks, 0 to 4. */
+TR_INLINE TR_TARGET V v_shift_out(V x)
+{
+    return _mm512_alignr_epi64(_mm512_setzero_si512(), x, 2);
+}
+TR_INLINE TR_TARGET B b_load_bytes(const uint8_t *p, size_t n)
+{
+    return _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), p);
+}
+TR_INLINE TR_TARGET V v_bytes_from_place_1(V x, size_t n)
+{
+    return _mm512_maskz_mov_epi8(bytes_mask(n) << TR_BLOCK, x);
+}
+TR_INLINE TR_TARGET V v_place(B x, unsigned n)
+{
+    return _mm512_maskz_broadcast_i32x4((__mmask16)(15u << 4 * n), x);
+}
+TR_INLINE TR_TARGET V v_load_blocks(const uint8_t *p, unsigned n)
+{
+    return _mm512_maskz_loadu_epi64((__mmask8)((1u << 2 * n) - 1), p);
+}
+/* 12 bytes, by words: a wide load waits for narrow stores, and a nonce is often put together by such. */
+TR_INLINE TR_TARGET B b_load_12(const uint8_t *p)
+{
+    int word[3];
+    __builtin_memcpy(word, p, 12);
+    return _mm_insert_epi32(_mm_insert_epi32(_mm_cvtsi32_si128(word[0]), word[1], 1), word[2], 2);
+}
+TR_INLINE TR_TARGET V v_everywhere(B x)
+{
+    return _mm512_broadcast_i32x4(x);
+}
+TR_INLINE TR_TARGET V v_count_from_1(void)
+{
+    return _mm512_set_epi64(4ll << 56, 0, 3ll << 56, 0, 2ll << 56, 0, 1ll << 56, 0);
+}
 /* For gcm_long.h. */
 /* The low halves, and the high ones, of two vectors, block by block. */
 TR_INLINE TR_TARGET V v_low_of(V a, V b)

@@ -151,6 +151,27 @@ static void every_iv(const struct tr_backend *b, const struct aead *a)
            a->iv.max);
 }
 
+/* GCM at each length of text with lengths of AAD around blocks: what is done in other ways for short messages, for parts of
+ * blocks and of vectors. */
+static void gcm_ends(const struct tr_backend *b)
+{
+    static struct message m;
+    static const size_t aads[] = {0, 1, 13, 16, 17, 32, 100};
+    unsigned good = 0, n = 0;
+    for (size_t len = 0; len <= 1200 && good == n; len += len < LONGEST ? 1 : 61)
+        for (size_t i = 0; i < sizeof(aads) / sizeof(*aads) && good == n; i++, n++) {
+            struct aead_lengths lengths = aead_random_lengths(&rng, &all_aeads[0], len);
+            lengths.iv = 12;
+            lengths.aad = aads[i];
+            const unsigned way = (unsigned)tap_below(&rng, WAYS);
+            good += make_message(&m, &all_aeads[0], &lengths) && run(&m, b, way & DECRYPT) &&
+                    run(&m, b, way & PIECES ? way | STREAM : way);
+            if (good != n + 1)
+                tap_diag("%zu bytes, AAD %zu, key %zu, way %u", len, aads[i], lengths.key, way);
+        }
+    tap_ok(good == n, "%s: GCM, %u pairs of lengths of text and AAD", tr_backend_name(b), n);
+}
+
 /* ---- What is not authentic ------------------------------------------------------------------ */
 
 /* Refused as such; no plaintext from the one-shot call. */
@@ -402,12 +423,13 @@ static void gcm_counter(const struct tr_backend *b)
 int main(void)
 {
     const struct tr_backend *b;
-    tap_plan(backend_count() * (1 + AEADS * EACH));
+    tap_plan(backend_count() * (2 + AEADS * EACH));
     rng = tap_random(0);
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++) {
-        if (backend_skip(b, 1 + AEADS * EACH))
+        if (backend_skip(b, 2 + AEADS * EACH))
             continue;
         gcm_counter(b);
+        gcm_ends(b);
         for (size_t k = 0; k < AEADS; k++) {
             crosscheck(b, &all_aeads[k]);
             every_iv(b, &all_aeads[k]);
