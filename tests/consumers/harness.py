@@ -34,7 +34,7 @@ OPERATIONS = {
     "CFB8": ("ecb_encrypt",),
     "OFB": ("ofb",),
     "CTR": ("ctr",),
-    "GCM": ("gcm_encrypt", "gcm_decrypt", "ctr"),
+    "GCM": ("gcm_seal", "gcm_open", "gcm_encrypt", "gcm_decrypt", "ctr"),
     "CCM": ("ccm_encrypt", "ccm_decrypt", "ctr"),
 }
 

@@ -13,7 +13,7 @@ set -eu
 # Which operation a suite seals and opens with. GCM is CTR where the processor has no CLMUL.
 operations() {
     case $1 in
-    *GCM*) sealing="gcm_encrypt ctr" opening="gcm_decrypt ctr" ;;
+    *GCM*) sealing="gcm_seal gcm_encrypt ctr" opening="gcm_open gcm_decrypt ctr" ;;
     *CCM*) sealing="ccm_encrypt ctr" opening="ccm_decrypt ctr" ;;
     *) sealing=cbc_encrypt opening=cbc_decrypt ;;
     esac
