@@ -17,6 +17,7 @@ const INK: RGBColor = RGBColor(38, 43, 51);
 const PALE: RGBColor = RGBColor(225, 228, 233);
 const LIMIT: RGBColor = RGBColor(192, 57, 43);
 const OURS: RGBColor = RGBColor(23, 146, 101);
+const OURS_IN_OPENSSL: RGBColor = RGBColor(140, 198, 63);
 /// Of the others, in the order in which they come.
 const OTHERS: [RGBColor; 10] = [
     RGBColor(86, 128, 178),
@@ -110,7 +111,7 @@ fn lines(run: &Run, panels: &[Panel]) -> Vec<(String, RGBColor, u32)> {
         }
         match &*subject.id {
             "core" => lines.push((subject.id.clone(), OURS, 4)),
-            "evp" => lines.push((subject.id.clone(), OURS, 1)),
+            "evp" => lines.push((subject.id.clone(), OURS_IN_OPENSSL, 3)),
             // The other backends are in the tables.
             id if is_ours(id) => {}
             id => lines.push((id.to_owned(), others.next().expect("a cycle"), 2)),
@@ -151,8 +152,10 @@ fn draw(run: &Run, kind: Kind, panels: &[Panel], out: &mut String) -> Drawn {
     root.fill(&WHITE).map_err(|e| failed(&e))?;
     let (head, body) = root.split_vertically(heading);
     let title = match kind {
-        Kind::Throughput => "Calls one after the other: part of what the processor can do at all",
-        Kind::Alone => "A call alone: its time in ns",
+        Kind::Throughput => {
+            "Calls one after the other: part of what the processor can do at all (the red line)"
+        }
+        Kind::Alone => "A call alone: its time in ns, less is better",
     };
     let host = format!("{} · {}", run.host.cpu.brand, run.date);
     let write = |what: &str, at: (i32, i32), size: f64| {
@@ -222,7 +225,7 @@ fn plot(
             )
         }
         Kind::Alone => {
-            let up = (least * 0.8..most * 1.2).log_scale();
+            let up = (least * 0.8..most * 1.2).log_scale().base(2.0);
             let chart = builder.build_cartesian_2d(across, up);
             series(
                 chart.map_err(|e| e.to_string())?,
@@ -286,7 +289,7 @@ where
             .replace(" B", "");
         let style = text(10.5, &INK).pos(Pos::new(HPos::Center, VPos::Top));
         area.strip_coord_spec()
-            .draw(&Text::new(name, (place, bottom + 6), style))
+            .draw(&Text::new(name, (place, bottom + 10), style))
             .map_err(|e| failed(&e))?;
     }
     Ok(())

@@ -93,7 +93,9 @@ fn verdict(goals: Option<&Vec<&Judged>>) -> String {
 fn short_name(goal: &Judged) -> String {
     match goal.id.rsplit('/').next() {
         Some("best") => goal.what.trim_start_matches("to the ").to_owned(),
-        _ => format!("{} {}", goal.subject, goal.target),
+        Some("rate") => format!("{} {} GB/s", goal.subject, goal.target),
+        Some("bound") | None => format!("{} {}", goal.subject, goal.target),
+        Some(other) => format!("{} {}× {other}", goal.subject, goal.target),
     }
 }
 
@@ -177,7 +179,8 @@ pub fn text(run: &Run, pictures: &[&str]) -> String {
     let mut out = String::from("<!-- SPDX-License-Identifier: BSD-2-Clause -->\n# Benchmark\n\n");
     out += &host(run);
     out += "\nGB/s, and in brackets the part of what the processor can do at all: of independent AES rounds, or of a chain of them \
-            where a mode is one. A call alone: its time, nothing of two calls at once. Written by `tenrounds-bench`; \
+            where a mode is one (calls of such a mode that are messages of their own can overlap at their ends, and exceed it \
+            when short). A call alone: its time, nothing of two calls at once. Written by `tenrounds-bench`; \
             [how it is measured](../measuring.md#side-by-side-with-other-libraries).\n\n";
     for picture in pictures {
         let _ = writeln!(out, "![{picture}]({picture})\n");

@@ -54,7 +54,8 @@ fn verdict(goals: &[&Judged]) -> String {
         .map(|g| {
             let what = match g.id.rsplit('/').next() {
                 Some("best") => g.what.trim_start_matches("to the best: ").to_owned(),
-                _ => format!("{} {}", g.subject, standing(g)),
+                Some("bound" | "rate") | None => format!("{} {}", g.subject, standing(g)),
+                Some(other) => format!("{} to {other} {}", g.subject, standing(g)),
             };
             format!("{what}, by {}", percent(g.missed_by()))
         })

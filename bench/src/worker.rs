@@ -108,6 +108,14 @@ pub fn evp() -> Result<Box<dyn Peer>> {
     Ok(Box::new(peers::openssl::with_provider(&module)?))
 }
 
+/// Results are for others, to whom the measuring user's directory says nothing.
+fn without_home(text: &str) -> String {
+    match std::env::var("HOME") {
+        Ok(home) if home.len() > 1 => text.replace(&home, "~"),
+        _ => text.to_owned(),
+    }
+}
+
 type Peers = Vec<Box<dyn Peer>>;
 
 /// Everything that is there: the core, its other backends, ours through EVP, and the peers.
@@ -130,7 +138,7 @@ fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
         Err(error) => missing.push(Missing {
             id: "evp".into(),
             title: "tenrounds in the system's OpenSSL".into(),
-            why: error.to_string(),
+            why: without_home(&error.to_string()),
         }),
     }
     let (found, absent) = peers::all();
@@ -138,7 +146,7 @@ fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
     missing.extend(absent.into_iter().map(|a| Missing {
         id: a.id,
         title: a.title,
-        why: a.why,
+        why: without_home(&a.why),
     }));
     let wanted = |id: &str| plan.wants(id);
     missing.retain(|m| wanted(&m.id));
@@ -153,7 +161,7 @@ fn measure(plan: &Plan) -> Result<()> {
     let subject = |peer: &dyn Peer| Subject {
         id: peer.id(),
         title: peer.title(),
-        version: peer.version(),
+        version: without_home(&peer.version()),
     };
     say(&Answer::Hello {
         subjects: peers.iter().map(|p| subject(&**p)).collect(),
