@@ -81,28 +81,34 @@ static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed
     return 1;
 }
 
-/* Begins a message with the IV, and tells its last len bytes; the next IV is one higher. */
-static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
+/* Tells the last len bytes of the IV; the next one is one higher. */
+static void count_up(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
 {
     uint8_t *iv = iv_of(ctx, g);
-    if (!g->iv_gen || !g->key_set || out == NULL || !start(ctx, g))
-        return 0;
     if (len <= 0 || len > g->iv_len)
         len = g->iv_len;
     memcpy(out, iv + g->iv_len - len, (size_t)len);
     for (int i = 1; i <= EXPLICIT && i <= g->iv_len && ++iv[g->iv_len - i] == 0; i++)
         ;
+}
+
+/* Begins a message with the IV. */
+static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
+{
+    if (!g->iv_gen || !g->key_set || out == NULL || !start(ctx, g))
+        return 0;
+    count_up(ctx, g, out, len);
     return 1;
 }
 
-/* Begins a message with the IV whose last bytes the sender has told. */
+/* The last bytes of the IV are those that the sender has told. */
 static int take_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *in, int len)
 {
     if (!g->iv_gen || !g->key_set || tre_evp.encrypting(ctx) || in == NULL || len < 0 ||
         len > g->iv_len)
         return 0;
     memcpy(iv_of(ctx, g) + g->iv_len - len, in, (size_t)len);
-    return start(ctx, g);
+    return 1;
 }
 
 /* ---- Keys ----------------------------------------------------------------------------------- */
@@ -152,23 +158,20 @@ static int copy(const struct gcm *from, EVP_CIPHER_CTX *to)
 static int seal_record(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *record, size_t len)
 {
     uint8_t *text = record + EXPLICIT;
-    return next_iv(ctx, g, record, EXPLICIT) &&
-           tr_gcm_aad(&g->core, g->buffer, AAD_BYTES) == TR_OK &&
-           tr_gcm_encrypt(&g->core, text, text, len) == TR_OK &&
-           tr_gcm_tag(&g->core, text + len, TAG_BYTES) == TR_OK;
+    if (!g->iv_gen || !g->key_set ||
+        tr_gcm_seal(&g->core, iv_of(ctx, g), (size_t)g->iv_len, g->buffer, AAD_BYTES, text, text,
+                    len, text + len, TAG_BYTES) != TR_OK)
+        return 0;
+    count_up(ctx, g, record, EXPLICIT);
+    return 1;
 }
 
 static int open_record(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *record, size_t len)
 {
     uint8_t *text = record + EXPLICIT;
-    if (!take_iv(ctx, g, record, EXPLICIT))
-        return 0;
-    if (tr_gcm_aad(&g->core, g->buffer, AAD_BYTES) == TR_OK &&
-        tr_gcm_decrypt(&g->core, text, text, len) == TR_OK &&
-        tr_gcm_check(&g->core, text + len, TAG_BYTES) == TR_OK)
-        return 1;
-    tr_cleanse(text, len);
-    return 0;
+    return take_iv(ctx, g, record, EXPLICIT) &&
+           tr_gcm_open(&g->core, iv_of(ctx, g), (size_t)g->iv_len, g->buffer, AAD_BYTES, text, text,
+                       len, text + len, TAG_BYTES) == TR_OK;
 }
 
 /* One whole record in place: explicit IV, text, tag. */
@@ -278,7 +281,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     case EVP_CTRL_GCM_IV_GEN:
         return next_iv(ctx, g, ptr, arg);
     case EVP_CTRL_GCM_SET_IV_INV:
-        return take_iv(ctx, g, ptr, arg);
+        return take_iv(ctx, g, ptr, arg) && start(ctx, g);
     case EVP_CTRL_AEAD_TLS1_AAD:
         return set_tls_aad(ctx, g, ptr, arg);
     case EVP_CTRL_COPY:

@@ -192,14 +192,13 @@ static int seal_record(struct trp_gcm *g, uint8_t *record, size_t len)
 {
     if (++g->tls_records == 0)
         return trp_aead_failed(g, PROV_R_TOO_MANY_RECORDS);
-    uint8_t iv[TRP_MAX_IV], *text = record + TRP_TLS_EXPLICIT;
-    if (!g->iv_gen)
+    uint8_t *text = record + TRP_TLS_EXPLICIT;
+    if (!g->iv_gen || tr_gcm_seal(&g->core, g->a.iv, g->a.iv_len, g->a.buffer, TRP_TLS_AAD, text,
+                                  text, len, text + len, TRP_TAG) != TR_OK)
         return 0;
-    memcpy(iv, g->a.iv, g->a.iv_len);
     count_up(g, record, TRP_TLS_EXPLICIT);
     g->a.tag_len = TRP_TAG;
-    return tr_gcm_seal(&g->core, iv, g->a.iv_len, g->a.buffer, TRP_TLS_AAD, text, text, len,
-                       text + len, TRP_TAG) == TR_OK;
+    return 1;
 }
 
 static int open_record(struct trp_gcm *g, uint8_t *record, size_t len)
