@@ -106,6 +106,14 @@ TR_INLINE TR_TARGET V v_last_byte(unsigned n)
 {
     return v_of(0, (uint64_t)n << 56);
 }
+TR_INLINE TR_TARGET V v_add8(V x, unsigned n)
+{
+    return vaddq_u8(x, v_last_byte(n));
+}
+TR_INLINE TR_TARGET V v_count_bytes(V x)
+{
+    return x;
+}
 TR_INLINE TR_TARGET V v_swap_halves(V x)
 {
     return vextq_u8(x, x, 8);

@@ -3,6 +3,8 @@
  * none, over ECB with the tweaks around it. */
 #include "xts.h"
 
+#include "../part.h"
+
 /* IEEE 1619 5.1: 2^20 blocks. */
 #define MAX_UNIT 0x1000000u
 
@@ -44,8 +46,8 @@ static void begin(struct tr_xts_run *run)
     run->key = NULL;
 }
 
-static void xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                       size_t blocks, struct tr_xts_run *run)
+TR_INLINE void xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out,
+                          const uint8_t *in, size_t blocks, struct tr_xts_run *run)
 {
     enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
     if (blocks == 0)
@@ -85,9 +87,10 @@ static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
 {
     uint8_t full[TR_BLOCK], filled[TR_BLOCK];
     tr_xts_blocks(key, decrypt, full, in, 1, first);
-    __builtin_memcpy(filled, full, TR_BLOCK);
-    __builtin_memcpy(filled, in + TR_BLOCK, rest);
-    __builtin_memcpy(out + TR_BLOCK, full, rest);
+    struct part end = part_load(in + TR_BLOCK, rest), stolen = part_load_block(full);
+    struct part kept = part_xor(stolen, part_first(stolen, rest));
+    part_store_block(filled, part_xor(end, kept));
+    part_store(out + TR_BLOCK, part_first(stolen, rest), rest);
     tr_xts_blocks(key, decrypt, out, filled, 1, second);
     tr_wipe(full, sizeof(full));
     tr_wipe(filled, sizeof(filled));

@@ -26,7 +26,7 @@ struct run {
     unsigned rounds;
     const uint8_t *in;
     uint8_t *out;
-    V chain; /* CBC, CFB: the input vector before in; CTR: the counters, little-endian */
+    V chain; /* CBC, CFB: the input vector before in; CTR: the counters, little-endian unless how.bytes */
 };
 
 /* What the input of the first round is xored with. */
@@ -94,6 +94,7 @@ struct how {
     unsigned vectors; /* at once, 1 to IN_FLIGHT */
     unsigned part;    /* not 0: the last vector has but so many blocks */
     int aligned;      /* CTR: the first counter is a multiple of the group's number of blocks */
+    int bytes;        /* CTR: only the last byte counts */
 };
 
 TR_INLINE TR_TARGET V load_vector(const uint8_t *in, unsigned part)
@@ -131,6 +132,8 @@ TR_INLINE TR_TARGET V first_round(struct how how, const struct run *r, unsigned 
         return v_xor(k, load_vector(in, part_of(how, j)));
     if (j == 0)
         return first;
+    if (how.bytes)
+        return v_xor(k, v_add8(counters, j * VBLOCKS));
     if (how.aligned)
         return v_xor(first, v_last_byte(j * VBLOCKS));
     return v_xor(k, v_reverse(v_add(counters, j * VBLOCKS)));
@@ -158,8 +161,8 @@ TR_INLINE TR_TARGET void group(struct how how, struct run *r)
     const int inverse = how.op == TR_OP_ECB_DECRYPT || how.op == TR_OP_CBC_DECRYPT;
     V x[IN_FLIGHT], k = first_key(r->keys), chain = r->chain, first = chain;
     if (how.op == TR_OP_CTR) {
-        first = v_xor(k, v_reverse(chain));
-        r->chain = v_add(chain, u * VBLOCKS);
+        first = v_xor(k, how.bytes ? chain : v_reverse(chain));
+        r->chain = how.bytes ? v_add8(chain, u * VBLOCKS) : v_add(chain, u * VBLOCKS);
     } else if (how.op == TR_OP_CBC_DECRYPT || how.op == TR_OP_CFB_DECRYPT) {
         first = v_shift_in(chain, load_vector(r->in, part_of(how, 0)));
         r->chain = load_vector(r->in + (size_t)(u - 1) * VBYTES, how.part);
@@ -218,9 +221,8 @@ TR_INLINE TR_TARGET void small_groups(struct how how, struct run *r, size_t bloc
     }
 }
 
-TR_INLINE TR_TARGET void all_groups(enum tr_op op, struct run *r, size_t blocks)
+TR_INLINE TR_TARGET void all_groups(struct how how, struct run *r, size_t blocks)
 {
-    struct how how = {.op = op};
     small_groups(how, r, full_groups(how, r, blocks));
 }
 
@@ -257,7 +259,7 @@ static TR_TARGET void ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, co
         return;
     }
     struct run r = start(key, key->enc, out, in);
-    all_groups(TR_OP_ECB_ENCRYPT, &r, blocks);
+    all_groups((struct how){.op = TR_OP_ECB_ENCRYPT}, &r, blocks);
 }
 
 static TR_TARGET void ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -269,7 +271,7 @@ static TR_TARGET void ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, co
         return;
     }
     struct run r = start(key, key->dec, out, in);
-    all_groups(TR_OP_ECB_DECRYPT, &r, blocks);
+    all_groups((struct how){.op = TR_OP_ECB_DECRYPT}, &r, blocks);
 }
 
 static TR_TARGET void cbc_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -283,7 +285,7 @@ static TR_TARGET void cbc_decrypt(const struct tr_aes_key *key, uint8_t *out, co
     struct run r = start(key, key->dec, out, in);
     r.chain = v_all(iv);
     __builtin_memcpy(iv, in + (blocks - 1) * TR_BLOCK, TR_BLOCK);
-    all_groups(TR_OP_CBC_DECRYPT, &r, blocks);
+    all_groups((struct how){.op = TR_OP_CBC_DECRYPT}, &r, blocks);
 }
 
 static TR_TARGET void cfb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -297,7 +299,7 @@ static TR_TARGET void cfb_decrypt(const struct tr_aes_key *key, uint8_t *out, co
     struct run r = start(key, key->enc, out, in);
     r.chain = v_all(iv);
     __builtin_memcpy(iv, in + (blocks - 1) * TR_BLOCK, TR_BLOCK);
-    all_groups(TR_OP_CFB_DECRYPT, &r, blocks);
+    all_groups((struct how){.op = TR_OP_CFB_DECRYPT}, &r, blocks);
 }
 
 /*
@@ -321,8 +323,23 @@ TR_INLINE TR_TARGET void ctr_run(struct run *r, uint64_t high, uint64_t low, siz
         small_groups(how, r, blocks);
     } else {
         r->chain = v_counters(low, high);
-        all_groups(TR_OP_CTR, r, blocks);
+        all_groups(how, r, blocks);
     }
+}
+
+/*
+ * Counters of which only the last byte changes need not be turned round: that saves a shuffle for each vector, which is as
+ * much as some runs of a few vectors can hide beside their rounds, and what it takes to get a counter from two general
+ * registers to all places of a vector. 256 bytes on ZMM (Zen 4): 0.75 of the rate of AES without, 0.83 with. Longer runs gain
+ * nothing, on ZMM they lose (4 KiB: 0.98 and 0.90).
+ */
+#define SHORT_CTR 128u /* blocks */
+
+TR_INLINE TR_TARGET void ctr_bytes(struct run *r, uint8_t *counter, size_t blocks)
+{
+    r->chain = v_count_bytes(v_spread(b_load_halves(counter)));
+    tr_counter_add(counter, blocks);
+    all_groups((struct how){.op = TR_OP_CTR, .bytes = 1}, r, blocks);
 }
 
 /* The vectors count in 64 bits; where the low half of the counter wraps, the run is cut in two. */
@@ -331,6 +348,10 @@ static TR_TARGET void ctr(const struct tr_aes_key *key, uint8_t *out, const uint
 {
     uint8_t *counter = iv;
     struct run r = start(key, key->enc, out, in);
+    if (blocks < SHORT_CTR && blocks <= 256u - counter[TR_BLOCK - 1]) {
+        ctr_bytes(&r, counter, blocks);
+        return;
+    }
     while (blocks != 0) {
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         size_t n = low != 0 && blocks > 0 - low ? (size_t)(0 - low) : blocks;

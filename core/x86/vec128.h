@@ -86,6 +86,15 @@ TR_INLINE TR_TARGET V v_last_byte(unsigned n)
     return _mm_set_epi64x((int64_t)((uint64_t)n << 56), 0);
 }
 
+/* n added to the last byte of every block, and of each the number of its place. */
+TR_INLINE TR_TARGET V v_add8(V x, unsigned n)
+{
+    return _mm_add_epi8(x, v_last_byte(n));
+}
+TR_INLINE TR_TARGET V v_count_bytes(V x)
+{
+    return x;
+}
 /* n added to the lowest 32 bits of each counter, as GCM counts. */
 TR_INLINE TR_TARGET V v_add32(V x, unsigned n)
 {

@@ -84,6 +84,14 @@ TR_INLINE TR_TARGET V v_last_byte(unsigned n)
     return _mm256_broadcastsi128_si256(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
 }
 
+TR_INLINE TR_TARGET V v_add8(V x, unsigned n)
+{
+    return _mm256_add_epi8(x, v_last_byte(n));
+}
+TR_INLINE TR_TARGET V v_count_bytes(V x)
+{
+    return _mm256_add_epi8(x, _mm256_set_epi64x(1LL << 56, 0, 0, 0));
+}
 TR_INLINE TR_TARGET V v_add32(V x, unsigned n)
 {
     return _mm256_add_epi32(x, _mm256_set_epi32(0, 0, 0, (int)n, 0, 0, 0, (int)n));

@@ -97,6 +97,14 @@ TR_INLINE TR_TARGET V v_last_byte(unsigned n)
     return _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
 }
 
+TR_INLINE TR_TARGET V v_add8(V x, unsigned n)
+{
+    return _mm512_add_epi8(x, v_last_byte(n));
+}
+TR_INLINE TR_TARGET V v_count_bytes(V x)
+{
+    return _mm512_add_epi8(x, _mm512_set_epi64(3LL << 56, 0, 2LL << 56, 0, 1LL << 56, 0, 0, 0));
+}
 TR_INLINE TR_TARGET V v_add32(V x, unsigned n)
 {
     return _mm512_add_epi32(x, _mm512_broadcast_i32x4(_mm_set_epi32(0, 0, 0, (int)n)));

@@ -48,8 +48,16 @@ TR_INLINE TR_TARGET B xts_first_tweak(struct tr_xts_run *state)
     const uint8_t *key = state->key->enc[0], *last = key + (size_t)state->key->rounds * TR_BLOCK;
     if (!KEY_FIRST)
         t = b_xor(t, b_load(key));
-    for (key += TR_BLOCK; key != last; key += TR_BLOCK)
-        t = b_aesenc(t, b_load(key - KEY_FIRST * TR_BLOCK));
+    key += TR_BLOCK * (1 - KEY_FIRST);
+    for (unsigned n = 10; n < 14; n += 2) {
+        if (state->key->rounds > n) {
+            t = b_aesenc(b_aesenc(t, b_load(key)), b_load(key + TR_BLOCK));
+            key += 2 * TR_BLOCK;
+        }
+    }
+    UNROLL
+    for (unsigned i = 0; i < 9; i++)
+        t = b_aesenc(t, b_load(key + (size_t)i * TR_BLOCK));
 #if KEY_FIRST
     t = v_sub(t, b_load(last - TR_BLOCK));
 #endif
@@ -95,9 +103,11 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
         tweak = xts_long(&s.run, &blocks, decrypt, tweak);
 #endif
     xts_tweak(&s, v_spread(tweak));
-    for (; blocks >= GROUP; blocks -= GROUP) {
+    /* The last group may be a full one; what follows a group is made before it, or would wait behind its rounds. */
+    for (; blocks > GROUP; blocks -= GROUP) {
+        V next = TIMES_X(s.tweak, s.swapped, GROUP);
         xts_group(&s, decrypt, IN_FLIGHT, 0);
-        xts_tweak(&s, TIMES_X(s.tweak, s.swapped, GROUP));
+        xts_tweak(&s, next);
     }
     b_store(state->tweak, v_block_0(s.tweak));
     tr_xts_multiply(state->tweak, (unsigned)blocks);
