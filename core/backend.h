@@ -21,6 +21,12 @@
 #else
 #    define TR_X86 0
 #endif
+/* Wide bitsliced AES wants sixteen registers, and some KiB of stack for its round keys. */
+#if defined(__x86_64__) && TR_ENV_LARGE_STACK
+#    define TR_WIDE_BITSLICE 1
+#else
+#    define TR_WIDE_BITSLICE 0
+#endif
 /* clang knows the instructions of an extension in a function that names it since version 17 only. */
 #if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
     (!defined(__clang__) || __clang_major__ >= 17)
@@ -102,11 +108,21 @@ struct tr_backend {
 };
 
 /* The backends of the build, each in its file; the list is in backends.c. */
-#define TR_MAX_BACKENDS 8
+#define TR_MAX_BACKENDS 16
 extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bitslice;
 /* The same without carry-less multiplication, for a processor or a mask that lacks it. */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
+extern const struct tr_backend tr_bitslice512, tr_bitslice256, tr_bitslice128; /* not in a kernel */
 extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
+
+/* For the tables of others. vperm sets all of a key; bitslice256's GHASH goes with vperm's ghash_key. */
+void tr_vperm_expand_key(struct tr_aes_key *key, const uint8_t *raw);
+#if TR_WIDE_BITSLICE
+tr_bulk_fn tr_bitslice256_ghash;
+#    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = tr_bitslice256_ghash
+#else
+#    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = NULL
+#endif
 
 /* The features whose registers an operating system saves that has set XCR0 so. */
 tr_features tr_features_saved(uint64_t xcr0);

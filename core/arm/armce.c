@@ -59,7 +59,7 @@ const struct tr_backend tr_armce = {
 const struct tr_backend tr_armce_noclmul = {
     .name = "armce-noclmul",
     .features = TR_ARMCE_FEATURES,
-    .weaker = &tr_bitslice,
+    .weaker = &tr_vperm, /* for GHASH */
     .expand_key = tr_armce_expand_key,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };

@@ -274,8 +274,9 @@ struct schedule {
 
 /* Slices the round keys, four in one lane as if they were blocks, and repeats each over all blocks.
  */
-static void prepare(struct schedule *sk, const struct tr_aes_key *key)
+static void prepare(struct schedule *sk, const struct tr_aes_key *key, int inverse)
 {
+    (void)inverse; /* both go by enc */
     uint8_t four[4 * TR_BLOCK] = {0};
     uint64_t lane[8];
     sk->rounds = key->rounds;

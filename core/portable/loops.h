@@ -5,7 +5,8 @@
  *
  *   BLOCKS                 how many blocks at most
  *   struct schedule        the round keys in the cipher's form
- *   prepare(sk, key)       makes them
+ *   prepare(sk, key, inverse)  makes them, for the inverse cipher or the cipher
+ *   TR_OWN_SERIAL          if there is a serial() already
  *   encrypt(sk, b, n)      n blocks in place, 1 to BLOCKS; b has room for BLOCKS, and decrypt alike
  */
 #ifndef TR_PORTABLE_LOOPS_H
@@ -16,13 +17,13 @@ enum source { THE_INPUT, THE_INPUT_BEFORE, THE_COUNTER };
 enum addend { NOTHING, INPUT, INPUT_BEFORE };
 
 /* One loop for the parallel modes. before holds the input blocks shifted by one, iv in front. */
-static void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
-                     uint8_t *iv, void (*crypt)(const struct schedule *, uint8_t *, unsigned),
-                     enum source source, enum addend addend)
+TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                        size_t blocks, uint8_t *iv, int inverse, enum source source,
+                        enum addend addend)
 {
     struct schedule sk;
     uint8_t b[TR_BLOCK * BLOCKS] = {0}, before[TR_BLOCK * (BLOCKS + 1)];
-    prepare(&sk, key);
+    prepare(&sk, key, inverse);
     while (blocks != 0) {
         unsigned n = blocks < BLOCKS ? (unsigned)blocks : BLOCKS;
         size_t len = (size_t)n * TR_BLOCK;
@@ -39,7 +40,10 @@ static void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_t *
         } else {
             __builtin_memcpy(b, source == THE_INPUT ? in : before, len);
         }
-        crypt(&sk, b, n);
+        if (inverse)
+            decrypt(&sk, b, n);
+        else
+            encrypt(&sk, b, n);
         for (size_t i = 0; i < len; i += TR_BLOCK) {
             if (addend == NOTHING)
                 __builtin_memcpy(out + i, b + i, TR_BLOCK);
@@ -54,6 +58,7 @@ static void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_t *
     tr_cleanse(b, sizeof(b));
 }
 
+#ifndef TR_OWN_SERIAL
 /* One loop for the serial modes: the cipher's input is the chaining value, to which CBC adds the
  * plaintext first and CFB and OFB afterwards. */
 static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
@@ -61,7 +66,7 @@ static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in
 {
     struct schedule sk;
     uint8_t b[TR_BLOCK * BLOCKS] = {0};
-    prepare(&sk, key);
+    prepare(&sk, key, 0);
     __builtin_memcpy(b, iv, TR_BLOCK);
     for (; blocks != 0; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
         if (op == TR_OP_CBC_ENCRYPT)
@@ -79,17 +84,19 @@ static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in
     tr_cleanse(b, sizeof(b));
 }
 
-#define PARALLEL(name, crypt, source, addend)                                                      \
+#endif
+
+#define PARALLEL(name, inverse, source, addend)                                                    \
     static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
                      void *iv)                                                                     \
     {                                                                                              \
-        parallel(key, out, in, blocks, iv, crypt, source, addend);                                 \
+        parallel(key, out, in, blocks, iv, inverse, source, addend);                               \
     }
-PARALLEL(ecb_encrypt, encrypt, THE_INPUT, NOTHING)
-PARALLEL(ecb_decrypt, decrypt, THE_INPUT, NOTHING)
-PARALLEL(cbc_decrypt, decrypt, THE_INPUT, INPUT_BEFORE)
-PARALLEL(cfb_decrypt, encrypt, THE_INPUT_BEFORE, INPUT)
-PARALLEL(ctr, encrypt, THE_COUNTER, INPUT)
+PARALLEL(ecb_encrypt, 0, THE_INPUT, NOTHING)
+PARALLEL(ecb_decrypt, 1, THE_INPUT, NOTHING)
+PARALLEL(cbc_decrypt, 1, THE_INPUT, INPUT_BEFORE)
+PARALLEL(cfb_decrypt, 0, THE_INPUT_BEFORE, INPUT)
+PARALLEL(ctr, 0, THE_COUNTER, INPUT)
 
 #define SERIAL(name, op)                                                                           \
     static void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, \
