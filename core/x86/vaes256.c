@@ -37,6 +37,6 @@ const struct tr_backend tr_vaes256_noclmul = {
     .weaker = &tr_aesni_noclmul,
     .expand_key = tr_aesni_expand_key,
     .lanes = TR_LANES,
-    .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
+    .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS, TR_WIDE_GHASH_OPS},
 };
 #endif

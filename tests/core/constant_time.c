@@ -314,6 +314,10 @@ int main(void)
 #if !defined(__i386__) /* valgrind's 32-bit processor has no AES instructions */
         "aesni",
 #endif
+#if TR_WIDE_BITSLICE /* bitslice512 is the same code, and valgrind knows no AVX-512 */
+        "bitslice256",
+        "bitslice128",
+#endif
         "vperm",
         "bitslice"
     };

@@ -89,6 +89,11 @@ static const struct {
     {"vaes512-noclmul", AES_512},
     {"vaes256-noclmul", AES_256},
     {"aesni-noclmul", AES_128},
+#    if TR_WIDE_BITSLICE
+    {"bitslice512", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_AVX512},
+    {"bitslice256", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2},
+    {"bitslice128", TR_FEATURE_SSSE3},
+#    endif
     {"vperm", TR_FEATURE_SSSE3},
 #elif TR_ARM64
     {"armce-eor3", AES_ARM | TR_FEATURE_CLMUL | TR_FEATURE_SHA3},

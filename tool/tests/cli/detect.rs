@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 use crate::json::{valid, Document};
-use crate::support::{contains, module, Finish, Place};
+use crate::support::{contains, module, without_aes, Finish, Place};
 
 fn detect(place: &Place, environment: &[(&str, &str)]) -> (Document, String) {
     let done = place
@@ -91,8 +91,11 @@ fn present_selected_and_executed_are_three_facts() {
         .zip(masked.list("/detect/modes"))
     {
         assert_eq!(now["present"], before["present"]);
-        assert_eq!(now["selected"], "vperm");
-        assert_eq!(now["executed"], serde_json::json!(["vperm"]));
+        assert_eq!(now["selected"], without_aes());
+        let chained = now["mode"] == "ofb"
+            || (now["direction"] == "encrypt" && (now["mode"] == "cbc" || now["mode"] == "cfb"));
+        let executed = if chained { "vperm" } else { without_aes() };
+        assert_eq!(now["executed"], serde_json::json!([executed]), "{now}");
     }
     let hides = masked.list("/host/masks/TENROUNDS_MASK/removes");
     assert_eq!(hides, [serde_json::json!("aes")]);
@@ -107,7 +110,7 @@ fn present_selected_and_executed_are_three_facts() {
 #[test]
 fn the_mask_that_everybody_knows_is_understood() {
     let (json, _) = detect(&Place::new(), &[("OPENSSL_ia32cap", "~0x200000200000000")]);
-    assert_eq!(json.text("/detect/backend"), "vperm");
+    assert_eq!(json.text("/detect/backend"), "bitslice128");
     let removes = json.list("/host/masks/OPENSSL_ia32cap/removes");
     assert!(
         removes.contains(&"aes".into()) && removes.contains(&"clmul".into()),
