@@ -34,7 +34,7 @@ Environment:
 
 Exit status: 0 done, 1 failed, 2 wrong command line; run: that of the command,
 127 if it was not found, 126 if it cannot be executed; doctor: 0 healthy, 1 warnings,
-2 problems, 3 could not look or wrong command line.";
+2 problems, 3 could not look or wrong command line; compare --fail-slower: 3 something got slower.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -245,6 +245,17 @@ pub struct CompareArgs {
     /// Draw the chart into an SVG file, too
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+
+    /// Measure nothing, but compare two JSON files of earlier runs, of compare or of `make bench`, row by row as
+    /// fractions of the limit; what changed beyond both spreads is marked
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"],
+          conflicts_with_all = ["algorithms", "bytes", "aead", "seconds", "decrypt", "threads", "markdown",
+                                "quick", "core", "paths", "svg"])]
+    pub baseline: Option<Vec<PathBuf>>,
+
+    /// Exit with status 3 if something got slower (with --baseline)
+    #[arg(long, requires = "baseline")]
+    pub fail_slower: bool,
 }
 
 #[derive(Args, Debug)]

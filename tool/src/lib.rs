@@ -38,13 +38,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     }
     let result = match cli.command {
         Command::Doctor(args) => return doctor::run(&args).map(ExitCode::from),
+        Command::Compare(args) => return bench::compare(&args).map(ExitCode::from),
         Command::Detect(args) => detect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
         Command::Status(args) => enable::status(&args),
         Command::Speed(args) => bench::speed(&args),
-        Command::Compare(args) => bench::compare(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),
         Command::Completions { shell } => {

@@ -10,7 +10,7 @@ use super::plan::{cases, label, subjects};
 use super::stats::Summary;
 use super::subject::{references, Subject};
 use super::team::WorkerProcess;
-use super::{markdown, paths, progress, report, svg};
+use super::{baseline, markdown, paths, progress, report, svg};
 use crate::algorithm::Direction;
 use crate::cli::CompareArgs;
 use crate::core::{Backend, Cpu};
@@ -284,10 +284,19 @@ fn json(found: &Comparison) -> String {
     Document::new("compare", found.host.clone(), rows, Body { compare: how }).to_json()
 }
 
-pub fn compare(args: &CompareArgs) -> Result<()> {
-    if args.paths {
-        return paths::compare(args);
+/// Measures, or compares what was measured; the exit status.
+pub fn compare(args: &CompareArgs) -> Result<u8> {
+    if let Some(files) = &args.baseline {
+        return baseline::run(args, files);
     }
+    match args.paths {
+        true => paths::compare(args)?,
+        false => measure(args)?,
+    }
+    Ok(0)
+}
+
+fn measure(args: &CompareArgs) -> Result<()> {
     if let Some(path) = &args.svg {
         svg::writable(path)?;
     }

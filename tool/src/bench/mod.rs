@@ -3,6 +3,7 @@
 //! why.
 
 mod afalg;
+mod baseline;
 mod buffer;
 mod chart;
 mod compare;

@@ -389,8 +389,8 @@ fn the_key_lies_where_the_distribution_has_it() {
         ("etc/os-release", "ID=fedora\n", "/var/lib/dkms/mok.pub"),
         (
             "etc/dkms/framework.conf",
-            "# mok_certificate=/no\nmok_certificate=\"/root/key.der\"\n",
-            "/root/key.der",
+            "# mok_certificate=/no\nmok_certificate=\"/etc/dkms/key.der\"\n",
+            "/etc/dkms/key.der",
         ),
         (
             "etc/dkms/framework.conf.d/a.conf",

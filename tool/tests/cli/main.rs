@@ -2,6 +2,7 @@
 //! The commands end to end, as a person or a script meets them. Needs the built provider in
 //! TENROUNDS_MODULE and the system's `openssl`.
 
+mod baseline;
 mod command_line;
 mod detect;
 mod doctor;
