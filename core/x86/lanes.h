@@ -8,14 +8,18 @@
  * lane a load and store of 64 bytes in, and four loads and stores of 16 bytes out, every fourth step. On Zen 4, of what
  * independent rounds reach with VAES, AES-128 in CBC, 16 messages or (in brackets) 24 that share a key:
  *
- *              16 KiB       the same, a multiple of 4096 bytes apart   1 KiB         128 bytes   own keys, 16 KiB
- *   vaes512    0.79 (0.84)  0.66                                       0.64 (0.68)   0.24        0.62
- *   vaes256    0.60                                                    0.51          0.24        0.48
- *   aesni      0.39                                                    0.36          0.13        0.28
+ *                         16 messages     16, a multiple of      16 not aligned   1 KiB         128 bytes     16 with keys
+ *                         of 16 KiB       4096 bytes apart       to 16 bytes                                  of their own
+ *   vaes512               0.64 to 0.79    0.60 to 0.66           0.67             0.63 (0.66)   0.24 (0.27)   0.61
+ *   24 sharing a key      0.78 to 0.88
+ *   vaes256               0.60                                                    0.51          0.24          0.48
+ *   aesni                 0.39                                                    0.36          0.13          0.28
  *
- * and in MACs on vaes512, which write nothing, 0.88 with 24 lanes. One chain alone is at 0.06. Own keys are a load of a whole vector for
- * each round, which is all that the load units can do, so some stay in registers. Short messages: 40 to 60 cycles of
- * each are the bookkeeping of a lane.
+ * 200 messages of 64 bytes to 16 KiB 0.49, MACs on vaes512, which write nothing, 0.88 with 24 lanes, one chain alone 0.06. Where two figures
+ * stand, it is from process to process, presumably by where stack and buffers lie. A step
+ * of 16 lanes takes 50 cycles, 40 of which are the rounds' latency; a call 500 cycles and each of its messages 40.
+ * Own keys are a load of a whole vector for each round, which is all that the load units can do, so some stay in registers; not aligned to
+ * 16 bytes, and on vaes256 and aesni, where none can, they are slower than a loop without the copying (0.59, 0.50, 0.34).
  *
  * What made the difference:
  *   - The vectors are a round or two apart, so that loads, stores and insertions come evenly and always have the
@@ -70,7 +74,7 @@ struct lanes {
  * eight for the output of two turns, one for each step; and one for each round key, if the lanes have their own.
  *
  * A load is taken for one of what an earlier store writes if their addresses are equal but for a multiple of 4096, and
- * waits for it (Zen 4). What a step stores is ready only at its end, so the loads of a step must not be mixed up with it. 16 rows of
+ * waits for it (Zen 4: with input and output 4096 bytes apart 0.58 instead of 0.78). What a step stores is ready only at its end, so the loads of a step must not be mixed up with it. 16 rows of
  * 16 lanes are 4096 bytes, and among the keys such a load is of the vector itself. Of 24 lanes, each turn's
  * output lies so with the input of the turn before and the turn after, but for the last step, which has a place of its own.
  */
