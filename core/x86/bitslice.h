@@ -286,7 +286,7 @@ TR_INLINE TR_TARGET void group(const struct schedule *s, uint8_t *out, const uin
 
 /* Fewer are quicker by permutation, vperm's. */
 #ifndef FEWEST
-#    define FEWEST (GROUP / 4 + 1)
+#    define FEWEST (GROUP > 16 ? GROUP / 4 + 1 : 5)
 #endif
 
 TR_INLINE TR_TARGET void parallel(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
