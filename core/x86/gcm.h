@@ -10,9 +10,12 @@
  * buffer on the stack.
  *
  * Bound of a short message: latency, of ten to fourteen rounds of AES, one multiplication and the reduction; on Zen 4 about
- * 115 cycles for AES-128, all told. Calls that follow each other overlap as far as there are places for
- * operations that wait, so there the number of instructions counts, too. Cycles a call, one call after the other (Zen 4, AES-128,
- * ZMM): 72 up to 32 bytes, 90 for 64, 130 for 256, 235 for 512, 410 for 1024. Groups are bound as ghash.h says.
+ * 115 cycles for AES-128, all told. Calls that follow each other overlap as far as there are registers and places for
+ * operations that wait, so there the number of vector operations counts. Cycles a call, one after the other (Zen 4, AES-128,
+ * ZMM): 72 up to 32 bytes, 90 for 64, 130 for 256, 235 for 512, 410 for 1024, 1200 for 4096: of the limit 0.11 at 64 bytes,
+ * 0.31 at 256, 0.40 at 1024, 0.53 at 4096 (AES-256 0.14, 0.36, 0.49, 0.62). Groups are bound as ghash.h says.
+ * Without effect: fewer scalar instructions around the operation, no VZEROUPPER.
+ * From 1024 bytes on most is throughput of the four pipes, all operations counted.
  * What costs more than it seems: a wide load of what was stored by narrower stores (the call waits until all before it
  * has retired), structures passed by value for that reason, and operations that wait for AES while they keep independent
  * ones out of the schedulers (128 places), so that the hash of a group by itself belongs behind the rounds of the next.
@@ -315,7 +318,7 @@ static __attribute__((noinline)) TR_TARGET B times_h(const struct tr_ghash *ghas
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t len,                     \
         const struct tr_ghash *ghash, uint64_t low, uint64_t high, B y
 
-/* All but the end of a run: full groups. Returns the hash, without the last group if that is encrypted and *pending. */
+/* All but the end of a run: full groups. Returns the hash, without the last group where pending_group() has it. */
 TR_INLINE TR_TARGET B gcm_front(FRONT_PARAMETERS, int decrypt)
 {
     struct run r = start(key, key->enc, out, in);

@@ -20,7 +20,7 @@
  *
  * That is 8 AES and 3 multiplications for 64 bytes, 12 with AES-256, and 6.5 other operations where gcm.h
  * has 10, 4 and 10. Cycles for 64 bytes within a long message (Zen 4): AES-128 13.3 (gcm.h 16.9), AES-256
- * 16.6 (19.8). A message of 16 KiB reaches 0.65 and 0.74 of the rate of AES with all its rounds, of 64 KiB
+ * 16.6 (19.8). A message of 16 KiB reaches 0.66 and 0.78 of the rate of AES with all its rounds, of 64 KiB
  * 0.72 and 0.82.
  *
  * Without effect: pairing operations that are not AES, so that both schedulers get as many (gains in
