@@ -6,8 +6,8 @@ use super::*;
 use crate::peer::{Direction, Inputs, Operation, Spec, RAGGED};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-const SIZES: [usize; 16] = [
-    16, 31, 48, 64, 100, 112, 128, 240, 256, 512, 1024, 1350, 1420, 4096, 8192, 16384,
+const SIZES: [usize; 17] = [
+    16, 31, 48, 64, 100, 112, 128, 240, 256, 512, 1024, 1350, 1420, 4096, 8192, 16384, 65536,
 ];
 
 fn inputs(random: &mut fastrand::Rng, spec: Spec) -> Inputs {
