@@ -75,7 +75,7 @@ impl Plan {
 
     /// Whether a subject takes part. What is masked for OpenSSL and for us is masked for nobody else.
     pub fn wants(&self, id: &str) -> bool {
-        let ours = id == "core" || id == "evp" || id.starts_with("core-");
+        let ours = id == "core" || id.starts_with("evp") || id.starts_with("core-");
         let here = self.environment == Environment::Plain || ours || id.starts_with("openssl");
         here && (ours || self.peers.is_empty() || self.peers.iter().any(|p| id.starts_with(&**p)))
     }

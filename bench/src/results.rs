@@ -72,7 +72,7 @@ pub fn is_bound(id: &str) -> bool {
 }
 
 pub fn is_ours(id: &str) -> bool {
-    id == "core" || id == "evp" || id.starts_with("core-")
+    id == "core" || id.starts_with("evp") || id.starts_with("core-")
 }
 
 impl Results {

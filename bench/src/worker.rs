@@ -116,6 +116,12 @@ fn without_home(text: &str) -> String {
     }
 }
 
+/// Many messages by the pipelines of OpenSSL 3.5.
+fn pipelines() -> Result<Box<dyn Peer>> {
+    let module = tenrounds::provider::find(None)?;
+    Ok(Box::new(peers::openssl::with_pipelines(&module)?))
+}
+
 type Peers = Vec<Box<dyn Peer>>;
 
 /// Everything that is there: the core, its other backends, ours through EVP, and the peers.
@@ -133,13 +139,22 @@ fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
         }
     }
     all.insert(0, Box::new(reference));
-    match evp() {
-        Ok(evp) => all.push(evp),
-        Err(error) => missing.push(Missing {
-            id: "evp".into(),
-            title: "tenrounds in the system's OpenSSL".into(),
-            why: without_home(&error.to_string()),
-        }),
+    for (id, title, opened) in [
+        ("evp", "tenrounds in the system's OpenSSL", evp()),
+        (
+            "evp-pipelines",
+            "tenrounds in OpenSSL 3.5.5, pipelines",
+            pipelines(),
+        ),
+    ] {
+        match opened {
+            Ok(evp) => all.push(evp),
+            Err(error) => missing.push(Missing {
+                id: id.into(),
+                title: title.into(),
+                why: without_home(&error.to_string()),
+            }),
+        }
     }
     let (found, absent) = peers::all();
     all.extend(found);

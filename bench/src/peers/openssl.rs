@@ -89,9 +89,22 @@ functions! {
     }
 }
 
+functions! {
+    /// include/openssl/evp.h, since 3.5
+    Pipelines {
+        fn EVP_CipherPipelineEncryptInit(Ctx, *const c_void, *const u8, usize, usize, *const *const u8, usize) -> c_int;
+        fn EVP_CipherPipelineDecryptInit(Ctx, *const c_void, *const u8, usize, usize, *const *const u8, usize) -> c_int;
+        fn EVP_CipherPipelineUpdate(Ctx, *const *mut u8, *mut usize, *const usize, *const *const u8, *const usize) -> c_int;
+    }
+}
+
+/// EVP_MAX_PIPES of include/openssl/evp.h
+const MAX_PIPES: usize = 32;
+
 /// A libcrypto.
 pub struct LibCrypto {
     functions: Functions,
+    pipelines: Option<Pipelines>,
     path: PathBuf,
 }
 
@@ -104,7 +117,11 @@ impl LibCrypto {
             return Err(Error::failure(format!("{name} does not initialise")));
         }
         let path = library.file("EVP_EncryptUpdate")?;
-        Ok(LibCrypto { functions, path })
+        Ok(LibCrypto {
+            functions,
+            pipelines: Pipelines::load(library).ok(),
+            path,
+        })
     }
 
     /// "3.0.22", as it calls itself.
@@ -216,14 +233,23 @@ pub fn openssl_4() -> Result<Evp> {
 
 /// This project's provider, the module at `path`, in the system's libcrypto.
 pub fn with_provider(path: &Path) -> Result<Evp> {
-    let system = system()?;
+    ours("evp", system()?, path, "")
+}
+
+/// The same in OpenSSL 3.5.5, and nothing but many streams, as its pipelines.
+pub fn with_pipelines(path: &Path) -> Result<Evp> {
+    let library = built("3.5.5", "libcrypto.so.3")?;
+    ours("evp-pipelines", library, path, ", pipelines")
+}
+
+fn ours(id: &str, library: &'static LibCrypto, path: &Path, how: &str) -> Result<Evp> {
     let module = path
         .canonicalize()
         .ok()
         .and_then(|path| CString::new(path.to_string_lossy().into_owned()).ok())
         .ok_or_else(|| Error::failure(format!("{} is missing; run make", path.display())))?;
-    let title = format!("tenrounds in OpenSSL {}", system.number());
-    Evp::new("evp", title, system, &module, c"provider=tenrounds")
+    let title = format!("tenrounds in OpenSSL {}{how}", library.number());
+    Evp::new(id, title, library, &module, c"provider=tenrounds")
 }
 
 impl Peer for Evp {
@@ -249,8 +275,11 @@ impl Peer for Evp {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !fits(spec, bytes) {
+        if (spec.streams > 1) != (self.id == "evp-pipelines") || !fits(spec, bytes) {
             return Ok(None);
+        }
+        if spec.streams > 1 {
+            return Pipes::prepare(self, spec, bytes, inputs);
         }
         let f = &self.library.functions;
         if spec.mode == Mode::Cmac {
@@ -604,6 +633,132 @@ impl Drop for Mac {
         // SAFETY: it came from EVP_MAC_CTX_new(), and is freed once.
         unsafe { (self.f.EVP_MAC_CTX_free)(self.ctx) }
     }
+}
+
+/// Many messages in CBC by pipelines: the IVs set anew, and all of the data.
+struct Pipes {
+    context: Context,
+    init: PipesInit,
+    update: PipesUpdate,
+    _ivs: Vec<[u8; 16]>,
+    iv: Vec<*const u8>,
+    lengths: Vec<usize>,
+    written: Vec<usize>,
+    input: Vec<*const u8>,
+    output: Vec<*mut u8>,
+    total: usize,
+}
+
+type PipesInit = unsafe extern "C" fn(
+    Ctx,
+    *const c_void,
+    *const u8,
+    usize,
+    usize,
+    *const *const u8,
+    usize,
+) -> c_int;
+type PipesUpdate = unsafe extern "C" fn(
+    Ctx,
+    *const *mut u8,
+    *mut usize,
+    *const usize,
+    *const *const u8,
+    *const usize,
+) -> c_int;
+
+impl Pipes {
+    fn prepare(
+        evp: &Evp,
+        spec: Spec,
+        bytes: usize,
+        inputs: &Inputs,
+    ) -> Result<Option<Box<dyn Operation>>> {
+        let Some(calls) = evp.library.pipelines else {
+            return Ok(None);
+        };
+        if spec.mode != Mode::Cbc || spec.streams > MAX_PIPES {
+            return Ok(None);
+        }
+        let (f, name) = (evp.library.functions, cipher_name(spec));
+        let init: PipesInit = match spec.direction {
+            Direction::Encrypt => calls.EVP_CipherPipelineEncryptInit,
+            Direction::Decrypt => calls.EVP_CipherPipelineDecryptInit,
+        };
+        let lengths = spec.lengths(bytes);
+        let n = lengths.len();
+        let ivs: Vec<[u8; 16]> = (0..n).map(|i| inputs.iv_of(i)).collect();
+        let iv: Vec<*const u8> = ivs.iter().map(|iv| iv.as_ptr()).collect();
+        let key = &inputs.key;
+        // SAFETY: there are as many IVs as pipes, and the key has the length that is given.
+        let (context, done) = unsafe {
+            let context = Context {
+                f,
+                ctx: (f.EVP_CIPHER_CTX_new)(),
+                encrypt: spec.direction == Direction::Encrypt,
+            };
+            let cipher = (f.EVP_CIPHER_fetch)(evp.context, name.as_ptr(), evp.property.as_ptr());
+            let done = !cipher.is_null()
+                && init(
+                    context.ctx,
+                    cipher,
+                    key.as_ptr(),
+                    key.len(),
+                    n,
+                    iv.as_ptr(),
+                    16,
+                ) == 1
+                && (f.EVP_CIPHER_CTX_set_padding)(context.ctx, 0) == 1;
+            (f.EVP_CIPHER_free)(cipher);
+            (context, done)
+        };
+        if !done {
+            return Err(Error::failure(format!("{}: no pipelines", evp.id)));
+        }
+        Ok(Some(Box::new(Pipes {
+            context,
+            init,
+            update: calls.EVP_CipherPipelineUpdate,
+            _ivs: ivs,
+            iv,
+            written: vec![0; n],
+            input: vec![null(); n],
+            output: vec![null_mut(); n],
+            total: lengths.iter().sum(),
+            lengths,
+        })))
+    }
+}
+
+impl Operation for Pipes {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let (mut from, mut to) = (&input[..self.total], &mut output[..self.total]);
+        for (i, &n) in self.lengths.iter().enumerate() {
+            self.input[i] = from.as_ptr();
+            self.output[i] = to.as_mut_ptr();
+            (from, to) = (&from[n..], &mut to[n..]);
+        }
+        let (ctx, pipes) = (self.context.ctx, self.lengths.len());
+        // SAFETY: there is no padding, so each pipe writes as much as it reads.
+        let done = unsafe {
+            (self.init)(ctx, null(), null(), 0, pipes, self.iv.as_ptr(), 16) == 1
+                && (self.update)(
+                    ctx,
+                    self.output.as_ptr(),
+                    self.written.as_mut_ptr(),
+                    self.lengths.as_ptr(),
+                    self.input.as_ptr(),
+                    self.lengths.as_ptr(),
+                ) == 1
+        };
+        assert!(
+            done && self.written == self.lengths,
+            "EVP's pipelines failed"
+        );
+    }
+
+    fn restart(&mut self) {}
 }
 
 #[cfg(test)]
