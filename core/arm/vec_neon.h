@@ -165,6 +165,10 @@ TR_INLINE TR_TARGET V v_first(B x)
 {
     return x;
 }
+TR_INLINE TR_TARGET V v_gray(B l0, B l1)
+{
+    return (void)l0, (void)l1, v_zero();
+}
 TR_INLINE TR_TARGET V v_last(B x)
 {
     return x;

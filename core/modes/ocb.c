@@ -2,6 +2,7 @@
 /* OCB3, RFC 7253 section 4, over the fused operation of a backend or, where it has
  * none, over ECB with chunks of offsets around it. */
 #include "../ocb.h"
+#include "../part.h"
 #include "modes.h"
 
 /* What came last; LAST: data that was not whole blocks. */
@@ -46,7 +47,7 @@ static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_le
     uint64_t a = tr_load64_be(top), b = tr_load64_be(top + 8), c = a ^ (a << 8 | b >> 56);
     tr_store64_be(o->run.offset, bottom == 0 ? a : a << bottom | b >> (64 - bottom));
     tr_store64_be(o->run.offset + 8, bottom == 0 ? b : b << bottom | c >> (64 - bottom));
-    tr_cleanse(top, sizeof(top));
+    tr_wipe(top, sizeof(top));
 }
 
 enum tr_status tr_ocb_start(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len,
@@ -89,7 +90,6 @@ static void add_blocks(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t 
 static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
 {
-    uint8_t offsets[TR_CHUNK * TR_BLOCK];
     enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
     enum tr_op fused = decrypt ? TR_OP_OCB_DECRYPT : TR_OP_OCB_ENCRYPT;
     size_t done = tr_bulk(&o->key, fused, out, in, blocks, &o->run);
@@ -98,6 +98,7 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
         return;
     in += done * TR_BLOCK;
     out += done * TR_BLOCK;
+    uint8_t offsets[TR_CHUNK * TR_BLOCK];
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         next_offsets(&o->run, offsets, n);
@@ -119,13 +120,13 @@ static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t
     uint8_t pad[TR_BLOCK];
     tr_xor_block(o->run.offset, o->run.offset, o->l_star);
     tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, pad, o->run.offset, 1, NULL);
-    for (size_t i = 0; i < len; i++) {
-        uint8_t a = in[i], b = a ^ pad[i];
-        o->run.checksum[i] ^= decrypt ? b : a;
-        out[i] = b;
-    }
+    struct part data = part_load(in, len);
+    struct part result = part_first(part_xor(data, part_load_block(pad)), len);
+    struct part sum = part_load_block(o->run.checksum);
+    part_store(out, result, len);
+    part_store_block(o->run.checksum, part_xor(sum, decrypt ? result : data));
     o->run.checksum[len] ^= 0x80;
-    tr_cleanse(pad, sizeof(pad));
+    tr_wipe(pad, sizeof(pad));
 }
 
 TR_INLINE enum tr_status update(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len,

@@ -167,6 +167,11 @@ TR_INLINE TR_TARGET B v_block_0(V x)
 {
     return x;
 }
+/* For ocb.h: l0, l0 + l1, l1, as far as there are places before the last, whose block is that of the place before. */
+TR_INLINE TR_TARGET V v_gray(B l0, B l1)
+{
+    return (void)l0, (void)l1, b_zero();
+}
 /* A block in the last place, zeros in the others. */
 TR_INLINE TR_TARGET V v_last(B x)
 {

@@ -164,6 +164,10 @@ TR_INLINE TR_TARGET B v_block_0(V x)
 {
     return _mm256_castsi256_si128(x);
 }
+TR_INLINE TR_TARGET V v_gray(B l0, B l1)
+{
+    return (void)l1, v_spread(l0);
+}
 TR_INLINE TR_TARGET V v_last(B x)
 {
     return _mm256_inserti128_si256(_mm256_setzero_si256(), x, 1);

@@ -194,6 +194,11 @@ TR_INLINE TR_TARGET B v_block_0(V x)
 {
     return _mm512_castsi512_si128(x);
 }
+TR_INLINE TR_TARGET V v_gray(B l0, B l1)
+{
+    V x = _mm512_inserti32x4(_mm512_zextsi128_si512(l0), b_xor(l0, l1), 1);
+    return _mm512_inserti32x4(_mm512_inserti32x4(x, l1, 2), l1, 3);
+}
 TR_INLINE TR_TARGET V v_last(B x)
 {
     return _mm512_inserti32x4(_mm512_setzero_si512(), x, 3);
