@@ -23,7 +23,7 @@
  * passes MixColumns unchanged and is part of the round keys. scripts/vperm-tables writes the tables.
  *
  * Bound: encryption 13 shuffles and some 16 other operations a round and block; four blocks at once hide its latency. In
- * the serial modes that is all that counts: 17 cycles a round on Zen 4, where a shuffle takes two, and 19.5 are reached, 0.99 of
+ * the serial modes that is all that counts: 17 cycles a round on Zen 4, where a shuffle takes two, and 19.3 are reached, 1.00 of
  * OpenSSL 3.0's vpaes. The nibbles of the state kept apart would make it 14, but there are then 21 shuffles for two ports, and
  * it took 22; VEX encoding (AVX) changed nothing. For Arm gcc 12 makes 28 instructions a round and block
  * of it, of bitslice.c 50 in words of 128 bits; a Cortex-A72 has two pipes for either.
@@ -136,14 +136,15 @@ TR_INLINE TR_TARGET struct inverse invert_bytes(V x)
 
 TR_INLINE TR_TARGET V mix_columns(V one, V two, V key)
 {
-    V three = one ^ two;
+    V three = one ^ two, sum = shuffle(one, ROWS(2, 1));
     key ^= shuffle(two, ROWS(0, 1));
     KEEP(key);
-    V sum = shuffle(one, ROWS(2, 1)) ^ shuffle(one, ROWS(3, 1));
-    KEEP(sum);
+    three = shuffle(three, ROWS(1, 1));
     sum ^= key;
     KEEP(sum);
-    return sum ^ shuffle(three, ROWS(1, 1));
+    three ^= shuffle(one, ROWS(3, 1));
+    KEEP(three);
+    return sum ^ three;
 }
 
 TR_INLINE TR_TARGET V encrypt_round(V x, V key)
