@@ -201,10 +201,11 @@ fn read(path: &Path) -> Result<Run> {
     let (of, rows) = match (document["schema"].as_str(), document["command"].as_str()) {
         (Some(of @ "tenrounds-bench-1"), _) => (of, &document["rows"]),
         (Some(of @ "tenrounds-1"), Some("compare" | "speed")) => (of, &document["results"]),
-        (schema, _) => return Err(wrong(format!(
-            "its schema is {:?}; say two files of 'tenrounds compare --json' or of 'make bench'",
-            schema.unwrap_or("none")
-        ))),
+        (schema, _) => {
+            let schema = schema.unwrap_or("none");
+            let say = "say two files of 'tenrounds compare --json' or of 'make bench'";
+            return Err(wrong(format!("its schema is {schema:?}; {say}")));
+        }
     };
     let rows = rows.as_array().ok_or_else(|| wrong("has no rows".into()))?;
     let rows = rows.iter().filter(|row| !is_bound(row));
