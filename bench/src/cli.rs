@@ -120,8 +120,8 @@ const FULL_SECONDS: f64 = 380.0;
 /// A window of a millisecond with its warming up, and what lies between windows.
 const WINDOW_US: u64 = 1000;
 const WINDOW_COSTS: f64 = 1.15e-3;
-const QUICK_PROCESSES: usize = 3;
-const FULL_PROCESSES: usize = 5;
+const QUICK_PROCESSES: usize = 5;
+const FULL_PROCESSES: usize = 8;
 const PROBE_WINDOWS: usize = 30;
 /// Fewer rounds say nothing.
 const FEWEST_ROUNDS: usize = 6;

@@ -409,11 +409,10 @@ impl Core {
         let keyed = |size: unsafe extern "C" fn() -> usize, set_key: SetKey| {
             Keyed::new(unsafe { size() }, set_key, backend, &inputs.key)
         };
-        let key = |_: usize| Keyed::aes(backend, inputs);
         let ivs: Vec<[u8; 16]> = (0..lengths.len()).map(|i| inputs.iv_of(i)).collect();
         Ok(Some(match (spec.mode, spec.direction) {
             (Mode::Cbc | Mode::Cfb128, Direction::Encrypt) => Box::new(Streams {
-                keys: (0..lengths.len()).map(key).collect::<Result<_>>()?,
+                key: Keyed::aes(backend, inputs)?,
                 call: match spec.mode {
                     Mode::Cbc => tr_cbc_encrypt_many,
                     _ => tr_cfb128_encrypt_many,
@@ -424,9 +423,7 @@ impl Core {
                 lengths,
             }),
             (Mode::Cmac, Direction::Encrypt) => Box::new(Cmacs {
-                cmacs: (0..lengths.len())
-                    .map(|_| keyed(bench_size_cmac, tr_cmac_set_key))
-                    .collect::<Result<_>>()?,
+                cmac: keyed(bench_size_cmac, tr_cmac_set_key)?,
                 jobs: Vec::with_capacity(lengths.len()),
                 lengths,
             }),
@@ -627,9 +624,9 @@ impl Operation for GcmSiv {
     fn restart(&mut self) {}
 }
 
-/// CBC and CFB.
+/// CBC and CFB. The streams share a key, as with the other libraries that have such a call.
 struct Streams {
-    keys: Vec<Keyed>,
+    key: Keyed,
     call: unsafe extern "C" fn(*const Stream, usize) -> c_int,
     first: Vec<[u8; 16]>,
     ivs: Vec<[u8; 16]>,
@@ -642,9 +639,9 @@ impl Operation for Streams {
         self.ivs.copy_from_slice(&self.first);
         self.jobs.clear();
         let (mut data, mut out) = (input.as_ptr(), output.as_mut_ptr());
-        for ((key, iv), &len) in self.keys.iter().zip(&mut self.ivs).zip(&self.lengths) {
+        for (iv, &len) in self.ivs.iter_mut().zip(&self.lengths) {
             self.jobs.push(Stream {
-                key: key.object,
+                key: self.key.object,
                 iv: iv.as_mut_ptr(),
                 out,
                 input: data,
@@ -661,7 +658,7 @@ impl Operation for Streams {
 }
 
 struct Cmacs {
-    cmacs: Vec<Keyed>,
+    cmac: Keyed,
     lengths: Vec<usize>,
     jobs: Vec<CmacJob>,
 }
@@ -670,9 +667,9 @@ impl Operation for Cmacs {
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
         self.jobs.clear();
         let mut data = input.as_ptr();
-        for (cmac, &len) in self.cmacs.iter().zip(&self.lengths) {
+        for &len in &self.lengths {
             self.jobs.push(CmacJob {
-                cmac: cmac.object,
+                cmac: self.cmac.object,
                 data,
                 len,
                 tag: [0; 16],
