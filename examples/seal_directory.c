@@ -37,9 +37,10 @@ static const uint8_t magic[7] = "TRSEAL1";
 
 struct file {
     char *name;    /* in the clear directory */
-    uint8_t *data; /* of capacity bytes: header, data, tag */
-    size_t len;    /* of the data */
-    uint8_t *aad;  /* header and name */
+    uint8_t *data; /* of room bytes: header, data, tag */
+    size_t room;
+    size_t len;   /* of the data */
+    uint8_t *aad; /* header and name */
     struct tr_ccm ccm;
 };
 
@@ -81,7 +82,8 @@ static int read_file(struct file *f)
     size_t have = 0;
     if (good) {
         f->len = (size_t)status.st_size;
-        f->data = malloc(f->len + sizeof(struct header) + TAG);
+        f->room = f->len + sizeof(struct header) + TAG;
+        f->data = malloc(f->room);
         good = f->data != NULL || fail("cannot read", path, strerror(errno));
     }
     while (good && have < f->len) {
@@ -123,7 +125,7 @@ static void forget(struct file *f)
     free(f->name);
     free(f->aad);
     if (f->data != NULL)
-        tr_cleanse(f->data, f->len);
+        tr_cleanse(f->data, f->room);
     free(f->data);
     tr_cleanse(f, sizeof(*f));
 }

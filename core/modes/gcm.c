@@ -361,7 +361,10 @@ static void short_seal(struct tr_gcm *g, const uint8_t *iv, const uint8_t *aad, 
     short_tag(g, &m, aad, aad_len, m.text + TR_BLOCK, len);
     copy_out(out, m.text + TR_BLOCK, len);
     part_store(tag, part_load_block(g->run.ghash.hash), tag_len);
-    tr_cleanse(m.text, TR_BLOCK);
+    /* The mask, and what is left of the keystream behind the last block. */
+    tr_wipe(m.text, TR_BLOCK);
+    if (len % TR_BLOCK != 0)
+        tr_wipe(m.text + TR_BLOCK + len - len % TR_BLOCK, TR_BLOCK);
 }
 
 /* The tag is checked before any plaintext is written. */
@@ -377,7 +380,7 @@ static enum tr_status short_open(struct tr_gcm *g, const uint8_t *iv, const uint
         copy_out(out, m.text + TR_BLOCK, len);
     else
         tr_cleanse(out, len);
-    tr_cleanse(m.text, TR_BLOCK + len);
+    tr_cleanse(m.text, TR_BLOCK + (len + TR_BLOCK - 1) / TR_BLOCK * TR_BLOCK);
     return good ? TR_OK : TR_ERR_TAG;
 }
 

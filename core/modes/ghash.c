@@ -36,7 +36,9 @@ static void add_part(struct tr_ghash *ghash, unsigned used, struct part data)
 void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used,
                      const uint8_t *data, size_t len)
 {
-    if (*used != 0) {
+    if (len != 0 && *used == TR_BLOCK) /* GCM holds back a full block of AAD */
+        tr_ghash_pad(ghash, key, used);
+    if (len != 0 && *used != 0) {
         size_t n = TR_BLOCK - *used < len ? TR_BLOCK - *used : len;
         add_part(ghash, *used, part_load(data, n));
         *used += (unsigned)n;

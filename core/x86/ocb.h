@@ -115,6 +115,7 @@ TR_INLINE TR_TARGET void ocb_groups(struct ocb *o, struct tr_ocb_run *state, int
         } else {
             tr_ocb_l(state, n, l);
             own = b_load(l);
+            tr_wipe(l, sizeof(l));
         }
         o->before = v_spread(offset);
         o->own = v_last(own);

@@ -138,9 +138,9 @@ static TR_TARGET B xts_long(struct run *run, size_t *blocks, int decrypt, B twea
     struct xts_places places;
     struct run r = *run;
     size_t left = *blocks;
+    uint8_t first[TR_BLOCK];
     while (left >= PLACES * GROUP) {
         struct xts_next next;
-        uint8_t first[TR_BLOCK];
         b_store(first, v_block_0(xts_first_tweaks(&places, v_spread(tweak))));
         __builtin_memcpy(&next.low, first, 8);
         __builtin_memcpy(&next.high, first + 8, 8);
@@ -157,6 +157,7 @@ static TR_TARGET B xts_long(struct run *run, size_t *blocks, int decrypt, B twea
     *blocks = left;
     for (size_t i = 0; i < sizeof(places); i += VBYTES)
         v_store((uint8_t *)&places + i, v_first(b_zero()));
+    tr_wipe(first, sizeof(first));
     __asm__ volatile("" : : "r"(&places) : "memory");
     return tweak;
 }

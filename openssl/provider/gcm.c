@@ -66,10 +66,12 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
     } else {
         if (len < TRP_TLS_FIXED || len > g->a.iv_len || g->a.iv_len - len < TRP_TLS_EXPLICIT)
             return 0;
+        uint8_t random[TRP_MAX_IV];
+        if (g->a.encrypt && !trossl_random(random, g->a.iv_len - len))
+            return 0;
         memcpy(g->a.iv, iv, len);
         if (g->a.encrypt) {
-            if (!trossl_random(g->a.iv + len, g->a.iv_len - len))
-                return 0;
+            memcpy(g->a.iv + len, random, g->a.iv_len - len);
             g->iv_random = 1;
         }
     }

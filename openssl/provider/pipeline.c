@@ -112,17 +112,18 @@ static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_le
     return ahead < a_len || 0 - ahead < b_len;
 }
 
-/* Whether the last job writes what another one reads or writes, or the other way round. One after the other, that has
- * a meaning. */
-static int crosses(const struct tr_stream *jobs, size_t last)
+/* Whether a pipe that is encrypted with the others (done is not 0) writes what another one reads or writes, or the
+ * other way round. One after the other, that has a meaning. */
+static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
+                   size_t a, size_t b)
 {
-    const struct tr_stream *b = &jobs[last];
-    for (const struct tr_stream *a = jobs; a != b; a++) {
-        if (overlap(a->out, a->len, b->in, b->len) || overlap(b->out, b->len, a->in, a->len) ||
-            overlap(a->out, a->len, b->out, b->len))
-            return 1;
-    }
-    return 0;
+    if ((done[a] == 0 && done[b] == 0) || in_len[a] == 0 || in_len[b] == 0)
+        return 0;
+    /* A pipe by itself may have a block begun. */
+    const size_t a_len = done[a] != 0 ? done[a] : in_len[a] + TR_BLOCK,
+                 b_len = done[b] != 0 ? done[b] : in_len[b] + TR_BLOCK;
+    return overlap(out[a], a_len, in[b], in_len[b]) || overlap(out[b], b_len, in[a], in_len[a]) ||
+           overlap(out[a], a_len, out[b], b_len);
 }
 
 /* Less data than this altogether is as fast one after the other. */
@@ -146,9 +147,11 @@ static void encrypt_whole(struct trp_pipes *pipes, size_t n, uint8_t **out, cons
         jobs[count++] =
             (struct tr_stream){&first->core.key, cipher->core.iv, out[i], in[i], done[i]};
     }
-    for (size_t i = 1; i < count; i++) {
-        if (crosses(jobs, i))
-            count = 0;
+    for (size_t a = 1; count != 0 && a < n; a++) {
+        for (size_t b = 0; count != 0 && b < a; b++) {
+            if (crosses(out, in, in_len, done, a, b))
+                count = 0;
+        }
     }
     if (count == 0 || tr_cbc_encrypt_many(jobs, count) != TR_OK)
         memset(done, 0, n * sizeof(*done));

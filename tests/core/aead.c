@@ -153,6 +153,24 @@ static void every_iv(const struct tr_backend *b, const struct aead *a)
 
 /* GCM at each length of text with lengths of AAD around blocks: what is done in other ways for short messages, for parts of
  * blocks and of vectors. */
+/* AAD in two pieces of which the first is a whole block, which GCM holds back: as if it came at once. */
+static void gcm_aad_in_two(const struct tr_backend *b)
+{
+    static const uint8_t raw[16] = {1}, iv[12] = {2}, aad[40] = {3}, text[20] = {4};
+    struct tr_gcm g;
+    uint8_t out[20], whole[16], pieces[16];
+    bool good = tr_gcm_set_key(&g, b, raw, sizeof(raw)) == TR_OK;
+    for (size_t second = 0; second <= 24; second++) {
+        good = good &&
+               tr_gcm_seal(&g, iv, 12, aad, 16 + second, out, text, 20, whole, 16) == TR_OK &&
+               tr_gcm_start(&g, iv, 12) == TR_OK && tr_gcm_aad(&g, aad, 16) == TR_OK &&
+               tr_gcm_aad(&g, aad + 16, second) == TR_OK &&
+               tr_gcm_encrypt(&g, out, text, 20) == TR_OK && tr_gcm_tag(&g, pieces, 16) == TR_OK &&
+               tap_same(pieces, whole, 16);
+    }
+    tap_ok(good, "%s: GCM, AAD of a block and more", tr_backend_name(b));
+}
+
 static void gcm_ends(const struct tr_backend *b)
 {
     static struct message m;
@@ -423,13 +441,14 @@ static void gcm_counter(const struct tr_backend *b)
 int main(void)
 {
     const struct tr_backend *b;
-    tap_plan(backend_count() * (2 + AEADS * EACH));
+    tap_plan(backend_count() * (3 + AEADS * EACH));
     rng = tap_random(0);
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++) {
         if (backend_skip(b, 2 + AEADS * EACH))
             continue;
         gcm_counter(b);
         gcm_ends(b);
+        gcm_aad_in_two(b);
         for (size_t k = 0; k < AEADS; k++) {
             crosscheck(b, &all_aeads[k]);
             every_iv(b, &all_aeads[k]);
