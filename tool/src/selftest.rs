@@ -129,11 +129,16 @@ fn test(asked: &[Backend], seed: u64) -> Result<Selftest> {
     })
 }
 
-/// As at load: everything that the backend does not need is masked, so that it comes first.
+/// As at load: everything that the backend does not need is masked, and others that need the same (bitslice128 and
+/// vperm) have their answers falsified, so that it comes first.
 fn known_answers(backend: Backend) -> bool {
     let others: Features = !backend.features();
-    let sabotage = std::env::var("TENROUNDS_SABOTAGE").ok();
-    let selection = select(None, others, sabotage.as_deref());
+    let alike = |b: &Backend| *b != backend && b.features() == backend.features();
+    let mut sabotage = std::env::var("TENROUNDS_SABOTAGE").unwrap_or_default();
+    for other in Backend::all().into_iter().filter(alike) {
+        sabotage = format!("{sabotage},{}", other.name());
+    }
+    let selection = select(None, others, Some(&sabotage));
     !selection.failed.contains(&backend) && selection.backend == Some(backend)
 }
 
