@@ -207,6 +207,22 @@ impl Cli {
     }
 }
 
+/// Where all tests must run (TENROUNDS_MUST_RUN), a library that is absent is a failure.
+fn complete(found: &[Found]) -> Result<bool> {
+    let must = std::env::var_os("TENROUNDS_MUST_RUN").is_some_and(|v| !v.is_empty());
+    let absent = found
+        .iter()
+        .flat_map(|f| &f.absent)
+        .map(|m| m.title.as_str());
+    match absent.collect::<Vec<_>>() {
+        absent if must && !absent.is_empty() => Err(Error::failure(format!(
+            "all libraries must be checked here (TENROUNDS_MUST_RUN), and these are absent: {}",
+            absent.join(", ")
+        ))),
+        _ => Ok(true),
+    }
+}
+
 /// Whether all outputs are right.
 pub fn run(cli: &Cli) -> Result<bool> {
     if cli.list {
@@ -240,7 +256,7 @@ pub fn run(cli: &Cli) -> Result<bool> {
     let sound = found.iter().all(|f| f.faults.is_empty());
     if cli.check {
         anstream::print!("{}", table::checked(&found));
-        return Ok(sound);
+        return Ok(sound && complete(&found)?);
     }
     let results = Results::of(&found);
     let goals = goals::judge(&results, &Reasons::known());

@@ -23,7 +23,7 @@ pub const SIZES: [usize; 14] = [
     1 << 20,
 ];
 /// Those of a quick run.
-pub const QUICK_SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
+pub const QUICK_SIZES: [usize; 8] = [16, 64, 256, 512, 1024, 4096, 8192, 16384];
 /// Those of single calls.
 const ALONE_SIZES: [usize; 4] = [16, 64, 256, 1024];
 /// Besides, for many streams, whose jobs are short.

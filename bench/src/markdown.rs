@@ -2,7 +2,7 @@
 //! The run as a page, and its part of the directory's README.
 
 use crate::cli::Run;
-use crate::goals::{place, Judged};
+use crate::goals::{place, unmeasured, Judged};
 use crate::grid::{Cell, Kind, Way};
 use crate::plan::Environment;
 use crate::results::{is_bound, is_ours, Row};
@@ -164,6 +164,10 @@ fn host(run: &Run) -> String {
         run.seed,
         run.seconds,
     );
+    let unmeasured = unmeasured(run.results);
+    if !unmeasured.is_empty() {
+        let _ = writeln!(out, "Goals not measured here: {}.", unmeasured.join("; "));
+    }
     let doubtful: usize = run.found.iter().map(|f| f.doubtful).sum();
     let repeated: usize = run.found.iter().map(|f| f.repeated).sum();
     let _ = writeln!(

@@ -2,7 +2,7 @@
 //! What is printed: a line for each cell, and what was wrong or absent.
 
 use crate::cli::Run;
-use crate::goals::{place, Judged};
+use crate::goals::{place, unmeasured, Judged};
 use crate::grid::{Cell, Kind};
 use crate::plan::Environment;
 use crate::results::Row;
@@ -133,6 +133,10 @@ pub fn text(run: &Run) -> String {
         run.seed,
         run.seconds
     );
+    let unmeasured = unmeasured(run.results);
+    if !unmeasured.is_empty() {
+        let _ = writeln!(out, "Not measured here: {}.", unmeasured.join("; "));
+    }
     out + &notes(run.found)
 }
 
