@@ -111,11 +111,13 @@ TARGET("pclmul,avx") static void run_clmul_chain(uint64_t turns)
 /* A turn copies 512 bytes, a load and a store at a time; the register is renamed every time. */
 #    define COPY_AT(move, r, at)                                                                   \
         move " " #at "(%2,%0), %%" r "0\n\t" move " %%" r "0, " #at "(%3,%0)\n\t"
+// clang-format off
 #    define EIGHT(move, r, plus)                                                                   \
-        COPY_AT(move, r, plus)                                                                     \
-        COPY_AT(move, r, plus + 64) COPY_AT(move, r, plus + 128) COPY_AT(move, r, plus + 192)      \
-            COPY_AT(move, r, plus + 256) COPY_AT(move, r, plus + 320) COPY_AT(move, r, plus + 384) \
-                COPY_AT(move, r, plus + 448)
+        COPY_AT(move, r, plus)       COPY_AT(move, r, plus + 64)                                   \
+        COPY_AT(move, r, plus + 128) COPY_AT(move, r, plus + 192)                                  \
+        COPY_AT(move, r, plus + 256) COPY_AT(move, r, plus + 320)                                  \
+        COPY_AT(move, r, plus + 384) COPY_AT(move, r, plus + 448)
+// clang-format on
 #    define COPY_LOOP(name, features, turn, leave)                                                 \
         TARGET(features)                                                                           \
         static void name(uint8_t *out, const uint8_t *in, size_t bytes, uint64_t times)            \

@@ -385,7 +385,7 @@ static enum tr_status short_open(struct tr_gcm *g, const uint8_t *iv, const uint
 }
 
 /* All that is not done by a backend at once. */
-static __attribute__((noinline)) enum tr_status
+static __attribute__((__noinline__)) enum tr_status
 seal_otherwise(struct tr_gcm *g, const struct call *c, uint8_t *tag, size_t tag_len)
 {
     const struct tr_gcm_message *m = &c->m;
@@ -401,7 +401,7 @@ seal_otherwise(struct tr_gcm *g, const struct call *c, uint8_t *tag, size_t tag_
     return status == TR_OK ? tr_gcm_tag(g, tag, tag_len) : status;
 }
 
-static __attribute__((noinline)) enum tr_status
+static __attribute__((__noinline__)) enum tr_status
 open_otherwise(struct tr_gcm *g, const struct call *c, const uint8_t *tag, size_t tag_len)
 {
     const struct tr_gcm_message *m = &c->m;

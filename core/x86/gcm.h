@@ -308,7 +308,7 @@ TR_INLINE TR_TARGET struct gcm gcm_start(struct run run, const struct tr_ghash *
 }
 
 /* The hash times H. */
-static __attribute__((noinline)) TR_TARGET B times_h(const struct tr_ghash *ghash, B y)
+static __attribute__((__noinline__)) TR_TARGET B times_h(const struct tr_ghash *ghash, B y)
 {
     return v_block_0(multiply(v_first(y), v_first(b_load(ghash->power[TR_GHASH_POWERS - 1]))));
 }
@@ -335,12 +335,12 @@ TR_INLINE TR_TARGET B gcm_front(FRONT_PARAMETERS, int decrypt)
     return v_block_0(g.y);
 }
 
-static __attribute__((noinline)) TR_TARGET B gcm_front_encrypt(FRONT_PARAMETERS)
+static __attribute__((__noinline__)) TR_TARGET B gcm_front_encrypt(FRONT_PARAMETERS)
 {
     return gcm_front(key, out, in, len, ghash, low, high, y, 0);
 }
 
-static __attribute__((noinline)) TR_TARGET B gcm_front_decrypt(FRONT_PARAMETERS)
+static __attribute__((__noinline__)) TR_TARGET B gcm_front_decrypt(FRONT_PARAMETERS)
 {
     return gcm_front(key, out, in, len, ghash, low, high, y, 1);
 }
@@ -478,8 +478,8 @@ TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
 }
 
 /* Of long AAD all but the last block, which may be a part of one. */
-static __attribute__((noinline)) TR_TARGET B gcm_long_aad(const struct tr_ghash *ghash,
-                                                          const uint8_t *aad, size_t blocks)
+static __attribute__((__noinline__)) TR_TARGET B gcm_long_aad(const struct tr_ghash *ghash,
+                                                              const uint8_t *aad, size_t blocks)
 {
     return hash_all(ghash, b_zero(), aad, blocks, 0);
 }
@@ -540,25 +540,25 @@ TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out
 }
 #endif
 
-static __attribute__((noinline)) TR_TARGET void
+static __attribute__((__noinline__)) TR_TARGET void
 short_seal(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
 {
     message(key, out, in, m, 0, 0);
 }
 
-static __attribute__((noinline)) TR_TARGET void
+static __attribute__((__noinline__)) TR_TARGET void
 short_open(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
 {
     message(key, out, in, m, 0, 1);
 }
 
-static __attribute__((noinline)) TR_TARGET void
+static __attribute__((__noinline__)) TR_TARGET void
 long_seal(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
 {
     message(key, out, in, m, 1, 0);
 }
 
-static __attribute__((noinline)) TR_TARGET void
+static __attribute__((__noinline__)) TR_TARGET void
 long_open(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
 {
     message(key, out, in, m, 1, 1);

@@ -289,7 +289,7 @@ TR_INLINE TR_TARGET void lanes_run(enum tr_lanes_op op, struct lanes *l, unsigne
 
 /* A function for each operation, number of rounds and kind of lanes, so that registers are not kept for another. */
 #    define LANES_RUN(name, op, n, vectors, own)                                                   \
-        static TR_TARGET __attribute__((noinline)) void name(struct lanes *l, size_t turns)        \
+        static TR_TARGET __attribute__((__noinline__)) void name(struct lanes *l, size_t turns)    \
         {                                                                                          \
             lanes_run(op, l, n, vectors, own, turns);                                              \
         }
