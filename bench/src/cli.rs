@@ -211,7 +211,8 @@ impl Cli {
 fn complete(found: &[Found]) -> Result<bool> {
     let must = std::env::var_os("TENROUNDS_MUST_RUN").is_some_and(|v| !v.is_empty());
     let absent = found
-        .iter()
+        .first()
+        .into_iter()
         .flat_map(|f| &f.absent)
         .map(|m| m.title.as_str());
     match absent.collect::<Vec<_>>() {
