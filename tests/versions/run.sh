@@ -13,6 +13,7 @@ export OPENSSL_MODULES="$build/openssl/provider" OPENSSL_ENGINES="$build/openssl
 
 count=0
 status=0
+bind_now=
 line() { # ok|not-ok TEXT
     count=$((count + 1))
     if [ "$1" = ok ]; then
@@ -28,7 +29,7 @@ line() { # ok|not-ok TEXT
 run() {
     text="OpenSSL $version: $1${2:+, $2}"
     begin=$(date +%s)
-    if TENROUNDS_MASK=$2 OPENSSL_CONF=$3 PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/lib \
+    if TENROUNDS_MASK=$2 LD_BIND_NOW=$bind_now OPENSSL_CONF=$3 PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/lib \
         timeout -k 5 400 "$4" ${5:+"$5"} >"$log" 2>&1; then
         skipped=$(grep -c '^ok .*# SKIP' "$log")
         text="$text: $(grep -c '^ok ' "$log") results"
@@ -51,6 +52,9 @@ program() {
     fi
     configuration=/dev/null
     [ "$1" != random ] || configuration=$build/tests/openssl/preferred.cnf
+    # As in tests/openssl/meson.build: functions bound at load.
+    bind_now=
+    [ "$1" != shared ] || bind_now=1
     run "$1" '' "$configuration" "$file"
     case $1 in
     engine)
