@@ -32,6 +32,8 @@ const SHORT_JOB: usize = 128;
 const MOST: usize = 1 << 20;
 const STREAMS: usize = 16;
 const THREADS_BYTES: usize = 16384;
+/// The size at which GCM has goals for both key sizes.
+const LONG_MESSAGE: usize = 16384;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -239,6 +241,16 @@ impl Wanted {
                 if !(self.quick && key_bits != 128) {
                     cells.extend(sizes.iter().filter(short).map(|&s| cell(s, Kind::Alone, 1)));
                 }
+                // A quick run has one key size, but for the goal of the other.
+                let other = way.mode == Mode::Gcm && sizes.contains(&LONG_MESSAGE);
+                if self.quick && other && self.key_bits == [128] && !self.named {
+                    let spec = Spec {
+                        key_bits: 256,
+                        ..spec
+                    };
+                    let long = cell(LONG_MESSAGE, Kind::Throughput, 1);
+                    cells.push(Cell { spec, ..long });
+                }
                 let shown = matches!(way.name().as_str(), "ctr" | "gcm-encrypt");
                 if self.threads > 1 && shown && sizes.contains(&THREADS_BYTES) && key_bits == 128 {
                     cells.push(cell(THREADS_BYTES, Kind::Throughput, self.threads));
@@ -312,5 +324,18 @@ mod tests {
             ]
         );
         assert!(cells.iter().any(|c| c.threads == 2));
+    }
+
+    #[test]
+    fn a_quick_run_says_something_about_the_other_key_size() {
+        let quick = Wanted {
+            key_bits: vec![128],
+            quick: true,
+            ..wanted(&[])
+        };
+        let other: Vec<Cell> = quick.cells();
+        let other = other.iter().filter(|c| c.spec.key_bits == 256);
+        let ways: Vec<String> = other.map(|c| Way::of(&c.spec).name()).collect();
+        assert_eq!(ways, ["gcm-encrypt", "gcm-decrypt"]);
     }
 }
