@@ -98,8 +98,11 @@ struct tr_backend {
     /* Sets enc, and dec if this backend or a weaker one decrypts with it, from a raw key; rounds is
      * set already. */
     void (*expand_key)(struct tr_aes_key *key, const uint8_t *raw);
-    /* Sets power from h. */
+    /* Sets power from h, as far as every message needs it; the operations compute more when they need them. */
     void (*ghash_key)(struct tr_ghash *ghash);
+    /* Of both what GCM needs, from a raw key, without dec: encrypts the block of zeros for h while the key is being
+     * expanded. NULL where nothing is gained by it, which is not taken from a weaker backend. */
+    void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash *ghash, const uint8_t *raw);
     tr_bulk_fn *bulk[TR_OPS];
     /* Encryption of many streams; NULL in every table where there is none. */
     tr_lanes_fn *lanes;

@@ -43,6 +43,13 @@ static void expand_key(struct tr_aes_key *key, const uint8_t *raw)
     front->below->expand_key(key, raw);
 }
 
+static void gcm_key(struct tr_aes_key *key, struct tr_ghash *ghash, const uint8_t *raw)
+{
+    const struct tr_front *front = front_of(key->backend);
+    __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
+    front->below->gcm_key(key, ghash, raw);
+}
+
 const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                           const struct tr_backend *backend,
                                           struct tr_counters *counters)
@@ -58,6 +65,7 @@ const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                              .weaker = b->weaker ? &front[1].table : NULL,
                                              .expand_key = expand_key,
                                              .ghash_key = b->ghash_key,
+                                             .gcm_key = b->gcm_key != NULL ? gcm_key : NULL,
                                              .lanes = b->lanes,
                                              .done_by_host = count}};
         for (unsigned op = 0; op < TR_OPS; op++)

@@ -5,8 +5,11 @@
 
 #include "tenrounds.h"
 
-/* Computes the hash key of an expanded AES key, and its powers; the hash is zero. */
-void tr_ghash_set_key(struct tr_ghash *ghash, struct tr_aes_key *key);
+/* tr_aes_set_key() for modes that only encrypt, with the hash key and what a short message needs of its powers; the hash is
+ * zero. */
+enum tr_status tr_ghash_set_key(struct tr_ghash *ghash, struct tr_aes_key *key,
+                                const struct tr_backend *backend, const uint8_t *raw,
+                                size_t key_len);
 
 /* The same for a hash key that is in ghash->h already; of the AES key only the backend counts. Where the
  * vector registers are refused, the key becomes bitslice's, which needs no powers. */
@@ -26,7 +29,7 @@ void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned
  * the mode compares.
  */
 struct tr_gcm_message {
-    const struct tr_ghash *ghash;
+    struct tr_ghash *ghash;
     const uint8_t *iv, *aad;
     size_t aad_len, len;
     uint8_t *tag; /* 16 bytes are written */

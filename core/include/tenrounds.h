@@ -384,6 +384,7 @@ struct tr_ghash {
 #endif
     uint8_t h[TR_BLOCK];    /* the hash key */
     uint8_t hash[TR_BLOCK]; /* the running hash */
+    unsigned powers;        /* so many are there; more come when a message first needs them */
 } TR_ALIGNED(16);
 
 /* One key, and one message at a time. Treat as opaque. */

@@ -14,12 +14,10 @@ enum phase { NO_KEY, KEYED, AAD, DATA };
 enum tr_status tr_gcm_set_key(struct tr_gcm *g, const struct tr_backend *backend,
                               const uint8_t *raw, size_t key_len)
 {
-    enum tr_status status = tr_aes_set_key(&g->key, backend, raw, key_len);
-    if (status != TR_OK)
-        return status;
-    tr_ghash_set_key(&g->run.ghash, &g->key);
-    g->run.phase = KEYED;
-    return TR_OK;
+    enum tr_status status = tr_ghash_set_key(&g->run.ghash, &g->key, backend, raw, key_len);
+    if (status == TR_OK)
+        g->run.phase = KEYED;
+    return status;
 }
 
 /* Ends the hash with the block of two lengths, in bits (7.1 step 5), in one run with the block of zeros that

@@ -8,10 +8,27 @@
 
 static const uint8_t zeros[TR_BLOCK];
 
-void tr_ghash_set_key(struct tr_ghash *ghash, struct tr_aes_key *key)
+enum tr_status tr_ghash_set_key(struct tr_ghash *ghash, struct tr_aes_key *key,
+                                const struct tr_backend *backend, const uint8_t *raw,
+                                size_t key_len)
 {
+    if (backend == NULL)
+        backend = tr_backend_selected();
+    if (backend->gcm_key != NULL && (key_len == 16 || key_len == 24 || key_len == 32) &&
+        tr_env_vector_begin(backend->features)) {
+        key->rounds = (uint32_t)key_len / 4 + 6;
+        key->backend = backend;
+        part_store_block(ghash->hash, (struct part){0, 0});
+        backend->gcm_key(key, ghash, raw);
+        tr_env_vector_end();
+        return TR_OK;
+    }
+    enum tr_status status = tr_aes_set_key(key, backend, raw, key_len);
+    if (status != TR_OK)
+        return status;
     tr_bulk(key, TR_OP_ECB_ENCRYPT, ghash->h, zeros, 1, NULL);
     tr_ghash_expand(ghash, key);
+    return TR_OK;
 }
 
 void tr_ghash_expand(struct tr_ghash *ghash, struct tr_aes_key *key)

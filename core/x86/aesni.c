@@ -9,6 +9,8 @@
 
 #    include "ghash.h"
 
+#    include "x86.h"
+
 #    include "gcm.h"
 
 #    include "gcm_siv.h"
@@ -16,7 +18,6 @@
 
 #    include "ccm.h"
 #    include "expand.h"
-#    include "x86.h"
 
 #    include "lanes.h"
 
@@ -29,6 +30,11 @@ TR_TARGET void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw)
     expand_key(key, raw);
 }
 
+TR_TARGET void tr_aesni_hash_key(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK])
+{
+    expand_and_encrypt(key, raw, h);
+}
+
 const struct tr_backend tr_aesni = {
     .name = "aesni",
     .features = TR_AESNI_FEATURES | TR_FEATURE_CLMUL,
@@ -36,6 +42,7 @@ const struct tr_backend tr_aesni = {
     .expand_key = tr_aesni_expand_key,
     .lanes = TR_LANES,
     .ghash_key = ghash_key,
+    .gcm_key = gcm_key,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
              TR_GCM_SIV_OPS},
 };

@@ -439,6 +439,7 @@ TR_INLINE TR_TARGET void gcm(const struct tr_aes_key *key, uint8_t *out, const u
 {
     uint64_t high = tr_load64_be(state->counter), low = tr_load64_be(state->counter + 8);
     uint64_t next = count_up(low, blocks);
+    need_powers(&state->ghash, blocks + 1);
     if (state->mask_due)
         b_store(state->mask, gcm_block(key, count_up(low, (size_t)-1), high));
     if (state->keystream_due)
@@ -478,9 +479,10 @@ TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
 }
 
 /* Of long AAD all but the last block, which may be a part of one. */
-static __attribute__((__noinline__)) TR_TARGET B gcm_long_aad(const struct tr_ghash *ghash,
+static __attribute__((__noinline__)) TR_TARGET B gcm_long_aad(struct tr_ghash *ghash,
                                                               const uint8_t *aad, size_t blocks)
 {
+    need_powers(ghash, blocks);
     return hash_all(ghash, b_zero(), aad, blocks, 0);
 }
 
@@ -495,7 +497,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
         .whole = 1, .begun = 1, .lengths = b_of((uint64_t)len * 8, (uint64_t)aad_len * 8)};
     /* Made now: gcc would keep the halves in memory and load both at once, which has to wait for the stores. */
     __asm__("" : "+" V_REGISTER(end.lengths));
-    const struct tr_ghash *ghash = m->ghash;
+    struct tr_ghash *ghash = m->ghash;
     const uint8_t *aad = m->aad;
     B mask = gcm_block(key, low | 1, high), y = b_zero();
     low |= 2;
@@ -575,6 +577,7 @@ static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const
         return;
     }
 #endif
+    need_powers(m->ghash, blocks + 2);
     if (blocks <= HALF * VBLOCKS && m->aad_len <= TR_BLOCK)
         short_seal(key, out, in, m);
     else
@@ -592,11 +595,20 @@ static TR_TARGET void gcm_open(const struct tr_aes_key *key, uint8_t *out, const
         return;
     }
 #endif
+    need_powers(m->ghash, blocks + 2);
     if (blocks <= HALF * VBLOCKS && m->aad_len <= TR_BLOCK)
         short_open(key, out, in, m);
     else
         long_open(key, out, in, m);
 }
+
+#if !KEY_FIRST
+static TR_TARGET void gcm_key(struct tr_aes_key *key, struct tr_ghash *ghash, const uint8_t *raw)
+{
+    tr_aesni_hash_key(key, raw, ghash->h);
+    ghash_key(ghash);
+}
+#endif
 
 /* The block of lengths is in, the tag goes to out. */
 static TR_TARGET void gcm_tag(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

@@ -6,7 +6,7 @@
  * reversed, bit 127 - i of a register is the coefficient of x^i. The carry-less product c of two such
  * registers a and b has the coefficient of x^k in bit 254 - k, that is one bit too low for the same
  * reading of 256 bits, where it belongs in bit 255 - k. So one factor, the key, is kept multiplied by
- * that one shift: HX = H x^-1 in the reflected reading, computed once (times_x below).
+ * that one shift: HX = H x^-1 in the reflected reading, computed once (hash_key_form below).
  *
  * Reduction. In 256 bits the low half of the register holds the high powers, x^128 and up. Modulo
  * x^128 = x^7 + x^2 + x + 1, reflected 0xc2000000 00000000 (with the leading term implied by a swap of
@@ -65,32 +65,83 @@ TR_INLINE TR_TARGET void store_polynomial(uint8_t *p, B x)
     b_store_halves(p, b_reverse(x));
 }
 
-/* HX: one place up, and if a one falls out, the polynomial added. */
-TR_INLINE TR_TARGET void store_key(uint8_t *p, const uint8_t h[16])
+/* HX, in the first place: one place up, and if a one falls out, the polynomial added. */
+TR_INLINE TR_TARGET V hash_key_form(B h)
 {
-    uint64_t high = tr_load64_be(h), low = tr_load64_be(h + 8), carry = 0 - (high >> 63);
-    high = (high << 1 | low >> 63) ^ (carry & 0xc200000000000000);
-    low = low << 1 ^ (carry & 1);
-    b_store(p, b_of(low, high));
+    V x = v_first(b_reverse(h)), high_bits = v_shift_right(x, 63);
+    V carry = v_shift_bytes_right(high_bits, 8);
+    x = v_xor3(v_shift_left(x, 1), v_low_to_high(high_bits), carry);
+    return v_xor(x, v_low_to_high(v_clmul_ll(carry, v_low_halves(0xc200000000000000))));
 }
 
-/* All powers: those up to H^n times H^n are the next n, first block by block up to a vector. */
-static TR_TARGET void ghash_key(struct tr_ghash *g)
+/*
+ * Powers of the hash key. The first four, which every message needs, are computed with the key, in registers, and stored
+ * as wide as they will be loaded; more when a message first needs them, which the object that holds the key then keeps.
+ * Where messages share them (TR_SHARED_POWERS), none may write, so all come at once.
+ */
+#define FIRST_POWERS 4u
+
+/* Those up to H^n times H^n are the next n. All in fours, so that no width goes beyond the last. */
+static __attribute__((__noinline__)) TR_TARGET void more_powers(struct tr_ghash *g, size_t wanted)
 {
     uint8_t *end = (uint8_t *)(g->power + TR_GHASH_POWERS);
-    store_key(end - TR_BLOCK, g->h);
-    for (size_t n = 1; n < VBLOCKS; n *= 2) {
-        V h = v_all(end - n * TR_BLOCK);
-        for (size_t i = 1; i <= n; i++) {
-            B power = b_load(end - i * TR_BLOCK);
-            b_store(end - (n + i) * TR_BLOCK, v_sum(multiply(v_first(power), h)));
+    size_t ready = g->powers;
+    wanted = (wanted + 3) / 4 * 4;
+    while (ready < wanted) {
+        V h = v_all(end - ready * TR_BLOCK);
+        const uint8_t *from = end;
+        uint8_t *to = end - ready * TR_BLOCK;
+        size_t n = ready < wanted - ready ? ready : wanted - ready;
+        for (size_t i = 0; i < n; i += VBLOCKS) {
+            from -= VBYTES;
+            to -= VBYTES;
+            v_store(to, multiply(v_load(from), h));
         }
+        ready += n;
     }
-    for (size_t n = VBLOCKS; n < TR_GHASH_POWERS; n *= 2) {
-        V h = v_all(end - n * TR_BLOCK);
-        for (size_t i = VBLOCKS; i <= n; i += VBLOCKS)
-            v_store(end - (n + i) * TR_BLOCK, multiply(v_load(end - i * TR_BLOCK), h));
-    }
+    g->powers = (unsigned)ready;
+}
+
+/* Sees that the powers up to H^n are there, or all if n is more. */
+TR_INLINE TR_TARGET void need_powers(struct tr_ghash *g, size_t n)
+{
+#ifdef TR_SHARED_POWERS
+    (void)g, (void)n;
+#else
+    if (n > TR_GHASH_POWERS)
+        n = TR_GHASH_POWERS;
+    if (__builtin_expect(g->powers < n, 0))
+        more_powers(g, n);
+#endif
+}
+
+TR_INLINE TR_TARGET void first_powers(struct tr_ghash *g, B h)
+{
+    uint8_t *end = (uint8_t *)(g->power + TR_GHASH_POWERS);
+    V h1 = hash_key_form(h), h2 = multiply(h1, h1);
+#if VBLOCKS == 1
+    v_store(end - TR_BLOCK, h1);
+    v_store(end - 2 * TR_BLOCK, h2);
+    v_store(end - 3 * TR_BLOCK, multiply(h2, h1));
+    v_store(end - 4 * TR_BLOCK, multiply(h2, h2));
+#else
+    V low = v_pair(v_block_0(h2), v_block_0(h1)), high = multiply(low, v_spread(v_block_0(h2)));
+#    if VBLOCKS == 2
+    v_store(end - VBYTES, low);
+    v_store(end - 2 * VBYTES, high);
+#    else
+    v_store(end - VBYTES, v_join(high, low));
+#    endif
+#endif
+    g->powers = FIRST_POWERS;
+#ifdef TR_SHARED_POWERS
+    more_powers(g, TR_GHASH_POWERS);
+#endif
+}
+
+static TR_TARGET void ghash_key(struct tr_ghash *g)
+{
+    first_powers(g, b_load(g->h));
 }
 
 /* A block, and a vector, in the order of bytes that hashing wants: POLYVAL takes them as they are. */
@@ -180,6 +231,7 @@ TR_INLINE TR_TARGET B hash_all(const struct tr_ghash *g, B y, const uint8_t *in,
 TR_INLINE TR_TARGET void hash_blocks(struct tr_ghash *g, const uint8_t *in, size_t blocks,
                                      int polyval)
 {
+    need_powers(g, blocks);
     store_polynomial(g->hash, hash_all(g, polynomial(g->hash), in, blocks, polyval));
 }
 

@@ -10,10 +10,11 @@
 
 #    include "ghash.h"
 
+#    include "x86.h"
+
 #    include "gcm.h"
 
 #    include "gcm_siv.h"
-#    include "x86.h"
 
 #    include "lanes.h"
 
@@ -28,6 +29,7 @@ const struct tr_backend tr_vaes256 = {
     .expand_key = tr_aesni_expand_key,
     .lanes = TR_LANES,
     .ghash_key = ghash_key,
+    .gcm_key = gcm_key,
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
 

@@ -14,10 +14,11 @@
 #        include "gcm_long.h"
 #    endif
 
+#    include "x86.h"
+
 #    include "gcm.h"
 
 #    include "gcm_siv.h"
-#    include "x86.h"
 
 #    include "lanes.h"
 
@@ -32,6 +33,7 @@ const struct tr_backend tr_vaes512 = {
     .expand_key = tr_aesni_expand_key,
     .lanes = TR_LANES,
     .ghash_key = ghash_key,
+    .gcm_key = gcm_key,
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
 

@@ -153,6 +153,11 @@ TR_INLINE TR_TARGET V v_pair(B a, B b)
 {
     return _mm512_zextsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1));
 }
+/* The first two blocks of each. */
+TR_INLINE TR_TARGET V v_join(V a, V b)
+{
+    return _mm512_inserti64x4(a, _mm512_castsi512_si256(b), 1);
+}
 #define V_MASKED 1 /* what follows is here, not in gcm.h */
 TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {

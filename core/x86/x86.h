@@ -10,4 +10,7 @@
 
 void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 
+/* enc alone, and in h the block of zeros encrypted. */
+void tr_aesni_hash_key(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK]);
+
 #endif

@@ -436,17 +436,77 @@ static void gcm_counter(const struct tr_backend *b)
            n);
 }
 
-#define EACH 9
+/* ---- GCM's powers of the hash key, which come as messages need them ---------------------------- */
+
+/* A message of g, whole or in pieces, and the same by bitslice, which has no powers. */
+static bool same_message(struct tr_gcm *g, struct tr_gcm *reference, size_t aad_len, size_t len)
+{
+    enum { MOST = 16 * 80 };
+    uint8_t iv[12], aad[MOST], in[MOST], out[MOST], expected[MOST], tag[16], right[16];
+    tap_fill(&rng, iv, sizeof(iv));
+    tap_fill(&rng, aad, aad_len);
+    tap_fill(&rng, in, len);
+    bool good = tr_gcm_seal(reference, iv, 12, aad, aad_len, expected, in, len, right, 16) == TR_OK;
+    switch (tap_below(&rng, 3)) {
+    case 0:
+        good &= tr_gcm_seal(g, iv, 12, aad, aad_len, out, in, len, tag, 16) == TR_OK;
+        break;
+    case 1:
+        memcpy(tag, right, 16);
+        good &= tr_gcm_open(g, iv, 12, aad, aad_len, out, expected, len, right, 16) == TR_OK;
+        memcpy(expected, in, len);
+        break;
+    default: {
+        const size_t cut = tap_below(&rng, len + 1);
+        good &= tr_gcm_start(g, iv, 12) == TR_OK && tr_gcm_aad(g, aad, aad_len) == TR_OK &&
+                tr_gcm_encrypt(g, out, in, cut) == TR_OK &&
+                tr_gcm_encrypt(g, out + cut, in + cut, len - cut) == TR_OK &&
+                tr_gcm_tag(g, tag, 16) == TR_OK;
+    }
+    }
+    return good && tap_same(tag, right, 16) && tap_same(out, expected, len);
+}
+
+/* Messages of all sizes in all orders with one key, each with the object that the last one left or a copy of it. */
+static void gcm_powers(const struct tr_backend *b)
+{
+    unsigned good = 0, n = 0;
+    for (unsigned keys = 0; keys < 60; keys++) {
+        uint8_t raw[32];
+        const size_t key_len = 16 + 8 * tap_below(&rng, 3);
+        struct tr_gcm g[2], reference;
+        tap_fill(&rng, raw, sizeof(raw));
+        if (tr_gcm_set_key(&g[0], b, raw, key_len) != TR_OK ||
+            tr_gcm_set_key(&reference, &tr_bitslice, raw, key_len) != TR_OK)
+            continue;
+        unsigned last = 0;
+        for (unsigned i = 0; i < 12; i++, n++) {
+            const size_t most = (size_t)1 << (4 + tap_below(&rng, 7));
+            const size_t aad_len = tap_below(&rng, 4) == 0 ? tap_below(&rng, 1024) : 13;
+            if (tap_below(&rng, 2) == 0) {
+                g[1 - last] = g[last];
+                last = 1 - last;
+            }
+            good += same_message(&g[last], &reference, aad_len, tap_below(&rng, most));
+        }
+    }
+    tap_ok(good == n && n != 0, "%s: %u of %u messages of any length with one key of GCM",
+           tr_backend_name(b), good, n);
+}
+
+#define EACH   9
+#define OF_GCM 4
 
 int main(void)
 {
     const struct tr_backend *b;
-    tap_plan(backend_count() * (3 + AEADS * EACH));
+    tap_plan(backend_count() * (OF_GCM + AEADS * EACH));
     rng = tap_random(0);
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++) {
-        if (backend_skip(b, 2 + AEADS * EACH))
+        if (backend_skip(b, OF_GCM + AEADS * EACH))
             continue;
         gcm_counter(b);
+        gcm_powers(b);
         gcm_ends(b);
         gcm_aad_in_two(b);
         for (size_t k = 0; k < AEADS; k++) {
