@@ -122,9 +122,11 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
  * _cipher; more of its struct trp_kind follows. functions: more of these, each with a comma. */
 #define TRP_AEAD(family, bits, ...) TRP_AEAD_WITH(family, bits, , __VA_ARGS__)
 #define TRP_AEAD_WITH(family, bits, functions, ...)                                                \
+    TRP_AEAD_BY(trp_aead, family, bits, functions, __VA_ARGS__)
+#define TRP_AEAD_BY(host, family, bits, functions, ...)                                            \
     static const struct trp_kind kind_##family##_##bits = {                                        \
         .key_len = bits / 8, .aead = 1, .custom_iv = 1, .aead_mode = &family##_mode, __VA_ARGS__}; \
-    TRP_DISPATCH_WITH(family##_##bits, trp_aead, family,                                           \
+    TRP_DISPATCH_WITH(family##_##bits, host, family,                                               \
                       TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), functions)
 
 #endif

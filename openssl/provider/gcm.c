@@ -9,6 +9,7 @@
  * is brought to where it would be from the ciphertext, which is kept.
  */
 #include "aead.h"
+#include "part.h"
 #include "random.h"
 
 #define DEFAULT_IV 12
@@ -144,19 +145,33 @@ static inline int may_do_at_once(const struct trp_gcm *g, size_t len)
     return g->held == TRP_GCM_HELD && len <= HELD_TEXT && (g->a.encrypt || g->tag_given);
 }
 
+/* What is short by words, without a call. */
+static inline void keep(uint8_t *to, const uint8_t *from, size_t len)
+{
+    if (len < TR_BLOCK) {
+        part_store(to, part_load(from, len), len);
+    } else if (len <= 4 * TR_BLOCK) {
+        for (size_t i = 0; i < len - TR_BLOCK; i += TR_BLOCK)
+            memcpy(to + i, from + i, TR_BLOCK);
+        memcpy(to + len - TR_BLOCK, from + len - TR_BLOCK, TR_BLOCK);
+    } else {
+        memcpy(to, from, len);
+    }
+}
+
 static enum tr_status seal_at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status = tr_gcm_seal(&g->core, g->a.iv, DEFAULT_IV, g->held_aad, g->held_aad_len,
                                         out, in, len, g->done_tag, TRP_TAG);
     if (status == TR_OK)
-        memcpy(g->held_text, out, len);
+        keep(g->held_text, out, len);
     return status;
 }
 
 /* A wrong tag is for the end to say; the text comes out as it would have. */
 static enum tr_status open_at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
-    memcpy(g->held_text, in, len);
+    keep(g->held_text, in, len);
     enum tr_status status = tr_gcm_open(&g->core, g->a.iv, DEFAULT_IV, g->held_aad, g->held_aad_len,
                                         out, in, len, g->a.buffer, g->a.tag_len);
     if (status != TR_ERR_TAG)
@@ -166,11 +181,11 @@ static enum tr_status open_at_once(struct trp_gcm *g, uint8_t *out, const uint8_
     return tr_gcm_decrypt(&g->core, out, g->held_text, len);
 }
 
-static enum tr_status at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
+static inline enum tr_status at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status =
         g->a.encrypt ? seal_at_once(g, out, in, len) : open_at_once(g, out, in, len);
-    if (status == TR_OK && g->held == TRP_GCM_HELD) {
+    if (LIKELY(status == TR_OK && g->held == TRP_GCM_HELD)) {
         g->held = TRP_GCM_DONE;
         g->held_text_len = len;
         g->done_encrypt = g->a.encrypt;
@@ -245,18 +260,32 @@ static inline int begun(struct trp_gcm *g)
     return LIKELY(g->a.iv_state == TRP_IV_IN_USE) || begin(g);
 }
 
+/* The message has been done at once, in this direction. */
+static inline int is_done(const struct trp_gcm *g)
+{
+    return g->held == TRP_GCM_DONE && g->done_encrypt == g->a.encrypt;
+}
+
+static inline int end_done(struct trp_gcm *g)
+{
+    if (g->a.encrypt) {
+        memcpy(g->a.buffer, g->done_tag, TRP_TAG);
+        g->a.tag_len = TRP_TAG;
+    }
+    g->a.iv_state = TRP_IV_SPENT;
+    g->tag_given = 0;
+    return 1;
+}
+
 static int finish(struct trp_gcm *g)
 {
     if (!begun(g))
         return 0;
-    if (g->held == TRP_GCM_DONE && g->done_encrypt == g->a.encrypt) {
-        if (g->a.encrypt) {
-            memcpy(g->a.buffer, g->done_tag, TRP_TAG);
-            g->a.tag_len = TRP_TAG;
-        }
-    } else if (!in_core(g)) {
+    if (is_done(g))
+        return end_done(g);
+    if (!in_core(g))
         return 0;
-    } else if (g->a.encrypt) {
+    if (g->a.encrypt) {
         if (tr_gcm_tag(&g->core, g->a.buffer, TRP_TAG) != TR_OK)
             return 0;
         g->a.tag_len = TRP_TAG;
@@ -268,8 +297,8 @@ static int finish(struct trp_gcm *g)
     return 1;
 }
 
-static inline int data(struct trp_gcm *g, uint8_t *out, size_t *out_len, const uint8_t *in,
-                       size_t len)
+static __attribute__((noinline)) int data(struct trp_gcm *g, uint8_t *out, size_t *out_len,
+                                          const uint8_t *in, size_t len)
 {
     enum tr_status status;
     if (may_do_at_once(g, len))
@@ -302,30 +331,54 @@ static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size
     return 1;
 }
 
+static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t *out,
+                                                      size_t *out_len, size_t out_size,
+                                                      const uint8_t *in, size_t len)
+{
+    *out_len = 0;
+    if (len == 0)
+        return 1;
+    if (out_size < len && out != NULL)
+        return trp_aead_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+    return crypt(g, out, out_len, in, len) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
+}
+
+/* AAD that a message of the usual kind begins with. */
+static inline int may_hold(const struct trp_gcm *g, size_t len)
+{
+    return g->a.iv_state == TRP_IV_GIVEN && g->a.key_set && g->a.iv_len == DEFAULT_IV &&
+           len <= HELD_AAD;
+}
+
+/* What most updates are goes by the shortest way: each of the calls of a short message costs as much as its AES. */
 static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
     struct trp_gcm *g = ctx;
-    int good;
-    /* What most updates are. */
-    if (LIKELY(g->a.iv_state == TRP_IV_IN_USE && !g->a.tls && in != NULL && out != NULL &&
-               len != 0 && len <= out_size)) {
-        good = data(g, out, out_len, in, len);
-    } else {
-        *out_len = 0;
-        if (len == 0)
+    if (LIKELY(in != NULL && len != 0 && !g->a.tls)) {
+        if (out != NULL && g->a.iv_state == TRP_IV_IN_USE && len <= out_size)
+            return LIKELY(data(g, out, out_len, in, len)) ||
+                   trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
+        if (out == NULL && may_hold(g, len)) {
+            hold(g);
+            keep(g->held_aad, in, len);
+            g->held_aad_len = len;
+            *out_len = len;
             return 1;
-        if (out_size < len && out != NULL)
-            return trp_aead_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-        good = crypt(g, out, out_len, in, len);
+        }
     }
-    return LIKELY(good) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
+    return update_otherwise(g, out, out_len, out_size, in, len);
 }
 
 static int gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
+    struct trp_gcm *g = ctx;
     (void)out_size;
-    return crypt(ctx, out, out_len, NULL, 0);
+    if (LIKELY(g->a.iv_state == TRP_IV_IN_USE && !g->a.tls && is_done(g))) {
+        *out_len = 0;
+        return end_done(g);
+    }
+    return crypt(g, out, out_len, NULL, 0);
 }
 
 static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
@@ -433,8 +486,13 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
     size_t len;
-    if (!trp_param_get_octets(p, g->a.buffer, TRP_TAG, &len))
+    if (LIKELY(p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
+               p->data_size == TRP_TAG)) { /* without a call */
+        memcpy(g->a.buffer, p->data, TRP_TAG);
+        len = TRP_TAG;
+    } else if (!trp_param_get_octets(p, g->a.buffer, TRP_TAG, &len)) {
         return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
+    }
     if (len == 0 || g->a.encrypt)
         return trp_aead_failed(g, PROV_R_INVALID_TAG);
     g->a.tag_len = len;
@@ -492,6 +550,29 @@ static const struct trp_aead_param gcm_set[] = {
     {TRP_PIPELINE_TAG, set_tags},
     {NULL, NULL}};
 
+/* The one parameter of the list is this one. */
+#define ONLY(params, name)                                                                         \
+    ((params)[0].key != NULL && trp_param_is_short((params), (name)) && (params)[1].key == NULL)
+
+/* What every message asks for, and in 3.0 every init. */
+static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
+{
+    if (LIKELY(params != NULL)) {
+        if (ONLY(params, OSSL_CIPHER_PARAM_AEAD_TAG))
+            return get_tag(ctx, params);
+        if (ONLY(params, OSSL_CIPHER_PARAM_IVLEN))
+            return trp_aead_get_iv_len(ctx, params);
+    }
+    return trp_aead_get_ctx_params(ctx, params);
+}
+
+static int gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+{
+    if (LIKELY(params != NULL && ONLY(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
+        return set_tag(ctx, (OSSL_PARAM *)params);
+    return trp_aead_set_ctx_params(ctx, params);
+}
+
 /* ---- Keys, and the tables ------------------------------------------------------------------- */
 
 static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
@@ -511,12 +592,35 @@ static const struct trp_aead_mode gcm_mode = {.context_size = sizeof(struct trp_
                                               .set = gcm_set,
                                               .callers_order = 1};
 
-TRP_PIPELINE_FUNCTIONS(gcm, trp_aead, sizeof(struct trp_gcm), trp_aead_encrypt_init,
-                       trp_aead_decrypt_init, trp_pipes_update, gcm_update, gcm_final)
+/* For most messages only the IV is new, and has the usual length; to open one, the tag comes with it. */
+static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
+                           const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
+                           int encrypt)
+{
+    struct trp_gcm *g = ctx;
+    if (LIKELY(key == NULL && iv != NULL && iv_len == DEFAULT_IV)) {
+        g->a.encrypt = (uint8_t)encrypt;
+        g->a.iv_len = DEFAULT_IV;
+        memcpy(g->a.iv, iv, DEFAULT_IV);
+        g->a.iv_state = TRP_IV_GIVEN;
+        return params == NULL || gcm_set_ctx_params(g, params);
+    }
+    return (encrypt ? trp_aead_encrypt_init : trp_aead_decrypt_init)(g, key, key_len, iv, iv_len,
+                                                                     params);
+}
+
+TRP_INITS(gcm)
+
+TRP_PIPELINE_FUNCTIONS(gcm, trp_aead, sizeof(struct trp_gcm), gcm_encrypt_init, gcm_decrypt_init,
+                       trp_pipes_update, gcm_update, gcm_final)
+
+#define gcm_new  trp_aead_new
+#define gcm_free trp_aead_free
+#define gcm_dup  trp_aead_dup
 
 #define GCM(bits)                                                                                  \
-    TRP_AEAD_WITH(gcm, bits, TRP_PIPELINE(gcm), .evp_mode = EVP_CIPH_GCM_MODE,                     \
-                  .iv_len = DEFAULT_IV, .block_size = 1)
+    TRP_AEAD_BY(gcm, gcm, bits, TRP_PIPELINE(gcm), .evp_mode = EVP_CIPH_GCM_MODE,                  \
+                .iv_len = DEFAULT_IV, .block_size = 1)
 
 GCM(128);
 GCM(192);

@@ -8,6 +8,8 @@
 #ifndef TENROUNDS_PARAM_H
 #define TENROUNDS_PARAM_H
 
+#include "x86/unroll.h"
+
 #include <openssl/core.h>
 #include <openssl/params.h>
 #include <stdbool.h>
@@ -35,6 +37,20 @@ static inline bool trp_param_is(const OSSL_PARAM *param, const char *key)
     const char *a = param->key;
     for (; *a == *key; a++, key++) {
         if (*a == '\0')
+            return true;
+    }
+    return false;
+}
+
+/* The same for a constant name of at most seven letters, letter by letter without a loop. */
+static inline __attribute__((always_inline)) bool trp_param_is_short(const OSSL_PARAM *param,
+                                                                     const char *key)
+{
+    UNROLL
+    for (unsigned i = 0; i < 8; i++) {
+        if (param->key[i] != key[i])
+            return false;
+        if (key[i] == '\0')
             return true;
     }
     return false;
