@@ -4,7 +4,7 @@
 void *trp_aead_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_aead *a = provider->zalloc(kind->aead_mode->context_size, __FILE__, __LINE__);
+    struct trp_aead *a = trp_context(provider, kind->aead_mode->context_size);
     if (a == NULL)
         return NULL;
     a->provider = provider;
@@ -20,13 +20,14 @@ void trp_aead_free(void *ctx)
     if (a == NULL)
         return;
     trp_pipes_free(a->provider, a->pipes);
-    trp_clear_free(a->provider, a, a->kind->aead_mode->context_size);
+    trp_context_free(a->provider, a, a->kind->aead_mode->context_size);
 }
 
 void *trp_aead_dup(void *ctx)
 {
     const struct trp_aead *from = ctx;
-    struct trp_aead *copy = trp_copy(from->provider, from, from->kind->aead_mode->context_size);
+    struct trp_aead *copy =
+        trp_context_copy(from->provider, from, from->kind->aead_mode->context_size);
     if (copy == NULL)
         return NULL;
     if (trp_pipes_copy(copy->provider, &copy->pipes))

@@ -21,7 +21,7 @@ void trp_begin(struct trp_cipher *cipher, const struct trp_provider *provider,
 static void *new_context(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_cipher *cipher = provider->zalloc(sizeof(*cipher), __FILE__, __LINE__);
+    struct trp_cipher *cipher = trp_context(provider, sizeof(*cipher));
     if (cipher == NULL)
         return NULL;
     trp_begin(cipher, provider, kind);
@@ -34,13 +34,13 @@ static void free_context(void *ctx)
     if (cipher == NULL)
         return;
     trp_pipes_free(cipher->provider, cipher->pipes);
-    trp_clear_free(cipher->provider, cipher, sizeof(*cipher));
+    trp_context_free(cipher->provider, cipher, sizeof(*cipher));
 }
 
 static void *duplicate_context(void *ctx)
 {
     const struct trp_cipher *from = ctx;
-    struct trp_cipher *copy = trp_copy(from->provider, from, sizeof(*from));
+    struct trp_cipher *copy = trp_context_copy(from->provider, from, sizeof(*from));
     if (copy == NULL)
         return NULL;
     if (from->tls_mac == from->tls_mac_copy)

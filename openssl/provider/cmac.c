@@ -21,7 +21,7 @@ struct cmac {
 static void *cmac_new(void *provctx)
 {
     const struct trp_provider *provider = provctx;
-    struct cmac *c = provider->zalloc(sizeof(*c), __FILE__, __LINE__);
+    struct cmac *c = trp_context(provider, sizeof(*c));
     if (c != NULL)
         c->provider = provider;
     return c;
@@ -33,7 +33,7 @@ static void cmac_free(void *ctx)
     if (c == NULL)
         return;
     c->provider->evp.mac_ctx_free(c->other);
-    trp_clear_free(c->provider, c, sizeof(*c));
+    trp_context_free(c->provider, c, sizeof(*c));
 }
 
 /* Only with a key, as in the default provider; so not either while another's cipher waits for one. */
@@ -42,10 +42,9 @@ static void *cmac_dup(void *ctx)
     const struct cmac *from = ctx;
     if (from->now == TRP_NOBODYS || (from->now == TRP_OURS && !from->keyed))
         return NULL;
-    struct cmac *copy = from->provider->malloc(sizeof(*copy), __FILE__, __LINE__);
+    struct cmac *copy = trp_context_copy(from->provider, from, sizeof(*from));
     if (copy == NULL)
         return NULL;
-    *copy = *from;
     if (from->other == NULL || (copy->other = from->provider->evp.mac_ctx_dup(from->other)) != NULL)
         return copy;
     cmac_free(copy);

@@ -24,7 +24,7 @@ TRP_PLAIN_CONTEXT(cts)
 static void *cts_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_cts *c = provider->zalloc(sizeof(*c), __FILE__, __LINE__);
+    struct trp_cts *c = trp_context(provider, sizeof(*c));
     if (c == NULL)
         return NULL;
     c->provider = provider;

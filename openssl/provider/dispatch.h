@@ -67,12 +67,12 @@
     {                                                                                              \
         struct trp_##family *c = ctx;                                                              \
         if (c != NULL)                                                                             \
-            trp_clear_free(c->provider, c, sizeof(*c));                                            \
+            trp_context_free(c->provider, c, sizeof(*c));                                          \
     }                                                                                              \
     static void *family##_dup(void *ctx)                                                           \
     {                                                                                              \
         const struct trp_##family *from = ctx;                                                     \
-        return trp_copy(from->provider, from, sizeof(*from));                                      \
+        return trp_context_copy(from->provider, from, sizeof(*from));                              \
     }
 
 #define TRP_THREE(name)                                                                            \

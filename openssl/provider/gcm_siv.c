@@ -49,7 +49,7 @@ struct trp_gcm_siv {
 static void *gcm_siv_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_gcm_siv *g = provider->zalloc(sizeof(*g), __FILE__, __LINE__);
+    struct trp_gcm_siv *g = trp_context(provider, sizeof(*g));
     if (g == NULL)
         return NULL;
     g->provider = provider;
@@ -63,7 +63,7 @@ static void gcm_siv_free(void *ctx)
     if (g == NULL)
         return;
     trp_clear_free(g->provider, g->aad, g->aad_room);
-    trp_clear_free(g->provider, g, sizeof(*g));
+    trp_context_free(g->provider, g, sizeof(*g));
 }
 
 /* Room for len bytes of AAD, with what is there already. */
@@ -88,7 +88,7 @@ static int make_room(struct trp_gcm_siv *g, size_t len)
 static void *gcm_siv_dup(void *ctx)
 {
     const struct trp_gcm_siv *from = ctx;
-    struct trp_gcm_siv *copy = trp_copy(from->provider, from, sizeof(*from));
+    struct trp_gcm_siv *copy = trp_context_copy(from->provider, from, sizeof(*from));
     if (copy == NULL)
         return NULL;
     copy->aad = NULL;

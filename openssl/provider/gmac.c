@@ -69,7 +69,7 @@ static struct gcm_functions functions_of(const OSSL_DISPATCH *table)
 static void *gmac_new(void *provctx)
 {
     const struct trp_provider *provider = provctx;
-    struct gmac *g = provider->zalloc(sizeof(*g), __FILE__, __LINE__);
+    struct gmac *g = trp_context(provider, sizeof(*g));
     if (g != NULL)
         g->provider = provider;
     return g;
@@ -90,7 +90,7 @@ static void gmac_free(void *ctx)
     if (g == NULL)
         return;
     drop_both(g);
-    trp_clear_free(g->provider, g, sizeof(*g));
+    trp_context_free(g->provider, g, sizeof(*g));
 }
 
 /* Not without a cipher, as in the default provider. */

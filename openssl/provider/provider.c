@@ -8,16 +8,47 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CACHE_LINE 64u
+
 /* Beyond the parameters that every provider has. */
 #define PARAM_BACKEND     "selected-backend"
 #define PARAM_MASKED      "masked-features"
 #define PARAM_PASSED_OVER "passed-over"
 
-/* Not inline: what a compiler makes of a copy of known size goes through narrower registers. */
-void *trp_copy(const struct trp_provider *provider, const void *from, size_t size)
+/* Room for size bytes in lines that nothing else is in. What was allocated is remembered before them. */
+static void *lines(const struct trp_provider *provider, size_t size)
 {
-    void *copy = provider->malloc(size, __FILE__, __LINE__);
-    return copy == NULL ? NULL : memcpy(copy, from, size);
+    size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+    char *all = provider->malloc(sizeof(all) + CACHE_LINE - 1 + size, __FILE__, __LINE__);
+    if (all == NULL)
+        return NULL;
+    char *p = all + sizeof(all);
+    p += -(uintptr_t)p % CACHE_LINE;
+    memcpy(p - sizeof(all), &all, sizeof(all));
+    return p;
+}
+
+void *trp_context(const struct trp_provider *provider, size_t size)
+{
+    void *p = lines(provider, size);
+    return p == NULL ? NULL : memset(p, 0, size);
+}
+
+/* Not inline: what a compiler makes of a copy of known size goes through narrower registers. */
+void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size)
+{
+    void *p = lines(provider, size);
+    return p == NULL ? NULL : memcpy(p, from, size);
+}
+
+void trp_context_free(const struct trp_provider *provider, void *p, size_t size)
+{
+    if (p == NULL)
+        return;
+    tr_cleanse(p, size);
+    void *all;
+    memcpy(&all, (char *)p - sizeof(all), sizeof(all));
+    provider->free(all, __FILE__, __LINE__);
 }
 
 int trp_raise(const struct trp_provider *provider, const char *file, int line, const char *function,

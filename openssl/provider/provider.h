@@ -47,8 +47,11 @@ static inline void trp_clear_free(const struct trp_provider *provider, void *p, 
     provider->free(p, __FILE__, __LINE__);
 }
 
-/* A copy of size bytes in memory of its own; NULL without memory. */
-void *trp_copy(const struct trp_provider *provider, const void *from, size_t size);
+/* Contexts, of size bytes, in cache lines of their own: two that are neighbours may be written by two threads at the
+ * same time, and vectors of theirs are loaded whose lines should not be two. New ones are zeros. NULL without memory. */
+void *trp_context(const struct trp_provider *provider, size_t size);
+void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size);
+void trp_context_free(const struct trp_provider *provider, void *p, size_t size); /* cleansed */
 
 /* Puts an error of libcrypto's library lib (ERR_LIB_PROV, mostly) into the thread's queue, as the
  * default provider would; format may be NULL. Returns 0. */

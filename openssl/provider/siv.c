@@ -33,7 +33,7 @@ TRP_PLAIN_CONTEXT(siv)
 static void *siv_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_siv *s = provider->zalloc(sizeof(*s), __FILE__, __LINE__);
+    struct trp_siv *s = trp_context(provider, sizeof(*s));
     if (s == NULL)
         return NULL;
     s->provider = provider;

@@ -18,7 +18,7 @@ TRP_PLAIN_CONTEXT(stitched)
 static void *stitched_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_stitched *c = provider->zalloc(sizeof(*c), __FILE__, __LINE__);
+    struct trp_stitched *c = trp_context(provider, sizeof(*c));
     if (c == NULL)
         return NULL;
     c->provider = provider;

@@ -30,7 +30,7 @@ static int is_padded(const struct trp_wrap *w)
 static void *wrap_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_wrap *w = provider->zalloc(sizeof(*w), __FILE__, __LINE__);
+    struct trp_wrap *w = trp_context(provider, sizeof(*w));
     if (w == NULL)
         return NULL;
     w->provider = provider;

@@ -24,7 +24,7 @@ TRP_PLAIN_CONTEXT(xts)
 static void *xts_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_xts *x = provider->zalloc(sizeof(*x), __FILE__, __LINE__);
+    struct trp_xts *x = trp_context(provider, sizeof(*x));
     if (x == NULL)
         return NULL;
     x->provider = provider;
