@@ -365,6 +365,7 @@ impl Context {
                 ctx: (f.EVP_CIPHER_CTX_new)(),
                 encrypt: spec.direction == Direction::Encrypt,
             };
+            // Only where there is padding: a context that has it off hands that to the provider at each init.
             // The lengths of CCM's nonce and tag belong before the key (EVP_EncryptInit(3)).
             let nonce = 12usize;
             let lengths = [
@@ -389,7 +390,8 @@ impl Context {
             };
             let done = (context.init())(context.ctx, cipher, null(), null(), params) == 1
                 && (context.init())(context.ctx, null(), inputs.key.as_ptr(), iv, null()) == 1
-                && (f.EVP_CIPHER_CTX_set_padding)(context.ctx, 0) == 1;
+                && (!matches!(spec.mode, Mode::Ecb | Mode::Cbc)
+                    || (f.EVP_CIPHER_CTX_set_padding)(context.ctx, 0) == 1);
             (f.EVP_CIPHER_free)(cipher);
             if done {
                 Ok(Some(context))
