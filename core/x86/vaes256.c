@@ -10,6 +10,10 @@
 
 #    include "ghash.h"
 
+#    if TR_ENV_LARGE_STACK
+#        include "gcm_long.h"
+#    endif
+
 #    include "x86.h"
 
 #    include "gcm.h"

@@ -201,6 +201,16 @@ TR_INLINE TR_TARGET V b_inv_mix_columns(V x)
     return _mm_aesimc_si128(x);
 }
 
+/* For gcm_long.h: the low halves, and the high ones, of two vectors, block by block. */
+TR_INLINE TR_TARGET V v_low_of(V a, V b)
+{
+    return _mm_unpacklo_epi64(a, b);
+}
+TR_INLINE TR_TARGET V v_high_of(V a, V b)
+{
+    return _mm_unpackhi_epi64(a, b);
+}
+
 /* For lanes.h: how many vectors go on side by side, at least and at most, and how many shared round keys stay in
  * registers; blocks that lie so many bytes apart. */
 #define LANE_VECTORS_NARROW IN_FLIGHT

@@ -173,6 +173,17 @@ TR_INLINE TR_TARGET V v_last(B x)
     return _mm256_inserti128_si256(_mm256_setzero_si256(), x, 1);
 }
 
+/* For gcm_long.h. */
+/* The low halves, and the high ones, of two vectors, block by block. */
+TR_INLINE TR_TARGET V v_low_of(V a, V b)
+{
+    return _mm256_unpacklo_epi64(a, b);
+}
+TR_INLINE TR_TARGET V v_high_of(V a, V b)
+{
+    return _mm256_unpackhi_epi64(a, b);
+}
+
 /* For lanes.h. */
 #define LANE_VECTORS_NARROW IN_FLIGHT
 #define LANE_VECTORS        IN_FLIGHT
