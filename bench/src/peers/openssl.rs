@@ -289,9 +289,9 @@ impl Peer for Evp {
             return Ok(None);
         };
         let encrypt = spec.direction == Direction::Encrypt;
-        // OpenSSL's GCM-SIV keeps the additional data of the message before, until there is some of length 0
+        // OpenSSL's GCM-SIV, and ours as it does, keeps the additional data of the message before, until there is some of length 0
         // (3.5.5, 4.0.3: aes_gcm_siv_aad() in providers/implementations/ciphers/cipher_aes_gcm_siv_hw.c).
-        let forget = spec.mode == Mode::GcmSiv && self.property == c"provider=default";
+        let forget = spec.mode == Mode::GcmSiv;
         Ok(Some(match (spec.mode, encrypt) {
             (Mode::Xts, _) => Box::new(Sector {
                 init: context.init(),
