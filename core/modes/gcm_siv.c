@@ -5,12 +5,15 @@
  */
 #include "../ghash.h"
 
+#include "../part.h"
 #include "modes.h"
 
 enum phase { NO_KEY, KEYED, AAD };
 
 /* 6 */
 #define MAX_BYTES (1ull << 36)
+
+#define SHORT (16u * TR_BLOCK) /* bytes of a message */
 
 enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv *g, const struct tr_backend *backend,
                                   const uint8_t *raw, size_t key_len)
@@ -21,12 +24,14 @@ enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv *g, const struct tr_backend 
     return status;
 }
 
-/* x h as GHASH writes it: the first bit is the coefficient of 1. */
-static void times_x(uint8_t h[16])
+/* The first part of POLYVAL's key as GHASH writes it, and times x: there the first bit is the coefficient of 1. Stored at once, as
+ * all that is loaded as a vector next: such a load would wait for narrower stores. */
+static void store_hash_key(uint8_t h[16], struct part key)
 {
-    uint64_t high = tr_load64_be(h), low = tr_load64_be(h + 8), carry = 0 - (low & 1);
-    tr_store64_be(h, high >> 1 ^ (carry & 0xe100000000000000));
-    tr_store64_be(h + 8, low >> 1 | high << 63);
+    uint64_t carry = 0 - (key.low & 1);
+    uint64_t high = key.high >> 1 ^ (carry & 0xe100000000000000),
+             low = key.low >> 1 | key.high << 63;
+    part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
 /* The keys of this nonce (4): the first halves of four or six blocks, or of five for a key of 192 bits, which
@@ -37,22 +42,18 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const uint8_t nonce[12])
     if (g->phase == NO_KEY || g->phase > AAD)
         return TR_ERR_STATE;
     size_t key_len = 4 * ((size_t)g->generator.rounds - 6); /* FIPS-197 section 5 */
-    for (unsigned i = 0; i < 6; i++) {
-        __builtin_memset(blocks[i], 0, 4);
-        blocks[i][0] = (uint8_t)i;
-        __builtin_memcpy(blocks[i] + 4, nonce, 12);
-    }
+    struct part block = part_up(part_load(nonce, 12), 4);
+    for (unsigned i = 0; i < 6; i++)
+        part_store_vector(blocks[i], (struct part){block.low | i, block.high});
     tr_bulk(&g->generator, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2 + key_len / 8, NULL);
-    __builtin_memcpy(raw, blocks[0], 8);
-    __builtin_memcpy(raw + 8, blocks[1], 8);
-    tr_reverse_block(g->ghash.h, raw);
-    times_x(g->ghash.h);
+    store_hash_key(g->ghash.h, (struct part){part_load64(blocks[0]), part_load64(blocks[1])});
     tr_ghash_expand(&g->ghash, &g->generator);
-    for (size_t i = 0; i < key_len; i += 8)
-        __builtin_memcpy(raw + i, blocks[2 + i / 8], 8);
+    for (size_t i = 0; i < 4; i += 2)
+        part_store_vector(raw + 8 * i,
+                          (struct part){part_load64(blocks[2 + i]), part_load64(blocks[3 + i])});
     enum tr_status status = tr_aes_set_key(&g->key, g->generator.backend, raw, key_len);
-    tr_cleanse(blocks, sizeof(blocks));
-    tr_cleanse(raw, sizeof(raw));
+    tr_wipe(blocks, sizeof(blocks));
+    tr_wipe(raw, sizeof(raw));
     __builtin_memcpy(g->nonce, nonce, 12);
     g->aad_len = 0;
     g->used = 0;
@@ -66,6 +67,8 @@ static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
     if (blocks == 0)
         return;
     size_t done = tr_bulk(&g->key, TR_OP_POLYVAL, NULL, data, blocks, &g->ghash);
+    if (done == blocks)
+        return;
     data += done * TR_BLOCK;
     blocks -= done;
     size_t most = blocks < TR_CHUNK ? blocks : TR_CHUNK;
@@ -89,7 +92,7 @@ static void polyval_padded(struct tr_gcm_siv *g, const uint8_t *data, size_t len
     if (rest != 0) {
         __builtin_memcpy(block, data + whole * TR_BLOCK, rest);
         polyval(g, block, 1);
-        tr_cleanse(block, sizeof(block));
+        tr_wipe(block, sizeof(block));
     }
 }
 
@@ -113,26 +116,55 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
         aad += len - len % TR_BLOCK;
         len %= TR_BLOCK;
     }
-    for (; len != 0; len--)
-        g->buffer[g->used++] = *aad++;
+    if (len != 0) {
+        part_store_vector(g->buffer, part_load(aad, len));
+        g->used = (unsigned)len;
+    }
     return TR_OK;
+}
+
+/* Copies len bytes and fills up their last block with zeros; returns the end of that. */
+static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
+{
+    for (; len >= TR_BLOCK; len -= TR_BLOCK, from += TR_BLOCK, to += TR_BLOCK)
+        part_store_vector(to, part_load_block(from));
+    if (len == 0)
+        return to;
+    part_store_vector(to, part_load(from, len));
+    return to + TR_BLOCK;
+}
+
+/* What is left of the AAD, the plaintext and the lengths (4). Of a short message they are one run, with one wait for the
+ * multiplication and its reduction. */
+static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len)
+{
+    uint8_t all[SHORT + 2 * TR_BLOCK], *end = all;
+    struct part lengths = {g->aad_len * 8, (uint64_t)len * 8};
+    if (len <= SHORT) {
+        end = append(append(all, g->buffer, g->used), plaintext, len);
+    } else {
+        polyval_padded(g, g->buffer, g->used);
+        polyval_padded(g, plaintext, len);
+    }
+    part_store_vector(end, lengths);
+    size_t blocks = (size_t)(end - all) / TR_BLOCK + 1;
+    polyval(g, all, blocks);
+    for (size_t i = 0; i < blocks; i++)
+        tr_wipe(all + i * TR_BLOCK, TR_BLOCK);
 }
 
 /* The tag of the plaintext (4). */
 static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len, uint8_t tag[16])
 {
     uint8_t block[TR_BLOCK];
-    polyval_padded(g, g->buffer, g->used);
-    polyval_padded(g, plaintext, len);
-    tr_store64_be(block, __builtin_bswap64(g->aad_len * 8));
-    tr_store64_be(block + 8, __builtin_bswap64((uint64_t)len * 8));
-    polyval(g, block, 1);
-    tr_reverse_block(block, g->ghash.hash);
-    for (unsigned i = 0; i < 12; i++)
-        block[i] ^= g->nonce[i];
-    block[15] &= 0x7f;
+    hash_message(g, plaintext, len);
+    struct part hash = part_load_block(g->ghash.hash), nonce = part_load(g->nonce, 12);
+    hash =
+        part_xor((struct part){__builtin_bswap64(hash.high), __builtin_bswap64(hash.low)}, nonce);
+    hash.high &= UINT64_MAX >> 1;
+    part_store_vector(block, hash);
     tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, tag, block, 1, NULL);
-    tr_cleanse(block, sizeof(block));
+    tr_wipe(block, sizeof(block));
 }
 
 /* The counter blocks of a chunk: the first 32 bits, little-endian, count and wrap. */
@@ -152,8 +184,9 @@ static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *o
                          const uint8_t *in, size_t len)
 {
     uint8_t counter[TR_BLOCK], keystream[TR_CHUNK * TR_BLOCK];
-    __builtin_memcpy(counter, tag, TR_BLOCK);
-    counter[15] |= 0x80;
+    struct part first = part_load_block(tag);
+    first.high |= (uint64_t)1 << 63;
+    part_store_vector(counter, first);
     size_t whole = len / TR_BLOCK;
     if (whole != 0) {
         size_t done = tr_bulk(&g->key, TR_OP_CTR_LE, out, in, whole, counter) * TR_BLOCK;
@@ -161,6 +194,8 @@ static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *o
         out += done;
         len -= done;
     }
+    if (len == 0)
+        return;
     size_t most = len < sizeof(keystream) ? len : sizeof(keystream);
     while (len != 0) {
         size_t n = len < sizeof(keystream) ? len : sizeof(keystream);
@@ -217,7 +252,7 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
         tr_cleanse(out, len);
         status = TR_ERR_TAG;
     }
-    tr_cleanse(expected, sizeof(expected));
+    tr_wipe(expected, sizeof(expected));
     return status;
 }
 
