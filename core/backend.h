@@ -144,7 +144,7 @@ unsigned tr_backend_index(const struct tr_backend *backend);
  * mode can also put together from others: the fused ones of GCM, XTS, OCB and CCM, and GCM-SIV's. */
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
-    while (b != NULL && b->bulk[op] == NULL)
+    while (b != NULL && __builtin_expect(b->bulk[op] == NULL, 0))
         b = b->weaker;
     return b;
 }

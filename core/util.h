@@ -33,7 +33,8 @@ TR_INLINE int tr_word_is(const char *word, size_t n, const char *text)
 TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     uintptr_t ahead = (uintptr_t)out - (uintptr_t)in;
-    return ahead != 0 && (ahead < len || 0 - ahead < len);
+    /* One comparison for both directions: -len < ahead < len. */
+    return len != 0 && ahead + len - 1 < 2 * len - 1 && ahead != 0;
 }
 
 TR_INLINE uint64_t tr_load64_be(const uint8_t *p)

@@ -25,8 +25,8 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
     return n;
 }
 
-TR_INLINE enum tr_status cfb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
-                             uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
+                         const uint8_t *in, size_t len, int decrypt)
 {
     enum tr_status status = tr_stream_check(out, in, len, *used);
     if (status != TR_OK)
@@ -46,6 +46,15 @@ TR_INLINE enum tr_status cfb(const struct tr_aes_key *key, uint8_t iv[16], unsig
     }
     *used = (unsigned)((*used + len) % TR_BLOCK);
     return TR_OK;
+}
+
+TR_INLINE enum tr_status cfb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
+                             uint8_t *out, const uint8_t *in, size_t len, int decrypt)
+{
+    if (tr_is_whole(len, *used))
+        return tr_whole_blocks(key, decrypt ? TR_OP_CFB_DECRYPT : TR_OP_CFB_ENCRYPT, out, in, len,
+                               iv);
+    return any_length(key, iv, used, out, in, len, decrypt);
 }
 
 enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,

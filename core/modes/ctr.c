@@ -2,8 +2,8 @@
 /* CTR, SP 800-38A section 6.5, with the standard incrementing function of B.1 over all 128 bits. */
 #include "keystream.h"
 
-enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16], uint8_t keystream[16],
-                      unsigned *used, uint8_t *out, const uint8_t *in, size_t len)
+TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t counter[16], uint8_t keystream[16],
+                         unsigned *used, uint8_t *out, const uint8_t *in, size_t len)
 {
     enum tr_status status = tr_stream_check(out, in, len, *used);
     if (status != TR_OK)
@@ -22,4 +22,12 @@ enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16], uint8_t
     }
     *used = (unsigned)((*used + len) % TR_BLOCK);
     return TR_OK;
+}
+
+enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16], uint8_t keystream[16],
+                      unsigned *used, uint8_t *out, const uint8_t *in, size_t len)
+{
+    if (tr_is_whole(len, *used))
+        return tr_whole_blocks(key, TR_OP_CTR, out, in, len, counter);
+    return any_length(key, counter, keystream, used, out, in, len);
 }

@@ -10,16 +10,25 @@
 TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                                          const uint8_t *in, size_t len, uint8_t *iv)
 {
-    if (len % TR_BLOCK != 0)
+    if (__builtin_expect(len % TR_BLOCK != 0, 0))
         return TR_ERR_LENGTH;
-    if (tr_partial_overlap(out, in, len))
+    if (__builtin_expect(len == 0, 0))
+        return TR_OK;
+    if (__builtin_expect(tr_partial_overlap(out, in, len), 0))
         return TR_ERR_OVERLAP;
-    if (len != 0)
-        tr_bulk(key, op, out, in, len / TR_BLOCK, iv);
+    tr_bulk(key, op, out, in, len / TR_BLOCK, iv);
     return TR_OK;
 }
 
-/* For the modes of any length: what makes a call wrong. */
+/* For the modes of any length: whether tr_whole_blocks() does it all, as most calls have it. Their other calls are functions
+ * of their own, so that these do not pay for them. */
+TR_INLINE int tr_is_whole(size_t len, unsigned used)
+{
+    return __builtin_expect((len % TR_BLOCK | used) == 0, 1);
+}
+#define TR_ANY_LENGTH static __attribute__((__noinline__)) enum tr_status
+
+/* For the same: what makes a call wrong. */
 TR_INLINE enum tr_status tr_stream_check(const uint8_t *out, const uint8_t *in, size_t len,
                                          unsigned used)
 {

@@ -2,8 +2,8 @@
 /* OFB, SP 800-38A section 6.4. iv is the last output block, which in mid-block is the keystream. */
 #include "keystream.h"
 
-enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
-                      const uint8_t *in, size_t len)
+TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
+                         const uint8_t *in, size_t len)
 {
     enum tr_status status = tr_stream_check(out, in, len, *used);
     if (status != TR_OK)
@@ -21,4 +21,12 @@ enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *us
     }
     *used = (unsigned)((*used + len) % TR_BLOCK);
     return TR_OK;
+}
+
+enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
+                      const uint8_t *in, size_t len)
+{
+    if (tr_is_whole(len, *used))
+        return tr_whole_blocks(key, TR_OP_OFB, out, in, len, iv);
+    return any_length(key, iv, used, out, in, len);
 }

@@ -51,6 +51,19 @@ TR_INLINE TR_TARGET B b_aesenclast(B x, B k)
 {
     return _mm_aesenclast_si128(x, k);
 }
+TR_INLINE TR_TARGET B b_aesdec(B x, B k)
+{
+    return _mm_aesdec_si128(x, k);
+}
+TR_INLINE TR_TARGET B b_aesdeclast(B x, B k)
+{
+    return _mm_aesdeclast_si128(x, k);
+}
+/* n added to the last byte. */
+TR_INLINE TR_TARGET B b_add_last(B x, unsigned n)
+{
+    return _mm_add_epi8(x, _mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
+}
 /* The order of bytes reversed. */
 TR_INLINE TR_TARGET B b_reverse(B x)
 {

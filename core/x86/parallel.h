@@ -7,8 +7,9 @@
  * ZMM) each per cycle, so AES-128 costs 10 cycles for 64 bytes on VAES. All else must fit beside
  * it. For a vector that is: CTR an addition, a byte shuffle and two xors; CBC and CFB decryption
  * two xors and one load that crosses a cache line; ECB one xor; and a load, a store, and for every
- * eight vectors one broadcast load a round. Latency (3 to 4 cycles a round, 1 to 2 operations
- * started each cycle) is hidden by eight vectors in flight.
+ * group of vectors one broadcast load a round. Latency (3 to 4 cycles a round, 1 to 2 operations
+ * started each cycle) is hidden by eight vectors in flight; ZMM groups of eight lose 2 cycles of 82
+ * at each end, though, whatever is done with the keys, hence LONG_VECTORS. Calls of few blocks: few.h.
  *
  * Last round. AESENCLAST ends with an xor of the last round key; whatever the mode adds to the
  * result is xored into that key first, beside the chain of rounds instead of behind it.
@@ -20,6 +21,24 @@
 #include "../ghash.h"
 #include "../util.h"
 #include "unroll.h"
+#include "x86.h"
+
+#if !KEY_FIRST
+#    include "few.h"
+#endif
+
+/*
+ * So many vectors at once, as many as the registers hold beside a key, a sum and the chain, keep the units busy while one
+ * group ends and the next begins; but not in CTR, whose constants want registers. As fractions of the width's limit,
+ * 16 KiB on Zen 4, with 8 and with these: ECB on ZMM .976 and 1.000, YMM .984 and .999, XMM .981 and .985; CBC
+ * decryption .995 and .996, .965 and .973, .986 and .992; CFB decryption .990 and .998, .945 and .971, .973 and .988.
+ * 10 or 12 of XMM or YMM: .96 in ECB.
+ */
+#if IN_FLIGHT == 8 && !KEY_FIRST
+#    define LONG_VECTORS (VBLOCKS == 4 ? 16 : 14)
+#else
+#    define LONG_VECTORS IN_FLIGHT
+#endif
 
 struct run {
     const uint8_t *keys; /* round keys, in order of use */
@@ -35,7 +54,7 @@ TR_INLINE TR_TARGET V first_key(const uint8_t *keys)
     return KEY_FIRST ? v_first(b_zero()) : v_all(keys);
 }
 
-TR_INLINE TR_TARGET void middle_round(V x[IN_FLIGHT], unsigned u, int inverse, const uint8_t *key)
+TR_INLINE TR_TARGET void middle_round(V *x, unsigned u, int inverse, const uint8_t *key)
 {
     V k = v_all(key - KEY_FIRST * TR_BLOCK);
     UNROLL
@@ -48,8 +67,7 @@ TR_INLINE TR_TARGET void middle_round(V x[IN_FLIGHT], unsigned u, int inverse, c
 }
 
 /* What comes between the middle rounds and the xor of the last round key, if that is an operation of its own. */
-TR_INLINE TR_TARGET void last_substitution(V x[IN_FLIGHT], unsigned u, int inverse,
-                                           const uint8_t *last)
+TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse, const uint8_t *last)
 {
 #if KEY_FIRST
     V k = v_all(last - TR_BLOCK);
@@ -66,10 +84,10 @@ TR_INLINE TR_TARGET void last_substitution(V x[IN_FLIGHT], unsigned u, int inver
  * keeps the registers for the vectors. A smaller one is too short to hide the loop's branch, should
  * it be mispredicted at the end, so it runs straight through.
  */
-TR_INLINE TR_TARGET V middle_rounds(V x[IN_FLIGHT], unsigned u, int inverse, const struct run *r)
+TR_INLINE TR_TARGET V middle_rounds(V *x, unsigned u, int inverse, const struct run *r)
 {
     const uint8_t *key = r->keys + TR_BLOCK, *last = r->keys + (size_t)r->rounds * TR_BLOCK;
-    if (u == IN_FLIGHT) {
+    if (u >= IN_FLIGHT) {
         for (; key != last; key += TR_BLOCK)
             middle_round(x, u, inverse, key);
     } else {
@@ -91,7 +109,7 @@ TR_INLINE TR_TARGET V middle_rounds(V x[IN_FLIGHT], unsigned u, int inverse, con
 /* How a group of vectors is done; constants where it is inlined. */
 struct how {
     enum tr_op op;
-    unsigned vectors; /* at once, 1 to IN_FLIGHT */
+    unsigned vectors; /* at once, 1 to IN_FLIGHT, or LONG_VECTORS */
     unsigned part;    /* not 0: the last vector has but so many blocks */
     int aligned;      /* CTR: the first counter is a multiple of the group's number of blocks */
     int bytes;        /* CTR: only the last byte counts */
@@ -159,7 +177,7 @@ TR_INLINE TR_TARGET void group(struct how how, struct run *r)
 {
     const unsigned u = how.vectors;
     const int inverse = how.op == TR_OP_ECB_DECRYPT || how.op == TR_OP_CBC_DECRYPT;
-    V x[IN_FLIGHT], k = first_key(r->keys), chain = r->chain, first = chain;
+    V x[LONG_VECTORS], k = first_key(r->keys), chain = r->chain, first = chain;
     if (how.op == TR_OP_CTR) {
         first = v_xor(k, how.bytes ? chain : v_reverse(chain));
         r->chain = how.bytes ? v_add8(chain, u * VBLOCKS) : v_add(chain, u * VBLOCKS);
@@ -187,10 +205,12 @@ TR_INLINE TR_TARGET void group(struct how how, struct run *r)
 
 #define GROUP (IN_FLIGHT * VBLOCKS)
 
-TR_INLINE TR_TARGET size_t full_groups(struct how how, struct run *r, size_t blocks)
+/* As many groups of so many vectors as there are blocks for; returns how many blocks are left. */
+TR_INLINE TR_TARGET size_t full_groups(struct how how, unsigned vectors, struct run *r,
+                                       size_t blocks)
 {
-    how.vectors = IN_FLIGHT;
-    for (; blocks >= GROUP; blocks -= GROUP)
+    how.vectors = vectors;
+    for (; blocks >= (size_t)vectors * VBLOCKS; blocks -= (size_t)vectors * VBLOCKS)
         group(how, r);
     return blocks;
 }
@@ -223,7 +243,9 @@ TR_INLINE TR_TARGET void small_groups(struct how how, struct run *r, size_t bloc
 
 TR_INLINE TR_TARGET void all_groups(struct how how, struct run *r, size_t blocks)
 {
-    small_groups(how, r, full_groups(how, r, blocks));
+    if (how.op != TR_OP_CTR && LONG_VECTORS != IN_FLIGHT)
+        blocks = full_groups(how, LONG_VECTORS, r, blocks);
+    small_groups(how, r, full_groups(how, IN_FLIGHT, r, blocks));
 }
 
 TR_INLINE TR_TARGET struct run start(const struct tr_aes_key *key, const uint8_t round_keys[][16],
@@ -250,57 +272,61 @@ static inline const struct tr_backend *narrower(size_t blocks)
 #endif
 }
 
-static TR_TARGET void ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *iv)
+/* Any number of blocks. */
+TR_INLINE TR_TARGET void any_number(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
+                                    const uint8_t *in, size_t blocks, void *iv)
 {
-    const struct tr_backend *n = narrower(blocks);
-    if (n != NULL) {
-        n->bulk[TR_OP_ECB_ENCRYPT](key, out, in, blocks, iv);
-        return;
+    const int decrypt = op == TR_OP_ECB_DECRYPT || op == TR_OP_CBC_DECRYPT;
+    struct run r = start(key, decrypt ? key->dec : key->enc, out, in);
+    if (op == TR_OP_CBC_DECRYPT || op == TR_OP_CFB_DECRYPT) {
+        r.chain = v_all(iv);
+        __builtin_memcpy(iv, in + (blocks - 1) * TR_BLOCK, TR_BLOCK);
     }
-    struct run r = start(key, key->enc, out, in);
-    all_groups((struct how){.op = TR_OP_ECB_ENCRYPT}, &r, blocks);
+    all_groups((struct how){.op = op}, &r, blocks);
 }
 
-static TR_TARGET void ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *iv)
-{
-    const struct tr_backend *n = narrower(blocks);
-    if (n != NULL) {
-        n->bulk[TR_OP_ECB_DECRYPT](key, out, in, blocks, iv);
-        return;
-    }
-    struct run r = start(key, key->dec, out, in);
-    all_groups((struct how){.op = TR_OP_ECB_DECRYPT}, &r, blocks);
-}
+/*
+ * The functions of the table. What a call of few blocks costs is what comes before them, so they are first asked for,
+ * before anything is saved or set up, and vaes512 jumps straight to vaes256.
+ */
+#if KEY_FIRST
+#    define LINKAGE              static
+#    define NAME(mode)           mode
+#    define SHORT_CALL(mode, op) 0
+#elif VBLOCKS > 2
+#    define LINKAGE
+#    define NAME(mode) tr_vaes512_##mode
+#    define SHORT_CALL(mode, op)                                                                   \
+        (blocks <= 2 * FEW && (tr_vaes256_##mode(key, out, in, blocks, iv), 1))
+#else
+#    define LINKAGE
+#    define NAME(mode)           VBLOCKS_NAME(mode)
+#    define SHORT_CALL(mode, op) (blocks <= FEW && (few(op, key, out, in, blocks, iv), 1))
+#endif
+#if VBLOCKS == 1
+#    define VBLOCKS_NAME(mode) tr_aesni_##mode
+#else
+#    define VBLOCKS_NAME(mode) tr_vaes256_##mode
+#endif
+#define NOT_INLINE __attribute__((__noinline__))
 
-static TR_TARGET void cbc_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *iv)
-{
-    const struct tr_backend *n = narrower(blocks);
-    if (n != NULL) {
-        n->bulk[TR_OP_CBC_DECRYPT](key, out, in, blocks, iv);
-        return;
+#define PARALLEL_MODE(mode, op)                                                                    \
+    static NOT_INLINE TR_TARGET void mode##_any(const struct tr_aes_key *key, uint8_t *out,        \
+                                                const uint8_t *in, size_t blocks, void *iv)        \
+    {                                                                                              \
+        any_number(op, key, out, in, blocks, iv);                                                  \
+    }                                                                                              \
+    LINKAGE NOT_INLINE TR_TARGET void NAME(mode)(const struct tr_aes_key *key, uint8_t *out,       \
+                                                 const uint8_t *in, size_t blocks, void *iv)       \
+    {                                                                                              \
+        if (!SHORT_CALL(mode, op))                                                                 \
+            mode##_any(key, out, in, blocks, iv);                                                  \
     }
-    struct run r = start(key, key->dec, out, in);
-    r.chain = v_all(iv);
-    __builtin_memcpy(iv, in + (blocks - 1) * TR_BLOCK, TR_BLOCK);
-    all_groups((struct how){.op = TR_OP_CBC_DECRYPT}, &r, blocks);
-}
 
-static TR_TARGET void cfb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  size_t blocks, void *iv)
-{
-    const struct tr_backend *n = narrower(blocks);
-    if (n != NULL) {
-        n->bulk[TR_OP_CFB_DECRYPT](key, out, in, blocks, iv);
-        return;
-    }
-    struct run r = start(key, key->enc, out, in);
-    r.chain = v_all(iv);
-    __builtin_memcpy(iv, in + (blocks - 1) * TR_BLOCK, TR_BLOCK);
-    all_groups((struct how){.op = TR_OP_CFB_DECRYPT}, &r, blocks);
-}
+PARALLEL_MODE(ecb_encrypt, TR_OP_ECB_ENCRYPT)
+PARALLEL_MODE(ecb_decrypt, TR_OP_ECB_DECRYPT)
+PARALLEL_MODE(cbc_decrypt, TR_OP_CBC_DECRYPT)
+PARALLEL_MODE(cfb_decrypt, TR_OP_CFB_DECRYPT)
 
 /*
  * Counters from low on, which do not wrap in 64 bits. AES keeps two of the four vector pipes busy,
@@ -319,7 +345,7 @@ TR_INLINE TR_TARGET void ctr_run(struct run *r, uint64_t high, uint64_t low, siz
         small_groups(how, r, lead);
         r->chain = v_counters(low + lead, high);
         how.aligned = 1;
-        blocks = full_groups(how, r, blocks - lead);
+        blocks = full_groups(how, IN_FLIGHT, r, blocks - lead);
         small_groups(how, r, blocks);
     } else {
         r->chain = v_counters(low, high);
@@ -343,8 +369,8 @@ TR_INLINE TR_TARGET void ctr_bytes(struct run *r, uint8_t *counter, size_t block
 }
 
 /* The vectors count in 64 bits; where the low half of the counter wraps, the run is cut in two. */
-static TR_TARGET void ctr(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                          size_t blocks, void *iv)
+static NOT_INLINE TR_TARGET void ctr_any(const struct tr_aes_key *key, uint8_t *out,
+                                         const uint8_t *in, size_t blocks, void *iv)
 {
     uint8_t *counter = iv;
     struct run r = start(key, key->enc, out, in);
@@ -363,6 +389,27 @@ static TR_TARGET void ctr(const struct tr_aes_key *key, uint8_t *out, const uint
     }
 }
 
+LINKAGE NOT_INLINE TR_TARGET void NAME(ctr)(const struct tr_aes_key *key, uint8_t *out,
+                                            const uint8_t *in, size_t blocks, void *iv)
+{
+#if VBLOCKS > 2
+    if (blocks <= FEW) {
+        tr_vaes256_ctr(key, out, in, blocks, iv);
+        return;
+    }
+#elif !KEY_FIRST
+    uint8_t *counter = iv;
+    if (blocks <= FEW && counter[TR_BLOCK - 1] < 256 - FEW) {
+        few(TR_OP_CTR, key, out, in, blocks, iv);
+        /* No carry leaves the last byte; stores of half a block reach the next call's loads. */
+        tr_store64_be(counter + 8, tr_load64_be(counter + 8) + blocks);
+        return;
+    }
+#endif
+    ctr_any(key, out, in, blocks, iv);
+}
+
 #define TR_PARALLEL_OPS                                                                            \
-    [TR_OP_ECB_ENCRYPT] = ecb_encrypt, [TR_OP_ECB_DECRYPT] = ecb_decrypt,                          \
-    [TR_OP_CBC_DECRYPT] = cbc_decrypt, [TR_OP_CFB_DECRYPT] = cfb_decrypt, [TR_OP_CTR] = ctr
+    [TR_OP_ECB_ENCRYPT] = NAME(ecb_encrypt), [TR_OP_ECB_DECRYPT] = NAME(ecb_decrypt),              \
+    [TR_OP_CBC_DECRYPT] = NAME(cbc_decrypt), [TR_OP_CFB_DECRYPT] = NAME(cfb_decrypt),              \
+    [TR_OP_CTR] = NAME(ctr)
