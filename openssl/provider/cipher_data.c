@@ -166,15 +166,11 @@ INLINE int disjoint(const uint8_t *a, const uint8_t *b, size_t len)
     return (uintptr_t)a - (uintptr_t)b >= len && (uintptr_t)b - (uintptr_t)a >= len;
 }
 
-INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
-                        size_t out_size, const uint8_t *in, size_t len)
+static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *cipher, uint8_t *out,
+                                                            size_t *out_len, size_t out_size,
+                                                            const uint8_t *in, size_t len)
 {
     struct tr_cipher *c = &cipher->core;
-    if (is_straight(cipher, 1, out, out_size, in, len)) {
-        straight(c, mode, out, in, len);
-        *out_len = len;
-        return 1;
-    }
     if (UNLIKELY(!cipher->key_set))
         return no_key(cipher);
     if (UNLIKELY(cipher->tls_version != 0))
@@ -183,7 +179,7 @@ INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *o
     enum tr_status status;
     if (LIKELY(c->used == TR_BLOCK && len % TR_BLOCK == 0 && len != 0 && c->decrypt && c->padding &&
                len <= out_size && (disjoint(out, in, len) || out + TR_BLOCK == in))) {
-        held_update(c, mode, out, in, len);
+        held_update(c, c->mode, out, in, len);
         *out_len = len;
         return 1;
     } else {
@@ -192,6 +188,17 @@ INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *o
         status = tr_cipher_update(c, out, out_len, len != 0 ? in : nothing, len);
     }
     return LIKELY(status == TR_OK) ? 1 : trp_raise_status(cipher, status);
+}
+
+/* Nothing is kept over the call of the operation, so that no registers have to be saved for it. */
+INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
+                        size_t out_size, const uint8_t *in, size_t len)
+{
+    if (!is_straight(cipher, 1, out, out_size, in, len))
+        return block_update_otherwise(cipher, out, out_len, out_size, in, len);
+    *out_len = len;
+    straight(&cipher->core, mode, out, in, len);
+    return 1;
 }
 
 int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -227,25 +234,33 @@ static __attribute__((noinline)) int strip_mac(struct trp_cipher *cipher, const 
     return 1;
 }
 
-INLINE int stream_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out,
-                         size_t *out_len, size_t out_size, const uint8_t *in, size_t len)
+static __attribute__((noinline)) int stream_update_otherwise(struct trp_cipher *cipher,
+                                                             uint8_t *out, size_t *out_len,
+                                                             size_t out_size, const uint8_t *in,
+                                                             size_t len)
 {
     *out_len = len;
-    if (is_straight(cipher, 0, out, out_size, in, len)) {
-        straight(&cipher->core, mode, out, in, len);
-        return 1;
-    }
     if (UNLIKELY(!cipher->key_set))
         return no_key(cipher);
     if (UNLIKELY(len == 0))
         return 1;
     if (UNLIKELY(len > out_size))
         return no_room(cipher);
-    enum tr_status status = crypt(&cipher->core, mode, out, in, len);
+    enum tr_status status = crypt(&cipher->core, cipher->core.mode, out, in, len);
     if (UNLIKELY(status != TR_OK))
         return trp_raise_status(cipher, status);
     if (UNLIKELY(cipher->tls_version != 0 && cipher->tls_mac_size != 0 && cipher->core.decrypt))
         return strip_mac(cipher, out, out_len);
+    return 1;
+}
+
+INLINE int stream_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out,
+                         size_t *out_len, size_t out_size, const uint8_t *in, size_t len)
+{
+    if (!is_straight(cipher, 0, out, out_size, in, len))
+        return stream_update_otherwise(cipher, out, out_len, out_size, in, len);
+    *out_len = len;
+    straight(&cipher->core, mode, out, in, len);
     return 1;
 }
 
