@@ -4,13 +4,14 @@
 void *trp_aead_new(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_aead *a = trp_context(provider, kind->aead_mode->context_size);
+    const struct trp_aead_mode *mode = kind->aead_mode;
+    struct trp_aead *a = trp_context_with_room(provider, NULL, mode->context_size, mode->room);
     if (a == NULL)
         return NULL;
     a->provider = provider;
     a->kind = kind;
     a->iv_len = kind->default_iv_len != 0 ? kind->default_iv_len : kind->iv_len;
-    a->tag_len = kind->aead_mode->tag_len;
+    a->tag_len = mode->tag_len;
     return a;
 }
 
@@ -26,8 +27,9 @@ void trp_aead_free(void *ctx)
 void *trp_aead_dup(void *ctx)
 {
     const struct trp_aead *from = ctx;
+    const struct trp_aead_mode *mode = from->kind->aead_mode;
     struct trp_aead *copy =
-        trp_context_copy(from->provider, from, from->kind->aead_mode->context_size);
+        trp_context_with_room(from->provider, from, mode->context_size, mode->room);
     if (copy == NULL)
         return NULL;
     if (trp_pipes_copy(copy->provider, &copy->pipes))

@@ -52,8 +52,9 @@ struct trp_aead_param {
 
 struct trp_aead_mode {
     size_t context_size; /* of memory that begins with a struct trp_aead, and is zero at first */
-    size_t tag_len;      /* of a new context */
-    size_t max_iv;       /* IVs have 1 to so many bytes; 0: as many as iv_len says */
+    size_t room;    /* more bytes behind it, no secrets, which are not set, copied or cleansed */
+    size_t tag_len; /* of a new context */
+    size_t max_iv;  /* IVs have 1 to so many bytes; 0: as many as iv_len says */
     enum tr_status (*set_key)(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len);
     void (*restart)(void *ctx);               /* what else an init does; may be NULL */

@@ -6,7 +6,7 @@
  * The core does a whole message in half the time that start, AAD, data and tag take one by one, and short
  * messages are nearly always one update. So IV and AAD are held back until data comes; where that is short, it
  * is taken for all of the message, and the tag computed or compared with it. If more comes after all, the core
- * is brought to where it would be from the ciphertext, which is kept.
+ * is brought to where it would be from the ciphertext, which is kept, and the next messages are not taken so.
  */
 #include "aead.h"
 #include "part.h"
@@ -14,7 +14,8 @@
 
 #define DEFAULT_IV 12
 #define HELD_AAD   64
-#define HELD_TEXT  256
+#define HELD_TEXT  1536 /* a packet */
+#define WARY       8u
 
 /* Where the message is that has begun. */
 enum trp_gcm_held {
@@ -32,9 +33,12 @@ struct trp_gcm {
     uint8_t held;      /* enum trp_gcm_held */
     uint8_t done_encrypt;
     uint8_t tag_given; /* since the last message ended */
+    uint8_t wary;      /* so many messages are not taken to be one update, because one was not */
     uint8_t done_tag[TRP_TAG];
     size_t held_aad_len, held_text_len;
-    uint8_t held_aad[HELD_AAD], held_text[HELD_TEXT]; /* ciphertext */
+    uint8_t held_aad[HELD_AAD];
+    uint8_t held_text
+        [HELD_TEXT]; /* ciphertext; the last, because it is no secret (trp_aead_mode.room) */
 };
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
@@ -129,6 +133,7 @@ static __attribute__((noinline)) int put_into_core(struct trp_gcm *g)
         return 0;
     if (!done)
         return 1;
+    g->wary = WARY;
     uint8_t text[HELD_TEXT];
     enum tr_status status = tr_gcm_decrypt(&g->core, text, g->held_text, g->held_text_len);
     tr_cleanse(text, g->held_text_len);
@@ -142,7 +147,8 @@ static inline int in_core(struct trp_gcm *g)
 
 static inline int may_do_at_once(const struct trp_gcm *g, size_t len)
 {
-    return g->held == TRP_GCM_HELD && len <= HELD_TEXT && (g->a.encrypt || g->tag_given);
+    return g->held == TRP_GCM_HELD && len <= HELD_TEXT && g->wary == 0 &&
+           (g->a.encrypt || g->tag_given);
 }
 
 /* What is short by words, without a call. */
@@ -285,6 +291,7 @@ static int finish(struct trp_gcm *g)
         return end_done(g);
     if (!in_core(g))
         return 0;
+    g->wary -= g->wary != 0;
     if (g->a.encrypt) {
         if (tr_gcm_tag(&g->core, g->a.buffer, TRP_TAG) != TR_OK)
             return 0;
@@ -584,7 +591,9 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
     return tr_gcm_set_key(&g->core, backend, key, key_len);
 }
 
-static const struct trp_aead_mode gcm_mode = {.context_size = sizeof(struct trp_gcm),
+static const struct trp_aead_mode gcm_mode = {.context_size = offsetof(struct trp_gcm, held_text),
+                                              .room = sizeof(struct trp_gcm) -
+                                                      offsetof(struct trp_gcm, held_text),
                                               .max_iv = TRP_MAX_IV,
                                               .set_key = set_key,
                                               .get_tag = get_tag,
@@ -616,7 +625,15 @@ TRP_PIPELINE_FUNCTIONS(gcm, trp_aead, sizeof(struct trp_gcm), gcm_encrypt_init, 
 
 #define gcm_new  trp_aead_new
 #define gcm_free trp_aead_free
-#define gcm_dup  trp_aead_dup
+
+static void *gcm_dup(void *ctx)
+{
+    const struct trp_gcm *from = ctx;
+    struct trp_gcm *copy = trp_aead_dup(ctx);
+    if (copy != NULL && from->held == TRP_GCM_DONE)
+        memcpy(copy->held_text, from->held_text, from->held_text_len);
+    return copy;
+}
 
 #define GCM(bits)                                                                                  \
     TRP_AEAD_BY(gcm, gcm, bits, TRP_PIPELINE(gcm), .evp_mode = EVP_CIPH_GCM_MODE,                  \

@@ -51,6 +51,9 @@ static inline void trp_clear_free(const struct trp_provider *provider, void *p, 
  * same time, and vectors of theirs are loaded whose lines should not be two. New ones are zeros. NULL without memory. */
 void *trp_context(const struct trp_provider *provider, size_t size);
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size);
+/* The same (from is NULL: zeros) with room more bytes behind it, which are neither set nor cleansed. */
+void *trp_context_with_room(const struct trp_provider *provider, const void *from, size_t size,
+                            size_t room);
 void trp_context_free(const struct trp_provider *provider, void *p, size_t size); /* cleansed */
 
 /* Puts an error of libcrypto's library lib (ERR_LIB_PROV, mostly) into the thread's queue, as the
