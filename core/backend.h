@@ -115,7 +115,9 @@ struct tr_backend {
 extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bitslice;
 /* The same without carry-less multiplication, for a processor or a mask that lacks it. */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
-extern const struct tr_backend tr_bitslice512, tr_bitslice256, tr_bitslice128; /* not in a kernel */
+/* Not in a kernel. */
+extern const struct tr_backend tr_vperm512, tr_bitslice512, tr_bitslice256, tr_vperm256,
+    tr_bitslice128;
 extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
 
 /* For the tables of others. vperm sets all of a key; bitslice256's GHASH goes with vperm's ghash_key. */

@@ -3,8 +3,9 @@
 #include "backend.h"
 #include "util.h"
 
-static const char *const names[TR_FEATURE_COUNT] = {
-    "aes", "clmul", "ssse3", "avx", "avx2", "avx512", "vaes", "vclmul", "sha", "neon", "sha3"};
+static const char *const names[TR_FEATURE_COUNT] = {"aes",  "clmul",  "ssse3", "avx",
+                                                    "avx2", "avx512", "vaes",  "vclmul",
+                                                    "sha",  "neon",   "sha3",  "avx512vbmi"};
 
 const char *tr_feature_name(unsigned index)
 {
@@ -80,7 +81,7 @@ tr_features tr_features_saved(uint64_t xcr0)
     if ((xcr0 & XCR0_YMM) == XCR0_YMM)
         saved |= TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES | TR_FEATURE_VCLMUL;
     if ((xcr0 & XCR0_ZMM) == XCR0_ZMM)
-        saved |= TR_FEATURE_AVX512;
+        saved |= TR_FEATURE_AVX512 | TR_FEATURE_AVX512VBMI;
     return saved;
 }
 
@@ -113,11 +114,11 @@ void tr_cpu_detect(struct tr_cpu *cpu)
     if (c & bit_OSXSAVE)
         cpu->xcr0 = read_xcr0();
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) {
-        cpu->present |= when(b, bit_AVX2, TR_FEATURE_AVX2) |
-                        when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL, TR_FEATURE_AVX512) |
-                        when(c, bit_VAES, TR_FEATURE_VAES) |
-                        when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL) |
-                        when(b, bit_SHA, TR_FEATURE_SHA);
+        cpu->present |=
+            when(b, bit_AVX2, TR_FEATURE_AVX2) |
+            when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL, TR_FEATURE_AVX512) |
+            when(c, bit_AVX512VBMI, TR_FEATURE_AVX512VBMI) | when(c, bit_VAES, TR_FEATURE_VAES) |
+            when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL) | when(b, bit_SHA, TR_FEATURE_SHA);
     }
     cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
 }

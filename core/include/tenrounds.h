@@ -94,18 +94,19 @@ TR_API void tr_cleanse(void *memory, size_t len);
  * XGETBV says that YMM registers are saved, avx512 only if ZMM and mask registers are, too. */
 typedef uint32_t tr_features;
 
-#define TR_FEATURE_AES    (1u << 0) /* AES-NI: AESENC, AESDEC and kin, 128 bits; Arm: AESE and kin */
-#define TR_FEATURE_CLMUL  (1u << 1) /* PCLMULQDQ; Arm: PMULL of 64 bits */
-#define TR_FEATURE_SSSE3  (1u << 2) /* PSHUFB */
-#define TR_FEATURE_AVX    (1u << 3)
-#define TR_FEATURE_AVX2   (1u << 4)
-#define TR_FEATURE_AVX512 (1u << 5)  /* AVX-512 F, BW and VL together */
-#define TR_FEATURE_VAES   (1u << 6)  /* the same on 256 bits, with avx512 on 512 */
-#define TR_FEATURE_VCLMUL (1u << 7)  /* VPCLMULQDQ */
-#define TR_FEATURE_SHA    (1u << 8)  /* SHA-NI, for hosts that hash beside AES */
-#define TR_FEATURE_NEON   (1u << 9)  /* Arm: Advanced SIMD */
-#define TR_FEATURE_SHA3   (1u << 10) /* Arm: EOR3 and the others of the SHA-3 extension */
-#define TR_FEATURE_COUNT  11u
+#define TR_FEATURE_AES        (1u << 0) /* AES-NI: AESENC, AESDEC and kin, 128 bits; Arm: AESE and kin */
+#define TR_FEATURE_CLMUL      (1u << 1) /* PCLMULQDQ; Arm: PMULL of 64 bits */
+#define TR_FEATURE_SSSE3      (1u << 2) /* PSHUFB */
+#define TR_FEATURE_AVX        (1u << 3)
+#define TR_FEATURE_AVX2       (1u << 4)
+#define TR_FEATURE_AVX512     (1u << 5)  /* AVX-512 F, BW and VL together */
+#define TR_FEATURE_VAES       (1u << 6)  /* the same on 256 bits, with avx512 on 512 */
+#define TR_FEATURE_VCLMUL     (1u << 7)  /* VPCLMULQDQ */
+#define TR_FEATURE_SHA        (1u << 8)  /* SHA-NI, for hosts that hash beside AES */
+#define TR_FEATURE_NEON       (1u << 9)  /* Arm: Advanced SIMD */
+#define TR_FEATURE_SHA3       (1u << 10) /* Arm: EOR3 and the others of the SHA-3 extension */
+#define TR_FEATURE_AVX512VBMI (1u << 11) /* VPERMB and kin: bytes across a register */
+#define TR_FEATURE_COUNT      12u
 
 struct tr_cpu {
     tr_features present; /* CPUID reports it; on Arm the kernel, by getauxval(3) */

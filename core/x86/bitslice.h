@@ -24,6 +24,7 @@
  *   TR_TARGET            its target attribute
  *   v_lanes(p)           16 bytes of memory in every lane
  *   v_shuffle(x, index)  bytes within lanes
+ *   FEWEST, FOR_FEWER    fewer blocks are quicker by permutation, in that table
  *   TERNARY(a, b, c, f)  where there is one: the function f of three bits, numbered as VPTERNLOG does
  */
 #ifndef TR_X86_BITSLICE_H
@@ -284,11 +285,6 @@ TR_INLINE TR_TARGET void group(const struct schedule *s, uint8_t *out, const uin
         __builtin_memcpy(iv, next, TR_BLOCK);
 }
 
-/* Fewer are quicker by permutation, vperm's. */
-#ifndef FEWEST
-#    define FEWEST (GROUP > 16 ? GROUP / 4 + 1 : 5)
-#endif
-
 TR_INLINE TR_TARGET void parallel(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                                   const uint8_t *in, size_t blocks, uint8_t *iv, int inverse,
                                   enum source source, enum addend addend)
@@ -312,7 +308,7 @@ TR_INLINE TR_TARGET void parallel(const struct tr_aes_key *key, enum tr_op op, u
         tr_cleanse(&s, sizeof(s));
     }
     if (blocks != 0)
-        tr_vperm.bulk[op](key, out, in, blocks, iv);
+        FOR_FEWER.bulk[op](key, out, in, blocks, iv);
 }
 
 #define PARALLEL(name, op, inverse, source, addend)                                                \

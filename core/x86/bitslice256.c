@@ -5,6 +5,8 @@
 #    include <immintrin.h>
 #    define TR_TARGET __attribute__((target("avx2")))
 #    define VBLOCKS   2
+#    define FEWEST    16
+#    define FOR_FEWER tr_vperm256
 typedef uint64_t V __attribute__((vector_size(32)));
 #    define v_lanes(p)          ((V)_mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(p))))
 #    define v_shuffle(x, index) ((V)_mm256_shuffle_epi8((__m256i)(x), (__m256i)(index)))
@@ -35,7 +37,7 @@ TR_TARGET void tr_bitslice256_ghash(const struct tr_aes_key *key, uint8_t *out, 
 const struct tr_backend tr_bitslice256 = {
     .name = "bitslice256",
     .features = TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2,
-    .weaker = &tr_bitslice128,
+    .weaker = &tr_vperm256,
     .expand_key = tr_vperm_expand_key,
     .bulk = {TR_BITSLICE_OPS, TR_WIDE_GHASH_OPS},
 };

@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * AES by vector permutation, for processors without AES instructions: PSHUFB (SSSE3) or TBL (NEON) looks
- * sixteen bytes up in a table of sixteen that is a register, so nothing depends on memory. The idea is Hamburg's
- * ("Accelerating AES with Vector Permute Instructions", CHES 2009).
- *
- * The inverse. Let K = GF(16) in GF(256), a in K such that t^2 + a t + a is irreducible over K, and w a
- * root of it. An element is k + i w, two nibbles. Its norm is N = k^2 + a i k + a i^2, and its inverse
- * ((k + a i) + i w) / N. With j = i + k,
- *
- *     io = 1 / (1/i + a/k) + j = N / (k + a i)
- *     jo = 1 / (1/j + a/k) + i = N / (k + a i + a k)
- *
- * (put each over its denominator to see it): five look-ups in tables of K. Then 1/io and 1/jo are p = (k +
- * a i)/N and q = p + a k/N, of which the inverse is a linear function, p + w (p + (p + q)/a)/a. So any
- * function that is linear in the inverse, such as the S-box without its constant, is the sum of a table
- * at io and a table at jo. Division by zero is a byte with its high bit set, which both look up as
- * zero, the inverse of infinity.
- *
- * The round. The state is kept in nibbles (i, k). When decrypting it has the inverse affine map
- * behind it as well, so that no table is needed before the inverse. The tables after it include the
- * factors of MixColumns, which with ShiftRows is then four permutations. The constant 0x63 of the S-box
- * passes MixColumns unchanged and is part of the round keys. scripts/vperm-tables writes the tables.
+ * sixteen bytes up in a table of sixteen that is a register, so nothing depends on memory. vperm.h has the round; this is
+ * the form in 128 bits, and what all software has of it: keys, the serial modes, GHASH.
  *
  * Bound: encryption 13 shuffles and some 16 other operations a round and block; four blocks at once hide its latency. In
  * the serial modes that is all that counts: 17 cycles a round on Zen 4, where a shuffle takes two, and 19.3 are reached, 1.00 of
@@ -32,8 +14,6 @@
 #include "../part.h"
 #include "../util.h"
 #if TR_X86 || TR_ARM64
-#    include "vperm_tables.h"
-
 #    if TR_X86
 #        include <tmmintrin.h>
 #        define TR_TARGET __attribute__((target("ssse3")))
@@ -69,7 +49,7 @@ TR_INLINE TR_TARGET void store(uint8_t *p, V x)
 }
 
 /* Bytes of x: those that the bytes of index say; zero for one with its high bit set. Others are below 16. */
-TR_INLINE TR_TARGET V shuffle(V x, V index)
+TR_INLINE TR_TARGET V v_shuffle(V x, V index)
 {
 #    if TR_X86
     return (V)_mm_shuffle_epi8((__m128i)x, (__m128i)index);
@@ -78,11 +58,9 @@ TR_INLINE TR_TARGET V shuffle(V x, V index)
 #    endif
 }
 
-TR_INLINE TR_TARGET V look_up(const uint8_t table[16], V x)
+TR_INLINE TR_TARGET V v_lanes(const uint8_t p[16])
 {
-    V t;
-    __builtin_memcpy(&t, __builtin_assume_aligned(table, 16), sizeof(t));
-    return shuffle(t, x);
+    return load((const uint8_t *)__builtin_assume_aligned(p, 16));
 }
 
 TR_INLINE TR_TARGET V high_nibbles(V x)
@@ -99,70 +77,7 @@ TR_INLINE TR_TARGET V low_nibbles(V x)
     return x & 0x0f;
 }
 
-/* The sum of a table at a and a table at b. */
-TR_INLINE TR_TARGET V look_up_both(const uint8_t table[2][16], V a, V b)
-{
-    return look_up(table[0], a) ^ look_up(table[1], b);
-}
-
-/* A linear map of bytes, by nibbles. */
-TR_INLINE TR_TARGET V map_bytes(const uint8_t table[2][16], V x)
-{
-    return look_up_both(table, low_nibbles(x), high_nibbles(x));
-}
-
-struct inverse {
-    V io, jo;
-};
-
-TR_INLINE TR_TARGET struct inverse invert_bytes(V x)
-{
-    V i = high_nibbles(x), k = low_nibbles(x), j = i ^ k;
-    V ak = look_up(invert[1], k);
-    V iak = look_up(invert[0], i) ^ ak, jak = look_up(invert[0], j) ^ ak;
-    return (struct inverse){look_up(invert[0], iak) ^ j, look_up(invert[0], jak) ^ i};
-}
-
-/* ShiftRows (or its inverse), and then each row takes the place of the one rows above it: byte 4 c + r of
- * the result comes from row r + rows, in the column that ShiftRows brings to c. */
-#    define FROM(r, c, rows, step)                                                                 \
-        (4 * (((c) + (step) * (((r) + (rows)) % 4) + 12) % 4) + ((r) + (rows)) % 4)
-#    define COLUMN(c, rows, step)                                                                  \
-        FROM(0, c, rows, step), FROM(1, c, rows, step), FROM(2, c, rows, step),                    \
-            FROM(3, c, rows, step)
-#    define ROWS(rows, step)                                                                       \
-        ((V){COLUMN(0, rows, step), COLUMN(1, rows, step), COLUMN(2, rows, step),                  \
-             COLUMN(3, rows, step)})
-
-TR_INLINE TR_TARGET V mix_columns(V one, V two, V key)
-{
-    V three = one ^ two, sum = shuffle(one, ROWS(2, 1));
-    key ^= shuffle(two, ROWS(0, 1));
-    KEEP(key);
-    three = shuffle(three, ROWS(1, 1));
-    sum ^= key;
-    KEEP(sum);
-    three ^= shuffle(one, ROWS(3, 1));
-    KEEP(three);
-    return sum ^ three;
-}
-
-TR_INLINE TR_TARGET V encrypt_round(V x, V key)
-{
-    struct inverse v = invert_bytes(x);
-    return mix_columns(look_up_both(sub_1, v.io, v.jo), look_up_both(sub_2, v.io, v.jo), key);
-}
-
-TR_INLINE TR_TARGET V decrypt_round(V x, V key)
-{
-    struct inverse v = invert_bytes(x);
-    V e = look_up_both(inv_sub_e, v.io, v.jo), b = look_up_both(inv_sub_b, v.io, v.jo);
-    V d = look_up_both(inv_sub_d, v.io, v.jo), nine = look_up_both(inv_sub_9, v.io, v.jo);
-    key ^= shuffle(e, ROWS(0, -1));
-    key ^= shuffle(b, ROWS(1, -1));
-    key ^= shuffle(d, ROWS(2, -1));
-    return key ^ shuffle(nine, ROWS(3, -1));
-}
+#    include "vperm.h"
 
 /* ---- Keys ---- */
 
@@ -206,9 +121,9 @@ TR_TARGET static V inv_mix_columns(V x)
 {
     V x2 = twice(x), x4 = twice(x2), x8 = twice(x4), x9 = x8 ^ x;
     V e = x8 ^ x4 ^ x2;
-    V b = shuffle(x9 ^ x2, ROWS(1, 0));
-    V d = shuffle(x9 ^ x4, ROWS(2, 0));
-    return e ^ b ^ d ^ shuffle(x9, ROWS(3, 0));
+    V b = move_rows(x9 ^ x2, 1, 0);
+    V d = move_rows(x9 ^ x4, 2, 0);
+    return e ^ b ^ d ^ move_rows(x9, 3, 0);
 }
 
 static uint32_t load32(const uint8_t *p)
@@ -262,8 +177,8 @@ TR_INLINE TR_TARGET void crypt_blocks(const struct schedule *s, uint8_t *b, unsi
     UNROLL
     for (unsigned j = 0; j < n; j++) {
         struct inverse v = invert_bytes(x[j]);
-        V last = inverse ? shuffle(look_up_both(inv_sub_last, v.io, v.jo), ROWS(0, -1))
-                         : shuffle(look_up_both(sub_last, v.io, v.jo), ROWS(0, 1));
+        V last = inverse ? move_rows(look_up_both(inv_sub_last, v.io, v.jo), 0, -1)
+                         : move_rows(look_up_both(sub_last, v.io, v.jo), 0, 1);
         store(b + j * TR_BLOCK, last ^ k);
     }
 }
@@ -312,8 +227,8 @@ TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const u
         for (unsigned r = 1; r < s.rounds; r++)
             x = encrypt_round(x, load(s.round[r]));
         struct inverse v = invert_bytes(x);
-        x = shuffle(look_up_both(sub_1, v.io, v.jo), ROWS(0, 1)) ^ next;
-        output = shuffle(look_up_both(sub_last, v.io, v.jo), ROWS(0, 1)) ^ last;
+        x = move_rows(look_up_both(sub_1, v.io, v.jo), 0, 1) ^ next;
+        output = move_rows(look_up_both(sub_last, v.io, v.jo), 0, 1) ^ last;
         if (op == TR_OP_CFB_ENCRYPT)
             output ^= load(in);
         store(out, op == TR_OP_OFB ? output ^ load(in) : output);
@@ -330,8 +245,6 @@ TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const u
 typedef uint64_t x64 __attribute__((vector_size(16)));
 #    define v_load               load
 #    define v_store              store
-#    define v_shuffle            shuffle
-#    define v_lanes(p)           load((const uint8_t *)__builtin_assume_aligned(p, 16))
 #    define v_lanes_unaligned(p) load(p)
 #    define GHASH_LANES          1u
 #    include "vperm_ghash.h"

@@ -43,15 +43,15 @@ static struct tr_cpu read_cpu(void)
         c1 >> 25 & 1, c1 >> 1 & 1,  c1 >> 9 & 1,
         c1 >> 28 & 1, b7 >> 5 & 1,  (b7 >> 16 & 1) && (b7 >> 30 & 1) && (b7 >> 31 & 1),
         c7 >> 9 & 1,  c7 >> 10 & 1, b7 >> 29 & 1,
-        false,        false};
+        false,        false,        c7 >> 1 & 1};
     if (c1 >> 27 & 1) { /* OSXSAVE */
         unsigned low, high;
         __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
         cpu.xcr0 = (uint64_t)high << 32 | low;
     }
     const bool ymm = (cpu.xcr0 & 0x06) == 0x06, zmm = (cpu.xcr0 & 0xe6) == 0xe6;
-    const bool saved[TR_FEATURE_COUNT] = {true, true, true, ymm,   ymm,  zmm,
-                                          ymm,  ymm,  true, false, false};
+    const bool saved[TR_FEATURE_COUNT] = {true, true, true, ymm,   ymm,   zmm,
+                                          ymm,  ymm,  true, false, false, zmm};
     for (unsigned i = 0; i < TR_FEATURE_COUNT; i++) {
         cpu.present |= (tr_features)has[i] << i;
         cpu.usable |= (tr_features)(has[i] && saved[i]) << i;
@@ -90,8 +90,11 @@ static const struct {
     {"vaes256-noclmul", AES_256},
     {"aesni-noclmul", AES_128},
 #    if TR_WIDE_BITSLICE
+    {"vperm512", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_AVX512 |
+                     TR_FEATURE_AVX512VBMI},
     {"bitslice512", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_AVX512},
     {"bitslice256", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2},
+    {"vperm256", TR_FEATURE_SSSE3 | TR_FEATURE_AVX | TR_FEATURE_AVX2},
     {"bitslice128", TR_FEATURE_SSSE3},
 #    endif
     {"vperm", TR_FEATURE_SSSE3},
@@ -123,7 +126,7 @@ static tr_features usual(void)
 static void test_cpu(void)
 {
     static const char *const names[] = {"aes",  "clmul",  "ssse3", "avx",  "avx2", "avx512",
-                                        "vaes", "vclmul", "sha",   "neon", "sha3"};
+                                        "vaes", "vclmul", "sha",   "neon", "sha3", "avx512vbmi"};
     const struct tr_cpu expected = read_cpu();
     struct tr_cpu cpu;
     tr_cpu_detect(&cpu);
@@ -161,7 +164,7 @@ static void test_saved(void)
         {0x07, AES_256 | XMM_ALONE | TR_FEATURE_VCLMUL},
         {0x67, AES_256 | XMM_ALONE | TR_FEATURE_VCLMUL}, /* half of ZMM */
         {0xe1, AES_128 | XMM_ALONE},
-        {0xe7, AES_512 | XMM_ALONE | TR_FEATURE_VCLMUL},
+        {0xe7, AES_512 | XMM_ALONE | TR_FEATURE_VCLMUL | TR_FEATURE_AVX512VBMI},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         tap_ok(tr_features_saved(cases[i].xcr0) == cases[i].saved, "saved with XCR0 0x%x: 0x%x",
@@ -185,6 +188,7 @@ static void test_good_masks(void)
         {"noavx", TR_FEATURE_AVX},
         {"noavx2", TR_FEATURE_AVX2},
         {"noavx512", TR_FEATURE_AVX512},
+        {"noavx512vbmi", TR_FEATURE_AVX512VBMI},
         {"novaes", TR_FEATURE_VAES},
         {"novclmul", TR_FEATURE_VCLMUL},
         {"nosha", TR_FEATURE_SHA},
@@ -280,18 +284,22 @@ static void test_known_answers(void)
                    tr_backend_name(b));
 }
 
-/* Each set of backends whose answers are falsified: the next one is chosen, and the report tells. */
+/* Each set of backends whose answers are falsified: the next one is chosen, and the report tells. Of those behind the choice
+ * two vary. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();
     unsigned right = 0, n = 0;
-    for (unsigned set = 0; set < 1u << BACKENDS; set++, n++) {
-        char text[128] = "";
+    for (unsigned set = 0; set < 1u << BACKENDS; set++) {
+        const unsigned expected = expected_index(usable, set);
+        if (set >> expected > 7)
+            continue;
+        n++;
+        char text[256] = "";
         for (unsigned i = 0; i < BACKENDS; i++)
             if (set >> i & 1)
                 snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", *text ? "," : "",
                          expected_backends[i].name);
-        const unsigned expected = expected_index(usable, set);
         unsigned failed = 0;
         for (unsigned i = 0; i < expected && i < BACKENDS; i++)
             failed |= (expected_backends[i].needs & ~usable) == 0 ? 1u << i : 0;
@@ -363,7 +371,7 @@ static void test_environment(void)
         good &= got == expected;
     }
     tap_ok(good, "TENROUNDS_MASK and TENROUNDS_SABOTAGE act on the choice of a process");
-    char all[128] = "";
+    char all[256] = "";
     for (unsigned i = 0; i < BACKENDS; i++)
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s,", expected_backends[i].name);
     tap_ok(selected_in_child("", all) == -1 - SIGABRT,

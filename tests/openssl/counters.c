@@ -197,7 +197,7 @@ static const struct {
     {"sabotaged all but bitslice",
      {NULL, NULL,
       "vaes512,vaes256,aesni,vaes512-noclmul,vaes256-noclmul,"
-      "aesni-noclmul,bitslice512,bitslice256,bitslice128,vperm,armce"},
+      "aesni-noclmul,vperm512,bitslice512,bitslice256,vperm256,bitslice128,vperm,armce"},
      0},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
@@ -260,10 +260,11 @@ static bool wrong_mask_is_told(void)
 
 static bool nothing_right_is_no_provider(void)
 {
-    static const struct environment e = {NULL, NULL,
-                                         "vaes512,vaes256,aesni,vaes512-noclmul,"
-                                         "vaes256-noclmul,aesni-noclmul,bitslice512,bitslice256,"
-                                         "bitslice128,vperm,armce,bitslice"};
+    static const struct environment e = {
+        NULL, NULL,
+        "vaes512,vaes256,aesni,vaes512-noclmul,"
+        "vaes256-noclmul,aesni-noclmul,vperm512,bitslice512,bitslice256,"
+        "vperm256,bitslice128,vperm,armce,bitslice"};
     const struct told told = start(&e, NULL, "");
     return WIFEXITED(told.status) && WEXITSTATUS(told.status) == 2;
 }

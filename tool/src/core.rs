@@ -24,6 +24,7 @@ pub mod feature {
     pub const VCLMUL: Features = 1 << 7;
     pub const SHA: Features = 1 << 8;
     // 9 and 10 are Arm's: neon, sha3.
+    pub const AVX512VBMI: Features = 1 << 11;
 }
 
 #[repr(C)]

@@ -19,7 +19,7 @@ pub struct Instruction {
 }
 
 /// Intel SDM volume 2, and for what each is used here: FIPS-197 and SP 800-38D.
-const INSTRUCTIONS: [(&str, Features, &str); 14] = [
+const INSTRUCTIONS: [(&str, Features, &str); 15] = [
     (
         "AESENC",
         feature::AES,
@@ -85,6 +85,11 @@ const INSTRUCTIONS: [(&str, Features, &str); 14] = [
         "AVX-512 F+BW+VL",
         feature::AVX512,
         "registers of 512 bits: 4 blocks each, 32 of them",
+    ),
+    (
+        "AVX-512 VBMI",
+        feature::AVX512VBMI,
+        "bytes from anywhere in a register: the S-box without AES instructions",
     ),
 ];
 

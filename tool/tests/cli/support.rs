@@ -144,6 +144,9 @@ pub fn without_aes() -> &'static str {
         let wide = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl");
+        if wide && is_x86_feature_detected!("avx512vbmi") {
+            return "vperm512";
+        }
         if wide {
             return "bitslice512";
         }
