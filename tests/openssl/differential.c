@@ -11,6 +11,7 @@
  * changed and ours as it was.
  */
 #define MAX_DATA 1200
+#include "sequences.h"
 #include "steps.h"
 
 #define MAX_STEPS 48
@@ -28,15 +29,6 @@ enum what {
     ONE_SHOT,
     MESSAGE,
     WHATS
-};
-
-static const char *const what_names[WHATS] = {
-    "init",       "update",     "final", "set padding", "set num", "set key length",
-    "set params", "get params", "copy",  "one shot",    "message"};
-
-struct step {
-    enum what what;
-    uint32_t seed; /* all the rest of the step follows from it */
 };
 
 /* What both sides have in common at a point of the sequence. */
@@ -375,8 +367,9 @@ static bool num_works(EVP_CIPHER *cipher)
     return works;
 }
 
-static bool run(unsigned cipher, const struct step *steps, unsigned n, bool print)
+static bool run(const void *subject, const struct step *steps, unsigned n, bool print)
 {
+    const unsigned cipher = *(const unsigned *)subject;
     struct state s = {.mode = cipher / 3, .key_len = evp_key_bits[cipher % 3] / 8};
     printing = print;
     for (int i = 0; i < SIDES; i++) {
@@ -394,24 +387,6 @@ static bool run(unsigned cipher, const struct step *steps, unsigned n, bool prin
     return good;
 }
 
-/* Leaves out steps as long as the sequence still fails. */
-static unsigned shorten(unsigned cipher, struct step *steps, unsigned n)
-{
-    for (bool progress = true; progress;) {
-        progress = false;
-        for (unsigned i = n; i-- > 0;) {
-            struct step fewer[MAX_STEPS];
-            memcpy(fewer, steps, i * sizeof(*steps));
-            memcpy(fewer + i, steps + i + 1, (n - i - 1) * sizeof(*steps));
-            if (run(cipher, fewer, n - 1, false))
-                continue;
-            memcpy(steps, fewer, --n * sizeof(*steps));
-            progress = true;
-        }
-    }
-    return n;
-}
-
 static bool sequence(unsigned cipher, struct tap_random *random)
 {
     /* Weighted so that data flows most of the time. */
@@ -425,13 +400,7 @@ static bool sequence(unsigned cipher, struct tap_random *random)
         steps[i] = (struct step){
             i == 0 ? INIT : choice[tap_below(random, sizeof(choice) / sizeof(choice[0]))],
             (uint32_t)tap_next(random)};
-    if (run(cipher, steps, n, false))
-        return true;
-    n = shorten(cipher, steps, n);
-    tap_diag("%s: %u steps show a difference, the last of these:", evp_cipher_name(cipher), n);
-    run(cipher, steps, n, true);
-    tap_diag("(last step: %s)", what_names[steps[n - 1].what]);
-    return false;
+    return sequence_runs(run, &cipher, evp_cipher_name(cipher), steps, n);
 }
 
 int main(int argc, char **argv)

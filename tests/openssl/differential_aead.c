@@ -11,6 +11,7 @@
  * ours refuses. Random IVs differ from side to side; generated_iv() looks at them.
  */
 #define MAX_DATA 2000
+#include "sequences.h"
 #include "steps.h"
 
 #include <openssl/crypto.h>
@@ -69,10 +70,6 @@ static const struct family {
     {"AES-256-WRAP-PAD-INV", KEYED | ONE_WAY | GROWS},
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
-
-struct step {
-    uint32_t what, seed; /* all the rest of the step follows from the seed */
-};
 
 /* What both sides have in common at a point of the sequence. */
 struct state {
@@ -561,8 +558,9 @@ static void ask_iv_length(struct state *s, bool init)
     s->iv_len = (unsigned)len;
 }
 
-static bool run(const struct family *family, const struct step *steps, unsigned n, bool print)
+static bool run(const void *subject, const struct step *steps, unsigned n, bool print)
 {
+    const struct family *family = subject;
     struct state s = {.family = family};
     printing = print;
     growing = (family->traits & GROWS) != 0;
@@ -584,24 +582,6 @@ static bool run(const struct family *family, const struct step *steps, unsigned 
     return good;
 }
 
-/* Leaves out steps as long as the sequence still fails. */
-static unsigned shorten(const struct family *family, struct step *steps, unsigned n)
-{
-    for (bool progress = true; progress;) {
-        progress = false;
-        for (unsigned i = n; i-- > 0;) {
-            struct step fewer[MAX_STEPS];
-            memcpy(fewer, steps, i * sizeof(*steps));
-            memcpy(fewer + i, steps + i + 1, (n - i - 1) * sizeof(*steps));
-            if (run(family, fewer, n - 1, false))
-                continue;
-            memcpy(steps, fewer, --n * sizeof(*steps));
-            progress = true;
-        }
-    }
-    return n;
-}
-
 static bool sequence(const struct family *family, struct tap_random *random)
 {
     struct step steps[MAX_STEPS];
@@ -609,12 +589,7 @@ static bool sequence(const struct family *family, struct tap_random *random)
     for (unsigned i = 0; i < n; i++)
         steps[i] = (struct step){i == 0 ? 0 : (uint32_t)tap_below(random, WHATS),
                                  (uint32_t)tap_next(random)};
-    if (run(family, steps, n, false))
-        return true;
-    n = shorten(family, steps, n);
-    tap_diag("%s: %u steps show a difference, the last of these:", family->name, n);
-    run(family, steps, n, true);
-    return false;
+    return sequence_runs(run, family, family->name, steps, n);
 }
 
 /* An encryption without an IV draws one, tells it, and the default provider opens the message with

@@ -8,6 +8,7 @@
  * key of zeros (GCM-SIV); and, before 4.0, a final where it tells of an earlier message than the last.
  */
 #define MAX_DATA 600
+#include "sequences.h"
 #include "steps.h"
 
 #include <openssl/crypto.h>
@@ -21,10 +22,6 @@ static const struct family {
 } families[] = {{"AES-128-SIV", true},      {"AES-192-SIV", true},      {"AES-256-SIV", true},
                 {"AES-128-GCM-SIV", false}, {"AES-192-GCM-SIV", false}, {"AES-256-GCM-SIV", false}};
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
-
-struct step {
-    uint32_t what, seed; /* all the rest of the step follows from the seed */
-};
 
 /* What both sides have in common at a point of the sequence. */
 struct state {
@@ -401,8 +398,9 @@ static bool (*const whats[])(struct state *, struct tap_random *) = {
 
 /* ---- Sequences ------------------------------------------------------------------------------ */
 
-static bool run(const struct family *family, const struct step *steps, unsigned n, bool print)
+static bool run(const void *subject, const struct step *steps, unsigned n, bool print)
 {
+    const struct family *family = subject;
     struct state s = {.family = family};
     printing = print;
     for (int i = 0; i < SIDES; i++) {
@@ -421,24 +419,6 @@ static bool run(const struct family *family, const struct step *steps, unsigned 
     return good;
 }
 
-/* Leaves out steps as long as the sequence still fails. */
-static unsigned shorten(const struct family *family, struct step *steps, unsigned n)
-{
-    for (bool progress = true; progress;) {
-        progress = false;
-        for (unsigned i = n; i-- > 0;) {
-            struct step fewer[MAX_STEPS];
-            memcpy(fewer, steps, i * sizeof(*steps));
-            memcpy(fewer + i, steps + i + 1, (n - i - 1) * sizeof(*steps));
-            if (run(family, fewer, n - 1, false))
-                continue;
-            memcpy(steps, fewer, --n * sizeof(*steps));
-            progress = true;
-        }
-    }
-    return n;
-}
-
 static bool sequence(const struct family *family, struct tap_random *random)
 {
     struct step steps[MAX_STEPS];
@@ -446,12 +426,7 @@ static bool sequence(const struct family *family, struct tap_random *random)
     for (unsigned i = 0; i < n; i++)
         steps[i] = (struct step){i == 0 ? 0 : (uint32_t)tap_below(random, WHATS),
                                  (uint32_t)tap_next(random)};
-    if (run(family, steps, n, false))
-        return true;
-    n = shorten(family, steps, n);
-    tap_diag("%s: %u steps show a difference, the last of these:", family->name, n);
-    run(family, steps, n, true);
-    return false;
+    return sequence_runs(run, family, family->name, steps, n);
 }
 
 /* ---- What ours does on purpose in another way -------------------------------------------------- */

@@ -12,6 +12,7 @@
  */
 #define _GNU_SOURCE
 #define MAX_DATA 5000
+#include "sequences.h"
 #include "steps.h"
 
 #include "../core/cases.h"
@@ -38,10 +39,6 @@ static const struct family {
 } families[] = {{"CMAC", cbc, sizeof(cbc) / sizeof(cbc[0])},
                 {"GMAC", gcm, sizeof(gcm) / sizeof(gcm[0])}};
 #define FAMILIES 2
-
-struct step {
-    uint32_t what, seed; /* all the rest of the step follows from the seed */
-};
 
 /* What both sides have in common at a point of the sequence. */
 struct state {
@@ -346,8 +343,9 @@ static EVP_MAC_CTX *new_context(const struct evp_side *side, const char *name)
     return ctx;
 }
 
-static bool run(const struct family *family, const struct step *steps, unsigned n, bool print)
+static bool run(const void *subject, const struct step *steps, unsigned n, bool print)
 {
+    const struct family *family = subject;
     struct state s = {.family = family, .gmac = family == &families[1]};
     bool good = true;
     printing = print;
@@ -362,36 +360,13 @@ static bool run(const struct family *family, const struct step *steps, unsigned 
     return good;
 }
 
-/* Leaves out steps as long as the sequence still fails. */
-static unsigned shorten(const struct family *family, struct step *steps, unsigned n)
-{
-    for (bool progress = true; progress;) {
-        progress = false;
-        for (unsigned i = n; i-- > 0;) {
-            struct step fewer[MAX_STEPS];
-            memcpy(fewer, steps, i * sizeof(*steps));
-            memcpy(fewer + i, steps + i + 1, (n - i - 1) * sizeof(*steps));
-            if (run(family, fewer, n - 1, false))
-                continue;
-            memcpy(steps, fewer, --n * sizeof(*steps));
-            progress = true;
-        }
-    }
-    return n;
-}
-
 static bool sequence(const struct family *family, struct tap_random *random)
 {
     struct step steps[MAX_STEPS];
     unsigned n = 2 + (unsigned)tap_below(random, MAX_STEPS - 1);
     for (unsigned i = 0; i < n; i++)
         steps[i] = (struct step){(uint32_t)tap_below(random, WHATS), (uint32_t)tap_next(random)};
-    if (run(family, steps, n, false))
-        return true;
-    n = shorten(family, steps, n);
-    tap_diag("%s: %u steps show a difference, the last of these:", family->mac, n);
-    run(family, steps, n, true);
-    return false;
+    return sequence_runs(run, family, family->mac, steps, n);
 }
 
 /* ---- Vectors -------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
  * fragment is set (there it aborts).
  */
 #define MAX_DATA 17000
+#include "sequences.h"
 #include "steps.h"
 
 #include <openssl/hmac.h>
@@ -36,10 +37,6 @@ struct state {
     bool started, keyed, mac_keyed, fragment_set;
     bool aad_waits; /* for the data of its record */
     int encrypt;
-};
-
-struct step {
-    uint32_t what, seed;
 };
 
 static bool is_sha1(const struct state *s)
@@ -405,7 +402,7 @@ static bool (*const whats[])(struct state *, struct tap_random *) = {
     do_tls_version, do_get_params, do_copy,    do_final,   do_set_params};
 #define WHATS (sizeof(whats) / sizeof(whats[0]))
 
-static bool run(const char *name, const struct step *steps, unsigned n, bool print)
+static bool run(const void *name, const struct step *steps, unsigned n, bool print)
 {
     struct state s = {.name = name};
     printing = print;
@@ -425,24 +422,6 @@ static bool run(const char *name, const struct step *steps, unsigned n, bool pri
     return good;
 }
 
-/* Leaves out steps as long as the sequence still fails. */
-static unsigned shorten(const char *name, struct step *steps, unsigned n)
-{
-    for (bool progress = true; progress;) {
-        progress = false;
-        for (unsigned i = n; i-- > 0;) {
-            struct step fewer[MAX_STEPS];
-            memcpy(fewer, steps, i * sizeof(*steps));
-            memcpy(fewer + i, steps + i + 1, (n - i - 1) * sizeof(*steps));
-            if (run(name, fewer, n - 1, false))
-                continue;
-            memcpy(steps, fewer, --n * sizeof(*steps));
-            progress = true;
-        }
-    }
-    return n;
-}
-
 static bool sequence(const char *name, struct tap_random *random)
 {
     struct step steps[MAX_STEPS];
@@ -452,12 +431,7 @@ static bool sequence(const char *name, struct tap_random *random)
                                  : i == 1 ? 2
                                           : (uint32_t)tap_below(random, WHATS),
                                  (uint32_t)tap_next(random)};
-    if (run(name, steps, n, false))
-        return true;
-    n = shorten(name, steps, n);
-    tap_diag("%s: %u steps show a difference, the last of these:", name, n);
-    run(name, steps, n, true);
-    return false;
+    return sequence_runs(run, name, name, steps, n);
 }
 
 /* ---- Without the default provider's own ------------------------------------------------------- */
