@@ -10,6 +10,7 @@
  * group of vectors one broadcast load a round. Latency (3 to 4 cycles a round, 1 to 2 operations
  * started each cycle) is hidden by eight vectors in flight; ZMM groups of eight lose 2 cycles of 82
  * at each end, though, whatever is done with the keys, hence LONG_VECTORS. Calls of few blocks: few.h.
+ * Long runs of CTR do without two of the rounds: ctr_states.h.
  *
  * Last round. AESENCLAST ends with an xor of the last round key; whatever the mode adds to the
  * result is xored into that key first, beside the chain of rounds instead of behind it.
@@ -328,8 +329,32 @@ PARALLEL_MODE(ecb_decrypt, TR_OP_ECB_DECRYPT)
 PARALLEL_MODE(cbc_decrypt, TR_OP_CBC_DECRYPT)
 PARALLEL_MODE(cfb_decrypt, TR_OP_CFB_DECRYPT)
 
+#define CTR_WRAP ((uint64_t)1 << 40) /* blocks */
+#if !KEY_FIRST && TR_ENV_LARGE_STACK
+#    include "ctr_states.h"
+
+/* Counters from low on, which do not wrap in 40 bits. A function of its own, for its stack. */
+static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t *out,
+                                          const uint8_t *in, size_t blocks, uint64_t high,
+                                          uint64_t low)
+{
+    struct run r = start(key, key->enc, out, in);
+    const struct how how = {.op = TR_OP_CTR};
+    size_t lead = (size_t)(0 - low) % GROUP;
+    r.chain = v_counters(low, high);
+    small_groups(how, &r, lead);
+    size_t left = ctr_by_states(&r, high, low + lead, blocks - lead);
+    r.chain = v_counters(low + blocks - left, high);
+    small_groups(how, &r, left);
+}
+#else
+#    define CTR_LONG_FROM SIZE_MAX
+#    define ctr_long(key, out, in, blocks, high, low)                                              \
+        ((void)(key), (void)(out), (void)(in), (void)(blocks), (void)(high), (void)(low))
+#endif
+
 /*
- * Counters from low on, which do not wrap in 64 bits. AES keeps two of the four vector pipes busy,
+ * Counters from low on, which do not wrap in 40 bits. AES keeps two of the four vector pipes busy,
  * and whatever else lands on those costs a turn; on XMM and YMM, where eight vectors in flight only
  * just cover the latency, long runs are therefore brought to an aligned counter first. On ZMM that
  * gains nothing. Measured on Zen 4 with AES-128, as fractions of the width's limit: XMM 0.90
@@ -368,7 +393,7 @@ TR_INLINE TR_TARGET void ctr_bytes(struct run *r, uint8_t *counter, size_t block
     all_groups((struct how){.op = TR_OP_CTR, .bytes = 1}, r, blocks);
 }
 
-/* The vectors count in 64 bits; where the low half of the counter wraps, the run is cut in two. */
+/* Where the last 40 bits of the counter wrap, the run is cut in two. */
 static NOT_INLINE TR_TARGET void ctr_any(const struct tr_aes_key *key, uint8_t *out,
                                          const uint8_t *in, size_t blocks, void *iv)
 {
@@ -382,8 +407,15 @@ static NOT_INLINE TR_TARGET void ctr_any(const struct tr_aes_key *key, uint8_t *
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         /* Two loads: gcc would make one of 16 bytes, which waits for the two stores of the call before. */
         __asm__("" : "+r"(low));
-        size_t n = low != 0 && blocks > 0 - low ? (size_t)(0 - low) : blocks;
-        ctr_run(&r, high, low, n);
+        uint64_t before_wrap = CTR_WRAP - low % CTR_WRAP;
+        size_t n = blocks > before_wrap ? (size_t)before_wrap : blocks;
+        if (n >= CTR_LONG_FROM) {
+            ctr_long(key, r.out, r.in, n, high, low);
+            r.in += n * TR_BLOCK;
+            r.out += n * TR_BLOCK;
+        } else {
+            ctr_run(&r, high, low, n);
+        }
         tr_counter_add(counter, n);
         blocks -= n;
     }

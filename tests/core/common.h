@@ -75,9 +75,9 @@ static inline struct position position_at(const uint8_t iv[16])
  * blocks, sometimes within 1300. */
 static inline void random_iv(struct tap_random *rng, enum tr_mode mode, uint8_t iv[16])
 {
-    static const unsigned ones[] = {0, 4, 8, 16}; /* bytes of 0xff at the end */
+    static const unsigned ones[] = {0, 4, 5, 8, 16}; /* bytes of 0xff at the end */
     tap_fill(rng, iv, 16);
-    const unsigned n = ones[tap_below(rng, 4)];
+    const unsigned n = ones[tap_below(rng, 5)];
     if (mode != TR_CTR || n == 0)
         return;
     const size_t before = tap_below(rng, tap_below(rng, 3) == 0 ? 1300 : 40);
