@@ -203,6 +203,8 @@ static int gcm_siv_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     struct trp_gcm_siv *g = ctx;
     uint64_t len;
     unsigned speed = g->speed;
+    if (params == NULL) /* as at most inits */
+        return 1;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TAG);
     if (p != NULL) {
         uint8_t tag[TR_BLOCK];

@@ -6,7 +6,7 @@
 const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key)
 {
     for (const OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
-        if (p->key[0] == key[0] && strcmp(p->key, key) == 0)
+        if (trp_param_is(p, key))
             return p;
     }
     return NULL;
