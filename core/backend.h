@@ -120,11 +120,11 @@ extern const struct tr_backend tr_vperm512, tr_bitslice512, tr_bitslice256, tr_v
     tr_bitslice128;
 extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
 
-/* For the tables of others. vperm sets all of a key; bitslice256's GHASH goes with vperm's ghash_key. */
+/* For the tables of others. vperm sets all of a key; vperm256's GHASH goes with vperm's ghash_key. */
 void tr_vperm_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 #if TR_WIDE_BITSLICE
-tr_bulk_fn tr_bitslice256_ghash;
-#    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = tr_bitslice256_ghash
+tr_bulk_fn tr_vperm256_ghash;
+#    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = tr_vperm256_ghash
 #else
 #    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = NULL
 #endif

@@ -284,14 +284,11 @@ TR_TARGET void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t 
 {
     uint64_t high = tr_load64_be(h), low = tr_load64_be(h + 8);
     for (unsigned t = 0; t < 2; t++) {
-        uint8_t block[TR_BLOCK];
         V row[16];
         row[0] = (V){0};
         for (unsigned bit = 8; bit != 0;
              bit /= 2) { /* the highest bit of a byte is the lowest power of x */
-            tr_store64_be(block, high);
-            tr_store64_be(block + 8, low);
-            row[bit] = load(block);
+            row[bit] = (V)(x64){__builtin_bswap64(high), __builtin_bswap64(low)};
             uint64_t carry = 0 - (low & 1);
             low = low >> 1 | high << 63;
             high = high >> 1 ^ (carry & 0xe100000000000000);
@@ -303,7 +300,6 @@ TR_TARGET void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t 
         transpose(row);
         for (unsigned j = 0; j < TR_BLOCK; j++)
             store(tables->byte[t][j], row[j]);
-        tr_cleanse(block, sizeof(block));
     }
 }
 

@@ -110,7 +110,8 @@ TR_INLINE TR_TARGET size_t ghash_groups(struct tr_ghash *ghash, const uint8_t *i
     __builtin_memcpy(power, base, TR_BLOCK);
     for (unsigned i = 4; i-- > 0;) {
         tr_vperm_ghash_tables(&tables[i], power);
-        tr_vperm_ghash_multiply(power, &tables[3]);
+        if (i != 0)
+            tr_vperm_ghash_multiply(power, &tables[3]);
     }
     __builtin_memcpy(lanes, ghash->hash, TR_BLOCK);
     V hash = v_load(lanes);
