@@ -31,9 +31,9 @@ void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned
 struct tr_gcm_message {
     struct tr_ghash *ghash;
     const uint8_t *iv, *aad;
-    size_t aad_len, len;
+    uint64_t len,
+        aad_len;  /* one behind the other, as the block of lengths has them from the other end */
     uint8_t *tag; /* 16 bytes are written */
-    int done;     /* set, for a message of no blocks does not tell by their number */
 };
 
 #endif

@@ -268,30 +268,30 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
 #define SHORT_AAD  (4u * TR_BLOCK)
 #define SHORT_DATA (16u * TR_BLOCK)
 
-/* A call, kept together so that little is alive across the operation. */
-struct call {
-    struct tr_gcm_message m;
-    size_t iv_len;
-    uint8_t *out;
-    const uint8_t *in;
-};
-
-/* Whether a backend did it. It is not to be cut in parts, as tr_bulk() would. */
-TR_INLINE int whole_message(struct tr_gcm *g, struct call *c, uint8_t *out, const uint8_t *in,
-                            int decrypt)
+/* The table that does all of a message at once, and the vector registers for it; NULL if that cannot be. It is not to be cut
+ * in parts, as tr_bulk() would. */
+TR_INLINE const struct tr_backend *begin_whole(const struct tr_gcm *g, enum tr_op op, size_t iv_len,
+                                               size_t aad_len, size_t len)
 {
-    enum tr_op op = decrypt ? TR_OP_GCM_OPEN : TR_OP_GCM_SEAL;
-    uint64_t len = c->m.len, aad_len = c->m.aad_len;
-    if (c->iv_len != 12 || g->run.phase == NO_KEY || len > MAX_DATA || aad_len > MAX_AAD)
-        return 0;
+    uint64_t either = (uint64_t)aad_len | len;
+    if (iv_len != 12 || g->run.phase == NO_KEY || either > MAX_DATA / 2)
+        return NULL;
     const struct tr_backend *b = tr_backend_doing(g->key.backend, op);
-    size_t blocks = (size_t)(len + TR_BLOCK - 1) / TR_BLOCK;
-    if (b == NULL || blocks > tr_env_most_blocks(b->features))
-        return 0;
-    tr_bulk(&g->key, op, out, in, blocks, &c->m);
-    if (c->m.done)
-        g->run.phase = KEYED;
-    return c->m.done;
+    if (b == NULL || len / TR_BLOCK >= tr_env_most_blocks(b->features) ||
+        !tr_env_vector_begin(b->features))
+        return NULL;
+    return b;
+}
+
+TR_INLINE void whole_message(const struct tr_backend *b, enum tr_op op, struct tr_gcm *g,
+                             uint8_t *out, const uint8_t *in, struct tr_gcm_message m)
+{
+    size_t blocks = (m.len + TR_BLOCK - 1) / TR_BLOCK;
+    m.ghash = &g->run.ghash;
+    g->run.phase = KEYED;
+    TR_PROBE_BULK(op, b->name, blocks * TR_BLOCK);
+    b->bulk[op](&g->key, out, in, blocks, &m);
+    tr_env_vector_end();
 }
 
 static int is_short(const struct tr_gcm *g, size_t iv_len, size_t aad_len, size_t len)
@@ -382,53 +382,65 @@ static enum tr_status short_open(struct tr_gcm *g, const uint8_t *iv, const uint
     return good ? TR_OK : TR_ERR_TAG;
 }
 
-/* All that is not done by a backend at once. */
+#define MESSAGE(whole_tag)                                                                         \
+    (struct tr_gcm_message)                                                                        \
+    {                                                                                              \
+        .iv = iv, .aad = aad, .aad_len = aad_len, .len = len, .tag = (whole_tag)                   \
+    }
+
+/* With a part of a tag, or not by a backend at once. */
 static __attribute__((__noinline__)) enum tr_status
-seal_otherwise(struct tr_gcm *g, const struct call *c, uint8_t *tag, size_t tag_len)
+seal_otherwise(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
+               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,
+               size_t tag_len)
 {
-    const struct tr_gcm_message *m = &c->m;
-    if (is_short(g, c->iv_len, m->aad_len, m->len)) {
-        short_seal(g, m->iv, m->aad, m->aad_len, c->out, c->in, m->len, tag, tag_len);
+    const struct tr_backend *b = begin_whole(g, TR_OP_GCM_SEAL, iv_len, aad_len, len);
+    if (b != NULL) {
+        uint8_t full[TR_BLOCK];
+        whole_message(b, TR_OP_GCM_SEAL, g, out, in, MESSAGE(full));
+        part_store(tag, part_load_block(full), tag_len);
         return TR_OK;
     }
-    enum tr_status status = tr_gcm_start(g, m->iv, c->iv_len);
+    if (is_short(g, iv_len, aad_len, len)) {
+        short_seal(g, iv, aad, aad_len, out, in, len, tag, tag_len);
+        return TR_OK;
+    }
+    enum tr_status status = tr_gcm_start(g, iv, iv_len);
     if (status == TR_OK)
-        status = tr_gcm_aad(g, m->aad, m->aad_len);
+        status = tr_gcm_aad(g, aad, aad_len);
     if (status == TR_OK)
-        status = tr_gcm_encrypt(g, c->out, c->in, m->len);
+        status = tr_gcm_encrypt(g, out, in, len);
     return status == TR_OK ? tr_gcm_tag(g, tag, tag_len) : status;
 }
 
 static __attribute__((__noinline__)) enum tr_status
-open_otherwise(struct tr_gcm *g, const struct call *c, const uint8_t *tag, size_t tag_len)
+open_otherwise(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
+               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, const uint8_t *tag,
+               size_t tag_len)
 {
-    const struct tr_gcm_message *m = &c->m;
-    if (is_short(g, c->iv_len, m->aad_len, m->len))
-        return short_open(g, m->iv, m->aad, m->aad_len, c->out, c->in, m->len, tag, tag_len);
-    enum tr_status status = tr_gcm_start(g, m->iv, c->iv_len);
+    const struct tr_backend *b = begin_whole(g, TR_OP_GCM_OPEN, iv_len, aad_len, len);
+    if (b != NULL) {
+        uint8_t right[TR_BLOCK];
+        whole_message(b, TR_OP_GCM_OPEN, g, out, in, MESSAGE(right));
+        if (same_tag(right, tag, tag_len))
+            return TR_OK;
+        tr_cleanse(out, len);
+        return TR_ERR_TAG;
+    }
+    if (is_short(g, iv_len, aad_len, len))
+        return short_open(g, iv, aad, aad_len, out, in, len, tag, tag_len);
+    enum tr_status status = tr_gcm_start(g, iv, iv_len);
     if (status == TR_OK)
-        status = tr_gcm_aad(g, m->aad, m->aad_len);
+        status = tr_gcm_aad(g, aad, aad_len);
     if (status == TR_OK)
-        status = tr_gcm_decrypt(g, c->out, c->in, m->len);
+        status = tr_gcm_decrypt(g, out, in, len);
     if (status != TR_OK)
         return status;
     status = tr_gcm_check(g, tag, tag_len);
     if (status != TR_OK)
-        tr_cleanse(c->out, m->len);
+        tr_cleanse(out, len);
     return status;
 }
-
-#define CALL(whole_tag)                                                                            \
-    {                                                                                              \
-        .m = {.ghash = &g->run.ghash,                                                              \
-              .iv = iv,                                                                            \
-              .aad = aad,                                                                          \
-              .aad_len = aad_len,                                                                  \
-              .len = len,                                                                          \
-              .tag = (whole_tag),                                                                  \
-              .done = 0},                                                                          \
-        .iv_len = iv_len, .out = out, .in = in                                                     \
-    }
 
 enum tr_status tr_gcm_seal(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
                            size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
@@ -438,12 +450,12 @@ enum tr_status tr_gcm_seal(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, c
         return TR_ERR_TAG_LENGTH;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    uint8_t full[TR_BLOCK];
-    struct call c = CALL(tag_len == TR_BLOCK ? tag : full);
-    if (!whole_message(g, &c, out, in, 0))
-        return seal_otherwise(g, &c, tag, tag_len);
-    if (tag_len != TR_BLOCK)
-        part_store(tag, part_load_block(full), tag_len);
+    const struct tr_backend *b = NULL;
+    if (tag_len == TR_BLOCK)
+        b = begin_whole(g, TR_OP_GCM_SEAL, iv_len, aad_len, len);
+    if (b == NULL)
+        return seal_otherwise(g, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
+    whole_message(b, TR_OP_GCM_SEAL, g, out, in, MESSAGE(tag));
     return TR_OK;
 }
 
@@ -455,12 +467,15 @@ enum tr_status tr_gcm_open(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, c
         return TR_ERR_TAG_LENGTH;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
+    const struct tr_backend *b = NULL;
+    if (tag_len == TR_BLOCK)
+        b = begin_whole(g, TR_OP_GCM_OPEN, iv_len, aad_len, len);
+    if (b == NULL)
+        return open_otherwise(g, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
     uint8_t right[TR_BLOCK];
-    struct call c = CALL(right);
-    if (!whole_message(g, &c, out, in, 1))
-        return open_otherwise(g, &c, tag, tag_len);
-    if (same_tag(right, tag, tag_len))
+    whole_message(b, TR_OP_GCM_OPEN, g, out, in, MESSAGE(right));
+    if (same_tag(right, tag, TR_BLOCK))
         return TR_OK;
-    tr_cleanse(c.out, c.m.len);
+    tr_cleanse(out, len);
     return TR_ERR_TAG;
 }

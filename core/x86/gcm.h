@@ -10,11 +10,14 @@
  * buffer on the stack.
  *
  * Bound of a short message: latency, of ten to fourteen rounds of AES, one multiplication and the reduction; on Zen 4 about
- * 115 cycles for AES-128, all told. Calls that follow each other overlap as far as there are registers and places for
- * operations that wait, so there the number of vector operations counts. Cycles a call, one after the other (Zen 4, AES-128,
- * ZMM): 72 up to 32 bytes, 90 for 64, 130 for 256, 235 for 512, 410 for 1024, 1200 for 4096: of the limit 0.11 at 64 bytes,
- * 0.31 at 256, 0.40 at 1024, 0.53 at 4096 (AES-256 0.14, 0.36, 0.49, 0.62). Groups are bound as ghash.h says.
- * Without effect: fewer scalar instructions around the operation, no VZEROUPPER.
+ * 115 cycles for AES-128, all told. Calls that follow each other overlap as far as the processor looks ahead, 320 instructions,
+ * of which a call of 16 bytes takes 170: so the number of instructions counts, scalar ones too (20 more cost 3 cycles), and what
+ * waits for AES is kept short. Cycles a call, one after the other (Zen 4, AES-128, ZMM): 57 for 16 bytes, 71 for 64, 109 for 256,
+ * 220 for 512, 400 for 1024; opened 50, 60 and 105 up to 256. Groups are bound as ghash.h says.
+ * A new key and a message of 16 bytes take 190 cycles, of 64 bytes 240, of 256 bytes 380; the powers of H that a longer one needs
+ * are loaded across the vectors that they were stored in, and wait for these.
+ * Without effect: no VZEROUPPER; the nonce by broadcasts from memory instead of two loads and an insertion; AAD and lengths
+ * hashed by themselves beside AES in a message of one or two blocks: shorter to wait for, but more instructions.
  * From 1024 bytes on most is throughput of the four pipes, all operations counted.
  * What costs more than it seems: a wide load of what was stored by narrower stores (the call waits until all before it
  * has retired), structures passed by value for that reason, and operations that wait for AES while they keep independent
@@ -128,6 +131,11 @@ TR_INLINE TR_TARGET void gcm_hash_group(struct gcm *g, const uint8_t *data)
 
 #define HALF (IN_FLIGHT / 2u)
 #define MOST ((size_t)HALF * VBYTES) /* bytes */
+_Static_assert(2 * MOST == (size_t)GROUP * TR_BLOCK,
+               "what is left of groups is done in two halves");
+_Static_assert(HALF <= (sizeof(void *) == 8 ? 4 : 2), "there is a case for each number of vectors");
+_Static_assert(HALF *VBLOCKS + 2 <= TR_GHASH_POWERS,
+               "and a power for each block, lengths and hash");
 
 #ifndef V_MASKED
 static const uint8_t bytes_mask[2 * VBYTES] = {
@@ -195,20 +203,12 @@ TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
 }
 
 /*
- * u vectors, at most HALF, of which the last has but so many bytes, 1 to VBYTES, through counter mode. c: the
- * ciphertext, zeros behind it. All is read before anything is written.
+ * Before the last round of u vectors, at most HALF, of which the last has but so many bytes, 1 to VBYTES: the data. k: the last
+ * round key; c: the ciphertext, zeros behind it. All is read before anything is written.
  */
-TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HALF], int decrypt)
+TR_INLINE TR_TARGET void gcm_few_data(struct run *r, unsigned u, size_t last, V x[IN_FLIGHT], V k,
+                                      V c[HALF], int decrypt)
 {
-    struct run *r = &g->run;
-    /* Keys anew: gcc would take those that the mask had, and spread them over the vectors by shuffles. */
-    __asm__("" : "+r"(r->keys));
-    V x[IN_FLIGHT], k = first_key(r->keys);
-    UNROLL
-    for (unsigned j = 0; j < u; j++)
-        x[j] = v_xor(k, v_reverse(v_add32(r->chain, j * VBLOCKS)));
-    r->chain = v_add32(r->chain, u * VBLOCKS);
-    k = middle_rounds(x, u, 0, r);
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         const uint8_t *at = r->in + (size_t)j * VBYTES;
@@ -229,6 +229,33 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
     }
     r->in += (size_t)u * VBYTES;
     r->out += (size_t)u * VBYTES;
+}
+
+/* All of counter mode for them. */
+TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HALF], int decrypt)
+{
+    struct run *r = &g->run;
+    /* Keys anew: gcc would take those that the mask had, and spread them over the vectors by shuffles. */
+    __asm__("" : "+r"(r->keys));
+    V x[IN_FLIGHT], k = first_key(r->keys);
+    UNROLL
+    for (unsigned j = 0; j < u; j++)
+        x[j] = v_xor(k, v_reverse(v_add32(r->chain, j * VBLOCKS)));
+    r->chain = v_add32(r->chain, u * VBLOCKS);
+    k = middle_rounds(x, u, 0, r);
+    gcm_few_data(r, u, last, x, k, c, decrypt);
+}
+
+/* The ciphertext of u vectors, of which the last has so many bytes, times the powers from H^n down. */
+TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, const V c[HALF],
+                                      size_t n)
+{
+    UNROLL
+    for (unsigned j = 0; j < u; j++) {
+        unsigned blocks = j == u - 1 ? (unsigned)(last + TR_BLOCK - 1) / TR_BLOCK : VBLOCKS;
+        multiply_add(&g->product, v_reverse(c[j]), powers(g, n - j * VBLOCKS, blocks));
+    }
+    gcm_reduce(g);
 }
 
 /* The hash of HALF vectors by itself. */
@@ -287,12 +314,7 @@ TR_INLINE TR_TARGET void gcm_last(struct gcm *g, unsigned u, size_t len, const s
     else
         multiply_add(&g->product, g->y,
                      v_first(b_load(g->ghash->power[TR_GHASH_POWERS - (n + end->begun)])));
-    UNROLL
-    for (unsigned j = 0; j < u; j++) {
-        unsigned blocks = j == u - 1 ? (unsigned)(last + TR_BLOCK - 1) / TR_BLOCK : VBLOCKS;
-        multiply_add(&g->product, v_reverse(c[j]), powers(g, n - j * VBLOCKS, blocks));
-    }
-    gcm_reduce(g);
+    gcm_hash_few(g, u, last, c, n);
 }
 
 TR_INLINE TR_TARGET uint64_t count_up(uint64_t low, size_t blocks)
@@ -492,7 +514,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
     /* By words: a wide load waits for narrow stores, and a nonce is often put together by such. */
     uint64_t high = (uint64_t)load32_be(m->iv) << 32 | load32_be(m->iv + 4);
     uint64_t low = (uint64_t)load32_be(m->iv + 8) << 32;
-    size_t aad_len = m->aad_len, len = m->len;
+    size_t aad_len = (size_t)m->aad_len, len = (size_t)m->len;
     struct gcm_end end = {
         .whole = 1, .begun = 1, .lengths = b_of((uint64_t)len * 8, (uint64_t)aad_len * 8)};
     /* Made now: gcc would keep the halves in memory and load both at once, which has to wait for the stores. */
@@ -514,55 +536,167 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
 }
 
 #ifdef V_MASKED
+/* The block of lengths, in bits: in two loads, since the fields have just been stored. */
+TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
+{
+    return b_shift_left(b_load_halves((const uint8_t *)&m->len), 3);
+}
+
 #    define TINY (2u * TR_BLOCK)
 
 /*
- * One or two blocks of data in one vector with all else: the counters of the mask and of the data, and when these are
- * encrypted, AAD instead of the mask, the ciphertext and the lengths.
+ * One or two blocks of data in one vector with all else. In its places are data, data, lengths and the tag's mask, which
+ * gives its place to AAD once it is encrypted. Calls overlap as far as the processor looks ahead, so both the latency
+ * and the number of instructions count, and whatever does not wait for AES is best done beside it: with H x^-64, one of
+ * the two steps of the reduction is done in the key, before the product instead of after.
  */
 TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                      const struct tr_gcm_message *m, int decrypt)
+                                      const struct tr_gcm_message *m, size_t len, int decrypt)
 {
+    const V poly = v_low_halves(0xc200000000000000);
     struct run r = start(key, key->enc, NULL, NULL);
-    size_t len = m->len, n = (len + TR_BLOCK - 1) / TR_BLOCK;
-    V x[IN_FLIGHT], zero = v_first(b_zero());
-    x[0] = v_xor3(v_everywhere(b_load_12(m->iv)), v_count_from_1(), first_key(r.keys));
-    struct part ends = {__builtin_bswap64((uint64_t)m->aad_len * 8),
-                        __builtin_bswap64((uint64_t)len * 8)};
-    V around = v_xor(v_first(b_load_bytes(m->aad, m->aad_len)),
-                     v_place(b_of(ends.low, ends.high), (unsigned)n + 1));
-    V data = v_shift_in(zero, v_load_bytes(in, len));
+    V x[IN_FLIGHT];
+    x[0] = v_xor3(v_everywhere(b_load_12(m->iv)), v_tiny_counts(), first_key(r.keys));
+    V around = v_last_two(b_reverse(gcm_lengths(m)), b_load_bytes(m->aad, (size_t)m->aad_len));
+    V h = v_tiny_powers(m->ghash->power[TR_GHASH_POWERS - 4], len > TR_BLOCK);
+    V h_down = v_xor(v_swap_halves(h), v_clmul_ll(h, poly));
+    V data = v_load_bytes(in, len);
     V k = middle_rounds(x, 1, 0, &r);
     x[0] = v_aesenclast(x[0], v_xor(k, data));
-    V hashed = decrypt ? data : v_bytes_from_place_1(x[0], len);
-    V y = multiply(v_reverse(v_xor(hashed, around)),
-                   v_load_blocks(m->ghash->power[TR_GHASH_POWERS - (n + 2)], (unsigned)n + 2));
-    v_store_bytes(out, v_shift_out(x[0]), len);
-    b_store(m->tag, b_xor(v_block_0(x[0]), b_reverse(v_sum(y))));
+    v_store_bytes(out, x[0], len);
+    V c = v_reverse(decrypt ? v_xor(data, around) : v_bytes_over(around, x[0], len));
+    V middle = v_xor(v_clmul_ll(c, h_down), v_clmul_hl(c, h));
+    V y = v_xor3(v_clmul_lh(c, h_down), v_clmul_hh(c, h), v_swap_halves(middle));
+    y = v_xor(y, v_clmul_ll(middle, poly));
+    b_store(m->tag, b_xor(v_block_3(x[0]), b_reverse(v_sum(y))));
+}
+
+TR_INLINE int is_tiny(size_t blocks, const struct tr_gcm_message *m)
+{
+    return blocks - 1 < TINY / TR_BLOCK && m->aad_len <= TR_BLOCK;
+}
+
+static __attribute__((__noinline__)) TR_TARGET void
+tiny_seal(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
+{
+    if (m->len == TR_BLOCK)
+        tiny_message(key, out, in, m, TR_BLOCK, 0);
+    else
+        tiny_message(key, out, in, m, (size_t)m->len, 0);
+}
+
+static __attribute__((__noinline__)) TR_TARGET void
+tiny_open(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
+{
+    if (m->len == TR_BLOCK)
+        tiny_message(key, out, in, m, TR_BLOCK, 1);
+    else
+        tiny_message(key, out, in, m, (size_t)m->len, 1);
+}
+#endif
+
+#ifdef V_MASKED
+/* A round of u vectors, and of the block that masks the tag. */
+TR_INLINE TR_TARGET void round_and_mask(V x[IN_FLIGHT], unsigned u, B *mask, const uint8_t *key)
+{
+    V k = v_all(key);
+    UNROLL
+    for (unsigned j = 0; j < u; j++)
+        x[j] = v_aesenc(x[j], k);
+    *mask = b_aesenc(*mask, v_block_0(k));
+}
+
+/*
+ * u vectors, at most HALF, with AAD of at most a block. The counters of so few blocks differ in the last byte alone, so they
+ * need not be turned round. AAD and lengths are hashed before AES in the order of instructions, since they do not
+ * wait for it.
+ */
+TR_INLINE TR_TARGET void few_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                     const struct tr_gcm_message *m, unsigned u, int decrypt)
+{
+    size_t len = (size_t)m->len, n = (len + TR_BLOCK - 1) / TR_BLOCK + 1,
+           last = u == 0 ? 0 : len - (size_t)(u - 1) * VBYTES;
+    struct gcm g = {
+        .run = start(key, key->enc, out, in), .ghash = m->ghash, .product = no_product()};
+    B iv = b_load_12(m->iv), mask = b_xor(b_xor(iv, b_load(g.run.keys)), v_block_0(v_last_byte(1)));
+    V x[IN_FLIGHT], c[HALF], k = v_all(g.run.keys);
+    UNROLL
+    for (unsigned j = 0; j < u; j++)
+        x[j] = v_xor3(v_everywhere(iv), k, v_last_bytes_from(2 + j * VBLOCKS));
+    multiply_two(&g, b_reverse(b_load_bytes(m->aad, (size_t)m->aad_len)), n + 1, gcm_lengths(m));
+    const uint8_t *at = g.run.keys + TR_BLOCK;
+    for (unsigned rounds = 10; rounds < 14; rounds += 2) {
+        if (key->rounds > rounds) {
+            round_and_mask(x, u, &mask, at);
+            round_and_mask(x, u, &mask, at + TR_BLOCK);
+            at += 2 * TR_BLOCK;
+        }
+    }
+    UNROLL
+    for (unsigned i = 0; i < 9; i++)
+        round_and_mask(x, u, &mask, at + (size_t)i * TR_BLOCK);
+    k = v_all(at + 9 * TR_BLOCK);
+    mask = b_aesenclast(mask, v_block_0(k));
+    gcm_few_data(&g.run, u, last, x, k, c, decrypt);
+    gcm_hash_few(&g, u, last, c, n);
+    b_store(m->tag, b_xor(mask, b_reverse(v_block_0(g.y))));
+}
+
+TR_INLINE TR_TARGET void short_message(const struct tr_aes_key *key, uint8_t *out,
+                                       const uint8_t *in, struct tr_gcm_message *m, int decrypt)
+{
+    switch (((size_t)m->len + VBYTES - 1) / VBYTES) {
+    case 0:
+        few_message(key, out, in, m, 0, decrypt);
+        break;
+    case 1:
+        few_message(key, out, in, m, 1, decrypt);
+        break;
+#    if !defined(__i386__)
+    case 2:
+        few_message(key, out, in, m, 2, decrypt);
+        break;
+    case 3:
+        few_message(key, out, in, m, 3, decrypt);
+        break;
+#    endif
+    default:
+        few_message(key, out, in, m, HALF, decrypt);
+    }
+}
+#else
+TR_INLINE TR_TARGET void short_message(const struct tr_aes_key *key, uint8_t *out,
+                                       const uint8_t *in, struct tr_gcm_message *m, int decrypt)
+{
+    message(key, out, in, m, 0, decrypt);
 }
 #endif
 
 static __attribute__((__noinline__)) TR_TARGET void
 short_seal(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
 {
-    message(key, out, in, m, 0, 0);
+    need_powers(m->ghash, (size_t)(m->len / TR_BLOCK) + 3);
+    short_message(key, out, in, m, 0);
 }
 
 static __attribute__((__noinline__)) TR_TARGET void
 short_open(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
 {
-    message(key, out, in, m, 0, 1);
+    need_powers(m->ghash, (size_t)(m->len / TR_BLOCK) + 3);
+    short_message(key, out, in, m, 1);
 }
 
 static __attribute__((__noinline__)) TR_TARGET void
 long_seal(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
 {
+    need_powers(m->ghash, (size_t)(m->len / TR_BLOCK) + 3);
     message(key, out, in, m, 1, 0);
 }
 
 static __attribute__((__noinline__)) TR_TARGET void
 long_open(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, struct tr_gcm_message *m)
 {
+    need_powers(m->ghash, (size_t)(m->len / TR_BLOCK) + 3);
     message(key, out, in, m, 1, 1);
 }
 
@@ -570,14 +704,12 @@ static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const
                                size_t blocks, void *state)
 {
     struct tr_gcm_message *m = state;
-    m->done = 1;
 #ifdef TINY
-    if (blocks - 1 < TINY / TR_BLOCK && m->aad_len <= TR_BLOCK) {
-        tiny_message(key, out, in, m, 0);
+    if (is_tiny(blocks, m)) {
+        tiny_seal(key, out, in, m);
         return;
     }
 #endif
-    need_powers(m->ghash, blocks + 2);
     if (blocks <= HALF * VBLOCKS && m->aad_len <= TR_BLOCK)
         short_seal(key, out, in, m);
     else
@@ -588,14 +720,12 @@ static TR_TARGET void gcm_open(const struct tr_aes_key *key, uint8_t *out, const
                                size_t blocks, void *state)
 {
     struct tr_gcm_message *m = state;
-    m->done = 1;
 #ifdef TINY
-    if (blocks - 1 < TINY / TR_BLOCK && m->aad_len <= TR_BLOCK) {
-        tiny_message(key, out, in, m, 1);
+    if (is_tiny(blocks, m)) {
+        tiny_open(key, out, in, m);
         return;
     }
 #endif
-    need_powers(m->ghash, blocks + 2);
     if (blocks <= HALF * VBLOCKS && m->aad_len <= TR_BLOCK)
         short_open(key, out, in, m);
     else

@@ -208,42 +208,59 @@ TR_INLINE TR_TARGET V v_last(B x)
 {
     return _mm512_inserti32x4(_mm512_setzero_si512(), x, 3);
 }
-/* For a message in one vector: the blocks moved down by a place; n bytes, 0 to 64; a block in place n alone; the first n
- * blocks, 0 to 4. */
-TR_INLINE TR_TARGET V v_shift_out(V x)
-{
-    return _mm512_alignr_epi64(_mm512_setzero_si512(), x, 2);
-}
+/* For a message in one vector, gcm.h. */
 TR_INLINE TR_TARGET B b_load_bytes(const uint8_t *p, size_t n)
 {
     return _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), p);
 }
-TR_INLINE TR_TARGET V v_bytes_from_place_1(V x, size_t n)
+/* Of x the first n bytes, 1 to 63, of over the rest. */
+TR_INLINE TR_TARGET V v_bytes_over(V over, V x, size_t n)
 {
-    return _mm512_maskz_mov_epi8(bytes_mask(n) << TR_BLOCK, x);
+    return _mm512_mask_mov_epi8(over, bytes_mask(n), x);
 }
-TR_INLINE TR_TARGET V v_place(B x, unsigned n)
+/* In the last byte of each block n, n + 1, n + 2, n + 3. */
+TR_INLINE TR_TARGET V v_last_bytes_from(unsigned n)
 {
-    return _mm512_maskz_broadcast_i32x4((__mmask16)(15u << 4 * n), x);
+    return _mm512_set_epi64((int64_t)(uint64_t)(n + 3) << 56, 0, (int64_t)(uint64_t)(n + 2) << 56,
+                            0, (int64_t)(uint64_t)(n + 1) << 56, 0, (int64_t)(uint64_t)n << 56, 0);
 }
-TR_INLINE TR_TARGET V v_load_blocks(const uint8_t *p, unsigned n)
+/* Each 64 bits by n. */
+TR_INLINE TR_TARGET B b_shift_left(B x, int n)
 {
-    return _mm512_maskz_loadu_epi64((__mmask8)((1u << 2 * n) - 1), p);
+    return _mm_slli_epi64(x, n);
 }
-/* 12 bytes, by words: a wide load waits for narrow stores, and a nonce is often put together by such. */
+/* Blocks in the places 2 and 3. */
+TR_INLINE TR_TARGET V v_last_two(B a, B b)
+{
+    __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+    return _mm512_inserti64x4(_mm512_setzero_si512(), both, 1);
+}
+TR_INLINE TR_TARGET B v_block_3(V x)
+{
+    return _mm512_extracti32x4_epi32(x, 3);
+}
+/* 12 bytes, in two loads: a nonce is often put together so, and one wide load would wait for both stores. */
 TR_INLINE TR_TARGET B b_load_12(const uint8_t *p)
 {
-    int word[3];
-    __builtin_memcpy(word, p, 12);
-    return _mm_insert_epi32(_mm_insert_epi32(_mm_cvtsi32_si128(word[0]), word[1], 1), word[2], 2);
+    int32_t high;
+    __builtin_memcpy(&high, p + 8, 4);
+    return _mm_insert_epi32(_mm_loadl_epi64((const __m128i *)p), high, 2);
 }
 TR_INLINE TR_TARGET V v_everywhere(B x)
 {
     return _mm512_broadcast_i32x4(x);
 }
-TR_INLINE TR_TARGET V v_count_from_1(void)
+/* Counters of data, data, nothing and the mask. */
+TR_INLINE TR_TARGET V v_tiny_counts(void)
 {
-    return _mm512_set_epi64(4ll << 56, 0, 3ll << 56, 0, 2ll << 56, 0, 1ll << 56, 0);
+    return _mm512_set_epi64(1ll << 56, 0, 0, 0, 3ll << 56, 0, 2ll << 56, 0);
+}
+/* From H^4 .. H at p: H^3, H^2, H, H^4 for two blocks of data, else H^2, any, H, H^3. */
+TR_INLINE TR_TARGET V v_tiny_powers(const uint8_t *p, int two)
+{
+    static const uint64_t place[2][8]
+        __attribute__((aligned(64))) = {{4, 5, 4, 5, 6, 7, 2, 3}, {2, 3, 4, 5, 6, 7, 0, 1}};
+    return _mm512_permutexvar_epi64(_mm512_load_si512(place[two]), v_load(p));
 }
 /* For gcm_long.h. */
 /* The low halves, and the high ones, of two vectors, block by block. */
