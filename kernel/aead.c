@@ -18,9 +18,6 @@
 #include <crypto/algapi.h>
 #include <crypto/gcm.h>
 
-/* Room to align the keys: the kernel aligns contexts to 8 bytes only. */
-#define CONTEXT_SIZE(type) (sizeof(type) + __alignof__(type))
-
 struct gcm_context {
     u8 powers[TR_GHASH_POWERS][TR_BLOCK] __aligned(64); /* of gcm.run.ghash */
     struct tr_gcm gcm;
@@ -396,7 +393,7 @@ static int ccm_set_authsize(struct crypto_aead *tfm, unsigned int size)
     .base = {.cra_name = name,                                                                     \
              .cra_driver_name = driver "-tenrounds-",                                              \
              .cra_blocksize = 1,                                                                   \
-             .cra_ctxsize = CONTEXT_SIZE(context),                                                 \
+             .cra_ctxsize = TR_KERNEL_CONTEXT_SIZE(context),                                       \
              .cra_module = THIS_MODULE},                                                           \
     .maxauthsize = TR_BLOCK, .chunksize = TR_BLOCK
 

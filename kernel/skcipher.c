@@ -18,9 +18,6 @@
 #include <crypto/algapi.h>
 #include <crypto/xts.h>
 
-/* Room to align the keys: the kernel aligns contexts to 8 bytes only. */
-#define CONTEXT_SIZE(type) (sizeof(type) + __alignof__(type))
-
 struct xts_keys {
     struct tr_aes_key data, tweak;
 };
@@ -318,7 +315,7 @@ static int xts_decrypt(struct skcipher_request *req)
     .base = {.cra_name = name,                                                                     \
              .cra_driver_name = driver "-tenrounds-",                                              \
              .cra_blocksize = block,                                                               \
-             .cra_ctxsize = CONTEXT_SIZE(context),                                                 \
+             .cra_ctxsize = TR_KERNEL_CONTEXT_SIZE(context),                                       \
              .cra_module = THIS_MODULE}
 
 #define AES(setkey_, encrypt_, decrypt_)                                                           \

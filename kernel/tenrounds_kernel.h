@@ -25,6 +25,9 @@
 #    define __uninitialized
 #endif
 
+/* Of a context, with room to align its keys: the kernel aligns contexts to 8 bytes only. */
+#define TR_KERNEL_CONTEXT_SIZE(type) (sizeof(type) + __alignof__(type))
+
 /* The algorithms: X(constant, name in the kernel). */
 #define TR_KERNEL_ALGS(X)                                                                          \
     X(ECB, "ecb(aes)")                                                                             \

@@ -4,17 +4,9 @@
  * drivers, and compares every return value, errno and byte that came back: keys, tags and IVs of any length, data that is too short, operations that
  * do not exist, messages that were changed.
  */
-#include <errno.h>
-#include <linux/if_alg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "afalg.h"
 
-#ifndef SOL_ALG
-#    define SOL_ALG 279
-#endif
+#include <stdlib.h>
 
 /* What the calls to one driver returned, in order. */
 struct story {
@@ -35,19 +27,6 @@ static long note(const char *what, int number, long result)
     snprintf(story->what[story->calls], sizeof story->what[0], "%s, %d", what, number);
     story->result[story->calls++] = result < 0 ? -errno : result;
     return result;
-}
-
-static int transform(const char *type)
-{
-    struct sockaddr_alg address = {.salg_family = AF_ALG};
-    snprintf((char *)address.salg_type, sizeof address.salg_type, "%s", type);
-    snprintf((char *)address.salg_name, sizeof address.salg_name, "%s", story->driver);
-    int fd = socket(AF_ALG, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        perror(story->driver);
-        exit(1);
-    }
-    return fd;
 }
 
 static void add(struct msghdr *message, int type, const void *data, size_t len)
@@ -155,7 +134,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++) {
         story = &stories[i];
         story->driver = argv[2 + i];
-        int fd = transform(argv[1]);
+        int fd = alg_open(argv[1], story->driver);
+        if (fd < 0) {
+            fprintf(stderr, "%s: %s\n", story->driver, strerror(-fd));
+            return 1;
+        }
         keys(fd, iv_len);
         note("a good key", (int)key_len, setsockopt(fd, SOL_ALG, ALG_SET_KEY, key, key_len));
         ivs(fd);

@@ -7,15 +7,10 @@
  * One line of JSON: the median time of a request in windows of 32. The key is the driver's own kind of long: two
  * of them for xts.
  */
-#include <errno.h>
-#include <linux/if_alg.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "../afalg.h"
+
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #define WINDOWS  41
 #define REQUESTS 32
@@ -41,15 +36,15 @@ static int by_size(const void *a, const void *b)
 
 static int open_cipher(const char *driver, size_t key_len)
 {
-    struct sockaddr_alg address = {.salg_family = AF_ALG, .salg_type = "skcipher"};
     uint8_t key[64];
     for (size_t i = 0; i < sizeof(key); i++)
         key[i] = (uint8_t)(i * 7 + 1);
-    snprintf((char *)address.salg_name, sizeof(address.salg_name), "%s", driver);
-    int listener = socket(AF_ALG, SOCK_SEQPACKET, 0);
-    if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof(address)) != 0)
+    int listener = alg_open("skcipher", driver);
+    if (listener < 0) {
+        errno = -listener;
         fail(driver);
-    if (setsockopt(listener, SOL_ALG, ALG_SET_KEY, key, (socklen_t)key_len) != 0)
+    }
+    if (alg_set_key(listener, key, key_len) != 0)
         fail("the key");
     int cipher = accept(listener, NULL, 0);
     if (cipher < 0)
