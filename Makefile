@@ -32,7 +32,7 @@ quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
 all:
 	@scripts/dependencies build
-	$(if $(wildcard $(DIST)/bin/tenrounds),,@echo 'building: a minute or two the first time')
+	$(if $(wildcard $(DIST)/bin/tenrounds),,@echo 'building: about two minutes the first time')
 	@$(MAKE) --no-print-directory stage
 
 help:
