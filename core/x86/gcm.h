@@ -390,7 +390,8 @@ TR_INLINE TR_TARGET B gcm_run(const struct tr_aes_key *key, uint8_t *out, const 
         end.begun = 0;
     }
     if (!is_short && len > 2 * MOST) {
-        size_t front = (len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
+        /* At the end of a message the lengths are left at least. */
+        size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
         y = (decrypt ? gcm_front_decrypt : gcm_front_encrypt)(key, out, in, front, ghash, low, high,
                                                               y);
         end.group = decrypt ? NULL : pending_group(out, front, low);
