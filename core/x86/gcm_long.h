@@ -45,7 +45,8 @@
 #define FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
 /* Then so many vectors of each group count without a carry. */
 #define LONG_STEADY (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
-#define LONG_FROM   192u /* where what is prepared begins to pay */
+/* Blocks, where what is prepared begins to pay. */
+#define LONG_FROM   (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
 #define TABLE_FROM  (3 * PERIOD / 2)
 
 /* Round keys and powers as the loop takes them, and the table of states after two rounds; all secret. */
