@@ -21,16 +21,17 @@
  * That is 8 AES and 3 multiplications for 64 bytes, 12 with AES-256, and 6.5 other operations where gcm.h
  * has 10, 4 and 10.
  *
- *   order        In 64 places that the units look ahead, eight vectors side by side leave nothing but AES to begin a group
- *                with and nothing but waiting to end it, whatever the order in between. So with AES-128 in ZMM
- *                the vectors from the table follow each other a round apart, round keys in registers (staggered_groups()).
+ *   order        The units look ahead by less than a group. Eight vectors side by side begin it with nothing but loads and
+ *                sums and end it with nothing but last rounds and stores, whatever the order in between. So with AES-128 in
+ *                ZMM the vectors from the table follow each other a round apart, round keys in registers
+ *                (staggered_groups()).
  *
  * What a loop of independent operations costs for 64 bytes (Zen 4, cycles): 8 AES and 3 multiplications 11.0, with 4 others
  * 11.0, 6 others 11.6, 8 others 12.6: a multiplication takes a turn of AES and three of the places that others have, of which
- * there are two a cycle. With what a group reduces that is a bound of 12.3 (0.81 of the rate of AES with ten rounds), of 10.3
+ * there are two a cycle. With what a group reduces that is a bound of 12.3 (0.81 of the rate of AES with ten rounds), of 11.3
  * were there nothing but AES and multiplications. AES with a round key in memory is slower by a third beside multiplications.
  * In YMM a multiplication takes as long as in ZMM, and two cycles where no AES is: 14.5 with the table, 16.5 without; of XMM
- * twice that. There dependencies cost more, 19, whatever the order.
+ * twice that. There dependencies cost more: 19, in every order tried, in assembly, too.
  *
  * Cycles for 64 bytes within a long message (Zen 4): AES-128 13.0 (gcm.h 16.9; side by side 13.6), AES-256 16.6 (19.8). Of
  * the rate of AES with all its rounds, 16 KiB reach 0.69 and 0.78, 64 KiB 0.74 and 0.82: in the first 256 blocks 64 bytes take
@@ -39,9 +40,10 @@
  * Without effect: pairing operations that are not AES, so that both schedulers get as many (gains in
  * loops of independent operations); order of hash and rounds within a group, 300 of them at random; the staggered order in
  * YMM, whose round keys would have to be in memory; bytes reversed and halves sorted by VPERMI2B, one operation for two, or by
- * the integer units, whose stores are too many. One reduction for two groups: 2 % at 64 KiB, but -1 % at 16 KiB for the powers
+ * the integer units, which is slower. One reduction for two groups: 2 % at 64 KiB, but -1 % at 16 KiB for the powers
  * that it needs. The first 256 blocks staggered, too, with the states made a group ahead: 1 % at 16 KiB, -4 % at 3 and 4 KiB.
- * 12 vectors in flight would gain 4 %, but do not divide 256 blocks.
+ * AES-256 staggered: at most 1 %, for its keys and all else are more than there are registers. 12 vectors in flight would gain
+ * 4 %, but do not divide 256 blocks.
  */
 
 #define PAIRS       (IN_FLIGHT / 2)
