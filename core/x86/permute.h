@@ -9,7 +9,7 @@
  *   v_spread(b), v_lanes(p), v_shuffle(x, index)   a block in every lane; 16 aligned bytes; bytes within lanes
  *   v_shift_in(before, x)      the last block of before, then those of x but its last
  *   struct schedule, prepare(s, key, inverse), forget(s)   the round keys in the cipher's form
- *   crypt(s, x, n, inverse)    n vectors
+ *   crypt(s, x, n, inverse, two)   n vectors; two if it is one, and only two blocks of that count
  */
 #ifndef TR_X86_PERMUTE_H
 #define TR_X86_PERMUTE_H
@@ -80,7 +80,10 @@ TR_INLINE TR_TARGET void group(const struct schedule *s, struct run *r, unsigned
         for (unsigned i = 0; i < 2 * VBLOCKS; i += 2)
             r->counters[i] += (uint64_t)n * VBLOCKS;
     }
-    crypt(s, x, n, how.inverse);
+    if (n == 1 && part != 0 && part < 3)
+        crypt(s, x, n, how.inverse, 1);
+    else
+        crypt(s, x, n, how.inverse, 0);
     UNROLL
     for (unsigned j = 0; j < n; j++) {
         if (how.addend == INPUT)

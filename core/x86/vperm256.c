@@ -97,8 +97,9 @@ TR_INLINE TR_TARGET void forget(struct schedule *s)
     __asm__ volatile("" : : "r"(s) : "memory");
 }
 
-TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int inverse)
+TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int inverse, int two)
 {
+    (void)two;
     V k = v_lanes(s->round[0]);
     UNROLL
     for (unsigned j = 0; j < n; j++)

@@ -37,9 +37,16 @@ TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
     return (V)_mm512_maskz_loadu_epi64((__mmask8)((1u << 2 * n) - 1), p);
 }
+/* Without a mask, so that a load that follows need not wait. */
 TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
 {
-    _mm512_mask_storeu_epi64(p, (__mmask8)((1u << 2 * n) - 1), (__m512i)x);
+    if (n == 1) {
+        _mm_storeu_si128((__m128i *)p, _mm512_castsi512_si128((__m512i)x));
+        return;
+    }
+    _mm256_storeu_si256((__m256i *)p, _mm512_castsi512_si256((__m512i)x));
+    if (n == 3)
+        _mm_storeu_si128((__m128i *)(p + 32), _mm512_extracti32x4_epi32((__m512i)x, 2));
 }
 TR_INLINE TR_TARGET V v_spread(__m128i x)
 {
@@ -136,8 +143,94 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
     return v_shuffle(look_up(t, x), shift);
 }
 
-TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int inverse)
+/* ---- One block or two ---- */
+
+/*
+ * Latency alone counts, so there is a table with the factor 2, too, ShiftRows and MixColumns are one shuffle
+ * for each row, and all but the look-ups is done in 256 bits, where two shuffles go on at once.
+ */
+typedef uint8_t B __attribute__((vector_size(32)));
+
+struct chain {
+    struct table one, two;
+    B row[4];
+};
+
+/* ShiftRows, and then each row takes the place of the one rows above it. */
+#    define UP(r, c, rows)     FROM(((r) + (rows)) % 4, c, 1)
+#    define UP_COLUMN(c, rows) UP(0, c, rows), UP(1, c, rows), UP(2, c, rows), UP(3, c, rows)
+#    define UP_ROWS(rows)                                                                          \
+        {                                                                                          \
+            UP_COLUMN(0, rows), UP_COLUMN(1, rows), UP_COLUMN(2, rows), UP_COLUMN(3, rows)         \
+        }
+static const uint8_t rows_up[4][16] TR_ALIGNED(16) = {UP_ROWS(0), UP_ROWS(1), UP_ROWS(2),
+                                                      UP_ROWS(3)};
+
+TR_INLINE TR_TARGET B b_load(const uint8_t *p)
 {
+    return (B)_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+}
+
+TR_INLINE TR_TARGET void b_store(uint8_t *p, B x)
+{
+    _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128((__m256i)x));
+}
+
+TR_INLINE TR_TARGET B b_shuffle(B x, B index)
+{
+    return (B)_mm256_shuffle_epi8((__m256i)x, (__m256i)index);
+}
+
+TR_INLINE TR_TARGET B b_xor3(B a, B b, B c)
+{
+    return (B)_mm256_ternarylogic_epi64((__m256i)a, (__m256i)b, (__m256i)c, 0x96);
+}
+
+TR_INLINE TR_TARGET B b_look_up(const struct table *t, B x)
+{
+    __m512i i = _mm512_castsi256_si512((__m256i)x);
+    __m512i low = _mm512_permutex2var_epi8((__m512i)t->part[0], i, (__m512i)t->part[1]);
+    __m512i high = _mm512_permutex2var_epi8((__m512i)t->part[2], i, (__m512i)t->part[3]);
+    return (B)_mm256_mask_blend_epi8(_mm256_movepi8_mask((__m256i)x), _mm512_castsi512_si256(low),
+                                     _mm512_castsi512_si256(high));
+}
+
+TR_INLINE TR_TARGET B chain_round(const struct chain *c, B x, B key)
+{
+    B one = b_look_up(&c->one, x), two = b_look_up(&c->two, x);
+    B sum = b_xor3(b_shuffle(one, c->row[2]), b_shuffle(one, c->row[3]), key);
+    B last = b_shuffle(one ^ two, c->row[1]);
+    return b_xor3(b_shuffle(two, c->row[0]), last, sum);
+}
+
+TR_INLINE TR_TARGET struct chain chain_tables(void)
+{
+    return (struct chain){
+        load_table(sub_bytes),
+        load_table(sub_bytes_2),
+        {b_load(rows_up[0]), b_load(rows_up[1]), b_load(rows_up[2]), b_load(rows_up[3])}};
+}
+
+/* The rounds after the first key, to which last is added. */
+TR_INLINE TR_TARGET B chain_rounds(const struct chain *c, const uint8_t (*keys)[TR_BLOCK],
+                                   unsigned n, B x, B last)
+{
+    for (unsigned r = 1; r < n; r++)
+        x = chain_round(c, x, b_load(keys[r]));
+    return b_shuffle(b_look_up(&c->one, x), c->row[0]) ^ last;
+}
+
+/* ---- More ---- */
+
+TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int inverse, int two)
+{
+    if (two && !inverse) {
+        const struct chain c = chain_tables();
+        B b = (B)_mm512_castsi512_si256((__m512i)x[0]) ^ b_load(s->round[0]);
+        b = chain_rounds(&c, s->round, s->rounds, b, b_load(s->round[s->rounds]));
+        x[0] = (V)_mm512_castsi256_si512((__m256i)b);
+        return;
+    }
     const struct table t = load_table(inverse ? inv_sub_bytes : sub_bytes);
     const V shift = v_lanes(shift_rows[inverse]);
     V k = v_all(s->round[0]);
@@ -163,71 +256,13 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /* ---- The serial modes ---- */
 
 /*
- * In the chain counts latency alone, so there is a table with the factor 2, too, ShiftRows and MixColumns are one shuffle
- * for each row, and all but the look-ups is done in 128 bits, where two shuffles go on at once.
- */
-typedef uint8_t B __attribute__((vector_size(16)));
-
-struct chain {
-    struct table one, two;
-    B row[4];
-};
-
-/* ShiftRows, and then each row takes the place of the one rows above it. */
-#    define UP(r, c, rows)     FROM(((r) + (rows)) % 4, c, 1)
-#    define UP_COLUMN(c, rows) UP(0, c, rows), UP(1, c, rows), UP(2, c, rows), UP(3, c, rows)
-#    define UP_ROWS(rows)                                                                          \
-        {                                                                                          \
-            UP_COLUMN(0, rows), UP_COLUMN(1, rows), UP_COLUMN(2, rows), UP_COLUMN(3, rows)         \
-        }
-
-TR_INLINE TR_TARGET B b_load(const uint8_t *p)
-{
-    return (B)_mm_loadu_si128((const __m128i *)p);
-}
-
-TR_INLINE TR_TARGET void b_store(uint8_t *p, B x)
-{
-    _mm_storeu_si128((__m128i *)p, (__m128i)x);
-}
-
-TR_INLINE TR_TARGET B b_shuffle(B x, B index)
-{
-    return (B)_mm_shuffle_epi8((__m128i)x, (__m128i)index);
-}
-
-TR_INLINE TR_TARGET B b_xor3(B a, B b, B c)
-{
-    return (B)_mm_ternarylogic_epi64((__m128i)a, (__m128i)b, (__m128i)c, 0x96);
-}
-
-TR_INLINE TR_TARGET B b_look_up(const struct table *t, B x)
-{
-    __m512i i = _mm512_castsi128_si512((__m128i)x);
-    __m512i low = _mm512_permutex2var_epi8((__m512i)t->part[0], i, (__m512i)t->part[1]);
-    __m512i high = _mm512_permutex2var_epi8((__m512i)t->part[2], i, (__m512i)t->part[3]);
-    return (B)_mm_mask_blend_epi8(_mm_movepi8_mask((__m128i)x), _mm512_castsi512_si128(low),
-                                  _mm512_castsi512_si128(high));
-}
-
-TR_INLINE TR_TARGET B chain_round(const struct chain *c, B x, B key)
-{
-    B one = b_look_up(&c->one, x), two = b_look_up(&c->two, x);
-    B sum = b_xor3(b_shuffle(one, c->row[2]), b_shuffle(one, c->row[3]), key);
-    B last = b_shuffle(one ^ two, c->row[1]);
-    return b_xor3(b_shuffle(two, c->row[0]), last, sum);
-}
-
-/*
  * The chain carries the next block's state after its first key: to the last key is added f, what the next first round
  * would add, and the output is the state + f.
  */
 TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t blocks, uint8_t *iv, enum tr_op op)
 {
-    const struct chain c = {load_table(sub_bytes),
-                            load_table(sub_bytes_2),
-                            {UP_ROWS(0), UP_ROWS(1), UP_ROWS(2), UP_ROWS(3)}};
+    const struct chain c = chain_tables();
     const unsigned n = key->rounds;
     const B first = b_load(key->enc[0]), last = b_load(key->enc[n]);
     B x = b_load(iv) ^ (op == TR_OP_CBC_ENCRYPT ? first ^ b_load(in) : first), output = x;
@@ -237,10 +272,7 @@ TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, cons
             f ^= b_load(in);
         else if (op == TR_OP_CBC_ENCRYPT && blocks > 1)
             f ^= b_load(in + TR_BLOCK);
-        B last_and_f = last ^ f;
-        for (unsigned r = 1; r < n; r++)
-            x = chain_round(&c, x, b_load(key->enc[r]));
-        x = b_shuffle(b_look_up(&c.one, x), c.row[0]) ^ last_and_f;
+        x = chain_rounds(&c, key->enc, n, x, last ^ f);
         output = x ^ (op == TR_OP_CFB_ENCRYPT ? first : f);
         b_store(out, op == TR_OP_OFB ? output ^ b_load(in) : output);
     }
