@@ -382,6 +382,8 @@ struct tr_ghash {
     uint8_t (*power)[TR_BLOCK];
 #else
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK]; /* of the hash key, in the backend's form */
+    uint8_t square[TR_GHASH_POWERS]
+                  [TR_BLOCK]; /* without carry-less multiplication, of its square */
 #endif
     uint8_t h[TR_BLOCK];    /* the hash key */
     uint8_t hash[TR_BLOCK]; /* the running hash */

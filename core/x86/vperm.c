@@ -312,6 +312,7 @@ TR_TARGET void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_t
 static void ghash_key(struct tr_ghash *ghash)
 {
     tr_vperm_ghash_tables((struct ghash_tables *)ghash->power, ghash->h);
+    ghash->powers = 1;
 }
 
 /* Fewer blocks are done before the powers of groups would be. */

@@ -122,7 +122,7 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
  * ---- GHASH ----
  *
  * Blocks one by one wait for each other: 42 cycles each on Zen 4, of which the 33 shuffles take 17, where 128 bits take 50. Two at once
- * take 46, for they share the moves, the reduction and the wait. From GHASH_LONG blocks on the groups of vperm_ghash.h, a
+ * take 46, for they share the moves, the reduction and the wait; the key keeps the tables of the square for that. From GHASH_LONG blocks on the groups of vperm_ghash.h, a
  * block a lane, take 16 a block. Tried in vain: four blocks at once (78 cycles, no faster for any length), and what
  * does not wait for the product before added up first, so that it could overlap with it.
  */
@@ -182,59 +182,43 @@ TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[],
     return sum_of_lanes(first) ^ within ^ ghash_move(beyond, 15);
 }
 
-TR_INLINE TR_TARGET V ghash_one_by_one(const struct ghash_tables *h, V y, const uint8_t *in,
-                                       size_t blocks)
+/* The tables of h^2, once for a key: when a call first has two blocks. */
+TR_INLINE TR_TARGET void make_square(struct tr_ghash *g, const struct ghash_tables *h)
 {
-    for (; blocks != 0; blocks--, in += TR_BLOCK) {
-        y ^= v_lanes_unaligned(in);
-        y = multiply_and_add(&h, &y, 1);
-    }
-    return y;
-}
-
-/* Two blocks at once, with the tables of h^2 made for the call. */
-TR_INLINE TR_TARGET V ghash_by_two(const struct ghash_tables *h, V y, const uint8_t *in,
-                                   size_t blocks, const uint8_t hash_key[TR_BLOCK])
-{
-    struct ghash_tables of_square;
-    const struct ghash_tables *const power[2] = {h, &of_square};
     uint8_t square[TR_BLOCK];
-    V x[2] = {v_lanes_unaligned(hash_key)};
-    v_store_part(square, multiply_and_add(power, x, 1), 1);
-    tr_vperm_ghash_tables(&of_square, square);
-    for (; blocks > 1; blocks -= 2, in += 2 * (size_t)TR_BLOCK) {
-        x[0] = y ^ v_lanes_unaligned(in);
-        x[1] = v_lanes_unaligned(in + TR_BLOCK);
-        y = multiply_and_add(power, x, 2);
-    }
-    y = ghash_one_by_one(h, y, in, blocks);
-    for (unsigned i = 0; i < TR_BLOCK; i += 2) {
-        v_store(of_square.byte[0][i], (V){0});
-        v_store(of_square.byte[1][i], (V){0});
-    }
-    v_store_part(square, (V){0}, 1);
-    __asm__ volatile("" : : "r"(&of_square), "r"(square) : "memory");
-    return y;
+    V x = v_lanes_unaligned(g->h);
+    v_store_part(square, multiply_and_add(&h, &x, 1), 1);
+    tr_vperm_ghash_tables((struct ghash_tables *)g->square, square);
+    tr_wipe(square, sizeof(square));
+    g->powers = 2;
 }
 
-/* From how many blocks on the tables of powers that a call makes are worth it. */
-#    define GHASH_TWO  12u
+/* From how many blocks on the tables of more powers, made for the call, are worth it. */
 #    define GHASH_LONG 96u
 
 TR_TARGET void tr_vperm256_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  size_t blocks, void *state)
 {
     struct tr_ghash *g = state;
-    const struct ghash_tables *h = (const struct ghash_tables *)g->power;
+    const struct ghash_tables *const power[2] = {(const struct ghash_tables *)g->power,
+                                                 (const struct ghash_tables *)g->square};
     (void)key, (void)out;
     if (blocks >= GHASH_LONG) {
         size_t done = ghash_groups(g, in, blocks);
         in += done * TR_BLOCK;
         blocks -= done;
     }
+    if (blocks > 1 && g->powers < 2)
+        make_square(g, power[0]);
     V y = v_lanes_unaligned(g->hash);
-    y = blocks < GHASH_TWO ? ghash_one_by_one(h, y, in, blocks)
-                           : ghash_by_two(h, y, in, blocks, g->h);
+    for (; blocks > 1; blocks -= 2, in += 2 * (size_t)TR_BLOCK) {
+        V x[2] = {y ^ v_lanes_unaligned(in), v_lanes_unaligned(in + TR_BLOCK)};
+        y = multiply_and_add(power, x, 2);
+    }
+    if (blocks != 0) {
+        y ^= v_lanes_unaligned(in);
+        y = multiply_and_add(power, &y, 1);
+    }
     v_store_part(g->hash, y, 1);
 }
 
