@@ -99,14 +99,19 @@ TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
 }
 
 /* t = t x^n, n at most 56: what falls out is folded at once. */
+TR_INLINE void tr_xts_multiply_halves(uint64_t *low, uint64_t *high, unsigned n)
+{
+    /* Two shifts, because one by 64 would be one by 0. */
+    uint64_t out = *high >> 1 >> (63 - n);
+    *high = *high << n | *low >> 1 >> (63 - n);
+    *low = *low << n ^ out ^ out << 1 ^ out << 2 ^ out << 7;
+}
+
 TR_INLINE void tr_xts_multiply(uint8_t t[16], unsigned n)
 {
     uint64_t low = __builtin_bswap64(tr_load64_be(t)),
              high = __builtin_bswap64(tr_load64_be(t + 8));
-    /* Two shifts, because one by 64 would be one by 0. */
-    uint64_t out = high >> 1 >> (63 - n);
-    high = high << n | low >> 1 >> (63 - n);
-    low = low << n ^ out ^ out << 1 ^ out << 2 ^ out << 7;
+    tr_xts_multiply_halves(&low, &high, n);
     tr_store64_be(t, __builtin_bswap64(low));
     tr_store64_be(t + 8, __builtin_bswap64(high));
 }
