@@ -375,8 +375,8 @@ TR_API enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count);
 
 /* ---- GCM (NIST SP 800-38D) ------------------------------------------------------------------- */
 
-/* GHASH (6.4). Treat as opaque. */
-#define TR_GHASH_POWERS 32u
+/* GHASH (6.4). Treat as opaque. Powers for 32 blocks in one sum with AAD and lengths. */
+#define TR_GHASH_POWERS 36u
 struct tr_ghash {
 #ifdef TR_SHARED_POWERS /* whoever sets the key says where: messages at the same time share them */
     uint8_t (*power)[TR_BLOCK];

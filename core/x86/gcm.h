@@ -13,7 +13,7 @@
  * 115 cycles for AES-128, all told. Calls that follow each other overlap as far as the processor looks ahead, 320 instructions,
  * of which a call of 16 bytes takes 170: so the number of instructions counts, scalar ones too (20 more cost 3 cycles), and what
  * waits for AES is kept short. Cycles a call, one after the other (Zen 4, AES-128, ZMM): 57 for 16 bytes, 71 for 64, 109 for 256,
- * 220 for 512, 400 for 1024; opened 50, 60 and 105 up to 256. Groups are bound as ghash.h says.
+ * 175 for 512, 400 for 1024; opened 50, 60, 105 and 172 up to 512. Groups are bound as ghash.h says.
  * A new key and a message of 16 bytes take 190 cycles, of 64 bytes 240, of 256 bytes 380; the powers of H that a longer one needs
  * are loaded across the vectors that they were stored in, and wait for these.
  * Without effect: no VZEROUPPER; the nonce by broadcasts from memory instead of two loads and an insertion; AAD and lengths
@@ -133,8 +133,13 @@ TR_INLINE TR_TARGET void gcm_hash_group(struct gcm *g, const uint8_t *data)
 #define MOST ((size_t)HALF * VBYTES) /* bytes */
 _Static_assert(2 * MOST == (size_t)GROUP * TR_BLOCK,
                "what is left of groups is done in two halves");
+#if defined(V_MASKED) && !defined(__i386__)
+#    define WHOLE IN_FLIGHT /* vectors of a whole message in one sum */
+#else
+#    define WHOLE HALF
+#endif
 _Static_assert(HALF <= (sizeof(void *) == 8 ? 4 : 2), "there is a case for each number of vectors");
-_Static_assert(HALF *VBLOCKS + 2 <= TR_GHASH_POWERS,
+_Static_assert(WHOLE *VBLOCKS + 2 <= TR_GHASH_POWERS,
                "and a power for each block, lengths and hash");
 
 #ifndef V_MASKED
@@ -207,7 +212,7 @@ TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
  * round key; c: the ciphertext, zeros behind it. All is read before anything is written.
  */
 TR_INLINE TR_TARGET void gcm_few_data(struct run *r, unsigned u, size_t last, V x[IN_FLIGHT], V k,
-                                      V c[HALF], int decrypt)
+                                      V *c, int decrypt)
 {
     UNROLL
     for (unsigned j = 0; j < u; j++) {
@@ -247,8 +252,7 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
 }
 
 /* The ciphertext of u vectors, of which the last has so many bytes, times the powers from H^n down. */
-TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, const V c[HALF],
-                                      size_t n)
+TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, const V *c, size_t n)
 {
     UNROLL
     for (unsigned j = 0; j < u; j++) {
@@ -608,7 +612,7 @@ TR_INLINE TR_TARGET void round_and_mask(V x[IN_FLIGHT], unsigned u, B *mask, con
 }
 
 /*
- * u vectors, at most HALF, with AAD of at most a block. The counters of so few blocks differ in the last byte alone, so they
+ * u vectors, at most WHOLE, with AAD of at most a block. The counters of so few blocks differ in the last byte alone, so they
  * need not be turned round. AAD and lengths are hashed before AES in the order of instructions, since they do not
  * wait for it.
  */
@@ -620,7 +624,7 @@ TR_INLINE TR_TARGET void few_message(const struct tr_aes_key *key, uint8_t *out,
     struct gcm g = {
         .run = start(key, key->enc, out, in), .ghash = m->ghash, .product = no_product()};
     B iv = b_load_12(m->iv), mask = b_xor(b_xor(iv, b_load(g.run.keys)), v_block_0(v_last_byte(1)));
-    V x[IN_FLIGHT], c[HALF], k = v_all(g.run.keys);
+    V x[IN_FLIGHT], c[WHOLE], k = v_all(g.run.keys);
     UNROLL
     for (unsigned j = 0; j < u; j++)
         x[j] = v_xor3(v_everywhere(iv), k, v_last_bytes_from(2 + j * VBLOCKS));
@@ -660,9 +664,21 @@ TR_INLINE TR_TARGET void short_message(const struct tr_aes_key *key, uint8_t *ou
     case 3:
         few_message(key, out, in, m, 3, decrypt);
         break;
+    case 4:
+        few_message(key, out, in, m, 4, decrypt);
+        break;
+    case 5:
+        few_message(key, out, in, m, 5, decrypt);
+        break;
+    case 6:
+        few_message(key, out, in, m, 6, decrypt);
+        break;
+    case 7:
+        few_message(key, out, in, m, 7, decrypt);
+        break;
 #    endif
     default:
-        few_message(key, out, in, m, HALF, decrypt);
+        few_message(key, out, in, m, WHOLE, decrypt);
     }
 }
 #else
@@ -711,7 +727,7 @@ static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const
         return;
     }
 #endif
-    if (blocks <= HALF * VBLOCKS && m->aad_len <= TR_BLOCK)
+    if (blocks <= WHOLE * VBLOCKS && m->aad_len <= TR_BLOCK)
         short_seal(key, out, in, m);
     else
         long_seal(key, out, in, m);
@@ -727,7 +743,7 @@ static TR_TARGET void gcm_open(const struct tr_aes_key *key, uint8_t *out, const
         return;
     }
 #endif
-    if (blocks <= HALF * VBLOCKS && m->aad_len <= TR_BLOCK)
+    if (blocks <= WHOLE * VBLOCKS && m->aad_len <= TR_BLOCK)
         short_open(key, out, in, m);
     else
         long_open(key, out, in, m);
