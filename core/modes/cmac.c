@@ -150,6 +150,6 @@ enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count)
     tr_lanes(TR_LANES_MAC, first_blocks, jobs, count);
     tr_lanes(TR_LANES_MAC, last_block, jobs, count);
     for (size_t i = 0; i < count; i++)
-        tr_cleanse(jobs[i].working, TR_BLOCK);
+        tr_wipe(jobs[i].working, TR_BLOCK);
     return TR_OK;
 }

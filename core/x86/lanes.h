@@ -3,33 +3,30 @@
  * Chains of CBC or CFB encryption, or of CBC-MAC, side by side (lanes.h): a block of each of VBLOCKS chains in a
  * vector, and as many vectors as cover the latency of a round. Included after the vector block.
  *
- * Bound: the AES units, rounds operations a vector, as in the parallel modes. Beside them a vector takes an insertion for each
- * block but the first, an xor, a store, and, because blocks come from and go to as many places, a share of copying: for each
- * lane a load and store of 64 bytes in, and four loads and stores of 16 bytes out, every fourth step. On Zen 4, of what
- * independent rounds reach with VAES, AES-128 in CBC, 16 messages or (in brackets) 24 that share a key:
+ * Bound: the AES units, rounds operations a vector, as in the parallel modes; and, since Zen 4's rounds take four cycles, the latency of
+ * 40 cycles a block, which sixteen chains fill exactly: what holds up one round is lost. The longest chain is a bound, too: 64 messages
+ * of 64 bytes to 16 KiB, 190 KiB in all, cannot exceed 0.74. Beside the rounds blocks come from and go to as many places. A line of each lane
+ * is moved at a time, because messages a multiple of 4096 bytes apart share a set of the first cache, which has eight places: block by block,
+ * each line would be fetched again (0.16). How lines become vectors depends on the width: lanes_lines.h (512 bits), lanes_rows.h.
  *
- *                         16 messages     16, a multiple of      16 not aligned   1 KiB         128 bytes     16 with keys
- *                         of 16 KiB       4096 bytes apart       to 16 bytes                                  of their own
- *   vaes512               0.64 to 0.79    0.60 to 0.66           0.67             0.63 (0.66)   0.24 (0.27)   0.61
- *   24 sharing a key      0.78 to 0.88
- *   vaes256               0.60                                                    0.51          0.24          0.48
- *   aesni                 0.39                                                    0.36          0.13          0.28
+ * On Zen 4, of what independent rounds reach with VAES, AES-128 in CBC, 16 messages (of 64 or 24: as many):
  *
- * 200 messages of 64 bytes to 16 KiB 0.49, MACs on vaes512, which write nothing, 0.88 with 24 lanes, one chain alone 0.06. Where two figures
- * stand, it is from process to process, presumably by where stack and buffers lie. A step
- * of 16 lanes takes 50 cycles, 40 of which are the rounds' latency; a call 500 cycles and each of its messages 40.
- * Own keys are a load of a whole vector for each round, which is all that the load units can do, so some stay in registers; not aligned to
- * 16 bytes, and on vaes256 and aesni, where none can, they are slower than a loop without the copying (0.59, 0.50, 0.34).
+ *              16 KiB   16 KiB, a multiple   the same, not      the same, keys   1 KiB   64 of    128     64 of 64 bytes
+ *                       of 4096 apart        aligned to 16      of their own             1 KiB    bytes   to 16 KiB
+ *   vaes512    0.85     0.61 to 0.64         0.41               0.58             0.69    0.70     0.28    0.47
+ *   vaes256             0.56                                    0.44             0.53             0.24    0.37
+ *   aesni               0.37                                    0.27             0.35             0.19
+ *
+ * MACs on vaes512, which write nothing, 0.82; one chain alone 0.06. A call takes some 700 cycles beside its steps: a run, as the time from one end
+ * of a lane to the next is called, must wait for the last round and then for the first, 250 cycles or more, and each lane that ends and begins costs
+ * some 20. 16 lines in and out that share a set take 130 cycles (copied alone; apart, 70), nearly the 160 of their rounds, and the stores
+ * hold these up: moving four lines of a lane at a time would take 70, too.
  *
  * What made the difference:
- *   - The vectors are a round or two apart, so that loads, stores and insertions come evenly and always have the
- *     rounds of other vectors beside them. In step, all of it comes at once: 0.61 where this reached 0.79.
- *   - Blocks come out of a vector by way of memory. An extraction costs Zen 4 more than a store and a load.
- *   - Whole lines at a time: messages a multiple of 4096 bytes apart share a set of the first cache, which has eight
- *     places. Block by block, each line would be fetched again: 0.16 instead of 0.66.
+ *   - Chaining values are loaded from where they are: loads of a vector wait for the narrow stores that put it together. For the
+ *     same reason no structure goes to a function by value.
+ *   - Round keys are spread where they are held, and only what was used is wiped.
  *   - The longest first, and fewer lanes where one long chain is what the others wait for.
- * What did not: masked stores, prefetching, transposing in registers (as many shuffles as insertions), stores of 32 or 64 bytes put
- * together by insertions, copies through general registers, 8 ZMM vectors, VAES on YMM registers with AVX-512's 32 of them.
  *
  * A lane whose chain has ended takes the next one at the end of the turn. When there is none to begin, an idle lane reads
  * what another does and writes it nowhere, and the last chain is left to the serial code, which is faster.
@@ -47,245 +44,75 @@
 #    define LANES_ROWS    31u
 #    define LANES_HELD    24u
 
+/* For 512 bits: see lanes_lines.h for why what lies where. */
 struct lanes {
+#    if VBLOCKS == 4
+    union {
+        struct {
+            uint8_t out_turn[2][LANES * TURN_BYTES];
+            /* Input and output: offsets count from the beginning of all. */
+            uint8_t *in[LANES], *out[LANES], *none[LANES];
+            const uint8_t *from[LANES]; /* where the chains' values are */
+            uint8_t *lines[LANES];      /* of out_turn[0] or in_turn[1] */
+        };
+        uint8_t page[4096];
+    };
+    union {
+        struct {
+            uint8_t in_turn[2][LANES * TURN_BYTES]; /* of odd turns, of even ones */
+            uint8_t shared[15][VBYTES];             /* round keys, the same for all lanes */
+            uint8_t chain[LANE_VECTORS][VBYTES];
+        };
+        uint8_t page_too[4096 + 1280];
+    };
+    uint8_t own_keys[15][LANES_NARROW * TR_BLOCK];
+#    else
     uint8_t shared[15][VBYTES]; /* round keys, the same for all lanes */
     uint8_t chain[LANE_VECTORS][VBYTES];
-    uint8_t rows[LANES_ROWS * LANES_NARROW * TR_BLOCK]; /* see below */
-    uint8_t tail[LANES][TURN_BYTES];                    /* input of a turn in which a lane ends */
+    uint8_t rows[LANES_ROWS * LANES_NARROW * TR_BLOCK]; /* see lanes_rows.h */
+    /* Input and output: offsets count from the beginning of all. */
+    uint8_t *in[LANES], *out[LANES], *none[LANES];
+    const uint8_t *from[LANES]; /* where the chains' values are */
+#    endif
+    uint8_t tail[LANES][TURN_BYTES]; /* input of a turn in which a lane ends */
     uint8_t nowhere[LANES_NOWHERE * TURN_BYTES];
-    /* For offsets that count from the beginning of all; and those for the last turn of a run. */
-    const uint8_t *in[LANES], *cut_in[LANES];
-    uint8_t *out[LANES], *cut_out[LANES], *none[LANES];
-    const uint8_t *const *last_in;
+    uint8_t *cut_in[LANES], *cut_out[LANES]; /* for the last turn of a run */
+    uint8_t *const *last_in;
     uint8_t *const *last_out;
     size_t end[LANES]; /* in turns from the beginning of all; SIZE_MAX: the lane is idle */
     const struct tr_lane *of[LANES];
+    const struct tr_aes_key *key;
     const struct tr_lane *next, *behind; /* jobs that are still to begin */
     size_t now;                          /* turns from the beginning of all */
     size_t first_end;                    /* where the first lane ends, */
     unsigned first, busy;                /* which that is, and how many lanes run */
     unsigned half;                       /* of the two turns' output, where the last turn's is */
-    unsigned lanes;                      /* in use: LANES or LANES_NARROW */
+    unsigned lanes, widest;              /* in use, and at most: LANES or LANES_NARROW */
     int own, tails;                      /* keys differ; lengths do that are no whole turns */
 } TR_ALIGNED(64);
 
-/*
- * Rows of a block for each lane in use: eight for the input of two turns, a lane's blocks of a turn behind each other;
- * eight for the output of two turns, one for each step; and one for each round key, if the lanes have their own.
- *
- * A load is taken for one of what an earlier store writes if their addresses are equal but for a multiple of 4096, and
- * waits for it (Zen 4: with input and output 4096 bytes apart 0.58 instead of 0.78). What a step stores is ready only at its end, so the loads of a step must not be mixed up with it. 16 rows of
- * 16 lanes are 4096 bytes, and among the keys such a load is of the vector itself. Of 24 lanes, each turn's
- * output lies so with the input of the turn before and the turn after, but for the last step, which has a place of its own.
- */
-TR_INLINE unsigned lanes_input(unsigned lanes, size_t turn)
+/* n is a multiple of VBYTES. */
+TR_INLINE TR_TARGET void lanes_wipe(void *p, size_t n)
 {
-    return turn % 2 * LANE_TURN * lanes * TR_BLOCK;
+    const V zero = v_first(b_zero());
+    for (size_t i = 0; i < n; i += VBYTES)
+        v_store((uint8_t *)p + i, zero);
+    __asm__ volatile("" : : "r"(p) : "memory");
 }
-TR_INLINE unsigned lanes_output(unsigned lanes, size_t turn, unsigned step)
+TR_INLINE TR_TARGET void lanes_spread_keys(struct lanes *l, const struct tr_aes_key *key)
 {
-    const unsigned row = lanes * TR_BLOCK, half = turn % 2;
-    if (lanes == LANES_NARROW)
-        return (8 + half * LANE_TURN + step) * row;
-    return step == LANE_TURN - 1 ? (8 + half) * row : 4096 + ((1 - half) * LANE_TURN + step) * row;
-}
-TR_INLINE unsigned lanes_own_key(unsigned r)
-{
-    return (16 + r) * LANES_NARROW * TR_BLOCK;
-}
-
-/* A key of round r for vector j. */
-TR_INLINE TR_TARGET V lanes_key(const struct lanes *l, const V held[LANES_HELD], int own,
-                                unsigned j, unsigned r)
-{
-    if (own && r + 1 <= LANE_OWN_KEYS_HELD)
-        return held[j * LANE_OWN_KEYS_HELD + r];
-    if (own)
-        return v_load(l->rows + lanes_own_key(r) + j * VBYTES);
-    return r + 1 <= LANE_KEYS_HELD ? held[r] : v_load(l->shared[r]);
+    for (unsigned r = 0; !l->own && r <= key->rounds; r++)
+        v_store(l->shared[r], v_all(key->enc[r]));
 }
 
 /* Keeps the value in a register, and what has an effect in its order. */
 #    define LANES_HERE(x) __asm__ volatile("" : "+" V_REGISTER(x)::"memory")
 
-/* What the first round takes. */
-TR_INLINE TR_TARGET V lanes_enter(enum tr_lanes_op op, unsigned j, V s, V k, const uint8_t *from)
-{
-    if (op == TR_LANES_CFB)
-        return v_xor(s, k);
-    return v_xor3(s, v_gather(from + j * VBLOCKS * TURN_BYTES, TURN_BYTES), k);
-}
-
-/* The last round. */
-TR_INLINE TR_TARGET V lanes_leave(enum tr_lanes_op op, unsigned j, V s, V k, const uint8_t *from,
-                                  uint8_t *to)
-{
-    if (op == TR_LANES_CFB)
-        k = v_xor(k, v_gather(from + j * VBLOCKS * TURN_BYTES, TURN_BYTES));
-    s = v_aesenclast(s, k);
-    LANES_HERE(s);
-    v_store(to + j * VBYTES, s);
-    return s;
-}
-
-/* A lane's blocks of a turn. */
-TR_INLINE TR_TARGET void lanes_copy_in(struct lanes *l, unsigned lanes, const uint8_t *const *in,
-                                       unsigned lane, size_t turn)
-{
-    const uint8_t *from = in[lane] + (l->now + turn) * TURN_BYTES;
-    uint8_t *to = l->rows + lanes_input(lanes, turn) + lane * TURN_BYTES;
-    UNROLL
-    for (unsigned i = 0; i < TURN_BYTES; i += VBYTES)
-        v_store(to + i, v_load(from + i));
-}
-TR_INLINE TR_TARGET void lanes_copy_out(uint8_t *to, const uint8_t *from, const uint8_t *last,
-                                        unsigned row)
-{
-    UNROLL
-    for (unsigned i = 0; i < LANE_TURN - 1; i++)
-        b_store(to + i * TR_BLOCK, b_load(from + i * row));
-    b_store(to + (LANE_TURN - 1) * TR_BLOCK, b_load(last));
-}
-
-/* What is copied beside the rounds of a step: the input of the next turn and the output of the turn before, for a share
- * of the lanes; those first whose vectors are ahead. */
-struct lanes_share {
-    const uint8_t *const *in;
-    size_t in_offset;
-    uint8_t *before;
-    uint8_t *const *out;
-    size_t out_offset;
-    const uint8_t *after, *after_last;
-};
-
-/* In the last turn the input is that of the same turn once more, and in the first one the output goes nowhere. */
-TR_INLINE struct lanes_share lanes_share(struct lanes *l, unsigned lanes, size_t step, size_t turns)
-{
-    const size_t turn = step / LANE_TURN, next = turn + 1 < turns ? turn + 1 : turn;
-    const unsigned lane = (LANE_TURN - 1 - step % LANE_TURN) * (lanes / LANE_TURN);
-    const uint8_t *rows = l->rows + lane * TR_BLOCK;
-    return (struct lanes_share){
-        (next + 1 == turns ? l->last_in : l->in) + lane,
-        (l->now + next) * TURN_BYTES,
-        l->rows + lanes_input(lanes, next) + lane * TURN_BYTES,
-        (turn == 0 ? l->none : l->out) + lane,
-        turn == 0 ? 0 : (l->now + turn - 1) * TURN_BYTES,
-        rows + lanes_output(lanes, turn + 1, 0),
-        rows + lanes_output(lanes, turn + 1, LANE_TURN - 1),
-    };
-}
-
-TR_INLINE TR_TARGET void lanes_copy(enum tr_lanes_op op, const struct lanes_share *share,
-                                    unsigned lanes, unsigned i)
-{
-    const uint8_t *from = share->in[i] + share->in_offset;
-    UNROLL
-    for (unsigned k = 0; k < TURN_BYTES; k += VBYTES)
-        v_store(share->before + i * TURN_BYTES + k, v_load(from + k));
-    if (op != TR_LANES_MAC)
-        lanes_copy_out(share->out[i] + share->out_offset, share->after + i * TR_BLOCK,
-                       share->after_last + i * TR_BLOCK, lanes * TR_BLOCK);
-}
-
-/* The output of a turn, of the first lanes. */
-static TR_TARGET void lanes_put(struct lanes *l, uint8_t *const *out, unsigned lanes,
-                                unsigned count, size_t turn)
-{
-    const uint8_t *from = l->rows + lanes_output(lanes, turn, 0);
-    const uint8_t *last = l->rows + lanes_output(lanes, turn, LANE_TURN - 1);
-    for (unsigned lane = 0; lane < count; lane++)
-        lanes_copy_out(out[lane] + (l->now + turn) * TURN_BYTES, from + lane * TR_BLOCK,
-                       last + lane * TR_BLOCK, lanes * TR_BLOCK);
-}
-
-/* The rounds that vector j has behind it where the others begin: so the vectors' ends are spread evenly. */
-#    define LANES_AHEAD(j) ((j)*n / vectors)
-
-/* Turns. n, vectors and own are constants. */
-TR_INLINE TR_TARGET void lanes_run(enum tr_lanes_op op, struct lanes *l, unsigned n,
-                                   unsigned vectors, int own, size_t turns)
-{
-    const unsigned lanes = vectors * VBLOCKS, part = lanes / LANE_TURN;
-    const size_t last = turns * LANE_TURN - 1;
-    V s[LANE_VECTORS], held[LANES_HELD];
-    UNROLL
-    for (unsigned r = 0; r <= n; r++) {
-        if (own || r + 1 > LANE_KEYS_HELD)
-            continue;
-        held[r] = v_load(l->shared[r]);
-        __asm__("" : "+" V_REGISTER(held[r]));
-    }
-#    if LANE_OWN_KEYS_HELD
-    UNROLL
-    for (unsigned j = 0; j < vectors; j++) {
-        UNROLL
-        for (unsigned r = 0; r < LANE_OWN_KEYS_HELD; r++) {
-            const unsigned i = j * LANE_OWN_KEYS_HELD + r;
-            if (!own)
-                continue;
-            held[i] = v_load(l->rows + lanes_own_key(r) + j * VBYTES);
-            __asm__("" : "+" V_REGISTER(held[i]));
-        }
-    }
+#    if VBLOCKS == 4
+#        include "lanes_lines.h"
+#    else
+#        include "lanes_rows.h"
 #    endif
-    for (unsigned lane = 0; lane < lanes; lane++)
-        lanes_copy_in(l, lanes, turns == 1 ? l->last_in : l->in, lane, 0);
-    UNROLL
-    for (unsigned j = 0; j < vectors; j++)
-        s[j] = lanes_enter(op, j, v_load(l->chain[j]), lanes_key(l, held, own, j, 0), l->rows);
-    UNROLL
-    for (unsigned r = 1; r < n; r++) {
-        UNROLL
-        for (unsigned j = 0; j < vectors; j++) {
-            if (r <= LANES_AHEAD(j))
-                s[j] = v_aesenc(s[j], lanes_key(l, held, own, j, r));
-        }
-    }
-    for (size_t step = 0; step != last; step++) {
-        const uint8_t *from =
-            l->rows + lanes_input(lanes, step / LANE_TURN) + step % LANE_TURN * TR_BLOCK;
-        const uint8_t *next = l->rows + lanes_input(lanes, (step + 1) / LANE_TURN) +
-                              (step + 1) % LANE_TURN * TR_BLOCK;
-        uint8_t *to = l->rows + lanes_output(lanes, step / LANE_TURN, step % LANE_TURN);
-        const struct lanes_share share = lanes_share(l, lanes, step, turns);
-        UNROLL
-        for (unsigned t = 1; t <= n; t++) {
-            UNROLL
-            for (unsigned j = 0; j < vectors; j++) {
-                const unsigned r = LANES_AHEAD(j) + t;
-                if (r == n) {
-                    s[j] = lanes_leave(op, j, s[j], lanes_key(l, held, own, j, n), from, to);
-                    s[j] = lanes_enter(op, j, s[j], lanes_key(l, held, own, j, 0), next);
-                } else {
-                    s[j] = v_aesenc(s[j], lanes_key(l, held, own, j, r < n ? r : r - n));
-                }
-                LANES_HERE(s[j]);
-            }
-            if (t <= part)
-                lanes_copy(op, &share, lanes, part - t);
-        }
-    }
-    UNROLL
-    for (unsigned r = 1; r < n; r++) {
-        UNROLL
-        for (unsigned j = 0; j < vectors; j++) {
-            if (r > LANES_AHEAD(j))
-                s[j] = v_aesenc(s[j], lanes_key(l, held, own, j, r));
-        }
-    }
-    const uint8_t *from = l->rows + lanes_input(lanes, turns - 1) + (LANE_TURN - 1) * TR_BLOCK;
-    uint8_t *to = l->rows + lanes_output(lanes, turns - 1, LANE_TURN - 1);
-    UNROLL
-    for (unsigned j = 0; j < vectors; j++) {
-        s[j] = lanes_leave(op, j, s[j], lanes_key(l, held, own, j, n), from, to);
-        v_store(l->chain[j], s[j]);
-    }
-    /* The share of the step that the loop left out, and the last turn. */
-    if (op != TR_LANES_MAC && turns > 1)
-        lanes_put(l, l->out, lanes, part, turns - 2);
-    if (op != TR_LANES_MAC)
-        lanes_put(l, l->last_out, lanes, lanes, turns - 1);
-}
 
 /* A function for each operation, number of rounds and kind of lanes, so that registers are not kept for another. */
 #    define LANES_RUN(name, op, n, vectors, own)                                                   \
@@ -344,16 +171,17 @@ TR_INLINE unsigned lanes_tail(const struct lanes *l, unsigned lane)
     return l->of[lane]->blocks % LANE_TURN;
 }
 
-TR_INLINE TR_TARGET void lanes_begin(struct lanes *l, unsigned lane)
+TR_INLINE TR_TARGET size_t lanes_begin(struct lanes *l, unsigned lane, const struct tr_lane *job,
+                                       size_t now)
 {
-    const struct tr_lane *job = l->next++;
+    const size_t end = now + (job->blocks - 1) / LANE_TURN + 1;
     l->of[lane] = job;
-    l->end[lane] = l->now + (job->blocks - 1) / LANE_TURN + 1;
-    l->in[lane] = lanes_base(job->in, l->now);
-    l->out[lane] = lanes_base(job->out, l->now);
-    b_store(lanes_chain(l, lane), b_load(job->chain));
+    l->in[lane] = lanes_base(job->in, now);
+    l->out[lane] = lanes_base(job->out, now);
+    l->from[lane] = job->chain;
     for (unsigned r = 0; l->own && r <= job->key->rounds; r++)
-        b_store(l->rows + lanes_own_key(r) + lane * TR_BLOCK, b_load(job->key->enc[r]));
+        b_store(lanes_own_key_of(l, lane, r), b_load(job->key->enc[r]));
+    return end;
 }
 
 TR_INLINE TR_TARGET void lanes_end(enum tr_lanes_op op, struct lanes *l, unsigned lane)
@@ -362,7 +190,7 @@ TR_INLINE TR_TARGET void lanes_end(enum tr_lanes_op op, struct lanes *l, unsigne
     const unsigned tail = lanes_tail(l, lane);
     B chain = b_load(lanes_chain(l, lane));
     for (unsigned i = 0; i < tail; i++) {
-        chain = b_load(l->rows + lanes_output(l->lanes, l->half, i) + lane * TR_BLOCK);
+        chain = b_load(lanes_given(l, lane, i));
         if (op != TR_LANES_MAC)
             b_store(job->out + (job->blocks - tail + i) * TR_BLOCK, chain);
     }
@@ -372,22 +200,28 @@ TR_INLINE TR_TARGET void lanes_end(enum tr_lanes_op op, struct lanes *l, unsigne
 /* Ends what has come to its end, begins what can be begun, and looks which lane ends first. */
 static TR_TARGET void lanes_refill(enum tr_lanes_op op, struct lanes *l)
 {
-    l->busy = l->first = 0;
-    l->first_end = SIZE_MAX;
-    for (unsigned lane = 0; lane < l->lanes; lane++) {
-        if (l->end[lane] == l->now) {
-            if (l->now != 0)
+    const struct tr_lane *next = l->next, *const behind = l->behind;
+    const size_t now = l->now;
+    const unsigned lanes = l->lanes;
+    size_t first_end = SIZE_MAX;
+    unsigned busy = 0, first = 0;
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        size_t end = l->end[lane];
+        l->from[lane] = lanes_chain(l, lane);
+        if (end == now) {
+            if (now != 0)
                 lanes_end(op, l, lane);
-            if (l->next != l->behind)
-                lanes_begin(l, lane);
-            else
-                l->end[lane] = SIZE_MAX;
+            end = next != behind ? lanes_begin(l, lane, next++, now) : SIZE_MAX;
+            l->end[lane] = end;
         }
-        const size_t end = l->end[lane];
-        l->busy += end != SIZE_MAX;
-        l->first = end < l->first_end ? lane : l->first;
-        l->first_end = end < l->first_end ? end : l->first_end;
+        busy += end != SIZE_MAX;
+        first = end < first_end ? lane : first;
+        first_end = end < first_end ? end : first_end;
     }
+    l->next = next;
+    l->busy = busy;
+    l->first = first;
+    l->first_end = first_end;
 }
 
 /* Moves the lanes that run to the first places. */
@@ -404,7 +238,7 @@ static TR_TARGET void lanes_narrow(struct lanes *l)
         l->of[to] = l->of[lane];
         l->in[to] = l->in[lane];
         l->out[to] = l->out[lane];
-        b_store(lanes_chain(l, to), b_load(lanes_chain(l, lane)));
+        l->from[to] = lanes_chain(l, lane);
     }
     l->lanes = LANES_NARROW;
 }
@@ -439,6 +273,7 @@ static void lanes_occupy(struct lanes *l)
     for (unsigned lane = 0; lane < l->lanes; lane++) {
         if (l->end[lane] != SIZE_MAX)
             continue;
+        l->from[lane] = l->from[l->first];
         l->in[lane] = l->in[l->first];
         l->cut_in[lane] = l->last_in[l->first];
         l->out[lane] = l->cut_out[lane] = lanes_base(l->nowhere, l->now);
@@ -451,7 +286,7 @@ static TR_TARGET void lanes_leave_one(struct lanes *l, struct tr_lane *last)
     const struct tr_lane *job = l->of[l->first];
     const size_t turns = (job->blocks - 1) / LANE_TURN + 1 - (l->first_end - l->now);
     *last = *job;
-    b_store(last->chain, b_load(lanes_chain(l, l->first)));
+    b_store(last->chain, b_load(l->from[l->first]));
     last->blocks -= turns * LANE_TURN;
     last->in += turns * TURN_BYTES;
     if (last->out != NULL)
@@ -468,33 +303,29 @@ static TR_TARGET void lanes_set_up(struct lanes *l, const struct tr_lane *jobs, 
         l->own |= job->key != jobs->key;
         l->tails |= job->blocks % LANE_TURN != 0;
     }
-    /* All lanes are better than some, unless a long chain goes on when the others have ended, because a step then takes
-     * longer, or the jobs fill the narrow lanes twice but all of them not. */
+    /* A step of all lanes takes longer, which pays where they spare a second run, and no long chain goes on alone. */
     l->lanes = LANES_NARROW;
     if (LANES > LANES_NARROW && !l->own && blocks > LANES_NARROW * longest &&
-        (blocks <= LANES * longest || blocks > 2 * LANES_NARROW * longest))
+        blocks <= LANES * longest)
         l->lanes = LANES;
-    for (unsigned r = 0; !l->own && r <= jobs->key->rounds; r++)
-        v_store(l->shared[r], v_all(jobs->key->enc[r]));
+    l->widest = l->lanes;
+    l->key = jobs->key;
+    lanes_prepare(l, jobs->key);
     l->next = jobs;
     l->behind = jobs + count;
     l->now = 0;
-    for (unsigned lane = 0; lane < l->lanes; lane++) {
+    for (unsigned lane = 0; lane < l->lanes; lane++)
         l->end[lane] = 0;
-        l->none[lane] = l->nowhere;
-    }
 }
 
-/* Input, keys, and what of the output is none. */
-static void lanes_cleanse(enum tr_lanes_op op, struct lanes *l)
+static TR_TARGET void lanes_cleanse(enum tr_lanes_op op, struct lanes *l)
 {
-    size_t rows = lanes_output(LANES_NARROW, 0, 0);
-    if (LANES > LANES_NARROW)
-        rows = lanes_output(LANES, 0, LANE_TURN - 1);
-    tr_cleanse(l->shared, sizeof(l->shared) + sizeof(l->chain));
-    tr_cleanse(l->rows, l->own || op == TR_LANES_MAC ? sizeof(l->rows) : rows);
+    lanes_wipe_turns(op, l);
+    lanes_wipe(l->chain, sizeof(l->chain));
+    if (!l->own && (VBLOCKS != 4 || LANE_KEYS_HELD == 0))
+        lanes_wipe(l->shared, (l->key->rounds + 1) * VBYTES);
     if (l->tails)
-        tr_cleanse(l->tail, sizeof(l->tail));
+        lanes_wipe(l->tail, sizeof(l->tail));
 }
 
 static TR_TARGET void lanes(enum tr_lanes_op op, const struct tr_lane *jobs, size_t count,

@@ -221,3 +221,7 @@ TR_INLINE TR_TARGET V v_gather(const uint8_t *p, size_t stride)
 {
     return (void)stride, v_load(p);
 }
+TR_INLINE TR_TARGET V v_gather_from(const uint8_t *const *p)
+{
+    return v_load(p[0]);
+}

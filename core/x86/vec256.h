@@ -193,3 +193,7 @@ TR_INLINE TR_TARGET V v_gather(const uint8_t *p, size_t stride)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(b_load(p)), b_load(p + stride), 1);
 }
+TR_INLINE TR_TARGET V v_gather_from(const uint8_t *const *p)
+{
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(b_load(p[0])), b_load(p[1]), 1);
+}

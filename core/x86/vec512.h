@@ -285,10 +285,19 @@ TR_INLINE TR_TARGET V v_high_of(V a, V b)
 #    define LANE_KEYS_HELD      15
 #    define LANE_OWN_KEYS_HELD  5
 #endif
-TR_INLINE TR_TARGET V v_gather(const uint8_t *p, size_t stride)
+TR_INLINE TR_TARGET V v_gather_from(const uint8_t *const *p)
 {
-    V x = _mm512_zextsi128_si512(b_load(p));
-    x = _mm512_inserti32x4(x, b_load(p + stride), 1);
-    x = _mm512_inserti32x4(x, b_load(p + 2 * stride), 2);
-    return _mm512_inserti32x4(x, b_load(p + 3 * stride), 3);
+    V x = _mm512_zextsi128_si512(b_load(p[0]));
+    x = _mm512_inserti32x4(x, b_load(p[1]), 1);
+    x = _mm512_inserti32x4(x, b_load(p[2]), 2);
+    return _mm512_inserti32x4(x, b_load(p[3]), 3);
+}
+/* The blocks with even numbers of a and then of b, and those with odd ones. */
+TR_INLINE TR_TARGET V v_even_blocks(V a, V b)
+{
+    return _mm512_shuffle_i32x4(a, b, 0x88);
+}
+TR_INLINE TR_TARGET V v_odd_blocks(V a, V b)
+{
+    return _mm512_shuffle_i32x4(a, b, 0xdd);
 }
