@@ -91,6 +91,12 @@ struct tr_xts_run {
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
 
+/* At most TR_FEW blocks of the operations up to CTR. Returns TR_OK, so that a mode's function can end by jumping there: a
+ * call and its return take four cycles (Zen 4), where one block takes eleven. */
+#define TR_FEW 4u
+typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                 size_t blocks, void *state);
+
 struct tr_backend {
     const char *name;
     tr_features features;            /* all of these must be usable */
@@ -104,6 +110,8 @@ struct tr_backend {
      * expanded. NULL where nothing is gained by it, which is not taken from a weaker backend. */
     void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash *ghash, const uint8_t *raw);
     tr_bulk_fn *bulk[TR_OPS];
+    /* The same of few blocks, never in parts; NULL where there is nothing of the kind, or the table counts. */
+    tr_few_fn *few[TR_OP_CTR + 1];
     /* Encryption of many streams; NULL in every table where there is none. */
     tr_lanes_fn *lanes;
     /* Hears of blocks that a host did in code of its own; NULL unless the table counts. */
@@ -160,7 +168,7 @@ static inline const struct tr_backend *tr_backend_with_lanes(const struct tr_bac
 }
 
 /*
- * Every bulk call of the core goes through here: the environment may refuse the vector registers,
+ * Every bulk call of the core goes through here, but those of few blocks that a mode's call ends with (modes/modes.h): the environment may refuse the vector registers,
  * in which case bitslice does it on the same key, and it limits how long they are held, so a call may
  * become several, with the state carried on; the probe names the table whose code runs. Returns how many
  * blocks were done: all, unless no table does the operation, which is decided anew for each part. What is

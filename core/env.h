@@ -15,16 +15,19 @@
 #else
 
 /* Whether there is what only OFB, CFB, OCB, GCM-SIV and many messages at once need. */
-#    define TR_ENV_ALL_MODES   1
+#    define TR_ENV_ALL_MODES     1
 
 /* Whether a function may have some KiB of local variables. */
-#    define TR_ENV_LARGE_STACK 1
+#    define TR_ENV_LARGE_STACK   1
 
 /* Features that may never be used in this world, whatever CPUID says. */
 static inline tr_features tr_env_never(void)
 {
     return 0;
 }
+
+/* They always may be used, so that a call may end in a backend's code (tr_backend.few). */
+#    define TR_ENV_ALWAYS_VECTOR 1
 
 /* Non-zero if the vector registers may be used until tr_env_vector_end(), by a backend that needs these
  * features. */

@@ -34,7 +34,7 @@ TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t l
 {
     uintptr_t ahead = (uintptr_t)out - (uintptr_t)in;
     /* One comparison for both directions: -len < ahead < len. */
-    return len != 0 && ahead + len - 1 < 2 * len - 1 && ahead != 0;
+    return len != 0 && __builtin_expect(ahead + len - 1 < 2 * len - 1, 0) && ahead != 0;
 }
 
 TR_INLINE uint64_t tr_load64_be(const uint8_t *p)

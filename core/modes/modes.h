@@ -16,6 +16,13 @@ TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_o
         return TR_OK;
     if (__builtin_expect(tr_partial_overlap(out, in, len), 0))
         return TR_ERR_OVERLAP;
+#ifdef TR_ENV_ALWAYS_VECTOR
+    tr_few_fn *few = key->backend->few[op];
+    if (len <= (size_t)TR_FEW * TR_BLOCK && few != NULL) {
+        TR_PROBE_BULK(op, key->backend->name, len);
+        return few(key, out, in, len / TR_BLOCK, iv);
+    }
+#endif
     tr_bulk(key, op, out, in, len / TR_BLOCK, iv);
     return TR_OK;
 }

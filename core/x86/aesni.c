@@ -47,6 +47,7 @@ const struct tr_backend tr_aesni = {
     .lanes = TR_LANES,
     .ghash_key = ghash_key,
     .gcm_key = gcm_key,
+    .few = TR_FEW_OF(aesni),
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
              TR_GCM_SIV_OPS},
 };
@@ -57,6 +58,7 @@ const struct tr_backend tr_aesni_noclmul = {
     .weaker = &tr_vperm, /* for GHASH */
     .expand_key = tr_aesni_expand_key,
     .lanes = TR_LANES,
+    .few = TR_FEW_OF(aesni),
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

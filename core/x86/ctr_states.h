@@ -11,8 +11,7 @@
  * where e depends on b, the key and bytes 0, 5 and 10 of the counter, which stay the same until its last 40 bits wrap.
  * The first 256 blocks of a run leave e(b) in a table; for each later 256, s(0, ..) is computed once, and a block then
  * costs one sum with an operand in memory in place of two rounds and all that makes its counter. Nothing secret is an
- * index: b is the counter's. (D. J. Bernstein, P. Schwabe, "New AES software speed records", INDOCRYPT 2008, do the same with
- * tables in place of AES instructions.)
+ * index: b is the counter's. (FACE, Park and Lee, CHES 2018; gcm_long.h does the same beside GHASH.)
  *
  * Bound. 8 of 10 AES operations (10 of 12, 12 of 14) from the 257th block on, so that a long run exceeds the limit of a
  * plain one. Fractions of that limit (Zen 4, AES-128; before: .975, .93 and .957 at all lengths):

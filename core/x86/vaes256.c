@@ -34,6 +34,7 @@ const struct tr_backend tr_vaes256 = {
     .lanes = TR_LANES,
     .ghash_key = ghash_key,
     .gcm_key = gcm_key,
+    .few = TR_FEW_OF(vaes256),
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
 
@@ -43,6 +44,7 @@ const struct tr_backend tr_vaes256_noclmul = {
     .weaker = &tr_aesni_noclmul,
     .expand_key = tr_aesni_expand_key,
     .lanes = TR_LANES,
+    .few = TR_FEW_OF(vaes256),
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS, TR_WIDE_GHASH_OPS},
 };
 #endif

@@ -8,13 +8,22 @@
 #define TR_VAES256_FEATURES (TR_AESNI_FEATURES | TR_FEATURE_VAES | TR_FEATURE_AVX2 | TR_FEATURE_AVX)
 #define TR_VAES512_FEATURES (TR_VAES256_FEATURES | TR_FEATURE_AVX512)
 
-/* vaes512's short calls are vaes256's (parallel.h). */
+/* vaes512 has vaes256's calls of few blocks (parallel.h). */
 #define TR_PARALLEL_OF(backend)                                                                    \
     tr_bulk_fn tr_##backend##_ecb_encrypt, tr_##backend##_ecb_decrypt, tr_##backend##_cbc_decrypt, \
-        tr_##backend##_cfb_decrypt, tr_##backend##_ctr
+        tr_##backend##_cfb_decrypt, tr_##backend##_ctr;                                            \
+    tr_few_fn tr_##backend##_few_ecb_encrypt, tr_##backend##_few_ecb_decrypt,                      \
+        tr_##backend##_few_cbc_decrypt, tr_##backend##_few_cfb_decrypt, tr_##backend##_few_ctr
 TR_PARALLEL_OF(aesni);
 TR_PARALLEL_OF(vaes256);
 TR_PARALLEL_OF(vaes512);
+#define TR_FEW_OF(backend)                                                                         \
+    {                                                                                              \
+        [TR_OP_ECB_ENCRYPT] = tr_##backend##_few_ecb_encrypt,                                      \
+        [TR_OP_ECB_DECRYPT] = tr_##backend##_few_ecb_decrypt,                                      \
+        [TR_OP_CBC_DECRYPT] = tr_##backend##_few_cbc_decrypt,                                      \
+        [TR_OP_CFB_DECRYPT] = tr_##backend##_few_cfb_decrypt, [TR_OP_CTR] = tr_##backend##_few_ctr \
+    }
 
 void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 
