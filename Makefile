@@ -68,7 +68,7 @@ check:
 	@scripts/dependencies check
 	@$(MAKE) --no-print-directory stage check-c check-sanitized check-tool
 
-# What takes longer than ten minutes, the first time above all: it builds two versions of OpenSSL.
+# What takes longer than ten minutes, the first time above all: it builds three versions of OpenSSL.
 check-full:
 	@scripts/dependencies check-full
 	@$(MAKE) --no-print-directory stage c-tests
