@@ -27,18 +27,21 @@ static size_t blocks_of(const struct tr_lane *list, size_t count)
 }
 
 /*
- * Whether lanes pay: they cost much at the beginning and end, and short chains one after the other overlap by themselves. In
- * cycles of a Zen 4, roughly: 17 for a block of those, 41 for one of a long chain, 47 for a step of all lanes.
+ * Whether lanes pay: they cost something at the beginning and end, and short chains one after the other overlap by themselves. In
+ * cycles of a Zen 4, roughly: 17 for a block of those, 41 for one of a long chain, 45 for a step of all lanes. Keys
+ * of their own are to be laid out first.
  */
 static int is_worth_it(const struct tr_lane *list, size_t count)
 {
     uint64_t serial = 0, longest = 0;
+    int own = 0;
     for (size_t i = 0; i < count; i++) {
         const uint64_t blocks = list[i].blocks;
+        own |= list[i].key != list->key;
         serial += blocks <= 4 ? 17 * blocks : 41 * blocks - 120;
         longest = blocks > longest ? blocks : longest;
     }
-    return serial > 700 + 30 * count + 47 * longest;
+    return serial > (own ? 700 + 30 * count : 400 + 22 * count) + 45 * longest;
 }
 
 /* Chains with keys of one size and backend, the longest first. */
