@@ -19,8 +19,8 @@
  *
  * MACs on vaes512, which write nothing, 0.82; one chain alone 0.06. A call takes some 700 cycles beside its steps: a run, as the time from one end
  * of a lane to the next is called, must wait for the last round and then for the first, 250 cycles or more, and each lane that ends and begins costs
- * some 20. 16 lines in and out that share a set take 130 cycles (copied alone; apart, 70), nearly the 160 of their rounds, and the stores
- * hold these up: moving four lines of a lane at a time would take 70, too.
+ * some 20. 16 lines in and out that share a set take 120 cycles (copied alone; apart, 65 to 80), nearly the 160 of their rounds, and the stores
+ * hold these up: with four lines of a lane at a time the copy takes 76 (not done).
  *
  * What made the difference:
  *   - Chaining values are loaded from where they are: loads of a vector wait for the narrow stores that put it together. For the
