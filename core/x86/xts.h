@@ -129,6 +129,20 @@ TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsig
 #    include "xts_long.h"
 #endif
 
+#if defined(XTS_LONG_FROM) && !TR_ENV_LARGE_STACK
+/* In a kernel a frame of its own: the one that both would share is larger than kernels are compiled with. */
+static __attribute__((__noinline__)) TR_TARGET B xts_long_encrypt(struct run *run, size_t *blocks,
+                                                                  B tweak)
+{
+    return xts_long(run, blocks, 0, tweak);
+}
+static __attribute__((__noinline__)) TR_TARGET B xts_long_decrypt(struct run *run, size_t *blocks,
+                                                                  B tweak)
+{
+    return xts_long(run, blocks, 1, tweak);
+}
+#endif
+
 TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, struct tr_xts_run *state, int decrypt)
 {
@@ -136,7 +150,11 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
     B tweak = xts_first_tweak(state);
 #ifdef XTS_LONG_FROM
     if (blocks >= XTS_LONG_FROM)
+#    if TR_ENV_LARGE_STACK
         tweak = xts_long(&s.run, &blocks, decrypt, tweak);
+#    else
+        tweak = (decrypt ? xts_long_decrypt : xts_long_encrypt)(&s.run, &blocks, tweak);
+#    endif
 #endif
     xts_tweak(&s, v_spread(tweak));
     /* The last group may be a full one; what follows a group is made before it, or would wait behind its rounds. */
