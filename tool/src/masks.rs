@@ -15,13 +15,14 @@ pub const IA32CAP: &str = "OPENSSL_ia32cap";
 const WORDS: usize = 5;
 
 /// The bits of each feature: word, mask.
-const BITS: [(Features, usize, u64); 9] = [
+const BITS: [(Features, usize, u64); 10] = [
     (feature::AES, 0, 1 << (32 + 25)),
     (feature::CLMUL, 0, 1 << (32 + 1)),
     (feature::SSSE3, 0, 1 << (32 + 9)),
     (feature::AVX, 0, 1 << (32 + 28)),
     (feature::AVX2, 1, 1 << 5),
     (feature::AVX512, 1, 1 << 16 | 1 << 30 | 1 << 31),
+    (feature::AVX512VBMI, 1, 1 << (32 + 1)),
     (feature::VAES, 1, 1 << (32 + 9)),
     (feature::VCLMUL, 1, 1 << (32 + 10)),
     (feature::SHA, 1, 1 << 29),
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_mask_removes_what_it_names_and_nothing_else() {
-        for bit in 0..9 {
+        for bit in (0..9).chain([feature::AVX512VBMI.trailing_zeros()]) {
             let written = Ia32cap::none().also_without(1 << bit).to_string();
             assert_eq!(removed_by(&written), 1 << bit, "{written}");
         }
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn what_libcrypto_sees() {
         let settings = "OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab env:~0";
-        assert_eq!(seen(settings).len(), 9);
+        assert_eq!(seen(settings).len(), 10);
         let settings = "OPENSSL_ia32cap=0x7ed8320b078bffff:0x20";
         assert_eq!(seen(settings), ["aes", "clmul", "ssse3", "avx", "avx2"]);
         assert_eq!(seen("nothing known"), Vec::<&str>::new());
