@@ -2,7 +2,8 @@
 /*
  * AES by byte permutation in 512-bit registers (AVX-512 VBMI): VPERMI2B looks a byte up in a table of 128 that is two
  * registers, so the whole S-box is two look-ups and a choice by the highest bit, in the standard's basis and with the keys as
- * they are. Nothing depends on memory: the tables are loaded as a whole.
+ * they are. Nothing depends on memory: the tables are loaded as a whole. (Read, not tested: valgrind has no AVX-512, and no narrower backend shares
+ * this code.)
  *
  * The bound, for 64 bytes and a round: two look-ups, a shuffle, two rotations and two masks made, for three of the four pipes, and six
  * other operations, which Zen 4 does in 7.2 cycles, as a loop of nothing but these shows. 8.2 are reached (16 KiB of ECB, CTR) with
