@@ -94,7 +94,11 @@ fn present_selected_and_executed_are_three_facts() {
         assert_eq!(now["selected"], without_aes());
         let chained = now["mode"] == "ofb"
             || (now["direction"] == "encrypt" && (now["mode"] == "cbc" || now["mode"] == "cfb"));
-        let executed = if chained { "vperm" } else { without_aes() };
+        let executed = match without_aes() {
+            // The wide bitsliced forms leave chains to it.
+            "bitslice512" | "bitslice256" | "bitslice128" if chained => "vperm",
+            all => all,
+        };
         assert_eq!(now["executed"], serde_json::json!([executed]), "{now}");
     }
     let hides = masked.list("/host/masks/TENROUNDS_MASK/removes");
