@@ -401,7 +401,8 @@ struct tr_gcm {
         uint8_t mask_due,
             keystream_due; /* these are still to be made, the latter from counter, after the blocks */
         uint8_t phase;     /* enum in gcm.c */
-        unsigned used;     /* bytes in the block begun, of AAD or of data */
+        uint8_t counter_is_secret; /* it was made with the hash key: no branch may ask for it */
+        unsigned used;             /* bytes in the block begun, of AAD or of data */
     } run;
     uint64_t aad_len, len; /* bytes so far */
 } TR_ALIGNED(16);

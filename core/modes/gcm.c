@@ -42,6 +42,7 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const uint8_t *iv, size_t iv_len)
         return TR_ERR_IV_LENGTH;
     uint8_t *counter = g->run.counter;
     g->run.used = 0;
+    g->run.counter_is_secret = iv_len != 12;
     if (iv_len == 12) {
         struct part first = part_load(iv, 12);
         first.high |= (uint64_t)1 << 56; /* the 32-bit number 1, big-endian */
@@ -140,6 +141,24 @@ static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size
     }
 }
 
+/* The same without asking for the counter: each counter block by itself. */
+static void secret_counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
+{
+    uint8_t keystream[16][TR_BLOCK];
+    while (blocks != 0) {
+        size_t n = blocks < 16 ? blocks : 16;
+        for (size_t i = 0; i < n; i++) {
+            part_store_block(keystream[i], part_load_block(g->run.counter));
+            tr_counter_add32(g->run.counter, 1);
+        }
+        tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, keystream[0], keystream[0], n, NULL);
+        for (size_t i = 0; i < n; i++, in += TR_BLOCK, out += TR_BLOCK)
+            part_store_block(out, part_xor(part_load_block(in), part_load_block(keystream[i])));
+        blocks -= n;
+    }
+    tr_wipe(keystream, sizeof(keystream));
+}
+
 static void whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
 {
@@ -159,7 +178,10 @@ static void whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size
     tr_ghash_pad(&g->run.ghash, &g->key, &g->run.used);
     if (decrypt)
         tr_bulk(&g->key, TR_OP_GHASH, NULL, in, blocks, &g->run.ghash);
-    counter_mode(g, out, in, blocks);
+    if (g->run.counter_is_secret)
+        secret_counter_mode(g, out, in, blocks);
+    else
+        counter_mode(g, out, in, blocks);
     if (!decrypt)
         tr_bulk(&g->key, TR_OP_GHASH, NULL, out, blocks, &g->run.ghash);
 }
@@ -220,6 +242,18 @@ TR_INLINE int same_tag(const uint8_t *a, const uint8_t *b, size_t len)
     uint64_t any = difference.low | difference.high;
     __asm__("" : "+r"(any));
     return any == 0;
+}
+
+/* Of a whole message: what was written goes if its tag is not the right one, which nobody is left with. */
+static enum tr_status judged(uint8_t right[TR_BLOCK], const uint8_t *tag, size_t tag_len,
+                             uint8_t *out, size_t len)
+{
+    int good = same_tag(right, tag, tag_len);
+    tr_wipe(right, TR_BLOCK);
+    if (good)
+        return TR_OK;
+    tr_cleanse(out, len);
+    return TR_ERR_TAG;
 }
 
 /* The whole tag, in place of its mask. Ends the message. */
@@ -399,6 +433,7 @@ seal_otherwise(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t
         uint8_t full[TR_BLOCK];
         whole_message(b, TR_OP_GCM_SEAL, g, out, in, MESSAGE(full));
         part_store(tag, part_load_block(full), tag_len);
+        tr_wipe(full, sizeof(full));
         return TR_OK;
     }
     if (is_short(g, iv_len, aad_len, len)) {
@@ -422,10 +457,7 @@ open_otherwise(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, const uint8_t
     if (b != NULL) {
         uint8_t right[TR_BLOCK];
         whole_message(b, TR_OP_GCM_OPEN, g, out, in, MESSAGE(right));
-        if (same_tag(right, tag, tag_len))
-            return TR_OK;
-        tr_cleanse(out, len);
-        return TR_ERR_TAG;
+        return judged(right, tag, tag_len, out, len);
     }
     if (is_short(g, iv_len, aad_len, len))
         return short_open(g, iv, aad, aad_len, out, in, len, tag, tag_len);
@@ -474,8 +506,5 @@ enum tr_status tr_gcm_open(struct tr_gcm *g, const uint8_t *iv, size_t iv_len, c
         return open_otherwise(g, iv, iv_len, aad, aad_len, out, in, len, tag, tag_len);
     uint8_t right[TR_BLOCK];
     whole_message(b, TR_OP_GCM_OPEN, g, out, in, MESSAGE(right));
-    if (same_tag(right, tag, TR_BLOCK))
-        return TR_OK;
-    tr_cleanse(out, len);
-    return TR_ERR_TAG;
+    return judged(right, tag, TR_BLOCK, out, len);
 }

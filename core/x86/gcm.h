@@ -290,6 +290,7 @@ TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
 /* Around the last vectors of a run. */
 struct gcm_end {
     int whole;            /* the message ends here, with lengths */
+    int is_secret;        /* the counter: see gcm_front() */
     unsigned begun;       /* the hash has had its block added, but not been multiplied since */
     const uint8_t *group; /* a full group to be hashed before, or NULL */
     const uint8_t *half;  /* HALF vectors to be hashed before, or NULL */
@@ -342,19 +343,19 @@ static __attribute__((__noinline__)) TR_TARGET B times_h(const struct tr_ghash *
 /* What gcm_front() takes; not a structure, because a copy of one would wait for the stores of its parts. */
 #define FRONT_PARAMETERS                                                                           \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t len,                     \
-        const struct tr_ghash *ghash, uint64_t low, uint64_t high, B y
+        const struct tr_ghash *ghash, uint64_t low, uint64_t high, B y, int is_secret
 
-/* All but the end of a run: full groups. Returns the hash, without the last group where pending_group() has it. */
+/* All but the end of a run: full groups. is_secret: the counter is, so that nothing may be decided by it. Returns the hash, without the last group where pending_group() has it. */
 TR_INLINE TR_TARGET B gcm_front(FRONT_PARAMETERS, int decrypt)
 {
     struct run r = start(key, key->enc, out, in);
 #ifdef LONG_FROM /* gcm_long.h */
-    if (is_long(low, len / TR_BLOCK))
+    if (!is_secret && is_long(low, len / TR_BLOCK))
         return gcm_long(r, len / TR_BLOCK, low, high, ghash, y, decrypt);
 #endif
     struct gcm g = gcm_start(r, ghash, y, low, high);
     V delta[STEADY];
-    if (steady_counters(&g, (uint32_t)low, delta))
+    if (!is_secret && steady_counters(&g, (uint32_t)low, delta))
         gcm_groups(&g, len, decrypt, delta);
     else
         gcm_groups(&g, len, decrypt, NULL);
@@ -363,22 +364,24 @@ TR_INLINE TR_TARGET B gcm_front(FRONT_PARAMETERS, int decrypt)
 
 static __attribute__((__noinline__)) TR_TARGET B gcm_front_encrypt(FRONT_PARAMETERS)
 {
-    return gcm_front(key, out, in, len, ghash, low, high, y, 0);
+    return gcm_front(key, out, in, len, ghash, low, high, y, is_secret, 0);
 }
 
 static __attribute__((__noinline__)) TR_TARGET B gcm_front_decrypt(FRONT_PARAMETERS)
 {
-    return gcm_front(key, out, in, len, ghash, low, high, y, 1);
+    return gcm_front(key, out, in, len, ghash, low, high, y, is_secret, 1);
 }
 
 /* Where the hash of the last group is left over by gcm_front_encrypt(). */
-TR_INLINE TR_TARGET const uint8_t *pending_group(const uint8_t *out, size_t len, uint64_t low)
+TR_INLINE TR_TARGET const uint8_t *pending_group(const uint8_t *out, size_t len, uint64_t low,
+                                                 int is_secret)
 {
 #ifdef LONG_FROM
-    if (is_long(low, len / TR_BLOCK))
+    if (!is_secret && is_long(low, len / TR_BLOCK))
         return NULL;
 #endif
     (void)low;
+    (void)is_secret;
     return out + len - (size_t)GROUP * TR_BLOCK;
 }
 
@@ -397,8 +400,8 @@ TR_INLINE TR_TARGET B gcm_run(const struct tr_aes_key *key, uint8_t *out, const 
         /* At the end of a message the lengths are left at least. */
         size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
         y = (decrypt ? gcm_front_decrypt : gcm_front_encrypt)(key, out, in, front, ghash, low, high,
-                                                              y);
-        end.group = decrypt ? NULL : pending_group(out, front, low);
+                                                              y, end.is_secret);
+        end.group = decrypt ? NULL : pending_group(out, front, low, end.is_secret);
         low = count_up(low, front / TR_BLOCK);
         in += front;
         out += front;
@@ -473,7 +476,7 @@ TR_INLINE TR_TARGET void gcm(const struct tr_aes_key *key, uint8_t *out, const u
         b_store(state->keystream, gcm_block(key, next, high));
     state->mask_due = 0;
     tr_store64_be(state->counter + 8, next);
-    struct gcm_end end = {.begun = state->used != 0};
+    struct gcm_end end = {.begun = state->used != 0, .is_secret = state->counter_is_secret};
     state->used = 0;
     B y = polynomial(state->ghash.hash);
     size_t len = blocks * TR_BLOCK;
