@@ -235,13 +235,16 @@ static TR_TARGET void lanes_prepare(struct lanes *l, const struct tr_aes_key *ke
         l->lines[lane] = l->out_turn[0] + lane * TURN_BYTES;
     }
 }
-/* Input, keys, and what of the output is none. */
+/* Input, keys, and what of the output is none: in CFB what goes on where a lane has ended is the keystream of its next block. */
 static TR_TARGET void lanes_wipe_turns(enum tr_lanes_op op, struct lanes *l)
 {
     const size_t n = l->widest * TURN_BYTES;
+    const int beyond = op == TR_LANES_CFB && l->tails;
+    if (beyond)
+        lanes_wipe(l->nowhere, sizeof(l->nowhere));
     for (unsigned i = 0; i < 2; i++) {
         lanes_wipe(l->in_turn[i], n);
-        if (op == TR_LANES_MAC)
+        if (op == TR_LANES_MAC || beyond)
             lanes_wipe(l->out_turn[i], n);
     }
     if (l->own)

@@ -239,9 +239,12 @@ static TR_TARGET void lanes_prepare(struct lanes *l, const struct tr_aes_key *ke
     for (unsigned lane = 0; lane < l->lanes; lane++)
         l->none[lane] = l->nowhere;
 }
-/* Input, keys, and what of the output is none. */
+/* Input, keys, and what of the output is none: in CFB what goes on where a lane has ended is the keystream of its next block. */
 static TR_TARGET void lanes_wipe_turns(enum tr_lanes_op op, struct lanes *l)
 {
     const size_t rows = lanes_output(LANES_NARROW, 0, 0);
-    lanes_wipe(l->rows, l->own || op == TR_LANES_MAC ? sizeof(l->rows) : rows);
+    const int beyond = op == TR_LANES_CFB && l->tails;
+    if (beyond)
+        lanes_wipe(l->nowhere, sizeof(l->nowhere));
+    lanes_wipe(l->rows, l->own || op == TR_LANES_MAC || beyond ? sizeof(l->rows) : rows);
 }
