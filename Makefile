@@ -20,7 +20,7 @@ BUILD   := build
 DIST    := $(BUILD)/dist
 MESON_OPTIONS := --prefix=/ --libdir=lib
 # In long functions addresses are checked by calls: the same checks, and gcc takes a fifth of the time for code this unrolled.
-# Without what costs it minutes a file even so, checks of each pointer: the fuzzers are built with them, by clang. Warnings
+# Without what costs it minutes a file even so, checks of each pointer: the fuzzers are built with them, by clang, but for core/x86. Warnings
 # are the plain build's, which knows more.
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debug -Doptimization=1 -Dwerror=false \
     "-Dc_args=-fno-sanitize=pointer-overflow,null,object-size,alignment -fno-var-tracking --param asan-instrumentation-with-call-threshold=50"
