@@ -156,7 +156,7 @@ static void (*const lanes_table[3][3][3])(struct lanes *l,
 
 TR_INLINE TR_TARGET uint8_t *lanes_chain(struct lanes *l, unsigned lane)
 {
-    return l->chain[0] + lane * TR_BLOCK;
+    return (uint8_t *)l->chain + lane * TR_BLOCK;
 }
 
 /* Made from integers: what it would point at without an offset may be nothing. */

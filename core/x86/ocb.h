@@ -137,7 +137,7 @@ TR_INLINE TR_TARGET void ocb_groups(struct ocb *o, struct tr_ocb_run *state, int
     }
     b_store(state->offset, offset);
     for (unsigned j = 0; j < IN_FLIGHT; j++)
-        v_store(sums[0] + (size_t)j * VBYTES, v_first(b_zero()));
+        v_store((uint8_t *)sums + (size_t)j * VBYTES, v_first(b_zero()));
     __asm__ volatile("" : : "r"(sums) : "memory");
 }
 
