@@ -336,7 +336,8 @@ static int long_ctr_is_right(struct tr_known_work *w)
     static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441};
     for (unsigned i = 0; i < 2; i++) {
         const size_t len = blocks[i] * (size_t)TR_BLOCK, most = 64 * (size_t)TR_BLOCK;
-        uint8_t counter[TR_BLOCK] = {[TR_BLOCK - 1] = i == 0 ? 0xa0 : 0xa3}, again[TR_BLOCK], keystream[TR_BLOCK];
+        uint8_t counter[TR_BLOCK] = {[TR_BLOCK - 1] = i == 0 ? 0xa0 : 0xa3}, again[TR_BLOCK],
+                keystream[TR_BLOCK];
         unsigned used = 0;
         __builtin_memcpy(again, counter, TR_BLOCK);
         int right = tr_ctr(&w->key, counter, keystream, &used, w->data, w->plaintext, len) == TR_OK;
