@@ -10,6 +10,7 @@
 #   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's fuzzing, speed
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in build/kernel/RELEASE
 #   make bench    against the processor's limit and other libraries, into docs/benchmarks: minutes   make bench-quick   less than two
+#   make check-fresh   a bare Debian 12 in a chroot: the demo, the tests and the packages from a clone, as root
 #   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 
@@ -24,38 +25,29 @@ MESON_OPTIONS := --prefix=/ --libdir=lib
 # are the plain build's, which knows more.
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debug -Doptimization=1 -Dwerror=false \
     "-Dc_args=-fno-sanitize=pointer-overflow,null,object-size,alignment -fno-var-tracking --param asan-instrumentation-with-call-threshold=50"
-# $(call quietly,LOG,COMMAND): what it says matters only if it fails. (Ninja has --quiet since 1.11.)
-quietly = $(2) >$(1) 2>&1 || { cat $(1); exit 1; }
 
-.PHONY: all bench bench-quick demo check check-full check-arm check-i386 check-kernel check-uml check-c check-sanitized check-tool lint install uninstall clean help deb check-packages
+.PHONY: all bench bench-quick demo check check-full check-arm check-i386 check-kernel check-uml check-c check-sanitized check-tool check-fresh lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
 	@scripts/dependencies build
-	$(if $(wildcard $(DIST)/bin/tenrounds),,@echo 'building: about two minutes the first time')
+	$(if $(wildcard $(DIST)/bin/tenrounds),,@echo 'building: about two minutes the first time on two cores')
 	@$(MAKE) --no-print-directory stage
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
-# Configured once; Ninja configures again by itself when a meson.build changes.
-$(BUILD)/c/build.ninja:
-	@mkdir -p $(BUILD)
-	@$(call quietly,$(BUILD)/c.log,meson setup $(MESON_OPTIONS) $(BUILD)/c)
+.PHONY: stage c c-tests c-first sanitized tool
+c c-tests c-first: targets = $(if $(filter c,$@),product,$(if $(filter c-first,$@),first))
+c c-tests c-first:
+	@scripts/compile $(BUILD)/c "$(targets)" $(MESON_OPTIONS)
 
-$(BUILD)/sanitized/build.ninja:
-	@mkdir -p $(BUILD)
-	@$(call quietly,$(BUILD)/sanitized.log,meson setup $(MESON_OPTIONS) $(SANITIZE) $(BUILD)/sanitized)
-
-.PHONY: stage c c-tests tool
-c: $(BUILD)/c/build.ninja
-	@$(call quietly,$(BUILD)/c.log,ninja -C $(BUILD)/c product)
-
-c-tests: c
-	@$(call quietly,$(BUILD)/c.log,ninja -C $(BUILD)/c)
+sanitized:
+	@scripts/compile $(BUILD)/sanitized '' $(MESON_OPTIONS) $(SANITIZE)
 
 tool:
-	@scripts/cargo build --quiet --release --locked --manifest-path tool/Cargo.toml \
+	@mkdir -p $(BUILD)
+	@scripts/progress $(BUILD)/tool.log scripts/cargo build --release --locked --manifest-path tool/Cargo.toml \
 	    --target-dir $(BUILD)/cargo
 
 stage: c tool
@@ -64,9 +56,10 @@ stage: c tool
 demo: all
 	@scripts/demo $(DIST)
 
+# The core and the provider answer first, within two minutes of a build; see scripts/check.
 check:
 	@scripts/dependencies check
-	@$(MAKE) --no-print-directory stage check-c check-sanitized check-tool
+	@scripts/check $(BUILD) first tool c sanitized
 
 # What takes longer than ten minutes, the first time above all: it builds three versions of OpenSSL.
 check-full:
@@ -118,17 +111,20 @@ check-arm:
 	@scripts/dependencies check-arm
 	@scripts/arm test $(BUILD)
 
-check-c: stage c-tests
-	meson test -C $(BUILD)/c --print-errorlogs
+# Parts of check.
+check-c:
+	@scripts/check $(BUILD) first c
 
-check-sanitized: $(BUILD)/sanitized/build.ninja
-	@echo 'building with sanitizers'
-	@$(call quietly,$(BUILD)/sanitized.log,ninja -C $(BUILD)/sanitized)
-	meson test -C $(BUILD)/sanitized --print-errorlogs
+check-sanitized:
+	@scripts/check $(BUILD) sanitized
 
-check-tool: stage
-	TENROUNDS_MODULE=$(CURDIR)/$(DIST)/lib/ossl-modules/tenrounds.so \
-	    scripts/cargo test --release --locked --manifest-path tool/Cargo.toml --target-dir $(BUILD)/cargo
+check-tool:
+	@scripts/check $(BUILD) tool
+
+# As root: a bare Debian 12 in a chroot, and in it what a newcomer does.
+check-fresh:
+	@scripts/dependencies check-fresh
+	@scripts/check-fresh
 
 lint:
 	@scripts/dependencies lint

@@ -2,8 +2,9 @@
 //! Running the tool in a directory of its own, with nothing of the caller's environment that matters.
 
 use std::ffi::OsStr;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
@@ -114,6 +115,33 @@ impl Done {
         assert_eq!(lines.len(), 1, "{self:?}");
         assert!(lines[0].starts_with("tenrounds: "), "{self:?}");
         lines[0].to_owned()
+    }
+}
+
+/// Says that a test cannot run here: a failure with TENROUNDS_MUST_RUN. The line goes past libtest, which shows nothing of
+/// a test that passes.
+pub fn skip(reason: &str) {
+    assert!(
+        std::env::var_os("TENROUNDS_MUST_RUN").is_none(),
+        "skipped, but has to run here (TENROUNDS_MUST_RUN): {reason}"
+    );
+    writeln!(std::io::stderr(), "# SKIP {reason}").unwrap();
+}
+
+/// A child that is killed, not left behind, when its test fails before it has ended.
+pub struct Guarded(pub Child);
+
+impl Guarded {
+    pub fn signal(&self, signal: i32) {
+        let pid = i32::try_from(self.0.id()).unwrap();
+        assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
