@@ -4,7 +4,7 @@
 
 use super::chart::{bars, gigabytes, label_width, table, Bar, Paint, Row};
 use super::compare::Comparison;
-use super::figure::{size_name, title, Figure};
+use super::figure::{size_name, sizes, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
 use super::subject::Bound;
 use anstyle::{AnsiColor, Style};
@@ -227,12 +227,7 @@ fn brief(found: &Comparison, block: &[Figure], paint: Paint) -> String {
             })
             .collect();
         let case = &figure.case;
-        let heading = format!(
-            "{}, {} threads, {}",
-            title(case),
-            case.threads,
-            size_name(case.bytes)
-        );
+        let heading = format!("{}, {}", title_with_threads(case), size_name(case.bytes));
         let verdict = bar(Tenrounds, "", figure).text;
         let verdict = verdict.split_once(", ").map_or("", |(_, verdict)| verdict);
         let _ = writeln!(out, "{}\n  {} GB/s", paint.bold(&heading), rates.join(", "));
@@ -241,22 +236,27 @@ fn brief(found: &Comparison, block: &[Figure], paint: Paint) -> String {
     out
 }
 
+/// A column for each size, a row for each cipher and number of threads.
 fn references(found: &Comparison, paint: Paint) -> String {
     let blocks = blocks(&found.references);
     let mut out = String::new();
-    if let Some(first) = blocks.first() {
+    if !blocks.is_empty() {
         let heading = format!("For reference: other ciphers of {}", openssl(found));
-        let labels: Vec<String> = blocks.iter().map(|b| title(&b[0].case)).collect();
+        let labels = blocks.iter().map(|b| title_with_threads(&b[0].case));
+        let labels: Vec<String> = labels.collect();
+        let sizes = sizes(&found.references);
         let width = label_width(labels.iter().map(String::as_str));
         let mut rows = vec![
-            Row::new("GB/s", cells(first, |f| Some(size_name(f.case.bytes))))
+            Row::new("GB/s", sizes.iter().map(|b| size_name(*b)).collect())
                 .styled(Style::new().dimmed()),
         ];
         for (block, label) in blocks.iter().zip(&labels) {
-            rows.push(Row::new(
-                label,
-                cells(block, |f| f.rate(OpenSsl).map(gigabytes)),
-            ));
+            let cell = |bytes: &usize| {
+                let figure = block.iter().find(|f| f.case.bytes == *bytes)?;
+                figure.rate(OpenSsl).map(gigabytes)
+            };
+            let cells = sizes.iter().map(|b| cell(b).unwrap_or_else(|| "-".into()));
+            rows.push(Row::new(label, cells.collect()));
         }
         let _ = writeln!(
             out,
