@@ -210,6 +210,17 @@ fn the_table_is_one_table_in_markdown() {
     assert!(!done.out.contains("ChaCha20"), "{}", done.out);
 }
 
+/// In a terminal of 80 columns a longer line would break the columns of the table below and above.
+#[test]
+fn every_line_has_at_most_80_columns() {
+    let place = Place::new();
+    let args = ["aes-256-gcm", "aes-256-siv", "rc4", "--core"];
+    let done = place.tool(compare(&args)).done().ok();
+    let long: Vec<&str> = done.out.lines().filter(|l| l.len() > 80).collect();
+    assert!(long.is_empty(), "{}\n{}", long.join("\n"), done.out);
+    contains(&done.out, &["At 16 KiB, tenrounds: ", "x OpenSSL", "GB/s"]);
+}
+
 /// The lines of the table "For reference", first that with the sizes.
 fn reference_table(out: &str) -> Vec<&str> {
     let (_, table) = out.split_once("For reference: ").expect(out);
@@ -247,10 +258,11 @@ fn other_ciphers_have_a_label_and_their_own_columns() {
         for line in &table[1..] {
             let (label, cells) = columns(line);
             assert_eq!(line.len(), table[0].len(), "{}", done.out);
+            assert!(line.len() <= 80, "{}", done.out);
             assert_eq!(cells.len(), 6, "{}", done.out);
             assert!(labels.insert(label), "{label} twice: {}", done.out);
             let all = asked.contains(&"all");
-            if label.contains("threads") && !all {
+            if label.ends_with(" x2") && !all {
                 assert_eq!(cells[..5], ["-"; 5], "{}", done.out);
             }
             assert!(cells[5].parse::<f64>().is_ok(), "{}", done.out);
@@ -258,7 +270,7 @@ fn other_ciphers_have_a_label_and_their_own_columns() {
         assert!(labels.contains("ChaCha20-Poly1305"), "{}", done.out);
         // RC4 is in the legacy provider, which may be missing.
         for (name, title) in [("rc4", "RC4"), ("chacha20-poly1305", "ChaCha20-Poly1305")] {
-            let several = format!("{title}, 2 threads");
+            let several = format!("{title} x2");
             if processors() > 1 && asked.contains(&name) && labels.contains(title) {
                 assert!(labels.contains(&*several), "no {several}: {}", done.out);
             }
@@ -306,7 +318,7 @@ fn other_ciphers_have_the_threads_asked_for() {
     let table = reference_table(&done.out);
     for line in &table[1..] {
         let label = columns(line).0;
-        assert_eq!(label.contains("2 threads"), threads == "2", "{}", done.out);
+        assert_eq!(label.ends_with(" x2"), threads == "2", "{}", done.out);
     }
 }
 
@@ -373,9 +385,9 @@ fn scripts_table_replaces_what_is_between_its_markers() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "no markers\n");
 }
 
-/// The demo with an openssl whose benchmark has known figures, and a tenrounds that doubles them.
-#[test]
-fn the_demo_proves_by_files_and_times_without_them() {
+/// Runs the demo with a tenrounds that doubles the figures of openssl's benchmark. It may be enabled for all
+/// programs that read a configuration.
+fn demo(enabled: bool) -> String {
     let place = Place::new();
     let executable = |path: &std::path::Path, text: &str| {
         std::fs::write(path, text).unwrap();
@@ -384,19 +396,27 @@ fn the_demo_proves_by_files_and_times_without_them() {
     };
     let bin = place.path("dist/bin");
     std::fs::create_dir_all(&bin).unwrap();
-    let tool = "#!/bin/sh\n\
-        [ \"$1\" = run ] || { echo \"($1)\"; exit; }\n\
-        while [ \"$1\" != -- ]; do shift; done\n\
-        shift\n\
-        DEMO_RATE=8000000.00 exec \"$@\"\n";
+    let tool = r#"#!/bin/sh
+[ "$1" = run ] || { echo "($1)"; exit; }
+while [ "$1" != -- ]; do shift; done
+shift
+OURS=1 exec "$@"
+"#;
     executable(&bin.join("tenrounds"), tool);
     let path = std::env::var("PATH").unwrap();
-    let openssl = format!(
-        "#!/bin/sh\n\
-         [ \"$1\" != speed ] || {{ echo 'type          16384 bytes'\n\
-         echo \"AES-256-CTR   ${{DEMO_RATE-4000000.00}}k\"; exit; }}\n\
-         PATH='{path}' exec openssl \"$@\"\n"
-    );
+    let openssl = r#"#!/bin/sh
+[ ! @ENABLED@ ] || [ "${OPENSSL_CONF-}" = /dev/null ] || OURS=1
+case $1 in
+list) echo "  ${OURS:+tenrounds}" ;;
+speed)
+    echo 'type          16384 bytes'
+    if [ "${OURS-}" ]; then echo 'AES-256-CTR 8000000.00k'; else echo 'AES-256-CTR 4000000.00k'; fi
+    ;;
+*) PATH='@PATH@' exec openssl "$@" ;;
+esac
+"#;
+    let openssl = openssl.replace("@PATH@", &path);
+    let openssl = openssl.replace("@ENABLED@", if enabled { "yes" } else { "''" });
     let programs = place.path("programs");
     std::fs::create_dir_all(&programs).unwrap();
     executable(&programs.join("openssl"), &openssl);
@@ -405,9 +425,14 @@ fn the_demo_proves_by_files_and_times_without_them() {
     let mut demo = place.program(script);
     demo.arg(place.path("dist"));
     demo.env("PATH", format!("{}:{path}", programs.display()));
-    let done = demo.done().ok();
+    demo.done().ok().out
+}
+
+#[test]
+fn the_demo_proves_by_files_and_times_without_them() {
+    let out = demo(false);
     contains(
-        &done.out,
+        &out,
         &[
             "identical, byte for byte",
             "Both give back the file.",
@@ -416,10 +441,25 @@ fn the_demo_proves_by_files_and_times_without_them() {
     );
     let seconds = |line: &&str| {
         line.strip_suffix(" s")
-            .is_some_and(|l| l.ends_with(char::is_numeric))
+            .is_some_and(|line| line.ends_with(char::is_numeric))
     };
-    let timed: Vec<&str> = done.out.lines().filter(seconds).collect();
+    let timed: Vec<&str> = out.lines().filter(seconds).collect();
     assert!(timed.is_empty(), "mostly reading and writing: {timed:?}");
+    assert!(!out.contains("OPENSSL_CONF"), "{out}");
+}
+
+/// Where every openssl has tenrounds, the demo compares with one that has not.
+#[test]
+fn the_demo_compares_with_openssl_even_where_tenrounds_is_enabled() {
+    let out = demo(true);
+    contains(
+        &out,
+        &[
+            "tenrounds is enabled on this machine",
+            "$ env OPENSSL_CONF=/dev/null openssl speed",
+            "AES-256-CTR: 8.00 GB/s with tenrounds, 4.00 GB/s without: 2.00 times as fast.",
+        ],
+    );
 }
 
 #[test]

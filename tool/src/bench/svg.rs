@@ -398,7 +398,7 @@ fn labels(
     bounds: &[(i32, u32)],
 ) -> Vec<Label> {
     let fraction = group.fraction.filter(|_| who == Tenrounds);
-    let fraction = fraction.map(|part| (format!("{:.0} %", part * 100.0), 11.0));
+    let fraction = fraction.map(|part| (format!("{:.0} %", part * 100.0), 10.0));
     let lines = [Some((super::chart::gigabytes(rate), 12.5)), fraction];
     let lines: Vec<(String, f64)> = lines.into_iter().flatten().collect();
     // Figures are as high as capital letters.

@@ -119,10 +119,23 @@ fn extent_of_line(node: &Node) -> Extent {
     }
 }
 
+fn extent_of_rectangle(node: &Node) -> Extent {
+    let (left, top) = (number(node, "x"), number(node, "y"));
+    Extent {
+        left,
+        top,
+        right: left + number(node, "width"),
+        bottom: top + number(node, "height"),
+    }
+}
+
 /// What is in a picture.
 struct Seen {
     size: Extent,
     texts: Vec<(String, Extent)>,
+    /// Those in white, and the rectangles that they may be in.
+    white: Vec<(String, Extent)>,
+    rectangles: Vec<Extent>,
     /// The limits and ceilings, with those of the legend.
     limits: Vec<Extent>,
 }
@@ -137,6 +150,16 @@ impl Seen {
             nodes.filter(move |n| n.has_tag_name(name))
         };
         let limit = |n: &Node| n.attribute("stroke") == Some("#C0392B");
+        let texts = |wanted: &dyn Fn(&Node) -> bool| {
+            let text = |node: Node| {
+                let text = node.text().expect("a text").trim().to_owned();
+                let extent = extent_of_text(&node, &text);
+                (text, extent)
+            };
+            let nodes = named("text").filter(|n| wanted(n));
+            nodes.map(text).collect::<Vec<_>>()
+        };
+        let white = |n: &Node| n.attribute("fill") == Some("#FFFFFF");
         Seen {
             size: Extent {
                 left: 0.0,
@@ -144,12 +167,11 @@ impl Seen {
                 right: number(&document.root_element(), "width"),
                 bottom: number(&document.root_element(), "height"),
             },
-            texts: named("text")
-                .map(|node| {
-                    let text = node.text().expect("a text").trim().to_owned();
-                    let extent = extent_of_text(&node, &text);
-                    (text, extent)
-                })
+            texts: texts(&|_| true),
+            white: texts(&white),
+            rectangles: named("rect")
+                .filter(|n| !white(n))
+                .map(|n| extent_of_rectangle(&n))
                 .collect(),
             limits: named("polyline")
                 .filter(limit)
@@ -176,6 +198,12 @@ impl Seen {
                     "{what}: {text:?} and {other:?} overlap: {extent:?}, {place:?}"
                 );
             }
+        }
+        for (text, extent) in &self.white {
+            assert!(
+                self.rectangles.iter().any(|bar| bar.contains(extent)),
+                "{what}: {text:?} is white and leaves its bar: {extent:?}"
+            );
         }
         self.check_limits(what);
     }
@@ -270,7 +298,7 @@ fn modes(count: usize) -> Vec<Figure> {
             let serial = subject.bound(direction) == super::super::subject::Bound::Latency;
             let (limit, parts) = match serial {
                 true => (1.6, [0.1, 0.95, 0.99]),
-                false => (23.4, [0.03, 0.4, 0.97]),
+                false => (23.4, [0.03, 0.4, 1.04]),
             };
             let mut figure = aes(&name, direction, limit, parts);
             if subject
