@@ -777,6 +777,20 @@ fn speed_tells_how_it_scales() {
     }
 }
 
+/// The longest name there is, by several threads.
+#[test]
+fn the_columns_of_speed_stand_below_their_sizes() {
+    let place = Place::new();
+    let threads = processors().min(2).to_string();
+    let asked = ["speed", "aes-256-gcm-siv", "aes-128-ecb", "--threads"];
+    let args = [&asked[..], &[&threads, "--bytes", "16,1K"], &SHORT].concat();
+    let out = place.tool(args).done().ok().out;
+    let (_, table) = out.split_once("per second processed.\n").expect(&out);
+    let (table, _) = table.split_once("Wall clock").expect(&out);
+    let widths: BTreeSet<usize> = table.lines().map(str::len).collect();
+    assert_eq!(widths.len(), 1, "{out}");
+}
+
 #[test]
 fn a_worker_answers_nonsense_with_an_error() {
     let place = Place::new();
