@@ -221,7 +221,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// Write one table in Markdown instead of text, without the other ciphers
+    /// Write one table in Markdown instead of text, with other ciphers only if they are asked for
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 

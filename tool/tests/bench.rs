@@ -36,6 +36,10 @@ fn texts<'a>(rows: &[&'a Value], field: &str) -> BTreeSet<&'a str> {
         .collect()
 }
 
+fn processors() -> usize {
+    std::thread::available_parallelism().unwrap().get()
+}
+
 fn has_aes() -> bool {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
     cpuinfo.contains(" aes ")
@@ -206,6 +210,149 @@ fn the_table_is_one_table_in_markdown() {
     assert!(!done.out.contains("ChaCha20"), "{}", done.out);
 }
 
+/// In a terminal of 80 columns a longer line would break the columns of the table below and above.
+#[test]
+fn every_line_has_at_most_80_columns() {
+    let place = Place::new();
+    let args = ["aes-256-gcm", "aes-256-siv", "rc4", "--core"];
+    let done = place.tool(compare(&args)).done().ok();
+    let long: Vec<&str> = done.out.lines().filter(|l| l.len() > 80).collect();
+    assert!(long.is_empty(), "{}\n{}", long.join("\n"), done.out);
+    contains(&done.out, &["At 16 KiB, tenrounds: ", "x OpenSSL", "GB/s"]);
+}
+
+/// The lines of the table "For reference", first that with the sizes.
+fn reference_table(out: &str) -> Vec<&str> {
+    let (_, table) = out.split_once("For reference: ").expect(out);
+    table
+        .lines()
+        .skip(1)
+        .take_while(|l| !l.is_empty())
+        .collect()
+}
+
+/// The first column of a table's line, and the others.
+fn columns(line: &str) -> (&str, Vec<&str>) {
+    let mut parts = line.trim().split("  ").filter(|c| !c.is_empty());
+    let label = parts.next().unwrap_or_default();
+    (label.trim(), parts.map(str::trim).collect())
+}
+
+/// RC4 asked for, as by default with all sizes by one thread and the largest by several: every row says what
+/// it is, and every figure stands below its size.
+#[test]
+fn other_ciphers_have_a_label_and_their_own_columns() {
+    let place = Place::new();
+    for asked in [
+        &["rc4"][..],
+        &["chacha20-poly1305"],
+        &["aes-128-ctr", "rc4", "chacha20-poly1305"],
+        &["rc4", "--threads", "all"],
+    ] {
+        let done = place.tool(compare(asked)).done().ok();
+        let table = reference_table(&done.out);
+        let (corner, sizes) = columns(table[0]);
+        assert_eq!((corner, sizes.len()), ("GB/s", 6), "{}", done.out);
+        assert_eq!(sizes[5], "16 KiB", "{}", done.out);
+        let mut labels = BTreeSet::new();
+        for line in &table[1..] {
+            let (label, cells) = columns(line);
+            assert_eq!(line.len(), table[0].len(), "{}", done.out);
+            assert!(line.len() <= 80, "{}", done.out);
+            assert_eq!(cells.len(), 6, "{}", done.out);
+            assert!(labels.insert(label), "{label} twice: {}", done.out);
+            let all = asked.contains(&"all");
+            if label.ends_with(" x2") && !all {
+                assert_eq!(cells[..5], ["-"; 5], "{}", done.out);
+            }
+            assert!(cells[5].parse::<f64>().is_ok(), "{}", done.out);
+        }
+        assert!(labels.contains("ChaCha20-Poly1305"), "{}", done.out);
+        // RC4 is in the legacy provider, which may be missing.
+        for (name, title) in [("rc4", "RC4"), ("chacha20-poly1305", "ChaCha20-Poly1305")] {
+            let several = format!("{title} x2");
+            if processors() > 1 && asked.contains(&name) && labels.contains(title) {
+                assert!(labels.contains(&*several), "no {several}: {}", done.out);
+            }
+        }
+    }
+}
+
+/// What is there for reference has as many threads as what it is set beside: in the text, in JSON and in the picture.
+#[test]
+fn other_ciphers_have_the_threads_asked_for() {
+    let place = Place::new();
+    let threads = processors().min(2).to_string();
+    let file = place.path("two.svg");
+    let svg = ["--svg", file.to_str().unwrap()];
+    let args = ["aes-128-ctr", "--bytes", "4K", "--threads", &threads];
+    let args = compare(&[&args[..], &svg].concat());
+    let document = json(&place, &args);
+    let reference = rows(&document, "algorithm", "chacha20-poly1305");
+    assert_eq!(reference.len(), 1);
+    assert_eq!(reference[0]["threads"].to_string(), threads);
+
+    let text = std::fs::read_to_string(&file).unwrap();
+    let said = match &*threads {
+        "1" => "1 thread,".to_owned(),
+        n => format!("{n} threads,"),
+    };
+    contains(&text, &[&said]);
+    let picture = roxmltree::Document::parse(&text).unwrap();
+    let labels: Vec<&str> = picture
+        .descendants()
+        .filter(|n| n.has_tag_name("text"))
+        .filter_map(|n| n.text())
+        .map(str::trim)
+        .collect();
+    let figures = document["results"].as_array().unwrap().iter();
+    let drawn = ["software", "openssl", "tenrounds"];
+    for row in figures.filter(|r| drawn.contains(&r["implementation"].as_str().unwrap())) {
+        assert_eq!(row["threads"].to_string(), threads, "{row}");
+        let rate = row["bytes_per_second"].as_f64().unwrap();
+        let label = tenrounds::bench::gigabytes(rate);
+        assert!(labels.contains(&&*label), "no {label} in {labels:?}: {row}");
+    }
+
+    let done = place.tool(args).done().ok();
+    let table = reference_table(&done.out);
+    for line in &table[1..] {
+        let label = columns(line).0;
+        assert_eq!(label.ends_with(" x2"), threads == "2", "{}", done.out);
+    }
+}
+
+/// Markdown leaves out what nobody asked for, and nothing else.
+#[test]
+fn the_table_in_markdown_has_all_that_was_asked_for() {
+    let place = Place::new();
+    let table = |args: &[&str]| {
+        let sizes = ["--bytes", "64,1K", "--markdown"];
+        let done = place.tool(compare(&[args, &sizes].concat())).done().ok();
+        let lines = done.out.lines().take_while(|l| l.starts_with('|'));
+        let lines: Vec<String> = lines.map(str::to_owned).collect();
+        let columns: BTreeSet<usize> = lines.iter().map(|l| l.matches('|').count()).collect();
+        assert_eq!(columns.len(), 1, "{}", done.out);
+        (lines, done.out)
+    };
+    let (lines, out) = table(&["chacha20-poly1305", "--threads", "1"]);
+    assert_eq!(lines.len(), 2 + 1, "{out}");
+    contains(&lines[0], &["at 1 KiB", "64 B", "1 KiB"]);
+    contains(&lines[2], &["| ChaCha20-Poly1305 |", "GB/s", "absent"]);
+    contains(&out, &["one thread"]);
+
+    let (lines, out) = table(&["aes-128-ctr", "chacha20-poly1305", "--threads", "1"]);
+    assert_eq!(lines.len(), 2 + 2, "{out}");
+
+    if processors() > 1 {
+        let (lines, out) = table(&["aes-128-ctr", "--threads", "2"]);
+        assert_eq!(lines.len(), 2 + 1, "{out}");
+        contains(&lines[2], &["AES-128-CTR", "×"]);
+        contains(&out, &["2 threads"]);
+        assert!(!out.contains("one thread"), "{out}");
+    }
+}
+
 /// A copy of the program whose figures are not waited for.
 #[test]
 fn scripts_table_replaces_what_is_between_its_markers() {
@@ -236,6 +383,83 @@ fn scripts_table_replaces_what_is_between_its_markers() {
     assert_eq!(refused.status, Some(1));
     contains(&refused.err, &["has no line"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "no markers\n");
+}
+
+/// Runs the demo with a tenrounds that doubles the figures of openssl's benchmark. It may be enabled for all
+/// programs that read a configuration.
+fn demo(enabled: bool) -> String {
+    let place = Place::new();
+    let executable = |path: &std::path::Path, text: &str| {
+        std::fs::write(path, text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path, mode).unwrap();
+    };
+    let bin = place.path("dist/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let tool = r#"#!/bin/sh
+[ "$1" = run ] || { echo "($1)"; exit; }
+while [ "$1" != -- ]; do shift; done
+shift
+OURS=1 exec "$@"
+"#;
+    executable(&bin.join("tenrounds"), tool);
+    let path = std::env::var("PATH").unwrap();
+    let openssl = r#"#!/bin/sh
+[ ! @ENABLED@ ] || [ "${OPENSSL_CONF-}" = /dev/null ] || OURS=1
+case $1 in
+list) echo "  ${OURS:+tenrounds}" ;;
+speed)
+    echo 'type          16384 bytes'
+    if [ "${OURS-}" ]; then echo 'AES-256-CTR 8000000.00k'; else echo 'AES-256-CTR 4000000.00k'; fi
+    ;;
+*) PATH='@PATH@' exec openssl "$@" ;;
+esac
+"#;
+    let openssl = openssl.replace("@PATH@", &path);
+    let openssl = openssl.replace("@ENABLED@", if enabled { "yes" } else { "''" });
+    let programs = place.path("programs");
+    std::fs::create_dir_all(&programs).unwrap();
+    executable(&programs.join("openssl"), &openssl);
+
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/demo");
+    let mut demo = place.program(script);
+    demo.arg(place.path("dist"));
+    demo.env("PATH", format!("{}:{path}", programs.display()));
+    demo.done().ok().out
+}
+
+#[test]
+fn the_demo_proves_by_files_and_times_without_them() {
+    let out = demo(false);
+    contains(
+        &out,
+        &[
+            "identical, byte for byte",
+            "Both give back the file.",
+            "AES-256-CTR: 8.00 GB/s with tenrounds, 4.00 GB/s without: 2.00 times as fast.",
+        ],
+    );
+    let seconds = |line: &&str| {
+        line.strip_suffix(" s")
+            .is_some_and(|line| line.ends_with(char::is_numeric))
+    };
+    let timed: Vec<&str> = out.lines().filter(seconds).collect();
+    assert!(timed.is_empty(), "mostly reading and writing: {timed:?}");
+    assert!(!out.contains("OPENSSL_CONF"), "{out}");
+}
+
+/// Where every openssl has tenrounds, the demo compares with one that has not.
+#[test]
+fn the_demo_compares_with_openssl_even_where_tenrounds_is_enabled() {
+    let out = demo(true);
+    contains(
+        &out,
+        &[
+            "tenrounds is enabled on this machine",
+            "$ env OPENSSL_CONF=/dev/null openssl speed",
+            "AES-256-CTR: 8.00 GB/s with tenrounds, 4.00 GB/s without: 2.00 times as fast.",
+        ],
+    );
 }
 
 #[test]
@@ -551,6 +775,20 @@ fn speed_tells_how_it_scales() {
             "one thread was not asked for: {out}"
         );
     }
+}
+
+/// The longest name there is, by several threads.
+#[test]
+fn the_columns_of_speed_stand_below_their_sizes() {
+    let place = Place::new();
+    let threads = processors().min(2).to_string();
+    let asked = ["speed", "aes-256-gcm-siv", "aes-128-ecb", "--threads"];
+    let args = [&asked[..], &[&threads, "--bytes", "16,1K"], &SHORT].concat();
+    let out = place.tool(args).done().ok().out;
+    let (_, table) = out.split_once("per second processed.\n").expect(&out);
+    let (table, _) = table.split_once("Wall clock").expect(&out);
+    let widths: BTreeSet<usize> = table.lines().map(str::len).collect();
+    assert_eq!(widths.len(), 1, "{out}");
 }
 
 #[test]

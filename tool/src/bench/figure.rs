@@ -129,6 +129,22 @@ pub fn title(case: &Case) -> String {
     }
 }
 
+/// The same with the number of threads, where that is not one.
+pub fn title_with_threads(case: &Case) -> String {
+    match case.threads {
+        1 => title(case),
+        n => format!("{}, {n} threads", title(case)),
+    }
+}
+
+/// The sizes of some figures, each once, the smallest first.
+pub fn sizes<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<usize> {
+    let mut sizes: Vec<usize> = figures.into_iter().map(|f| f.case.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::subject::Subject;

@@ -4,18 +4,11 @@
 
 use super::chart::gigabytes;
 use super::compare::Comparison;
-use super::figure::{size_name, title, Figure};
+use super::figure::{size_name, sizes, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
 use super::report::{blocks, openssl};
+use std::collections::BTreeSet;
 use std::fmt::Write;
-
-/// The sizes of all figures, each once.
-fn sizes(figures: &[Figure]) -> Vec<usize> {
-    let mut sizes: Vec<usize> = figures.iter().map(|f| f.case.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
-}
 
 fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
@@ -56,7 +49,7 @@ fn row(block: &[Figure], sizes: &[usize], core: bool, ceiling: bool) -> String {
     let smallest = block.iter().min_by_key(|f| f.case.bytes).expect("the same");
     let mut row = format!(
         "| {} | {} | {} |",
-        title(&block[0].case),
+        title_with_threads(&block[0].case),
         rate(largest, OpenSsl),
         rate(largest, Tenrounds)
     );
@@ -84,10 +77,10 @@ fn row(block: &[Figure], sizes: &[usize], core: bool, ceiling: bool) -> String {
     row + "\n"
 }
 
-/// The table, one thread, and what it was measured on.
+/// The table, and what it was measured on.
 pub fn text(found: &Comparison) -> String {
-    let sizes = sizes(&found.figures);
-    let measured = |who| found.figures.iter().any(|f| f.rate(who).is_some());
+    let sizes = sizes(found.all());
+    let measured = |who| found.all().any(|f| f.rate(who).is_some());
     let (core, ceiling) = (measured(Core), measured(Ceiling));
     let (Some(smallest), Some(largest)) = (sizes.first(), sizes.last()) else {
         return notes(found);
@@ -109,11 +102,10 @@ pub fn text(found: &Comparison) -> String {
         columns.join(" | "),
         "---|".repeat(columns.len())
     );
-    for block in blocks(&found.figures)
-        .into_iter()
-        .filter(|b| b[0].case.threads == 1)
-    {
-        out += &row(block, &sizes, core, ceiling);
+    for figures in [&found.figures, &found.references] {
+        for block in blocks(figures) {
+            out += &row(block, &sizes, core, ceiling);
+        }
     }
     out + &notes(found)
 }
@@ -131,7 +123,7 @@ fn notes(found: &Comparison) -> String {
         .collect();
     let mut out = format!(
         "\n{}, family {} model {}{place}; {masks}{}, tenrounds {} with `{}`; {}. Medians of {} paired rounds, \
-         one thread.\n",
+         {}.\n",
         host.cpu.brand,
         host.cpu.family,
         host.cpu.model,
@@ -140,6 +132,7 @@ fn notes(found: &Comparison) -> String {
         found.backend.map_or("no backend", |b| b.name()),
         today(),
         found.effort.rounds,
+        threads(found),
     );
     if !found.notes.is_empty() {
         let _ = write!(out, "\nAbsent: {}.\n", found.notes.join("; "));
@@ -153,6 +146,16 @@ fn notes(found: &Comparison) -> String {
         );
     }
     out
+}
+
+/// How many threads measured.
+fn threads(found: &Comparison) -> String {
+    let counts: BTreeSet<usize> = found.all().map(|f| f.case.threads).collect();
+    match (counts.first(), counts.len()) {
+        (None | Some(1), 0 | 1) => "one thread".into(),
+        (Some(several), 1) => format!("{several} threads"),
+        _ => "one thread where no other number is named".into(),
+    }
 }
 
 /// "2026-11-21" by UTC.

@@ -4,11 +4,14 @@
 
 use super::chart::{bars, gigabytes, label_width, table, Bar, Paint, Row};
 use super::compare::Comparison;
-use super::figure::{size_name, title, Figure};
+use super::figure::{size_name, sizes, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
 use super::subject::Bound;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
+
+/// Of the terminals that every line should fit into.
+const COLUMNS: usize = 80;
 
 const SHOWN: [Implementation; 6] = [Software, OpenSsl, Tenrounds, Core, Ceiling, Limit];
 
@@ -143,13 +146,8 @@ fn full(found: &Comparison, block: &[Figure], paint: Paint) -> String {
     let labels: Vec<(Implementation, String)> = measured(block)
         .map(|who| (who, label(found, who, &block[0])))
         .collect();
-    let ratio_label = format!("tenrounds / {}", openssl(found));
-    let width = label_width(
-        labels
-            .iter()
-            .map(|(_, l)| l.as_str())
-            .chain([ratio_label.as_str()]),
-    );
+    let ratio_label = "tenrounds / OpenSSL";
+    let width = label_width(labels.iter().map(|(_, l)| l.as_str()).chain([ratio_label]));
 
     let mut rows = vec![
         Row::new("GB/s", cells(block, |f| Some(size_name(f.case.bytes))))
@@ -187,33 +185,35 @@ fn full(found: &Comparison, block: &[Figure], paint: Paint) -> String {
         .map(|(who, label)| bar(*who, label, largest))
         .collect();
     format!(
-        "{}\n{}\n{}\n",
+        "{}\n{}\n  At {}{}\n{}\n",
         paint.bold(&title(&block[0].case)),
         table(paint, width, &rows),
+        size_name(largest.case.bytes),
+        verdict(largest).map_or(":".into(), |v| format!(", tenrounds: {v}")),
         bars(paint, width, &drawn)
     )
 }
 
 fn bar(who: Implementation, label: &str, figure: &Figure) -> Bar {
     let value = figure.rate(who).unwrap_or(0.0);
-    let mut text = gigabytes(value);
-    if who == Tenrounds {
-        if let Some(ratio) = figure.ratio(Tenrounds, OpenSsl) {
-            let _ = write!(text, ", {} OpenSSL", times(ratio));
-        }
-        if let Some(fraction) = figure.ratio(Tenrounds, Limit) {
-            let _ = write!(text, ", {} of the limit", percent(fraction));
-        }
-        if let Some(fraction) = figure.ratio(Tenrounds, Ceiling) {
-            let _ = write!(text, ", {} of the ceiling", percent(fraction));
-        }
-    }
     Bar {
         label: label.into(),
         value,
-        text,
+        text: gigabytes(value) + " GB/s",
         colour: colour(who),
     }
+}
+
+/// "2.41x OpenSSL, 97% of the limit": ours against the others, as far as they were measured.
+fn verdict(figure: &Figure) -> Option<String> {
+    let to = |other| figure.ratio(Tenrounds, other);
+    let parts = [
+        to(OpenSsl).map(|ratio| format!("{} OpenSSL", times(ratio))),
+        to(Limit).map(|fraction| format!("{} of the limit", percent(fraction))),
+        to(Ceiling).map(|fraction| format!("{} of the ceiling", percent(fraction))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Several threads: one line per size.
@@ -226,37 +226,63 @@ fn brief(found: &Comparison, block: &[Figure], paint: Paint) -> String {
                 Some(format!("{} {rate}", label(found, who, figure)))
             })
             .collect();
+        let rates = fill(&(rates.join(", ") + " GB/s"), COLUMNS - 2);
         let case = &figure.case;
-        let heading = format!(
-            "{}, {} threads, {}",
-            title(case),
-            case.threads,
-            size_name(case.bytes)
-        );
-        let verdict = bar(Tenrounds, "", figure).text;
-        let verdict = verdict.split_once(", ").map_or("", |(_, verdict)| verdict);
-        let _ = writeln!(out, "{}\n  {} GB/s", paint.bold(&heading), rates.join(", "));
-        let _ = writeln!(out, "  {verdict}\n");
+        let heading = format!("{}, {}", title_with_threads(case), size_name(case.bytes));
+        let _ = writeln!(out, "{}", paint.bold(&heading));
+        for line in rates.into_iter().chain(verdict(figure)) {
+            let _ = writeln!(out, "  {line}");
+        }
+        out.push('\n');
     }
     out
 }
 
+/// Breaks a text between words into lines of so many columns.
+fn fill(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A column for each size, a row for each cipher and number of threads.
 fn references(found: &Comparison, paint: Paint) -> String {
     let blocks = blocks(&found.references);
     let mut out = String::new();
-    if let Some(first) = blocks.first() {
-        let heading = format!("For reference: other ciphers of {}", openssl(found));
-        let labels: Vec<String> = blocks.iter().map(|b| title(&b[0].case)).collect();
+    if !blocks.is_empty() {
+        let several = blocks.iter().any(|b| b[0].case.threads > 1);
+        let several = if several { "; xN: N threads" } else { "" };
+        let heading = format!(
+            "For reference: other ciphers of {}{several}",
+            openssl(found)
+        );
+        // Short, so that the table has 80 columns.
+        let labels = blocks.iter().map(|b| match b[0].case.threads {
+            1 => title(&b[0].case),
+            n => format!("{} x{n}", title(&b[0].case)),
+        });
+        let labels: Vec<String> = labels.collect();
+        let sizes = sizes(&found.references);
         let width = label_width(labels.iter().map(String::as_str));
         let mut rows = vec![
-            Row::new("GB/s", cells(first, |f| Some(size_name(f.case.bytes))))
+            Row::new("GB/s", sizes.iter().map(|b| size_name(*b)).collect())
                 .styled(Style::new().dimmed()),
         ];
         for (block, label) in blocks.iter().zip(&labels) {
-            rows.push(Row::new(
-                label,
-                cells(block, |f| f.rate(OpenSsl).map(gigabytes)),
-            ));
+            let cell = |bytes: &usize| {
+                let figure = block.iter().find(|f| f.case.bytes == *bytes)?;
+                figure.rate(OpenSsl).map(gigabytes)
+            };
+            let cells = sizes.iter().map(|b| cell(b).unwrap_or_else(|| "-".into()));
+            rows.push(Row::new(label, cells.collect()));
         }
         let _ = writeln!(
             out,
@@ -266,34 +292,39 @@ fn references(found: &Comparison, paint: Paint) -> String {
         );
     }
     for note in &found.notes {
-        let _ = writeln!(out, "Note: {note}");
+        out += &paragraph(&format!("Note: {note}"));
     }
     out
 }
 
 fn ending(found: &Comparison, paint: Paint) -> String {
     let effort = found.effort;
-    let mut out = format!(
-        "Each figure is the median of {} rounds of windows of {} ms, interleaved; ratios and\n\
-         fractions are paired within rounds. All outputs were equal. It took {:.1} s.\n",
+    let mut out = paragraph(&format!(
+        "Each figure is the median of {} rounds of windows of {} ms, interleaved; ratios and fractions are \
+         paired within rounds. All outputs were equal. It took {:.1} s.",
         effort.rounds,
         effort.window_us as f64 / 1000.0,
         found.took.as_secs_f64()
-    );
+    ));
     if found.discarded() > 0 {
-        let _ = writeln!(
-            out,
+        out += &paragraph(&format!(
             "{} rounds were repeated because wall clock and CPU time disagreed by more than 5 %.",
             found.discarded()
-        );
+        ));
     }
     if found.doubtful() > 0 {
-        let warning = format!(
+        let warning = paragraph(&format!(
             "Warning: the machine is busy. In {} rounds that count, wall clock and CPU time disagree by \
              more than 5 %.",
             found.doubtful()
-        );
-        let _ = writeln!(out, "{}", paint.colour(AnsiColor::Yellow, &warning));
+        ));
+        out += &paint.colour(AnsiColor::Yellow, warning.trim_end());
+        out.push('\n');
     }
     out
+}
+
+/// Lines for the terminal.
+fn paragraph(text: &str) -> String {
+    fill(text, COLUMNS).join("\n") + "\n"
 }

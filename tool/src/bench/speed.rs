@@ -179,7 +179,13 @@ fn table(figures: &[Figure], columns: usize, paint: Paint) -> String {
         .iter()
         .map(|f| format!("{:>14}", bytes_heading(f.case.bytes)))
         .collect();
-    let _ = writeln!(out, "{}", paint.bold(&format!("{:<20}{header}", "type")));
+    let names = figures.iter().map(|f| name(&f.case, "limit").len());
+    let width = names.max().unwrap_or(0).max(20);
+    let _ = writeln!(
+        out,
+        "{}",
+        paint.bold(&format!("{:<width$}{header}", "type"))
+    );
     for row in figures.chunks(columns) {
         let limit = (Implementation::Limit, "limit");
         for (who, through) in ROWS.into_iter().chain([limit]) {
@@ -189,7 +195,7 @@ fn table(figures: &[Figure], columns: usize, paint: Paint) -> String {
             let line = |name: &str, cell: &dyn Fn(&Figure) -> Option<String>| {
                 let cells = row.iter().map(|f| cell(f).unwrap_or_else(|| "-".into()));
                 let cells: String = cells.map(|cell| format!("{cell:>14}")).collect();
-                format!("{name:<20}{cells}\n")
+                format!("{name:<width$}{cells}\n")
             };
             out += &line(&name(&row[0].case, through), &|f| {
                 Some(format!("{:.2}k", f.rate(who)? / 1000.0))

@@ -18,8 +18,15 @@ const LIMIT: RGBColor = RGBColor(192, 57, 43);
 const GROUP: f64 = 1.0;
 const BAR: f64 = 0.28;
 const LIMIT_LINE: f64 = 0.45;
-const HEADING: u32 = 104;
 const PANEL: u32 = 456;
+/// The texts above the panels: their left edge, and the distances of their lines.
+const MARGIN: i32 = 24;
+const TITLE: i32 = 20;
+const HOST: i32 = 48;
+const HOST_LINE: i32 = 18;
+const LEGEND_LINE: i32 = 20;
+/// Free pixels between a label and the end of its bar or a limit's line.
+const GAP: i32 = 4;
 /// Groups of a panel; more go into another one below.
 const PER_PANEL: usize = 8;
 
@@ -41,16 +48,20 @@ struct Group {
     fraction: Option<f64>,
 }
 
-/// The figures of the largest size and one thread (or the fewest).
-fn largest(figures: &[Figure]) -> impl Iterator<Item = &Figure> {
-    let bytes = figures.iter().map(|f| f.case.bytes).max().unwrap_or(0);
-    let threads = figures.iter().map(|f| f.case.threads).min().unwrap_or(1);
-    figures
-        .iter()
-        .filter(move |f| f.case.bytes == bytes && f.case.threads == threads)
+/// The number of threads and the size that the picture shows: one thread (or the fewest), the largest size.
+/// Other ciphers decide only where there is no AES.
+fn shown(found: &Comparison) -> (usize, usize) {
+    let figures = match found.figures.is_empty() {
+        true => &found.references,
+        false => &found.figures,
+    };
+    let threads = figures.iter().map(|f| f.case.threads).min();
+    let bytes = figures.iter().map(|f| f.case.bytes).max();
+    (threads.unwrap_or(1), bytes.unwrap_or(0))
 }
 
 fn groups(found: &Comparison) -> Vec<Group> {
+    let (threads, bytes) = shown(found);
     let group = |figure: &Figure| Group {
         lines: title(&figure.case)
             .replacen("Poly", "\u{200b}Poly", 1)
@@ -65,8 +76,9 @@ fn groups(found: &Comparison) -> Vec<Group> {
         ceiling: figure.rate(Ceiling),
         fraction: figure.ratio(Tenrounds, Limit),
     };
-    largest(&found.figures)
-        .chain(largest(&found.references))
+    found
+        .all()
+        .filter(|f| f.case.threads == threads && f.case.bytes == bytes)
         .map(group)
         .collect()
 }
@@ -106,6 +118,45 @@ fn anchored(size: f64, colour: &RGBColor, h: HPos, v: VPos) -> TextStyle<'_> {
     text(size, colour).pos(Pos::new(h, v))
 }
 
+/// The font size that plotters writes for a size.
+fn pixels(size: f64) -> f64 {
+    size / 1.24
+}
+
+/// The width of a text in pixels, at most: no viewer's sans-serif font is known here, so letters count as wide
+/// as in DejaVu Sans and Verdana, or wider.
+fn width(text: &str, size: f64) -> f64 {
+    let em = |c: char| match c {
+        'i' | 'j' | 'l' | 'I' | ' ' | '.' | ',' | '\'' => 0.34,
+        'f' | 'r' | 't' | '-' | '(' | ')' | '/' | ':' | '!' | '|' | '[' | ']' => 0.42,
+        'M' | 'W' | 'm' | 'w' | '%' | '@' | '&' => 1.0,
+        'A'..='Z' | '+' | '<' | '=' | '>' | '#' | '~' => 0.84,
+        '!'..='~' => 0.66,
+        _ => 1.0,
+    };
+    pixels(size) * text.chars().map(em).sum::<f64>()
+}
+
+/// Breaks a text into lines of a width: between words, and within a word that is longer than a line.
+fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_inclusive(' ') {
+        let line = lines.last_mut().expect("there is a line");
+        if !line.is_empty() && width(&(line.clone() + word.trim_end()), size) > room {
+            lines.push(String::new());
+        }
+        for c in word.chars() {
+            let line = lines.last_mut().expect("there is a line");
+            if c != ' ' && width(line, size) + width(&c.to_string(), size) > room {
+                lines.push(c.into());
+            } else {
+                line.push(c);
+            }
+        }
+    }
+    lines
+}
+
 /// The groups by panel: PER_PANEL each, and the references beside the last.
 fn panels(groups: &[Group]) -> Vec<&[Group]> {
     let ciphers = groups
@@ -127,11 +178,10 @@ fn panels(groups: &[Group]) -> Vec<&[Group]> {
 
 fn draw(found: &Comparison, groups: &[Group], out: &mut String) -> std::result::Result<(), String> {
     let panels = panels(groups);
-    let most = panels.iter().map(|p| p.len()).max().unwrap_or(0);
-    let size = (
-        (110 + 112 * most as u32).max(800),
-        HEADING + PANEL * panels.len() as u32,
-    );
+    let most = panels.iter().map(|p| p.len()).max().unwrap_or(0).max(1);
+    let width = (110 + 112 * most as u32).max(800);
+    let heading = Heading::new(found, groups, width);
+    let size = (width, heading.height + PANEL * panels.len() as u32);
     let values = groups
         .iter()
         .flat_map(|g| g.bars.iter().map(|b| b.1).chain(g.limit));
@@ -139,8 +189,8 @@ fn draw(found: &Comparison, groups: &[Group], out: &mut String) -> std::result::
     let root = SVGBackend::with_string(out, size).into_drawing_area();
     let failed = |error: &dyn std::fmt::Display| error.to_string();
     root.fill(&WHITE).map_err(|e| failed(&e))?;
-    let (head, body) = root.split_vertically(HEADING);
-    heading(found, groups, &head).map_err(|e| failed(&e))?;
+    let (head, body) = root.split_vertically(heading.height);
+    heading.draw(&head).map_err(|e| failed(&e))?;
     for (panel, area) in panels.iter().zip(body.split_evenly((panels.len(), 1))) {
         plot(panel, (most, highest), &area).map_err(|e| failed(&e))?;
     }
@@ -151,61 +201,127 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Drawn<'a> =
     std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
-fn heading<'a>(found: &Comparison, groups: &[Group], area: &Area<'a>) -> Drawn<'a> {
-    let figure = largest(&found.figures).next();
-    let size = figure.map_or(String::new(), |f| {
-        format!(", calls of {}", size_name(f.case.bytes))
-    });
-    let threads = figure.map_or(1, |f| f.case.threads);
-    let plural = if threads == 1 { "" } else { "s" };
-    let title = format!("AES through OpenSSL: {threads} thread{plural}{size}");
-    area.draw(&Text::new(
-        title,
-        (24, 20),
-        text(22.0, &INK).transform(FontTransform::None),
-    ))?;
-    let host = format!("{} · {}", found.host.cpu.brand, found.openssl_version());
-    area.draw(&Text::new(
-        host,
-        (24, 48),
-        text(14.0, &RGBColor(96, 104, 116)),
-    ))?;
-    legend(found, groups, area)
+/// What stands before a text of the legend.
+#[derive(Clone, Copy)]
+enum Mark {
+    Square(RGBColor),
+    Line(u32),
 }
 
-fn legend<'a>(found: &Comparison, groups: &[Group], area: &Area<'a>) -> Drawn<'a> {
+impl Mark {
+    /// From its left edge to the text.
+    fn width(self) -> i32 {
+        match self {
+            Mark::Square(_) => 19,
+            Mark::Line(_) => 26,
+        }
+    }
+}
+
+/// The texts above the panels, each at its place.
+struct Heading {
+    title: String,
+    host: Vec<String>,
+    legend: Vec<(Mark, String, (i32, i32))>,
+    height: u32,
+}
+
+impl Heading {
+    const TITLE_SIZE: f64 = 22.0;
+    const SIZE: f64 = 14.0;
+
+    fn new(found: &Comparison, groups: &[Group], width: u32) -> Heading {
+        let (threads, bytes) = shown(found);
+        let plural = if threads == 1 { "" } else { "s" };
+        let what = match found.figures.is_empty() {
+            true => "Other ciphers of OpenSSL",
+            false => "AES through OpenSSL",
+        };
+        let title = format!(
+            "{what}: {threads} thread{plural}, calls of {}",
+            size_name(bytes)
+        );
+        let host = format!("{} · {}", found.host.cpu.brand, found.openssl_version());
+        let right = width as i32 - MARGIN;
+        let host = wrap(&host, Heading::SIZE, f64::from(right - MARGIN));
+        let top = HOST + HOST_LINE * (host.len() as i32 - 1) + 30;
+        let legend = place(entries(found, groups, threads), right, top);
+        let bottom = legend.last().map_or(top, |(_, _, (_, y))| *y);
+        Heading {
+            title,
+            host,
+            legend,
+            height: (bottom + 26) as u32,
+        }
+    }
+
+    fn draw<'a>(self, area: &Area<'a>) -> Drawn<'a> {
+        let title = text(Heading::TITLE_SIZE, &INK);
+        area.draw(&Text::new(self.title, (MARGIN, TITLE), title))?;
+        for (index, line) in self.host.into_iter().enumerate() {
+            let at = (MARGIN, HOST + HOST_LINE * index as i32);
+            let style = text(Heading::SIZE, &RGBColor(96, 104, 116));
+            area.draw(&Text::new(line, at, style))?;
+        }
+        for (mark, label, (x, y)) in self.legend {
+            match mark {
+                Mark::Square(colour) => {
+                    let square = [(x, y), (x + 13, y + 13)];
+                    area.draw(&Rectangle::new(square, colour.filled()))?;
+                }
+                Mark::Line(stroke) => {
+                    let line = vec![(x, y + 6), (x + 20, y + 6)];
+                    area.draw(&PathElement::new(line, LIMIT.stroke_width(stroke)))?;
+                }
+            }
+            let at = (x + mark.width(), y);
+            area.draw(&Text::new(label, at, text(Heading::SIZE, &INK)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The legend: what is drawn, and nothing else.
+fn entries(found: &Comparison, groups: &[Group], threads: usize) -> Vec<(Mark, String)> {
     let version = found
         .openssl_version()
         .split(' ')
         .nth(1)
-        .unwrap_or_default()
-        .to_owned();
-    let mut x = 24;
-    for who in BARS {
+        .unwrap_or_default();
+    let drawn = |who| groups.iter().any(|g| g.bars.iter().any(|b| b.0 == who));
+    let bars = BARS.into_iter().filter(|who| drawn(*who)).map(|who| {
         let label = match who {
             Software => "OpenSSL, AES instructions masked".to_owned(),
             OpenSsl => format!("OpenSSL {version}"),
             _ => "OpenSSL with tenrounds".to_owned(),
         };
-        let square = [(x, 78), (x + 13, 91)];
-        area.draw(&Rectangle::new(square, colour(who).filled()))?;
-        area.draw(&Text::new(label.clone(), (x + 19, 78), text(14.0, &INK)))?;
-        x += 19 + 24 + (label.len() as f64 * 6.4) as i32;
-    }
-    if groups.iter().any(|g| g.limit.is_some()) {
-        let line = vec![(x, 84), (x + 20, 84)];
-        area.draw(&PathElement::new(line, LIMIT.stroke_width(3)))?;
-        let label = "limit of this core";
-        area.draw(&Text::new(label, (x + 26, 78), text(14.0, &INK)))?;
-        x += 26 + 24 + (label.len() as f64 * 6.4) as i32;
-    }
-    if groups.iter().any(|g| g.ceiling.is_some()) {
-        let line = vec![(x, 84), (x + 20, 84)];
-        area.draw(&PathElement::new(line, LIMIT.stroke_width(1)))?;
-        let label = "with the multiplications of its hash";
-        area.draw(&Text::new(label, (x + 26, 78), text(14.0, &INK)))?;
-    }
-    Ok(())
+        (Mark::Square(colour(who)), label)
+    });
+    let limit = match threads {
+        1 => "limit of this core".to_owned(),
+        n => format!("limit of {n} threads"),
+    };
+    let limit = groups.iter().any(|g| g.limit.is_some()).then_some(limit);
+    let ceiling = groups.iter().any(|g| g.ceiling.is_some());
+    let ceiling = ceiling.then(|| "ceiling (AES+CLMUL)".to_owned());
+    bars.chain(limit.map(|label| (Mark::Line(3), label)))
+        .chain(ceiling.map(|label| (Mark::Line(1), label)))
+        .collect()
+}
+
+/// One after the other, and on the next line where one would pass the right edge.
+fn place(entries: Vec<(Mark, String)>, right: i32, top: i32) -> Vec<(Mark, String, (i32, i32))> {
+    let (mut x, mut y) = (MARGIN, top);
+    let one = |(mark, label): (Mark, String)| {
+        let wide = mark.width() + width(&label, Heading::SIZE).ceil() as i32;
+        if x > MARGIN && x + wide > right {
+            (x, y) = (MARGIN, y + LEGEND_LINE);
+        }
+        let at = (x, y);
+        x += wide + 24;
+        (mark, label, at)
+    };
+    entries.into_iter().map(one).collect()
 }
 
 /// One panel. All are as wide as the one with the most groups, and as high.
@@ -216,7 +332,7 @@ fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) ->
         .margin_top(8)
         .margin_bottom(8)
         .x_label_area_size(52)
-        .y_label_area_size(56)
+        .y_label_area_size(64)
         .build_cartesian_2d(0.0..most as f64 * GROUP, 0.0..highest * 1.08)?;
     chart
         .configure_mesh()
@@ -227,80 +343,122 @@ fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) ->
         .axis_style(PALE)
         .y_desc("GB/s")
         .y_labels(8)
-        .y_label_formatter(&|gigabytes| format!("{gigabytes}"))
+        .y_label_formatter(&|gigabytes| format!("{}", (gigabytes * 1e6).round() / 1e6))
         .label_style(text(13.0, &INK))
         .axis_desc_style(text(14.0, &INK))
         .draw()?;
+    let (left, top) = area.get_base_pixel();
+    let pixel = |x: f64, gigabytes: f64| {
+        let (x, y) = chart.plotting_area().map_coordinate(&(x, gigabytes));
+        (x - left, y - top)
+    };
     for (index, group) in groups.iter().enumerate() {
         let centre = (index as f64 + 0.5) * GROUP;
-        let left = centre - BAR * group.bars.len() as f64 / 2.0;
+        let first = centre - BAR * group.bars.len() as f64 / 2.0;
+        let bounds = [(group.limit, 3), (group.ceiling, 1)];
+        let bounds = bounds.map(|(rate, stroke)| Some((pixel(centre, rate? / 1e9).1, stroke)));
+        let bounds: Vec<(i32, u32)> = bounds.into_iter().flatten().collect();
         for (place, &(who, rate)) in group.bars.iter().enumerate() {
-            let (x, y) = (left + BAR * place as f64, rate / 1e9);
-            let corners = [(x + 0.015, 0.0), (x + BAR - 0.015, y)];
-            chart.draw_series([Rectangle::new(corners, colour(who).filled())])?;
-            chart.draw_series(labels(group, who, rate, (x + BAR / 2.0, highest)))?;
-        }
-        for (bound, width) in [(group.limit, 3), (group.ceiling, 1)] {
-            if let Some(rate) = bound {
-                let line = vec![
-                    (centre - LIMIT_LINE, rate / 1e9),
-                    (centre + LIMIT_LINE, rate / 1e9),
-                ];
-                chart.draw_series([PathElement::new(line, LIMIT.stroke_width(width))])?;
+            let (x, y) = (first + BAR * place as f64, rate / 1e9);
+            let corners = [pixel(x + 0.015, 0.0), pixel(x + BAR - 0.015, y)];
+            area.draw(&Rectangle::new(corners, colour(who).filled()))?;
+            let (middle, end) = pixel(x + BAR / 2.0, y);
+            let tall = y > 0.2 * highest;
+            for label in labels(group, who, rate, (end, corners[0].1), tall, &bounds) {
+                let style = anchored(label.size, label.colour, HPos::Center, VPos::Top);
+                area.draw(&Text::new(label.text, (middle, label.top), style))?;
             }
         }
-        let axis = chart.plotting_area().map_coordinate(&(centre, 0.0));
-        below(area, axis, &group.lines)?;
+        for (y, stroke) in bounds {
+            let ends = [centre - LIMIT_LINE, centre + LIMIT_LINE];
+            let line = ends.map(|x| (pixel(x, 0.0).0, y)).to_vec();
+            area.draw(&PathElement::new(line, LIMIT.stroke_width(stroke)))?;
+        }
+        below(area, pixel(centre, 0.0), &group.lines)?;
     }
     Ok(())
 }
 
-/// The rate of a bar, and for ours the part of the limit: inside a tall bar, above a short one and above
-/// the line of a limit that is near.
+/// A line of a bar's label, and where it begins.
+struct Label {
+    text: String,
+    size: f64,
+    colour: &'static RGBColor,
+    top: i32,
+}
+
+/// The rate of a bar, and for ours the part of the limit: inside a tall bar, above a short one, and clear of
+/// the lines of the limits. A bar is the pixels of its end and of its beginning.
 fn labels(
     group: &Group,
     who: Implementation,
     rate: f64,
-    (centre, highest): (f64, f64),
-) -> Vec<Text<'static, (f64, f64), String>> {
-    let top = rate / 1e9;
-    let tall = top > 0.2 * highest;
-    let near = group
-        .limit
-        .map(|l| l / 1e9)
-        .filter(|l| (top..top + 0.05 * highest).contains(l));
-    let line = highest * 0.033;
-    let label = |text: String, size: f64, y: f64| match tall {
-        true => Text::new(
-            text,
-            (centre, y),
-            anchored(size, &WHITE, HPos::Center, VPos::Top),
-        ),
-        false => Text::new(
-            text,
-            (centre, y),
-            anchored(size, &INK, HPos::Center, VPos::Bottom),
-        ),
+    bar: (i32, i32),
+    tall: bool,
+    bounds: &[(i32, u32)],
+) -> Vec<Label> {
+    let fraction = group.fraction.filter(|_| who == Tenrounds);
+    let fraction = fraction.map(|part| (format!("{:.0} %", part * 100.0), 10.0));
+    let lines = [Some((super::chart::gigabytes(rate), 12.5)), fraction];
+    let lines: Vec<(String, f64)> = lines.into_iter().flatten().collect();
+    // Figures are as high as capital letters.
+    let high = |size: f64| (0.78 * pixels(size)).ceil() as i32;
+    let height = lines.iter().map(|(_, size)| high(*size) + GAP).sum::<i32>() - GAP;
+
+    let inside = tall.then(|| clear_below(bar.0 + GAP, height, bounds));
+    let inside = inside.filter(|top| top + height + GAP <= bar.1);
+    let (mut top, colour) = match inside {
+        Some(top) => (top, &WHITE),
+        None => (clear_above(bar.0 - GAP - height, height, bounds), &INK),
     };
-    let at = if tall {
-        top - line / 3.0
-    } else {
-        near.unwrap_or(top) + line / 6.0
+    let one = |(text, size): (String, f64)| {
+        let label = Label {
+            text,
+            size,
+            colour,
+            top,
+        };
+        top += high(size) + GAP;
+        label
     };
-    let mut labels = vec![label(super::chart::gigabytes(rate), 12.5, at)];
-    if let (true, Tenrounds, Some(fraction)) = (tall, who, group.fraction) {
-        labels.push(label(format!("{:.0} %", fraction * 100.0), 11.0, at - line));
+    lines.into_iter().map(one).collect()
+}
+
+/// The line that comes too near to a label.
+fn in_the_way(top: i32, height: i32, bounds: &[(i32, u32)]) -> Option<(i32, i32)> {
+    let half = |stroke: u32| stroke.div_ceil(2) as i32;
+    let edges = bounds
+        .iter()
+        .map(|(y, stroke)| (y - half(*stroke), y + half(*stroke)));
+    let near = |(above, below): &(i32, i32)| top < below + GAP && top + height > above - GAP;
+    edges.into_iter().find(near)
+}
+
+/// The first place from there downwards that no line comes near to.
+fn clear_below(mut top: i32, height: i32, bounds: &[(i32, u32)]) -> i32 {
+    while let Some((_, below)) = in_the_way(top, height, bounds) {
+        top = below + GAP;
     }
-    labels
+    top
+}
+
+/// The same upwards.
+fn clear_above(mut top: i32, height: i32, bounds: &[(i32, u32)]) -> i32 {
+    while let Some((above, _)) = in_the_way(top, height, bounds) {
+        top = above - GAP - height;
+    }
+    top
 }
 
 /// The group's name under the axis, one word per line.
 fn below<'a>(area: &Area<'a>, axis: (i32, i32), lines: &[String]) -> Drawn<'a> {
-    let (left, top) = area.get_base_pixel();
     for (index, line) in lines.iter().enumerate() {
-        let place = (axis.0 - left, axis.1 - top + 8 + 17 * index as i32);
+        let place = (axis.0, axis.1 + 8 + 17 * index as i32);
         let style = anchored(13.0, &INK, HPos::Center, VPos::Top);
         area.draw(&Text::new(line.clone(), place, style))?;
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Where texts, bars and lines of the picture lie. A viewer with the widest of the usual fonts must see
+//! every text whole, apart from the others, and clear of the lines of the limits.
+
+use super::super::measure::{Case, Effort, Rounds};
+use super::super::subject::Subject;
+use super::*;
+use crate::algorithm::Direction;
+use std::time::Duration;
+
+/// A rectangle in pixels.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+}
+
+impl Extent {
+    fn meets(&self, other: &Extent) -> bool {
+        self.left < other.right
+            && other.left < self.right
+            && self.top < other.bottom
+            && other.top < self.bottom
+    }
+
+    fn contains(&self, other: &Extent) -> bool {
+        self.left <= other.left
+            && self.top <= other.top
+            && self.right >= other.right
+            && self.bottom >= other.bottom
+    }
+}
+
+/// Advance widths of DejaVu Sans from ' ' to '~', in thousandths of the font's size.
+#[rustfmt::skip]
+const ADVANCES: [u16; 95] = [
+    317, 400, 459, 837, 636, 950, 779, 274, 390, 390, 500, 837, 317, 360, 317, 336, 636, 636, 636,
+    636, 636, 636, 636, 636, 636, 636, 336, 336, 837, 837, 837, 530, 1000, 684, 686, 698, 770, 631,
+    575, 774, 751, 294, 294, 655, 557, 862, 748, 787, 603, 787, 694, 634, 610, 731, 684, 988, 685,
+    610, 685, 390, 336, 390, 837, 500, 500, 612, 634, 549, 634, 615, 352, 634, 633, 277, 277, 579,
+    277, 974, 633, 611, 634, 634, 411, 520, 392, 633, 591, 817, 591, 591, 524, 636, 336, 636, 837,
+];
+
+fn advance(c: char) -> f64 {
+    let place = (c as usize).checked_sub(' ' as usize);
+    let thousandths = place.and_then(|place| ADVANCES.get(place)).copied();
+    f64::from(thousandths.unwrap_or(1000)) / 1000.0
+}
+
+type Node<'a> = roxmltree::Node<'a, 'a>;
+
+fn number(node: &Node, name: &str) -> f64 {
+    let value = node.attribute(name).unwrap_or_else(|| panic!("no {name}"));
+    value.parse().unwrap_or_else(|_| panic!("{name}={value}"))
+}
+
+/// The extent of a text by its anchor, its font size and the widths of its letters.
+fn extent_of_text(node: &Node, text: &str) -> Extent {
+    let (x, y, size) = (
+        number(node, "x"),
+        number(node, "y"),
+        number(node, "font-size"),
+    );
+    let width = size * text.chars().map(advance).sum::<f64>();
+    let before = match node.attribute("text-anchor") {
+        Some("start") => 0.0,
+        Some("middle") => width / 2.0,
+        Some("end") => width,
+        other => panic!("text-anchor {other:?}"),
+    };
+    let baseline = match node.attribute("dy") {
+        Some("0.76em") => 0.76 * size,
+        Some("0.5ex") => 0.27 * size,
+        Some("-0.5ex") => -0.27 * size,
+        other => panic!("dy {other:?}"),
+    };
+    let above = baseline - 0.76 * size;
+    let descends = text.contains(['g', 'j', 'p', 'q', 'y', 'Q', ',', '(', ')', '/']);
+    let below = baseline + if descends { 0.24 } else { 0.02 } * size;
+    match node.attribute("transform") {
+        None => Extent {
+            left: x - before,
+            top: y + above,
+            right: x - before + width,
+            bottom: y + below,
+        },
+        Some(turn) => {
+            assert!(turn.starts_with("rotate(270"), "{turn}");
+            Extent {
+                left: x + above,
+                top: y + before - width,
+                right: x + below,
+                bottom: y + before,
+            }
+        }
+    }
+}
+
+fn extent_of_line(node: &Node) -> Extent {
+    let points: Vec<(f64, f64)> = node
+        .attribute("points")
+        .expect("points")
+        .split_whitespace()
+        .map(|point| {
+            let (x, y) = point.split_once(',').expect("a point");
+            (x.parse().expect("x"), y.parse().expect("y"))
+        })
+        .collect();
+    let half = number(node, "stroke-width") / 2.0;
+    let least = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::MAX, f64::min);
+    let most = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::MIN, f64::max);
+    Extent {
+        left: least(|p| p.0),
+        top: least(|p| p.1) - half,
+        right: most(|p| p.0),
+        bottom: most(|p| p.1) + half,
+    }
+}
+
+fn extent_of_rectangle(node: &Node) -> Extent {
+    let (left, top) = (number(node, "x"), number(node, "y"));
+    Extent {
+        left,
+        top,
+        right: left + number(node, "width"),
+        bottom: top + number(node, "height"),
+    }
+}
+
+/// What is in a picture.
+struct Seen {
+    size: Extent,
+    texts: Vec<(String, Extent)>,
+    /// Those in white, and the rectangles that they may be in.
+    white: Vec<(String, Extent)>,
+    rectangles: Vec<Extent>,
+    /// The limits and ceilings, with those of the legend.
+    limits: Vec<Extent>,
+}
+
+impl Seen {
+    fn of(found: &Comparison) -> Seen {
+        let mut picture = String::new();
+        draw(found, &groups(found), &mut picture).unwrap();
+        let document = roxmltree::Document::parse(&picture).unwrap();
+        let named = |name: &'static str| {
+            let nodes = document.descendants();
+            nodes.filter(move |n| n.has_tag_name(name))
+        };
+        let limit = |n: &Node| n.attribute("stroke") == Some("#C0392B");
+        let texts = |wanted: &dyn Fn(&Node) -> bool| {
+            let text = |node: Node| {
+                let text = node.text().expect("a text").trim().to_owned();
+                let extent = extent_of_text(&node, &text);
+                (text, extent)
+            };
+            let nodes = named("text").filter(|n| wanted(n));
+            nodes.map(text).collect::<Vec<_>>()
+        };
+        let white = |n: &Node| n.attribute("fill") == Some("#FFFFFF");
+        Seen {
+            size: Extent {
+                left: 0.0,
+                top: 0.0,
+                right: number(&document.root_element(), "width"),
+                bottom: number(&document.root_element(), "height"),
+            },
+            texts: texts(&|_| true),
+            white: texts(&white),
+            rectangles: named("rect")
+                .filter(|n| !white(n))
+                .map(|n| extent_of_rectangle(&n))
+                .collect(),
+            limits: named("polyline")
+                .filter(limit)
+                .map(|n| extent_of_line(&n))
+                .collect(),
+        }
+    }
+
+    fn says(&self, text: &str) -> bool {
+        self.texts.iter().any(|(t, _)| t == text)
+    }
+
+    /// All texts whole, apart, and clear of the limits.
+    fn check(&self, what: &str) {
+        for (index, (text, extent)) in self.texts.iter().enumerate() {
+            let size = self.size;
+            assert!(
+                size.contains(extent),
+                "{what}: {text:?} leaves the picture: {extent:?}, {size:?}"
+            );
+            for (other, place) in &self.texts[..index] {
+                assert!(
+                    !extent.meets(place),
+                    "{what}: {text:?} and {other:?} overlap: {extent:?}, {place:?}"
+                );
+            }
+        }
+        for (text, extent) in &self.white {
+            assert!(
+                self.rectangles.iter().any(|bar| bar.contains(extent)),
+                "{what}: {text:?} is white and leaves its bar: {extent:?}"
+            );
+        }
+        self.check_limits(what);
+    }
+
+    fn check_limits(&self, what: &str) {
+        for (text, extent) in &self.texts {
+            for limit in &self.limits {
+                assert!(
+                    !extent.meets(limit),
+                    "{what}: a limit strikes through {text:?}: {extent:?}, {limit:?}"
+                );
+            }
+        }
+    }
+}
+
+const LARGEST: usize = 16384;
+
+fn figure(
+    name: &str,
+    direction: Direction,
+    threads: usize,
+    rates: &[(Implementation, f64)],
+) -> Figure {
+    let case = Case {
+        subject: Subject::by_name(name).unwrap(),
+        direction,
+        bytes: LARGEST,
+        threads,
+    };
+    let mut rounds = Rounds::default();
+    for &(who, rate) in rates {
+        rounds.rates.insert(who, vec![rate * 1e9; 3]);
+    }
+    Figure { case, rounds }
+}
+
+/// An AES figure at these parts of the limit.
+fn aes(name: &str, direction: Direction, limit: f64, parts: [f64; 3]) -> Figure {
+    let bars = BARS.into_iter().zip(parts.map(|part| part * limit));
+    let rates: Vec<_> = bars.chain([(Limit, limit)]).collect();
+    figure(name, direction, 1, &rates)
+}
+
+fn reference(name: &str, threads: usize, rate: f64) -> Figure {
+    figure(name, Direction::Encrypt, threads, &[(OpenSsl, rate)])
+}
+
+fn comparison(figures: Vec<Figure>, references: Vec<Figure>) -> Comparison {
+    let mut host = crate::host::read(None);
+    host.cpu.brand = "AMD EPYC 9654 96-Core Processor".into();
+    host.openssl = Some(crate::schema::OpenSsl {
+        version: "OpenSSL 3.0.22 25 Aug 2026".into(),
+        library: String::new(),
+        modules: None,
+        cpu_settings: None,
+        sees: vec![],
+    });
+    Comparison {
+        host,
+        figures,
+        references,
+        limits: vec![],
+        widest: None,
+        backend: None,
+        notes: vec![],
+        effort: Effort {
+            rounds: 3,
+            window_us: 1000,
+        },
+        took: Duration::from_secs(1),
+    }
+}
+
+fn references() -> Vec<Figure> {
+    vec![
+        reference("rc4", 1, 0.52),
+        reference("chacha20-poly1305", 1, 2.4),
+    ]
+}
+
+const MODES: [&str; 12] = [
+    "ecb", "cbc", "cfb", "ofb", "ctr", "gcm", "ccm", "ocb", "siv", "gcm-siv", "xts", "cmac",
+];
+
+/// So many modes of AES-256, both ways where they differ, the serial ones near their low limit.
+fn modes(count: usize) -> Vec<Figure> {
+    let of = |mode: &&str| {
+        let name = format!("aes-256-{mode}");
+        let subject = Subject::by_name(&name).unwrap();
+        let figure = move |&direction: &Direction| {
+            let serial = subject.bound(direction) == super::super::subject::Bound::Latency;
+            let (limit, parts) = match serial {
+                true => (1.6, [0.1, 0.95, 0.99]),
+                false => (23.4, [0.03, 0.4, 1.04]),
+            };
+            let mut figure = aes(&name, direction, limit, parts);
+            if subject
+                .ceiling(direction, crate::bench::limit::Limit::Xmm)
+                .is_some()
+            {
+                figure
+                    .rounds
+                    .rates
+                    .insert(Ceiling, vec![0.98 * limit * 1e9; 3]);
+            }
+            figure
+        };
+        subject.directions().iter().map(figure).collect::<Vec<_>>()
+    };
+    MODES[MODES.len() - count..]
+        .iter()
+        .rev()
+        .flat_map(of)
+        .collect()
+}
+
+#[test]
+fn every_text_is_whole_and_apart_whatever_the_number_of_modes() {
+    for count in 1..=MODES.len() {
+        let what = format!("{count} modes");
+        Seen::of(&comparison(modes(count), references())).check(&what);
+        Seen::of(&comparison(modes(count), vec![])).check(&what);
+    }
+    let gcm = || modes(7).split_off(11); // with a ceiling, and so the longest legend
+    assert!(gcm()[0].rate(Ceiling).is_some());
+    Seen::of(&comparison(gcm(), references())).check("GCM alone");
+    Seen::of(&comparison(gcm(), vec![])).check("GCM without the others");
+}
+
+#[test]
+fn long_names_stay_in_the_picture() {
+    let mut found = comparison(modes(1), references());
+    found.host.cpu.brand =
+        "Intel(R) Xeon(R) Platinum 8481C CPU with a very long name @ 2.70GHz".into();
+    let openssl = found.host.openssl.as_mut().unwrap();
+    openssl.version = "OpenSSL 3.5.0-beta1-vendor+distribution~20261122.1 25 Aug 2026 (Library: \
+                       OpenSSL 3.5.0-beta1-vendor+distribution~20261122.1 25 Aug 2026)"
+        .into();
+    let seen = Seen::of(&found);
+    seen.check("long names");
+    // Broken into lines, but all there.
+    let all: Vec<&str> = seen.texts.iter().map(|(text, _)| text.as_str()).collect();
+    let all = all.join(" ");
+    for word in ["@ 2.70GHz", "(Library:", "2026)"] {
+        assert!(all.contains(word), "no {word:?} in {all}");
+    }
+}
+
+#[test]
+fn slow_and_fast_machines_have_short_labels_at_the_axis() {
+    for scale in [0.003, 0.02, 0.3, 1.0, 7.0, 40.0] {
+        let parts = [0.03, 0.4, 0.97];
+        let figures = vec![aes("aes-256-ctr", Direction::Encrypt, scale, parts)];
+        let seen = Seen::of(&comparison(figures, vec![]));
+        seen.check(&format!("{scale} GB/s"));
+        for (text, _) in &seen.texts {
+            let is_number = text.parse::<f64>().is_ok();
+            assert!(!is_number || text.len() <= 6, "{text:?} at {scale} GB/s");
+        }
+    }
+}
+
+/// Pictures with the limit and the ceiling anywhere beside and in the bars, tall and short ones.
+fn near_limits(check: impl Fn(&Seen, &str)) {
+    for height in [0.01, 0.04, 0.1, 0.19, 0.21, 0.25, 0.5, 0.97] {
+        for part in 0..120 {
+            let limit = height * 24.0 * (0.6 + f64::from(part) / 100.0);
+            let rate = height * 24.0;
+            for ceiling in [0.85, 0.93, 0.99] {
+                let highest = aes("aes-128-ctr", Direction::Encrypt, 24.0, [0.03, 0.4, 0.97]);
+                let tested = [
+                    (Software, 0.9 * rate),
+                    (OpenSsl, 0.96 * rate),
+                    (Tenrounds, rate),
+                    (Limit, limit),
+                    (Ceiling, ceiling * limit),
+                ];
+                let tested = figure("aes-256-gcm", Direction::Encrypt, 1, &tested);
+                let found = comparison(vec![highest, tested], references());
+                let what = format!("height {height}, limit {limit}, ceiling {ceiling}");
+                check(&Seen::of(&found), &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_limit_strikes_through_a_label() {
+    near_limits(Seen::check_limits);
+}
+
+#[test]
+fn labels_that_make_way_for_a_limit_stay_apart() {
+    near_limits(Seen::check);
+}
+
+#[test]
+fn figures_of_other_threads_are_not_shown_as_those_of_the_heading() {
+    let two = [(OpenSsl, 19.0), (Tenrounds, 44.0), (Limit, 46.0)];
+    let figures = vec![figure("aes-128-ctr", Direction::Encrypt, 2, &two)];
+    let references = vec![
+        reference("rc4", 1, 0.777),
+        reference("rc4", 2, 1.54),
+        reference("chacha20-poly1305", 1, 2.22),
+    ];
+    let seen = Seen::of(&comparison(figures, references));
+    let heading = seen.texts.iter().find(|(t, _)| t.contains("2 threads"));
+    assert!(heading.is_some(), "{:?}", seen.texts);
+    assert!(seen.says("19.0") && seen.says("1.54"), "{:?}", seen.texts);
+    for one_thread in ["0.78", "2.22"] {
+        assert!(!seen.says(one_thread), "{one_thread}: {:?}", seen.texts);
+    }
+    assert!(!seen.says("limit of this core"), "of two: {:?}", seen.texts);
+}
+
+#[test]
+fn other_ciphers_alone_have_a_heading_and_a_legend_of_their_own() {
+    let seen = Seen::of(&comparison(vec![], references()));
+    seen.check("RC4");
+    assert!(seen.says("RC4") && seen.says("OpenSSL 3.0.22"));
+    assert!(!seen.says("OpenSSL with tenrounds"), "{:?}", seen.texts);
+    let heading = &seen.texts[0].0;
+    assert!(
+        heading.contains("16 KiB") && !heading.contains("AES"),
+        "{heading}"
+    );
+}
