@@ -43,7 +43,9 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
 
 static int begin(EVP_CIPHER_CTX *ctx, struct ccm *c, size_t len)
 {
-    if (c->iv_len < c->key_iv_len)
+    /* The key fixes the nonce length. Encryption refuses a longer IV: the nonce would be its prefix,
+     * and two IVs could become one nonce. */
+    if (c->iv_len < c->key_iv_len || (tre_evp.encrypting(ctx) && c->iv_len != c->key_iv_len))
         return 0;
     memcpy(c->nonce, tre_evp.iv(ctx), sizeof(c->nonce));
     c->len = len;
@@ -175,6 +177,9 @@ static int set_iv_len(struct ccm *c, int len)
 {
     if (len < 7 || len > 13)
         return 0;
+    /* A new length invalidates the IV: two IVs with a common prefix would become one nonce. */
+    if (len != c->iv_len)
+        c->iv_set = 0;
     c->iv_len = (uint8_t)len;
     return 1;
 }

@@ -41,9 +41,8 @@ static int set_iv_len(struct gcm *g, int len)
         return 1;
     drop_long_iv(g);
     g->iv_len = len;
-    /* An IV of another length that waits for a key is none of this length. */
-    if (!g->key_set)
-        g->iv_set = 0;
+    /* A new length invalidates the IV: two IVs with a common prefix would become one nonce. */
+    g->iv_set = 0;
     if (len <= EVP_MAX_IV_LENGTH)
         return 1;
     g->long_iv = tre_evp.malloc((size_t)len, __FILE__, __LINE__);
@@ -179,7 +178,7 @@ static int record(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, const uint8_
 {
     const int encrypting = tre_evp.encrypting(ctx);
     int done = -1;
-    if (out == in && out != NULL && len >= EXPLICIT + TAG_BYTES) {
+    if (out == in && out != NULL && len >= EXPLICIT + TAG_BYTES && g->iv_len >= EXPLICIT) {
         const size_t text = len - EXPLICIT - TAG_BYTES;
         if (encrypting ? seal_record(ctx, g, out, text) : open_record(ctx, g, out, text))
             done = (int)(encrypting ? len : text);

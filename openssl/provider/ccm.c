@@ -23,7 +23,9 @@ struct trp_ccm {
 
 static int begin(struct trp_ccm *c, size_t len)
 {
-    if (c->a.iv_len < c->key_iv_len)
+    /* The key fixes the nonce length. Encryption refuses a longer IV: the nonce would be its prefix,
+     * and two IVs could become one nonce. */
+    if (c->a.iv_len < c->key_iv_len || (c->a.encrypt && c->a.iv_len != c->key_iv_len))
         return 0;
     memcpy(c->nonce, c->a.iv, sizeof(c->nonce));
     c->len = len;
@@ -247,6 +249,9 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len < 7 || len > 13)
         return trp_aead_failed(c, PROV_R_INVALID_IV_LENGTH);
+    /* A new length invalidates the IV: two IVs with a common prefix would become one nonce. */
+    if (len != c->a.iv_len)
+        c->a.iv_state = TRP_IV_NONE;
     c->a.iv_len = len;
     return 1;
 }

@@ -28,9 +28,10 @@ struct trp_gcm {
     struct trp_aead a; /* tag_len is 0 as long as there is no tag */
     struct tr_gcm core;
     uint64_t tls_records;
-    uint8_t iv_gen;    /* IVs are counted up by us */
-    uint8_t iv_random; /* IVs have been drawn at random */
-    uint8_t held;      /* enum trp_gcm_held */
+    uint8_t iv_gen;          /* IVs are counted up by us */
+    uint8_t iv_random;       /* "iv-generated": an IV was drawn at random */
+    uint8_t iv_random_stays; /* 1 before OpenSSL 4.0: an explicit IV does not reset iv_random */
+    uint8_t held;            /* enum trp_gcm_held */
     uint8_t done_encrypt;
     uint8_t tag_given; /* since the last message ended */
     uint8_t wary;      /* so many messages are not taken to be one update, because one was not */
@@ -68,6 +69,7 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {
         memcpy(g->a.iv, iv, g->a.iv_len);
+        g->iv_random &= g->iv_random_stays;
     } else {
         if (len < TRP_TLS_FIXED || len > g->a.iv_len || g->a.iv_len - len < TRP_TLS_EXPLICIT)
             return 0;
@@ -240,7 +242,8 @@ static __attribute__((noinline)) int record(struct trp_gcm *g, uint8_t *out, siz
 {
     int good = 0;
     *out_len = 0;
-    if (g->a.key_set && out == in && out != NULL && len >= TRP_TLS_EXPLICIT + TRP_TAG) {
+    if (g->a.key_set && out == in && out != NULL && len >= TRP_TLS_EXPLICIT + TRP_TAG &&
+        g->a.iv_len >= TRP_TLS_EXPLICIT) {
         size_t text = len - TRP_TLS_EXPLICIT - TRP_TAG;
         good = g->a.encrypt ? seal_record(g, out, text) : open_record(g, out, text);
         if (good)
@@ -434,19 +437,35 @@ static int get_tag_len(void *ctx, OSSL_PARAM *p)
     return trp_aead_put_number(g, p, g->a.tag_len != 0 ? g->a.tag_len : TRP_TAG);
 }
 
-static int get_tag(void *ctx, OSSL_PARAM *p)
+/* Since 4.0, a NULL buffer asks for the size. */
+static int answers_size(const struct trp_gcm *g, const OSSL_PARAM *p)
 {
-    const struct trp_gcm *g = ctx;
-    if (p->data_size == 0 || p->data_size > TRP_TAG || !g->a.encrypt || g->a.tag_len == 0)
+    return p->data == NULL && g->a.provider->libcrypto >= TRP_LIBCRYPTO(4, 0);
+}
+
+static __attribute__((noinline)) int get_tag_otherwise(const struct trp_gcm *g, OSSL_PARAM *p)
+{
+    const size_t len = answers_size(g, p) ? g->a.tag_len : p->data_size;
+    if (len == 0 || len > TRP_TAG || !g->a.encrypt || g->a.tag_len == 0)
         return trp_aead_failed(g, PROV_R_INVALID_TAG);
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
         return trp_aead_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
-    p->return_size = p->data_size;
-    if (p->data != NULL && p->data_size == TRP_TAG) /* without a call */
-        memcpy(p->data, g->a.buffer, TRP_TAG);
-    else if (p->data != NULL)
-        memcpy(p->data, g->a.buffer, p->data_size);
+    p->return_size = len;
+    if (p->data != NULL)
+        memcpy(p->data, g->a.buffer, len);
     return 1;
+}
+
+static int get_tag(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_gcm *g = ctx;
+    if (LIKELY(p->data != NULL && p->data_size == TRP_TAG &&
+               p->data_type == OSSL_PARAM_OCTET_STRING && g->a.encrypt && g->a.tag_len != 0)) {
+        memcpy(p->data, g->a.buffer, TRP_TAG); /* without a call */
+        p->return_size = TRP_TAG;
+        return 1;
+    }
+    return get_tag_otherwise(g, p);
 }
 
 static int get_iv(void *ctx, OSSL_PARAM *p)
@@ -456,7 +475,10 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
     if (g->a.iv_state == TRP_IV_NONE && (g->a.provider->libcrypto < TRP_LIBCRYPTO(4, 0) ||
                                          !g->a.encrypt || g->a.tls || !generate_iv(g)))
         return 0;
-    return trp_aead_get_iv(g, p);
+    if (!answers_size(g, p))
+        return trp_aead_get_iv(g, p);
+    return trp_param_set_octets(p, NULL, g->a.iv_len) ||
+           trp_aead_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
 static int get_tags(void *ctx, OSSL_PARAM *p)
@@ -612,8 +634,11 @@ static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
         g->a.iv_len = DEFAULT_IV;
         memcpy(g->a.iv, iv, DEFAULT_IV);
         g->a.iv_state = TRP_IV_GIVEN;
+        g->iv_random &= g->iv_random_stays;
         return params == NULL || gcm_set_ctx_params(g, params);
     }
+    if (iv != NULL && iv_len - 1 < TRP_MAX_IV)
+        g->iv_random &= g->iv_random_stays;
     return (encrypt ? trp_aead_encrypt_init : trp_aead_decrypt_init)(g, key, key_len, iv, iv_len,
                                                                      params);
 }
@@ -623,8 +648,15 @@ TRP_INITS(gcm)
 TRP_PIPELINE_FUNCTIONS(gcm, trp_aead, sizeof(struct trp_gcm), gcm_encrypt_init, gcm_decrypt_init,
                        trp_pipes_update, gcm_update, gcm_final)
 
-#define gcm_new  trp_aead_new
 #define gcm_free trp_aead_free
+
+static void *gcm_new(void *provctx, const struct trp_kind *kind)
+{
+    struct trp_gcm *g = trp_aead_new(provctx, kind);
+    if (g != NULL)
+        g->iv_random_stays = g->a.provider->libcrypto < TRP_LIBCRYPTO(4, 0);
+    return g;
+}
 
 static void *gcm_dup(void *ctx)
 {

@@ -207,12 +207,12 @@ static int gcm_siv_set_ctx_params(void *ctx, const OSSL_PARAM params[])
         return 1;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TAG);
     if (p != NULL) {
-        uint8_t tag[TR_BLOCK];
-        size_t tag_len;
-        if (p->data_size != TR_BLOCK || !trp_param_get_octets(p, tag, TR_BLOCK, &tag_len))
+        /* When encrypting, programs set the tag length by a NULL tag of 16 bytes. */
+        if (p->data_type != OSSL_PARAM_OCTET_STRING || p->data_size != TR_BLOCK ||
+            (p->data == NULL && !g->encrypt))
             return failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
         if (!g->encrypt) {
-            memcpy(g->set_tag, tag, TR_BLOCK);
+            memcpy(g->set_tag, p->data, TR_BLOCK);
             g->tag_set = 1;
         }
     }

@@ -112,31 +112,32 @@ static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
 {
     struct trp_ocb *o = ctx;
     *out_len = 0;
-    if (!begun(o))
+    /* The nonce contains the tag length, so this message has no tag of another length. */
+    if (!begun(o) || o->a.tag_len != o->message_tag_len)
         return 0;
     if (o->used != 0) {
-        if (out_size < o->used)
+        if (out == NULL || out_size < o->used)
             return trp_aead_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
         if (crypt(o, out, o->a.buffer, o->used) != TR_OK)
             return 0;
         *out_len = o->used;
         o->used = 0;
     }
-    if (o->a.tag_len != o->message_tag_len ||
-        (o->a.encrypt ? tr_ocb_tag(&o->core, o->tag) : tr_ocb_check(&o->core, o->tag)) != TR_OK)
-        return 0;
     o->a.iv_state = TRP_IV_SPENT;
-    return 1;
+    return (o->a.encrypt ? tr_ocb_tag(&o->core, o->tag) : tr_ocb_check(&o->core, o->tag)) == TR_OK;
 }
 
-/* A call past the buffer. */
+/* EVP_Cipher(): data bypasses the buffer; a NULL input ends the message. Before August 2026 (3.0.22,
+ * 3.5.8) the default provider succeeds there without comparing the tag (CVE-2026-75803). */
 static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
     struct trp_ocb *o = ctx;
+    if (in == NULL)
+        return ocb_final(o, out, out_len, out_size);
     if (out_size < len)
         return trp_aead_failed(o, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    if (!begun(o) || out == NULL || in == NULL)
+    if (!begun(o) || (out == NULL && len != 0))
         return trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
     enum tr_status status = crypt(o, out, in, len);
     if (status != TR_OK)
@@ -201,6 +202,9 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     size_t len;
     if (!trp_aead_take_number(o, p, &len) || len < 1 || len > MAX_IV)
         return 0;
+    /* A new length invalidates the IV: two IVs with a common prefix would become one nonce. */
+    if (len != o->a.iv_len)
+        o->a.iv_state = TRP_IV_NONE;
     o->a.iv_len = len;
     return 1;
 }
@@ -224,12 +228,17 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
                               size_t key_len)
 {
     struct trp_ocb *o = ctx;
+    if (o->a.iv_state == TRP_IV_IN_USE) /* no message goes on under another key */
+        o->a.iv_state = TRP_IV_SPENT;
     return tr_ocb_set_key(&o->core, backend, key, key_len);
 }
 
 static void restart(void *ctx)
 {
     struct trp_ocb *o = ctx;
+    /* An init without an IV drops the buffered bytes, so the message cannot go on. */
+    if (o->a.iv_state == TRP_IV_IN_USE && (o->used != 0 || o->aad_used != 0))
+        o->a.iv_state = TRP_IV_SPENT;
     o->used = 0;
     o->aad_used = 0;
 }

@@ -4,8 +4,9 @@
  * the whole message, and the key is set again for the next one. A context goes on where its last message
  * left it: strings that come then are added to those of that message, and "speed" allows another.
  *
- * The default provider of 3.x lets a final succeed after one that did, although a new tag has been set or
- * an init has come since; from 3.6 on and in 4.0 it does so no longer, and neither do we with any version.
+ * Final returns the result of the last message. An init or a new tag resets that result; the
+ * default provider keeps it before the fix of CVE-2026-45446. Since that fix, any other parameter
+ * resets it, too: see resets_always().
  */
 #include "siv.h"
 
@@ -176,6 +177,23 @@ static int siv_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return trp_siv_get_params(s->provider, s->kind, s->encrypt ? s->tag : NULL, params);
 }
 
+/* Whether any parameter resets the result, even an unknown one: since the fix of CVE-2026-45446. */
+static int resets_always(const struct trp_siv *s, const OSSL_PARAM params[])
+{
+    static const unsigned since[] = {TRP_LIBCRYPTO_PATCH(3, 0, 21), TRP_LIBCRYPTO_PATCH(3, 4, 6),
+                                     TRP_LIBCRYPTO_PATCH(3, 5, 7), TRP_LIBCRYPTO_PATCH(3, 6, 3)};
+    const unsigned version = s->provider->libcrypto;
+    /* 3.2 to 3.6 ignore an empty list. */
+    if (params == NULL ||
+        (params->key == NULL && version >= TRP_LIBCRYPTO(3, 2) && version < TRP_LIBCRYPTO(4, 0)))
+        return 0;
+    for (size_t i = 0; i < sizeof(since) / sizeof(since[0]); i++) {
+        if (version / 100 == since[i] / 100)
+            return version >= since[i];
+    }
+    return version >= TRP_LIBCRYPTO_PATCH(4, 0, 1);
+}
+
 static int siv_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_siv *s = ctx;
@@ -187,6 +205,7 @@ static int siv_set_ctx_params(void *ctx, const OSSL_PARAM params[])
             return 1; /* with whatever else is in params */
         if (p->data_size != TR_BLOCK || !trp_param_get_octets(p, s->tag, TR_BLOCK, &tag_len))
             return failed(s->provider, PROV_R_FAILED_TO_GET_PARAMETER);
+        s->done = 0;
     }
     if (trp_param_find(params, OSSL_CIPHER_PARAM_SPEED) != NULL) {
         unsigned speed = 0;
@@ -202,7 +221,8 @@ static int siv_set_ctx_params(void *ctx, const OSSL_PARAM params[])
         if (len != s->kind->key_len)
             return 0;
     }
-    s->done = 0;
+    if (resets_always(s, params))
+        s->done = 0;
     return 1;
 }
 
@@ -226,8 +246,9 @@ static inline int siv_init(void *ctx, const unsigned char *key, size_t key_len,
             tr_siv_start(&s->core) != TR_OK)
             return 0;
         s->key_set = s->one_more = 1;
-        s->any_more = s->done = 0;
+        s->any_more = 0;
     }
+    s->done = 0;
     return siv_set_ctx_params(s, params);
 }
 

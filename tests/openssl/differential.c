@@ -21,6 +21,7 @@ enum what {
     UPDATE,
     FINAL,
     SET_PADDING,
+    CONTROL,
     SET_NUM,
     SET_KEY_LENGTH,
     SET_PARAMS,
@@ -78,13 +79,14 @@ static bool do_init(struct state *s, struct tap_random *random)
         end_call(&r[i],
                  EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL, with_key ? key : NULL,
                                     with_iv ? iv : NULL, enc, with_params ? params : NULL));
-    s->key_set = with_key || (!fresh && s->key_set);
+    /* An init that fails, as with a wrong IV length, may change the direction without the key. */
+    s->key_set = r[THEIRS].ret > 0 && (with_key || (!fresh && s->key_set));
     s->iv_set = with_iv || (!fresh && s->iv_set);
     if (with_key)
         s->key_encrypt = direction;
     s->encrypt = direction;
     s->started = true;
-    s->stuck = false;
+    s->stuck = s->stuck && !fresh && r[THEIRS].ret <= 0;
     s->buffered = 0;
     return same(r);
 }
@@ -150,11 +152,26 @@ static bool do_final(struct state *s)
 
 static bool do_set_padding(struct state *s, struct tap_random *random)
 {
-    struct result r[SIDES] = {0};
     const int padding = (int)tap_below(random, 2);
-    tell("padding %d", padding);
-    for (int i = 0; i < SIDES; i++)
-        end_call(&r[i], EVP_CIPHER_CTX_set_padding(s->ctx[i], padding));
+    return same_padding(s->ctx, padding);
+}
+
+/* Controls of authenticated ciphers, which mean nothing here. */
+static bool do_control(struct state *s, struct tap_random *random)
+{
+    static const int types[] = {EVP_CTRL_AEAD_SET_IVLEN, EVP_CTRL_AEAD_SET_TAG,
+                                EVP_CTRL_AEAD_GET_TAG, EVP_CTRL_SET_SPEED};
+    struct result r[SIDES] = {0};
+    const unsigned which = (unsigned)tap_below(random, 4);
+    const int arg = (int)tap_below(random, 18);
+    const bool null = tap_below(random, 2) == 0;
+    if (!s->started)
+        return true;
+    tell("control %d: %d%s", types[which], arg, null ? ", NULL" : "");
+    for (int i = 0; i < SIDES; i++) {
+        end_call(&r[i], EVP_CIPHER_CTX_ctrl(s->ctx[i], types[which], arg, null ? NULL : r[i].out));
+        r[i].len = 32;
+    }
     return same(r);
 }
 
@@ -186,14 +203,15 @@ static bool do_set_key_length(struct state *s, struct tap_random *random)
  * the modes where they change nothing but the length; CBC's are in tls_records.c. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
-    static const char *const keys[] = {OSSL_CIPHER_PARAM_PADDING, OSSL_CIPHER_PARAM_USE_BITS,
-                                       OSSL_CIPHER_PARAM_TLS_MAC_SIZE, "unknown-to-all",
-                                       OSSL_CIPHER_PARAM_TLS_VERSION};
+    static const char *const keys[] = {
+        OSSL_CIPHER_PARAM_PADDING, OSSL_CIPHER_PARAM_USE_BITS,   OSSL_CIPHER_PARAM_TLS_MAC_SIZE,
+        "unknown-to-all",          OSSL_CIPHER_PARAM_AEAD_IVLEN, OSSL_CIPHER_PARAM_AEAD_TAG,
+        OSSL_CIPHER_PARAM_SPEED,   OSSL_CIPHER_PARAM_TLS_VERSION};
     static const size_t sizes[] = {1, 2, 4, 8};
     static const unsigned types[] = {OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER,
                                      OSSL_PARAM_OCTET_STRING};
     struct result r[SIDES] = {0};
-    const unsigned which = (unsigned)tap_below(random, is_block_mode(s) ? 4 : 5);
+    const unsigned which = (unsigned)tap_below(random, is_block_mode(s) ? 7 : 8);
     const size_t size = sizes[tap_below(random, 4)];
     const unsigned type = types[tap_below(random, 8) == 0 ? 2 : tap_below(random, 2)];
     uint8_t value[8] = {0};
@@ -214,7 +232,10 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     static const char *const numbers[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_IVLEN,
                                           OSSL_CIPHER_PARAM_PADDING, OSSL_CIPHER_PARAM_NUM,
                                           "unknown-to-all"};
-    static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV};
+    static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV,
+                                        OSSL_CIPHER_PARAM_AEAD_TAG};
+    static const unsigned types[] = {OSSL_PARAM_OCTET_STRING, OSSL_PARAM_OCTET_PTR,
+                                     OSSL_PARAM_UTF8_STRING, OSSL_PARAM_UTF8_PTR};
     if (!s->started || s->stuck)
         return true;
     tell("get params");
@@ -222,6 +243,12 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     for (unsigned i = 0; good && i < 5; i++)
         good = same_param(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
                           (size_t)1 << tap_below(random, 4));
+    for (unsigned i = 0; good && i < 5; i++)
+        good = same_size(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
+                         tap_below(random, 9));
+    for (unsigned i = 0; good && i < 3; i++)
+        good = same_size(s->ctx, bytes[i], types[tap_below(random, 4)],
+                         tap_below(random, 2) == 0 ? 16 : tap_below(random, 32));
     for (unsigned i = 0; good && i < 2; i++)
         good = same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, 16) &&
                same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_STRING, tap_below(random, 32)) &&
@@ -262,15 +289,16 @@ static bool do_one_shot(struct state *s, struct tap_random *random)
 {
     static uint8_t data[MAX_DATA];
     static struct result r[SIDES];
-    size_t len = any_length(random);
+    const bool no_input = tap_below(random, 8) == 0;
+    size_t len = no_input ? 0 : any_length(random);
     if (is_block_mode(s))
         len -= len % 16;
     tap_fill(random, data, len);
     if (!s->key_set || s->stuck)
         return true;
-    tell("one shot: %zu bytes", len);
+    tell("one shot: %zu bytes%s", len, no_input ? ", NULL" : "");
     for (int i = 0; i < SIDES; i++) {
-        r[i].len = EVP_Cipher(s->ctx[i], r[i].out, data, (unsigned)len);
+        r[i].len = EVP_Cipher(s->ctx[i], r[i].out, no_input ? NULL : data, (unsigned)len);
         end_call(&r[i], r[i].len);
     }
     return same(r);
@@ -335,6 +363,8 @@ static bool do_step(struct state *s, const struct step *step)
         return do_final(s);
     case SET_PADDING:
         return do_set_padding(s, &random);
+    case CONTROL:
+        return do_control(s, &random);
     case SET_NUM:
         return do_set_num(s, &random);
     case SET_KEY_LENGTH:
@@ -390,10 +420,10 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
 static bool sequence(unsigned cipher, struct tap_random *random)
 {
     /* Weighted so that data flows most of the time. */
-    static const enum what choice[] = {INIT,           INIT,       INIT,       UPDATE, UPDATE,
-                                       UPDATE,         UPDATE,     UPDATE,     UPDATE, FINAL,
-                                       SET_PADDING,    SET_NUM,    GET_PARAMS, COPY,   ONE_SHOT,
-                                       SET_KEY_LENGTH, SET_PARAMS, MESSAGE,    UPDATE, GET_PARAMS};
+    static const enum what choice[] = {
+        INIT,     INIT,           INIT,       UPDATE,      UPDATE,  UPDATE,     UPDATE,
+        UPDATE,   UPDATE,         FINAL,      SET_PADDING, SET_NUM, GET_PARAMS, COPY,
+        ONE_SHOT, SET_KEY_LENGTH, SET_PARAMS, MESSAGE,     UPDATE,  GET_PARAMS, CONTROL};
     struct step steps[MAX_STEPS];
     unsigned n = 2 + (unsigned)tap_below(random, MAX_STEPS - 1);
     for (unsigned i = 0; i < n; i++)

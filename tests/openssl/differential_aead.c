@@ -5,10 +5,10 @@
  * errors. A sequence that shows a difference is shortened before it is printed. The argument is for
  * how many seconds (5).
  *
- * Not in the sequences, because the default provider goes on there with a state that is nothing in
- * particular (ours refuses): a new key in mid-message without a new IV; an IV of another length than
- * was set; anything after a final that failed, before the next IV. And partial overlap, which only
- * ours refuses. Random IVs differ from side to side; generated_iv() looks at them.
+ * The sequences also reach the states in which our provider refuses on purpose, and demand there that
+ * it refuses: OSSL_PROVIDER-tenrounds(7), DIFFERENCES. They leave out partial overlap, which only ours
+ * refuses, and after the end of a CCM message AAD and data of 0 bytes. Random IVs differ between
+ * the sides; generated_iv() tests them.
  */
 #define MAX_DATA 2000
 #include "sequences.h"
@@ -75,18 +75,27 @@ static const struct family {
 struct state {
     const struct family *family;
     bool started, key_set;
-    bool iv_set; /* and so no IV will be drawn at random */
-    bool begun;  /* the message has bytes of this IV */
-    bool stuck;  /* until the next IV */
+    bool iv_set;  /* and so no IV will be drawn at random */
+    bool begun;   /* the message has bytes of this IV */
+    bool open;    /* and has not ended */
+    bool stuck;   /* until the next IV */
+    bool refused; /* the same, but ours must refuse all data: see refuses() */
     bool spent; /* CCM: data has come, or a length or key twice; no data would be data of nothing */
     bool no_aad; /* EVP_Cipher() of no bytes was called: the default provider pads the AAD then */
     bool dead;   /* CCM after a failure, until all begins anew */
     bool record; /* the next data may be taken for a record of TLS */
+    enum { NONE, MAYBE, GIVEN } tag; /* to compare with, or made; OCB always has one */
+    bool partial; /* OCB: EVP_Cipher() had data that ended in part of a block, so all has come */
+    unsigned waits, aad_waits;       /* OCB: bytes that wait for a whole block */
+    size_t tag_len, message_tag_len; /* OCB: as set now, and as the message began */
+    unsigned iv_len, key_iv_len;     /* as set now, and when the key was set */
     int encrypt;
-    unsigned iv_len;
     EVP_CIPHER *cipher[SIDES];
     EVP_CIPHER_CTX *ctx[SIDES];
 };
+
+/* The default provider has the parameter "iv-generated" since 3.2. */
+static bool knows_generated;
 
 /* Later versions than the one whose errors ours gives name more reasons. */
 static bool same_errors_expected, growing;
@@ -108,6 +117,28 @@ static bool final_checks(void)
     return checks;
 }
 
+/* Whether the default provider's EVP_Cipher() ends an OCB message (since 3.0.22 and 3.5.8), and whether
+ * it uses the IV (since 3.0.21, 3.5.7 and 4.0.1). Ours does both with any version. */
+static bool ocb_ends, ocb_takes_iv;
+
+static void look_at_ocb(void)
+{
+    static const uint8_t key[16] = {0}, iv[2][12] = {{0}, {1}}, block[16] = {0};
+    uint8_t out[2][32];
+    EVP_CIPHER *cipher = evp_fetch(&sides[THEIRS], "AES-128-OCB");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    EVP_CipherInit_ex2(ctx, cipher, key, iv[0], 0, NULL);
+    ocb_ends = EVP_Cipher(ctx, out[0], NULL, 0) < 0;
+    for (int i = 0; i < 2; i++) {
+        EVP_CipherInit_ex2(ctx, cipher, key, iv[i], 1, NULL);
+        EVP_Cipher(ctx, out[i], block, 16);
+    }
+    ocb_takes_iv = memcmp(out[0], out[1], 16) != 0;
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+}
+
 static bool alike(struct result r[SIDES])
 {
     if (!same_errors_expected || growing)
@@ -124,11 +155,88 @@ static bool ready(const struct state *s)
 {
     /* GCM's records with an IV of fewer bytes than their part of it: the default provider writes before it. */
     return s->started && (s->key_set || !has(s, KEYED)) && !s->stuck &&
-           (s->iv_set || !s->encrypt || !s->key_set) &&
+           (s->iv_set || !s->encrypt || !s->key_set || has(s, HOLDS | LENGTHS)) &&
            !(s->record && has(s, IV_GEN) && s->iv_len < 8);
 }
 
+/* How often ours refused on purpose. */
+static unsigned refusals;
+
+/* Our provider must refuse data, AAD and final until the next IV, and write no output. The default
+ * provider goes on with an undefined state there, so this calls only a copy of our context. */
+static bool refuses(const struct state *s)
+{
+    static const uint8_t in[32];
+    uint8_t out[64], before[64];
+    int len;
+    EVP_CIPHER_CTX *const ctx = EVP_CIPHER_CTX_new();
+    EVP_CIPHER_CTX_copy(ctx, s->ctx[OURS]);
+    memset(out, 0xa5, sizeof(out));
+    memcpy(before, out, sizeof(out));
+    refusals++;
+    tell("ours has to refuse all until the next IV");
+    const bool good = EVP_CipherUpdate(ctx, out, &len, in, 32) <= 0 &&
+                      EVP_CipherUpdate(ctx, NULL, &len, in, 32) <= 0 &&
+                      EVP_CipherFinal_ex(ctx, out, &len) <= 0 &&
+                      memcmp(out, before, sizeof(out)) == 0;
+    EVP_CIPHER_CTX_free(ctx);
+    ERR_clear_error();
+    return good;
+}
+
+/* A GCM record brings 8 bytes of its IV. With a shorter IV the default provider writes before its IV
+ * buffer; ours must refuse the record. */
+static bool refuses_record(const struct state *s)
+{
+    static const uint8_t key[32] = {1};
+    uint8_t aad[13] = {[12] = 64}, iv[8] = {0}, record[64] = {0}, before[64] = {0};
+    int len;
+    EVP_CIPHER_CTX *const ctx = EVP_CIPHER_CTX_new();
+    refusals++;
+    tell("ours has to refuse a record with an IV of %u bytes", s->iv_len);
+    const bool good = EVP_CipherInit_ex2(ctx, s->cipher[OURS], key, NULL, s->encrypt, NULL) > 0 &&
+                      EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, (int)s->iv_len, NULL) > 0 &&
+                      EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv) > 0 &&
+                      EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, 13, aad) > 0 &&
+                      EVP_CipherUpdate(ctx, record, &len, record, 64) <= 0 &&
+                      memcmp(record, before, sizeof(record)) == 0;
+    EVP_CIPHER_CTX_free(ctx);
+    ERR_clear_error();
+    return good;
+}
+
+/* The key of CCM fixes the nonce length. With a longer IV the default provider encrypts under its first
+ * bytes, so that two IVs can be one nonce; ours must refuse. */
+static bool nonce_is_cut(const struct state *s)
+{
+    return has(s, LENGTHS) && s->encrypt && s->key_set && s->iv_len > s->key_iv_len;
+}
+
+static bool refuses_cut_nonce(const struct state *s)
+{
+    int len;
+    refusals++;
+    tell("ours has to refuse an IV of %u bytes as a nonce of %u", s->iv_len, s->key_iv_len);
+    const bool good = EVP_CipherUpdate(s->ctx[OURS], NULL, &len, NULL, 16) <= 0;
+    ERR_clear_error();
+    return good;
+}
+
 /* ---- The steps ------------------------------------------------------------------------------ */
+
+/* Asks the provider for the lengths of IV and tag; libcrypto may have cached others. */
+static void ask_lengths(struct state *s)
+{
+    size_t len = 0, tag_len = 0;
+    OSSL_PARAM ask[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, &len),
+                        OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_AEAD_TAGLEN, &tag_len),
+                        OSSL_PARAM_END};
+    EVP_CIPHER_CTX_get_params(s->ctx[THEIRS], ask);
+    if (len != s->iv_len)
+        s->open = false; /* its IV is none any more */
+    s->iv_len = (unsigned)len;
+    s->tag_len = tag_len;
+}
 
 static bool do_init(struct state *s, struct tap_random *random)
 {
@@ -141,7 +249,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     tap_fill(random, iv, sizeof(iv));
     if (has(s, ONE_WAY) && enc >= 0 && enc != s->encrypt)
         with_key = true;
-    if ((with_key || has(s, HOLDS)) && !fresh && s->begun)
+    if (with_key && !fresh && s->begun && (!has(s, AEAD) || has(s, LENGTHS) || s->record))
         with_iv = true;
     tell("init: %s, key %s, iv %s, enc %d", fresh ? "cipher" : "no cipher",
          with_key ? "new" : "NULL", with_iv ? "new" : "NULL", enc);
@@ -153,16 +261,29 @@ static bool do_init(struct state *s, struct tap_random *random)
     s->stuck |= s->dead;
     s->spent = !fresh && (s->spent || (has(s, LENGTHS) && s->key_set && with_key));
     if (fresh) {
-        s->begun = s->stuck = s->key_set = s->iv_set = false;
+        s->begun = s->stuck = s->key_set = s->iv_set = s->refused = s->open = s->partial = false;
+        s->record = false;
+        s->tag = has(s, HOLDS) ? GIVEN : NONE;
     }
+    /* OCB forgets what waits. Without it the message would be authentic, and another. */
+    if (!fresh && !with_iv && s->open && !has(s, LENGTHS) &&
+        ((with_key && r[THEIRS].ret > 0) || s->waits != 0 || s->aad_waits != 0)) {
+        s->refused = has(s, AEAD);
+        s->open = false;
+    }
+    s->waits = s->aad_waits = 0;
     s->started = true;
     if (enc >= 0)
         s->encrypt = enc;
     s->key_set |= with_key;
     if (with_iv) {
         s->iv_set = true;
-        s->begun = s->no_aad = false;
+        s->begun = s->no_aad = s->refused = s->open = s->partial = false;
         s->stuck = s->dead;
+    }
+    if (with_key) {
+        ask_lengths(s);
+        s->key_iv_len = s->iv_len;
     }
     return alike(r);
 }
@@ -179,21 +300,39 @@ static size_t any_length(struct tap_random *random)
     }
 }
 
+static void begins(struct state *s)
+{
+    if (!s->open)
+        s->message_tag_len = s->tag_len;
+    s->open = true;
+}
+
 /* Data, or AAD, by EVP_CipherUpdate() or EVP_Cipher(). */
 static bool do_update(struct state *s, struct tap_random *random, bool aad)
 {
     static uint8_t data[MAX_DATA], in[MAX_DATA + 64], apart[MAX_DATA + 64];
     static struct result r[SIDES];
-    const size_t len = aad ? tap_below(random, 80) : any_length(random);
+    size_t len = aad ? tap_below(random, 80) : any_length(random);
     const size_t offset = tap_below(random, 17);
-    const bool in_place = tap_below(random, 2) == 0 && !has(s, GROWS | HOLDS);
-    const bool once = tap_below(random, 4) == 0 && !has(s, GROWS | HOLDS) &&
-                      (!has(s, WHOLE_ONCE) || len % 16 == 0);
+    const bool ragged = tap_below(random, 4) == 0;
+    const bool once = tap_below(random, 4) == 0 && !has(s, GROWS) &&
+                      (!has(s, WHOLE_ONCE) || len % 16 == 0) &&
+                      (!has(s, HOLDS) || (!aad && s->waits == 0 && (s->open || ocb_takes_iv)));
+    if (once && has(s, HOLDS) && !ragged)
+        len -= len % 16;
+    /* EVP_Cipher() in place with part of a block: the default provider's tag is wrong. */
+    const bool in_place =
+        tap_below(random, 2) == 0 && !has(s, GROWS) && (!has(s, HOLDS) || (once && len % 16 == 0));
     tap_fill(random, data, len);
-    if (!ready(s) || (aad && (s->no_aad || s->spent)) || (!aad && len == 0 && s->spent))
+    if (s->refused)
+        return refuses(s);
+    if (!ready(s) || (aad && (s->no_aad || s->spent)) || (!aad && len == 0 && s->spent) ||
+        (!aad && s->partial))
         return true;
+    if (nonce_is_cut(s))
+        return refuses_cut_nonce(s);
     s->spent |= has(s, LENGTHS) && !aad;
-    s->no_aad |= !aad && once && len == 0;
+    s->no_aad |= !aad && once && len == 0 && !has(s, HOLDS);
     tell("%s: %zu bytes%s%s", aad ? "aad" : "update", len, in_place ? " in place" : "",
          once ? ", EVP_Cipher" : "");
     for (int i = 0; i < SIDES; i++) {
@@ -211,6 +350,13 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
             memcpy(r[i].out, out, (size_t)r[i].len);
     }
     s->begun |= s->key_set && s->iv_set;
+    if (r[THEIRS].ret > 0 && (has(s, HOLDS) || len != 0 || once))
+        begins(s);
+    if (has(s, HOLDS) && r[THEIRS].ret > 0) {
+        unsigned *const waits = aad ? &s->aad_waits : &s->waits;
+        s->partial |= once && len % 16 != 0;
+        *waits = once ? *waits : (unsigned)((*waits + len) % 16);
+    }
     s->dead = s->dead || (has(s, LENGTHS) && r[THEIRS].ret <= 0);
     s->stuck = s->stuck || s->dead;
     return alike(r);
@@ -219,24 +365,54 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
 static bool do_final(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
-    const bool once = tap_below(random, 4) == 0 && !has(s, HOLDS);
+    const bool once = tap_below(random, 4) == 0;
+    if (s->refused)
+        return refuses(s);
     if (!ready(s) || s->spent || (has(s, LENGTHS) && !ccm_final_checks))
         return true;
+    if (nonce_is_cut(s))
+        return refuses_cut_nonce(s);
+    /* The nonce of OCB contains the tag length: ours must refuse a tag of another length. */
+    if (has(s, HOLDS) && s->open && s->tag_len != s->message_tag_len) {
+        tell("ours has to refuse the end, with a tag of another length");
+        refusals++;
+        s->stuck = true;
+        end_call(&r[OURS], EVP_CipherFinal_ex(s->ctx[OURS], r[OURS].out, &r[OURS].len));
+        return r[OURS].ret <= 0;
+    }
     s->spent |= has(s, LENGTHS);
     tell("final%s", once ? ", EVP_Cipher" : "");
     for (int i = 0; i < SIDES; i++) {
         r[i].len = -1;
-        if (once) {
-            r[i].len = EVP_Cipher(s->ctx[i], NULL, NULL, 0);
+        if (once && has(s, HOLDS) && !ocb_ends && i == THEIRS) {
+            /* What ours has to do, by the call that does it. */
+            if (EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len) <= 0)
+                r[i].len = -1;
+            end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
+        } else if (once) {
+            r[i].len = EVP_Cipher(s->ctx[i], has(s, HOLDS) ? r[i].out : NULL, NULL, 0);
             end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
         } else {
             end_call(&r[i], EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len));
         }
     }
-    s->stuck = r[THEIRS].ret <= 0;
+    /* GCM looks for a tag first, and goes on if there is none; a wrong one is the end. */
+    if (r[THEIRS].ret <= 0 && s->open && has(s, AEAD) && !has(s, LENGTHS) && s->tag != MAYBE &&
+        !s->record)
+        s->refused = s->tag == GIVEN;
+    else
+        s->stuck = r[THEIRS].ret <= 0;
+    s->open = r[THEIRS].ret <= 0 && s->open && !s->refused;
+    if (r[THEIRS].ret > 0 && s->encrypt)
+        s->tag = GIVEN;
+    if (r[THEIRS].ret > 0)
+        s->waits = s->aad_waits = 0;
     s->dead |= s->stuck && has(s, LENGTHS);
     return alike(r);
 }
+
+/* Whether the last control succeeded. */
+static bool controlled;
 
 /* A control with the same bytes for both; what it leaves in them is compared, too. */
 static bool control(struct state *s, const char *what, int type, int arg, const void *bytes,
@@ -250,6 +426,7 @@ static bool control(struct state *s, const char *what, int type, int arg, const 
         end_call(&r[i], EVP_CIPHER_CTX_ctrl(s->ctx[i], type, arg, bytes != NULL ? r[i].out : NULL));
         r[i].len = (int)len;
     }
+    controlled = r[THEIRS].ret > 0;
     return alike(r);
 }
 
@@ -267,17 +444,20 @@ static bool do_set_tag(struct state *s, struct tap_random *random)
 {
     uint8_t tag[32];
     const int len = tap_below(random, 2) == 0 ? 16 : (int)tap_below(random, 20);
-    const bool with_data = tap_below(random, 4) != 0 || (has(s, HOLDS) && s->begun);
+    const bool with_data = tap_below(random, 4) != 0;
     tap_fill(random, tag, sizeof(tag));
-    return !s->started ||
-           control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, len, with_data ? tag : NULL, 20);
+    if (!s->started)
+        return true;
+    if (s->tag == NONE)
+        s->tag = MAYBE;
+    return control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, len, with_data ? tag : NULL, 20);
 }
 
 static bool do_get_tag(struct state *s, struct tap_random *random)
 {
     static const uint8_t room[32];
     const int len = tap_below(random, 2) == 0 ? 16 : (int)tap_below(random, 20);
-    return !s->started || s->stuck ||
+    return !s->started || s->stuck || s->refused ||
            control(s, "get tag", EVP_CTRL_AEAD_GET_TAG, len, room, sizeof(room));
 }
 
@@ -287,7 +467,7 @@ static bool do_iv_gen(struct state *s, struct tap_random *random)
 {
     uint8_t iv[160];
     tap_fill(random, iv, sizeof(iv));
-    if (!has(s, IV_GEN) || !s->started || s->stuck)
+    if (!has(s, IV_GEN) || !s->started || s->stuck || s->refused)
         return true;
     switch (tap_below(random, 4)) {
     case 0:
@@ -300,18 +480,24 @@ static bool do_iv_gen(struct state *s, struct tap_random *random)
         if (!control(s, "whole iv", EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv, 140))
             return false;
         s->iv_set = true;
-        s->begun = s->no_aad = false;
+        s->begun = s->no_aad = s->open = false;
         return true;
     case 2:
         /* Fewer than 8 bytes: the default provider counts before the IV. */
         if (s->iv_len < 8)
             return true;
         s->begun |= s->key_set && s->iv_set;
-        return control(s, "next iv", EVP_CTRL_GCM_IV_GEN, (int)tap_below(random, 20), iv, 140);
+        if (!control(s, "next iv", EVP_CTRL_GCM_IV_GEN, (int)tap_below(random, 20), iv, 140))
+            return false;
+        s->open |= controlled;
+        return true;
     default:
         s->begun |= s->key_set && s->iv_set;
-        return control(s, "take iv", EVP_CTRL_GCM_SET_IV_INV, (int)tap_below(random, s->iv_len + 1),
-                       iv, 60);
+        if (!control(s, "take iv", EVP_CTRL_GCM_SET_IV_INV, (int)tap_below(random, s->iv_len + 1),
+                     iv, 60))
+            return false;
+        s->open |= controlled;
+        return true;
     }
 }
 
@@ -327,7 +513,9 @@ static bool do_record(struct state *s, struct tap_random *random)
     tap_fill(random, aad, sizeof(aad));
     aad[11] = (uint8_t)(len >> 8);
     aad[12] = (uint8_t)len;
-    if (!has(s, TLS) || !ready(s) || s->iv_len < 8)
+    if (has(s, IV_GEN) && s->started && s->iv_len < 8)
+        return refuses_record(s);
+    if (!has(s, TLS) || !ready(s) || s->iv_len < 8 || s->refused || nonce_is_cut(s))
         return true;
     /* Without the AAD it is data after the end, and CCM of the default provider makes a second message of
      * no bytes with the same nonce. */
@@ -343,6 +531,11 @@ static bool do_record(struct state *s, struct tap_random *random)
         end_call(&r[i], EVP_CipherUpdate(s->ctx[i], r[i].out, &r[i].len, r[i].out, (int)len));
     }
     s->begun |= s->key_set && s->iv_set;
+    s->open = aad_len != 13 && (s->open || r[THEIRS].ret > 0);
+    if (aad_len == 13 && has(s, IV_GEN))
+        s->record = false; /* it was one */
+    if (s->tag == NONE)
+        s->tag = MAYBE;
     s->dead |= has(s, LENGTHS) && r[THEIRS].ret <= 0;
     s->stuck |= s->dead;
     return alike(r);
@@ -360,6 +553,8 @@ static bool do_length(struct state *s, struct tap_random *random)
     tap_fill(random, aad, sizeof(aad));
     if (!has(s, LENGTHS) || !ready(s))
         return true;
+    if (nonce_is_cut(s))
+        return refuses_cut_nonce(s);
     /* A second message without data: the default provider's tag is then of neither. */
     if (len == 0 && s->spent)
         return true;
@@ -387,8 +582,10 @@ static bool do_get_params(struct state *s, struct tap_random *random)
                                           OSSL_CIPHER_PARAM_AEAD_TAGLEN,
                                           OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, "unknown-to-all"};
     static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV};
-    /* An IV that is read before there is one is drawn in 4.0, and by ours. */
-    if (!ready(s) || (s->encrypt && !s->iv_set))
+    static const unsigned types[] = {OSSL_PARAM_OCTET_STRING, OSSL_PARAM_OCTET_PTR,
+                                     OSSL_PARAM_UTF8_STRING, OSSL_PARAM_UTF8_PTR};
+    /* GCM: an IV that is read before there is one is drawn in 4.0, and by ours. */
+    if (!ready(s) || s->refused || (s->encrypt && !s->iv_set && has(s, IV_GEN)))
         return true;
     tell("get params");
     bool good = true;
@@ -402,6 +599,22 @@ static bool do_get_params(struct state *s, struct tap_random *random)
                same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, sizeof(void *)) &&
                same_param(s->ctx, bytes[i], OSSL_PARAM_OCTET_PTR, s->iv_len) &&
                same_param(s->ctx, bytes[i], OSSL_PARAM_UTF8_STRING, 16);
+    for (unsigned i = 0; good && i < 5; i++)
+        good = same_size(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
+                         tap_below(random, 9));
+    for (unsigned i = 0; good && i < 2; i++)
+        good = same_size(s->ctx, bytes[i], types[tap_below(random, 4)],
+                         tap_below(random, 2) == 0 ? 0
+                                                   : tap_below(random, has(s, LENGTHS) ? 17 : 132));
+    /* The default provider writes the tag of CCM and OCB to a NULL place if the size is right. */
+    if (good && !has(s, LENGTHS | HOLDS))
+        good = same_size(s->ctx, OSSL_CIPHER_PARAM_AEAD_TAG,
+                         types[tap_below(random, same_errors_expected ? 1 : 4)],
+                         tap_below(random, 20));
+    if (good && has(s, IV_GEN) && knows_generated)
+        good =
+            same_param(s->ctx, "iv-generated", OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
+                       (size_t)1 << tap_below(random, 4));
     return good &&
            same_param(s->ctx, OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING,
                       tap_below(random, 20)) &&
@@ -429,15 +642,20 @@ static bool do_set_params(struct state *s, struct tap_random *random)
         const size_t size = type <= OSSL_PARAM_UNSIGNED_INTEGER ? 1u << tap_below(random, 4)
                                                                 : tap_below(random, 18);
         value[i][0] = (uint8_t)tap_below(random, 34);
-        params[i] = (OSSL_PARAM){key, type, value[i], size, 0};
+        /* A tag without bytes is its length, or nothing. */
+        const bool no_bytes = tap_below(random, 4) == 0 && type == OSSL_PARAM_OCTET_STRING &&
+                              strcmp(key, OSSL_CIPHER_PARAM_AEAD_TAG) == 0;
+        params[i] = (OSSL_PARAM){key, type, no_bytes ? NULL : value[i], size, 0};
     }
     params[n] = OSSL_PARAM_construct_end();
     if (!s->started || s->stuck || (n == 2 && params[1].key == first))
         return true;
     for (unsigned i = 0; i < n; i++) {
-        tell("set %s, type %u, %zu bytes, first %02x", params[i].key, params[i].data_type,
-             params[i].data_size, value[i][0]);
+        tell("set %s, type %u, %zu bytes, first %02x%s", params[i].key, params[i].data_type,
+             params[i].data_size, value[i][0], params[i].data == NULL ? ", NULL" : "");
         s->record |= strcmp(params[i].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD) == 0;
+        if (s->tag == NONE && strcmp(params[i].key, OSSL_CIPHER_PARAM_AEAD_TAG) == 0)
+            s->tag = MAYBE;
     }
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CIPHER_CTX_set_params(s->ctx[i], params));
@@ -467,7 +685,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
             s->ctx[i] = copy[i];
             copy[i] = original;
         }
-        if (both && ready(s))
+        if (both && ready(s) && !s->refused)
             EVP_CipherUpdate(copy[i], junk, &len, junk, 64);
         EVP_CIPHER_CTX_free(copy[i]);
     }
@@ -506,14 +724,18 @@ static bool do_message(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, iv, 0, NULL));
     s->started = s->key_set = s->iv_set = s->begun = true;
-    s->stuck = false;
+    s->stuck = s->refused = s->open = s->partial = false;
+    s->waits = s->aad_waits = 0;
     s->encrypt = 0;
-    s->iv_len = (unsigned)EVP_CIPHER_get_iv_length(s->cipher[THEIRS]);
+    s->tag = GIVEN;
+    s->iv_len = s->key_iv_len = (unsigned)EVP_CIPHER_get_iv_length(s->cipher[THEIRS]);
     bool good = alike(r);
     if (early)
         good = good && control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, tag_len, tag, 16);
+    ask_lengths(s);
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherUpdate(s->ctx[i], NULL, &r[i].len, aad, (int)aad_len));
+    begins(s);
     for (size_t done = 0, piece; good && done < len; done += piece) {
         static struct result piece_r[SIDES];
         piece = 1 + tap_below(random, len - done);
@@ -525,6 +747,50 @@ static bool do_message(struct state *s, struct tap_random *random)
     if (!early)
         good = good && control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, tag_len, tag, 16);
     return good && do_final(s, random);
+}
+
+/* Compares "iv-generated" after an encryption that draws its IV, and after an explicit IV. */
+static bool do_random_iv(struct state *s, struct tap_random *random)
+{
+    uint8_t key[64], iv[16], text[32];
+    struct result r[SIDES] = {0};
+    const bool whole = tap_below(random, 2) == 0, ends = tap_below(random, 2) == 0;
+    tap_fill(random, key, sizeof(key));
+    tap_fill(random, iv, sizeof(iv));
+    tap_fill(random, text, sizeof(text));
+    if (!has(s, IV_GEN) || !knows_generated)
+        return true;
+    tell("an IV is drawn, then one is given%s%s", ends ? " after the end" : "",
+         whole ? " as a fixed one" : "");
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, NULL, 1, NULL));
+    for (int i = 0; i < SIDES; i++) {
+        end_call(&r[i], EVP_CipherUpdate(s->ctx[i], r[i].out, &r[i].len, text, sizeof(text)));
+        memset(r[i].out, 0, sizeof(text));
+        if (ends)
+            EVP_CipherFinal_ex(s->ctx[i], text, &r[i].len);
+    }
+    bool good = alike(r) && r[OURS].ret > 0 &&
+                same_param(s->ctx, "iv-generated", OSSL_PARAM_UNSIGNED_INTEGER, sizeof(unsigned));
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], whole ? EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv)
+                              : EVP_CipherInit_ex2(s->ctx[i], NULL, NULL, iv, -1, NULL));
+    good = good && alike(r) &&
+           same_param(s->ctx, "iv-generated", OSSL_PARAM_UNSIGNED_INTEGER, sizeof(unsigned));
+    /* What was made with it differs from side to side. */
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, iv, 1, NULL));
+    s->started = s->key_set = s->iv_set = true;
+    s->begun = s->stuck = s->refused = s->open = s->no_aad = s->record = false;
+    s->encrypt = 1;
+    s->tag = NONE;
+    return good && alike(r);
+}
+
+static bool do_padding(struct state *s, struct tap_random *random)
+{
+    const int padding = (int)tap_below(random, 2);
+    return !s->started || same_padding(s->ctx, padding);
 }
 
 static bool do_data(struct state *s, struct tap_random *random)
@@ -539,24 +805,14 @@ static bool do_aad(struct state *s, struct tap_random *random)
 
 /* Weighted so that data flows most of the time. */
 static bool (*const whats[])(struct state *, struct tap_random *) = {
-    do_init,    do_init,      do_init,    do_init,   do_data,    do_data,       do_data,
-    do_data,    do_aad,       do_aad,     do_aad,    do_final,   do_final,      do_set_tag,
-    do_get_tag, do_iv_length, do_iv_gen,  do_copy,   do_message, do_get_params, do_set_params,
-    do_record,  do_iv_gen,    do_get_tag, do_record, do_length};
+    do_init,    do_init,       do_init,       do_init,      do_data,    do_data,
+    do_data,    do_data,       do_aad,        do_aad,       do_aad,     do_final,
+    do_final,   do_set_tag,    do_get_tag,    do_iv_length, do_iv_gen,  do_copy,
+    do_message, do_get_params, do_set_params, do_record,    do_iv_gen,  do_get_tag,
+    do_record,  do_length,     do_iv_length,  do_set_tag,   do_padding, do_random_iv};
 #define WHATS (sizeof(whats) / sizeof(whats[0]))
 
 /* ---- Sequences ------------------------------------------------------------------------------ */
-
-/* What is the length of an IV now, for the providers and not as libcrypto remembers it? */
-static void ask_iv_length(struct state *s, bool init)
-{
-    size_t len = 0;
-    OSSL_PARAM ask[] = {OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_IVLEN, &len), OSSL_PARAM_END};
-    EVP_CIPHER_CTX_get_params(s->ctx[THEIRS], ask);
-    if (len != s->iv_len && s->iv_set && !init)
-        s->stuck = true;
-    s->iv_len = (unsigned)len;
-}
 
 static bool run(const void *subject, const struct step *steps, unsigned n, bool print)
 {
@@ -573,7 +829,7 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
         struct tap_random random = tap_random(steps[i].seed);
         good = whats[steps[i].what](&s, &random);
         if (s.started)
-            ask_iv_length(&s, whats[steps[i].what] == do_init);
+            ask_lengths(&s);
     }
     for (int i = 0; i < SIDES; i++) {
         EVP_CIPHER_CTX_free(s.ctx[i]);
@@ -632,7 +888,9 @@ int main(int argc, char **argv)
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     same_errors_expected = OPENSSL_version_major() == 3 && OPENSSL_version_minor() == 0;
+    knows_generated = OPENSSL_version_major() > 3 || OPENSSL_version_minor() >= 2;
     ccm_final_checks = final_checks();
+    look_at_ocb();
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
     struct tap_random random = tap_random(0);
     memset(good, 1, sizeof(good));
@@ -646,6 +904,7 @@ int main(int argc, char **argv)
     } while (time(NULL) < end);
     for (unsigned f = 0; f < FAMILIES; f++)
         tap_ok(good[f], "%s: %u sequences", families[f].name, count[f]);
+    tap_diag("refused on purpose: %u times", refusals);
     for (unsigned f = 0; f < FAMILIES; f++) {
         if ((families[f].traits & IV_GEN) != 0)
             tap_ok(generated_iv(&families[f]), "%s: an IV of its own", families[f].name);

@@ -4,8 +4,9 @@
  * by step, as in differential.c; where the default provider has no GCM-SIV (before 3.2), SIV alone. Then
  * what ours does on purpose in another way. The argument is for how many seconds (5).
  *
- * Not in the sequences: data without a key, on which the default provider crashes (SIV) or works with a
- * key of zeros (GCM-SIV); and, before 4.0, a final where it tells of an earlier message than the last.
+ * The sequences leave out data without a key, with which the default provider crashes (SIV) or uses a
+ * key of zeros (GCM-SIV); a NULL tag of 16 bytes to decrypt with, where it crashes; and before 4.0 a
+ * final of GCM-SIV that reports an earlier message.
  */
 #define MAX_DATA 600
 #include "sequences.h"
@@ -30,7 +31,8 @@ struct state {
     bool
         half; /* of an init was done: the default provider then even tells the right tag after a wrong one */
     bool done;  /* final tells of the last message */
-    bool older; /* there was one before, with this key (SIV) or this nonce's predecessors */
+    bool older; /* GCM-SIV: there was one before, with this nonce's predecessors */
+    bool stale; /* SIV: one before has succeeded with this key, of which old versions still tell */
     int encrypt;
     EVP_CIPHER *cipher[SIDES];
     EVP_CIPHER_CTX *ctx[SIDES];
@@ -40,6 +42,61 @@ struct state {
 static bool strict;
 /* And whether no bytes are no message of SIV. */
 static bool skips_empty;
+/* Whether any parameter resets the result of SIV's final, and whether an empty list does. */
+static bool params_reset, none_reset;
+
+/* Whether these parameters, set after an encryption, make the default provider's final fail. */
+static bool resets(const OSSL_PARAM params[])
+{
+    static const uint8_t key[32] = {1};
+    uint8_t out[32];
+    int n;
+    EVP_CIPHER *cipher = evp_fetch(&sides[THEIRS], "AES-128-SIV");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    EVP_CipherInit_ex2(ctx, cipher, key, NULL, 1, NULL);
+    EVP_CipherUpdate(ctx, out, &n, key, 32);
+    EVP_CIPHER_CTX_set_params(ctx, params);
+    const bool gone = EVP_CipherFinal_ex(ctx, out, &n) <= 0;
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+    return gone;
+}
+
+static void look_at_siv(void)
+{
+    unsigned padding = 1;
+    const OSSL_PARAM none[] = {OSSL_PARAM_END},
+                     one[] = {OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_PADDING, &padding),
+                              OSSL_PARAM_END};
+    params_reset = resets(one);
+    none_reset = resets(none);
+}
+
+/* Updates s->done after parameters were set; good: with success. */
+static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
+{
+    if (!s->family->siv)
+        return;
+    const OSSL_PARAM *tag = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG);
+    if (tag != NULL && s->encrypt)
+        return; /* nothing in the list is looked at */
+    /* Of several, those before a wrong one count; the tag is the first. */
+    const bool new_tag = tag != NULL && tag->data_type == OSSL_PARAM_OCTET_STRING &&
+                         tag->data_size == 16 && tag->data != NULL;
+    if (new_tag || (good && (params->key == NULL ? none_reset : params_reset)))
+        s->done = false;
+    /* 4.0's libcrypto may fail after its provider did not. */
+    if (!good && s->done) {
+        uint8_t out[16];
+        int n;
+        EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
+        s->done =
+            EVP_CIPHER_CTX_copy(copy, s->ctx[THEIRS]) > 0 && EVP_CipherFinal_ex(copy, out, &n) > 0;
+        EVP_CIPHER_CTX_free(copy);
+        ERR_clear_error();
+    }
+}
 
 /* Reasons differ from version to version; ours are those of 3.0. */
 static bool same_errors_expected;
@@ -59,7 +116,7 @@ struct chosen {
     OSSL_PARAM params[3];
 };
 
-static void choose_params(struct chosen *c, struct tap_random *random)
+static void choose_params(struct chosen *c, struct tap_random *random, bool encrypt)
 {
     static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN,   OSSL_CIPHER_PARAM_SPEED,
                                        OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_CIPHER_PARAM_AEAD_IVLEN,
@@ -67,7 +124,8 @@ static void choose_params(struct chosen *c, struct tap_random *random)
     static const unsigned types[] = {OSSL_PARAM_INTEGER, OSSL_PARAM_UNSIGNED_INTEGER,
                                      OSSL_PARAM_OCTET_STRING, OSSL_PARAM_UTF8_STRING};
     memset(c, 0, sizeof(*c));
-    const size_t first = tap_below(random, 6), n = 1 + tap_below(random, 2);
+    const size_t first = tap_below(random, 6);
+    const size_t n = tap_below(random, 8) == 0 ? 0 : 1 + tap_below(random, 2);
     for (size_t i = 0; i < n; i++) {
         const unsigned type = types[tap_below(random, 4)];
         const size_t size = type <= OSSL_PARAM_UNSIGNED_INTEGER ? 1u << tap_below(random, 4)
@@ -75,10 +133,12 @@ static void choose_params(struct chosen *c, struct tap_random *random)
                                                                 : tap_below(random, 18);
         c->value[i][0] = (uint8_t)(tap_below(random, 2) == 0 ? 16u << tap_below(random, 3)
                                                              : tap_below(random, 4));
-        c->params[i] = (OSSL_PARAM){keys[(first + i * (1 + tap_below(random, 5))) % 6], type,
-                                    c->value[i], size, 0};
-        tell("  with %s, type %u, %zu bytes, first %02x", c->params[i].key, type, size,
-             c->value[i][0]);
+        const char *const key = keys[(first + i * (1 + tap_below(random, 5))) % 6];
+        const bool null = tap_below(random, 3) == 0 && type == OSSL_PARAM_OCTET_STRING &&
+                          strcmp(key, OSSL_CIPHER_PARAM_AEAD_TAG) == 0 && (encrypt || size != 16);
+        c->params[i] = (OSSL_PARAM){key, type, null ? NULL : c->value[i], size, 0};
+        tell("  with %s, type %u, %zu bytes, first %02x%s", key, type, size, c->value[i][0],
+             null ? ", NULL" : "");
     }
     c->params[n] = OSSL_PARAM_construct_end();
 }
@@ -97,12 +157,13 @@ static bool do_init(struct state *s, struct tap_random *random)
     tell("init: %s, key %s, iv %s, enc %d", fresh ? "cipher" : "no cipher",
          with_key ? "new" : "NULL", with_iv ? "new" : "NULL", enc);
     if (with_params)
-        choose_params(&chosen, random);
+        choose_params(&chosen, random, enc > 0 || (enc < 0 && s->encrypt));
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i],
                  EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL, with_key ? key : NULL,
                                     with_iv ? iv : NULL, enc, with_params ? chosen.params : NULL));
-    s->older = !fresh && (s->older || s->done) && !(with_key && s->family->siv);
+    s->older = !fresh && (s->older || s->done);
+    s->stale = s->stale && !fresh && !with_key;
     s->done = false;
     /* After an init that failed half way the default provider has part of the new key. */
     s->half = r[THEIRS].ret <= 0;
@@ -148,8 +209,8 @@ static bool crypt(struct state *s, const uint8_t *data, size_t len, size_t offse
         }
     }
     if (!(s->family->siv && skips_empty && len == 0)) {
-        s->older |= s->done && s->family->siv;
         s->done = r[THEIRS].ret > 0;
+        s->stale |= s->done;
     }
     if (memcmp(r[OURS].out, r[THEIRS].out, MAX_DATA) != 0 && not_authentic(s, r[OURS].out, len))
         memcpy(r[OURS].out, r[THEIRS].out, len);
@@ -202,7 +263,7 @@ static bool do_final(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
     const size_t how = tap_below(random, 4);
-    if (!s->key_set || (!strict && !s->done && (s->older || !s->family->siv)))
+    if (!s->key_set || (!strict && !s->done && !s->family->siv))
         return true;
     tell("final, %zu", how);
     for (int i = 0; i < SIDES; i++) {
@@ -216,20 +277,33 @@ static bool do_final(struct state *s, struct tap_random *random)
             end_call(&r[i], EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len));
         }
     }
-    s->done |= r[THEIRS].ret > 0;
-    return alike(r);
+    if (!s->family->siv) {
+        s->done |= r[THEIRS].ret > 0;
+        return alike(r);
+    }
+    if (how == 1 && skips_empty) /* no final, but a message of no bytes, which is none */
+        return alike(r);
+    /* The default provider may report an earlier message; ours must fail then. */
+    if (s->stale && !s->done && r[THEIRS].ret > 0)
+        r[THEIRS] = r[OURS];
+    return alike(r) && (r[OURS].ret > 0) == s->done;
 }
+
+/* Whether the last control succeeded. */
+static bool controlled;
 
 /* A control with the same bytes for both; what it leaves in them is compared, too. */
 static bool control(struct state *s, const char *what, int type, int arg, const uint8_t bytes[32])
 {
     struct result r[SIDES] = {0};
-    tell("%s: %d", what, arg);
+    tell("%s: %d%s", what, arg, bytes == NULL ? ", NULL" : "");
     for (int i = 0; i < SIDES; i++) {
-        memcpy(r[i].out, bytes, 32);
-        end_call(&r[i], EVP_CIPHER_CTX_ctrl(s->ctx[i], type, arg, r[i].out));
+        if (bytes != NULL)
+            memcpy(r[i].out, bytes, 32);
+        end_call(&r[i], EVP_CIPHER_CTX_ctrl(s->ctx[i], type, arg, bytes != NULL ? r[i].out : NULL));
         r[i].len = 32;
     }
+    controlled = r[THEIRS].ret > 0;
     return alike(r);
 }
 
@@ -238,11 +312,17 @@ static bool do_set_tag(struct state *s, struct tap_random *random)
     uint8_t tag[32];
     const int len = tap_below(random, 3) != 0 ? 16 : (int)tap_below(random, 20);
     tap_fill(random, tag, sizeof(tag));
+    /* Sealing, programs set the tag's length like this. */
+    const bool null = tap_below(random, 3) == 0 && ((s->encrypt && !s->half) || len != 16);
     if (!s->started)
         return true;
-    s->older |= s->done && s->family->siv;
-    s->done = s->done && !s->family->siv;
-    return control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, len, tag);
+    if (!control(s, "set tag", EVP_CTRL_AEAD_SET_TAG, len, null ? NULL : tag))
+        return false;
+    const OSSL_PARAM params[] = {
+        {OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING, tag, (size_t)len, 0}, OSSL_PARAM_END};
+    if (controlled)
+        after_params(s, true, params);
+    return true;
 }
 
 static bool do_get_tag(struct state *s, struct tap_random *random)
@@ -259,9 +339,21 @@ static bool do_speed(struct state *s, struct tap_random *random)
     const int speed = (int)tap_below(random, 4) - 1;
     if (!s->started)
         return true;
-    s->older |= s->done && s->family->siv;
-    s->done = s->done && !s->family->siv;
-    return control(s, "speed", EVP_CTRL_SET_SPEED, speed, nothing);
+    if (!control(s, "speed", EVP_CTRL_SET_SPEED, speed, nothing))
+        return false;
+    if (controlled && s->family->siv && params_reset)
+        s->done = false;
+    return true;
+}
+
+static bool do_padding(struct state *s, struct tap_random *random)
+{
+    const int padding = (int)tap_below(random, 2);
+    if (!s->started)
+        return true;
+    if (s->family->siv && params_reset)
+        s->done = false;
+    return same_padding(s->ctx, padding);
 }
 
 static bool do_set_params(struct state *s, struct tap_random *random)
@@ -271,11 +363,10 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     if (!s->started)
         return true;
     tell("set params");
-    choose_params(&chosen, random);
+    choose_params(&chosen, random, s->encrypt && !s->half);
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CIPHER_CTX_set_params(s->ctx[i], chosen.params));
-    s->older |= s->done && s->family->siv;
-    s->done = s->done && !s->family->siv;
+    after_params(s, r[THEIRS].ret > 0, chosen.params);
     return alike(r);
 }
 
@@ -298,6 +389,12 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     for (unsigned i = 0; good && i < ((strict && !s->half) || s->done ? 3 : 2); i++)
         good = same_param(s->ctx, bytes[i], types[tap_below(random, 4)],
                           tap_below(random, 2) == 0 ? 16 : tap_below(random, 20));
+    for (unsigned i = 0; good && i < 5; i++)
+        good = same_size(s->ctx, numbers[i], OSSL_PARAM_INTEGER + (unsigned)tap_below(random, 2),
+                         tap_below(random, 9));
+    for (unsigned i = 0; good && i < ((strict && !s->half) || s->done ? 3 : 2); i++)
+        good = same_size(s->ctx, bytes[i], types[tap_below(random, 3)],
+                         tap_below(random, 2) == 0 ? 16 : tap_below(random, 20));
     return good &&
            EVP_CIPHER_CTX_get_iv_length(s->ctx[OURS]) ==
                EVP_CIPHER_CTX_get_iv_length(s->ctx[THEIRS]) &&
@@ -372,6 +469,7 @@ static bool do_message(struct state *s, struct tap_random *random)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], fresh || !s->started ? s->cipher[i] : NULL,
                                            key, iv, 0, NULL));
     s->older = !s->family->siv && (s->older || s->done);
+    s->stale = false;
     s->started = true;
     s->key_set = r[THEIRS].ret > 0;
     s->half = !s->key_set;
@@ -391,9 +489,10 @@ static bool do_message(struct state *s, struct tap_random *random)
 
 /* Weighted so that there are messages most of the time. */
 static bool (*const whats[])(struct state *, struct tap_random *) = {
-    do_init,  do_init,       do_init,       do_init, do_data,    do_data,    do_data,
-    do_data,  do_aad,        do_aad,        do_aad,  do_final,   do_final,   do_set_tag,
-    do_speed, do_get_params, do_set_params, do_copy, do_message, do_get_tag, do_get_tag};
+    do_init,    do_init,    do_init,    do_init,       do_data,       do_data,
+    do_data,    do_data,    do_aad,     do_aad,        do_aad,        do_final,
+    do_final,   do_set_tag, do_speed,   do_get_params, do_set_params, do_copy,
+    do_message, do_get_tag, do_get_tag, do_padding,    do_set_tag};
 #define WHATS (sizeof(whats) / sizeof(whats[0]))
 
 /* ---- Sequences ------------------------------------------------------------------------------ */
@@ -485,6 +584,24 @@ static bool raised(int lib, int reason)
     return ERR_GET_LIB(e) == lib && ERR_GET_REASON(e) == reason;
 }
 
+/* Decrypting, a NULL tag is an error, and the tag set before stays. The default provider crashes. */
+static bool refuses_null_tag(const struct family *f)
+{
+    uint8_t data[20] = {0}, tag[16];
+    int n;
+    EVP_CIPHER_CTX *ctx = ours(f->name, key, 1);
+    bool good = EVP_CipherUpdate(ctx, data, &n, data, 20) > 0 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0;
+    EVP_CIPHER_CTX_free(ctx);
+    ctx = ours(f->name, key, 0);
+    good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0 &&
+           EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, NULL) <= 0 &&
+           raised(ERR_LIB_PROV, PROV_R_FAILED_TO_GET_PARAMETER) &&
+           EVP_CipherUpdate(ctx, data, &n, data, 20) > 0 && EVP_CipherFinal_ex(ctx, data, &n) > 0;
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
 static bool refuses_without_key(const struct family *f)
 {
     uint8_t data[32] = {0}, out[32];
@@ -552,7 +669,10 @@ static bool gcm_siv_is_right(void)
     uint8_t out[8], tag[16];
     int n;
     EVP_CIPHER_CTX *ctx = ours("AES-128-GCM-SIV", key, 1);
-    bool good = EVP_CipherUpdate(ctx, out, &n, text, 8) > 0 && n == 8 &&
+    /* Sealing, programs set the length of the tag. */
+    bool good = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, NULL) > 0 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 12, NULL) <= 0 &&
+                EVP_CipherUpdate(ctx, out, &n, text, 8) > 0 && n == 8 &&
                 EVP_CipherFinal_ex(ctx, out, &n) > 0 && n == 0 && tap_same(out, sealed, 8) &&
                 EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0 &&
                 tap_same(tag, expected, 16) &&
@@ -606,9 +726,10 @@ int main(int argc, char **argv)
     same_errors_expected = major == 3 && minor == 0;
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
+    look_at_siv();
     /* GCM-SIV is ours with every version, the default provider's since 3.2. */
     const unsigned compared = major > 3 || minor >= 2 ? FAMILIES : FAMILIES / 2;
-    tap_plan(4 * FAMILIES + 3 + compared);
+    tap_plan(5 * FAMILIES + 3 + compared);
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
     tap_ok(has(THEIRS, "AES-128-SIV") && has(THEIRS, "AES-256-GCM-SIV") == (compared == FAMILIES),
            "the default provider of %u.%u has what is compared", major, minor);
@@ -627,6 +748,7 @@ int main(int argc, char **argv)
     for (unsigned f = 0; f < FAMILIES; f++) {
         const char *name = families[f].name;
         tap_ok(no_plaintext(&families[f], &random), "%s: zeros after a wrong tag", name);
+        tap_ok(refuses_null_tag(&families[f]), "%s: a tag of NULL", name);
         tap_ok(refuses_without_key(&families[f]), "%s: no key", name);
         tap_ok(refuses_overlap(&families[f]), "%s: partial overlap", name);
         tap_ok(forgets_the_last_message(&families[f]), "%s: one tag, one message", name);

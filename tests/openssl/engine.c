@@ -49,6 +49,7 @@ static const struct cipher {
     {NID_aes_256_xts, "AES-256-XTS", 64, 'x'},
 };
 #define CIPHERS (sizeof(ciphers) / sizeof(ciphers[0]))
+#define AEADS   6
 
 /* ---- Calls on both sides -------------------------------------------------------------------- */
 
@@ -428,6 +429,64 @@ static int nid_of(const char *mode, size_t key_len)
     return 0;
 }
 
+/* A new IV length invalidates the IV, before the message and in its midst: data and AAD fail until the
+ * next IV. Otherwise two IVs with a common prefix could become one nonce. (1.1.1 goes on.) */
+static bool iv_of_another_length(const struct cipher *c, struct tap_random *random)
+{
+    static const uint8_t iv[64] = {1, 2, 3};
+    uint8_t key[64], text[64] = {0};
+    const bool ccm = c->mode == 'c';
+    bool good = true;
+    tap_fill(random, key, sizeof(key));
+    for (unsigned i = 0; good && i < 32; i++) {
+        const bool begun = i & 1, enc = i & 2, new_key = i & 4, back = i & 8;
+        const int first = ccm ? 7 : 12;
+        int n, len = (ccm ? 8 : 1) + (int)tap_below(random, ccm ? 6 : 40);
+        len += len == first;
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        good =
+            EVP_CipherInit_ex(ctx, EVP_get_cipherbynid(c->nid), engines[OURS], key, iv, enc) > 0 &&
+            (enc || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 12, text) > 0);
+        if (begun)
+            good = good && (!ccm || EVP_CipherUpdate(ctx, NULL, &n, NULL, 32) > 0) &&
+                   EVP_CipherUpdate(ctx, NULL, &n, text, 20) > 0;
+        good = good && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, len, NULL) > 0 &&
+               (!back || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, first, NULL) > 0) &&
+               (!new_key || EVP_CipherInit_ex(ctx, NULL, NULL, key, NULL, -1) > 0) &&
+               EVP_CipherUpdate(ctx, NULL, &n, ccm ? NULL : text, 32) <= 0 &&
+               EVP_CipherUpdate(ctx, text, &n, text, 32) <= 0 &&
+               /* And with one. */
+               EVP_CipherInit_ex(ctx, NULL, NULL, key, iv, -1) > 0 &&
+               EVP_CipherUpdate(ctx, NULL, &n, ccm ? NULL : text, 32) > 0;
+        EVP_CIPHER_CTX_free(ctx);
+        if (!good)
+            tap_diag("%s, %s, length %d%s%s%s", c->name, enc ? "encrypting" : "decrypting", len,
+                     begun ? ", in mid-message" : "", back ? " and back" : "",
+                     new_key ? ", and a new key" : "");
+    }
+    ERR_clear_error();
+    return good;
+}
+
+/* The key of CCM fixes the nonce length: encryption must refuse a longer IV. */
+static bool cut_nonce(const struct cipher *c)
+{
+    static const uint8_t key[32], iv[13];
+    uint8_t text[32] = {0};
+    int n;
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    const bool good =
+        c->mode != 'c' ||
+        (EVP_CipherInit_ex(ctx, EVP_get_cipherbynid(c->nid), engines[OURS], key, NULL, 1) > 0 &&
+         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, 13, NULL) > 0 &&
+         EVP_CipherInit_ex(ctx, NULL, NULL, NULL, iv, -1) > 0 &&
+         EVP_CipherUpdate(ctx, NULL, &n, NULL, 32) <= 0 &&
+         EVP_CipherUpdate(ctx, text, &n, text, 32) <= 0 && text[0] == 0);
+    EVP_CIPHER_CTX_free(ctx);
+    ERR_clear_error();
+    return good;
+}
+
 /* One message by our engine, text and tag in place of c's. */
 static bool crypt_case(const char *mode, struct test_case *c, int enc)
 {
@@ -723,7 +782,7 @@ int main(int argc, char **argv)
     char path[] = "/tmp/tenrounds-engine-XXXXXX";
     const int fd = mkstemp(path);
     setenv("TENROUNDS_COUNTERS", path, 1);
-    tap_plan(CIPHERS + 3 * VECTORS_BY_SIZE + VECTORS_SINGLE + 6);
+    tap_plan(CIPHERS + 3 * VECTORS_BY_SIZE + VECTORS_SINGLE + 6 + AEADS);
     OPENSSL_init_crypto(OPENSSL_INIT_ENGINE_DYNAMIC | OPENSSL_INIT_ADD_ALL_CIPHERS, NULL);
     engines[OURS] = load();
     struct trossl_counters_file *file = trossl_counters_open(path);
@@ -735,6 +794,12 @@ int main(int argc, char **argv)
     tap_diag("%s; %s", OpenSSL_version(OPENSSL_VERSION), ENGINE_get_name(engines[OURS]));
     published();
     differential(argc > 1 ? atoi(argv[1]) : 3);
+    struct tap_random random = tap_random(0);
+    for (unsigned c = 0; c < CIPHERS; c++) {
+        if (ciphers[c].mode == 'g' || ciphers[c].mode == 'c')
+            tap_ok(iv_of_another_length(&ciphers[c], &random) && cut_nonce(&ciphers[c]),
+                   "%s: an IV of another length", ciphers[c].name);
+    }
     expected = fixed_messages(NULL);
     tap_ok(fixed_messages(engines[OURS]) == expected, "three fixed messages");
     tap_ok(in_threads(), "eight threads");

@@ -80,4 +80,36 @@ static inline bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key,
     return false;
 }
 
+/* The same with a NULL buffer, which asks for the size. For strings, 3.0 ignores the type then. */
+static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
+                             size_t size)
+{
+    if (OPENSSL_version_major() == 3 && OPENSSL_version_minor() == 0 &&
+        type > OSSL_PARAM_UNSIGNED_INTEGER)
+        type |= 1; /* octets instead of UTF-8 */
+    struct result r[SIDES] = {0};
+    size_t returned[SIDES];
+    for (int i = 0; i < SIDES; i++) {
+        OSSL_PARAM params[] = {{key, type, NULL, size, OSSL_PARAM_UNMODIFIED}, OSSL_PARAM_END};
+        end_call(&r[i], EVP_CIPHER_CTX_get_params(ctx[i], params));
+        returned[i] = params->return_size;
+    }
+    if (same(r) && (r[OURS].ret <= 0 || returned[OURS] == returned[THEIRS]))
+        return true;
+    tell("size of %s, type %u, size %zu: %zu and %zu bytes", key, type, size, returned[OURS],
+         returned[THEIRS]);
+    return false;
+}
+
+/* EVP_CIPHER_CTX_set_padding(). libcrypto passes it to the provider now and, if the padding is off, in
+ * each init that follows. Only block modes use it. */
+static inline bool same_padding(EVP_CIPHER_CTX *const ctx[SIDES], int padding)
+{
+    struct result r[SIDES] = {0};
+    tell("padding %d", padding);
+    for (int i = 0; i < SIDES; i++)
+        end_call(&r[i], EVP_CIPHER_CTX_set_padding(ctx[i], padding));
+    return same(r);
+}
+
 #endif
