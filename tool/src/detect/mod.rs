@@ -14,7 +14,7 @@ use crate::kernel::Kernel;
 use crate::libcrypto::LibCrypto;
 use crate::root::Root;
 use crate::schema::{Document, Host};
-use crate::{host, provider, run, selection};
+use crate::{host, output, provider, run, selection};
 use serde::Serialize;
 use std::path::Path;
 
@@ -54,16 +54,12 @@ pub fn run(args: &DetectArgs) -> Result<()> {
     let root = Root::new(args.root.as_deref().unwrap_or(Path::new("/")));
     let detect = detect(&host, &libcrypto, &root)?;
     for warning in &detect.warnings {
-        eprintln!("tenrounds: {warning}");
+        output::complain(warning);
     }
     match args.json {
-        true => print!(
-            "{}",
-            Document::new("detect", host, Vec::new(), Body { detect }).to_json()
-        ),
-        false => anstream::print!("{}", text::render(&host, &detect)),
+        true => output::out(Document::new("detect", host, Vec::new(), Body { detect }).to_json()),
+        false => output::out(text::render(&host, &detect)),
     }
-    Ok(())
 }
 
 fn detect(host: &Host, libcrypto: &Result<LibCrypto>, root: &Root) -> Result<Detect> {

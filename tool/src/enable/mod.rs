@@ -62,7 +62,7 @@ fn root(root: &Path) -> Result<PathBuf> {
 /// Shows the report; what was refused or does not work makes the command fail.
 fn end(command: &'static str, mut report: Report, begin: Instant, json: bool) -> Result<()> {
     report.seconds = begin.elapsed().as_secs_f64();
-    report.show(command, json);
+    report.show(command, json)?;
     let bad = |outcome: &Outcome| {
         matches!(
             outcome,

@@ -4,6 +4,7 @@
 
 use super::files::{self, Like, Time};
 use crate::error::{Error, Result};
+use crate::output;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
@@ -239,10 +240,10 @@ fn wait_for_lock(dir: &Path) -> Result<File> {
             )));
         }
         if !told && begin.elapsed() > Duration::from_secs(1) {
-            eprintln!(
-                "tenrounds: waiting for another tenrounds that holds {}",
+            output::complain(format!(
+                "waiting for another tenrounds that holds {}",
                 path.display()
-            );
+            ));
             told = true;
         }
         std::thread::sleep(Duration::from_millis(20));

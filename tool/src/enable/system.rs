@@ -231,7 +231,6 @@ impl Work<'_> {
             libcrypto: self.site.ours || self.rooted,
             conf,
             without: before.base.as_deref().or(Some(Path::new("/dev/null"))),
-            scratch: &self.scratch,
         };
         subject.run()
     }

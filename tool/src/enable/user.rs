@@ -190,7 +190,6 @@ impl Work<'_> {
             libcrypto: true,
             conf: Some(conf),
             without: Some(self.base),
-            scratch: &self.scratch,
         };
         subject.run()
     }
