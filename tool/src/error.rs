@@ -101,7 +101,7 @@ pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>)
         .into_iter()
         .map(|c| (strsim::damerau_levenshtein(&word, c), c))
         .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, c)| *distance <= 2.max(c.len() / 3))
+        .filter(|(distance, c)| *distance <= 1.max(c.len().min(word.len()) / 3))
         .map(|(_, c)| format!("; did you mean '{c}'?"))
         .unwrap_or_default()
 }

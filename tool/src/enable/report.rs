@@ -8,6 +8,7 @@ use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::masks::{IA32CAP, TENROUNDS_MASK};
 use crate::output;
+use crate::provider;
 use crate::schema::Document;
 use crate::style::{paint, BAD, BOLD, DIM, GOOD, WARN};
 use serde::Serialize;
@@ -28,6 +29,13 @@ pub enum Outcome {
     Damaged,
     /// An `enable` or `disable` was interrupted; what is in force works.
     HalfDone,
+}
+
+impl Outcome {
+    /// Whether the command fails for it.
+    pub fn is_bad(self) -> bool {
+        matches!(self, Outcome::Refused | Outcome::Broken | Outcome::Damaged)
+    }
 }
 
 /// One configuration file.
@@ -66,6 +74,20 @@ impl Site {
             provider_version: None,
             checks: Vec::new(),
         }
+    }
+
+    /// It is enabled, and has a problem. A damaged module explains that better than what was seen of it.
+    pub fn broken(&mut self, problem: &str) {
+        let damage = self.module.as_deref().and_then(provider::damage);
+        let undo = match self.scope {
+            "system" => "tenrounds disable --system",
+            _ => "tenrounds disable",
+        };
+        self.outcome = Outcome::Broken;
+        self.reason = Some(format!(
+            "{}; to take tenrounds out: {undo}",
+            damage.as_deref().unwrap_or(problem)
+        ));
     }
 
     pub fn tried(&mut self, trial: Trial) {
@@ -176,7 +198,13 @@ impl Report {
     }
 
     fn text(&self, command: &'static str) -> String {
-        let mut text: String = self.sites.iter().map(|s| show_site(s, command)).collect();
+        let mut text = String::new();
+        let told = self.sites.iter().position(|site| site.outcome.is_bad());
+        for (i, site) in self.sites.iter().enumerate() {
+            // The error says why.
+            let reason = site.reason.as_ref().filter(|_| told != Some(i));
+            text += &show_site(site, reason, command);
+        }
         if self.sites.is_empty() {
             text += "No OpenSSL 3 or later was found.\n";
         }
@@ -226,7 +254,7 @@ fn word(site: &Site) -> String {
     }
 }
 
-fn show_site(site: &Site, command: &str) -> String {
+fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
     let name = paint(BOLD, site.configuration.display());
     let mut all = format!("{name}: {} ({})\n", word(site), site.scope);
     let mut line = |head: &str, text: String| all += &format!("  {head:<10} {text}\n");
@@ -243,7 +271,7 @@ fn show_site(site: &Site, command: &str) -> String {
             format!("{}, {}", program.path.display(), program.version),
         );
     }
-    if let Some(reason) = &site.reason {
+    if let Some(reason) = reason {
         line("because", reason.clone());
     }
     if let Some(own) = &site.own_file {

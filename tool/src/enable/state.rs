@@ -205,7 +205,11 @@ fn wait_for_lock(dir: &Path) -> Result<File> {
     let begin = Instant::now();
     let mut told = false;
     let failed = |error: std::io::Error| {
-        Error::failure(format!("{}: {}", path.display(), files::explain(&error)))
+        Error::failure(format!(
+            "{}: {}",
+            path.display(),
+            files::explain_at(&path, &error)
+        ))
     };
     loop {
         let mut options = OpenOptions::new();

@@ -94,7 +94,7 @@ fn system(site: &find::Site, state: &State, libcrypto: &LibCrypto, shown: &mut S
         ),
         Found::Ours(_) => {
             let changed = entry.is_some_and(|entry| entry.after != checksum(&text));
-            is(Outcome::Enabled, changed.then(|| "changed by somebody since, for which 'tenrounds disable' will take out its own lines only".into()));
+            is(Outcome::Enabled, changed.then(|| "changed by somebody since, for which 'tenrounds disable --system' will take out its own lines only".into()));
             shown.module = module(libcrypto, &site.conf);
         }
     }
@@ -130,8 +130,7 @@ fn try_out(shown: &mut Site, conf: Option<&Path>, libcrypto: bool) {
     };
     let trial = subject.run();
     if let Some(problem) = trial.problem() {
-        shown.outcome = Outcome::Broken;
-        shown.reason = Some(problem);
+        shown.broken(&problem);
     }
     shown.tried(trial);
 }

@@ -166,8 +166,7 @@ impl Work<'_> {
             let trial = self.try_out(own);
             shown.outcome = Outcome::AlreadyEnabled;
             if let Some(problem) = trial.problem() {
-                shown.outcome = Outcome::Broken;
-                shown.reason = Some(format!("enabled already, but {problem}"));
+                shown.broken(&format!("enabled already, but {problem}"));
             }
             shown.tried(trial);
         } else {

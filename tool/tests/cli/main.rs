@@ -14,6 +14,7 @@ mod enable_support;
 mod enable_trouble;
 mod enable_user;
 mod generate;
+mod hints;
 mod json;
 mod kernel;
 mod machine;
