@@ -5,6 +5,7 @@ use crate::elf::{self, Elf};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub const MODULE: &str = "TENROUNDS_MODULE";
@@ -47,9 +48,15 @@ pub fn find(libcrypto: Option<&LibCrypto>) -> Result<PathBuf> {
 /// What is wrong with a module that cannot be loaded, and what to do; None if nothing is. Of a file that was
 /// cut short, the dynamic linker maps what is not there, and every program that loads it dies of SIGBUS.
 pub fn damage(path: &Path) -> Option<String> {
+    let name = path.display();
+    let again =
+        "install tenrounds again ('make install', or the package openssl-provider-tenrounds)";
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) => return Some(format!("{}: cannot be read: {error}", path.display())),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Some(format!("the provider {name} does not exist; {again}"))
+        }
+        Err(error) => return Some(format!("the provider {name} cannot be read: {error}")),
     };
     let size = file.metadata().map_or(0, |meta| meta.len());
     let what = match (elf::cut(file), Elf::open(path)) {
@@ -58,10 +65,7 @@ pub fn damage(path: &Path) -> Option<String> {
         (None, Some(elf)) if elf.is_provider => return None,
         (None, Some(_)) => format!("its {size} bytes define no OSSL_provider_init()"),
     };
-    Some(format!(
-        "the provider {} is damaged: {what}; install tenrounds again ('make install', or the package openssl-provider-tenrounds)",
-        path.display()
-    ))
+    Some(format!("the provider {name} is damaged: {what}; {again}"))
 }
 
 fn missing(places: &[PathBuf]) -> Error {

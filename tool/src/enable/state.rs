@@ -125,9 +125,15 @@ impl State {
 
     /// Adds or replaces what is known of a file.
     pub fn put(&mut self, entry: Entry) -> Result<()> {
+        let before = self.files.clone();
         self.files.retain(|other| other.file != entry.file);
         self.files.push(entry);
-        self.save()
+        let saved = self.save();
+        if saved.is_err() {
+            // What is not on the disk is not known, so that its copy is tidied away.
+            self.files = before;
+        }
+        saved
     }
 
     /// Forgets a file and its copy.
