@@ -99,7 +99,7 @@ impl Run {
             0 => {
                 "No process loaded the provider: the command uses no OpenSSL 3, has its own inside \
                  (static or bundled), reads another configuration (Node.js, setuid programs), or runs \
-                 under another user."
+                 under another user or in another PID namespace (a container)."
             }
             _ => {
                 "The provider was loaded, but nothing asked it for AES: the command used other ciphers, \
