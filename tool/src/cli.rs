@@ -119,8 +119,8 @@ Programs with an OpenSSL of their own inside (static, bundled), Node.js, setuid 
 of the old AES_* functions are not reached. For the current shell:
   eval \"$(tenrounds run --print-env)\"
 
-The exit status is that of the command, also if the counts could not be had or written, which is said on
-standard error. The counts name the program, and none of its arguments."
+The exit status is the command's. If the counts cannot be kept or written, standard error says so,
+and the exit status stays. The counts name the program without its arguments."
 )]
 pub struct RunArgs {
     /// Features to mask, in tenrounds and in stock OpenSSL code: noaes, noclmul, novaes, noavx512, ...
