@@ -3,6 +3,8 @@
 #include "counters_file.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,14 +14,22 @@ _Static_assert(sizeof(struct trossl_counters_file) ==
                    24 + 16 * (TR_MAX_BACKENDS + TR_OPS) + sizeof(struct tr_counters),
                "the layout has no gaps");
 
-/* Ours to use: a regular file of this user, empty or of the right size. */
-static int is_suitable(int fd, off_t *size)
+_Static_assert(sizeof(struct trossl_counters_file) <= TROSSL_COUNTERS_ROOM, "there is room for it");
+
+/* Whether the size and the owner are right. */
+static int may_be_counters(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+           st->st_size >= (off_t)sizeof(struct trossl_counters_file);
+}
+
+/* Whether the file can never be shorter than the mapping. Only memfds can be sealed. */
+static int is_suitable(int fd)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
-        return 0;
-    *size = st.st_size;
-    return st.st_size == 0 || st.st_size == (off_t)sizeof(struct trossl_counters_file);
+    const int seals = fcntl(fd, F_GET_SEALS);
+    return seals != -1 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &st) == 0 &&
+           may_be_counters(&st);
 }
 
 /* Processes that start together all write this, the same bytes; hence no lock. The magic comes
@@ -47,15 +57,33 @@ static int is_ours_or_new(const struct trossl_counters_file *file)
            file->backends == TR_MAX_BACKENDS && file->ops == TR_OPS;
 }
 
+/* A descriptor for path, or -1. Looks before it opens: opening a device or a FIFO can have effects. */
+static int open_path(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !may_be_counters(&st))
+        return -1;
+    return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* A duplicate of the descriptor that /proc/PID/fd/N names, if this process has N; else -1. */
+static int inherited(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    char *end;
+    if (name == NULL || name[1] < '0' || name[1] > '9')
+        return -1;
+    const long fd = strtol(name + 1, &end, 10);
+    return *end != '\0' || fd > INT_MAX ? -1 : fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* fallocate() makes sure that no page is missing, so that the first write to one cannot fail. */
 static struct trossl_counters_file *map(int fd)
 {
-    off_t size;
-    if (!is_suitable(fd, &size))
+    const size_t size = sizeof(struct trossl_counters_file);
+    if (!is_suitable(fd) || fallocate(fd, 0, 0, (off_t)size) != 0)
         return NULL;
-    if (size == 0 && ftruncate(fd, sizeof(struct trossl_counters_file)) != 0)
-        return NULL;
-    void *memory =
-        mmap(NULL, sizeof(struct trossl_counters_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -63,8 +91,9 @@ struct trossl_counters_file *trossl_counters_open(const char *path)
 {
     if (path == NULL || *path == '\0')
         return NULL;
-    /* O_NONBLOCK: not to wait for the writer of a FIFO that somebody put there. */
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open_path(path);
+    if (fd < 0)
+        fd = inherited(path);
     if (fd < 0)
         return NULL;
     struct trossl_counters_file *file = map(fd);

@@ -7,12 +7,13 @@
 #define _GNU_SOURCE
 #include "sides.h"
 
-#include "counters_file.h"
+#include "counted.h"
 #include "selftest.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@
 #define BYTES 4096
 
 static const char *self;
-static char file[] = "/tmp/tenrounds-counters-XXXXXX";
+static struct counting counts;
+static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* on a disk, which is no counters file */
 
 /* ---- The work, in the child ------------------------------------------------------------------ */
 
@@ -41,9 +43,42 @@ static void crypt_all(const struct evp_side *side)
     }
 }
 
+/* All but the standard ones, as a daemon does. */
+static void close_all(void)
+{
+    for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
+        close(fd);
+}
+
+/* What a program can do that must not hurt it, before it loads the provider and afterwards. */
+static void before_loading(const char *how)
+{
+    const struct rlimit none = {0, 0};
+    if (strcmp(how, "limit") == 0 && setrlimit(RLIMIT_FSIZE, &none) != 0)
+        _exit(4);
+    if (strcmp(how, "close") == 0)
+        close_all();
+    if (strcmp(how, "stranger") == 0 && setuid(65534) != 0)
+        _exit(4);
+}
+
+static void after_loading(const char *how)
+{
+    /* Of a memfd the seal forbids it. */
+    if (strcmp(how, "truncate") == 0 && truncate(getenv("TENROUNDS_COUNTERS"), 0) != 0 &&
+        errno != EPERM)
+        _exit(4);
+    if (strcmp(how, "close") == 0)
+        close_all();
+    if (strcmp(how, "user") == 0 && setuid(65534) != 0)
+        _exit(4);
+}
+
 static int work(const char *how)
 {
+    before_loading(how);
     struct evp_side side = evp_open("tenrounds");
+    after_loading(how);
     printf("%s\n%s\n", evp_provider_text(side.provider, "selected-backend"),
            evp_provider_text(side.provider, OSSL_PROV_PARAM_BUILDINFO));
     fflush(stdout);
@@ -109,23 +144,6 @@ static struct told start(const struct environment *e, const char *counters, cons
     fclose(f);
     waitpid(child, &told.status, 0);
     return told;
-}
-
-static struct trossl_counters_file counted(void)
-{
-    struct trossl_counters_file c;
-    memset(&c, 0, sizeof(c));
-    const int fd = open(file, O_RDONLY);
-    if (read(fd, &c, sizeof(c)) != (ssize_t)sizeof(c))
-        memset(&c, 0, sizeof(c));
-    close(fd);
-    return c;
-}
-
-static void empty_file(void)
-{
-    if (truncate(file, 0) != 0)
-        exit(2);
 }
 
 /* ---- What has to come out -------------------------------------------------------------------- */
@@ -206,9 +224,9 @@ static bool one_case(unsigned i)
 {
     const struct environment *e = &cases[i].environment;
     const struct tr_backend *backend = strongest(cases[i].masked, e->sabotage);
-    empty_file();
-    const struct told told = start(e, file, "");
-    const struct trossl_counters_file c = counted();
+    counting_clear(&counts);
+    const struct told told = start(e, counts.path, "");
+    const struct trossl_counters_file c = counting_read(&counts);
     tap_diag("%s: %s ran; %.*s", cases[i].what, told.backend, (int)strcspn(told.build_info, "\n"),
              told.build_info);
     bool good = told.status == 0 && strcmp(told.backend, tr_backend_name(backend)) == 0 &&
@@ -227,26 +245,48 @@ static bool one_case(unsigned i)
 
 static bool in_children(void)
 {
-    empty_file();
-    const struct told told = start(&cases[0].environment, file, "fork");
-    const struct trossl_counters_file c = counted();
+    counting_clear(&counts);
+    const struct told told = start(&cases[0].environment, counts.path, "fork");
+    const struct trossl_counters_file c = counting_read(&counts);
     return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 3);
 }
 
 static bool in_several_processes(void)
 {
-    empty_file();
+    counting_clear(&counts);
     for (int i = 0; i < 3; i++)
-        start(&cases[0].environment, file, "");
-    const struct trossl_counters_file c = counted();
+        start(&cases[0].environment, counts.path, "");
+    const struct trossl_counters_file c = counting_read(&counts);
     return c.processes == 3 && ran_on(strongest(0, NULL), &c, 3);
+}
+
+/* A program that does this to itself, or has it done to it, is counted and unharmed. */
+static bool counted_anyway(const char *how)
+{
+    counting_clear(&counts);
+    const struct told told = start(&cases[0].environment, counts.path, how);
+    const struct trossl_counters_file c = counting_read(&counts);
+    return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 1);
+}
+
+/* There is no such path, as without /proc, but the process has the descriptor. */
+static bool by_descriptor(void)
+{
+    char path[64];
+    struct counting inherited = counting_new();
+    snprintf(path, sizeof(path), "/nonexistent/fd/%d", inherited.fd);
+    fcntl(inherited.fd, F_SETFD, 0);
+    const struct told told = start(&cases[0].environment, path, "");
+    const struct trossl_counters_file c = counting_read(&inherited);
+    close(inherited.fd);
+    return told.status == 0 && ran_on(strongest(0, NULL), &c, 1);
 }
 
 static bool after_a_crash(void)
 {
-    empty_file();
-    const struct told told = start(&cases[0].environment, file, "crash");
-    const struct trossl_counters_file c = counted();
+    counting_clear(&counts);
+    const struct told told = start(&cases[0].environment, counts.path, "crash");
+    const struct trossl_counters_file c = counting_read(&counts);
     return WIFSIGNALED(told.status) && ran_on(strongest(0, NULL), &c, 1);
 }
 
@@ -285,38 +325,79 @@ static bool left_alone(const char *path)
 
 static void fill_file(const char *text, size_t len)
 {
-    empty_file();
-    const int fd = open(file, O_WRONLY);
-    if (write(fd, text, strlen(text)) < 0 || ftruncate(fd, (off_t)len) != 0)
+    const int fd = open(file, O_WRONLY | O_TRUNC);
+    if (fd < 0 || write(fd, text, strlen(text)) < 0 || ftruncate(fd, (off_t)len) != 0)
         exit(2);
     close(fd);
 }
 
+/* A file on a disk, as it was before this could only be a memfd: neither a truncation nor a limit harms the process. */
+static bool disk_file_does_no_harm(const char *how)
+{
+    fill_file("", 0);
+    return start(&cases[0].environment, file, how).status == 0;
+}
+
+/* A memfd that cannot be mapped safely, or that is somebody else's. */
+static bool memfd_left_alone(size_t size, int seals, const char *text)
+{
+    struct counting c = counting_with(size, seals & ~F_SEAL_WRITE);
+    char before[sizeof(struct trossl_counters_file)] = "", after[sizeof(before)] = "";
+    if (pwrite(c.fd, text, strlen(text), 0) < 0 || pread(c.fd, before, sizeof(before), 0) < 0 ||
+        ((seals & F_SEAL_WRITE) != 0 && fcntl(c.fd, F_ADD_SEALS, F_SEAL_WRITE) != 0))
+        exit(2);
+    const struct told told = start(&cases[0].environment, c.path, "");
+    const bool same =
+        pread(c.fd, after, sizeof(after), 0) >= 0 && tap_same(after, before, sizeof(after));
+    close(c.fd);
+    return told.status == 0 && same;
+}
+
+#define REFUSED 14
+
 static void refused_files(void)
 {
+    const size_t size = sizeof(struct trossl_counters_file);
     char other[sizeof(file) + 8];
     snprintf(other, sizeof(other), "%s.link", file);
-    fill_file("notes", 100);
-    tap_ok(left_alone(file), "another file is left alone");
+    tap_ok(memfd_left_alone(size, 0, ""), "a memfd that can be truncated is left alone");
+    tap_ok(memfd_left_alone(size - 1, F_SEAL_SHRINK, ""),
+           "a memfd that is too small is left alone");
+    tap_ok(memfd_left_alone(size, F_SEAL_SHRINK, "notes"),
+           "a memfd of something else is left alone");
+    tap_ok(memfd_left_alone(size, F_SEAL_SHRINK | F_SEAL_WRITE, ""),
+           "a memfd that is read-only is left alone");
+    tap_ok(disk_file_does_no_harm("truncate"), "a file on a disk that is truncated does no harm");
+    tap_ok(disk_file_does_no_harm("limit"), "a file on a disk does no harm under RLIMIT_FSIZE");
+    fill_file("", 0);
+    tap_ok(left_alone(file), "an empty file on a disk is left alone");
     fill_file("notes", sizeof(struct trossl_counters_file));
     tap_ok(left_alone(file), "another file of the same size is left alone");
     tap_ok(left_alone("/"), "a directory is left alone");
     tap_ok(left_alone("/dev/null"), "a device is left alone");
-    empty_file();
-    struct stat target;
-    tap_ok(symlink(file, other) == 0 && left_alone(other) && stat(file, &target) == 0 &&
-               target.st_size == 0,
-           "a symbolic link is not followed");
+    tap_ok(symlink(file, other) == 0 && left_alone(other) && left_alone(file),
+           "what a symbolic link leads to is left alone");
     unlink(other);
     tap_ok(mkfifo(other, 0600) == 0 && left_alone(other), "a FIFO is left alone, without waiting");
     unlink(other);
     const struct told told = start(&cases[0].environment, "/nonexistent/file", "");
     tap_ok(told.status == 0, "a file that does not exist does no harm");
-    if (geteuid() == 0)
-        tap_ok(chown(file, 65534, 65534) == 0 && left_alone(file),
-               "another user's file is left alone");
-    else
+    const struct told closed = start(&cases[0].environment, "/nonexistent/fd/999999999999", "");
+    tap_ok(closed.status == 0, "a descriptor that does not exist does no harm");
+}
+
+/* Only root can become another user. */
+static void other_users(void)
+{
+    if (geteuid() != 0) {
         tap_ok(left_alone("/etc/passwd"), "another user's file is left alone");
+        return;
+    }
+    tap_ok(counted_anyway("user"), "a program that becomes another user after loading is counted");
+    counting_clear(&counts);
+    const struct told told = start(&cases[0].environment, counts.path, "stranger");
+    const struct trossl_counters_file c = counting_read(&counts);
+    tap_ok(told.status == 0 && c.processes == 0, "one that does before is not, and works");
 }
 
 int main(int argc, char **argv)
@@ -324,7 +405,8 @@ int main(int argc, char **argv)
     self = argv[0];
     if (argc == 3 && strcmp(argv[1], "work") == 0)
         return work(argv[2]);
-    tap_plan(CASES + 5 + 8);
+    tap_plan(CASES + 9 + REFUSED + (geteuid() == 0 ? 2 : 1));
+    counts = counting_new();
     const int fd = mkstemp(file);
     close(fd);
     for (unsigned i = 0; i < CASES; i++)
@@ -332,9 +414,14 @@ int main(int argc, char **argv)
     tap_ok(in_children(), "children of fork count into the same file");
     tap_ok(in_several_processes(), "several processes add up");
     tap_ok(after_a_crash(), "a killed process has been counted");
+    tap_ok(counted_anyway("truncate"), "nobody can truncate the file under a running program");
+    tap_ok(counted_anyway("limit"), "RLIMIT_FSIZE does not matter");
+    tap_ok(counted_anyway("close"), "a program that closes all descriptors is counted");
+    tap_ok(by_descriptor(), "without a path, by the descriptor with that number");
     tap_ok(wrong_mask_is_told(), "a word that is no mask is told, the others hold");
     tap_ok(nothing_right_is_no_provider(), "with no right backend the provider does not load");
     refused_files();
+    other_users();
     unlink(file);
     return tap_done();
 }

@@ -12,7 +12,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "../core/cases.h"
 #include "../core/rsp.h"
-#include "counters_file.h"
+#include "counted.h"
 #include "tap.h"
 
 #include <openssl/engine.h>
@@ -779,13 +779,12 @@ static void sabotage_all(void)
 
 int main(int argc, char **argv)
 {
-    char path[] = "/tmp/tenrounds-engine-XXXXXX";
-    const int fd = mkstemp(path);
-    setenv("TENROUNDS_COUNTERS", path, 1);
+    const struct counting counting = counting_new();
+    setenv("TENROUNDS_COUNTERS", counting.path, 1);
     tap_plan(CIPHERS + 3 * VECTORS_BY_SIZE + VECTORS_SINGLE + 6 + AEADS);
     OPENSSL_init_crypto(OPENSSL_INIT_ENGINE_DYNAMIC | OPENSSL_INIT_ADD_ALL_CIPHERS, NULL);
     engines[OURS] = load();
-    struct trossl_counters_file *file = trossl_counters_open(path);
+    struct trossl_counters_file *file = trossl_counters_open(counting.path);
     if (engines[OURS] == NULL || file == NULL) {
         ERR_print_errors_fp(stderr);
         tap_ok(false, "the engine is loaded");
@@ -812,7 +811,5 @@ int main(int argc, char **argv)
     tap_ok(load() == NULL, "no backend passes its known answers: not loaded");
     ERR_clear_error();
     trossl_counters_close(file);
-    close(fd);
-    unlink(path);
     return tap_done();
 }

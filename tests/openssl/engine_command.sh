@@ -76,11 +76,11 @@ both_ways() {
     size=${1#aes-}
     k=$(printf %.$((${size%%-*} / 4))s "$key")
     [ "$mode" = ecb ] && ivs= || ivs="-iv $iv"
-    : >"$counters"
+    fresh_counters
     # shellcheck disable=SC2086 # two words, or none
     plain enc "-$1" -K "$k" $ivs -in "$dir/data" -out "$dir/theirs" &&
         ours enc "-$1" -K "$k" $ivs -in "$dir/data" -out "$dir/ours" &&
-        cmp "$dir/theirs" "$dir/ours" && ran 300000 "$encrypts" && : >"$counters" &&
+        cmp "$dir/theirs" "$dir/ours" && ran 300000 "$encrypts" && fresh_counters &&
         ours enc -d "-$1" -K "$k" $ivs -in "$dir/theirs" -out "$dir/back" &&
         cmp "$dir/data" "$dir/back" && ran 300000 "$decrypts"
 }
@@ -89,7 +89,7 @@ for mode in ecb cbc cfb ofb ctr; do
 done
 
 by_flag() {
-    : >"$counters"
+    fresh_counters
     LD_PRELOAD=$runtime TENROUNDS_COUNTERS=$counters OPENSSL_CONF="$dir/plain.cnf" openssl enc -engine tenrounds \
         -aes-256-ctr -K "$key" -iv "$iv" -in "$dir/data" -out "$dir/ours" &&
         plain enc -aes-256-ctr -K "$key" -iv "$iv" -in "$dir/data" | cmp - "$dir/ours" && ran 300000 ctr
@@ -97,7 +97,7 @@ by_flag() {
 result "openssl enc -engine tenrounds" by_flag
 
 speed() {
-    : >"$counters"
+    fresh_counters
     LD_PRELOAD=$runtime TENROUNDS_COUNTERS=$counters OPENSSL_CONF="$dir/plain.cnf" openssl speed \
         -engine tenrounds -seconds 1 -bytes 16384 -evp "$1" && shift && ran 1000000 "$@"
 }
@@ -105,7 +105,7 @@ result "openssl speed -engine tenrounds -evp aes-128-cbc" speed aes-128-cbc cbc_
 result "openssl speed -engine tenrounds -evp aes-128-gcm" speed aes-128-gcm gcm_encrypt ctr
 
 random() {
-    : >"$counters"
+    fresh_counters
     ours rand -out "$dir/random" 100000 && [ "$(wc -c <"$dir/random")" = 100000 ] || return 1
     # The generator of 3.x fetches its cipher.
     case $(plain version) in 'OpenSSL 1.'*) ran 90000 ctr ;; esac

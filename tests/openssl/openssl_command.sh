@@ -9,8 +9,6 @@ set -eu
 # shellcheck source=tests/openssl/preferred.sh
 . "$(dirname -- "$0")/preferred.sh"
 
-fresh_counters() { : >"$counters"; }
-
 # ran OPERATION BYTES: whether our code did at least so many.
 ran() {
     bytes=$(executed "$counters" "$1")
@@ -174,7 +172,7 @@ setuid_ignores() {
         -provider tenrounds -providers -verbose | tee "$dir/setuid"
     sed 's/.*selected/selected/' "$dir/setuid" | grep '^selected' >"$dir/setuid-build"
     sed 's/.*selected/selected/' "$dir/list" | grep '^selected' | cmp - "$dir/setuid-build" &&
-        [ ! -s "$counters" ]
+        ! head -c 8 "$counters" | grep -q TRCOUNT1
 }
 chmod 711 "$dir"
 cp "$(command -v id)" "$dir/setuid-id"

@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include "sides.h"
 
-#include "counters_file.h"
+#include "counted.h"
 
 #include <dlfcn.h>
 #include <openssl/kdf.h>
@@ -359,13 +359,9 @@ static bool objects_work(void)
 
 int main(void)
 {
-    char file[] = "/tmp/tenrounds-preferred-XXXXXX";
-    const int fd = mkstemp(file);
-    if (fd < 0)
-        return 2;
-    close(fd);
-    setenv("TENROUNDS_COUNTERS", file, 1);
-    counters = trossl_counters_open(file);
+    const struct counting counting = counting_new();
+    setenv("TENROUNDS_COUNTERS", counting.path, 1);
+    counters = trossl_counters_open(counting.path);
     if (counters == NULL)
         return 2;
     tap_plan(2 * MAC_CASES + USERS + 2);
@@ -391,6 +387,5 @@ int main(void)
     evp_close(&us);
     evp_close(&them);
     trossl_counters_close((struct trossl_counters_file *)counters);
-    unlink(file);
     return tap_done();
 }

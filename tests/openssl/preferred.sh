@@ -5,6 +5,10 @@
 # With "engine" as the script's argument, it is our engine that is the default.
 # shellcheck disable=SC2034 # what is set here is used there
 
+# Counters files are shared memory (openssl/common/counters_file.h), which a shell cannot make.
+[ -n "${COUNTERS_HELD:-}" ] || exec "$(dirname -- "$0")/hold_counters.py" "$0" "$@"
+unset COUNTERS_HELD
+
 case ${1:-provider} in
 engine) module=$OPENSSL_ENGINES/tenrounds.so template=engine.cnf.in ;;
 *) module=$OPENSSL_MODULES/tenrounds.so template=preferred.cnf.in ;;
@@ -61,7 +65,9 @@ if nm -D "$module" | grep -q __asan_init; then
     export ASAN_OPTIONS=detect_leaks=0
 fi
 
-counters=$dir/counters # ours counts there
+counters=/proc/$$/fd/8 # ours counts there
+others=/proc/$$/fd/9   # for a second process
+fresh_counters() { dd if=/dev/zero of="$counters" bs=65536 count=1 conv=notrunc 2>/dev/null; }
 plain() { OPENSSL_CONF="$dir/plain.cnf" openssl "$@"; }
 ours() {
     TENROUNDS_COUNTERS=$counters LD_PRELOAD=$runtime OPENSSL_CONF="$dir/ours.cnf" openssl "$@"

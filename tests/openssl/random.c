@@ -11,7 +11,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "tap.h"
 
-#include "counters_file.h"
+#include "counted.h"
 
 #include <fcntl.h>
 #include <openssl/core_names.h>
@@ -272,16 +272,12 @@ static const struct {
 
 /* ---- Starting them --------------------------------------------------------------------------- */
 
-static char file[] = "/tmp/tenrounds-generator-XXXXXX";
+static struct counting counting;
 
 static uint64_t counted(const char *op)
 {
-    struct trossl_counters_file c;
+    const struct trossl_counters_file c = counting_read(&counting);
     uint64_t bytes = 0;
-    const int fd = open(file, O_RDONLY);
-    if (read(fd, &c, sizeof(c)) != (ssize_t)sizeof(c))
-        memset(&c, 0, sizeof(c));
-    close(fd);
     for (unsigned i = 0; i < c.ops && i < TR_OPS; i++)
         for (unsigned b = 0; b < c.backends && b < TR_MAX_BACKENDS; b++)
             if (strcmp(c.op_name[i], op) == 0)
@@ -303,11 +299,10 @@ static bool beneath(unsigned i, uint64_t bytes)
 static bool start(const char *self, unsigned i)
 {
     int status = -1;
-    if (truncate(file, 0) != 0)
-        return false;
+    counting_clear(&counting);
     const pid_t child = fork();
     if (child == 0) {
-        setenv("TENROUNDS_COUNTERS", file, 1);
+        setenv("TENROUNDS_COUNTERS", counting.path, 1);
         alarm(LIMIT_SECONDS);
         execl(self, self, cases[i].name, (char *)NULL);
         _exit(127);
@@ -333,9 +328,8 @@ int main(int argc, char **argv)
     }
     tap_plan(CASES);
     tap_diag("%s, OPENSSL_CONF=%s", OpenSSL_version(OPENSSL_VERSION), getenv("OPENSSL_CONF"));
-    close(mkstemp(file));
+    counting = counting_new();
     for (unsigned i = 0; i < CASES; i++)
         tap_ok(start(argv[0], i), "%s", cases[i].what);
-    unlink(file);
     return tap_done();
 }

@@ -32,10 +32,8 @@ psk=00112233445566778899aabbccddeeff
 # serve SIDE: starts a server on a free port, which is left in $port.
 serve() {
     : >"$dir/server-$1"
-    : >"$dir/server-$1.counters"
-    counters=$dir/server-$1.counters
     # Not by the functions above: it has to be the server itself that is stopped at the end.
-    (cd "$dir" && TENROUNDS_COUNTERS=$counters LD_PRELOAD=$([ "$1" = plain ] || echo "$runtime") \
+    (cd "$dir" && TENROUNDS_COUNTERS=$others LD_PRELOAD=$([ "$1" = plain ] || echo "$runtime") \
         OPENSSL_CONF=$dir/$1.cnf exec openssl s_server -accept localhost:0 -HTTP -cert rsa.pem \
         -key rsa.key -dcert ec.pem -dkey ec.key -psk $psk -cipher ALL:@SECLEVEL=0 -ciphersuites \
         TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_AES_128_CCM_SHA256:TLS_AES_128_CCM_8_SHA256 \
@@ -50,13 +48,12 @@ serve() {
 
 # fetch SERVER CLIENT SUITE [OPTION]: whether the file comes over, and our side did the work.
 fetch() {
-    counters=$dir/client.counters
-    : >"$counters"
+    fresh_counters
     port=$port_plain
     [ "$1" = plain ] || port=$port_ours
     operations "$3"
     # shellcheck disable=SC2086 # words
-    [ "$1" = plain ] || before=$(executed "$dir/server-ours.counters" $sealing)
+    [ "$1" = plain ] || before=$(executed "$others" $sealing)
     case $3 in
     # Security level 0: from 3.2 on, a tag of 8 bytes is too short for level 1.
     TLS_*) version="-tls1_3 -ciphersuites $3 -cipher ALL:@SECLEVEL=0" ;;
@@ -76,7 +73,7 @@ fetch() {
     fi
     # shellcheck disable=SC2086 # words
     if [ "$1" = ours ] &&
-        [ $(($(executed "$dir/server-ours.counters" $sealing) - before)) -lt $((size / 2)) ]; then
+        [ $(($(executed "$others" $sealing) - before)) -lt $((size / 2)) ]; then
         echo "the server's $sealing is not ours" && return 1
     fi
 }

@@ -32,8 +32,8 @@ Environment:
   TENROUNDS_LIBCRYPTO  path of the libcrypto to look at, instead of the system's
   NO_COLOR             no colours
 
-Exit status: 0 done, 1 failed, 2 wrong command line; run: that of the command,
-127 if it was not found, 126 if it cannot be executed; doctor: 0 healthy, 1 warnings,
+Exit status: 0 done, 1 failed (also if the output could not be written), 2 wrong command line; run:
+that of the command, 127 if it was not found, 126 if it cannot be executed; doctor: 0 healthy, 1 warnings,
 2 problems, 3 could not look or wrong command line; compare --fail-slower: 3 something got slower.";
 
 #[derive(Subcommand, Debug)]
@@ -117,7 +117,10 @@ pub struct DoctorArgs {
     after_help = "\
 Programs with an OpenSSL of their own inside (static, bundled), Node.js, setuid programs and callers
 of the old AES_* functions are not reached. For the current shell:
-  eval \"$(tenrounds run --print-env)\""
+  eval \"$(tenrounds run --print-env)\"
+
+The exit status is the command's. If the counts cannot be kept or written, standard error says so,
+and the exit status stays. The counts name the program without its arguments."
 )]
 pub struct RunArgs {
     /// Features to mask, in tenrounds and in stock OpenSSL code: noaes, noclmul, novaes, noavx512, ...
@@ -261,7 +264,7 @@ pub struct CompareArgs {
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
     /// Sizes of one call in bytes, up to 64 MiB; K and M multiply by 1024 and 1048576
-    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_bytes)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_bytes)]
     pub bytes: Vec<usize>,
 
     /// The sizes of `openssl speed -aead`: 2, 31, 136, 1024, 8192 and 16384 bytes; AEADs only
@@ -269,7 +272,7 @@ pub struct MeasureArgs {
     pub aead: bool,
 
     /// Seconds for each figure, 0.01 to 3600
-    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    #[arg(long, allow_negative_numbers = true, value_name = "S", value_parser = parse_seconds)]
     pub seconds: Option<f64>,
 
     /// Measure decryption instead of encryption
@@ -278,7 +281,7 @@ pub struct MeasureArgs {
 
     /// Numbers of threads, or `all`: 1, 2, 4 and so on up to the number of processors. With more than
     /// one, speed also tells how many times one thread's rate they reach
-    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_threads)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_threads)]
     pub threads: Vec<Threads>,
 
     /// Write JSON instead of text
@@ -293,7 +296,7 @@ pub struct SelftestArgs {
     pub backend: Option<String>,
 
     /// The seed of the random cross-check, as an earlier run printed it
-    #[arg(long, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N")]
     pub seed: Option<u64>,
 
     /// Write JSON instead of text

@@ -12,6 +12,10 @@ pub enum Kind {
     Failure,
     /// A failure that may be expected: this libcrypto or provider has no such thing.
     Absent,
+    /// Standard output cannot be written: 1.
+    Unwritten,
+    /// Nobody reads standard output any more, which needs no message: 1.
+    Unread,
     /// `doctor`: nothing can be told: 3, as of monitoring plugins.
     Unknown,
     /// `run`: the command exists but cannot be executed: 126, as in a shell.
@@ -61,9 +65,19 @@ impl Error {
         self.kind == Kind::Absent
     }
 
+    /// Whether it is about standard output.
+    pub fn is_output(&self) -> bool {
+        matches!(self.kind, Kind::Unwritten | Kind::Unread)
+    }
+
+    /// Whether nobody wants to hear of it.
+    pub fn is_silent(&self) -> bool {
+        self.kind == Kind::Unread
+    }
+
     pub fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::Failure | Kind::Absent => 1,
+            Kind::Failure | Kind::Absent | Kind::Unwritten | Kind::Unread => 1,
             Kind::Usage => 2,
             Kind::Unknown => 3,
             Kind::NotExecutable => 126,
@@ -87,7 +101,7 @@ pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>)
         .into_iter()
         .map(|c| (strsim::damerau_levenshtein(&word, c), c))
         .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, c)| *distance <= 2.max(c.len() / 3))
+        .filter(|(distance, c)| *distance <= 1.max(c.len().min(word.len()) / 3))
         .map(|(_, c)| format!("; did you mean '{c}'?"))
         .unwrap_or_default()
 }

@@ -3,19 +3,21 @@
 
 use crate::cli::Cli;
 use crate::error::{Error, Result};
+use crate::output;
 use clap::CommandFactory;
 use clap_complete::Shell;
 use std::fs;
 use std::path::Path;
 
 /// Writes a shell's completions to standard output.
-pub fn completions(shell: Shell) {
-    clap_complete::generate(
-        shell,
-        &mut Cli::command(),
-        "tenrounds",
-        &mut std::io::stdout(),
-    );
+pub fn completions(shell: Shell) -> Result<()> {
+    output::plain(&completions_of(shell))
+}
+
+fn completions_of(shell: Shell) -> Vec<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "tenrounds", &mut text);
+    text
 }
 
 /// Writes everything into a tree laid out as installed.
@@ -28,9 +30,7 @@ pub fn tree(root: &Path) -> Result<()> {
         (Shell::Fish, "fish/vendor_completions.d/tenrounds.fish"),
     ];
     for (shell, file) in shells {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut Cli::command(), "tenrounds", &mut text);
-        write(&share.join(file), &text)?;
+        write(&share.join(file), &completions_of(shell))?;
     }
     Ok(())
 }

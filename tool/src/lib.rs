@@ -18,6 +18,7 @@ mod kernel;
 pub mod libcrypto;
 pub mod masks;
 mod openssl_cnf;
+mod output;
 pub mod provider;
 mod root;
 mod run;
@@ -47,17 +48,11 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Speed(args) => bench::speed(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),
-        Command::Completions { shell } => {
-            generate::completions(shell);
-            Ok(())
-        }
+        Command::Completions { shell } => generate::completions(shell),
         Command::Generate { dir } => generate::tree(&dir),
         Command::Probe => {
-            println!(
-                "{}",
-                serde_json::to_string(&run::probe::look()?).expect("plain data")
-            );
-            Ok(())
+            let seen = serde_json::to_string(&run::probe::look()?).expect("plain data");
+            output::plain((seen + "\n").as_bytes())
         }
     };
     result.map(|()| ExitCode::SUCCESS)
@@ -67,11 +62,24 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 fn command_line() -> std::result::Result<Cli, ExitCode> {
     Cli::try_parse().map_err(|error| {
         if !error.use_stderr() {
-            let _ = error.print();
-            return ExitCode::SUCCESS;
+            return match output::out(error.render().ansi()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => failed(&error),
+            };
         }
-        eprintln!("tenrounds: {}", one_line(&error));
+        output::complain(one_line(&error));
         ExitCode::from(if is_doctor() { 3 } else { 2 })
+    })
+}
+
+/// Says what went wrong. For `doctor`, 1 and 2 are what it found, so a report that is not written is 3.
+fn failed(error: &error::Error) -> ExitCode {
+    if !error.is_silent() {
+        output::complain(error);
+    }
+    ExitCode::from(match error.is_output() && is_doctor() {
+        true => 3,
+        false => error.exit_code(),
     })
 }
 
@@ -109,6 +117,11 @@ fn one_line(error: &clap::Error) -> String {
     )
 }
 
+/// All commands, also the hidden ones, for tests that try each.
+pub fn commands() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 /// The whole program.
 pub fn main() -> ExitCode {
     run::child::restore_sigpipe();
@@ -118,9 +131,6 @@ pub fn main() -> ExitCode {
     };
     match dispatch(cli) {
         Ok(status) => status,
-        Err(error) => {
-            eprintln!("tenrounds: {error}");
-            ExitCode::from(error.exit_code())
-        }
+        Err(error) => failed(&error),
     }
 }

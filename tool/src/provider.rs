@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Where the provider module lies.
 
+use crate::elf::{self, Elf};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 pub const MODULE: &str = "TENROUNDS_MODULE";
 const FILE: &str = "tenrounds.so";
@@ -28,12 +31,41 @@ pub fn places(libcrypto: Option<&LibCrypto>) -> Vec<PathBuf> {
 /// The absolute path of the module.
 pub fn find(libcrypto: Option<&LibCrypto>) -> Result<PathBuf> {
     let places = places(libcrypto);
-    match places.iter().find(|path| path.is_file()) {
-        Some(path) => path
-            .canonicalize()
-            .map_err(|e| Error::failure(format!("{}: {e}", path.display()))),
-        None => Err(missing(&places)),
+    let Some(path) = places.iter().find(|path| path.is_file()) else {
+        return Err(missing(&places));
+    };
+    let path = path
+        .canonicalize()
+        .map_err(|e| Error::failure(format!("{}: {e}", path.display())))?;
+    match damage(&path) {
+        None => Ok(path),
+        Some(why) => Err(Error::failure(format!(
+            "{why}; where it is enabled, 'tenrounds status' says how to undo that"
+        ))),
     }
+}
+
+/// What is wrong with a module that cannot be loaded, and what to do; None if nothing is. Of a file that was
+/// cut short, the dynamic linker maps what is not there, and every program that loads it dies of SIGBUS.
+pub fn damage(path: &Path) -> Option<String> {
+    let name = path.display();
+    let again =
+        "install tenrounds again ('make install', or the package openssl-provider-tenrounds)";
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Some(format!("the provider {name} does not exist; {again}"))
+        }
+        Err(error) => return Some(format!("the provider {name} cannot be read: {error}")),
+    };
+    let size = file.metadata().map_or(0, |meta| meta.len());
+    let what = match (elf::cut(file), Elf::open(path)) {
+        (Some((size, whole)), _) => format!("it was cut short: it has {size} of {whole} bytes"),
+        (None, None) => format!("its {size} bytes are no whole ELF file"),
+        (None, Some(elf)) if elf.is_provider => return None,
+        (None, Some(_)) => format!("its {size} bytes define no OSSL_provider_init()"),
+    };
+    Some(format!("the provider {name} is damaged: {what}; {again}"))
 }
 
 fn missing(places: &[PathBuf]) -> Error {

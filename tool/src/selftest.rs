@@ -10,7 +10,7 @@ use crate::libcrypto::LibCrypto;
 use crate::schema::Document;
 use crate::style::{grouped, paint, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
-use crate::{host, masks};
+use crate::{host, masks, output};
 use fastrand::Rng;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
@@ -62,12 +62,9 @@ pub fn run(args: &SelftestArgs) -> Result<()> {
             let libcrypto = LibCrypto::open().ok();
             let host = host::read(libcrypto.as_ref());
             let body = Body { selftest: result };
-            print!(
-                "{}",
-                Document::new("selftest", host, Vec::new(), body).to_json()
-            );
+            output::out(Document::new("selftest", host, Vec::new(), body).to_json())?;
         }
-        false => anstream::print!("{}", result.text()),
+        false => output::out(result.text())?,
     }
     match passed {
         true => Ok(()),

@@ -6,6 +6,7 @@ use super::figure::size_name;
 use crate::cli::CompareArgs;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use crate::output;
 use crate::schema::Document;
 use crate::style::{clean, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
@@ -341,12 +342,9 @@ pub fn run(args: &CompareArgs, files: &[std::path::PathBuf]) -> Result<u8> {
         true => {
             let host = crate::host::read(LibCrypto::open().as_ref().ok());
             let body = Body { baseline: found };
-            anstream::print!(
-                "{}",
-                Document::new("baseline", host, vec![], body).to_json()
-            );
+            output::out(Document::new("baseline", host, vec![], body).to_json())?;
         }
-        false => anstream::print!("{}", text(&found)),
+        false => output::out(text(&found))?,
     }
     Ok(if slower && args.fail_slower {
         SLOWER

@@ -17,6 +17,7 @@ use crate::core::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks;
+use crate::output;
 use crate::schema::{Document, Host};
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -306,14 +307,14 @@ fn measure(args: &CompareArgs) -> Result<()> {
         svg::writable(path)?;
     }
     let found = run(args)?;
-    match (args.measure.json, args.markdown) {
-        (true, _) => anstream::print!("{}", json(&found)),
-        (_, true) => anstream::print!("{}", markdown::text(&found)),
-        _ => anstream::print!("{}", report::text(&found, Paint::for_stdout())),
-    }
+    let shown = match (args.measure.json, args.markdown) {
+        (true, _) => output::out(json(&found)),
+        (_, true) => output::out(markdown::text(&found)),
+        _ => output::out(report::text(&found, Paint::for_stdout())),
+    };
     match &args.svg {
-        Some(path) => svg::write(&found, path),
-        None => Ok(()),
+        Some(path) => svg::write(&found, path).and(shown),
+        None => shown,
     }
 }
 

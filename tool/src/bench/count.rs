@@ -4,6 +4,7 @@
 
 use super::window::Job;
 use crate::error::{Error, Result};
+use crate::output;
 use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::sys::signal::{raise, Signal};
@@ -82,7 +83,7 @@ pub fn count(make: impl FnOnce() -> Result<Box<dyn Job>>, calls: u64) -> Result<
             let status = match work(make, calls) {
                 Ok(()) => 0,
                 Err(error) => {
-                    eprintln!("tenrounds: counting system calls: {error}");
+                    output::complain(format!("counting system calls: {error}"));
                     1
                 }
             };

@@ -16,6 +16,7 @@ use crate::core::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks;
+use crate::output;
 use crate::schema::{Document, Host};
 use serde::Serialize;
 use std::fmt::Write;
@@ -229,8 +230,11 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     let paint = Paint::for_stdout();
     let expected = effort.duration(cases.len() * crowd.first().len());
     if !args.measure.json {
-        anstream::print!("{}", heading(&host, &libcrypto, backend.as_deref()));
-        anstream::eprintln!("This takes about {:.0} s.", expected.as_secs_f64().ceil());
+        output::out(heading(&host, &libcrypto, backend.as_deref()))?;
+        output::err(format!(
+            "This takes about {:.0} s.\n",
+            expected.as_secs_f64().ceil()
+        ));
     }
     let bar = progress(cases.len(), expected);
     let mut figures = Vec::new();
@@ -255,26 +259,22 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
             .iter()
             .flat_map(|f| f.rows(backend, widest))
             .collect();
-        anstream::print!(
-            "{}",
-            Document::new("speed", host, rows, Body { speed: how }).to_json()
-        );
-        return Ok(());
+        return output::out(Document::new("speed", host, rows, Body { speed: how }).to_json());
     }
     let columns = figures
         .iter()
         .take_while(|f| same_row(&figures[0], f))
         .count();
-    anstream::print!("{}", table(&figures, columns, paint));
-    anstream::println!("Wall clock, medians. It took {:.1} s.", how.seconds);
+    let mut text = table(&figures, columns, paint).to_string();
+    text += &format!("Wall clock, medians. It took {:.1} s.\n", how.seconds);
     if how.windows_doubtful > 0 {
-        anstream::println!(
+        text += &format!(
             "Warning: the machine is busy. In {} rounds that count, wall clock and CPU time disagree \
-             by more than 5 %.",
+             by more than 5 %.\n",
             how.windows_doubtful
         );
     }
-    Ok(())
+    output::out(text)
 }
 
 fn same_row(a: &Figure, b: &Figure) -> bool {

@@ -19,9 +19,9 @@ use crate::algorithm::Direction;
 use crate::core::{self, Backend};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
-use crate::{masks, selection};
+use crate::{masks, output, selection};
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -288,9 +288,7 @@ fn selected_backend() -> Result<Backend> {
 fn say(answer: &Answer) -> Result<()> {
     let mut line = serde_json::to_string(answer).expect("plain data serialises");
     line.push('\n');
-    let mut out = std::io::stdout().lock();
-    let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| Error::failure(format!("cannot answer: {error}")))
+    output::plain(line.as_bytes())
 }
 
 /// Obeys until standard input ends. What goes wrong is an answer, too.

@@ -14,7 +14,7 @@ use crate::kernel::Kernel;
 use crate::libcrypto::LibCrypto;
 use crate::root::Root;
 use crate::schema::{Document, Host};
-use crate::{host, provider, run, selection};
+use crate::{host, output, provider, run, selection};
 use serde::Serialize;
 use std::path::Path;
 
@@ -54,16 +54,12 @@ pub fn run(args: &DetectArgs) -> Result<()> {
     let root = Root::new(args.root.as_deref().unwrap_or(Path::new("/")));
     let detect = detect(&host, &libcrypto, &root)?;
     for warning in &detect.warnings {
-        eprintln!("tenrounds: {warning}");
+        output::complain(warning);
     }
     match args.json {
-        true => print!(
-            "{}",
-            Document::new("detect", host, Vec::new(), Body { detect }).to_json()
-        ),
-        false => anstream::print!("{}", text::render(&host, &detect)),
+        true => output::out(Document::new("detect", host, Vec::new(), Body { detect }).to_json()),
+        false => output::out(text::render(&host, &detect)),
     }
-    Ok(())
 }
 
 fn detect(host: &Host, libcrypto: &Result<LibCrypto>, root: &Root) -> Result<Detect> {
@@ -90,11 +86,13 @@ fn detect(host: &Host, libcrypto: &Result<LibCrypto>, root: &Root) -> Result<Det
     })
 }
 
-/// What can be said about the provider, and a warning if libcrypto does not work as configured.
-fn provider_state(libcrypto: Option<&LibCrypto>) -> (Provider, Option<String>) {
-    let module = provider::find(libcrypto)
-        .ok()
-        .map(|path| path.display().to_string());
+/// What can be said about the provider, with warnings if it is damaged, or libcrypto does not work as configured.
+fn provider_state(libcrypto: Option<&LibCrypto>) -> (Provider, Vec<String>) {
+    let module = provider::find(libcrypto);
+    let there = provider::places(libcrypto).iter().any(|p| p.is_file());
+    let damaged = module.as_ref().err().filter(|_| there);
+    let damaged = damaged.map(ToString::to_string);
+    let module = module.ok().map(|path| path.display().to_string());
     let probe = libcrypto.map(|_| run::probe::ask(&[]));
     let (in_use, warning) = match probe {
         Some(Ok(probe)) => (probe.provider, probe.error),
@@ -102,7 +100,8 @@ fn provider_state(libcrypto: Option<&LibCrypto>) -> (Provider, Option<String>) {
         None => (None, None),
     };
     let warning = warning.map(|why| format!("OpenSSL does not work as it is configured: {why}"));
-    (Provider { module, in_use }, warning)
+    let warnings = damaged.into_iter().chain(warning).collect();
+    (Provider { module, in_use }, warnings)
 }
 
 /// "a, b", or a word for none.

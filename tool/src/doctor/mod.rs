@@ -21,6 +21,7 @@ use crate::cli::DoctorArgs;
 use crate::error::{Error, Result};
 use crate::host;
 use crate::libcrypto::LibCrypto;
+use crate::output;
 use crate::root::Root;
 use crate::schema::Document;
 use finding::{Finding, Severity};
@@ -70,12 +71,9 @@ pub fn run(args: &DoctorArgs) -> Result<u8> {
     match args.json {
         true => {
             let host = host::read(LibCrypto::open().as_ref().ok());
-            print!(
-                "{}",
-                Document::new("doctor", host, Vec::new(), Body { doctor }).to_json()
-            );
+            output::out(Document::new("doctor", host, Vec::new(), Body { doctor }).to_json())?;
         }
-        false => anstream::print!("{}", text::render(&doctor, args.verbose)),
+        false => output::out(text::render(&doctor, args.verbose))?,
     }
     Ok(status)
 }

@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{fchown, DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 /// Steps until this process kills itself, for tests of what a crash leaves; negative: never.
 static STEPS_LEFT: AtomicI64 = AtomicI64::new(-1);
@@ -74,10 +74,56 @@ pub fn real(path: &Path) -> Result<PathBuf> {
     }
 }
 
+/// Whether it is about files of one user, and not of the system.
+static FOR_USER: AtomicBool = AtomicBool::new(false);
+
+pub fn for_user(is_so: bool) {
+    FOR_USER.store(is_so, Ordering::Relaxed);
+}
+
+/// What a system error at a path means for the user.
+pub fn explain_at(path: &Path, error: &std::io::Error) -> String {
+    let denied = matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
+    let locked = [Some(path), path.parent()].into_iter().flatten();
+    match locked.filter(|_| denied).find_map(locked_by) {
+        Some(why) => format!("{error}; {why}"),
+        None => explain(error),
+    }
+}
+
+/// Why not even root changes a file or a directory: chattr(1).
+fn locked_by(path: &Path) -> Option<String> {
+    let name = CString::new(path.as_os_str().as_bytes()).ok()?;
+    let mut found: libc::statx = unsafe { std::mem::zeroed() };
+    let (flags, nothing) = (libc::AT_SYMLINK_NOFOLLOW, 0);
+    let status = unsafe { libc::statx(libc::AT_FDCWD, name.as_ptr(), flags, nothing, &mut found) };
+    let has = |bit: libc::c_int| status == 0 && found.stx_attributes & bit as u64 != 0;
+    let (word, letter) = match () {
+        () if has(libc::STATX_ATTR_IMMUTABLE) => ("immutable", 'i'),
+        () if has(libc::STATX_ATTR_APPEND) => ("append-only", 'a'),
+        () => return None,
+    };
+    let path = path.display();
+    Some(format!(
+        "{path} is {word}, even for root (lsattr -d {path} shows it); to allow the change: chattr -{letter} {path}"
+    ))
+}
+
 /// What a system error means for the user.
 pub fn explain(error: &std::io::Error) -> String {
+    let for_user = FOR_USER.load(Ordering::Relaxed);
+    let root = unsafe { libc::geteuid() } == 0;
     let advice = match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) if root => {
+            "; this is root already: see the mount options, and what SELinux or AppArmor logged"
+        }
+        Some(libc::EACCES | libc::EPERM) if for_user => {
+            "; make it writable for this user, or name other directories in XDG_CONFIG_HOME and XDG_STATE_HOME"
+        }
         Some(libc::EACCES | libc::EPERM) => "; run it as root (sudo), or with --user",
+        Some(libc::EROFS) if for_user => {
+            "; name writable directories in XDG_CONFIG_HOME and XDG_STATE_HOME, or make that file system writable"
+        }
         Some(libc::EROFS) => "; make that file system writable, or use --user",
         Some(libc::ENOSPC | libc::EDQUOT) => "; make room there",
         Some(libc::EBUSY) => {
@@ -183,7 +229,7 @@ impl Replacement {
                     Error::failure(format!(
                         "{}: {}; the file as it was is {}",
                         self.path.display(),
-                        explain(&error),
+                        explain_at(&self.path, &error),
                         old.display()
                     ))
                 }),
@@ -222,7 +268,8 @@ pub fn replace(path: &Path, content: &[u8], like: Like<'_>, mtime: Option<Time>)
         });
     done.map_err(|error| {
         let _ = fs::remove_file(&temporary);
-        Error::failure(format!("writing {}: {}", path.display(), explain(&error)))
+        let why = explain_at(path, &error);
+        Error::failure(format!("writing {}: {why}", path.display()))
     })
 }
 
@@ -312,7 +359,10 @@ pub fn remove(path: &Path) -> Result<()> {
         Ok(()) => sync_directory(path),
         Err(error) => Err(error),
     }
-    .map_err(|error| Error::failure(format!("removing {}: {}", path.display(), explain(&error))))
+    .map_err(|error| {
+        let why = explain_at(path, &error);
+        Error::failure(format!("removing {}: {why}", path.display()))
+    })
 }
 
 fn sync_directory(path: &Path) -> std::io::Result<()> {
@@ -361,7 +411,10 @@ pub fn make_directory(dir: &Path, mode: u32) -> Result<()> {
         .recursive(true)
         .mode(mode)
         .create(dir)
-        .map_err(|error| Error::failure(format!("{}: {}", dir.display(), explain(&error))))
+        .map_err(|error| {
+            let why = explain_at(dir, &error);
+            Error::failure(format!("{}: {why}", dir.display()))
+        })
 }
 
 /// Refuses a file that somebody beside its user could replace. What every program of the system is to

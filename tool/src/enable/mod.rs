@@ -16,7 +16,7 @@ mod user;
 
 use crate::cli::{DisableArgs, EnableArgs, StatusArgs};
 use crate::error::{Error, Result};
-use report::{Outcome, Report};
+use report::{Report, Site};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -27,6 +27,7 @@ const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' remov
 
 pub fn enable(args: &EnableArgs) -> Result<()> {
     files::die_at(args.scope.die_at);
+    files::for_user(!args.scope.system);
     let begin = Instant::now();
     let report = match args.scope.system {
         true => system::enable(&root(&args.scope.root)?)?,
@@ -40,6 +41,7 @@ pub fn enable(args: &EnableArgs) -> Result<()> {
 
 pub fn disable(args: &DisableArgs) -> Result<()> {
     files::die_at(args.scope.die_at);
+    files::for_user(!args.scope.system);
     let begin = Instant::now();
     let report = match args.scope.system {
         true => undo::disable(&root(&args.scope.root)?)?,
@@ -59,28 +61,21 @@ fn root(root: &Path) -> Result<PathBuf> {
         .map_err(|error| Error::failure(format!("{}: {error}", root.display())))
 }
 
-/// Shows the report; what was refused or does not work makes the command fail.
+/// Shows the report. A site that was refused or does not work makes the command fail, and its reason, which the
+/// text leaves to the error, stands there.
 fn end(command: &'static str, mut report: Report, begin: Instant, json: bool) -> Result<()> {
     report.seconds = begin.elapsed().as_secs_f64();
-    report.show(command, json);
-    let bad = |outcome: &Outcome| {
-        matches!(
-            outcome,
-            Outcome::Refused | Outcome::Broken | Outcome::Damaged
-        )
+    let bad = |site: &&Site| site.outcome.is_bad();
+    let count = report.sites.iter().filter(bad).count();
+    let shown = report.show(command, json);
+    let Some(first) = report.sites.iter().find(bad) else {
+        return shown;
     };
-    let count = report.sites.iter().filter(|s| bad(&s.outcome)).count();
-    if count == 0 {
-        return Ok(());
-    }
-    let first = report.sites.iter().find(|s| bad(&s.outcome));
-    let why = first.map_or(String::new(), |site| {
-        let reason = site.reason.as_deref().unwrap_or("does not work");
-        match reason.starts_with('/') {
-            true => reason.to_owned(),
-            false => format!("{}: {reason}", site.configuration.display()),
-        }
-    });
+    let reason = first.reason.as_deref().unwrap_or("does not work");
+    let why = match reason.starts_with('/') {
+        true => reason.to_owned(),
+        false => format!("{}: {reason}", first.configuration.display()),
+    };
     let more = match count {
         1 => String::new(),
         n => format!(" (and {} more)", n - 1),

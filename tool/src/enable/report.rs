@@ -3,9 +3,12 @@
 
 use super::find::Program;
 use super::trial::{Check, Trial, Verdict};
+use crate::error::Result;
 use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::masks::{IA32CAP, TENROUNDS_MASK};
+use crate::output;
+use crate::provider;
 use crate::schema::Document;
 use crate::style::{paint, BAD, BOLD, DIM, GOOD, WARN};
 use serde::Serialize;
@@ -26,6 +29,13 @@ pub enum Outcome {
     Damaged,
     /// An `enable` or `disable` was interrupted; what is in force works.
     HalfDone,
+}
+
+impl Outcome {
+    /// Whether the command fails for it.
+    pub fn is_bad(self) -> bool {
+        matches!(self, Outcome::Refused | Outcome::Broken | Outcome::Damaged)
+    }
 }
 
 /// One configuration file.
@@ -64,6 +74,20 @@ impl Site {
             provider_version: None,
             checks: Vec::new(),
         }
+    }
+
+    /// It is enabled, and has a problem. A damaged module explains that better than what was seen of it.
+    pub fn broken(&mut self, problem: &str) {
+        let damage = self.module.as_deref().and_then(provider::damage);
+        let undo = match self.scope {
+            "system" => "tenrounds disable --system",
+            _ => "tenrounds disable",
+        };
+        self.outcome = Outcome::Broken;
+        self.reason = Some(format!(
+            "{}; to take tenrounds out: {undo}",
+            damage.as_deref().unwrap_or(problem)
+        ));
     }
 
     pub fn tried(&mut self, trial: Trial) {
@@ -157,52 +181,63 @@ impl Report {
         }
     }
 
-    pub fn show(&self, command: &'static str, json: bool) {
-        if json {
-            let libcrypto = LibCrypto::open().ok();
-            let host = host::read(libcrypto.as_ref());
-            let mut body = serde_json::Map::new();
-            let value = serde_json::to_value(self).expect("plain data");
-            body.insert(command.to_owned(), value);
-            print!(
-                "{}",
-                Document::new(command, host, Vec::new(), body).to_json()
-            );
-            return;
-        }
-        for site in &self.sites {
-            show_site(site, command);
+    pub fn show(&self, command: &'static str, json: bool) -> Result<()> {
+        output::out(match json {
+            true => self.json(command),
+            false => self.text(command),
+        })
+    }
+
+    fn json(&self, command: &'static str) -> String {
+        let libcrypto = LibCrypto::open().ok();
+        let host = host::read(libcrypto.as_ref());
+        let mut body = serde_json::Map::new();
+        let value = serde_json::to_value(self).expect("plain data");
+        body.insert(command.to_owned(), value);
+        Document::new(command, host, Vec::new(), body).to_json()
+    }
+
+    fn text(&self, command: &'static str) -> String {
+        let mut text = String::new();
+        let told = self.sites.iter().position(|site| site.outcome.is_bad());
+        for (i, site) in self.sites.iter().enumerate() {
+            // The error says why.
+            let reason = site.reason.as_ref().filter(|_| told != Some(i));
+            text += &show_site(site, reason, command);
         }
         if self.sites.is_empty() {
-            anstream::println!("No OpenSSL 3 or later was found.");
+            text += "No OpenSSL 3 or later was found.\n";
         }
         for over in &self.passed_over {
-            anstream::println!(
-                "{}",
-                paint(DIM, format!("{} {}", over.path.display(), over.reason))
-            );
+            let line = format!("{} {}", over.path.display(), over.reason);
+            text += &format!("{}\n", paint(DIM, line));
         }
         for one in &self.overrides {
             let head = paint(WARN, format!("{}={}", one.variable, one.value));
-            anstream::println!("{head}: {}", one.effect);
+            text += &format!("{head}: {}\n", one.effect);
         }
         for note in &self.notes {
-            anstream::println!("{} {note}", paint(WARN, "Note:"));
+            text += &format!("{} {note}\n", paint(WARN, "Note:"));
         }
         match (&self.export, &self.profile) {
-            (Some(_), Some(profile)) => anstream::println!(
-                "New shells have it by {}. For this one: . {}",
-                profile.display(),
-                profile.display()
-            ),
-            (Some(export), None) if command == "enable" => anstream::println!(
-                "This line switches it on in a shell; put it into your profile, or let 'tenrounds enable --profile' do so:\n  {export}"
-            ),
+            (Some(_), Some(profile)) => {
+                text += &format!(
+                    "New shells have it by {}. For this one: . {}\n",
+                    profile.display(),
+                    profile.display()
+                );
+            }
+            (Some(export), None) if command == "enable" => {
+                text += &format!(
+                    "This line switches it on in a shell; put it into your profile, or let 'tenrounds enable --profile' do so:\n  {export}\n"
+                );
+            }
             _ => {}
         }
         if command == "enable" {
-            anstream::println!("{}", paint(DIM, format!("{:.2} s", self.seconds)));
+            text += &format!("{}\n", paint(DIM, format!("{:.2} s", self.seconds)));
         }
+        text
     }
 }
 
@@ -219,10 +254,10 @@ fn word(site: &Site) -> String {
     }
 }
 
-fn show_site(site: &Site, command: &str) {
+fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
     let name = paint(BOLD, site.configuration.display());
-    anstream::println!("{name}: {} ({})", word(site), site.scope);
-    let line = |head: &str, text: String| anstream::println!("  {:<10} {text}", head);
+    let mut all = format!("{name}: {} ({})\n", word(site), site.scope);
+    let mut line = |head: &str, text: String| all += &format!("  {head:<10} {text}\n");
     if let Some(file) = site
         .file
         .as_ref()
@@ -236,7 +271,7 @@ fn show_site(site: &Site, command: &str) {
             format!("{}, {}", program.path.display(), program.version),
         );
     }
-    if let Some(reason) = &site.reason {
+    if let Some(reason) = reason {
         line("because", reason.clone());
     }
     if let Some(own) = &site.own_file {
@@ -260,4 +295,5 @@ fn show_site(site: &Site, command: &str) {
         };
         line(check.name, format!("{verdict}: {}", check.saw));
     }
+    all
 }

@@ -4,6 +4,7 @@
 
 use super::files::{self, Like, Time};
 use crate::error::{Error, Result};
+use crate::output;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
@@ -124,9 +125,15 @@ impl State {
 
     /// Adds or replaces what is known of a file.
     pub fn put(&mut self, entry: Entry) -> Result<()> {
+        let before = self.files.clone();
         self.files.retain(|other| other.file != entry.file);
         self.files.push(entry);
-        self.save()
+        let saved = self.save();
+        if saved.is_err() {
+            // What is not on the disk is not known, so that its copy is tidied away.
+            self.files = before;
+        }
+        saved
     }
 
     /// Forgets a file and its copy.
@@ -204,7 +211,11 @@ fn wait_for_lock(dir: &Path) -> Result<File> {
     let begin = Instant::now();
     let mut told = false;
     let failed = |error: std::io::Error| {
-        Error::failure(format!("{}: {}", path.display(), files::explain(&error)))
+        Error::failure(format!(
+            "{}: {}",
+            path.display(),
+            files::explain_at(&path, &error)
+        ))
     };
     loop {
         let mut options = OpenOptions::new();
@@ -239,10 +250,10 @@ fn wait_for_lock(dir: &Path) -> Result<File> {
             )));
         }
         if !told && begin.elapsed() > Duration::from_secs(1) {
-            eprintln!(
-                "tenrounds: waiting for another tenrounds that holds {}",
+            output::complain(format!(
+                "waiting for another tenrounds that holds {}",
                 path.display()
-            );
+            ));
             told = true;
         }
         std::thread::sleep(Duration::from_millis(20));

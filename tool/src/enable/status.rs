@@ -12,14 +12,13 @@ use super::user::Home;
 use super::{OWN, OWN_HEAD};
 use crate::error::Result;
 use crate::libcrypto::{Conf, LibCrypto};
-use crate::run::{config, store};
+use crate::run::config;
 use std::path::{Path, PathBuf};
 
 pub fn look(root: &Path) -> Result<Report> {
     let libcrypto = LibCrypto::open()?;
     let found = find::installations(root, &libcrypto);
     let state = State::look(&state_dir(root));
-    let scratch = store::directory()?;
     let mut report = Report::default();
     let rooted = root != Path::new("/");
     let state = state.unwrap_or_else(|error| {
@@ -36,7 +35,7 @@ pub fn look(root: &Path) -> Result<Report> {
         system(site, &state, &libcrypto, &mut shown);
         if shown.outcome == Outcome::Enabled {
             let conf = rooted.then_some(site.conf.as_path());
-            try_out(&mut shown, conf, site.ours || rooted, &scratch);
+            try_out(&mut shown, conf, site.ours || rooted);
         }
         report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
         report.sites.push(shown);
@@ -45,13 +44,12 @@ pub fn look(root: &Path) -> Result<Report> {
         let mut shown = Site::new("user", home.own.clone(), programs);
         user(&home, &libcrypto, &mut shown);
         if shown.outcome == Outcome::Enabled {
-            try_out(&mut shown, Some(&home.own), true, &scratch);
+            try_out(&mut shown, Some(&home.own), true);
         }
         report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
         report.sites.push(shown);
         report.note_overrides(Some(&home.own));
     }
-    let _ = std::fs::remove_dir_all(&scratch);
     report.passed_over(found.passed_over);
     Ok(report)
 }
@@ -96,7 +94,7 @@ fn system(site: &find::Site, state: &State, libcrypto: &LibCrypto, shown: &mut S
         ),
         Found::Ours(_) => {
             let changed = entry.is_some_and(|entry| entry.after != checksum(&text));
-            is(Outcome::Enabled, changed.then(|| "changed by somebody since, for which 'tenrounds disable' will take out its own lines only".into()));
+            is(Outcome::Enabled, changed.then(|| "changed by somebody since, for which 'tenrounds disable --system' will take out its own lines only".into()));
             shown.module = module(libcrypto, &site.conf);
         }
     }
@@ -123,18 +121,16 @@ fn user(home: &Home, libcrypto: &LibCrypto, shown: &mut Site) {
     }
 }
 
-fn try_out(shown: &mut Site, conf: Option<&Path>, libcrypto: bool, scratch: &Path) {
+fn try_out(shown: &mut Site, conf: Option<&Path>, libcrypto: bool) {
     let subject = Subject {
         programs: &shown.openssl,
         libcrypto,
         conf,
         without: Some(Path::new("/dev/null")),
-        scratch,
     };
     let trial = subject.run();
     if let Some(problem) = trial.problem() {
-        shown.outcome = Outcome::Broken;
-        shown.reason = Some(problem);
+        shown.broken(&problem);
     }
     shown.tried(trial);
 }

@@ -127,8 +127,7 @@ impl Work<'_> {
         let trial = self.verify(before);
         shown.outcome = Outcome::AlreadyEnabled;
         if let Some(problem) = trial.problem() {
-            shown.outcome = Outcome::Broken;
-            shown.reason = Some(format!("enabled already, but {problem}"));
+            shown.broken(&format!("enabled already, but {problem}"));
         }
         shown.tried(trial);
         let done = true;
@@ -231,7 +230,6 @@ impl Work<'_> {
             libcrypto: self.site.ours || self.rooted,
             conf,
             without: before.base.as_deref().or(Some(Path::new("/dev/null"))),
-            scratch: &self.scratch,
         };
         subject.run()
     }

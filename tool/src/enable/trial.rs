@@ -3,11 +3,10 @@
 
 use super::find::Program;
 use super::limited;
-use crate::run::counters::Counters;
+use crate::run::memory::Memory;
 use crate::run::probe;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -85,8 +84,6 @@ pub struct Subject<'a> {
     pub conf: Conf<'a>,
     /// The configuration as it is without tenrounds: what fails there as well is not held against us.
     pub without: Conf<'a>,
-    /// A private directory.
-    pub scratch: &'a Path,
 }
 
 impl Subject<'_> {
@@ -146,17 +143,12 @@ impl Subject<'_> {
 
     /// Encrypts, compares with the known answer, and asks the counters who did it.
     fn cipher(&self, program: &Path) -> Answer {
-        let counters = self.scratch.join("counters");
-        empty_file(&counters).map_err(|error| {
-            format!("{}: {}", counters.display(), super::files::explain(&error))
-        })?;
+        let memory = Memory::new().map_err(|error| error.to_string())?;
         let mut command = Command::new(program);
         command.args(["enc", "-aes-256-ctr", "-K", KEY, "-iv", COUNTER]);
         configured(&mut command, self.conf);
-        command.env("TENROUNDS_COUNTERS", &counters);
+        memory.pass_to(&mut command);
         let output = limited::run(command, &PLAIN, LIMIT);
-        let counted = std::fs::read(&counters).unwrap_or_default();
-        let _ = std::fs::remove_file(&counters);
         let output = output?;
         if !output.success {
             return Err(output.said());
@@ -164,7 +156,7 @@ impl Subject<'_> {
         if output.raw != CIPHER {
             return Err("AES-256-CTR differs from the answer in SP 800-38A, F.5.5".into());
         }
-        let counted = Counters::parse(&counted)?;
+        let counted = memory.read().map_err(|error| error.to_string())?;
         match counted.executed.iter().find(|e| e.operation == "ctr") {
             Some(executed) => Ok(format!(
                 "AES-256-CTR as in SP 800-38A, executed by {}",
@@ -173,22 +165,6 @@ impl Subject<'_> {
             None => Err("AES-256-CTR was not executed by tenrounds".into()),
         }
     }
-}
-
-/// A file for the provider to size and map. Touching a page of it for which the disk has no room would be the
-/// end of the process, so it is made sure that there is some.
-fn empty_file(path: &Path) -> std::io::Result<()> {
-    static ROOM: [u8; 32 << 10] = [0; 32 << 10];
-    let _ = std::fs::remove_file(path);
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
-    let written = file.write_all(&ROOM);
-    file.set_len(0)?;
-    written
 }
 
 type Answer = Result<String, String>;

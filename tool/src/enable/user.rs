@@ -166,8 +166,7 @@ impl Work<'_> {
             let trial = self.try_out(own);
             shown.outcome = Outcome::AlreadyEnabled;
             if let Some(problem) = trial.problem() {
-                shown.outcome = Outcome::Broken;
-                shown.reason = Some(format!("enabled already, but {problem}"));
+                shown.broken(&format!("enabled already, but {problem}"));
             }
             shown.tried(trial);
         } else {
@@ -190,7 +189,6 @@ impl Work<'_> {
             libcrypto: true,
             conf: Some(conf),
             without: Some(self.base),
-            scratch: &self.scratch,
         };
         subject.run()
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Running the command: in place of this process, or waited for with signals and status passed through.
 
+use super::reach;
 use crate::error::{Error, Kind, Result};
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -54,16 +55,21 @@ pub fn replace(mut command: Command) -> Error {
 }
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> Error {
-    let program = command.get_program().to_string_lossy().into_owned();
-    match error.kind() {
-        ErrorKind::NotFound => Error::new(
+    let program = command.get_program();
+    let refused = |why: String| {
+        let name = program.to_string_lossy();
+        Error::new(Kind::NotExecutable, format!("{name}: {why}"))
+    };
+    match reach::obstacle(program) {
+        Some(why) => refused(why),
+        None if error.kind() == ErrorKind::NotFound => Error::new(
             Kind::NotFound,
-            format!("{program}: command not found; check its spelling and PATH"),
+            format!(
+                "{}: command not found; check its spelling and PATH",
+                program.to_string_lossy()
+            ),
         ),
-        _ => Error::new(
-            Kind::NotExecutable,
-            format!("{program}: cannot be executed: {error}"),
-        ),
+        None => refused(format!("cannot be executed: {error}")),
     }
 }
 

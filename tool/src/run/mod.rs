@@ -4,6 +4,7 @@
 pub mod child;
 pub mod config;
 pub mod counters;
+pub mod memory;
 pub mod probe;
 pub mod reach;
 mod report;
@@ -14,8 +15,8 @@ use crate::core::{self, Mask};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks::{self, Ia32cap};
-use crate::{provider, selection};
-use counters::Counters;
+use crate::{output, provider, selection};
+use memory::Memory;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     masks::masked()?;
     let mut environment = masking(args.mask.as_deref())?;
     for warning in selection::warnings(&selection::here()) {
-        eprintln!("tenrounds: {warning}");
+        output::complain(warning);
     }
     let lifetime = match args.print_env {
         true => Lifetime::Persistent,
@@ -40,27 +41,25 @@ pub fn run(args: &RunArgs) -> Result<()> {
         return print_environment(&environment);
     }
     if let Some(note) = reach::note(&args.command[0]) {
-        eprintln!("tenrounds: {note}");
+        output::complain(note);
     }
     match &args.count {
         None => Err(child::replace(child::command(&args.command, &environment))),
         Some(target) => {
-            let file = store::scratch("counters")?;
-            environment.push(("TENROUNDS_COUNTERS", file.clone().into()));
-            let status = child::wait(child::command(&args.command, &environment));
-            let counters = std::fs::read(&file);
-            let _ = std::fs::remove_file(&file);
-            let status = status?;
-            let counters = counters
-                .map_err(|error| error.to_string())
-                .and_then(|bytes| Counters::parse(&bytes))
-                .map_err(|why| Error::failure(format!("{}: {why}", file.display())));
-            let reported = counters.and_then(|counters| {
-                let done = report::Run::new(&args.command, &configuration, status, counters);
-                done.write(target, args.json)
-            });
-            if let Err(error) = reported {
-                eprintln!("tenrounds: {error}");
+            let mut command = child::command(&args.command, &environment);
+            let memory = Memory::new();
+            match &memory {
+                Ok(memory) => memory.pass_to(&mut command),
+                Err(error) => output::complain(format!("{error}; the command runs uncounted")),
+            }
+            let status = child::wait(command)?;
+            if let Ok(memory) = memory {
+                let reported = memory.read().and_then(|counters| {
+                    let done = report::Run::new(&args.command[0], &configuration, status, counters);
+                    done.write(target, args.json)
+                });
+                // The command's own exit status is what its caller waits for.
+                reported.unwrap_or_else(output::complain);
             }
             child::end_like(status)
         }
@@ -129,11 +128,11 @@ fn masking(mask: Option<&str>) -> Result<Environment> {
         none if none.is_empty() => "which takes away nothing that this processor has".to_owned(),
         names => format!("which takes away {names}"),
     };
-    eprintln!(
-        "tenrounds: masked by {}={ours} and {}={stock}, {effect}",
+    output::complain(format!(
+        "masked by {}={ours} and {}={stock}, {effect}",
         masks::TENROUNDS_MASK,
         masks::IA32CAP
-    );
+    ));
     let variables: Environment = vec![
         (masks::TENROUNDS_MASK, ours.into()),
         (masks::IA32CAP, stock.to_string().into()),
@@ -146,10 +145,16 @@ fn masking(mask: Option<&str>) -> Result<Environment> {
 
 /// Lines for eval in any shell of the Bourne family.
 fn print_environment(environment: &Environment) -> Result<()> {
+    let mut lines = Vec::new();
     for (name, value) in environment {
-        let value = value.as_bytes();
-        let quoted = String::from_utf8_lossy(value).replace('\'', r"'\''");
-        println!("export {name}='{quoted}'");
+        lines.extend(format!("export {name}='").into_bytes());
+        for &byte in value.as_bytes() {
+            match byte {
+                b'\'' => lines.extend(br"'\''"),
+                byte => lines.push(byte),
+            }
+        }
+        lines.extend(b"'\n");
     }
-    Ok(())
+    output::plain(&lines)
 }

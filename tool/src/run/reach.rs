@@ -3,6 +3,7 @@
 //! system, and so the provider, is loaded. docs/reach.md says what to do where it is not.
 
 use crate::elf::Elf;
+use crate::style::clean;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -48,6 +49,57 @@ fn find(program: &OsStr) -> Option<PathBuf> {
     found
 }
 
+/// Why a program that is there cannot be started, and what to do; None if that is not plain.
+pub fn obstacle(program: &OsStr) -> Option<String> {
+    if program.as_bytes().contains(&b'/') && Path::new(program).is_dir() {
+        return Some("is a directory, and no command".to_owned());
+    }
+    let file = find(program)?;
+    let mode = file.metadata().ok()?.mode();
+    if mode & 0o111 == 0 {
+        let path = file.display();
+        return Some(format!(
+            "cannot be executed: no execute permission (mode {:o}); chmod +x {path}",
+            mode & 0o7777
+        ));
+    }
+    let mut script = file.clone();
+    // A script may name a script, as deep as the kernel follows (execve(2)).
+    for _ in 0..4 {
+        let interpreter = shebang(&script)?;
+        let path = PathBuf::from(&interpreter);
+        if !path.exists() {
+            let returns = match interpreter.as_bytes().ends_with(b"\r") {
+                true => "; the line ends in a carriage return, as on DOS: take that out",
+                false => "; install that, or mend the line",
+            };
+            return Some(format!(
+                "cannot be executed: the first line of {} names the interpreter '{}', which does not exist{returns}",
+                script.display(),
+                clean(interpreter.to_string_lossy())
+            ));
+        }
+        script = path;
+    }
+    None
+}
+
+/// The interpreter that the first line of a script names, as the kernel reads it.
+fn shebang(file: &Path) -> Option<OsString> {
+    let line = first_line(file)?;
+    let line = line.strip_prefix(b"#!")?;
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n');
+    let mut words = line.split(is_blank).filter(|word| !word.is_empty());
+    words.next().map(|word| OsString::from_vec(word.to_vec()))
+}
+
+fn first_line(file: &Path) -> Option<Vec<u8>> {
+    let mut line = Vec::new();
+    let limited = File::open(file).ok()?.take(256);
+    BufReader::new(limited).read_until(b'\n', &mut line).ok()?;
+    Some(line)
+}
+
 /// libcrypto takes no configuration from the environment of a program that runs with more rights than
 /// its caller has (secure_getenv(3)).
 fn privileged(file: &Path) -> Option<String> {
@@ -70,9 +122,7 @@ fn privileged(file: &Path) -> Option<String> {
 
 /// What the first line of a script names; behind `env`, the program that it looks for.
 fn interpreter_of(file: &Path) -> Option<OsString> {
-    let mut line = Vec::new();
-    let limited = File::open(file).ok()?.take(256);
-    BufReader::new(limited).read_until(b'\n', &mut line).ok()?;
+    let line = first_line(file)?;
     let mut words = line
         .strip_prefix(b"#!")?
         .split(|byte| byte.is_ascii_whitespace())

@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::schema::Document;
 use crate::style::{grouped, BOLD, GOOD, WARN};
-use crate::{host, table::Table};
+use crate::{host, output, table::Table};
 use serde::Serialize;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -16,7 +16,8 @@ use std::process::ExitStatus;
 /// The object `run` of the JSON document.
 #[derive(Debug, Serialize)]
 pub struct Run {
-    command: Vec<String>,
+    /// The program alone: its arguments can be secret, and anybody may read the file.
+    command: [String; 1],
     /// The generated configuration.
     configuration: String,
     /// The exit status; null if a signal ended the command.
@@ -33,16 +34,13 @@ struct Body<'a> {
 
 impl Run {
     pub fn new(
-        line: &[OsString],
+        program: &OsStr,
         configuration: &Path,
         status: ExitStatus,
         counters: Counters,
     ) -> Run {
         Run {
-            command: line
-                .iter()
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect(),
+            command: [program.to_string_lossy().into_owned()],
             configuration: configuration.display().to_string(),
             exit: status.code(),
             signal: status.signal(),
@@ -56,10 +54,7 @@ impl Run {
             return std::fs::write(target, self.json())
                 .map_err(|error| Error::failure(format!("--count={}: {error}", target.display())));
         }
-        match json {
-            true => eprint!("{}", self.json()),
-            false => anstream::eprint!("{}", self.text()),
-        }
+        output::err(if json { self.json() } else { self.text() });
         Ok(())
     }
 
@@ -104,7 +99,7 @@ impl Run {
             0 => {
                 "No process loaded the provider: the command uses no OpenSSL 3, has its own inside \
                  (static or bundled), reads another configuration (Node.js, setuid programs), or runs \
-                 under another user."
+                 under another user or in another PID namespace (a container)."
             }
             _ => {
                 "The provider was loaded, but nothing asked it for AES: the command used other ciphers, \

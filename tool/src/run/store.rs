@@ -64,27 +64,6 @@ pub fn put(lifetime: Lifetime, prefix: &str, suffix: &str, content: &[u8]) -> Re
     })
 }
 
-/// A directory of this process's own, for its caller to remove.
-pub fn directory() -> Result<PathBuf> {
-    let name = format!("trial-{}", std::process::id());
-    in_directory(Lifetime::Session, |dir| {
-        let path = dir.join(&name);
-        let _ = fs::remove_dir_all(&path);
-        fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(path)
-    })
-}
-
-/// Creates an empty file of this process's own.
-pub fn scratch(prefix: &str) -> Result<PathBuf> {
-    let name = format!("{prefix}-{}", std::process::id());
-    in_directory(Lifetime::Session, |dir| {
-        let path = dir.join(&name);
-        let _ = fs::remove_file(&path);
-        create(&path, b"").map(|()| path)
-    })
-}
-
 fn create(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);

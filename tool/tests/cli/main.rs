@@ -2,6 +2,9 @@
 //! The commands end to end, as a person or a script meets them. Needs the built provider in
 //! TENROUNDS_MODULE and the system's `openssl`.
 
+// What a test says is for its reader.
+#![allow(clippy::disallowed_macros)]
+
 mod baseline;
 mod command_line;
 mod detect;
@@ -11,11 +14,14 @@ mod enable_support;
 mod enable_trouble;
 mod enable_user;
 mod generate;
+mod hints;
 mod json;
 mod kernel;
 mod machine;
+mod output;
 mod run;
 mod run_config;
+mod run_count;
 mod run_reach;
 mod run_signals;
 mod selftest;

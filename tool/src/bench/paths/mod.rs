@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::kernel::drivers::Driver;
 use crate::libcrypto::LibCrypto;
 use crate::masks;
+use crate::output;
 use found::{Figure, Found, Unavailable};
 use std::time::Instant;
 
@@ -260,13 +261,13 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         super::svg::writable(path)?;
     }
     let found = run(args)?;
-    match (args.measure.json, args.markdown) {
-        (true, _) => anstream::print!("{}", json::text(&found)),
-        (_, true) => anstream::print!("{}", report::markdown(&found)),
-        _ => anstream::print!("{}", report::text(&found, Paint::for_stdout())),
-    }
+    let shown = match (args.measure.json, args.markdown) {
+        (true, _) => output::out(json::text(&found)),
+        (_, true) => output::out(report::markdown(&found)),
+        _ => output::out(report::text(&found, Paint::for_stdout())),
+    };
     match &args.svg {
-        Some(path) => svg::write(&found, path),
-        None => Ok(()),
+        Some(path) => svg::write(&found, path).and(shown),
+        None => shown,
     }
 }

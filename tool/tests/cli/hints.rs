@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Errors name the cause that there is, and advise nothing that cannot help.
+
+use crate::enable_support::{in_namespace, namespace, Machine, DEBIAN};
+use crate::support::{contains, module, Done, Finish, Place};
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+fn without(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(!text.contains(part), "{part:?} in:\n{text}");
+    }
+}
+
+/// An executable file.
+fn script(place: &Place, text: &str) -> String {
+    let path = place.file("script", text);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_command_that_is_there_and_does_not_start() {
+    let place = Place::new();
+    let said = |program: &str| {
+        let run = place.tool(["run", "--", program]).done().failed(126);
+        let counted = place.tool(["run", "--count", "--", program]).done();
+        assert_eq!(counted.failed(126), run);
+        without(&run, &["command not found"]);
+        run
+    };
+    contains(
+        &said(&script(&place, "#!/no/such/interpreter -x\n")),
+        &["script", "'/no/such/interpreter', which does not exist"],
+    );
+    // The kernel follows a script that is the interpreter of a script.
+    let inner = place.path("script").display().to_string();
+    let outer = place.file("outer", &format!("#! {inner}\n"));
+    fs::set_permissions(&outer, fs::Permissions::from_mode(0o755)).unwrap();
+    contains(
+        &said(&outer.display().to_string()),
+        &["first line of", &inner, "'/no/such/interpreter'"],
+    );
+    contains(
+        &said(&script(&place, "#!/bin/sh\r\nexit\r\n")),
+        &["carriage return"],
+    );
+    contains(&said("/etc"), &["/etc: is a directory"]);
+    let plain = place.file("plain", "text").display().to_string();
+    contains(&said(&plain), &["chmod +x", &plain]);
+}
+
+#[test]
+fn a_negative_number_is_no_option() {
+    let place = Place::new();
+    for (option, words) in [
+        ("--seconds", "from 0.01 to 3600"),
+        ("--bytes", "number of bytes from 1"),
+        ("--threads", "say 1 to 1024"),
+    ] {
+        for command in ["speed", "compare"] {
+            let said = place
+                .tool([command, "aes-128-ctr", option, "-1"])
+                .done()
+                .failed(2);
+            contains(&said, &["'-1'", option, words]);
+            without(&said, &["unexpected argument", "tip:"]);
+        }
+    }
+}
+
+#[test]
+fn another_key_size_is_no_misspelling() {
+    let place = Place::new();
+    for name in ["aes-512", "aes-512-gcm", "AES-64-ctr", "aes-512-gmc"] {
+        let said = place.tool(["speed", name]).done().failed(2);
+        contains(&said, &[name, "AES has keys of 128, 192 and 256 bits"]);
+        without(&said, &["did you mean"]);
+    }
+    for name in ["des", "aes", "aes-256-xyz", "aes-256-"] {
+        let said = place.tool(["speed", name]).done().failed(2);
+        without(&said, &["did you mean", "keys of"]);
+    }
+    let said = place.tool(["speed", "aes-192-gmc"]).done().failed(2);
+    contains(&said, &["did you mean 'aes-192-gcm'?"]);
+}
+
+/// The provider with this much of it, or something else in its place.
+fn damaged(place: &Place) -> Vec<(Vec<u8>, String)> {
+    let whole = fs::read(module()).unwrap();
+    let cut = |len: usize| {
+        let words = format!("cut short: it has {len} of {} bytes", whole.len());
+        (whole[..len].to_vec(), words)
+    };
+    let program = fs::read(place.tool(["--help"]).get_program()).unwrap();
+    vec![
+        cut(20_000),
+        cut(whole.len() / 2),
+        cut(whole.len() - 1),
+        (
+            whole[..10].to_vec(),
+            "its 10 bytes are no whole ELF file".into(),
+        ),
+        (Vec::new(), "its 0 bytes are no whole ELF file".into()),
+        (program, "define no OSSL_provider_init()".into()),
+    ]
+}
+
+#[test]
+fn a_damaged_module_is_named_with_its_size() {
+    let place = Place::new();
+    let path = place.path("tenrounds.so");
+    let name = path.display().to_string();
+    for (content, words) in damaged(&place) {
+        fs::write(&path, content).unwrap();
+        let words = [&name, "is damaged", &words, "install tenrounds again"];
+        for line in [&["run", "--", "true"][..], &["enable"]] {
+            let mut tool = place.tool(line);
+            let tool = tool
+                .env("TENROUNDS_MODULE", &path)
+                .env("HOME", place.path(""));
+            contains(&tool.done().failed(1), &words);
+        }
+        let mut detect = place.tool(["detect"]);
+        let done = detect.env("TENROUNDS_MODULE", &path).done().ok();
+        contains(&done.err, &words);
+    }
+}
+
+#[test]
+fn a_broken_module_of_the_system_is_undone_for_the_system() {
+    let machine = Machine::debian(DEBIAN);
+    let copy = machine.write("/usr/lib/tenrounds.so", fs::read(module()).unwrap());
+    let done = |line: &[&str]| {
+        let mut tool = machine.tool(line);
+        tool.env("TENROUNDS_MODULE", &copy).done()
+    };
+    done(&["enable", "--system"]).ok();
+    done(&["enable"]).ok();
+    // A new file: what is mapped somewhere stays as it is.
+    let whole = fs::read(&copy).unwrap();
+    fs::remove_file(&copy).unwrap();
+    fs::write(&copy, &whole[..whole.len() / 2]).unwrap();
+    let status = done(&["status"]);
+    let said = format!("{}{}", status.out, status.err);
+    assert_eq!(status.status, Some(1), "{said}");
+    contains(
+        &status.err,
+        &[
+            "is damaged: it was cut short",
+            "to take tenrounds out: tenrounds disable --system",
+        ],
+    );
+    contains(&said, &["to take tenrounds out: tenrounds disable\n"]);
+    done(&["disable", "--system"]).ok();
+    done(&["disable"]).ok();
+}
+
+/// Each reason is said once, wherever it stands.
+#[test]
+fn a_refusal_gives_its_reason_once() {
+    let machine = Machine::debian(&format!("{DEBIAN}[broken\n"));
+    let count = |done: &Done, words: &str| {
+        let said = format!("{}{}", done.out, done.err);
+        assert_eq!(said.matches(words).count(), 1, "{said}");
+    };
+    let refused = machine.enable();
+    assert_eq!(refused.status, Some(1));
+    count(&refused, "missing close square bracket");
+    // A second one is not lost.
+    machine.openssl("/usr/local/bin/openssl", "/usr/local/ssl");
+    machine.write("/usr/local/ssl/openssl.cnf", format!("{DEBIAN}[broken\n"));
+    let refused = machine.enable();
+    contains(&refused.err, &["(and 1 more)"]);
+    let said = format!("{}{}", refused.out, refused.err);
+    let reasons = said.matches("missing close square bracket").count();
+    assert_eq!(reasons, 2, "{said}");
+}
+
+/// FS_IOC_SETFLAGS, as chattr(1): false where this file system has no such flags.
+fn set_immutable(path: &Path, immutable: bool) -> bool {
+    const FS_IMMUTABLE_FL: libc::c_long = 0x10;
+    let file = fs::File::open(path).unwrap();
+    let mut flags: libc::c_long = 0;
+    unsafe {
+        if libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &mut flags) != 0 {
+            return false;
+        }
+        flags = match immutable {
+            true => flags | FS_IMMUTABLE_FL,
+            false => flags & !FS_IMMUTABLE_FL,
+        };
+        libc::ioctl(file.as_raw_fd(), libc::FS_IOC_SETFLAGS, &flags) == 0
+    }
+}
+
+#[test]
+fn an_immutable_file_is_named_to_root() {
+    let machine = Machine::debian(DEBIAN);
+    for locked in ["/etc/ssl/openssl.cnf", "/etc/ssl"] {
+        let path = machine.at(locked);
+        if !set_immutable(&path, true) {
+            // Only root may, and only where the file system can.
+            assert!(
+                std::env::var_os("TENROUNDS_MUST_RUN").is_none() || unsafe { libc::geteuid() } != 0,
+                "{}: cannot be made immutable, and this test must run",
+                path.display()
+            );
+            return eprintln!("not tested: {} cannot be made immutable", path.display());
+        }
+        let refused = machine.enable();
+        assert!(set_immutable(&path, false));
+        let said = refused.failed(1);
+        let cure = format!("chattr -i {}", path.display());
+        contains(&said, &["is immutable", "lsattr", &cure]);
+        without(&said, &["sudo", "--user"]);
+        assert_eq!(machine.read("/etc/ssl/openssl.cnf"), DEBIAN.as_bytes());
+    }
+}
+
+#[test]
+fn a_home_that_cannot_be_written() {
+    let machine = Machine::debian(DEBIAN);
+    let script = "mount -t tmpfs -o ro tmpfs \"$HOME\"\nexec \"$1\" enable --root \"$2\"";
+    if let Some(done) = in_namespace(&machine, script) {
+        let said = done.failed(1);
+        contains(&said, &["Read-only file system", "XDG_CONFIG_HOME"]);
+        without(&said, &["--user"]);
+    }
+    let home = machine.place.path("home");
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o555)).unwrap();
+    if unsafe { libc::geteuid() } != 0 {
+        let said = machine.tool(&["enable"]).done().failed(1);
+        contains(&said, &["Permission denied", "XDG_CONFIG_HOME"]);
+        without(&said, &["--user", "sudo"]);
+    } else if let Some(mut shell) = namespace() {
+        // Of root's capabilities, without that to write everywhere.
+        let mut tool = machine.tool(&["enable"]);
+        tool.uid(0);
+        let drop =
+            "exec setpriv --bounding-set -dac_override,-dac_read_search --inh-caps -all \"$@\"";
+        shell.args(["sh", "-c", drop, "sh"]);
+        shell.arg(tool.get_program()).args(tool.get_args());
+        machine.at_home(&mut shell);
+        let said = shell.env("TENROUNDS_MODULE", module()).done();
+        contains(&said.err, &["Permission denied", "this is root already"]);
+        without(&said.err, &["sudo"]);
+    }
+}

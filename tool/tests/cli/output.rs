@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What every command does when it cannot write: an error on standard output, nothing on standard error, and
+//! silence where nobody reads.
+
+use crate::enable_support::{Machine, DEBIAN};
+use crate::support::{contains, Done, Finish};
+use std::fs::OpenOptions;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+
+/// The command lines that write to standard output: of every command, also the hidden ones, its help and its
+/// work, and that as JSON if it can be had. A command that is new has to be added.
+fn lines() -> Vec<Vec<String>> {
+    let root = tenrounds::commands();
+    let mut lines = vec![vec!["--help".to_owned()], vec!["--version".to_owned()]];
+    for command in root.get_subcommands() {
+        assert_eq!(command.get_subcommands().count(), 0, "one level");
+        let name = command.get_name();
+        if !command.is_disable_help_flag_set() {
+            lines.push(vec![name.to_owned(), "--help".to_owned()]);
+        }
+        let quick = ["aes-128-ctr", "--bytes", "16", "--seconds", "0.01"];
+        let arguments: &[&str] = match name {
+            "detect" | "doctor" | "enable" | "disable" | "status" | "probe" => &[],
+            "run" => &["--print-env"],
+            "speed" | "compare" => &quick,
+            "selftest" => &["--backend", "bitslice"],
+            "completions" => &["bash"],
+            "worker" => &["tenrounds-core"],
+            // It writes files alone.
+            "generate" => continue,
+            new => panic!("say here how 'tenrounds {new}' writes to standard output"),
+        };
+        let words = std::iter::once(name).chain(arguments.iter().copied());
+        let line: Vec<String> = words.map(str::to_owned).collect();
+        let has_json = command.get_arguments().any(|a| a.get_id() == "json");
+        if has_json && name != "run" {
+            let mut json = line.clone();
+            json.push("--json".into());
+            lines.push(json);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// A command in a machine of its own, so that the state of this one does not matter.
+struct Test {
+    enables: Machine,
+    healthy: crate::machine::Machine,
+}
+
+impl Test {
+    fn new() -> Test {
+        Test {
+            enables: Machine::debian(DEBIAN),
+            healthy: crate::machine::Machine::healthy(),
+        }
+    }
+
+    fn tool(&self, line: &[String]) -> Command {
+        let mut command = self.enables.place.tool(line);
+        self.enables.at_home(&mut command);
+        command.env("OPENSSL_CONF", "/dev/null");
+        let root = match line[0].as_str() {
+            "doctor" | "detect" => &self.healthy.dir,
+            "enable" | "disable" | "status" => &self.enables.root,
+            _ => return command,
+        };
+        command.arg("--root").arg(root);
+        command
+    }
+}
+
+fn full() -> Stdio {
+    let file = OpenOptions::new().write(true).open("/dev/full");
+    file.expect("/dev/full").into()
+}
+
+/// The end of a pipe into which one can write, but nobody reads.
+fn unread() -> Stdio {
+    let mut ends = [0; 2];
+    assert_eq!(
+        unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) },
+        0
+    );
+    let [reads, writes] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+    drop(reads);
+    writes.into()
+}
+
+#[test]
+fn a_full_standard_output_is_an_error() {
+    let test = Test::new();
+    for line in lines() {
+        let done = Done::from(test.tool(&line).stdout(full()).output().unwrap());
+        let expected = if line[0] == "doctor" { 3 } else { 1 };
+        assert_eq!(done.status, Some(expected), "{line:?}: {done:?}");
+        let said = done.err.lines().last().unwrap_or_default();
+        contains(
+            said,
+            &["tenrounds: cannot write to standard output: No space left"],
+        );
+        assert!(!done.err.contains("panicked"), "{line:?}: {done:?}");
+    }
+}
+
+#[test]
+fn a_full_standard_error_changes_nothing() {
+    let test = Test::new();
+    for line in lines() {
+        let usual = test.tool(&line).done().status;
+        let done = Done::from(test.tool(&line).stderr(full()).output().unwrap());
+        assert_eq!(done.status, usual, "{line:?}: {done:?}");
+        assert!(!done.out.is_empty(), "{line:?}");
+    }
+    for status in [0, 7] {
+        let exit = format!("exit {status}");
+        let place = &test.enables.place;
+        let mut run = place.tool(["run", "--count", "--mask", "noaes", "--", "sh", "-c", &exit]);
+        assert_eq!(
+            run.stderr(full()).output().unwrap().status.code(),
+            Some(status)
+        );
+    }
+    let wrong = test.tool(&["detcet".to_owned()]).stderr(full()).output();
+    assert_eq!(wrong.unwrap().status.code(), Some(2));
+}
+
+/// By SIGPIPE as usual, and where the caller ignores that signal, too.
+#[test]
+fn a_pipe_that_nobody_reads_ends_it_quietly() {
+    let test = Test::new();
+    for line in lines() {
+        for ignored in [false, true] {
+            let mut command = test.tool(&line);
+            if ignored {
+                let ignore = || {
+                    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+                    Ok(())
+                };
+                unsafe { command.pre_exec(ignore) };
+            }
+            let output = command.stdout(unread()).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            let said = said.lines().filter(|line| !line.starts_with("This takes"));
+            assert_eq!(said.count(), 0, "{line:?}");
+            match ignored {
+                false => assert_eq!(output.status.signal(), Some(libc::SIGPIPE), "{line:?}"),
+                true => assert!(matches!(output.status.code(), Some(1 | 3)), "{line:?}"),
+            }
+        }
+    }
+}

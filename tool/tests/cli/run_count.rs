@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `run --count` harms no command, leaves nothing behind, and tells no secrets.
+
+use crate::enable_support::{in_namespace, Machine};
+use crate::json::valid;
+use crate::support::{contains, Finish, Place};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+const ENC: &str = "openssl enc -aes-128-ctr -K 000102030405060708090a0b0c0d0e0f -iv f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+
+/// Every directory in which the tool could keep something lies on a disk that is full.
+#[test]
+fn a_full_disk_does_not_harm_the_command() {
+    let machine = Machine::bare();
+    let script = format!(
+        "mount -t tmpfs -o size=64k tmpfs \"$2\"\n\
+         export TMPDIR=\"$2\" XDG_CACHE_HOME=\"$2/cache\" HOME=\"$2\"\n\
+         \"$1\" run -- true\n\
+         dd if=/dev/zero of=\"$2/filler\" bs=4096 2>&1 | grep -q 'No space left'\n\
+         ! echo text >\"$2/more\" || exit 9\n\
+         head -c 65536 /dev/zero | \"$1\" run --count -- {ENC} | wc -c"
+    );
+    if let Some(done) = in_namespace(&machine, &script) {
+        let done = done.ok();
+        assert_eq!(done.out.trim(), "65536", "{done:?}");
+        contains(&done.err, &["loaded 1 time", "ctr", "65,536"]);
+    }
+}
+
+#[test]
+fn without_proc_it_counts_by_an_inherited_descriptor() {
+    let machine = Machine::bare();
+    let script = format!(
+        "\"$1\" run -- true; mount -t tmpfs tmpfs /proc\n\
+         head -c 65536 /dev/zero | \"$1\" run --count -- {ENC} | wc -c"
+    );
+    if let Some(done) = in_namespace(&machine, &script) {
+        contains(&done.ok().err, &["loaded 1 time", "ctr", "65,536"]);
+    }
+}
+
+/// Where there can be no memory to count in, the command still runs and ends as it does.
+#[test]
+fn what_cannot_be_counted_runs_uncounted() {
+    let place = Place::new();
+    place.tool(["run", "--", "true"]).done().ok();
+    let script = format!(
+        "ulimit -f 0; exec {} run --count -- sh -c 'openssl rand -hex 4; exit 7'",
+        crate::support::TOOL
+    );
+    let done = place.program("sh").args(["-c", &script]).done();
+    assert_eq!(done.status, Some(7), "{done:?}");
+    assert_eq!(done.out.trim().len(), 8);
+    contains(&done.err, &["File too large", "the command runs uncounted"]);
+}
+
+#[test]
+fn a_killed_tool_leaves_nothing_behind() {
+    let place = Place::new();
+    let mut tool = place.tool(["run", "--count", "--", "sh", "-c", "echo ready; read line"]);
+    let mut tool = tool
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(tool.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "ready\n");
+    tool.kill().unwrap();
+    // This closes the standard input of the command, which outlived the tool and now ends.
+    tool.wait().unwrap();
+    let kept = std::fs::read_dir(place.path("cache/tenrounds")).unwrap();
+    let kept: Vec<String> = kept
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert!(kept[0].starts_with("openssl-") && kept[0].ends_with(".cnf"));
+}
+
+#[test]
+fn arguments_are_not_stored() {
+    let place = Place::new();
+    let file = place.path("counts.json");
+    let count = format!("--count={}", file.display());
+    let mut tool = place.tool(["run", &count, "--", "openssl", "enc", "-aes-128-ctr"]);
+    tool.args(["-pass", "pass:swordfish", "-pbkdf2", "-out", "/dev/null"])
+        .done()
+        .ok();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("swordfish"), "{text}");
+    let counts = valid(&text);
+    assert_eq!(*counts.at("/run/command"), serde_json::json!(["openssl"]));
+    assert!(!counts.list("/run/executed").is_empty());
+}
