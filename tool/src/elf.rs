@@ -100,6 +100,46 @@ impl Elf {
     }
 }
 
+/// The bytes of an ELF file, and those that its headers name, if that is more: it was cut off. Who maps
+/// such a file is killed by SIGBUS.
+pub fn cut(file: File) -> Option<(u64, u64)> {
+    let is = file.metadata().ok()?.len();
+    let cache = ReadCache::new(file);
+    let needs = match FileKind::parse(&cache).ok()? {
+        FileKind::Elf64 => extent::<FileHeader64<Endianness>>(&cache, is),
+        FileKind::Elf32 => extent::<FileHeader32<Endianness>>(&cache, is),
+        _ => return None,
+    }?;
+    (needs > is).then_some((is, needs))
+}
+
+/// Where the last of the segments and the table of sections ends.
+fn extent<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>, is: u64) -> Option<u64> {
+    let header = H::parse(cache).ok()?;
+    let endian = header.endian().ok()?;
+    let table =
+        |at: u64, size: u16, count: u16| at.saturating_add(u64::from(size) * u64::from(count));
+    let programs = table(
+        header.e_phoff(endian).into(),
+        header.e_phentsize(endian),
+        header.e_phnum(endian),
+    );
+    let sections = table(
+        header.e_shoff(endian).into(),
+        header.e_shentsize(endian),
+        header.e_shnum(endian),
+    );
+    if programs > is {
+        return Some(programs.max(sections));
+    }
+    let segments = header.program_headers(endian, cache).ok()?.iter();
+    let ends = segments.map(|segment| {
+        let (at, size) = segment.file_range(endian);
+        at.saturating_add(size)
+    });
+    ends.chain([sections]).max()
+}
+
 fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<Elf> {
     let elf = ElfFile::<H, &ReadCache<File>>::parse(cache).ok()?;
     let endian = elf.endian();

@@ -2,6 +2,7 @@
 //! What `enable`, `disable` and `status` say.
 
 use super::find::Program;
+use super::running::Running;
 use super::trial::{Check, Trial, Verdict};
 use crate::host;
 use crate::libcrypto::LibCrypto;
@@ -96,6 +97,8 @@ pub struct Report {
     pub export: Option<String>,
     /// The profile that has it.
     pub profile: Option<PathBuf>,
+    /// What goes on without tenrounds; null where it was not asked.
+    pub running: Option<Running>,
     pub notes: Vec<String>,
     pub seconds: f64,
 }
@@ -185,6 +188,9 @@ impl Report {
         for one in &self.overrides {
             let head = paint(WARN, format!("{}={}", one.variable, one.value));
             anstream::println!("{head}: {}", one.effect);
+        }
+        if let Some(text) = self.running.as_ref().and_then(Running::text) {
+            anstream::println!("{} {text}", paint(WARN, "Note:"));
         }
         for note in &self.notes {
             anstream::println!("{} {note}", paint(WARN, "Note:"));

@@ -20,3 +20,4 @@ mod run_reach;
 mod run_signals;
 mod selftest;
 mod support;
+mod system;
