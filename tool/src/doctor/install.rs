@@ -66,12 +66,12 @@ impl Install {
     }
 
     /// The same library with the same configuration, in another process's root too, is the same.
-    fn identity(&self) -> (Option<(u64, u64)>, Option<(u64, u64)>) {
+    fn identity(&self) -> [Option<(u64, u64)>; 2] {
         let configuration = self.configuration();
-        (
+        [
             self.view.identity(&self.library),
             configuration.and_then(|file| self.view.identity(file)),
-        )
+        ]
     }
 
     fn part(&self, index: usize) -> u32 {

@@ -80,8 +80,8 @@ fn inside(root: &Path, path: &Path) -> PathBuf {
     let plain = below(root, path);
     let dir = plain.parent().unwrap_or(root);
     let leads_out = |path: &Path| {
-        path.canonicalize()
-            .is_ok_and(|real| !real.starts_with(root))
+        let real = path.canonicalize().ok();
+        real.is_some_and(|real| !real.starts_with(root) && (real.is_file() || real.is_dir()))
     };
     match leads_out(&plain) || leads_out(dir) {
         true => Root::new(root).path(path),

@@ -332,7 +332,8 @@ pub fn disable(modules: &[PathBuf]) -> Result<Report> {
     let home = Home::find()?;
     let mut report = Report::default();
     let mut shown = Site::new("user", home.own.clone(), Vec::new());
-    if !modules.is_empty() && !(home.own.exists() && loads(&home.own, modules)) {
+    let concerned = modules.is_empty() || (home.own.exists() && loads(&home.own, modules));
+    if !concerned {
         report.sites.push(shown);
         return Ok(report);
     }
