@@ -132,10 +132,10 @@ lint:
 
 # Under sudo, what the user built is installed as it is: root may have no Rust, and owns no build tree.
 install: $(if $(and $(SUDO_UID),$(wildcard $(DIST)/bin/tenrounds)),,all)
-	@scripts/install $(DIST) "$(DESTDIR)$(PREFIX)"
+	@scripts/install $(DIST) "$(PREFIX)" "$(DESTDIR)"
 
 uninstall:
-	@scripts/install --remove $(DIST) "$(DESTDIR)$(PREFIX)"
+	@scripts/install --remove $(DIST) "$(PREFIX)" "$(DESTDIR)"
 
 clean:
 	rm -rf $(BUILD)

@@ -166,6 +166,10 @@ pub struct EnableArgs {
 pub struct DisableArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
+
+    /// Only what loads this file, which is about to be removed; may be repeated
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub module: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]

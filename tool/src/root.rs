@@ -4,7 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// The largest text that is read: no configuration and no /proc file that matters here is longer.
@@ -32,6 +32,34 @@ impl Root {
             true => path.to_owned(),
             false => self.follow(path),
         }
+    }
+
+    /// The file system as a process sees it, which may be that of a container or a chroot. None: it has
+    /// ended. (A tree that stands for a machine may have no such link; the process is then in the tree.)
+    pub fn of_process(&self, pid: u32) -> Option<Root> {
+        let inside = format!("/proc/{pid}/root");
+        if !self.is_machine() {
+            return Some(match self.exists(&inside) {
+                true => Root(self.path(&inside)),
+                false => self.clone(),
+            });
+        }
+        let space = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+        let there = Root(PathBuf::from(&inside));
+        let same = there.identity("/")? == self.identity("/")?
+            && space(&pid.to_string()).is_some_and(|theirs| Some(theirs) == space("self"));
+        Some(if same { self.clone() } else { there })
+    }
+
+    /// What tells a file from all others: its device and inode. None if it is not there.
+    pub fn identity(&self, path: impl AsRef<Path>) -> Option<(u64, u64)> {
+        let meta = std::fs::metadata(self.path(path)).ok()?;
+        Some((meta.dev(), meta.ino()))
+    }
+
+    /// The directory that stands for "/".
+    pub fn top(&self) -> &Path {
+        &self.0
     }
 
     fn follow(&self, path: &Path) -> PathBuf {

@@ -6,6 +6,7 @@
 use super::finding::{Finding, Group};
 use super::install::Install;
 use super::module;
+use crate::enable::OWN_HEAD;
 use crate::openssl_cnf::{plain_name, Assignment, Cnf};
 use crate::root::Root;
 use crate::run::config::PROPERTY;
@@ -16,10 +17,21 @@ const GROUP: Group = Group::Configuration;
 
 /// A configuration and whom it concerns.
 pub struct Source<'a> {
+    /// The file system that all paths are looked up in.
+    pub view: &'a Root,
     pub file: PathBuf,
     /// Who reads it, in words.
     pub reader: String,
     pub install: Option<&'a Install>,
+    /// OPENSSL_CONF of this shell names it.
+    pub by_variable: bool,
+}
+
+impl Source<'_> {
+    /// Whether its paths are those that this command sees, and not those of a container or a chroot.
+    pub fn in_this_root(&self) -> bool {
+        self.install.map_or(true, |install| install.root.is_none())
+    }
 }
 
 /// What a configuration comes to.
@@ -28,9 +40,19 @@ pub struct Effect {
     pub findings: Vec<Finding>,
     /// It loads tenrounds and prefers it.
     pub prefers_tenrounds: bool,
+    /// The providers that it activates, where it can be read to its end.
+    pub activates: Vec<(String, Assignment)>,
+    pub cnf: Cnf,
 }
 
-pub fn check(root: &Root, source: &Source) -> Effect {
+impl Effect {
+    pub fn finds(&self, id: &str) -> bool {
+        self.findings.iter().any(|finding| finding.id == id)
+    }
+}
+
+pub fn check(source: &Source) -> Effect {
+    let root = source.view;
     if !root.exists(&source.file) {
         return Effect::default();
     }
@@ -46,7 +68,8 @@ pub fn check(root: &Root, source: &Source) -> Effect {
         // What libcrypto does not parse to its end says nothing reliable of the rest.
         return Effect {
             findings,
-            prefers_tenrounds: false,
+            cnf,
+            ..Effect::default()
         };
     }
     findings.extend(reading.not_read());
@@ -58,9 +81,14 @@ pub fn check(root: &Root, source: &Source) -> Effect {
     findings.extend(reading.properties(&providers));
     findings.extend(reading.fips(&providers));
     findings.extend(reading.engines());
+    let active = providers.iter().filter(|p| p.active);
     Effect {
         prefers_tenrounds: reading.prefers_tenrounds(&providers),
+        activates: active
+            .map(|p| (p.name.to_owned(), p.named.clone()))
+            .collect(),
         findings,
+        cnf,
     }
 }
 
@@ -83,7 +111,7 @@ struct Reading<'a> {
 }
 
 /// "name = value" as evidence.
-fn line(a: &Assignment) -> String {
+pub fn line(a: &Assignment) -> String {
     format!("[{}] {} = {}", a.section, a.name, a.value)
 }
 
@@ -172,11 +200,13 @@ impl<'a> Reading<'a> {
         ))
     }
 
-    /// Sections that are opened twice in one file, of those that matter here, and set something twice.
+    /// Sections that are opened twice in one file, of those that matter here. What `enable` wrote is meant.
     fn duplicates(&self) -> Vec<Finding> {
         let mut places: BTreeMap<&str, Vec<&crate::openssl_cnf::Place>> = BTreeMap::new();
         for (name, place) in &self.cnf.headers {
-            places.entry(name).or_default().push(place);
+            if !self.is_ours(&place.file) {
+                places.entry(name).or_default().push(place);
+            }
         }
         let twice = places.into_iter().filter(|(name, places)| {
             let in_one_file = |file: &Path| places.iter().filter(|p| p.file == file).count();
@@ -196,6 +226,12 @@ impl<'a> Reading<'a> {
                 finding.cure(last, format!("put the lines under one [{name}], and take the other header away"))
             })
             .collect()
+    }
+
+    /// Whether `enable` wrote a file.
+    fn is_ours(&self, file: &Path) -> bool {
+        let head = self.root.line(file);
+        head.is_some_and(|head| head.strip_prefix("# ") == Some(OWN_HEAD))
     }
 
     /// Whether a section is part of what is initialised.
@@ -324,7 +360,13 @@ impl<'a> Reading<'a> {
             .flat_map(|p| {
                 let place = p.module.unwrap_or(p.named);
                 let path = p.module.map_or(p.name, |module| &module.value);
-                module::check(self.root, p.name, path, place, self.source.install)
+                let loaded = module::Loaded {
+                    provider: p.name,
+                    path,
+                    line: place,
+                    configuration: self.file(),
+                };
+                module::check(self.root, &loaded, self.source.install)
             })
             .collect()
     }
@@ -372,13 +414,14 @@ impl<'a> Reading<'a> {
         found
     }
 
+    /// An earlier line whose clauses are not all in the last is lost.
     fn set_twice(&self, set: &[&Assignment]) -> Option<Finding> {
-        let mut values: Vec<&str> = set.iter().map(|a| a.value.as_str()).collect();
-        values.dedup();
-        if values.len() < 2 {
+        let last = set.last()?;
+        let held: Vec<&str> = clauses(&last.value).collect();
+        let kept = |a: &&Assignment| clauses(&a.value).all(|clause| held.contains(&clause));
+        if set.iter().all(kept) {
             return None;
         }
-        let last = set.last()?;
         let says = format!(
             "{} lines set default_properties, and only the last holds: {}",
             set.len(),

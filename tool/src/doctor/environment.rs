@@ -51,7 +51,7 @@ pub fn check(root: &Root, here: &[(&'static str, String)], processes: &[Process]
         let finding = finding.seen(format!("${name}"), value);
         found.push(finding.cure("shell", format!("unset {name}")));
     }
-    found.extend(of_processes(root, processes));
+    found.extend(of_processes(processes));
     found.extend(in_files(root));
     found
 }
@@ -122,23 +122,25 @@ fn masked(id: &'static str, name: &str, features: Features, who: &str) -> Findin
     }
 }
 
-/// Processes with the same variable are one finding.
-fn of_processes(root: &Root, processes: &[Process]) -> Vec<Finding> {
-    let mut holders: BTreeMap<(&str, &str), Vec<&Process>> = BTreeMap::new();
+/// Processes with the same variable are one finding, if its value means the same in their roots.
+fn of_processes(processes: &[Process]) -> Vec<Finding> {
+    let mut holders: BTreeMap<(&str, &str, bool), Vec<&Process>> = BTreeMap::new();
     for process in processes {
         for (name, value) in process.variables.iter().flatten() {
-            holders.entry((name, value)).or_default().push(process);
+            let there = process.view.exists(value);
+            let alike = holders.entry((name, value, there)).or_default();
+            alike.push(process);
         }
     }
     holders
         .into_iter()
-        .map(|((name, value), holders)| {
+        .map(|((name, value, _), holders)| {
             let first = holders[0];
             let who = match holders.len() {
                 1 => format!("process {} ({})", first.pid, first.name),
                 n => format!("{n} processes, such as {} ({})", first.pid, first.name),
             };
-            let mut finding = variable(root, name, value, &who);
+            let mut finding = variable(&first.view, name, value, &who);
             for holder in holders.iter().take(5) {
                 finding = finding.seen(format!("/proc/{}/environ", holder.pid), format!("{name}={value}"));
             }

@@ -2,10 +2,12 @@
 //! Every libcrypto that is installed, with the directories that are built into it. They are read from the
 //! file; nothing is executed.
 
+use super::processes::Process;
 use crate::elf::Elf;
 use crate::root::Root;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -20,17 +22,56 @@ pub struct Install {
     pub directory: Option<PathBuf>,
     /// Where its modules lie.
     pub modules: Option<PathBuf>,
+    /// Where a process has it mapped that sees another "/": "/proc/PID/root".
+    pub root: Option<String>,
+    /// The file system that its paths are looked up in.
+    #[serde(skip)]
+    pub view: Root,
     #[serde(skip)]
     pub c_library: Option<&'static str>,
 }
 
 impl Install {
+    /// Looks into a library, once.
+    pub fn read(
+        view: &Root,
+        of_process: Option<String>,
+        library: PathBuf,
+        known: &mut Known,
+    ) -> Option<Install> {
+        let file = view.open(&library).ok()?;
+        let meta = file.metadata().ok()?;
+        let looked = known
+            .entry((meta.dev(), meta.ino()))
+            .or_insert_with(|| look(file));
+        Some(Install {
+            library,
+            root: of_process,
+            view: view.clone(),
+            ..looked.clone()?
+        })
+    }
+
     pub fn major(&self) -> u32 {
         self.part(0)
     }
 
     pub fn minor(&self) -> u32 {
         self.part(1)
+    }
+
+    /// The openssl.cnf that it reads.
+    pub fn configuration(&self) -> Option<PathBuf> {
+        Some(self.directory.as_ref()?.join("openssl.cnf"))
+    }
+
+    /// The same library with the same configuration, in another process's root too, is the same.
+    fn identity(&self) -> [Option<(u64, u64)>; 2] {
+        let configuration = self.configuration();
+        [
+            self.view.identity(&self.library),
+            configuration.and_then(|file| self.view.identity(file)),
+        ]
     }
 
     fn part(&self, index: usize) -> u32 {
@@ -44,7 +85,11 @@ impl Install {
 
     pub fn name(&self) -> String {
         let version = self.version.as_deref().unwrap_or("of unknown version");
-        format!("OpenSSL {version} ({})", self.library.display())
+        let library = self.library.display();
+        match &self.root {
+            Some(root) => format!("OpenSSL {version} ({library} in {root})"),
+            None => format!("OpenSSL {version} ({library})"),
+        }
     }
 }
 
@@ -63,9 +108,11 @@ const PLACES: [&str; 11] = [
     "/opt/*/lib64",
 ];
 
-/// All of them, each file once. `also` names files that are known from elsewhere.
-pub fn find(root: &Root, also: &[PathBuf]) -> Vec<Install> {
-    let mut seen = BTreeSet::new();
+/// All of them: those in the usual places, and those that processes have mapped, in their roots. Each file
+/// counts once with each configuration that it finds.
+pub fn find(root: &Root, processes: &[Process]) -> Vec<Install> {
+    let mut known = Known::new();
+    let mut seen = HashSet::new();
     let in_places = PLACES.iter().flat_map(|place| directories(root, place));
     let found = in_places.flat_map(|dir| {
         // The longest name first: that of the version, not that for the linker.
@@ -73,10 +120,19 @@ pub fn find(root: &Root, also: &[PathBuf]) -> Vec<Install> {
         let libraries = names.filter(|name| is_libcrypto(name));
         libraries.map(|name| dir.join(name)).collect::<Vec<_>>()
     });
-    found
-        .chain(also.iter().cloned())
-        .filter_map(|library| read(root, &library, &mut seen))
-        .collect()
+    let found = found.map(|library| (root, None, library));
+    let mapped = processes.iter().flat_map(|process| {
+        let there = process.libcrypto.iter().filter(|library| !library.deleted);
+        let paths: BTreeSet<&String> = there.map(|library| &library.path).collect();
+        let of_process = move |path: &String| (&process.view, process.root.clone(), path.into());
+        paths.into_iter().map(of_process)
+    });
+    let mut installs = Vec::new();
+    for (view, of_process, library) in found.chain(mapped) {
+        let install = Install::read(view, of_process, library, &mut known);
+        installs.extend(install.filter(|install| seen.insert(install.identity())));
+    }
+    installs
 }
 
 /// "libcrypto.so", "libcrypto.so.3", "libcrypto-1a2b3c.so.1.1" as in wheels.
@@ -98,19 +154,20 @@ fn directories(root: &Root, place: &str) -> Vec<PathBuf> {
     }
 }
 
-fn read(root: &Root, library: &Path, seen: &mut BTreeSet<(u64, u64)>) -> Option<Install> {
-    let file = root.open(library).ok()?;
-    let meta = file.metadata().ok()?;
-    if !seen.insert((meta.dev(), meta.ino())) {
-        return None;
-    }
+/// Files that were looked into, by their identities.
+pub type Known = HashMap<(u64, u64), Option<Install>>;
+
+/// What the file itself says.
+fn look(file: File) -> Option<Install> {
     let elf = Elf::read(file)?;
     Some(Install {
-        library: library.to_owned(),
+        library: PathBuf::new(),
         version: elf.openssl_version(),
         kind: elf.kind(),
         directory: elf.directory("OPENSSLDIR").map(PathBuf::from),
         modules: elf.directory("MODULESDIR").map(PathBuf::from),
+        root: None,
+        view: Root::new(Path::new("/")),
         c_library: elf.c_library(),
     })
 }

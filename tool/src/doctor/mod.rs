@@ -7,13 +7,14 @@ mod disks;
 mod environment;
 mod finding;
 mod hazards;
-mod install;
+pub mod install;
 mod kernel;
 mod kernel_module;
 mod module;
-mod processes;
+pub mod processes;
 mod processor;
 mod scan;
+mod starts;
 mod system;
 mod text;
 
@@ -27,7 +28,6 @@ use crate::schema::Document;
 use finding::{Finding, Severity};
 use install::Install;
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -81,21 +81,30 @@ pub fn run(args: &DoctorArgs) -> Result<u8> {
 fn examine(root: &Root) -> Doctor {
     let begun = Instant::now();
     let processes = processes::find(root, &mut scan::Scanner::new());
-    let openssl = install::find(root, &mapped(&processes));
+    let openssl = install::find(root, &processes.list);
     let here = environment::here();
     let mut findings = Vec::new();
     let mut preferred = false;
-    for source in sources(root, &openssl, &here) {
-        let effect = config::check(root, &source);
-        preferred |= effect.prefers_tenrounds;
-        for finding in effect.findings {
+    let sources = sources(root, &openssl, &here);
+    let effects: Vec<config::Effect> = sources.iter().map(config::check).collect();
+    for (source, effect) in sources.iter().zip(&effects) {
+        preferred |= effect.prefers_tenrounds && source.in_this_root();
+        for finding in effect.findings.iter().cloned() {
+            let finding = match source.install.and_then(|install| install.root.as_ref()) {
+                Some(root) => finding.seen(root, "the root that these paths are in"),
+                None => finding,
+            };
             let new = |f: &Finding| f.id != finding.id || f.evidence != finding.evidence;
             if findings.iter().all(new) {
                 findings.push(finding.seen("who reads it", &source.reader));
             }
         }
     }
-    findings.extend(system::works(root));
+    let started = starts::check(root, &sources, &effects);
+    if started.is_empty() && !effects.iter().any(starts::is_unsafe) {
+        findings.extend(system::works(root));
+    }
+    findings.extend(started);
     findings.extend(system::fips(root, preferred));
     findings.extend(environment::check(root, &here, &processes.list));
     findings.extend(processor::check(root));
@@ -123,17 +132,9 @@ fn examine(root: &Root) -> Doctor {
     }
 }
 
-/// The libcryptos that processes have mapped, wherever they lie.
-fn mapped(processes: &processes::Processes) -> Vec<PathBuf> {
-    let libraries = processes.list.iter().flat_map(|process| &process.libcrypto);
-    let there = libraries.filter(|library| !library.deleted);
-    let paths: BTreeSet<PathBuf> = there.map(|library| PathBuf::from(&library.path)).collect();
-    paths.into_iter().collect()
-}
-
 /// The configuration of each OpenSSL, and that of OPENSSL_CONF for the first of them.
 fn sources<'a>(
-    root: &Root,
+    root: &'a Root,
     installs: &'a [Install],
     here: &[(&'static str, String)],
 ) -> Vec<config::Source<'a>> {
@@ -141,9 +142,11 @@ fn sources<'a>(
         .iter()
         .filter_map(|install| {
             Some(config::Source {
-                file: install.directory.as_ref()?.join("openssl.cnf"),
+                view: &install.view,
+                file: install.configuration()?,
                 reader: install.name(),
                 install: Some(install),
+                by_variable: false,
             })
         })
         .collect();
@@ -156,9 +159,13 @@ fn sources<'a>(
             PathBuf::from("/")
         };
         sources.push(config::Source {
+            view: root,
             file: dir.join(file),
             reader: "whatever this shell starts (OPENSSL_CONF)".to_owned(),
-            install: installs.iter().find(|install| install.major() >= 3),
+            install: installs
+                .iter()
+                .find(|install| install.major() >= 3 && install.root.is_none()),
+            by_variable: true,
         });
     }
     sources

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Whether the module of a provider can be loaded by the OpenSSL that is to load it.
 
+use super::config;
 use super::finding::{Finding, Group};
 use super::install::Install;
-use crate::elf::Elf;
+use crate::elf::{self, Elf};
+use crate::enable::files::Trusted;
 use crate::openssl_cnf::Assignment;
 use crate::root::Root;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Configuration;
@@ -27,34 +30,47 @@ fn locate(root: &Root, path: &str, install: Option<&Install>) -> Option<PathBuf>
     Some(dir.join(file))
 }
 
-pub fn check(
-    root: &Root,
-    provider: &str,
-    path: &str,
-    line: &Assignment,
-    install: Option<&Install>,
-) -> Vec<Finding> {
-    let Some(file) = locate(root, path, install) else {
+/// A provider that is loaded, and by whom.
+pub struct Loaded<'a> {
+    pub provider: &'a str,
+    /// The module, as the line has it.
+    pub path: &'a str,
+    pub line: &'a Assignment,
+    pub configuration: &'a Path,
+}
+
+pub fn check(root: &Root, loaded: &Loaded, install: Option<&Install>) -> Vec<Finding> {
+    let Loaded { provider, line, .. } = *loaded;
+    let Some(file) = locate(root, loaded.path, install) else {
         return Vec::new();
     };
-    let seen = |finding: Finding| {
-        finding.seen(
-            &line.place,
-            format!("[{}] {} = {}", line.section, line.name, line.value),
-        )
-    };
+    let seen = |finding: Finding| finding.seen(&line.place, config::line(line));
     let elf = match root.open(&file) {
         Ok(opened) => Elf::read(opened),
         Err(error) => return vec![seen(unopened(provider, &file, &error, line))],
     };
+    let mut found: Vec<Finding> = replaceable(root, loaded, &file).into_iter().collect();
+    let cut = root.open(&file).ok().and_then(elf::cut);
+    if let Some((is, needs)) = cut {
+        let says = format!(
+            "the module of provider '{provider}' is cut off: programs that load it fail, or are killed (SIGBUS)"
+        );
+        let finding = Finding::problem(GROUP, "module-truncated", says);
+        let finding = finding.seen(
+            file.display(),
+            format!("{is} bytes, and its ELF header names {needs}"),
+        );
+        found.push(finding.cure("shell", reinstall(provider)));
+        return found.into_iter().map(seen).collect();
+    }
     let Some(elf) = elf else {
         let says =
             format!("the module of provider '{provider}' is no ELF file: OpenSSL cannot load it");
         let finding =
             Finding::problem(GROUP, "module-not-elf", says).seen(file.display(), "no ELF header");
-        return vec![seen(finding.cure("shell", reinstall(provider)))];
+        found.push(finding.cure("shell", reinstall(provider)));
+        return found.into_iter().map(seen).collect();
     };
-    let mut found = Vec::new();
     found.extend(other_abi(provider, &file, &elf, install));
     if !elf.is_provider {
         let says = format!(
@@ -71,6 +87,38 @@ pub fn check(
         found.extend(other_version(&file, &elf));
     }
     found.into_iter().map(seen).collect()
+}
+
+/// Whoever may write the configuration may own its modules, and root may. Anybody else who can replace one
+/// runs code in every program that reads it.
+fn replaceable(root: &Root, loaded: &Loaded, file: &Path) -> Option<Finding> {
+    let provider = loaded.provider;
+    let owner = std::fs::metadata(root.path(&loaded.line.place.file)).ok()?;
+    let trusted = Trusted::root_and(root.top(), owner.uid());
+    let loose = trusted.loose(&root.path(file)).ok()?;
+    if loose.is_empty() {
+        return None;
+    }
+    let says = format!(
+        "the module of provider '{provider}' can be replaced by other users, whose code every program that reads {} would run",
+        loaded.configuration.display()
+    );
+    let mut finding = Finding::warning(GROUP, "module-writable", says);
+    for part in loose.iter().take(5) {
+        finding = finding.seen(part.part.display(), &part.why);
+    }
+    let cures = loose.iter().filter_map(|part| part.cure.as_deref());
+    for cure in cures.take(5) {
+        finding = finding.cure("shell", format!("sudo {cure}"));
+    }
+    let elsewhere = match provider {
+        "tenrounds" => "sudo make install (or the package), then: sudo tenrounds enable --system   (puts it where only root writes)",
+        _ => "install it where only root writes, and name that in the configuration",
+    };
+    Some(match loose.iter().all(|part| part.cure.is_some()) {
+        true => finding,
+        false => finding.cure("shell", elsewhere),
+    })
 }
 
 fn unopened(provider: &str, file: &Path, error: &std::io::Error, line: &Assignment) -> Finding {

@@ -12,7 +12,6 @@ use crate::style::clean;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::path::Path;
 
 /// A libcrypto in a process.
 #[derive(Debug, Clone, Serialize)]
@@ -28,6 +27,11 @@ pub struct Library {
 pub struct Process {
     pub pid: u32,
     pub name: String,
+    /// Where it sees another "/" than this command does, in a container or a chroot: "/proc/PID/root".
+    pub root: Option<String>,
+    /// The file system that its paths are looked up in.
+    #[serde(skip)]
+    pub view: Root,
     /// The systemd unit that it belongs to.
     pub unit: Option<String>,
     pub libcrypto: Vec<Library>,
@@ -80,10 +84,19 @@ const OTHERS: [(&str, &str); 8] = [
     ("libjdk_crypto", "Java"),
 ];
 
+/// The provider's file, and the engine's.
+const OUR_FILE: &str = "tenrounds.so";
+
 /// A file that is mapped for execution.
 struct Mapping<'a> {
     path: &'a str,
     deleted: bool,
+}
+
+impl<'a> Mapping<'a> {
+    fn name(&self) -> &'a str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
 }
 
 fn mapping(line: &str) -> Option<Mapping<'_>> {
@@ -110,37 +123,101 @@ fn mapping(line: &str) -> Option<Mapping<'_>> {
     })
 }
 
-pub fn find(root: &Root, scanner: &mut Scanner) -> Processes {
-    let mut found = Processes::default();
+/// What each process has mapped, and the number of those that this user may not look into.
+pub fn maps(root: &Root) -> (Vec<(u32, String)>, usize) {
     let pids = root.names("/proc").into_iter();
     let mut pids: Vec<u32> = pids.filter_map(|name| name.parse().ok()).collect();
     pids.sort_unstable();
     let own = root.is_machine().then(std::process::id);
-    scanner.expect(pids.len());
+    let mut found = Vec::new();
+    let mut unreadable = 0;
     for pid in pids.into_iter().filter(|pid| Some(*pid) != own) {
-        scanner.step();
         match root.text(format!("/proc/{pid}/maps")) {
+            // Kernel threads have none.
             Ok(maps) if maps.is_empty() => {}
-            Ok(maps) => {
-                found.seen += 1;
-                found.list.extend(process(root, pid, &maps, scanner));
-            }
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                found.seen += 1;
-                found.unreadable += 1;
-            }
+            Ok(maps) => found.push((pid, maps)),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => unreadable += 1,
             // It has ended since.
             Err(_) => {}
         }
     }
-    found.unscanned = scanner.skipped();
+    (found, unreadable)
+}
+
+pub fn find(root: &Root, scanner: &mut Scanner) -> Processes {
+    let (maps, unreadable) = maps(root);
+    scanner.expect(maps.len());
+    let mut list = Vec::new();
+    for (pid, maps) in &maps {
+        scanner.step();
+        list.extend(process(root, *pid, maps, scanner));
+    }
+    Processes {
+        seen: maps.len() + unreadable,
+        unreadable,
+        unscanned: scanner.skipped(),
+        list,
+    }
+}
+
+/// Where the root of a process lies in ours, if it lies there, as that of a chroot does. The kernel then
+/// shows what the process has mapped by its paths in our root, and otherwise by those in the other root.
+fn chroot(root: &Root, pid: u32) -> Option<String> {
+    let link = root.link(format!("/proc/{pid}/root"))?;
+    let link = link.into_os_string().into_string().ok()?;
+    (link != "/").then_some(link)
+}
+
+/// The path of a mapped file in the root of its process.
+fn inside<'a>(chroot: Option<&str>, path: &'a str) -> &'a str {
+    let rest = chroot.and_then(|chroot| path.strip_prefix(chroot));
+    rest.filter(|rest| rest.starts_with('/')).unwrap_or(path)
+}
+
+/// What a process has of OpenSSL.
+pub struct Mapped {
+    /// The paths of its libcryptos. Where one was replaced since, what is there now has its directories.
+    pub libcrypto: BTreeSet<String>,
+    pub tenrounds: bool,
+}
+
+pub fn openssl(root: &Root, pid: u32, maps: &str) -> Mapped {
+    let chroot = chroot(root, pid);
+    let mut found = Mapped {
+        libcrypto: BTreeSet::new(),
+        tenrounds: false,
+    };
+    for mapping in maps.lines().filter_map(mapping) {
+        match mapping.name() {
+            name if name == OUR_FILE => found.tenrounds = true,
+            name if is_libcrypto(name) => {
+                let path = inside(chroot.as_deref(), mapping.path);
+                found.libcrypto.insert(path.to_owned());
+            }
+            _ => {}
+        }
+    }
     found
 }
 
+/// Whether a process was started with OPENSSL_CONF, so that it reads no configuration of the system.
+pub fn has_own_configuration(root: &Root, pid: u32) -> bool {
+    let set = variables(root, pid).unwrap_or_default();
+    set.iter().any(|(name, _)| *name == "OPENSSL_CONF")
+}
+
+pub fn name(root: &Root, pid: u32) -> String {
+    clean(root.line(format!("/proc/{pid}/comm")).unwrap_or_default())
+}
+
 fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<Process> {
+    let view = root.of_process(pid)?;
+    let elsewhere = view.identity("/") != root.identity("/");
     let mut process = Process {
         pid,
-        name: clean(root.line(format!("/proc/{pid}/comm")).unwrap_or_default()),
+        root: elsewhere.then(|| format!("/proc/{pid}/root")),
+        view,
+        name: name(root, pid),
         unit: unit(root, pid),
         libcrypto: Vec::new(),
         tenrounds: None,
@@ -151,9 +228,11 @@ fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<P
         variables: variables(root, pid),
     };
     let mut paths = BTreeSet::new();
-    for mapping in maps.lines().filter_map(mapping) {
+    let chroot = chroot(root, pid);
+    for mut mapping in maps.lines().filter_map(mapping) {
+        mapping.path = inside(chroot.as_deref(), mapping.path);
         if paths.insert(mapping.path) {
-            process.take(root, &mapping, scanner);
+            process.take(&mapping, scanner);
         }
     }
     let matters = !process.libcrypto.is_empty()
@@ -165,12 +244,9 @@ fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<P
 }
 
 impl Process {
-    fn take(&mut self, root: &Root, mapping: &Mapping, scanner: &mut Scanner) {
-        let name = Path::new(mapping.path)
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        if name == "tenrounds.so" {
+    fn take(&mut self, mapping: &Mapping, scanner: &mut Scanner) {
+        let name = mapping.name();
+        if name == OUR_FILE {
             self.tenrounds = Some(clean(mapping.path));
             self.tenrounds_deleted = mapping.deleted;
             return;
@@ -181,12 +257,12 @@ impl Process {
         }
         let seen = match mapping.deleted {
             true => Seen::default(),
-            false => scanner.scan(root, self.pid, mapping.path),
+            false => scanner.scan(&self.view, mapping.path),
         };
-        if is_libcrypto(&name) {
+        if is_libcrypto(name) {
             self.libcrypto.push(Library {
                 path: clean(mapping.path),
-                version: seen.version.or_else(|| by_name(&name)),
+                version: seen.version.or_else(|| by_name(name)),
                 deleted: mapping.deleted,
             });
             return;
@@ -219,7 +295,7 @@ fn by_name(name: &str) -> Option<String> {
 }
 
 /// The last part of its control group that names a service.
-fn unit(root: &Root, pid: u32) -> Option<String> {
+pub fn unit(root: &Root, pid: u32) -> Option<String> {
     let groups = root.text(format!("/proc/{pid}/cgroup")).ok()?;
     let unit = groups
         .lines()
@@ -355,10 +431,12 @@ fn by_program(processes: &Processes) -> Option<Finding> {
     )
 }
 
-/// Started before the configuration, or does not read it.
+/// Started before the configuration, or does not read it. In another root there is another configuration.
 fn without(processes: &Processes) -> Option<Finding> {
     let new = |p: &Process| p.libcrypto.iter().any(|library| !library_is_old(library));
-    let without = those(processes, |p| new(p) && p.tenrounds.is_none());
+    let without = those(processes, |p| {
+        new(p) && p.tenrounds.is_none() && p.root.is_none()
+    });
     let first = without.first()?;
     let says = format!(
         "tenrounds is preferred by configuration, and {} with OpenSSL do not have it: {}",
@@ -466,6 +544,13 @@ fn unreadable(processes: &Processes) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_in_a_chroot() {
+        assert_eq!(inside(Some("/srv/a"), "/srv/a/lib/x.so"), "/lib/x.so");
+        assert_eq!(inside(Some("/srv/a"), "/srv/ab/x.so"), "/srv/ab/x.so");
+        assert_eq!(inside(None, "/lib/x.so"), "/lib/x.so");
+    }
 
     #[test]
     fn lines_of_maps() {

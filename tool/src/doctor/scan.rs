@@ -66,14 +66,9 @@ impl Scanner {
         self.skipped
     }
 
-    /// A file as the process sees it, which may live in a container.
-    pub fn scan(&mut self, root: &Root, pid: u32, path: &str) -> Seen {
-        let inside = format!("/proc/{pid}/root{path}");
-        let opened = match root.is_machine() {
-            true => root.open(inside).or_else(|_| root.open(path)),
-            false => root.open(path),
-        };
-        let Ok(file) = opened else {
+    /// A file below the root of the process that has mapped it.
+    pub fn scan(&mut self, root: &Root, path: &str) -> Seen {
+        let Ok(file) = root.open(path) else {
             return Seen::default();
         };
         let Ok(meta) = file.metadata() else {

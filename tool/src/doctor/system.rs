@@ -34,15 +34,17 @@ pub fn fips(root: &Root, tenrounds_preferred: bool) -> Option<Finding> {
     Some(finding.seen(FIPS, value))
 }
 
-/// A child with this environment fetches a cipher, draws random numbers and computes a digest.
+/// A child with this environment has libcrypto read its configuration, fetches a cipher, draws random
+/// numbers and computes a digest.
 pub fn works(root: &Root) -> Option<Finding> {
     if !root.is_machine() || LibCrypto::open().is_err() {
         return None;
     }
     let why = match probe::ask(&[]) {
-        Ok(probe) if probe.works() => return None,
+        Ok(probe) if probe.works() && probe.refused.is_none() => return None,
         Ok(probe) => probe
-            .error
+            .refused
+            .or(probe.error)
             .unwrap_or_else(|| "it gives no reason".to_owned()),
         Err(error) => error.to_string(),
     };
@@ -52,6 +54,6 @@ pub fn works(root: &Root) -> Option<Finding> {
     Some(
         finding
             .cure("shell", "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, it is the configuration)")
-            .cure("shell", "tenrounds disable   (if tenrounds was switched on)"),
+            .cure("shell", "tenrounds status   (says where tenrounds was switched on, and how to undo it)"),
     )
 }

@@ -417,37 +417,98 @@ pub fn make_directory(dir: &Path, mode: u32) -> Result<()> {
         })
 }
 
-/// Refuses a file that somebody beside its user could replace. What every program of the system is to
-/// load must not lie there.
-pub fn only_mine(path: &Path) -> Result<()> {
-    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
-    // In a user namespace root has another number.
-    let root = fs::metadata("/").map_or(0, |meta| meta.uid());
-    for part in path.ancestors() {
-        let meta = fs::symlink_metadata(part)
-            .map_err(|error| Error::failure(format!("{}: {error}", part.display())))?;
-        let others = match meta.gid() == group {
+/// A part of a path by which somebody could replace the file at its end.
+pub struct Loose {
+    pub part: PathBuf,
+    /// "belongs to user 1000", "can be written to by others (mode 777)".
+    pub why: String,
+    /// What mends it, where one command does.
+    pub cure: Option<String>,
+}
+
+/// Whom a file below a directory, which stands for "/", may belong to, and which group may write to it.
+pub struct Trusted<'a> {
+    pub top: &'a Path,
+    pub users: Vec<u32>,
+    pub groups: Vec<u32>,
+}
+
+impl Trusted<'_> {
+    /// Root, which in a user namespace has another number, and another user. A group whose number is
+    /// that user's is taken for the user's own.
+    pub fn root_and(top: &Path, user: u32) -> Trusted<'_> {
+        let root = fs::metadata(top).map_or((0, 0), |meta| (meta.uid(), meta.gid()));
+        Trusted {
+            top,
+            users: vec![0, root.0, user],
+            groups: vec![0, root.1, user],
+        }
+    }
+
+    /// The parts of a path, symbolic links and what they lead to, by which others could replace its file.
+    pub fn loose(&self, path: &Path) -> std::io::Result<Vec<Loose>> {
+        let real = path.canonicalize()?;
+        let mut parts: Vec<&Path> = Vec::new();
+        for part in real.ancestors().chain(path.ancestors()) {
+            if part.starts_with(self.top) && !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        let mut loose = Vec::new();
+        for part in parts {
+            // What stands for "/" may itself be reached by a link, as /proc/PID/root is.
+            let meta = match part == self.top {
+                true => fs::metadata(part)?,
+                false => fs::symlink_metadata(part)?,
+            };
+            loose.extend(self.check(part, &meta));
+        }
+        Ok(loose)
+    }
+
+    fn check(&self, part: &Path, meta: &fs::Metadata) -> Option<Loose> {
+        let name = part.display();
+        if !self.users.contains(&meta.uid()) {
+            return Some(Loose {
+                part: part.to_owned(),
+                why: format!("belongs to user {}", meta.uid()),
+                // Somebody's directory is not to be taken away; the file has to lie elsewhere.
+                cure: meta.is_file().then(|| format!("chown root: {name}")),
+            });
+        }
+        let others = match self.groups.contains(&meta.gid()) {
             true => 0o002,
             false => 0o022,
         };
+        // In a sticky directory only a file's owner replaces it. A link's own mode means nothing.
         let sticky = meta.is_dir() && meta.mode() & 0o1000 != 0;
-        let why = if meta.uid() != root && meta.uid() != user {
-            format!("belongs to user {}", meta.uid())
-        } else if meta.mode() & others != 0 && !sticky {
-            format!(
+        (meta.mode() & others != 0 && !sticky && !meta.is_symlink()).then(|| Loose {
+            part: part.to_owned(),
+            why: format!(
                 "can be written to by others (mode {:o})",
                 meta.mode() & 0o7777
-            )
-        } else {
-            continue;
-        };
-        return Err(Error::failure(format!(
-            "{}: {} {why}, and every program of the system would load code from there; install tenrounds first (sudo make install, or the package)",
-            path.display(),
-            part.display()
-        )));
+            ),
+            cure: Some(format!("chmod go-w {name}")),
+        })
     }
-    Ok(())
+}
+
+/// Refuses a file that somebody beside its user could replace. What every program of the system is to
+/// load must not lie there.
+pub fn only_mine(path: &Path) -> Result<()> {
+    let top = Path::new("/");
+    let trusted = Trusted::root_and(top, unsafe { libc::geteuid() });
+    let wrong = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
+    let loose = trusted
+        .loose(path)
+        .map_err(|error| Error::failure(wrong(&error)))?;
+    match loose.first() {
+        None => Ok(()),
+        Some(Loose { part, why, .. }) => Err(Error::failure(wrong(&format!(
+            "{} {why}, and every program of the system would load code from there; install tenrounds first (sudo make install, or the package)",
+            part.display()
+        )))),
+    }
 }
 
 /// A name with a suffix, for the directory that holds it.

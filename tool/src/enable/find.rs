@@ -3,6 +3,7 @@
 
 use super::limited;
 use crate::libcrypto::LibCrypto;
+use crate::root::Root;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -35,12 +36,12 @@ pub struct Found {
 }
 
 /// Looks below a root. With a root other than "/", only there: neither PATH nor the tool's libcrypto count.
-pub fn installations(root: &Path, libcrypto: &LibCrypto) -> Found {
+pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>) -> Found {
     let mut found = Found::default();
     for path in programs(root) {
         match trusted(&path).and_then(|()| ask(&path)) {
             Ok((version, dir)) => {
-                let conf = below(root, &dir).join("openssl.cnf");
+                let conf = inside(root, &dir.join("openssl.cnf"));
                 let program = Program { path, version };
                 match found.sites.iter_mut().find(|site| same(&site.conf, &conf)) {
                     Some(site) => site.programs.push(program),
@@ -55,7 +56,7 @@ pub fn installations(root: &Path, libcrypto: &LibCrypto) -> Found {
         }
     }
     if root == Path::new("/") {
-        if let Some(dir) = libcrypto.config_dir() {
+        if let Some(dir) = libcrypto.and_then(LibCrypto::config_dir) {
             let conf = dir.join("openssl.cnf");
             match found.sites.iter_mut().find(|site| same(&site.conf, &conf)) {
                 Some(site) => site.ours = true,
@@ -72,6 +73,20 @@ pub fn installations(root: &Path, libcrypto: &LibCrypto) -> Found {
 
 fn same(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// An absolute path below a root. Where a link would lead out of it, links are followed within the root.
+fn inside(root: &Path, path: &Path) -> PathBuf {
+    let plain = below(root, path);
+    let dir = plain.parent().unwrap_or(root);
+    let leads_out = |path: &Path| {
+        let real = path.canonicalize().ok();
+        real.is_some_and(|real| !real.starts_with(root) && (real.is_file() || real.is_dir()))
+    };
+    match leads_out(&plain) || leads_out(dir) {
+        true => Root::new(root).path(path),
+        false => plain,
+    }
 }
 
 /// An absolute path below a root.

@@ -15,11 +15,20 @@ pub struct Output {
 }
 
 impl Output {
-    /// The last thing it said, in one line.
+    /// The first thing it said.
     pub fn said(&self) -> String {
+        self.lines().swap_remove(0)
+    }
+
+    /// All that it said, its complaints first; how it ended if it said nothing.
+    pub fn lines(&self) -> Vec<String> {
         let lines = self.err.lines().chain(self.out.lines());
-        let last = lines.map(str::trim).find(|line| !line.is_empty());
-        last.map_or(self.status.clone(), str::to_owned)
+        let said = lines.map(str::trim).filter(|line| !line.is_empty());
+        let mut said: Vec<String> = said.map(str::to_owned).collect();
+        if said.is_empty() {
+            said.push(self.status.clone());
+        }
+        said
     }
 }
 

@@ -3,14 +3,15 @@
 //! docs/enable.md says what is changed, and what is done about everything that can go wrong.
 
 mod edit;
-mod files;
-mod find;
+pub mod files;
+pub mod find;
 mod limited;
 mod report;
+mod running;
 mod state;
 mod status;
 mod system;
-mod trial;
+pub mod trial;
 mod undo;
 mod user;
 
@@ -21,9 +22,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The name of our own file beside an openssl.cnf.
-const OWN: &str = "tenrounds.cnf";
+pub const OWN: &str = "tenrounds.cnf";
 /// How our own files begin.
-const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' removes it.";
+pub const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' removes it.";
 
 pub fn enable(args: &EnableArgs) -> Result<()> {
     files::die_at(args.scope.die_at);
@@ -44,8 +45,8 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     files::for_user(!args.scope.system);
     let begin = Instant::now();
     let report = match args.scope.system {
-        true => undo::disable(&root(&args.scope.root)?)?,
-        false => user::disable()?,
+        true => undo::disable(&root(&args.scope.root)?, &args.module)?,
+        false => user::disable(&args.module)?,
     };
     end("disable", report, begin, args.scope.json)
 }

@@ -2,6 +2,7 @@
 //! What `enable`, `disable` and `status` say.
 
 use super::find::Program;
+use super::running::Running;
 use super::trial::{Check, Trial, Verdict};
 use crate::error::Result;
 use crate::host;
@@ -120,6 +121,8 @@ pub struct Report {
     pub export: Option<String>,
     /// The profile that has it.
     pub profile: Option<PathBuf>,
+    /// What goes on without tenrounds; null where it was not asked.
+    pub running: Option<Running>,
     pub notes: Vec<String>,
     pub seconds: f64,
 }
@@ -215,6 +218,9 @@ impl Report {
         for one in &self.overrides {
             let head = paint(WARN, format!("{}={}", one.variable, one.value));
             text += &format!("{head}: {}\n", one.effect);
+        }
+        if let Some(note) = self.running.as_ref().and_then(Running::text) {
+            text += &format!("{} {note}\n", paint(WARN, "Note:"));
         }
         for note in &self.notes {
             text += &format!("{} {note}\n", paint(WARN, "Note:"));

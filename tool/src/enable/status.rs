@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 pub fn look(root: &Path) -> Result<Report> {
     let libcrypto = LibCrypto::open()?;
-    let found = find::installations(root, &libcrypto);
+    let found = find::installations(root, Some(&libcrypto));
     let state = State::look(&state_dir(root));
     let mut report = Report::default();
     let rooted = root != Path::new("/");

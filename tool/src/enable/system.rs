@@ -5,6 +5,7 @@ use super::edit::{self, Found};
 use super::files::{self, Like, Replacement, Time};
 use super::find;
 use super::report::{Outcome, Report, Site};
+use super::running;
 use super::state::{self, checksum, Entry, State};
 use super::trial::{Subject, Trial};
 use super::undo::works;
@@ -12,6 +13,7 @@ use super::{OWN, OWN_HEAD};
 use crate::error::{Error, Result};
 use crate::libcrypto::{Conf, LibCrypto};
 use crate::provider;
+use crate::root::Root;
 use crate::run::config;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -25,7 +27,7 @@ pub fn enable(root: &Path) -> Result<Report> {
     let libcrypto = LibCrypto::open()?;
     let module = provider::find(Some(&libcrypto))?;
     files::only_mine(&module)?;
-    let found = find::installations(root, &libcrypto);
+    let found = find::installations(root, Some(&libcrypto));
     let mut report = Report::default();
     if found.sites.is_empty() {
         let over: Vec<String> = found
@@ -59,6 +61,7 @@ pub fn enable(root: &Path) -> Result<Report> {
         report.note_version(shown.provider_version.as_deref(), Some(&module));
         report.sites.push(shown);
     }
+    report.running = running::find(&Root::new(root), &report.sites);
     report.passed_over(found.passed_over);
     report.note_overrides(None);
     Ok(report)

@@ -235,14 +235,24 @@ fn parse_providers(text: &str) -> Vec<(String, String)> {
 
 /// Random numbers of a program's own generator.
 pub fn random(program: &Path, conf: Conf<'_>) -> Answer {
+    starts(program, conf).map_err(|said| said.into_iter().next().unwrap_or_default())?;
+    Ok("16 random bytes".into())
+}
+
+/// What `starts` has a program do.
+pub const STARTED: &str = "rand -hex 16";
+
+/// Whether a program works with a configuration; if not, all that it said, line by line.
+pub fn starts(program: &Path, conf: Conf<'_>) -> Result<(), Vec<String>> {
     let mut command = Command::new(program);
-    command.args(["rand", "-hex", "16"]);
+    command.args(STARTED.split(' '));
     configured(&mut command, conf);
-    let output = limited::run(command, b"", LIMIT)?;
+    let output = limited::run(command, b"", LIMIT).map_err(|why| vec![why])?;
     let digits = output.out.trim();
-    match output.success && digits.len() == 32 && digits.bytes().all(|d| d.is_ascii_hexdigit()) {
-        true => Ok("16 random bytes".into()),
-        false => Err(output.said()),
+    let drawn = digits.len() == 32 && digits.bytes().all(|d| d.is_ascii_hexdigit());
+    match output.success && drawn {
+        true => Ok(()),
+        false => Err(output.lines()),
     }
 }
 

@@ -10,15 +10,20 @@ use super::system::state_dir;
 use super::{trial, OWN, OWN_HEAD};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use crate::openssl_cnf::Cnf;
+use crate::root::Root;
 use crate::run::config;
 use std::path::{Path, PathBuf};
 
-pub fn disable(root: &Path) -> Result<Report> {
+/// Undoes everything, or only what loads one of these modules.
+pub fn disable(root: &Path, modules: &[PathBuf]) -> Result<Report> {
     let dir = state_dir(root);
-    let libcrypto = LibCrypto::open()?;
-    let found = find::installations(root, &libcrypto);
+    // Where OpenSSL was removed since, the lines that name us go all the same.
+    let libcrypto = LibCrypto::open().ok();
+    let found = find::installations(root, libcrypto.as_ref());
     let mut report = Report::default();
-    let sites = places(&State::look(&dir)?, &found.sites);
+    let sites = places(&State::look(&dir)?, &found.sites, modules);
+    refuse_others(root, &sites, modules)?;
     if sites.iter().all(|place| !place.touched) && !State::is_left(&dir) {
         for place in sites {
             report
@@ -29,7 +34,7 @@ pub fn disable(root: &Path) -> Result<Report> {
         return Ok(report);
     }
     let mut state = State::lock(&dir)?;
-    for place in places(&state, &found.sites) {
+    for place in places(&state, &found.sites, modules) {
         let mut shown = Site::new("system", place.conf.clone(), place.programs.clone());
         if place.touched {
             let rooted = root != Path::new("/");
@@ -53,7 +58,7 @@ struct Place {
 }
 
 /// What was changed, by the state or by the looks of it.
-fn places(state: &State, sites: &[find::Site]) -> Vec<Place> {
+fn places(state: &State, sites: &[find::Site], modules: &[PathBuf]) -> Vec<Place> {
     let mut places: Vec<Place> = sites
         .iter()
         .map(|site| {
@@ -80,7 +85,54 @@ fn places(state: &State, sites: &[find::Site]) -> Vec<Place> {
             });
         }
     }
+    for place in &mut places {
+        let own = place.file.with_file_name(OWN);
+        place.touched &= modules.is_empty() || loads(&own, modules);
+    }
     places
+}
+
+/// Whether our own file loads one of these modules. One that is gone may have done so.
+pub fn loads(own: &Path, modules: &[PathBuf]) -> bool {
+    let text = files::read(own).ok().flatten();
+    let lines: Vec<Vec<u8>> = names(modules)
+        .iter()
+        .map(|module| config::module_line(module))
+        .collect();
+    text.map_or(true, |text| {
+        let mut there = text.split_inclusive(|&byte| byte == b'\n');
+        there.any(|line| lines.iter().any(|ours| ours == line))
+    })
+}
+
+/// The modules as they were named, and with symbolic links followed, as `enable` names them.
+fn names(modules: &[PathBuf]) -> Vec<PathBuf> {
+    let real = modules.iter().filter_map(|path| path.canonicalize().ok());
+    modules.iter().cloned().chain(real).collect()
+}
+
+/// A module that somebody wrote into a configuration by hand is not ours to take out.
+fn refuse_others(root: &Path, places: &[Place], modules: &[PathBuf]) -> Result<()> {
+    let names = names(modules);
+    let view = Root::new(root);
+    for place in places.iter().filter(|_| !modules.is_empty()) {
+        let inside = place.file.strip_prefix(root).unwrap_or(&place.file);
+        let cnf = Cnf::read(&view, &Path::new("/").join(inside));
+        let named = cnf.assignments.iter().find(|a| {
+            let ours = a.place.file.file_name() == Some(OWN.as_ref());
+            !ours
+                && names
+                    .iter()
+                    .any(|name| name.as_os_str() == a.value.as_str())
+        });
+        if let Some(a) = named {
+            return Err(Error::failure(format!(
+                "{}: loads {}, and 'tenrounds enable' did not write that line; take it out by hand",
+                a.place, a.value
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn undo(

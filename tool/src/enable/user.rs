@@ -8,7 +8,7 @@ use super::report::{Outcome, Report, Site};
 use super::state::{checksum, Entry, State};
 
 use super::trial::{Subject, Trial};
-use super::undo::{remove_own, undo_edit};
+use super::undo::{loads, remove_own, undo_edit};
 use super::OWN_HEAD;
 use crate::error::{Error, Result};
 use crate::libcrypto::{Conf, LibCrypto};
@@ -117,7 +117,7 @@ pub fn enable(root: &Path, profile: Option<&Path>) -> Result<Report> {
     let comments = [OWN_HEAD.to_owned()];
     let config = config::addition(&libcrypto, &comments, base.as_deref(), named, &module)?;
     let edited = profile.map(|path| edited(&home, path)).transpose()?;
-    let found = find::installations(root, &libcrypto);
+    let found = find::installations(root, Some(&libcrypto));
 
     let mut state = State::lock(&home.state)?;
     let work = Work {
@@ -325,11 +325,17 @@ impl Edited {
     }
 }
 
-pub fn disable() -> Result<Report> {
+/// Undoes everything, or only what loads one of these modules.
+pub fn disable(modules: &[PathBuf]) -> Result<Report> {
     let home = Home::find()?;
-    home.refuse_foreign()?;
     let mut report = Report::default();
     let mut shown = Site::new("user", home.own.clone(), Vec::new());
+    let concerned = modules.is_empty() || (home.own.exists() && loads(&home.own, modules));
+    if !concerned {
+        report.sites.push(shown);
+        return Ok(report);
+    }
+    home.refuse_foreign()?;
     let known = State::look(&home.state)?;
     if known.files.is_empty() && !home.own.exists() && !State::is_left(&home.state) {
         report.sites.push(shown);

@@ -43,7 +43,7 @@ pub fn generate(libcrypto: &LibCrypto, base: Option<&Path>, module: &Path) -> Re
     if let Some(base) = base {
         text.assign(".include", base.as_os_str().as_bytes());
     }
-    extend(text, libcrypto, base, base, module)
+    extend(text, libcrypto, base, base, module, false)
 }
 
 /// Writes, behind some comments, what is to be read after a base, which is included or includes it. In
@@ -62,13 +62,7 @@ pub fn addition(
     if let Some(included) = included {
         text.assign(".include", included.as_os_str().as_bytes());
     }
-    let mut config = extend(text, libcrypto, base, Some(named), module)?;
-    // A module that somebody deletes has to leave OpenSSL as it is without, and no error in its queue.
-    let mut soft = Writer::new();
-    soft.section(&config.provider_section);
-    soft.assign("soft_load", b"1");
-    config.text.extend(soft.0);
-    Ok(config)
+    extend(text, libcrypto, base, Some(named), module, true)
 }
 
 /// A line that includes a file.
@@ -78,12 +72,22 @@ pub fn include_line(file: &Path) -> Vec<u8> {
     line.0
 }
 
+/// The line that names our module.
+pub fn module_line(module: &Path) -> Vec<u8> {
+    let mut line = Writer::new();
+    line.assign("module", module.as_os_str().as_bytes());
+    line.0
+}
+
+/// Writes the lines of our own. A `lasting` configuration has to outlive its module: with `soft_load`
+/// OpenSSL works without a module that was deleted, and leaves no error in its queue.
 fn extend(
     mut text: Writer,
     libcrypto: &LibCrypto,
     base: Option<&Path>,
     named: Option<&Path>,
     module: &Path,
+    lasting: bool,
 ) -> Result<Config> {
     let conf = base.map(|base| Conf::load(libcrypto, base)).transpose()?;
     let layout = Layout::read(conf.as_ref());
@@ -113,6 +117,9 @@ fn extend(
     text.section(&layout.tenrounds);
     text.assign("module", module.as_os_str().as_bytes());
     text.assign("activate", b"1");
+    if lasting {
+        text.assign("soft_load", b"1");
+    }
     text.section(&layout.algorithms);
     text.assign("default_properties", properties.as_bytes());
     Ok(Config {

@@ -21,11 +21,21 @@ pub struct Probe {
     pub digest: bool,
     /// What libcrypto said where something failed.
     pub error: Option<String>,
+    /// Why libcrypto refuses its configuration. It may work nevertheless; programs that ask it to start,
+    /// `openssl` and all that use TLS, do not.
+    pub refused: Option<String>,
 }
+
+// include/openssl/crypto.h
+const OPENSSL_INIT_LOAD_CONFIG: u64 = 0x40;
 
 /// Looks, in this process, with whatever configuration the environment names.
 pub fn look() -> Result<Probe> {
     let libcrypto = LibCrypto::open()?;
+    let init: extern "C" fn(u64, *const c_void) -> c_int =
+        libcrypto.symbol("OPENSSL_init_crypto")?;
+    let started = init(OPENSSL_INIT_LOAD_CONFIG, std::ptr::null()) == 1;
+    let refused = (!started).then(|| libcrypto.take_error());
     type Fetch = extern "C" fn(*const c_void, *const c_char, *const c_char) -> *const c_void;
     let fetch: Fetch = libcrypto.symbol("EVP_CIPHER_fetch")?;
     let provider_of: extern "C" fn(*const c_void) -> *const c_void =
@@ -49,6 +59,7 @@ pub fn look() -> Result<Probe> {
         random,
         digest,
         error: None,
+        refused,
     };
     if !probe.works() {
         probe.error = Some(libcrypto.take_error());

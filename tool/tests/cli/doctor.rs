@@ -99,6 +99,289 @@ fn hostile_configurations_are_survived() {
     );
 }
 
+/// The second line says where OpenSSL finds the fault, the third what it says.
+const REFUSED: [(&str, &str, &str); 7] = [
+    (
+        "engines = engs\n[engs]\nfoo = foo_sect\n[foo_sect]\ndynamic_path = /nonexistent.so\n",
+        "[foo_sect] dynamic_path = /nonexistent.so",
+        "/nonexistent.so: cannot open shared object file",
+    ),
+    (
+        "activate = 1\n",
+        "[init] activate = 1",
+        "take this line away: 'activate' belongs in the section of one provider, not in [init]",
+    ),
+    (
+        "alg_section = algs\n[algs]\nno_such_option = 1\n",
+        "[algs] no_such_option = 1",
+        "unknown option: name=no_such_option",
+    ),
+    (
+        "alg_section = algs\n[algs]\ndefault_properties = ??x\n",
+        "[init] alg_section = algs",
+        "not an identifier",
+    ),
+    (
+        "ssl_conf = nowhere\n",
+        "[init] ssl_conf = nowhere",
+        "ssl section not found",
+    ),
+    (
+        "providers = provs\n[provs]\nfoo = nowhere\n",
+        "[provs] foo = nowhere",
+        "provider section error",
+    ),
+    (
+        "no_such_module = 1\n",
+        "[init] no_such_module = 1",
+        "unknown module name",
+    ),
+];
+
+#[test]
+fn configurations_that_openssl_refuses() {
+    for (lines, place, said) in REFUSED {
+        let machine = Machine::healthy();
+        machine.openssl();
+        let text = format!("config_diagnostics = 1\nopenssl_conf = init\n[init]\n{lines}");
+        machine.write("etc/ssl/openssl.cnf", text);
+        let examined = machine.examined(&[]);
+        contains(
+            &examined.the("openssl-broken"),
+            &[
+                "\"problem\"",
+                "OpenSSL does not start with /usr/lib/ssl/openssl.cnf",
+                "usr/bin/openssl rand -hex 16",
+                "FATAL: Startup failure",
+                "/usr/lib/ssl/openssl.cnf:",
+                place,
+                said,
+            ],
+        );
+        assert_eq!(examined.status(), 2);
+        let text = text_of_line(&machine, "config_diagnostics = 0");
+        machine.write("etc/ssl/openssl.cnf", text);
+        let ids = machine.examined(&[]).ids();
+        assert!(!ids.contains(&"openssl-broken".to_owned()), "{place}");
+    }
+}
+
+/// The configuration with its first line replaced: without diagnostics OpenSSL forgives all of this.
+fn text_of_line(machine: &Machine, line: &str) -> String {
+    let text = std::fs::read_to_string(machine.dir.join("etc/ssl/openssl.cnf")).unwrap();
+    let (_, rest) = text.split_once('\n').unwrap();
+    format!("{line}\n{rest}")
+}
+
+#[test]
+fn a_configuration_of_this_shell_that_openssl_refuses() {
+    let machine = Machine::healthy();
+    machine.openssl();
+    machine.write("etc/ssl/openssl.cnf", "");
+    machine.write(
+        "etc/mine.cnf",
+        format!(
+            "config_diagnostics = 1\nopenssl_conf = init\n[init]\n{}",
+            REFUSED[1].0
+        ),
+    );
+    assert!(!machine
+        .examined(&[])
+        .ids()
+        .contains(&"openssl-broken".to_owned()));
+    let found = machine.examined(&[("OPENSSL_CONF", "/etc/mine.cnf")]);
+    contains(
+        &found.the("openssl-broken"),
+        &["start with /etc/mine.cnf", "/etc/mine.cnf:4"],
+    );
+}
+
+/// OpenSSL goes on without it, and says nothing.
+#[test]
+fn a_provider_that_is_not_loaded() {
+    let machine = Machine::healthy();
+    machine.openssl();
+    // In the machine's tree there is a module, and on this machine, where openssl runs, there is none.
+    machine.edit("etc/ssl/openssl.cnf", "/usr/lib/ossl-modules/", "/absent/");
+    machine.link("absent", "usr/lib/ossl-modules");
+    contains(
+        &machine.examined(&[]).the("provider-not-loaded"),
+        &[
+            "the provider 'tenrounds' is activated",
+            "[provider_sect] tenrounds = tenrounds_sect",
+            "list -providers",
+            "active: default",
+            "-provider /absent/tenrounds.so",
+        ],
+    );
+}
+
+/// Whoever loads half a module is killed, or goes on without it.
+#[test]
+fn a_module_that_was_cut_off() {
+    for part in [100, 10_000] {
+        let machine = Machine::healthy();
+        let module = machine.dir.join("usr/lib/ossl-modules/tenrounds.so");
+        let whole = std::fs::read(&module).unwrap();
+        assert!(whole.len() > part);
+        std::fs::write(&module, &whole[..part]).unwrap();
+        let found = machine.examined(&[]).the("module-truncated");
+        contains(
+            &found,
+            &["\"problem\"", &format!("{part} bytes, and"), "SIGBUS"],
+        );
+    }
+}
+
+#[test]
+fn a_module_that_others_can_replace() {
+    let module = "usr/lib/ossl-modules/tenrounds.so";
+    for (path, mode, cure) in [
+        (module, 0o666, "sudo chmod go-w "),
+        ("usr/lib/ossl-modules", 0o777, "sudo chmod go-w "),
+        ("usr/lib", 0o777, "sudo chmod go-w "),
+    ] {
+        let machine = Machine::healthy();
+        machine.openssl();
+        machine.set_mode(path, mode);
+        let examined = machine.examined(&[]);
+        let part = machine.dir.join(path).display().to_string();
+        contains(
+            &examined.the("module-writable"),
+            &[
+                "\"warning\"",
+                &part,
+                &format!("can be written to by others (mode {mode:o})"),
+                &format!("{cure}{part}\""),
+                "[tenrounds_sect] module = ",
+            ],
+        );
+        // Root does not run it to see whether it works.
+        let tried = !examined.ids().contains(&"not-tried".to_owned());
+        assert_eq!(tried, unsafe { libc::geteuid() } != 0);
+    }
+    // In a sticky directory only its owner replaces a file.
+    let machine = Machine::healthy();
+    machine.set_mode("usr/lib/ossl-modules", 0o1777);
+    let ids = machine.examined(&[]).ids();
+    assert!(!ids.contains(&"module-writable".to_owned()), "{ids:?}");
+}
+
+/// A file can be given away by root alone.
+#[test]
+fn a_module_of_another_user() {
+    if unsafe { libc::geteuid() } != 0 {
+        assert!(
+            std::env::var_os("TENROUNDS_MUST_RUN").is_none(),
+            "only root can give a file away, and this test must run"
+        );
+        return eprintln!("not tested: only root can give a file away");
+    }
+    let module = "usr/lib/ossl-modules/tenrounds.so";
+    let give = |machine: &Machine, path: &str, user| {
+        std::os::unix::fs::lchown(machine.dir.join(path), Some(user), None).unwrap();
+    };
+    let machine = Machine::healthy();
+    give(&machine, module, 12345);
+    contains(
+        &machine.examined(&[]).the("module-writable"),
+        &["belongs to user 12345", "sudo chown root: "],
+    );
+    // A user may own what that user's own configuration loads.
+    give(&machine, "etc/ssl/openssl.cnf", 12345);
+    let ids = machine.examined(&[]).ids();
+    assert!(!ids.contains(&"module-writable".to_owned()), "{ids:?}");
+    // A directory of somebody else is not taken away: the module has to lie elsewhere.
+    let machine = Machine::healthy();
+    give(&machine, "usr/lib/ossl-modules", 12345);
+    let found = machine.examined(&[]).the("module-writable");
+    contains(&found, &["belongs to user 12345", "sudo make install"]);
+    assert!(!found.contains("chown"), "{found}");
+}
+
+/// The paths of a process in a container are those in its root.
+#[test]
+fn a_process_in_another_root() {
+    let machine = Machine::healthy();
+    let library = std::fs::read(machine.dir.join("usr/lib/libcrypto.so.3")).unwrap();
+    machine.link("proc/300/root", "/srv/inner");
+    machine.write("proc/300/comm", "inner\n");
+    machine.write("proc/300/maps", format!("{MAP}/lib/libcrypto.so.3\n"));
+    machine.write(
+        "proc/300/environ",
+        "OPENSSL_CONF=/etc/inner.cnf\0OPENSSL_MODULES=/usr/lib/ossl-modules\0",
+    );
+    machine.write("srv/inner/lib/libcrypto.so.3", &library);
+    machine.write("srv/inner/etc/inner.cnf", "");
+    // An absolute link leads to a place in the same root.
+    machine.link("srv/inner/usr/lib/ssl/openssl.cnf", "/etc/inner-ssl.cnf");
+    machine.write(
+        "srv/inner/etc/inner-ssl.cnf",
+        "openssl_conf = init\n[init]\nproviders = nowhere\n",
+    );
+    let examined = machine.examined(&[]);
+    let installs = examined.0.list("/doctor/openssl");
+    let inner: Vec<_> = installs
+        .iter()
+        .filter(|i| i["root"] == "/proc/300/root")
+        .collect();
+    assert_eq!(inner.len(), 1, "{installs:#?}");
+    assert_eq!(inner[0]["library"], "/lib/libcrypto.so.3");
+    let list = examined.0.list("/doctor/processes/list");
+    let process = list.iter().find(|p| p["pid"] == 300).unwrap();
+    assert_eq!(process["root"], "/proc/300/root");
+    assert_eq!(process["libcrypto"][0]["version"], "3.0.13");
+    contains(
+        &examined.the("section-missing"),
+        &[
+            "/usr/lib/ssl/openssl.cnf:3",
+            "/proc/300/root",
+            "[init] providers = nowhere",
+        ],
+    );
+    let ids = examined.ids();
+    // The variables name what is there, in that root, and not in this.
+    assert!(
+        !ids.contains(&"conf-variable-missing".to_owned()),
+        "{ids:?}"
+    );
+    contains(&examined.the("modules-variable-missing"), &["300 (inner)"]);
+    // What is configured here says nothing about that process.
+    let text = examined.the("not-loaded");
+    assert!(!text.contains("inner"), "{text}");
+}
+
+/// What `enable` writes is no reason for a warning, whatever it is written on.
+#[test]
+fn what_enable_wrote_is_not_found_fault_with() {
+    let bases = [
+        "openssl_conf = init\n[init]\nproviders = provs\n[provs]\ndefault = def\n[def]\nactivate = 1\n",
+        "openssl_conf = init\n[init]\nalg_section = algs\n[algs]\ndefault_properties = ?foo=bar\n",
+        "",
+    ];
+    for base in bases {
+        let machine = Machine::healthy();
+        machine.remove("proc/100");
+        machine.openssl();
+        machine.write("etc/ssl/openssl.cnf", base);
+        // The paths that openssl sees on this machine are the same ones in the tree.
+        let module = crate::support::module().canonicalize().unwrap();
+        let inside = module.strip_prefix("/").unwrap().to_str().unwrap();
+        machine.write(inside, std::fs::read(&module).unwrap());
+        machine.link(
+            machine.dir.strip_prefix("/").unwrap().to_str().unwrap(),
+            "/",
+        );
+        machine.tool(&["enable", "--system"]).done().ok();
+        assert!(machine.dir.join("etc/ssl/tenrounds.cnf").exists());
+        let examined = machine.examined(&[]);
+        assert_eq!(examined.of_configuration(), Vec::<serde_json::Value>::new());
+        assert_eq!(examined.status(), 0, "{base}");
+        machine.tool(&["disable", "--system"]).done().ok();
+        assert_eq!(machine.examined(&[]).status(), 0, "{base}");
+    }
+}
+
 #[test]
 fn fips_of_the_system() {
     let machine = Machine::healthy();

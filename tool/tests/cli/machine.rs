@@ -4,6 +4,7 @@
 
 use crate::json::{valid, Document};
 use crate::support::{Done, Finish, Place};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -67,6 +68,33 @@ impl Machine {
         self.write(path, compile(source, options));
     }
 
+    /// The system's openssl, which reads this machine's configuration.
+    pub fn openssl(&self) {
+        let text =
+            "#!/bin/sh\nif [ \"$1\" = version ]; then\n  echo 'OpenSSL 3.0.13 30 Jan 2024'\n  \
+            echo 'OPENSSLDIR: \"/usr/lib/ssl\"'\n  exit\nfi\nexec openssl \"$@\"\n";
+        self.write("usr/bin/openssl", text);
+        self.set_mode("usr/bin/openssl", 0o755);
+    }
+
+    pub fn set_mode(&self, path: &str, mode: u32) {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(self.dir.join(path), mode).unwrap();
+    }
+
+    pub fn link(&self, path: &str, target: &str) {
+        let path = self.dir.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, path).unwrap();
+    }
+
+    /// The tool on this machine, with the provider under test.
+    pub fn tool(&self, args: &[&str]) -> Command {
+        let mut command = self.place.tool(args);
+        command.arg("--root").arg(&self.dir);
+        command
+    }
+
     pub fn doctor(&self, args: &[&str], environment: &[(&str, &str)]) -> Done {
         let root = self.dir.to_str().unwrap();
         let mut command = self.place.tool(["doctor", "--root", root]);
@@ -102,6 +130,13 @@ impl Examined {
 
     pub fn status(&self) -> i64 {
         self.0.at("/doctor/status").as_i64().unwrap()
+    }
+
+    /// All that was found in configurations.
+    pub fn of_configuration(&self) -> Vec<serde_json::Value> {
+        let mut findings = self.0.list("/doctor/findings");
+        findings.retain(|f| f["group"] == "configuration");
+        findings
     }
 
     /// The only finding of this kind, as text; its evidence and cure are not empty.

@@ -26,3 +26,4 @@ mod run_reach;
 mod run_signals;
 mod selftest;
 mod support;
+mod system;

@@ -125,7 +125,8 @@ pub fn skip(reason: &str) {
         std::env::var_os("TENROUNDS_MUST_RUN").is_none(),
         "skipped, but has to run here (TENROUNDS_MUST_RUN): {reason}"
     );
-    writeln!(std::io::stderr(), "# SKIP {reason}").unwrap();
+    let line = format!("# SKIP {reason}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
 /// A child that is killed, not left behind, when its test fails before it has ended.

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The services that go on without tenrounds after `enable --system`: OpenSSL reads its configuration once,
+//! when a program starts.
+
+use super::report::{Outcome, Site};
+use crate::doctor::install::{Install, Known};
+use crate::doctor::processes;
+use crate::root::Root;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// So many services are named to people.
+const SHOWN: usize = 8;
+
+#[derive(Debug, Serialize)]
+pub struct Running {
+    pub services: Vec<Service>,
+    /// Processes that this user may not look into.
+    pub unreadable: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Service {
+    /// The systemd unit, or else the program's name.
+    pub name: String,
+    pub is_unit: bool,
+    pub pids: Vec<u32>,
+}
+
+/// Processes with a libcrypto that reads one of the enabled configurations, and no tenrounds in them.
+pub fn find(root: &Root, sites: &[Site]) -> Option<Running> {
+    let enabled = |site: &&Site| matches!(site.outcome, Outcome::Enabled | Outcome::AlreadyEnabled);
+    let machine = Root::new(Path::new("/"));
+    let files = sites.iter().filter(enabled);
+    let files: Vec<(u64, u64)> = files
+        .filter_map(|site| machine.identity(&site.configuration))
+        .collect();
+    if files.is_empty() {
+        return None;
+    }
+    let mut known = Known::new();
+    let mut groups: BTreeMap<(bool, String), Vec<u32>> = BTreeMap::new();
+    let (maps, unreadable) = processes::maps(root);
+    for (pid, maps) in maps {
+        let mapped = processes::openssl(root, pid, &maps);
+        if mapped.tenrounds || mapped.libcrypto.is_empty() {
+            continue;
+        }
+        let Some(view) = root.of_process(pid) else {
+            continue;
+        };
+        let reads = |library: &String| {
+            let install = Install::read(&view, None, PathBuf::from(library), &mut known);
+            let configuration = install.filter(|i| i.major() >= 3)?.configuration()?;
+            view.identity(configuration)
+        };
+        let mut read = mapped.libcrypto.iter().filter_map(reads);
+        if read.any(|file| files.contains(&file)) && !processes::has_own_configuration(root, pid) {
+            let unit = processes::unit(root, pid);
+            let name = processes::name(root, pid);
+            let group = (unit.is_none(), unit.unwrap_or(name));
+            groups.entry(group).or_default().push(pid);
+        }
+    }
+    let services = groups
+        .into_iter()
+        .map(|((is_program, name), pids)| Service {
+            name,
+            is_unit: !is_program,
+            pids,
+        });
+    Some(Running {
+        services: services.collect(),
+        unreadable,
+    })
+}
+
+impl Running {
+    /// For people, or nothing if no service is concerned.
+    pub fn text(&self) -> Option<String> {
+        let first = self.services.first()?;
+        let names: Vec<String> = self.services.iter().take(SHOWN).map(label).collect();
+        let more = match self.services.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let restart = match first.is_unit {
+            true => format!("; systemctl restart {}", first.name),
+            false => String::new(),
+        };
+        Some(format!(
+            "{}{more} run without tenrounds until they are restarted.\n  To see them: sudo tenrounds doctor --verbose{restart}",
+            names.join(", ")
+        ))
+    }
+}
+
+fn label(service: &Service) -> String {
+    match service.pids.len() {
+        1 => service.name.clone(),
+        n => format!("{} ({n} processes)", service.name),
+    }
+}

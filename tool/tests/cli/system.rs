@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `enable --system`, `doctor` and `make uninstall` on this machine itself, in a mount namespace in which
+//! its configuration can be changed.
+
+use crate::enable_support::{on_this_machine, Machine};
+use crate::json::valid;
+use crate::support::{contains, module, Done, TOOL};
+use serde_json::Value;
+use std::fs;
+
+const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/install");
+
+/// What a script wrote to a file of the machine's root.
+fn written(machine: &Machine, name: &str) -> String {
+    fs::read_to_string(machine.at(name)).unwrap()
+}
+
+fn of_configuration(document: &str) -> Vec<Value> {
+    let mut findings = valid(document).list("/doctor/findings");
+    // What the processes of other tests have in their roots is no concern of this one.
+    findings.retain(|f| f["group"] == "configuration" && !f.to_string().contains("\"/proc/"));
+    findings
+}
+
+#[test]
+fn the_doctor_has_nothing_to_say_of_what_enable_wrote() {
+    let machine = Machine::bare();
+    let script = r#"
+"$tool" doctor --json >"$2/before" || [ $? -lt 3 ]
+"$tool" enable --system
+"$tool" doctor --json >"$2/enabled" || [ $? -lt 3 ]
+openssl list -providers
+"$tool" disable --system
+"#;
+    let Some(done) = on_this_machine(&machine, script) else {
+        return;
+    };
+    contains(&done.ok().out, &["enabled (system)", "\n  tenrounds\n"]);
+    let before = of_configuration(&written(&machine, "before"));
+    assert_eq!(of_configuration(&written(&machine, "enabled")), before);
+}
+
+#[test]
+fn the_doctor_tries_what_openssl_refuses() {
+    let machine = Machine::bare();
+    let script = r#"
+printf 'config_diagnostics = 1\nopenssl_conf = init\n[init]\nactivate = 1\n' >"$conf"
+"$tool" doctor --json >"$2/broken" || [ $? = 2 ]
+mkdir "$2/programs"
+PATH=$2/programs "$tool" doctor --json >"$2/twice" || [ $? = 2 ]
+"#;
+    let Some(done) = on_this_machine(&machine, script) else {
+        return;
+    };
+    done.ok();
+    let findings = of_configuration(&written(&machine, "broken"));
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    contains(
+        &findings[0].to_string(),
+        &[
+            "openssl-broken",
+            "FATAL: Startup failure",
+            "[init] activate = 1",
+            "openssl.cnf:4",
+        ],
+    );
+}
+
+/// A process with OpenSSL that waits, started before `enable`; and one with a configuration of its own.
+const WAITING: &str = r#"
+mkfifo "$2/input"
+wait_for() { # PID
+    n=0
+    until grep -q libcrypto "/proc/$1/maps"; do n=$((n + 1)); [ $n -lt 200 ]; sleep 0.05; done
+}
+openssl enc -aes-256-ctr -K 00 -iv 00 <"$2/input" >/dev/null 2>&1 &
+plain=$!
+OPENSSL_CONF=/dev/null openssl enc -aes-256-ctr -K 00 -iv 00 <"$2/input" >/dev/null 2>&1 &
+own=$!
+trap 'kill $plain $own' EXIT
+exec 3>"$2/input"
+wait_for $plain
+wait_for $own
+"#;
+
+#[test]
+fn enable_names_what_runs_without_it() {
+    let machine = Machine::bare();
+    let script = format!(
+        r#"{WAITING}
+"$tool" enable --system
+"$tool" enable --system --json >"$2/again"
+openssl enc -aes-256-ctr -K 00 -iv 00 <"$2/input" >/dev/null 2>&1 3>&- &
+later=$!
+trap 'kill $plain $own $later' EXIT
+n=0
+until grep -q /tenrounds.so "/proc/$later/maps"; do n=$((n + 1)); [ $n -lt 200 ]; sleep 0.05; done
+"$tool" enable --system --json >"$2/later"
+echo "pids $plain $own $later"
+"#
+    );
+    let Some(done) = on_this_machine(&machine, &script) else {
+        return;
+    };
+    let out = done.ok().out;
+    contains(
+        &out,
+        &[
+            "run without tenrounds until they are restarted",
+            "sudo tenrounds doctor --verbose",
+        ],
+    );
+    let pids = out
+        .lines()
+        .find_map(|line| line.strip_prefix("pids "))
+        .unwrap();
+    let pids: Vec<u64> = pids.split(' ').map(|pid| pid.parse().unwrap()).collect();
+    for name in ["again", "later"] {
+        let document = valid(&written(&machine, name));
+        let services = document.list("/enable/running/services");
+        let listed: Vec<u64> = services
+            .iter()
+            .flat_map(|service| service["pids"].as_array().unwrap().clone())
+            .map(|pid| pid.as_u64().unwrap())
+            .collect();
+        let seen: Vec<bool> = pids.iter().map(|pid| listed.contains(pid)).collect();
+        assert_eq!(seen, [true, false, false], "{services:#?}");
+    }
+}
+
+/// A process in a chroot whose openssl.cnf is another one than ours.
+#[test]
+fn the_doctor_looks_into_the_root_of_a_process() {
+    let machine = Machine::bare();
+    let script = r#"
+inner=$2/inner
+mkdir -p "$inner/etc/ssl" "$inner/dev"
+for dir in usr bin lib lib64; do
+    if [ -L /$dir ]; then cp -a /$dir "$inner"; elif [ -d /$dir ]; then mkdir "$inner/$dir"; mount --rbind /$dir "$inner/$dir"; fi
+done
+touch "$inner/dev/null"
+mount --bind /dev/null "$inner/dev/null"
+mkdir -p "$inner/${conf%/*}"
+printf 'openssl_conf = init\n[init]\nproviders = nowhere\n' >"$inner$conf"
+touch "$inner/etc/only-there.cnf"
+mkfifo "$2/input"
+PATH=$PATH:/usr/sbin:/sbin
+chroot "$inner" openssl enc -aes-256-ctr -K 00 -iv 00 <"$2/input" >/dev/null 2>&1 &
+pid=$!
+OPENSSL_CONF=/etc/only-there.cnf chroot "$inner" openssl enc -aes-256-ctr -K 00 -iv 00 <"$2/input" >/dev/null 2>&1 &
+other=$!
+trap 'kill $pid $other' EXIT
+exec 3>"$2/input"
+for one in $pid $other; do
+    n=0
+    until grep -q libcrypto "/proc/$one/maps"; do n=$((n + 1)); [ $n -lt 200 ]; sleep 0.05; done
+done
+"$tool" enable --system --json >"$2/running"
+"$tool" doctor --json >"$2/document" || [ $? = 2 ]
+"#;
+    let Some(done) = on_this_machine(&machine, script) else {
+        return;
+    };
+    done.ok();
+    let document = valid(&written(&machine, "document"));
+    let list = document.list("/doctor/processes/list");
+    let chroots: Vec<&Value> = list
+        .iter()
+        .filter(|p| p["name"] == "openssl" && p["root"].is_string())
+        .collect();
+    assert!(chroots.len() >= 2, "{list:#?}");
+    let findings = document.list("/doctor/findings");
+    let missing: Vec<String> = findings
+        .iter()
+        .filter(|f| f["id"] == "section-missing")
+        .map(Value::to_string)
+        .collect();
+    assert_eq!(missing.len(), 1, "{findings:#?}");
+    contains(
+        &missing[0],
+        &["openssl.cnf:3", "/proc/", "[init] providers = nowhere"],
+    );
+    let absent =
+        |f: &&Value| f["id"] == "conf-variable-missing" && f.to_string().contains("only-there");
+    assert_eq!(findings.iter().find(absent), None);
+    // They read another configuration than the one that was changed.
+    let running = valid(&written(&machine, "running")).list("/enable/running/services");
+    let chrooted: Vec<&Value> = chroots.iter().map(|p| &p["pid"]).collect();
+    for service in &running {
+        let pids = service["pids"].as_array().unwrap();
+        assert!(
+            pids.iter().all(|pid| !chrooted.contains(&pid)),
+            "{running:#?}"
+        );
+    }
+}
+
+/// The staged tree, laid out as `make` does.
+fn dist(machine: &Machine) -> String {
+    let dist = machine.place.path("dist");
+    for dir in ["bin", "lib/ossl-modules", "share/doc"] {
+        fs::create_dir_all(dist.join(dir)).unwrap();
+    }
+    fs::copy(TOOL, dist.join("bin/tenrounds")).unwrap();
+    fs::copy(module(), dist.join("lib/ossl-modules/tenrounds.so")).unwrap();
+    fs::write(dist.join("share/doc/file"), "text\n").unwrap();
+    dist.to_str().unwrap().to_owned()
+}
+
+/// A script that installs the tree into /usr/local first; "uninstall" is `make uninstall`.
+fn uninstall(machine: &Machine, script: &str) -> Option<Done> {
+    let dist = dist(machine);
+    let script = format!(
+        r#"
+unset TENROUNDS_MODULE
+root=$2
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+install="sh {INSTALL}"
+uninstall() {{ $install --remove '{dist}' "${{1:-/usr/local}}" "${{2:-}}"; }}
+$install '{dist}' /usr/local
+{script}"#
+    );
+    on_this_machine(machine, &script)
+}
+
+#[test]
+fn uninstall_undoes_what_enable_did() {
+    let machine = Machine::bare();
+    let script = r#"
+cp "$conf" "$root/before"
+uninstall
+[ ! -e /usr/local/bin/tenrounds ]
+$install "$root/../dist" /usr/local
+/usr/local/bin/tenrounds enable --system
+/usr/local/bin/tenrounds enable --user
+openssl list -providers | grep tenrounds
+uninstall
+cmp "$conf" "$root/before"
+[ ! -e "${conf%/*}/tenrounds.cnf" ]
+[ ! -e "$HOME/.config/tenrounds" ]
+[ ! -e /var/lib/tenrounds ]
+[ -z "$(find /usr/local -type f)" ]
+openssl rand -hex 4
+"#;
+    let Some(done) = uninstall(&machine, script) else {
+        return;
+    };
+    let out = done.ok().out;
+    contains(
+        &out,
+        &[
+            ": disabled (system)",
+            ": disabled (user)",
+            "removed from /usr/local",
+        ],
+    );
+}
+
+#[test]
+fn uninstall_leaves_alone_what_another_module_does() {
+    let machine = Machine::bare();
+    let script = r#"
+mkdir -p /opt/other
+$install "$root/../dist" /opt/other
+/opt/other/bin/tenrounds enable --system
+cp "$conf" "$root/enabled"
+uninstall
+[ ! -e /usr/local/bin/tenrounds ]
+cmp "$conf" "$root/enabled"
+openssl list -providers | grep tenrounds
+"#;
+    let Some(done) = uninstall(&machine, script) else {
+        return;
+    };
+    contains(&done.ok().out, &["removed from /usr/local"]);
+}
+
+/// Then nothing is removed, so that the tool is there to undo it later.
+#[test]
+fn uninstall_refuses_where_it_cannot_undo() {
+    let machine = Machine::bare();
+    let script = r#"
+refused() { # WORDS [ARGUMENT...]
+    words=$1; shift
+    if uninstall "$@" >"$said.out" 2>"$said"; then echo "not refused: $words"; exit 1; fi
+    cat "$said"
+    grep -q "nothing was removed from" "$said"
+    grep -qF "$words" "$said"
+    [ -x /usr/local/bin/tenrounds ] && [ -f /usr/local/lib/ossl-modules/tenrounds.so ]
+    [ -f /usr/local/share/doc/file ]
+}
+said=$root/said
+cp "$conf" "$root/before"
+# A line of ours that somebody changed.
+/usr/local/bin/tenrounds enable --system
+sed -i 's/^\.include = .*tenrounds/&  /; s/tenrounds  \.cnf/tenrounds.cnf # mine/' "$conf"
+grep -n 'cnf # mine' "$conf"
+refused 'take these lines out by hand' /usr/local ''
+# A configuration that cannot be written to.
+sed -i 's/ # mine$//' "$conf"
+mount --bind "${conf%/*}" "${conf%/*}"
+mount -o remount,ro,bind "${conf%/*}"
+refused 'Read-only file system' /usr/local ''
+umount "${conf%/*}"
+uninstall >/dev/null
+$install "$root/../dist" /usr/local
+# A line that somebody wrote.
+cp "$root/before" "$conf"
+printf '[mine]\nmodule = /usr/local/lib/ossl-modules/tenrounds.so\n' >>"$conf"
+refused 'take it out by hand' /usr/local ''
+cp "$root/before" "$conf"
+# An image in which it is enabled.
+mkdir -p "$root/image/etc/ssl"
+$install "$root/../dist" /usr/local "$root/image"
+printf 'module = /usr/local/lib/ossl-modules/tenrounds.so\n' >"$root/image/etc/ssl/tenrounds.cnf"
+refused "chroot $root/image /usr/local/bin/tenrounds disable --system" /usr/local "$root/image"
+[ -x "$root/image/usr/local/bin/tenrounds" ]
+rm "$root/image/etc/ssl/tenrounds.cnf"
+uninstall /usr/local "$root/image"
+[ ! -e "$root/image/usr/local/bin/tenrounds" ] && [ -x /usr/local/bin/tenrounds ]
+"#;
+    let Some(done) = uninstall(&machine, script) else {
+        return;
+    };
+    done.ok();
+}
