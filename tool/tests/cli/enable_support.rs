@@ -182,8 +182,9 @@ pub fn namespace() -> Option<Command> {
     }
     let tried = Command::new("unshare").args(&options).arg("true").output();
     if tried.is_ok_and(|output| output.status.success()) {
-        let mut command = Command::new("unshare");
-        command.args(options);
+        // Five minutes at most, also for what the script has started: timeout(1) signals its process group.
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", "300", "unshare"]).args(options);
         return Some(command);
     }
     skip("unshare --mount is not possible here");
@@ -220,11 +221,7 @@ pub fn on_this_machine(machine: &Machine, script: &str) -> Option<Done> {
     .find(|path| path.starts_with("/usr/local/") || path.starts_with("/opt/"))
     .map(str::to_owned);
     if let Some(path) = hidden {
-        assert!(
-            std::env::var_os("TENROUNDS_MUST_RUN").is_none(),
-            "{path} lies where this test has to write, and it must run"
-        );
-        eprintln!("not tested: {path} lies where this test has to write");
+        skip(&format!("{path} lies where this test has to write"));
         return None;
     }
     in_namespace(machine, &format!("{PRIVATE}{script}"))
