@@ -23,13 +23,16 @@ static int may_be_counters(const struct stat *st)
            st->st_size >= (off_t)sizeof(struct trossl_counters_file);
 }
 
-/* Whether the file can never be shorter than the mapping. Only memfds can be sealed. */
+/* Whether this is counters and can never be shorter than the mapping. Only memfds can be sealed. */
 static int is_suitable(int fd)
 {
     struct stat st;
+    char begin[8];
     const int seals = fcntl(fd, F_GET_SEALS);
     return seals != -1 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &st) == 0 &&
-           may_be_counters(&st);
+           may_be_counters(&st) && pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
+           (memcmp(begin, TROSSL_COUNTERS_NEW, sizeof(begin)) == 0 ||
+            memcmp(begin, TROSSL_COUNTERS_MAGIC, sizeof(begin)) == 0);
 }
 
 /* Processes that start together all write this, the same bytes; hence no lock. The magic comes
@@ -49,9 +52,8 @@ static void describe(struct trossl_counters_file *file)
 
 static int is_ours_or_new(const struct trossl_counters_file *file)
 {
-    static const char none[sizeof(file->magic)];
     uint64_t magic = __atomic_load_n((const uint64_t *)(const void *)file->magic, __ATOMIC_ACQUIRE);
-    if (memcmp(&magic, none, sizeof(magic)) == 0)
+    if (memcmp(&magic, TROSSL_COUNTERS_NEW, sizeof(magic)) == 0)
         return 1;
     return memcmp(&magic, TROSSL_COUNTERS_MAGIC, sizeof(magic)) == 0 &&
            file->backends == TR_MAX_BACKENDS && file->ops == TR_OPS;

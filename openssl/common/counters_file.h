@@ -32,7 +32,10 @@
 
 #include "counting.h"
 
-#define TROSSL_COUNTERS_MAGIC "TRCOUNT1" /* 8 bytes, no end marker */
+/* The first 8 bytes, without an end marker: as the creator leaves them, above zeros, and once a process
+ * has described the layout. */
+#define TROSSL_COUNTERS_NEW   "TRCOUNT0"
+#define TROSSL_COUNTERS_MAGIC "TRCOUNT1"
 #define TROSSL_COUNTERS_NAME  16         /* bytes of a name, filled up with zeros */
 #define TROSSL_COUNTERS_ROOM  65536      /* bytes the creator gives: enough for later versions */
 
@@ -49,7 +52,8 @@ struct trossl_counters_file {
 
 /*
  * Maps the memfd at path and counts this process in. It must be sealed against shrinking, large
- * enough, owned by the effective user, and full of zeros or a counters file of this layout. NULL,
+ * enough, owned by the effective user, and begin with TROSSL_COUNTERS_NEW or be a counters file of this
+ * layout: a descriptor or a path can lead to memory of the program's own. NULL,
  * with the file as it was, if it is anything else or cannot be mapped. path may be NULL.
  */
 struct trossl_counters_file *trossl_counters_open(const char *path);

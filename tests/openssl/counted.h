@@ -17,11 +17,12 @@ struct counting {
     char path[64]; /* the value of TENROUNDS_COUNTERS */
 };
 
-/* A memfd of this size with these seals. Exits if the kernel refuses. */
+/* A memfd of this size that begins as a new counters file, with these seals. Exits if the kernel refuses. */
 static inline struct counting counting_with(size_t size, int seals)
 {
     struct counting c = {memfd_create("tenrounds-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING), ""};
     if (c.fd < 0 || ftruncate(c.fd, (off_t)size) != 0 ||
+        pwrite(c.fd, TROSSL_COUNTERS_NEW, 8, 0) != 8 ||
         (seals != 0 && fcntl(c.fd, F_ADD_SEALS, seals) != 0)) {
         perror("memfd_create");
         exit(2);
@@ -49,8 +50,8 @@ static inline struct trossl_counters_file counting_read(const struct counting *c
 /* For when no process that counts is alive. */
 static inline void counting_clear(const struct counting *c)
 {
-    static const char zeros[sizeof(struct trossl_counters_file)];
-    if (pwrite(c->fd, zeros, sizeof(zeros), 0) != (ssize_t)sizeof(zeros)) {
+    const struct trossl_counters_file none = {.magic = TROSSL_COUNTERS_NEW};
+    if (pwrite(c->fd, &none, sizeof(none), 0) != (ssize_t)sizeof(none)) {
         perror("clearing the counters");
         exit(2);
     }

@@ -339,11 +339,11 @@ static bool disk_file_does_no_harm(const char *how)
 }
 
 /* A memfd that cannot be mapped safely, or that is somebody else's. */
-static bool memfd_left_alone(size_t size, int seals, const char *text)
+static bool memfd_left_alone(size_t size, int seals, const char *text, size_t len)
 {
     struct counting c = counting_with(size, seals & ~F_SEAL_WRITE);
     char before[sizeof(struct trossl_counters_file)] = "", after[sizeof(before)] = "";
-    if (pwrite(c.fd, text, strlen(text), 0) < 0 || pread(c.fd, before, sizeof(before), 0) < 0 ||
+    if (pwrite(c.fd, text, len, 0) < 0 || pread(c.fd, before, sizeof(before), 0) < 0 ||
         ((seals & F_SEAL_WRITE) != 0 && fcntl(c.fd, F_ADD_SEALS, F_SEAL_WRITE) != 0))
         exit(2);
     const struct told told = start(&cases[0].environment, c.path, "");
@@ -353,19 +353,22 @@ static bool memfd_left_alone(size_t size, int seals, const char *text)
     return told.status == 0 && same;
 }
 
-#define REFUSED 14
+#define REFUSED 15
 
 static void refused_files(void)
 {
     const size_t size = sizeof(struct trossl_counters_file);
     char other[sizeof(file) + 8];
     snprintf(other, sizeof(other), "%s.link", file);
-    tap_ok(memfd_left_alone(size, 0, ""), "a memfd that can be truncated is left alone");
-    tap_ok(memfd_left_alone(size - 1, F_SEAL_SHRINK, ""),
+    tap_ok(memfd_left_alone(size, 0, "", 0), "a memfd that can be truncated is left alone");
+    tap_ok(memfd_left_alone(size - 1, F_SEAL_SHRINK, "", 0),
            "a memfd that is too small is left alone");
-    tap_ok(memfd_left_alone(size, F_SEAL_SHRINK, "notes"),
+    tap_ok(memfd_left_alone(size, F_SEAL_SHRINK, "notes", 5),
            "a memfd of something else is left alone");
-    tap_ok(memfd_left_alone(size, F_SEAL_SHRINK | F_SEAL_WRITE, ""),
+    static const char zeros_first[16] = "\0\0\0\0\0\0\0\0notes";
+    tap_ok(memfd_left_alone(size, F_SEAL_SHRINK, zeros_first, sizeof(zeros_first)),
+           "a memfd of something else that begins with zeros is left alone");
+    tap_ok(memfd_left_alone(size, F_SEAL_SHRINK | F_SEAL_WRITE, "", 0),
            "a memfd that is read-only is left alone");
     tap_ok(disk_file_does_no_harm("truncate"), "a file on a disk that is truncated does no harm");
     tap_ok(disk_file_does_no_harm("limit"), "a file on a disk does no harm under RLIMIT_FSIZE");

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs a script that has two counters files, on descriptors 8 and 9: hold_counters.py SCRIPT [ARGUMENT...]
 
-As `tenrounds run --count` makes them: memfds that nobody can shrink, full of zeros.
+As `tenrounds run --count` makes them: memfds that nobody can shrink, with TRCOUNT0 and zeros.
 """
 import fcntl
 import os
@@ -11,6 +11,7 @@ import sys
 for number in (8, 9):
     memfd = os.memfd_create("tenrounds-counters", os.MFD_ALLOW_SEALING)
     os.ftruncate(memfd, 65536)
+    os.pwrite(memfd, b"TRCOUNT0", 0)
     fcntl.fcntl(memfd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
     os.dup2(memfd, number)
     os.close(memfd)

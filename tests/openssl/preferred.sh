@@ -67,7 +67,10 @@ fi
 
 counters=/proc/$$/fd/8 # ours counts there
 others=/proc/$$/fd/9   # for a second process
-fresh_counters() { dd if=/dev/zero of="$counters" bs=65536 count=1 conv=notrunc 2>/dev/null; }
+fresh_counters() {
+    dd if=/dev/zero of="$counters" bs=65536 count=1 conv=notrunc 2>/dev/null
+    printf TRCOUNT0 | dd of="$counters" bs=8 conv=notrunc 2>/dev/null
+}
 plain() { OPENSSL_CONF="$dir/plain.cnf" openssl "$@"; }
 ours() {
     TENROUNDS_COUNTERS=$counters LD_PRELOAD=$runtime OPENSSL_CONF="$dir/ours.cnf" openssl "$@"

@@ -45,12 +45,6 @@ pub struct Effect {
     pub cnf: Cnf,
 }
 
-impl Effect {
-    pub fn finds(&self, id: &str) -> bool {
-        self.findings.iter().any(|finding| finding.id == id)
-    }
-}
-
 pub fn check(source: &Source) -> Effect {
     let root = source.view;
     if !root.exists(&source.file) {

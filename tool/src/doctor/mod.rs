@@ -101,7 +101,11 @@ fn examine(root: &Root) -> Doctor {
         }
     }
     let started = starts::check(root, &sources, &effects);
-    if started.is_empty() && !effects.iter().any(starts::is_unsafe) {
+    let mut all = sources.iter().zip(&effects);
+    let refused = |(source, effect): (&config::Source, &config::Effect)| {
+        source.in_this_root() && starts::refused_to_root(source, effect).is_some()
+    };
+    if started.is_empty() && !all.any(refused) {
         findings.extend(system::works(root));
     }
     findings.extend(started);

@@ -16,7 +16,7 @@ const GROUP: Group = Group::Configuration;
 
 /// Where libcrypto looks: OPENSSL_MODULES or its own directory, and ".so" behind a plain name
 /// (crypto/provider_core.c, provider_init).
-fn locate(root: &Root, path: &str, install: Option<&Install>) -> Option<PathBuf> {
+pub fn locate(root: &Root, path: &str, install: Option<&Install>) -> Option<PathBuf> {
     if path.starts_with('/') {
         return Some(PathBuf::from(path));
     }

@@ -4,6 +4,8 @@
 
 use super::config::{self, Effect, Source};
 use super::finding::{Finding, Group};
+use super::module;
+use crate::enable::files::{Loose, Trusted};
 use crate::enable::find::{self, Program};
 use crate::enable::{trial, OWN};
 use crate::libcrypto::LibCrypto;
@@ -17,7 +19,7 @@ const SHOWN: usize = 4;
 
 /// A configuration, and the programs that read it.
 struct Trial<'a> {
-    file: &'a Path,
+    source: &'a Source<'a>,
     /// What OPENSSL_CONF is to say; None if the programs find it by themselves.
     conf: Option<PathBuf>,
     programs: &'a [Program],
@@ -39,7 +41,7 @@ pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding
         let is_it = |source: &Source| identity.is_some() && root.identity(&source.file) == identity;
         if let Some((source, effect)) = by_file.find(|(source, _)| is_it(source)) {
             trials.push(Trial {
-                file: &source.file,
+                source,
                 conf: (!root.is_machine()).then(|| site.conf.clone()),
                 programs: &site.programs,
                 effect,
@@ -49,7 +51,7 @@ pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding
     for (source, effect) in own.iter().filter(|(source, _)| source.by_variable) {
         if root.exists(&source.file) {
             trials.extend(found.sites.first().map(|site| Trial {
-                file: &source.file,
+                source,
                 conf: Some(root.path(&source.file)),
                 programs: &site.programs,
                 effect,
@@ -59,20 +61,43 @@ pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding
     trials.iter().filter_map(Trial::run).collect()
 }
 
-/// Root runs nothing that others could have written, not even to see whether it works.
-pub fn is_unsafe(effect: &Effect) -> bool {
-    effect.finds("module-writable") && unsafe { libc::geteuid() } == 0
+/// What keeps root from trying a configuration: root executes nothing that another user can replace, be it a file
+/// of the configuration, a provider's module or an engine. None if it can be tried, and for other users.
+pub fn refused_to_root(source: &Source, effect: &Effect) -> Option<Loose> {
+    if unsafe { libc::geteuid() } != 0 {
+        return None;
+    }
+    let root = source.view;
+    let lines = &effect.cnf.assignments;
+    let mut files: Vec<PathBuf> = vec![source.file.clone()];
+    files.extend(lines.iter().map(|line| line.place.file.clone()));
+    for line in lines {
+        match plain_name(&line.name) {
+            "module" => files.extend(module::locate(root, &line.value, source.install)),
+            "dynamic_path" => files.push(PathBuf::from(&line.value)),
+            _ => {}
+        }
+    }
+    // Without a line "module", a provider's module has its name.
+    let named = effect.activates.iter();
+    files.extend(named.filter_map(|(name, _)| module::locate(root, name, source.install)));
+    files.sort();
+    files.dedup();
+    let trusted = Trusted::root_and(root.top(), 0);
+    // A file that does not exist is not loaded.
+    let loose = |file: &PathBuf| trusted.loose(&root.path(file)).ok()?.into_iter().next();
+    files.iter().find_map(loose)
 }
 
 impl Trial<'_> {
     fn run(&self) -> Option<Finding> {
-        if is_unsafe(self.effect) {
+        if let Some(loose) = refused_to_root(self.source, self.effect) {
             let says = format!(
-                "{} was not tried: root does not run a module that other users can replace",
-                self.file.display()
+                "{} was not tried: root does not run what other users can replace",
+                self.source.file.display()
             );
             let seen = Finding::note(GROUP, "not-tried", says);
-            return Some(seen.seen(self.file.display(), "see the warning of that module"));
+            return Some(seen.seen(loose.part.display(), loose.why));
         }
         self.programs
             .iter()
@@ -89,7 +114,7 @@ impl Trial<'_> {
     fn broken(&self, program: &Path, said: &[String]) -> Finding {
         let says = format!(
             "OpenSSL does not start with {}: programs that use it fail",
-            self.file.display()
+            self.source.file.display()
         );
         let by = format!("{} {}", program.display(), trial::STARTED);
         let mut finding = Finding::problem(GROUP, "openssl-broken", says).seen(by, &said[0]);
@@ -146,7 +171,7 @@ impl Trial<'_> {
         let shown: Vec<&str> = active.iter().map(|(name, _)| name.as_str()).collect();
         let says = format!(
             "the provider '{name}' is activated in {}, and OpenSSL goes on without it",
-            self.file.display()
+            self.source.file.display()
         );
         let module = cnf
             .get(&named.value, "module")

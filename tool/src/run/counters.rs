@@ -5,6 +5,8 @@
 use serde::Serialize;
 
 const MAGIC: &[u8; 8] = b"TRCOUNT1";
+/// What the creator writes, so that the module can tell this memory from other programs'.
+pub const NEW: &[u8; 8] = b"TRCOUNT0";
 const NAME: usize = 16;
 const HEADER: usize = 24;
 
@@ -34,9 +36,9 @@ pub struct Keys {
 }
 
 impl Counters {
-    /// Reads the file. One that begins with zeros means that the provider was never loaded.
+    /// Parses the file. It begins with `NEW` as long as no process has loaded the provider.
     pub fn parse(file: &[u8]) -> Result<Counters, String> {
-        if file.get(..8) == Some(&[0; 8]) {
+        if file.get(..8) == Some(NEW) {
             return Ok(Counters::default());
         }
         if file.get(..8) != Some(MAGIC) {

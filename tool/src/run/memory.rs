@@ -2,7 +2,7 @@
 //! The shared memory in which the processes of a command count. openssl/common/counters_file.h says why it is
 //! a sealed memfd and no file on a disk. It leaves nothing behind, however this process ends.
 
-use super::counters::Counters;
+use super::counters::{Counters, NEW};
 use crate::error::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::Error as IoError;
@@ -26,13 +26,15 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory full of zeros, which nobody can shrink.
+    /// Memory that begins with `NEW`, above zeros, and that nobody can shrink.
     pub fn new() -> Result<Memory> {
         let failed = |what: &str, error: IoError| {
             Error::failure(format!("no shared memory to count in: {what}: {error}"))
         };
         let file = create().map_err(|error| failed("memfd_create", error))?;
         allocate(&file).map_err(|error| failed("fallocate of 64 KiB", error))?;
+        file.write_all_at(NEW, 0)
+            .map_err(|error| failed("writing to it", error))?;
         let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
         // SAFETY: plain system calls on a descriptor that is ours.
         let sealed = unsafe {

@@ -285,8 +285,11 @@ fn a_module_of_another_user() {
     );
     // A user may own what that user's own configuration loads.
     give(&machine, "etc/ssl/openssl.cnf", 12345);
-    let ids = machine.examined(&[]).ids();
+    let examined = machine.examined(&[]);
+    let ids = examined.ids();
     assert!(!ids.contains(&"module-writable".to_owned()), "{ids:?}");
+    // But root executes none of it.
+    contains(&examined.the("not-tried"), &["belongs to user 12345"]);
     // A directory of somebody else is not taken away: the module has to lie elsewhere.
     let machine = Machine::healthy();
     give(&machine, "usr/lib/ossl-modules", 12345);
