@@ -36,8 +36,8 @@
  * has described the layout. */
 #define TROSSL_COUNTERS_NEW   "TRCOUNT0"
 #define TROSSL_COUNTERS_MAGIC "TRCOUNT1"
-#define TROSSL_COUNTERS_NAME  16         /* bytes of a name, filled up with zeros */
-#define TROSSL_COUNTERS_ROOM  65536      /* bytes the creator gives: enough for later versions */
+#define TROSSL_COUNTERS_NAME  16    /* bytes of a name, filled up with zeros */
+#define TROSSL_COUNTERS_ROOM  65536 /* bytes the creator gives: enough for later versions */
 
 struct trossl_counters_file {
     char magic[8];

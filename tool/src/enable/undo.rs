@@ -24,7 +24,9 @@ pub fn disable(root: &Path, modules: &[PathBuf]) -> Result<Report> {
     let mut report = Report::default();
     let sites = places(&State::look(&dir)?, &found.sites, modules);
     refuse_others(root, &sites, modules)?;
-    if sites.iter().all(|place| !place.touched) && !State::is_left(&dir) {
+    // What a killed run left is tidied up by whoever undoes everything.
+    let is_left = modules.is_empty() && State::is_left(&dir);
+    if sites.iter().all(|place| !place.touched) && !is_left {
         for place in sites {
             report
                 .sites

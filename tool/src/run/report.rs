@@ -97,9 +97,9 @@ impl Run {
     fn why_nothing(&self) -> &'static str {
         match self.counters.loaded {
             0 => {
-                "No process loaded the provider: the command uses no OpenSSL 3, has its own inside \
-                 (static or bundled), reads another configuration (Node.js, setuid programs), or runs \
-                 under another user or in another PID namespace (a container)."
+                "No process that can be counted loaded the provider. The command uses no OpenSSL 3, has its own \
+                 inside (static or bundled), or reads another configuration (Node.js, setuid programs). \
+                 Processes of another user, or in another user or PID namespace (a container), are not counted."
             }
             _ => {
                 "The provider was loaded, but nothing asked it for AES: the command used other ciphers, \

@@ -197,6 +197,15 @@ fn set_immutable(path: &Path, immutable: bool) -> bool {
     }
 }
 
+/// An immutable file, until this is dropped: not even root could delete the test's directory with it.
+struct Immutable(std::path::PathBuf);
+
+impl Drop for Immutable {
+    fn drop(&mut self) {
+        set_immutable(&self.0, false);
+    }
+}
+
 #[test]
 fn an_immutable_file_is_named_to_root() {
     let machine = Machine::debian(DEBIAN);
@@ -206,8 +215,9 @@ fn an_immutable_file_is_named_to_root() {
             // Only root may, and only where the file system can.
             return skip(&format!("{} cannot be made immutable", path.display()));
         }
+        let immutable = Immutable(path.clone());
         let refused = machine.enable();
-        assert!(set_immutable(&path, false));
+        drop(immutable);
         let said = refused.failed(1);
         let cure = format!("chattr -i {}", path.display());
         contains(&said, &["is immutable", "lsattr", &cure]);
