@@ -14,7 +14,8 @@ _Static_assert(sizeof(struct trossl_counters_file) ==
                    24 + 16 * (TR_MAX_BACKENDS + TR_OPS) + sizeof(struct tr_counters),
                "the layout has no gaps");
 
-_Static_assert(sizeof(struct trossl_counters_file) <= TROSSL_COUNTERS_ROOM, "the memfd has room for the counters file");
+_Static_assert(sizeof(struct trossl_counters_file) <= TROSSL_COUNTERS_ROOM,
+               "the memfd has room for the counters file");
 
 /* Whether this is a regular file of the effective user, and large enough. */
 static int may_be_counters(const struct stat *st)

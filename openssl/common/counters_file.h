@@ -34,7 +34,7 @@
 
 #define TROSSL_COUNTERS_MAGIC "TRCOUNT1" /* 8 bytes, no end marker */
 #define TROSSL_COUNTERS_NAME  16         /* bytes of a name, filled up with zeros */
-#define TROSSL_COUNTERS_ROOM  65536      /* size of the creator's memfd, with room for later versions */
+#define TROSSL_COUNTERS_ROOM  65536 /* size of the creator's memfd, with room for later versions */
 
 struct trossl_counters_file {
     char magic[8];
