@@ -2,8 +2,8 @@
 /*
  * Long random sequences of EVP calls on AES-SIV and AES-GCM-SIV, in the default provider and in
  * ours, step by step, as in differential.c. The default provider has GCM-SIV since 3.2; before, the
- * sequences compare only SIV. Then tests of our deliberate differences. The argument is the duration
- * in seconds (5).
+ * sequences compare only SIV. Tests of our deliberate differences follow. The argument is the
+ * duration in seconds (5).
  *
  * The sequences leave out three cases:
  * - data without a key: the default provider crashes (SIV) or uses a key of zeros (GCM-SIV);
