@@ -14,9 +14,10 @@ _Static_assert(sizeof(struct trossl_counters_file) ==
                    24 + 16 * (TR_MAX_BACKENDS + TR_OPS) + sizeof(struct tr_counters),
                "the layout has no gaps");
 
-_Static_assert(sizeof(struct trossl_counters_file) <= TROSSL_COUNTERS_ROOM, "there is room for it");
+_Static_assert(sizeof(struct trossl_counters_file) <= TROSSL_COUNTERS_ROOM,
+               "the memfd has room for the counters file");
 
-/* Whether the size and the owner are right. */
+/* Whether this is a regular file of the effective user, and large enough. */
 static int may_be_counters(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
@@ -36,7 +37,7 @@ static int is_suitable(int fd)
 }
 
 /* Processes that start together all write this, the same bytes; hence no lock. The magic comes
- * last: who sees it sees the rest. */
+ * last: a process that sees it sees the rest. */
 static void describe(struct trossl_counters_file *file)
 {
     file->backends = TR_MAX_BACKENDS;
@@ -59,7 +60,8 @@ static int is_ours_or_new(const struct trossl_counters_file *file)
            file->backends == TR_MAX_BACKENDS && file->ops == TR_OPS;
 }
 
-/* A descriptor for path, or -1. Looks before it opens: opening a device or a FIFO can have effects. */
+/* A descriptor for path, or -1. Calls stat() first: opening a device or a FIFO can have side
+ * effects. */
 static int open_path(const char *path)
 {
     struct stat st;
@@ -68,7 +70,7 @@ static int open_path(const char *path)
     return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* A duplicate of the descriptor that /proc/PID/fd/N names, if this process has N; else -1. */
+/* A duplicate of descriptor N of this process, for the path /proc/PID/fd/N; -1 if it has none. */
 static int inherited(const char *path)
 {
     const char *name = strrchr(path, '/');
@@ -79,7 +81,8 @@ static int inherited(const char *path)
     return *end != '\0' || fd > INT_MAX ? -1 : fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* fallocate() makes sure that no page is missing, so that the first write to one cannot fail. */
+/* Maps the counters, or returns NULL. fallocate() allocates every page first, so that writing to
+ * one cannot raise SIGBUS. */
 static struct trossl_counters_file *map(int fd)
 {
     const size_t size = sizeof(struct trossl_counters_file);

@@ -3,8 +3,8 @@
  * The counters file: shared memory in which the module counts what it executes in other programs'
  * processes, so that the `tenrounds` command can report which code ran.
  *
- * TENROUNDS_COUNTERS names a memfd (memfd_create(2)) that its creator has sized and sealed against
- * shrinking, as /proc/PID/fd/N. Each process that loads tenrounds maps it and adds to it
+ * TENROUNDS_COUNTERS is /proc/PID/fd/N, the path of a memfd (memfd_create(2)). Its creator gives it
+ * 64 KiB, filled with zeros, and seals it against shrinking (F_SEAL_SHRINK). Each process that loads tenrounds maps it and adds to it
  * atomically. The counts of threads and forked children add up, and they survive a crash, a SIGKILL
  * and an exec. The module keeps no descriptor and makes no system call to count.
  *
@@ -12,17 +12,17 @@
  * - A page of a mapped file on disk raises SIGBUS if the disk is full when the page is first
  *   written, or if somebody truncates the file. Nobody can lift the seal, and the module allocates
  *   the pages before it writes to them.
- * - Counts that each process writes out at its end are lost on SIGKILL, _exit() and exec. Writing
- *   them with pwrite() needs a descriptor, and a program that closes all descriptors reuses its
- *   number; a sandbox (seccomp) can kill the process for the call, and RLIMIT_FSIZE sends SIGXFSZ.
- * - A descriptor that every child inherits is lost where a program closes all, as Python's
- *   subprocess does, and others warn of it. A path has neither fault.
+ * - Counts that a process writes out only when it exits are lost on SIGKILL, _exit() and exec.
+ * - pwrite() needs a descriptor, and a program that closes all descriptors reuses its number. A
+ *   sandbox (seccomp) can kill the process for the call, and RLIMIT_FSIZE sends SIGXFSZ.
+ * - An inherited descriptor is lost when a program closes all descriptors, as Python's subprocess
+ *   does. Other programs warn of unknown descriptors. A path has neither fault.
  *
- * The path has three limits. A process that may not inspect the creator (ptrace(2): another user,
- * or fewer capabilities than the creator) cannot open it; if the process changed its user after
- * loading the module, it goes on counting. In another PID namespace the path leads elsewhere. If
- * there is no /proc, the module takes the descriptor with that number if the process inherited it.
- * Such a process runs uncounted.
+ * A process cannot open the path if it may not inspect the creator (ptrace(2): another user, or
+ * fewer capabilities than the creator), if it is in another user or PID namespace, or if there is no /proc.
+ * The module then tries descriptor N, in case the process inherited it. If that fails, too, the
+ * process runs uncounted. A process that changes its user after loading the module is still
+ * counted.
  *
  * The numbers are in the processor's own byte order (little-endian everywhere this runs). The
  * layout describes itself: read the names in it rather than assuming an order.
@@ -32,12 +32,12 @@
 
 #include "counting.h"
 
-/* The first 8 bytes, without an end marker: as the creator leaves them, above zeros, and once a process
- * has described the layout. */
+/* The first 8 bytes, without an end marker: as the creator writes them, followed by zeros; and after a
+ * process has described the layout. */
 #define TROSSL_COUNTERS_NEW   "TRCOUNT0"
 #define TROSSL_COUNTERS_MAGIC "TRCOUNT1"
 #define TROSSL_COUNTERS_NAME  16    /* bytes of a name, filled up with zeros */
-#define TROSSL_COUNTERS_ROOM  65536 /* bytes the creator gives: enough for later versions */
+#define TROSSL_COUNTERS_ROOM  65536 /* size of the creator's memfd, with room for later versions */
 
 struct trossl_counters_file {
     char magic[8];
@@ -51,10 +51,11 @@ struct trossl_counters_file {
 };
 
 /*
- * Maps the memfd at path and counts this process in. It must be sealed against shrinking, large
- * enough, owned by the effective user, and begin with TROSSL_COUNTERS_NEW or be a counters file of this
- * layout: a descriptor or a path can lead to memory of the program's own. NULL,
- * with the file as it was, if it is anything else or cannot be mapped. path may be NULL.
+ * Maps the memfd at path and adds 1 to its process count. The memfd must be sealed against
+ * shrinking, large enough, and owned by the effective user. It must begin with TROSSL_COUNTERS_NEW
+ * or be a counters file of this layout, because a path or a descriptor can also lead to the
+ * program's own memory. Returns NULL and leaves the file unchanged if it is anything else or cannot
+ * be mapped. path may be NULL.
  */
 struct trossl_counters_file *trossl_counters_open(const char *path);
 void trossl_counters_close(struct trossl_counters_file *file);

@@ -28,7 +28,7 @@ struct trp_gcm {
     struct trp_aead a; /* tag_len is 0 as long as there is no tag */
     struct tr_gcm core;
     uint64_t tls_records;
-    uint8_t iv_gen;          /* IVs are counted up by us */
+    uint8_t iv_gen;          /* the provider increments the IV for each message */
     uint8_t iv_random;       /* "iv-generated": an IV was drawn at random */
     uint8_t iv_random_stays; /* 1 before OpenSSL 4.0: an explicit IV does not reset iv_random */
     uint8_t held;            /* enum trp_gcm_held */
@@ -461,7 +461,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
     const struct trp_gcm *g = ctx;
     if (LIKELY(p->data != NULL && p->data_size == TRP_TAG &&
                p->data_type == OSSL_PARAM_OCTET_STRING && g->a.encrypt && g->a.tag_len != 0)) {
-        memcpy(p->data, g->a.buffer, TRP_TAG); /* without a call */
+        memcpy(p->data, g->a.buffer, TRP_TAG); /* constant size: inlined */
         p->return_size = TRP_TAG;
         return 1;
     }

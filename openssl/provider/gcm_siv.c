@@ -207,7 +207,7 @@ static int gcm_siv_set_ctx_params(void *ctx, const OSSL_PARAM params[])
         return 1;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TAG);
     if (p != NULL) {
-        /* When encrypting, programs set the tag length by a NULL tag of 16 bytes. */
+        /* When encrypting, programs set the tag length with a NULL tag of 16 bytes. */
         if (p->data_type != OSSL_PARAM_OCTET_STRING || p->data_size != TR_BLOCK ||
             (p->data == NULL && !g->encrypt))
             return failed(g, PROV_R_FAILED_TO_GET_PARAMETER);

@@ -112,7 +112,7 @@ static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
 {
     struct trp_ocb *o = ctx;
     *out_len = 0;
-    /* The nonce contains the tag length, so this message has no tag of another length. */
+    /* The nonce contains the tag length, so the message cannot end with another tag length. */
     if (!begun(o) || o->a.tag_len != o->message_tag_len)
         return 0;
     if (o->used != 0) {
@@ -127,8 +127,8 @@ static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     return (o->a.encrypt ? tr_ocb_tag(&o->core, o->tag) : tr_ocb_check(&o->core, o->tag)) == TR_OK;
 }
 
-/* EVP_Cipher(): data bypasses the buffer; a NULL input ends the message. Before August 2026 (3.0.22,
- * 3.5.8) the default provider succeeds there without comparing the tag (CVE-2026-75803). */
+/* EVP_Cipher(): data bypasses the buffer; a NULL input ends the message. Before 3.0.22 and 3.5.8 the
+ * default provider succeeds on NULL input without comparing the tag (CVE-2026-75803). */
 static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
@@ -228,7 +228,7 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
                               size_t key_len)
 {
     struct trp_ocb *o = ctx;
-    if (o->a.iv_state == TRP_IV_IN_USE) /* no message goes on under another key */
+    if (o->a.iv_state == TRP_IV_IN_USE) /* a message cannot continue under another key */
         o->a.iv_state = TRP_IV_SPENT;
     return tr_ocb_set_key(&o->core, backend, key, key_len);
 }
@@ -236,7 +236,7 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 static void restart(void *ctx)
 {
     struct trp_ocb *o = ctx;
-    /* An init without an IV drops the buffered bytes, so the message cannot go on. */
+    /* An init without an IV drops the buffered bytes, so the message cannot continue. */
     if (o->a.iv_state == TRP_IV_IN_USE && (o->used != 0 || o->aad_used != 0))
         o->a.iv_state = TRP_IV_SPENT;
     o->used = 0;

@@ -16,13 +16,13 @@
 #include <openssl/err.h>
 #include <openssl/proverr.h>
 
-/* A version of libcrypto, for what changed with it. */
+/* A libcrypto version as a number, to select behaviour that differs between versions. */
 #define TRP_LIBCRYPTO(major, minor)              TRP_LIBCRYPTO_PATCH(major, minor, 0)
 #define TRP_LIBCRYPTO_PATCH(major, minor, patch) ((major)*10000u + (minor)*100u + (patch))
 
 struct trp_provider {
     const OSSL_CORE_HANDLE *core;
-    unsigned libcrypto; /* TRP_LIBCRYPTO_PATCH of our libcrypto; 0 if it does not say */
+    unsigned libcrypto; /* TRP_LIBCRYPTO_PATCH of the libcrypto that loaded us; 0: unknown */
     OSSL_FUNC_core_get_params_fn *get_params;
     OSSL_FUNC_core_get_libctx_fn *get_libctx;
     OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;

@@ -4,9 +4,9 @@
  * the whole message, and the key is set again for the next one. A context goes on where its last message
  * left it: strings that come then are added to those of that message, and "speed" allows another.
  *
- * Final returns the result of the last message. An init or a new tag resets that result; the
- * default provider keeps it before the fix of CVE-2026-45446. Since that fix, any other parameter
- * resets it, too: see resets_always().
+ * Final returns the result of the last message. An init or a new tag resets that result.
+ * Default providers without the fix of CVE-2026-45446 keep it. In fixed versions any other parameter
+ * resets it, too, and so it does here with these versions: see resets_always().
  */
 #include "siv.h"
 
@@ -177,7 +177,8 @@ static int siv_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return trp_siv_get_params(s->provider, s->kind, s->encrypt ? s->tag : NULL, params);
 }
 
-/* Whether any parameter resets the result, even an unknown one: since the fix of CVE-2026-45446. */
+/* Whether any parameter, even an unknown one, resets the result of final. It does in versions with
+ * the fix of CVE-2026-45446. */
 static int resets_always(const struct trp_siv *s, const OSSL_PARAM params[])
 {
     static const unsigned since[] = {TRP_LIBCRYPTO_PATCH(3, 0, 21), TRP_LIBCRYPTO_PATCH(3, 4, 6),

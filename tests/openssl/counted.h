@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A counters file of the test's own, as `tenrounds run --count` makes one. */
+/* Counters files for tests, made as `tenrounds run --count` makes them. */
 #ifndef TENROUNDS_TESTS_COUNTED_H
 #define TENROUNDS_TESTS_COUNTED_H
 
@@ -17,7 +17,7 @@ struct counting {
     char path[64]; /* the value of TENROUNDS_COUNTERS */
 };
 
-/* A memfd of this size that begins as a new counters file, with these seals. Exits if the kernel refuses. */
+/* A memfd of this size that begins as a new counters file, with these seals. Exits if the kernel cannot make it. */
 static inline struct counting counting_with(size_t size, int seals)
 {
     struct counting c = {memfd_create("tenrounds-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING), ""};
@@ -36,7 +36,7 @@ static inline struct counting counting_new(void)
     return counting_with(TROSSL_COUNTERS_ROOM, F_SEAL_SHRINK | F_SEAL_GROW);
 }
 
-/* What was counted since the beginning, or since counting_clear(). */
+/* The counts since counting_new() or the last counting_clear(). */
 static inline struct trossl_counters_file counting_read(const struct counting *c)
 {
     struct trossl_counters_file file;
@@ -47,7 +47,7 @@ static inline struct trossl_counters_file counting_read(const struct counting *c
     return file;
 }
 
-/* For when no process that counts is alive. */
+/* Clears the counts. No process that counts may be alive. */
 static inline void counting_clear(const struct counting *c)
 {
     const struct trossl_counters_file none = {.magic = TROSSL_COUNTERS_NEW};

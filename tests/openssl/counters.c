@@ -22,7 +22,7 @@
 
 static const char *self;
 static struct counting counts;
-static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* on a disk, which is no counters file */
+static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* on a disk, so not a counters file */
 
 /* ---- The work, in the child ------------------------------------------------------------------ */
 
@@ -43,14 +43,15 @@ static void crypt_all(const struct evp_side *side)
     }
 }
 
-/* All but the standard ones, as a daemon does. */
+/* Closes all descriptors but the standard ones, as a daemon does. */
 static void close_all(void)
 {
     for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
         close(fd);
 }
 
-/* What a program can do that must not hurt it, before it loads the provider and afterwards. */
+/* Things that a program may do to itself before and after it loads the provider. Counting must not
+ * make them harmful. */
 static void before_loading(const char *how)
 {
     const struct rlimit none = {0, 0};
@@ -64,7 +65,7 @@ static void before_loading(const char *how)
 
 static void after_loading(const char *how)
 {
-    /* Of a memfd the seal forbids it. */
+    /* The seal of a memfd forbids truncation. */
     if (strcmp(how, "truncate") == 0 && truncate(getenv("TENROUNDS_COUNTERS"), 0) != 0 &&
         errno != EPERM)
         _exit(4);
@@ -260,7 +261,7 @@ static bool in_several_processes(void)
     return c.processes == 3 && ran_on(strongest(0, NULL), &c, 3);
 }
 
-/* A program that does this to itself, or has it done to it, is counted and unharmed. */
+/* A program with which this happens works and is counted. */
 static bool counted_anyway(const char *how)
 {
     counting_clear(&counts);
@@ -269,7 +270,7 @@ static bool counted_anyway(const char *how)
     return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 1);
 }
 
-/* There is no such path, as without /proc, but the process has the descriptor. */
+/* The path does not exist, as without /proc, but the process has inherited the descriptor. */
 static bool by_descriptor(void)
 {
     char path[64];
@@ -331,14 +332,14 @@ static void fill_file(const char *text, size_t len)
     close(fd);
 }
 
-/* A file on a disk, as it was before this could only be a memfd: neither a truncation nor a limit harms the process. */
+/* A file on a disk: neither truncation nor a file size limit harms the process. */
 static bool disk_file_does_no_harm(const char *how)
 {
     fill_file("", 0);
     return start(&cases[0].environment, file, how).status == 0;
 }
 
-/* A memfd that cannot be mapped safely, or that is somebody else's. */
+/* A memfd that cannot be mapped safely, or that has other contents, stays as it was. */
 static bool memfd_left_alone(size_t size, int seals, const char *text, size_t len)
 {
     struct counting c = counting_with(size, seals & ~F_SEAL_WRITE);
@@ -364,13 +365,13 @@ static void refused_files(void)
     tap_ok(memfd_left_alone(size - 1, F_SEAL_SHRINK, "", 0),
            "a memfd that is too small is left alone");
     tap_ok(memfd_left_alone(size, F_SEAL_SHRINK, "notes", 5),
-           "a memfd of something else is left alone");
+           "a memfd with other contents is left alone");
     static const char zeros_first[16] = "\0\0\0\0\0\0\0\0notes";
     tap_ok(memfd_left_alone(size, F_SEAL_SHRINK, zeros_first, sizeof(zeros_first)),
-           "a memfd of something else that begins with zeros is left alone");
+           "a memfd with other contents that begins with zeros is left alone");
     tap_ok(memfd_left_alone(size, F_SEAL_SHRINK | F_SEAL_WRITE, "", 0),
-           "a memfd that is read-only is left alone");
-    tap_ok(disk_file_does_no_harm("truncate"), "a file on a disk that is truncated does no harm");
+           "a read-only memfd is left alone");
+    tap_ok(disk_file_does_no_harm("truncate"), "truncating a file on a disk does no harm");
     tap_ok(disk_file_does_no_harm("limit"), "a file on a disk does no harm under RLIMIT_FSIZE");
     fill_file("", 0);
     tap_ok(left_alone(file), "an empty file on a disk is left alone");
@@ -379,7 +380,7 @@ static void refused_files(void)
     tap_ok(left_alone("/"), "a directory is left alone");
     tap_ok(left_alone("/dev/null"), "a device is left alone");
     tap_ok(symlink(file, other) == 0 && left_alone(other) && left_alone(file),
-           "what a symbolic link leads to is left alone");
+           "the target of a symbolic link is left alone");
     unlink(other);
     tap_ok(mkfifo(other, 0600) == 0 && left_alone(other), "a FIFO is left alone, without waiting");
     unlink(other);
@@ -400,7 +401,8 @@ static void other_users(void)
     counting_clear(&counts);
     const struct told told = start(&cases[0].environment, counts.path, "stranger");
     const struct trossl_counters_file c = counting_read(&counts);
-    tap_ok(told.status == 0 && c.processes == 0, "one that does before is not, and works");
+    tap_ok(told.status == 0 && c.processes == 0,
+           "a program that becomes another user before loading is not counted, and works");
 }
 
 int main(int argc, char **argv)
@@ -418,9 +420,9 @@ int main(int argc, char **argv)
     tap_ok(in_several_processes(), "several processes add up");
     tap_ok(after_a_crash(), "a killed process has been counted");
     tap_ok(counted_anyway("truncate"), "nobody can truncate the file under a running program");
-    tap_ok(counted_anyway("limit"), "RLIMIT_FSIZE does not matter");
+    tap_ok(counted_anyway("limit"), "a program under RLIMIT_FSIZE is counted");
     tap_ok(counted_anyway("close"), "a program that closes all descriptors is counted");
-    tap_ok(by_descriptor(), "without a path, by the descriptor with that number");
+    tap_ok(by_descriptor(), "without the path, the inherited descriptor is used");
     tap_ok(wrong_mask_is_told(), "a word that is no mask is told, the others hold");
     tap_ok(nothing_right_is_no_provider(), "with no right backend the provider does not load");
     refused_files();

@@ -79,7 +79,7 @@ static bool do_init(struct state *s, struct tap_random *random)
         end_call(&r[i],
                  EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL, with_key ? key : NULL,
                                     with_iv ? iv : NULL, enc, with_params ? params : NULL));
-    /* An init that fails, as with a wrong IV length, may change the direction without the key. */
+    /* A failed init, for example with a wrong IV length, may set the direction without the key. */
     s->key_set = r[THEIRS].ret > 0 && (with_key || (!fresh && s->key_set));
     s->iv_set = with_iv || (!fresh && s->iv_set);
     if (with_key)
@@ -156,7 +156,7 @@ static bool do_set_padding(struct state *s, struct tap_random *random)
     return same_padding(s->ctx, padding);
 }
 
-/* Controls of authenticated ciphers, which mean nothing here. */
+/* Controls of authenticated ciphers, which have no effect on these ciphers. */
 static bool do_control(struct state *s, struct tap_random *random)
 {
     static const int types[] = {EVP_CTRL_AEAD_SET_IVLEN, EVP_CTRL_AEAD_SET_TAG,

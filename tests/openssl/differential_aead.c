@@ -5,10 +5,10 @@
  * errors. A sequence that shows a difference is shortened before it is printed. The argument is for
  * how many seconds (5).
  *
- * The sequences also reach the states in which our provider refuses on purpose, and demand there that
- * it refuses: OSSL_PROVIDER-tenrounds(7), DIFFERENCES. They leave out partial overlap, which only ours
- * refuses, and after the end of a CCM message AAD and data of 0 bytes. Random IVs differ between
- * the sides; generated_iv() tests them.
+ * The sequences also reach the states in which our provider refuses calls on purpose, and check
+ * that it does: OSSL_PROVIDER-tenrounds(7), DIFFERENCES. They leave out partial overlap, which only
+ * ours refuses. After the end of a CCM message they also leave out AAD and data of 0 bytes. Random
+ * IVs differ between the sides; generated_iv() tests them.
  */
 #define MAX_DATA 2000
 #include "sequences.h"
@@ -75,20 +75,20 @@ static const struct family {
 struct state {
     const struct family *family;
     bool started, key_set;
-    bool iv_set;  /* and so no IV will be drawn at random */
-    bool begun;   /* the message has bytes of this IV */
-    bool open;    /* and has not ended */
-    bool stuck;   /* until the next IV */
-    bool refused; /* the same, but ours must refuse all data: see refuses() */
-    bool spent; /* CCM: data has come, or a length or key twice; no data would be data of nothing */
-    bool no_aad; /* EVP_Cipher() of no bytes was called: the default provider pads the AAD then */
-    bool dead;   /* CCM after a failure, until all begins anew */
-    bool record; /* the next data may be taken for a record of TLS */
-    enum { NONE, MAYBE, GIVEN } tag; /* to compare with, or made; OCB always has one */
-    bool partial; /* OCB: EVP_Cipher() had data that ended in part of a block, so all has come */
-    unsigned waits, aad_waits;       /* OCB: bytes that wait for a whole block */
-    size_t tag_len, message_tag_len; /* OCB: as set now, and as the message began */
-    unsigned iv_len, key_iv_len;     /* as set now, and when the key was set */
+    bool iv_set;  /* an IV is set, so none is drawn at random */
+    bool begun;   /* data or AAD was passed under this IV */
+    bool open;    /* a message has begun and has not ended */
+    bool stuck;   /* skip data, AAD and final until the next IV */
+    bool refused; /* ours has to refuse data, AAD and final until the next IV: see refuses() */
+    bool spent; /* CCM: skip AAD, final and data of 0 bytes, after data or a second length or key */
+    bool no_aad; /* skip AAD: EVP_Cipher() with 0 bytes makes the default provider pad the AAD */
+    bool dead;   /* CCM: stuck until an init with a cipher, after a failure or change of key */
+    bool record; /* the next data may be taken for a TLS record */
+    enum { NONE, MAYBE, GIVEN } tag; /* whether there is a tag, set or computed; OCB: always */
+    bool partial; /* OCB: EVP_Cipher() ended the data with a partial block; skip data */
+    unsigned waits, aad_waits;       /* OCB: buffered bytes of a partial block */
+    size_t tag_len, message_tag_len; /* OCB: now, and at the beginning of the message */
+    unsigned iv_len, key_iv_len;     /* now, and when the key was set */
     int encrypt;
     EVP_CIPHER *cipher[SIDES];
     EVP_CIPHER_CTX *ctx[SIDES];
@@ -153,7 +153,7 @@ static bool has(const struct state *s, unsigned trait)
 
 static bool ready(const struct state *s)
 {
-    /* GCM's records with an IV of fewer bytes than their part of it: the default provider writes before it. */
+    /* GCM records contain 8 bytes of the IV. The default provider writes before a shorter IV. */
     return s->started && (s->key_set || !has(s, KEYED)) && !s->stuck &&
            (s->iv_set || !s->encrypt || !s->key_set || has(s, HOLDS | LENGTHS)) &&
            !(s->record && has(s, IV_GEN) && s->iv_len < 8);
@@ -163,7 +163,7 @@ static bool ready(const struct state *s)
 static unsigned refusals;
 
 /* Our provider must refuse data, AAD and final until the next IV, and write no output. The default
- * provider goes on with an undefined state there, so this calls only a copy of our context. */
+ * provider continues with an undefined state there, so this calls only a copy of our context. */
 static bool refuses(const struct state *s)
 {
     static const uint8_t in[32];
@@ -184,8 +184,8 @@ static bool refuses(const struct state *s)
     return good;
 }
 
-/* A GCM record brings 8 bytes of its IV. With a shorter IV the default provider writes before its IV
- * buffer; ours must refuse the record. */
+/* A GCM record contains 8 bytes of its IV. With a shorter IV the default provider writes before its
+ * IV buffer; ours must refuse the record. */
 static bool refuses_record(const struct state *s)
 {
     static const uint8_t key[32] = {1};
@@ -205,8 +205,8 @@ static bool refuses_record(const struct state *s)
     return good;
 }
 
-/* The key of CCM fixes the nonce length. With a longer IV the default provider encrypts under its first
- * bytes, so that two IVs can be one nonce; ours must refuse. */
+/* The key of CCM fixes the nonce length. The default provider truncates a longer IV when
+ * encrypting, so that two IVs can become one nonce; ours must refuse to encrypt. */
 static bool nonce_is_cut(const struct state *s)
 {
     return has(s, LENGTHS) && s->encrypt && s->key_set && s->iv_len > s->key_iv_len;
@@ -224,7 +224,7 @@ static bool refuses_cut_nonce(const struct state *s)
 
 /* ---- The steps ------------------------------------------------------------------------------ */
 
-/* Asks the provider for the lengths of IV and tag; libcrypto may have cached others. */
+/* Asks the provider for the lengths of IV and tag; those that libcrypto caches may be outdated. */
 static void ask_lengths(struct state *s)
 {
     size_t len = 0, tag_len = 0;
@@ -233,7 +233,7 @@ static void ask_lengths(struct state *s)
                         OSSL_PARAM_END};
     EVP_CIPHER_CTX_get_params(s->ctx[THEIRS], ask);
     if (len != s->iv_len)
-        s->open = false; /* its IV is none any more */
+        s->open = false; /* a new IV length invalidates the IV */
     s->iv_len = (unsigned)len;
     s->tag_len = tag_len;
 }
@@ -265,7 +265,7 @@ static bool do_init(struct state *s, struct tap_random *random)
         s->record = false;
         s->tag = has(s, HOLDS) ? GIVEN : NONE;
     }
-    /* OCB forgets what waits. Without it the message would be authentic, and another. */
+    /* A new key ends the message. So does OCB's loss of buffered bytes: no tag would cover them. */
     if (!fresh && !with_iv && s->open && !has(s, LENGTHS) &&
         ((with_key && r[THEIRS].ret > 0) || s->waits != 0 || s->aad_waits != 0)) {
         s->refused = has(s, AEAD);
@@ -320,7 +320,7 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
                       (!has(s, HOLDS) || (!aad && s->waits == 0 && (s->open || ocb_takes_iv)));
     if (once && has(s, HOLDS) && !ragged)
         len -= len % 16;
-    /* EVP_Cipher() in place with part of a block: the default provider's tag is wrong. */
+    /* EVP_Cipher() in place with a partial block: the default provider's tag is wrong. */
     const bool in_place =
         tap_below(random, 2) == 0 && !has(s, GROWS) && (!has(s, HOLDS) || (once && len % 16 == 0));
     tap_fill(random, data, len);
@@ -374,7 +374,7 @@ static bool do_final(struct state *s, struct tap_random *random)
         return refuses_cut_nonce(s);
     /* The nonce of OCB contains the tag length: ours must refuse a tag of another length. */
     if (has(s, HOLDS) && s->open && s->tag_len != s->message_tag_len) {
-        tell("ours has to refuse the end, with a tag of another length");
+        tell("ours has to refuse final after a change of the tag length");
         refusals++;
         s->stuck = true;
         end_call(&r[OURS], EVP_CipherFinal_ex(s->ctx[OURS], r[OURS].out, &r[OURS].len));
@@ -385,7 +385,7 @@ static bool do_final(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++) {
         r[i].len = -1;
         if (once && has(s, HOLDS) && !ocb_ends && i == THEIRS) {
-            /* What ours has to do, by the call that does it. */
+            /* Ours has to end the message here; the default provider ends it only in final. */
             if (EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len) <= 0)
                 r[i].len = -1;
             end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
@@ -396,7 +396,7 @@ static bool do_final(struct state *s, struct tap_random *random)
             end_call(&r[i], EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len));
         }
     }
-    /* GCM looks for a tag first, and goes on if there is none; a wrong one is the end. */
+    /* Final of GCM fails without a tag, and the message continues. A wrong tag ends it. */
     if (r[THEIRS].ret <= 0 && s->open && has(s, AEAD) && !has(s, LENGTHS) && s->tag != MAYBE &&
         !s->record)
         s->refused = s->tag == GIVEN;
@@ -414,7 +414,7 @@ static bool do_final(struct state *s, struct tap_random *random)
 /* Whether the last control succeeded. */
 static bool controlled;
 
-/* A control with the same bytes for both; what it leaves in them is compared, too. */
+/* Runs a control with the same bytes on both sides, and compares the bytes afterwards, too. */
 static bool control(struct state *s, const char *what, int type, int arg, const void *bytes,
                     size_t len)
 {
@@ -533,7 +533,7 @@ static bool do_record(struct state *s, struct tap_random *random)
     s->begun |= s->key_set && s->iv_set;
     s->open = aad_len != 13 && (s->open || r[THEIRS].ret > 0);
     if (aad_len == 13 && has(s, IV_GEN))
-        s->record = false; /* it was one */
+        s->record = false; /* the data was the record */
     if (s->tag == NONE)
         s->tag = MAYBE;
     s->dead |= has(s, LENGTHS) && r[THEIRS].ret <= 0;
@@ -584,7 +584,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV};
     static const unsigned types[] = {OSSL_PARAM_OCTET_STRING, OSSL_PARAM_OCTET_PTR,
                                      OSSL_PARAM_UTF8_STRING, OSSL_PARAM_UTF8_PTR};
-    /* GCM: an IV that is read before there is one is drawn in 4.0, and by ours. */
+    /* GCM: reading an IV before one is set draws it at random in 4.0 and in ours. */
     if (!ready(s) || s->refused || (s->encrypt && !s->iv_set && has(s, IV_GEN)))
         return true;
     tell("get params");
@@ -606,7 +606,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
         good = same_size(s->ctx, bytes[i], types[tap_below(random, 4)],
                          tap_below(random, 2) == 0 ? 0
                                                    : tap_below(random, has(s, LENGTHS) ? 17 : 132));
-    /* The default provider writes the tag of CCM and OCB to a NULL place if the size is right. */
+    /* The default provider writes the tag of CCM and OCB to a NULL buffer if the size is right. */
     if (good && !has(s, LENGTHS | HOLDS))
         good = same_size(s->ctx, OSSL_CIPHER_PARAM_AEAD_TAG,
                          types[tap_below(random, same_errors_expected ? 1 : 4)],
@@ -642,7 +642,7 @@ static bool do_set_params(struct state *s, struct tap_random *random)
         const size_t size = type <= OSSL_PARAM_UNSIGNED_INTEGER ? 1u << tap_below(random, 4)
                                                                 : tap_below(random, 18);
         value[i][0] = (uint8_t)tap_below(random, 34);
-        /* A tag without bytes is its length, or nothing. */
+        /* A NULL tag sets the tag length, or does nothing. */
         const bool no_bytes = tap_below(random, 4) == 0 && type == OSSL_PARAM_OCTET_STRING &&
                               strcmp(key, OSSL_CIPHER_PARAM_AEAD_TAG) == 0;
         params[i] = (OSSL_PARAM){key, type, no_bytes ? NULL : value[i], size, 0};
@@ -760,8 +760,8 @@ static bool do_random_iv(struct state *s, struct tap_random *random)
     tap_fill(random, text, sizeof(text));
     if (!has(s, IV_GEN) || !knows_generated)
         return true;
-    tell("an IV is drawn, then one is given%s%s", ends ? " after the end" : "",
-         whole ? " as a fixed one" : "");
+    tell("a random IV, then an explicit one%s%s", ends ? " after final" : "",
+         whole ? " as a fixed IV" : "");
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, NULL, 1, NULL));
     for (int i = 0; i < SIDES; i++) {
@@ -777,7 +777,7 @@ static bool do_random_iv(struct state *s, struct tap_random *random)
                               : EVP_CipherInit_ex2(s->ctx[i], NULL, NULL, iv, -1, NULL));
     good = good && alike(r) &&
            same_param(s->ctx, "iv-generated", OSSL_PARAM_UNSIGNED_INTEGER, sizeof(unsigned));
-    /* What was made with it differs from side to side. */
+    /* The random IVs differ between the sides: begin again with the same IV. */
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, iv, 1, NULL));
     s->started = s->key_set = s->iv_set = true;

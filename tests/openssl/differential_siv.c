@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long random sequences of EVP calls on AES-SIV and AES-GCM-SIV, in the default provider and in ours, step
- * by step, as in differential.c; where the default provider has no GCM-SIV (before 3.2), SIV alone. Then
- * what ours does on purpose in another way. The argument is for how many seconds (5).
+ * Long random sequences of EVP calls on AES-SIV and AES-GCM-SIV, in the default provider and in
+ * ours, step by step, as in differential.c. The default provider has GCM-SIV since 3.2; before, the
+ * sequences compare only SIV. Tests of our deliberate differences follow. The argument is the
+ * duration in seconds (5).
  *
- * The sequences leave out data without a key, with which the default provider crashes (SIV) or uses a
- * key of zeros (GCM-SIV); a NULL tag of 16 bytes to decrypt with, where it crashes; and before 4.0 a
- * final of GCM-SIV that reports an earlier message.
+ * The sequences leave out three cases:
+ * - data without a key: the default provider crashes (SIV) or uses a key of zeros (GCM-SIV);
+ * - a NULL tag of 16 bytes for decryption: the default provider crashes;
+ * - before 4.0, a final of GCM-SIV that reports an earlier message.
  */
 #define MAX_DATA 600
 #include "sequences.h"
@@ -28,19 +30,18 @@ static const struct family {
 struct state {
     const struct family *family;
     bool started, key_set;
-    bool
-        half; /* of an init was done: the default provider then even tells the right tag after a wrong one */
-    bool done;  /* final tells of the last message */
-    bool older; /* GCM-SIV: there was one before, with this nonce's predecessors */
-    bool stale; /* SIV: one before has succeeded with this key, of which old versions still tell */
+    bool half;  /* an init failed half way: the default provider may return the expected tag */
+    bool done;  /* final reports the last message */
+    bool older; /* GCM-SIV: a message came before the last init */
+    bool stale; /* SIV: a message has succeeded with this key; old versions may still report it */
     int encrypt;
     EVP_CIPHER *cipher[SIDES];
     EVP_CIPHER_CTX *ctx[SIDES];
 };
 
-/* Of the library that is here: whether final and tag are only ever of the last message. */
+/* Whether the default provider's final and tag always belong to the last message. */
 static bool strict;
-/* And whether no bytes are no message of SIV. */
+/* Whether the default provider ignores SIV data of 0 bytes. */
 static bool skips_empty;
 /* Whether any parameter resets the result of SIV's final, and whether an empty list does. */
 static bool params_reset, none_reset;
@@ -77,20 +78,20 @@ static void look_at_siv(void)
     as_its_version = params_reset == resets(OURS, one) && none_reset == resets(OURS, none);
 }
 
-/* Updates s->done after parameters were set; good: with success. */
+/* Updates s->done after parameters were set. good: the call succeeded. */
 static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
 {
     if (!s->family->siv)
         return;
     const OSSL_PARAM *tag = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG);
     if (tag != NULL && s->encrypt)
-        return; /* nothing in the list is looked at */
-    /* Of several, those before a wrong one count; the tag is the first. */
+        return; /* the provider ignores the whole list */
+    /* Parameters before a wrong one take effect; the provider reads the tag first. */
     const bool new_tag = tag != NULL && tag->data_type == OSSL_PARAM_OCTET_STRING &&
                          tag->data_size == 16 && tag->data != NULL;
     if (new_tag || (good && (params->key == NULL ? none_reset : params_reset)))
         s->done = false;
-    /* 4.0's libcrypto may fail after its provider did not. */
+    /* In 4.0, libcrypto can fail although its provider succeeded. */
     if (!good && s->done) {
         uint8_t out[16];
         int n;
@@ -285,9 +286,9 @@ static bool do_final(struct state *s, struct tap_random *random)
         s->done |= r[THEIRS].ret > 0;
         return alike(r);
     }
-    if (how == 1 && skips_empty) /* no final, but a message of no bytes, which is none */
+    if (how == 1 && skips_empty) /* data of 0 bytes, which the default provider ignores */
         return alike(r);
-    /* The default provider may report an earlier message; ours must fail then. */
+    /* The default provider may report an earlier message; in this case ours must fail. */
     if (s->stale && !s->done && r[THEIRS].ret > 0)
         r[THEIRS] = r[OURS];
     return alike(r) && (r[OURS].ret > 0) == s->done;
@@ -296,7 +297,7 @@ static bool do_final(struct state *s, struct tap_random *random)
 /* Whether the last control succeeded. */
 static bool controlled;
 
-/* A control with the same bytes for both; what it leaves in them is compared, too. */
+/* Runs a control with the same bytes on both sides, and compares the bytes afterwards, too. */
 static bool control(struct state *s, const char *what, int type, int arg, const uint8_t bytes[32])
 {
     struct result r[SIDES] = {0};
@@ -316,7 +317,7 @@ static bool do_set_tag(struct state *s, struct tap_random *random)
     uint8_t tag[32];
     const int len = tap_below(random, 3) != 0 ? 16 : (int)tap_below(random, 20);
     tap_fill(random, tag, sizeof(tag));
-    /* Sealing, programs set the tag's length like this. */
+    /* When encrypting, programs set the tag length with a NULL tag. */
     const bool null = tap_below(random, 3) == 0 && ((s->encrypt && !s->half) || len != 16);
     if (!s->started)
         return true;
@@ -588,7 +589,7 @@ static bool raised(int lib, int reason)
     return ERR_GET_LIB(e) == lib && ERR_GET_REASON(e) == reason;
 }
 
-/* Decrypting, a NULL tag is an error, and the tag set before stays. The default provider crashes. */
+/* Decryption refuses a NULL tag and keeps the previous one. The default provider crashes. */
 static bool refuses_null_tag(const struct family *f)
 {
     uint8_t data[20] = {0}, tag[16];
@@ -673,7 +674,7 @@ static bool gcm_siv_is_right(void)
     uint8_t out[8], tag[16];
     int n;
     EVP_CIPHER_CTX *ctx = ours("AES-128-GCM-SIV", key, 1);
-    /* Sealing, programs set the length of the tag. */
+    /* When encrypting, programs set the tag length with a NULL tag. */
     bool good = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, NULL) > 0 &&
                 EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 12, NULL) <= 0 &&
                 EVP_CipherUpdate(ctx, out, &n, text, 8) > 0 && n == 8 &&
@@ -757,7 +758,7 @@ int main(int argc, char **argv)
     for (unsigned f = 0; f < FAMILIES; f++) {
         const char *name = families[f].name;
         tap_ok(no_plaintext(&families[f], &random), "%s: zeros after a wrong tag", name);
-        tap_ok(refuses_null_tag(&families[f]), "%s: a tag of NULL", name);
+        tap_ok(refuses_null_tag(&families[f]), "%s: a NULL tag", name);
         tap_ok(refuses_without_key(&families[f]), "%s: no key", name);
         tap_ok(refuses_overlap(&families[f]), "%s: partial overlap", name);
         tap_ok(forgets_the_last_message(&families[f]), "%s: one tag, one message", name);

@@ -429,8 +429,8 @@ static int nid_of(const char *mode, size_t key_len)
     return 0;
 }
 
-/* A new IV length invalidates the IV, before the message and in its midst: data and AAD fail until the
- * next IV. Otherwise two IVs with a common prefix could become one nonce. (1.1.1 goes on.) */
+/* A new IV length invalidates the IV, before a message and in mid-message: data and AAD fail until
+ * the next IV. Otherwise two IVs with a common prefix could become one nonce. 1.1.1 continues. */
 static bool iv_of_another_length(const struct cipher *c, struct tap_random *random)
 {
     static const uint8_t iv[64] = {1, 2, 3};
@@ -455,7 +455,7 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
                (!new_key || EVP_CipherInit_ex(ctx, NULL, NULL, key, NULL, -1) > 0) &&
                EVP_CipherUpdate(ctx, NULL, &n, ccm ? NULL : text, 32) <= 0 &&
                EVP_CipherUpdate(ctx, text, &n, text, 32) <= 0 &&
-               /* And with one. */
+               /* With a new IV, data is accepted again. */
                EVP_CipherInit_ex(ctx, NULL, NULL, key, iv, -1) > 0 &&
                EVP_CipherUpdate(ctx, NULL, &n, ccm ? NULL : text, 32) > 0;
         EVP_CIPHER_CTX_free(ctx);

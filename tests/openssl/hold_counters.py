@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a script that has two counters files, on descriptors 8 and 9: hold_counters.py SCRIPT [ARGUMENT...]
+"""Runs a script with counters files on descriptors 8 and 9: hold_counters.py SCRIPT [ARGUMENT...]
 
-As `tenrounds run --count` makes them: memfds that nobody can shrink, with TRCOUNT0 and zeros.
+They are memfds as `tenrounds run --count` makes them: TRCOUNT0 and zeros, sealed against shrinking.
 """
 import fcntl
 import os

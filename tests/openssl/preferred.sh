@@ -65,7 +65,7 @@ if nm -D "$module" | grep -q __asan_init; then
     export ASAN_OPTIONS=detect_leaks=0
 fi
 
-counters=/proc/$$/fd/8 # ours counts there
+counters=/proc/$$/fd/8 # for ours()
 others=/proc/$$/fd/9   # for a second process
 fresh_counters() {
     dd if=/dev/zero of="$counters" bs=65536 count=1 conv=notrunc 2>/dev/null

@@ -80,7 +80,7 @@ static inline bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key,
     return false;
 }
 
-/* The same with a NULL buffer, which asks for the size. For strings, 3.0 ignores the type then. */
+/* As same_param(), with a NULL buffer, which asks for the size. 3.0 ignores the type of strings. */
 static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
                              size_t size)
 {
@@ -101,8 +101,8 @@ static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, 
     return false;
 }
 
-/* EVP_CIPHER_CTX_set_padding(). libcrypto passes it to the provider now and, if the padding is off, in
- * each init that follows. Only block modes use it. */
+/* EVP_CIPHER_CTX_set_padding(). libcrypto passes the padding to the provider at once. If it is off,
+ * libcrypto also passes it in each later init. Only block modes use it. */
 static inline bool same_padding(EVP_CIPHER_CTX *const ctx[SIDES], int padding)
 {
     struct result r[SIDES] = {0};
