@@ -32,7 +32,6 @@ struct state {
     bool started, key_set;
     bool half;  /* an init failed half way: the default provider may return the expected tag */
     bool done;  /* final reports the last message */
-    bool older; /* GCM-SIV: a message came before the last init */
     bool stale; /* SIV: a message has succeeded with this key; old versions may still report it */
     int encrypt;
     EVP_CIPHER *cipher[SIDES];
@@ -167,7 +166,6 @@ static bool do_init(struct state *s, struct tap_random *random)
         end_call(&r[i],
                  EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL, with_key ? key : NULL,
                                     with_iv ? iv : NULL, enc, with_params ? chosen.params : NULL));
-    s->older = !fresh && (s->older || s->done);
     s->stale = s->stale && !fresh && !with_key;
     s->done = false;
     /* After an init that failed half way the default provider has part of the new key. */
@@ -473,7 +471,6 @@ static bool do_message(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], fresh || !s->started ? s->cipher[i] : NULL,
                                            key, iv, 0, NULL));
-    s->older = !s->family->siv && (s->older || s->done);
     s->stale = false;
     s->started = true;
     s->key_set = r[THEIRS].ret > 0;
