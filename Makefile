@@ -121,7 +121,7 @@ check-sanitized:
 check-tool:
 	@scripts/check $(BUILD) tool
 
-# As root: a bare Debian 12 in a chroot, and in it what a newcomer does.
+# As root: runs a newcomer's steps in a bare Debian 12 in a chroot.
 check-fresh:
 	@scripts/dependencies check-fresh
 	@scripts/check-fresh
