@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The counters, in which the provider of every process counts what its backends executed. Their layout is
-//! described in openssl/common/counters_file.h.
+//! Reads the counters file, in which the provider of each process counts what its backends
+//! executed. openssl/common/counters_file.h describes the layout.
 
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ pub struct Keys {
 }
 
 impl Counters {
-    /// Reads the file. One that begins with zeros means that the provider was never loaded.
+    /// Parses the file. If it begins with zeros, no process has loaded the provider.
     pub fn parse(file: &[u8]) -> Result<Counters, String> {
         if file.get(..8) == Some(&[0; 8]) {
             return Ok(Counters::default());
