@@ -44,7 +44,7 @@ fn on_by_the_printed_line_and_off() {
         &[
             "enabled (user)",
             "ok: a handshake",
-            "put it into your profile",
+            "Add it to your profile",
         ],
     );
     let line = done
