@@ -24,7 +24,7 @@ fn c_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-#[allow(clippy::disallowed_macros)] // how a build script speaks to cargo
+#[allow(clippy::disallowed_macros)] // a build script passes its results to cargo on standard output
 fn main() {
     let mut build = cc::Build::new();
     for dir in SOURCE_DIRS {

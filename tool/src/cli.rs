@@ -32,9 +32,10 @@ Environment:
   TENROUNDS_LIBCRYPTO  path of the libcrypto to look at, instead of the system's
   NO_COLOR             no colours
 
-Exit status: 0 done, 1 failed (also if the output could not be written), 2 wrong command line; run:
-that of the command, 127 if it was not found, 126 if it cannot be executed; doctor: 0 healthy, 1 warnings,
-2 problems, 3 could not look or wrong command line; compare --fail-slower: 3 something got slower.";
+Exit status: 0 success, 1 failure (also if the output cannot be written), 2 wrong command line.
+run: that of the command, 127 if it was not found, 126 if it cannot be executed.
+doctor: 0 healthy, 1 warnings, 2 problems, 3 no report or wrong command line.
+compare --fail-slower: 3 if something got slower.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -119,8 +120,9 @@ Programs with an OpenSSL of their own inside (static, bundled), Node.js, setuid 
 of the old AES_* functions are not reached. For the current shell:
   eval \"$(tenrounds run --print-env)\"
 
-The exit status is the command's. If the counts cannot be kept or written, standard error says so,
-and the exit status stays. The counts name the program without its arguments."
+The exit status is that of the command. If the counts cannot be taken or written, a message
+on standard error says so, and the exit status does not change. The counts name the program without
+its arguments."
 )]
 pub struct RunArgs {
     /// Features to mask, in tenrounds and in stock OpenSSL code: noaes, noclmul, novaes, noavx512, ...
@@ -167,7 +169,7 @@ pub struct DisableArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
 
-    /// Only what loads this file, which is about to be removed; may be repeated
+    /// Undo only what loads this file, which is about to be removed; may be repeated
     #[arg(long, hide = true, value_name = "FILE")]
     pub module: Vec<PathBuf>,
 }
@@ -228,7 +230,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// Write one table in Markdown instead of text, with other ciphers only if they are asked for
+    /// Write one Markdown table instead of text; other ciphers are in it only if you name them
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 

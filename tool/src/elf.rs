@@ -100,8 +100,10 @@ impl Elf {
     }
 }
 
-/// The bytes of an ELF file, and those that its headers name, if that is more: it was cut off. Who maps
-/// such a file is killed by SIGBUS.
+/// The size of a truncated ELF file, and the size that its headers need; None if it is not
+/// truncated. Loading a truncated module can kill the program with SIGBUS, because the dynamic
+/// linker maps pages beyond the end of the file. A file that lacks only its section headers still
+/// loads.
 pub fn cut(file: File) -> Option<(u64, u64)> {
     let is = file.metadata().ok()?.len();
     let cache = ReadCache::new(file);
@@ -113,7 +115,7 @@ pub fn cut(file: File) -> Option<(u64, u64)> {
     (needs > is).then_some((is, needs))
 }
 
-/// Where the last of the segments and the table of sections ends.
+/// The size that the headers need: the end of the last segment or of the section header table.
 fn extent<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>, is: u64) -> Option<u64> {
     let header = H::parse(cache).ok()?;
     let endian = header.endian().ok()?;

@@ -12,9 +12,9 @@ pub enum Kind {
     Failure,
     /// A failure that may be expected: this libcrypto or provider has no such thing.
     Absent,
-    /// Standard output cannot be written: 1.
+    /// Writing to standard output failed: 1, or 3 for `doctor`.
     Unwritten,
-    /// Nobody reads standard output any more, which needs no message: 1.
+    /// The reader closed standard output, which needs no message: 1, or 3 for `doctor`.
     Unread,
     /// `doctor`: nothing can be told: 3, as of monitoring plugins.
     Unknown,
@@ -65,12 +65,12 @@ impl Error {
         self.kind == Kind::Absent
     }
 
-    /// Whether it is about standard output.
+    /// Whether writing to standard output failed.
     pub fn is_output(&self) -> bool {
         matches!(self.kind, Kind::Unwritten | Kind::Unread)
     }
 
-    /// Whether nobody wants to hear of it.
+    /// Whether the error needs no message, because the reader closed standard output.
     pub fn is_silent(&self) -> bool {
         self.kind == Kind::Unread
     }

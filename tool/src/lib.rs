@@ -72,7 +72,8 @@ fn command_line() -> std::result::Result<Cli, ExitCode> {
     })
 }
 
-/// Says what went wrong. For `doctor`, 1 and 2 are what it found, so a report that is not written is 3.
+/// Prints the error and returns the exit status. `doctor` returns 3 if it cannot write its report,
+/// because 1 and 2 are its verdicts.
 fn failed(error: &error::Error) -> ExitCode {
     if !error.is_silent() {
         output::complain(error);
@@ -117,7 +118,7 @@ fn one_line(error: &clap::Error) -> String {
     )
 }
 
-/// All commands, also the hidden ones, for tests that try each.
+/// All commands, including the hidden ones, for tests that run each of them.
 pub fn commands() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Standard output and standard error. Nothing else in the tool writes to them: print!() and eprint!() panic
-//! where this is an error (clippy.toml forbids them). Colours are dropped where there is no terminal.
+//! Writes to standard output and standard error, for the whole tool. print!() and eprint!() panic
+//! if they cannot write, so clippy.toml forbids them. Colours are dropped unless the stream is a
+//! terminal.
 
 use crate::error::{Error, Kind, Result};
 use std::fmt::Display;
@@ -16,28 +17,30 @@ pub fn plain(bytes: &[u8]) -> Result<()> {
     written(std::io::stdout().write_all(bytes))
 }
 
-/// Flushes, so that no error is left for the end of the process, where nobody sees it.
+/// Flushes standard output, because a write error at process exit would be lost. Converts the
+/// error.
 fn written(done: std::io::Result<()>) -> Result<()> {
     let done = done.and_then(|()| std::io::stdout().flush());
     done.map_err(|error| match error.kind() {
-        // The reader has read enough. SIGPIPE ends the process before this unless the caller ignores it.
+        // The reader has closed the pipe. SIGPIPE ends the process first, unless the caller ignores
+        // SIGPIPE.
         ErrorKind::BrokenPipe => Error::new(Kind::Unread, ""),
         _ => Error::new(
             Kind::Unwritten,
             format!(
-                "cannot write to standard output: {error}; the output is incomplete, so send it elsewhere"
+                "cannot write to standard output: {error}; the output is incomplete; free space on the disk, or redirect the output elsewhere"
             ),
         ),
     })
 }
 
-/// Writes a text to standard error. Where that fails, there is nowhere to say so.
+/// Writes a text to standard error. Ignores errors, because there is nowhere to report them.
 pub fn err(text: impl Display) {
     let mut stderr = anstream::stderr().lock();
     let _ = write!(stderr, "{text}");
 }
 
-/// A message of the tool, in a line of its own on standard error.
+/// Writes a message of the tool to standard error, as one line.
 pub fn complain(message: impl Display) {
     err(format!("tenrounds: {message}\n"));
 }

@@ -40,13 +40,14 @@ pub fn find(libcrypto: Option<&LibCrypto>) -> Result<PathBuf> {
     match damage(&path) {
         None => Ok(path),
         Some(why) => Err(Error::failure(format!(
-            "{why}; where it is enabled, 'tenrounds status' says how to undo that"
+            "{why}; if it is enabled, 'tenrounds status' says how to disable it"
         ))),
     }
 }
 
-/// What is wrong with a module that cannot be loaded, and what to do; None if nothing is. Of a file that was
-/// cut short, the dynamic linker maps what is not there, and every program that loads it dies of SIGBUS.
+/// Says what is wrong with a damaged module, and what to do; None if it is sound. A truncated
+/// module can kill the programs that load it (SIGBUS), because the dynamic linker maps pages beyond
+/// its end.
 pub fn damage(path: &Path) -> Option<String> {
     let name = path.display();
     let again =
@@ -60,10 +61,10 @@ pub fn damage(path: &Path) -> Option<String> {
     };
     let size = file.metadata().map_or(0, |meta| meta.len());
     let what = match (elf::cut(file), Elf::open(path)) {
-        (Some((size, whole)), _) => format!("it was cut short: it has {size} of {whole} bytes"),
-        (None, None) => format!("its {size} bytes are no whole ELF file"),
+        (Some((size, whole)), _) => format!("it is truncated to {size} of {whole} bytes"),
+        (None, None) => format!("its {size} bytes are not a complete ELF file"),
         (None, Some(elf)) if elf.is_provider => return None,
-        (None, Some(_)) => format!("its {size} bytes define no OSSL_provider_init()"),
+        (None, Some(_)) => format!("it has {size} bytes and does not define OSSL_provider_init()"),
     };
     Some(format!("the provider {name} is damaged: {what}; {again}"))
 }

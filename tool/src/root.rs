@@ -34,8 +34,9 @@ impl Root {
         }
     }
 
-    /// The file system as a process sees it, which may be that of a container or a chroot. None: it has
-    /// ended. (A tree that stands for a machine may have no such link; the process is then in the tree.)
+    /// The root of a process, which can be that of a container or chroot; None if the process has
+    /// ended. A tree that stands for a machine can lack /proc/PID/root: the root is then the tree
+    /// itself.
     pub fn of_process(&self, pid: u32) -> Option<Root> {
         let inside = format!("/proc/{pid}/root");
         if !self.is_machine() {
@@ -51,7 +52,7 @@ impl Root {
         Some(if same { self.clone() } else { there })
     }
 
-    /// What tells a file from all others: its device and inode. None if it is not there.
+    /// The device and inode of a file, which identify it; None if the file does not exist.
     pub fn identity(&self, path: impl AsRef<Path>) -> Option<(u64, u64)> {
         let meta = std::fs::metadata(self.path(path)).ok()?;
         Some((meta.dev(), meta.ino()))

@@ -210,7 +210,7 @@ fn the_table_is_one_table_in_markdown() {
     assert!(!done.out.contains("ChaCha20"), "{}", done.out);
 }
 
-/// In a terminal of 80 columns a longer line would break the columns of the table below and above.
+/// In a terminal of 80 columns, a longer line would wrap and break the tables.
 #[test]
 fn every_line_has_at_most_80_columns() {
     let place = Place::new();
@@ -221,7 +221,7 @@ fn every_line_has_at_most_80_columns() {
     contains(&done.out, &["At 16 KiB, tenrounds: ", "x OpenSSL", "GB/s"]);
 }
 
-/// The lines of the table "For reference", first that with the sizes.
+/// The lines of the table "For reference"; the first has the sizes.
 fn reference_table(out: &str) -> Vec<&str> {
     let (_, table) = out.split_once("For reference: ").expect(out);
     table
@@ -231,15 +231,15 @@ fn reference_table(out: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The first column of a table's line, and the others.
+/// Splits a table's line into its first column and the others.
 fn columns(line: &str) -> (&str, Vec<&str>) {
     let mut parts = line.trim().split("  ").filter(|c| !c.is_empty());
     let label = parts.next().unwrap_or_default();
     (label.trim(), parts.map(str::trim).collect())
 }
 
-/// RC4 asked for, as by default with all sizes by one thread and the largest by several: every row says what
-/// it is, and every figure stands below its size.
+/// Every row has a label, and every figure is below its size. By default one thread measures all
+/// sizes, and several threads only the largest.
 #[test]
 fn other_ciphers_have_a_label_and_their_own_columns() {
     let place = Place::new();
@@ -278,7 +278,8 @@ fn other_ciphers_have_a_label_and_their_own_columns() {
     }
 }
 
-/// What is there for reference has as many threads as what it is set beside: in the text, in JSON and in the picture.
+/// The reference ciphers use as many threads as the other figures: in the text, in JSON and in the
+/// picture.
 #[test]
 fn other_ciphers_have_the_threads_asked_for() {
     let place = Place::new();
@@ -322,7 +323,7 @@ fn other_ciphers_have_the_threads_asked_for() {
     }
 }
 
-/// Markdown leaves out what nobody asked for, and nothing else.
+/// Markdown has exactly the algorithms that were asked for.
 #[test]
 fn the_table_in_markdown_has_all_that_was_asked_for() {
     let place = Place::new();
@@ -385,8 +386,8 @@ fn scripts_table_replaces_what_is_between_its_markers() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "no markers\n");
 }
 
-/// Runs the demo with a tenrounds that doubles the figures of openssl's benchmark. It may be enabled for all
-/// programs that read a configuration.
+/// Runs the demo with a fake tenrounds that doubles the figures of `openssl speed`. With `enabled`,
+/// it acts as if enabled for all programs that read the configuration.
 fn demo(enabled: bool) -> String {
     let place = Place::new();
     let executable = |path: &std::path::Path, text: &str| {
@@ -448,7 +449,7 @@ fn the_demo_proves_by_files_and_times_without_them() {
     assert!(!out.contains("OPENSSL_CONF"), "{out}");
 }
 
-/// Where every openssl has tenrounds, the demo compares with one that has not.
+/// If tenrounds is enabled for every openssl, the demo compares with an openssl without it.
 #[test]
 fn the_demo_compares_with_openssl_even_where_tenrounds_is_enabled() {
     let out = demo(true);
@@ -777,7 +778,7 @@ fn speed_tells_how_it_scales() {
     }
 }
 
-/// The longest name there is, by several threads.
+/// Measures the algorithm with the longest name, with several threads.
 #[test]
 fn the_columns_of_speed_stand_below_their_sizes() {
     let place = Place::new();

@@ -55,7 +55,7 @@ impl Comparison {
             .map_or("OpenSSL", |o| o.version.as_str())
     }
 
-    /// All of them, those of other ciphers last.
+    /// All figures; those of the reference ciphers come last.
     pub fn all(&self) -> impl Iterator<Item = &Figure> {
         self.figures.iter().chain(&self.references)
     }
@@ -133,7 +133,7 @@ fn verify_mask(software: &WorkerProcess) -> Result<()> {
     }
 }
 
-/// The references that were not asked for, at the same sizes and the fewest threads.
+/// The reference ciphers that were not asked for, at all sizes and the lowest number of threads.
 fn reference_cases(cases: &[Case]) -> Vec<Case> {
     let asked = |s: &Subject| cases.iter().any(|c| c.subject == *s);
     let threads = cases.iter().map(|c| c.threads).min().unwrap_or(1);
@@ -156,7 +156,7 @@ fn reference_cases(cases: &[Case]) -> Vec<Case> {
         .collect()
 }
 
-/// OpenSSL's other ciphers. One that is missing is noted.
+/// Measures OpenSSL's other ciphers as references, and notes those that are missing.
 fn measure_references(
     cases: &[Case],
     teams: &mut [Vec<WorkerProcess>],

@@ -129,7 +129,7 @@ pub fn title(case: &Case) -> String {
     }
 }
 
-/// The same with the number of threads, where that is not one.
+/// The title, with the number of threads if there are several.
 pub fn title_with_threads(case: &Case) -> String {
     match case.threads {
         1 => title(case),
@@ -137,7 +137,7 @@ pub fn title_with_threads(case: &Case) -> String {
     }
 }
 
-/// The sizes of some figures, each once, the smallest first.
+/// The distinct sizes of some figures, in ascending order.
 pub fn sizes<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<usize> {
     let mut sizes: Vec<usize> = figures.into_iter().map(|f| f.case.bytes).collect();
     sizes.sort_unstable();

@@ -77,7 +77,7 @@ fn row(block: &[Figure], sizes: &[usize], core: bool, ceiling: bool) -> String {
     row + "\n"
 }
 
-/// The table, and what it was measured on.
+/// The table, followed by the machine and the method.
 pub fn text(found: &Comparison) -> String {
     let sizes = sizes(found.all());
     let measured = |who| found.all().any(|f| f.rate(who).is_some());
@@ -148,13 +148,13 @@ fn notes(found: &Comparison) -> String {
     out
 }
 
-/// How many threads measured.
+/// The number of threads, in words.
 fn threads(found: &Comparison) -> String {
     let counts: BTreeSet<usize> = found.all().map(|f| f.case.threads).collect();
     match (counts.first(), counts.len()) {
         (None | Some(1), 0 | 1) => "one thread".into(),
         (Some(several), 1) => format!("{several} threads"),
-        _ => "one thread where no other number is named".into(),
+        _ => "one thread unless stated otherwise".into(),
     }
 }
 

@@ -10,7 +10,7 @@ use super::subject::Bound;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
-/// Of the terminals that every line should fit into.
+/// The width of the terminal that every line should fit.
 const COLUMNS: usize = 80;
 
 const SHOWN: [Implementation; 6] = [Software, OpenSsl, Tenrounds, Core, Ceiling, Limit];
@@ -204,7 +204,7 @@ fn bar(who: Implementation, label: &str, figure: &Figure) -> Bar {
     }
 }
 
-/// "2.41x OpenSSL, 97% of the limit": ours against the others, as far as they were measured.
+/// tenrounds against whatever else was measured: "2.41x OpenSSL, 97% of the limit".
 fn verdict(figure: &Figure) -> Option<String> {
     let to = |other| figure.ratio(Tenrounds, other);
     let parts = [
@@ -238,7 +238,7 @@ fn brief(found: &Comparison, block: &[Figure], paint: Paint) -> String {
     out
 }
 
-/// Breaks a text between words into lines of so many columns.
+/// Wraps a text at spaces into lines of at most `columns` columns.
 fn fill(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -253,7 +253,7 @@ fn fill(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A column for each size, a row for each cipher and number of threads.
+/// The table of other ciphers: a column for each size, a row for each cipher and number of threads.
 fn references(found: &Comparison, paint: Paint) -> String {
     let blocks = blocks(&found.references);
     let mut out = String::new();
@@ -264,7 +264,7 @@ fn references(found: &Comparison, paint: Paint) -> String {
             "For reference: other ciphers of {}{several}",
             openssl(found)
         );
-        // Short, so that the table has 80 columns.
+        // Short labels, so that the table fits 80 columns.
         let labels = blocks.iter().map(|b| match b[0].case.threads {
             1 => title(&b[0].case),
             n => format!("{} x{n}", title(&b[0].case)),
@@ -324,7 +324,7 @@ fn ending(found: &Comparison, paint: Paint) -> String {
     out
 }
 
-/// Lines for the terminal.
+/// Wraps a text for the terminal.
 fn paragraph(text: &str) -> String {
     fill(text, COLUMNS).join("\n") + "\n"
 }

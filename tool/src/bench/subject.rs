@@ -460,7 +460,7 @@ fn unknown(name: &str) -> Error {
     ))
 }
 
-/// A name that may be meant; none with another key size, which would be another algorithm.
+/// Suggests a similar name, but never one with another key size: that is another algorithm.
 fn hint(name: &str) -> String {
     let names: Vec<String> = all().into_iter().map(Subject::name).collect();
     let groups = groups();

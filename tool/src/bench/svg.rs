@@ -19,13 +19,13 @@ const GROUP: f64 = 1.0;
 const BAR: f64 = 0.28;
 const LIMIT_LINE: f64 = 0.45;
 const PANEL: u32 = 456;
-/// The texts above the panels: their left edge, and the distances of their lines.
+/// The texts above the panels: left edge, tops of the title and the host, and line spacing.
 const MARGIN: i32 = 24;
 const TITLE: i32 = 20;
 const HOST: i32 = 48;
 const HOST_LINE: i32 = 18;
 const LEGEND_LINE: i32 = 20;
-/// Free pixels between a label and the end of its bar or a limit's line.
+/// Minimum pixels between a label and the end of its bar, or a limit line.
 const GAP: i32 = 4;
 /// Groups of a panel; more go into another one below.
 const PER_PANEL: usize = 8;
@@ -48,8 +48,8 @@ struct Group {
     fraction: Option<f64>,
 }
 
-/// The number of threads and the size that the picture shows: one thread (or the fewest), the largest size.
-/// Other ciphers decide only where there is no AES.
+/// The number of threads and the size that the picture shows: the lowest number, the largest size.
+/// Other ciphers count only if no AES was measured.
 fn shown(found: &Comparison) -> (usize, usize) {
     let figures = match found.figures.is_empty() {
         true => &found.references,
@@ -118,13 +118,13 @@ fn anchored(size: f64, colour: &RGBColor, h: HPos, v: VPos) -> TextStyle<'_> {
     text(size, colour).pos(Pos::new(h, v))
 }
 
-/// The font size that plotters writes for a size.
+/// The font size that plotters writes into the SVG for a size.
 fn pixels(size: f64) -> f64 {
     size / 1.24
 }
 
-/// The width of a text in pixels, at most: no viewer's sans-serif font is known here, so letters count as wide
-/// as in DejaVu Sans and Verdana, or wider.
+/// An upper bound for the width of a text in pixels. The viewer's sans-serif font is unknown, so
+/// each letter counts as at least as wide as in DejaVu Sans and Verdana.
 fn width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | ' ' | '.' | ',' | '\'' => 0.34,
@@ -137,7 +137,7 @@ fn width(text: &str, size: f64) -> f64 {
     pixels(size) * text.chars().map(em).sum::<f64>()
 }
 
-/// Breaks a text into lines of a width: between words, and within a word that is longer than a line.
+/// Wraps a text into lines of at most `room` pixels, at spaces or within a word wider than a line.
 fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {
@@ -201,7 +201,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Drawn<'a> =
     std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
-/// What stands before a text of the legend.
+/// The symbol before a legend entry.
 #[derive(Clone, Copy)]
 enum Mark {
     Square(RGBColor),
@@ -209,7 +209,7 @@ enum Mark {
 }
 
 impl Mark {
-    /// From its left edge to the text.
+    /// The distance from the symbol's left edge to the text.
     fn width(self) -> i32 {
         match self {
             Mark::Square(_) => 19,
@@ -218,7 +218,7 @@ impl Mark {
     }
 }
 
-/// The texts above the panels, each at its place.
+/// The texts above the panels, with their positions.
 struct Heading {
     title: String,
     host: Vec<String>,
@@ -281,7 +281,7 @@ impl Heading {
     }
 }
 
-/// The legend: what is drawn, and nothing else.
+/// The legend's entries: only the implementations and limits that are drawn.
 fn entries(found: &Comparison, groups: &[Group], threads: usize) -> Vec<(Mark, String)> {
     let version = found
         .openssl_version()
@@ -309,7 +309,8 @@ fn entries(found: &Comparison, groups: &[Group], threads: usize) -> Vec<(Mark, S
         .collect()
 }
 
-/// One after the other, and on the next line where one would pass the right edge.
+/// Places the legend from left to right, and starts a new line before an entry would pass the right
+/// edge.
 fn place(entries: Vec<(Mark, String)>, right: i32, top: i32) -> Vec<(Mark, String, (i32, i32))> {
     let (mut x, mut y) = (MARGIN, top);
     let one = |(mark, label): (Mark, String)| {
@@ -379,7 +380,7 @@ fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) ->
     Ok(())
 }
 
-/// A line of a bar's label, and where it begins.
+/// One line of a bar's label, and its top edge.
 struct Label {
     text: String,
     size: f64,
@@ -387,8 +388,9 @@ struct Label {
     top: i32,
 }
 
-/// The rate of a bar, and for ours the part of the limit: inside a tall bar, above a short one, and clear of
-/// the lines of the limits. A bar is the pixels of its end and of its beginning.
+/// The label of a bar: its rate, and for tenrounds the fraction of the limit. It is inside a tall
+/// bar or above a short one, and does not touch the limit lines. `bar` is the y coordinates of its
+/// end and its base.
 fn labels(
     group: &Group,
     who: Implementation,
@@ -401,7 +403,7 @@ fn labels(
     let fraction = fraction.map(|part| (format!("{:.0} %", part * 100.0), 10.0));
     let lines = [Some((super::chart::gigabytes(rate), 12.5)), fraction];
     let lines: Vec<(String, f64)> = lines.into_iter().flatten().collect();
-    // Figures are as high as capital letters.
+    // Digits are as high as capital letters.
     let high = |size: f64| (0.78 * pixels(size)).ceil() as i32;
     let height = lines.iter().map(|(_, size)| high(*size) + GAP).sum::<i32>() - GAP;
 
@@ -424,7 +426,7 @@ fn labels(
     lines.into_iter().map(one).collect()
 }
 
-/// The line that comes too near to a label.
+/// The upper and lower edge of a limit line that is too close to a label.
 fn in_the_way(top: i32, height: i32, bounds: &[(i32, u32)]) -> Option<(i32, i32)> {
     let half = |stroke: u32| stroke.div_ceil(2) as i32;
     let edges = bounds
@@ -434,7 +436,7 @@ fn in_the_way(top: i32, height: i32, bounds: &[(i32, u32)]) -> Option<(i32, i32)
     edges.into_iter().find(near)
 }
 
-/// The first place from there downwards that no line comes near to.
+/// The first top edge at or below `top` where no limit line is too close.
 fn clear_below(mut top: i32, height: i32, bounds: &[(i32, u32)]) -> i32 {
     while let Some((_, below)) = in_the_way(top, height, bounds) {
         top = below + GAP;
@@ -442,7 +444,7 @@ fn clear_below(mut top: i32, height: i32, bounds: &[(i32, u32)]) -> i32 {
     top
 }
 
-/// The same upwards.
+/// The first top edge at or above `top` where no limit line is too close.
 fn clear_above(mut top: i32, height: i32, bounds: &[(i32, u32)]) -> i32 {
     while let Some((above, _)) = in_the_way(top, height, bounds) {
         top = above - GAP - height;

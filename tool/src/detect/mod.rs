@@ -86,7 +86,8 @@ fn detect(host: &Host, libcrypto: &Result<LibCrypto>, root: &Root) -> Result<Det
     })
 }
 
-/// What can be said about the provider, with warnings if it is damaged, or libcrypto does not work as configured.
+/// The provider's state, with warnings if it is damaged or if libcrypto does not work as
+/// configured.
 fn provider_state(libcrypto: Option<&LibCrypto>) -> (Provider, Vec<String>) {
     let module = provider::find(libcrypto);
     let there = provider::places(libcrypto).iter().any(|p| p.is_file());

@@ -17,18 +17,18 @@ const GROUP: Group = Group::Configuration;
 
 /// A configuration and whom it concerns.
 pub struct Source<'a> {
-    /// The file system that all paths are looked up in.
+    /// The root in which its paths are resolved.
     pub view: &'a Root,
     pub file: PathBuf,
     /// Who reads it, in words.
     pub reader: String,
     pub install: Option<&'a Install>,
-    /// OPENSSL_CONF of this shell names it.
+    /// Whether OPENSSL_CONF of this shell names it.
     pub by_variable: bool,
 }
 
 impl Source<'_> {
-    /// Whether its paths are those that this command sees, and not those of a container or a chroot.
+    /// Whether its paths are in this command's root, not in that of a container or chroot.
     pub fn in_this_root(&self) -> bool {
         self.install.map_or(true, |install| install.root.is_none())
     }
@@ -40,7 +40,7 @@ pub struct Effect {
     pub findings: Vec<Finding>,
     /// It loads tenrounds and prefers it.
     pub prefers_tenrounds: bool,
-    /// The providers that it activates, where it can be read to its end.
+    /// The providers that it activates; empty if the file cannot be parsed completely.
     pub activates: Vec<(String, Assignment)>,
     pub cnf: Cnf,
 }
@@ -194,7 +194,8 @@ impl<'a> Reading<'a> {
         ))
     }
 
-    /// Sections that are opened twice in one file, of those that matter here. What `enable` wrote is meant.
+    /// Sections that matter here and are opened twice in one file. Files that `enable` wrote are
+    /// exempt.
     fn duplicates(&self) -> Vec<Finding> {
         let mut places: BTreeMap<&str, Vec<&crate::openssl_cnf::Place>> = BTreeMap::new();
         for (name, place) in &self.cnf.headers {
@@ -408,7 +409,8 @@ impl<'a> Reading<'a> {
         found
     }
 
-    /// An earlier line whose clauses are not all in the last is lost.
+    /// Warns if an earlier line has clauses that the last line lacks: OpenSSL uses only the last
+    /// line.
     fn set_twice(&self, set: &[&Assignment]) -> Option<Finding> {
         let last = set.last()?;
         let held: Vec<&str> = clauses(&last.value).collect();

@@ -122,7 +122,8 @@ fn masked(id: &'static str, name: &str, features: Features, who: &str) -> Findin
     }
 }
 
-/// Processes with the same variable are one finding, if its value means the same in their roots.
+/// Makes one finding of all processes with the same variable and value. If the value is a path,
+/// processes whose root has it and those whose root lacks it are separate findings.
 fn of_processes(processes: &[Process]) -> Vec<Finding> {
     let mut holders: BTreeMap<(&str, &str, bool), Vec<&Process>> = BTreeMap::new();
     for process in processes {

@@ -22,9 +22,9 @@ pub struct Install {
     pub directory: Option<PathBuf>,
     /// Where its modules lie.
     pub modules: Option<PathBuf>,
-    /// Where a process has it mapped that sees another "/": "/proc/PID/root".
+    /// The root of the process that maps it, "/proc/PID/root", if that differs from ours.
     pub root: Option<String>,
-    /// The file system that its paths are looked up in.
+    /// The root in which its paths are resolved.
     #[serde(skip)]
     pub view: Root,
     #[serde(skip)]
@@ -32,7 +32,7 @@ pub struct Install {
 }
 
 impl Install {
-    /// Looks into a library, once.
+    /// Reads a library; `known` saves reading the same file twice.
     pub fn read(
         view: &Root,
         of_process: Option<String>,
@@ -60,12 +60,13 @@ impl Install {
         self.part(1)
     }
 
-    /// The openssl.cnf that it reads.
+    /// The openssl.cnf that this OpenSSL reads.
     pub fn configuration(&self) -> Option<PathBuf> {
         Some(self.directory.as_ref()?.join("openssl.cnf"))
     }
 
-    /// The same library with the same configuration, in another process's root too, is the same.
+    /// Identifies the library file and its configuration file. Two installations with equal
+    /// identities are the same one, seen through different roots.
     fn identity(&self) -> [Option<(u64, u64)>; 2] {
         let configuration = self.configuration();
         [
@@ -108,8 +109,8 @@ const PLACES: [&str; 11] = [
     "/opt/*/lib64",
 ];
 
-/// All of them: those in the usual places, and those that processes have mapped, in their roots. Each file
-/// counts once with each configuration that it finds.
+/// Finds every OpenSSL: in the usual directories, and mapped by processes, in their own roots.
+/// Lists each pair of library and configuration once.
 pub fn find(root: &Root, processes: &[Process]) -> Vec<Install> {
     let mut known = Known::new();
     let mut seen = HashSet::new();
@@ -154,10 +155,10 @@ fn directories(root: &Root, place: &str) -> Vec<PathBuf> {
     }
 }
 
-/// Files that were looked into, by their identities.
+/// The result for each library that was read, by device and inode.
 pub type Known = HashMap<(u64, u64), Option<Install>>;
 
-/// What the file itself says.
+/// Reads what the library file says about itself.
 fn look(file: File) -> Option<Install> {
     let elf = Elf::read(file)?;
     Some(Install {

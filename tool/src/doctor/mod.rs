@@ -91,7 +91,7 @@ fn examine(root: &Root) -> Doctor {
         preferred |= effect.prefers_tenrounds && source.in_this_root();
         for finding in effect.findings.iter().cloned() {
             let finding = match source.install.and_then(|install| install.root.as_ref()) {
-                Some(root) => finding.seen(root, "the root that these paths are in"),
+                Some(root) => finding.seen(root, "these paths are relative to this root"),
                 None => finding,
             };
             let new = |f: &Finding| f.id != finding.id || f.evidence != finding.evidence;

@@ -30,10 +30,10 @@ pub fn locate(root: &Root, path: &str, install: Option<&Install>) -> Option<Path
     Some(dir.join(file))
 }
 
-/// A provider that is loaded, and by whom.
+/// A provider that a configuration loads.
 pub struct Loaded<'a> {
     pub provider: &'a str,
-    /// The module, as the line has it.
+    /// The module's path, as the line names it.
     pub path: &'a str,
     pub line: &'a Assignment,
     pub configuration: &'a Path,
@@ -53,12 +53,12 @@ pub fn check(root: &Root, loaded: &Loaded, install: Option<&Install>) -> Vec<Fin
     let cut = root.open(&file).ok().and_then(elf::cut);
     if let Some((is, needs)) = cut {
         let says = format!(
-            "the module of provider '{provider}' is cut off: programs that load it fail, or are killed (SIGBUS)"
+            "the module of provider '{provider}' is truncated: programs that load it can fail or be killed (SIGBUS)"
         );
         let finding = Finding::problem(GROUP, "module-truncated", says);
         let finding = finding.seen(
             file.display(),
-            format!("{is} bytes, and its ELF header names {needs}"),
+            format!("{is} bytes, but its ELF headers need {needs}"),
         );
         found.push(finding.cure("shell", reinstall(provider)));
         return found.into_iter().map(seen).collect();
@@ -89,8 +89,8 @@ pub fn check(root: &Root, loaded: &Loaded, install: Option<&Install>) -> Vec<Fin
     found.into_iter().map(seen).collect()
 }
 
-/// Whoever may write the configuration may own its modules, and root may. Anybody else who can replace one
-/// runs code in every program that reads it.
+/// Warns about a module that users other than root and the configuration's owner can replace. Such
+/// a user can run code in every program that reads the configuration.
 fn replaceable(root: &Root, loaded: &Loaded, file: &Path) -> Option<Finding> {
     let provider = loaded.provider;
     let owner = std::fs::metadata(root.path(&loaded.line.place.file)).ok()?;
@@ -100,7 +100,7 @@ fn replaceable(root: &Root, loaded: &Loaded, file: &Path) -> Option<Finding> {
         return None;
     }
     let says = format!(
-        "the module of provider '{provider}' can be replaced by other users, whose code every program that reads {} would run",
+        "other users can replace the module of provider '{provider}', and so run code in every program that reads {}",
         loaded.configuration.display()
     );
     let mut finding = Finding::warning(GROUP, "module-writable", says);
@@ -112,8 +112,8 @@ fn replaceable(root: &Root, loaded: &Loaded, file: &Path) -> Option<Finding> {
         finding = finding.cure("shell", format!("sudo {cure}"));
     }
     let elsewhere = match provider {
-        "tenrounds" => "sudo make install (or the package), then: sudo tenrounds enable --system   (puts it where only root writes)",
-        _ => "install it where only root writes, and name that in the configuration",
+        "tenrounds" => "sudo make install (or install the package), then: sudo tenrounds enable --system   (loads a copy that only root can replace)",
+        _ => "install it where only root can write, and name that path in the configuration",
     };
     Some(match loose.iter().all(|part| part.cure.is_some()) {
         true => finding,

@@ -27,9 +27,9 @@ pub struct Library {
 pub struct Process {
     pub pid: u32,
     pub name: String,
-    /// Where it sees another "/" than this command does, in a container or a chroot: "/proc/PID/root".
+    /// Its root, "/proc/PID/root", if that differs from ours, as in a container or chroot.
     pub root: Option<String>,
-    /// The file system that its paths are looked up in.
+    /// The root in which its paths are resolved.
     #[serde(skip)]
     pub view: Root,
     /// The systemd unit that it belongs to.
@@ -84,7 +84,7 @@ const OTHERS: [(&str, &str); 8] = [
     ("libjdk_crypto", "Java"),
 ];
 
-/// The provider's file, and the engine's.
+/// The file name of the provider, and of the engine.
 const OUR_FILE: &str = "tenrounds.so";
 
 /// A file that is mapped for execution.
@@ -123,7 +123,8 @@ fn mapping(line: &str) -> Option<Mapping<'_>> {
     })
 }
 
-/// What each process has mapped, and the number of those that this user may not look into.
+/// The PID and the mappings of each process, and the number of processes whose mappings this user
+/// may not read.
 pub fn maps(root: &Root) -> (Vec<(u32, String)>, usize) {
     let pids = root.names("/proc").into_iter();
     let mut pids: Vec<u32> = pids.filter_map(|name| name.parse().ok()).collect();
@@ -133,7 +134,7 @@ pub fn maps(root: &Root) -> (Vec<(u32, String)>, usize) {
     let mut unreadable = 0;
     for pid in pids.into_iter().filter(|pid| Some(*pid) != own) {
         match root.text(format!("/proc/{pid}/maps")) {
-            // Kernel threads have none.
+            // Kernel threads have no mappings.
             Ok(maps) if maps.is_empty() => {}
             Ok(maps) => found.push((pid, maps)),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => unreadable += 1,
@@ -160,23 +161,25 @@ pub fn find(root: &Root, scanner: &mut Scanner) -> Processes {
     }
 }
 
-/// Where the root of a process lies in ours, if it lies there, as that of a chroot does. The kernel then
-/// shows what the process has mapped by its paths in our root, and otherwise by those in the other root.
+/// The root of a process as a path in ours; None unless the process is in a chroot. The kernel
+/// shows the mappings of a chrooted process by their paths in our root. It shows those of a
+/// container's process by their paths in the container.
 fn chroot(root: &Root, pid: u32) -> Option<String> {
     let link = root.link(format!("/proc/{pid}/root"))?;
     let link = link.into_os_string().into_string().ok()?;
     (link != "/").then_some(link)
 }
 
-/// The path of a mapped file in the root of its process.
+/// Converts the path of a mapped file to its path in the root of its process.
 fn inside<'a>(chroot: Option<&str>, path: &'a str) -> &'a str {
     let rest = chroot.and_then(|chroot| path.strip_prefix(chroot));
     rest.filter(|rest| rest.starts_with('/')).unwrap_or(path)
 }
 
-/// What a process has of OpenSSL.
+/// The OpenSSL files that a process has mapped.
 pub struct Mapped {
-    /// The paths of its libcryptos. Where one was replaced since, what is there now has its directories.
+    /// The paths of its libcryptos. If one was replaced since, the new file at its path is assumed
+    /// to read the same configuration.
     pub libcrypto: BTreeSet<String>,
     pub tenrounds: bool,
 }
@@ -200,7 +203,7 @@ pub fn openssl(root: &Root, pid: u32, maps: &str) -> Mapped {
     found
 }
 
-/// Whether a process was started with OPENSSL_CONF, so that it reads no configuration of the system.
+/// Whether a process was started with OPENSSL_CONF, which replaces the system's configuration.
 pub fn has_own_configuration(root: &Root, pid: u32) -> bool {
     let set = variables(root, pid).unwrap_or_default();
     set.iter().any(|(name, _)| *name == "OPENSSL_CONF")
@@ -431,7 +434,8 @@ fn by_program(processes: &Processes) -> Option<Finding> {
     )
 }
 
-/// Started before the configuration, or does not read it. In another root there is another configuration.
+/// Processes that use OpenSSL without tenrounds: they started before the configuration was written,
+/// or do not read it. Processes in another root read another configuration, so they are left out.
 fn without(processes: &Processes) -> Option<Finding> {
     let new = |p: &Process| p.libcrypto.iter().any(|library| !library_is_old(library));
     let without = those(processes, |p| {

@@ -66,7 +66,7 @@ impl Scanner {
         self.skipped
     }
 
-    /// A file below the root of the process that has mapped it.
+    /// Scans a mapped file, whose path is resolved in the root of its process.
     pub fn scan(&mut self, root: &Root, path: &str) -> Seen {
         let Ok(file) = root.open(path) else {
             return Seen::default();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Whether OpenSSL starts with each configuration: tried in child processes, as `enable` does, because no
-//! reading of the file shows all that OpenSSL refuses.
+//! Checks that OpenSSL starts with each configuration. Runs `openssl` in child processes, as
+//! `enable` does, because parsing the file does not show everything that OpenSSL refuses.
 
 use super::config::{self, Effect, Source};
 use super::finding::{Finding, Group};
@@ -14,13 +14,13 @@ use crate::root::Root;
 use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Configuration;
-/// So many of OpenSSL's errors are shown.
+/// The maximum number of OpenSSL's errors that a finding shows.
 const SHOWN: usize = 4;
 
 /// A configuration, and the programs that read it.
 struct Trial<'a> {
     source: &'a Source<'a>,
-    /// What OPENSSL_CONF is to say; None if the programs find it by themselves.
+    /// The value of OPENSSL_CONF for the programs; None if they read this file by default.
     conf: Option<PathBuf>,
     programs: &'a [Program],
     effect: &'a Effect,
@@ -61,8 +61,9 @@ pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding
     trials.iter().filter_map(Trial::run).collect()
 }
 
-/// What keeps root from trying a configuration: root executes nothing that another user can replace, be it a file
-/// of the configuration, a provider's module or an engine. None if it can be tried, and for other users.
+/// The part of a configuration that another user can replace: a file of the configuration, a provider's
+/// module or an engine. Root does not try such a configuration. None if there is no such part, and always
+/// None if this process is not root.
 pub fn refused_to_root(source: &Source, effect: &Effect) -> Option<Loose> {
     if unsafe { libc::geteuid() } != 0 {
         return None;
@@ -128,16 +129,16 @@ impl Trial<'_> {
             finding = finding.seen(format!("OpenSSL, {}", error.function), error.text());
         }
         let finding = match line {
-            Some(line) => finding.cure(&line.place, mended(cnf, line)),
+            Some(line) => finding.cure(&line.place, correction(cnf, line)),
             None => finding.cure(
                 "shell",
-                "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, it is the configuration)",
+                "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, the configuration is wrong)",
             ),
         };
         self.disable(finding)
     }
 
-    /// Where `enable` has a part in it.
+    /// Adds the command that undoes `enable`, if the configuration prefers tenrounds.
     fn disable(&self, finding: Finding) -> Finding {
         let mut places = self.effect.cnf.assignments.iter().map(|a| &a.place.file);
         let system = places.any(|file| file.file_name().is_some_and(|name| name == OWN));
@@ -145,7 +146,7 @@ impl Trial<'_> {
             (false, _) => finding,
             (true, true) => finding.cure(
                 "shell",
-                "sudo tenrounds disable --system   (takes out what 'enable' added, and no more)",
+                "sudo tenrounds disable --system   (removes only what 'enable' added)",
             ),
             (true, false) => {
                 finding.cure("shell", "tenrounds disable   (if 'enable' was the cause)")
@@ -153,9 +154,10 @@ impl Trial<'_> {
         }
     }
 
-    /// A provider that is activated, and not there when OpenSSL has started: it does not say why.
+    /// Finds a provider that is activated but not loaded. OpenSSL then starts without it and gives
+    /// no reason.
     fn not_loaded(&self, program: &Path) -> Option<Finding> {
-        // Where the module itself was found wanting, that is the reason.
+        // A finding about a module already gives the reason.
         let known = |finding: &Finding| finding.id.starts_with("module-");
         if self.effect.findings.iter().any(known) {
             return None;
@@ -170,7 +172,7 @@ impl Trial<'_> {
         })?;
         let shown: Vec<&str> = active.iter().map(|(name, _)| name.as_str()).collect();
         let says = format!(
-            "the provider '{name}' is activated in {}, and OpenSSL goes on without it",
+            "the provider '{name}' is activated in {}, but OpenSSL runs without it",
             self.source.file.display()
         );
         let module = cnf
@@ -185,26 +187,26 @@ impl Trial<'_> {
                 )
                 .cure(
                     "shell",
-                    format!("OPENSSL_CONF=/dev/null {} list -providers -provider {module}   (says why it cannot be loaded)", program.display()),
+                    format!("OPENSSL_CONF=/dev/null {} list -providers -provider {module}   (shows why it cannot be loaded)", program.display()),
                 ),
         )
     }
 }
 
-/// What to do about a line that OpenSSL refuses.
-fn mended(cnf: &Cnf, line: &Assignment) -> String {
+/// The cure for a line that OpenSSL refuses.
+fn correction(cnf: &Cnf, line: &Assignment) -> String {
     let init = cnf.get("default", "openssl_conf");
     let in_init = init.is_some_and(|init| init.value == line.section);
     match plain_name(&line.name) {
         name @ ("activate" | "module" | "soft_load") if in_init => format!(
-            "take this line away: '{name}' belongs in the section of one provider, not in [{}]",
+            "remove this line: '{name}' belongs in the section of one provider, not in [{}]",
             line.section
         ),
         "dynamic_path" => {
-            "name the engine's file, or take the engine out of the section 'engines' names"
+            "set it to the engine's file, or remove the engine from the section that 'engines' names"
                 .to_owned()
         }
-        _ => "mend this line, or take it away".to_owned(),
+        _ => "correct or remove this line".to_owned(),
     }
 }
 
@@ -236,13 +238,14 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// "foo" of "section=foo, name=bar".
+    /// The value of a key in the data: "foo" for "section" in "section=foo, name=bar".
     fn value(&self, key: &str) -> Option<&'a str> {
         let mut words = self.data.split([',', ' ']);
         words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
     }
 
-    /// The line of the configuration that this error is about, where it says enough.
+    /// The line of the configuration that this error is about; None if the error does not identify
+    /// it.
     fn line<'c>(&self, cnf: &'c Cnf) -> Option<&'c Assignment> {
         let all = || cnf.assignments.iter().rev();
         let with_value = |value: &str| all().find(|a| a.value == value);

@@ -34,8 +34,8 @@ pub fn fips(root: &Root, tenrounds_preferred: bool) -> Option<Finding> {
     Some(finding.seen(FIPS, value))
 }
 
-/// A child with this environment has libcrypto read its configuration, fetches a cipher, draws random
-/// numbers and computes a digest.
+/// Runs a child process with this environment. libcrypto reads its configuration there, fetches a
+/// cipher, draws random numbers and computes a digest.
 pub fn works(root: &Root) -> Option<Finding> {
     if !root.is_machine() || LibCrypto::open().is_err() {
         return None;
@@ -53,7 +53,7 @@ pub fn works(root: &Root) -> Option<Finding> {
         Finding::problem(GROUP, "openssl-broken", says).seen("a child process that uses it", why);
     Some(
         finding
-            .cure("shell", "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, it is the configuration)")
-            .cure("shell", "tenrounds status   (says where tenrounds was switched on, and how to undo it)"),
+            .cure("shell", "OPENSSL_CONF=/dev/null openssl list -providers   (if this works, the configuration is wrong)")
+            .cure("shell", "tenrounds status   (shows where tenrounds is enabled, and how to disable it)"),
     )
 }

@@ -74,14 +74,14 @@ pub fn real(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Whether it is about files of one user, and not of the system.
+/// Whether this run changes one user's files, not the system's.
 static FOR_USER: AtomicBool = AtomicBool::new(false);
 
 pub fn for_user(is_so: bool) {
     FOR_USER.store(is_so, Ordering::Relaxed);
 }
 
-/// What a system error at a path means for the user.
+/// Explains a system error at a path, and says what to do.
 pub fn explain_at(path: &Path, error: &std::io::Error) -> String {
     let denied = matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
     let locked = [Some(path), path.parent()].into_iter().flatten();
@@ -91,7 +91,8 @@ pub fn explain_at(path: &Path, error: &std::io::Error) -> String {
     }
 }
 
-/// Why not even root changes a file or a directory: chattr(1).
+/// Names the attribute (chattr(1)) that keeps even root from changing a file or directory, and the
+/// command that clears it.
 fn locked_by(path: &Path) -> Option<String> {
     let name = CString::new(path.as_os_str().as_bytes()).ok()?;
     let mut found: libc::statx = unsafe { std::mem::zeroed() };
@@ -115,14 +116,14 @@ pub fn explain(error: &std::io::Error) -> String {
     let root = unsafe { libc::geteuid() } == 0;
     let advice = match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) if root => {
-            "; this is root already: see the mount options, and what SELinux or AppArmor logged"
+            "; this is root already, so check the mount options and the log of SELinux or AppArmor"
         }
         Some(libc::EACCES | libc::EPERM) if for_user => {
-            "; make it writable for this user, or name other directories in XDG_CONFIG_HOME and XDG_STATE_HOME"
+            "; make it writable for this user, or set XDG_CONFIG_HOME and XDG_STATE_HOME to writable directories"
         }
         Some(libc::EACCES | libc::EPERM) => "; run it as root (sudo), or with --user",
         Some(libc::EROFS) if for_user => {
-            "; name writable directories in XDG_CONFIG_HOME and XDG_STATE_HOME, or make that file system writable"
+            "; set XDG_CONFIG_HOME and XDG_STATE_HOME to writable directories, or make that file system writable"
         }
         Some(libc::EROFS) => "; make that file system writable, or use --user",
         Some(libc::ENOSPC | libc::EDQUOT) => "; make room there",
@@ -417,25 +418,26 @@ pub fn make_directory(dir: &Path, mode: u32) -> Result<()> {
         })
 }
 
-/// A part of a path by which somebody could replace the file at its end.
+/// A component of a path through which another user could replace the file.
 pub struct Loose {
     pub part: PathBuf,
     /// "belongs to user 1000", "can be written to by others (mode 777)".
     pub why: String,
-    /// What mends it, where one command does.
+    /// The command that makes it safe, if one command does.
     pub cure: Option<String>,
 }
 
-/// Whom a file below a directory, which stands for "/", may belong to, and which group may write to it.
+/// The users that may own a file below `top`, and the groups that may write to it.
 pub struct Trusted<'a> {
+    /// The directory that stands for "/".
     pub top: &'a Path,
     pub users: Vec<u32>,
     pub groups: Vec<u32>,
 }
 
 impl Trusted<'_> {
-    /// Root, which in a user namespace has another number, and another user. A group whose number is
-    /// that user's is taken for the user's own.
+    /// Trusts root and one more user. In a user namespace root has another number, so the owner of
+    /// `top` counts as root. The group with the user's number counts as the user's own.
     pub fn root_and(top: &Path, user: u32) -> Trusted<'_> {
         let root = fs::metadata(top).map_or((0, 0), |meta| (meta.uid(), meta.gid()));
         Trusted {
@@ -445,7 +447,8 @@ impl Trusted<'_> {
         }
     }
 
-    /// The parts of a path, symbolic links and what they lead to, by which others could replace its file.
+    /// The components through which others could replace the file at a path. Symbolic links and the
+    /// components of the real path count too.
     pub fn loose(&self, path: &Path) -> std::io::Result<Vec<Loose>> {
         let real = path.canonicalize()?;
         let mut parts: Vec<&Path> = Vec::new();
@@ -456,7 +459,7 @@ impl Trusted<'_> {
         }
         let mut loose = Vec::new();
         for part in parts {
-            // What stands for "/" may itself be reached by a link, as /proc/PID/root is.
+            // `top` itself can be a symbolic link, as /proc/PID/root is.
             let meta = match part == self.top {
                 true => fs::metadata(part)?,
                 false => fs::symlink_metadata(part)?,
@@ -472,7 +475,7 @@ impl Trusted<'_> {
             return Some(Loose {
                 part: part.to_owned(),
                 why: format!("belongs to user {}", meta.uid()),
-                // Somebody's directory is not to be taken away; the file has to lie elsewhere.
+                // No command changes the owner of a user's directory: the file belongs elsewhere.
                 cure: meta.is_file().then(|| format!("chown root: {name}")),
             });
         }
@@ -480,7 +483,8 @@ impl Trusted<'_> {
             true => 0o002,
             false => 0o022,
         };
-        // In a sticky directory only a file's owner replaces it. A link's own mode means nothing.
+        // In a sticky directory only the owner of a file, or of the directory, can replace the
+        // file. A symbolic link's own mode has no effect.
         let sticky = meta.is_dir() && meta.mode() & 0o1000 != 0;
         (meta.mode() & others != 0 && !sticky && !meta.is_symlink()).then(|| Loose {
             part: part.to_owned(),
@@ -493,8 +497,8 @@ impl Trusted<'_> {
     }
 }
 
-/// Refuses a file that somebody beside its user could replace. What every program of the system is to
-/// load must not lie there.
+/// Refuses a file that users other than root and this one could replace, because every program of
+/// the system is to load it.
 pub fn only_mine(path: &Path) -> Result<()> {
     let top = Path::new("/");
     let trusted = Trusted::root_and(top, unsafe { libc::geteuid() });

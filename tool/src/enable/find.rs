@@ -75,7 +75,8 @@ fn same(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// An absolute path below a root. Where a link would lead out of it, links are followed within the root.
+/// An absolute path below a root. If a symbolic link leads out of the root, all links are resolved
+/// within it.
 fn inside(root: &Path, path: &Path) -> PathBuf {
     let plain = below(root, path);
     let dir = plain.parent().unwrap_or(root);

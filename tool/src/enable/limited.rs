@@ -15,12 +15,13 @@ pub struct Output {
 }
 
 impl Output {
-    /// The first thing it said.
+    /// The first line that the program printed, or how it ended if it printed nothing.
     pub fn said(&self) -> String {
         self.lines().swap_remove(0)
     }
 
-    /// All that it said, its complaints first; how it ended if it said nothing.
+    /// All lines that the program printed, standard error first; how it ended if it printed
+    /// nothing.
     pub fn lines(&self) -> Vec<String> {
         let lines = self.err.lines().chain(self.out.lines());
         let said = lines.map(str::trim).filter(|line| !line.is_empty());

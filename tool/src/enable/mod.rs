@@ -62,8 +62,8 @@ fn root(root: &Path) -> Result<PathBuf> {
         .map_err(|error| Error::failure(format!("{}: {error}", root.display())))
 }
 
-/// Shows the report. A site that was refused or does not work makes the command fail, and its reason, which the
-/// text leaves to the error, stands there.
+/// Shows the report. If a site was refused or does not work, the command fails. The error then
+/// gives the reason of the first such site, so the text omits it.
 fn end(command: &'static str, mut report: Report, begin: Instant, json: bool) -> Result<()> {
     report.seconds = begin.elapsed().as_secs_f64();
     let bad = |site: &&Site| site.outcome.is_bad();

@@ -33,7 +33,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the command fails for it.
+    /// Whether this outcome makes the command fail.
     pub fn is_bad(self) -> bool {
         matches!(self, Outcome::Refused | Outcome::Broken | Outcome::Damaged)
     }
@@ -77,7 +77,8 @@ impl Site {
         }
     }
 
-    /// It is enabled, and has a problem. A damaged module explains that better than what was seen of it.
+    /// Marks the site as enabled but not working. If its module is damaged, that is the reason, not
+    /// `problem`.
     pub fn broken(&mut self, problem: &str) {
         let damage = self.module.as_deref().and_then(provider::damage);
         let undo = match self.scope {
@@ -86,7 +87,7 @@ impl Site {
         };
         self.outcome = Outcome::Broken;
         self.reason = Some(format!(
-            "{}; to take tenrounds out: {undo}",
+            "{}; to disable tenrounds: {undo}",
             damage.as_deref().unwrap_or(problem)
         ));
     }
@@ -121,7 +122,8 @@ pub struct Report {
     pub export: Option<String>,
     /// The profile that has it.
     pub profile: Option<PathBuf>,
-    /// What goes on without tenrounds; null where it was not asked.
+    /// The services that run without tenrounds until restarted; null if the command did not look
+    /// for them.
     pub running: Option<Running>,
     pub notes: Vec<String>,
     pub seconds: f64,
@@ -204,7 +206,7 @@ impl Report {
         let mut text = String::new();
         let told = self.sites.iter().position(|site| site.outcome.is_bad());
         for (i, site) in self.sites.iter().enumerate() {
-            // The error says why.
+            // The error gives this site's reason.
             let reason = site.reason.as_ref().filter(|_| told != Some(i));
             text += &show_site(site, reason, command);
         }
@@ -228,14 +230,14 @@ impl Report {
         match (&self.export, &self.profile) {
             (Some(_), Some(profile)) => {
                 text += &format!(
-                    "New shells have it by {}. For this one: . {}\n",
+                    "{} enables it in new shells. For this shell: . {}\n",
                     profile.display(),
                     profile.display()
                 );
             }
             (Some(export), None) if command == "enable" => {
                 text += &format!(
-                    "This line switches it on in a shell; put it into your profile, or let 'tenrounds enable --profile' do so:\n  {export}\n"
+                    "This line enables it in a shell. Add it to your profile, or run 'tenrounds enable --profile':\n  {export}\n"
                 );
             }
             _ => {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The services that go on without tenrounds after `enable --system`: OpenSSL reads its configuration once,
-//! when a program starts.
+//! Finds the services that run without tenrounds after `enable --system` until they are restarted.
+//! OpenSSL reads its configuration once, when a program starts.
 
 use super::report::{Outcome, Site};
 use crate::doctor::install::{Install, Known};
@@ -10,25 +10,26 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// So many services are named to people.
+/// The maximum number of services that the text names.
 const SHOWN: usize = 8;
 
 #[derive(Debug, Serialize)]
 pub struct Running {
     pub services: Vec<Service>,
-    /// Processes that this user may not look into.
+    /// The number of processes that this user may not inspect.
     pub unreadable: usize,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Service {
-    /// The systemd unit, or else the program's name.
+    /// The systemd unit, or the program's name if there is no unit.
     pub name: String,
     pub is_unit: bool,
     pub pids: Vec<u32>,
 }
 
-/// Processes with a libcrypto that reads one of the enabled configurations, and no tenrounds in them.
+/// Finds processes without tenrounds whose libcrypto reads one of the enabled configurations. None
+/// if no site is enabled.
 pub fn find(root: &Root, sites: &[Site]) -> Option<Running> {
     let enabled = |site: &&Site| matches!(site.outcome, Outcome::Enabled | Outcome::AlreadyEnabled);
     let machine = Root::new(Path::new("/"));
@@ -77,7 +78,7 @@ pub fn find(root: &Root, sites: &[Site]) -> Option<Running> {
 }
 
 impl Running {
-    /// For people, or nothing if no service is concerned.
+    /// The text for people; None if there is no such service.
     pub fn text(&self) -> Option<String> {
         let first = self.services.first()?;
         let names: Vec<String> = self.services.iter().take(SHOWN).map(label).collect();
@@ -86,11 +87,11 @@ impl Running {
             more => format!(" and {more} more"),
         };
         let restart = match first.is_unit {
-            true => format!("; systemctl restart {}", first.name),
+            true => format!("\n  To restart one: systemctl restart {}", first.name),
             false => String::new(),
         };
         Some(format!(
-            "{}{more} run without tenrounds until they are restarted.\n  To see them: sudo tenrounds doctor --verbose{restart}",
+            "Running without tenrounds until restarted: {}{more}.\n  To list the processes: sudo tenrounds doctor --verbose{restart}",
             names.join(", ")
         ))
     }

@@ -130,7 +130,7 @@ impl State {
         self.files.push(entry);
         let saved = self.save();
         if saved.is_err() {
-            // What is not on the disk is not known, so that its copy is tidied away.
+            // Drops the entry that was not saved, so that tidy() removes its copy.
             self.files = before;
         }
         saved
@@ -251,7 +251,7 @@ fn wait_for_lock(dir: &Path) -> Result<File> {
         }
         if !told && begin.elapsed() > Duration::from_secs(1) {
             output::complain(format!(
-                "waiting for another tenrounds that holds {}",
+                "waiting for another tenrounds process that holds {}",
                 path.display()
             ));
             told = true;

@@ -94,7 +94,7 @@ fn system(site: &find::Site, state: &State, libcrypto: &LibCrypto, shown: &mut S
         ),
         Found::Ours(_) => {
             let changed = entry.is_some_and(|entry| entry.after != checksum(&text));
-            is(Outcome::Enabled, changed.then(|| "changed by somebody since, for which 'tenrounds disable --system' will take out its own lines only".into()));
+            is(Outcome::Enabled, changed.then(|| "changed since 'tenrounds enable': 'tenrounds disable --system' will remove only our lines".into()));
             shown.module = module(libcrypto, &site.conf);
         }
     }

@@ -239,10 +239,11 @@ pub fn random(program: &Path, conf: Conf<'_>) -> Answer {
     Ok("16 random bytes".into())
 }
 
-/// What `starts` has a program do.
+/// The arguments with which `starts` runs a program.
 pub const STARTED: &str = "rand -hex 16";
 
-/// Whether a program works with a configuration; if not, all that it said, line by line.
+/// Checks that a program works with a configuration. The error is all that it printed, line by
+/// line.
 pub fn starts(program: &Path, conf: Conf<'_>) -> Result<(), Vec<String>> {
     let mut command = Command::new(program);
     command.args(STARTED.split(' '));

@@ -15,10 +15,10 @@ use crate::root::Root;
 use crate::run::config;
 use std::path::{Path, PathBuf};
 
-/// Undoes everything, or only what loads one of these modules.
+/// Undoes all changes of `enable`, or only those that load one of these modules, if any are given.
 pub fn disable(root: &Path, modules: &[PathBuf]) -> Result<Report> {
     let dir = state_dir(root);
-    // Where OpenSSL was removed since, the lines that name us go all the same.
+    // libcrypto may be missing: our lines are removed even if OpenSSL was uninstalled since.
     let libcrypto = LibCrypto::open().ok();
     let found = find::installations(root, libcrypto.as_ref());
     let mut report = Report::default();
@@ -94,7 +94,8 @@ fn places(state: &State, sites: &[find::Site], modules: &[PathBuf]) -> Vec<Place
     places
 }
 
-/// Whether our own file loads one of these modules. One that is gone may have done so.
+/// Whether our own file loads one of these modules. True if the file is gone: it may have loaded
+/// one.
 pub fn loads(own: &Path, modules: &[PathBuf]) -> bool {
     let text = files::read(own).ok().flatten();
     let lines: Vec<Vec<u8>> = names(modules)
@@ -107,13 +108,13 @@ pub fn loads(own: &Path, modules: &[PathBuf]) -> bool {
     })
 }
 
-/// The modules as they were named, and with symbolic links followed, as `enable` names them.
+/// The paths of the modules as given, and with symbolic links resolved, as `enable` writes them.
 fn names(modules: &[PathBuf]) -> Vec<PathBuf> {
     let real = modules.iter().filter_map(|path| path.canonicalize().ok());
     modules.iter().cloned().chain(real).collect()
 }
 
-/// A module that somebody wrote into a configuration by hand is not ours to take out.
+/// Refuses if a line that `enable` did not write loads one of these modules.
 fn refuse_others(root: &Path, places: &[Place], modules: &[PathBuf]) -> Result<()> {
     let names = names(modules);
     let view = Root::new(root);
@@ -129,7 +130,7 @@ fn refuse_others(root: &Path, places: &[Place], modules: &[PathBuf]) -> Result<(
         });
         if let Some(a) = named {
             return Err(Error::failure(format!(
-                "{}: loads {}, and 'tenrounds enable' did not write that line; take it out by hand",
+                "{}: loads {}, but 'tenrounds enable' did not write this line; remove it by hand",
                 a.place, a.value
             )));
         }

@@ -325,7 +325,7 @@ impl Edited {
     }
 }
 
-/// Undoes everything, or only what loads one of these modules.
+/// Undoes all changes of `enable`, or only those that load one of these modules, if any are given.
 pub fn disable(modules: &[PathBuf]) -> Result<Report> {
     let home = Home::find()?;
     let mut report = Report::default();

@@ -79,8 +79,8 @@ pub fn module_line(module: &Path) -> Vec<u8> {
     line.0
 }
 
-/// Writes the lines of our own. A `lasting` configuration has to outlive its module: with `soft_load`
-/// OpenSSL works without a module that was deleted, and leaves no error in its queue.
+/// Writes our own lines. A `lasting` configuration can outlive its module, so it sets `soft_load`:
+/// if the module was deleted, OpenSSL then works without it and leaves no error in its queue.
 fn extend(
     mut text: Writer,
     libcrypto: &LibCrypto,

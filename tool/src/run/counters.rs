@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The counters, in which the provider of every process counts what its backends executed. Their layout is
-//! described in openssl/common/counters_file.h.
+//! Reads the counters file, in which the provider of each process counts what its backends
+//! executed. openssl/common/counters_file.h describes the layout.
 
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub struct Keys {
 }
 
 impl Counters {
-    /// Parses the file. It begins with `NEW` as long as no process has loaded the provider.
+    /// Parses the file. If it begins with `NEW`, no process has loaded the provider.
     pub fn parse(file: &[u8]) -> Result<Counters, String> {
         if file.get(..8) == Some(NEW) {
             return Ok(Counters::default());

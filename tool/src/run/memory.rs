@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The shared memory in which the processes of a command count. openssl/common/counters_file.h says why it is
-//! a sealed memfd and no file on a disk. It leaves nothing behind, however this process ends.
+//! The shared memory in which the processes of a command count: a sealed memfd, not a file on disk
+//! (openssl/common/counters_file.h says why). Nothing is left behind, however this process ends.
 
 use super::counters::{Counters, NEW};
 use crate::error::{Error, Result};
@@ -21,15 +21,17 @@ pub struct Memory {
     file: File,
     /// /proc/PID/fd/N.
     path: PathBuf,
-    /// Whether the path leads to the memory. Without /proc the command inherits the descriptor instead.
+    /// Whether the path opens the memory. If not (no /proc), the command inherits the descriptor.
     reachable: bool,
 }
 
 impl Memory {
-    /// Memory that begins with `NEW`, above zeros, and that nobody can shrink.
+    /// Creates memory that begins with `NEW`, followed by zeros, sealed against shrinking and growing.
     pub fn new() -> Result<Memory> {
         let failed = |what: &str, error: IoError| {
-            Error::failure(format!("no shared memory to count in: {what}: {error}"))
+            Error::failure(format!(
+                "cannot create shared memory for the counters: {what}: {error}"
+            ))
         };
         let file = create().map_err(|error| failed("memfd_create", error))?;
         allocate(&file).map_err(|error| failed("fallocate of 64 KiB", error))?;
@@ -44,7 +46,8 @@ impl Memory {
         if !sealed {
             return Err(failed("sealing it", IoError::last_os_error()));
         }
-        // By /proc's own number for this process, which can be of another PID namespace.
+        // /proc/self gives this process's PID in the PID namespace of /proc, which can be another
+        // one.
         let itself = std::fs::read_link("/proc/self").unwrap_or_default();
         let descriptor = file.as_raw_fd().to_string();
         let path = PathBuf::from("/proc")
@@ -59,7 +62,7 @@ impl Memory {
         })
     }
 
-    /// Has a command count here.
+    /// Makes the processes of a command count here.
     pub fn pass_to(&self, command: &mut Command) {
         command.env(VARIABLE, &self.path);
         if !self.reachable {
@@ -69,7 +72,7 @@ impl Memory {
         }
     }
 
-    /// What was counted so far.
+    /// Reads the counts so far.
     pub fn read(&self) -> Result<Counters> {
         let mut bytes = vec![0; ROOM];
         self.file
@@ -81,7 +84,7 @@ impl Memory {
 }
 
 fn create() -> std::io::Result<File> {
-    // linux/memfd.h, since Linux 6.3, where sysctl vm.memfd_noexec can demand it.
+    // From linux/memfd.h, since Linux 6.3. The sysctl vm.memfd_noexec can require it.
     const MFD_NOEXEC_SEAL: u32 = 8;
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     let name = b"tenrounds-counters\0".as_ptr().cast();
@@ -93,15 +96,15 @@ fn create() -> std::io::Result<File> {
     };
     match descriptor {
         -1 => Err(IoError::last_os_error()),
-        // SAFETY: it is open, and nobody else has it.
+        // SAFETY: the descriptor is open, and nothing else owns it.
         descriptor => Ok(unsafe { File::from_raw_fd(descriptor) }),
     }
 }
 
-/// Gives the memory its size and all its pages. Beyond RLIMIT_FSIZE that is an error, and not the end of this
-/// process by SIGXFSZ.
+/// Sets the size of the memory and allocates all its pages. Ignores SIGXFSZ meanwhile, so that a
+/// lower RLIMIT_FSIZE is an error and does not kill this process.
 fn allocate(file: &File) -> std::io::Result<()> {
-    // SAFETY: plain system calls; the old disposition comes back.
+    // SAFETY: plain system calls; the old signal disposition is restored.
     let allocated = unsafe {
         let before = libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         let allocated = libc::posix_fallocate(file.as_raw_fd(), 0, ROOM as libc::off_t);

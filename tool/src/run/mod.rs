@@ -58,7 +58,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
                     let done = report::Run::new(&args.command[0], &configuration, status, counters);
                     done.write(target, args.json)
                 });
-                // The command's own exit status is what its caller waits for.
+                // An error here does not change the exit status, which is the command's.
                 reported.unwrap_or_else(output::complain);
             }
             child::end_like(status)

@@ -21,8 +21,8 @@ pub struct Probe {
     pub digest: bool,
     /// What libcrypto said where something failed.
     pub error: Option<String>,
-    /// Why libcrypto refuses its configuration. It may work nevertheless; programs that ask it to start,
-    /// `openssl` and all that use TLS, do not.
+    /// Why libcrypto refuses its configuration, if it does. Ciphers may still work, but programs
+    /// that initialise libcrypto explicitly fail: `openssl`, and all that use TLS.
     pub refused: Option<String>,
 }
 

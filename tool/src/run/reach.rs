@@ -49,10 +49,11 @@ fn find(program: &OsStr) -> Option<PathBuf> {
     found
 }
 
-/// Why a program that is there cannot be started, and what to do; None if that is not plain.
+/// Says why a program that exists cannot be started, and what to do; None if the reason is not
+/// known.
 pub fn obstacle(program: &OsStr) -> Option<String> {
     if program.as_bytes().contains(&b'/') && Path::new(program).is_dir() {
-        return Some("is a directory, and no command".to_owned());
+        return Some("is a directory, not a command".to_owned());
     }
     let file = find(program)?;
     let mode = file.metadata().ok()?.mode();
@@ -70,8 +71,8 @@ pub fn obstacle(program: &OsStr) -> Option<String> {
         let path = PathBuf::from(&interpreter);
         if !path.exists() {
             let returns = match interpreter.as_bytes().ends_with(b"\r") {
-                true => "; the line ends in a carriage return, as on DOS: take that out",
-                false => "; install that, or mend the line",
+                true => "; the line ends in a carriage return, as on DOS: remove that",
+                false => "; install it, or correct the line",
             };
             return Some(format!(
                 "cannot be executed: the first line of {} names the interpreter '{}', which does not exist{returns}",

@@ -16,7 +16,7 @@ use std::process::ExitStatus;
 /// The object `run` of the JSON document.
 #[derive(Debug, Serialize)]
 pub struct Run {
-    /// The program alone: its arguments can be secret, and anybody may read the file.
+    /// The program without its arguments, which can be secret: others may read the file.
     command: [String; 1],
     /// The generated configuration.
     configuration: String,

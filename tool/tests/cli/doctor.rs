@@ -99,7 +99,7 @@ fn hostile_configurations_are_survived() {
     );
 }
 
-/// The second line says where OpenSSL finds the fault, the third what it says.
+/// Lines that OpenSSL refuses, the line that it blames, and part of its message or of the cure.
 const REFUSED: [(&str, &str, &str); 7] = [
     (
         "engines = engs\n[engs]\nfoo = foo_sect\n[foo_sect]\ndynamic_path = /nonexistent.so\n",
@@ -109,7 +109,7 @@ const REFUSED: [(&str, &str, &str); 7] = [
     (
         "activate = 1\n",
         "[init] activate = 1",
-        "take this line away: 'activate' belongs in the section of one provider, not in [init]",
+        "remove this line: 'activate' belongs in the section of one provider, not in [init]",
     ),
     (
         "alg_section = algs\n[algs]\nno_such_option = 1\n",
@@ -166,7 +166,8 @@ fn configurations_that_openssl_refuses() {
     }
 }
 
-/// The configuration with its first line replaced: without diagnostics OpenSSL forgives all of this.
+/// The configuration with its first line replaced. Without config_diagnostics, OpenSSL ignores all
+/// of these errors.
 fn text_of_line(machine: &Machine, line: &str) -> String {
     let text = std::fs::read_to_string(machine.dir.join("etc/ssl/openssl.cnf")).unwrap();
     let (_, rest) = text.split_once('\n').unwrap();
@@ -196,12 +197,12 @@ fn a_configuration_of_this_shell_that_openssl_refuses() {
     );
 }
 
-/// OpenSSL goes on without it, and says nothing.
+/// OpenSSL runs without the provider, and reports nothing.
 #[test]
 fn a_provider_that_is_not_loaded() {
     let machine = Machine::healthy();
     machine.openssl();
-    // In the machine's tree there is a module, and on this machine, where openssl runs, there is none.
+    // The module exists in the machine's tree, but not on this machine, where openssl runs.
     machine.edit("etc/ssl/openssl.cnf", "/usr/lib/ossl-modules/", "/absent/");
     machine.link("absent", "usr/lib/ossl-modules");
     contains(
@@ -216,9 +217,9 @@ fn a_provider_that_is_not_loaded() {
     );
 }
 
-/// Whoever loads half a module is killed, or goes on without it.
+/// A program that loads a truncated module is killed, or runs without it.
 #[test]
-fn a_module_that_was_cut_off() {
+fn a_truncated_module() {
     for part in [100, 10_000] {
         let machine = Machine::healthy();
         let module = machine.dir.join("usr/lib/ossl-modules/tenrounds.so");
@@ -228,7 +229,7 @@ fn a_module_that_was_cut_off() {
         let found = machine.examined(&[]).the("module-truncated");
         contains(
             &found,
-            &["\"problem\"", &format!("{part} bytes, and"), "SIGBUS"],
+            &["\"problem\"", &format!("{part} bytes, but"), "SIGBUS"],
         );
     }
 }
@@ -256,22 +257,22 @@ fn a_module_that_others_can_replace() {
                 "[tenrounds_sect] module = ",
             ],
         );
-        // Root does not run it to see whether it works.
+        // As root, the doctor does not try the configuration.
         let tried = !examined.ids().contains(&"not-tried".to_owned());
         assert_eq!(tried, unsafe { libc::geteuid() } != 0);
     }
-    // In a sticky directory only its owner replaces a file.
+    // In a sticky directory only the owner can replace a file.
     let machine = Machine::healthy();
     machine.set_mode("usr/lib/ossl-modules", 0o1777);
     let ids = machine.examined(&[]).ids();
     assert!(!ids.contains(&"module-writable".to_owned()), "{ids:?}");
 }
 
-/// A file can be given away by root alone.
+/// Only root can change the owner of a file.
 #[test]
 fn a_module_of_another_user() {
     if unsafe { libc::geteuid() } != 0 {
-        return skip("only root can give a file away");
+        return skip("only root can change the owner of a file");
     }
     let module = "usr/lib/ossl-modules/tenrounds.so";
     let give = |machine: &Machine, path: &str, user| {
@@ -283,14 +284,14 @@ fn a_module_of_another_user() {
         &machine.examined(&[]).the("module-writable"),
         &["belongs to user 12345", "sudo chown root: "],
     );
-    // A user may own what that user's own configuration loads.
+    // A user may own the modules that the user's own configuration loads.
     give(&machine, "etc/ssl/openssl.cnf", 12345);
     let examined = machine.examined(&[]);
     let ids = examined.ids();
     assert!(!ids.contains(&"module-writable".to_owned()), "{ids:?}");
-    // But root executes none of it.
+    // But root does not try the configuration.
     contains(&examined.the("not-tried"), &["belongs to user 12345"]);
-    // A directory of somebody else is not taken away: the module has to lie elsewhere.
+    // The cure for another user's directory is to install the module elsewhere, not chown.
     let machine = Machine::healthy();
     give(&machine, "usr/lib/ossl-modules", 12345);
     let found = machine.examined(&[]).the("module-writable");
@@ -298,7 +299,7 @@ fn a_module_of_another_user() {
     assert!(!found.contains("chown"), "{found}");
 }
 
-/// The paths of a process in a container are those in its root.
+/// The paths of a process in a container are resolved in its root.
 #[test]
 fn a_process_in_another_root() {
     let machine = Machine::healthy();
@@ -312,7 +313,7 @@ fn a_process_in_another_root() {
     );
     machine.write("srv/inner/lib/libcrypto.so.3", &library);
     machine.write("srv/inner/etc/inner.cnf", "");
-    // An absolute link leads to a place in the same root.
+    // An absolute link is resolved in the same root.
     machine.link("srv/inner/usr/lib/ssl/openssl.cnf", "/etc/inner-ssl.cnf");
     machine.write(
         "srv/inner/etc/inner-ssl.cnf",
@@ -339,20 +340,20 @@ fn a_process_in_another_root() {
         ],
     );
     let ids = examined.ids();
-    // The variables name what is there, in that root, and not in this.
+    // The paths in the variables are looked up in the process's root, not in ours.
     assert!(
         !ids.contains(&"conf-variable-missing".to_owned()),
         "{ids:?}"
     );
     contains(&examined.the("modules-variable-missing"), &["300 (inner)"]);
-    // What is configured here says nothing about that process.
+    // The configuration of our root does not apply to that process.
     let text = examined.the("not-loaded");
     assert!(!text.contains("inner"), "{text}");
 }
 
-/// What `enable` writes is no reason for a warning, whatever it is written on.
+/// The doctor does not warn about the lines of `enable`, whatever was in the file before.
 #[test]
-fn what_enable_wrote_is_not_found_fault_with() {
+fn no_finding_about_what_enable_wrote() {
     let bases = [
         "openssl_conf = init\n[init]\nproviders = provs\n[provs]\ndefault = def\n[def]\nactivate = 1\n",
         "openssl_conf = init\n[init]\nalg_section = algs\n[algs]\ndefault_properties = ?foo=bar\n",
@@ -363,7 +364,7 @@ fn what_enable_wrote_is_not_found_fault_with() {
         machine.remove("proc/100");
         machine.openssl();
         machine.write("etc/ssl/openssl.cnf", base);
-        // The paths that openssl sees on this machine are the same ones in the tree.
+        // Makes the paths that openssl sees on this machine valid in the tree.
         let module = crate::support::module().canonicalize().unwrap();
         let inside = module.strip_prefix("/").unwrap().to_str().unwrap();
         machine.write(inside, std::fs::read(&module).unwrap());

@@ -178,7 +178,10 @@ fn what_somebody_changed_meanwhile_stays() {
     let mut text = machine.read(CONF);
     text.extend_from_slice(b"[mine]\na = b\n");
     machine.write(CONF, &text);
-    contains(&machine.status().ok().out, &["changed by somebody since"]);
+    contains(
+        &machine.status().ok().out,
+        &["changed since 'tenrounds enable'"],
+    );
     let done = machine.disable().ok();
     contains(&done.out, &["changed by somebody", "only our lines"]);
     let expected = format!("{DEBIAN}[mine]\na = b\n");

@@ -182,7 +182,8 @@ pub fn namespace() -> Option<Command> {
     }
     let tried = Command::new("unshare").args(&options).arg("true").output();
     if tried.is_ok_and(|output| output.status.success()) {
-        // Five minutes at most, also for what the script has started: timeout(1) signals its process group.
+        // Ends the script and its children after five minutes: timeout(1) signals its process
+        // group.
         let mut command = Command::new("timeout");
         command.args(["-k", "5", "300", "unshare"]).args(options);
         return Some(command);
@@ -191,8 +192,8 @@ pub fn namespace() -> Option<Command> {
     None
 }
 
-/// What makes /etc/ssl, or where else openssl.cnf lies, /var/lib, /usr/local and /opt private, for
-/// `in_namespace`. Then "/" is this machine, and nothing that is written stays.
+/// Makes private, for `in_namespace`: the directory of openssl.cnf, /var/lib, /usr/local and /opt.
+/// The script then sees this machine as "/", and nothing that it writes there stays.
 const PRIVATE: &str = r#"
 dir=$(openssl version -d | sed 's/^OPENSSLDIR: "\(.*\)"$/\1/')
 conf=$(readlink -f "$dir/openssl.cnf")
@@ -205,8 +206,8 @@ for dir in /usr/local /opt; do [ ! -d $dir ] || mount -t tmpfs -o mode=755 none 
 tool=$1
 "#;
 
-/// A shell script on this machine, whose configuration it may change: `in_namespace`, and "$conf" is the
-/// system's openssl.cnf. None, and said so, where that cannot be done.
+/// Runs a shell script that may change this machine's configuration, by `in_namespace`. "$conf" is
+/// the system's openssl.cnf. Skips the test and returns None if that is not possible.
 pub fn on_this_machine(machine: &Machine, script: &str) -> Option<Done> {
     let openssl = Command::new("sh")
         .args(["-c", "command -v openssl"])
@@ -221,7 +222,7 @@ pub fn on_this_machine(machine: &Machine, script: &str) -> Option<Done> {
     .find(|path| path.starts_with("/usr/local/") || path.starts_with("/opt/"))
     .map(str::to_owned);
     if let Some(path) = hidden {
-        skip(&format!("{path} lies where this test has to write"));
+        skip(&format!("this test would hide {path}"));
         return None;
     }
     in_namespace(machine, &format!("{PRIVATE}{script}"))

@@ -44,7 +44,7 @@ fn on_by_the_printed_line_and_off() {
         &[
             "enabled (user)",
             "ok: a handshake",
-            "put it into your profile",
+            "Add it to your profile",
         ],
     );
     let line = done
@@ -90,7 +90,7 @@ fn the_profile_by_a_flag_and_back_to_the_byte() {
     fs::write(home(&machine, ".profile"), profile).unwrap();
     for _ in 0..2 {
         let done = machine.tool(&["enable", "--profile"]).done().ok();
-        contains(&done.out, &["New shells have it by", ".profile"]);
+        contains(&done.out, &["enables it in new shells", ".profile"]);
     }
     let text = fs::read_to_string(home(&machine, ".profile")).unwrap();
     assert_eq!(text.matches("OPENSSL_CONF=").count(), 1, "{text}");

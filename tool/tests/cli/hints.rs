@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Errors name the cause that there is, and advise nothing that cannot help.
+//! Errors name the actual cause, and give no advice that cannot help.
 
 use crate::enable_support::{in_namespace, namespace, Machine, DEBIAN};
 use crate::support::{contains, module, skip, Done, Finish, Place};
@@ -54,7 +54,7 @@ fn a_command_that_is_there_and_does_not_start() {
 }
 
 #[test]
-fn a_negative_number_is_no_option() {
+fn a_negative_number_is_not_an_option() {
     let place = Place::new();
     for (option, words) in [
         ("--seconds", "from 0.01 to 3600"),
@@ -73,7 +73,7 @@ fn a_negative_number_is_no_option() {
 }
 
 #[test]
-fn another_key_size_is_no_misspelling() {
+fn another_key_size_is_not_a_misspelling() {
     let place = Place::new();
     for name in ["aes-512", "aes-512-gcm", "AES-64-ctr", "aes-512-gmc"] {
         let said = place.tool(["speed", name]).done().failed(2);
@@ -88,11 +88,11 @@ fn another_key_size_is_no_misspelling() {
     contains(&said, &["did you mean 'aes-192-gcm'?"]);
 }
 
-/// The provider with this much of it, or something else in its place.
+/// Damaged providers, and the words that describe them: truncated ones, and a file of another kind.
 fn damaged(place: &Place) -> Vec<(Vec<u8>, String)> {
     let whole = fs::read(module()).unwrap();
     let cut = |len: usize| {
-        let words = format!("cut short: it has {len} of {} bytes", whole.len());
+        let words = format!("it is truncated to {len} of {} bytes", whole.len());
         (whole[..len].to_vec(), words)
     };
     let program = fs::read(place.tool(["--help"]).get_program()).unwrap();
@@ -102,10 +102,10 @@ fn damaged(place: &Place) -> Vec<(Vec<u8>, String)> {
         cut(whole.len() - 1),
         (
             whole[..10].to_vec(),
-            "its 10 bytes are no whole ELF file".into(),
+            "its 10 bytes are not a complete ELF file".into(),
         ),
-        (Vec::new(), "its 0 bytes are no whole ELF file".into()),
-        (program, "define no OSSL_provider_init()".into()),
+        (Vec::new(), "its 0 bytes are not a complete ELF file".into()),
+        (program, "does not define OSSL_provider_init()".into()),
     ]
 }
 
@@ -140,7 +140,7 @@ fn a_broken_module_of_the_system_is_undone_for_the_system() {
     };
     done(&["enable", "--system"]).ok();
     done(&["enable"]).ok();
-    // A new file: what is mapped somewhere stays as it is.
+    // A new file, because a process may have mapped the old one.
     let whole = fs::read(&copy).unwrap();
     fs::remove_file(&copy).unwrap();
     fs::write(&copy, &whole[..whole.len() / 2]).unwrap();
@@ -150,16 +150,16 @@ fn a_broken_module_of_the_system_is_undone_for_the_system() {
     contains(
         &status.err,
         &[
-            "is damaged: it was cut short",
-            "to take tenrounds out: tenrounds disable --system",
+            "is damaged: it is truncated",
+            "to disable tenrounds: tenrounds disable --system",
         ],
     );
-    contains(&said, &["to take tenrounds out: tenrounds disable\n"]);
+    contains(&said, &["to disable tenrounds: tenrounds disable\n"]);
     done(&["disable", "--system"]).ok();
     done(&["disable"]).ok();
 }
 
-/// Each reason is said once, wherever it stands.
+/// The text and the error together give each reason once.
 #[test]
 fn a_refusal_gives_its_reason_once() {
     let machine = Machine::debian(&format!("{DEBIAN}[broken\n"));
@@ -170,7 +170,7 @@ fn a_refusal_gives_its_reason_once() {
     let refused = machine.enable();
     assert_eq!(refused.status, Some(1));
     count(&refused, "missing close square bracket");
-    // A second one is not lost.
+    // The reason of a second site is shown too.
     machine.openssl("/usr/local/bin/openssl", "/usr/local/ssl");
     machine.write("/usr/local/ssl/openssl.cnf", format!("{DEBIAN}[broken\n"));
     let refused = machine.enable();
@@ -180,7 +180,7 @@ fn a_refusal_gives_its_reason_once() {
     assert_eq!(reasons, 2, "{said}");
 }
 
-/// FS_IOC_SETFLAGS, as chattr(1): false where this file system has no such flags.
+/// Sets or clears the immutable flag (FS_IOC_SETFLAGS, as chattr(1) does); false if that fails.
 fn set_immutable(path: &Path, immutable: bool) -> bool {
     const FS_IMMUTABLE_FL: libc::c_long = 0x10;
     let file = fs::File::open(path).unwrap();
@@ -212,7 +212,7 @@ fn an_immutable_file_is_named_to_root() {
     for locked in ["/etc/ssl/openssl.cnf", "/etc/ssl"] {
         let path = machine.at(locked);
         if !set_immutable(&path, true) {
-            // Only root may, and only where the file system can.
+            // This needs root, and a file system with that flag.
             return skip(&format!("{} cannot be made immutable", path.display()));
         }
         let immutable = Immutable(path.clone());
@@ -242,7 +242,7 @@ fn a_home_that_cannot_be_written() {
         contains(&said, &["Permission denied", "XDG_CONFIG_HOME"]);
         without(&said, &["--user", "sudo"]);
     } else if let Some(mut shell) = namespace() {
-        // Of root's capabilities, without that to write everywhere.
+        // As root, but without the capabilities that override file permissions.
         let mut tool = machine.tool(&["enable"]);
         tool.uid(0);
         let drop =

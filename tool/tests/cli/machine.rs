@@ -68,7 +68,7 @@ impl Machine {
         self.write(path, compile(source, options));
     }
 
-    /// The system's openssl, which reads this machine's configuration.
+    /// Adds an `openssl` that names this machine's version and directory, and otherwise runs ours.
     pub fn openssl(&self) {
         let text =
             "#!/bin/sh\nif [ \"$1\" = version ]; then\n  echo 'OpenSSL 3.0.13 30 Jan 2024'\n  \
@@ -132,7 +132,7 @@ impl Examined {
         self.0.at("/doctor/status").as_i64().unwrap()
     }
 
-    /// All that was found in configurations.
+    /// All findings about configurations.
     pub fn of_configuration(&self) -> Vec<serde_json::Value> {
         let mut findings = self.0.list("/doctor/findings");
         findings.retain(|f| f["group"] == "configuration");

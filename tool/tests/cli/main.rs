@@ -2,7 +2,7 @@
 //! The commands end to end, as a person or a script meets them. Needs the built provider in
 //! TENROUNDS_MODULE and the system's `openssl`.
 
-// What a test says is for its reader.
+// Tests may print: the lint is for the tool's own output.
 #![allow(clippy::disallowed_macros)]
 
 mod baseline;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What every command does when it cannot write: an error on standard output, nothing on standard error, and
-//! silence where nobody reads.
+//! What every command does if it cannot write. On standard output that is an error, and on standard
+//! error it changes nothing. If the reader has closed the pipe, the command ends silently.
 
 use crate::enable_support::{Machine, DEBIAN};
 use crate::support::{contains, Done, Finish};
@@ -9,8 +9,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 
-/// The command lines that write to standard output: of every command, also the hidden ones, its help and its
-/// work, and that as JSON if it can be had. A command that is new has to be added.
+/// The command lines that write to standard output. For every command, including the hidden ones:
+/// its help, its normal output, and its JSON if it has any. Add each new command here.
 fn lines() -> Vec<Vec<String>> {
     let root = tenrounds::commands();
     let mut lines = vec![vec!["--help".to_owned()], vec!["--version".to_owned()]];
@@ -28,7 +28,7 @@ fn lines() -> Vec<Vec<String>> {
             "selftest" => &["--backend", "bitslice"],
             "completions" => &["bash"],
             "worker" => &["tenrounds-core"],
-            // It writes files alone.
+            // It writes only files.
             "generate" => continue,
             new => panic!("say here how 'tenrounds {new}' writes to standard output"),
         };
@@ -45,7 +45,7 @@ fn lines() -> Vec<Vec<String>> {
     lines
 }
 
-/// A command in a machine of its own, so that the state of this one does not matter.
+/// Runs commands on test machines, so that the state of this machine does not matter.
 struct Test {
     enables: Machine,
     healthy: crate::machine::Machine,
@@ -78,7 +78,7 @@ fn full() -> Stdio {
     file.expect("/dev/full").into()
 }
 
-/// The end of a pipe into which one can write, but nobody reads.
+/// The write end of a pipe whose read end is closed.
 fn unread() -> Stdio {
     let mut ends = [0; 2];
     assert_eq!(
@@ -128,7 +128,7 @@ fn a_full_standard_error_changes_nothing() {
     assert_eq!(wrong.unwrap().status.code(), Some(2));
 }
 
-/// By SIGPIPE as usual, and where the caller ignores that signal, too.
+/// SIGPIPE ends the command. If the caller ignores SIGPIPE, the command ends by itself.
 #[test]
 fn a_pipe_that_nobody_reads_ends_it_quietly() {
     let test = Test::new();

@@ -173,7 +173,10 @@ fn nothing_executed_is_said_plainly() {
     let done = place.tool(["run", "--count", "--", "true"]).done().ok();
     contains(
         &done.err,
-        &["executed nothing", "No process that can be counted loaded the provider"],
+        &[
+            "executed nothing",
+            "No process that can be counted loaded the provider",
+        ],
     );
     let done = place
         .tool(["run", "--count", "--", "openssl", "version"])

@@ -179,7 +179,10 @@ fn a_module_that_is_none_is_found_out_before_anything_runs() {
     let fake = place.file("tenrounds.so", "this is not ELF");
     let mut tool = place.tool(["run", "--", "touch", "ran"]);
     let said = tool.env("TENROUNDS_MODULE", fake).done().failed(1);
-    contains(&said, &["tenrounds.so is damaged", "no whole ELF file"]);
+    contains(
+        &said,
+        &["tenrounds.so is damaged", "not a complete ELF file"],
+    );
     assert!(!place.path("ran").exists());
 }
 

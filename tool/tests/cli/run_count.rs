@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `run --count` harms no command, leaves nothing behind, and tells no secrets.
+//! `run --count` does not harm the command, leaves nothing behind, and reveals no secrets.
 
 use crate::enable_support::{in_namespace, Machine};
 use crate::json::valid;
@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 const ENC: &str = "openssl enc -aes-128-ctr -K 000102030405060708090a0b0c0d0e0f -iv f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
-/// Every directory in which the tool could keep something lies on a disk that is full.
+/// Every directory in which the tool could store a file is on a full disk.
 #[test]
 fn a_full_disk_does_not_harm_the_command() {
     let machine = Machine::bare();
@@ -40,9 +40,9 @@ fn without_proc_it_counts_by_an_inherited_descriptor() {
     }
 }
 
-/// Where there can be no memory to count in, the command still runs and ends as it does.
+/// If there is no memory for the counters, the command still runs, and its exit status is kept.
 #[test]
-fn what_cannot_be_counted_runs_uncounted() {
+fn a_command_that_cannot_be_counted_still_runs() {
     let place = Place::new();
     place.tool(["run", "--", "true"]).done().ok();
     let script = format!(
@@ -70,7 +70,7 @@ fn a_killed_tool_leaves_nothing_behind() {
         .unwrap();
     assert_eq!(line, "ready\n");
     tool.kill().unwrap();
-    // This closes the standard input of the command, which outlived the tool and now ends.
+    // wait() closes the standard input of the command, which outlived the tool and now ends.
     tool.wait().unwrap();
     let kept = std::fs::read_dir(place.path("cache/tenrounds")).unwrap();
     let kept: Vec<String> = kept

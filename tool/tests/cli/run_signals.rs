@@ -29,7 +29,7 @@ fn death_by_a_signal_is_passed_on() {
 #[test]
 fn a_signal_sent_to_the_tool_reaches_the_command_and_the_counts_still_come() {
     let place = Place::new();
-    // Ends by itself after 20 seconds: nobody stops the shell when this test fails.
+    // Ends by itself after 20 seconds: if this test fails, nothing else stops the shell.
     let script = "trap 'echo got it; exit 5' TERM; echo ready; i=0
         while [ $((i += 1)) -lt 400 ]; do sleep 0.05; done; exit 6";
     for options in [&PLAIN[..], &COUNTED] {

@@ -118,8 +118,8 @@ impl Done {
     }
 }
 
-/// Says that a test cannot run here: a failure with TENROUNDS_MUST_RUN. The line goes past libtest, which shows nothing of
-/// a test that passes.
+/// Reports that a test cannot run here; with TENROUNDS_MUST_RUN that is a failure. Writes to
+/// standard error directly, because libtest hides what a passing test prints.
 pub fn skip(reason: &str) {
     assert!(
         std::env::var_os("TENROUNDS_MUST_RUN").is_none(),
@@ -129,7 +129,7 @@ pub fn skip(reason: &str) {
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-/// A child that is killed, not left behind, when its test fails before it has ended.
+/// A child that is killed when it is dropped, so that a test that fails does not leave it running.
 pub struct Guarded(pub Child);
 
 impl Guarded {

@@ -10,14 +10,14 @@ use std::fs;
 
 const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/install");
 
-/// What a script wrote to a file of the machine's root.
+/// The text that a script wrote to a file in the machine's root.
 fn written(machine: &Machine, name: &str) -> String {
     fs::read_to_string(machine.at(name)).unwrap()
 }
 
 fn of_configuration(document: &str) -> Vec<Value> {
     let mut findings = valid(document).list("/doctor/findings");
-    // What the processes of other tests have in their roots is no concern of this one.
+    // Other tests run processes in roots of their own: ignore findings about those.
     findings.retain(|f| f["group"] == "configuration" && !f.to_string().contains("\"/proc/"));
     findings
 }
@@ -66,7 +66,7 @@ PATH=$2/programs "$tool" doctor --json >"$2/twice" || [ $? = 2 ]
     );
 }
 
-/// A process with OpenSSL that waits, started before `enable`; and one with a configuration of its own.
+/// Starts two OpenSSL processes that wait, before `enable`. The second has its own configuration.
 const WAITING: &str = r#"
 mkfifo "$2/input"
 wait_for() { # PID
@@ -106,7 +106,7 @@ echo "pids $plain $own $later"
     contains(
         &out,
         &[
-            "run without tenrounds until they are restarted",
+            "Running without tenrounds until restarted: ",
             "sudo tenrounds doctor --verbose",
         ],
     );
@@ -128,7 +128,7 @@ echo "pids $plain $own $later"
     }
 }
 
-/// A process in a chroot whose openssl.cnf is another one than ours.
+/// A process in a chroot whose openssl.cnf is not ours.
 #[test]
 fn the_doctor_looks_into_the_root_of_a_process() {
     let machine = Machine::bare();
@@ -184,7 +184,7 @@ done
     let absent =
         |f: &&Value| f["id"] == "conf-variable-missing" && f.to_string().contains("only-there");
     assert_eq!(findings.iter().find(absent), None);
-    // They read another configuration than the one that was changed.
+    // They do not read the configuration that `enable` changed.
     let running = valid(&written(&machine, "running")).list("/enable/running/services");
     let chrooted: Vec<&Value> = chroots.iter().map(|p| &p["pid"]).collect();
     for service in &running {
@@ -196,7 +196,7 @@ done
     }
 }
 
-/// The staged tree, laid out as `make` does.
+/// A staged tree with the layout that `make` produces.
 fn dist(machine: &Machine) -> String {
     let dist = machine.place.path("dist");
     for dir in ["bin", "lib/ossl-modules", "share/doc"] {
@@ -208,7 +208,8 @@ fn dist(machine: &Machine) -> String {
     dist.to_str().unwrap().to_owned()
 }
 
-/// A script that installs the tree into /usr/local first; "uninstall" is `make uninstall`.
+/// Installs the tree into /usr/local, then runs the script, in which "uninstall" is `make
+/// uninstall`.
 fn uninstall(machine: &Machine, script: &str) -> Option<Done> {
     let dist = dist(machine);
     let script = format!(
@@ -276,7 +277,7 @@ openssl list -providers | grep tenrounds
     contains(&done.ok().out, &["removed from /usr/local"]);
 }
 
-/// Then nothing is removed, so that the tool is there to undo it later.
+/// Nothing is removed then, so that the tool can still undo `enable` later.
 #[test]
 fn uninstall_refuses_where_it_cannot_undo() {
     let machine = Machine::bare();
@@ -292,12 +293,12 @@ refused() { # WORDS [ARGUMENT...]
 }
 said=$root/said
 cp "$conf" "$root/before"
-# A line of ours that somebody changed.
+# Our line, changed by hand.
 /usr/local/bin/tenrounds enable --system
 sed -i 's/^\.include = .*tenrounds/&  /; s/tenrounds  \.cnf/tenrounds.cnf # mine/' "$conf"
 grep -n 'cnf # mine' "$conf"
 refused 'take these lines out by hand' /usr/local ''
-# A configuration that cannot be written to.
+# A configuration that cannot be written.
 sed -i 's/ # mine$//' "$conf"
 mount --bind "${conf%/*}" "${conf%/*}"
 mount -o remount,ro,bind "${conf%/*}"
@@ -305,10 +306,10 @@ refused 'Read-only file system' /usr/local ''
 umount "${conf%/*}"
 uninstall >/dev/null
 $install "$root/../dist" /usr/local
-# A line that somebody wrote.
+# A line written by hand.
 cp "$root/before" "$conf"
 printf '[mine]\nmodule = /usr/local/lib/ossl-modules/tenrounds.so\n' >>"$conf"
-refused 'take it out by hand' /usr/local ''
+refused 'remove it by hand' /usr/local ''
 cp "$root/before" "$conf"
 # An image in which it is enabled.
 mkdir -p "$root/image/etc/ssl"

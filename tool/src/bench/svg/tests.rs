@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Where texts, bars and lines of the picture lie. A viewer with the widest of the usual fonts must see
-//! every text whole, apart from the others, and clear of the lines of the limits.
+//! Tests the layout of the picture. Even in the widest of the usual fonts, every text is inside the
+//! picture, overlaps no other text, and touches no limit line.
 
 use super::super::measure::{Case, Effort, Rounds};
 use super::super::subject::Subject;
@@ -129,14 +129,14 @@ fn extent_of_rectangle(node: &Node) -> Extent {
     }
 }
 
-/// What is in a picture.
+/// The elements of a picture.
 struct Seen {
     size: Extent,
     texts: Vec<(String, Extent)>,
-    /// Those in white, and the rectangles that they may be in.
+    /// The white texts, and the rectangles that must contain them.
     white: Vec<(String, Extent)>,
     rectangles: Vec<Extent>,
-    /// The limits and ceilings, with those of the legend.
+    /// The lines of the limits and ceilings, including those in the legend.
     limits: Vec<Extent>,
 }
 
@@ -184,7 +184,7 @@ impl Seen {
         self.texts.iter().any(|(t, _)| t == text)
     }
 
-    /// All texts whole, apart, and clear of the limits.
+    /// Checks that texts are inside the picture, do not overlap, and do not touch limit lines.
     fn check(&self, what: &str) {
         for (index, (text, extent)) in self.texts.iter().enumerate() {
             let size = self.size;
@@ -241,7 +241,7 @@ fn figure(
     Figure { case, rounds }
 }
 
-/// An AES figure at these parts of the limit.
+/// An AES figure whose rates are these fractions of the limit.
 fn aes(name: &str, direction: Direction, limit: f64, parts: [f64; 3]) -> Figure {
     let bars = BARS.into_iter().zip(parts.map(|part| part * limit));
     let rates: Vec<_> = bars.chain([(Limit, limit)]).collect();
@@ -289,7 +289,8 @@ const MODES: [&str; 12] = [
     "ecb", "cbc", "cfb", "ofb", "ctr", "gcm", "ccm", "ocb", "siv", "gcm-siv", "xts", "cmac",
 ];
 
-/// So many modes of AES-256, both ways where they differ, the serial ones near their low limit.
+/// Figures for `count` modes of AES-256, in both directions if they differ. Serial modes are near
+/// their low limit.
 fn modes(count: usize) -> Vec<Figure> {
     let of = |mode: &&str| {
         let name = format!("aes-256-{mode}");
@@ -328,7 +329,7 @@ fn every_text_is_whole_and_apart_whatever_the_number_of_modes() {
         Seen::of(&comparison(modes(count), references())).check(&what);
         Seen::of(&comparison(modes(count), vec![])).check(&what);
     }
-    let gcm = || modes(7).split_off(11); // with a ceiling, and so the longest legend
+    let gcm = || modes(7).split_off(11); // has a ceiling, so its legend is the longest
     assert!(gcm()[0].rate(Ceiling).is_some());
     Seen::of(&comparison(gcm(), references())).check("GCM alone");
     Seen::of(&comparison(gcm(), vec![])).check("GCM without the others");
@@ -345,7 +346,7 @@ fn long_names_stay_in_the_picture() {
         .into();
     let seen = Seen::of(&found);
     seen.check("long names");
-    // Broken into lines, but all there.
+    // The text is wrapped, but complete.
     let all: Vec<&str> = seen.texts.iter().map(|(text, _)| text.as_str()).collect();
     let all = all.join(" ");
     for word in ["@ 2.70GHz", "(Library:", "2026)"] {
@@ -367,7 +368,7 @@ fn slow_and_fast_machines_have_short_labels_at_the_axis() {
     }
 }
 
-/// Pictures with the limit and the ceiling anywhere beside and in the bars, tall and short ones.
+/// Checks pictures with tall and short bars, and with the limit and ceiling lines at many heights.
 fn near_limits(check: impl Fn(&Seen, &str)) {
     for height in [0.01, 0.04, 0.1, 0.19, 0.21, 0.25, 0.5, 0.97] {
         for part in 0..120 {
