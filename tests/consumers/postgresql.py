@@ -42,6 +42,9 @@ def serve(side, extra=()):
                             stdin=DEVNULL, stdout=DEVNULL, stderr=open(consumer.path("postgres.err"), "wb"))
     try:
         consumer.listening(port, server)
+        # It listens before it has started up, and refuses connections until then.
+        consumer.until(lambda: b"ready to accept connections" in consumer.read("postgres.err"),
+                       "readiness of PostgreSQL", of=server)
     except harness.Failed as why:
         raise harness.Failed(f"{why}\n" + consumer.read("postgres.err").decode()[-1500:]) from None
     return server, port
