@@ -200,13 +200,13 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
 static unsigned version_of_libcrypto(const struct trp_provider *provider)
 {
     const char *text = NULL;
-    unsigned major, minor, patch = 0;
+    unsigned major, minor;
     OSSL_PARAM params[] = {{OSSL_PROV_PARAM_CORE_VERSION, OSSL_PARAM_UTF8_PTR, (void *)&text, 0, 0},
                            {NULL, 0, NULL, 0, 0}};
     if (provider->get_params == NULL || !provider->get_params(provider->core, params) ||
-        text == NULL || sscanf(text, "%u.%u.%u", &major, &minor, &patch) < 2)
+        text == NULL || sscanf(text, "%u.%u", &major, &minor) != 2)
         return 0;
-    return TRP_LIBCRYPTO_PATCH(major, minor, patch);
+    return TRP_LIBCRYPTO(major, minor);
 }
 
 OSSL_provider_init_fn OSSL_provider_init;

@@ -17,12 +17,11 @@
 #include <openssl/proverr.h>
 
 /* A libcrypto version as a number, to select behaviour that differs between versions. */
-#define TRP_LIBCRYPTO(major, minor)              TRP_LIBCRYPTO_PATCH(major, minor, 0)
-#define TRP_LIBCRYPTO_PATCH(major, minor, patch) ((major)*10000u + (minor)*100u + (patch))
+#define TRP_LIBCRYPTO(major, minor) ((major)*100u + (minor))
 
 struct trp_provider {
     const OSSL_CORE_HANDLE *core;
-    unsigned libcrypto; /* TRP_LIBCRYPTO_PATCH of the libcrypto that loaded us; 0: unknown */
+    unsigned libcrypto; /* TRP_LIBCRYPTO of the libcrypto that loaded us; 0: unknown */
     OSSL_FUNC_core_get_params_fn *get_params;
     OSSL_FUNC_core_get_libctx_fn *get_libctx;
     OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;

@@ -4,9 +4,10 @@
  * the whole message, and the key is set again for the next one. A context goes on where its last message
  * left it: strings that come then are added to those of that message, and "speed" allows another.
  *
- * Final returns the result of the last message. An init or a new tag resets that result.
- * Default providers without the fix of CVE-2026-45446 keep it. In fixed versions any other parameter
- * resets it, too, and so it does here with these versions: see resets_always().
+ * Final returns the result of the last message. An init or a new tag resets that result; other
+ * parameters do not. Default providers without the fix of CVE-2026-45446 keep it in all cases, those with
+ * the fix reset it at any parameter. Distributions backport that fix under old version numbers, so
+ * following it by version is not possible.
  */
 #include "siv.h"
 
@@ -177,24 +178,6 @@ static int siv_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return trp_siv_get_params(s->provider, s->kind, s->encrypt ? s->tag : NULL, params);
 }
 
-/* Whether any parameter, even an unknown one, resets the result of final. It does in versions with
- * the fix of CVE-2026-45446. */
-static int resets_always(const struct trp_siv *s, const OSSL_PARAM params[])
-{
-    static const unsigned since[] = {TRP_LIBCRYPTO_PATCH(3, 0, 21), TRP_LIBCRYPTO_PATCH(3, 4, 6),
-                                     TRP_LIBCRYPTO_PATCH(3, 5, 7), TRP_LIBCRYPTO_PATCH(3, 6, 3)};
-    const unsigned version = s->provider->libcrypto;
-    /* 3.2 to 3.6 ignore an empty list. */
-    if (params == NULL ||
-        (params->key == NULL && version >= TRP_LIBCRYPTO(3, 2) && version < TRP_LIBCRYPTO(4, 0)))
-        return 0;
-    for (size_t i = 0; i < sizeof(since) / sizeof(since[0]); i++) {
-        if (version / 100 == since[i] / 100)
-            return version >= since[i];
-    }
-    return version >= TRP_LIBCRYPTO_PATCH(4, 0, 1);
-}
-
 static int siv_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_siv *s = ctx;
@@ -222,8 +205,6 @@ static int siv_set_ctx_params(void *ctx, const OSSL_PARAM params[])
         if (len != s->kind->key_len)
             return 0;
     }
-    if (resets_always(s, params))
-        s->done = 0;
     return 1;
 }
 
