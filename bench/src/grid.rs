@@ -165,7 +165,8 @@ pub fn ways(words: &[String]) -> Result<Vec<Way>> {
         let means = |w: &Way| word == "all" || w.name() == word || w.mode.name() == word;
         let meant: Vec<Way> = all_ways().filter(means).collect();
         if meant.is_empty() {
-            let names: Vec<String> = all_ways().map(|w| w.name()).collect();
+            let names = all_ways().flat_map(|w| [w.mode.name().to_owned(), w.name()]);
+            let names: Vec<String> = names.collect();
             let near = suggestion(&word, names.iter().map(String::as_str));
             return Err(Error::usage(format!(
                 "there is no mode '{word}'{near} (see 'tenrounds-bench --list')"
@@ -283,7 +284,7 @@ mod tests {
         assert_eq!(wanted(&["all"]).ways.len(), USUAL.len() + OTHERS.len());
         assert_eq!(wanted(&["gcm-decrypt", "gcm"]).ways.len(), 2);
         let error = ways(&["gmc".into()]).err().unwrap().to_string();
-        assert!(error.contains("did you mean"), "{error}");
+        assert!(error.contains("did you mean 'gcm'"), "{error}");
         let names: std::collections::HashSet<String> = all_ways().map(|w| w.name()).collect();
         assert_eq!(names.len(), USUAL.len() + OTHERS.len());
     }
