@@ -279,6 +279,7 @@ fn a_module_of_another_user() {
         std::os::unix::fs::lchown(machine.dir.join(path), Some(user), None).unwrap();
     };
     let machine = Machine::healthy();
+    machine.openssl();
     give(&machine, module, 12345);
     contains(
         &machine.examined(&[]).the("module-writable"),
