@@ -1,28 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The front door. Meson builds the C, Cargo the Rust; both land in build/dist, laid out as installed.
+# Builds, tests and installs everything. Meson builds the C, Cargo the Rust. Both install into
+# build/dist, laid out as on a system.
 #
 #   make          build into build/dist           make demo     see it work on this machine
 #   make check    all tests                       make lint     formatters and linters
-#   make check-full   other versions of OpenSSL, real programs, Arm, 32-bit code, the kernel, fuzzing (FUZZ_SECONDS=60 for each target)
+#   make check-full   the tests that take longer: other versions of OpenSSL, real programs, Arm,
+#                     32-bit code, the kernel, fuzzing (FUZZ_SECONDS=60 for each target)
 #   make check-arm    of these, the tests for 64-bit Arm under an emulator
 #   make check-i386   of these, the core and the provider as 32-bit code
-#   make check-kernel   of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an emulator
-#   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's fuzzing, speed
-#   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in build/kernel/RELEASE
-#   make bench    against the processor's limit and other libraries, into docs/benchmarks: minutes   make bench-quick   less than two
-#   make check-fresh   a bare Debian 12 in a chroot: the demo, the tests and the packages from a clone, as root
-#   make deb      Debian packages, in build/deb   make check-packages   install, enable, remove them in a chroot
+#   make check-kernel of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an
+#                     emulator
+#   make check-uml    the kernel module in user-mode Linux, on the real processor: the kernel's
+#                     fuzzing, speed
+#   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in
+#                     build/kernel/RELEASE
+#   make bench        compare with the processor's limit and other libraries, into docs/benchmarks
+#                     (minutes)
+#   make bench-quick  the same in less than 2 minutes
+#   make check-fresh  the demo, the tests and the packages from a clone, in a bare Debian 12 in a
+#                     chroot, as root
+#   make deb      Debian packages, in build/deb
+#   make check-packages   install, enable and remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+CHECK_STEPS ?= first tool c sanitized
 BUILD   := build
 DIST    := $(BUILD)/dist
 MESON_OPTIONS := --prefix=/ --libdir=lib
-# In long functions addresses are checked by calls: the same checks, and gcc takes a fifth of the time for code this unrolled.
-# Without what costs it minutes a file even so, checks of each pointer: the fuzzers are built with them, by clang, but for core/x86. Warnings
-# are the plain build's, which knows more.
+# In long functions the address checks are calls: the same checks, but gcc compiles such unrolled
+# code 5 times faster. The checks of each pointer are off, because they would take gcc minutes per
+# file. scripts/ubsan builds the core with them, with clang; the fuzzers have them except in core/x86
+# and core/simd. The plain build gives the warnings, because it knows more.
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debug -Doptimization=1 -Dwerror=false \
     "-Dc_args=-fno-sanitize=pointer-overflow,null,object-size,alignment -fno-var-tracking --param asan-instrumentation-with-call-threshold=50"
 
@@ -56,12 +67,14 @@ stage: c tool
 demo: all
 	@scripts/demo $(DIST)
 
-# The core and the provider answer first, within two minutes of a build; see scripts/check.
+# Tests the core and the provider first, within 2 minutes of a build; see scripts/check. CHECK_STEPS
+# selects the steps.
 check:
 	@scripts/dependencies check
-	@scripts/check $(BUILD) first tool c sanitized
+	@scripts/check $(BUILD) $(CHECK_STEPS)
 
-# What takes longer than ten minutes, the first time above all: it builds three versions of OpenSSL.
+# The tests that take more than 10 minutes. The first run takes longest, because it builds three
+# versions of OpenSSL.
 check-full:
 	@scripts/dependencies check-full
 	@$(MAKE) --no-print-directory stage c-tests
@@ -72,15 +85,15 @@ check-i386:
 	@scripts/dependencies check-i386
 	@scripts/i386 test $(BUILD)
 
-# An idle machine, please. The benchmark builds other libraries the first time; the quick one does without the versions of
-# OpenSSL if they are not there.
+# Needs an idle machine. The benchmark builds other libraries the first time. The quick one skips
+# the other versions of OpenSSL if they are not built.
 bench bench-quick:
 	@scripts/dependencies bench
 	@$(MAKE) --no-print-directory stage
 	@$(if $(filter %-quick,$@),,scripts/versions build >/dev/null)
 	@scripts/bench $(BUILD) --publish docs/benchmarks $(if $(filter %-quick,$@),--quick)
 
-# For the kernel that runs, unless KDIR says another.
+# Builds for the running kernel, unless KDIR names another.
 .PHONY: kernel-module
 kernel-module:
 	@$(MAKE) --no-print-directory -C kernel $(if $(KDIR),KDIR=$(KDIR)) OUT=$(if $(OUT),$(abspath $(OUT)))
@@ -94,14 +107,14 @@ check-uml:
 	@scripts/dependencies check-uml
 	@scripts/check-uml $(BUILD)
 
-# What is to be installed is built from scratch, with a distribution's flags.
+# Builds the packages from scratch, with a distribution's flags.
 deb:
 	@scripts/dependencies deb
 	@echo 'building the packages: one to three minutes'
 	@scripts/deb $(BUILD)/deb
 	@ls $(BUILD)/deb/*.deb
 
-# As root, because it needs a chroot. It downloads a minimal Debian 12, once.
+# Needs root for its chroot. Downloads a minimal Debian 12, once.
 check-packages:
 	@scripts/dependencies check-packages
 	@$(MAKE) --no-print-directory deb
@@ -121,7 +134,7 @@ check-sanitized:
 check-tool:
 	@scripts/check $(BUILD) tool
 
-# As root: runs a newcomer's steps in a bare Debian 12 in a chroot.
+# Runs a newcomer's steps in a bare Debian 12 in a chroot; needs root.
 check-fresh:
 	@scripts/dependencies check-fresh
 	@scripts/check-fresh
@@ -130,7 +143,7 @@ lint:
 	@scripts/dependencies lint
 	@scripts/lint $(BUILD)
 
-# Under sudo, what the user built is installed as it is: root may have no Rust, and owns no build tree.
+# Under sudo, installs what the user built: root may have no Rust, and does not own the build tree.
 install: $(if $(and $(SUDO_UID),$(wildcard $(DIST)/bin/tenrounds)),,all)
 	@scripts/install $(DIST) "$(PREFIX)" "$(DESTDIR)"
 

@@ -3,7 +3,7 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=src/sizes.c");
-    println!("cargo:rerun-if-changed=../core/include/tenrounds.h");
+    println!("cargo:rerun-if-changed=../core/include");
     cc::Build::new()
         .file("src/sizes.c")
         .include("../core/include")

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each loop is one asm statement, so that the compiler can neither remove, reorder nor spill
- * anything.
+ * The limit probe's loops. Each loop is one asm statement, so that the compiler can neither remove,
+ * reorder nor spill anything.
  *
- * Registers 0 to 11 are the states, register 15 the round key. The known processors start two
- * rounds a cycle at most and finish them three (Intel) or four (AMD) cycles later: eight states
- * would do, twelve leave the scheduler room. A loop of 48 rounds makes the counter's two
- * instructions invisible; they run on other ports. The chain has 48 rounds on one state, hence the
- * same counting.
+ * Registers 0 to 11 hold the states, register 15 the round key. The known processors start at most
+ * two rounds a cycle and finish them 3 cycles (Intel) or 4 cycles (AMD) later. Eight states would
+ * suffice; twelve leave the scheduler room. One turn of a loop has 48 rounds, so that the counter's
+ * two instructions do not show; they run on other ports. The latency chain has 48 rounds on one
+ * state, to be counted in the same way.
  *
- * In the loops of hashing a turn is twelve registers full of blocks: a line of twelve for each round, and
- * spread between them three lines of multiplications, whose inputs never change and whose results, in
- * registers 12 and 13, nobody waits for. A line fits into the scheduler many times over, so lines of both kinds overlap.
+ * A turn of a hash loop processes twelve registers full of blocks. It has a line of twelve AES
+ * instructions for each round, and three lines of multiplications spread between them. The
+ * multiplications have constant inputs, and no instruction depends on their results in registers 12
+ * and 13. A line fits into the scheduler many times over, so that lines of both kinds overlap.
  *
- * The round key is written by PXOR/VPXOR, an integer operation, and the states are too: where the
- * register was last written by a floating-point operation, some processors take a cycle more for
- * every dependent round, and a copy of the register inherits that. Nothing else writes these registers between there and
- * the loop, because both are in one asm statement; so whatever the caller did before, the chain has its true latency.
+ * PXOR or VPXOR, an integer operation, writes the round key and the states. If a floating-point
+ * operation had written the register last, some processors would add a cycle to every dependent
+ * round, and a copy of the register would inherit that. Both are in one asm statement, so nothing
+ * else writes these registers before the loop. The chain therefore has its true latency whatever
+ * the caller did before.
  */
 #include "limit.h"
 
@@ -24,7 +26,7 @@
 
 #define TARGET(features) __attribute__((target(features), noinline))
 
-/* X(register number) for the twelve states. */
+/* Applies X(register number) to each of the twelve states. */
 #define TWELVE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define TURN(X)   TWELVE(X) TWELVE(X) TWELVE(X) TWELVE(X)
 
@@ -35,10 +37,10 @@
 #define ROUND_ZMM(n) "vaesenc %%zmm15, %%zmm" #n ", %%zmm" #n "\n\t"
 #define ROUND_ONE(n) "aesenc %%xmm15, %%xmm0\n\t"
 
-/* Clears the registers, turns round, and leaves no upper halves behind (SSE code of the caller
- * would pay for them). */
+/* A whole loop: clears the registers, repeats the rounds, and clears the upper halves at the end,
+ * which would slow down the caller's SSE code. */
 #define LOOP(clear_key, CLEAR, ROUND, leave)                                                       \
-    __asm__ volatile(clear_key TWELVE(CLEAR) ".p2align 5\n1:\n\t" /* turn */                       \
+    __asm__ volatile(clear_key TWELVE(CLEAR) ".p2align 5\n1:\n\t" /* one turn */                   \
                      TURN(ROUND) "sub $1, %0\n\tjnz 1b\n\t" leave                                  \
                      : "+r"(turns)                                                                 \
                      :                                                                             \
@@ -67,7 +69,8 @@ TARGET("vaes,avx512f") static void run_zmm(uint64_t turns)
     LOOP("vpxor %%xmm15, %%xmm15, %%xmm15\n\t", CLEAR_VEX, ROUND_ZMM, "vzeroupper\n\t");
 }
 
-/* Twelve multiplications, of a register that is all zeros by itself, into two in turn. */
+/* Twelve multiplications of register 15, which is all zeros, by itself, alternating between two
+ * result registers. */
 #    define MUL(r)     "vpclmulqdq $0, %%" r "15, %%" r "15, %%" r "12\n\t"
 #    define MUL2(r)    "vpclmulqdq $0, %%" r "15, %%" r "15, %%" r "13\n\t"
 #    define MUL4(r)    MUL(r) MUL2(r) MUL(r) MUL2(r)
@@ -79,7 +82,8 @@ TARGET("vaes,avx512f") static void run_zmm(uint64_t turns)
 #    define LINES_4(R) LINES_2(R) LINES_2(R)
 #    define LINES_5(R) LINES_3(R) LINES_2(R)
 
-/* One loop: so many lines of rounds before each of the three lines of multiplications. */
+/* One hash loop; first, second and third are the numbers of round lines before each of the three
+ * lines of multiplications. */
 #    define HASH_LOOP(name, features, first, second, third, R, r)                                  \
         TARGET(features) static void name(uint64_t turns)                                          \
         {                                                                                          \
@@ -108,7 +112,7 @@ TARGET("pclmul,avx") static void run_clmul_chain(uint64_t turns)
     LOOP("vpxor %%xmm15, %%xmm15, %%xmm15\n\t", CLEAR_VEX, PRODUCT, "vzeroupper\n\t");
 }
 
-/* A turn copies 512 bytes, a load and a store at a time; the register is renamed every time. */
+/* Copies 512 bytes in a turn, alternating loads and stores; each load's register is renamed. */
 #    define COPY_AT(move, r, at)                                                                   \
         move " " #at "(%2,%0), %%" r "0\n\t" move " %%" r "0, " #at "(%3,%0)\n\t"
 // clang-format off
@@ -227,7 +231,7 @@ uint64_t tr_limit_copy(enum tr_limit width, uint8_t *out, const uint8_t *in, siz
     return bytes * times;
 }
 
-#else /* no probe for this architecture: the bound is reported as none */
+#else /* no probe for this architecture: the limit is reported as none */
 
 tr_features tr_limit_features(enum tr_limit limit)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Windows of measurement on demand, for a script that lets programs of different kinds take turns (scripts/bench-i386).
- * It reads lines and answers each with one, after a window of 2 ms:
+ * Measures single windows on request, so that a script can alternate between different programs
+ * (scripts/bench-i386). Reads lines and answers each with one line after a window of 2 ms:
  *
- *     limit THROUGHPUT            bytes per second through ten rounds, on registers of the greatest width
- *     limit LATENCY               the same of a chain of blocks
- *     PROVIDER CIPHER enc|dec     bytes per second of updates of 16 KiB, in place; PROVIDER is "default" or "tenrounds"
+ *     limit THROUGHPUT            bytes per second through 10 rounds, on the widest registers
+ *     limit LATENCY               the same for a chain of dependent blocks
+ *     PROVIDER CIPHER enc|dec     bytes per second of updates of 16 KiB, in place;
+ *                                 PROVIDER is "default" or "tenrounds"
  *
- * The answer: the rate, and what part of the window's wall clock was this thread's; "error WHY" otherwise.
+ * The answer is the rate and this thread's share of the window's wall-clock time, or "error WHY".
  */
 #define _GNU_SOURCE
 #include "limit.h"
@@ -31,7 +32,7 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* One subject: work() does some of it and returns the bytes, 0 for an error. */
+/* One subject: work() does some of its work and returns the bytes, or 0 on error. */
 struct subject {
     char name[80];
     uint64_t (*work)(struct subject *);
@@ -63,7 +64,7 @@ static enum tr_limit widest(void)
     return TR_LIMIT_XMM;
 }
 
-/* A context after its init, of the provider that was asked for and no other. */
+/* Initialises a context; the cipher must come from the requested provider and no other. */
 static bool begin(struct subject *s, const char *provider, const char *name, bool encrypt)
 {
     static const uint8_t key[32] = {1}, iv[16] = {2};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parts of a block in two 64-bit words, byte i being bits 8 i and up. A part is moved by a few wide
- * accesses that overlap where they must, and never leave it: byte by byte it would cost more than the
- * block's encryption, and a wide load behind narrow stores has to wait for them.
+ * Partial blocks in two 64-bit words; byte i is bits 8 i to 8 i + 7. Loads and stores use a few
+ * wide accesses, which overlap if necessary but never leave the partial block. Byte by byte, they
+ * would cost more than encrypting the block, and a wide load after narrow stores would stall (store
+ * forwarding).
  */
 #ifndef TR_PART_H
 #define TR_PART_H
@@ -42,7 +43,7 @@ TR_INLINE void part_store32(uint8_t *p, uint64_t v)
     __builtin_memcpy(p, &w, 4);
 }
 
-/* n bytes, 0 to 16, and zeros behind them. */
+/* Loads n bytes, 0 to 16, followed by zeros. */
 TR_INLINE struct part part_load(const uint8_t *p, size_t n)
 {
     struct part v = {0, 0};
@@ -78,7 +79,7 @@ TR_INLINE void part_store(uint8_t *p, struct part v, size_t n)
     }
 }
 
-/* Moved up by n bytes, 0 to 15, zeros coming in. */
+/* Shifts up by n bytes, 0 to 15, and fills with zeros. */
 TR_INLINE struct part part_up(struct part v, unsigned n)
 {
     if (n >= 8)
@@ -97,7 +98,7 @@ TR_INLINE struct part part_down(struct part v, unsigned n)
     return v;
 }
 
-/* The first n bytes, 0 to 16, the others zero. */
+/* Keeps the first n bytes, 0 to 16, and clears the others. */
 TR_INLINE struct part part_first(struct part v, size_t n)
 {
     if (n < 8)
@@ -123,7 +124,8 @@ TR_INLINE void part_store_block(uint8_t *p, struct part v)
     part_store64(p + 8, v.high);
 }
 
-/* The same in one store, where there is one as wide, for what is loaded as a vector next. */
+/* As part_store_block(), in one store if the machine has one of 16 bytes. Use it before a vector
+ * load of the same bytes. */
 TR_INLINE void part_store_vector(uint8_t *p, struct part v)
 {
     typedef uint64_t vector __attribute__((vector_size(16), aligned(1), may_alias));

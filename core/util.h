@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The few words of C that the core would otherwise borrow from a libc. */
+/* Small functions that the core would otherwise take from a libc, and arithmetic on blocks. */
 #ifndef TR_UTIL_H
 #define TR_UTIL_H
 
@@ -7,15 +7,24 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
-/* tr_cleanse() of a few bytes, a constant: a libc's memset() takes longer than the encryption of a block, and may leave
- * a store behind that the next call's loads wait for. */
+/* tr_cleanse() for a constant number of bytes, in 16-byte stores. A libc's memset() and the
+ * compiler's REP STOS take longer than encrypting a block. Only the cleansed bytes are clobbered,
+ * so that other values stay in registers. */
 TR_INLINE void tr_wipe(void *memory, size_t len)
 {
-    __builtin_memset(memory, 0, len);
-    __asm__ volatile("" : : "r"(memory) : "memory");
+    typedef uint64_t two __attribute__((vector_size(16), aligned(1), may_alias));
+    uint8_t *p = memory;
+    for (; len >= 16; p += 16, len -= 16) {
+        *(two *)p = (two){0};
+        __asm__ volatile("" : "+m"(*(two *)p));
+    }
+    for (; len != 0; p++, len--) {
+        *p = 0;
+        __asm__ volatile("" : "+m"(*p));
+    }
 }
 
-/* The length of text, and whether it equals the n bytes at word. */
+/* The length of text; below, whether text equals the n bytes at word. */
 TR_INLINE size_t tr_length(const char *text)
 {
     size_t n = 0;
@@ -29,12 +38,14 @@ TR_INLINE int tr_word_is(const char *word, size_t n, const char *text)
     return tr_length(text) == n && __builtin_memcmp(word, text, n) == 0;
 }
 
-/* Overlapping, but not the same: see "Overlap" in tenrounds.h. */
+/* Whether out and in overlap without being the same: see "Overlap" in tenrounds.h. */
 TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     uintptr_t ahead = (uintptr_t)out - (uintptr_t)in;
-    /* One comparison for both directions: -len < ahead < len. */
-    return len != 0 && __builtin_expect(ahead + len - 1 < 2 * len - 1, 0) && ahead != 0;
+    /* -len < ahead < len. With a 64-bit size_t, 2 len cannot overflow, so one comparison
+     * suffices. */
+    int near = sizeof(len) == 8 ? ahead + len - 1 < 2 * len - 1 : ahead < len || 0 - ahead < len;
+    return len != 0 && __builtin_expect(near, 0) && ahead != 0;
 }
 
 TR_INLINE uint64_t tr_load64_be(const uint8_t *p)
@@ -51,8 +62,8 @@ TR_INLINE void tr_store64_be(uint8_t *p, uint64_t v)
     __builtin_memcpy(p, &v, 8);
 }
 
-/* Adds n to a 128-bit big-endian counter (SP 800-38A B.1). The carry is computed without a branch
- * because the compiler can; the counter is public. */
+/* Adds n to a 128-bit big-endian counter (SP 800-38A B.1). The compiler computes the carry without
+ * a branch; the counter is public anyway. */
 TR_INLINE void tr_counter_add(uint8_t counter[16], uint64_t n)
 {
     uint64_t low = tr_load64_be(counter + 8) + n;
@@ -60,14 +71,14 @@ TR_INLINE void tr_counter_add(uint8_t counter[16], uint64_t n)
     tr_store64_be(counter, tr_load64_be(counter) + (low < n));
 }
 
-/* Adds n to the last 32 bits, which wrap by themselves (SP 800-38D 6.2). */
+/* Adds n to the last 32 bits, modulo 2^32 (SP 800-38D 6.2). */
 TR_INLINE void tr_counter_add32(uint8_t counter[16], uint32_t n)
 {
     uint64_t low = tr_load64_be(counter + 8);
     tr_store64_be(counter + 8, (low & 0xffffffff00000000) | (uint32_t)(low + n));
 }
 
-/* The bytes of a block in the opposite order; out may be in. */
+/* Byte-reverses a block; out may be in. */
 TR_INLINE void tr_reverse_block(uint8_t out[16], const uint8_t in[16])
 {
     uint64_t first = __builtin_bswap64(tr_load64_be(in));
@@ -76,7 +87,7 @@ TR_INLINE void tr_reverse_block(uint8_t out[16], const uint8_t in[16])
     tr_store64_be(out + 8, first);
 }
 
-/* out = a ^ b for one block; any of them may be the same. */
+/* out = a ^ b for one block. Any of the three may be the same. */
 TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
 {
     uint64_t x[2], y[2];
@@ -87,7 +98,7 @@ TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
     __builtin_memcpy(out, x, 16);
 }
 
-/* out = t x in GF(2^128) as XTS writes it (IEEE 1619 5.2): the first byte is the lowest. */
+/* out = t x in GF(2^128) with XTS's byte order (IEEE 1619 5.2): the first byte is the lowest. */
 TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
 {
     uint64_t low, high, carry;
@@ -98,10 +109,10 @@ TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
     tr_store64_be(out + 8, __builtin_bswap64(high << 1 | low >> 63));
 }
 
-/* t = t x^n, n at most 56: what falls out is folded at once. */
+/* t = t x^n, n at most 56. Folds the bits that are shifted out. */
 TR_INLINE void tr_xts_multiply_halves(uint64_t *low, uint64_t *high, unsigned n)
 {
-    /* Two shifts, because one by 64 would be one by 0. */
+    /* Two shifts: n may be 0, and a shift by 64 is undefined. */
     uint64_t out = *high >> 1 >> (63 - n);
     *high = *high << n | *low >> 1 >> (63 - n);
     *low = *low << n ^ out ^ out << 1 ^ out << 2 ^ out << 7;
@@ -116,8 +127,8 @@ TR_INLINE void tr_xts_multiply(uint8_t t[16], unsigned n)
     tr_store64_be(t + 8, __builtin_bswap64(high));
 }
 
-/* out = x a in GF(2^128) with the polynomial x^128 + x^7 + x^2 + x + 1 and the first byte highest, as CMAC,
- * OCB and SIV double. */
+/* out = x a in GF(2^128) with the polynomial x^128 + x^7 + x^2 + x + 1. The first byte is the
+ * highest, as in CMAC, OCB and SIV. */
 TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
 {
     uint64_t high = tr_load64_be(a), low = tr_load64_be(a + 8), carry = 0 - (high >> 63);
@@ -125,13 +136,13 @@ TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
     tr_store64_be(out + 8, low << 1 ^ (carry & 0x87));
 }
 
-/* Whether n bytes are equal, in a time that does not depend on where they differ. */
+/* Whether n bytes are equal. The time does not depend on where they differ. */
 TR_INLINE int tr_equal(const uint8_t *a, const uint8_t *b, size_t n)
 {
     unsigned difference = 0;
     for (size_t i = 0; i < n; i++)
         difference |= (unsigned)(a[i] ^ b[i]);
-    __asm__("" : "+r"(difference)); /* so that the loop is not left early */
+    __asm__("" : "+r"(difference)); /* prevents an early exit from the loop */
     return difference == 0;
 }
 

@@ -2,10 +2,11 @@
 /*
  * Seals each file of a directory, many at once, or opens them again:
  *
- *     seal_directory seal [--own-keys] KEY FROM TO     every regular file FROM/NAME becomes TO/NAME.sealed
- *     seal_directory open KEY FROM TO                  and back
+ *     seal_directory seal [--own-keys] KEY FROM TO   makes TO/NAME.sealed from each file FROM/NAME
+ *     seal_directory open KEY FROM TO                opens them again
  *
- * KEY is a file of 16, 24 or 32 random bytes. Uses tenrounds.h alone. README.md has the format and the reasons.
+ * KEY is a file of 16, 24 or 32 random bytes. Uses tenrounds.h alone. README.md has the format and
+ * the reasons.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -20,16 +21,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH   192         /* files at a time, as far as they are not more than */
+#define BATCH   192         /* files at a time, within MEMORY */
 #define MEMORY  (64u << 20) /* bytes */
-#define LONGEST 0xffffffu   /* of CCM with a nonce of 12 bytes */
+#define LONGEST 0xffffffu   /* bytes of a CCM message with a nonce of 12 bytes */
 #define NONCE   12u
 #define SALT    16u
 #define TAG     16u
 #define SUFFIX  ".sealed"
 #define PAIRS   21 /* for the comparison */
 
-/* What a sealed file begins with. Behind it come the file's bytes, encrypted, and the tag. */
+/* The header of a sealed file. The encrypted bytes of the file and the tag follow it. */
 struct header {
     uint8_t magic[7], own_key, nonce[NONCE], salt[SALT];
 };
@@ -37,11 +38,12 @@ static const uint8_t magic[7] = "TRSEAL1";
 
 struct file {
     char *name;    /* in the clear directory */
-    uint8_t *data; /* of room bytes: header, data, tag */
+    uint8_t *data; /* of `room` bytes: header, data, tag */
     size_t room;
     size_t len;   /* of the data */
     uint8_t *aad; /* header and name */
-    struct tr_ccm ccm;
+    struct tr_ccm_key own_key;
+    const struct tr_ccm_key *key; /* own_key, or the key of all files */
 };
 
 static struct {
@@ -67,7 +69,7 @@ static char *path_of(const char *directory, const char *name, const char *suffix
     return path;
 }
 
-/* Reads a whole file, leaving room for the header before it and the tag behind it if it is to be sealed. */
+/* Reads a whole file. For sealing, leaves room for the header before it and the tag after it. */
 static int read_file(struct file *f)
 {
     const size_t before = job.opening ? 0 : sizeof(struct header);
@@ -99,7 +101,7 @@ static int read_file(struct file *f)
     return good;
 }
 
-/* A file that is there already is left alone. */
+/* Writes a new file; an existing file stays as it is. */
 static int write_file(const struct file *f, const uint8_t *data, size_t len)
 {
     char *path = path_of(job.to, f->name, job.opening ? "" : SUFFIX);
@@ -133,9 +135,9 @@ static void forget(struct file *f)
 /* ---- Keys ----------------------------------------------------------------------------------- */
 
 /*
- * Each file its own key, derived from KEY and the file's salt: NIST SP 800-108, counter mode with CMAC; the input is one byte of
- * counter, the label, a zero, the salt and the length in bits. These are many messages, too: two for each file with
- * a key of more than 16 bytes.
+ * Derives a key for each file from KEY and the file's salt, by NIST SP 800-108 in counter mode with
+ * CMAC. The CMAC input is one counter byte, the label, a zero byte, the salt, and the length in
+ * bits. These are many short messages, too: two for each file if the key is longer than 16 bytes.
  */
 static int derive(struct file *files, size_t count)
 {
@@ -143,7 +145,7 @@ static int derive(struct file *files, size_t count)
     enum { LEN = 1 + sizeof(label) + SALT + 2 };
     static struct tr_cmac_job jobs[2 * BATCH];
     static uint8_t input[2 * BATCH][LEN];
-    struct tr_cmac cmac;
+    struct tr_cmac_key cmac;
     const size_t each = job.key_len > 16 ? 2 : 1, bits = 8 * job.key_len;
     int good = tr_cmac_set_key(&cmac, NULL, job.key, job.key_len) == TR_OK;
     for (size_t i = 0; i < each * count; i++) {
@@ -153,14 +155,15 @@ static int derive(struct file *files, size_t count)
         memcpy(input[i] + 1 + sizeof(label), h->salt, SALT);
         input[i][LEN - 2] = (uint8_t)(bits >> 8);
         input[i][LEN - 1] = (uint8_t)bits;
-        jobs[i] = (struct tr_cmac_job){.cmac = &cmac, .data = input[i], .len = LEN};
+        jobs[i] = (struct tr_cmac_job){.key = &cmac, .data = input[i], .len = LEN};
     }
     good = good && tr_cmac_sign_many(jobs, each * count) == TR_OK;
     for (size_t i = 0; good && i < count; i++) {
         uint8_t key[32];
         for (size_t k = 0; k < each; k++)
             memcpy(key + 16 * k, jobs[each * i + k].tag, 16);
-        good = tr_ccm_set_key(&files[i].ccm, NULL, key, job.key_len) == TR_OK;
+        good = tr_ccm_set_key(&files[i].own_key, NULL, key, job.key_len) == TR_OK;
+        files[i].key = &files[i].own_key;
         tr_cleanse(key, sizeof(key));
     }
     tr_cleanse(jobs, sizeof(jobs));
@@ -168,24 +171,28 @@ static int derive(struct file *files, size_t count)
     return good || fail("keys", "", "cannot be derived");
 }
 
+static struct tr_ccm_key key_of_all;
+
 static int set_keys(struct file *files, size_t count)
 {
     if (job.own_keys)
         return derive(files, count);
-    for (size_t i = 0; i < count; i++) {
-        if (tr_ccm_set_key(&files[i].ccm, NULL, job.key, job.key_len) != TR_OK)
-            return fail("key", "", "cannot be set");
-    }
+    if (tr_ccm_set_key(&key_of_all, NULL, job.key, job.key_len) != TR_OK)
+        return fail("key", "", "cannot be set");
+    for (size_t i = 0; i < count; i++)
+        files[i].key = &key_of_all;
     return 1;
 }
 
-/* ---- Sealing and opening ---------------------------------------------------------------------- */
+/* ---- Sealing and opening --------------------------------------------------------------------- */
 
 static struct tr_ccm_job jobs[BATCH];
 
-/* One job for each file, in place; the header and the name are authenticated, too. */
+/* Prepares one job for each file, in place; the tag also covers the header and the name. */
 static int prepare(struct file *files, size_t count)
 {
+    if (!set_keys(files, count))
+        return 0;
     for (size_t i = 0; i < count; i++) {
         struct file *f = &files[i];
         const size_t name = strlen(f->name);
@@ -195,7 +202,7 @@ static int prepare(struct file *files, size_t count)
             return fail("memory", "", strerror(errno));
         memcpy(f->aad, f->data, sizeof(struct header));
         memcpy(f->aad + sizeof(struct header), f->name, name);
-        jobs[i] = (struct tr_ccm_job){.ccm = &f->ccm,
+        jobs[i] = (struct tr_ccm_job){.key = f->key,
                                       .nonce = ((struct header *)f->data)->nonce,
                                       .nonce_len = NONCE,
                                       .aad = f->aad,
@@ -206,7 +213,7 @@ static int prepare(struct file *files, size_t count)
                                       .tag = data + f->len,
                                       .tag_len = TAG};
     }
-    return set_keys(files, count);
+    return 1;
 }
 
 static double now(void)
@@ -222,14 +229,16 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* How many times as fast it is side by side as one after the other: pairs by turns on copies of the data. Sealing again with
- * the same nonce gives the same bytes only because the data is the same. */
+/* Measures how many times faster the multi-buffer call is than single calls, in alternating pairs
+ * on copies of the data. Reusing the nonces is harmless here: the data is the same, so the output
+ * is the same. */
 static double compare(size_t count)
 {
     static struct tr_ccm_job many[BATCH];
     static uint8_t tags[BATCH][TAG];
     double ratio[PAIRS];
     size_t made = 0;
+    int good = 1;
     for (; made < count; made++) {
         many[made] = jobs[made];
         many[made].tag = tags[made];
@@ -239,19 +248,19 @@ static double compare(size_t count)
     }
     for (int i = 0; i < PAIRS; i++) {
         const double begin = now();
-        (void)tr_ccm_seal_many(many, made);
+        good &= tr_ccm_seal_many(many, made) == TR_OK;
         const double middle = now();
         for (size_t k = 0; k < made; k++) {
             const struct tr_ccm_job *j = &many[k];
-            (void)tr_ccm_seal(j->ccm, j->nonce, j->nonce_len, j->aad, j->aad_len, j->out, j->in,
-                              j->len, j->tag, j->tag_len);
+            good &= tr_ccm_seal(j->key, j->nonce, j->nonce_len, j->aad, j->aad_len, j->out, j->in,
+                                j->len, j->tag, j->tag_len) == TR_OK;
         }
         ratio[i] = (now() - middle) / (middle - begin);
     }
     for (size_t k = 0; k < made; k++)
         free(many[k].out);
     qsort(ratio, PAIRS, sizeof(*ratio), by_value);
-    return ratio[PAIRS / 2];
+    return good ? ratio[PAIRS / 2] : 0;
 }
 
 static int seal(struct file *files, size_t count, double *ratio)
@@ -297,7 +306,7 @@ static int open_all(struct file *files, size_t count)
     }
     if (!prepare(files, count))
         return 0;
-    /* Each has its own verdict. Of those that are not genuine nothing is written. */
+    /* Each file has its own status. Writes nothing for a file that is not authentic. */
     const enum tr_status status = tr_ccm_open_many(jobs, count);
     if (status != TR_OK && status != TR_ERR_TAG)
         return fail("opening", "", tr_strerror(status));
@@ -311,9 +320,9 @@ static int open_all(struct file *files, size_t count)
     return good;
 }
 
-/* ---- The directory ---------------------------------------------------------------------------- */
+/* ---- The directory --------------------------------------------------------------------------- */
 
-/* Whether it is to be done; cuts the suffix. */
+/* Whether the file is to be processed; removes the suffix. */
 static int is_wanted(char *name)
 {
     const size_t len = strlen(name), suffix = strlen(SUFFIX);
@@ -406,5 +415,6 @@ int main(int argc, char **argv)
     job.to = argv[4 + job.own_keys];
     const int good = read_key(argv[2 + job.own_keys]) && run();
     tr_cleanse(&job, sizeof(job));
+    tr_cleanse(&key_of_all, sizeof(key_of_all));
     return good ? 0 : 1;
 }

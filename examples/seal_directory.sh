@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2317 # functions are called by ok
-# seal_directory.sh PROGRAM: files of all lengths there and back, and everything that has to be refused. TAP.
+# Tests the example: seal_directory.sh PROGRAM. Seals and opens files of all lengths, and tries
+# everything that it must refuse. Writes TAP.
 set -u
 
 program=$1
@@ -49,7 +50,7 @@ for len in 16 24 32; do
     for own in '' --own-keys; do
         directory sealed
         directory opened
-        # shellcheck disable=SC2086 # no word, or one
+        # shellcheck disable=SC2086 # zero words or one
         ok "seal $own, key of $len bytes" "$program" seal $own "$work/key$len" "$work/clear" "$work/sealed"
         mv "$work/clear/directory" "$work/aside"
         # shellcheck disable=SC2016 # for the inner shell
@@ -62,7 +63,8 @@ done
 directory opened
 ok 'another key' refused_saying 'key is another' open "$work/key16" "$work/sealed" "$work/opened"
 
-# One byte changed, one file renamed, one cut: each is named, nothing of it is written, and the rest is opened.
+# One file has a changed byte, one is renamed, one is truncated. Each is named and not written; the
+# other files are opened.
 mkdir "$work/few"
 for name in 1000 4096 16384 100; do
     cp "$work/sealed/$name.sealed" "$work/few/"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The ciphers with authentication. The core's objects hold a key and one message; requests with one key run at
- * the same time, so each works on a copy of its own, on the stack. AAD and data go through the core in the pieces in which
- * the scatterlists have them.
+ * The AEADs: gcm, rfc4106(gcm) and ccm. A transform's context holds the key, which requests only
+ * read, so any number of them run at the same time. Requests are synchronous, so the message object
+ * is on the stack: a message takes at most 256 bytes. The core processes AAD and data in the pieces
+ * that the scatterlists have.
  *
- * Decryption writes the plaintext before the tag is known to be right, as the kernel's interface means it: who gets
- * -EBADMSG must not use it.
+ * Decryption writes the plaintext before it has checked the tag. The kernel's interface allows
+ * that: after -EBADMSG the caller must not use the output.
  */
 #include "tenrounds_kernel.h"
 
@@ -18,34 +19,34 @@
 #include <crypto/algapi.h>
 #include <crypto/gcm.h>
 
+#define RFC4106_IV 8u
+
+/* The key is on a cache line boundary, so that no 64-byte load of the powers of H crosses one. */
 struct gcm_context {
-    u8 powers[TR_GHASH_POWERS][TR_BLOCK] __aligned(64); /* of gcm.run.ghash */
-    struct tr_gcm gcm;
+    struct tr_gcm_key key __aligned(64);
     u8 salt[4]; /* rfc4106: the first bytes of the IV */
 };
-
-#define RFC4106_IV 8u
+static_assert(offsetof(struct gcm_context, key.hash.power) % 64 == 0);
 
 static struct gcm_context *gcm_of(struct crypto_aead *tfm)
 {
     return PTR_ALIGN(crypto_aead_ctx(tfm), __alignof__(struct gcm_context));
 }
 
-static struct tr_ccm *ccm_of(struct crypto_aead *tfm)
+static struct tr_ccm_key *ccm_of(struct crypto_aead *tfm)
 {
-    return PTR_ALIGN(crypto_aead_ctx(tfm), __alignof__(struct tr_ccm));
+    return PTR_ALIGN(crypto_aead_ctx(tfm), __alignof__(struct tr_ccm_key));
 }
 
-/* ---- What both modes share ---- */
+/* ---- Code that all modes share ---- */
 
-/* A message of either mode. */
+/* One request, and the calls of its mode. */
 struct message {
     enum tr_kernel_alg alg;
     bool decrypt;
     bool begun;
     const struct tr_aes_key *key;
-    tr_features
-        fast; /* what a backend has to have to be done with a step in no time, so that one hold will do */
+    tr_features fast; /* a backend with these features needs one hold of the registers per step */
     struct aead_request *req;
     const u8 *iv;
     enum tr_status (*begin)(struct message *m);
@@ -54,6 +55,7 @@ struct message {
     enum tr_status (*tag)(struct message *m, u8 tag[TR_BLOCK]);
 };
 
+/* The errno for a status of the core. */
 static int error_of(enum tr_status status)
 {
     if (status == TR_OK)
@@ -61,7 +63,7 @@ static int error_of(enum tr_status status)
     return status == TR_ERR_LENGTH ? -EOVERFLOW : -EINVAL;
 }
 
-/* AAD of any length, from the beginning of source. */
+/* Authenticates the first len bytes of source. */
 static noinline int hash_aad(struct message *m, struct scatterlist *source, unsigned int len)
 {
     struct sg_mapping_iter piece;
@@ -81,12 +83,13 @@ static noinline int hash_aad(struct message *m, struct scatterlist *source, unsi
     return len == 0 ? error_of(status) : -EINVAL;
 }
 
-/* Short AAD is copied, so that it can be hashed in the same hold of the registers as the data. */
+/* A copy of short AAD, which is authenticated in the same hold of the registers as the data. */
 struct short_aad {
     unsigned int len;
     u8 bytes[2 * TR_BLOCK];
 };
 
+/* Begins the message and authenticates its short AAD, unless that is done already. */
 static enum tr_status begin_with(struct message *m, const struct short_aad *aad)
 {
     enum tr_status status = TR_OK;
@@ -100,14 +103,16 @@ static enum tr_status begin_with(struct message *m, const struct short_aad *aad)
     return status;
 }
 
-/* GHASH in software takes six times as long as all of AES, and no vector registers. */
+/* Acquires the vector registers once for a whole step, if the backend is fast enough. Software
+ * GHASH is 6 times as slow as AES and uses no vector registers. */
 static bool hold(const struct message *m, unsigned int len)
 {
     return (m->key->backend->features & m->fast) == m->fast && tr_kernel_hold(m->key, len);
 }
 
-/* Each step takes all there is, for the core goes on in mid-block; the last one makes the tag, too. A message of
- * a step, as of a network, is done in one hold of the registers. */
+/* Processes the data and computes the tag. The core continues in mid-block, so each step takes all
+ * bytes of its piece. The last step also computes the tag: a message of one step, such as a packet,
+ * needs one hold of the registers. */
 static noinline int crypt_data(struct message *m, const struct short_aad *aad, u8 tag[TR_BLOCK])
 {
     struct tr_steps steps __uninitialized;
@@ -131,7 +136,7 @@ static noinline int crypt_data(struct message *m, const struct short_aad *aad, u
     }
     if (err != 0 || done)
         return err;
-    /* There was no data. */
+    /* There is no data. */
     held = hold(m, 0);
     status = begin_with(m, aad);
     if (status == TR_OK)
@@ -140,6 +145,7 @@ static noinline int crypt_data(struct message *m, const struct short_aad *aad, u
     return error_of(status);
 }
 
+/* Encrypts or decrypts a request whose AAD has aad_len bytes, then writes or checks the tag. */
 static int crypt_message(struct message *m, unsigned int aad_len)
 {
     struct aead_request *req = m->req;
@@ -184,7 +190,9 @@ static struct tr_gcm *gcm_in(struct message *m)
 
 static enum tr_status gcm_begin(struct message *m)
 {
-    return tr_gcm_start(gcm_in(m), m->iv, GCM_AES_IV_SIZE);
+    const struct gcm_context *context = gcm_of(crypto_aead_reqtfm(m->req));
+
+    return tr_gcm_start(gcm_in(m), &context->key, m->iv, GCM_AES_IV_SIZE);
 }
 
 static enum tr_status gcm_aad(struct message *m, const u8 *data, size_t len)
@@ -203,23 +211,6 @@ static enum tr_status gcm_tag(struct message *m, u8 tag[TR_BLOCK])
     return tr_gcm_tag(gcm_in(m), tag, TR_BLOCK);
 }
 
-/* The keys of AES decryption, which lie in the middle, no message needs. Together with the powers of the hash key, which
- * stay where they are, they are two thirds of all. */
-#define BEFORE offsetof(struct tr_gcm, key.dec)
-#define BEHIND offsetof(struct tr_gcm, key.backend)
-
-static void copy_for_message(struct tr_gcm *message, const struct tr_gcm *from)
-{
-    memcpy(message, from, BEFORE);
-    memcpy((u8 *)message + BEHIND, (const u8 *)from + BEHIND, sizeof(*from) - BEHIND);
-}
-
-static void forget(struct tr_gcm *message)
-{
-    memzero_explicit(message, BEFORE);
-    memzero_explicit((u8 *)message + BEHIND, sizeof(*message) - BEHIND);
-}
-
 static noinline int gcm_crypt(struct aead_request *req, enum tr_kernel_alg alg, const u8 *iv,
                               unsigned int aad_len, bool decrypt)
 {
@@ -230,15 +221,14 @@ static noinline int gcm_crypt(struct aead_request *req, enum tr_kernel_alg alg, 
                                  .decrypt = decrypt,
                                  .req = req,
                                  .iv = iv,
-                                 .key = &m.gcm.key,
+                                 .key = &gcm_of(crypto_aead_reqtfm(req))->key.aes,
                                  .fast = TR_FEATURE_AES | TR_FEATURE_CLMUL,
                                  .begin = gcm_begin,
                                  .aad = gcm_aad,
                                  .data = gcm_data,
                                  .tag = gcm_tag};
-    copy_for_message(&m.gcm, &gcm_of(crypto_aead_reqtfm(req))->gcm);
     err = crypt_message(&m.message, aad_len);
-    forget(&m.gcm);
+    memzero_explicit(&m.gcm, sizeof(m.gcm));
     return err;
 }
 
@@ -252,7 +242,8 @@ static int gcm_decrypt(struct aead_request *req)
     return gcm_crypt(req, TR_KERNEL_GCM, req->iv, req->assoclen, true);
 }
 
-/* RFC 4106: the IV is the salt from the key and eight bytes that follow the AAD, which do not belong to it. */
+/* RFC 4106 section 4: the IV is the salt, which comes with the key, and the request's IV. The last
+ * 8 bytes of the AAD repeat the request's IV and are not authenticated. */
 static int rfc4106_crypt(struct aead_request *req, bool decrypt)
 {
     u8 iv[GCM_AES_IV_SIZE];
@@ -279,10 +270,7 @@ static int rfc4106_decrypt(struct aead_request *req)
 
 static int gcm_set_key(struct crypto_aead *tfm, const u8 *raw, unsigned int len)
 {
-    struct gcm_context *context = gcm_of(tfm);
-
-    context->gcm.run.ghash.power = context->powers;
-    return tr_gcm_set_key(&context->gcm, tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
+    return tr_gcm_set_key(&gcm_of(tfm)->key, tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
 }
 
 static int rfc4106_set_key(struct crypto_aead *tfm, const u8 *raw, unsigned int len)
@@ -318,13 +306,14 @@ static struct tr_ccm *ccm_in(struct message *m)
     return &container_of(m, struct ccm_message, message)->ccm;
 }
 
-/* The IV is counter block 0 (RFC 3610 2.3): its first byte is the length of the length field less one, and the nonce
- * takes what that leaves of the others. */
+/* The request's IV is counter block 0 (RFC 3610 section 2.3): a byte with the size of the length
+ * field less one, then the nonce, then the length field. */
 static enum tr_status ccm_begin(struct message *m)
 {
-    unsigned int size = crypto_aead_authsize(crypto_aead_reqtfm(m->req));
+    struct crypto_aead *tfm = crypto_aead_reqtfm(m->req);
+    unsigned int size = crypto_aead_authsize(tfm);
 
-    return tr_ccm_start(ccm_in(m), m->iv + 1, 14 - m->iv[0], size, m->req->assoclen,
+    return tr_ccm_start(ccm_in(m), ccm_of(tfm), m->iv + 1, 14 - m->iv[0], size, m->req->assoclen,
                         m->decrypt ? m->req->cryptlen - size : m->req->cryptlen);
 }
 
@@ -355,15 +344,14 @@ static int ccm_crypt(struct aead_request *req, bool decrypt)
                                  .decrypt = decrypt,
                                  .req = req,
                                  .iv = req->iv,
-                                 .key = &m.ccm.key,
+                                 .key = &ccm_of(crypto_aead_reqtfm(req))->aes,
                                  .fast = TR_FEATURE_AES,
                                  .begin = ccm_begin,
                                  .aad = ccm_aad,
                                  .data = ccm_data,
                                  .tag = ccm_tag};
-    memcpy(&m.ccm, ccm_of(crypto_aead_reqtfm(req)), sizeof(m.ccm));
     err = crypt_message(&m.message, req->assoclen);
-    memzero_explicit(&m, sizeof(m));
+    memzero_explicit(&m.ccm, sizeof(m.ccm));
     return err;
 }
 
@@ -415,7 +403,7 @@ static struct aead_alg algs[] = {
         .ivsize = RFC4106_IV,
     },
     {
-        AEAD("ccm(aes)", "ccm-aes", struct tr_ccm),
+        AEAD("ccm(aes)", "ccm-aes", struct tr_ccm_key),
         .setkey = ccm_set_key,
         .setauthsize = ccm_set_authsize,
         .encrypt = ccm_encrypt,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What was done, under debugfs: tenrounds/counters has a line for each algorithm, "NAME calls N bytes N steps
- * N", encryption and decryption together, a step being a piece of a scatterlist; then how often the vector registers
- * were held and refused, and for how long at most while the parameter measure was set.
+ * Counters in debugfs. tenrounds/counters has one line per algorithm, "NAME calls N bytes N steps
+ * N", for encryption and decryption together. A step is one contiguous piece of a scatterlist, at
+ * most a page. Two more lines, "holds N" and "refused N", count requests for the vector registers.
+ * While the parameter measure is set, "longest_hold_ns N" follows. tenrounds/backend has the name
+ * of the backend.
  */
 #include "tenrounds_kernel.h"
 
@@ -59,7 +61,7 @@ static int backend_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(backend);
 
-/* A kernel without debugfs, or a locked one, does without: the algorithms do not depend on it. */
+/* Creates the files. Errors are ignored: the algorithms also work without debugfs or in lockdown. */
 void tr_kernel_counters_show(void)
 {
     directory = debugfs_create_dir("tenrounds", NULL);

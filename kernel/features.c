@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Which features the kernel lets anybody use, beyond what CPUID and XCR0 say: its own flags know of
- * clearcpuid= and of errata, and cpu_has_xfeatures() of noxsave and its kin.
+ * The processor features that the kernel permits. CPUID and XCR0 alone are not enough: the kernel's
+ * feature flags also reflect clearcpuid= and errata, and cpu_has_xfeatures() reflects noxsave and
+ * similar options.
  */
 #include "tenrounds_kernel.h"
 
@@ -11,10 +12,11 @@
 #    include <asm/fpu/types.h>
 #endif
 
+/* Whether the kernel saves the AVX registers, or the AVX-512 registers, of a task. */
 static bool saves(bool avx512)
 {
 #ifdef CONFIG_UML
-    return true; /* a process of a host whose XCR0 says it all */
+    return true; /* user-mode Linux is a process of a host, whose XCR0 is enough */
 #else
     u64 mask = XFEATURE_MASK_SSE | XFEATURE_MASK_YMM;
     return cpu_has_xfeatures(avx512 ? mask | XFEATURE_MASK_AVX512 : mask, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Loading and unloading: the choice of a backend by its known answers, and the registration of all algorithms. */
+/* Loading and unloading: selects a backend by known-answer tests and registers all algorithms. */
 #include "tenrounds_kernel.h"
 
-#include "selftest.h"
+#include "dispatch/selftest.h"
 
 #include <linux/crypto.h>
 #include <linux/fips.h>
@@ -14,29 +14,44 @@
 
 const struct tr_backend *tr_kernel_backend;
 
-/* For keys that are expanded for no backend in particular; the core wants the name. */
+/* The core calls this where a key is set without naming a backend. */
 const struct tr_backend *tr_backend_selected(void)
 {
     return tr_kernel_backend;
 }
 
-/* The strongest backend that passes its known answers; and bitslice has to, too, for it steps in where the
- * vector registers are refused. */
-static int choose(struct tr_known_work *work, struct tr_selection *s)
+/* Memory for the known-answer tests: too much for the stack. */
+union known_work {
+    struct tr_known_work brief;
+    struct tr_known_long_work lengthy;
+};
+
+/* Runs all known-answer tests of a backend. */
+static enum tr_status known(const struct tr_backend *backend, int falsify, void *memory)
+{
+    union known_work *work = memory;
+    enum tr_status status = tr_known_short(backend, falsify, &work->brief);
+
+    return status == TR_OK ? tr_known_long(backend, &work->lengthy) : status;
+}
+
+/* Selects the strongest backend that passes its known-answer tests. bitslice has to pass them too,
+ * because it is the fallback where the kernel refuses the vector registers. */
+static int choose(union known_work *work, struct tr_selection *s)
 {
     int sabotaged = tr_is_listed(tr_kernel_sabotage, tr_bitslice.name);
-    enum tr_status status = tr_select_in(work, tr_kernel_mask, 0, tr_kernel_sabotage, s);
+    enum tr_status status = tr_select_by(known, work, tr_kernel_mask, 0, tr_kernel_sabotage, s);
 
     if (s->bad_mask != NULL) {
-        pr_err("not loaded: the parameter mask has a word that is no feature: \"%s\"\n",
-               s->bad_mask);
+        pr_err("not loaded: unknown word in the parameter mask: \"%.*s\"; tenrounds(5) lists "
+               "the words\n",
+               (int)strcspn(s->bad_mask, ", \t\n"), s->bad_mask);
         return -EINVAL;
     }
     if (status == TR_OK && s->backend != &tr_bitslice)
-        status = tr_known_answers(&tr_bitslice, sabotaged, work);
+        status = known(&tr_bitslice, sabotaged, work);
     if (status != TR_OK) {
-        pr_err("not loaded: %s computes wrong known answers, and without it nothing is left to "
-               "rely on\n",
+        pr_err("not loaded: %s, the fallback of all backends, fails its known-answer tests\n",
                tr_bitslice.name);
         return -EBADMSG;
     }
@@ -50,7 +65,7 @@ static int default_priority(const struct tr_backend *b)
     return b->features & TR_FEATURE_AES ? 250 : 90;
 }
 
-/* The one line at load. */
+/* Logs the one line that a successful load prints. */
 static void say(const struct tr_selection *s, int priority)
 {
     char failed[128] = "";
@@ -59,12 +74,13 @@ static void say(const struct tr_selection *s, int priority)
     for (i = 0; tr_backend_at(i) != NULL; i++) {
         if (s->failed >> i & 1)
             n += scnprintf(failed + n, sizeof(failed) - n, "%s%s",
-                           n == 0 ? "; wrong known answers, not used: " : " ",
+                           n == 0 ? "; known-answer tests failed, not used: " : " ",
                            tr_backend_at(i)->name);
     }
     pr_info("backend %s (priority %d%s%s)\n", s->backend->name, priority,
-            s->avoided != 0 ? "; no 512 bits, which lower this processor's clock (mask=avx512)"
-                            : "",
+            s->avoided != 0
+                ? "; no 512-bit registers, which lower the clock here (mask=avx512 allows them)"
+                : "",
             failed);
 }
 
@@ -75,14 +91,14 @@ void tr_kernel_name_driver(char *name, const char *backend)
     scnprintf(name + len, CRYPTO_MAX_ALG_NAME - len, "%s", backend);
 }
 
-/* In FIPS mode the kernel panics where a module registers an algorithm and no key that it trusts has signed it
- * (crypto/algapi.c, crypto_check_module_sig()). */
+/* Refuses to load where the kernel would panic: in FIPS mode crypto_check_module_sig()
+ * (crypto/algapi.c) panics when a module without a trusted signature registers an algorithm. */
 static int __init check_fips(void)
 {
 #ifdef MODULE
     if (fips_enabled && !module_sig_ok(THIS_MODULE)) {
-        pr_err("not loaded: in FIPS mode the kernel takes no cryptography from a module without "
-               "a signature that it trusts\n");
+        pr_err("not loaded: in FIPS mode the kernel accepts cryptography only from modules signed "
+               "with a key that it trusts\n");
         return -EPERM;
     }
 #endif
@@ -91,7 +107,7 @@ static int __init check_fips(void)
 
 static int __init tenrounds_init(void)
 {
-    struct tr_known_work *work;
+    union known_work *work;
     struct tr_selection selection;
     int err = check_fips(), priority;
 
@@ -114,7 +130,7 @@ static int __init tenrounds_init(void)
             tr_kernel_unregister_skciphers();
     }
     if (err != 0) {
-        pr_err("not loaded: the kernel did not take the algorithms of %s (error %d)\n",
+        pr_err("not loaded: the kernel refused to register the algorithms of %s (error %d)\n",
                tr_kernel_backend->name, -err);
         return err;
     }

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The module's parameters. */
+/* The module's parameters; docs/kernel.md describes them. */
 #include "tenrounds_kernel.h"
 
 #include <linux/module.h>
 
 char *tr_kernel_mask;
 module_param_named(mask, tr_kernel_mask, charp, 0444);
-MODULE_PARM_DESC(
-    mask,
-    "features not to be used, as TENROUNDS_MASK: noavx512,novaes,...; avx512: 512 bits also where "
-    "they cost clock frequency");
+MODULE_PARM_DESC(mask, "processor features not to use, as in TENROUNDS_MASK: noavx512,novaes,...; "
+                       "avx512 allows 512-bit registers even where they lower the clock");
 
 int tr_kernel_priority;
 module_param_named(priority, tr_kernel_priority, int, 0444);
-MODULE_PARM_DESC(priority,
-                 "cra_priority of all algorithms; 0: 450 with VAES, 250 with AES-NI, else 90");
+MODULE_PARM_DESC(
+    priority, "cra_priority of all algorithms; 0 selects 450 with VAES, 250 with AES-NI, else 90");
 
+#ifdef TENROUNDS_FAULTS
 char *tr_kernel_sabotage;
 module_param_named(sabotage, tr_kernel_sabotage, charp, 0444);
 MODULE_PARM_DESC(sabotage,
-                 "for tests: backends whose known answers are falsified, separated by commas");
+                 "for tests: backends whose known-answer tests fail, separated by commas");
+#endif
 
 unsigned int tr_kernel_refuse;
 module_param_named(refuse, tr_kernel_refuse, uint, 0600);
 MODULE_PARM_DESC(refuse,
-                 "for tests: N refuses every Nth use of the vector registers, 1 all, 0 none");
+                 "for tests: N refuses every Nth request for the vector registers, 1 all, 0 none");
 
 bool tr_kernel_measure;
 
-/* Each time anew. */
+/* Setting the parameter restarts the measurement. */
 static int set_measure(const char *value, const struct kernel_param *parameter)
 {
     int cpu, err = param_set_bool(value, parameter);
@@ -43,4 +43,5 @@ static const struct kernel_param_ops measure_ops = {
     .flags = KERNEL_PARAM_OPS_FL_NOARG, .set = set_measure, .get = param_get_bool};
 module_param_cb(measure, &measure_ops, &tr_kernel_measure, 0600);
 __MODULE_PARM_TYPE(measure, "bool");
-MODULE_PARM_DESC(measure, "time how long the vector registers are held, for longest_hold_ns");
+MODULE_PARM_DESC(measure,
+                 "measure how long the vector registers are held, for longest_hold_ns in debugfs");

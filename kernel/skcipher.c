@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The ciphers without authentication. Data comes as scatterlists, in steps of at most a page; the core's bulk
- * calls take and return the vector registers within a step, for a step may end in sleep. Everything is
- * synchronous and works in any context.
+ * The skciphers: ecb, cbc, cts(cbc), ctr, xctr and xts. Data arrives as scatterlists and is
+ * processed in steps of at most a page (steps.h). The vector registers are released before a step
+ * ends, because the walk may sleep between steps. Requests are synchronous and work in any context.
  *
- * The IV is updated in place for cbc, cts and ctr, so that requests can be chained.
+ * cbc, cts and ctr update the IV in place, so that requests can be chained.
  */
 #include "tenrounds_kernel.h"
 
@@ -37,7 +37,7 @@ static int set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
     return tr_aes_set_key(key_of(tfm), tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
 }
 
-/* Unlike the standard, the kernel has XTS-AES-192. */
+/* Sets both keys. The kernel allows XTS-AES-192, which IEEE 1619 and tr_xts_set_key() do not. */
 static int xts_set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
 {
     struct xts_keys *keys = xts_keys_of(tfm);
@@ -51,7 +51,7 @@ static int xts_set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int 
     return 0;
 }
 
-/* The first len bytes of a request, as one of its own. */
+/* Makes part a request for the first len bytes of req. */
 static void first_part(struct skcipher_request *part, struct skcipher_request *req,
                        unsigned int len)
 {
@@ -62,7 +62,7 @@ static void first_part(struct skcipher_request *part, struct skcipher_request *r
 
 /* ---- ecb, cbc ---- */
 
-/* Whole blocks; what is over at the end is -EINVAL. */
+/* Encrypts or decrypts whole blocks; a partial block at the end gives -EINVAL. */
 static int crypt_blocks(struct skcipher_request *req, enum tr_kernel_alg alg, enum tr_op op)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
@@ -93,8 +93,8 @@ BLOCKS(cbc_decrypt, CBC, CBC_DECRYPT)
 
 /* ---- cts(cbc) ---- */
 
-/* The form of RFC 3962, as crypto/cts.c has it: the last block and the rest, 17 to 32 bytes, are done apart
- * in one piece. */
+/* CBC with ciphertext stealing, CS3 (RFC 3962 section 5), as in crypto/cts.c. The last 17 to 32
+ * bytes, which swap places, are copied into one buffer and processed as a step of their own. */
 static int cts(struct skcipher_request *req, int decrypt)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
@@ -139,7 +139,7 @@ static int cts_decrypt(struct skcipher_request *req)
 
 /* ---- ctr, xctr ---- */
 
-/* Only the last step may have less than whole blocks. */
+/* The length of this step for a stream cipher: whole blocks, except in the last step. */
 static unsigned int stream_step(const struct tr_steps *steps)
 {
     return steps->nbytes < steps->total ? round_down(steps->nbytes, TR_BLOCK) : steps->nbytes;
@@ -155,7 +155,7 @@ static int ctr(struct skcipher_request *req)
     tr_kernel_count_call(TR_KERNEL_CTR);
     while (steps.nbytes != 0) {
         unsigned int len = stream_step(&steps), rest = len % TR_BLOCK;
-        /* Whole blocks are one call of the core's, which takes the registers itself. */
+        /* Without a partial block there is one bulk call, which acquires the registers itself. */
         bool held = rest != 0 && tr_kernel_hold(key, len);
 
         if (len != rest)
@@ -173,8 +173,9 @@ static int ctr(struct skcipher_request *req)
     return err;
 }
 
-/* XCTR (HCTR2, Crowley, Huckleberry and Biggers, 2021): block i = 1, 2, .. of the keystream is the cipher
- * of the IV xored with i, a little-endian number. It is done over ECB, some blocks at once. */
+/* XCTR (HCTR2, Crowley, Huckleberry and Biggers, 2021, ia.cr/2021/1441): keystream block i = 1, 2,
+ * .. is E(IV XOR i), with i in little-endian order. The core has no operation for it, so the
+ * keystream is made by ECB, 32 blocks per call. */
 #define XCTR_BLOCKS 32u
 
 static void xctr_step(const struct tr_aes_key *key, const u8 *iv, unsigned int done, u8 *out,
@@ -225,19 +226,11 @@ static int xctr(struct skcipher_request *req)
 
 /* ---- xts ---- */
 
+/* One data unit of XTS. */
 struct xts_unit {
     const struct xts_keys *keys;
-    const u8 *iv;
-    bool begun;
-    u8 tweak[TR_BLOCK]; /* of the next block, if begun */
+    struct tr_xts_run run; /* computes the first tweak along with the first blocks */
 };
-
-static void xts_begin(struct xts_unit *x)
-{
-    if (!x->begun)
-        tr_bulk(&x->keys->tweak, TR_OP_ECB_ENCRYPT, x->tweak, x->iv, 1, NULL);
-    x->begun = true;
-}
 
 static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decrypt)
 {
@@ -248,8 +241,7 @@ static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decr
         unsigned int rest = steps.nbytes % TR_BLOCK, len = steps.nbytes - rest;
         bool held = tr_kernel_hold(&x->keys->data, len);
 
-        xts_begin(x);
-        tr_xts_blocks(&x->keys->data, decrypt, steps.out, steps.in, len / TR_BLOCK, x->tweak);
+        tr_xts_blocks(&x->keys->data, decrypt, steps.out, steps.in, len / TR_BLOCK, &x->run);
         tr_kernel_release(held);
         tr_kernel_count_step(TR_KERNEL_XTS, len);
         err = tr_steps_next(&steps, rest);
@@ -257,7 +249,7 @@ static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decr
     return err;
 }
 
-/* The last block and the rest, 17 to 31 bytes, of which the first is at begin. */
+/* Ciphertext stealing: processes the last 17 to 31 bytes, which begin at offset begin. */
 static void xts_end(struct skcipher_request *req, struct xts_unit *x, int decrypt,
                     unsigned int begin)
 {
@@ -267,8 +259,8 @@ static void xts_end(struct skcipher_request *req, struct xts_unit *x, int decryp
 
     tr_copy_few(end, req->src, begin, len, 0);
     held = tr_kernel_hold(&x->keys->data, len);
-    xts_begin(x);
-    tr_xts_steal(&x->keys->data, decrypt, end, end, len - TR_BLOCK, x->tweak);
+    tr_xts_begin(&x->run);
+    tr_xts_steal(&x->keys->data, decrypt, end, end, len - TR_BLOCK, x->run.tweak);
     tr_kernel_release(held);
     tr_copy_few(end, req->dst, begin, len, 1);
     tr_kernel_count_step(TR_KERNEL_XTS, len);
@@ -277,7 +269,8 @@ static void xts_end(struct skcipher_request *req, struct xts_unit *x, int decryp
 
 static int xts(struct skcipher_request *req, int decrypt)
 {
-    struct xts_unit x = {.keys = xts_keys_of(crypto_skcipher_reqtfm(req)), .iv = req->iv};
+    const struct xts_keys *keys = xts_keys_of(crypto_skcipher_reqtfm(req));
+    struct xts_unit x = {.keys = keys, .run = {.key = &keys->tweak, .unit = req->iv}};
     unsigned int rest = req->cryptlen % TR_BLOCK;
     unsigned int whole = req->cryptlen - (rest != 0 ? TR_BLOCK + rest : 0);
     struct skcipher_request part;
@@ -295,7 +288,7 @@ static int xts(struct skcipher_request *req, int decrypt)
         if (err == 0)
             xts_end(req, &x, decrypt, whole);
     }
-    memzero_explicit(x.tweak, sizeof(x.tweak));
+    memzero_explicit(x.run.tweak, sizeof(x.run.tweak));
     return err;
 }
 

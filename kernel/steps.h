@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A request's data in steps of at most a page, as struct skcipher_walk has it. What lies within a page, as a
- * disk's sector or a packet does, is one step and needs no walk, which costs as much time as 1 KiB of AES.
+ * Iterates over a request's data in contiguous steps of at most a page, as struct skcipher_walk
+ * does. Data within one page, such as a disk sector or a packet, is one step without a walk. A walk
+ * costs as much time as 1 KiB of AES.
  *
- *     err = tr_steps_begin(&s, req);          (or the like for aead)
+ *     err = tr_steps_begin(&s, req);          (tr_steps_begin_aead() for AEADs)
  *     while (s.nbytes != 0) {
- *         ... s.nbytes bytes from s.in to s.out, of s.total that are left; s.iv ...
- *         err = tr_steps_next(&s, rest);      rest bytes were not done; or an error
+ *         ... process s.nbytes bytes from s.in to s.out with s.iv ...
+ *         err = tr_steps_next(&s, rest);      rest: bytes not processed, or a negative error
  *     }
+ *
+ * s.total is the number of bytes that remain, those of the current step included.
  */
 #ifndef TENROUNDS_STEPS_H
 #define TENROUNDS_STEPS_H
@@ -25,10 +28,11 @@ struct tr_steps {
     u8 *iv;
     unsigned int nbytes, total;
     bool walks;
-    struct skcipher_walk walk; /* if walks */
+    struct skcipher_walk walk; /* used if walks is set */
 };
 
-/* Where len bytes after the first skip of a list are, if within a page, and always mapped; else NULL. */
+/* The address of len bytes that begin at offset skip of a scatterlist. NULL unless they lie within
+ * one page that is always mapped. */
 static inline u8 *tr_within_page(struct scatterlist *sg, unsigned int skip, unsigned int len)
 {
     unsigned int offset;
@@ -46,6 +50,7 @@ static inline u8 *tr_within_page(struct scatterlist *sg, unsigned int skip, unsi
                                                      : NULL;
 }
 
+/* Copies the walk's current piece into s. */
 static inline int tr_steps_take(struct tr_steps *s, int err)
 {
     s->walks = true;
@@ -57,6 +62,7 @@ static inline int tr_steps_take(struct tr_steps *s, int err)
     return err;
 }
 
+/* Begins a single step without a walk; false if the input or the output is not within one page. */
 static inline bool tr_steps_one(struct tr_steps *s, struct scatterlist *src,
                                 struct scatterlist *dst, unsigned int skip, unsigned int len,
                                 u8 *iv)
@@ -81,7 +87,7 @@ static inline int tr_steps_begin(struct tr_steps *s, struct skcipher_request *re
     return tr_steps_take(s, skcipher_walk_virt(&s->walk, req, false));
 }
 
-/* The data alone, without AAD and tag. */
+/* Begins with the data of an AEAD request: the AAD before it and the tag behind it are left out. */
 static inline int tr_steps_begin_aead(struct tr_steps *s, struct aead_request *req, bool decrypt)
 {
     unsigned int tag = decrypt ? crypto_aead_authsize(crypto_aead_reqtfm(req)) : 0;
@@ -100,7 +106,7 @@ static inline int tr_steps_next(struct tr_steps *s, int rest)
     return rest > 0 ? -EINVAL : rest;
 }
 
-/* scatterwalk_map_and_copy() for a few bytes. */
+/* Does the same as scatterwalk_map_and_copy(), faster for a few bytes within one page. */
 static inline void tr_copy_few(u8 *bytes, struct scatterlist *sg, unsigned int skip,
                                unsigned int len, bool write)
 {

@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What the files of the module share. The module is the core (../core, the same files as in user space) and
+ * Declarations shared by the module's files. The module is the core (../core, the same files as in
+ * user space) and
  *
- *   module.c      loading and unloading: the choice of a backend, known answers, registration
+ *   module.c      loading and unloading: selects a backend, runs known-answer tests, registers
  *   params.c      the module's parameters
- *   features.c    which features of the processor the kernel lets anybody use
- *   vector.c      taking and returning the vector registers
+ *   features.c    the processor features that the kernel permits
+ *   vector.c      acquires and releases the vector registers
  *   skcipher.c    ecb, cbc, cts(cbc), ctr, xctr and xts
  *   aead.c        gcm, rfc4106(gcm) and ccm
- *   steps.h       a request's data in steps of at most a page
- *   counters.c    what was done, under debugfs
- *   env_kernel.h  the world that the core sees here; include/ its two headers of the C library
+ *   steps.h       iterates over a request's data in steps of at most a page
+ *   counters.c    counters in debugfs
+ *   env_kernel.h  the core's environment; include/ has two C library headers for the core
  */
 #ifndef TENROUNDS_KERNEL_H
 #define TENROUNDS_KERNEL_H
 
-#include "backend.h"
+#include "dispatch/backend.h"
 
-#include <linux/irqflags.h> /* where percpu.h forgets it: user-mode Linux */
+#include <linux/irqflags.h> /* percpu.h needs it but does not include it in user-mode Linux */
 #include <linux/percpu.h>
 
-/* Memory that is written before it is read, and is not to be cleared beforehand. */
+/* Marks a local variable that is written before it is read. Kernels that initialize all variables
+ * (CONFIG_INIT_STACK_ALL_ZERO) then leave it alone. */
 #ifndef __uninitialized
 #    define __uninitialized
 #endif
 
-/* Of a context, with room to align its keys: the kernel aligns contexts to 8 bytes only. */
+/* The size of a transform's context, with room to align the keys: the kernel aligns contexts to 8
+ * bytes only. */
 #define TR_KERNEL_CONTEXT_SIZE(type) (sizeof(type) + __alignof__(type))
 
-/* The algorithms: X(constant, name in the kernel). */
+/* The list of algorithms: X(constant, name in the kernel). */
 #define TR_KERNEL_ALGS(X)                                                                          \
     X(ECB, "ecb(aes)")                                                                             \
     X(CBC, "cbc(aes)")                                                                             \
@@ -47,12 +50,12 @@ enum tr_kernel_alg {
         TR_KERNEL_ALG_COUNT
 };
 
-/* One a processor; added up when read. */
+/* Per-CPU counters. Reading them adds up all processors. */
 struct tr_kernel_counters {
     struct {
         u64 calls, bytes, steps;
     } alg[TR_KERNEL_ALG_COUNT];
-    u64 holds, refused; /* of the vector registers */
+    u64 holds, refused; /* requests for the vector registers that succeeded and failed */
     u64 longest_hold_ns;
 };
 DECLARE_PER_CPU(struct tr_kernel_counters, tr_kernel_counters);
@@ -68,27 +71,34 @@ static inline void tr_kernel_count_step(enum tr_kernel_alg alg, unsigned int byt
     raw_cpu_add(tr_kernel_counters.alg[alg].bytes, bytes);
 }
 
-/* The choice, set before anything is registered. */
+/* The selected backend, set before anything is registered. */
 extern const struct tr_backend *tr_kernel_backend;
 
-/* The parameters: see params.c. */
-extern char *tr_kernel_mask, *tr_kernel_sabotage;
+/* The parameters: params.c describes them. */
+extern char *tr_kernel_mask;
 extern int tr_kernel_priority;
 extern unsigned int tr_kernel_refuse;
 extern bool tr_kernel_measure;
+/* Fault injection exists in builds for tests only (Kbuild: TENROUNDS_FAULTS=1). */
+#ifdef TENROUNDS_FAULTS
+extern char *tr_kernel_sabotage;
+#else
+#    define tr_kernel_sabotage NULL
+#endif
 
 /*
- * Takes the vector registers for what is done to len bytes, a few blocks beside them included, until
- * tr_kernel_release(), which gets what this returned. In between nothing may sleep. Where it does not
- * take them, the core's calls try for themselves.
+ * Acquires the vector registers for several bulk calls that process len bytes and a few single
+ * blocks. The caller passes the result to tr_kernel_release() and must not sleep in between. On
+ * false the registers are not held, and each bulk call tries to acquire them itself.
  */
 bool tr_kernel_hold(const struct tr_aes_key *key, unsigned int len);
 void tr_kernel_release(bool held);
 
-/* From here on the parameter refuse counts: known answers are not to be computed by the fallback. */
+/* Makes the parameter refuse effective. Before, it is ignored, so that known-answer tests never run
+ * on the fallback. */
 void tr_kernel_vector_loaded(void);
 
-/* Completes cra_driver_name, which has CRYPTO_MAX_ALG_NAME bytes, by the backend's. */
+/* Appends the backend's name to cra_driver_name, an array of CRYPTO_MAX_ALG_NAME bytes. */
 void tr_kernel_name_driver(char *name, const char *backend);
 
 int tr_kernel_register_skciphers(const char *backend, int priority);

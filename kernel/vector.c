@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Taking and returning the vector registers. They are refused in interrupts that hit code which has
- * them, by the kernel's own self-tests, and by the parameter refuse; the caller then does without.
+ * Acquires and releases the vector registers. The acquisition fails in an interrupt that hit code
+ * which holds them, in the kernel's self-tests at random, and by the parameter refuse. The core
+ * then falls back to bitslice.
  *
- * Each bulk call of the core takes and returns them. For a step that needs several, tr_kernel_hold() takes them
- * before; the bulk calls find them taken and leave them so.
+ * Each bulk call of the core acquires and releases the registers. Where a step needs several bulk
+ * calls, tr_kernel_hold() acquires them first; the bulk calls then neither acquire nor release
+ * them.
  */
 #include "tenrounds_kernel.h"
 
@@ -16,10 +18,10 @@
 #include <crypto/internal/simd.h>
 
 static bool loaded;
-/* The context that tr_kernel_hold() took the registers of this processor for, or 0. */
+/* The context() for which tr_kernel_hold() acquired this processor's registers, or 0. */
 static DEFINE_PER_CPU(unsigned int, holder);
-static DEFINE_PER_CPU(unsigned int, asked);
-static DEFINE_PER_CPU(u64, since);
+static DEFINE_PER_CPU(unsigned int, asked); /* requests seen by the parameter refuse */
+static DEFINE_PER_CPU(u64, since);          /* start of the current hold in ns, if it is measured */
 
 void tr_kernel_vector_loaded(void)
 {
@@ -34,8 +36,9 @@ static bool refused_by_parameter(void)
 }
 
 /*
- * An interrupt that hits a hold sees its holder, but is another context. Of the same context there is no other on
- * this processor: whoever holds is not preempted, and an interrupt is hit by none of its own kind.
+ * The kind of context that runs: task, softirq, hardirq or NMI. An interrupt that hits a hold finds
+ * holder set, but to another kind than its own. Two contexts of one kind never overlap on a
+ * processor: a holder is not preempted, and an interrupt is not interrupted by its own kind.
  */
 static unsigned int context(void)
 {
@@ -57,7 +60,8 @@ int tr_kernel_vector_begin(void)
     return 1;
 }
 
-/* Between begin and end the task stays on its processor, and nobody else there comes so far. */
+/* No lock is needed for the per-CPU variables: between begin and end the task is not preempted, and
+ * an interrupt cannot acquire the registers. */
 void tr_kernel_vector_end(void)
 {
     u64 began = raw_cpu_read(since);

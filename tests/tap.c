@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The helper of all test programs: that what must be a failure is one. */
+/* Tests tap.h itself: everything that must be a failure is one. */
 #define _DEFAULT_SOURCE /* fork, setenv */
 #include "tap.h"
 
@@ -56,7 +56,7 @@ static void must_not_skip(void)
     skips();
 }
 
-/* No processor has this flag, so leaving the test out is right. */
+/* No processor has this flag, so skipping the test is right. */
 static void may_skip(void)
 {
     setenv("TENROUNDS_MUST_RUN", "1", 1);
@@ -64,7 +64,8 @@ static void may_skip(void)
     tap_skip(1, "nosuchflag", "for a missing flag");
 }
 
-/* Every processor that runs this has one of them, and the prefix of a name is not the name. */
+/* Every processor that runs this has one of these flags. A prefix of a flag's name does not count
+ * as the flag. */
 static void names_a_present_flag(void)
 {
     setenv("TENROUNDS_MUST_RUN", "1", 1);
@@ -100,17 +101,17 @@ static const struct {
     bool good;
 } scenarios[] = {
     {passes, "a program that passes", true},
-    {fails, "one that fails", false},
-    {differs, "one with different bytes", false},
-    {gives_too_few, "one that gives too few results", false},
-    {gives_too_many, "one that gives too many results", false},
-    {gives_none, "one that gives none", false},
-    {skips, "one that skips", true},
-    {must_not_skip, "one that skips where it has to run", false},
-    {may_skip, "one that skips because the processor lacks a flag", true},
-    {names_a_present_flag, "one that skips although the processor has the flag", false},
-    {repeats_numbers, "one that repeats random numbers", true},
-    {has_a_bad_seed, "one with a seed that is no number", false},
+    {fails, "a program that fails", false},
+    {differs, "a program that finds different bytes", false},
+    {gives_too_few, "a program that gives too few results", false},
+    {gives_too_many, "a program that gives too many results", false},
+    {gives_none, "a program that gives no result", false},
+    {skips, "a program that skips", true},
+    {must_not_skip, "a program that skips where it must run", false},
+    {may_skip, "a program that skips because the processor lacks a flag", true},
+    {names_a_present_flag, "a program that skips although the processor has the flag", false},
+    {repeats_numbers, "a program that repeats random numbers", true},
+    {has_a_bad_seed, "a program with a seed that is not a number", false},
 };
 
 static int status_of(void (*run)(void))

@@ -2,16 +2,15 @@
 /*
  * A test program's report in the Test Anything Protocol, and its random numbers.
  *
- *     tap_plan(2);                                    // how many results will follow
- *     tap_ok(x == 1, "x is %d", x);                   // one result; returns the condition
- *     tap_skip(1, "vaes", "no VAES here");            // results that cannot be had on this machine
- *     return tap_done();                              // non-zero: a failure, or the plan was not
- * met
+ *     tap_plan(2);                            // how many results will follow
+ *     tap_ok(x == 1, "x is %d", x);           // one result; returns the condition
+ *     tap_skip(1, "vaes", "no VAES here");    // results that this machine cannot give
+ *     return tap_done();                      // non-zero: a failure, or the plan was not met
  *
- * With TENROUNDS_MUST_RUN in the environment a skip is a failure, unless it names flags of
- * /proc/cpuinfo of which one is really missing there.
+ * With TENROUNDS_MUST_RUN in the environment a skip is a failure. The exception is a skip that
+ * names flags of /proc/cpuinfo, if one of them is missing there.
  *
- * Random numbers follow from one seed, which is printed and which TENROUNDS_SEED sets again.
+ * All random numbers derive from one seed, which is printed. TENROUNDS_SEED sets it again.
  */
 #ifndef TENROUNDS_TAP_H
 #define TENROUNDS_TAP_H
@@ -70,7 +69,7 @@ static inline void tap_diag_hex(const char *what, const void *bytes, size_t len)
     tap_diag("  %s %s%s", what, line, shown < len ? "..." : "");
 }
 
-/* Equal bytes, or else where they begin to differ. */
+/* Compares bytes; prints the first difference if there is one. */
 static inline bool tap_same(const void *got, const void *expected, size_t len)
 {
     const uint8_t *g = got, *e = expected;
@@ -85,7 +84,8 @@ static inline bool tap_same(const void *got, const void *expected, size_t len)
     return false;
 }
 
-/* A non-zero status for main() if anything failed or the plan was not met. */
+/* Ends the report. Returns a non-zero status for main() if anything failed or the plan was not
+ * met. */
 static inline int tap_done(void)
 {
     if (tap.run != tap.planned)
@@ -106,7 +106,7 @@ static inline bool tap_flag_in(const char *flags, const char *flag, size_t len)
     return false;
 }
 
-/* One of the given flags (separated by blanks) is missing in the first "flags" line of
+/* Whether one of the given flags (separated by blanks) is missing in the first "flags" line of
  * /proc/cpuinfo. False if that cannot be read. */
 static inline bool tap_cpu_lacks(const char *wanted)
 {
@@ -129,9 +129,8 @@ static inline bool tap_cpu_lacks(const char *wanted)
 }
 
 /*
- * Gives `results` results as skipped for the reason that follows. cpu_flags: names of
- * /proc/cpuinfo, separated by blanks, of which the processor lacks one; NULL if the reason is
- * another.
+ * Reports `results` results as skipped, for the reason that follows. cpu_flags: names of
+ * /proc/cpuinfo, separated by blanks, of which the processor lacks one; NULL for any other reason.
  */
 __attribute__((format(printf, 3, 4))) static inline void
 tap_skip(unsigned results, const char *cpu_flags, const char *format, ...)
@@ -190,7 +189,7 @@ static inline uint64_t tap_splitmix(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* Generator number `stream` of this run's seed (one for each thread or part of a test). */
+/* Generator number `stream` of this run's seed, one for each thread or part of a test. */
 static inline struct tap_random tap_random(uint64_t stream)
 {
     struct tap_random r;
@@ -213,7 +212,7 @@ static inline uint64_t tap_next(struct tap_random *r)
     return result;
 }
 
-/* 0 to limit - 1 (the bias is below limit / 2^64). */
+/* A number from 0 to limit - 1 (the bias is below limit / 2^64). */
 static inline size_t tap_below(struct tap_random *r, size_t limit)
 {
     return (size_t)(tap_next(r) % limit);

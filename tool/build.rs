@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 /// Where C sources lie, relative to this directory.
-const SOURCE_DIRS: [&str; 5] = [
-    "../core",
+const SOURCE_DIRS: [&str; 6] = [
+    "../core/dispatch",
     "../core/modes",
+    "../core/simd",
     "../core/portable",
     "../core/arm",
     "../core/x86",
@@ -27,9 +28,19 @@ fn c_files(dir: &Path) -> Vec<PathBuf> {
 #[allow(clippy::disallowed_macros)] // a build script passes its results to cargo on standard output
 fn main() {
     let mut build = cc::Build::new();
+    // The fault switch of tests takes the place of core/dispatch/faults.c.
+    let faults = std::env::var_os("CARGO_FEATURE_FAULTS").is_some();
     for dir in SOURCE_DIRS {
         println!("cargo:rerun-if-changed={dir}");
-        build.files(c_files(Path::new(dir)));
+        let mut files = c_files(Path::new(dir));
+        if faults {
+            files.retain(|file| !file.ends_with("dispatch/faults.c"));
+        }
+        build.files(files);
+    }
+    if faults {
+        println!("cargo:rerun-if-changed=../tests/faults.c");
+        build.file("../tests/faults.c");
     }
     println!("cargo:rerun-if-changed=../bench/limit.h");
     for file in [

@@ -18,9 +18,10 @@ struct Stream {
     len: usize,
 }
 
+/// The fields of struct tr_ccm_job that callers use; the core's own working memory follows.
 #[repr(C)]
 struct CcmJob {
-    ccm: Object,
+    key: Object,
     nonce: *const u8,
     nonce_len: usize,
     aad: *const u8,
@@ -35,7 +36,7 @@ struct CcmJob {
 
 #[repr(C)]
 struct CmacJob {
-    cmac: Object,
+    key: Object,
     data: *const u8,
     len: usize,
     tag: [u8; 16],
@@ -78,12 +79,12 @@ extern "C" {
     fn tr_cleanse(memory: Object, len: usize);
     fn tr_backend_at(index: c_uint) -> Object;
     fn tr_aes_set_key(key: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
-    fn tr_xts_set_key(xts: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
-    fn tr_cmac_set_key(cmac: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
-    fn tr_gcm_set_key(gcm: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
-    fn tr_ccm_set_key(ccm: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
-    fn tr_ocb_set_key(ocb: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
-    fn tr_gcm_siv_set_key(siv: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
+    fn tr_xts_set_key(key: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
+    fn tr_cmac_set_key(key: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
+    fn tr_gcm_set_key(key: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
+    fn tr_ccm_set_key(key: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
+    fn tr_ocb_set_key(key: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
+    fn tr_gcm_siv_set_key(key: Object, backend: Object, raw: *const u8, len: usize) -> c_int;
     fn tr_ecb_encrypt(key: Object, out: *mut u8, input: *const u8, len: usize) -> c_int;
     fn tr_ecb_decrypt(key: Object, out: *mut u8, input: *const u8, len: usize) -> c_int;
     fn tr_cbc_encrypt(
@@ -134,21 +135,21 @@ extern "C" {
         len: usize,
     ) -> c_int;
     fn tr_xts_encrypt(
-        xts: Object,
+        key: Object,
         tweak: *const u8,
         out: *mut u8,
         input: *const u8,
         len: usize,
     ) -> c_int;
     fn tr_xts_decrypt(
-        xts: Object,
+        key: Object,
         tweak: *const u8,
         out: *mut u8,
         input: *const u8,
         len: usize,
     ) -> c_int;
     fn tr_cmac_sign(
-        cmac: Object,
+        key: Object,
         data: *const u8,
         len: usize,
         tag: *mut u8,
@@ -161,12 +162,13 @@ extern "C" {
     fn tr_ccm_open_many(jobs: *mut CcmJob, count: usize) -> c_int;
 
     fn bench_size_aes_key() -> usize;
-    fn bench_size_xts() -> usize;
-    fn bench_size_cmac() -> usize;
-    fn bench_size_gcm() -> usize;
-    fn bench_size_ccm() -> usize;
-    fn bench_size_ocb() -> usize;
-    fn bench_size_gcm_siv() -> usize;
+    fn bench_size_xts_key() -> usize;
+    fn bench_size_cmac_key() -> usize;
+    fn bench_size_gcm_key() -> usize;
+    fn bench_size_ccm_key() -> usize;
+    fn bench_size_ocb_key() -> usize;
+    fn bench_size_gcm_siv_key() -> usize;
+    fn bench_size_ccm_job() -> usize;
 }
 
 macro_rules! sealing {
@@ -199,7 +201,7 @@ fn failed(status: c_int) -> ! {
     panic!("{}", text.to_string_lossy())
 }
 
-/// A keyed object of the core, cleansed when dropped.
+/// A key object of the core, cleansed when dropped.
 struct Keyed {
     object: Object,
     layout: Layout,
@@ -346,7 +348,7 @@ impl Core {
                 used: 0,
             }),
             Mode::Xts => Box::new(Xts {
-                xts: keyed(bench_size_xts, tr_xts_set_key)?,
+                key: keyed(bench_size_xts_key, tr_xts_set_key)?,
                 call: if encrypts {
                     tr_xts_encrypt
                 } else {
@@ -354,28 +356,28 @@ impl Core {
                 } as Tweaked,
                 tweak: iv,
             }),
-            Mode::Cmac => Box::new(Cmac(keyed(bench_size_cmac, tr_cmac_set_key)?)),
+            Mode::Cmac => Box::new(Cmac(keyed(bench_size_cmac_key, tr_cmac_set_key)?)),
             Mode::Gcm | Mode::Ccm | Mode::Ocb => {
                 use sealing::*;
-                let (object, seal, open) = match spec.mode {
+                let (key, seal, open) = match spec.mode {
                     Mode::Gcm => (
-                        keyed(bench_size_gcm, tr_gcm_set_key)?,
+                        keyed(bench_size_gcm_key, tr_gcm_set_key)?,
                         tr_gcm_seal(),
                         tr_gcm_open(),
                     ),
                     Mode::Ccm => (
-                        keyed(bench_size_ccm, tr_ccm_set_key)?,
+                        keyed(bench_size_ccm_key, tr_ccm_set_key)?,
                         tr_ccm_seal(),
                         tr_ccm_open(),
                     ),
                     _ => (
-                        keyed(bench_size_ocb, tr_ocb_set_key)?,
+                        keyed(bench_size_ocb_key, tr_ocb_set_key)?,
                         tr_ocb_seal(),
                         tr_ocb_open(),
                     ),
                 };
                 Box::new(Aead {
-                    object,
+                    key,
                     call: if encrypts { seal } else { open },
                     encrypts,
                     bytes,
@@ -384,7 +386,7 @@ impl Core {
                 })
             }
             Mode::GcmSiv => Box::new(GcmSiv {
-                object: keyed(bench_size_gcm_siv, tr_gcm_siv_set_key)?,
+                key: keyed(bench_size_gcm_siv_key, tr_gcm_siv_set_key)?,
                 call: if encrypts {
                     sealing::tr_gcm_siv_seal()
                 } else {
@@ -423,18 +425,16 @@ impl Core {
                 lengths,
             }),
             (Mode::Cmac, Direction::Encrypt) => Box::new(Cmacs {
-                cmac: keyed(bench_size_cmac, tr_cmac_set_key)?,
+                key: keyed(bench_size_cmac_key, tr_cmac_set_key)?,
                 jobs: Vec::with_capacity(lengths.len()),
                 lengths,
             }),
             (Mode::Ccm, direction) => Box::new(Ccms {
-                ccms: (0..lengths.len())
-                    .map(|_| keyed(bench_size_ccm, tr_ccm_set_key))
-                    .collect::<Result<_>>()?,
+                key: keyed(bench_size_ccm_key, tr_ccm_set_key)?,
                 seals: direction == Direction::Encrypt,
                 nonces: ivs,
                 aad: inputs.aad,
-                jobs: Vec::with_capacity(lengths.len()),
+                jobs: CcmJobs::new(lengths.len()),
                 lengths,
             }),
             _ => return Ok(None),
@@ -527,7 +527,7 @@ impl Operation for Ctr {
 }
 
 struct Xts {
-    xts: Keyed,
+    key: Keyed,
     call: Tweaked,
     tweak: [u8; 16],
 }
@@ -537,7 +537,7 @@ impl Operation for Xts {
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
         let (out, data) = (output.as_mut_ptr(), input.as_ptr());
         let tweak = self.tweak.as_ptr();
-        good(unsafe { (self.call)(self.xts.object, tweak, out, data, input.len()) });
+        good(unsafe { (self.call)(self.key.object, tweak, out, data, input.len()) });
     }
     fn restart(&mut self) {}
 }
@@ -555,7 +555,7 @@ impl Operation for Cmac {
 
 /// GCM, CCM and OCB.
 struct Aead {
-    object: Keyed,
+    key: Keyed,
     call: Sealing,
     encrypts: bool,
     bytes: usize,
@@ -579,7 +579,7 @@ impl Operation for Aead {
         let tag = tag_of(self.encrypts, self.bytes, input, output);
         good(unsafe {
             (self.call)(
-                self.object.object,
+                self.key.object,
                 self.nonce.as_ptr(),
                 12,
                 self.aad.as_ptr(),
@@ -596,7 +596,7 @@ impl Operation for Aead {
 }
 
 struct GcmSiv {
-    object: Keyed,
+    key: Keyed,
     call: SealingSiv,
     encrypts: bool,
     bytes: usize,
@@ -610,7 +610,7 @@ impl Operation for GcmSiv {
         let tag = tag_of(self.encrypts, self.bytes, input, output);
         good(unsafe {
             (self.call)(
-                self.object.object,
+                self.key.object,
                 self.nonce.as_ptr(),
                 self.aad.as_ptr(),
                 self.aad.len(),
@@ -658,7 +658,7 @@ impl Operation for Streams {
 }
 
 struct Cmacs {
-    cmac: Keyed,
+    key: Keyed,
     lengths: Vec<usize>,
     jobs: Vec<CmacJob>,
 }
@@ -669,7 +669,7 @@ impl Operation for Cmacs {
         let mut data = input.as_ptr();
         for &len in &self.lengths {
             self.jobs.push(CmacJob {
-                cmac: self.cmac.object,
+                key: self.key.object,
                 data,
                 len,
                 tag: [0; 16],
@@ -685,23 +685,61 @@ impl Operation for Cmacs {
     fn restart(&mut self) {}
 }
 
+/// An array of struct tr_ccm_job, of whose elements Rust knows the beginning and the size.
+struct CcmJobs {
+    first: *mut u8,
+    stride: usize,
+    layout: Layout,
+}
+
+impl CcmJobs {
+    fn new(count: usize) -> CcmJobs {
+        let stride = unsafe { bench_size_ccm_job() };
+        let layout = Layout::from_size_align(count * stride, 64).expect("a small power of two");
+        let first = unsafe { alloc_zeroed(layout) };
+        if first.is_null() {
+            handle_alloc_error(layout);
+        }
+        CcmJobs {
+            first,
+            stride,
+            layout,
+        }
+    }
+
+    fn set(&mut self, index: usize, job: CcmJob) {
+        assert!((index + 1) * self.stride <= self.layout.size());
+        unsafe {
+            self.first
+                .add(index * self.stride)
+                .cast::<CcmJob>()
+                .write(job)
+        };
+    }
+}
+
+impl Drop for CcmJobs {
+    fn drop(&mut self) {
+        unsafe { dealloc(self.first, self.layout) };
+    }
+}
+
 struct Ccms {
-    ccms: Vec<Keyed>,
+    key: Keyed,
     seals: bool,
     nonces: Vec<[u8; 16]>,
     aad: [u8; 13],
     lengths: Vec<usize>,
-    jobs: Vec<CcmJob>,
+    jobs: CcmJobs,
 }
 
 impl Operation for Ccms {
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        self.jobs.clear();
         let (mut data, mut out) = (input.as_ptr(), output.as_mut_ptr());
-        for ((ccm, nonce), &len) in self.ccms.iter().zip(&self.nonces).zip(&self.lengths) {
+        for (i, (nonce, &len)) in self.nonces.iter().zip(&self.lengths).enumerate() {
             let (data_end, out_end) = unsafe { (data.add(len), out.add(len)) };
-            self.jobs.push(CcmJob {
-                ccm: ccm.object,
+            let job = CcmJob {
+                key: self.key.object,
                 nonce: nonce.as_ptr(),
                 nonce_len: 12,
                 aad: self.aad.as_ptr(),
@@ -716,13 +754,14 @@ impl Operation for Ccms {
                 },
                 tag_len: TAG,
                 status: 0,
-            });
+            };
+            self.jobs.set(i, job);
             (data, out) = match self.seals {
                 true => (data_end, unsafe { out_end.add(TAG) }),
                 false => (unsafe { data_end.add(TAG) }, out_end),
             };
         }
-        let (jobs, count) = (self.jobs.as_mut_ptr(), self.jobs.len());
+        let (jobs, count) = (self.jobs.first.cast(), self.lengths.len());
         good(match self.seals {
             true => unsafe { tr_ccm_seal_many(jobs, count) },
             false => unsafe { tr_ccm_open_many(jobs, count) },

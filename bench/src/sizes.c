@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sizes of the core's objects, which Rust keeps without looking into them. */
+/* The sizes of the core's objects, which Rust allocates without knowing their layout. */
 #include "tenrounds.h"
 
 #define SIZE(type)                                                                                 \
@@ -9,9 +9,10 @@
         return sizeof(struct tr_##type);                                                           \
     }
 SIZE(aes_key)
-SIZE(xts)
-SIZE(cmac)
-SIZE(gcm)
-SIZE(ccm)
-SIZE(ocb)
-SIZE(gcm_siv)
+SIZE(xts_key)
+SIZE(cmac_key)
+SIZE(gcm_key)
+SIZE(ccm_key)
+SIZE(ocb_key)
+SIZE(gcm_siv_key)
+SIZE(ccm_job)

@@ -97,7 +97,7 @@ pub fn serve() -> Result<()> {
 /// The core as this environment selects it.
 pub fn selected() -> Result<Core> {
     let mask = std::env::var(tenrounds::masks::TENROUNDS_MASK).ok();
-    let backend = core::select(mask.as_deref(), 0, None).backend;
+    let backend = core::select(mask.as_deref(), 0).backend;
     let none = || Error::failure("no backend passes its known answers; see 'tenrounds selftest'");
     Ok(Core::selected(backend.ok_or_else(none)?))
 }

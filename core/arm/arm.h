@@ -3,7 +3,7 @@
 #ifndef TR_ARM_H
 #define TR_ARM_H
 
-#include "../backend.h"
+#include "dispatch/backend.h"
 
 #define TR_ARMCE_FEATURES (TR_FEATURE_NEON | TR_FEATURE_AES)
 

@@ -2,43 +2,67 @@
 /*
  * tenrounds.h - AES at the speed the processor can reach.
  *
- * In five lines:
+ * Encrypt a message with AES-128-GCM, decrypt it, and check every result:
  *
- *     struct tr_aes_key key;
- *     uint8_t counter[16] = {...}, keystream[16];
- *     unsigned used = 0;
- *     tr_aes_set_key(&key, NULL, raw_key, 16);               // NULL: the selected backend
- *     tr_ctr(&key, counter, keystream, &used, out, in, len); // any length, any number of calls
+ *     struct tr_gcm_key key;
+ *     uint8_t nonce[12] = {...}; // never twice under one key
+ *     uint8_t tag[16];
  *
- * Three layers, each usable alone:
+ *     if (tr_gcm_set_key(&key, NULL, raw_key, 16) != TR_OK) // NULL: the best backend
+ *         return -1;
+ *     if (tr_gcm_seal(&key, nonce, 12, aad, aad_len, ciphertext, text, len, tag, 16) != TR_OK)
+ *         return -1;
+ *     if (tr_gcm_open(&key, nonce, 12, aad, aad_len, text, ciphertext, len, tag, 16) != TR_OK)
+ *         return -1; // forged or damaged: text holds zeros
+ *     tr_cleanse(&key, sizeof(key));
+ *
+ * Four groups of functions, each usable alone:
  *
  *   - features, masks and backends: what the processor offers and which code is selected;
- *   - the modes as plain functions over a key: tr_ecb_*, tr_cbc_*, tr_cbc_cts_*, tr_cfb128_*, tr_cfb8_*,
- *     tr_cfb1_*, tr_ofb, tr_ctr, tr_kw_*, tr_kwp_*; or over an object of their own that is keyed once:
- *     tr_gcm_*, tr_ccm_*, tr_ocb_*, tr_siv_*, tr_gcm_siv_*, tr_xts_*, tr_cmac_*;
- *   - struct tr_cipher: one streaming object over ECB, CBC, CFB, OFB and CTR, with PKCS#7 padding for ECB
- *     and CBC.
+ *   - modes over a struct tr_aes_key: tr_ecb_*, tr_cbc_*, tr_cbc_cts_*, tr_cfb128_*, tr_cfb8_*,
+ *     tr_cfb1_*, tr_ofb, tr_ctr, tr_kw_*, tr_kwp_*, and tr_xts_* over a struct tr_xts_key;
+ *   - authenticated modes and MACs, each with a key and a message type of its own: tr_gcm_*,
+ *     tr_ccm_*, tr_ocb_*, tr_siv_*, tr_gcm_siv_*, tr_cmac_*;
+ *   - struct tr_cipher: one streaming object over ECB, CBC, CFB, OFB and CTR, with PKCS#7 padding
+ *     for ECB and CBC.
  *
  * Rules that hold everywhere
  *
  *   Units      Lengths are in bytes. A block is TR_BLOCK = 16 bytes. A key is 16, 24 or 32 bytes.
- *   Overlap    Input and output are the same pointer or do not overlap at all; a partial overlap is
- *              TR_ERR_OVERLAP and nothing is written (key wrap takes any overlap). No alignment is
- *              required of data.
- *   Errors     Every function that can fail returns enum tr_status. After an error nothing was
- *              written to the output, and the state is as it was before the call.
- *   Memory     Nothing is allocated. Every object is a plain struct that the caller owns, may copy
- *              by assignment, and clears with tr_cleanse() when done: it holds the key.
- *   Threads    Functions share nothing that is written, except that the first selection of a
- *              backend stores one word, atomically. Any number of threads may use one tr_aes_key;
- *              objects that carry a position (IV, counter, tr_cipher) belong to one thread at a
- *              time.
+ *   Overlap    Input and output are the same pointer or do not overlap. A partial overlap is
+ *              TR_ERR_OVERLAP. Key wrap takes any overlap. Data need no alignment.
+ *   Memory     The library allocates nothing. The caller owns every object, may copy it by
+ *              assignment, and clears it with tr_cleanse() when done. Copy a key only while no
+ *              other thread uses it. A copied message still refers to the same key.
+ *   Keys       A key object (struct tr_*_key) is set once; every later call takes it as const. Any
+ *              number of threads may use one key at the same time, in any calls, without a lock.
+ *              GCM computes more powers of the hash subkey when a message first needs them. It
+ *              publishes them in the key atomically, so key objects must stay in writable memory.
+ *   Messages   A message object (struct tr_gcm, tr_ccm, tr_ocb, tr_siv, tr_gcm_siv, tr_cmac,
+ *              tr_cipher) belongs to one thread at a time. It refers to its key, which must outlive
+ *              it. The modes without an object keep their position in the caller's iv, counter and
+ *              used, which belong to one thread, too.
+ *   Unset keys An object whose bytes are all zero (never set, or cleansed) gives TR_ERR_STATE in
+ *              every call. Calls with any other uninitialized object are undefined behaviour.
+ *   Errors     Every function that can fail returns enum tr_status. After an error other than
+ *              TR_ERR_TAG nothing was written to the output, and all objects are as they were; only
+ *              *out_len becomes 0. If several errors apply, any of them may be returned.
+ *              After TR_ERR_TAG from a call that also decrypts (tr_*_open, tr_*_unwrap,
+ *              tr_siv_decrypt, tr_gcm_siv_decrypt) the whole output holds zeros. After TR_ERR_TAG
+ *              from tr_*_check and tr_*_verify the message has ended, and the caller discards what
+ *              was decrypted before.
+ *   Threads    Functions share no writable state but two words, which are stored atomically: the
+ *              selected backend, and which backends' multi-buffer code passed its known-answer
+ *              tests.
+ *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack (20 KiB
+ *              as 32-bit code). Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up
+ *              to 64 KiB, all other calls up to 12 KiB.
  *   Time       No branch, memory index or instruction timing depends on key or data. Lengths, modes
  *              and offsets are public.
  *
  * Sources: FIPS-197 (AES), NIST SP 800-38A (ECB, CBC, CFB, OFB, CTR) and its addendum (ciphertext
- * stealing), SP 800-38B (CMAC), 38C (CCM), 38D (GCM), 38E with IEEE 1619 (XTS), 38F with RFC 3394 and
- * 5649 (key wrap), RFC 7253 (OCB), 5297 (SIV), 8452 (GCM-SIV), 5652 section 6.3 (padding).
+ * stealing), SP 800-38B (CMAC), 38C (CCM), 38D (GCM), 38E with IEEE 1619 (XTS), 38F with RFC 3394
+ * and 5649 (key wrap), RFC 7253 (OCB), 5297 (SIV), 8452 (GCM-SIV), 5652 section 6.3 (padding).
  */
 #ifndef TENROUNDS_H
 #define TENROUNDS_H
@@ -65,17 +89,17 @@ extern "C" {
 
 enum tr_status {
     TR_OK = 0,
-    TR_ERR_KEY_LENGTH, /* a key of a length that the mode does not take: 16, 24 or 32 bytes for most */
-    TR_ERR_LENGTH,     /* data of a length that the mode does not take, or an offset above 15 */
+    TR_ERR_KEY_LENGTH, /* the mode does not take a key of this length; most: 16, 24 or 32 */
+    TR_ERR_LENGTH,     /* the mode does not take data of this length, or *used is above 15 */
     TR_ERR_OVERLAP,    /* input and output overlap but are not the same */
     TR_ERR_PADDING,    /* the last block does not end in PKCS#7 padding */
-    TR_ERR_MODE,       /* no such mode, or an object that was not initialised */
-    TR_ERR_SELF_TEST,  /* a known answer came out wrong */
-    TR_ERR_IV_LENGTH,  /* an IV of a length that the mode does not take */
-    TR_ERR_TAG_LENGTH, /* a tag of a length that the mode does not take */
-    TR_ERR_TAG,        /* the tag does not belong to the message: nothing of it may be used */
-    TR_ERR_STATE,      /* calls in an order that the mode does not have */
-    TR_ERR_EQUAL_KEYS  /* the two halves of an XTS key are the same: encryption would not be safe */
+    TR_ERR_MODE,       /* there is no such mode or feature */
+    TR_ERR_SELF_TEST,  /* a known-answer test failed */
+    TR_ERR_IV_LENGTH,  /* the mode does not take an IV of this length */
+    TR_ERR_TAG_LENGTH, /* the mode does not take a tag of this length */
+    TR_ERR_TAG,        /* the tag does not match the message: use nothing of it */
+    TR_ERR_STATE,      /* the object was never set or started, or the calls are out of order */
+    TR_ERR_EQUAL_KEYS  /* both halves of an XTS key are the same: encryption would not be safe */
 };
 
 /* One English sentence without a full stop; never NULL, also for values outside the enum. */
@@ -90,22 +114,22 @@ TR_API void tr_cleanse(void *memory, size_t len);
 
 /* ---- Features of the processor ------------------------------------------------------------ */
 
-/* A set of features. Each includes what the operating system must do for it: avx2 is set only if
- * XGETBV says that YMM registers are saved, avx512 only if ZMM and mask registers are, too. */
+/* A set of features. Each includes what the operating system must do for it. avx2 is set only if
+ * XGETBV says that YMM registers are saved; avx512 only if ZMM and mask registers are saved too. */
 typedef uint32_t tr_features;
 
-#define TR_FEATURE_AES        (1u << 0) /* AES-NI: AESENC, AESDEC and kin, 128 bits; Arm: AESE and kin */
+#define TR_FEATURE_AES        (1u << 0) /* AES-NI (AESENC, .., 128 bits); Arm: AESE, .. */
 #define TR_FEATURE_CLMUL      (1u << 1) /* PCLMULQDQ; Arm: PMULL of 64 bits */
 #define TR_FEATURE_SSSE3      (1u << 2) /* PSHUFB */
 #define TR_FEATURE_AVX        (1u << 3)
 #define TR_FEATURE_AVX2       (1u << 4)
 #define TR_FEATURE_AVX512     (1u << 5)  /* AVX-512 F, BW and VL together */
-#define TR_FEATURE_VAES       (1u << 6)  /* the same on 256 bits, with avx512 on 512 */
+#define TR_FEATURE_VAES       (1u << 6)  /* VAES: AES on 256 bits; on 512 with avx512 */
 #define TR_FEATURE_VCLMUL     (1u << 7)  /* VPCLMULQDQ */
-#define TR_FEATURE_SHA        (1u << 8)  /* SHA-NI, for hosts that hash beside AES */
+#define TR_FEATURE_SHA        (1u << 8)  /* SHA-NI, for hosts that interleave a hash with AES */
 #define TR_FEATURE_NEON       (1u << 9)  /* Arm: Advanced SIMD */
 #define TR_FEATURE_SHA3       (1u << 10) /* Arm: EOR3 and the others of the SHA-3 extension */
-#define TR_FEATURE_AVX512VBMI (1u << 11) /* VPERMB and kin: bytes across a register */
+#define TR_FEATURE_AVX512VBMI (1u << 11) /* VPERMB and similar: bytes across a register */
 #define TR_FEATURE_COUNT      12u
 
 struct tr_cpu {
@@ -121,12 +145,13 @@ TR_API const char *tr_feature_name(unsigned index);
 
 /*
  * Reads a mask: feature names, each preceded by "no", separated by commas or blanks, for example
- * "noavx512,novaes". Stores the features to be masked in *masked. At the first word that is not
- * one, stores the words before it, points *bad (if not NULL) at it and returns TR_ERR_MODE. NULL
- * and "" mask nothing.
+ * "noavx512,novaes". Stores the features to be masked in *masked; NULL and "" mask nothing.
  *
- * One word takes nothing away: "avx512" has selection use 512-bit registers also on processors where it
- * would do without (struct tr_selection, avoided). "noavx512" is stronger.
+ * A word that names no feature is TR_ERR_MODE, and *bad (if bad is not NULL) points at the first.
+ * The other words still apply, so a typing error never unmasks a feature.
+ *
+ * The word "avx512" masks nothing. It lets selection use 512-bit registers even on processors where
+ * it would avoid them (struct tr_selection, avoided). "noavx512" overrides it.
  */
 TR_API enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad);
 
@@ -144,53 +169,54 @@ TR_API const char *tr_backend_name(const struct tr_backend *backend);
 TR_API tr_features tr_backend_features(const struct tr_backend *backend);
 
 /*
- * The known answers: all modes, all key sizes, lengths that reach every loop and tail of the
- * backend, on the calling thread (about a tenth of a millisecond with AES instructions). The caller
- * makes sure that the processor has the backend's features.
+ * Runs the known-answer tests of a backend on the calling thread. They cover all modes and key
+ * sizes, at lengths that reach every loop and tail, and the multi-buffer calls. They take about 0.1
+ * ms with AES instructions. The processor must have the backend's
+ * features.
  */
-TR_API enum tr_status tr_backend_self_test(const struct tr_backend *backend);
+TR_API enum tr_status tr_backend_self_test(const struct tr_backend *backend) TR_MUST_CHECK;
 
 struct tr_selection {
-    const struct tr_backend *backend; /* the choice; NULL if even the weakest failed */
+    const struct tr_backend *backend; /* the choice; NULL if even the weakest backend failed */
     struct tr_cpu cpu;
-    tr_features masked; /* what the request took away */
-    tr_features
-        avoided;     /* avx512: it lowers the clock of this processor, and AES in it is no faster */
-    uint32_t failed; /* bit i: tr_backend_at(i) failed its known answers, was passed over */
-    const char *bad_mask; /* in the mask's text, the word that is no feature; or NULL */
+    tr_features masked;   /* the features that the caller masked */
+    tr_features avoided;  /* avx512, where it lowers the clock and AES gains nothing from it */
+    uint32_t failed;      /* bit i: tr_backend_at(i) failed its known-answer tests */
+    const char *bad_mask; /* the first word of the mask that names no feature; or NULL */
 };
 
 /*
- * Chooses the strongest backend whose features are usable and not masked and which passes its known
- * answers. On processors whose clock drops with 512-bit registers (Intel's Ice Lake and Tiger Lake) that
- * is one of 256 bits, unless the mask has the word "avx512". Stores how it came about in *selection. Depends on
- * nothing but its arguments and the processor; stores nothing elsewhere. sabotage is for tests: a
- * comma-separated list of backend names whose known answers are to be falsified, and "clock" for a processor
- * whose clock is to be taken for one that drops; or NULL.
+ * Chooses the strongest backend whose features are usable and not masked, and which passes its
+ * known-answer tests. Where 512-bit registers lower the clock (Intel's Ice Lake and Tiger Lake), it
+ * prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in *selection.
+ * Depends only on its arguments and the processor, and writes nothing else.
  */
-TR_API enum tr_status tr_select(const char *mask, tr_features also_masked, const char *sabotage,
-                                struct tr_selection *selection);
+TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
+                                struct tr_selection *selection) TR_MUST_CHECK;
 
 /*
- * The backend for this process: tr_select() with the environment's TENROUNDS_MASK, done on the
- * first call and remembered. Never NULL: where not even the software passes its known answers, the
- * process is aborted, because nothing could be computed that is right.
+ * The backend of this process: tr_select() with the environment's TENROUNDS_MASK. The first call
+ * selects it and stores the choice. Never NULL: if even bitslice fails its known-answer tests, the
+ * process is aborted, because no result would be right.
  */
 TR_API const struct tr_backend *tr_backend_selected(void);
 
-/* ---- Keys ---------------------------------------------------------------------------------- */
-
-/* An expanded key (FIPS-197 section 5.2): treat as opaque. 496 bytes, 16-byte aligned. */
-struct tr_aes_key {
-    uint8_t enc[15][TR_BLOCK]; /* round keys 0 .. rounds, in order of use */
-    uint8_t dec[15][TR_BLOCK]; /* of the equivalent inverse cipher (5.3.5), in order of use */
-    const struct tr_backend *backend;
-    uint32_t rounds; /* 10, 12 or 14 */
-} TR_ALIGNED(16);
+/* ---- Keys and messages ----------------------------------------------------------------------- */
 
 /*
- * Expands a key of key_len = 16, 24 or 32 bytes for the given backend, or for tr_backend_selected()
- * if that is NULL. Any other length: TR_ERR_KEY_LENGTH, and *key is not touched.
+ * Every key and message type, complete so that callers can own objects of them, and opaque. All are
+ * aligned to 16 bytes. Bytes on 64-bit systems:
+ *
+ *     tr_aes_key 496   tr_gcm_key 1680   tr_ccm_key 496   tr_ocb_key 784   tr_siv_key 1040
+ *     tr_gcm_siv_key 496   tr_xts_key 1008   tr_cmac_key 528
+ *     tr_gcm 112   tr_ccm 96   tr_ocb 128   tr_siv 32   tr_gcm_siv 1760   tr_cmac 48   tr_cipher 48
+ */
+#include "tenrounds_private.h"
+
+/*
+ * Expands a key (FIPS-197 section 5.2) of key_len = 16, 24 or 32 bytes for the given backend, or
+ * for tr_backend_selected() if that is NULL. Any other length: TR_ERR_KEY_LENGTH, and *key is
+ * unchanged.
  */
 TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
@@ -199,7 +225,7 @@ TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_bac
 
 /*
  * ECB (6.1) and CBC (6.2): len is a multiple of 16 (else TR_ERR_LENGTH); 0 is allowed. iv is the
- * chaining value, 16 bytes, updated, so that calls can follow each other; it may not overlap the
+ * chaining value, 16 bytes, updated so that calls can follow each other; it may not overlap the
  * data.
  */
 TR_API enum tr_status tr_ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -212,12 +238,13 @@ TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16
                                      const uint8_t *in, size_t len);
 
 /*
- * CFB128 (6.3) and OFB (6.4): any length. *used, 0 to 15, is how many bytes of the current block
- * have been used: 0 before the first call, updated by each (above 15: TR_ERR_LENGTH). iv is the
- * shift register, updated: between blocks (*used == 0) it is the last ciphertext block (CFB) or the
- * last output block (OFB); in mid-block it holds the block in use, its first *used bytes for CFB
- * replaced by ciphertext, exactly as in libcrypto's CRYPTO_cfb128_encrypt and
- * CRYPTO_ofb128_encrypt.
+ * CFB128 (6.3) and OFB (6.4): any length. *used is the number of bytes already used of the current
+ * block, 0 to 15 (else TR_ERR_LENGTH). Set it to 0 before the first call; each call updates it.
+ *
+ * iv is the shift register; each call updates it. At a block boundary (*used == 0) it is the last
+ * ciphertext block (CFB) or output block (OFB). Within a block it is the keystream block; in CFB
+ * the ciphertext replaces its first *used bytes. libcrypto's CRYPTO_cfb128_encrypt and
+ * CRYPTO_ofb128_encrypt do the same.
  */
 TR_API enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16],
                                         unsigned *used, uint8_t *out, const uint8_t *in,
@@ -230,19 +257,19 @@ TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsig
 
 /*
  * CTR (6.5, B.1 with m = 128): any length; encryption and decryption are the same. counter is the
- * next counter block, a 128-bit big-endian number that wraps; keystream holds the block in use, of
- * which *used bytes, 0 to 15, are spent (0: none is in use). Before the first call *used is 0 and
- * keystream may hold anything.
+ * next counter block, a 128-bit big-endian number that wraps. keystream holds the current keystream
+ * block, of which *used bytes, 0 to 15, are used (0: no block is current). Before the first call
+ * set *used to 0; keystream may hold anything.
  */
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
                              uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
                              size_t len);
 
 /*
- * CFB with segments of 8 bits and of 1 bit (6.3): any number of them; iv is the shift register, updated.
- * CFB1 takes a length in bits, the highest bit of a byte first; bits of the last byte of out that are
- * not reached keep their value. Encryption costs a block a segment, one after the other: 16 or 128 times
- * as much as CFB128. Decryption is parallel.
+ * CFB with segments of 8 bits and of 1 bit (6.3), in any number. iv is the shift register, updated.
+ * CFB1 takes a length in bits, the highest bit of a byte first. Bits of the last byte of out beyond
+ * the length keep their value. Encryption computes one block a segment, serially: 16 or 128 times
+ * the cost of CFB128. Decryption is parallel.
  */
 TR_API enum tr_status tr_cfb8_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                       const uint8_t *in, size_t len);
@@ -254,10 +281,10 @@ TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[1
                                       const uint8_t *in, size_t bits);
 
 /*
- * CBC with ciphertext stealing (SP 800-38A addendum): a whole message, at least 16 bytes (else
- * TR_ERR_LENGTH), as long as its plaintext. The last two blocks of ciphertext are, in CS1, cut and full;
- * in CS2 swapped, full and cut, if the last one is not full; in CS3 always swapped if there are two (as
- * in RFC 3962). iv is updated to the last output of the cipher: the full one of the two.
+ * CBC with ciphertext stealing (SP 800-38A addendum): a whole message of at least 16 bytes (else
+ * TR_ERR_LENGTH). The ciphertext is as long as the plaintext. CS1 writes the partial ciphertext
+ * block before the last full block. CS2 swaps these two if there is a partial block. CS3 swaps the
+ * last two blocks always (as RFC 3962). iv becomes the last full ciphertext block.
  */
 enum tr_cts { TR_CS1 = 1, TR_CS2, TR_CS3 };
 TR_API enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form,
@@ -270,15 +297,15 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
 /* ---- Key wrap (NIST SP 800-38F, RFC 3394 and 5649) ------------------------------------------- */
 
 /*
- * KW (6.2) wraps len = 16, 24, .. bytes, below 2^31, into len + 8; unwrapping takes len = 24, 32, ..
- * and writes len - 8. KWP (6.3) wraps any 1 to 2^31 - 1 bytes into len rounded up to a multiple of 8,
- * and 8 more; unwrapping takes len = 16, 24, .., needs len - 8 bytes of room, and stores in *out_len how
- * many of them are the plaintext. Other lengths: TR_ERR_LENGTH.
+ * KW (6.2) wraps len = 16, 24, .. bytes, below 2^31, into len + 8. Unwrapping takes len = 24, 32,
+ * .. up to 2^31 and writes len - 8 bytes. KWP (6.3) wraps 1 to 2^31 - 1 bytes into len rounded up
+ * to a multiple of 8, plus 8. Unwrapping takes len = 16, 24, .. up to 2^31 + 8 and needs len - 8
+ * bytes of room. It stores the length of the plaintext in *out_len. Other lengths: TR_ERR_LENGTH.
  *
- * iv is the 8 bytes of the integrity check value (KW), icv its first 4 (KWP), or NULL for the standard's.
- * Where it is not found again, TR_ERR_TAG, and zeros are in out. A non-zero inverse wraps with AES's
- * inverse cipher and unwraps with the forward one (5.1). in and out may overlap in any way, other than elsewhere:
- * a key is often unwrapped within one buffer, and all of it is moved first.
+ * iv is the 8-byte integrity check value (KW), icv its first 4 bytes (KWP); NULL selects the
+ * standard's. If unwrapping does not find it, the result is TR_ERR_TAG, and out holds zeros. A
+ * non-zero inverse wraps with the inverse cipher and unwraps with the forward one (5.1). in and out
+ * may overlap in any way.
  */
 TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                                  uint8_t *out, const uint8_t *in, size_t len);
@@ -290,206 +317,169 @@ TR_API enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, c
                                     uint8_t *out, size_t *out_len, const uint8_t *in,
                                     size_t len) TR_MUST_CHECK;
 
-/* ---- XTS (NIST SP 800-38E, IEEE 1619) ---------------------------------------------------------- */
-
-struct tr_xts {
-    struct tr_aes_key data, tweak;
-    uint8_t equal; /* the two keys are the same; may be read */
-} TR_ALIGNED(16);
+/* ---- XTS (NIST SP 800-38E, IEEE 1619) ----------------------------------------------------------
+ */
 
 /*
- * raw is both keys, that for data first: key_len is 32 or 64 (else TR_ERR_KEY_LENGTH; there is no
- * XTS-AES-192). Equal keys are accepted here, because old data may have to be decrypted; encryption with
- * them is TR_ERR_EQUAL_KEYS.
+ * raw is both keys, the data key first: key_len is 32 or 64 (else TR_ERR_KEY_LENGTH; there is no
+ * XTS-AES-192). Two equal halves are accepted, because old data may have to be decrypted;
+ * encryption with them is TR_ERR_EQUAL_KEYS.
  */
-TR_API enum tr_status tr_xts_set_key(struct tr_xts *xts, const struct tr_backend *backend,
+TR_API enum tr_status tr_xts_set_key(struct tr_xts_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/* One data unit of 16 to 2^24 bytes (IEEE 1619 5.1; else TR_ERR_LENGTH), with ciphertext stealing where
- * it is not whole blocks. tweak is the number of the unit, little-endian. */
-TR_API enum tr_status tr_xts_encrypt(const struct tr_xts *xts, const uint8_t tweak[16],
-                                     uint8_t *out, const uint8_t *in, size_t len);
-TR_API enum tr_status tr_xts_decrypt(const struct tr_xts *xts, const uint8_t tweak[16],
-                                     uint8_t *out, const uint8_t *in, size_t len);
+/* Non-zero if both halves of the key are the same. */
+TR_API int tr_xts_keys_equal(const struct tr_xts_key *key);
 
-/* ---- Many messages at once ------------------------------------------------------------------------ */
+/* One data unit of 16 to 2^24 bytes (IEEE 1619 5.1; else TR_ERR_LENGTH), with ciphertext stealing
+ * if it is not a multiple of 16. tweak is the number of the unit, little-endian. */
+TR_API enum tr_status tr_xts_encrypt(const struct tr_xts_key *key, const uint8_t tweak[16],
+                                     uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
+TR_API enum tr_status tr_xts_decrypt(const struct tr_xts_key *key, const uint8_t tweak[16],
+                                     uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
+
+/* ---- Multi-buffer calls ------------------------------------------------------------------------
+ */
 
 /*
- * Encryption in CBC and CFB, CMAC and CCM's tag are chains: one message waits for the latency of every round and
- * leaves most of the processor idle. These calls take any number of messages and keep as many chains going
- * side by side as it takes. The jobs may differ in key, key size, backend and length, in any order; where a
- * message ends, the next one begins. The results are those of one call for each job.
+ * CBC and CFB encryption, CMAC and CCM's MAC are serial chains: one message is bound by the latency
+ * of a round and leaves most of the processor idle. The tr_*_many() calls take any number of jobs,
+ * one message each, and interleave enough chains to fill the execution units. Jobs may differ in
+ * key, key size, backend and length, in any order; when a message ends, the next one takes its
+ * lane. The results are those of one call for each job.
  *
- * No job's output (out, iv, tag) may overlap what another job reads or writes; inputs may be shared, and so
- * may keys. An error is that of the first job that has one, and then nothing was written for any of them.
- * count may be 0.
+ * The output of a job (out, iv, tag) must not overlap what another job reads or writes. Inputs and
+ * keys may be shared. The call checks all jobs first: it returns the first error, and then has
+ * written nothing. count may be 0.
  */
 
 /* One message in CBC or CFB, from the start of a block on. */
 struct tr_stream {
     const struct tr_aes_key *key;
     uint8_t *iv;  /* 16 bytes, updated as by the call for one message */
-    uint8_t *out; /* in itself, or disjoint from it */
+    uint8_t *out; /* equal to in, or disjoint from it */
     const uint8_t *in;
     size_t len; /* in CBC a multiple of 16 */
 };
-TR_API enum tr_status tr_cbc_encrypt_many(const struct tr_stream *jobs, size_t count);
-TR_API enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs, size_t count);
+TR_API enum tr_status tr_cbc_encrypt_many(const struct tr_stream *jobs, size_t count) TR_MUST_CHECK;
+TR_API enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs,
+                                             size_t count) TR_MUST_CHECK;
 
-/* ---- CMAC (NIST SP 800-38B, RFC 4493) ----------------------------------------------------------- */
+/* ---- CMAC (NIST SP 800-38B, RFC 4493) -----------------------------------------------------------
+ */
 
-/* Treat as opaque. */
-struct tr_cmac {
-    struct tr_aes_key key;
-    uint8_t subkey[2][TR_BLOCK]; /* K1 for a full last block, K2 for any other */
-    uint8_t chain[TR_BLOCK];
-    uint8_t buffer[TR_BLOCK]; /* of which used bytes, 0 to 16, wait: the last block is held back */
-    unsigned used;
-    uint8_t phase;
-} TR_ALIGNED(16);
-
-/* A message is: start, data in any pieces, then the tag or the check; any other order is TR_ERR_STATE.
- * The tag is cut to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). */
-TR_API enum tr_status tr_cmac_set_key(struct tr_cmac *cmac, const struct tr_backend *backend,
+TR_API enum tr_status tr_cmac_set_key(struct tr_cmac_key *key, const struct tr_backend *backend,
                                       const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
-TR_API enum tr_status tr_cmac_start(struct tr_cmac *cmac);
-TR_API enum tr_status tr_cmac_update(struct tr_cmac *cmac, const uint8_t *data, size_t len);
-TR_API enum tr_status tr_cmac_tag(struct tr_cmac *cmac, uint8_t *tag, size_t tag_len);
-TR_API enum tr_status tr_cmac_check(struct tr_cmac *cmac, const uint8_t *tag, size_t tag_len);
 
-/* A whole message in one call. */
-TR_API enum tr_status tr_cmac_sign(struct tr_cmac *cmac, const uint8_t *data, size_t len,
-                                   uint8_t *tag, size_t tag_len);
-TR_API enum tr_status tr_cmac_verify(struct tr_cmac *cmac, const uint8_t *data, size_t len,
+/* One-shot calls. The tag is truncated to its first tag_len bytes, 1 to 16 (else
+ * TR_ERR_TAG_LENGTH). verify compares it in constant time: TR_ERR_TAG on mismatch. */
+TR_API enum tr_status tr_cmac_sign(const struct tr_cmac_key *key, const uint8_t *data, size_t len,
+                                   uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data, size_t len,
                                      const uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
 
-/* Many messages at once (see above). */
+/* Streaming calls: start, data in pieces of any length, then tag or check. Any other order is
+ * TR_ERR_STATE. */
+TR_API enum tr_status tr_cmac_start(struct tr_cmac *cmac,
+                                    const struct tr_cmac_key *key) TR_MUST_CHECK;
+TR_API enum tr_status tr_cmac_update(struct tr_cmac *cmac, const uint8_t *data, size_t len);
+TR_API enum tr_status tr_cmac_tag(struct tr_cmac *cmac, uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_cmac_check(struct tr_cmac *cmac, const uint8_t *tag,
+                                    size_t tag_len) TR_MUST_CHECK;
+
+/* Makes *cmac refer to key, which must be a copy of the key it was started with. Needed after
+ * copying a key together with its message. The other tr_*_rebind() functions do the same. */
+TR_API void tr_cmac_rebind(struct tr_cmac *cmac, const struct tr_cmac_key *key);
+
+/* Multi-buffer CMAC (see above). */
 struct tr_cmac_job {
-    const struct tr_cmac *cmac; /* keyed; jobs may share it */
+    const struct tr_cmac_key *key;
     const uint8_t *data;
     size_t len;
-    uint8_t tag[TR_BLOCK];     /* the whole tag */
-    uint8_t working[TR_BLOCK]; /* of the call's own */
+    uint8_t tag[TR_BLOCK];     /* written: the whole tag */
+    uint8_t working[TR_BLOCK]; /* scratch space for the call */
 };
-TR_API enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count);
+TR_API enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count) TR_MUST_CHECK;
 
 /* ---- GCM (NIST SP 800-38D) ------------------------------------------------------------------- */
 
-/* GHASH (6.4). Treat as opaque. Powers for 32 blocks in one sum with AAD and lengths. */
-#define TR_GHASH_POWERS 36u
-struct tr_ghash {
-#ifdef TR_SHARED_POWERS /* whoever sets the key says where: messages at the same time share them */
-    uint8_t (*power)[TR_BLOCK];
-#else
-    uint8_t power[TR_GHASH_POWERS][TR_BLOCK]; /* of the hash key, in the backend's form */
-    uint8_t square[TR_GHASH_POWERS]
-                  [TR_BLOCK]; /* without carry-less multiplication, of its square */
-#endif
-    uint8_t h[TR_BLOCK];    /* the hash key */
-    uint8_t hash[TR_BLOCK]; /* the running hash */
-    unsigned powers;        /* so many are there; more come when a message first needs them */
-} TR_ALIGNED(16);
-
-/* One key, and one message at a time. Treat as opaque. */
-struct tr_gcm {
-    struct tr_aes_key key;
-    struct tr_gcm_run {
-        struct tr_ghash ghash;
-        uint8_t counter[TR_BLOCK];   /* the next counter block; its last 32 bits count */
-        uint8_t mask[TR_BLOCK];      /* the first counter block, encrypted */
-        uint8_t keystream[TR_BLOCK]; /* of which used bytes are spent */
-        uint8_t mask_due,
-            keystream_due; /* these are still to be made, the latter from counter, after the blocks */
-        uint8_t phase;     /* enum in gcm.c */
-        uint8_t counter_is_secret; /* it was made with the hash key: no branch may ask for it */
-        unsigned used;             /* bytes in the block begun, of AAD or of data */
-    } run;
-    uint64_t aad_len, len; /* bytes so far */
-} TR_ALIGNED(16);
+TR_API enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
 /*
- * A message is: start, AAD in any pieces, then data in any pieces, then the tag. The functions return
- * TR_ERR_STATE for any other order; after the tag a new start is needed, with an IV that this key
- * has never seen: reuse gives away the hash key and the xor of plaintexts.
- *
- * iv_len is at least 1, best 12 (5.2.1.1; else TR_ERR_IV_LENGTH). A message has at most 2^36 - 32
- * bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH, and nothing of that call was done). AAD may not
- * overlap out.
+ * One-shot calls. The IV has at least 1 byte (5.2.1.1; else TR_ERR_IV_LENGTH). Use 12, and never
+ * the same IV twice under one key: reuse reveals the hash subkey and the XOR of the plaintexts. A
+ * message has at most 2^36 - 32 bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH). The tag is
+ * truncated to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). The standard allows only
+ * 4, 8 and 12 to 16 (5.2.1.2). AAD may not overlap out.
  */
-TR_API enum tr_status tr_gcm_set_key(struct tr_gcm *gcm, const struct tr_backend *backend,
-                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
-TR_API enum tr_status tr_gcm_start(struct tr_gcm *gcm, const uint8_t *iv, size_t iv_len);
+TR_API enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
+                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                  const uint8_t *in, size_t len, uint8_t *tag,
+                                  size_t tag_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
+                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
+                                  const uint8_t *in, size_t len, const uint8_t *tag,
+                                  size_t tag_len) TR_MUST_CHECK;
+
+/*
+ * Streaming calls: start, AAD in pieces of any length, data in pieces of any length, then tag or
+ * check. Any other order is TR_ERR_STATE. Limits and errors are those of seal and open. Do not use
+ * the plaintext before tr_gcm_check() has returned TR_OK.
+ */
+TR_API enum tr_status tr_gcm_start(struct tr_gcm *gcm, const struct tr_gcm_key *key,
+                                   const uint8_t *iv, size_t iv_len) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_aad(struct tr_gcm *gcm, const uint8_t *aad, size_t len);
 TR_API enum tr_status tr_gcm_encrypt(struct tr_gcm *gcm, uint8_t *out, const uint8_t *in,
                                      size_t len);
-/* The plaintext is not to be used before tr_gcm_check() has said TR_OK. */
 TR_API enum tr_status tr_gcm_decrypt(struct tr_gcm *gcm, uint8_t *out, const uint8_t *in,
                                      size_t len);
-
-/* The first tag_len bytes of the tag, 1 to 16 (4, 8, 12 to 16 by 5.2.1.2; else TR_ERR_TAG_LENGTH), or
- * the comparison with them, in constant time: TR_ERR_TAG if they differ. */
-TR_API enum tr_status tr_gcm_tag(struct tr_gcm *gcm, uint8_t *tag, size_t tag_len);
-TR_API enum tr_status tr_gcm_check(struct tr_gcm *gcm, const uint8_t *tag, size_t tag_len);
-
-/* A whole message in one call. A message whose tag is wrong leaves zeros in out. */
-TR_API enum tr_status tr_gcm_seal(struct tr_gcm *gcm, const uint8_t *iv, size_t iv_len,
-                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
-                                  const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len);
-TR_API enum tr_status tr_gcm_open(struct tr_gcm *gcm, const uint8_t *iv, size_t iv_len,
-                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
-                                  const uint8_t *in, size_t len, const uint8_t *tag,
-                                  size_t tag_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_gcm_tag(struct tr_gcm *gcm, uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_gcm_check(struct tr_gcm *gcm, const uint8_t *tag,
+                                   size_t tag_len) TR_MUST_CHECK;
+TR_API void tr_gcm_rebind(struct tr_gcm *gcm, const struct tr_gcm_key *key);
 
 /* ---- CCM (NIST SP 800-38C) ------------------------------------------------------------------- */
 
-/* Treat as opaque. */
-struct tr_ccm {
-    struct tr_aes_key key;
-    struct tr_ccm_run {
-        uint8_t mac[TR_BLOCK]; /* the chaining value of the CBC-MAC */
-        uint8_t counter[TR_BLOCK];
-    } run;
-    uint8_t tag_mask[TR_BLOCK];  /* counter block 0, encrypted */
-    uint8_t keystream[TR_BLOCK]; /* of which used bytes are spent */
-    uint64_t aad_left, left;     /* bytes to come */
-    unsigned used;               /* bytes in the block begun, of AAD or of data */
-    uint8_t tag_len, phase;
-} TR_ALIGNED(16);
+TR_API enum tr_status tr_ccm_set_key(struct tr_ccm_key *key, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
 /*
- * CCM knows the lengths beforehand: start announces them, with nonce_len = 7 to 13 (else TR_ERR_IV_LENGTH),
- * tag_len = 4, 6, .. 16 (else TR_ERR_TAG_LENGTH) and len below 2^(8 (15 - nonce_len)) (else TR_ERR_LENGTH).
- * Then AAD and after it data, in any pieces that add up to these; more than announced is TR_ERR_LENGTH,
- * data before the AAD is complete, or a tag before all data is there, TR_ERR_STATE. After the tag a new
- * start is needed, with a nonce that this key has never seen. AAD may not overlap out.
+ * One-shot calls. nonce_len is 7 to 13 (else TR_ERR_IV_LENGTH), tag_len 4, 6, .. 16 (else
+ * TR_ERR_TAG_LENGTH). len is below 2^(8 (15 - nonce_len)) (else TR_ERR_LENGTH). Never use a nonce
+ * twice under one key. AAD may not overlap out.
  */
-TR_API enum tr_status tr_ccm_set_key(struct tr_ccm *ccm, const struct tr_backend *backend,
-                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
-TR_API enum tr_status tr_ccm_start(struct tr_ccm *ccm, const uint8_t *nonce, size_t nonce_len,
-                                   size_t tag_len, uint64_t aad_len, uint64_t len);
+TR_API enum tr_status tr_ccm_seal(const struct tr_ccm_key *key, const uint8_t *nonce,
+                                  size_t nonce_len, const uint8_t *aad, size_t aad_len,
+                                  uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,
+                                  size_t tag_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *nonce,
+                                  size_t nonce_len, const uint8_t *aad, size_t aad_len,
+                                  uint8_t *out, const uint8_t *in, size_t len, const uint8_t *tag,
+                                  size_t tag_len) TR_MUST_CHECK;
+
+/*
+ * Streaming calls. CCM needs the lengths beforehand: start takes them, with the limits above. AAD
+ * and then data follow in pieces of any length that add up to these. Exceeding an announced length
+ * is TR_ERR_LENGTH. Data before all AAD, or a tag before all data, is TR_ERR_STATE. The tag has the
+ * length that start was given. Do not use the plaintext before tr_ccm_check() has returned TR_OK.
+ */
+TR_API enum tr_status tr_ccm_start(struct tr_ccm *ccm, const struct tr_ccm_key *key,
+                                   const uint8_t *nonce, size_t nonce_len, size_t tag_len,
+                                   uint64_t aad_len, uint64_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ccm_aad(struct tr_ccm *ccm, const uint8_t *aad, size_t len);
 TR_API enum tr_status tr_ccm_encrypt(struct tr_ccm *ccm, uint8_t *out, const uint8_t *in,
                                      size_t len);
-/* The plaintext is not to be used before tr_ccm_check() has said TR_OK. */
 TR_API enum tr_status tr_ccm_decrypt(struct tr_ccm *ccm, uint8_t *out, const uint8_t *in,
                                      size_t len);
-/* tag is as long as start said. */
-TR_API enum tr_status tr_ccm_tag(struct tr_ccm *ccm, uint8_t *tag);
-TR_API enum tr_status tr_ccm_check(struct tr_ccm *ccm, const uint8_t *tag);
+TR_API enum tr_status tr_ccm_tag(struct tr_ccm *ccm, uint8_t *tag) TR_MUST_CHECK;
+TR_API enum tr_status tr_ccm_check(struct tr_ccm *ccm, const uint8_t *tag) TR_MUST_CHECK;
+TR_API void tr_ccm_rebind(struct tr_ccm *ccm, const struct tr_ccm_key *key);
 
-/* A whole message in one call. A message whose tag is wrong leaves zeros in out. */
-TR_API enum tr_status tr_ccm_seal(struct tr_ccm *ccm, const uint8_t *nonce, size_t nonce_len,
-                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
-                                  const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len);
-TR_API enum tr_status tr_ccm_open(struct tr_ccm *ccm, const uint8_t *nonce, size_t nonce_len,
-                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
-                                  const uint8_t *in, size_t len, const uint8_t *tag,
-                                  size_t tag_len) TR_MUST_CHECK;
-
-/* Many messages at once (see above), each with an object of its own. Opening returns TR_ERR_TAG if any of the tags is
- * wrong, and status says which: those messages leave zeros in out, the others are good. */
+/* Multi-buffer CCM (see above). Opening returns TR_ERR_TAG if any tag does not match; each job's
+ * status says which. The output of those jobs holds zeros, that of the others is good. */
 struct tr_ccm_job {
-    struct tr_ccm *ccm; /* keyed */
+    const struct tr_ccm_key *key;
     const uint8_t *nonce;
     size_t nonce_len;
     const uint8_t *aad;
@@ -500,168 +490,136 @@ struct tr_ccm_job {
     uint8_t *tag; /* written by seal, read by open */
     size_t tag_len;
     enum tr_status status; /* written */
+    struct tr_ccm working; /* scratch space for the call */
 };
-TR_API enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count);
+TR_API enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count) TR_MUST_CHECK;
 TR_API enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count) TR_MUST_CHECK;
 
-/* ---- OCB (RFC 7253) ----------------------------------------------------------------------------- */
+/* ---- OCB (RFC 7253) -----------------------------------------------------------------------------
+ */
 
-/* Treat as opaque. */
-#define TR_OCB_POWERS 16u
-struct tr_ocb {
-    struct tr_aes_key key;
-    struct tr_ocb_run {
-        uint8_t l[TR_OCB_POWERS][TR_BLOCK]; /* L_0, L_1, .. (4.1) */
-        uint8_t offset[TR_BLOCK];           /* of the block before */
-        uint8_t checksum[TR_BLOCK];
-        uint64_t index; /* whole blocks so far */
-    } run, aad;         /* aad: its checksum is the sum of HASH (4.1); it has no l of its own */
-    uint8_t l_star[TR_BLOCK], l_dollar[TR_BLOCK];
-    uint8_t buffer[TR_BLOCK]; /* of AAD, of which used bytes wait */
-    unsigned used;
-    uint8_t tag_len, phase;
-} TR_ALIGNED(16);
+TR_API enum tr_status tr_ocb_set_key(struct tr_ocb_key *key, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+
+/* One-shot calls. nonce_len is 1 to 15 (else TR_ERR_IV_LENGTH), tag_len 1 to 16 (else
+ * TR_ERR_TAG_LENGTH). Never use a nonce twice under one key. AAD may not overlap out. */
+TR_API enum tr_status tr_ocb_seal(const struct tr_ocb_key *key, const uint8_t *nonce,
+                                  size_t nonce_len, const uint8_t *aad, size_t aad_len,
+                                  uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,
+                                  size_t tag_len) TR_MUST_CHECK;
+TR_API enum tr_status tr_ocb_open(const struct tr_ocb_key *key, const uint8_t *nonce,
+                                  size_t nonce_len, const uint8_t *aad, size_t aad_len,
+                                  uint8_t *out, const uint8_t *in, size_t len, const uint8_t *tag,
+                                  size_t tag_len) TR_MUST_CHECK;
 
 /*
- * A message is: start, with nonce_len = 1 to 15 (else TR_ERR_IV_LENGTH) and tag_len = 1 to 16 (else
- * TR_ERR_TAG_LENGTH); then AAD and data, in any order and pieces, of which those of data but for the last
- * are whole blocks (data after one that is not: TR_ERR_STATE); then the tag. After it a new start is
- * needed, with a nonce that this key has never seen. AAD may not overlap out.
+ * Streaming calls: start, then AAD and data in any order and any number of pieces, then tag or
+ * check. All pieces of data but the last are whole blocks; data after a partial block is
+ * TR_ERR_STATE. The tag has the length that start was given. Do not use the plaintext before
+ * tr_ocb_check() has returned TR_OK.
  */
-TR_API enum tr_status tr_ocb_set_key(struct tr_ocb *ocb, const struct tr_backend *backend,
-                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
-TR_API enum tr_status tr_ocb_start(struct tr_ocb *ocb, const uint8_t *nonce, size_t nonce_len,
-                                   size_t tag_len);
+TR_API enum tr_status tr_ocb_start(struct tr_ocb *ocb, const struct tr_ocb_key *key,
+                                   const uint8_t *nonce, size_t nonce_len,
+                                   size_t tag_len) TR_MUST_CHECK;
 TR_API enum tr_status tr_ocb_aad(struct tr_ocb *ocb, const uint8_t *aad, size_t len);
 TR_API enum tr_status tr_ocb_encrypt(struct tr_ocb *ocb, uint8_t *out, const uint8_t *in,
                                      size_t len);
-/* The plaintext is not to be used before tr_ocb_check() has said TR_OK. */
 TR_API enum tr_status tr_ocb_decrypt(struct tr_ocb *ocb, uint8_t *out, const uint8_t *in,
                                      size_t len);
-/* tag is as long as start said. */
-TR_API enum tr_status tr_ocb_tag(struct tr_ocb *ocb, uint8_t *tag);
-TR_API enum tr_status tr_ocb_check(struct tr_ocb *ocb, const uint8_t *tag);
+TR_API enum tr_status tr_ocb_tag(struct tr_ocb *ocb, uint8_t *tag) TR_MUST_CHECK;
+TR_API enum tr_status tr_ocb_check(struct tr_ocb *ocb, const uint8_t *tag) TR_MUST_CHECK;
+TR_API void tr_ocb_rebind(struct tr_ocb *ocb, const struct tr_ocb_key *key);
 
-/* A whole message in one call. A message whose tag is wrong leaves zeros in out. */
-TR_API enum tr_status tr_ocb_seal(struct tr_ocb *ocb, const uint8_t *nonce, size_t nonce_len,
-                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
-                                  const uint8_t *in, size_t len, uint8_t *tag, size_t tag_len);
-TR_API enum tr_status tr_ocb_open(struct tr_ocb *ocb, const uint8_t *nonce, size_t nonce_len,
-                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
-                                  const uint8_t *in, size_t len, const uint8_t *tag,
-                                  size_t tag_len) TR_MUST_CHECK;
-
-/* ---- SIV (RFC 5297) ----------------------------------------------------------------------------- */
-
-/* Treat as opaque. */
-struct tr_siv {
-    struct tr_cmac mac; /* with K1 */
-    struct tr_aes_key ctr;
-    uint8_t zero[TR_BLOCK]; /* CMAC of a block of zeros, where S2V begins */
-    /* May be read and, between calls, written by a host that has to (libcrypto's contexts, which a
-     * message does not end): */
-    uint8_t sum[TR_BLOCK]; /* D of S2V (2.4) so far, without the data */
-    uint8_t components;    /* of AAD */
-    uint8_t phase;
-} TR_ALIGNED(16);
-
-/*
- * raw is two keys, K1 first: key_len is 32, 48 or 64 (else TR_ERR_KEY_LENGTH). A message is: start; for
- * each component of the AAD one call, a nonce being the last one, at most 126 (else TR_ERR_LENGTH); then
- * all of the data in one call. The tag, 16 bytes, is what the RFC calls V and puts before the ciphertext.
- * Decryption with a wrong tag is TR_ERR_TAG and leaves zeros in out. After either a new start is needed, or
- * again: it begins a message with the AAD that the last one had, to which more components can be added.
+/* ---- SIV (RFC 5297) -----------------------------------------------------------------------------
  */
-TR_API enum tr_status tr_siv_set_key(struct tr_siv *siv, const struct tr_backend *backend,
-                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
-TR_API enum tr_status tr_siv_start(struct tr_siv *siv);
-TR_API enum tr_status tr_siv_again(struct tr_siv *siv);
-TR_API enum tr_status tr_siv_aad(struct tr_siv *siv, const uint8_t *aad, size_t len);
-TR_API enum tr_status tr_siv_encrypt(struct tr_siv *siv, uint8_t *out, const uint8_t *in,
-                                     size_t len, uint8_t tag[16]);
-TR_API enum tr_status tr_siv_decrypt(struct tr_siv *siv, uint8_t *out, const uint8_t *in,
-                                     size_t len, const uint8_t tag[16]) TR_MUST_CHECK;
 
-/* A whole message in one call, with one component of AAD, or none if aad is NULL. */
-TR_API enum tr_status tr_siv_seal(struct tr_siv *siv, const uint8_t *aad, size_t aad_len,
-                                  uint8_t *out, const uint8_t *in, size_t len, uint8_t tag[16]);
-TR_API enum tr_status tr_siv_open(struct tr_siv *siv, const uint8_t *aad, size_t aad_len,
+/* raw is two keys, K1 first: key_len is 32, 48 or 64 (else TR_ERR_KEY_LENGTH). */
+TR_API enum tr_status tr_siv_set_key(struct tr_siv_key *key, const struct tr_backend *backend,
+                                     const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+
+/* One-shot calls, with one component of AAD, or none if aad is NULL. The tag, 16 bytes, is the V
+ * that the RFC puts before the ciphertext. */
+TR_API enum tr_status tr_siv_seal(const struct tr_siv_key *key, const uint8_t *aad, size_t aad_len,
+                                  uint8_t *out, const uint8_t *in, size_t len,
+                                  uint8_t tag[16]) TR_MUST_CHECK;
+TR_API enum tr_status tr_siv_open(const struct tr_siv_key *key, const uint8_t *aad, size_t aad_len,
                                   uint8_t *out, const uint8_t *in, size_t len,
                                   const uint8_t tag[16]) TR_MUST_CHECK;
 
-/* ---- GCM-SIV (RFC 8452) ------------------------------------------------------------------------- */
-
-/* Treat as opaque. */
-struct tr_gcm_siv {
-    struct tr_aes_key generator; /* the key-generating key (4) */
-    struct tr_aes_key key;       /* the message-encryption key of this nonce */
-    struct tr_ghash ghash;       /* POLYVAL by way of GHASH (appendix A) */
-    uint8_t nonce[12];
-    uint8_t buffer[TR_BLOCK]; /* of AAD, of which used bytes wait */
-    uint64_t aad_len;
-    unsigned used;
-    uint8_t phase;
-} TR_ALIGNED(16);
-
 /*
- * key_len is 16 or 32; 24, which the RFC does not have, is done as OpenSSL does it (else
- * TR_ERR_KEY_LENGTH). A message is: start, AAD in any pieces, then all of the data in one call; each of the two is at most 2^36 bytes (else
- * TR_ERR_LENGTH). The tag, 16 bytes, follows the ciphertext in the RFC. Decryption with a wrong tag is
- * TR_ERR_TAG and leaves zeros in out. After either a new start is needed, with a nonce that should be
- * new, but reuse only shows that a message was repeated.
+ * A message with several AAD components. Call start, then tr_siv_aad() for each component (at most
+ * 126, else TR_ERR_LENGTH; a nonce is the last). Then pass all data in one call, which ends the
+ * message. tr_siv_again() starts another message with the same AAD; more components can follow.
  */
-TR_API enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv *gcm_siv,
+TR_API enum tr_status tr_siv_start(struct tr_siv *siv, const struct tr_siv_key *key) TR_MUST_CHECK;
+TR_API enum tr_status tr_siv_again(struct tr_siv *siv);
+TR_API enum tr_status tr_siv_aad(struct tr_siv *siv, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_siv_encrypt(struct tr_siv *siv, uint8_t *out, const uint8_t *in,
+                                     size_t len, uint8_t tag[16]) TR_MUST_CHECK;
+TR_API enum tr_status tr_siv_decrypt(struct tr_siv *siv, uint8_t *out, const uint8_t *in,
+                                     size_t len, const uint8_t tag[16]) TR_MUST_CHECK;
+TR_API void tr_siv_rebind(struct tr_siv *siv, const struct tr_siv_key *key);
+
+/* ---- GCM-SIV (RFC 8452) -------------------------------------------------------------------------
+ */
+
+/* key_len is 16 or 32; 24, which the RFC lacks, works as in OpenSSL (else TR_ERR_KEY_LENGTH). */
+TR_API enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key,
                                          const struct tr_backend *backend, const uint8_t *raw,
                                          size_t key_len) TR_MUST_CHECK;
-TR_API enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *gcm_siv, const uint8_t nonce[12]);
-TR_API enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *gcm_siv, const uint8_t *aad, size_t len);
-TR_API enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *gcm_siv, uint8_t *out,
-                                         const uint8_t *in, size_t len, uint8_t tag[16]);
-TR_API enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *gcm_siv, uint8_t *out,
-                                         const uint8_t *in, size_t len,
-                                         const uint8_t tag[16]) TR_MUST_CHECK;
 
-/* A whole message in one call. */
-TR_API enum tr_status tr_gcm_siv_seal(struct tr_gcm_siv *gcm_siv, const uint8_t nonce[12],
+/* One-shot calls. AAD and data are at most 2^36 bytes each (else TR_ERR_LENGTH). The tag, 16 bytes,
+ * follows the ciphertext in the RFC. The nonce should be new for each message; reuse reveals only
+ * whether two messages are the same. */
+TR_API enum tr_status tr_gcm_siv_seal(const struct tr_gcm_siv_key *key, const uint8_t nonce[12],
                                       const uint8_t *aad, size_t aad_len, uint8_t *out,
-                                      const uint8_t *in, size_t len, uint8_t tag[16]);
-TR_API enum tr_status tr_gcm_siv_open(struct tr_gcm_siv *gcm_siv, const uint8_t nonce[12],
+                                      const uint8_t *in, size_t len, uint8_t tag[16]) TR_MUST_CHECK;
+TR_API enum tr_status tr_gcm_siv_open(const struct tr_gcm_siv_key *key, const uint8_t nonce[12],
                                       const uint8_t *aad, size_t aad_len, uint8_t *out,
                                       const uint8_t *in, size_t len,
                                       const uint8_t tag[16]) TR_MUST_CHECK;
+
+/* Streaming calls: start, AAD in pieces of any length, then all data in one call, which ends the
+ * message. The message holds the keys derived for its nonce, and does not refer to *key
+ * afterwards. */
+TR_API enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *gcm_siv, const struct tr_gcm_siv_key *key,
+                                       const uint8_t nonce[12]) TR_MUST_CHECK;
+TR_API enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *gcm_siv, const uint8_t *aad, size_t len);
+TR_API enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *gcm_siv, uint8_t *out,
+                                         const uint8_t *in, size_t len,
+                                         uint8_t tag[16]) TR_MUST_CHECK;
+TR_API enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *gcm_siv, uint8_t *out,
+                                         const uint8_t *in, size_t len,
+                                         const uint8_t tag[16]) TR_MUST_CHECK;
 
 /* ---- One streaming object for all modes ------------------------------------------------------ */
 
 enum tr_mode { TR_MODE_NONE = 0, TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR };
 
 /*
- * The fields may be read and, between calls, written by a host that has to (libcrypto's "num" and
- * "updated-iv" parameters): iv as the mode functions above define it; buffer the keystream block
- * (CTR) or the input that waits for a whole block (ECB, CBC); used the number of its bytes in use.
+ * One message. Hosts may read its fields. Between calls they may write iv, buffer and used
+ * (libcrypto's "num" and "updated-iv" parameters), and may point key at a copy of the same key.
  */
 struct tr_cipher {
-    struct tr_aes_key key;
-    uint8_t iv[TR_BLOCK];
-    uint8_t buffer[TR_BLOCK];
-    unsigned used; /* 0 to 15; 0 to 16 when decrypting with padding, which holds back one block */
+    const struct tr_aes_key *key;
+    uint8_t iv[TR_BLOCK];     /* as the functions of the mode define it */
+    uint8_t buffer[TR_BLOCK]; /* CTR: the keystream block; ECB, CBC: input that waits for a block */
+    unsigned used; /* bytes of iv or buffer in use: 0 to 15; 16 also when decrypting with padding */
     uint8_t mode;  /* enum tr_mode */
     uint8_t decrypt;
     uint8_t padding; /* PKCS#7, ECB and CBC only */
 } TR_ALIGNED(16);
 
-/*
- * Starts a message: sets mode, direction and IV (16 bytes; NULL only for ECB), clears the buffer.
- * The key has been set with tr_aes_set_key(&cipher->key, ...), before or after. padding is ignored
- * but for ECB and CBC.
- */
-TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, enum tr_mode mode, int decrypt,
-                                      int padding, const uint8_t *iv);
+/* Starts a message under *key: sets mode, direction and IV (16 bytes; NULL only for ECB) and clears
+ * the buffer. padding has an effect only in ECB and CBC. */
+TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, const struct tr_aes_key *key,
+                                      enum tr_mode mode, int decrypt, int padding,
+                                      const uint8_t *iv) TR_MUST_CHECK;
 
 /*
- * Processes len bytes of in, any number, 0 included. Writes at most tr_cipher_room() bytes to out
- * and stores how many in *out_len. Where out == in and bytes of an earlier call wait in the buffer,
- * the output runs ahead of the input; if a byte would be overwritten before it was read, the call
- * is refused with TR_ERR_OVERLAP and nothing happens.
+ * Processes len bytes of in; 0 is allowed. Writes tr_cipher_room() bytes to out and their number to
+ * *out_len. If out == in and the buffer holds bytes of an earlier call, the output runs ahead of
+ * the input. If it would overwrite a byte before reading it, the result is TR_ERR_OVERLAP.
  */
 TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
                                        const uint8_t *in, size_t len);
@@ -670,12 +628,13 @@ TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, s
 TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
 
 /*
- * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes a
- * block; decryption verifies the padding (TR_ERR_PADDING) and writes what precedes it; nothing else
- * in tenrounds tells a wrong padding apart from a right one. Without padding, bytes that wait for a
- * whole block are TR_ERR_LENGTH. After success the buffer is empty.
+ * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes one
+ * block; decryption verifies the padding (TR_ERR_PADDING) and writes the bytes before it. Only this
+ * result reveals whether the padding was right. Without padding, bytes that wait for a whole block
+ * are TR_ERR_LENGTH. On success the buffer is empty.
  */
-TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16], size_t *out_len);
+TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16],
+                                      size_t *out_len) TR_MUST_CHECK;
 
 #ifdef __cplusplus
 }

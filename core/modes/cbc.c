@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CBC, SP 800-38A section 6.2. */
-#include "modes.h"
+#include "modes/modes.h"
 
 enum tr_status tr_cbc_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                               const uint8_t *in, size_t len)
@@ -15,21 +15,17 @@ enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uint
 }
 
 #if TR_ENV_ALL_MODES
-static struct tr_lane lane_of(const void *jobs, size_t i)
-{
-    const struct tr_stream *job = (const struct tr_stream *)jobs + i;
-    return (struct tr_lane){job->key, job->iv, job->in, job->out, job->len / TR_BLOCK};
-}
-
 enum tr_status tr_cbc_encrypt_many(const struct tr_stream *jobs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        if (!tr_is_set(jobs[i].key))
+            return TR_ERR_STATE;
         if (jobs[i].len % TR_BLOCK != 0)
             return TR_ERR_LENGTH;
         if (tr_partial_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
             return TR_ERR_OVERLAP;
     }
-    tr_lanes(TR_LANES_CBC, lane_of, jobs, count);
+    tr_lanes(TR_LANES_CBC, tr_stream_lane, jobs, count);
     return TR_OK;
 }
 #endif

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CBC with ciphertext stealing, SP 800-38A addendum section 3. */
-#include "modes.h"
+#include "modes/modes.h"
 
-/* The bytes of the last block, 1 to 16, if anything is stolen or swapped; 0 if the message is plain CBC. */
+/* The number of bytes in the last block, 1 to 16, if bytes are stolen or blocks swapped; 0 if the
+ * message is plain CBC. */
 static size_t last_of(enum tr_cts form, size_t len)
 {
     size_t last = len % TR_BLOCK;
     return last == 0 && form == TR_CS3 && len > TR_BLOCK ? TR_BLOCK : last;
 }
 
-static enum tr_status check(enum tr_cts form, const uint8_t *out, const uint8_t *in, size_t len)
+static enum tr_status check(const struct tr_aes_key *key, enum tr_cts form, const uint8_t *out,
+                            const uint8_t *in, size_t len)
 {
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
     if (form < TR_CS1 || form > TR_CS3)
         return TR_ERR_MODE;
     if (len < TR_BLOCK)
@@ -21,7 +25,7 @@ static enum tr_status check(enum tr_cts form, const uint8_t *out, const uint8_t 
 enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
                                   uint8_t *out, const uint8_t *in, size_t len)
 {
-    enum tr_status status = check(form, out, in, len);
+    enum tr_status status = check(key, form, out, in, len);
     if (status != TR_OK)
         return status;
     size_t last = last_of(form, len), whole = len - last;
@@ -39,8 +43,8 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
 }
 
 /*
- * The full one of the last two blocks, decrypted, is the padded plaintext xored with the other ciphertext
- * block, of which it therefore gives the part that was cut off: where the padding is zero.
+ * Decrypts the last two blocks. The decrypted full block is the zero-padded plaintext XOR the other
+ * ciphertext block. Where the padding is zero, it therefore gives the stolen bytes of that block.
  */
 static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                      const uint8_t *full, const uint8_t *cut, size_t last)
@@ -61,7 +65,7 @@ static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
 enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
                                   uint8_t *out, const uint8_t *in, size_t len)
 {
-    enum tr_status status = check(form, out, in, len);
+    enum tr_status status = check(key, form, out, in, len);
     if (status != TR_OK)
         return status;
     size_t last = last_of(form, len), whole = last == 0 ? len : len - last - TR_BLOCK;

@@ -3,10 +3,10 @@
 #ifndef TR_CBC_MAC_H
 #define TR_CBC_MAC_H
 
-#include "modes.h"
+#include "modes/modes.h"
 
-/* Runs whole blocks, any number, through the chain. Encryption in CBC is as fast as the chain allows; what
- * it writes is not wanted, nor to be left behind. */
+/* Updates a CBC-MAC chain with any number of whole blocks. Uses CBC encryption, which is as fast as
+ * the chain allows, and cleanses its output. */
 static inline void tr_cbc_mac(const struct tr_aes_key *key, uint8_t chain[16], const uint8_t *data,
                               size_t blocks)
 {

@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CCM, SP 800-38C section 6 with the formatting of appendix A. Counter mode and CBC-MAC run over the data
- * together: in one instruction stream where a backend has that, else by turns over chunks that stay in
- * the first cache.
+ * CCM, SP 800-38C section 6 with the formatting of appendix A. Counter mode and CBC-MAC are
+ * interleaved if the backend can do so. Otherwise they alternate over chunks that stay in the L1
+ * cache.
  */
-#include "../part.h"
-#include "cbc_mac.h"
+#include "modes/aead.h"
+#include "modes/cbc_mac.h"
+#include "part.h"
 
-enum phase { NO_KEY, KEYED, AAD, DATA };
+enum phase { IDLE, AAD, DATA };
 
-enum tr_status tr_ccm_set_key(struct tr_ccm *c, const struct tr_backend *backend,
+enum tr_status tr_ccm_set_key(struct tr_ccm_key *key, const struct tr_backend *backend,
                               const uint8_t *raw, size_t key_len)
 {
-    enum tr_status status = tr_aes_set_key(&c->key, backend, raw, key_len);
-    if (status == TR_OK)
-        c->phase = KEYED;
-    return status;
+    return tr_aes_set_encryption_key(&key->aes, backend, raw, key_len);
 }
 
-/* Runs the block begun through the cipher; what is missing counts as zeros. */
+void tr_ccm_rebind(struct tr_ccm *c, const struct tr_ccm_key *key)
+{
+    c->key = key;
+}
+
+/* Encrypts a partial MAC block, if there is one: missing bytes count as zeros. */
 static void mac_pad(struct tr_ccm *c)
 {
     if (c->used != 0)
-        tr_bulk(&c->key, TR_OP_ECB_ENCRYPT, c->run.mac, c->run.mac, 1, NULL);
+        tr_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, c->run.mac, c->run.mac, 1, NULL);
     c->used = 0;
 }
 
-/* Bytes that the block begun has room for, into it. */
+/* XORs n bytes into the partial MAC block. n must not exceed the space left in it. */
 static void mac_part(struct tr_ccm *c, struct part data, size_t n)
 {
     struct part mac = part_load_block(c->run.mac);
@@ -45,7 +48,7 @@ static void mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
             mac_pad(c);
     }
     if (len >= TR_BLOCK) {
-        tr_cbc_mac(&c->key, c->run.mac, data, len / TR_BLOCK);
+        tr_cbc_mac(&c->key->aes, c->run.mac, data, len / TR_BLOCK);
         data += len - len % TR_BLOCK;
         len %= TR_BLOCK;
     }
@@ -53,7 +56,7 @@ static void mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
         mac_part(c, part_load(data, len), len);
 }
 
-/* The length of the AAD goes in front of it (A.2.2). */
+/* Hashes the encoded length of the AAD, which precedes the AAD (A.2.2). */
 static void mac_aad_length(struct tr_ccm *c, uint64_t len)
 {
     uint8_t encoded[10] = {0xff, 0xff};
@@ -69,11 +72,11 @@ static void mac_aad_length(struct tr_ccm *c, uint64_t len)
     }
 }
 
-/* Whether a message with these lengths can be begun. */
-static enum tr_status check_start(const struct tr_ccm *c, size_t nonce_len, size_t tag_len,
+/* Checks the key and the lengths of a message before it starts. */
+static enum tr_status check_start(const struct tr_ccm_key *key, size_t nonce_len, size_t tag_len,
                                   uint64_t len)
 {
-    if (c->phase == NO_KEY || c->phase > DATA)
+    if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
     if (nonce_len < 7 || nonce_len > 13)
         return TR_ERR_IV_LENGTH;
@@ -83,14 +86,17 @@ static enum tr_status check_start(const struct tr_ccm *c, size_t nonce_len, size
     return q < 8 && len >> 8 * q != 0 ? TR_ERR_LENGTH : TR_OK;
 }
 
-enum tr_status tr_ccm_start(struct tr_ccm *c, const uint8_t *nonce, size_t nonce_len,
-                            size_t tag_len, uint64_t aad_len, uint64_t len)
+enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, const uint8_t *nonce,
+                            size_t nonce_len, size_t tag_len, uint64_t aad_len, uint64_t len)
 {
-    enum tr_status status = check_start(c, nonce_len, tag_len, len);
+    enum tr_status status = check_start(key, nonce_len, tag_len, len);
     if (status != TR_OK)
         return status;
+    c->key = key;
     unsigned q = 15 - (unsigned)nonce_len;
-    /* B0 (A.2.1) and counter block 0 (A.3); the field that they end in overlaps the nonce's place. */
+    /* B0 (A.2.1) and counter block 0 (A.3): flags, nonce, length or counter. The 8-byte len
+     * overlaps the end of the nonce if q < 8; check_start() ensures that those bytes of len are
+     * 0. */
     uint8_t blocks[2][TR_BLOCK];
     struct part counter = part_up(part_load(nonce, nonce_len), 1), b0 = counter;
     counter.low |= q - 1;
@@ -100,7 +106,7 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const uint8_t *nonce, size_t nonce
     part_store_vector(blocks[1], counter);
     counter.high |= (uint64_t)1 << 56;
     part_store_vector(c->run.counter, counter);
-    tr_bulk(&c->key, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2, NULL);
+    tr_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2, NULL);
     __builtin_memcpy(c->run.mac, blocks[0], TR_BLOCK);
     __builtin_memcpy(c->tag_mask, blocks[1], TR_BLOCK);
     tr_cleanse(blocks, sizeof(blocks));
@@ -116,7 +122,7 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const uint8_t *nonce, size_t nonce
 
 enum tr_status tr_ccm_aad(struct tr_ccm *c, const uint8_t *aad, size_t len)
 {
-    if (c->phase != AAD && c->phase != DATA)
+    if ((c->phase != AAD && c->phase != DATA) || !tr_is_set(&c->key->aes))
         return TR_ERR_STATE;
     if (len > c->aad_left)
         return TR_ERR_LENGTH;
@@ -131,7 +137,8 @@ enum tr_status tr_ccm_aad(struct tr_ccm *c, const uint8_t *aad, size_t len)
     return TR_OK;
 }
 
-/* Bytes of the block in use; the plaintext goes into the MAC. Returns how many. */
+/* Encrypts or decrypts bytes within the current partial block, and adds the plaintext to the MAC.
+ * Returns their number. */
 static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     size_t n = TR_BLOCK - c->used;
@@ -147,22 +154,23 @@ static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t
     return n;
 }
 
-/* The counter ends before its field does, so all 128 bits may count. */
+/* len is below 2^(8q), so the message ends before its counter field wraps. TR_OP_CTR, which
+ * increments all 128 bits, therefore gives the right counters. */
 static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
 {
-    size_t done =
-        tr_bulk(&c->key, decrypt ? TR_OP_CCM_DECRYPT : TR_OP_CCM_ENCRYPT, out, in, blocks, &c->run);
+    size_t done = tr_bulk(&c->key->aes, decrypt ? TR_OP_CCM_DECRYPT : TR_OP_CCM_ENCRYPT, out, in,
+                          blocks, &c->run);
     in += done * TR_BLOCK;
     out += done * TR_BLOCK;
     blocks -= done;
     while (blocks != 0) {
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         if (!decrypt)
-            tr_cbc_mac(&c->key, c->run.mac, in, n);
-        tr_bulk(&c->key, TR_OP_CTR, out, in, n, c->run.counter);
+            tr_cbc_mac(&c->key->aes, c->run.mac, in, n);
+        tr_bulk(&c->key->aes, TR_OP_CTR, out, in, n, c->run.counter);
         if (decrypt)
-            tr_cbc_mac(&c->key, c->run.mac, out, n);
+            tr_cbc_mac(&c->key->aes, c->run.mac, out, n);
         in += n * TR_BLOCK;
         out += n * TR_BLOCK;
         blocks -= n;
@@ -172,7 +180,7 @@ static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size
 TR_INLINE enum tr_status update(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len,
                                 int decrypt)
 {
-    if (c->phase != DATA)
+    if (c->phase != DATA || !tr_is_set(&c->key->aes))
         return TR_ERR_STATE;
     if (len > c->left)
         return TR_ERR_LENGTH;
@@ -193,7 +201,7 @@ TR_INLINE enum tr_status update(struct tr_ccm *c, uint8_t *out, const uint8_t *i
         len %= TR_BLOCK;
     }
     if (len != 0) {
-        tr_bulk(&c->key, TR_OP_ECB_ENCRYPT, c->keystream, c->run.counter, 1, NULL);
+        tr_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, c->keystream, c->run.counter, 1, NULL);
         tr_counter_add(c->run.counter, 1);
         in_block(c, out, in, len, decrypt);
     }
@@ -210,24 +218,27 @@ enum tr_status tr_ccm_decrypt(struct tr_ccm *c, uint8_t *out, const uint8_t *in,
     return update(c, out, in, len, 1);
 }
 
-/* The whole tag, in place of the MAC. Ends the message. */
+/* Writes the 16-byte tag over c->run.mac, and ends the message. */
 static enum tr_status finish(struct tr_ccm *c)
 {
-    if (c->phase != DATA || c->left != 0)
+    if (c->phase != DATA || c->left != 0 || !tr_is_set(&c->key->aes))
         return TR_ERR_STATE;
     mac_pad(c);
     tr_xor_block(c->run.mac, c->run.mac, c->tag_mask);
-    tr_cleanse(c->keystream, TR_BLOCK);
-    c->phase = KEYED;
+    tr_wipe(c->keystream, TR_BLOCK);
+    tr_wipe(c->tag_mask, TR_BLOCK);
+    c->phase = IDLE;
     return TR_OK;
 }
 
 enum tr_status tr_ccm_tag(struct tr_ccm *c, uint8_t *tag)
 {
     enum tr_status status = finish(c);
-    if (status == TR_OK)
-        __builtin_memcpy(tag, c->run.mac, c->tag_len);
-    return status;
+    if (status != TR_OK)
+        return status;
+    __builtin_memcpy(tag, c->run.mac, c->tag_len);
+    tr_wipe(c->run.mac, TR_BLOCK);
+    return TR_OK;
 }
 
 enum tr_status tr_ccm_check(struct tr_ccm *c, const uint8_t *tag)
@@ -235,71 +246,66 @@ enum tr_status tr_ccm_check(struct tr_ccm *c, const uint8_t *tag)
     enum tr_status status = finish(c);
     if (status != TR_OK)
         return status;
-    return tr_equal(c->run.mac, tag, c->tag_len) ? TR_OK : TR_ERR_TAG;
+    int good = tr_equal(c->run.mac, tag, c->tag_len);
+    tr_wipe(c->run.mac, TR_BLOCK);
+    return good ? TR_OK : TR_ERR_TAG;
 }
 
-enum tr_status tr_ccm_seal(struct tr_ccm *c, const uint8_t *nonce, size_t nonce_len,
+enum tr_status tr_ccm_seal(const struct tr_ccm_key *key, const uint8_t *nonce, size_t nonce_len,
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, uint8_t *tag, size_t tag_len)
 {
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    enum tr_status status = tr_ccm_start(c, nonce, nonce_len, tag_len, aad_len, len);
-    if (status == TR_OK)
-        status = tr_ccm_aad(c, aad, aad_len);
-    if (status == TR_OK)
-        status = tr_ccm_encrypt(c, out, in, len);
-    return status == TR_OK ? tr_ccm_tag(c, tag) : status;
+    struct tr_ccm c;
+    enum tr_status status =
+        TR_SEAL_STEPS(ccm, &c, tr_ccm_start(&c, key, nonce, nonce_len, tag_len, aad_len, len),
+                      tr_ccm_tag(&c, tag));
+    tr_wipe(&c, sizeof(c));
+    return status;
 }
 
-enum tr_status tr_ccm_open(struct tr_ccm *c, const uint8_t *nonce, size_t nonce_len,
+enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *nonce, size_t nonce_len,
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, const uint8_t *tag, size_t tag_len)
 {
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    enum tr_status status = tr_ccm_start(c, nonce, nonce_len, tag_len, aad_len, len);
-    if (status == TR_OK)
-        status = tr_ccm_aad(c, aad, aad_len);
-    if (status == TR_OK)
-        status = tr_ccm_decrypt(c, out, in, len);
-    if (status != TR_OK)
-        return status;
-    status = tr_ccm_check(c, tag);
-    if (status != TR_OK)
-        tr_cleanse(out, len);
+    struct tr_ccm c;
+    enum tr_status status =
+        TR_OPEN_STEPS(ccm, &c, tr_ccm_start(&c, key, nonce, nonce_len, tag_len, aad_len, len),
+                      tr_ccm_check(&c, tag));
+    tr_wipe(&c, sizeof(c));
     return status;
 }
 
 #if TR_ENV_ALL_MODES
-/* ---- Many messages at once: the chains of whole blocks side by side, the rest of each as above ---- */
+/* ---- Multi-buffer: whole blocks run in lanes, tails as above ---- */
 
-static enum tr_status begin_many(const struct tr_ccm_job *jobs, size_t count)
+/* Checks all jobs before it starts any. */
+static enum tr_status begin_many(struct tr_ccm_job *jobs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct tr_ccm_job *job = &jobs[i];
-        enum tr_status status = check_start(job->ccm, job->nonce_len, job->tag_len, job->len);
+        enum tr_status status = check_start(job->key, job->nonce_len, job->tag_len, job->len);
         if (status == TR_OK && tr_partial_overlap(job->out, job->in, job->len))
             status = TR_ERR_OVERLAP;
         if (status != TR_OK)
             return status;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct tr_ccm_job *job = &jobs[i];
-        (void)tr_ccm_start(job->ccm, job->nonce, job->nonce_len, job->tag_len, job->aad_len,
-                           job->len);
-        (void)tr_ccm_aad(job->ccm, job->aad, job->aad_len);
+        struct tr_ccm_job *job = &jobs[i];
+        struct tr_ccm *c = &job->working;
+        job->status = tr_ccm_start(c, job->key, job->nonce, job->nonce_len, job->tag_len,
+                                   job->aad_len, job->len);
+        if (job->status == TR_OK)
+            job->status = tr_ccm_aad(c, job->aad, job->aad_len);
     }
     return TR_OK;
 }
 
 static struct tr_lane plaintext_lane(const void *jobs, size_t i)
 {
-    const struct tr_ccm_job *job = (const struct tr_ccm_job *)jobs + i;
-    struct tr_ccm *c = job->ccm;
-    const struct tr_aes_key *first = &((const struct tr_ccm_job *)jobs)->ccm->key;
-    return (struct tr_lane){tr_key_in_place(first, &c->key), c->run.mac, job->in, NULL,
-                            job->len / TR_BLOCK};
+    const struct tr_ccm_job *first = jobs;
+    struct tr_ccm_job *job = (struct tr_ccm_job *)(uintptr_t)first + i;
+    return (struct tr_lane){tr_key_in_place(&first->key->aes, &job->key->aes), job->working.run.mac,
+                            job->in, NULL, job->len / TR_BLOCK};
 }
 
 static struct tr_lane decrypted_lane(const void *jobs, size_t i)
@@ -309,12 +315,35 @@ static struct tr_lane decrypted_lane(const void *jobs, size_t i)
     return lane;
 }
 
-static void crypt_whole(const struct tr_ccm_job *job)
+static void crypt_whole(struct tr_ccm_job *job)
 {
-    struct tr_ccm *c = job->ccm;
+    struct tr_ccm *c = &job->working;
     if (job->len >= TR_BLOCK)
-        tr_bulk(&c->key, TR_OP_CTR, job->out, job->in, job->len / TR_BLOCK, c->run.counter);
+        tr_bulk(&c->key->aes, TR_OP_CTR, job->out, job->in, job->len / TR_BLOCK, c->run.counter);
     c->left = job->len % TR_BLOCK;
+}
+
+/* Processes the partial block after the whole ones, and the tag. Returns the status of the first
+ * job that has an error. */
+static enum tr_status end_many(struct tr_ccm_job *jobs, size_t count, int decrypt)
+{
+    enum tr_status first = TR_OK;
+    for (size_t i = 0; i < count; i++) {
+        struct tr_ccm_job *job = &jobs[i];
+        struct tr_ccm *c = &job->working;
+        size_t rest = job->len % TR_BLOCK, done = job->len - rest;
+        if (job->status == TR_OK)
+            job->status = (decrypt ? tr_ccm_decrypt : tr_ccm_encrypt)(c, job->out + done,
+                                                                      job->in + done, rest);
+        if (job->status == TR_OK)
+            job->status = decrypt ? tr_ccm_check(c, job->tag) : tr_ccm_tag(c, job->tag);
+        if (job->status != TR_OK)
+            tr_cleanse(job->out, job->len);
+        if (first == TR_OK)
+            first = job->status;
+        tr_wipe(c, sizeof(*c));
+    }
+    return first;
 }
 
 enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count)
@@ -323,14 +352,9 @@ enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count)
     if (status != TR_OK)
         return status;
     tr_lanes(TR_LANES_MAC, plaintext_lane, jobs, count);
-    for (size_t i = 0; i < count; i++) {
-        struct tr_ccm_job *job = &jobs[i];
-        size_t rest = job->len % TR_BLOCK, done = job->len - rest;
-        crypt_whole(job);
-        (void)tr_ccm_encrypt(job->ccm, job->out + done, job->in + done, rest);
-        job->status = tr_ccm_tag(job->ccm, job->tag);
-    }
-    return TR_OK;
+    for (size_t i = 0; i < count; i++)
+        crypt_whole(&jobs[i]);
+    return end_many(jobs, count, 0);
 }
 
 enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count)
@@ -341,16 +365,6 @@ enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count)
     for (size_t i = 0; i < count; i++)
         crypt_whole(&jobs[i]);
     tr_lanes(TR_LANES_MAC, decrypted_lane, jobs, count);
-    for (size_t i = 0; i < count; i++) {
-        struct tr_ccm_job *job = &jobs[i];
-        size_t rest = job->len % TR_BLOCK, done = job->len - rest;
-        (void)tr_ccm_decrypt(job->ccm, job->out + done, job->in + done, rest);
-        job->status = tr_ccm_check(job->ccm, job->tag);
-        if (job->status != TR_OK) {
-            tr_cleanse(job->out, job->len);
-            status = job->status;
-        }
-    }
-    return status;
+    return end_many(jobs, count, 1);
 }
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CFB with segments of 128 bits, SP 800-38A section 6.3. In mid-block, iv holds the output block
- * E(I), whose used bytes have already been replaced by the ciphertext that becomes the next input
- * block.
+ * CFB with segments of 128 bits, SP 800-38A section 6.3. Within a block, iv holds the output block
+ * E(I). Ciphertext has already replaced its first used bytes: it becomes the next input block.
  */
-#include "../part.h"
-#include "modes.h"
+#include "modes/modes.h"
+#include "part.h"
 
-/* The bytes of one block, from offset used on: at most len, at most to its end. Returns how many.
- */
+/* Encrypts or decrypts bytes of one block, from offset used: at most len, at most to its end.
+ * Returns their number. */
 static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out, const uint8_t *in,
                        size_t len)
 {
@@ -18,8 +17,8 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
     struct part shift = part_load_block(iv), data = part_load(in, n);
     struct part result = part_first(part_xor(data, part_down(shift, used)), n);
     part_store(out, result, n);
-    /* What is known of the next input block takes the place of the output block's bytes: that is the
-     * register xored with the plaintext, whichever way round. */
+    /* Replaces bytes of the output block by ciphertext, which is the register XOR the plaintext in
+     * either direction. */
     struct part plaintext = decrypt ? result : data;
     part_store_block(iv, part_xor(shift, part_up(plaintext, used)));
     return n;
@@ -28,7 +27,7 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
 TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
                          const uint8_t *in, size_t len, int decrypt)
 {
-    enum tr_status status = tr_stream_check(out, in, len, *used);
+    enum tr_status status = tr_stream_check(key, out, in, len, *used);
     if (status != TR_OK)
         return status;
     size_t done = 0;
@@ -69,20 +68,16 @@ enum tr_status tr_cfb128_decrypt(const struct tr_aes_key *key, uint8_t iv[16], u
     return cfb(key, iv, used, out, in, len, 1);
 }
 
-static struct tr_lane lane_of(const void *jobs, size_t i)
-{
-    const struct tr_stream *job = (const struct tr_stream *)jobs + i;
-    return (struct tr_lane){job->key, job->iv, job->in, job->out, job->len / TR_BLOCK};
-}
-
 enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        if (!tr_is_set(jobs[i].key))
+            return TR_ERR_STATE;
         if (tr_partial_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
             return TR_ERR_OVERLAP;
     }
-    tr_lanes(TR_LANES_CFB, lane_of, jobs, count);
-    /* What is over is less than a block of each. */
+    tr_lanes(TR_LANES_CFB, tr_stream_lane, jobs, count);
+    /* Each job has less than a block left. */
     for (size_t i = 0; i < count; i++) {
         const struct tr_stream *job = &jobs[i];
         size_t rest = job->len % TR_BLOCK;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CFB with segments of 8 bits and of 1 bit, SP 800-38A section 6.3. The input block of a segment is the
- * last 128 bits before it of the IV and the ciphertext behind each other; so a decryption, which has the
- * ciphertext, puts a chunk of such blocks through the cipher at once.
+ * CFB with segments of 8 bits and of 1 bit, SP 800-38A section 6.3. The input block of a segment is
+ * the last 128 bits before it, of the IV followed by the ciphertext. Decryption has the ciphertext,
+ * so it encrypts a chunk of such blocks in one call.
  */
-#include "modes.h"
+#include "modes/modes.h"
 
-/* window is the IV with a chunk of ciphertext behind it; the IV of the next chunk is its end. */
+/* window is the IV followed by a chunk of ciphertext. The IV of the next chunk is its end. */
 #define WINDOW (TR_BLOCK + TR_CHUNK)
 
 static void cfb8_encrypt_chunk(const struct tr_aes_key *key, uint8_t window[WINDOW], uint8_t *out,
@@ -37,6 +37,8 @@ TR_INLINE enum tr_status cfb8(const struct tr_aes_key *key, uint8_t iv[16], uint
                               const uint8_t *in, size_t len, int decrypt)
 {
     uint8_t window[WINDOW];
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
     while (len != 0) {
@@ -63,7 +65,7 @@ enum tr_status tr_cfb8_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uin
     return cfb8(key, iv, out, in, len, 1);
 }
 
-/* Bit i of in, and a new value for bit i of out; the highest of a byte is bit 0. */
+/* Reads bit i of in, or writes bit i of out. Bit 0 is the highest of a byte. */
 static unsigned get_bit(const uint8_t *in, size_t i)
 {
     return in[i / 8] >> (7 - i % 8) & 1u;
@@ -87,6 +89,8 @@ enum tr_status tr_cfb1_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uin
                                const uint8_t *in, size_t bits)
 {
     uint8_t block[TR_BLOCK];
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
     if (tr_partial_overlap(out, in, bits / 8 + (bits % 8 != 0)))
         return TR_ERR_OVERLAP;
     for (size_t i = 0; i < bits; i++) {
@@ -103,6 +107,8 @@ enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uin
                                const uint8_t *in, size_t bits)
 {
     uint8_t blocks[TR_CHUNK][TR_BLOCK];
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
     if (tr_partial_overlap(out, in, bits / 8 + (bits % 8 != 0)))
         return TR_ERR_OVERLAP;
     while (bits != 0) {

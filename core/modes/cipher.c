@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One streaming object over all modes; buffering and PKCS#7 padding (RFC 5652 section 6.3) for ECB
  * and CBC. */
-#include "modes.h"
+#include "modes/modes.h"
 
 static int is_block_mode(const struct tr_cipher *c)
 {
     return c->mode == TR_ECB || c->mode == TR_CBC;
 }
 
-enum tr_status tr_cipher_start(struct tr_cipher *c, enum tr_mode mode, int decrypt, int padding,
-                               const uint8_t *iv)
+enum tr_status tr_cipher_start(struct tr_cipher *c, const struct tr_aes_key *key, enum tr_mode mode,
+                               int decrypt, int padding, const uint8_t *iv)
 {
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
     if (mode <= TR_MODE_NONE || mode > TR_CTR || (iv == NULL && mode != TR_ECB))
         return TR_ERR_MODE;
+    c->key = key;
     c->mode = (uint8_t)mode;
     c->decrypt = decrypt != 0;
     c->padding = padding != 0;
@@ -23,8 +26,8 @@ enum tr_status tr_cipher_start(struct tr_cipher *c, enum tr_mode mode, int decry
     return TR_OK;
 }
 
-/* How many bytes stay in the buffer when total have come in. A decryption with padding keeps the
- * last block whole, because it may be the one with the padding. */
+/* The number of bytes that stay in the buffer after total bytes of input. Decryption with padding
+ * keeps the last block, because it may hold the padding. */
 static size_t kept(const struct tr_cipher *c, size_t total)
 {
     if (c->decrypt && c->padding && total != 0)
@@ -43,17 +46,16 @@ size_t tr_cipher_room(const struct tr_cipher *c, size_t len)
 static enum tr_status whole_blocks(struct tr_cipher *c, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (c->mode == TR_ECB)
-        return c->decrypt ? tr_ecb_decrypt(&c->key, out, in, len)
-                          : tr_ecb_encrypt(&c->key, out, in, len);
-    return c->decrypt ? tr_cbc_decrypt(&c->key, c->iv, out, in, len)
-                      : tr_cbc_encrypt(&c->key, c->iv, out, in, len);
+        return c->decrypt ? tr_ecb_decrypt(c->key, out, in, len)
+                          : tr_ecb_encrypt(c->key, out, in, len);
+    return c->decrypt ? tr_cbc_decrypt(c->key, c->iv, out, in, len)
+                      : tr_cbc_encrypt(c->key, c->iv, out, in, len);
 }
 
 /*
- * The output is: the block begun in the buffer, if any, at out; then whole blocks straight from in.
- * What stays is copied aside before anything is written, so that only two things can go wrong with
- * overlapping buffers: the first block covers input not yet read, or the whole blocks overlap
- * shifted.
+ * Writes the partial block in the buffer (if any) first, then whole blocks directly from in. The
+ * tail is copied before any output is written. Overlapping buffers therefore fail in only two
+ * cases: the first block covers unread input, or the whole blocks overlap shifted.
  */
 static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
                                       size_t len, size_t out_len)
@@ -79,6 +81,7 @@ static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const u
     (void)whole_blocks(c, out + first, in + fill, straight);
     __builtin_memcpy(c->buffer + c->used, tail, rest);
     c->used += (unsigned)rest;
+    tr_wipe(tail, sizeof(tail));
     return TR_OK;
 }
 
@@ -86,6 +89,8 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
                                 const uint8_t *in, size_t len)
 {
     *out_len = 0;
+    if (c->key == NULL || !tr_is_set(c->key))
+        return TR_ERR_STATE;
     enum tr_status status = TR_ERR_MODE;
     size_t produced = len;
     switch (c->mode) {
@@ -96,18 +101,18 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
             status = TR_ERR_LENGTH;
         else if (c->used == 0 && produced == len)
             status = whole_blocks(c, out, in, len);
-        else
-            status = buffered_update(c, out, in, len, produced);
+        else /* memcpy() of no bytes must not get NULL */
+            status = buffered_update(c, out, len != 0 ? in : c->buffer, len, produced);
         break;
     case TR_CFB128:
-        status = c->decrypt ? tr_cfb128_decrypt(&c->key, c->iv, &c->used, out, in, len)
-                            : tr_cfb128_encrypt(&c->key, c->iv, &c->used, out, in, len);
+        status = c->decrypt ? tr_cfb128_decrypt(c->key, c->iv, &c->used, out, in, len)
+                            : tr_cfb128_encrypt(c->key, c->iv, &c->used, out, in, len);
         break;
     case TR_OFB:
-        status = tr_ofb(&c->key, c->iv, &c->used, out, in, len);
+        status = tr_ofb(c->key, c->iv, &c->used, out, in, len);
         break;
     case TR_CTR:
-        status = tr_ctr(&c->key, c->iv, c->buffer, &c->used, out, in, len);
+        status = tr_ctr(c->key, c->iv, c->buffer, &c->used, out, in, len);
         break;
     }
     if (status == TR_OK)
@@ -115,8 +120,8 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
     return status;
 }
 
-/* How many bytes of PKCS#7 padding the block ends in; 0 if it does not. The time does not depend on
- * the contents; only the result does, and the caller gets to know that anyway. */
+/* The number of PKCS#7 padding bytes that the block ends with; 0 if the padding is wrong. The time
+ * does not depend on the contents. Only the result does, and the caller learns that anyway. */
 static unsigned padding_of(const uint8_t block[TR_BLOCK])
 {
     unsigned pad = block[TR_BLOCK - 1];
@@ -136,10 +141,10 @@ static enum tr_status final_padded_decrypt(struct tr_cipher *c, uint8_t out[16],
     uint8_t block[TR_BLOCK], iv[TR_BLOCK];
     __builtin_memcpy(iv, c->buffer, TR_BLOCK);
     if (c->mode == TR_ECB) {
-        (void)tr_ecb_decrypt(&c->key, block, c->buffer, TR_BLOCK);
+        (void)tr_ecb_decrypt(c->key, block, c->buffer, TR_BLOCK);
     } else {
         __builtin_memcpy(iv, c->iv, TR_BLOCK);
-        (void)tr_cbc_decrypt(&c->key, iv, block, c->buffer, TR_BLOCK);
+        (void)tr_cbc_decrypt(c->key, iv, block, c->buffer, TR_BLOCK);
     }
     unsigned pad = padding_of(block);
     if (pad != 0) {
@@ -156,6 +161,8 @@ static enum tr_status final_padded_decrypt(struct tr_cipher *c, uint8_t out[16],
 enum tr_status tr_cipher_final(struct tr_cipher *c, uint8_t out[16], size_t *out_len)
 {
     *out_len = 0;
+    if (c->key == NULL || !tr_is_set(c->key))
+        return TR_ERR_STATE;
     if (c->mode == TR_MODE_NONE || c->mode > TR_CTR)
         return TR_ERR_MODE;
     if (!is_block_mode(c))

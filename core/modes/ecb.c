@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ECB, SP 800-38A section 6.1. */
-#include "modes.h"
+#include "modes/modes.h"
 
 enum tr_status tr_ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               size_t len)

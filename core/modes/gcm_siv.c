@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM-SIV, RFC 8452. POLYVAL is GHASH with the bytes of every block, of the key and of the result
- * reversed, and the key multiplied by x (appendix A); struct tr_ghash holds GHASH's side of it.
+ * GCM-SIV, RFC 8452. POLYVAL is GHASH with every block, the key and the result byte-reversed, and
+ * the key multiplied by x (appendix A). struct tr_ghash holds the values in GHASH's form.
  */
-#include "../ghash.h"
+#include "modes/ghash.h"
 
-#include "../part.h"
-#include "modes.h"
+#include "modes/aead.h"
+#include "part.h"
 
-enum phase { NO_KEY, KEYED, AAD };
+enum phase { IDLE, AAD };
 
 /* 6 */
 #define MAX_BYTES (1ull << 36)
 
 #define SHORT (16u * TR_BLOCK) /* bytes of a message */
 
-enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv *g, const struct tr_backend *backend,
+enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key, const struct tr_backend *backend,
                                   const uint8_t *raw, size_t key_len)
 {
-    enum tr_status status = tr_aes_set_key(&g->generator, backend, raw, key_len);
-    if (status == TR_OK)
-        g->phase = KEYED;
-    return status;
+    return tr_aes_set_encryption_key(&key->aes, backend, raw, key_len);
 }
 
-/* The first part of POLYVAL's key as GHASH writes it, and times x: there the first bit is the coefficient of 1. Stored at once, as
- * all that is loaded as a vector next: such a load would wait for narrower stores. */
+/* Stores POLYVAL's key in GHASH's form, times x; the first bit is the coefficient of 1. Uses one
+ * wide store: narrower ones would cause a store-forwarding stall in the vector load that
+ * follows. */
 static void store_hash_key(uint8_t h[16], struct part key)
 {
     uint64_t carry = 0 - (key.low & 1);
@@ -34,24 +32,27 @@ static void store_hash_key(uint8_t h[16], struct part key)
     part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
-/* The keys of this nonce (4): the first halves of four or six blocks, or of five for a key of 192 bits, which
- * is OpenSSL's, not the RFC's. */
-enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const uint8_t nonce[12])
+/* Derives the keys of this nonce (4): the first halves of four or six blocks. A 192-bit key takes
+ * five; it is OpenSSL's, not the RFC's. */
+enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_key *key,
+                                const uint8_t nonce[12])
 {
     uint8_t blocks[6][TR_BLOCK], raw[32];
-    if (g->phase == NO_KEY || g->phase > AAD)
+    if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
-    size_t key_len = 4 * ((size_t)g->generator.rounds - 6); /* FIPS-197 section 5 */
+    size_t key_len = 4 * ((size_t)key->aes.rounds - 6); /* FIPS-197 section 5 */
     struct part block = part_up(part_load(nonce, 12), 4);
     for (unsigned i = 0; i < 6; i++)
         part_store_vector(blocks[i], (struct part){block.low | i, block.high});
-    tr_bulk(&g->generator, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2 + key_len / 8, NULL);
-    store_hash_key(g->ghash.h, (struct part){part_load64(blocks[0]), part_load64(blocks[1])});
-    tr_ghash_expand(&g->ghash, &g->generator);
+    tr_bulk(&key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2 + key_len / 8, NULL);
+    store_hash_key(g->hash.h, (struct part){part_load64(blocks[0]), part_load64(blocks[1])});
+    g->hash.sole = 1;
+    tr_ghash_expand(&g->hash, key->aes.backend);
+    part_store_block(g->ghash.hash, (struct part){0, 0});
     for (size_t i = 0; i < 4; i += 2)
         part_store_vector(raw + 8 * i,
                           (struct part){part_load64(blocks[2 + i]), part_load64(blocks[3 + i])});
-    enum tr_status status = tr_aes_set_key(&g->key, g->generator.backend, raw, key_len);
+    enum tr_status status = tr_aes_set_encryption_key(&g->aes, key->aes.backend, raw, key_len);
     tr_wipe(blocks, sizeof(blocks));
     tr_wipe(raw, sizeof(raw));
     __builtin_memcpy(g->nonce, nonce, 12);
@@ -66,7 +67,8 @@ static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
     uint8_t reversed[TR_CHUNK * TR_BLOCK];
     if (blocks == 0)
         return;
-    size_t done = tr_bulk(&g->key, TR_OP_POLYVAL, NULL, data, blocks, &g->ghash);
+    g->ghash.key = &g->hash; /* the message may have been copied */
+    size_t done = tr_bulk(&g->aes, TR_OP_POLYVAL, NULL, data, blocks, &g->ghash);
     if (done == blocks)
         return;
     data += done * TR_BLOCK;
@@ -76,14 +78,14 @@ static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
             tr_reverse_block(reversed + i, data + i);
-        tr_bulk(&g->key, TR_OP_GHASH, NULL, reversed, n, &g->ghash);
+        tr_bulk(&g->aes, TR_OP_GHASH, NULL, reversed, n, &g->ghash);
         data += n * TR_BLOCK;
         blocks -= n;
     }
     tr_cleanse(reversed, most * TR_BLOCK);
 }
 
-/* Whole blocks, and the bytes after them filled up with zeros. */
+/* Hashes whole blocks, and the tail padded with zeros. */
 static void polyval_padded(struct tr_gcm_siv *g, const uint8_t *data, size_t len)
 {
     uint8_t block[TR_BLOCK] = {0};
@@ -98,14 +100,15 @@ static void polyval_padded(struct tr_gcm_siv *g, const uint8_t *data, size_t len
 
 enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t len)
 {
-    if (g->phase != AAD)
+    if (g->phase != AAD || !tr_is_set(&g->aes))
         return TR_ERR_STATE;
     if (len > MAX_BYTES - g->aad_len)
         return TR_ERR_LENGTH;
     g->aad_len += len;
     if (g->used != 0) {
-        for (; len != 0 && g->used < TR_BLOCK; len--)
-            g->buffer[g->used++] = *aad++;
+        size_t n = tr_fill_buffer(g->buffer, &g->used, aad, len);
+        aad += n;
+        len -= n;
         if (g->used == TR_BLOCK) {
             polyval(g, g->buffer, 1);
             g->used = 0;
@@ -123,7 +126,7 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
     return TR_OK;
 }
 
-/* Copies len bytes and fills up their last block with zeros; returns the end of that. */
+/* Copies len bytes and pads their last block with zeros. Returns the end of the padded copy. */
 static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
 {
     for (; len >= TR_BLOCK; len -= TR_BLOCK, from += TR_BLOCK, to += TR_BLOCK)
@@ -134,8 +137,8 @@ static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
     return to + TR_BLOCK;
 }
 
-/* What is left of the AAD, the plaintext and the lengths (4). Of a short message they are one run, with one wait for the
- * multiplication and its reduction. */
+/* Hashes the remaining AAD, the plaintext and the lengths (4). A short message is hashed as one
+ * run, with a single latency of multiplication and reduction. */
 static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len)
 {
     uint8_t all[SHORT + 2 * TR_BLOCK], *end = all;
@@ -153,7 +156,7 @@ static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t 
         tr_wipe(all + i * TR_BLOCK, TR_BLOCK);
 }
 
-/* The tag of the plaintext (4). */
+/* Computes the tag of the plaintext (4). */
 static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len, uint8_t tag[16])
 {
     uint8_t block[TR_BLOCK];
@@ -163,11 +166,12 @@ static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len,
         part_xor((struct part){__builtin_bswap64(hash.high), __builtin_bswap64(hash.low)}, nonce);
     hash.high &= UINT64_MAX >> 1;
     part_store_vector(block, hash);
-    tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, tag, block, 1, NULL);
+    tr_bulk(&g->aes, TR_OP_ECB_ENCRYPT, tag, block, 1, NULL);
     tr_wipe(block, sizeof(block));
 }
 
-/* The counter blocks of a chunk: the first 32 bits, little-endian, count and wrap. */
+/* Makes the counter blocks of a chunk. The first 32 bits are the counter, little-endian, and
+ * wrap. */
 static void next_counters(uint8_t *blocks, size_t n, uint8_t counter[16])
 {
     uint32_t count = (uint32_t)__builtin_bswap64(tr_load64_be(counter));
@@ -189,7 +193,7 @@ static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *o
     part_store_vector(counter, first);
     size_t whole = len / TR_BLOCK;
     if (whole != 0) {
-        size_t done = tr_bulk(&g->key, TR_OP_CTR_LE, out, in, whole, counter) * TR_BLOCK;
+        size_t done = tr_bulk(&g->aes, TR_OP_CTR_LE, out, in, whole, counter) * TR_BLOCK;
         in += done;
         out += done;
         len -= done;
@@ -201,7 +205,7 @@ static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *o
         size_t n = len < sizeof(keystream) ? len : sizeof(keystream);
         size_t blocks = (n + TR_BLOCK - 1) / TR_BLOCK, i = 0;
         next_counters(keystream, blocks, counter);
-        tr_bulk(&g->key, TR_OP_ECB_ENCRYPT, keystream, keystream, blocks, NULL);
+        tr_bulk(&g->aes, TR_OP_ECB_ENCRYPT, keystream, keystream, blocks, NULL);
         for (; i + TR_BLOCK <= n; i += TR_BLOCK)
             tr_xor_block(out + i, in + i, keystream + i);
         for (; i < n; i++)
@@ -216,7 +220,7 @@ static void counter_mode(struct tr_gcm_siv *g, const uint8_t tag[16], uint8_t *o
 static enum tr_status check(const struct tr_gcm_siv *g, const uint8_t *out, const uint8_t *in,
                             size_t len)
 {
-    if (g->phase != AAD)
+    if (g->phase != AAD || !tr_is_set(&g->aes))
         return TR_ERR_STATE;
     uint64_t bytes = len; /* as such, for gcc complains of a comparison that 32 bits decide */
     if (bytes > MAX_BYTES)
@@ -234,7 +238,7 @@ enum tr_status tr_gcm_siv_encrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     make_tag(g, in, len, made);
     counter_mode(g, made, out, in, len);
     __builtin_memcpy(tag, made, TR_BLOCK);
-    g->phase = KEYED;
+    g->phase = IDLE;
     return TR_OK;
 }
 
@@ -247,7 +251,7 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     uint8_t expected[TR_BLOCK];
     counter_mode(g, tag, out, in, len);
     make_tag(g, out, len, expected);
-    g->phase = KEYED;
+    g->phase = IDLE;
     if (!tr_equal(expected, tag, TR_BLOCK)) {
         tr_cleanse(out, len);
         status = TR_ERR_TAG;
@@ -256,26 +260,58 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-enum tr_status tr_gcm_siv_seal(struct tr_gcm_siv *g, const uint8_t nonce[12], const uint8_t *aad,
-                               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
-                               uint8_t tag[16])
+/* Cleanses the message of a one-shot call. The key only encrypts and most messages need few powers,
+ * so most of the object was never written. The written bytes are adjacent, from the powers to the
+ * round keys. */
+static void forget(struct tr_gcm_siv *g)
 {
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    enum tr_status status = tr_gcm_siv_start(g, nonce);
-    if (status == TR_OK)
-        status = tr_gcm_siv_aad(g, aad, aad_len);
-    return status == TR_OK ? tr_gcm_siv_encrypt(g, out, in, len, tag) : status;
+    const struct tr_backend *b = g->aes.backend;
+    if ((b->features & TR_FEATURE_CLMUL) == 0) {
+        tr_cleanse(g, sizeof(*g)); /* tables of another form */
+        return;
+    }
+    const size_t powers = tr_ghash_powers_at(tr_ghash_made(&g->hash)) * (size_t)TR_BLOCK;
+    const size_t first = __builtin_offsetof(struct tr_gcm_siv, hash.h) - powers;
+    const size_t end = __builtin_offsetof(struct tr_gcm_siv, aes.dec);
+    const size_t len = (end - first + 63) / 64 * 64; /* a part of dec, too, which is as long */
+    uint8_t *memory = (uint8_t *)g + first;
+    if (b->wipe != NULL)
+        b->wipe(memory, len);
+    else
+        tr_wipe(memory, len);
+    tr_wipe(g->ghash.hash, TR_BLOCK);
 }
 
-enum tr_status tr_gcm_siv_open(struct tr_gcm_siv *g, const uint8_t nonce[12], const uint8_t *aad,
-                               size_t aad_len, uint8_t *out, const uint8_t *in, size_t len,
-                               const uint8_t tag[16])
+enum tr_status tr_gcm_siv_seal(const struct tr_gcm_siv_key *key, const uint8_t nonce[12],
+                               const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
+                               size_t len, uint8_t tag[16])
 {
+    struct tr_gcm_siv g TR_ALIGNED(64);
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    enum tr_status status = tr_gcm_siv_start(g, nonce);
+    enum tr_status status = tr_gcm_siv_start(&g, key, nonce);
+    if (status != TR_OK)
+        return status; /* g holds nothing */
+    status = tr_gcm_siv_aad(&g, aad, aad_len);
     if (status == TR_OK)
-        status = tr_gcm_siv_aad(g, aad, aad_len);
-    return status == TR_OK ? tr_gcm_siv_decrypt(g, out, in, len, tag) : status;
+        status = tr_gcm_siv_encrypt(&g, out, in, len, tag);
+    forget(&g);
+    return status;
+}
+
+enum tr_status tr_gcm_siv_open(const struct tr_gcm_siv_key *key, const uint8_t nonce[12],
+                               const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
+                               size_t len, const uint8_t tag[16])
+{
+    struct tr_gcm_siv g TR_ALIGNED(64);
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+    enum tr_status status = tr_gcm_siv_start(&g, key, nonce);
+    if (status != TR_OK)
+        return status;
+    status = tr_gcm_siv_aad(&g, aad, aad_len);
+    if (status == TR_OK)
+        status = tr_gcm_siv_decrypt(&g, out, in, len, tag);
+    forget(&g);
+    return status;
 }

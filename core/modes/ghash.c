@@ -1,48 +1,47 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GHASH, SP 800-38D section 6.4, in pieces. The bytes of a block that is not full yet are xored into
- * the hash at once; when it is full, a block of zeros does the multiplication that is due. */
-#include "../ghash.h"
+/* Streaming GHASH, SP 800-38D section 6.4. Bytes of a partial block are XORed into the hash at
+ * once. When it is full, hashing a block of zeros does the multiplication that is due. */
+#include "modes/ghash.h"
 
-#include "../part.h"
-#include "modes.h"
+#include "modes/modes.h"
+#include "part.h"
 
 static const uint8_t zeros[TR_BLOCK];
 
-enum tr_status tr_ghash_set_key(struct tr_ghash *ghash, struct tr_aes_key *key,
+enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *aes,
                                 const struct tr_backend *backend, const uint8_t *raw,
                                 size_t key_len)
 {
     if (backend == NULL)
         backend = tr_backend_selected();
+    hash->sole = 0;
     if (backend->gcm_key != NULL && (key_len == 16 || key_len == 24 || key_len == 32) &&
         tr_env_vector_begin(backend->features)) {
-        key->rounds = (uint32_t)key_len / 4 + 6;
-        key->backend = backend;
-        part_store_block(ghash->hash, (struct part){0, 0});
-        backend->gcm_key(key, ghash, raw);
+        aes->rounds = (uint32_t)key_len / 4 + 6;
+        aes->backend = backend;
+        backend->gcm_key(aes, hash, raw);
         tr_env_vector_end();
         return TR_OK;
     }
-    enum tr_status status = tr_aes_set_key(key, backend, raw, key_len);
+    enum tr_status status = tr_aes_set_encryption_key(aes, backend, raw, key_len);
     if (status != TR_OK)
         return status;
-    tr_bulk(key, TR_OP_ECB_ENCRYPT, ghash->h, zeros, 1, NULL);
-    tr_ghash_expand(ghash, key);
+    tr_bulk(aes, TR_OP_ECB_ENCRYPT, hash->h, zeros, 1, NULL);
+    tr_ghash_expand(hash, aes->backend);
     return TR_OK;
 }
 
-void tr_ghash_expand(struct tr_ghash *ghash, struct tr_aes_key *key)
+void tr_ghash_expand(struct tr_ghash_key *hash, const struct tr_backend *backend)
 {
-    int vector = tr_env_vector_begin(key->backend->features);
-    if (!vector)
-        key->backend = &tr_bitslice;
-    const struct tr_backend *b = key->backend;
-    __builtin_memset(ghash->hash, 0, TR_BLOCK);
+    const struct tr_backend *b = backend;
     while (b->ghash_key == NULL)
         b = b->weaker;
-    b->ghash_key(ghash);
-    if (vector)
+    if (tr_env_vector_begin(backend->features)) {
+        b->ghash_key(hash);
         tr_env_vector_end();
+    } else {
+        b->ghash_key_refused(hash);
+    }
 }
 
 static void add_part(struct tr_ghash *ghash, unsigned used, struct part data)

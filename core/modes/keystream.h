@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Modes that xor a keystream: OFB and CTR. */
+/* For the modes that XOR a keystream: OFB and CTR. */
 #ifndef TR_KEYSTREAM_H
 #define TR_KEYSTREAM_H
 
-#include "../part.h"
-#include "modes.h"
+#include "modes/modes.h"
+#include "part.h"
 
-/* Xors the unused bytes of the block in use: at most len, at most to its end. Returns how many. */
+/* XORs the unused bytes of the current keystream block: at most len, at most to its end. Returns
+ * their number. */
 static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, uint8_t *out,
                                       const uint8_t *in, size_t len)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KW and KWP, SP 800-38F section 6 (RFC 3394, RFC 5649). A semiblock is 8 bytes. All of the input is moved to
- * where the output will be before any of it is changed, so the two may overlap in any way. */
-#include "modes.h"
+/* KW and KWP, SP 800-38F section 6 (RFC 3394, RFC 5649). A semiblock is 8 bytes. The input is first
+ * moved to its place in the output, so the two may overlap in any way. */
+#include "modes/modes.h"
 
 #define SEMI  8u
-#define LIMIT 0x80000000u
+#define LIMIT 0x80000000u /* of the plaintext */
 
 static const uint8_t kw_iv[SEMI] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6}; /* 6.2 */
 static const uint8_t kwp_icv[4] = {0xa6, 0x59, 0x59, 0xa6};                          /* 6.3 */
 
-/* The cipher of wrapping or unwrapping (5.1). */
+/* The cipher direction for wrapping or unwrapping (5.1). */
 static enum tr_op cipher(int unwrap, int inverse)
 {
     return (unwrap != 0) != (inverse != 0) ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
@@ -56,6 +56,8 @@ static void w_inverse(const struct tr_aes_key *key, enum tr_op op, uint8_t a[SEM
 enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                           uint8_t *out, const uint8_t *in, size_t len)
 {
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
     if (len % SEMI != 0 || len < 2 * SEMI || len >= LIMIT)
         return TR_ERR_LENGTH;
     __builtin_memmove(out + SEMI, in, len);
@@ -68,7 +70,9 @@ enum tr_status tr_kw_unwrap(const struct tr_aes_key *key, int inverse, const uin
                             uint8_t *out, const uint8_t *in, size_t len)
 {
     uint8_t a[SEMI];
-    if (len % SEMI != 0 || len < 3 * SEMI || len >= LIMIT)
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
+    if (len % SEMI != 0 || len < 3 * SEMI || len - SEMI >= LIMIT)
         return TR_ERR_LENGTH;
     __builtin_memcpy(a, in, SEMI);
     __builtin_memmove(out, in + SEMI, len - SEMI);
@@ -83,6 +87,8 @@ enum tr_status tr_kw_unwrap(const struct tr_aes_key *key, int inverse, const uin
 enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *icv,
                            uint8_t *out, const uint8_t *in, size_t len)
 {
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
     if (len == 0 || len >= LIMIT)
         return TR_ERR_LENGTH;
     size_t padded = (len + SEMI - 1) / SEMI * SEMI;
@@ -98,8 +104,8 @@ enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint
 }
 
 /*
- * Whether a says that of room bytes at out but 0 to 7 are the plaintext, and these last are zeros (6.3).
- * Stores the plaintext's length, if so. Nothing but the verdict shows in the time.
+ * Whether a is valid and the padding, 0 to 7 of the room bytes at out, is zero (6.3). If so, stores
+ * the plaintext's length. The time depends on nothing but the verdict.
  */
 static int kwp_is_right(const uint8_t a[SEMI], const uint8_t *icv, const uint8_t *out, size_t room,
                         size_t *plaintext)
@@ -120,7 +126,10 @@ enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, const ui
     uint8_t block[TR_BLOCK];
     size_t room = len - SEMI, plaintext;
     *out_len = 0;
-    if (len % SEMI != 0 || len < 2 * SEMI || len >= LIMIT)
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
+    /* The padded plaintext may be as long as LIMIT. */
+    if (len % SEMI != 0 || len < 2 * SEMI || room > LIMIT)
         return TR_ERR_LENGTH;
     __builtin_memcpy(block, in, TR_BLOCK);
     if (room == SEMI) {

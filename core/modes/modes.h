@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the modes share. Each mode is one file over the table of bulk operations. */
+/* Shared by the modes. Each mode is one file over the table of bulk operations. */
 #ifndef TR_MODES_H
 #define TR_MODES_H
 
-#include "../backend.h"
-#include "../util.h"
+#include "dispatch/backend.h"
+#include "util.h"
 
-/* For the modes of whole blocks. */
+/* Whether the key was set, and not cleansed since. Every call checks this before it uses the
+ * key. */
+TR_INLINE int tr_is_set(const struct tr_aes_key *key)
+{
+    return __builtin_expect(key->backend != NULL, 1);
+}
+
+/* Runs a mode that takes only whole blocks. */
 TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                                          const uint8_t *in, size_t len, uint8_t *iv)
 {
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
     if (__builtin_expect(len % TR_BLOCK != 0, 0))
         return TR_ERR_LENGTH;
     if (__builtin_expect(len == 0, 0))
@@ -27,29 +36,31 @@ TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_o
     return TR_OK;
 }
 
-/* For the modes of any length: whether tr_whole_blocks() does it all, as most calls have it. Their other calls are functions
- * of their own, so that these do not pay for them. */
+/* For modes of any length: whether tr_whole_blocks() can process the whole call, as it can most.
+ * Other calls have their own functions, so that these do not pay for them. */
 TR_INLINE int tr_is_whole(size_t len, unsigned used)
 {
     return __builtin_expect((len % TR_BLOCK | used) == 0, 1);
 }
 #define TR_ANY_LENGTH static __attribute__((__noinline__)) enum tr_status
 
-/* For the same: what makes a call wrong. */
-TR_INLINE enum tr_status tr_stream_check(const uint8_t *out, const uint8_t *in, size_t len,
-                                         unsigned used)
+/* For modes of any length: checks a call's arguments. */
+TR_INLINE enum tr_status tr_stream_check(const struct tr_aes_key *key, const uint8_t *out,
+                                         const uint8_t *in, size_t len, unsigned used)
 {
+    if (!tr_is_set(key))
+        return TR_ERR_STATE;
     if (used >= TR_BLOCK)
         return TR_ERR_LENGTH;
     return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }
 
-/* Blocks at once where a mode is put together from others: few enough to stay in the first cache, enough
- * for the widest backend. */
+/* Blocks per chunk in a mode composed of other operations: few enough to stay in the L1 cache,
+ * enough for the widest backend. */
 #define TR_CHUNK 64u
 
-/* The first key if the other one is the same, else that: equal keys in one place go on side by side faster. Whether keys are
- * equal is no secret, what they are is. */
+/* Returns the first key if the other is equal to it, otherwise the other. Multi-buffer code is
+ * faster with one key in one place. Whether keys are equal is not secret; their bytes are. */
 static inline const struct tr_aes_key *tr_key_in_place(const struct tr_aes_key *first,
                                                        const struct tr_aes_key *key)
 {

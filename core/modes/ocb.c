@@ -1,40 +1,49 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OCB3, RFC 7253 section 4, over the fused operation of a backend or, where it has
- * none, over ECB with chunks of offsets around it. */
-#include "../ocb.h"
-#include "../part.h"
-#include "modes.h"
+/* OCB3, RFC 7253 section 4. Uses a backend's fused operation or, if it has none, ECB with chunks of
+ * offsets XORed before and after. */
+#include "modes/ocb.h"
+#include "modes/aead.h"
+#include "part.h"
 
-/* What came last; LAST: data that was not whole blocks. */
-enum phase { NO_KEY, KEYED, MESSAGE, LAST };
+/* The phase of a message: the kind of input it had last. LAST: data that was not whole blocks. */
+enum phase { IDLE, MESSAGE, LAST };
 
 /* 4.1 */
-enum tr_status tr_ocb_set_key(struct tr_ocb *o, const struct tr_backend *backend,
+enum tr_status tr_ocb_set_key(struct tr_ocb_key *k, const struct tr_backend *backend,
                               const uint8_t *raw, size_t key_len)
 {
-    enum tr_status status = tr_aes_set_key(&o->key, backend, raw, key_len);
+    enum tr_status status = tr_aes_set_key(&k->aes, backend, raw, key_len);
     if (status != TR_OK)
         return status;
-    __builtin_memset(o->l_star, 0, TR_BLOCK);
-    tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, o->l_star, o->l_star, 1, NULL);
-    tr_double(o->l_dollar, o->l_star);
-    tr_double(o->run.l[0], o->l_dollar);
+    __builtin_memset(k->l_star, 0, TR_BLOCK);
+    tr_bulk(&k->aes, TR_OP_ECB_ENCRYPT, k->l_star, k->l_star, 1, NULL);
+    tr_double(k->l_dollar, k->l_star);
+    tr_double(k->l[0], k->l_dollar);
     for (unsigned i = 1; i < TR_OCB_POWERS; i++)
-        tr_double(o->run.l[i], o->run.l[i - 1]);
-    __builtin_memcpy(o->aad.l, o->run.l, sizeof(o->aad.l));
-    o->phase = KEYED;
+        tr_double(k->l[i], k->l[i - 1]);
     return TR_OK;
 }
 
-static void restart(struct tr_ocb_run *r)
+void tr_ocb_rebind(struct tr_ocb *o, const struct tr_ocb_key *key)
+{
+    o->run.key = o->aad.key = key;
+}
+
+static const struct tr_aes_key *aes_of(const struct tr_ocb *o)
+{
+    return &o->run.key->aes;
+}
+
+static void restart(struct tr_ocb_run *r, const struct tr_ocb_key *key)
 {
     __builtin_memset(r->offset, 0, TR_BLOCK);
     __builtin_memset(r->checksum, 0, TR_BLOCK);
+    r->key = key;
     r->index = 0;
 }
 
-/* The first offset (4.2, "Nonce-dependent and per-encryption variables"). The nonce is public, so is the
- * shift. */
+/* Computes the first offset (4.2, "Nonce-dependent and per-encryption variables"). The nonce is
+ * public, so the shift is too. */
 static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len)
 {
     uint8_t top[TR_BLOCK] = {0};
@@ -43,32 +52,32 @@ static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_le
     __builtin_memcpy(top + TR_BLOCK - nonce_len, nonce, nonce_len);
     unsigned bottom = top[15] & 63u;
     top[15] &= 0xc0;
-    tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, top, top, 1, NULL);
+    tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, top, top, 1, NULL);
     uint64_t a = tr_load64_be(top), b = tr_load64_be(top + 8), c = a ^ (a << 8 | b >> 56);
     tr_store64_be(o->run.offset, bottom == 0 ? a : a << bottom | b >> (64 - bottom));
     tr_store64_be(o->run.offset + 8, bottom == 0 ? b : b << bottom | c >> (64 - bottom));
     tr_wipe(top, sizeof(top));
 }
 
-enum tr_status tr_ocb_start(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len,
-                            size_t tag_len)
+enum tr_status tr_ocb_start(struct tr_ocb *o, const struct tr_ocb_key *key, const uint8_t *nonce,
+                            size_t nonce_len, size_t tag_len)
 {
-    if (o->phase == NO_KEY || o->phase > LAST)
+    if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
     if (nonce_len == 0 || nonce_len > 15)
         return TR_ERR_IV_LENGTH;
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
     o->tag_len = (uint8_t)tag_len;
-    restart(&o->run);
-    restart(&o->aad);
+    restart(&o->run, key);
+    restart(&o->aad, key);
     first_offset(o, nonce, nonce_len);
     o->used = 0;
     o->phase = MESSAGE;
     return TR_OK;
 }
 
-/* The offsets of n blocks, at most a chunk. */
+/* Computes the offsets of n blocks, at most a chunk. */
 static void next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -77,7 +86,7 @@ static void next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
     }
 }
 
-/* out = a + b for n blocks; sum, if not NULL, takes a up. */
+/* out = a XOR b for n blocks. If sum is not NULL, XORs a into it. */
 static void add_blocks(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n, uint8_t *sum)
 {
     for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK) {
@@ -92,7 +101,7 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
 {
     enum tr_op ecb = decrypt ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
     enum tr_op fused = decrypt ? TR_OP_OCB_DECRYPT : TR_OP_OCB_ENCRYPT;
-    size_t done = tr_bulk(&o->key, fused, out, in, blocks, &o->run);
+    size_t done = tr_bulk(aes_of(o), fused, out, in, blocks, &o->run);
     blocks -= done;
     if (blocks == 0)
         return;
@@ -103,7 +112,7 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         next_offsets(&o->run, offsets, n);
         add_blocks(out, in, offsets, n, decrypt ? NULL : o->run.checksum);
-        tr_bulk(&o->key, ecb, out, out, n, NULL);
+        tr_bulk(aes_of(o), ecb, out, out, n, NULL);
         add_blocks(out, out, offsets, n, NULL);
         for (size_t i = 0; decrypt && i < n * TR_BLOCK; i += TR_BLOCK)
             tr_xor_block(o->run.checksum, o->run.checksum, out + i);
@@ -114,12 +123,12 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
     tr_cleanse(offsets, sizeof(offsets));
 }
 
-/* The last block, which has but len bytes (4.2, "Process any final partial block"). */
+/* Processes the last block, of len bytes (4.2, "Process any final partial block"). */
 static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     uint8_t pad[TR_BLOCK];
-    tr_xor_block(o->run.offset, o->run.offset, o->l_star);
-    tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, pad, o->run.offset, 1, NULL);
+    tr_xor_block(o->run.offset, o->run.offset, o->run.key->l_star);
+    tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, pad, o->run.offset, 1, NULL);
     struct part data = part_load(in, len);
     struct part result = part_first(part_xor(data, part_load_block(pad)), len);
     struct part sum = part_load_block(o->run.checksum);
@@ -132,7 +141,7 @@ static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t
 TR_INLINE enum tr_status update(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len,
                                 int decrypt)
 {
-    if (o->phase != MESSAGE)
+    if (o->phase != MESSAGE || !tr_is_set(aes_of(o)))
         return TR_ERR_STATE;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
@@ -165,7 +174,7 @@ static void hash_blocks(struct tr_ocb *o, const uint8_t *in, size_t blocks)
         size_t n = blocks < TR_CHUNK ? blocks : TR_CHUNK;
         next_offsets(&o->aad, work, n);
         add_blocks(work, work, in, n, NULL);
-        tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, work, work, n, NULL);
+        tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, work, work, n, NULL);
         for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
             tr_xor_block(o->aad.checksum, o->aad.checksum, work + i);
         in += n * TR_BLOCK;
@@ -176,11 +185,12 @@ static void hash_blocks(struct tr_ocb *o, const uint8_t *in, size_t blocks)
 
 enum tr_status tr_ocb_aad(struct tr_ocb *o, const uint8_t *aad, size_t len)
 {
-    if (o->phase != MESSAGE && o->phase != LAST)
+    if ((o->phase != MESSAGE && o->phase != LAST) || !tr_is_set(aes_of(o)))
         return TR_ERR_STATE;
     if (o->used != 0) {
-        for (; len != 0 && o->used < TR_BLOCK; len--)
-            o->buffer[o->used++] = *aad++;
+        size_t n = tr_fill_buffer(o->buffer, &o->used, aad, len);
+        aad += n;
+        len -= n;
         if (o->used == TR_BLOCK) {
             hash_blocks(o, o->buffer, 1);
             o->used = 0;
@@ -191,39 +201,50 @@ enum tr_status tr_ocb_aad(struct tr_ocb *o, const uint8_t *aad, size_t len)
         aad += len - len % TR_BLOCK;
         len %= TR_BLOCK;
     }
-    for (; len != 0; len--)
-        o->buffer[o->used++] = *aad++;
+    tr_fill_buffer(o->buffer, &o->used, aad, len);
     return TR_OK;
 }
 
-/* The whole tag, in place of the checksum. Ends the message. */
+/* Writes the 16-byte tag over the checksum, and ends the message. */
 static enum tr_status finish(struct tr_ocb *o)
 {
-    if (o->phase != MESSAGE && o->phase != LAST)
+    if ((o->phase != MESSAGE && o->phase != LAST) || !tr_is_set(aes_of(o)))
         return TR_ERR_STATE;
     uint8_t *tag = o->run.checksum;
     tr_xor_block(tag, tag, o->run.offset);
-    tr_xor_block(tag, tag, o->l_dollar);
-    tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
+    tr_xor_block(tag, tag, o->run.key->l_dollar);
+    tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
     if (o->used != 0) {
         o->buffer[o->used] = 0x80;
         __builtin_memset(o->buffer + o->used + 1, 0, TR_BLOCK - 1 - o->used);
         tr_xor_block(o->buffer, o->buffer, o->aad.offset);
-        tr_xor_block(o->buffer, o->buffer, o->l_star);
-        tr_bulk(&o->key, TR_OP_ECB_ENCRYPT, o->buffer, o->buffer, 1, NULL);
+        tr_xor_block(o->buffer, o->buffer, o->run.key->l_star);
+        tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, o->buffer, o->buffer, 1, NULL);
         tr_xor_block(tag, tag, o->buffer);
     }
     tr_xor_block(tag, tag, o->aad.checksum);
-    o->phase = KEYED;
+    o->phase = IDLE;
     return TR_OK;
+}
+
+/* Cleanses the message, except its key's address. */
+static void forget(struct tr_ocb *o)
+{
+    tr_wipe(o->run.offset, TR_BLOCK);
+    tr_wipe(o->run.checksum, TR_BLOCK);
+    tr_wipe(o->aad.offset, TR_BLOCK);
+    tr_wipe(o->aad.checksum, TR_BLOCK);
+    tr_wipe(o->buffer, TR_BLOCK);
 }
 
 enum tr_status tr_ocb_tag(struct tr_ocb *o, uint8_t *tag)
 {
     enum tr_status status = finish(o);
-    if (status == TR_OK)
-        __builtin_memcpy(tag, o->run.checksum, o->tag_len);
-    return status;
+    if (status != TR_OK)
+        return status;
+    __builtin_memcpy(tag, o->run.checksum, o->tag_len);
+    forget(o);
+    return TR_OK;
 }
 
 enum tr_status tr_ocb_check(struct tr_ocb *o, const uint8_t *tag)
@@ -231,38 +252,29 @@ enum tr_status tr_ocb_check(struct tr_ocb *o, const uint8_t *tag)
     enum tr_status status = finish(o);
     if (status != TR_OK)
         return status;
-    return tr_equal(o->run.checksum, tag, o->tag_len) ? TR_OK : TR_ERR_TAG;
+    int good = tr_equal(o->run.checksum, tag, o->tag_len);
+    forget(o);
+    return good ? TR_OK : TR_ERR_TAG;
 }
 
-enum tr_status tr_ocb_seal(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len,
+enum tr_status tr_ocb_seal(const struct tr_ocb_key *key, const uint8_t *nonce, size_t nonce_len,
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, uint8_t *tag, size_t tag_len)
 {
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    enum tr_status status = tr_ocb_start(o, nonce, nonce_len, tag_len);
-    if (status == TR_OK)
-        status = tr_ocb_aad(o, aad, aad_len);
-    if (status == TR_OK)
-        status = tr_ocb_encrypt(o, out, in, len);
-    return status == TR_OK ? tr_ocb_tag(o, tag) : status;
+    struct tr_ocb o;
+    enum tr_status status = TR_SEAL_STEPS(ocb, &o, tr_ocb_start(&o, key, nonce, nonce_len, tag_len),
+                                          tr_ocb_tag(&o, tag));
+    tr_wipe(&o, sizeof(o));
+    return status;
 }
 
-enum tr_status tr_ocb_open(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len,
+enum tr_status tr_ocb_open(const struct tr_ocb_key *key, const uint8_t *nonce, size_t nonce_len,
                            const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *in,
                            size_t len, const uint8_t *tag, size_t tag_len)
 {
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    enum tr_status status = tr_ocb_start(o, nonce, nonce_len, tag_len);
-    if (status == TR_OK)
-        status = tr_ocb_aad(o, aad, aad_len);
-    if (status == TR_OK)
-        status = tr_ocb_decrypt(o, out, in, len);
-    if (status != TR_OK)
-        return status;
-    status = tr_ocb_check(o, tag);
-    if (status != TR_OK)
-        tr_cleanse(out, len);
+    struct tr_ocb o;
+    enum tr_status status = TR_OPEN_STEPS(ocb, &o, tr_ocb_start(&o, key, nonce, nonce_len, tag_len),
+                                          tr_ocb_check(&o, tag));
+    tr_wipe(&o, sizeof(o));
     return status;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OFB, SP 800-38A section 6.4. iv is the last output block, which in mid-block is the keystream. */
-#include "keystream.h"
+/* OFB, SP 800-38A section 6.4. iv is the last output block; within a block it is the keystream. */
+#include "modes/keystream.h"
 
 TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
                          const uint8_t *in, size_t len)
 {
-    enum tr_status status = tr_stream_check(out, in, len, *used);
+    enum tr_status status = tr_stream_check(key, out, in, len, *used);
     if (status != TR_OK)
         return status;
     size_t done = 0;

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* SIV, RFC 5297 section 2. */
-#include "modes.h"
+#include "modes/modes.h"
 
-enum phase { NO_KEY, KEYED, AAD, DONE };
+enum phase { IDLE, AAD, DONE };
 
 /* 2.6 */
 #define MAX_COMPONENTS 126
 
 static const uint8_t zeros[TR_BLOCK];
 
-enum tr_status tr_siv_set_key(struct tr_siv *s, const struct tr_backend *backend,
+enum tr_status tr_siv_set_key(struct tr_siv_key *k, const struct tr_backend *backend,
                               const uint8_t *raw, size_t key_len)
 {
     size_t half = key_len / 2;
     if (key_len % 2 != 0)
         return TR_ERR_KEY_LENGTH;
-    enum tr_status status = tr_cmac_set_key(&s->mac, backend, raw, half);
+    enum tr_status status = tr_cmac_set_key(&k->mac, backend, raw, half);
     if (status == TR_OK)
-        status = tr_aes_set_key(&s->ctr, backend, raw + half, half);
+        status = tr_aes_set_encryption_key(&k->ctr, backend, raw + half, half);
     if (status == TR_OK)
-        status = tr_cmac_sign(&s->mac, zeros, TR_BLOCK, s->zero, TR_BLOCK);
-    if (status == TR_OK)
-        s->phase = KEYED;
+        status = tr_cmac_sign(&k->mac, zeros, TR_BLOCK, k->zero, TR_BLOCK);
     return status;
 }
 
-enum tr_status tr_siv_start(struct tr_siv *s)
+void tr_siv_rebind(struct tr_siv *s, const struct tr_siv_key *key)
 {
-    if (s->phase == NO_KEY || s->phase > DONE)
+    s->key = key;
+}
+
+enum tr_status tr_siv_start(struct tr_siv *s, const struct tr_siv_key *key)
+{
+    if (!tr_is_set(&key->ctr))
         return TR_ERR_STATE;
-    __builtin_memcpy(s->sum, s->zero, TR_BLOCK);
+    s->key = key;
+    __builtin_memcpy(s->sum, key->zero, TR_BLOCK);
     s->components = 0;
     s->phase = AAD;
     return TR_OK;
@@ -37,7 +41,7 @@ enum tr_status tr_siv_start(struct tr_siv *s)
 
 enum tr_status tr_siv_again(struct tr_siv *s)
 {
-    if (s->phase != DONE)
+    if (s->phase != DONE || !tr_is_set(&s->key->ctr))
         return TR_ERR_STATE;
     s->phase = AAD;
     return TR_OK;
@@ -46,11 +50,13 @@ enum tr_status tr_siv_again(struct tr_siv *s)
 enum tr_status tr_siv_aad(struct tr_siv *s, const uint8_t *aad, size_t len)
 {
     uint8_t mac[TR_BLOCK];
-    if (s->phase != AAD)
+    if (s->phase != AAD || !tr_is_set(&s->key->ctr))
         return TR_ERR_STATE;
     if (s->components == MAX_COMPONENTS)
         return TR_ERR_LENGTH;
-    (void)tr_cmac_sign(&s->mac, aad, len, mac, TR_BLOCK);
+    enum tr_status status = tr_cmac_sign(&s->key->mac, aad, len, mac, TR_BLOCK);
+    if (status != TR_OK)
+        return status;
     tr_double(s->sum, s->sum);
     tr_xor_block(s->sum, s->sum, mac);
     s->components++;
@@ -58,13 +64,16 @@ enum tr_status tr_siv_aad(struct tr_siv *s, const uint8_t *aad, size_t len)
     return TR_OK;
 }
 
-/* The last string of S2V (2.4): with the sum added to its last block, or to it after padding. */
-static void s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t v[16])
+/* The last string of S2V (2.4): D is XORed into its last 16 bytes, or, doubled, into the padded
+ * string. */
+static enum tr_status s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t v[16])
 {
     uint8_t block[TR_BLOCK] = {0}, doubled[TR_BLOCK] = {0};
-    (void)tr_cmac_start(&s->mac);
+    struct tr_cmac mac;
+    enum tr_status status = tr_cmac_start(&mac, &s->key->mac);
     if (len >= TR_BLOCK) {
-        (void)tr_cmac_update(&s->mac, data, len - TR_BLOCK);
+        if (status == TR_OK)
+            status = tr_cmac_update(&mac, data, len - TR_BLOCK);
         tr_xor_block(block, data + len - TR_BLOCK, s->sum);
     } else {
         if (len != 0)
@@ -73,13 +82,17 @@ static void s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t 
         tr_double(doubled, s->sum);
         tr_xor_block(block, block, doubled);
     }
-    (void)tr_cmac_update(&s->mac, block, TR_BLOCK);
-    (void)tr_cmac_tag(&s->mac, v, TR_BLOCK);
-    tr_cleanse(block, sizeof(block));
-    tr_cleanse(doubled, sizeof(doubled));
+    if (status == TR_OK)
+        status = tr_cmac_update(&mac, block, TR_BLOCK);
+    if (status == TR_OK)
+        status = tr_cmac_tag(&mac, v, TR_BLOCK);
+    tr_wipe(&mac, sizeof(mac));
+    tr_wipe(block, sizeof(block));
+    tr_wipe(doubled, sizeof(doubled));
+    return status;
 }
 
-/* 2.5: V with two bits cleared is the first counter. */
+/* Counter mode (2.5). V with two bits cleared is the first counter. */
 static void counter_mode(struct tr_siv *s, const uint8_t v[16], uint8_t *out, const uint8_t *in,
                          size_t len)
 {
@@ -88,14 +101,14 @@ static void counter_mode(struct tr_siv *s, const uint8_t v[16], uint8_t *out, co
     __builtin_memcpy(counter, v, TR_BLOCK);
     counter[8] &= 0x7f;
     counter[12] &= 0x7f;
-    (void)tr_ctr(&s->ctr, counter, keystream, &used, out, in, len);
+    (void)tr_ctr(&s->key->ctr, counter, keystream, &used, out, in, len);
     tr_cleanse(keystream, sizeof(keystream));
 }
 
 static enum tr_status check(const struct tr_siv *s, const uint8_t *out, const uint8_t *in,
                             size_t len)
 {
-    if (s->phase != AAD)
+    if (s->phase != AAD || !tr_is_set(&s->key->ctr))
         return TR_ERR_STATE;
     return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }
@@ -107,7 +120,9 @@ enum tr_status tr_siv_encrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
     if (status != TR_OK)
         return status;
     uint8_t v[TR_BLOCK];
-    s2v_last(s, in, len, v);
+    status = s2v_last(s, in, len, v);
+    if (status != TR_OK)
+        return status;
     counter_mode(s, v, out, in, len);
     __builtin_memcpy(tag, v, TR_BLOCK);
     s->phase = DONE;
@@ -122,9 +137,9 @@ enum tr_status tr_siv_decrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
         return status;
     uint8_t expected[TR_BLOCK];
     counter_mode(s, tag, out, in, len);
-    s2v_last(s, out, len, expected);
+    status = s2v_last(s, out, len, expected);
     s->phase = DONE;
-    if (!tr_equal(expected, tag, TR_BLOCK)) {
+    if (status != TR_OK || !tr_equal(expected, tag, TR_BLOCK)) {
         tr_cleanse(out, len);
         status = TR_ERR_TAG;
     }
@@ -132,24 +147,32 @@ enum tr_status tr_siv_decrypt(struct tr_siv *s, uint8_t *out, const uint8_t *in,
     return status;
 }
 
-enum tr_status tr_siv_seal(struct tr_siv *s, const uint8_t *aad, size_t aad_len, uint8_t *out,
-                           const uint8_t *in, size_t len, uint8_t tag[16])
+enum tr_status tr_siv_seal(const struct tr_siv_key *key, const uint8_t *aad, size_t aad_len,
+                           uint8_t *out, const uint8_t *in, size_t len, uint8_t tag[16])
 {
+    struct tr_siv s;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    enum tr_status status = tr_siv_start(s);
+    enum tr_status status = tr_siv_start(&s, key);
     if (status == TR_OK && aad != NULL)
-        status = tr_siv_aad(s, aad, aad_len);
-    return status == TR_OK ? tr_siv_encrypt(s, out, in, len, tag) : status;
+        status = tr_siv_aad(&s, aad, aad_len);
+    if (status == TR_OK)
+        status = tr_siv_encrypt(&s, out, in, len, tag);
+    tr_wipe(&s, sizeof(s));
+    return status;
 }
 
-enum tr_status tr_siv_open(struct tr_siv *s, const uint8_t *aad, size_t aad_len, uint8_t *out,
-                           const uint8_t *in, size_t len, const uint8_t tag[16])
+enum tr_status tr_siv_open(const struct tr_siv_key *key, const uint8_t *aad, size_t aad_len,
+                           uint8_t *out, const uint8_t *in, size_t len, const uint8_t tag[16])
 {
+    struct tr_siv s;
     if (tr_partial_overlap(out, in, len))
         return TR_ERR_OVERLAP;
-    enum tr_status status = tr_siv_start(s);
+    enum tr_status status = tr_siv_start(&s, key);
     if (status == TR_OK && aad != NULL)
-        status = tr_siv_aad(s, aad, aad_len);
-    return status == TR_OK ? tr_siv_decrypt(s, out, in, len, tag) : status;
+        status = tr_siv_aad(&s, aad, aad_len);
+    if (status == TR_OK)
+        status = tr_siv_decrypt(&s, out, in, len, tag);
+    tr_wipe(&s, sizeof(s));
+    return status;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* XTS-AES, IEEE 1619 section 5 (NIST SP 800-38E), over the fused operations of a backend or, where it has
- * none, over ECB with the tweaks around it. */
-#include "xts.h"
+/* XTS-AES, IEEE 1619 section 5 (NIST SP 800-38E). Uses a backend's fused operations or, if it has
+ * none, ECB with the tweaks XORed before and after. */
+#include "modes/xts.h"
 
-#include "../part.h"
+#include "part.h"
 
 /* IEEE 1619 5.1: 2^20 blocks. */
 #define MAX_UNIT 0x1000000u
 
-enum tr_status tr_xts_set_key(struct tr_xts *x, const struct tr_backend *backend,
+enum tr_status tr_xts_set_key(struct tr_xts_key *x, const struct tr_backend *backend,
                               const uint8_t *raw, size_t key_len)
 {
     if (key_len != 32 && key_len != 64)
@@ -16,12 +16,17 @@ enum tr_status tr_xts_set_key(struct tr_xts *x, const struct tr_backend *backend
     size_t half = key_len / 2;
     enum tr_status status = tr_aes_set_key(&x->data, backend, raw, half);
     if (status == TR_OK)
-        status = tr_aes_set_key(&x->tweak, backend, raw + half, half);
+        status = tr_aes_set_encryption_key(&x->tweak, backend, raw + half, half);
     x->equal = (uint8_t)tr_equal(raw, raw + half, half);
     return status;
 }
 
-/* At most a chunk. */
+int tr_xts_keys_equal(const struct tr_xts_key *x)
+{
+    return x->equal;
+}
+
+/* Processes at most a chunk. */
 static void chunk(const struct tr_aes_key *key, enum tr_op ecb, uint8_t *out, const uint8_t *in,
                   size_t blocks, uint8_t tweak[16])
 {
@@ -38,8 +43,7 @@ static void chunk(const struct tr_aes_key *key, enum tr_op ecb, uint8_t *out, co
     tr_cleanse(tweaks, len);
 }
 
-/* The tweak, if that is still to be done. */
-static void begin(struct tr_xts_run *run)
+void tr_xts_begin(struct tr_xts_run *run)
 {
     if (run->key != NULL)
         tr_bulk(run->key, TR_OP_ECB_ENCRYPT, run->tweak, run->unit, 1, NULL);
@@ -56,7 +60,7 @@ TR_INLINE void xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *ou
         tr_bulk(key, decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, out, in, blocks, run);
     if (done == blocks)
         return;
-    begin(run);
+    tr_xts_begin(run);
     in += done * TR_BLOCK;
     out += done * TR_BLOCK;
     blocks -= done;
@@ -70,28 +74,34 @@ TR_INLINE void xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *ou
 }
 
 void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                   size_t blocks, uint8_t tweak[16])
+                   size_t blocks, struct tr_xts_run *run)
+{
+    xts_blocks(key, decrypt, out, in, blocks, run);
+}
+
+/* Processes one block with its own tweak. */
+static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                      const uint8_t tweak[16])
 {
     struct tr_xts_run run;
     run.key = NULL;
     __builtin_memcpy(run.tweak, tweak, TR_BLOCK);
-    xts_blocks(key, decrypt, out, in, blocks, &run);
-    __builtin_memcpy(tweak, run.tweak, TR_BLOCK);
+    tr_xts_blocks(key, decrypt, out, in, 1, &run);
     tr_wipe(run.tweak, sizeof(run.tweak));
 }
 
-/* The first is done with the tweak first, gives up its end to fill the second, and is stored in its place after
- * that was done with the tweak second. */
+/* Ciphertext stealing: processes the full block with the tweak first, and fills the partial block
+ * from its end. Processes that with the tweak second, and stores it in the full block's place. */
 static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                  size_t rest, uint8_t first[16], uint8_t second[16])
+                  size_t rest, const uint8_t first[16], const uint8_t second[16])
 {
     uint8_t full[TR_BLOCK], filled[TR_BLOCK];
-    tr_xts_blocks(key, decrypt, full, in, 1, first);
+    one_block(key, decrypt, full, in, first);
     struct part end = part_load(in + TR_BLOCK, rest), stolen = part_load_block(full);
     struct part kept = part_xor(stolen, part_first(stolen, rest));
     part_store_block(filled, part_xor(end, kept));
     part_store(out + TR_BLOCK, part_first(stolen, rest), rest);
-    tr_xts_blocks(key, decrypt, out, filled, 1, second);
+    one_block(key, decrypt, out, filled, second);
     tr_wipe(full, sizeof(full));
     tr_wipe(filled, sizeof(filled));
 }
@@ -99,17 +109,20 @@ static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
 void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                   size_t rest, uint8_t tweak[16])
 {
-    /* Decryption undoes the second step of encryption first. */
+    /* Decryption uses the two tweaks in reverse order. */
     uint8_t tweaks[2][TR_BLOCK];
     __builtin_memcpy(tweaks[0], tweak, TR_BLOCK);
     tr_xts_double(tweaks[1], tweak);
-    steal(key, decrypt, out, in, rest, tweaks[decrypt], tweaks[!decrypt]);
+    const unsigned first = decrypt != 0;
+    steal(key, decrypt, out, in, rest, tweaks[first], tweaks[1 - first]);
     tr_wipe(tweaks, sizeof(tweaks));
 }
 
-TR_INLINE enum tr_status crypt(const struct tr_xts *x, const uint8_t unit[16], uint8_t *out,
+TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
                                const uint8_t *in, size_t len, int decrypt)
 {
+    if (!tr_is_set(&x->data))
+        return TR_ERR_STATE;
     if (len < TR_BLOCK || len > MAX_UNIT)
         return TR_ERR_LENGTH;
     if (tr_partial_overlap(out, in, len))
@@ -120,7 +133,7 @@ TR_INLINE enum tr_status crypt(const struct tr_xts *x, const uint8_t unit[16], u
     size_t rest = len % TR_BLOCK, whole = len / TR_BLOCK - (rest != 0);
     xts_blocks(&x->data, decrypt, out, in, whole, &run);
     if (rest != 0) {
-        begin(&run);
+        tr_xts_begin(&run);
         tr_xts_steal(&x->data, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest,
                      run.tweak);
     }
@@ -128,7 +141,7 @@ TR_INLINE enum tr_status crypt(const struct tr_xts *x, const uint8_t unit[16], u
     return TR_OK;
 }
 
-enum tr_status tr_xts_encrypt(const struct tr_xts *x, const uint8_t tweak[16], uint8_t *out,
+enum tr_status tr_xts_encrypt(const struct tr_xts_key *x, const uint8_t tweak[16], uint8_t *out,
                               const uint8_t *in, size_t len)
 {
     if (x->equal)
@@ -136,7 +149,7 @@ enum tr_status tr_xts_encrypt(const struct tr_xts *x, const uint8_t tweak[16], u
     return crypt(x, tweak, out, in, len, 0);
 }
 
-enum tr_status tr_xts_decrypt(const struct tr_xts *x, const uint8_t tweak[16], uint8_t *out,
+enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16], uint8_t *out,
                               const uint8_t *in, size_t len)
 {
     return crypt(x, tweak, out, in, len, 1);

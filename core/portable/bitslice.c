@@ -14,13 +14,15 @@
  * (BearSSL, "constant-time AES"); the S-box is the circuit of Boyar and Peralta with 115 gates ("A
  * new combinational logic minimization technique with applications to cryptology", SEA 2010).
  */
-#include "../backend.h"
-#include "../util.h"
-#include "ghash.h"
+#include "dispatch/backend.h"
+#include "part.h"
+#include "portable/expand.h"
+#include "portable/ghash.h"
+#include "util.h"
 
-/* SSE2 is part of x86-64 and Advanced SIMD (NEON) of every 64-bit Arm that Linux runs on; there, and wherever else the
- * compiler may take SSE2 for granted, a word has two
- * lanes; not in a kernel, where vector registers are not for the asking. */
+/* SSE2 is part of x86-64 and Advanced SIMD (NEON) of every 64-bit Arm that Linux runs on; there,
+ * and wherever else the compiler may take SSE2 for granted, a word has two lanes; not in a kernel,
+ * where vector registers are not for the asking. */
 #if (defined(__SSE2__) || defined(__aarch64__)) && !defined(__KERNEL__)
 #    define LANES 2u
 typedef uint64_t word __attribute__((vector_size(8 * LANES)));
@@ -62,17 +64,6 @@ DEFINE_TRANSPOSE(transpose_lane, uint64_t)
 #    define transpose_lane transpose
 #endif
 
-static uint32_t load32_le(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static void store32_le(uint8_t *p, uint32_t v)
-{
-    for (unsigned i = 0; i < 4; i++)
-        p[i] = (uint8_t)(v >> 8 * i);
-}
-
 /* Puts the four bytes of v into the even bytes of a lane, and back. */
 static uint64_t spread(uint32_t v)
 {
@@ -96,18 +87,19 @@ static uint32_t gather(uint64_t x)
 static void load_lane(uint64_t lane[8], const uint8_t *in)
 {
     for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {
-        lane[k] = spread(load32_le(in)) | spread(load32_le(in + 8)) << 8;
-        lane[4 + k] = spread(load32_le(in + 4)) | spread(load32_le(in + 12)) << 8;
+        lane[k] = spread((uint32_t)part_load32(in)) | spread((uint32_t)part_load32(in + 8)) << 8;
+        lane[4 + k] = spread((uint32_t)part_load32(in + 4)) | spread((uint32_t)part_load32(in + 12))
+                                                                  << 8;
     }
 }
 
 static void store_lane(uint8_t *out, const uint64_t lane[8])
 {
     for (unsigned k = 0; k < 4; k++, out += TR_BLOCK) {
-        store32_le(out, gather(lane[k]));
-        store32_le(out + 4, gather(lane[4 + k]));
-        store32_le(out + 8, gather(lane[k] >> 8));
-        store32_le(out + 12, gather(lane[4 + k] >> 8));
+        part_store32(out, gather(lane[k]));
+        part_store32(out + 4, gather(lane[4 + k]));
+        part_store32(out + 8, gather(lane[k] >> 8));
+        part_store32(out + 12, gather(lane[4 + k] >> 8));
     }
 }
 
@@ -227,7 +219,7 @@ static void inv_shift_rows(word q[8])
     }
 }
 
-/* Every row becomes the one n below it. */
+/* Replaces every row by the one n below it. */
 #define ROWS_UP(x, n) ((x) >> 16 * (n) | (x) << 16 * (4 - (n)))
 
 /* r = 2 t in GF(2^8), by x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1); r and t differ. */
@@ -307,24 +299,34 @@ static uint32_t sub_word(uint32_t w)
     return w;
 }
 
-/* KeyExpansion, FIPS-197 figure 11, on little-endian words: RotWord is then a rotation to the
- * right. dec stays unset: this backend, the weakest, decrypts with enc. */
-static void expand_key(struct tr_aes_key *key, const uint8_t *raw)
+void tr_portable_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
 {
-    unsigned nk = key->rounds - 6, total = 4 * (key->rounds + 1);
-    uint8_t *w = key->enc[0];
-    uint32_t rcon = 1, last = load32_le(raw + 4 * (size_t)(nk - 1));
-    __builtin_memcpy(w, raw, 4 * (size_t)nk);
-    for (unsigned i = nk; i < total; i++) {
-        if (i % nk == 0) {
-            last = sub_word(last >> 8 | last << 24) ^ rcon;
-            rcon = rcon << 1 ^ (rcon >> 7) * 0x11b;
-        } else if (nk == 8 && i % nk == 4) {
-            last = sub_word(last);
-        }
-        last ^= load32_le(w + 4 * (size_t)(i - nk));
-        store32_le(w + 4 * (size_t)i, last);
-    }
+    tr_expand_words(key, raw, sub_word);
+}
+
+/* Four bytes of GF(2^8) times x (4.2.1). */
+static uint32_t times_x(uint32_t a)
+{
+    return (a & 0x7f7f7f7f) << 1 ^ (a >> 7 & 0x01010101) * 0x1b;
+}
+
+/* InvMixColumns (5.3.3) of one column: multiplication by 0e, 0b, 0d, 09 is by powers of x. */
+static uint32_t inv_mix_column(uint32_t a)
+{
+    uint32_t a2 = times_x(a), a4 = times_x(a2), a8 = times_x(a4);
+    uint32_t a9 = a8 ^ a, ab = a9 ^ a2, ad = a9 ^ a4, ae = a8 ^ a4 ^ a2;
+    return ae ^ (ab >> 8 | ab << 24) ^ (ad >> 16 | ad << 16) ^ (a9 >> 24 | a9 << 8);
+}
+
+void tr_portable_expand_key(struct tr_aes_key *key, const uint8_t *raw)
+{
+    tr_portable_expand_encryption_key(key, raw);
+    __builtin_memcpy(key->dec[0], key->enc[key->rounds], TR_BLOCK);
+    for (unsigned i = 1; i < key->rounds; i++)
+        for (unsigned j = 0; j < TR_BLOCK; j += 4)
+            part_store32(key->dec[i] + j,
+                         inv_mix_column((uint32_t)part_load32(key->enc[key->rounds - i] + j)));
+    __builtin_memcpy(key->dec[key->rounds], key->enc[0], TR_BLOCK);
 }
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
@@ -335,7 +337,7 @@ static void add_round_key(word q[8], const word k[8])
         q[i] ^= k[i];
 }
 
-/* All blocks at once, however many count. */
+/* Encrypts all blocks at once, even if fewer than BLOCKS are used. */
 static void encrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], unsigned n)
 {
     (void)n;
@@ -368,11 +370,13 @@ static void decrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], uns
     unslice(b, q);
 }
 
-#include "loops.h"
+#define OWN_SERIAL 0
+#include "portable/loops.h"
 
 const struct tr_backend tr_bitslice = {
     .name = "bitslice",
-    .expand_key = expand_key,
+    .expand_key = tr_portable_expand_encryption_key,
     .ghash_key = tr_portable_ghash_key,
+    .ghash_key_refused = tr_portable_ghash_key,
     .bulk = {TR_PORTABLE_OPS, [TR_OP_GHASH] = tr_portable_ghash},
 };

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * GHASH, SP 800-38D section 6.4, with ordinary multiplications, for processors without a carry-less
- * one. No table, branch or index depends on data; the integer multiplication of 64 bits takes the same
- * time for all operands on the processors that this runs on (x86-64, Armv8).
+ * one. No table, branch or index depends on data; the integer multiplication of 64 bits takes the
+ * same time for all operands on the processors that this runs on (x86-64, Armv8).
  *
- * An integer multiplication is a carry-less one if the carries have room: with every fourth bit of the
- * factors, at most 16 products fall on a bit, and the sum disturbs only the three bits above it, which
- * are masked. Sixteen such products of the four residues make a product of 64 bits, of which the low
- * half is right; the high half is the low half of the product of the bit-reversed factors, reversed.
- * (Pornin, "BearSSL: GHASH, constant-time multiplications".)
+ * An integer multiplication is a carry-less one if the carries have room: with every fourth bit of
+ * the factors, at most 16 products fall on a bit, and the sum disturbs only the three bits above
+ * it, which are masked. Sixteen such products of the four residues make a product of 64 bits, of
+ * which the low half is right; the high half is the low half of the product of the bit-reversed
+ * factors, reversed. (Pornin, "BearSSL: GHASH, constant-time multiplications".)
  */
-#include "ghash.h"
+#include "portable/ghash.h"
 
-#include "../backend.h"
-#include "../util.h"
+#include "dispatch/backend.h"
+#include "modes/ghash.h"
+#include "util.h"
 
-/* The low 64 bits of the carry-less product. */
+/* Returns the low 64 bits of the carry-less product. */
 static uint64_t multiply_low(uint64_t x, uint64_t y)
 {
     uint64_t a[4], b[4], z = 0;
@@ -41,7 +42,7 @@ static uint64_t reverse_bits(uint64_t x)
     return __builtin_bswap64(x);
 }
 
-/* The hash key: both halves, their sum, and the same reversed. */
+/* The hash subkey: both halves, their XOR, and the same three bit-reversed. */
 struct factor {
     uint64_t half[3], reversed[3];
 };
@@ -56,10 +57,10 @@ static void set_factor(struct factor *f, uint64_t low, uint64_t high)
 }
 
 /*
- * The product of y and h modulo the polynomial, in the standard's order: the high word first, and the
- * highest bit of it the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0] (lowest
- * word) to v[3]; one place up they are in order, with the high powers in the low words; those are
- * folded by x^128 = x^7 + x^2 + x + 1.
+ * The product of y and h modulo the polynomial, in the standard's order: the high word first, and
+ * the highest bit of it the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0]
+ * (lowest word) to v[3]; one place up they are in order, with the high powers in the low words;
+ * those are folded by x^128 = x^7 + x^2 + x + 1.
  */
 static void multiply(uint64_t y[2], const struct factor *h)
 {
@@ -87,10 +88,59 @@ static void multiply(uint64_t y[2], const struct factor *h)
     y[1] = v[3];
 }
 
-void tr_portable_ghash_key(struct tr_ghash *ghash)
+void tr_portable_ghash_key(struct tr_ghash_key *key)
 {
-    /* ghash->h is all that is used. */
-    (void)ghash;
+    key->made = (uintptr_t)key;
+    key->asked = 0;
+}
+
+void tr_portable_ghash_powers(struct tr_ghash_key *key)
+{
+    const uint64_t low = tr_load64_be(key->h + 8), high = tr_load64_be(key->h);
+    uint64_t power[2] = {low, high};
+    struct factor h;
+    set_factor(&h, low, high);
+    for (unsigned n = 1; n <= TR_GHASH_FIRST_POWERS; n++) {
+        /* H^n x^-1: one place up, and where a one falls out, the polynomial. */
+        uint64_t carry = power[1] >> 63;
+        uint64_t form[2] = {power[0] << 1 | carry,
+                            (power[1] << 1 | power[0] >> 63) ^ ((0 - carry) & 0xc200000000000000)};
+        uint8_t *to = key->power[TR_GHASH_POWERS - n];
+        tr_store64_be(to, __builtin_bswap64(form[0]));
+        tr_store64_be(to + 8, __builtin_bswap64(form[1]));
+        multiply(power, &h);
+    }
+    key->made = (uintptr_t)key;
+    key->asked = 0;
+    tr_cleanse(power, sizeof(power));
+    tr_cleanse(&h, sizeof(h));
+}
+
+void tr_portable_ghash_tables(struct tr_ghash_key *key)
+{
+    uint8_t multiple[8][TR_BLOCK]; /* h, h x, .. h x^7 */
+    uint64_t high = tr_load64_be(key->h), low = tr_load64_be(key->h + 8);
+    for (unsigned i = 0; i < 8; i++) {
+        tr_store64_be(multiple[i], high);
+        tr_store64_be(multiple[i] + 8, low);
+        uint64_t carry = 0 - (low & 1);
+        low = low >> 1 | high << 63;
+        high = high >> 1 ^ (carry & 0xe100000000000000);
+    }
+    /* Table j of a nibble has byte j of n h for each value n. The high nibble comes first, and the
+     * highest bit of a nibble is its lowest power of x. */
+    uint8_t *to = key->power[0];
+    for (unsigned nibble = 0; nibble < 2; nibble++)
+        for (unsigned j = 0; j < TR_BLOCK; j++)
+            for (unsigned n = 0; n < 16; n++) {
+                uint8_t sum = 0;
+                for (unsigned bit = 0; bit < 4; bit++)
+                    sum ^= (uint8_t)((0u - (n >> (3 - bit) & 1u)) & multiple[4 * nibble + bit][j]);
+                *to++ = sum;
+            }
+    key->made = (uintptr_t)key;
+    key->asked = 0;
+    tr_cleanse(multiple, sizeof(multiple));
 }
 
 void tr_portable_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
@@ -100,7 +150,7 @@ void tr_portable_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t
     struct factor h;
     uint64_t y[2] = {tr_load64_be(ghash->hash + 8), tr_load64_be(ghash->hash)};
     (void)key, (void)out;
-    set_factor(&h, tr_load64_be(ghash->h + 8), tr_load64_be(ghash->h));
+    set_factor(&h, tr_load64_be(ghash->key->h + 8), tr_load64_be(ghash->key->h));
     for (; blocks != 0; blocks--, in += TR_BLOCK) {
         y[0] ^= tr_load64_be(in + 8);
         y[1] ^= tr_load64_be(in);

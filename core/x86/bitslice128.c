@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bitsliced AES on 128-bit registers: eight blocks at once. */
-#include "../backend.h"
+#include "dispatch/backend.h"
 #if TR_WIDE_BITSLICE
 #    include <tmmintrin.h>
 #    define TR_TARGET __attribute__((target("ssse3")))
@@ -11,7 +11,7 @@ typedef uint64_t V __attribute__((vector_size(16)));
 #    define v_lanes(p)          ((V)(_mm_load_si128((const __m128i *)(p))))
 #    define v_shuffle(x, index) ((V)_mm_shuffle_epi8((__m128i)(x), (__m128i)(index)))
 
-#    include "bitslice.h"
+#    include "simd/bitslice.h"
 
 const struct tr_backend tr_bitslice128 = {
     .name = "bitslice128",

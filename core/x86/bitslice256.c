@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bitsliced AES on 256-bit registers: 16 blocks at once. */
-#include "../backend.h"
+#include "dispatch/backend.h"
 #if TR_WIDE_BITSLICE
 #    include <immintrin.h>
 #    define TR_TARGET __attribute__((target("avx2")))
@@ -11,7 +11,7 @@ typedef uint64_t V __attribute__((vector_size(32)));
 #    define v_lanes(p)          ((V)_mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(p))))
 #    define v_shuffle(x, index) ((V)_mm256_shuffle_epi8((__m256i)(x), (__m256i)(index)))
 
-#    include "bitslice.h"
+#    include "simd/bitslice.h"
 
 const struct tr_backend tr_bitslice256 = {
     .name = "bitslice256",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bitsliced AES on 512-bit registers: 32 blocks at once, with gates of three inputs. */
-#include "../backend.h"
+#include "dispatch/backend.h"
 #if TR_WIDE_BITSLICE
 #    include <immintrin.h>
 #    define TR_TARGET __attribute__((target("avx2,avx512f,avx512bw,avx512vl")))
@@ -13,7 +13,7 @@ typedef uint64_t V __attribute__((vector_size(64)));
 #    define v_lanes(p)          ((V)_mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)(p))))
 #    define v_shuffle(x, index) ((V)_mm512_shuffle_epi8((__m512i)(x), (__m512i)(index)))
 
-#    include "bitslice.h"
+#    include "simd/bitslice.h"
 
 const struct tr_backend tr_bitslice512 = {
     .name = "bitslice512",

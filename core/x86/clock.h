@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processors where 512-bit registers are not worth having: the clock drops for all that runs on the core when they
- * are used, and the AES in them should be no faster. Selection then prefers 256 bits; the mask's word "avx512" overrides that.
+ * Processors where 512-bit registers are not worth having: the clock drops for all that runs on the
+ * core when they are used, and the AES in them should be no faster. Selection then prefers 256
+ * bits; the mask's word "avx512" overrides that.
  *
- * Source of the list: the one by which Linux demotes its own 512-bit drivers (zmm_exclusion_list, in 6.10's
- * arch/x86/crypto/aesni-intel_glue.c, later in arch/x86/kernel/cpu/intel.c): Skylake-X and its kin, Ice Lake, Tiger Lake,
- * all of Intel's family 6. Of these, Skylake-X has no VAES and is here because what else is written for 512 bits would be
- * chosen there. Why nothing should be lost: they start a round on 512 bits each cycle, or two on 256, which is the same 64 bytes.
- * That was measured on their successor, Sapphire Rapids; none of the list itself was at hand, so here it is only expected.
+ * Source of the list: the one by which Linux demotes its own 512-bit drivers (zmm_exclusion_list,
+ * in 6.10's arch/x86/crypto/aesni-intel_glue.c, later in arch/x86/kernel/cpu/intel.c): Skylake-X
+ * and its kin, Ice Lake, Tiger Lake, all of Intel's family 6. Of these, Skylake-X has no VAES and
+ * is here because what else is written for 512 bits would be chosen there. Why nothing should be
+ * lost: they start a round on 512 bits each cycle, or two on 256, which is the same 64 bytes. That
+ * was measured on their successor, Sapphire Rapids; none of the list itself was at hand, so here it
+ * is only expected.
  */
 #ifndef TR_X86_CLOCK_H
 #define TR_X86_CLOCK_H
 
-#include "../util.h"
+#include "util.h"
 
 /* family and model as Intel's SDM puts them together (volume 2, CPUID, figure 3-6). */
 TR_INLINE int tr_clock_drops_at_512_bits(int is_intel, unsigned family, unsigned model)

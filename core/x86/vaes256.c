@@ -1,38 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* VAES on 256-bit registers. Keys and the serial modes, which gain nothing from width, are aesni's.
- */
-#include "../backend.h"
-#include "../util.h"
+/* VAES on 256-bit registers. Keys and the serial modes gain nothing from width and are aesni's. */
+#include "dispatch/backend.h"
+#include "portable/ghash.h"
 #if TR_X86
-#    include "vec256.h"
-
-#    include "parallel.h"
-
-#    include "ghash.h"
-
-#    if TR_ENV_LARGE_STACK
-#        include "gcm_long.h"
-#    endif
-
-#    include "x86.h"
-
-#    include "gcm.h"
-
-#    include "gcm_siv.h"
-
-#    include "lanes.h"
-
-#    include "ocb.h"
-
-#    include "xts.h"
+#    define TR_VECTOR "x86/vec256.h"
+#    include "simd/ctr.h"
+#    include "simd/gcm.h"
+#    include "simd/gcm_siv.h"
+#    include "simd/multibuffer.h"
+#    include "simd/ocb.h"
+#    include "simd/wipe.h"
+#    include "simd/xts.h"
+#    include "x86/gcm_key.h"
+#    include "x86/x86.h"
 
 const struct tr_backend tr_vaes256 = {
     .name = "vaes256",
     .features = TR_VAES256_FEATURES | TR_FEATURE_CLMUL | TR_FEATURE_VCLMUL,
     .weaker = &tr_aesni,
     .expand_key = tr_aesni_expand_key,
+    .expand_encryption_key = tr_aesni_expand_encryption_key,
     .lanes = TR_LANES,
+    .wipe = wide_wipe,
     .ghash_key = ghash_key,
+    .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = gcm_key,
     .few = TR_FEW_OF(vaes256),
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
@@ -43,7 +34,9 @@ const struct tr_backend tr_vaes256_noclmul = {
     .features = TR_VAES256_FEATURES,
     .weaker = &tr_aesni_noclmul,
     .expand_key = tr_aesni_expand_key,
+    .expand_encryption_key = tr_aesni_expand_encryption_key,
     .lanes = TR_LANES,
+    .wipe = wide_wipe,
     .few = TR_FEW_OF(vaes256),
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS, TR_WIDE_GHASH_OPS},
 };

@@ -1,15 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The vector block of two AES blocks: VAES on YMM registers, no AVX-512 (Zen 3, Alder Lake and
- * their successors). The functions mean what they mean in vec128.h. */
+/*
+ * The vector type of two AES blocks: VAES on YMM registers, without AVX-512 (Zen 3, Alder Lake and
+ * their successors). simd/vector.h says what each function does.
+ */
+#ifndef TR_X86_VEC256_H
+#define TR_X86_VEC256_H
+
+#include "x86/block.h"
+#include "x86/x86.h"
+
 #include <immintrin.h>
 
 #define TR_TARGET __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2")))
 #define VBLOCKS   2
-
-#include "block.h"
+#if defined(__x86_64__)
+#    define V_REGISTERS 16
+#else
+#    define V_REGISTERS 8
+#endif
+#define V_REGISTER    "v"
+#define V_KEY_FIRST   0
+#define V_MASKED      0
+#define V_LONG_GCM    1
+#define V_MULTIBUFFER 1
+#define V_FEW         1
+#define V_LINKAGE
+#define V_NAME(mode)       tr_vaes256_##mode
+#define V_FEW_NAME(mode)   tr_vaes256_few_##mode
+#define V_SHORT_CALL       TR_FEW
+#define V_SHORT_NAME(mode) tr_vaes256_few_##mode
+#define V_NARROWER(n)      ((n) <= 4 ? &tr_aesni : NULL)
 
 typedef __m256i V;
 
+/* gcc 12 does not see through the extension, which spares GCM what it would make of known zeros. */
+TR_INLINE TR_TARGET V v_zero(void)
+{
+    return _mm256_zextsi128_si256(_mm_setzero_si128());
+}
 TR_INLINE TR_TARGET V v_load(const uint8_t *p)
 {
     return _mm256_loadu_si256((const __m256i *)p);
@@ -18,7 +46,6 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 {
     _mm256_storeu_si256((__m256i *)p, x);
 }
-/* A part of two blocks is one. */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
     return (void)n, _mm256_zextsi128_si256(_mm_loadu_si128((const __m128i *)p));
@@ -27,11 +54,11 @@ TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
 {
     (void)n, _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(x));
 }
-TR_INLINE TR_TARGET V v_all(const uint8_t *p)
+TR_INLINE TR_TARGET V v_load_all(const uint8_t *p)
 {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
 }
-TR_INLINE TR_TARGET V v_spread(B x)
+TR_INLINE TR_TARGET V v_broadcast(B x)
 {
     return _mm256_broadcastsi128_si256(x);
 }
@@ -65,30 +92,30 @@ TR_INLINE TR_TARGET V v_aesdeclast(V x, V k)
     return _mm256_aesdeclast_epi128(x, k);
 }
 
-TR_INLINE TR_TARGET V v_counters(uint64_t low, uint64_t high)
+TR_INLINE TR_TARGET V v_counters64(uint64_t low, uint64_t high)
 {
     int64_t h = (int64_t)high;
     return _mm256_set_epi64x(h, (int64_t)(low + 1), h, (int64_t)low);
 }
-TR_INLINE TR_TARGET V v_add(V x, unsigned n)
+TR_INLINE TR_TARGET V v_add64(V x, unsigned n)
 {
     return _mm256_add_epi64(x, _mm256_set_epi64x(0, n, 0, n));
 }
-TR_INLINE TR_TARGET V v_reverse(V x)
+TR_INLINE TR_TARGET V v_byteswap(V x)
 {
     return _mm256_shuffle_epi8(
         x, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)));
 }
-TR_INLINE TR_TARGET V v_last_byte(unsigned n)
+TR_INLINE TR_TARGET V v_last_bytes(unsigned n)
 {
     return _mm256_broadcastsi128_si256(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
 }
 
-TR_INLINE TR_TARGET V v_add8(V x, unsigned n)
+TR_INLINE TR_TARGET V v_add_last_byte(V x, unsigned n)
 {
-    return _mm256_add_epi8(x, v_last_byte(n));
+    return _mm256_add_epi8(x, v_last_bytes(n));
 }
-TR_INLINE TR_TARGET V v_count_bytes(V x)
+TR_INLINE TR_TARGET V v_add_lane_number(V x)
 {
     return _mm256_add_epi8(x, _mm256_set_epi64x(1LL << 56, 0, 0, 0));
 }
@@ -112,11 +139,11 @@ TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
 {
     return _mm256_clmulepi64_epi128(a, b, 0x11);
 }
-TR_INLINE TR_TARGET B v_sum(V x)
+TR_INLINE TR_TARGET B v_fold(V x)
 {
     return _mm_xor_si128(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
 }
-TR_INLINE TR_TARGET V v_first(B x)
+TR_INLINE TR_TARGET V v_zero_extend(B x)
 {
     return _mm256_zextsi128_si256(x);
 }
@@ -133,8 +160,7 @@ TR_INLINE TR_TARGET V v_counters32(uint64_t low, uint64_t high)
     V first = _mm256_broadcastsi128_si256(_mm_set_epi64x((int64_t)high, (int64_t)low));
     return _mm256_add_epi32(first, _mm256_set_epi32(0, 0, 0, 1, 0, 0, 0, 0));
 }
-/* For gcm.h. */
-TR_INLINE TR_TARGET V v_pair(B a, B b)
+TR_INLINE TR_TARGET V v_in_lanes_0_1(B a, B b)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
 }
@@ -146,16 +172,16 @@ TR_INLINE TR_TARGET B v_block_1(V x)
 {
     return _mm256_extracti128_si256(x, 1);
 }
-#define v_shift_left(x, n)        _mm256_slli_epi64((x), (n))
-#define v_shift_right(x, n)       _mm256_srli_epi64((x), (n))
+#define v_shift_left64(x, n)      _mm256_slli_epi64((x), (n))
+#define v_shift_right64(x, n)     _mm256_srli_epi64((x), (n))
 #define v_shift_bytes_left(x, n)  _mm256_bslli_epi128((x), (n))
 #define v_shift_bytes_right(x, n) _mm256_bsrli_epi128((x), (n))
 #define v_low_to_high(x)          _mm256_bslli_epi128((x), 8)
-TR_INLINE TR_TARGET V v_shift_left_from(V x, unsigned n)
+TR_INLINE TR_TARGET V v_shift_left_by_lane(V x, unsigned n)
 {
     return _mm256_sllv_epi64(x, _mm256_set_epi64x(n + 1, n + 1, n, n));
 }
-TR_INLINE TR_TARGET V v_shifted_out_from(V x, unsigned n)
+TR_INLINE TR_TARGET V v_shifted_out_by_lane(V x, unsigned n)
 {
     n = 64 - n;
     return _mm256_srlv_epi64(x, _mm256_set_epi64x(n - 1, n - 1, n, n));
@@ -166,34 +192,29 @@ TR_INLINE TR_TARGET B v_block_0(V x)
 }
 TR_INLINE TR_TARGET V v_gray(B l0, B l1)
 {
-    return (void)l1, v_spread(l0);
+    return (void)l1, v_broadcast(l0);
 }
-TR_INLINE TR_TARGET V v_last(B x)
+TR_INLINE TR_TARGET V v_in_last_lane(B x)
 {
     return _mm256_inserti128_si256(_mm256_setzero_si256(), x, 1);
 }
 
-/* For gcm_long.h. */
-/* The low halves, and the high ones, of two vectors, block by block. */
-TR_INLINE TR_TARGET V v_low_of(V a, V b)
+TR_INLINE TR_TARGET V v_unpack_low(V a, V b)
 {
     return _mm256_unpacklo_epi64(a, b);
 }
-TR_INLINE TR_TARGET V v_high_of(V a, V b)
+TR_INLINE TR_TARGET V v_unpack_high(V a, V b)
 {
     return _mm256_unpackhi_epi64(a, b);
 }
 
-/* For lanes.h. */
-#define LANE_VECTORS_NARROW IN_FLIGHT
-#define LANE_VECTORS        IN_FLIGHT
-#define LANE_KEYS_HELD      (IN_FLIGHT == 8 ? 5 : 0)
-#define LANE_OWN_KEYS_HELD  0
 TR_INLINE TR_TARGET V v_gather(const uint8_t *p, size_t stride)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(b_load(p)), b_load(p + stride), 1);
 }
-TR_INLINE TR_TARGET V v_gather_from(const uint8_t *const *p)
+TR_INLINE TR_TARGET V v_gather_pointers(const uint8_t *const *p)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(b_load(p[0])), b_load(p[1]), 1);
 }
+
+#endif

@@ -1,16 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The vector block of four AES blocks: VAES on ZMM registers (Ice Lake servers, Zen 4 and their
- * successors). The functions mean what they mean in vec128.h. */
+/*
+ * The vector type of four AES blocks: VAES on ZMM registers (Ice Lake servers, Zen 4 and their
+ * successors). simd/vector.h says what each function does.
+ */
+#ifndef TR_X86_VEC512_H
+#define TR_X86_VEC512_H
+
+#include "x86/block.h"
+#include "x86/x86.h"
+
 #include <immintrin.h>
 
 #define TR_TARGET                                                                                  \
     __attribute__((target("aes,pclmul,vaes,vpclmulqdq,avx2,avx512f,avx512bw,avx512vl")))
 #define VBLOCKS 4
-
-#include "block.h"
+#if defined(__x86_64__)
+#    define V_REGISTERS 32
+#else
+#    define V_REGISTERS 8
+#endif
+#define V_REGISTER    "v"
+#define V_KEY_FIRST   0
+#define V_MASKED      1
+#define V_LONG_GCM    1
+#define V_MULTIBUFFER 1
+#define V_FEW         0
+#define V_LINKAGE
+#define V_NAME(mode)       tr_vaes512_##mode
+#define V_SHORT_CALL       (2 * TR_FEW)
+#define V_SHORT_NAME(mode) tr_vaes256_##mode
+#define V_NARROWER(n)      ((n) <= 4 ? &tr_aesni : (n) <= 8 ? &tr_vaes256 : NULL)
 
 typedef __m512i V;
 
+/* gcc 12 does not see through the extension, which spares GCM what it would make of known zeros. */
+TR_INLINE TR_TARGET V v_zero(void)
+{
+    return _mm512_zextsi128_si512(_mm_setzero_si128());
+}
 TR_INLINE TR_TARGET V v_load(const uint8_t *p)
 {
     return _mm512_loadu_si512(p);
@@ -19,8 +46,10 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 {
     _mm512_storeu_si512(p, x);
 }
-/* n = 1 to 3 blocks, by narrower accesses: a masked store is not forwarded to a load that follows (17
- * cycles on Zen 4), and calls on the same short buffer do follow each other. */
+/*
+ * n = 1 to 3 blocks, by narrower accesses: a masked store is not forwarded to a load that follows
+ * (17 cycles on Zen 4), and calls on the same short buffer do follow each other.
+ */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
     const __m128i *last = (const __m128i *)(p + (n - 1) * TR_BLOCK);
@@ -40,11 +69,11 @@ TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
     if (n == 3)
         _mm_storeu_si128(last, _mm512_extracti32x4_epi32(x, 2));
 }
-TR_INLINE TR_TARGET V v_all(const uint8_t *p)
+TR_INLINE TR_TARGET V v_load_all(const uint8_t *p)
 {
     return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)p));
 }
-TR_INLINE TR_TARGET V v_spread(B x)
+TR_INLINE TR_TARGET V v_broadcast(B x)
 {
     return _mm512_broadcast_i32x4(x);
 }
@@ -78,30 +107,30 @@ TR_INLINE TR_TARGET V v_aesdeclast(V x, V k)
     return _mm512_aesdeclast_epi128(x, k);
 }
 
-TR_INLINE TR_TARGET V v_counters(uint64_t low, uint64_t high)
+TR_INLINE TR_TARGET V v_counters64(uint64_t low, uint64_t high)
 {
     V first = _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)high, (int64_t)low));
     return _mm512_add_epi64(first, _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0));
 }
-TR_INLINE TR_TARGET V v_add(V x, unsigned n)
+TR_INLINE TR_TARGET V v_add64(V x, unsigned n)
 {
     return _mm512_add_epi64(x, _mm512_set_epi64(0, n, 0, n, 0, n, 0, n));
 }
-TR_INLINE TR_TARGET V v_reverse(V x)
+TR_INLINE TR_TARGET V v_byteswap(V x)
 {
     return _mm512_shuffle_epi8(
         x, _mm512_broadcast_i32x4(_mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f)));
 }
-TR_INLINE TR_TARGET V v_last_byte(unsigned n)
+TR_INLINE TR_TARGET V v_last_bytes(unsigned n)
 {
     return _mm512_broadcast_i32x4(_mm_set_epi64x((int64_t)((uint64_t)n << 56), 0));
 }
 
-TR_INLINE TR_TARGET V v_add8(V x, unsigned n)
+TR_INLINE TR_TARGET V v_add_last_byte(V x, unsigned n)
 {
-    return _mm512_add_epi8(x, v_last_byte(n));
+    return _mm512_add_epi8(x, v_last_bytes(n));
 }
-TR_INLINE TR_TARGET V v_count_bytes(V x)
+TR_INLINE TR_TARGET V v_add_lane_number(V x)
 {
     return _mm512_add_epi8(x, _mm512_set_epi64(3LL << 56, 0, 2LL << 56, 0, 1LL << 56, 0, 0, 0));
 }
@@ -125,12 +154,12 @@ TR_INLINE TR_TARGET V v_clmul_hh(V a, V b)
 {
     return _mm512_clmulepi64_epi128(a, b, 0x11);
 }
-TR_INLINE TR_TARGET B v_sum(V x)
+TR_INLINE TR_TARGET B v_fold(V x)
 {
     __m256i y = _mm256_xor_si256(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
     return _mm_xor_si128(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
 }
-TR_INLINE TR_TARGET V v_first(B x)
+TR_INLINE TR_TARGET V v_zero_extend(B x)
 {
     return _mm512_zextsi128_si512(x);
 }
@@ -148,17 +177,14 @@ TR_INLINE TR_TARGET V v_counters32(uint64_t low, uint64_t high)
     return _mm512_add_epi32(first,
                             _mm512_set_epi32(0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0));
 }
-/* For gcm.h. */
-TR_INLINE TR_TARGET V v_pair(B a, B b)
+TR_INLINE TR_TARGET V v_in_lanes_0_1(B a, B b)
 {
     return _mm512_zextsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1));
 }
-/* The first two blocks of each. */
-TR_INLINE TR_TARGET V v_join(V a, V b)
+TR_INLINE TR_TARGET V v_join_low_halves(V a, V b)
 {
     return _mm512_inserti64x4(a, _mm512_castsi512_si256(b), 1);
 }
-#define V_MASKED 1 /* what follows is here, not in gcm.h */
 TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {
     return ~(__mmask64)0 >> (64 - n);
@@ -181,16 +207,16 @@ TR_INLINE TR_TARGET V v_first_bytes(V x, size_t n)
 {
     return _mm512_maskz_mov_epi8(bytes_mask(n), x);
 }
-#define v_shift_left(x, n)        _mm512_slli_epi64((x), (n))
-#define v_shift_right(x, n)       _mm512_srli_epi64((x), (n))
+#define v_shift_left64(x, n)      _mm512_slli_epi64((x), (n))
+#define v_shift_right64(x, n)     _mm512_srli_epi64((x), (n))
 #define v_shift_bytes_left(x, n)  _mm512_bslli_epi128((x), (n))
 #define v_shift_bytes_right(x, n) _mm512_bsrli_epi128((x), (n))
 #define v_low_to_high(x)          _mm512_bslli_epi128((x), 8)
-TR_INLINE TR_TARGET V v_shift_left_from(V x, unsigned n)
+TR_INLINE TR_TARGET V v_shift_left_by_lane(V x, unsigned n)
 {
     return _mm512_sllv_epi64(x, _mm512_set_epi64(n + 3, n + 3, n + 2, n + 2, n + 1, n + 1, n, n));
 }
-TR_INLINE TR_TARGET V v_shifted_out_from(V x, unsigned n)
+TR_INLINE TR_TARGET V v_shifted_out_by_lane(V x, unsigned n)
 {
     n = 64 - n;
     return _mm512_srlv_epi64(x, _mm512_set_epi64(n - 3, n - 3, n - 2, n - 2, n - 1, n - 1, n, n));
@@ -204,33 +230,28 @@ TR_INLINE TR_TARGET V v_gray(B l0, B l1)
     V x = _mm512_inserti32x4(_mm512_zextsi128_si512(l0), b_xor(l0, l1), 1);
     return _mm512_inserti32x4(_mm512_inserti32x4(x, l1, 2), l1, 3);
 }
-TR_INLINE TR_TARGET V v_last(B x)
+TR_INLINE TR_TARGET V v_in_last_lane(B x)
 {
     return _mm512_inserti32x4(_mm512_setzero_si512(), x, 3);
 }
-/* For a message in one vector, gcm.h. */
 TR_INLINE TR_TARGET B b_load_bytes(const uint8_t *p, size_t n)
 {
     return _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), p);
 }
-/* Of x the first n bytes, 1 to 63, of over the rest. */
-TR_INLINE TR_TARGET V v_bytes_over(V over, V x, size_t n)
+TR_INLINE TR_TARGET V v_merge_bytes(V over, V x, size_t n)
 {
     return _mm512_mask_mov_epi8(over, bytes_mask(n), x);
 }
-/* In the last byte of each block n, n + 1, n + 2, n + 3. */
 TR_INLINE TR_TARGET V v_last_bytes_from(unsigned n)
 {
     return _mm512_set_epi64((int64_t)(uint64_t)(n + 3) << 56, 0, (int64_t)(uint64_t)(n + 2) << 56,
                             0, (int64_t)(uint64_t)(n + 1) << 56, 0, (int64_t)(uint64_t)n << 56, 0);
 }
-/* Each 64 bits by n. */
-TR_INLINE TR_TARGET B b_shift_left(B x, int n)
+TR_INLINE TR_TARGET B b_shift_left64(B x, int n)
 {
     return _mm_slli_epi64(x, n);
 }
-/* Blocks in the places 2 and 3. */
-TR_INLINE TR_TARGET V v_last_two(B a, B b)
+TR_INLINE TR_TARGET V v_in_lanes_2_3(B a, B b)
 {
     __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
     return _mm512_inserti64x4(_mm512_setzero_si512(), both, 1);
@@ -239,60 +260,38 @@ TR_INLINE TR_TARGET B v_block_3(V x)
 {
     return _mm512_extracti32x4_epi32(x, 3);
 }
-/* 12 bytes, in two loads: a nonce is often put together so, and one wide load would wait for both stores. */
 TR_INLINE TR_TARGET B b_load_12(const uint8_t *p)
 {
     int32_t high;
     __builtin_memcpy(&high, p + 8, 4);
     return _mm_insert_epi32(_mm_loadl_epi64((const __m128i *)p), high, 2);
 }
-TR_INLINE TR_TARGET V v_everywhere(B x)
-{
-    return _mm512_broadcast_i32x4(x);
-}
-/* Counters of data, data, nothing and the mask. */
-TR_INLINE TR_TARGET V v_tiny_counts(void)
+TR_INLINE TR_TARGET V v_tiny_counters(void)
 {
     return _mm512_set_epi64(1ll << 56, 0, 0, 0, 3ll << 56, 0, 2ll << 56, 0);
 }
-/* From H^4 .. H at p: H^3, H^2, H, H^4 for two blocks of data, else H^2, any, H, H^3. */
 TR_INLINE TR_TARGET V v_tiny_powers(const uint8_t *p, int two)
 {
     static const uint64_t place[2][8]
         __attribute__((aligned(64))) = {{4, 5, 4, 5, 6, 7, 2, 3}, {2, 3, 4, 5, 6, 7, 0, 1}};
     return _mm512_permutexvar_epi64(_mm512_load_si512(place[two]), v_load(p));
 }
-/* For gcm_long.h. */
-/* The low halves, and the high ones, of two vectors, block by block. */
-TR_INLINE TR_TARGET V v_low_of(V a, V b)
+TR_INLINE TR_TARGET V v_unpack_low(V a, V b)
 {
     return _mm512_unpacklo_epi64(a, b);
 }
-TR_INLINE TR_TARGET V v_high_of(V a, V b)
+TR_INLINE TR_TARGET V v_unpack_high(V a, V b)
 {
     return _mm512_unpackhi_epi64(a, b);
 }
 
-/* For lanes.h. */
-#if defined(__i386__)
-#    define LANE_VECTORS_NARROW 4
-#    define LANE_VECTORS        4
-#    define LANE_KEYS_HELD      0
-#    define LANE_OWN_KEYS_HELD  0
-#else
-#    define LANE_VECTORS_NARROW 4
-#    define LANE_VECTORS        6
-#    define LANE_KEYS_HELD      15
-#    define LANE_OWN_KEYS_HELD  5
-#endif
-TR_INLINE TR_TARGET V v_gather_from(const uint8_t *const *p)
+TR_INLINE TR_TARGET V v_gather_pointers(const uint8_t *const *p)
 {
     V x = _mm512_zextsi128_si512(b_load(p[0]));
     x = _mm512_inserti32x4(x, b_load(p[1]), 1);
     x = _mm512_inserti32x4(x, b_load(p[2]), 2);
     return _mm512_inserti32x4(x, b_load(p[3]), 3);
 }
-/* The blocks with even numbers of a and then of b, and those with odd ones. */
 TR_INLINE TR_TARGET V v_even_blocks(V a, V b)
 {
     return _mm512_shuffle_i32x4(a, b, 0x88);
@@ -301,3 +300,5 @@ TR_INLINE TR_TARGET V v_odd_blocks(V a, V b)
 {
     return _mm512_shuffle_i32x4(a, b, 0xdd);
 }
+
+#endif

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES by vector permutation (vperm.h) in 256-bit registers, two blocks in each, for the parallel modes: from one block on,
- * where the bitsliced forms need a group to be worth their transposition.
+ * AES by vector permutation (vperm.h) in YMM registers, two blocks in each, for the parallel modes
+ * from one block on: below 16 blocks the bitsliced forms do not pay for their transposition.
  *
- * The bound: 13 shuffles, of which Zen 4 does two a cycle, and 17 other operations a round and register, four a cycle
- * together: 7.5 cycles. Four registers in flight hide its latency of 19 cycles. Reached are 8.8 cycles (16 KiB of ECB, CTR), which
- * is as fast there as bitslice256; that is to be preferred from 16 blocks on for processors with one shuffle a cycle, Intel's before
- * Ice Lake (not measured). One or two blocks take 60 ns, the 40 of vperm's latency and the conversion of the round keys.
+ * Bound: 13 shuffles, two a cycle, and 17 other operations a round and register: 7.5 cycles, of
+ * which 8.8 are reached with four registers in flight (Zen 4; docs/tuning/software.md).
  */
-#include "../backend.h"
-#include "../util.h"
+#include "dispatch/backend.h"
+#include "modes/ghash.h"
+#include "util.h"
 #if TR_WIDE_BITSLICE
 #    include <immintrin.h>
-#    define TR_TARGET __attribute__((target("avx2")))
-#    define VBLOCKS   2u
-#    define MOST      4u
-#    define KEEP(x)   __asm__("" : "+x"(x))
+#    define TR_TARGET     __attribute__((target("avx2")))
+#    define VBLOCKS       2u
+#    define GROUP_VECTORS 4u
+#    define KEEP(x)       __asm__("" : "+x"(x))
 
 typedef uint8_t V __attribute__((vector_size(32)));
 typedef uint64_t x64 __attribute__((vector_size(32)));
@@ -37,13 +36,13 @@ TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
 {
     (void)n, _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128((__m256i)x));
 }
-TR_INLINE TR_TARGET V v_spread(__m128i x)
+TR_INLINE TR_TARGET V v_broadcast(__m128i x)
 {
     return (V)_mm256_broadcastsi128_si256(x);
 }
 TR_INLINE TR_TARGET V v_lanes(const uint8_t *p)
 {
-    return v_spread(_mm_load_si128((const __m128i *)p));
+    return v_broadcast(_mm_load_si128((const __m128i *)p));
 }
 TR_INLINE TR_TARGET V v_shuffle(V x, V index)
 {
@@ -62,15 +61,15 @@ TR_INLINE TR_TARGET V low_nibbles(V x)
     return x & 0x0f;
 }
 
-#    include "unroll.h"
-#    include "vperm.h"
+#    include "simd/unroll.h"
+#    include "simd/vperm.h"
 
 struct schedule {
     uint8_t round[16][TR_BLOCK];
     unsigned rounds;
 } TR_ALIGNED(32);
 
-/* As in vperm.c, two keys at once: those between the first and the last are an odd number. */
+/* As in vperm.c, two keys at once. The number of keys between the first and the last is odd. */
 TR_INLINE TR_TARGET void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const uint8_t(*keys)[TR_BLOCK] = inverse ? key->dec : key->enc;
@@ -116,20 +115,19 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
         x[j] = last_round(x[j], k, inverse);
 }
 
-#    include "permute.h"
+#    include "simd/permute.h"
 
 /*
  * ---- GHASH ----
  *
- * Blocks one by one wait for each other: 42 cycles each on Zen 4, of which the 33 shuffles take 17, where 128 bits take 50. Two at once
- * take 46, for they share the moves, the reduction and the wait; the key keeps the tables of the square for that. From GHASH_LONG blocks on the groups of vperm_ghash.h, a
- * block a lane, take 16 a block. Tried in vain: four blocks at once (78 cycles, no faster for any length), and what
- * does not wait for the product before added up first, so that it could overlap with it.
+ * Blocks one by one wait for each other, 42 cycles each on Zen 4. Two at once take 46, because they
+ * share the moves, the reduction and the wait; the key keeps the tables of H^2 for that. From
+ * GHASH_LONG blocks on, the groups of vperm_ghash.h, a block a lane, take 16 cycles a block.
  */
 
-#    define v_lanes_unaligned(p) v_spread(_mm_loadu_si128((const __m128i *)(p)))
+#    define v_lanes_unaligned(p) v_broadcast(_mm_loadu_si128((const __m128i *)(p)))
 #    define GHASH_LANES          2u
-#    include "vperm_ghash.h"
+#    include "simd/vperm_ghash.h"
 
 /* Rows of moves: up by j bytes, and down by 16 - j. */
 #    define BYTE(n) (uint8_t)((n) < 0 || (n) > 15 ? 0x80 : (n))
@@ -152,8 +150,9 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
 }
 
 /*
- * x[0] h^n + .. + x[n - 1] h, modulo the polynomial, each x being the same in both lanes, as is the result. Lane l takes the
- * tables of bytes j + l, so that eight pairs of look-ups do a block, and moves them by as many bytes, for all blocks at once.
+ * x[0] h^n + .. + x[n - 1] h, modulo the polynomial, each x being the same in both lanes, as is the
+ * result. Lane l takes the tables of bytes j + l, so that eight pairs of look-ups do a block, and
+ * moves them by as many bytes, for all blocks at once.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],
                                        unsigned n)
@@ -182,15 +181,27 @@ TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[],
     return sum_of_lanes(first) ^ within ^ ghash_move(beyond, 15);
 }
 
-/* The tables of h^2, once for a key: when a call first has two blocks. */
-TR_INLINE TR_TARGET void make_square(struct tr_ghash *g, const struct ghash_tables *h)
+/*
+ * Whether the tables of h^2 are there: computed once for a key, when a call first has two blocks.
+ * While another thread computes them they are not, and this call does without (modes/ghash.h).
+ */
+static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_ghash_key *k,
+                                                               const struct ghash_tables *h)
 {
     uint8_t square[TR_BLOCK];
-    V x = v_lanes_unaligned(g->h);
+    uintptr_t made;
+    if (!tr_ghash_claim(k, &made))
+        return 0;
+    if (made != (uintptr_t)k) { /* another thread has published them since */
+        tr_ghash_publish(k, 1);
+        return 1;
+    }
+    V x = v_lanes_unaligned(k->h);
     v_store_part(square, multiply_and_add(&h, &x, 1), 1);
-    tr_vperm_ghash_tables((struct ghash_tables *)g->square, square);
+    tr_vperm_ghash_tables((struct ghash_tables *)(uintptr_t)k->square, square);
     tr_wipe(square, sizeof(square));
-    g->powers = 2;
+    tr_ghash_publish(k, 1);
+    return 1;
 }
 
 /* From how many blocks on the tables of more powers, made for the call, are worth it. */
@@ -200,22 +211,21 @@ TR_TARGET void tr_vperm256_ghash(const struct tr_aes_key *key, uint8_t *out, con
                                  size_t blocks, void *state)
 {
     struct tr_ghash *g = state;
-    const struct ghash_tables *const power[2] = {(const struct ghash_tables *)g->power,
-                                                 (const struct ghash_tables *)g->square};
+    const struct ghash_tables *const power[2] = {(const struct ghash_tables *)g->key->power,
+                                                 (const struct ghash_tables *)g->key->square};
     (void)key, (void)out;
     if (blocks >= GHASH_LONG) {
         size_t done = ghash_groups(g, in, blocks);
         in += done * TR_BLOCK;
         blocks -= done;
     }
-    if (blocks > 1 && g->powers < 2)
-        make_square(g, power[0]);
+    const int square = blocks > 1 && (tr_ghash_made(g->key) != 0 || make_square(g->key, power[0]));
     V y = v_lanes_unaligned(g->hash);
-    for (; blocks > 1; blocks -= 2, in += 2 * (size_t)TR_BLOCK) {
+    for (; square && blocks > 1; blocks -= 2, in += 2 * (size_t)TR_BLOCK) {
         V x[2] = {y ^ v_lanes_unaligned(in), v_lanes_unaligned(in + TR_BLOCK)};
         y = multiply_and_add(power, x, 2);
     }
-    if (blocks != 0) {
+    for (; blocks != 0; blocks--, in += TR_BLOCK) {
         y ^= v_lanes_unaligned(in);
         y = multiply_and_add(power, &y, 1);
     }

@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES by byte permutation in 512-bit registers (AVX-512 VBMI): VPERMI2B looks a byte up in a table of 128 that is two
- * registers, so the whole S-box is two look-ups and a choice by the highest bit, in the standard's basis and with the keys as
- * they are. Nothing depends on memory: the tables are loaded as a whole. (Read, not tested: valgrind has no AVX-512, and no narrower backend shares
- * this code.)
+ * AES by byte permutation in ZMM registers (AVX-512 VBMI): VPERMI2B looks a byte up in a table of
+ * 128 that is two registers, so the S-box is two look-ups and a choice by the highest bit, in the
+ * standard's basis and with the keys as they are. Nothing depends on memory: the tables are loaded
+ * as a whole. (Constant time by reading only: valgrind has no AVX-512.)
  *
- * The bound, for 64 bytes and a round: two look-ups, a shuffle, two rotations and two masks made, for three of the four pipes, and six
- * other operations, which Zen 4 does in 7.2 cycles, as a loop of nothing but these shows. 8.2 are reached (16 KiB of ECB, CTR) with
- * eight vectors in flight, 9.7 with four. A round of the bitsliced form takes 11.4 (bitslice.h).
- *
- * One or two blocks, and the serial modes, wait for the latency of a round: a look-up 7 cycles, two shuffles and sums 5. 12.6 are
- * reached, and 18 if all is done in 512 bits; vperm takes 19.3.
- *
- * Tried in vain: VPERMI2B masked, in place of the choice (each then takes 1.2 turns).
+ * Bound, for 64 bytes and a round: 7.2 cycles on Zen 4, of which 8.2 are reached with eight vectors
+ * in flight. One or two blocks and the serial modes are bound by latency, 12 cycles a round, 12.6
+ * reached (docs/tuning/software.md).
  */
-#include "../backend.h"
-#include "../util.h"
+#include "dispatch/backend.h"
+#include "util.h"
 #if TR_WIDE_BITSLICE
 #    include <immintrin.h>
-#    define TR_TARGET __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vbmi")))
-#    define VBLOCKS   4u
-#    define MOST      8
+#    define TR_TARGET     __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vbmi")))
+#    define VBLOCKS       4u
+#    define GROUP_VECTORS 8
 
 typedef uint8_t V __attribute__((vector_size(64)));
 typedef uint64_t x64 __attribute__((vector_size(64)));
 
-#    include "unroll.h"
-#    include "vperm_tables.h"
+#    include "simd/row_moves.h"
+#    include "simd/unroll.h"
+#    include "simd/vperm_tables.h"
 
 TR_INLINE TR_TARGET V v_load(const uint8_t *p)
 {
@@ -52,13 +48,13 @@ TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
     if (n == 3)
         _mm_storeu_si128((__m128i *)(p + 32), _mm512_extracti32x4_epi32((__m512i)x, 2));
 }
-TR_INLINE TR_TARGET V v_spread(__m128i x)
+TR_INLINE TR_TARGET V v_broadcast(__m128i x)
 {
     return (V)_mm512_broadcast_i32x4(x);
 }
 TR_INLINE TR_TARGET V v_all(const uint8_t *p)
 {
-    return v_spread(_mm_loadu_si128((const __m128i *)p));
+    return v_broadcast(_mm_loadu_si128((const __m128i *)p));
 }
 TR_INLINE TR_TARGET V v_lanes(const uint8_t *p)
 {
@@ -100,7 +96,10 @@ TR_INLINE TR_TARGET V look_up(const struct table *t, V x)
     return (V)_mm512_mask_blend_epi8(_mm512_movepi8_mask((__m512i)x), low, high);
 }
 
-/* What is to be added to x + x to have x times 2: x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1), where x has its high bit. */
+/*
+ * The reduction of x times 2, to be XORed to x + x: x^8 = x^4 + x^3 + x + 1 (FIPS-197 section
+ * 4.2.1) for bytes with the high bit.
+ */
 TR_INLINE TR_TARGET V reduction(V x)
 {
     __mmask64 high = _mm512_movepi8_mask((__m512i)x);
@@ -121,11 +120,8 @@ TR_INLINE TR_TARGET V times_5_0_4_0(V x)
     return xor3(x, w2 + w2, reduction(w2));
 }
 
-/* ShiftRows: byte 4 c + r of the result comes from column c + r; its inverse from c - r. */
-#    define FROM(r, c, step) (4 * (((c) + (step) * (r) + 12) % 4) + (r))
-#    define COLUMN(c, step)  FROM(0, c, step), FROM(1, c, step), FROM(2, c, step), FROM(3, c, step)
-#    define SHIFTS(step)     COLUMN(0, step), COLUMN(1, step), COLUMN(2, step), COLUMN(3, step)
-static const uint8_t shift_rows[2][16] TR_ALIGNED(16) = {{SHIFTS(1)}, {SHIFTS(-1)}};
+/* ShiftRows and its inverse. */
+static const uint8_t shift_rows[2][16] TR_ALIGNED(16) = {ROW_MOVES(1, 0, 0), ROW_MOVES(-1, 0, 0)};
 
 struct schedule {
     const uint8_t (*round)[TR_BLOCK];
@@ -150,8 +146,9 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
 /* ---- One block or two ---- */
 
 /*
- * Latency alone counts, so there is a table with the factor 2, too, ShiftRows and MixColumns are one shuffle
- * for each row, and all but the look-ups is done in 256 bits, where two shuffles go on at once.
+ * Bound by latency. So there is a second table, with the factor 2; ShiftRows and MixColumns are one
+ * shuffle for each row; and all but the look-ups is in 256 bits, where two shuffles start each
+ * cycle.
  */
 typedef uint8_t B __attribute__((vector_size(32)));
 
@@ -160,15 +157,9 @@ struct chain {
     B row[4];
 };
 
-/* ShiftRows, and then each row takes the place of the one rows above it. */
-#    define UP(r, c, rows)     FROM(((r) + (rows)) % 4, c, 1)
-#    define UP_COLUMN(c, rows) UP(0, c, rows), UP(1, c, rows), UP(2, c, rows), UP(3, c, rows)
-#    define UP_ROWS(rows)                                                                          \
-        {                                                                                          \
-            UP_COLUMN(0, rows), UP_COLUMN(1, rows), UP_COLUMN(2, rows), UP_COLUMN(3, rows)         \
-        }
-static const uint8_t rows_up[4][16] TR_ALIGNED(16) = {UP_ROWS(0), UP_ROWS(1), UP_ROWS(2),
-                                                      UP_ROWS(3)};
+/* ShiftRows, and then each row replaced by the one rows below it. */
+static const uint8_t rows_up[4][16] TR_ALIGNED(16) = {ROW_MOVES(1, 0, 0), ROW_MOVES(1, 1, 0),
+                                                      ROW_MOVES(1, 2, 0), ROW_MOVES(1, 3, 0)};
 
 TR_INLINE TR_TARGET B b_load(const uint8_t *p)
 {
@@ -215,7 +206,7 @@ TR_INLINE TR_TARGET struct chain chain_tables(void)
         {b_load(rows_up[0]), b_load(rows_up[1]), b_load(rows_up[2]), b_load(rows_up[3])}};
 }
 
-/* The rounds after the first key, to which last is added. */
+/* The rounds after the first key, XORed with last. */
 TR_INLINE TR_TARGET B chain_rounds(const struct chain *c, const uint8_t (*keys)[TR_BLOCK],
                                    unsigned n, B x, B last)
 {
@@ -255,13 +246,13 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
         x[j] = substitute(&t, x[j], shift) ^ k;
 }
 
-#    include "permute.h"
+#    include "simd/permute.h"
 
 /* ---- The serial modes ---- */
 
 /*
- * The chain carries the next block's state after its first key: to the last key is added f, what the next first round
- * would add, and the output is the state + f.
+ * The chain carries the next block's state after its first round key, as in serial.h: the last key
+ * is XORed with f, what the next first round would XOR, and the output is the state ^ f.
  */
 TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t blocks, uint8_t *iv, enum tr_op op)

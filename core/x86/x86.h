@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the x86 backends share besides the body: each one's features include the weaker one's,
- * because it inherits operations from it. */
+/*
+ * What the x86 backends share. Each backend's features include the weaker one's, because it
+ * inherits operations from that.
+ */
 #ifndef TR_X86_H
 #define TR_X86_H
+
+#include "dispatch/backend.h"
 
 #define TR_AESNI_FEATURES   (TR_FEATURE_AES | TR_FEATURE_SSSE3)
 #define TR_VAES256_FEATURES (TR_AESNI_FEATURES | TR_FEATURE_VAES | TR_FEATURE_AVX2 | TR_FEATURE_AVX)
 #define TR_VAES512_FEATURES (TR_VAES256_FEATURES | TR_FEATURE_AVX512)
 
-/* vaes512 has vaes256's calls of few blocks (parallel.h). */
+/* The parallel modes. vaes512 has vaes256's functions for few blocks. */
 #define TR_PARALLEL_OF(backend)                                                                    \
     tr_bulk_fn tr_##backend##_ecb_encrypt, tr_##backend##_ecb_decrypt, tr_##backend##_cbc_decrypt, \
         tr_##backend##_cfb_decrypt, tr_##backend##_ctr;                                            \
@@ -26,8 +30,9 @@ TR_PARALLEL_OF(vaes512);
     }
 
 void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw);
+void tr_aesni_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw);
 
-/* enc alone, and in h the block of zeros encrypted. */
+/* Expands enc alone, and sets h to the encrypted block of zeros. */
 void tr_aesni_hash_key(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK]);
 
 #endif

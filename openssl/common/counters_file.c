@@ -24,7 +24,8 @@ static int may_be_counters(const struct stat *st)
            st->st_size >= (off_t)sizeof(struct trossl_counters_file);
 }
 
-/* Whether this is counters and can never be shorter than the mapping. Only memfds can be sealed. */
+/* Whether this is a counters file that can never become shorter than its mapping. Only memfds can
+ * be sealed. */
 static int is_suitable(int fd)
 {
     struct stat st;
@@ -36,8 +37,8 @@ static int is_suitable(int fd)
             memcmp(begin, TROSSL_COUNTERS_MAGIC, sizeof(begin)) == 0);
 }
 
-/* Processes that start together all write this, the same bytes; hence no lock. The magic comes
- * last: a process that sees it sees the rest. */
+/* Describes the layout. Processes that start together write the same bytes, so no lock is needed.
+ * The magic comes last: a process that sees it also sees the rest. */
 static void describe(struct trossl_counters_file *file)
 {
     file->backends = TR_MAX_BACKENDS;

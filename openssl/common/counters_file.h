@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The counters file: shared memory in which the module counts what it executes in other programs'
- * processes, so that the `tenrounds` command can report which code ran.
+ * The counters file: shared memory in which the module counts what it executes in other
+ * programs' processes, so that the `tenrounds` command can report which code ran.
  *
- * TENROUNDS_COUNTERS is /proc/PID/fd/N, the path of a memfd (memfd_create(2)). Its creator gives it
- * 64 KiB, filled with zeros, and seals it against shrinking (F_SEAL_SHRINK). Each process that loads tenrounds maps it and adds to it
- * atomically. The counts of threads and forked children add up, and they survive a crash, a SIGKILL
- * and an exec. The module keeps no descriptor and makes no system call to count.
+ * TENROUNDS_COUNTERS is /proc/PID/fd/N, the path of a memfd (memfd_create(2)). Its creator gives
+ * it 64 KiB, filled with zeros, and seals it against shrinking (F_SEAL_SHRINK). Each process
+ * that loads tenrounds maps it and adds to it atomically. The counts of threads and forked
+ * children add up, and they survive a crash, a SIGKILL and an exec. The module keeps no
+ * descriptor and makes no system call to count.
  *
  * Only such a memfd is mapped, because counting must not harm the program:
  * - A page of a mapped file on disk raises SIGBUS if the disk is full when the page is first
@@ -19,10 +20,10 @@
  *   does. Other programs warn of unknown descriptors. A path has neither fault.
  *
  * A process cannot open the path if it may not inspect the creator (ptrace(2): another user, or
- * fewer capabilities than the creator), if it is in another user or PID namespace, or if there is no /proc.
- * The module then tries descriptor N, in case the process inherited it. If that fails, too, the
- * process runs uncounted. A process that changes its user after loading the module is still
- * counted.
+ * fewer capabilities than the creator), if it is in another user or PID namespace, or if there
+ * is no /proc. The module then tries descriptor N, in case the process inherited it. If that
+ * fails, too, the process runs uncounted. A process that changes its user after loading the
+ * module is still counted.
  *
  * The numbers are in the processor's own byte order (little-endian everywhere this runs). The
  * layout describes itself: read the names in it rather than assuming an order.
@@ -30,10 +31,10 @@
 #ifndef TENROUNDS_COUNTERS_FILE_H
 #define TENROUNDS_COUNTERS_FILE_H
 
-#include "counting.h"
+#include "dispatch/counting.h"
 
-/* The first 8 bytes, without an end marker: as the creator writes them, followed by zeros; and after a
- * process has described the layout. */
+/* The first 8 bytes, without an end marker: as the creator writes them, followed by zeros; and
+ * after a process has described the layout. */
 #define TROSSL_COUNTERS_NEW   "TRCOUNT0"
 #define TROSSL_COUNTERS_MAGIC "TRCOUNT1"
 #define TROSSL_COUNTERS_NAME  16    /* bytes of a name, filled up with zeros */

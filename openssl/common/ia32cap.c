@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The variable is a list of 64-bit words separated by ':', OPENSSL_ia32cap(3). Word 0 is CPUID(1)
- * EDX (low half) and ECX, word 1 is CPUID(7) EBX and ECX; OpenSSL 3.5 added words that matter to no
- * feature here. "~" before a word hides the bits that are set in it, without it the word replaces
- * what CPUID said. An empty first word changes nothing; so does, since 3.5, an empty word before
+ * OPENSSL_ia32cap(3) is a list of 64-bit words separated by ':'. Word 0 is CPUID(1) EDX (low half)
+ * and ECX, word 1 is CPUID(7) EBX and ECX. The words that OpenSSL 3.5 added affect no feature
+ * here. A "~" before a word hides the bits that are set in it; a word without "~" replaces what
+ * CPUID reports. An empty first word changes nothing. Since 3.5, neither does an empty word before
  * another.
  *
- * In every version (crypto/cpuid.c of 3.0 to 4.0): where the list ends before word 1, libcrypto
- * takes word 1 for zero. OPENSSL_ia32cap=~0x200000000000000 hides not only what it names but also
- * AVX2, AVX-512 and VAES, and is followed in that, so that a program sees one processor on both
- * sides.
+ * In every version (crypto/cpuid.c of 3.0 to 4.0) libcrypto takes word 1 as zero if the list ends
+ * before it. OPENSSL_ia32cap=~0x200000000000000 therefore also hides AVX2, AVX-512 and VAES. This
+ * file does the same, so that libcrypto and tenrounds see the same processor.
  */
 #include "ia32cap.h"
 
@@ -19,7 +18,7 @@
 
 static const struct {
     unsigned word;
-    uint64_t bits; /* all of them are needed */
+    uint64_t bits; /* all of these bits are needed */
     tr_features feature;
 } map[] = {
     {0, BIT(57), TR_FEATURE_AES},   {0, BIT(33), TR_FEATURE_CLMUL},
@@ -29,7 +28,7 @@ static const struct {
     {1, BIT(29), TR_FEATURE_SHA},   {1, BIT(33), TR_FEATURE_AVX512VBMI},
 };
 
-/* "Hiding" FXSR hides what works on XMM registers alone: PCLMULQDQ, XOP, AES and AVX. */
+/* Hiding FXSR hides the extensions that only need XMM registers: PCLMULQDQ, XOP, AES and AVX. */
 #define FXSR       BIT(24)
 #define FXSR_TAKES (BIT(33) | BIT(43) | BIT(57) | BIT(60))
 
@@ -44,7 +43,8 @@ static int digit(char c)
     return 16;
 }
 
-/* Octal, decimal or hexadecimal as in C, up to the first character that does not belong. */
+/* Reads a number as C writes it (octal, decimal or hexadecimal), up to the first other
+ * character. */
 static uint64_t number(const char *text)
 {
     uint64_t value = 0;
@@ -62,7 +62,7 @@ static uint64_t number(const char *text)
     return value;
 }
 
-/* The bits that a word of the variable leaves visible of those that CPUID reports. */
+/* The bits that CPUID reports and a word of the variable leaves visible. */
 static uint64_t visible(const char *word)
 {
     return *word == '~' ? ~number(word + 1) : number(word);

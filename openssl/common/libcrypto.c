@@ -6,9 +6,9 @@
 #include <link.h>
 #include <string.h>
 
-/* A loaded object: from its lowest to its highest address. */
+/* A loaded object, from its lowest to its highest address. */
 struct object {
-    uintptr_t address; /* one within, looked for */
+    uintptr_t address; /* the address that is searched for */
     uintptr_t begin, end;
     const char *name; /* NULL: not found */
 };
@@ -40,7 +40,8 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
     dl_iterate_phdr(contains, &object);
     if (object.name == NULL)
         return 0;
-    /* Loaded it is, perhaps where RTLD_DEFAULT does not look; the program itself has no name. */
+    /* The object is loaded, but perhaps not visible to RTLD_DEFAULT. The program itself has no
+     * name. */
     const char *const name = object.name[0] == '\0' ? NULL : object.name;
     libcrypto->handle = dlopen(name, RTLD_LAZY | (name == NULL ? 0 : RTLD_NOLOAD));
     libcrypto->begin = object.begin;
@@ -48,7 +49,7 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
     return libcrypto->handle != NULL;
 }
 
-/* dlsym() looks at what the library itself needs, too, which may be another libcrypto. */
+/* dlsym() also searches the object's dependencies, one of which may be another libcrypto. */
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function)
 {

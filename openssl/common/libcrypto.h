@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions of the libcrypto that has loaded us. We are not linked with libcrypto, and another one
- * than ours may be in the process, so they are looked for in the very object that called us, also
- * where that was opened with RTLD_LOCAL.
+ * Finds functions of the libcrypto that loaded this module. The module is not linked with
+ * libcrypto, and the process may contain several. So it searches the very object that called it,
+ * even if that was opened with RTLD_LOCAL.
  */
 #ifndef TENROUNDS_LIBCRYPTO_H
 #define TENROUNDS_LIBCRYPTO_H
@@ -11,20 +11,21 @@
 
 struct trossl_libcrypto {
     void *handle;
-    uintptr_t begin, end; /* its addresses */
+    uintptr_t begin, end; /* the range of its addresses */
 };
 
 /* Finds the loaded object that contains the address. Returns 0 if there is none. */
 int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *address);
 
 /*
- * Stores the function of that name in *function, a pointer to a function, and returns 1; or 0 if
- * the object does not export it: a program may contain libcrypto without exporting its functions.
+ * Stores the function of that name in *function, a pointer to a function, and returns 1. Returns 0
+ * if the object does not export it: a program can contain libcrypto without exporting its
+ * functions.
  */
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function);
 
-/* What was found may still be called: who has loaded us outlives us. */
+/* The functions stay valid: the library that loaded this module outlives it. */
 void trossl_libcrypto_close(struct trossl_libcrypto *libcrypto);
 
 #endif

@@ -3,7 +3,7 @@
 #include "selection.h"
 
 #include "armcap.h"
-#include "env.h"
+#include "dispatch/env.h"
 #include "ia32cap.h"
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variable by which people hide features from libcrypto on this kind of processor. */
+/* The variable that hides features from libcrypto on this kind of processor. */
 #if defined(__aarch64__)
 #    define LIBCRYPTO_VARIABLE "OPENSSL_armcap"
 #    define LIBCRYPTO_MASKED   trossl_armcap_masked
@@ -20,7 +20,7 @@
 #    define LIBCRYPTO_MASKED   trossl_ia32cap_masked
 #endif
 
-/* Appends to text, as far as there is room. */
+/* Appends to text, cut where the room ends. */
 __attribute__((format(printf, 2, 3))) static void add(char text[TROSSL_TEXT], const char *format,
                                                       ...)
 {
@@ -45,8 +45,7 @@ static void add_features(char text[TROSSL_TEXT], tr_features features, const cha
     add(text, " (by %s)", source);
 }
 
-/* Names what the masks take away of this processor's features, what selection does without, and a word that is no
- * mask. */
+/* Names the features of this processor that the masks take away or that selection avoids. */
 static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
 {
     tr_features by_mask;
@@ -55,11 +54,20 @@ static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
     add_features(s->masked, by_libcrypto & s->choice.cpu.present, LIBCRYPTO_VARIABLE);
     add_features(s->masked, s->choice.avoided,
                  "the clock of this processor, unless TENROUNDS_MASK=avx512");
-    if (s->choice.bad_mask != NULL)
-        add(s->masked, "%signored from \"%.40s\" on, which is no mask (in TENROUNDS_MASK)",
-            *s->masked != '\0' ? "; " : "", s->choice.bad_mask);
     if (*s->masked == '\0')
         add(s->masked, "none");
+}
+
+/* Describes the first word of TENROUNDS_MASK that is no mask. bad_mask is the text from that word
+ * on. */
+static void describe_mask_error(struct trossl_selection *s)
+{
+    const char *const bad = s->choice.bad_mask;
+    if (bad == NULL)
+        add(s->mask_error, "none");
+    else
+        add(s->mask_error, "\"%.*s\" in TENROUNDS_MASK is no mask", (int)strcspn(bad, ", \t\n"),
+            bad);
 }
 
 static int may_use_sha(const struct trossl_selection *s)
@@ -80,7 +88,7 @@ static void describe_failures(struct trossl_selection *s)
             add(s->passed_over, "%s%s", *s->passed_over != '\0' ? ", " : "",
                 tr_backend_name(tr_backend_at(i)));
     }
-    /* Each is tested, and passed over, by itself. */
+    /* Each hash has its own known-answer test and its own fallback. */
     if (may_use_sha(s) && s->sha1 == &trossl_sha1_portable)
         add(s->passed_over, "%sSHA-1 instructions", *s->passed_over != '\0' ? ", " : "");
     if (may_use_sha(s) && s->sha256 == &trossl_sha256_portable)
@@ -94,14 +102,16 @@ static void describe_failures(struct trossl_selection *s)
 int trossl_selection_begin(struct trossl_selection *selection)
 {
     memset(selection, 0, sizeof(*selection));
-    /* libcrypto reads it in setuid programs, too; we leave the choice of code to nobody there. */
+    /* libcrypto reads its variable in setuid programs, too. This function does not: their
+     * callers must not choose the code. */
     tr_features by_libcrypto = LIBCRYPTO_MASKED(secure_getenv(LIBCRYPTO_VARIABLE));
-    if (tr_select(tr_env_mask(), by_libcrypto, tr_env_sabotage(), &selection->choice) != TR_OK)
+    if (tr_select(tr_env_mask(), by_libcrypto, &selection->choice) != TR_OK)
         return 0;
     tr_features usable = selection->choice.cpu.usable & ~selection->choice.masked;
     selection->sha1 = trossl_sha1(usable);
     selection->sha256 = trossl_sha256(usable);
     describe_masks(selection, by_libcrypto);
+    describe_mask_error(selection);
     describe_failures(selection);
 
     selection->backend = selection->choice.backend;

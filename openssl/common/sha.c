@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sha.h"
 
-#include "backend.h"
+#include "dispatch/backend.h"
 
 #include <string.h>
 
-/* ---- The compression functions, FIPS 180-4 section 6 ------------------------------------------ */
+/* ---- The compression functions, FIPS 180-4 section 6 ----------------------------------------- */
 
 static inline uint32_t load32(const uint8_t *p)
 {
@@ -30,7 +30,7 @@ static inline uint32_t right(uint32_t x, unsigned n)
     return left(x, 32 - n);
 }
 
-/* 4.1.1: Ch and Maj, with one operation less than the standard writes them. */
+/* Ch and Maj (4.1.1), each with one operation less than in the standard. */
 static inline uint32_t choose(uint32_t x, uint32_t y, uint32_t z)
 {
     return z ^ (x & (y ^ z));
@@ -41,7 +41,7 @@ static inline uint32_t majority(uint32_t x, uint32_t y, uint32_t z)
     return (x & y) | (z & (x | y));
 }
 
-/* f(t) + K(t) of 4.1.1 and 4.2.1; t is public. */
+/* f(t) + K(t) (4.1.1, 4.2.1); t is public. */
 static inline uint32_t sha1_f(unsigned t, uint32_t b, uint32_t c, uint32_t d)
 {
     switch (t / 20) {
@@ -79,7 +79,7 @@ static void sha1_block(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data)
     tr_cleanse(w, sizeof(w));
 }
 
-/* 4.2.2. */
+/* K (4.2.2). */
 static const uint32_t k256[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -141,12 +141,13 @@ const struct trossl_sha_code trossl_sha256_portable = {
                 0x5be0cd19},
     .blocks = sha256_blocks};
 
-/* ---- Selection -------------------------------------------------------------------------------- */
+/* ---- Selection ------------------------------------------------------------------------------- */
 
 #if TR_X86
 #    define CHECKED (2 * TROSSL_SHA_BLOCK)
 
-/* Two blocks of the hash, eight of AES with each number of rounds, of one record and of two alike. */
+/* Compares the interleaved code with hash and CBC one after the other: two blocks of the hash and
+ * eight of AES, for each number of rounds, for one record and for two. */
 static int beside_agrees(const struct trossl_sha_code *code, const uint8_t data[CHECKED],
                          const uint32_t expected[TROSSL_SHA_WORDS])
 {
@@ -219,7 +220,7 @@ const struct trossl_sha_code *trossl_sha256(tr_features usable)
 #endif
 }
 
-/* ---- Messages --------------------------------------------------------------------------------- */
+/* ---- Messages -------------------------------------------------------------------------------- */
 
 void trossl_sha_begin(const struct trossl_sha_code *code, struct trossl_sha *sha)
 {
@@ -257,7 +258,7 @@ void trossl_sha_digest(const struct trossl_sha_code *code, const uint32_t h[TROS
         store32(digest + 4 * i, h[i]);
 }
 
-/* 5.1.1: a one, zeros, the length in bits. */
+/* Padding (5.1.1): a one bit, zeros, the length in bits. */
 size_t trossl_sha_last(const struct trossl_sha *sha, uint8_t last[2 * TROSSL_SHA_BLOCK])
 {
     size_t used = sha->len % TROSSL_SHA_BLOCK;
@@ -278,13 +279,13 @@ void trossl_sha_end(const struct trossl_sha_code *code, struct trossl_sha *sha, 
     tr_cleanse(last, sizeof(last));
 }
 
-/* ---- A secret length -------------------------------------------------------------------------- */
+/* ---- A secret length ------------------------------------------------------------------------- */
 
-/* All ones if a < b, else zero; both below 2^31. */
+/* All ones if a < b, else zero. Both are below 2^31. */
 static inline uint32_t mask_less(uint32_t a, uint32_t b)
 {
     uint32_t difference = a - b;
-    /* So that the optimizer does not see a comparison in it, of which it might make a branch. */
+    /* Hides the value from the optimizer, which could turn a comparison into a branch. */
     __asm__("" : "+r"(difference));
     return 0 - (difference >> 31);
 }
@@ -294,7 +295,7 @@ static inline uint32_t mask_equal(uint32_t a, uint32_t b)
     return ~(mask_less(a, b) | mask_less(b, a));
 }
 
-/* The block of bytes that are in until byte `end`, 0x80 there, and zero after it. */
+/* Keeps the bytes of the block before `end`, puts 0x80 there, and zeros after it. */
 static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 {
     __asm__("" : "+r"(end));
@@ -305,10 +306,10 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 }
 
 /*
- * Counted from the block that sha->block begins, a message of total bytes (which is secret) ends in
- * block (total + 8) / 64: there the length stands, and its chaining value is the result. Up to the
- * first block in which it may end, blocks are hashed as they are; from there on each is made by
- * masks, hashed, and its result kept if it was the last.
+ * Ends a message of secret length. Counted from the block that sha->block begins, a message of
+ * total bytes ends in block (total + 8) / 64: that block contains the length, and its chaining
+ * value is the result. The blocks before the first possible end are hashed as they are. Each later
+ * block is built with masks and hashed, and its result kept if it was the last.
  */
 void trossl_sha_end_secretly(const struct trossl_sha_code *code, struct trossl_sha *sha,
                              const uint8_t *data, size_t len, size_t least, size_t most,
@@ -319,7 +320,7 @@ void trossl_sha_end_secretly(const struct trossl_sha_code *code, struct trossl_s
     const uint64_t bits = 8 * (sha->len + len);
     const size_t used = sha->len % TROSSL_SHA_BLOCK;
 
-    /* What is data for certain. */
+    /* The bytes that are data whatever the length is. */
     const size_t certain = (used + least) / TROSSL_SHA_BLOCK * TROSSL_SHA_BLOCK;
     if (certain > used) {
         trossl_sha_update(code, sha, data, certain - used);
@@ -343,8 +344,8 @@ void trossl_sha_end_secretly(const struct trossl_sha_code *code, struct trossl_s
         data += n;
         most -= n;
         end_at(block, total - (uint32_t)(i * TROSSL_SHA_BLOCK));
-        /* Apart from i, which gcc 12 else counts from -last on in 32-bit code: the loop's end stays where it is, but
-         * memcheck sees a branch on a secret. */
+        /* Hides i: in 32-bit code gcc 12 otherwise counts i up from -last. The loop still ends at
+         * the same place, but memcheck sees a branch on a secret. */
         uint32_t number = (uint32_t)i;
         __asm__("" : "+r"(number));
         const uint32_t is_last = mask_equal(number, last);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SHA-1 and SHA-256 with the SHA instructions (Intel SDM volume 2, SHA1RNDS4 and kin), alone and beside
- * AES-CBC encryption.
+ * SHA-1 and SHA-256 with the SHA instructions (Intel SDM volume 2, SHA1RNDS4 and others), alone
+ * and interleaved with AES-CBC encryption.
  *
- * Bound. Either is one chain: 64 bytes take 20 x the latency of SHA1RNDS4 or 32 x that of SHA256RNDS2,
- * 120 and 128 cycles on Zen 4, and CBC encryption 4 blocks x 10 or 14 rounds x 4 cycles, 160 or 224. One
- * after the other they would add up. They use different units and nothing of each other's, so in one
- * loop, a few rounds of either in turn, the hash is done while AES waits for itself.
+ * Bound: both are latency-bound chains. On Zen 4, 64 bytes take 20 x the latency of SHA1RNDS4 or
+ * 32 x that of SHA256RNDS2, 120 or 128 cycles. CBC encryption takes 4 blocks x 10 or 14 rounds x 4
+ * cycles, 160 or 224. They use different execution units and do not depend on each other. One loop
+ * that alternates a few rounds of each therefore hides the hash behind AES; one after the other
+ * they would add up.
  */
-#include "backend.h"
+#include "dispatch/backend.h"
 #include "sha.h"
 #if TR_X86
 #    include <immintrin.h>
@@ -28,11 +29,11 @@ INLINE TARGET void store(void *p, __m128i x)
     _mm_storeu_si128((__m128i *)p, x);
 }
 
-/* ---- SHA-1: words are counted from the highest element down ------------------------------------ */
+/* ---- SHA-1: words are counted from the highest element down ---------------------------------- */
 
 struct sha1 {
-    __m128i abcd, e;     /* e: what four rounds before was abcd, from which the next e comes */
-    __m128i abcd_0, e_0; /* at the block's start */
+    __m128i abcd, e;     /* abcd of four rounds before, from which the next e is computed */
+    __m128i abcd_0, e_0; /* the values at the start of the block */
     __m128i w[4];
 };
 
@@ -57,7 +58,7 @@ INLINE TARGET void sha1_begin(struct sha1 *s, const uint8_t *data)
     s->e_0 = s->e;
 }
 
-/* Four rounds, the group-th of twenty. */
+/* Four rounds: group `group` of 20. */
 INLINE TARGET void sha1_rounds(struct sha1 *s, int group)
 {
     __m128i *w = s->w;
@@ -90,14 +91,14 @@ INLINE TARGET void sha1_finish(struct sha1 *s)
     s->abcd = _mm_add_epi32(s->abcd, s->abcd_0);
 }
 
-/* ---- SHA-256: the two halves of the state as SHA256RNDS2 wants them ----------------------------- */
+/* ---- SHA-256: the two halves of the state as SHA256RNDS2 wants them -------------------------- */
 
 struct sha256 {
     __m128i abef, cdgh, abef_0, cdgh_0;
     __m128i w[4];
 };
 
-/* FIPS 180-4 section 4.2.2. */
+/* K (FIPS 180-4 section 4.2.2). */
 static const uint32_t k256[64] __attribute__((aligned(16))) = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -130,7 +131,7 @@ INLINE TARGET void sha256_begin(struct sha256 *s, const uint8_t *data)
     s->cdgh_0 = s->cdgh;
 }
 
-/* Four rounds, the group-th of sixteen. */
+/* Four rounds: group `group` of 16. */
 INLINE TARGET void sha256_rounds(struct sha256 *s, int group)
 {
     __m128i *w = s->w;
@@ -150,9 +151,10 @@ INLINE TARGET void sha256_finish(struct sha256 *s)
     s->cdgh = _mm_add_epi32(s->cdgh, s->cdgh_0);
 }
 
-/* ---- Both, alone and beside CBC ----------------------------------------------------------------- */
+/* ---- Both, alone and beside CBC -------------------------------------------------------------- */
 
-/* AES-CBC encryption, with the next block's first xor in the last round, as core/x86/serial.h. */
+/* AES-CBC encryption whose last round includes the XOR with the next block's plaintext, as in
+ * core/simd/serial.h. */
 struct cbc {
     const uint8_t (*keys)[16];
     __m128i k0, kn, s;
@@ -175,7 +177,7 @@ INLINE TARGET_BESIDE void cbc_rounds(struct cbc *c, int from, int to)
         c->s = _mm_aesenc_si128(c->s, load(c->keys[r]));
 }
 
-/* The last round of a block, into which the next one's plaintext goes; returns the ciphertext. */
+/* The last round of a block, together with the next block's plaintext; returns the ciphertext. */
 INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
 {
     __m128i f = _mm_xor_si128(c->k0, next);
@@ -184,10 +186,10 @@ INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
 }
 
 /*
- * n blocks of 64 bytes of the hash with `groups` groups of rounds, and four of AES with `rounds` rounds,
- * in each, of L records. The block to be hashed is read as a whole, and the next plaintext, before anything is
- * written. Past the last block of all, the first round key stands for the next, which leaves nothing to
- * be rid of.
+ * n times 64 bytes, in each of L records: a block of the hash in `groups` groups of rounds, and
+ * four blocks of AES with `rounds` rounds. Reads the block to be hashed and the next plaintext
+ * before it writes. After the last block, the first round key replaces the next plaintext, so that
+ * no secret remains to be removed.
  */
 #    define BESIDE(hash, groups, rounds, L)                                                        \
         static TARGET_BESIDE void hash##_beside_##rounds##_##L(                                    \

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CCM as libcrypto 1.1.1 has it: the total length is told by a call without in and out, or is that of
- * the one call with data; the AAD is one call. Tag and nonce have the lengths of the time when the key
- * is set. After EVP_CTRL_AEAD_TLS1_AAD every call is a record of TLS 1.2 (RFC 6655).
+ * CCM as libcrypto 1.1.1 has it: ccm.h with the contexts and controls of EVP_CIPHER. After
+ * EVP_CTRL_AEAD_TLS1_AAD every call is a TLS 1.2 record.
  */
+#include "ccm.h"
+
 #include "aead.h"
 
 struct ccm {
-    struct tr_ccm core;
-    uint64_t len;                    /* of the message begun */
-    uint8_t iv_len, tag_len;         /* as set now */
-    uint8_t key_iv_len, key_tag_len; /* as they were when the key was set */
-    uint8_t key_set, iv_set, tag_set, len_set;
-    uint8_t open; /* nonce and len are those of a message whose data has not come */
-    uint8_t has_aad;
-    uint8_t tls; /* buffer holds the AAD of a record, not a tag to be compared */
-    uint8_t buffer[TAG_BYTES];
-    uint8_t nonce[TR_BLOCK];
-    uint8_t tag[TAG_BYTES]; /* of the message encrypted */
+    struct trossl_ccm ccm;
+    uint8_t iv_len, tag_len; /* as set now */
+    uint8_t key_set, iv_set;
+    uint8_t tls; /* buffer holds the AAD of a record, not the expected tag */
+    uint8_t buffer[TROSSL_TAG];
 };
 
 static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
@@ -25,12 +20,10 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
     struct ccm *c = tre_evp.data(ctx);
     (void)enc;
     if (key != NULL) {
-        if (tr_ccm_set_key(&c->core, tre_backend(), key, (size_t)tre_evp.key_len(ctx)) != TR_OK)
+        if (trossl_ccm_set_key(&c->ccm, tre_backend(), key, (size_t)tre_evp.key_len(ctx), c->iv_len,
+                               c->tag_len) != TR_OK)
             return 0;
-        c->key_iv_len = c->iv_len;
-        c->key_tag_len = c->tag_len;
         c->key_set = 1;
-        c->open = 0;
     }
     if (iv != NULL) {
         memcpy(tre_evp.iv(ctx), iv, c->iv_len);
@@ -41,114 +34,47 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-static int begin(EVP_CIPHER_CTX *ctx, struct ccm *c, size_t len)
+static struct trossl_ccm_settings settings(EVP_CIPHER_CTX *ctx, const struct ccm *c)
 {
-    /* The key fixes the nonce length. Encryption refuses a longer IV: the nonce would be its prefix,
-     * and two IVs could become one nonce. */
-    if (c->iv_len < c->key_iv_len || (tre_evp.encrypting(ctx) && c->iv_len != c->key_iv_len))
-        return 0;
-    memcpy(c->nonce, tre_evp.iv(ctx), sizeof(c->nonce));
-    c->len = len;
-    c->len_set = c->open = 1;
-    c->has_aad = 0;
-    return 1;
+    return (struct trossl_ccm_settings){tre_evp.iv(ctx), c->iv_len, c->tag_len, c->buffer,
+                                        tre_evp.encrypting(ctx)};
 }
 
-/* Another AAD takes the place of one that came before. One that comes after the data is dropped. */
-static int aad(struct ccm *c, const uint8_t *in, size_t len)
-{
-    if (len == 0 || !c->open)
-        return 1;
-    if (tr_ccm_start(&c->core, c->nonce, c->key_iv_len, c->key_tag_len, len, c->len) != TR_OK)
-        return 0;
-    c->has_aad = 1;
-    return tr_ccm_aad(&c->core, in, len) == TR_OK;
-}
-
-/* All of the data; what follows is the tag. */
-static int data(struct ccm *c, int encrypting, uint8_t *out, const uint8_t *in, size_t len)
-{
-    if (!c->open || len != c->len)
-        return 0;
-    if (!c->has_aad &&
-        tr_ccm_start(&c->core, c->nonce, c->key_iv_len, c->key_tag_len, 0, len) != TR_OK)
-        return 0;
-    c->open = 0;
-    return (encrypting ? tr_ccm_encrypt(&c->core, out, in, len)
-                       : tr_ccm_decrypt(&c->core, out, in, len)) == TR_OK;
-}
-
-/* Leaves nothing of a message whose tag is wrong. */
-static int check(struct ccm *c, uint8_t *out, size_t len, const uint8_t *tag)
-{
-    if (c->tag_len == c->key_tag_len && tr_ccm_check(&c->core, tag) == TR_OK)
-        return 1;
-    tr_cleanse(out, len);
-    return 0;
-}
-
-/* One whole record in place: explicit nonce, text, tag. */
 static int record(EVP_CIPHER_CTX *ctx, struct ccm *c, uint8_t *out, const uint8_t *in, size_t len)
 {
-    const int encrypting = tre_evp.encrypting(ctx);
-    const size_t frame = (size_t)EXPLICIT + c->tag_len;
-    if (in == NULL || out != in || len < frame)
-        return -1;
-    /* The nonce ends in the sequence number, which the AAD begins with. */
-    if (encrypting)
-        memcpy(out, c->buffer, EXPLICIT);
-    memcpy(tre_evp.iv(ctx) + FIXED, in, EXPLICIT);
-    uint8_t *text = out + EXPLICIT;
-    len -= frame;
-    if (!begin(ctx, c, len) || !aad(c, c->buffer, AAD_BYTES) ||
-        !data(c, encrypting, text, text, len))
-        return -1;
-    if (!encrypting)
-        return check(c, text, len, text + len) ? (int)len : -1;
-    if (c->tag_len != c->key_tag_len || tr_ccm_tag(&c->core, text + len) != TR_OK)
-        return -1;
-    return (int)(len + frame);
+    const struct trossl_ccm_settings now = settings(ctx, c);
+    size_t n;
+    return in != NULL && out == in &&
+                   trossl_ccm_record(&c->ccm, &now, tre_evp.iv(ctx), c->buffer, out, len, &n)
+               ? (int)n
+               : -1;
 }
 
-static int encrypt_data(struct ccm *c, uint8_t *out, const uint8_t *in, size_t len)
+/* The data of a decrypted message, and its comparison. A wrong tag leaves the IV set, so that data
+ * without a new IV fails. */
+static int decrypted(struct ccm *c, enum tr_status status)
 {
-    if (!data(c, 1, out, in, len) || tr_ccm_tag(&c->core, c->tag) != TR_OK)
-        return 0;
-    c->tag_set = 1;
-    return 1;
-}
-
-/* After a wrong tag the nonce stays set, so that what follows without a new one fails. */
-static int decrypt_data(struct ccm *c, uint8_t *out, const uint8_t *in, size_t len)
-{
-    const int good = data(c, 0, out, in, len) && check(c, out, len, c->buffer);
-    c->tag_set = c->len_set = 0;
-    if (good)
+    c->ccm.tag_set = c->ccm.len_set = 0;
+    if (status == TR_OK)
         c->iv_set = 0;
-    return good;
+    return status == TR_OK;
 }
 
 static int message(EVP_CIPHER_CTX *ctx, struct ccm *c, uint8_t *out, const uint8_t *in, size_t len)
 {
-    const int encrypting = tre_evp.encrypting(ctx);
-    if (out == NULL && in == NULL)
-        return begin(ctx, c, len);
-    if (out == NULL)
-        return (c->len_set || len == 0) && aad(c, in, len);
-    if ((!encrypting && !c->tag_set) || (!c->len_set && !begin(ctx, c, len)))
-        return 0;
-    return encrypting ? encrypt_data(c, out, in, len) : decrypt_data(c, out, in, len);
+    const struct trossl_ccm_settings now = settings(ctx, c);
+    if (out == NULL || now.encrypt)
+        return trossl_ccm_update(&c->ccm, &now, out, in, len) == TR_OK;
+    return c->ccm.tag_set && decrypted(c, trossl_ccm_update(&c->ccm, &now, out, in, len));
 }
 
-/* A message whose data has not come has none: it is ended here, and its tag compared. (1.1.1 does
- * nothing here, and so lets a forged empty message pass.) */
 static int finish(EVP_CIPHER_CTX *ctx, struct ccm *c)
 {
-    static const uint8_t no_in[1];
-    uint8_t no_out[1];
-    if (!c->iv_set || (tre_evp.encrypting(ctx) && c->tag_set))
+    const struct trossl_ccm_settings now = settings(ctx, c);
+    if (!c->iv_set)
         return 0;
-    return message(ctx, c, no_out, no_in, 0) ? 0 : -1;
+    const enum tr_status status = trossl_ccm_final(&c->ccm, &now);
+    return (now.encrypt ? status == TR_OK : decrypted(c, status)) ? 0 : -1;
 }
 
 static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
@@ -163,11 +89,12 @@ static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *i
     return c->iv_set && message(ctx, c, out, in, len) ? (int)len : -1;
 }
 
-/* ---- What else libcrypto asks --------------------------------------------------------------- */
+/* ---- Controls ------------------------------------------------------------------------------- */
 
 static int restart(struct ccm *c)
 {
-    c->key_set = c->iv_set = c->tag_set = c->len_set = c->open = c->tls = 0;
+    c->key_set = c->iv_set = c->tls = 0;
+    c->ccm.tag_set = c->ccm.len_set = c->ccm.open = 0;
     c->iv_len = 7;
     c->tag_len = 12;
     return 1;
@@ -186,11 +113,12 @@ static int set_iv_len(struct ccm *c, int len)
 
 static int set_tag(EVP_CIPHER_CTX *ctx, struct ccm *c, const uint8_t *tag, int len)
 {
-    if (len % 2 != 0 || len < 4 || len > TAG_BYTES || (tre_evp.encrypting(ctx) && tag != NULL))
+    if (len % 2 != 0 || len < 4 || len > (int)TROSSL_TAG ||
+        (tre_evp.encrypting(ctx) && tag != NULL))
         return 0;
     if (tag != NULL) {
         memcpy(c->buffer, tag, (size_t)len);
-        c->tag_set = 1;
+        c->ccm.tag_set = 1;
     }
     c->tag_len = (uint8_t)len;
     return 1;
@@ -199,18 +127,19 @@ static int set_tag(EVP_CIPHER_CTX *ctx, struct ccm *c, const uint8_t *tag, int l
 /* Ends the message. */
 static int get_tag(EVP_CIPHER_CTX *ctx, struct ccm *c, uint8_t *tag, int len)
 {
-    if (!tre_evp.encrypting(ctx) || !c->tag_set || len != c->key_tag_len || tag == NULL)
+    if (!tre_evp.encrypting(ctx) || !c->ccm.tag_set || tag == NULL ||
+        (size_t)len != c->ccm.key_tag_len)
         return 0;
-    memcpy(tag, c->tag, (size_t)len);
-    c->tag_set = c->iv_set = c->len_set = 0;
+    memcpy(tag, c->ccm.tag, (size_t)len);
+    c->ccm.tag_set = c->ccm.len_set = c->iv_set = 0;
     return 1;
 }
 
 static int set_fixed_iv(EVP_CIPHER_CTX *ctx, const uint8_t *iv, int len)
 {
-    if (len != FIXED || iv == NULL)
+    if (len != (int)TROSSL_TLS_FIXED || iv == NULL)
         return 0;
-    memcpy(tre_evp.iv(ctx), iv, FIXED);
+    memcpy(tre_evp.iv(ctx), iv, TROSSL_TLS_FIXED);
     return 1;
 }
 
@@ -220,6 +149,14 @@ static int set_tls_aad(EVP_CIPHER_CTX *ctx, struct ccm *c, const uint8_t *in, in
     if (grows > 0)
         c->tls = 1;
     return grows;
+}
+
+/* libcrypto has copied the contexts byte by byte. */
+static int copy(EVP_CIPHER_CTX *to)
+{
+    struct ccm *c = tre_evp.data(to);
+    trossl_ccm_rebind(&c->ccm);
+    return 1;
 }
 
 static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
@@ -244,7 +181,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     case EVP_CTRL_AEAD_TLS1_AAD:
         return set_tls_aad(ctx, c, ptr, arg);
     case EVP_CTRL_COPY:
-        return 1; /* libcrypto has copied the contexts, byte for byte */
+        return copy(ptr);
     }
     return -1;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The entry points of a dynamic engine, ENGINE_by_id(3), for OpenSSL 1.1.1 and 3.x. One file serves
- * both: it is not linked with libcrypto, and looks its functions up in the one that loads it.
+ * The entry points of a dynamic engine, ENGINE_by_id(3), for OpenSSL 1.1.1 and 3.x. One module
+ * serves both: it is not linked with libcrypto, and looks up the functions of the libcrypto that
+ * loads it.
  */
 #include "mode.h"
 #include "selection.h"
@@ -36,13 +37,14 @@ static const struct {
 
 /* ---- What all engines of this process share ------------------------------------------------- */
 
-/* libcrypto may bind several, by openssl.cnf and by name; the last to go cleans up. */
+/* libcrypto can bind several engines, by openssl.cnf and by name. The last one to be destroyed
+ * cleans up. */
 static struct {
     pthread_mutex_t lock;
     unsigned engines;
-    const void *libcrypto; /* an address in it */
+    const void *libcrypto; /* an address in the libcrypto that has the engine */
     struct trossl_selection selection;
-    char name[2 * TROSSL_TEXT];
+    char name[3 * TROSSL_TEXT];
     int nids[CIPHERS];
     EVP_CIPHER *made[CIPHERS];
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -52,16 +54,18 @@ const struct tr_backend *tre_backend(void)
     return shared.selection.backend;
 }
 
-/* `openssl engine` shows this and nothing else, so all that a person has to see is in it. */
+/* Puts everything that a person should see into the name: `openssl engine` shows nothing else. */
 static void describe(void)
 {
     const struct trossl_selection *s = &shared.selection;
     const int aes = (tr_backend_features(s->choice.backend) & TR_FEATURE_AES) != 0;
     const int failed = strcmp(s->passed_over, "none") != 0;
-    snprintf(shared.name, sizeof(shared.name), "tenrounds AES engine (%s%s%s)",
+    const int bad_mask = s->choice.bad_mask != NULL;
+    snprintf(shared.name, sizeof(shared.name), "tenrounds AES engine (%s%s%s%s%s)",
              aes ? tr_backend_name(s->choice.backend)
                  : "no AES instructions: constant-time software",
-             failed ? "; passed over: " : "", failed ? s->passed_over : "");
+             failed ? "; passed over: " : "", failed ? s->passed_over : "",
+             bad_mask ? "; error: " : "", bad_mask ? s->mask_error : "");
 }
 
 static EVP_CIPHER *make(int nid, int key_len, const struct tre_mode *mode)
@@ -87,7 +91,7 @@ static void end(void)
     trossl_selection_end(&shared.selection);
 }
 
-/* Like the provider's, it draws no random numbers: the generator of 1.1.1 may be waiting for our AES. */
+/* Draws no random numbers, like the provider: the generator of 1.1.1 may be waiting for our AES. */
 static int begin(const void *libcrypto)
 {
     if (!tre_evp_find(libcrypto) || !trossl_selection_begin(&shared.selection))
@@ -105,7 +109,7 @@ static int begin(const void *libcrypto)
     return 1;
 }
 
-/* Of two libcryptos in a process, the first one has it. */
+/* If a process has two libcryptos, only the first one gets the engine. */
 static int join(const void *libcrypto)
 {
     pthread_mutex_lock(&shared.lock);
@@ -125,7 +129,7 @@ static void leave(void)
 
 /* ---- One engine ----------------------------------------------------------------------------- */
 
-/* The cipher of a nid, or the list of all nids. */
+/* Returns the cipher of a nid, or the list of all nids. */
 static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
 {
     (void)e;
@@ -141,7 +145,7 @@ static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
     return *cipher != NULL;
 }
 
-/* No key is in use any more: each context holds its engine. */
+/* No key is in use any more: each context holds a reference to its engine. */
 static int destroy(ENGINE *e)
 {
     (void)e;

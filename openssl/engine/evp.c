@@ -7,7 +7,7 @@
 
 struct tre_evp tre_evp;
 
-/* The name of 1.1.1, and that of 3.x where it is another. */
+/* The name in 1.1.1, and the name in 3.x if it differs. */
 static const struct {
     size_t offset;
     const char *name, *later;
@@ -34,6 +34,7 @@ static const struct {
     {offsetof(struct tre_evp, engine_set_name), "ENGINE_set_name", NULL},
     {offsetof(struct tre_evp, engine_set_ciphers), "ENGINE_set_ciphers", NULL},
     {offsetof(struct tre_evp, engine_set_destroy), "ENGINE_set_destroy_function", NULL},
+    {offsetof(struct tre_evp, random), "RAND_bytes", NULL},
     {offsetof(struct tre_evp, malloc), "CRYPTO_malloc", NULL},
     {offsetof(struct tre_evp, clear_free), "CRYPTO_clear_free", NULL},
 };

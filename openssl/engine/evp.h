@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions of libcrypto that the engine calls. They are looked up when it is loaded, some by two
- * names: 1.1.1 has one, 3.x the other. So one binary serves both; see libcrypto.h for the rest.
+ * The functions of libcrypto that the engine calls, looked up when it is loaded. Some have one
+ * name in 1.1.1 and another in 3.x, so one binary serves both. libcrypto.h has the search.
  */
 #ifndef TENROUNDS_ENGINE_EVP_H
 #define TENROUNDS_ENGINE_EVP_H
@@ -10,7 +10,7 @@
 #include <openssl/evp.h>
 
 struct tre_evp {
-    /* The context of a cipher. iv and buffer have 16 bytes each, and belong to whoever uses it. */
+    /* A cipher context. iv and buffer have 16 bytes each, for the cipher to use. */
     void *(*data)(const EVP_CIPHER_CTX *ctx);
     unsigned char *(*iv)(EVP_CIPHER_CTX *ctx);
     unsigned char *(*buffer)(EVP_CIPHER_CTX *ctx);
@@ -36,14 +36,17 @@ struct tre_evp {
     int (*engine_set_ciphers)(ENGINE *e, ENGINE_CIPHERS_PTR f);
     int (*engine_set_destroy)(ENGINE *e, ENGINE_GEN_INT_FUNC_PTR f);
 
+    int (*random)(unsigned char *out, int len); /* RAND_bytes(3) */
+
     void *(*malloc)(size_t size, const char *file, int line);
     void (*clear_free)(void *memory, size_t size, const char *file, int line);
 };
 
-/* Those of the libcrypto that has bound the engine. */
+/* The functions of the libcrypto that has bound the engine. */
 extern struct tre_evp tre_evp;
 
-/* Finds them all in the loaded object that contains the address. Returns 0 if one is missing. */
+/* Finds all functions in the loaded object that contains the address. Returns 0 if one is
+ * missing. */
 int tre_evp_find(const void *address);
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM as libcrypto 1.1.1 has it: IVs of any length, those of TLS 1.2 counted up here (RFC 5288),
- * whose records are one call each after EVP_CTRL_AEAD_TLS1_AAD.
+ * GCM as libcrypto 1.1.1 has it: IVs of any length, and TLS 1.2 records (RFC 5288), which are
+ * one call each after EVP_CTRL_AEAD_TLS1_AAD.
  */
 #include "aead.h"
-#include "random.h"
 
 #define DEFAULT_IV 12
 
 struct gcm {
+    struct tr_gcm_key key;
     struct tr_gcm core;
-    uint8_t *long_iv; /* one that has no room in libcrypto's context */
+    uint8_t *long_iv; /* an IV that is too long for libcrypto's context */
     int iv_len;
-    int tag_len; /* -1: there is none */
+    int tag_len; /* -1: there is no tag */
     uint8_t key_set, iv_set;
-    uint8_t iv_gen; /* IVs are counted up */
+    uint8_t iv_gen; /* the engine increments the IV for each message */
     uint8_t tls;    /* buffer holds the AAD of a record */
-    uint8_t buffer[TAG_BYTES];
+    uint8_t buffer[TROSSL_TAG];
 };
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
@@ -56,12 +56,12 @@ static int set_iv_len(struct gcm *g, int len)
 
 static int start(EVP_CIPHER_CTX *ctx, struct gcm *g)
 {
-    g->iv_set = tr_gcm_start(&g->core, iv_of(ctx, g), (size_t)g->iv_len) == TR_OK;
+    g->iv_set = tr_gcm_start(&g->core, &g->key, iv_of(ctx, g), (size_t)g->iv_len) == TR_OK;
     return g->iv_set;
 }
 
-/* SP 800-38D 8.2.1: a part that stays for this key, and one to count up from. The length -1 is the whole
- * IV. */
+/* Sets the part of the IV that stays for this key, and begins the counter at a random number
+ * (SP 800-38D section 8.2.1). The length -1 sets the whole IV. */
 static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed, int len)
 {
     uint8_t *iv = iv_of(ctx, g);
@@ -70,44 +70,33 @@ static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed
     if (len == -1) {
         memcpy(iv, fixed, (size_t)g->iv_len);
     } else {
-        if (len < FIXED || g->iv_len - len < EXPLICIT)
+        if (len < 0 || !trossl_iv_may_fix((size_t)g->iv_len, (size_t)len))
             return 0;
         memcpy(iv, fixed, (size_t)len);
-        if (tre_evp.encrypting(ctx) && !trossl_random(iv + len, (size_t)(g->iv_len - len)))
+        if (tre_evp.encrypting(ctx) && tre_evp.random(iv + len, g->iv_len - len) <= 0)
             return 0;
     }
     g->iv_gen = 1;
     return 1;
 }
 
-/* Tells the last len bytes of the IV; the next one is one higher. */
-static void count_up(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
-{
-    uint8_t *iv = iv_of(ctx, g);
-    if (len <= 0 || len > g->iv_len)
-        len = g->iv_len;
-    memcpy(out, iv + g->iv_len - len, (size_t)len);
-    for (int i = 1; i <= EXPLICIT && i <= g->iv_len && ++iv[g->iv_len - i] == 0; i++)
-        ;
-}
-
-/* Begins a message with the IV. */
+/* Starts a message with the IV, returns its last len bytes, and increments it. */
 static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
 {
     if (!g->iv_gen || !g->key_set || out == NULL || !start(ctx, g))
         return 0;
-    count_up(ctx, g, out, len);
+    trossl_iv_next(iv_of(ctx, g), (size_t)g->iv_len, out, len < 0 ? 0 : (size_t)len);
     return 1;
 }
 
-/* The last bytes of the IV are those that the sender has told. */
-static int take_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *in, int len)
+/* Takes the sender's last bytes of the IV, and starts a message with it. */
+static int take_explicit_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *in, int len)
 {
     if (!g->iv_gen || !g->key_set || tre_evp.encrypting(ctx) || in == NULL || len < 0 ||
         len > g->iv_len)
         return 0;
     memcpy(iv_of(ctx, g) + g->iv_len - len, in, (size_t)len);
-    return 1;
+    return start(ctx, g);
 }
 
 /* ---- Keys ----------------------------------------------------------------------------------- */
@@ -117,7 +106,8 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
     struct gcm *g = tre_evp.data(ctx);
     (void)enc;
     if (key != NULL) {
-        if (tr_gcm_set_key(&g->core, tre_backend(), key, (size_t)tre_evp.key_len(ctx)) != TR_OK)
+        memset(&g->core, 0, sizeof(g->core)); /* no message continues under another key */
+        if (tr_gcm_set_key(&g->key, tre_backend(), key, (size_t)tre_evp.key_len(ctx)) != TR_OK)
             return 0;
         g->key_set = 1;
     }
@@ -139,10 +129,11 @@ static int cleanup(EVP_CIPHER_CTX *ctx)
     return 1;
 }
 
-/* libcrypto has copied the contexts, byte for byte. */
+/* libcrypto has copied the contexts byte by byte. */
 static int copy(const struct gcm *from, EVP_CIPHER_CTX *to)
 {
     struct gcm *g = tre_evp.data(to);
+    tr_gcm_rebind(&g->core, &g->key);
     if (from->long_iv == NULL)
         return 1;
     g->long_iv = tre_evp.malloc((size_t)from->iv_len, __FILE__, __LINE__);
@@ -154,49 +145,27 @@ static int copy(const struct gcm *from, EVP_CIPHER_CTX *to)
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-static int seal_record(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *record, size_t len)
-{
-    uint8_t *text = record + EXPLICIT;
-    if (!g->iv_gen || !g->key_set ||
-        tr_gcm_seal(&g->core, iv_of(ctx, g), (size_t)g->iv_len, g->buffer, AAD_BYTES, text, text,
-                    len, text + len, TAG_BYTES) != TR_OK)
-        return 0;
-    count_up(ctx, g, record, EXPLICIT);
-    return 1;
-}
-
-static int open_record(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *record, size_t len)
-{
-    uint8_t *text = record + EXPLICIT;
-    return take_iv(ctx, g, record, EXPLICIT) &&
-           tr_gcm_open(&g->core, iv_of(ctx, g), (size_t)g->iv_len, g->buffer, AAD_BYTES, text, text,
-                       len, text + len, TAG_BYTES) == TR_OK;
-}
-
-/* One whole record in place: explicit IV, text, tag. */
+/* One TLS record in place. */
 static int record(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
-    const int encrypting = tre_evp.encrypting(ctx);
-    int done = -1;
-    if (out == in && out != NULL && len >= EXPLICIT + TAG_BYTES && g->iv_len >= EXPLICIT) {
-        const size_t text = len - EXPLICIT - TAG_BYTES;
-        if (encrypting ? seal_record(ctx, g, out, text) : open_record(ctx, g, out, text))
-            done = (int)(encrypting ? len : text);
-    }
+    size_t n;
+    const int good = out == in && out != NULL && g->iv_gen &&
+                     trossl_tls_gcm(&g->key, tre_evp.encrypting(ctx), iv_of(ctx, g),
+                                    (size_t)g->iv_len, g->buffer, out, len, &n) == TR_OK;
     g->iv_set = g->tls = 0;
-    return done;
+    return good ? (int)n : -1;
 }
 
 static int finish(EVP_CIPHER_CTX *ctx, struct gcm *g)
 {
     if (tre_evp.encrypting(ctx)) {
-        if (tr_gcm_tag(&g->core, g->buffer, TAG_BYTES) != TR_OK)
+        if (tr_gcm_tag(&g->core, g->buffer, TROSSL_TAG) != TR_OK)
             return -1;
-        g->tag_len = TAG_BYTES;
+        g->tag_len = TROSSL_TAG;
     } else if (g->tag_len < 0 || tr_gcm_check(&g->core, g->buffer, (size_t)g->tag_len) != TR_OK) {
         return -1;
     }
-    g->iv_set = 0; /* not to be used again */
+    g->iv_set = 0; /* an IV is for one message */
     return 0;
 }
 
@@ -213,7 +182,7 @@ static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *i
         return -1;
     if (in == NULL)
         return finish(ctx, g);
-    if (len == 0) /* after no data AAD may still come */
+    if (len == 0) /* AAD may follow data of 0 bytes */
         return 0;
     if (out == NULL)
         status = tr_gcm_aad(&g->core, in, len);
@@ -224,7 +193,7 @@ static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *i
     return status == TR_OK ? (int)len : -1;
 }
 
-/* ---- What else libcrypto asks --------------------------------------------------------------- */
+/* ---- Controls ------------------------------------------------------------------------------- */
 
 static int begin(struct gcm *g)
 {
@@ -237,7 +206,7 @@ static int begin(struct gcm *g)
 
 static int set_tag(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *tag, int len)
 {
-    if (len <= 0 || len > TAG_BYTES || tre_evp.encrypting(ctx) || tag == NULL)
+    if (len <= 0 || len > (int)TROSSL_TAG || tre_evp.encrypting(ctx) || tag == NULL)
         return 0;
     memcpy(g->buffer, tag, (size_t)len);
     g->tag_len = len;
@@ -246,7 +215,8 @@ static int set_tag(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *tag, int l
 
 static int get_tag(EVP_CIPHER_CTX *ctx, const struct gcm *g, uint8_t *tag, int len)
 {
-    if (len <= 0 || len > TAG_BYTES || !tre_evp.encrypting(ctx) || g->tag_len < 0 || tag == NULL)
+    if (len <= 0 || len > (int)TROSSL_TAG || !tre_evp.encrypting(ctx) || g->tag_len < 0 ||
+        tag == NULL)
         return 0;
     memcpy(tag, g->buffer, (size_t)len);
     return 1;
@@ -254,7 +224,7 @@ static int get_tag(EVP_CIPHER_CTX *ctx, const struct gcm *g, uint8_t *tag, int l
 
 static int set_tls_aad(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *aad, int len)
 {
-    const int grows = tre_take_aad(g->buffer, aad, len, tre_evp.encrypting(ctx), TAG_BYTES);
+    const int grows = tre_take_aad(g->buffer, aad, len, tre_evp.encrypting(ctx), (int)TROSSL_TAG);
     if (grows > 0)
         g->tls = 1;
     return grows;
@@ -280,7 +250,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     case EVP_CTRL_GCM_IV_GEN:
         return next_iv(ctx, g, ptr, arg);
     case EVP_CTRL_GCM_SET_IV_INV:
-        return take_iv(ctx, g, ptr, arg) && start(ctx, g);
+        return take_explicit_iv(ctx, g, ptr, arg);
     case EVP_CTRL_AEAD_TLS1_AAD:
         return set_tls_aad(ctx, g, ptr, arg);
     case EVP_CTRL_COPY:

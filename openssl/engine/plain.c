@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ECB, CBC, CFB, OFB and CTR. Blocks that are not whole, and padding, are libcrypto's business; IV,
- * keystream and how much of it is spent ("num") lie where it keeps them.
+ * ECB, CBC, CFB, OFB and CTR. libcrypto handles partial blocks and padding. IV, keystream and the
+ * number of bytes used of it ("num") are in libcrypto's context.
  */
 #include "mode.h"
 
@@ -13,14 +13,14 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
            TR_OK;
 }
 
-/* NULL if it has not been set: such calls fail. */
+/* The key, or NULL if it was not set: then the call fails. */
 static const struct tr_aes_key *key_of(const EVP_CIPHER_CTX *ctx)
 {
     const struct tr_aes_key *key = tre_evp.data(ctx);
     return key != NULL && key->backend != NULL ? key : NULL;
 }
 
-/* Only if it has changed. */
+/* Stores "num" if it has changed. */
 static int set_used(EVP_CIPHER_CTX *ctx, int before, unsigned used)
 {
     if ((int)used != before)

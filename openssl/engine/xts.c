@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* XTS: every call is a whole data unit, with the tweak that was set as the IV. */
+/* XTS: every call is a whole data unit, whose tweak is the IV. */
 #include "mode.h"
 #include "util.h"
 
 #include <string.h>
 
 struct xts {
-    struct tr_xts core;
+    struct tr_xts_key key;
     uint8_t key_set, iv_set;
 };
 
@@ -21,7 +21,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     return 1;
 }
 
-/* Encryption with equal halves is refused with the key; old data may have to be decrypted with them. */
+/* Refuses equal halves when encrypting. Old data may have to be decrypted with such keys. */
 static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
 {
     struct xts *x = tre_evp.data(ctx);
@@ -29,7 +29,7 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
         const size_t len = (size_t)tre_evp.key_len(ctx);
         if (enc && tr_equal(key, key + len / 2, len / 2))
             return 0;
-        if (tr_xts_set_key(&x->core, tre_backend(), key, len) != TR_OK)
+        if (tr_xts_set_key(&x->key, tre_backend(), key, len) != TR_OK)
             return 0;
         x->key_set = 1;
     }
@@ -46,8 +46,8 @@ static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *i
     if (!x->key_set || !x->iv_set || out == NULL || in == NULL)
         return 0;
     return (tre_evp.encrypting(ctx)
-                ? tr_xts_encrypt(&x->core, tre_evp.iv(ctx), out, in, len)
-                : tr_xts_decrypt(&x->core, tre_evp.iv(ctx), out, in, len)) == TR_OK;
+                ? tr_xts_encrypt(&x->key, tre_evp.iv(ctx), out, in, len)
+                : tr_xts_decrypt(&x->key, tre_evp.iv(ctx), out, in, len)) == TR_OK;
 }
 
 const struct tre_mode tre_xts = {.flags = EVP_CIPH_XTS_MODE | TRE_DEFAULT_ASN1 |

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "aead.h"
 
-void *trp_aead_new(void *provctx, const struct trp_kind *kind)
+void trp_aead_begin(struct trp_aead *a, const struct trp_provider *provider,
+                    const struct trp_kind *kind)
 {
-    const struct trp_provider *provider = provctx;
-    const struct trp_aead_mode *mode = kind->aead_mode;
-    struct trp_aead *a = trp_context_with_room(provider, NULL, mode->context_size, mode->room);
-    if (a == NULL)
-        return NULL;
     a->provider = provider;
     a->kind = kind;
     a->iv_len = kind->default_iv_len != 0 ? kind->default_iv_len : kind->iv_len;
-    a->tag_len = mode->tag_len;
+    a->tag_len = kind->aead_mode->tag_len;
+}
+
+void *trp_aead_new(void *provctx, const struct trp_kind *kind)
+{
+    const struct trp_provider *provider = provctx;
+    struct trp_aead *a = trp_context(provider, kind->aead_mode->context_size);
+    if (a != NULL)
+        trp_aead_begin(a, provider, kind);
     return a;
 }
 
@@ -20,19 +24,18 @@ void trp_aead_free(void *ctx)
     struct trp_aead *a = ctx;
     if (a == NULL)
         return;
-    trp_pipes_free(a->provider, a->pipes);
-    trp_context_free(a->provider, a, a->kind->aead_mode->context_size);
+    const struct trp_aead_mode *mode = a->kind->aead_mode;
+    if (mode->release != NULL)
+        mode->release(a);
+    trp_context_free(a->provider, a, mode->context_size);
 }
 
 void *trp_aead_dup(void *ctx)
 {
     const struct trp_aead *from = ctx;
     const struct trp_aead_mode *mode = from->kind->aead_mode;
-    struct trp_aead *copy =
-        trp_context_with_room(from->provider, from, mode->context_size, mode->room);
-    if (copy == NULL)
-        return NULL;
-    if (trp_pipes_copy(copy->provider, &copy->pipes))
+    struct trp_aead *copy = trp_context_copy(from->provider, from, mode->context_size);
+    if (copy == NULL || mode->copied == NULL || mode->copied(copy))
         return copy;
     trp_aead_free(copy);
     return NULL;
@@ -91,7 +94,7 @@ static inline int init(struct trp_aead *a, const uint8_t *key, size_t key_len, c
                        size_t iv_len, const OSSL_PARAM params[], int encrypt)
 {
     a->encrypt = (uint8_t)encrypt;
-    if (iv != NULL && !set_iv(a, iv, iv_len))
+    if (iv != NULL && !a->kind->aead_mode->no_iv && !set_iv(a, iv, iv_len))
         return 0;
     if (LIKELY(key == NULL && params == NULL && a->kind->aead_mode->restart == NULL))
         return 1;
@@ -112,12 +115,14 @@ int trp_aead_decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-static int act_on_all(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
+static __attribute__((noinline)) int act_on_several(void *ctx, const struct trp_aead_param *table,
+                                                    const OSSL_PARAM params[])
 {
     for (; table->key != NULL; table++) {
         OSSL_PARAM *p = (OSSL_PARAM *)trp_param_find(params, table->key);
-        if (p != NULL && !table->act(ctx, p))
-            return 0;
+        const int result = p == NULL ? 1 : table->act(ctx, p);
+        if (result != 1)
+            return result == TRP_IGNORE_REST;
     }
     return 1;
 }
@@ -131,33 +136,34 @@ static inline int act_on_one(void *ctx, const struct trp_aead_param *table, OSSL
     return 1;
 }
 
-static __attribute__((noinline)) int act_on_several(void *ctx, const struct trp_aead_param *table,
-                                                    const OSSL_PARAM params[])
+int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
 {
-    const struct trp_aead *a = ctx;
-    if (!a->kind->aead_mode->callers_order || a->provider->libcrypto < TRP_LIBCRYPTO(3, 2) ||
-        a->provider->libcrypto >= TRP_LIBCRYPTO(3, 6))
-        return act_on_all(ctx, table, params);
-    for (const OSSL_PARAM *p = params; p->key != NULL; p++) {
-        if (!act_on_one(ctx, table, (OSSL_PARAM *)p))
-            return 0;
+    for (const OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
+        const int result = act_on_one(ctx, table, (OSSL_PARAM *)p);
+        if (result != 1)
+            return result == TRP_IGNORE_REST;
     }
     return 1;
 }
 
-/* One is what every message asks. */
+/* Nearly all calls have one parameter. */
 static inline int act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
 {
     if (params == NULL || params[0].key == NULL)
         return 1;
-    return LIKELY(params[1].key == NULL) ? act_on_one(ctx, table, (OSSL_PARAM *)params)
+    return LIKELY(params[1].key == NULL) ? act_on_one(ctx, table, (OSSL_PARAM *)params) != 0
                                          : act_on_several(ctx, table, params);
+}
+
+int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
+{
+    return act(ctx, table, params);
 }
 
 int trp_aead_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     const struct trp_aead *a = ctx;
-    /* What every message asks for, and nothing besides. */
+    /* Each message reads the tag, and nothing else. */
     if (LIKELY(params != NULL && params[0].key != NULL && params[1].key == NULL &&
                trp_param_is(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
         return a->kind->aead_mode->get_tag(ctx, params);
@@ -218,26 +224,16 @@ int trp_aead_get_iv(void *ctx, OSSL_PARAM *p)
            trp_aead_failed(a, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
-static int take_tls_aad(struct trp_aead *a, const uint8_t *aad, size_t len, size_t tag_len)
-{
-    if (len != TRP_TLS_AAD || aad == NULL)
-        return 0;
-    memcpy(a->buffer, aad, TRP_TLS_AAD);
-    a->tls = 1;
-    const size_t frame = TRP_TLS_EXPLICIT + (a->encrypt ? 0 : tag_len);
-    size_t n = (size_t)aad[11] << 8 | aad[12];
-    if (n < frame)
-        return 0;
-    n -= frame;
-    a->buffer[11] = (uint8_t)(n >> 8);
-    a->buffer[12] = (uint8_t)n;
-    a->tls_pad = tag_len;
-    return 1;
-}
-
 int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int reason)
 {
+    struct trp_aead *a = ctx;
     if (p->data_type != OSSL_PARAM_OCTET_STRING)
-        return trp_aead_failed(ctx, PROV_R_FAILED_TO_GET_PARAMETER);
-    return take_tls_aad(ctx, p->data, p->data_size, tag_len) || trp_aead_failed(ctx, reason);
+        return trp_aead_failed(a, PROV_R_FAILED_TO_GET_PARAMETER);
+    if (p->data_size != TROSSL_TLS_AAD || p->data == NULL)
+        return trp_aead_failed(a, reason);
+    a->tls = 1;
+    if (!trossl_tls_take_aad(a->buffer, p->data, a->encrypt, tag_len))
+        return trp_aead_failed(a, reason);
+    a->tls_pad = tag_len;
+    return 1;
 }

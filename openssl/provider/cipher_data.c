@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The bytes: update, final, and the call that goes past buffer and padding. */
+/* Update, final and EVP_Cipher() of the ciphers that are not authenticated. */
 #include "cipher.h"
 
 #include "tls_record.h"
@@ -60,24 +60,24 @@ static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, u
 {
     switch (c->mode) {
     case TR_ECB:
-        return c->decrypt ? tr_ecb_decrypt(&c->key, out, in, len)
-                          : tr_ecb_encrypt(&c->key, out, in, len);
+        return c->decrypt ? tr_ecb_decrypt(c->key, out, in, len)
+                          : tr_ecb_encrypt(c->key, out, in, len);
     case TR_CBC:
-        return c->decrypt ? tr_cbc_decrypt(&c->key, c->iv, out, in, len)
-                          : tr_cbc_encrypt(&c->key, c->iv, out, in, len);
+        return c->decrypt ? tr_cbc_decrypt(c->key, c->iv, out, in, len)
+                          : tr_cbc_encrypt(c->key, c->iv, out, in, len);
     case TR_CFB128:
-        return c->decrypt ? tr_cfb128_decrypt(&c->key, c->iv, &c->used, out, in, len)
-                          : tr_cfb128_encrypt(&c->key, c->iv, &c->used, out, in, len);
+        return c->decrypt ? tr_cfb128_decrypt(c->key, c->iv, &c->used, out, in, len)
+                          : tr_cfb128_encrypt(c->key, c->iv, &c->used, out, in, len);
     case TR_OFB:
-        return tr_ofb(&c->key, c->iv, &c->used, out, in, len);
+        return tr_ofb(c->key, c->iv, &c->used, out, in, len);
     case TR_CTR:
-        return tr_ctr(&c->key, c->iv, c->buffer, &c->used, out, in, len);
+        return tr_ctr(c->key, c->iv, c->buffer, &c->used, out, in, len);
     }
     return TR_ERR_MODE;
 }
 
-/* Whether whole blocks go straight to the bulk operation, which they nearly always do: all that
- * could stand in the way is looked at in one branch. waits: whether the mode may hold blocks back. */
+/* Whether this update can call the bulk operation for whole blocks directly, as nearly all can.
+ * One branch tests all obstacles. waits: the mode may have to hold blocks back. */
 INLINE int is_straight(const struct trp_cipher *cipher, int waits, const uint8_t *out,
                        size_t out_size, const uint8_t *in, size_t len)
 {
@@ -91,10 +91,10 @@ INLINE int is_straight(const struct trp_cipher *cipher, int waits, const uint8_t
 INLINE void straight(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                      size_t len)
 {
-    tr_bulk(&c->key, operation(mode, c->decrypt), out, in, len / TR_BLOCK, c->iv);
+    tr_bulk(c->key, operation(mode, c->decrypt), out, in, len / TR_BLOCK, c->iv);
 }
 
-/* A call of the mode past the buffer of ECB and CBC. */
+/* Encrypts or decrypts without the buffer of ECB and CBC. */
 INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                             size_t len)
 {
@@ -107,9 +107,6 @@ INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out
 
 /* ---- ECB and CBC ---------------------------------------------------------------------------- */
 
-/* Where the core reads no bytes, so that it is not handed a NULL. */
-static const uint8_t nothing[1];
-
 static int __attribute__((cold, noinline))
 record_failed(const struct trp_cipher *cipher, const char *reason)
 {
@@ -117,7 +114,7 @@ record_failed(const struct trp_cipher *cipher, const char *reason)
                      PROV_R_CIPHER_OPERATION_FAILED, "TLS record: %s", reason);
 }
 
-/* One TLS record, in place; see tls_record.h. */
+/* One TLS record in place; see tls_record.h. */
 static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, uint8_t *out,
                                                    size_t *out_len, size_t out_size,
                                                    const uint8_t *in, size_t len)
@@ -148,16 +145,18 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
     return 1;
 }
 
-/* Decryption with padding holds one block back, which may be the last. With whole blocks, as most
- * programs have them, that one comes out first, and then all but the last of this call. in and out
- * are disjoint, or out trails by the block. */
+/*
+ * Decrypts whole blocks with padding. The last block of each call waits in the buffer, because it
+ * may contain the padding: this writes the waiting block, then all blocks of this call but the
+ * last. in and out are disjoint, or out is one block before in.
+ */
 INLINE void held_update(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                         size_t len)
 {
     enum tr_op op = operation(mode, 1);
-    tr_bulk(&c->key, op, out, c->buffer, 1, c->iv);
+    tr_bulk(c->key, op, out, c->buffer, 1, c->iv);
     if (len > TR_BLOCK)
-        tr_bulk(&c->key, op, out + TR_BLOCK, in, len / TR_BLOCK - 1, c->iv);
+        tr_bulk(c->key, op, out + TR_BLOCK, in, len / TR_BLOCK - 1, c->iv);
     memcpy(c->buffer, in + len - TR_BLOCK, TR_BLOCK);
 }
 
@@ -185,12 +184,12 @@ static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *c
     } else {
         if (tr_cipher_room(c, len) > out_size)
             return no_room(cipher);
-        status = tr_cipher_update(c, out, out_len, len != 0 ? in : nothing, len);
+        status = tr_cipher_update(c, out, out_len, in, len);
     }
     return LIKELY(status == TR_OK) ? 1 : trp_raise_status(cipher, status);
 }
 
-/* Nothing is kept over the call of the operation, so that no registers have to be saved for it. */
+/* Keeps no value across the call of the operation, so that no register has to be saved. */
 INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                         size_t out_size, const uint8_t *in, size_t len)
 {
@@ -209,12 +208,13 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
         return no_key(cipher);
     if (cipher->tls_version != 0)
         return record_failed(cipher, "each update is a whole one, there is nothing to end");
-    /* A block held back for its padding after padding was switched off is a block like any other. */
+    /* If padding was switched off, a block that waits because of its padding is an ordinary
+     * block. */
     if ((c->padding || c->used != 0) && out_size < TR_BLOCK)
         return no_room(cipher);
     enum tr_status status;
     if (c->used == TR_BLOCK && !c->padding)
-        status = tr_cipher_update(c, out, out_len, nothing, 0);
+        status = tr_cipher_update(c, out, out_len, NULL, 0);
     else
         status = tr_cipher_final(c, out, out_len);
     return status == TR_OK ? 1 : trp_raise_status(cipher, status);
@@ -222,8 +222,8 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
 
 /* ---- CFB, OFB and CTR ----------------------------------------------------------------------- */
 
-/* For suites whose MAC is not checked here: points to the MAC that a record ends in, as the default
- * provider does for every mode. */
+/* Removes the MAC at the end of a record and points tls_mac to it, for suites whose MAC libssl
+ * checks. The default provider does this for every mode. */
 static __attribute__((noinline)) int strip_mac(struct trp_cipher *cipher, const uint8_t *out,
                                                size_t *out_len)
 {
@@ -277,7 +277,7 @@ int trp_stream_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
 
 /* ---- One for each mode ---------------------------------------------------------------------- */
 
-/* A call past buffer and padding. */
+/* EVP_Cipher(): without buffer and padding. */
 INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                        size_t out_size, const uint8_t *in, size_t len)
 {
@@ -319,11 +319,11 @@ INLINE enum tr_status crypt_small(struct trp_cipher *cipher, int bit, uint8_t *o
 {
     struct tr_cipher *c = &cipher->core;
     if (!bit)
-        return c->decrypt ? tr_cfb8_decrypt(&c->key, c->iv, out, in, len)
-                          : tr_cfb8_encrypt(&c->key, c->iv, out, in, len);
+        return c->decrypt ? tr_cfb8_decrypt(c->key, c->iv, out, in, len)
+                          : tr_cfb8_encrypt(c->key, c->iv, out, in, len);
     size_t bits = cipher->use_bits ? len : 8 * len;
-    return c->decrypt ? tr_cfb1_decrypt(&c->key, c->iv, out, in, bits)
-                      : tr_cfb1_encrypt(&c->key, c->iv, out, in, bits);
+    return c->decrypt ? tr_cfb1_decrypt(c->key, c->iv, out, in, bits)
+                      : tr_cfb1_encrypt(c->key, c->iv, out, in, bits);
 }
 
 INLINE int small_once(struct trp_cipher *cipher, int bit, uint8_t *out, size_t *out_len,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parameters of ciphers and of cipher contexts: the default provider's, entry for entry. */
+/* The parameters of ciphers and of their contexts, the same as the default provider's. */
 #include "cipher.h"
 
 #include "param.h"
@@ -115,8 +115,8 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* A position in a block. OpenSSL 3.0.8 takes any number here and then reads beyond the block;
- * 3.0.22 takes none but 0 for CFB, OFB and CTR. */
+/* Sets the position in a block. OpenSSL 3.0.8 accepts any number and then reads beyond the block;
+ * 3.0.22 accepts only 0 for CFB, OFB and CTR. */
 static int set_num(struct trp_cipher *cipher, const OSSL_PARAM *p)
 {
     uint64_t num;
@@ -139,7 +139,7 @@ static int set_one(struct trp_cipher *cipher, const OSSL_PARAM *p)
             return 0;
         cipher->core.padding = value != 0;
     } else if (trp_param_is(p, OSSL_CIPHER_PARAM_USE_BITS)) {
-        /* Of CFB1; accepted everywhere. */
+        /* Only CFB1 uses it; every mode accepts it. */
         if (!trp_param_get_number(p, UINT_MAX, &value))
             return 0;
         cipher->use_bits = value != 0;
@@ -163,7 +163,7 @@ int trp_set_ctx_params(void *ctx, const OSSL_PARAM params[])
             return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_GET_PARAMETER);
     }
     for (size_t i = 0; cipher->pipes != NULL && i < cipher->pipes->n; i++) {
-        if (!trp_set_ctx_params(trp_pipe(cipher->pipes, i), params))
+        if (!trp_set_ctx_params(&cipher->pipes->pipe[i], params))
             return 0;
     }
     return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fifteen ciphers of five modes: contexts, keys and IVs; and the list of all ciphers. */
+/* Contexts, keys and IVs of ECB, CBC, CFB, OFB and CTR; and the list of all ciphers. */
 #include "dispatch.h"
 #include "pipeline.h"
 
@@ -9,9 +9,11 @@
 
 /* ---- Contexts ------------------------------------------------------------------------------- */
 
-void trp_begin(struct trp_cipher *cipher, const struct trp_provider *provider,
+void trp_begin(struct trp_keyed *ctx, const struct trp_provider *provider,
                const struct trp_kind *kind)
 {
+    struct trp_cipher *cipher = &ctx->cipher;
+    cipher->core.key = &ctx->key;
     cipher->kind = kind;
     cipher->provider = provider;
     cipher->core.mode = (uint8_t)kind->mode;
@@ -21,11 +23,10 @@ void trp_begin(struct trp_cipher *cipher, const struct trp_provider *provider,
 static void *new_context(void *provctx, const struct trp_kind *kind)
 {
     const struct trp_provider *provider = provctx;
-    struct trp_cipher *cipher = trp_context(provider, sizeof(*cipher));
-    if (cipher == NULL)
-        return NULL;
-    trp_begin(cipher, provider, kind);
-    return cipher;
+    struct trp_keyed *ctx = trp_context(provider, sizeof(*ctx));
+    if (ctx != NULL)
+        trp_begin(ctx, provider, kind);
+    return ctx;
 }
 
 static void free_context(void *ctx)
@@ -34,18 +35,24 @@ static void free_context(void *ctx)
     if (cipher == NULL)
         return;
     trp_pipes_free(cipher->provider, cipher->pipes);
-    trp_context_free(cipher->provider, cipher, sizeof(*cipher));
+    trp_context_free(cipher->provider, cipher, sizeof(struct trp_keyed));
+}
+
+void trp_rebind(struct trp_keyed *copy, const struct trp_keyed *from)
+{
+    copy->cipher.core.key = &copy->key;
+    if (from->cipher.tls_mac == from->cipher.tls_mac_copy)
+        copy->cipher.tls_mac = copy->cipher.tls_mac_copy;
 }
 
 static void *duplicate_context(void *ctx)
 {
-    const struct trp_cipher *from = ctx;
-    struct trp_cipher *copy = trp_context_copy(from->provider, from, sizeof(*from));
+    const struct trp_keyed *from = ctx;
+    struct trp_keyed *copy = trp_context_copy(from->cipher.provider, from, sizeof(*from));
     if (copy == NULL)
         return NULL;
-    if (from->tls_mac == from->tls_mac_copy)
-        copy->tls_mac = copy->tls_mac_copy;
-    if (trp_pipes_copy(copy->provider, &copy->pipes))
+    trp_rebind(copy, from);
+    if (trp_pipes_copy(copy))
         return copy;
     free_context(copy);
     return NULL;
@@ -68,22 +75,24 @@ int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
     return 1;
 }
 
-int trp_set_key(struct trp_cipher *cipher, const uint8_t *key, size_t key_len)
+int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len)
 {
+    struct trp_cipher *cipher = &ctx->cipher;
     if (key_len != cipher->kind->key_len)
         return trp_raise_status(cipher, TR_ERR_KEY_LENGTH);
     enum tr_status status =
-        tr_aes_set_key(&cipher->core.key, cipher->provider->selection.backend, key, key_len);
+        tr_aes_set_key(&ctx->key, cipher->provider->selection.backend, key, key_len);
     if (status != TR_OK)
         return trp_raise_status(cipher, status);
     cipher->key_set = 1;
     return 1;
 }
 
-static inline int init(void *ctx, const unsigned char *key, size_t key_len, const unsigned char *iv,
-                       size_t iv_len, const OSSL_PARAM params[], int decrypt)
+static inline int init(struct trp_keyed *ctx, const unsigned char *key, size_t key_len,
+                       const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
+                       int decrypt)
 {
-    struct trp_cipher *cipher = ctx;
+    struct trp_cipher *cipher = &ctx->cipher;
     enum tr_mode mode = cipher->kind->mode;
     cipher->num = 0;
     cipher->core.used = 0;
@@ -94,15 +103,15 @@ static inline int init(void *ctx, const unsigned char *key, size_t key_len, cons
     } else if (mode != TR_ECB && mode != TR_CTR && cipher->iv_set) {
         memcpy(cipher->core.iv, cipher->original_iv, TR_BLOCK);
     }
-    if (key != NULL && !trp_set_key(cipher, key, key_len))
+    if (key != NULL && !trp_set_key(ctx, key, key_len))
         return 0;
     return params == NULL || trp_set_ctx_params(cipher, params);
 }
 
-int trp_init(struct trp_cipher *cipher, const uint8_t *key, size_t key_len, const uint8_t *iv,
+int trp_init(struct trp_keyed *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
              size_t iv_len, const OSSL_PARAM params[], int decrypt)
 {
-    return init(cipher, key, key_len, iv, iv_len, params, decrypt);
+    return init(ctx, key, key_len, iv, iv_len, params, decrypt);
 }
 
 static int encrypt_init(void *ctx, const unsigned char *key, size_t key_len,
@@ -117,16 +126,19 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
     return init(ctx, key, key_len, iv, iv_len, params, 1);
 }
 
-TRP_PIPELINE_FUNCTIONS(cbc, trp_cipher, sizeof(struct trp_cipher), encrypt_init, decrypt_init,
-                       trp_cbc_pipes_update, trp_cbc_update, trp_block_final)
-
 /* ---- The tables ----------------------------------------------------------------------------- */
+
+#define PIPELINE                                                                                   \
+    TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_ENCRYPT_INIT, trp_pipeline_encrypt_init),               \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_DECRYPT_INIT, trp_pipeline_decrypt_init),           \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_UPDATE, trp_pipeline_update),                       \
+        TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_FINAL, trp_pipeline_final),
 
 /* X(mode in functions, mode in enum tr_mode and in EVP_CIPH_..., IV length, block size of EVP, kind
  * of final, more functions) */
 #define MODES(X, bits)                                                                             \
     X(bits, ecb, TR_ECB, EVP_CIPH_ECB_MODE, 0, TR_BLOCK, block, )                                  \
-    X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block, TRP_PIPELINE(cbc))          \
+    X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block, PIPELINE)                   \
     X(bits, cfb, TR_CFB128, EVP_CIPH_CFB_MODE, TR_BLOCK, 1, stream, )                              \
     X(bits, ofb, TR_OFB, EVP_CIPH_OFB_MODE, TR_BLOCK, 1, stream, )                                 \
     X(bits, ctr, TR_CTR, EVP_CIPH_CTR_MODE, TR_BLOCK, 1, stream, )                                 \
@@ -168,8 +180,8 @@ MODES(CIPHER, 128)
 MODES(CIPHER, 192)
 MODES(CIPHER, 256)
 
-/* The names are the default provider's, all of them: a program may ask for any. The OIDs are NIST's
- * (Computer Security Objects Register, aes). */
+/* All names that the default provider has, because a program can ask for any of them. The OIDs are
+ * NIST's (Computer Security Objects Register, aes). */
 #define ALGORITHM(names, bits, name)                                                               \
     {                                                                                              \
         names, "provider=tenrounds", functions_##bits##_##name, NULL                               \
@@ -181,12 +193,12 @@ MODES(CIPHER, 256)
 #define OID(number) "2.16.840.1.101.3.4.1." #number
 
 const OSSL_ALGORITHM trp_ciphers[] = {
-    /* TRP_SHA_CIPHERS with a hash: */
+    /* The TRP_SHA_CIPHERS ciphers with a hash: */
     FAMILY("AES-128-CBC-HMAC-SHA1", stitched_128_sha1),
     FAMILY("AES-256-CBC-HMAC-SHA1", stitched_256_sha1),
     FAMILY("AES-128-CBC-HMAC-SHA256", stitched_128_sha256),
     FAMILY("AES-256-CBC-HMAC-SHA256", stitched_256_sha256),
-    /* without: */
+    /* The others: */
     ALGORITHM("AES-256-ECB:" OID(41), 256, ecb),
     ALGORITHM("AES-192-ECB:" OID(21), 192, ecb),
     ALGORITHM("AES-128-ECB:" OID(1), 128, ecb),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CMAC with AES-CBC here, with any other cipher by another provider. A cipher that is set waits for
- * the next key, and the message in progress goes on with the one before.
+ * CMAC. AES-CBC is done here; with any other cipher, another provider's CMAC does everything. A
+ * new cipher takes effect with the next key; until then the message in progress continues with the
+ * old one.
  */
 #include "dispatch.h"
 #include "mac.h"
@@ -10,12 +11,13 @@
 #include <openssl/core_names.h>
 
 struct cmac {
+    struct tr_cmac_key key;
     struct tr_cmac core;
     const struct trp_provider *provider;
-    enum trp_whose now, next; /* next: NOBODYS unless a cipher waits for its key */
+    enum trp_whose now, next; /* next: TRP_NOBODYS unless a cipher waits for its key */
     size_t key_len, next_key_len;
-    int keyed;          /* ours */
-    EVP_MAC_CTX *other; /* of OTHERS, now or next, else NULL */
+    int keyed;          /* key is set */
+    EVP_MAC_CTX *other; /* another provider's context, if now or next is TRP_OTHERS; else NULL */
 };
 
 static void *cmac_new(void *provctx)
@@ -36,7 +38,8 @@ static void cmac_free(void *ctx)
     trp_context_free(c->provider, c, sizeof(*c));
 }
 
-/* Only with a key, as in the default provider; so not either while another's cipher waits for one. */
+/* Copies only a context with a key, like the default provider. So it refuses to copy while another
+ * provider's cipher waits for its key. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;
@@ -45,6 +48,7 @@ static void *cmac_dup(void *ctx)
     struct cmac *copy = trp_context_copy(from->provider, from, sizeof(*from));
     if (copy == NULL)
         return NULL;
+    tr_cmac_rebind(&copy->core, &copy->key);
     if (from->other == NULL || (copy->other = from->provider->evp.mac_ctx_dup(from->other)) != NULL)
         return copy;
     cmac_free(copy);
@@ -83,25 +87,25 @@ static int set_our_key(struct cmac *c, const uint8_t *key, size_t key_len)
 {
     c->keyed = 0;
     if (key == NULL)
-        return 1; /* the cipher is set and has no key */
+        return 1; /* sets the cipher without a key */
     if (key_len != c->key_len)
         return TRP_RAISE(c->provider, ERR_LIB_EVP, EVP_R_INVALID_KEY_LENGTH);
-    if (tr_cmac_set_key(&c->core, c->provider->selection.backend, key, key_len) != TR_OK ||
-        tr_cmac_start(&c->core) != TR_OK)
+    if (tr_cmac_set_key(&c->key, c->provider->selection.backend, key, key_len) != TR_OK ||
+        tr_cmac_start(&c->core, &c->key) != TR_OK)
         return 0;
     c->keyed = 1;
     return 1;
 }
 
-/* Begins the next message with the same key. */
+/* Starts the next message under the same key. */
 static int restart(struct cmac *c)
 {
     if (c->now == TRP_OTHERS)
         return c->provider->evp.mac_init(c->other, NULL, 0, NULL);
-    return c->now == TRP_OURS && c->keyed && tr_cmac_start(&c->core) == TR_OK;
+    return c->now == TRP_OURS && c->keyed && tr_cmac_start(&c->core, &c->key) == TR_OK;
 }
 
-/* Without a key it sets the cipher that waits, or if there is none begins the next message. */
+/* Without a key: sets the cipher that waits, or starts the next message if none waits. */
 static int set_key(struct cmac *c, const uint8_t *key, size_t key_len)
 {
     const int same = c->next == TRP_NOBODYS;

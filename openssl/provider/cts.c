@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-CBC with ciphertext stealing as EVP has it: one update is the whole message, and the forms are
- * "CS1" (at first), "CS2" and "CS3", the parameter "cts_mode". */
+/*
+ * AES-CBC with ciphertext stealing: one update is the whole message. The parameter "cts_mode"
+ * selects the form, "CS1" (the default), "CS2" or "CS3".
+ */
 #include "dispatch.h"
 #include "param.h"
 
@@ -9,7 +11,7 @@
 #include <strings.h>
 
 struct trp_cts {
-    struct trp_cipher base;
+    struct trp_keyed base;
     const struct trp_provider *provider;
     enum tr_cts form;
     int updated;
@@ -19,7 +21,7 @@ static const char *const forms[] = {[TR_CS1] = OSSL_CIPHER_CTS_MODE_CS1,
                                     [TR_CS2] = OSSL_CIPHER_CTS_MODE_CS2,
                                     [TR_CS3] = OSSL_CIPHER_CTS_MODE_CS3};
 
-TRP_PLAIN_CONTEXT(cts)
+TRP_KEYED_CONTEXT(cts)
 
 static void *cts_new(void *provctx, const struct trp_kind *kind)
 {
@@ -52,7 +54,7 @@ static int cts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_CTS_MODE);
     if (p != NULL && !set_form(c, p))
         return TRP_RAISE(c->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
-    return trp_set_ctx_params(&c->base, params);
+    return trp_set_ctx_params(&c->base.cipher, params);
 }
 
 static int cts_get_ctx_params(void *ctx, OSSL_PARAM params[])
@@ -62,7 +64,7 @@ static int cts_get_ctx_params(void *ctx, OSSL_PARAM params[])
     if (p != NULL &&
         (p->data_type != OSSL_PARAM_UTF8_STRING || !trp_param_set_text(p, forms[c->form])))
         return TRP_RAISE(c->provider, ERR_LIB_PROV, PROV_R_FAILED_TO_SET_PARAMETER);
-    return trp_get_ctx_params(&c->base, params);
+    return trp_get_ctx_params(&c->base.cipher, params);
 }
 
 static const OSSL_PARAM *cts_gettable_ctx_params(void *ctx, void *provctx)
@@ -103,7 +105,7 @@ static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
                       const unsigned char *in, size_t len)
 {
     struct trp_cts *c = ctx;
-    struct tr_cipher *core = &c->base.core;
+    struct tr_cipher *core = &c->base.cipher.core;
     if (len < TR_BLOCK || out_size < len)
         return 0;
     if (out == NULL) {
@@ -112,13 +114,13 @@ static int cts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     }
     if (c->updated)
         return 0;
-    if (!c->base.key_set)
+    if (!c->base.cipher.key_set)
         return TRP_RAISE(c->provider, ERR_LIB_PROV, PROV_R_NO_KEY_SET);
     enum tr_status status = core->decrypt
-                                ? tr_cbc_cts_decrypt(&core->key, c->form, core->iv, out, in, len)
-                                : tr_cbc_cts_encrypt(&core->key, c->form, core->iv, out, in, len);
+                                ? tr_cbc_cts_decrypt(core->key, c->form, core->iv, out, in, len)
+                                : tr_cbc_cts_encrypt(core->key, c->form, core->iv, out, in, len);
     if (status != TR_OK)
-        return trp_raise_status(&c->base, status);
+        return trp_raise_status(&c->base.cipher, status);
     c->updated = 1;
     *out_len = len;
     return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of functions that libcrypto fetches: one for each cipher. */
+/* The tables of functions that libcrypto fetches, one for each cipher. */
 #ifndef TENROUNDS_DISPATCH_H
 #define TENROUNDS_DISPATCH_H
 
@@ -11,15 +11,15 @@
     }
 
 /*
- * The table trp_<name>_functions of a kind, kind_<name>, and the functions that know it. family is
- * what the names of the family's functions begin with: <family>_new(provctx, kind), _free, _dup,
- * _encrypt_init, _decrypt_init, _update, _final, _cipher, and those for parameters of a context.
- * Of these, host has those that several families share.
+ * Defines the table trp_<name>_functions of the cipher kind_<name>. family is the common beginning
+ * of the names of its functions: <family>_new(provctx, kind), _free, _dup, _encrypt_init,
+ * _decrypt_init, _update, _final, _cipher, and those for the parameters of a context. host is the
+ * beginning of the names of those that several families share.
  */
 #define TRP_DISPATCH(name, family)                                                                 \
     TRP_DISPATCH_WITH(name, family, family,                                                        \
                       TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
-/* Where EVP_Cipher() is to be an update. */
+/* For a cipher whose EVP_Cipher() is an update. */
 #define TRP_DISPATCH_NO_CIPHER(name, family) TRP_DISPATCH_WITH(name, family, family, )
 #define TRP_DISPATCH_WITH(name, host, family, ...)                                                 \
     static void *new_##name(void *provctx)                                                         \
@@ -46,8 +46,8 @@
         TRP_FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, family##_settable_ctx_params),          \
         {0, NULL}}
 
-/* The two inits of a family, from <family>_init(ctx, key, key_len, iv, iv_len, params, encrypt),
- * and free and dup of its struct trp_<family>, which holds no pointer into itself. */
+/* Defines the two inits of a family from <family>_init(ctx, key, key_len, iv, iv_len, params,
+ * encrypt). */
 #define TRP_INITS(family)                                                                          \
     static int family##_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,          \
                                      const unsigned char *iv, size_t iv_len,                       \
@@ -62,6 +62,8 @@
         return family##_init(ctx, key, key_len, iv, iv_len, params, 0);                            \
     }
 
+/* Define free and dup of a struct trp_<family>. PLAIN: it holds no pointer into itself. KEYED: it
+ * begins with a struct trp_keyed base and holds no other pointer into itself. */
 #define TRP_PLAIN_CONTEXT(family)                                                                  \
     static void family##_free(void *ctx)                                                           \
     {                                                                                              \
@@ -73,6 +75,22 @@
     {                                                                                              \
         const struct trp_##family *from = ctx;                                                     \
         return trp_context_copy(from->provider, from, sizeof(*from));                              \
+    }
+
+#define TRP_KEYED_CONTEXT(family)                                                                  \
+    static void family##_free(void *ctx)                                                           \
+    {                                                                                              \
+        struct trp_##family *c = ctx;                                                              \
+        if (c != NULL)                                                                             \
+            trp_context_free(c->provider, c, sizeof(*c));                                          \
+    }                                                                                              \
+    static void *family##_dup(void *ctx)                                                           \
+    {                                                                                              \
+        const struct trp_##family *from = ctx;                                                     \
+        struct trp_##family *copy = trp_context_copy(from->provider, from, sizeof(*from));         \
+        if (copy != NULL)                                                                          \
+            trp_rebind(&copy->base, &from->base);                                                  \
+        return copy;                                                                               \
     }
 
 #define TRP_THREE(name)                                                                            \

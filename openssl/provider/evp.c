@@ -21,7 +21,9 @@ int trp_evp_find(struct trp_evp *evp, const void *address)
         trossl_libcrypto_find(&library, "EVP_MAC_update", &found.mac_update) &&
         trossl_libcrypto_find(&library, "EVP_MAC_final", &found.mac_final) &&
         trossl_libcrypto_find(&library, "EVP_MAC_CTX_get_params", &found.mac_ctx_get_params) &&
-        trossl_libcrypto_find(&library, "EVP_MAC_CTX_set_params", &found.mac_ctx_set_params))
+        trossl_libcrypto_find(&library, "EVP_MAC_CTX_set_params", &found.mac_ctx_set_params) &&
+        trossl_libcrypto_find(&library, "RAND_bytes_ex", &found.rand_bytes_ex) &&
+        trossl_libcrypto_find(&library, "RAND_get0_public", &found.rand_get0_public))
         *evp = found;
     trossl_libcrypto_close(&library);
     return evp->mac_fetch != NULL;

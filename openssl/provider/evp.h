@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * EVP functions of the libcrypto that has loaded us, for what has to be handed on to another
- * provider; see libcrypto.h.
+ * Functions of the libcrypto that loaded the provider: EVP_MAC for MACs that are handed on to
+ * another provider, and RAND for generated IVs. libcrypto.h says how they are found.
  */
 #ifndef TENROUNDS_PROVIDER_EVP_H
 #define TENROUNDS_PROVIDER_EVP_H
 
 #include <openssl/evp.h>
+#include <openssl/rand.h>
 
 struct trp_evp {
-    __typeof__(EVP_MAC_fetch) *mac_fetch; /* NULL: they were not found */
+    __typeof__(EVP_MAC_fetch) *mac_fetch; /* NULL, as all others, if they were not found */
     __typeof__(EVP_MAC_free) *mac_free;
     __typeof__(EVP_MAC_CTX_new) *mac_ctx_new;
     __typeof__(EVP_MAC_CTX_free) *mac_ctx_free;
@@ -19,6 +20,8 @@ struct trp_evp {
     __typeof__(EVP_MAC_final) *mac_final;
     __typeof__(EVP_MAC_CTX_get_params) *mac_ctx_get_params;
     __typeof__(EVP_MAC_CTX_set_params) *mac_ctx_set_params;
+    __typeof__(RAND_bytes_ex) *rand_bytes_ex;
+    __typeof__(RAND_get0_public) *rand_get0_public;
 };
 
 /*

@@ -1,80 +1,82 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-GCM as EVP has it: IVs of 1 to 128 bytes, generated when an encryption is given none, and the
- * records of TLS 1.2 (RFC 5288), which are one update each after the parameter "tlsaad".
+ * AES-GCM as EVP defines it. IVs have 1 to 128 bytes; encryption without an IV generates one. A TLS
+ * 1.2 record (RFC 5288) is one update after the parameter "tlsaad".
  *
- * The core does a whole message in half the time that start, AAD, data and tag take one by one, and short
- * messages are nearly always one update. So IV and AAD are held back until data comes; where that is short, it
- * is taken for all of the message, and the tag computed or compared with it. If more comes after all, the core
- * is brought to where it would be from the ciphertext, which is kept, and the next messages are not taken so.
+ * The state of the IV after each call; "-" is refused.
+ *
+ *   call                       | NONE       | GIVEN  | IN_USE    | SPENT
+ *   ---------------------------+------------+--------+-----------+-------
+ *   init with an IV            | GIVEN      | GIVEN  | GIVEN     | GIVEN
+ *   init without, new key      | NONE       | GIVEN  | IN_USE 1) | SPENT
+ *   new IV length              | NONE       | SPENT  | SPENT     | SPENT
+ *   fixed part of the IV       | GIVEN      | GIVEN  | GIVEN     | GIVEN
+ *   next IV, explicit part 2)  | IN_USE     | IN_USE | IN_USE    | IN_USE
+ *   AAD, data                  | IN_USE 3)  | IN_USE | IN_USE    | -
+ *   final                      | SPENT 3)   | SPENT  | SPENT 4)  | -
+ *   TLS record 2)              | SPENT      | SPENT  | SPENT     | SPENT
+ *
+ *   1) A new key abandons the message: AAD, data and final fail until there is another IV.
+ *   2) Only after a fixed part of the IV. The explicit part is for decryption only. A record
+ *      contains its own explicit part.
+ *   3) Encryption generates an IV of at least 12 bytes; decryption is refused.
+ *   4) Decryption needs a tag. If it has none, or the tag does not match, the state stays IN_USE.
+ *
+ * AAD, data, final and records need a key. The message itself is in gcm_message.h.
  */
+#include "gcm_message.h"
+
 #include "aead.h"
-#include "part.h"
 #include "random.h"
 
-#define DEFAULT_IV 12
-#define HELD_AAD   64
-#define HELD_TEXT  1536 /* a packet */
-#define WARY       8u
-
-/* Where the message is that has begun. */
-enum trp_gcm_held {
-    TRP_GCM_IN_CORE,
-    TRP_GCM_HELD, /* IV and AAD, that is: the core knows of none */
-    TRP_GCM_DONE  /* the core has taken held_text for all of it */
-};
-
 struct trp_gcm {
-    struct trp_aead a; /* tag_len is 0 as long as there is no tag */
-    struct tr_gcm core;
+    struct trp_aead a; /* tag_len is 0 as long as there is no tag; the buffer holds the tag */
+    struct tr_gcm_key key
+        __attribute__((aligned(64))); /* on a cache line, for vector loads of powers of H */
     uint64_t tls_records;
     uint8_t iv_gen;          /* the provider increments the IV for each message */
     uint8_t iv_random;       /* "iv-generated": an IV was drawn at random */
     uint8_t iv_random_stays; /* 1 before OpenSSL 4.0: an explicit IV does not reset iv_random */
-    uint8_t held;            /* enum trp_gcm_held */
-    uint8_t done_encrypt;
-    uint8_t tag_given; /* since the last message ended */
-    uint8_t wary;      /* so many messages are not taken to be one update, because one was not */
-    uint8_t done_tag[TRP_TAG];
-    size_t held_aad_len, held_text_len;
-    uint8_t held_aad[HELD_AAD];
-    uint8_t held_text
-        [HELD_TEXT]; /* ciphertext; the last, because it is no secret (trp_aead_mode.room) */
+    uint8_t tag_given;       /* since the last message ended */
+    struct trp_gcm_message message;
 };
+
+#define CONTEXT_SIZE offsetof(struct trp_gcm, message.text)
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
+/* Starts a message in streaming calls: the IV changes while it is in progress. */
 static int start(struct trp_gcm *g)
 {
-    if (tr_gcm_start(&g->core, g->a.iv, g->a.iv_len) != TR_OK)
+    if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len) != TR_OK ||
+        trp_gcm_stream(&g->message) != TR_OK)
         return 0;
     g->a.iv_state = TRP_IV_IN_USE;
-    g->held = TRP_GCM_IN_CORE;
     return 1;
 }
 
-/* SP 800-38D 8.2.2. */
+/* Generates a random IV (SP 800-38D section 8.2.2). */
 static int generate_iv(struct trp_gcm *g)
 {
-    if (g->a.iv_len < DEFAULT_IV || !trossl_random(g->a.iv, g->a.iv_len))
+    if (g->a.iv_len < TRP_GCM_IV || !trp_random(g->a.provider, g->a.iv, g->a.iv_len))
         return 0;
     g->a.iv_state = TRP_IV_GIVEN;
     g->iv_random = 1;
     return 1;
 }
 
-/* SP 800-38D 8.2.1: the part that stays for this key, and one to count up from. The length -1 is the
- * whole IV. */
+/* Sets the part of the IV that stays for this key, and begins the counter at a random number
+ * (SP 800-38D section 8.2.1). The length -1 sets the whole IV. */
 static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {
         memcpy(g->a.iv, iv, g->a.iv_len);
         g->iv_random &= g->iv_random_stays;
     } else {
-        if (len < TRP_TLS_FIXED || len > g->a.iv_len || g->a.iv_len - len < TRP_TLS_EXPLICIT)
+        if (!trossl_iv_may_fix(g->a.iv_len, len))
             return 0;
         uint8_t random[TRP_MAX_IV];
-        if (g->a.encrypt && !trossl_random(random, g->a.iv_len - len))
+        if (g->a.encrypt && !trp_random(g->a.provider, random, g->a.iv_len - len))
             return 0;
         memcpy(g->a.iv, iv, len);
         if (g->a.encrypt) {
@@ -87,168 +89,47 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
     return 1;
 }
 
-/* Tells the last len bytes of the IV (0: all); the next one is one higher. */
-static void count_up(struct trp_gcm *g, uint8_t *out, size_t len)
-{
-    if (len == 0 || len > g->a.iv_len)
-        len = g->a.iv_len;
-    memcpy(out, g->a.iv + g->a.iv_len - len, len);
-    for (size_t i = 1; i <= TRP_TLS_EXPLICIT && i <= g->a.iv_len && ++g->a.iv[g->a.iv_len - i] == 0;
-         i++)
-        ;
-}
-
-/* Begins a message with the IV. */
+/* Starts a message with the IV, copies its last len bytes to out, and increments it. */
 static int next_iv(struct trp_gcm *g, uint8_t *out, size_t len)
 {
     if (!g->iv_gen || !g->a.key_set || !start(g))
         return 0;
-    count_up(g, out, len);
+    trossl_iv_next(g->a.iv, g->a.iv_len, out, len);
     return 1;
 }
 
-/* The last bytes of the IV are those that the sender has told. */
-static int take_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
+/* Takes the sender's last bytes of the IV, and starts a message with it. */
+static int take_explicit_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
 {
     if (!g->iv_gen || !g->a.key_set || g->a.encrypt || len > g->a.iv_len)
         return 0;
     memcpy(g->a.iv + g->a.iv_len - len, in, len);
-    return 1;
-}
-
-/* ---- Short messages at once ----------------------------------------------------------------- */
-
-static inline int hold(struct trp_gcm *g)
-{
-    g->a.iv_state = TRP_IV_IN_USE;
-    g->held = TRP_GCM_HELD;
-    g->held_aad_len = 0;
-    return 1;
-}
-
-/* The core to where it would be if nothing had been held back. */
-static __attribute__((noinline)) int put_into_core(struct trp_gcm *g)
-{
-    const int done = g->held == TRP_GCM_DONE;
-    if (!start(g) ||
-        (g->held_aad_len != 0 && tr_gcm_aad(&g->core, g->held_aad, g->held_aad_len) != TR_OK))
-        return 0;
-    if (!done)
-        return 1;
-    g->wary = WARY;
-    uint8_t text[HELD_TEXT];
-    enum tr_status status = tr_gcm_decrypt(&g->core, text, g->held_text, g->held_text_len);
-    tr_cleanse(text, g->held_text_len);
-    return status == TR_OK;
-}
-
-static inline int in_core(struct trp_gcm *g)
-{
-    return LIKELY(g->held == TRP_GCM_IN_CORE) || put_into_core(g);
-}
-
-static inline int may_do_at_once(const struct trp_gcm *g, size_t len)
-{
-    return g->held == TRP_GCM_HELD && len <= HELD_TEXT && g->wary == 0 &&
-           (g->a.encrypt || g->tag_given);
-}
-
-/* What is short by words, without a call. */
-static inline void keep(uint8_t *to, const uint8_t *from, size_t len)
-{
-    if (len < TR_BLOCK) {
-        part_store(to, part_load(from, len), len);
-    } else if (len <= 4 * TR_BLOCK) {
-        for (size_t i = 0; i < len - TR_BLOCK; i += TR_BLOCK)
-            memcpy(to + i, from + i, TR_BLOCK);
-        memcpy(to + len - TR_BLOCK, from + len - TR_BLOCK, TR_BLOCK);
-    } else {
-        memcpy(to, from, len);
-    }
-}
-
-static enum tr_status seal_at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
-{
-    enum tr_status status = tr_gcm_seal(&g->core, g->a.iv, DEFAULT_IV, g->held_aad, g->held_aad_len,
-                                        out, in, len, g->done_tag, TRP_TAG);
-    if (status == TR_OK)
-        keep(g->held_text, out, len);
-    return status;
-}
-
-/* A wrong tag is for the end to say; the text comes out as it would have. */
-static enum tr_status open_at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
-{
-    keep(g->held_text, in, len);
-    enum tr_status status = tr_gcm_open(&g->core, g->a.iv, DEFAULT_IV, g->held_aad, g->held_aad_len,
-                                        out, in, len, g->a.buffer, g->a.tag_len);
-    if (status != TR_ERR_TAG)
-        return status;
-    if (!put_into_core(g))
-        return TR_ERR_STATE;
-    return tr_gcm_decrypt(&g->core, out, g->held_text, len);
-}
-
-static inline enum tr_status at_once(struct trp_gcm *g, uint8_t *out, const uint8_t *in, size_t len)
-{
-    enum tr_status status =
-        g->a.encrypt ? seal_at_once(g, out, in, len) : open_at_once(g, out, in, len);
-    if (LIKELY(status == TR_OK && g->held == TRP_GCM_HELD)) {
-        g->held = TRP_GCM_DONE;
-        g->held_text_len = len;
-        g->done_encrypt = g->a.encrypt;
-    }
-    return status;
-}
-
-static int aad(struct trp_gcm *g, const uint8_t *in, size_t len)
-{
-    if (g->held == TRP_GCM_HELD && len <= HELD_AAD - g->held_aad_len) {
-        memcpy(g->held_aad + g->held_aad_len, in, len);
-        g->held_aad_len += len;
-        return 1;
-    }
-    return in_core(g) && tr_gcm_aad(&g->core, in, len) == TR_OK;
+    return start(g);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-static int seal_record(struct trp_gcm *g, uint8_t *record, size_t len)
+/* One TLS record in place. */
+static enum tr_status crypt_record(struct trp_gcm *g, uint8_t *record, size_t len, size_t *out_len)
 {
-    if (++g->tls_records == 0)
-        return trp_aead_failed(g, PROV_R_TOO_MANY_RECORDS);
-    uint8_t *text = record + TRP_TLS_EXPLICIT;
-    if (!g->iv_gen || tr_gcm_seal(&g->core, g->a.iv, g->a.iv_len, g->a.buffer, TRP_TLS_AAD, text,
-                                  text, len, text + len, TRP_TAG) != TR_OK)
-        return 0;
-    count_up(g, record, TRP_TLS_EXPLICIT);
-    g->a.tag_len = TRP_TAG;
-    return 1;
+    if (g->a.encrypt && ++g->tls_records == 0) {
+        trp_aead_failed(g, PROV_R_TOO_MANY_RECORDS);
+        return TR_ERR_LENGTH;
+    }
+    const enum tr_status status = trossl_tls_gcm(&g->key, g->a.encrypt, g->a.iv, g->a.iv_len,
+                                                 g->a.buffer, record, len, out_len);
+    if (status == TR_OK || status == TR_ERR_TAG)
+        g->a.tag_len = TRP_TAG;
+    return status;
 }
 
-static int open_record(struct trp_gcm *g, uint8_t *record, size_t len)
-{
-    uint8_t *text = record + TRP_TLS_EXPLICIT;
-    if (!take_iv(g, record, TRP_TLS_EXPLICIT))
-        return 0;
-    g->a.tag_len = TRP_TAG;
-    return tr_gcm_open(&g->core, g->a.iv, g->a.iv_len, g->a.buffer, TRP_TLS_AAD, text, text, len,
-                       text + len, TRP_TAG) == TR_OK;
-}
-
-/* One whole record in place: explicit IV, text, tag. */
 static __attribute__((noinline)) int record(struct trp_gcm *g, uint8_t *out, size_t *out_len,
                                             const uint8_t *in, size_t len)
 {
-    int good = 0;
-    *out_len = 0;
-    if (g->a.key_set && out == in && out != NULL && len >= TRP_TLS_EXPLICIT + TRP_TAG &&
-        g->a.iv_len >= TRP_TLS_EXPLICIT) {
-        size_t text = len - TRP_TLS_EXPLICIT - TRP_TAG;
-        good = g->a.encrypt ? seal_record(g, out, text) : open_record(g, out, text);
-        if (good)
-            *out_len = g->a.encrypt ? len : text;
-    }
+    size_t n;
+    const int good = g->a.key_set && g->iv_gen && out == in && out != NULL &&
+                     crypt_record(g, out, len, &n) == TR_OK;
+    *out_len = good ? n : 0;
     g->a.iv_state = TRP_IV_SPENT;
     g->a.tls = 0;
     return good;
@@ -260,82 +141,55 @@ static __attribute__((noinline)) int begin(struct trp_gcm *g)
         return 0;
     if (g->a.iv_state == TRP_IV_NONE && (!g->a.encrypt || !generate_iv(g)))
         return 0;
-    return g->a.iv_len == DEFAULT_IV ? hold(g) : start(g);
+    if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len) != TR_OK)
+        return 0;
+    g->a.iv_state = TRP_IV_IN_USE;
+    return 1;
 }
 
-/* Makes sure that a message has begun. */
+/* Starts the message if it has not begun. */
 static inline int begun(struct trp_gcm *g)
 {
     return LIKELY(g->a.iv_state == TRP_IV_IN_USE) || begin(g);
 }
 
-/* The message has been done at once, in this direction. */
-static inline int is_done(const struct trp_gcm *g)
+static inline int data(struct trp_gcm *g, uint8_t *out, size_t *out_len, const uint8_t *in,
+                       size_t len)
 {
-    return g->held == TRP_GCM_DONE && g->done_encrypt == g->a.encrypt;
-}
-
-static inline int end_done(struct trp_gcm *g)
-{
-    if (g->a.encrypt) {
-        memcpy(g->a.buffer, g->done_tag, TRP_TAG);
-        g->a.tag_len = TRP_TAG;
-    }
-    g->a.iv_state = TRP_IV_SPENT;
-    g->tag_given = 0;
-    return 1;
-}
-
-static int finish(struct trp_gcm *g)
-{
-    if (!begun(g))
-        return 0;
-    if (is_done(g))
-        return end_done(g);
-    if (!in_core(g))
-        return 0;
-    g->wary -= g->wary != 0;
-    if (g->a.encrypt) {
-        if (tr_gcm_tag(&g->core, g->a.buffer, TRP_TAG) != TR_OK)
-            return 0;
-        g->a.tag_len = TRP_TAG;
-    } else if (g->a.tag_len == 0 || tr_gcm_check(&g->core, g->a.buffer, g->a.tag_len) != TR_OK) {
-        return 0;
-    }
-    g->a.iv_state = TRP_IV_SPENT;
-    g->tag_given = 0;
-    return 1;
-}
-
-static __attribute__((noinline)) int data(struct trp_gcm *g, uint8_t *out, size_t *out_len,
-                                          const uint8_t *in, size_t len)
-{
-    enum tr_status status;
-    if (may_do_at_once(g, len))
-        status = at_once(g, out, in, len);
-    else if (!in_core(g))
-        status = TR_ERR_STATE;
-    else
-        status = g->a.encrypt ? tr_gcm_encrypt(&g->core, out, in, len)
-                              : tr_gcm_decrypt(&g->core, out, in, len);
+    const enum tr_status status = trp_gcm_data(&g->message, g->a.encrypt, out, in, len,
+                                               g->tag_given ? g->a.buffer : NULL, g->a.tag_len);
     *out_len = LIKELY(status == TR_OK) ? len : 0;
     return LIKELY(status == TR_OK) || trp_aead_status(g, status);
 }
 
-/* No in: the end. No out: AAD. */
+/* The end of a message that has begun. */
+static inline int end(struct trp_gcm *g)
+{
+    if (!g->a.encrypt && g->a.tag_len == 0)
+        return 0;
+    if (trp_gcm_end(&g->message, g->a.encrypt, g->a.buffer, g->a.tag_len) != TR_OK)
+        return 0;
+    if (g->a.encrypt)
+        g->a.tag_len = TRP_TAG;
+    g->a.iv_state = TRP_IV_SPENT;
+    g->tag_given = 0;
+    return 1;
+}
+
+/* No in: final. No out: AAD. */
 static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len,
                                            const uint8_t *in, size_t len)
 {
     if (g->a.tls)
         return record(g, out, out_len, in, len);
     *out_len = 0;
-    if (in == NULL)
-        return finish(g);
     if (!begun(g))
         return 0;
-    if (out != NULL) /* EVP_Cipher() may ask for no bytes; AAD may still come then */
+    if (in == NULL)
+        return end(g);
+    if (out != NULL) /* EVP_Cipher() may have no bytes; AAD may still follow */
         return len == 0 || data(g, out, out_len, in, len);
-    if (!aad(g, in, len))
+    if (trp_gcm_aad(&g->message, in, len) != TR_OK)
         return 0;
     *out_len = len;
     return 1;
@@ -353,14 +207,7 @@ static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t
     return crypt(g, out, out_len, in, len) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-/* AAD that a message of the usual kind begins with. */
-static inline int may_hold(const struct trp_gcm *g, size_t len)
-{
-    return g->a.iv_state == TRP_IV_GIVEN && g->a.key_set && g->a.iv_len == DEFAULT_IV &&
-           len <= HELD_AAD;
-}
-
-/* What most updates are goes by the shortest way: each of the calls of a short message costs as much as its AES. */
+/* Most updates are data after AAD, or the AAD with which a message begins. */
 static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
@@ -369,10 +216,11 @@ static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
         if (out != NULL && g->a.iv_state == TRP_IV_IN_USE && len <= out_size)
             return LIKELY(data(g, out, out_len, in, len)) ||
                    trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
-        if (out == NULL && may_hold(g, len)) {
-            hold(g);
-            keep(g->held_aad, in, len);
-            g->held_aad_len = len;
+        if (out == NULL && g->a.iv_state == TRP_IV_GIVEN && g->a.key_set &&
+            g->a.iv_len == TRP_GCM_IV && len <= TRP_GCM_HELD_AAD &&
+            trp_gcm_start(&g->message, &g->key, g->a.iv, TRP_GCM_IV) == TR_OK &&
+            trp_gcm_aad(&g->message, in, len) == TR_OK) {
+            g->a.iv_state = TRP_IV_IN_USE;
             *out_len = len;
             return 1;
         }
@@ -384,9 +232,9 @@ static int gcm_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
 {
     struct trp_gcm *g = ctx;
     (void)out_size;
-    if (LIKELY(g->a.iv_state == TRP_IV_IN_USE && !g->a.tls && is_done(g))) {
+    if (LIKELY(g->a.iv_state == TRP_IV_IN_USE && !g->a.tls)) {
         *out_len = 0;
-        return end_done(g);
+        return end(g);
     }
     return crypt(g, out, out_len, NULL, 0);
 }
@@ -407,29 +255,9 @@ static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 
 static const OSSL_PARAM gcm_gettable[] = {TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_TLS,
                                           TRP_UINT("iv-generated"), /* since 3.2 */
-                                          TRP_PIPELINE_TAGS, TRP_END};
-static const OSSL_PARAM gcm_settable[] = {TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS,
-                                          TRP_PIPELINE_TAGS, TRP_END};
+                                          TRP_END};
+static const OSSL_PARAM gcm_settable[] = {TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS, TRP_END};
 TRP_AEAD_LISTS(gcm)
-
-/* What is done with a parameter "tag", for the tag of each pipe. */
-static int tag_of_each(struct trp_gcm *g, const OSSL_PARAM *p, int (*act)(void *, OSSL_PARAM *))
-{
-    uint8_t **tags = NULL;
-    if (p->data_type == OSSL_PARAM_OCTET_PTR && p->data != NULL)
-        memcpy(&tags, p->data, sizeof(tags));
-    if (tags == NULL || g->a.pipes == NULL)
-        return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
-    for (size_t i = 0; i < g->a.pipes->n; i++) {
-        OSSL_PARAM tag = {OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING, tags[i],
-                          p->data_size, OSSL_PARAM_UNMODIFIED};
-        if (tags[i] == NULL)
-            return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
-        if (!act(trp_pipe(g->a.pipes, i), &tag))
-            return 0;
-    }
-    return 1;
-}
 
 static int get_tag_len(void *ctx, OSSL_PARAM *p)
 {
@@ -471,7 +299,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
 static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
-    /* Up to 3.6, an IV that is to be drawn cannot be told before it is used. */
+    /* Up to 3.6, an IV that will be generated cannot be read before it is used. */
     if (g->a.iv_state == TRP_IV_NONE && (g->a.provider->libcrypto < TRP_LIBCRYPTO(4, 0) ||
                                          !g->a.encrypt || g->a.tls || !generate_iv(g)))
         return 0;
@@ -479,11 +307,6 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
         return trp_aead_get_iv(g, p);
     return trp_param_set_octets(p, NULL, g->a.iv_len) ||
            trp_aead_failed(g, PROV_R_FAILED_TO_SET_PARAMETER);
-}
-
-static int get_tags(void *ctx, OSSL_PARAM *p)
-{
-    return tag_of_each(ctx, p, get_tag);
 }
 
 static int get_next_iv(void *ctx, OSSL_PARAM *p)
@@ -508,7 +331,6 @@ static const struct trp_aead_param gcm_get[] = {
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD, trp_aead_get_tls_pad},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, get_next_iv},
     {"iv-generated", get_generated},
-    {TRP_PIPELINE_TAG, get_tags},
     {NULL, NULL}};
 
 static int set_tag(void *ctx, OSSL_PARAM *p)
@@ -526,15 +348,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
         return trp_aead_failed(g, PROV_R_INVALID_TAG);
     g->a.tag_len = len;
     g->tag_given = 1;
-    /* What was compared was another tag. */
-    if (g->a.iv_state == TRP_IV_IN_USE && g->held == TRP_GCM_DONE && !put_into_core(g))
-        return trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
     return 1;
-}
-
-static int set_tags(void *ctx, OSSL_PARAM *p)
-{
-    return tag_of_each(ctx, p, set_tag);
 }
 
 static int set_iv_len(void *ctx, OSSL_PARAM *p)
@@ -545,7 +359,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len == 0 || len > TRP_MAX_IV)
         return trp_aead_failed(g, PROV_R_INVALID_IV_LENGTH);
-    /* An IV of another length is none of this length. */
+    /* A new length invalidates the IV: two IVs with a common prefix would become one nonce. */
     if (len != g->a.iv_len && g->a.iv_state != TRP_IV_NONE)
         g->a.iv_state = TRP_IV_SPENT;
     g->a.iv_len = len;
@@ -567,7 +381,7 @@ static int set_fixed(void *ctx, OSSL_PARAM *p)
 static int set_explicit(void *ctx, OSSL_PARAM *p)
 {
     return p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
-           take_iv(ctx, p->data, p->data_size) && start(ctx);
+           take_explicit_iv(ctx, p->data, p->data_size);
 }
 
 static const struct trp_aead_param gcm_set[] = {
@@ -576,14 +390,25 @@ static const struct trp_aead_param gcm_set[] = {
     {OSSL_CIPHER_PARAM_AEAD_TLS1_AAD, set_tls_aad},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, set_fixed},
     {OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, set_explicit},
-    {TRP_PIPELINE_TAG, set_tags},
     {NULL, NULL}};
 
-/* The one parameter of the list is this one. */
+/* Whether this is the only parameter of the list. */
 #define ONLY(params, name)                                                                         \
     ((params)[0].key != NULL && trp_param_is_short((params), (name)) && (params)[1].key == NULL)
 
-/* What every message asks for, and in 3.0 every init. */
+/* From 3.2 to 3.5, the default provider looks at several parameters in the caller's order. */
+static __attribute__((noinline)) int act(void *ctx, const struct trp_aead_param *table,
+                                         const OSSL_PARAM params[])
+{
+    const struct trp_gcm *g = ctx;
+    const unsigned version = g->a.provider->libcrypto;
+    return version >= TRP_LIBCRYPTO(3, 2) && version < TRP_LIBCRYPTO(3, 6)
+               ? trp_aead_act_as_called(ctx, table, params)
+               : trp_aead_act(ctx, table, params);
+}
+
+/* Fast paths: libcrypto reads the tag after each message and, in 3.0, the IV length at each
+ * init. */
 static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL)) {
@@ -592,14 +417,14 @@ static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
         if (ONLY(params, OSSL_CIPHER_PARAM_IVLEN))
             return trp_aead_get_iv_len(ctx, params);
     }
-    return trp_aead_get_ctx_params(ctx, params);
+    return act(ctx, gcm_get, params);
 }
 
 static int gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL && ONLY(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
         return set_tag(ctx, (OSSL_PARAM *)params);
-    return trp_aead_set_ctx_params(ctx, params);
+    return act(ctx, gcm_set, params);
 }
 
 /* ---- Keys, and the tables ------------------------------------------------------------------- */
@@ -609,30 +434,27 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
 {
     struct trp_gcm *g = ctx;
     g->tls_records = 0;
-    g->held = TRP_GCM_IN_CORE; /* no message goes on under another key */
-    return tr_gcm_set_key(&g->core, backend, key, key_len);
+    g->message.state = TRP_GCM_IDLE; /* no message continues under another key */
+    return tr_gcm_set_key(&g->key, backend, key, key_len);
 }
 
-static const struct trp_aead_mode gcm_mode = {.context_size = offsetof(struct trp_gcm, held_text),
-                                              .room = sizeof(struct trp_gcm) -
-                                                      offsetof(struct trp_gcm, held_text),
+static const struct trp_aead_mode gcm_mode = {.context_size = CONTEXT_SIZE,
                                               .max_iv = TRP_MAX_IV,
                                               .set_key = set_key,
                                               .get_tag = get_tag,
                                               .get = gcm_get,
-                                              .set = gcm_set,
-                                              .callers_order = 1};
+                                              .set = gcm_set};
 
-/* For most messages only the IV is new, and has the usual length; to open one, the tag comes with it. */
+/* Fast path: most messages have the same key, a new 12-byte IV and, when decrypting, a tag. */
 static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
                            const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
                            int encrypt)
 {
     struct trp_gcm *g = ctx;
-    if (LIKELY(key == NULL && iv != NULL && iv_len == DEFAULT_IV)) {
+    if (LIKELY(key == NULL && iv != NULL && iv_len == TRP_GCM_IV)) {
         g->a.encrypt = (uint8_t)encrypt;
-        g->a.iv_len = DEFAULT_IV;
-        memcpy(g->a.iv, iv, DEFAULT_IV);
+        g->a.iv_len = TRP_GCM_IV;
+        memcpy(g->a.iv, iv, TRP_GCM_IV);
         g->a.iv_state = TRP_IV_GIVEN;
         g->iv_random &= g->iv_random_stays;
         return params == NULL || gcm_set_ctx_params(g, params);
@@ -640,36 +462,39 @@ static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
     if (iv != NULL && iv_len - 1 < TRP_MAX_IV)
         g->iv_random &= g->iv_random_stays;
     return (encrypt ? trp_aead_encrypt_init : trp_aead_decrypt_init)(g, key, key_len, iv, iv_len,
-                                                                     params);
+                                                                     NULL) &&
+           (params == NULL || gcm_set_ctx_params(g, params));
 }
 
 TRP_INITS(gcm)
-
-TRP_PIPELINE_FUNCTIONS(gcm, trp_aead, sizeof(struct trp_gcm), gcm_encrypt_init, gcm_decrypt_init,
-                       trp_pipes_update, gcm_update, gcm_final)
 
 #define gcm_free trp_aead_free
 
 static void *gcm_new(void *provctx, const struct trp_kind *kind)
 {
-    struct trp_gcm *g = trp_aead_new(provctx, kind);
-    if (g != NULL)
-        g->iv_random_stays = g->a.provider->libcrypto < TRP_LIBCRYPTO(4, 0);
+    const struct trp_provider *provider = provctx;
+    struct trp_gcm *g =
+        trp_context_with_room(provider, NULL, CONTEXT_SIZE, sizeof(*g) - CONTEXT_SIZE);
+    if (g == NULL)
+        return NULL;
+    trp_aead_begin(&g->a, provider, kind);
+    g->iv_random_stays = provider->libcrypto < TRP_LIBCRYPTO(4, 0);
     return g;
 }
 
 static void *gcm_dup(void *ctx)
 {
     const struct trp_gcm *from = ctx;
-    struct trp_gcm *copy = trp_aead_dup(ctx);
-    if (copy != NULL && from->held == TRP_GCM_DONE)
-        memcpy(copy->held_text, from->held_text, from->held_text_len);
+    struct trp_gcm *copy =
+        trp_context_with_room(from->a.provider, from, CONTEXT_SIZE, sizeof(*from) - CONTEXT_SIZE);
+    if (copy != NULL)
+        trp_gcm_copied(&copy->message, &from->message, &copy->key, copy->a.iv);
     return copy;
 }
 
 #define GCM(bits)                                                                                  \
-    TRP_AEAD_BY(gcm, gcm, bits, TRP_PIPELINE(gcm), .evp_mode = EVP_CIPH_GCM_MODE,                  \
-                .iv_len = DEFAULT_IV, .block_size = 1)
+    TRP_AEAD_BY(gcm, gcm, bits, .key_len = bits / 8, .evp_mode = EVP_CIPH_GCM_MODE,                \
+                .iv_len = TRP_GCM_IV, .block_size = 1)
 
 GCM(128);
 GCM(192);

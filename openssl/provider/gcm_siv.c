@@ -1,72 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-GCM-SIV as EVP has it since OpenSSL 3.2, and here with any version: an update with output is the whole
- * message, one for each init. Without a nonce it is zeros, without a new one the last. AAD stays for the
- * following messages, to which more can be added, until an update without output of no bytes.
+ * AES-GCM-SIV as EVP has it since OpenSSL 3.2, and here with every version: an update with
+ * output is the whole message, and each init allows one. Without a nonce, the last one is used
+ * again; the first is zero. AAD stays for the following messages and can be extended; an update
+ * of 0 bytes without output removes it.
  *
- * Opening, an update succeeds and final tells whether the tag was right. The default provider hands out
- * what it could not authenticate; ours is zeros then.
+ * When opening, update succeeds and final reports whether the tag matched. On mismatch the
+ * output is zeros; the default provider returns the unauthenticated plaintext.
  *
- * A final without an update is a message of no bytes, as from 4.0 on. Earlier versions refuse to seal it,
- * and before 3.6 compare the tag with that of an earlier message, or with zeros.
+ * A final without an update ends a message of 0 bytes, as in 4.0. Earlier versions refuse to
+ * seal it. Before 3.6 they compare the tag with that of an earlier message, or with zeros.
  */
-#include "dispatch.h"
-#include "param.h"
+#include "aead.h"
 #include "siv.h"
 #include "util.h"
-
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
-#include <string.h>
 
 #ifndef EVP_CIPH_GCM_SIV_MODE /* since 3.2 */
 #    define EVP_CIPH_GCM_SIV_MODE 0x10005
 #endif
 
 #define NONCE     12
-#define FIRST_AAD 64 /* bytes of room */
+#define FIRST_AAD 64 /* bytes that are allocated first */
 
 struct trp_gcm_siv {
-    struct tr_gcm_siv core;
-    const struct trp_provider *provider;
-    const struct trp_kind *kind;
+    struct trp_aead a; /* its IV is the nonce, its buffer the expected tag */
+    struct tr_gcm_siv_key key;
     uint8_t *aad;
     size_t aad_len, aad_room;
-    uint8_t key_set, encrypt;
-    uint8_t speed;       /* any number of messages without an init */
-    uint8_t sealed;      /* a message since init */
-    uint8_t opened;      /* the same */
-    uint8_t tag_set;     /* one to compare with, ever */
-    uint8_t tag_is_made; /* tag is that of a message since init */
-    uint8_t authentic;   /* and the message was */
-    uint8_t nonce[NONCE];
-    uint8_t tag[TR_BLOCK];     /* of the message */
-    uint8_t set_tag[TR_BLOCK]; /* to compare with */
+    uint8_t speed;          /* any number of messages for one init */
+    uint8_t sealed, opened; /* there was a message since the last init */
+    uint8_t tag_set;        /* an expected tag was ever set */
+    uint8_t tag_is_made;    /* tag belongs to a message since the last init */
+    uint8_t authentic;      /* that message's tag matched */
+    uint8_t tag[TR_BLOCK];
 };
 
-/* ---- Contexts ------------------------------------------------------------------------------- */
+/* ---- AAD ------------------------------------------------------------------------------------- */
 
-static void *gcm_siv_new(void *provctx, const struct trp_kind *kind)
-{
-    const struct trp_provider *provider = provctx;
-    struct trp_gcm_siv *g = trp_context(provider, sizeof(*g));
-    if (g == NULL)
-        return NULL;
-    g->provider = provider;
-    g->kind = kind;
-    return g;
-}
-
-static void gcm_siv_free(void *ctx)
-{
-    struct trp_gcm_siv *g = ctx;
-    if (g == NULL)
-        return;
-    trp_clear_free(g->provider, g->aad, g->aad_room);
-    trp_context_free(g->provider, g, sizeof(*g));
-}
-
-/* Room for len bytes of AAD, with what is there already. */
+/* Makes room for len bytes of AAD and keeps the bytes that are there. */
 static int make_room(struct trp_gcm_siv *g, size_t len)
 {
     size_t room = g->aad_room != 0 ? g->aad_room : FIRST_AAD;
@@ -74,39 +45,37 @@ static int make_room(struct trp_gcm_siv *g, size_t len)
         room *= 2;
     if (room == g->aad_room)
         return 1;
-    uint8_t *aad = g->provider->malloc(room, __FILE__, __LINE__);
+    uint8_t *aad = g->a.provider->malloc(room, __FILE__, __LINE__);
     if (aad == NULL)
         return 0;
     if (g->aad_len != 0)
         memcpy(aad, g->aad, g->aad_len);
-    trp_clear_free(g->provider, g->aad, g->aad_room);
+    trp_clear_free(g->a.provider, g->aad, g->aad_room);
     g->aad = aad;
     g->aad_room = room;
     return 1;
 }
 
-static void *gcm_siv_dup(void *ctx)
+static int copied(void *ctx)
 {
-    const struct trp_gcm_siv *from = ctx;
-    struct trp_gcm_siv *copy = trp_context_copy(from->provider, from, sizeof(*from));
-    if (copy == NULL)
-        return NULL;
+    struct trp_gcm_siv *copy = ctx;
+    const uint8_t *const aad = copy->aad;
+    const size_t len = copy->aad_len;
     copy->aad = NULL;
     copy->aad_len = copy->aad_room = 0;
-    if (from->aad_len != 0) {
-        if (!make_room(copy, from->aad_len)) {
-            gcm_siv_free(copy);
-            return NULL;
-        }
-        memcpy(copy->aad, from->aad, from->aad_len);
-        copy->aad_len = from->aad_len;
-    }
-    return copy;
+    if (len == 0)
+        return 1;
+    if (!make_room(copy, len))
+        return 0;
+    memcpy(copy->aad, aad, len);
+    copy->aad_len = len;
+    return 1;
 }
 
-static int __attribute__((cold, noinline)) failed(const struct trp_gcm_siv *g, int reason)
+static void release(void *ctx)
 {
-    return TRP_RAISE(g->provider, ERR_LIB_PROV, reason);
+    struct trp_gcm_siv *g = ctx;
+    trp_clear_free(g->a.provider, g->aad, g->aad_room);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------- */
@@ -130,7 +99,7 @@ static int seal(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t l
         return 0;
     g->sealed = 1;
     g->tag_is_made =
-        tr_gcm_siv_seal(&g->core, g->nonce, g->aad, g->aad_len, out, in, len, g->tag) == TR_OK;
+        tr_gcm_siv_seal(&g->key, g->a.iv, g->aad, g->aad_len, out, in, len, g->tag) == TR_OK;
     return g->tag_is_made;
 }
 
@@ -139,9 +108,9 @@ static int open(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t l
     if (g->opened && !g->speed)
         return 0;
     g->opened = 1;
-    memcpy(g->tag, g->set_tag, TR_BLOCK);
+    memcpy(g->tag, g->a.buffer, TR_BLOCK);
     const enum tr_status status =
-        tr_gcm_siv_open(&g->core, g->nonce, g->aad, g->aad_len, out, in, len, g->tag);
+        tr_gcm_siv_open(&g->key, g->a.iv, g->aad, g->aad_len, out, in, len, g->tag);
     g->authentic = status == TR_OK;
     g->tag_is_made = status == TR_OK || status == TR_ERR_TAG;
     return g->tag_is_made;
@@ -149,19 +118,19 @@ static int open(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t l
 
 static int message(struct trp_gcm_siv *g, uint8_t *out, const uint8_t *in, size_t len)
 {
-    if (!g->key_set)
-        return failed(g, PROV_R_NO_KEY_SET);
+    if (!g->a.key_set)
+        return trp_aead_failed(g, PROV_R_NO_KEY_SET);
     if (tr_partial_overlap(out, in, len))
-        return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING);
+        return trp_aead_status(g, TR_ERR_OVERLAP);
     g->tag_is_made = g->authentic = 0;
-    return g->encrypt ? seal(g, out, in, len) : open(g, out, in, len);
+    return g->a.encrypt ? seal(g, out, in, len) : open(g, out, in, len);
 }
 
 static int finish(struct trp_gcm_siv *g)
 {
     if (!g->tag_is_made && !message(g, NULL, NULL, 0))
         return 0;
-    return g->encrypt || (g->tag_set && g->authentic && tr_equal(g->tag, g->set_tag, TR_BLOCK));
+    return g->a.encrypt || (g->tag_set && g->authentic && tr_equal(g->tag, g->a.buffer, TR_BLOCK));
 }
 
 static int gcm_siv_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
@@ -178,7 +147,7 @@ static int gcm_siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t
     struct trp_gcm_siv *g = ctx;
     *out_len = 0;
     if (out_size < len)
-        return failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+        return trp_aead_failed(g, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
     const int good = in == NULL    ? finish(g)
                      : out == NULL ? more_aad(g, in, len)
                                    : message(g, out, in, len);
@@ -191,79 +160,86 @@ static int gcm_siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-static int gcm_siv_get_ctx_params(void *ctx, OSSL_PARAM params[])
+static int get_tag(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_gcm_siv *g = ctx;
-    return trp_siv_get_params(g->provider, g->kind, g->encrypt && g->tag_is_made ? g->tag : NULL,
-                              params);
+    return trp_siv_put_tag(g, p, g->a.encrypt && g->tag_is_made ? g->tag : NULL);
 }
 
-static int gcm_siv_set_ctx_params(void *ctx, const OSSL_PARAM params[])
+static const struct trp_aead_param gcm_siv_get[] = {
+    {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
+    {OSSL_CIPHER_PARAM_AEAD_TAGLEN, trp_aead_get_tag_len},
+    {OSSL_CIPHER_PARAM_KEYLEN, trp_aead_get_key_len},
+    {NULL, NULL}};
+
+static int set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm_siv *g = ctx;
-    uint64_t len;
-    unsigned speed = g->speed;
-    if (params == NULL) /* as at most inits */
-        return 1;
-    const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_AEAD_TAG);
-    if (p != NULL) {
-        /* When encrypting, programs set the tag length with a NULL tag of 16 bytes. */
-        if (p->data_type != OSSL_PARAM_OCTET_STRING || p->data_size != TR_BLOCK ||
-            (p->data == NULL && !g->encrypt))
-            return failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
-        if (!g->encrypt) {
-            memcpy(g->set_tag, p->data, TR_BLOCK);
-            g->tag_set = 1;
-        }
+    /* When encrypting, programs set the tag length with a NULL tag of 16 bytes. */
+    if (p->data_type != OSSL_PARAM_OCTET_STRING || p->data_size != TR_BLOCK ||
+        (p->data == NULL && !g->a.encrypt))
+        return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
+    if (!g->a.encrypt) {
+        memcpy(g->a.buffer, p->data, TR_BLOCK);
+        g->tag_set = 1;
     }
-    if (!trp_siv_get_speed(g->provider, params, &speed))
+    return 1;
+}
+
+static int set_speed(void *ctx, OSSL_PARAM *p)
+{
+    struct trp_gcm_siv *g = ctx;
+    unsigned speed = 0;
+    if (!trp_siv_take_speed(g, p, &speed))
         return 0;
     g->speed = speed != 0;
-    p = trp_param_find(params, OSSL_CIPHER_PARAM_KEYLEN);
-    if (p == NULL)
-        return 1;
-    if (!trp_param_get_number(p, SIZE_MAX, &len))
-        return failed(g, PROV_R_FAILED_TO_GET_PARAMETER);
-    return len == g->kind->key_len || failed(g, PROV_R_INVALID_KEY_LENGTH);
+    return 1;
 }
+
+static int set_key_len(void *ctx, OSSL_PARAM *p)
+{
+    const struct trp_gcm_siv *g = ctx;
+    size_t len;
+    return trp_aead_take_number(g, p, &len) &&
+           (len == g->a.kind->key_len || trp_aead_failed(g, PROV_R_INVALID_KEY_LENGTH));
+}
+
+static const struct trp_aead_param gcm_siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set_tag},
+                                                    {OSSL_CIPHER_PARAM_SPEED, set_speed},
+                                                    {OSSL_CIPHER_PARAM_KEYLEN, set_key_len},
+                                                    {NULL, NULL}};
 
 #define gcm_siv_gettable_ctx_params trp_siv_gettable_ctx_params
 #define gcm_siv_settable_ctx_params trp_siv_settable_ctx_params
 
 /* ---- Keys, and the tables ------------------------------------------------------------------- */
 
-static inline int gcm_siv_init(void *ctx, const unsigned char *key, size_t key_len,
-                               const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
-                               int encrypt)
+static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
+                              size_t key_len)
 {
     struct trp_gcm_siv *g = ctx;
-    g->encrypt = (uint8_t)encrypt;
-    if (key != NULL) {
-        if (key_len != g->kind->key_len)
-            return failed(g, PROV_R_INVALID_KEY_LENGTH);
-        if (tr_gcm_siv_set_key(&g->core, g->provider->selection.backend, key, key_len) != TR_OK)
-            return 0;
-        g->key_set = 1;
-    }
-    if (iv != NULL) {
-        if (iv_len != NONCE)
-            return failed(g, PROV_R_INVALID_IV_LENGTH);
-        memcpy(g->nonce, iv, NONCE);
-    }
-    g->sealed = g->opened = g->tag_is_made = g->authentic = 0;
-    return gcm_siv_set_ctx_params(g, params);
+    return tr_gcm_siv_set_key(&g->key, backend, key, key_len);
 }
 
-TRP_INITS(gcm_siv)
+static void restart(void *ctx)
+{
+    struct trp_gcm_siv *g = ctx;
+    g->sealed = g->opened = g->tag_is_made = g->authentic = 0;
+}
+
+static const struct trp_aead_mode gcm_siv_mode = {.context_size = sizeof(struct trp_gcm_siv),
+                                                  .tag_len = TR_BLOCK,
+                                                  .set_key = set_key,
+                                                  .get_tag = get_tag,
+                                                  .restart = restart,
+                                                  .copied = copied,
+                                                  .release = release,
+                                                  .get = gcm_siv_get,
+                                                  .set = gcm_siv_set};
 
 #define GCM_SIV(bits)                                                                              \
-    static const struct trp_kind kind_gcm_siv_##bits = {.evp_mode = EVP_CIPH_GCM_SIV_MODE,         \
-                                                        .key_len = bits / 8,                       \
-                                                        .iv_len = NONCE,                           \
-                                                        .block_size = 1,                           \
-                                                        .aead = 1,                                 \
-                                                        .custom_iv = 1};                           \
-    TRP_DISPATCH(gcm_siv_##bits, gcm_siv)
+    TRP_AEAD(gcm_siv, bits, .evp_mode = EVP_CIPH_GCM_SIV_MODE, .key_len = bits / 8,                \
+             .iv_len = NONCE, .block_size = 1)
 
 GCM_SIV(128);
 GCM_SIV(192);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GMAC with AES-GCM, whose functions are the cipher's of this provider: data is the AAD of a message
- * without text. With any other cipher by another provider.
+ * GMAC. AES-GCM is done by this provider's cipher functions: the data are the AAD of a message
+ * without text. With any other cipher, another provider's GMAC does everything.
  */
 #include "dispatch.h"
 #include "mac.h"
@@ -11,7 +11,7 @@
 
 #define TAG 16
 
-/* What is needed of the cipher. */
+/* The cipher functions that GMAC uses. */
 struct gcm_functions {
     OSSL_FUNC_cipher_newctx_fn *new;
     OSSL_FUNC_cipher_freectx_fn *free;
@@ -25,11 +25,11 @@ struct gcm_functions {
 
 struct gmac {
     const struct trp_provider *provider;
-    /* Of these two at most one is not NULL, and the cipher is its. */
+    /* At most one of these is not NULL: it has the cipher. */
     void *ours;
     EVP_MAC_CTX *other;
-    struct gcm_functions gcm; /* of ours */
-    size_t key_len;           /* of ours */
+    struct gcm_functions gcm; /* the functions of ours */
+    size_t key_len;           /* of the cipher of ours */
 };
 
 static struct gcm_functions functions_of(const OSSL_DISPATCH *table)
@@ -93,7 +93,7 @@ static void gmac_free(void *ctx)
     trp_context_free(g->provider, g, sizeof(*g));
 }
 
-/* Not without a cipher, as in the default provider. */
+/* Refuses to copy a context without a cipher, like the default provider. */
 static void *gmac_dup(void *ctx)
 {
     const struct gmac *from = ctx;
@@ -131,7 +131,7 @@ static int set_our_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
     return gcm.init(ours, NULL, 0, NULL, 0, NULL);
 }
 
-/* If it cannot be had, the cipher before stays. */
+/* If the new cipher cannot be had, the old one stays. */
 static int set_other_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
 {
     const struct trp_evp *const evp = &g->provider->evp;
@@ -167,7 +167,7 @@ static int set_iv(struct gmac *g, const void *iv, size_t iv_len)
         return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_NO_CIPHER_SET);
     if (iv != NULL)
         return g->gcm.init(g->ours, NULL, 0, iv, iv_len, NULL);
-    /* A length alone: an IV of another one is not to be used any more. */
+    /* A length alone invalidates an IV of another length. */
     const OSSL_PARAM params[] = {
         {OSSL_CIPHER_PARAM_AEAD_IVLEN, OSSL_PARAM_UNSIGNED_INTEGER, &iv_len, sizeof(iv_len), 0},
         TRP_END};

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of libcrypto before 4.0, where an engine could do the cipher. */
+/* A parameter of libcrypto before 4.0: an engine for the cipher. */
 #define PARAM_ENGINE "engine"
 
-/* Names are separated by colons, and upper and lower case are the same. */
+/* Whether name is in a list of names, which are separated by colons and ignore case. */
 static int has_name(const char *names, const char *name)
 {
     const size_t len = strlen(name);
@@ -25,7 +25,8 @@ static int has_name(const char *names, const char *name)
     return 0;
 }
 
-/* The first name of ours is "AES-", the bits of its key, and its mode. */
+/* Finds our cipher of this name. The first name of each is "AES-", the bits of its key, and its
+ * mode. */
 static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char *mode)
 {
     for (const OSSL_ALGORITHM *a = trp_ciphers; a->algorithm_names != NULL; a++) {
@@ -42,7 +43,7 @@ static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char
     return 0;
 }
 
-/* Whether a property query leaves no doubt that our cipher is wanted, or has no wish at all. */
+/* Whether a property query is empty, or asks for this provider alone. */
 static int may_be_ours(const char *query)
 {
     if (*query == '?')
@@ -80,14 +81,12 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *name)
 {
     const struct trp_evp *const evp = &provider->evp;
-    /*
-     * The manual warns of using this context as one of libcrypto's, because a provider may be linked
-     * with another libcrypto. These functions are those of the one whose context it is.
-     */
+    /* provider-base(7) warns that this may be the context of another libcrypto than the provider
+     * is linked with. These functions belong to the libcrypto whose context it is. */
     OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
     EVP_MAC *const mac = evp->mac_fetch(libctx, name, "provider!=tenrounds");
     EVP_MAC_CTX *const ctx = mac == NULL ? NULL : evp->mac_ctx_new(mac);
-    evp->mac_free(mac); /* the context keeps it */
+    evp->mac_free(mac); /* the context holds a reference */
     return ctx;
 }
 

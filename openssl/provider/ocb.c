@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-OCB as EVP has it: the size of a block is 16, so that the last bytes of data come out at the
- * end; the length of the tag is set before the message, 16 at first.
+ * AES-OCB as EVP has it: the block size is 16, so final writes a partial block. The tag length
+ * is set before the message, and is 16 at first.
  */
 #include "aead.h"
 
@@ -9,10 +9,11 @@
 
 struct trp_ocb {
     struct trp_aead a; /* its buffer holds data that waits for a whole block */
+    struct tr_ocb_key key;
     struct tr_ocb core;
-    size_t message_tag_len; /* as it was when the message began */
+    size_t message_tag_len; /* the tag length when the message began */
     unsigned used;          /* bytes of data in the buffer */
-    size_t aad_used;        /* and of AAD, in the core */
+    size_t aad_used;        /* bytes of AAD beyond the last whole block */
     uint8_t tag[TR_BLOCK];
 };
 
@@ -23,7 +24,7 @@ static int begun(struct trp_ocb *o)
     if (o->a.iv_state == TRP_IV_IN_USE)
         return o->a.key_set;
     if (!o->a.key_set || o->a.iv_state != TRP_IV_GIVEN ||
-        tr_ocb_start(&o->core, o->a.iv, o->a.iv_len, o->a.tag_len) != TR_OK)
+        tr_ocb_start(&o->core, &o->key, o->a.iv, o->a.iv_len, o->a.tag_len) != TR_OK)
         return 0;
     o->message_tag_len = o->a.tag_len;
     o->a.iv_state = TRP_IV_IN_USE;
@@ -67,14 +68,16 @@ static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_siz
     if (done != 0) {
         uint8_t block[TR_BLOCK];
         status = crypt(o, block, o->a.buffer, TR_BLOCK);
+        /* The block must not be written over input that has not been read yet. */
+        if (status == TR_OK && whole != 0 && out < in + whole && in < out + TR_BLOCK)
+            status = TR_ERR_OVERLAP;
+        if (status == TR_OK) {
+            memcpy(o->a.buffer, in + whole, len % TR_BLOCK);
+            memcpy(out, block, TR_BLOCK);
+        }
+        tr_cleanse(block, sizeof(block));
         if (status != TR_OK)
             return crypt_failed(o, status);
-        /* In place the block goes where input of this call may still lie. */
-        if (whole != 0 && out < in + whole && in < out + TR_BLOCK)
-            return crypt_failed(o, TR_ERR_OVERLAP);
-        memcpy(o->a.buffer, in + whole, len % TR_BLOCK);
-        memcpy(out, block, TR_BLOCK);
-        tr_cleanse(block, sizeof(block));
     } else if (len != whole) {
         memcpy(o->a.buffer, in + whole, len - whole);
     }
@@ -100,14 +103,13 @@ static int ocb_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
         return data(o, out, out_len, out_size, in, len);
     if (tr_ocb_aad(&o->core, in, len) != TR_OK)
         return trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
-    /* What is buffered of AAD is none of the caller's business, but the default provider counts only
-     * whole blocks here. */
+    /* All of the AAD was taken, but the default provider reports only whole blocks. */
     *out_len = (o->aad_used + len) / TR_BLOCK * TR_BLOCK;
     o->aad_used = (o->aad_used + len) % TR_BLOCK;
     return 1;
 }
 
-/* The bytes that wait, and the tag. */
+/* Writes the partial block, and computes or compares the tag. */
 static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
     struct trp_ocb *o = ctx;
@@ -127,8 +129,8 @@ static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     return (o->a.encrypt ? tr_ocb_tag(&o->core, o->tag) : tr_ocb_check(&o->core, o->tag)) == TR_OK;
 }
 
-/* EVP_Cipher(): data bypasses the buffer; a NULL input ends the message. Before 3.0.22 and 3.5.8 the
- * default provider succeeds on NULL input without comparing the tag (CVE-2026-75803). */
+/* EVP_Cipher(): data bypasses the buffer; a NULL input ends the message. Before 3.0.22 and 3.5.8
+ * the default provider succeeds on NULL input without comparing the tag (CVE-2026-75803). */
 static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
@@ -176,7 +178,7 @@ static const struct trp_aead_param ocb_get[] = {
     {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
     {NULL, NULL}};
 
-/* Without bytes it is the length of the tag. */
+/* A tag without bytes sets the tag length. */
 static int set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ocb *o = ctx;
@@ -230,7 +232,14 @@ static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const
     struct trp_ocb *o = ctx;
     if (o->a.iv_state == TRP_IV_IN_USE) /* a message cannot continue under another key */
         o->a.iv_state = TRP_IV_SPENT;
-    return tr_ocb_set_key(&o->core, backend, key, key_len);
+    return tr_ocb_set_key(&o->key, backend, key, key_len);
+}
+
+static int copied(void *ctx)
+{
+    struct trp_ocb *o = ctx;
+    tr_ocb_rebind(&o->core, &o->key);
+    return 1;
 }
 
 static void restart(void *ctx)
@@ -247,13 +256,15 @@ static const struct trp_aead_mode ocb_mode = {.context_size = sizeof(struct trp_
                                               .tag_len = TR_BLOCK,
                                               .max_iv = MAX_IV,
                                               .set_key = set_key,
+                                              .copied = copied,
                                               .restart = restart,
                                               .get_tag = get_tag,
                                               .get = ocb_get,
                                               .set = ocb_set};
 
 #define OCB(bits)                                                                                  \
-    TRP_AEAD(ocb, bits, .evp_mode = EVP_CIPH_OCB_MODE, .iv_len = 12, .block_size = TR_BLOCK)
+    TRP_AEAD(ocb, bits, .key_len = bits / 8, .evp_mode = EVP_CIPH_OCB_MODE, .iv_len = 12,          \
+             .block_size = TR_BLOCK)
 
 OCB(128);
 OCB(192);

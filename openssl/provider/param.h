@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading and writing OSSL_PARAM(3), with the conversions that libcrypto's own helpers make between
- * integers of any size and sign. (Those helpers live in libcrypto, which we do not link with.) All
- * return 1, or 0 where the value does not fit or the type is another. A NULL place for the value is
- * allowed when writing: only the size is reported (for a number, size: that of its natural type).
+ * Reads and writes OSSL_PARAM(3), with the conversions between integers of any size and sign that
+ * libcrypto's own helper functions make. Those are in libcrypto, with which this module is not
+ * linked.
+ *
+ * All functions return 1, or 0 if the value does not fit or the parameter has another type. When
+ * writing, a NULL buffer asks for the size alone (for a number, `size` is the size of its natural
+ * type).
  */
 #ifndef TENROUNDS_PARAM_H
 #define TENROUNDS_PARAM_H
 
-#include "x86/unroll.h"
+#include "simd/unroll.h"
 
 #include <openssl/core.h>
 #include <openssl/params.h>
@@ -31,7 +34,7 @@
         NULL, 0, NULL, 0, 0                                                                        \
     }
 
-/* Whether it is the parameter of this name. The names are short: strcmp() takes longer. */
+/* Whether the parameter has this name. A loop is faster than strcmp() for names this short. */
 static inline bool trp_param_is(const OSSL_PARAM *param, const char *key)
 {
     const char *a = param->key;
@@ -42,7 +45,7 @@ static inline bool trp_param_is(const OSSL_PARAM *param, const char *key)
     return false;
 }
 
-/* The same for a constant name of at most seven letters, letter by letter without a loop. */
+/* The same for a constant name of at most 7 letters, unrolled. */
 static inline __attribute__((always_inline)) bool trp_param_is_short(const OSSL_PARAM *param,
                                                                      const char *key)
 {
@@ -62,14 +65,14 @@ const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key);
 int trp_param_set_number(OSSL_PARAM *param, uint64_t value, size_t size);
 int trp_param_get_number(const OSSL_PARAM *param, uint64_t max, uint64_t *value);
 
-/* As a UTF-8 string or a pointer to one. */
+/* Writes a UTF-8 string, or a pointer to one. */
 int trp_param_set_text(OSSL_PARAM *param, const char *text);
 
-/* As a copy of the bytes, or as a pointer to them, which stays valid as long as they do. */
+/* Write the bytes, or a pointer to them, which stays valid as long as the bytes do. */
 int trp_param_set_octet_ptr(OSSL_PARAM *param, const void *bytes, size_t len);
 int trp_param_set_octets(OSSL_PARAM *param, const void *bytes, size_t len);
 
-/* Copies at most max bytes, of a string of octets that has data. */
+/* Copies an octet string of at most max bytes that has data. */
 int trp_param_get_octets(const OSSL_PARAM *param, void *bytes, size_t max, size_t *len);
 
 #endif

@@ -1,102 +1,105 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pipeline.h"
 
-#include "cipher.h"
 #include "util.h"
 
 #include <string.h>
 
-static size_t size_of(size_t n, size_t context_size)
+/* ---- Contexts -------------------------------------------------------------------------------- */
+
+static size_t size_of(size_t n)
 {
-    return sizeof(struct trp_pipes) + n * context_size;
+    return sizeof(struct trp_pipes) + n * sizeof(struct trp_cipher);
 }
 
 void trp_pipes_free(const struct trp_provider *provider, struct trp_pipes *pipes)
 {
     if (pipes != NULL)
-        provider->clear_free(pipes, size_of(pipes->n, pipes->context_size), __FILE__, __LINE__);
+        trp_clear_free(provider, pipes, size_of(pipes->n));
 }
 
-int trp_pipes_copy(const struct trp_provider *provider, struct trp_pipes **pipes)
+static struct trp_pipes *new_pipes(const struct trp_provider *provider, size_t n)
 {
-    const struct trp_pipes *from = *pipes;
-    if (from == NULL)
-        return 1;
-    const size_t size = size_of(from->n, from->context_size);
-    *pipes = provider->malloc(size, __FILE__, __LINE__);
-    if (*pipes == NULL)
-        return 0;
-    memcpy(*pipes, from, size);
-    return 1;
-}
-
-static struct trp_pipes *new_pipes(const struct trp_provider *provider, size_t n,
-                                   size_t context_size)
-{
-    struct trp_pipes *pipes = provider->malloc(size_of(n, context_size), __FILE__, __LINE__);
-    if (pipes != NULL) {
+    struct trp_pipes *pipes = provider->malloc(size_of(n), __FILE__, __LINE__);
+    if (pipes != NULL)
         pipes->n = n;
-        pipes->context_size = context_size;
-    }
     return pipes;
 }
 
-int trp_pipes_init(const struct trp_provider *provider, struct trp_pipes **pipes, void *ctx,
-                   size_t context_size, OSSL_FUNC_cipher_encrypt_init_fn *init, const uint8_t *key,
-                   size_t key_len, size_t n, const uint8_t **iv, size_t iv_len,
-                   const OSSL_PARAM params[])
+int trp_pipes_copy(struct trp_keyed *ctx)
 {
+    const struct trp_pipes *from = ctx->cipher.pipes;
+    if (from == NULL)
+        return 1;
+    struct trp_pipes *copy = new_pipes(ctx->cipher.provider, from->n);
+    ctx->cipher.pipes = copy;
+    for (size_t i = 0; copy != NULL && i < from->n; i++) {
+        copy->pipe[i] = from->pipe[i];
+        copy->pipe[i].core.key = &ctx->key;
+    }
+    return copy != NULL;
+}
+
+/* ---- Init ------------------------------------------------------------------------------------ */
+
+/* n copies of the context, each with its IV; in the memory of old if that has n pipes. NULL if
+ * an IV is missing or wrong, or without memory. */
+static struct trp_pipes *begin(struct trp_pipes *old, const struct trp_cipher *ctx, size_t n,
+                               const uint8_t **iv, size_t iv_len)
+{
+    struct trp_pipes *pipes = old != NULL && old->n == n ? old : new_pipes(ctx->provider, n);
+    int good = pipes != NULL;
+    for (size_t i = 0; pipes != NULL && i < n; i++) {
+        pipes->pipe[i] = *ctx;
+        good = good && iv[i] != NULL && trp_set_iv(&pipes->pipe[i], iv[i], iv_len);
+    }
+    if (good)
+        return pipes;
+    if (pipes != old)
+        trp_pipes_free(ctx->provider, pipes);
+    return NULL;
+}
+
+static int init(struct trp_keyed *ctx, const uint8_t *key, size_t key_len, size_t n,
+                const uint8_t **iv, size_t iv_len, const OSSL_PARAM params[], int decrypt)
+{
+    struct trp_cipher *cipher = &ctx->cipher;
     if (n == 0 || n > TRP_MAX_PIPES)
-        return TRP_RAISE(provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
-    /* The copies have no pipes. */
-    struct trp_pipes *old = *pipes, *p = NULL;
-    *pipes = NULL;
-    int good = init(ctx, key, key_len, NULL, 0, params);
+        return TRP_RAISE(cipher->provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
+    struct trp_pipes *old = cipher->pipes, *pipes = NULL;
+    cipher->pipes = NULL;
+    int good = trp_init(ctx, key, key_len, NULL, 0, params, decrypt);
     if (good && iv != NULL) {
-        p = old != NULL && old->n == n ? old : new_pipes(provider, n, context_size);
-        good = p != NULL;
-        for (size_t i = 0; p != NULL && i < n; i++) {
-            memcpy(trp_pipe(p, i), ctx, context_size);
-            good = good && iv[i] != NULL && init(trp_pipe(p, i), NULL, 0, iv[i], iv_len, NULL);
-        }
+        pipes = begin(old, cipher, n, iv, iv_len);
+        good = pipes != NULL;
     }
-    if (old != p)
-        trp_pipes_free(provider, old);
-    if (!good)
-        trp_pipes_free(provider, p);
-    else
-        *pipes = p;
+    if (old != pipes)
+        trp_pipes_free(cipher->provider, old);
+    cipher->pipes = pipes;
     return good;
 }
 
-static int right_number(const struct trp_provider *provider, const struct trp_pipes *pipes,
-                        size_t n)
+int trp_pipeline_encrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
+                              const unsigned char **iv, size_t iv_len, const OSSL_PARAM params[])
 {
-    return (pipes != NULL && pipes->n == n) ||
-           TRP_RAISE(provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
+    return init(ctx, key, key_len, n, iv, iv_len, params, 0);
 }
 
-int trp_pipes_update(const struct trp_provider *provider, struct trp_pipes *pipes,
-                     OSSL_FUNC_cipher_update_fn *update, size_t n, uint8_t **out, size_t *out_len,
-                     const size_t *out_size, const uint8_t **in, const size_t *in_len)
+int trp_pipeline_decrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
+                              const unsigned char **iv, size_t iv_len, const OSSL_PARAM params[])
 {
-    if (!right_number(provider, pipes, n))
-        return 0;
-    if (in == NULL || (out != NULL && out_size == NULL))
-        return TRP_RAISE(provider, ERR_LIB_PROV, ERR_R_PASSED_NULL_PARAMETER);
-    int good = 1;
-    for (size_t i = 0; i < n; i++) {
-        /* AAD has no out, and needs none. */
-        if (!update(trp_pipe(pipes, i), out == NULL ? NULL : out[i], &out_len[i],
-                    out == NULL || out[i] == NULL ? 0 : out_size[i], in[i], in_len[i]))
-            good = out_len[i] = 0;
-    }
-    return good;
+    return init(ctx, key, key_len, n, iv, iv_len, params, 1);
 }
 
-/* ---- CBC -------------------------------------------------------------------------------------- */
+/* ---- Update ---------------------------------------------------------------------------------- */
 
-/* Whether whole blocks at the beginning of this update can be encrypted past the buffer. */
+static int has_pipes(const struct trp_cipher *ctx, size_t n)
+{
+    return (ctx->pipes != NULL && ctx->pipes->n == n) ||
+           TRP_RAISE(ctx->provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
+}
+
+/* Whether whole blocks at the beginning of this update can bypass the pipe's buffer. */
 static int can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t out_size,
                     const uint8_t *in, size_t len)
 {
@@ -112,40 +115,43 @@ static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_le
     return ahead < a_len || 0 - ahead < b_len;
 }
 
-/* Whether a pipe that is encrypted with the others (done is not 0) writes what another one reads or writes, or the
- * other way round. One after the other, that has a meaning. */
+/*
+ * Whether one of two pipes writes memory that the other reads or writes, and at least one of
+ * them would join the multi-buffer call (done is not 0). Such pipes must run one after the
+ * other.
+ */
 static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
                    size_t a, size_t b)
 {
     if ((done[a] == 0 && done[b] == 0) || in_len[a] == 0 || in_len[b] == 0)
         return 0;
-    /* A pipe by itself may have a block begun. */
+    /* A pipe that does not join may also write a block that it has buffered. */
     const size_t a_len = done[a] != 0 ? done[a] : in_len[a] + TR_BLOCK,
                  b_len = done[b] != 0 ? done[b] : in_len[b] + TR_BLOCK;
     return overlap(out[a], a_len, in[b], in_len[b]) || overlap(out[b], b_len, in[a], in_len[a]) ||
            overlap(out[a], a_len, out[b], b_len);
 }
 
-/* Less data than this altogether is as fast one after the other. */
+/* With less data than this in all pipes together, a multi-buffer call gains nothing. */
 #define WORTH_IT 2048
 
-/* The pipes are copies of one context, so their keys are the same; and equal keys in one place are faster. */
-static void encrypt_whole(struct trp_pipes *pipes, size_t n, uint8_t **out, const size_t *out_size,
+/* Encrypts the whole blocks of all pipes in one multi-buffer call, and stores for each pipe the
+ * number of bytes that this encrypted. */
+static void encrypt_whole(struct trp_pipes *pipes, uint8_t **out, const size_t *out_size,
                           const uint8_t **in, const size_t *in_len, size_t *done)
 {
+    const size_t n = pipes->n;
     struct tr_stream jobs[TRP_MAX_PIPES];
-    const struct trp_cipher *first = trp_pipe(pipes, 0);
     size_t count = 0, total = 0;
     memset(done, 0, n * sizeof(*done));
     for (size_t i = 0; i < n; i++)
         total += in_len[i];
     for (size_t i = 0; total >= WORTH_IT && i < n; i++) {
-        struct trp_cipher *cipher = trp_pipe(pipes, i);
-        if (!can_join(cipher, out[i], out_size[i], in[i], in_len[i]))
+        struct trp_cipher *pipe = &pipes->pipe[i];
+        if (!can_join(pipe, out[i], out_size[i], in[i], in_len[i]))
             continue;
         done[i] = in_len[i] - in_len[i] % TR_BLOCK;
-        jobs[count++] =
-            (struct tr_stream){&first->core.key, cipher->core.iv, out[i], in[i], done[i]};
+        jobs[count++] = (struct tr_stream){pipe->core.key, pipe->core.iv, out[i], in[i], done[i]};
     }
     for (size_t a = 1; count != 0 && a < n; a++) {
         for (size_t b = 0; count != 0 && b < a; b++) {
@@ -157,46 +163,57 @@ static void encrypt_whole(struct trp_pipes *pipes, size_t n, uint8_t **out, cons
         memset(done, 0, n * sizeof(*done));
 }
 
-int trp_cbc_pipes_update(const struct trp_provider *provider, struct trp_pipes *pipes,
-                         OSSL_FUNC_cipher_update_fn *update, size_t n, uint8_t **out,
-                         size_t *out_len, const size_t *out_size, const uint8_t **in,
-                         const size_t *in_len)
+/* The rest of a pipe's update, after done bytes. */
+static int update_rest(struct trp_cipher *pipe, uint8_t *out, size_t *out_len, size_t out_size,
+                       const uint8_t *in, size_t len, size_t done)
 {
+    size_t rest = 0;
+    *out_len = done;
+    if (done != 0 && done == len)
+        return 1;
+    if (done != 0) { /* neither is NULL */
+        out += done;
+        in += done;
+        out_size -= done;
+    }
+    if (!trp_cbc_update(pipe, out, &rest, out == NULL ? 0 : out_size, in, len - done)) {
+        *out_len = 0;
+        return 0;
+    }
+    *out_len += rest;
+    return 1;
+}
+
+int trp_pipeline_update(void *ctx, size_t n, unsigned char **out, size_t *out_len,
+                        const size_t *out_size, const unsigned char **in, const size_t *in_len)
+{
+    struct trp_cipher *c = ctx;
     size_t done[TRP_MAX_PIPES];
-    if (!right_number(provider, pipes, n))
+    if (!has_pipes(c, n))
         return 0;
     if (in == NULL || out == NULL || out_size == NULL)
-        return trp_pipes_update(provider, pipes, update, n, out, out_len, out_size, in, in_len);
-    encrypt_whole(pipes, n, out, out_size, in, in_len, done);
+        return TRP_RAISE(c->provider, ERR_LIB_PROV, ERR_R_PASSED_NULL_PARAMETER);
+    encrypt_whole(c->pipes, out, out_size, in, in_len, done);
     int good = 1;
-    for (size_t i = 0; i < n; i++) {
-        size_t rest = 0;
-        out_len[i] = done[i];
-        if (done[i] != 0 && done[i] == in_len[i])
-            continue;
-        const int whole = done[i] == 0; /* out and in may be NULL */
-        if (update(trp_pipe(pipes, i), whole ? out[i] : out[i] + done[i], &rest,
-                   out[i] == NULL ? 0 : out_size[i] - done[i], whole ? in[i] : in[i] + done[i],
-                   in_len[i] - done[i]))
-            out_len[i] += rest;
-        else
-            good = out_len[i] = 0;
-    }
+    for (size_t i = 0; i < n; i++)
+        good &= update_rest(&c->pipes->pipe[i], out[i], &out_len[i], out_size[i], in[i], in_len[i],
+                            done[i]);
     return good;
 }
 
-/* ---- All ------------------------------------------------------------------------------------- */
+/* ---- Final ----------------------------------------------------------------------------------- */
 
-int trp_pipes_final(const struct trp_provider *provider, struct trp_pipes *pipes,
-                    OSSL_FUNC_cipher_final_fn *final, size_t n, uint8_t **out, size_t *out_len,
-                    const size_t *out_size)
+int trp_pipeline_final(void *ctx, size_t n, unsigned char **out, size_t *out_len,
+                       const size_t *out_size)
 {
-    if (!right_number(provider, pipes, n))
+    struct trp_cipher *c = ctx;
+    if (!has_pipes(c, n))
         return 0;
     int good = 1;
     for (size_t i = 0; i < n; i++) {
-        if (!final(trp_pipe(pipes, i), out == NULL ? NULL : out[i], &out_len[i],
-                   out == NULL || out_size == NULL ? 0 : out_size[i]))
+        uint8_t *const to = out == NULL ? NULL : out[i];
+        if (!trp_block_final(&c->pipes->pipe[i], to, &out_len[i],
+                             to == NULL || out_size == NULL ? 0 : out_size[i]))
             good = out_len[i] = 0;
     }
     return good;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The entry point, and what the provider says about itself. */
+/* The entry point of the provider, and its parameters. */
 #include "provider.h"
 
 #include "param.h"
@@ -10,12 +10,14 @@
 
 #define CACHE_LINE 64u
 
-/* Beyond the parameters that every provider has. */
+/* Parameters besides those that every provider has. */
 #define PARAM_BACKEND     "selected-backend"
 #define PARAM_MASKED      "masked-features"
 #define PARAM_PASSED_OVER "passed-over"
+#define PARAM_MASK_ERROR  "mask-error"
 
-/* Room for size bytes in lines that nothing else is in. What was allocated is remembered before them. */
+/* Allocates size bytes that share no cache line with other memory. The pointer that was allocated
+ * is stored before them. */
 static void *lines(const struct trp_provider *provider, size_t size)
 {
     size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
@@ -34,7 +36,7 @@ void *trp_context(const struct trp_provider *provider, size_t size)
     return p == NULL ? NULL : memset(p, 0, size);
 }
 
-/* Not inline: what a compiler makes of a copy of known size goes through narrower registers. */
+/* Not inline: the compiler copies a known size through narrower registers than memcpy() does. */
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size)
 {
     return trp_context_with_room(provider, from, size, 0);
@@ -81,12 +83,13 @@ static const OSSL_PARAM *gettable_params(void *provctx)
         {PARAM_BACKEND, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
         {PARAM_MASKED, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
         {PARAM_PASSED_OVER, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
+        {PARAM_MASK_ERROR, OSSL_PARAM_UTF8_PTR, NULL, 0, 0},
         {NULL, 0, NULL, 0, 0}};
     (void)provctx;
     return list;
 }
 
-/* What the parameter key says, NULL if there is no such text. */
+/* The text of the parameter key; NULL if it is no text. */
 static const char *text_of(const struct trp_provider *provider, const char *key)
 {
     const struct {
@@ -96,7 +99,8 @@ static const char *text_of(const struct trp_provider *provider, const char *key)
                  {OSSL_PROV_PARAM_BUILDINFO, provider->build_info},
                  {PARAM_BACKEND, tr_backend_name(provider->selection.choice.backend)},
                  {PARAM_MASKED, provider->selection.masked},
-                 {PARAM_PASSED_OVER, provider->selection.passed_over}};
+                 {PARAM_PASSED_OVER, provider->selection.passed_over},
+                 {PARAM_MASK_ERROR, provider->selection.mask_error}};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (strcmp(key, texts[i].key) == 0)
             return texts[i].text;
@@ -117,15 +121,17 @@ static int get_params(void *provctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* `openssl list -providers -verbose` shows the value of this text and of no other beyond name and
- * version, so all that a person has to see is in it. */
+/* Puts everything that a person should see into build_info: of all texts, `openssl list -providers
+ * -verbose` shows only name, version and this one. */
 static void describe(struct trp_provider *provider)
 {
     const struct trossl_selection *s = &provider->selection;
+    const int bad_mask = s->choice.bad_mask != NULL;
     snprintf(provider->build_info, sizeof(provider->build_info),
              "built with " TRP_COMPILER "; selected backend: %s; masked features: %s; "
-             "passed over: %s",
-             tr_backend_name(s->choice.backend), s->masked, s->passed_over);
+             "passed over: %s%s%s",
+             tr_backend_name(s->choice.backend), s->masked, s->passed_over,
+             bad_mask ? "; error: " : "", bad_mask ? s->mask_error : "");
 }
 
 static const OSSL_ALGORITHM *query_operation(void *provctx, int operation, int *no_cache)
@@ -157,7 +163,7 @@ static const OSSL_DISPATCH provider_functions[] = {
     {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation},
     {0, NULL}};
 
-/* Takes what is needed of libcrypto's functions; 0 if one is missing. */
+/* Stores the functions of libcrypto that the provider needs; returns 0 if one is missing. */
 static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in)
 {
     for (; in->function_id != 0; in++) {
@@ -189,14 +195,25 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
         case OSSL_FUNC_CORE_VSET_ERROR:
             provider->vset_error = OSSL_FUNC_core_vset_error(in);
             break;
+        case OSSL_FUNC_CORE_SET_ERROR_MARK:
+            provider->set_error_mark = OSSL_FUNC_core_set_error_mark(in);
+            break;
+        case OSSL_FUNC_CORE_CLEAR_LAST_ERROR_MARK:
+            provider->clear_last_error_mark = OSSL_FUNC_core_clear_last_error_mark(in);
+            break;
+        case OSSL_FUNC_CORE_POP_ERROR_TO_MARK:
+            provider->pop_error_to_mark = OSSL_FUNC_core_pop_error_to_mark(in);
+            break;
         }
     }
     return provider->malloc != NULL && provider->zalloc != NULL && provider->clear_free != NULL &&
            provider->free != NULL && provider->new_error != NULL &&
-           provider->set_error_debug != NULL && provider->vset_error != NULL;
+           provider->set_error_debug != NULL && provider->vset_error != NULL &&
+           provider->set_error_mark != NULL && provider->clear_last_error_mark != NULL &&
+           provider->pop_error_to_mark != NULL;
 }
 
-/* "3.0.22" and the like. */
+/* Reads "3.0.22" and the like. */
 static unsigned version_of_libcrypto(const struct trp_provider *provider)
 {
     const char *text = NULL;
@@ -211,9 +228,11 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 
 OSSL_provider_init_fn OSSL_provider_init;
 
-/* Called once for each library context, and everything that is set up belongs to that one. It draws
- * no random numbers, takes no lock but the dynamic linker's, and fetches nothing: the random
- * generator itself may be waiting for our AES. */
+/*
+ * libcrypto calls this once for each library context, and all state belongs to that context. It
+ * draws no random numbers, takes no lock but the dynamic linker's, and fetches nothing: the random
+ * generator itself may be waiting for our AES.
+ */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,
                                                               const OSSL_DISPATCH **out,

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keys as objects, EVP_SKEY(3), of OpenSSL 3.5 and later. libcrypto refuses a key of one provider's
- * to a cipher of another's, so a program that gets its AES from us has to get its AES keys from us.
- * The ciphers see the bytes: where they have no init for objects, libcrypto exports and hands over
- * those. provider-skeymgmt(7).
- *
- * Only "AES": the keys of "GENERIC-SECRET" are also for ciphers that we do not have, and would then
- * be refused there.
+ * Keys as objects, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
+ * EVP_CipherInit_SKEY() refuses a key whose key manager belongs to another provider than the
+ * cipher. A program that prefers this provider's AES therefore needs the key manager of this
+ * provider, too. The ciphers have no init for key objects: libcrypto exports the bytes and calls
+ * the usual init. Interface: provider-skeymgmt(7).
  */
 #include "param.h"
 #include "provider.h"
 
-#include <string.h>
+#include <limits.h>
 
 /* Not in the headers before 3.5; part of the binary interface, which does not change. */
 #ifndef OSSL_FUNC_SKEYMGMT_FREE
@@ -22,37 +20,47 @@
 #    define OSSL_SKEYMGMT_SELECT_SECRET_KEY        0x02
 #endif
 
-#define RAW_BYTES   "raw-bytes"
-#define MAX_AES_KEY 32
+#define RAW_BYTES "raw-bytes"
 
 struct skey {
     const struct trp_provider *provider;
     size_t len;
-    uint8_t bytes[MAX_AES_KEY];
+    uint8_t bytes[];
 };
 
 static void skey_free(void *keydata)
 {
     struct skey *key = keydata;
     if (key != NULL)
-        trp_clear_free(key->provider, key, sizeof(*key));
+        trp_clear_free(key->provider, key, sizeof(*key) + key->len);
 }
 
-static void *skey_import(void *provctx, int selection, const OSSL_PARAM params[])
+/* A key of any length but 0, as the default provider's GENERIC-SECRET. */
+static void *generic_import(void *provctx, int selection, const OSSL_PARAM params[])
 {
     const struct trp_provider *provider = provctx;
     const OSSL_PARAM *raw = trp_param_find(params, RAW_BYTES);
-    if ((selection & OSSL_SKEYMGMT_SELECT_SECRET_KEY) == 0 || raw == NULL)
+    if ((selection & OSSL_SKEYMGMT_SELECT_SECRET_KEY) == 0 || raw == NULL || raw->data_size == 0 ||
+        raw->data_size > INT_MAX)
         return NULL;
-    struct skey *key = provider->zalloc(sizeof(*key), __FILE__, __LINE__);
+    struct skey *key = provider->malloc(sizeof(*key) + raw->data_size, __FILE__, __LINE__);
     if (key == NULL)
         return NULL;
     key->provider = provider;
-    if (trp_param_get_octets(raw, key->bytes, MAX_AES_KEY, &key->len) &&
-        (key->len == 16 || key->len == 24 || key->len == 32))
+    key->len = raw->data_size;
+    if (trp_param_get_octets(raw, key->bytes, key->len, &key->len))
         return key;
     skey_free(key);
     return NULL;
+}
+
+static void *aes_import(void *provctx, int selection, const OSSL_PARAM params[])
+{
+    const OSSL_PARAM *raw = trp_param_find(params, RAW_BYTES);
+    const size_t len = raw == NULL ? 0 : raw->data_size;
+    if (len != 16 && len != 24 && len != 32)
+        return NULL;
+    return generic_import(provctx, selection, params);
 }
 
 static int skey_export(void *keydata, int selection, OSSL_CALLBACK *callback, void *arg)
@@ -72,12 +80,20 @@ static const OSSL_PARAM *skey_settable(void *provctx)
     return list;
 }
 
-static const OSSL_DISPATCH functions[] = {
-    {OSSL_FUNC_SKEYMGMT_FREE, (void (*)(void))skey_free},
-    {OSSL_FUNC_SKEYMGMT_IMPORT, (void (*)(void))skey_import},
-    {OSSL_FUNC_SKEYMGMT_EXPORT, (void (*)(void))skey_export},
-    {OSSL_FUNC_SKEYMGMT_IMP_SETTABLE_PARAMS, (void (*)(void))skey_settable},
-    {0, NULL}};
+#define FUNCTIONS(import)                                                                          \
+    {                                                                                              \
+        {OSSL_FUNC_SKEYMGMT_FREE, (void (*)(void))skey_free},                                      \
+            {OSSL_FUNC_SKEYMGMT_IMPORT, (void (*)(void))(import)},                                 \
+            {OSSL_FUNC_SKEYMGMT_EXPORT, (void (*)(void))skey_export},                              \
+            {OSSL_FUNC_SKEYMGMT_IMP_SETTABLE_PARAMS, (void (*)(void))skey_settable},               \
+        {                                                                                          \
+            0, NULL                                                                                \
+        }                                                                                          \
+    }
+static const OSSL_DISPATCH aes_functions[] = FUNCTIONS(aes_import);
+static const OSSL_DISPATCH generic_functions[] = FUNCTIONS(generic_import);
 
-const OSSL_ALGORITHM trp_skeymgmts[] = {{"AES", "provider=tenrounds", functions, NULL},
-                                        {NULL, NULL, NULL, NULL}};
+const OSSL_ALGORITHM trp_skeymgmts[] = {
+    {"AES", "provider=tenrounds", aes_functions, NULL},
+    {"GENERIC-SECRET", "provider=tenrounds", generic_functions, NULL},
+    {NULL, NULL, NULL, NULL}};

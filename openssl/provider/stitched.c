@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-CBC-HMAC-SHA1 and -SHA256 as EVP and libssl see them: contexts and parameters. */
+/* AES-CBC-HMAC-SHA1 and -SHA256: contexts and parameters. */
 #include "stitched.h"
 
 #include "dispatch.h"
@@ -13,7 +13,7 @@
 
 #define MAX_PLAIN 16384u /* bytes of a record's payload (RFC 5246 section 6.2.1) */
 
-TRP_PLAIN_CONTEXT(stitched)
+TRP_KEYED_CONTEXT(stitched)
 
 static void *stitched_new(void *provctx, const struct trp_kind *kind)
 {
@@ -39,7 +39,7 @@ static int stitched_cipher(void *ctx, unsigned char *out, size_t *out_len, size_
                            const unsigned char *in, size_t len)
 {
     struct trp_stitched *c = ctx;
-    if (!c->base.key_set)
+    if (!c->base.cipher.key_set)
         return failed(c, PROV_R_NO_KEY_SET);
     if (out_size < len)
         return failed(c, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
@@ -53,14 +53,15 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
                            const unsigned char *in, size_t len)
 {
     struct trp_stitched *c = ctx;
-    if (len == 0 && c->base.key_set) {
+    if (len == 0 && c->base.cipher.key_set) {
         *out_len = 0;
         return 1;
     }
     if (!stitched_cipher(ctx, out, out_len, out_size, in, len))
         return 0;
-    if (c->base.core.decrypt && c->base.tls_version != 0) {
-        /* What remains is the payload, where it lies. The MAC was right: its length is no secret. */
+    if (c->base.cipher.core.decrypt && c->base.cipher.tls_version != 0) {
+        /* What remains is the payload, in its place. The MAC was right, so its length is no
+         * secret. */
         size_t removed = out[len - 1] + (size_t)1 + c->tls_removed;
         if (*out_len < removed)
             return 0;
@@ -73,13 +74,14 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-/* RFC 5246 section 6.2.3.1, with the length of the explicit IV included when it is sealed. */
+/* Stores the AAD of a record (RFC 5246 section 6.2.3.1). When sealing, its length includes the
+ * explicit IV. */
 static int set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
 {
     if (len != TRP_AAD || aad == NULL)
         return 0;
     memcpy(c->aad, aad, TRP_AAD);
-    if (c->base.core.decrypt) {
+    if (c->base.cipher.core.decrypt) {
         c->payload_len = 0;
         c->tls_pad = c->sha->digest_len;
         return 1;
@@ -109,8 +111,9 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
     uint64_t version;
     if (!trp_param_get_number(p, UINT_MAX, &version))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-    c->base.tls_version = (unsigned)version;
-    /* No explicit IV to remove: one block less, each time that it is set. */
+    c->base.cipher.tls_version = (unsigned)version;
+    /* These versions have no explicit IV to remove. As in the default provider, each call
+     * subtracts another block. */
     if (version == SSL3_VERSION || version == TLS1_VERSION) {
         if (c->tls_removed < TR_BLOCK)
             return failed(c, ERR_R_INTERNAL_ERROR);
@@ -119,7 +122,7 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
     return 1;
 }
 
-/* In how many records: what the caller says, 4 or 8. */
+/* The number of records, which the caller sets: 4 or 8. */
 static int get_interleave(const OSSL_PARAM params[], size_t *records)
 {
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE);
@@ -130,8 +133,11 @@ static int get_interleave(const OSSL_PARAM params[], size_t *records)
     return 1;
 }
 
-/* Plans several records: of the length in the AAD, or, if that is 0, of the parameter's own, whose data is
- * 13 bytes all the same (EVP_EncryptInit(3), EVP_CTRL_TLS1_1_MULTIBLOCK_AAD). */
+/*
+ * Plans several records. Their total length is in the AAD; if that is 0, it is the size of the
+ * parameter, whose data have 13 bytes all the same (EVP_EncryptInit(3),
+ * EVP_CTRL_TLS1_1_MULTIBLOCK_AAD).
+ */
 static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
 {
     size_t records, len;
@@ -142,7 +148,7 @@ static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PAR
     len = (size_t)aad[11] << 8 | aad[12];
     if (len > MAX_PLAIN)
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-    if (c->base.core.decrypt || (aad[9] << 8 | aad[10]) < TLS1_1_VERSION ||
+    if (c->base.cipher.core.decrypt || (aad[9] << 8 | aad[10]) < TLS1_1_VERSION ||
         (len != 0 && len < 4096))
         return 0;
     if (len == 0)
@@ -162,13 +168,15 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
 {
     const OSSL_PARAM *in = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN);
     size_t records;
-    /* The size of out is that of in: how much there is written, the plan has told. */
+    /* The plan has told the caller how many bytes are written. EVP_CIPHER_CTX_ctrl() passes the size
+     * of the input as that of the output, so only a smaller size is certainly wrong. The default
+     * provider of 4.0 refuses larger ones, too. */
     if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
-        out->data_size != in->data_size || !get_interleave(params, &records) ||
+        out->data_size < in->data_size || !get_interleave(params, &records) ||
         in->data_size > records * MAX_PLAIN)
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-    if (!c->base.key_set || c->base.core.decrypt)
+    if (!c->base.cipher.key_set || c->base.cipher.core.decrypt)
         return 0;
     c->sealed_len = trp_stitched_seal_many(c, out->data, in->data, in->data_size, records);
     return c->sealed_len != 0;
@@ -179,17 +187,17 @@ static int set_key_len(struct trp_stitched *c, const OSSL_PARAM *p)
     uint64_t len;
     if (!trp_param_get_number(p, SIZE_MAX, &len))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
-    return len == c->base.kind->key_len || failed(c, PROV_R_INVALID_KEY_LENGTH);
+    return len == c->base.cipher.kind->key_len || failed(c, PROV_R_INVALID_KEY_LENGTH);
 }
 
-/* In the default provider's order, whatever the caller's. */
+/* Takes the parameters in the default provider's order, whatever the caller's is. */
 static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_stitched *c = ctx;
     const OSSL_PARAM *p;
     if (params == NULL)
         return 1;
-    /* What every record sets, alone. */
+    /* Each record sets only this one. */
     if (params[0].key != NULL && params[1].key == NULL &&
         strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD) == 0)
         return set_aad_param(c, params);
@@ -222,7 +230,7 @@ static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     return p == NULL || set_tls_version(c, p);
 }
 
-/* One record's room, of the longest payload. */
+/* The room for one record of the longest payload. */
 static int get_max_bufsize(const struct trp_stitched *c, OSSL_PARAM *p)
 {
     if (c->max_fragment == 0)
@@ -254,9 +262,9 @@ static int get_one(const struct trp_stitched *c, int which, OSSL_PARAM *p)
     case GET_PAD:
         return trp_param_set_number(p, c->tls_pad, sizeof(size_t));
     case GET_KEYLEN:
-        return trp_param_set_number(p, c->base.kind->key_len, sizeof(size_t));
+        return trp_param_set_number(p, c->base.cipher.kind->key_len, sizeof(size_t));
     default:
-        return trp_param_set_number(p, c->base.kind->iv_len, sizeof(size_t));
+        return trp_param_set_number(p, c->base.cipher.kind->iv_len, sizeof(size_t));
     }
 }
 
@@ -264,7 +272,7 @@ static int stitched_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     struct trp_stitched *c = ctx;
     OSSL_PARAM *p;
-    /* What every record asks, alone. */
+    /* Each record reads only this one. */
     if (params != NULL && params[0].key != NULL && params[1].key == NULL &&
         strcmp(params[0].key, get_keys[GET_PAD]) == 0)
         return get_one(c, GET_PAD, params) || failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
@@ -274,10 +282,10 @@ static int stitched_get_ctx_params(void *ctx, OSSL_PARAM params[])
             return failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     }
     p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_IV);
-    if (p != NULL && !trp_param_set_octets(p, c->base.original_iv, TR_BLOCK))
+    if (p != NULL && !trp_param_set_octets(p, c->base.cipher.original_iv, TR_BLOCK))
         return failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     p = (OSSL_PARAM *)trp_param_find(params, OSSL_CIPHER_PARAM_UPDATED_IV);
-    return p == NULL || trp_param_set_octets(p, c->base.core.iv, TR_BLOCK) ||
+    return p == NULL || trp_param_set_octets(p, c->base.cipher.core.iv, TR_BLOCK) ||
            failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
@@ -309,7 +317,7 @@ static const OSSL_PARAM *stitched_settable_ctx_params(void *ctx, void *provctx)
                                       TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
                                       TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
                                       TRP_END};
-    /* 4.0 names them in another order, with the version, and the AAD as the octets that it always was. */
+    /* 4.0 lists them in another order, with the version, and the AAD as octets. */
     static const OSSL_PARAM list_4_0[] = {
         TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
         TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
@@ -333,13 +341,13 @@ static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_
                                 int encrypt)
 {
     struct trp_stitched *c = ctx;
-    /* A header was for the other direction. */
-    if (c->base.core.decrypt == encrypt)
+    /* The AAD of a record was for the other direction. */
+    if (c->base.cipher.core.decrypt == encrypt)
         c->payload_len = TRP_NO_PAYLOAD;
     if (!trp_init(&c->base, key, key_len, iv, iv_len, NULL, !encrypt))
         return 0;
     if (key != NULL) {
-        /* Until there is a MAC key, hashes begin as they do without one. */
+        /* Until a MAC key is set, the hashes begin without one. */
         trossl_sha_begin(c->sha, &c->head);
         c->tail = c->head;
         c->payload_len = TRP_NO_PAYLOAD;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records that carry an HMAC inside of AES-CBC: sealed, with the hash beside the encryption where there is
- * code for it, and opened in constant time. */
-#include "backend.h"
+/*
+ * TLS records with an HMAC inside AES-CBC. Sealing interleaves hash and encryption where there is
+ * code for that; opening is constant time.
+ */
+#include "dispatch/backend.h"
 #include "random.h"
 #include "stitched.h"
 #include "tls_record.h"
@@ -46,8 +48,9 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
 /* ---- Sealing --------------------------------------------------------------------------------- */
 
 /*
- * A record in the making: in[0..done) is encrypted in out, and the next to be hashed are the `left` bytes at
- * hashed. The hash is ahead of the encryption, so that it reads in place before it is written over.
+ * A record that is being sealed. in[0..done) is encrypted in out, and the next bytes to hash are
+ * the `left` bytes at hashed. The hash is ahead of the encryption, so that in-place encryption
+ * overwrites only bytes that were hashed.
  */
 struct sealing {
     struct trp_stitched *c;
@@ -57,7 +60,7 @@ struct sealing {
     struct trossl_sha md;
 };
 
-/* For len bytes, of which the first skip are not hashed. */
+/* Begins a record of len bytes, of which the first skip are not hashed. */
 static struct sealing sealing(struct trp_stitched *c, const uint8_t *aad, uint8_t *iv, uint8_t *out,
                               const uint8_t *in, size_t len, size_t skip)
 {
@@ -80,25 +83,25 @@ static void hash(struct sealing *s, size_t n)
     s->left -= n;
 }
 
-/* Whether AES is done by instructions that our code beside a hash may use, too. */
+/* Whether AES runs on instructions that the interleaved code also uses. */
 static int has_beside(const struct trp_stitched *c)
 {
-    const struct tr_aes_key *key = &c->base.core.key;
+    const struct tr_aes_key *key = &c->base.key;
     return c->sha->cbc_beside != NULL &&
            (tr_backend_doing(key->backend, TR_OP_CBC_ENCRYPT)->features & TR_FEATURE_AES) != 0;
 }
 
-/* Blocks of 64 bytes that can be hashed after those that fill up the block of the AAD. */
+/* Whole blocks of 64 bytes that remain to be hashed after the AAD's block is filled. */
 static size_t whole_blocks(const struct sealing *s)
 {
     size_t first = TROSSL_SHA_BLOCK - s->md.len % TROSSL_SHA_BLOCK;
     return s->left > first ? (s->left - first) / TROSSL_SHA_BLOCK : 0;
 }
 
-/* As much as one record, or both of two, can have hashed and encrypted in the same loop. */
+/* Hashes and encrypts, interleaved, as much as one record allows, or both of two records. */
 static void seal_beside(struct sealing *s, unsigned records)
 {
-    const struct tr_aes_key *key = &s->c->base.core.key;
+    const struct tr_aes_key *key = &s->c->base.key;
     struct trossl_beside b[2];
     size_t n = whole_blocks(&s[0]);
     if (records == 2 && whole_blocks(&s[1]) < n)
@@ -119,10 +122,10 @@ static void seal_beside(struct sealing *s, unsigned records)
     }
 }
 
-/* The end of the hash, beside what is left to encrypt of out. */
+/* Ends the hash, interleaved with encryption of out while there is some left. */
 static void end_hash(struct sealing *s, uint8_t *digest)
 {
-    const struct tr_aes_key *key = &s->c->base.core.key;
+    const struct tr_aes_key *key = &s->c->base.key;
     uint8_t last[2 * TROSSL_SHA_BLOCK];
     size_t n = trossl_sha_last(&s->md, last), i = 0;
     for (; i < n && has_beside(s->c) && s->len - s->done >= TROSSL_SHA_BLOCK; i++) {
@@ -138,7 +141,7 @@ static void end_hash(struct sealing *s, uint8_t *digest)
     tr_cleanse(last, sizeof(last));
 }
 
-/* The rest of the record: of its payload, the MAC and the padding. Returns its length. */
+/* Seals the rest: of the payload, then MAC and padding. Returns the length of the record. */
 static size_t seal_rest(struct sealing *s)
 {
     const struct trossl_sha_code *sha = s->c->sha;
@@ -151,9 +154,8 @@ static size_t seal_rest(struct sealing *s)
     trossl_sha_update(sha, &s->md, inner, sha->digest_len);
     end_hash(s, mac);
     size_t len = trp_tls_pad(TLS1_VERSION, s->out, s->len + sha->digest_len);
-    /* Whole blocks, in place: nothing that could fail. */
-    (void)tr_cbc_encrypt(&s->c->base.core.key, s->iv, s->out + s->done, s->out + s->done,
-                         len - s->done);
+    /* Whole blocks in place: this cannot fail. */
+    (void)tr_cbc_encrypt(&s->c->base.key, s->iv, s->out + s->done, s->out + s->done, len - s->done);
     tr_cleanse(&s->md, sizeof(s->md));
     tr_cleanse(inner, sizeof(inner));
     return len;
@@ -170,7 +172,7 @@ static int seal_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     size_t skip = EXPLICIT_IV(c->aad);
     if (len != sealed_len(c, payload_len) || payload_len < skip)
         return 0;
-    struct sealing s = sealing(c, c->aad, c->base.core.iv, out, in, payload_len, skip);
+    struct sealing s = sealing(c, c->aad, c->base.cipher.core.iv, out, in, payload_len, skip);
     seal_beside(&s, 1);
     (void)seal_rest(&s);
     return 1;
@@ -182,7 +184,8 @@ struct trp_stitched_cut trp_stitched_cut(const struct trp_stitched *c, size_t le
 {
     struct trp_stitched_cut cut = {.records = records, .each = len / records};
     cut.last = len - (records - 1) * cut.each;
-    /* As the default provider cuts, whose eight hashes end in the same block if they can. */
+    /* As the default provider divides, so that all eight hashes end in the same block if
+     * possible. */
     if (cut.last > cut.each && (cut.last + TRP_AAD + 9) % TROSSL_SHA_BLOCK < records - 1) {
         cut.each++;
         cut.last -= records - 1;
@@ -203,9 +206,9 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
 {
     const struct trp_stitched_cut cut = trp_stitched_cut(c, len, records);
     uint8_t ivs[8][TR_BLOCK];
-    if (!trossl_random(ivs[0], records * TR_BLOCK))
+    if (!trp_random(c->provider, ivs[0], records * TR_BLOCK))
         return 0;
-    /* In pairs, so that the chains of two hide each other's latency. */
+    /* In pairs, so that the chains of two records hide each other's latency. */
     for (size_t i = 0; i < records; i += 2) {
         struct sealing s[2];
         for (size_t j = 0; j < 2; j++, in += cut.each) {
@@ -246,7 +249,7 @@ size_t trp_stitched_wrong(struct trp_stitched *c, const uint8_t *record, size_t 
     size_t wrong = ~good;
     for (size_t i = 0; i < sha->digest_len; i++)
         wrong |= (size_t)(mac[i] ^ expected[i]);
-    __asm__("" : "+r"(wrong)); /* so that the loop is not left early */
+    __asm__("" : "+r"(wrong)); /* keeps the compiler from leaving the loop early */
     tr_cleanse(&md, sizeof(md));
     tr_cleanse(mac, sizeof(mac));
     tr_cleanse(expected, sizeof(expected));
@@ -255,17 +258,17 @@ size_t trp_stitched_wrong(struct trp_stitched *c, const uint8_t *record, size_t 
 
 static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len)
 {
-    struct tr_cipher *core = &c->base.core;
+    struct tr_cipher *core = &c->base.cipher.core;
     size_t skip = EXPLICIT_IV(c->aad);
     int fits = len >= skip + c->sha->digest_len + 1;
-    /* As the default provider does them: SHA-1 takes the explicit IV for the IV, SHA-256 decrypts it. */
+    /* As in the default provider: SHA-1 uses the explicit IV as the IV, SHA-256 decrypts it. */
     int is_sha1 = c->sha->digest_len == 20;
     size_t from = is_sha1 ? skip : 0;
     if (!fits && is_sha1)
         return 0;
     if (from != 0)
         memcpy(core->iv, in, TR_BLOCK);
-    (void)tr_cbc_decrypt(&core->key, core->iv, out + from, in + from, len - from);
+    (void)tr_cbc_decrypt(core->key, core->iv, out + from, in + from, len - from);
     if (fits && trp_stitched_wrong(c, out + skip, len - skip) == 0)
         return 1;
     tr_cleanse(out, len);
@@ -274,7 +277,7 @@ static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
 
 int trp_stitched_crypt(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len)
 {
-    struct tr_cipher *core = &c->base.core;
+    struct tr_cipher *core = &c->base.cipher.core;
     size_t payload_len = c->payload_len;
     c->payload_len = TRP_NO_PAYLOAD;
     if (len % TR_BLOCK != 0 || tr_partial_overlap(out, in, len))
@@ -282,6 +285,6 @@ int trp_stitched_crypt(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     if (payload_len != TRP_NO_PAYLOAD)
         return core->decrypt ? open_record(c, out, in, len)
                              : seal_record(c, out, in, len, payload_len);
-    return (core->decrypt ? tr_cbc_decrypt(&core->key, core->iv, out, in, len)
-                          : tr_cbc_encrypt(&core->key, core->iv, out, in, len)) == TR_OK;
+    return (core->decrypt ? tr_cbc_decrypt(core->key, core->iv, out, in, len)
+                          : tr_cbc_encrypt(core->key, core->iv, out, in, len)) == TR_OK;
 }

@@ -17,8 +17,8 @@
 
 /* ---- Masks ---------------------------------------------------------------------------------- */
 
-/* Hides a value from the optimizer, which would otherwise be free to make a branch of a mask, or to
- * count a loop in terms of a secret. */
+/* Hides a value from the optimizer, which could otherwise turn a mask into a branch, or derive a
+ * loop count from a secret. */
 static inline size_t opaque(size_t x)
 {
     __asm__("" : "+r"(x));
@@ -55,8 +55,8 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-/* Whether of n <= 256 bytes the last one and the `last` before it are all `last`; as many as there are. In
- * 16-bit numbers, so that the compiler makes vectors of it. */
+/* Whether the last `last` + 1 of n <= 256 bytes all have the value last; the bytes that there are,
+ * if n is less. In 16-bit numbers, so that the compiler vectorizes it. */
 static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
 {
     int16_t first = (int16_t)opaque(n - 1 - last);
@@ -68,15 +68,15 @@ static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
     return mask_equal(wrong, 0);
 }
 
-/* The bytes of padding at the end of the record, with the length byte; 0 and *good = 0 if they are
- * wrong. The record is longer than mac_size. */
+/* The bytes of padding at the end of the record, with the length byte. Returns 0 and sets *good to
+ * 0 if the padding is wrong. The record is longer than mac_size. */
 static size_t padding_of(unsigned version, const uint8_t *record, size_t len, size_t mac_size,
                          size_t *good)
 {
     size_t last = record[len - 1];
     *good = ~mask_less(len, last + 1 + mac_size);
     if (version == SSL3_VERSION) {
-        /* At most a block; its bytes may be anything (RFC 6101 section 5.2.3.2). */
+        /* SSL 3.0: at most a block, of any bytes (RFC 6101 section 5.2.3.2). */
         *good &= mask_less(last, TR_BLOCK);
     } else {
         size_t n = len < MAX_PADDING ? len : MAX_PADDING;
@@ -85,9 +85,12 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
     return *good & (last + 1);
 }
 
-/* Copies the n bytes before `end`, which is secret, but at least len - MAX_PADDING. Reads all bytes where they
- * can be: the chunk that begins at the last multiple of 16 before them, of all such chunks, and out of that,
- * moved by 8, 4, 2 and 1 bytes where the rest has that bit. size is n's bound, a constant. */
+/*
+ * Copies the n bytes before `end`, which is secret, but at least len - MAX_PADDING. Reads every
+ * byte that can belong to them: a chunk at each multiple of 16, of which a mask keeps the right
+ * one. Then moves the chunk by 8, 4, 2 and 1 bytes if the offset has that bit. size is a constant
+ * bound of n.
+ */
 static inline __attribute__((always_inline)) void
 copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)
 {
@@ -109,7 +112,7 @@ copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len,
     tr_cleanse(chunk, sizeof(chunk));
 }
 
-/* The explicit IV that a record of this version begins with; -1 if there is no such version. */
+/* Bytes of explicit IV in a record of this version; -1 if there is no such version. */
 static int explicit_iv(unsigned version)
 {
     switch (version) {
@@ -153,14 +156,14 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
     len -= (size_t)skip;
 
     if (mac_size == 0) {
-        /* Encrypt-then-MAC: the record was verified before, its padding is no secret. */
+        /* Encrypt-then-MAC: the record was verified before, so its padding is no secret. */
         opened->len = len - padding_of(version, record, len, mac_size, &good);
         opened->reason = "the padding is wrong";
         return good != 0;
     }
 
     opened->reason = "no random bytes for a wrong MAC";
-    if (!trossl_random(random, mac_size))
+    if (!trp_random_of_kernel(random, mac_size))
         return 0;
     opened->len = trp_tls_split(version, record, len, mac, mac_size, &good);
     for (size_t i = 0; i < mac_size; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES key wrap as EVP has it: an update is a whole wrapped key. "INV" is with the inverse cipher. */
+/* AES key wrap: an update is one whole wrapped key. "INV" uses the inverse cipher. */
 #include "dispatch.h"
 #include "param.h"
 
@@ -12,19 +12,19 @@
 #endif
 
 #define SEMIBLOCK 8
-#define IV_PAD    4 /* KWP's, which tells the two apart */
+#define IV_PAD    4 /* the IV length of KWP, by which the two differ */
 
 struct trp_wrap {
-    struct trp_cipher base;
+    struct trp_keyed base;
     const struct trp_provider *provider;
     int updated;
 };
 
-TRP_PLAIN_CONTEXT(wrap)
+TRP_KEYED_CONTEXT(wrap)
 
 static int is_padded(const struct trp_wrap *w)
 {
-    return w->base.kind->iv_len == IV_PAD;
+    return w->base.cipher.kind->iv_len == IV_PAD;
 }
 
 static void *wrap_new(void *provctx, const struct trp_kind *kind)
@@ -35,7 +35,7 @@ static void *wrap_new(void *provctx, const struct trp_kind *kind)
         return NULL;
     w->provider = provider;
     trp_begin(&w->base, provider, kind);
-    w->base.core.padding = kind->iv_len == IV_PAD;
+    w->base.cipher.core.padding = kind->iv_len == IV_PAD;
     return w;
 }
 
@@ -53,7 +53,7 @@ static int wrap_set_ctx_params(void *ctx, const OSSL_PARAM params[])
         return 1;
     if (!trp_param_get_number(p, SIZE_MAX, &len))
         return failed(w, PROV_R_FAILED_TO_GET_PARAMETER);
-    return len == w->base.kind->key_len || failed(w, PROV_R_INVALID_KEY_LENGTH);
+    return len == w->base.cipher.kind->key_len || failed(w, PROV_R_INVALID_KEY_LENGTH);
 }
 
 static inline int wrap_init(void *ctx, const unsigned char *key, size_t key_len,
@@ -61,9 +61,9 @@ static inline int wrap_init(void *ctx, const unsigned char *key, size_t key_len,
                             int encrypt)
 {
     struct trp_wrap *w = ctx;
-    w->base.core.decrypt = !encrypt;
+    w->base.cipher.core.decrypt = !encrypt;
     w->updated = 0;
-    return (iv == NULL || trp_set_iv(&w->base, iv, iv_len)) &&
+    return (iv == NULL || trp_set_iv(&w->base.cipher, iv, iv_len)) &&
            (key == NULL || trp_set_key(&w->base, key, key_len)) && wrap_set_ctx_params(w, params);
 }
 
@@ -72,10 +72,10 @@ TRP_INITS(wrap)
 static enum tr_status run(struct trp_wrap *w, uint8_t *out, size_t *out_len, const uint8_t *in,
                           size_t len)
 {
-    const struct tr_aes_key *key = &w->base.core.key;
-    const uint8_t *iv = w->base.iv_set ? w->base.core.iv : NULL;
-    int inverse = w->base.kind->inverse;
-    if (w->base.core.decrypt) {
+    const struct tr_aes_key *key = &w->base.key;
+    const uint8_t *iv = w->base.cipher.iv_set ? w->base.cipher.core.iv : NULL;
+    int inverse = w->base.cipher.kind->inverse;
+    if (w->base.cipher.core.decrypt) {
         if (is_padded(w))
             return tr_kwp_unwrap(key, inverse, iv, out, out_len, in, len);
         *out_len = len - SEMIBLOCK;
@@ -90,7 +90,7 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
                        const unsigned char *in, size_t len)
 {
     struct trp_wrap *w = ctx;
-    int decrypt = w->base.core.decrypt;
+    int decrypt = w->base.cipher.core.decrypt;
     *out_len = 0;
     if (len == 0)
         return 1;
@@ -101,14 +101,21 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
     if (len > INT_MAX - 2 * SEMIBLOCK || (decrypt && len < 2 * SEMIBLOCK) ||
         ((decrypt || !is_padded(w)) && len % SEMIBLOCK != 0))
         return failed(w, PROV_R_INVALID_INPUT_LENGTH);
-    if (out == NULL) { /* how much will it be at most? */
+    if (out == NULL) { /* asks for the size of the output */
         *out_len = decrypt ? len - SEMIBLOCK : (len + 7) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
         return 1;
     }
-    /* 3.0 takes several keys one after the other; from 4.0 on each needs an init. */
+    /*
+     * A wrapped key is one semiblock longer, and KWP pads it with up to 7 bytes more. This check
+     * cannot ask for those 7: EVP_CipherUpdate() passes len + 8 as out_size, however large the
+     * buffer is.
+     */
+    if (!decrypt && out_size < len + SEMIBLOCK)
+        return failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+    /* 3.0 accepts several keys after one init; 4.0 needs an init for each. */
     if (w->updated && w->provider->libcrypto >= TRP_LIBCRYPTO(4, 0))
         return failed(w, PROV_R_UPDATE_CALL_OUT_OF_ORDER);
-    if (!w->base.key_set)
+    if (!w->base.cipher.key_set)
         return failed(w, PROV_R_NO_KEY_SET);
     w->updated = 1;
     enum tr_status status = run(w, out, out_len, in, len);

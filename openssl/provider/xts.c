@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-XTS as EVP has it: every update is a whole data unit with the tweak that was set as the IV. */
+/* AES-XTS: every update is a whole data unit, whose tweak is the IV. */
 #include "dispatch.h"
 #include "param.h"
 #include "util.h"
@@ -10,9 +10,8 @@
 
 #define MAX_UNIT (TR_BLOCK << 20) /* IEEE 1619 5.1: 2^20 blocks */
 
-/* No struct trp_cipher, which has room for a key of its own. */
 struct trp_xts {
-    struct tr_xts core;
+    struct tr_xts_key key;
     const struct trp_provider *provider;
     const struct trp_kind *kind;
     uint8_t iv[TR_BLOCK];
@@ -32,7 +31,8 @@ static void *xts_new(void *provctx, const struct trp_kind *kind)
     return x;
 }
 
-/* Padding and the position in a block are told as those of a new context: XTS has neither. */
+/* XTS has neither padding nor a position in a block: these parameters have the values of a new
+ * context. */
 static int get_one(const struct trp_xts *x, OSSL_PARAM *p)
 {
     if (trp_param_is(p, OSSL_CIPHER_PARAM_IVLEN))
@@ -60,7 +60,7 @@ static int xts_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* The length of a key can be told, and not changed. */
+/* The key length can be set to its own value only. */
 static int xts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     const struct trp_xts *x = ctx;
@@ -81,14 +81,14 @@ static const OSSL_PARAM *xts_settable_ctx_params(void *ctx, void *provctx)
     return list;
 }
 
-/* Old data may have to be decrypted with keys whose halves are equal. */
+/* Refuses equal halves when encrypting. Old data may have to be decrypted with such keys. */
 static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
 {
     if (len != x->kind->key_len)
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_INVALID_KEY_LENGTH);
     if (encrypt && tr_equal(key, key + len / 2, len / 2))
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DUPLICATED_KEYS);
-    if (tr_xts_set_key(&x->core, x->provider->selection.backend, key, len) != TR_OK)
+    if (tr_xts_set_key(&x->key, x->provider->selection.backend, key, len) != TR_OK)
         return 0;
     x->key_set = 1;
     return 1;
@@ -120,21 +120,30 @@ static int crypt_failed(const struct trp_xts *x, enum tr_status status)
     return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-static int xts_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
-                      const unsigned char *in, size_t len)
+static int too_small(const struct trp_xts *x)
 {
-    struct trp_xts *x = ctx;
-    (void)out_size;
+    return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
+}
+
+/* Processes one data unit; out has room for all of it. */
+static int crypt(struct trp_xts *x, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
+{
     if (!x->key_set || !x->iv_set || out == NULL || in == NULL || len < TR_BLOCK)
         return 0;
     if (len > MAX_UNIT)
         return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_XTS_DATA_UNIT_IS_TOO_LARGE);
-    enum tr_status status = x->decrypt ? tr_xts_decrypt(&x->core, x->iv, out, in, len)
-                                       : tr_xts_encrypt(&x->core, x->iv, out, in, len);
+    enum tr_status status = x->decrypt ? tr_xts_decrypt(&x->key, x->iv, out, in, len)
+                                       : tr_xts_encrypt(&x->key, x->iv, out, in, len);
     if (__builtin_expect(status != TR_OK, 0))
         return crypt_failed(x, status);
     *out_len = len;
     return 1;
+}
+
+static int xts_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
+                      const unsigned char *in, size_t len)
+{
+    return out_size < len ? too_small(ctx) : crypt(ctx, out, out_len, in, len);
 }
 
 static int xts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
@@ -142,8 +151,8 @@ static int xts_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
 {
     struct trp_xts *x = ctx;
     if (out_size < len)
-        return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    return xts_cipher(x, out, out_len, out_size, in, len) ||
+        return too_small(x);
+    return crypt(x, out, out_len, in, len) ||
            TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_CIPHER_OPERATION_FAILED);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loaded by LD_PRELOAD: a kernel that reports no AES, PMULL or SHA, as that of a Raspberry Pi 4. Every
- * 64-bit Arm that qemu-user knows has AES, and so do its Cortex-A72 (the Pi's processor, whose maker left it out) and A53.
+ * Hides the AES, PMULL and SHA instructions from a program, as the kernel of a Raspberry Pi 4
+ * reports it. Loaded by LD_PRELOAD. Every 64-bit Arm processor that qemu-user emulates has AES, its
+ * Cortex-A53 and Cortex-A72 included. The Pi's own Cortex-A72 lacks it, because its maker left it
+ * out.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the consumers have in common: programs of the distribution, run plainly and under
-`tenrounds run --count`, results in TAP, and everything started or written taken away again.
+"""What the tests of real programs share. A Consumer runs the distribution's programs plainly and
+under `tenrounds run --count` and reports results as TAP. At the end it removes all processes and
+files.
 
-A consumer is a script: `consumer = Consumer(...)`, a function for each result, `consumer.end()`.
-Sides are "plain" and "ours". Only Python's standard library is used.
+A test is a script: `consumer = Consumer(...)`, a function for each result, `consumer.end()`. The
+sides are "plain" and "ours" (with tenrounds). Uses Python's standard library only.
 """
 
 import atexit
@@ -23,9 +24,9 @@ import traceback
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DIST = os.path.abspath(os.environ.get("TENROUNDS_DIST", os.path.join(ROOT, "build", "dist")))
 MUST_RUN = "TENROUNDS_MUST_RUN" in os.environ
-SKIPPED = 77  # the exit status that says so, as in automake and Meson
+SKIPPED = 77  # the exit status for a skip, as in automake and Meson
 
-# Which bulk operations show that a mode ran. GCM and CCM can be put together from others.
+# The bulk operations that show that a mode ran. GCM and CCM can be composed of other operations.
 OPERATIONS = {
     "CBC": ("cbc_encrypt", "cbc_decrypt"),
     "ECB": ("ecb_encrypt", "ecb_decrypt"),
@@ -40,7 +41,7 @@ OPERATIONS = {
 
 
 class Failed(Exception):
-    """A result that is not as it has to be; the text says what was found."""
+    """A wrong result; the text says what was found."""
 
 
 def check(good, why):
@@ -49,22 +50,22 @@ def check(good, why):
 
 
 def free_port():
-    """A port of loopback where nobody listens, for TCP and UDP."""
+    """Returns an unused loopback port, for TCP and UDP."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
 
 
 def find(program):
-    """The distribution's program, also where servers are kept."""
+    """Finds the distribution's program, in the sbin directories, too."""
     return shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
 
 
 class Process(subprocess.Popen):
-    """A program, in a session of its own, that has not outlived us when we end."""
+    """A program in its own session, which ends with this script at the latest."""
 
     def stop(self, how=signal.SIGTERM, limit=20):
-        """Asks it to end and waits; its counts are written after that."""
+        """Asks the program to end and waits. The program writes its counts as it ends."""
         if self.poll() is None:
             os.kill(self.pid, how)
         try:
@@ -97,7 +98,7 @@ class Consumer:
         missing = [f"{program} (package {needs[program]})" for program in needs if not self.program[program]]
         if missing:
             self.skip_all("not installed: " + ", ".join(missing))
-        # A copy, which any user can read: some servers do not run as root.
+        # A copy that every user can read, because some servers do not run as root.
         self.dist = self.path("dist")
         shutil.copytree(DIST, self.dist)
         os.chmod(self.directory, 0o755)
@@ -117,7 +118,7 @@ class Consumer:
             print(f"# {line}", flush=True)
 
     def result(self, text, function, *arguments):
-        """One line of TAP for whether the function returns without Failed."""
+        """Calls a function; prints a line of TAP, which is "not ok" if it raises Failed."""
         self.results += 1
         self.counts = []
         begin = time.monotonic()
@@ -174,7 +175,7 @@ class Consumer:
     # ---- Programs ----
 
     def as_user(self, user):
-        """What is started from now on runs as this user, if we are root; it gets the directory."""
+        """If run as root, starts later programs as this user and gives it the directory."""
         if os.geteuid() == 0:
             self.user = user
             for directory, _, files in os.walk(self.directory):
@@ -193,7 +194,7 @@ class Consumer:
         return line
 
     def start(self, side, argv, **how):
-        """A program in the background; stopped at the end of the result at the latest."""
+        """Starts a program in the background; it ends with the result at the latest."""
         how.setdefault("env", self.environment)
         how.setdefault("cwd", self.directory)
         process = Process(self.line(side, argv), start_new_session=True, **how)
@@ -201,7 +202,7 @@ class Consumer:
         return process
 
     def run(self, side, argv, limit=60, good=(0,), **how):
-        """A program to its end; its standard output. Failed with what it said, if its status is not good."""
+        """Runs a program and returns its standard output. Raises Failed on a bad exit status."""
         given = how.pop("input", b"")
         process = self.start(side, argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, **how)
@@ -216,7 +217,7 @@ class Consumer:
         return out
 
     def until(self, condition, what, limit=20, of=None):
-        """Waits for something to become true; of: the process that has to live meanwhile."""
+        """Waits until a condition is true; `of` is the process that must stay alive meanwhile."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
             if condition():
@@ -227,7 +228,7 @@ class Consumer:
         raise Failed(f"no {what} within {limit} seconds")
 
     def listening(self, port, process):
-        """Waits until somebody listens on a TCP port of loopback, without connecting to it."""
+        """Waits until a process listens on a loopback TCP port, without connecting to it."""
         pattern = re.compile(rf"^ *\d+: [0-9A-F]*:{port:04X} \S+ 0A ", re.M)
 
         def there():
@@ -240,7 +241,7 @@ class Consumer:
         self.until(there, f"listening on port {port}", of=process)
 
     def certificates(self, kinds=("rsa",)):
-        """kind.pem and kind.key of this result's own, for localhost and 127.0.0.1."""
+        """Makes kind.pem and kind.key for this result, for localhost and 127.0.0.1."""
         how = {"rsa": ["-newkey", "rsa:2048"],
                "ecdsa": ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]}
         self.write("req.cnf", "[req]\ndistinguished_name = n\n[n]\n")
@@ -265,7 +266,7 @@ class Consumer:
         return offered
 
     def executed(self, operations):
-        """Bytes that our code did in these operations, in what this result has run to its end so far."""
+        """Bytes that tenrounds processed in these operations in finished programs."""
         total = 0
         for counts in self.counts:
             if os.path.exists(counts):
@@ -275,8 +276,9 @@ class Consumer:
         return total
 
     def demand(self, cipher, least, times=1):
-        """Our code did so many bytes of this cipher's mode, if the provider offers it; says so. A hundredth
-        may be missing: the ends of messages that are no whole block are not counted."""
+        """Demands that tenrounds processed this many bytes in the cipher's mode, if the provider
+        offers it, and returns a note of it. 1 % may be missing, because partial blocks at the ends
+        of messages are not counted."""
         if cipher.upper() not in self.offered:
             return f"{cipher} is not among ours"
         mode = next(m for m in OPERATIONS if m in cipher.upper().split("-"))

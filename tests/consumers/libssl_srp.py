@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TLS 1.2 by a password (SRP, RFC 5054): every AES suite of libssl, which both ends call by Python's ctypes. The openssl
-command cannot be taken: of 3.0, s_client crashes and s_server loses the user's name, without us as well (their
-callbacks are given pointers to what is no longer there)."""
+"""Tests TLS 1.2 with a password (SRP, RFC 5054): every AES suite of libssl. Both ends use
+Python's ctypes. The openssl command of 3.0 cannot be used, with or without tenrounds: s_client
+crashes and s_server loses the user's name, because their callbacks get dangling pointers."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from harness import Consumer, check, free_port
 consumer = Consumer("libssl-srp", limit=300, needs={"python3": "python3", "openssl": "openssl"})
 SIDES = (("plain", "plain"), ("ours", "ours"), ("ours", "plain"), ("plain", "ours"))
 SIZE = 100000
-# The client sends what it reads, the server sends it back, reversed. The numbers are those of ssl.h and ssl3.h.
+# The client sends its input, the server returns it reversed. The numbers are from ssl.h and ssl3.h.
 PEER = """
 import ctypes, ctypes.util, socket, sys
 role, port, suite, kind, no_etm, password, size = sys.argv[1:]
@@ -85,7 +85,7 @@ def suites():
 
 
 def connect(server_side, client_side, name, kind, etm, password):
-    """The client's exit status, what it was sent, and what both said."""
+    """Returns the client's exit status, the data it received, and the output of both."""
     port = free_port()
     words = [port, name, kind, "etm" if etm else "no_etm"]
     server = consumer.start(server_side, ["python3", "peer.py", "server", *words, "secret", SIZE],

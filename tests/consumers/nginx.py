@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""nginx, with curl and h2load: what is served arrives, by every AES suite, over HTTP/1.1 and 2.
-With --measure instead: CPU seconds of the worker for each GB, with us and without, in alternation."""
+"""Tests nginx with curl and h2load: files arrive intact, by every AES suite, over HTTP/1.1 and 2.
+With --measure instead: the worker's CPU seconds per GB, with and without tenrounds, alternating."""
 
 import os
 import re
@@ -51,7 +51,7 @@ def serve(side, protocol, suite):
 
 
 def fetch(side, port, version, suite):
-    # CCM is not enabled by itself.
+    # CCM is not enabled by default.
     asked = ["--tls13-ciphers", suite] if suite.startswith("TLS_") else []
     page = consumer.run(side, ["curl", "--silent", "--show-error", "--fail", "--cacert", "rsa.pem", version, *asked,
                                f"https://localhost:{port}/page"])
@@ -59,7 +59,7 @@ def fetch(side, port, version, suite):
 
 
 def load(port, requests):
-    """h2load's requests, which all have to succeed; on other connections than curl's."""
+    """Runs h2load; all its requests must succeed. Its connections are not curl's."""
     said = consumer.run("plain", ["h2load", "--requests", requests, "--clients", 4, "--threads", 1,
                                   f"https://127.0.0.1:{port}/page"], limit=120).decode()
     done = re.search(r"requests: .* (\d+) succeeded, 0 failed, 0 errored", said)
@@ -74,29 +74,30 @@ def suite(protocol, name, cipher):
         for version in ("--http1.1", "--http2"):
             fetch("plain", port, version, name)
             fetch("ours", port, version, name)
-        # HTTP/2 forbids the suites of CBC (RFC 9113, appendix A), and h2load abides by that.
+        # HTTP/2 forbids CBC suites (RFC 9113, appendix A), and h2load obeys.
         used = load(port, requests) if "GCM" in name else None
         check(used in (None, name), f"h2load was given {used}")
         server.stop()
-    # curl four times, and the second server for all that it was asked.
+    # Four runs of curl, and all requests to the second server.
     return consumer.demand(cipher, (4 + 4 + (requests if used else 0)) * MIB)
 
 
 def worker_of(port):
-    """The one worker of a server: the child of the process that wrote the pid file."""
+    """Returns a server's only worker: the child of the process that wrote the pid file."""
     master = int(consumer.read(f"nginx.{port}.pid"))
     with open(f"/proc/{master}/task/{master}/children") as file:
         return int(file.read().split()[0])
 
 
 def cpu_seconds(process):
-    """Time on a processor, user and system (proc(5), schedstat: the first number, nanoseconds)."""
+    """Returns the CPU time, user and system, in ns (proc(5), the first number of schedstat)."""
     with open(f"/proc/{process}/schedstat") as file:
         return int(file.read().split()[0]) / 1e9
 
 
 def measure():
-    """Windows of 512 responses of 1 MiB, one with and one without, after one of each to warm up; a row of a table."""
+    """Times windows of 512 responses of 1 MiB, alternating with and without tenrounds, after one of
+    each to warm up. Prints a row of a table."""
     sides = {}
     for side in ("plain", "ours"):
         server, port = serve(side, "TLSv1.3", "TLS_AES_128_GCM_SHA256")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenSSH's server and client, with every AES cipher that it offers, and with keys changed all the time."""
+"""Tests OpenSSH's server and client with every AES cipher on offer, and with frequent rekeying."""
 
 import getpass
 import os
@@ -10,7 +10,7 @@ from harness import Consumer, check, free_port
 consumer = Consumer("openssh", limit=300, needs={"sshd": "openssh-server", "ssh": "openssh-client",
                                                  "ssh-keygen": "openssh-client"})
 SIZE = 2 << 20
-# A quick key exchange, as there are many.
+# A fast key exchange, because there are many.
 EXCHANGE = "curve25519-sha256"
 USER = getpass.getuser()
 SERVER = """
@@ -33,10 +33,12 @@ LogLevel VERBOSE
 def serve(side, ciphers, rekey):
     port = free_port()
     if os.geteuid() == 0:
-        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # where sshd puts its unprivileged child
+        # sshd confines its unprivileged child there.
+        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
     consumer.write("sshd_config", SERVER.format(port=port, directory=consumer.directory, ciphers=ciphers, rekey=rekey,
                                                 exchange=EXCHANGE))
-    # -r: a session is a fork, so it counts where the server does; sshd empties its environment else.
+    # -r: a session is a fork, so that it counts with the server. Without -r, sshd clears the
+    # environment of a session.
     server = consumer.start(side, [consumer.program["sshd"], "-D", "-e", "-r", "-f", consumer.path("sshd_config")],
                             stdin=DEVNULL, stdout=DEVNULL, stderr=open(consumer.path("sshd.err"), "wb"))
     consumer.listening(port, server)

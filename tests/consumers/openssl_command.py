@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""openssl enc, cms, smime, pkcs12, genpkey: what one side encrypts, the other decrypts."""
+"""Tests openssl enc, cms, smime, pkcs12 and genpkey: one side decrypts what the other encrypts."""
 
 from harness import Consumer, check
 
@@ -51,7 +51,7 @@ def enveloped(command, cipher, kind):
 
 
 def by_secret_key(wrap_bits):
-    """The content's key wrapped (RFC 3394) by a key that both know."""
+    """The content key is wrapped (RFC 3394) with a key that both sides have."""
     secret = ["-secretkey", KEY[:wrap_bits // 4], "-secretkeyid", "01"]
     return both_ways(
         lambda side: openssl(side, "cms", "-encrypt", "-binary", "-aes-256-cbc", "-in", MESSAGE, "-outform", "DER",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""openssl s_server and s_client: every AES suite of TLS 1.2, TLS 1.3 and DTLS 1.2, each side with us and
-without; tickets, renegotiation, key update."""
+"""Tests openssl s_server and s_client: every AES suite of TLS 1.2, TLS 1.3 and DTLS 1.2, each side
+with and without tenrounds; also tickets, renegotiation and key update."""
 
 import re
 import subprocess
@@ -11,20 +11,20 @@ from harness import Consumer, Failed, check, free_port
 
 consumer = Consumer("openssl-tls", limit=900, needs={"openssl": "openssl"})
 SIDES = (("plain", "plain"), ("ours", "ours"), ("ours", "plain"), ("plain", "ours"))
-# Those with CCM are not enabled by themselves. Suites of SRP: see libssl_srp.py.
+# CCM suites are not enabled by default. libssl_srp.py tests the SRP suites.
 TLS13 = ":".join(f"TLS_AES_{suite}" for suite in ("128_GCM_SHA256", "256_GCM_SHA384", "128_CCM_SHA256",
                                                   "128_CCM_8_SHA256"))
 PSK = "000102030405060708090a0b0c0d0e0f"
 
 
 def lines(size, seed):
-    """Text that begins no line with a letter that s_client takes for a command."""
+    """Returns text in which no line begins with one of s_client's command letters."""
     text = "".join(f"{i * 2654435761 + seed:060x}\n" for i in range(size // 61 + 1))
     return text[:size].encode()
 
 
 class Peer:
-    """s_server or s_client, whose standard output is collected."""
+    """An s_server or s_client; collects its standard output."""
 
     def __init__(self, side, argv):
         self.process = consumer.start(side, argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -42,7 +42,7 @@ class Peer:
                 self.process.stdin.write(data[at:at + piece])
                 self.process.stdin.flush()
             except BrokenPipeError:
-                return  # it ended early, which who waits for the data will see
+                return  # it ended early, which the reader of the data will notice
             time.sleep(pause)
 
     def errors(self):
@@ -64,7 +64,7 @@ class Connection:
                            + protocol + client_options)
 
     def exchange(self, size, seed, piece=1 << 16, pause=0.0):
-        """Both ways; what arrives has to be what was sent."""
+        """Sends data in both directions; it must arrive unchanged."""
         up, down = lines(size, seed), lines(size, seed + 7)
         self.server.got.clear()
         self.client.got.clear()
@@ -87,7 +87,7 @@ class Connection:
 
 
 def suites(protocol):
-    """(name, key exchange, authentication, encryption, MAC) of every AES suite."""
+    """Returns (name, key exchange, authentication, encryption, MAC) of every AES suite."""
     said = consumer.run("plain", ["openssl", "ciphers", "-v", "-s", "-psk", protocol, "-ciphersuites", TLS13,
                                   "AES:kPSK+AES:aPSK+AES:@SECLEVEL=0"]).decode()
     found = re.findall(r"^(\S+) +\S+ +Kx=(\S+) +Au=(\S+) +Enc=(AES\S*) +Mac=(\S+)", said, re.M)
@@ -96,7 +96,7 @@ def suites(protocol):
 
 
 def cipher_of(encryption, mac, etm):
-    """The name by which libssl fetches the cipher of a suite."""
+    """Returns the name by which libssl fetches a suite's cipher."""
     bits = re.search(r"\((\d+)\)", encryption).group(1)
     if "GCM" in encryption:
         return f"AES-{bits}-GCM"
@@ -107,7 +107,7 @@ def cipher_of(encryption, mac, etm):
 
 
 def options(name, authentication, exchange, tls13):
-    # Level 0: a tag of 8 bytes (CCM-8) is too short for level 1, from 3.2 on in TLS 1.3, too.
+    # Level 0: the 8-byte tag of CCM-8 is too short for level 1; since 3.2 in TLS 1.3, too.
     both = ["-ciphersuites", name, "-cipher", "ALL:@SECLEVEL=0"] if tls13 else ["-cipher", f"{name}:@SECLEVEL=0"]
     kind = {"ECDSA": "ecdsa", "DSS": "dsa"}.get(authentication, "rsa")
     server, client = ["-cert", f"{kind}.pem", "-key", f"{kind}.key"], ["-CAfile", f"{kind}.pem"]
@@ -129,7 +129,7 @@ def one_suite(protocol, suite, extra, sides, size, piece, pause):
         connection.close()
         used = re.search(r"^Ciphersuite: (\S+)", consumer.read("s_client.err").decode(), re.M)
         check(used and used.group(1) == name, f"the suite was {used and used.group(1)}\n{connection.client.errors()}")
-        # Each side that is ours encrypts and decrypts so many bytes.
+        # Each side with tenrounds encrypts and decrypts this many bytes.
         ours = (server_side == "ours") + (client_side == "ours")
         said = consumer.demand(cipher, 2 * size, ours) if ours else ""
     return said
@@ -140,7 +140,7 @@ def reused(client_text):
 
 
 def ticket(protocol, server_side, client_side):
-    """A second connection resumes the first by a ticket, which the server encrypts with AES-256-CBC."""
+    """Resumes a connection by a ticket, which the server encrypts with AES-256-CBC."""
     port = free_port()
     server = consumer.start(server_side, ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", protocol,
                                           "-cert", "rsa.pem", "-key", "rsa.key", "-rev"],
@@ -164,7 +164,7 @@ def ticket(protocol, server_side, client_side):
 
 
 def commands(protocol, letters, suite, cipher, server_side, client_side):
-    """Data, a command of s_client, data, and so on: renegotiation (R), key update (k, K)."""
+    """Alternates data and s_client's commands: renegotiation (R), key update (k, K)."""
     connection = Connection(server_side, client_side, [protocol],
                             ["-cert", "rsa.pem", "-key", "rsa.key", "-client_renegotiation"] + suite,
                             ["-CAfile", "rsa.pem"] + suite)
@@ -191,7 +191,7 @@ for protocol, title in (("-tls1_3", "TLS 1.3"), ("-tls1_2", "TLS 1.2")):
                             ["-no_etm"], SIDES, 100000, 1 << 16, 0)
 for suite in suites("-tls1_2"):
     consumer.result(f"DTLS 1.2, {suite[0]}", one_suite, "-dtls1_2", suite, [], SIDES[1:], 20000, 2000, 0.002)
-    # Records are the same for all ways to exchange keys, so two of these do.
+    # The key exchange does not change the records, so two kinds suffice.
     if suite[3].startswith("AES(") and suite[1] in ("ECDH", "RSA") and suite[2] == "RSA":
         consumer.result(f"DTLS 1.2, {suite[0]}, without encrypt-then-mac", one_suite, "-dtls1_2", suite, ["-no_etm"],
                         SIDES[1:], 20000, 2000, 0.002)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenVPN's self-test (--test-crypto): packets of every length, encrypted and decrypted."""
+"""Runs OpenVPN's self-test (--test-crypto), which encrypts and decrypts packets of every length."""
 
 import re
 
@@ -15,7 +15,7 @@ def self_test(cipher):
         said[side] = consumer.run(side, ["openvpn", "--test-crypto", "--secret", "static.key", "--cipher", cipher,
                                          "--auth", "SHA256", "--verb", "4"], limit=100).decode()
         check("crypto self-test mode SUCCEEDED" in said[side], f"{side}: {said[side][-2000:]}")
-    # The lengths that it tried are the same.
+    # Both runs must have tried the same lengths.
     tried = {side: re.findall(r"TESTING ENCRYPT/DECRYPT of packet length=(\d+)", text) for side, text in said.items()}
     check(tried["plain"] == tried["ours"] and tried["ours"], f"tried {tried}")
     return f"{len(tried['ours'])} packets; " + consumer.demand(cipher, sum(map(int, tried["ours"])), 2)

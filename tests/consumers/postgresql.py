@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PostgreSQL: connections by TLS, and pgcrypto's encrypt() and pgp_sym_encrypt()."""
+"""Tests PostgreSQL: TLS connections, and pgcrypto's encrypt() and pgp_sym_encrypt()."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ from subprocess import DEVNULL
 import harness
 from harness import Consumer, check, free_port
 
-# Debian keeps them outside PATH, by version.
+# Debian installs them outside PATH, by version.
 PLACES = sorted(glob.glob("/usr/lib/postgresql/*/bin")) + ["/usr/bin"]
 harness.find = lambda program: shutil.which(program, path=":".join(reversed(PLACES)) + ":/usr/sbin:/bin:/sbin")
 
@@ -42,7 +42,7 @@ def serve(side, extra=()):
                             stdin=DEVNULL, stdout=DEVNULL, stderr=open(consumer.path("postgres.err"), "wb"))
     try:
         consumer.listening(port, server)
-        # It listens before it has started up, and refuses connections until then.
+        # The server listens before it is ready, and refuses connections until then.
         consumer.until(lambda: b"ready to accept connections" in consumer.read("postgres.err"),
                        "readiness of PostgreSQL", of=server)
     except harness.Failed as why:
@@ -95,7 +95,7 @@ for bits in (128, 192, 256):
     for mode in ("cbc", "ecb"):
         consumer.result(f"pgcrypto, encrypt() with AES-{bits}-{mode.upper()}", same,
                         PGCRYPTO.format(bytes=bits // 8, mode=mode), f"AES-{bits}-{mode.upper()}", 3 * ROW)
-    # Its CFB is made of single blocks.
+    # pgcrypto composes CFB from single ECB blocks.
     consumer.result(f"pgcrypto, pgp_sym_encrypt() with AES-{bits}", same, PGP.format(bits=bits), f"AES-{bits}-ECB",
                     2 * ROW)
 consumer.end()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Python's ssl: a server and a client in one process, over AES suites of TLS 1.2 and 1.3."""
+"""Tests Python's ssl: a server and a client in one process, over AES suites of TLS 1.2 and 1.3."""
 
 from harness import Consumer, check
 
 consumer = Consumer("python-ssl", limit=200, needs={"python3": "python3", "openssl": "openssl"})
 SIZE = 1 << 20
-# In the interpreter that is tested. It prints the version, suite and digests of what arrived.
+# Runs in the tested interpreter; prints the version, the suite and digests of the received data.
 PROGRAM = """
 import hashlib, socket, ssl, sys, threading
 tls13, suite, size = sys.argv[1] == "13", sys.argv[2], int(sys.argv[3])

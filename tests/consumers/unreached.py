@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is not reached, or only perhaps: programs with OpenSSL inside themselves, statically linked and as a bundle. They
-work as without us, and `tenrounds run` names them when it starts them (docs/reach.md). With the distribution's libcrypto
-inside, configuration and modules work, so it is reached; one that reads no configuration, as bundles may, is not."""
+"""Tests programs that bundle or statically link OpenSSL, which tenrounds may not reach. They work
+as without tenrounds, and `tenrounds run` names them when it starts them (docs/reach.md). A static
+libcrypto of the distribution reads configuration and loads modules, so tenrounds reaches it. A
+libcrypto that reads no configuration, as bundles may have, is not reached."""
 
 from subprocess import PIPE
 
@@ -30,7 +31,8 @@ int main(int argc, char **argv)
 
 
 def encrypts(name, *words):
-    """What was said on standard error, and how much our code did; what was written has to be the same without us."""
+    """Returns standard error and the bytes that tenrounds processed. Standard output must be
+    the same as without tenrounds."""
     out, err = {}, {}
     for side in ("plain", "ours"):
         process = consumer.start(side, [consumer.path(name), *words], stdout=PIPE, stderr=PIPE)

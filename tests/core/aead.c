@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The authenticated modes: every backend against bitslice, at each length from 0 to 600 bytes and some
- * longer, with random lengths of key, IV, AAD and tag, both ways, in one call and in pieces, in place and
- * not, at random alignments; what a wrong tag, AAD, IV or ciphertext does; calls out of order.
+ * Tests the authenticated modes on every backend against bitslice. Covers every length from 0 to
+ * 600 bytes and some longer ones, with random lengths of key, IV, AAD and tag. Each message is
+ * encrypted and decrypted, one-shot and streaming, in place and not, at random alignments. Also
+ * tests forged tags, AAD, IVs and ciphertexts, and calls out of order.
  */
 #include "aead.h"
 
@@ -21,15 +22,15 @@ struct message {
     uint8_t plaintext[VERYLONG], ciphertext[VERYLONG];
 };
 
-static bool keyed(const struct message *m, const struct tr_backend *b, union aead_state *s)
+static bool keyed(const struct message *m, const struct tr_backend *b, struct aead_state *s)
 {
     return m->aead->set_key(s, b, m->key, m->n.key) == TR_OK;
 }
 
-/* The ciphertext and the tag are bitslice's. */
+/* Makes a random message; bitslice computes its ciphertext and tag. */
 static bool make_message(struct message *m, const struct aead *a, const struct aead_lengths *n)
 {
-    union aead_state s;
+    struct aead_state s;
     m->aead = a;
     m->n = *n;
     tap_fill(&rng, m->key, n->key);
@@ -49,7 +50,7 @@ static size_t piece(size_t left, size_t unit, bool wanted)
     return n == 0 && left < unit ? left : n;
 }
 
-static enum tr_status in_pieces(const struct message *m, union aead_state *s, bool decrypt,
+static enum tr_status in_pieces(const struct message *m, struct aead_state *s, bool decrypt,
                                 bool pieces, uint8_t *out, const uint8_t *in, uint8_t *tag)
 {
     const struct aead *a = m->aead;
@@ -80,7 +81,7 @@ static bool run(const struct message *m, const struct tr_backend *b, unsigned wa
     uint8_t *base = way & IN_PLACE ? in_area : out_area, *in = in_area + tap_below(&rng, 64);
     uint8_t *out = way & IN_PLACE ? in : out_area + tap_below(&rng, 64);
     uint8_t tag[24];
-    union aead_state s;
+    struct aead_state s;
     memset(base, 0x5a, len + 2 * MARGIN);
     memset(tag, 0x5a, sizeof(tag));
     memcpy(in, from, len);
@@ -106,7 +107,7 @@ static bool all_ways(const struct message *m, const struct tr_backend *b)
             continue;
         tap_diag("%zu bytes, key %zu, IV %zu, AAD %zu, tag %zu: %s, %s, %s", m->n.text, m->n.key,
                  m->n.iv, m->n.aad, m->n.tag, way & DECRYPT ? "decryption" : "encryption",
-                 way & IN_PLACE ? "in place" : "to another place",
+                 way & IN_PLACE ? "in place" : "to a separate buffer",
                  way & PIECES   ? "in pieces"
                  : way & STREAM ? "streaming"
                                 : "in one call");
@@ -115,7 +116,7 @@ static bool all_ways(const struct message *m, const struct tr_backend *b)
     return true;
 }
 
-/* The lengths of a run: short texts one by one, then long texts, then long AAD. */
+/* The lengths of run i: short texts one by one, then long texts, then long AAD. */
 static struct aead_lengths lengths_of(const struct aead *a, unsigned i)
 {
     if (i <= LONGEST)
@@ -137,7 +138,7 @@ static void crosscheck(const struct tr_backend *b, const struct aead *a)
     tap_ok(good == n, "%s: %s, %u lengths", tr_backend_name(b), a->name, n);
 }
 
-/* Every length of IV that the mode takes. */
+/* Tests every length of IV that the mode accepts. */
 static void every_iv(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
@@ -151,19 +152,19 @@ static void every_iv(const struct tr_backend *b, const struct aead *a)
            a->iv.max);
 }
 
-/* GCM at each length of text with lengths of AAD around blocks: what is done in other ways for short messages, for parts of
- * blocks and of vectors. */
-/* AAD in two pieces of which the first is a whole block, which GCM holds back: as if it came at once. */
+/* AAD in two pieces gives the same tag as in one. The first piece is a whole block, which GCM holds
+ * back. */
 static void gcm_aad_in_two(const struct tr_backend *b)
 {
     static const uint8_t raw[16] = {1}, iv[12] = {2}, aad[40] = {3}, text[20] = {4};
+    struct tr_gcm_key key;
     struct tr_gcm g;
     uint8_t out[20], whole[16], pieces[16];
-    bool good = tr_gcm_set_key(&g, b, raw, sizeof(raw)) == TR_OK;
+    bool good = tr_gcm_set_key(&key, b, raw, sizeof(raw)) == TR_OK;
     for (size_t second = 0; second <= 24; second++) {
         good = good &&
-               tr_gcm_seal(&g, iv, 12, aad, 16 + second, out, text, 20, whole, 16) == TR_OK &&
-               tr_gcm_start(&g, iv, 12) == TR_OK && tr_gcm_aad(&g, aad, 16) == TR_OK &&
+               tr_gcm_seal(&key, iv, 12, aad, 16 + second, out, text, 20, whole, 16) == TR_OK &&
+               tr_gcm_start(&g, &key, iv, 12) == TR_OK && tr_gcm_aad(&g, aad, 16) == TR_OK &&
                tr_gcm_aad(&g, aad + 16, second) == TR_OK &&
                tr_gcm_encrypt(&g, out, text, 20) == TR_OK && tr_gcm_tag(&g, pieces, 16) == TR_OK &&
                tap_same(pieces, whole, 16);
@@ -171,6 +172,8 @@ static void gcm_aad_in_two(const struct tr_backend *b)
     tap_ok(good, "%s: GCM, AAD of a block and more", tr_backend_name(b));
 }
 
+/* Tests GCM at each length of text with AAD lengths around a block. Short messages, partial blocks
+ * and partial vectors each have code of their own. */
 static void gcm_ends(const struct tr_backend *b)
 {
     static struct message m;
@@ -190,13 +193,13 @@ static void gcm_ends(const struct tr_backend *b)
     tap_ok(good == n, "%s: GCM, %u pairs of lengths of text and AAD", tr_backend_name(b), n);
 }
 
-/* ---- What is not authentic ------------------------------------------------------------------ */
+/* ---- Forgeries ---------------------------------------------------------------------------- */
 
-/* Refused as such; no plaintext from the one-shot call. */
+/* A forged message gives TR_ERR_TAG, and the one-shot call leaves zeros. */
 static bool rejected(const struct message *m, const struct tr_backend *b)
 {
     static uint8_t out[VERYLONG];
-    union aead_state s;
+    struct aead_state s;
     uint8_t tag[16];
     memcpy(tag, m->tag, sizeof(tag));
     memset(out, 0x5a, m->n.text + 1);
@@ -211,7 +214,7 @@ static bool rejected(const struct message *m, const struct tr_backend *b)
            in_pieces(m, &s, true, true, out, m->ciphertext, tag) == TR_ERR_TAG;
 }
 
-/* With each bit of `where` turned over. */
+/* Flips each bit of `where` in turn; each of these messages must be rejected. */
 static bool each_bit(const struct message *m, const struct tr_backend *b, uint8_t *where,
                      size_t len)
 {
@@ -237,15 +240,16 @@ static void forgeries(const struct tr_backend *b, const struct aead *a)
         good[2] &= each_bit(&m, b, m.aad, n.aad);
         good[3] &= each_bit(&m, b, m.iv, n.iv);
     }
-    tap_ok(good[0], "%s: %s refuses a tag with any bit turned over", tr_backend_name(b), a->name);
-    tap_ok(good[1], "%s: %s refuses a ciphertext with any bit turned over", tr_backend_name(b),
+    tap_ok(good[0], "%s: %s refuses a tag with any bit flipped", tr_backend_name(b), a->name);
+    tap_ok(good[1], "%s: %s refuses a ciphertext with any bit flipped", tr_backend_name(b),
            a->name);
-    tap_ok(good[2], "%s: %s refuses AAD with any bit turned over", tr_backend_name(b), a->name);
-    tap_ok(good[3], "%s: %s refuses an IV with any bit turned over", tr_backend_name(b), a->name);
+    tap_ok(good[2], "%s: %s refuses AAD with any bit flipped", tr_backend_name(b), a->name);
+    tap_ok(good[3], "%s: %s refuses an IV with any bit flipped", tr_backend_name(b), a->name);
 }
 
-/* A tag of each length is the beginning of the whole (but for CCM and OCB, which put the length into the
- * first block), and only all of it is compared. */
+/* A short tag is the beginning of the full one, except in CCM and OCB, which put the tag length
+ * into the first block. The check compares exactly the tag's length: it accepts a change in the
+ * byte after it. */
 static void cut_tags(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
@@ -260,19 +264,20 @@ static void cut_tags(const struct tr_backend *b, const struct aead *a)
             m.tag[tag] ^= 1;
         }
     }
-    tap_ok(good, "%s: %s, every length of tag: that much is compared", tr_backend_name(b), a->name);
+    tap_ok(good, "%s: %s compares exactly the bytes of the tag, for every tag length",
+           tr_backend_name(b), a->name);
 }
 
 /* ---- Calls out of order --------------------------------------------------------------------- */
 
-/* OCB takes AAD at any time (RFC 7253 section 4.2 does not order them). */
+/* OCB accepts AAD at any time (RFC 7253 section 4.2 sets no order). */
 static bool aad_first(const struct aead *a)
 {
     return strcmp(a->name, "OCB") != 0;
 }
 
-/* Nothing but start is taken, and nothing is written. */
-static bool not_started(const struct message *m, union aead_state *s)
+/* Before a start every other call is refused, and nothing is written. */
+static bool not_started(const struct message *m, struct aead_state *s)
 {
     const struct aead *a = m->aead;
     uint8_t out[32], tag[16], before[32];
@@ -286,8 +291,8 @@ static bool not_started(const struct message *m, union aead_state *s)
     return good && tap_same(out, before, 32) && tap_same(tag, before, 16);
 }
 
-/* What the mode does not take in mid-message leaves the message as it is. */
-static bool refused_inside(const struct message *m, union aead_state *s, size_t at)
+/* Calls that the mode refuses within a message leave the message unchanged. */
+static bool refused_inside(const struct message *m, struct aead_state *s, size_t at)
 {
     const struct aead *a = m->aead;
     uint8_t out[64], tag[16];
@@ -310,7 +315,7 @@ static bool with_refusals(const struct message *m, const struct tr_backend *b)
 {
     const struct aead *a = m->aead;
     uint8_t out[VERYLONG], tag[16];
-    union aead_state s;
+    struct aead_state s;
     bool good;
     const size_t half = a->unit == 0 ? 0 : 48;
     memset(&s, 0, sizeof(s));
@@ -328,11 +333,11 @@ static bool with_refusals(const struct message *m, const struct tr_backend *b)
            tap_same(tag, m->tag, m->n.tag);
 }
 
-/* After a wrong tag, too, nothing but a new start. */
+/* After a forged tag, too, only a new start is accepted. */
 static bool after_forgery(const struct message *m, const struct tr_backend *b)
 {
     static uint8_t out[VERYLONG];
-    union aead_state s;
+    struct aead_state s;
     uint8_t tag[16];
     memcpy(tag, m->tag, 16);
     tag[0] ^= 1;
@@ -351,17 +356,17 @@ static void out_of_order(const struct tr_backend *b, const struct aead *a)
         lengths.aad++;
         good += make_message(&m, a, &lengths) && with_refusals(&m, b) && after_forgery(&m, b);
     }
-    tap_ok(good == n, "%s: %s refuses calls out of order and goes on as if they had not been",
+    tap_ok(good == n, "%s: %s refuses calls out of order, without effect on the message",
            tr_backend_name(b), a->name);
 }
 
-/* IVs and tags of other lengths. */
+/* Refuses IVs and tags of lengths that the mode does not have. */
 static void wrong_lengths(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
     static const uint8_t untouched[16];
     struct aead_lengths n = aead_random_lengths(&rng, a, 16);
-    union aead_state s;
+    struct aead_state s;
     uint8_t out[16] = {0}, tag[16] = {0};
     bool good = make_message(&m, a, &n) && keyed(&m, b, &s);
     const bool fixed_iv = a->iv.min == a->iv.max, fixed_tag = a->tag_min == 16;
@@ -384,18 +389,19 @@ static void wrong_lengths(const struct tr_backend *b, const struct aead *a)
         good &= taken || a->set_key(&s, b, m.key, key) == TR_ERR_KEY_LENGTH;
     }
     tap_ok(good && tap_same(out, untouched, 16) && tap_same(tag, untouched, 16),
-           "%s: %s refuses lengths of key, IV and tag that it does not have", tr_backend_name(b),
-           a->name);
+           "%s: %s refuses unsupported lengths of key, IV and tag", tr_backend_name(b), a->name);
 }
 
-/* ---- GCM's counter ------------------------------------------------------------------------------ */
+/* ---- GCM's counter ------------------------------------------------------------------------ */
 
-/* Its last 32 bits wrap, and only they (SP 800-38D 6.2): at each block of the widest group. */
+/* Only the last 32 bits of the counter wrap (SP 800-38D section 6.2). Tests a wrap at each block of
+ * the widest group. */
 static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decrypt)
 {
     enum { LEN = 16 * 150 };
     uint8_t raw[32], iv[12], from[16], counter[16], tag[16], right[16];
     uint8_t in[LEN], out[LEN], expected[LEN];
+    struct tr_gcm_key gcm_key, reference_key;
     struct tr_gcm g, reference;
     tap_fill(&rng, raw, sizeof(raw));
     tap_fill(&rng, iv, sizeof(iv));
@@ -405,10 +411,11 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
     counter[15] = (uint8_t)(0x100 - blocks);
     memcpy(from, counter, 16);
     const struct tr_aes_key key = key_for(&tr_bitslice, raw, 32);
-    if (tr_gcm_set_key(&g, b, raw, 32) != TR_OK || tr_gcm_start(&g, iv, 12) != TR_OK ||
-        tr_gcm_set_key(&reference, &tr_bitslice, raw, 32) != TR_OK)
+    if (tr_gcm_set_key(&gcm_key, b, raw, 32) != TR_OK ||
+        tr_gcm_start(&g, &gcm_key, iv, 12) != TR_OK ||
+        tr_gcm_set_key(&reference_key, &tr_bitslice, raw, 32) != TR_OK)
         return false;
-    memcpy(g.run.counter, counter, 16);
+    memcpy(g.counter, counter, 16);
     for (size_t i = 0; i < LEN; i += 16) {
         (void)tr_ecb_encrypt(&key, expected + i, counter, 16);
         for (size_t j = 0; j < 16; j++)
@@ -421,8 +428,9 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
                 (decrypt ? tr_gcm_decrypt : tr_gcm_encrypt)(&g, out + piece_len, in + piece_len,
                                                             LEN - piece_len) == TR_OK &&
                 tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
-    good &= tr_gcm_start(&reference, iv, 12) == TR_OK;
-    memcpy(reference.run.counter, from, 16); /* the tag's mask is made from the one before */
+    good &= tr_gcm_start(&reference, &reference_key, iv, 12) == TR_OK;
+    /* The tag's mask is the encryption of the counter before this one. */
+    memcpy(reference.counter, from, 16);
     return good && tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
            tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);
 }
@@ -436,10 +444,12 @@ static void gcm_counter(const struct tr_backend *b)
            n);
 }
 
-/* ---- GCM's powers of the hash key, which come as messages need them ---------------------------- */
+/* ---- GCM's powers of H, computed when a message first needs them -------------------------- */
 
-/* A message of g, whole or in pieces, and the same by bitslice, which has no powers. */
-static bool same_message(struct tr_gcm *g, struct tr_gcm *reference, size_t aad_len, size_t len)
+/* Encrypts a message under g, one-shot or streaming. bitslice, which has no powers, must give the
+ * same result. */
+static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *reference,
+                         size_t aad_len, size_t len)
 {
     enum { MOST = 16 * 80 };
     uint8_t iv[12], aad[MOST], in[MOST], out[MOST], expected[MOST], tag[16], right[16];
@@ -458,23 +468,25 @@ static bool same_message(struct tr_gcm *g, struct tr_gcm *reference, size_t aad_
         break;
     default: {
         const size_t cut = tap_below(&rng, len + 1);
-        good &= tr_gcm_start(g, iv, 12) == TR_OK && tr_gcm_aad(g, aad, aad_len) == TR_OK &&
-                tr_gcm_encrypt(g, out, in, cut) == TR_OK &&
-                tr_gcm_encrypt(g, out + cut, in + cut, len - cut) == TR_OK &&
-                tr_gcm_tag(g, tag, 16) == TR_OK;
+        struct tr_gcm m;
+        good &= tr_gcm_start(&m, g, iv, 12) == TR_OK && tr_gcm_aad(&m, aad, aad_len) == TR_OK &&
+                tr_gcm_encrypt(&m, out, in, cut) == TR_OK &&
+                tr_gcm_encrypt(&m, out + cut, in + cut, len - cut) == TR_OK &&
+                tr_gcm_tag(&m, tag, 16) == TR_OK;
     }
     }
     return good && tap_same(tag, right, 16) && tap_same(out, expected, len);
 }
 
-/* Messages of all sizes in all orders with one key, each with the object that the last one left or a copy of it. */
+/* Messages of all sizes in random order under one key. Each uses the key as the last message left
+ * it, or a copy of it. */
 static void gcm_powers(const struct tr_backend *b)
 {
     unsigned good = 0, n = 0;
     for (unsigned keys = 0; keys < 60; keys++) {
         uint8_t raw[32];
         const size_t key_len = 16 + 8 * tap_below(&rng, 3);
-        struct tr_gcm g[2], reference;
+        struct tr_gcm_key g[2], reference;
         tap_fill(&rng, raw, sizeof(raw));
         if (tr_gcm_set_key(&g[0], b, raw, key_len) != TR_OK ||
             tr_gcm_set_key(&reference, &tr_bitslice, raw, key_len) != TR_OK)

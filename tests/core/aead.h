@@ -1,26 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The authenticated modes behind one set of functions, for tests that are the same for all. */
+/* The authenticated modes behind one table of functions, for tests that are the same for all
+ * modes. */
 #ifndef TENROUNDS_TESTS_AEAD_H
 #define TENROUNDS_TESTS_AEAD_H
 
 #include "common.h"
 
-union aead_state {
-    struct tr_gcm gcm;
-    struct tr_ccm ccm;
-    struct tr_ocb ocb;
-    struct tr_siv siv;
-    struct tr_gcm_siv gcm_siv;
+/* A key and a message under it. */
+struct aead_state {
+    union {
+        struct tr_gcm_key gcm;
+        struct tr_ccm_key ccm;
+        struct tr_ocb_key ocb;
+        struct tr_siv_key siv;
+        struct tr_gcm_siv_key gcm_siv;
+    } key;
+    union {
+        struct tr_gcm gcm;
+        struct tr_ccm ccm;
+        struct tr_ocb ocb;
+        struct tr_siv siv;
+        struct tr_gcm_siv gcm_siv;
+    } message;
 };
 
-/* What is announced of a message. */
+/* The lengths of a message and its key. */
 struct aead_lengths {
     size_t key, iv, aad, text, tag;
 };
 
 /*
- * A message is start, aad, crypt and end; or, in one call, whole. The tag is an output of encryption and an
- * input of decryption: of crypt where data come in one call, else of end.
+ * A mode's functions and limits. A message is either start, aad, crypt and end (streaming) or
+ * `whole` (one-shot). The tag is an output of encryption and an input of decryption. It is an
+ * argument of crypt in modes that take all data in one call, else of end.
  */
 struct aead {
     const char *name;
@@ -30,33 +42,33 @@ struct aead {
     struct {
         size_t min, max, usual;
     } iv;
-    size_t tag_min, tag_step; /* to 16 */
-    size_t unit;              /* pieces of data are a multiple of this; 0: one call */
+    size_t tag_min, tag_step; /* up to 16 */
+    size_t unit;              /* pieces of data are multiples of this; 0: all data in one call */
     bool aad_in_one_call;
-    enum tr_status (*set_key)(union aead_state *s, const struct tr_backend *b, const uint8_t *raw,
+    enum tr_status (*set_key)(struct aead_state *s, const struct tr_backend *b, const uint8_t *raw,
                               size_t len);
-    enum tr_status (*start)(union aead_state *s, const uint8_t *iv, const struct aead_lengths *n);
-    enum tr_status (*aad)(union aead_state *s, const uint8_t *aad, size_t len);
-    enum tr_status (*crypt)(union aead_state *s, bool decrypt, uint8_t *out, const uint8_t *in,
+    enum tr_status (*start)(struct aead_state *s, const uint8_t *iv, const struct aead_lengths *n);
+    enum tr_status (*aad)(struct aead_state *s, const uint8_t *aad, size_t len);
+    enum tr_status (*crypt)(struct aead_state *s, bool decrypt, uint8_t *out, const uint8_t *in,
                             size_t len, uint8_t *tag);
-    enum tr_status (*end)(union aead_state *s, bool decrypt, uint8_t *tag, size_t len);
-    enum tr_status (*whole)(union aead_state *s, bool decrypt, const struct aead_lengths *n,
+    enum tr_status (*end)(struct aead_state *s, bool decrypt, uint8_t *tag, size_t len);
+    enum tr_status (*whole)(struct aead_state *s, bool decrypt, const struct aead_lengths *n,
                             const uint8_t *iv, const uint8_t *aad, uint8_t *out, const uint8_t *in,
                             uint8_t *tag);
 };
 
-/* ---- GCM, CCM, OCB, GCM-SIV: what they share -------------------------------------------------- */
+/* ---- GCM, CCM, OCB, GCM-SIV: what they share ------------------------------------------------- */
 
 #define AEAD_KEYED(mode)                                                                           \
     static inline enum tr_status aead_##mode##_set_key(                                            \
-        union aead_state *s, const struct tr_backend *b, const uint8_t *raw, size_t len)           \
+        struct aead_state *s, const struct tr_backend *b, const uint8_t *raw, size_t len)          \
     {                                                                                              \
-        return tr_##mode##_set_key(&s->mode, b, raw, len);                                         \
+        return tr_##mode##_set_key(&s->key.mode, b, raw, len);                                     \
     }                                                                                              \
-    static inline enum tr_status aead_##mode##_aad(union aead_state *s, const uint8_t *aad,        \
+    static inline enum tr_status aead_##mode##_aad(struct aead_state *s, const uint8_t *aad,       \
                                                    size_t len)                                     \
     {                                                                                              \
-        return tr_##mode##_aad(&s->mode, aad, len);                                                \
+        return tr_##mode##_aad(&s->message.mode, aad, len);                                        \
     }
 AEAD_KEYED(gcm)
 AEAD_KEYED(ccm)
@@ -64,117 +76,120 @@ AEAD_KEYED(ocb)
 AEAD_KEYED(siv)
 AEAD_KEYED(gcm_siv)
 
-/* Data in pieces, the tag after them. */
+/* Modes that stream: data in pieces, then the tag. */
 #define AEAD_STREAMING(mode)                                                                       \
-    static inline enum tr_status aead_##mode##_crypt(union aead_state *s, bool decrypt,            \
+    static inline enum tr_status aead_##mode##_crypt(struct aead_state *s, bool decrypt,           \
                                                      uint8_t *out, const uint8_t *in, size_t len,  \
                                                      uint8_t *tag)                                 \
     {                                                                                              \
         (void)tag;                                                                                 \
-        return (decrypt ? tr_##mode##_decrypt : tr_##mode##_encrypt)(&s->mode, out, in, len);      \
+        return (decrypt ? tr_##mode##_decrypt : tr_##mode##_encrypt)(&s->message.mode, out, in,    \
+                                                                     len);                         \
     }                                                                                              \
     static inline enum tr_status aead_##mode##_whole(                                              \
-        union aead_state *s, bool decrypt, const struct aead_lengths *n, const uint8_t *iv,        \
+        struct aead_state *s, bool decrypt, const struct aead_lengths *n, const uint8_t *iv,       \
         const uint8_t *aad, uint8_t *out, const uint8_t *in, uint8_t *tag)                         \
     {                                                                                              \
         if (decrypt)                                                                               \
-            return tr_##mode##_open(&s->mode, iv, n->iv, aad, n->aad, out, in, n->text, tag,       \
+            return tr_##mode##_open(&s->key.mode, iv, n->iv, aad, n->aad, out, in, n->text, tag,   \
                                     n->tag);                                                       \
-        return tr_##mode##_seal(&s->mode, iv, n->iv, aad, n->aad, out, in, n->text, tag, n->tag);  \
+        return tr_##mode##_seal(&s->key.mode, iv, n->iv, aad, n->aad, out, in, n->text, tag,       \
+                                n->tag);                                                           \
     }
 AEAD_STREAMING(gcm)
 AEAD_STREAMING(ccm)
 AEAD_STREAMING(ocb)
 
-/* Data and the tag in one call. */
+/* Modes that take data and tag in one call. */
 #define AEAD_IN_ONE_CALL(mode)                                                                     \
-    static inline enum tr_status aead_##mode##_crypt(union aead_state *s, bool decrypt,            \
+    static inline enum tr_status aead_##mode##_crypt(struct aead_state *s, bool decrypt,           \
                                                      uint8_t *out, const uint8_t *in, size_t len,  \
                                                      uint8_t *tag)                                 \
     {                                                                                              \
-        return decrypt ? tr_##mode##_decrypt(&s->mode, out, in, len, tag)                          \
-                       : tr_##mode##_encrypt(&s->mode, out, in, len, tag);                         \
+        return decrypt ? tr_##mode##_decrypt(&s->message.mode, out, in, len, tag)                  \
+                       : tr_##mode##_encrypt(&s->message.mode, out, in, len, tag);                 \
     }
 AEAD_IN_ONE_CALL(siv)
 AEAD_IN_ONE_CALL(gcm_siv)
 
-/* ---- What is each mode's own ----------------------------------------------------------------- */
+/* ---- The functions of each mode ----------------------------------------------------------- */
 
-static inline enum tr_status aead_gcm_start(union aead_state *s, const uint8_t *iv,
+static inline enum tr_status aead_gcm_start(struct aead_state *s, const uint8_t *iv,
                                             const struct aead_lengths *n)
 {
-    return tr_gcm_start(&s->gcm, iv, n->iv);
+    return tr_gcm_start(&s->message.gcm, &s->key.gcm, iv, n->iv);
 }
 
-static inline enum tr_status aead_gcm_end(union aead_state *s, bool decrypt, uint8_t *tag,
+static inline enum tr_status aead_gcm_end(struct aead_state *s, bool decrypt, uint8_t *tag,
                                           size_t len)
 {
-    return decrypt ? tr_gcm_check(&s->gcm, tag, len) : tr_gcm_tag(&s->gcm, tag, len);
+    return decrypt ? tr_gcm_check(&s->message.gcm, tag, len)
+                   : tr_gcm_tag(&s->message.gcm, tag, len);
 }
 
-static inline enum tr_status aead_ccm_start(union aead_state *s, const uint8_t *iv,
+static inline enum tr_status aead_ccm_start(struct aead_state *s, const uint8_t *iv,
                                             const struct aead_lengths *n)
 {
-    return tr_ccm_start(&s->ccm, iv, n->iv, n->tag, n->aad, n->text);
+    return tr_ccm_start(&s->message.ccm, &s->key.ccm, iv, n->iv, n->tag, n->aad, n->text);
 }
 
-static inline enum tr_status aead_ccm_end(union aead_state *s, bool decrypt, uint8_t *tag,
-                                          size_t len)
-{
-    (void)len;
-    return decrypt ? tr_ccm_check(&s->ccm, tag) : tr_ccm_tag(&s->ccm, tag);
-}
-
-static inline enum tr_status aead_ocb_start(union aead_state *s, const uint8_t *iv,
-                                            const struct aead_lengths *n)
-{
-    return tr_ocb_start(&s->ocb, iv, n->iv, n->tag);
-}
-
-static inline enum tr_status aead_ocb_end(union aead_state *s, bool decrypt, uint8_t *tag,
+static inline enum tr_status aead_ccm_end(struct aead_state *s, bool decrypt, uint8_t *tag,
                                           size_t len)
 {
     (void)len;
-    return decrypt ? tr_ocb_check(&s->ocb, tag) : tr_ocb_tag(&s->ocb, tag);
+    return decrypt ? tr_ccm_check(&s->message.ccm, tag) : tr_ccm_tag(&s->message.ccm, tag);
+}
+
+static inline enum tr_status aead_ocb_start(struct aead_state *s, const uint8_t *iv,
+                                            const struct aead_lengths *n)
+{
+    return tr_ocb_start(&s->message.ocb, &s->key.ocb, iv, n->iv, n->tag);
+}
+
+static inline enum tr_status aead_ocb_end(struct aead_state *s, bool decrypt, uint8_t *tag,
+                                          size_t len)
+{
+    (void)len;
+    return decrypt ? tr_ocb_check(&s->message.ocb, tag) : tr_ocb_tag(&s->message.ocb, tag);
 }
 
 /* The IV is a component of its own, after the AAD (RFC 5297 section 3). */
-static inline enum tr_status aead_siv_start(union aead_state *s, const uint8_t *iv,
+static inline enum tr_status aead_siv_start(struct aead_state *s, const uint8_t *iv,
                                             const struct aead_lengths *n)
 {
-    const enum tr_status status = tr_siv_start(&s->siv);
-    return status != TR_OK || n->iv == 0 ? status : tr_siv_aad(&s->siv, iv, n->iv);
+    const enum tr_status status = tr_siv_start(&s->message.siv, &s->key.siv);
+    return status != TR_OK || n->iv == 0 ? status : tr_siv_aad(&s->message.siv, iv, n->iv);
 }
 
-static inline enum tr_status aead_siv_whole(union aead_state *s, bool decrypt,
+static inline enum tr_status aead_siv_whole(struct aead_state *s, bool decrypt,
                                             const struct aead_lengths *n, const uint8_t *iv,
                                             const uint8_t *aad, uint8_t *out, const uint8_t *in,
                                             uint8_t *tag)
 {
     enum tr_status status = aead_siv_start(s, iv, n);
     if (status == TR_OK && n->aad > 0)
-        status = tr_siv_aad(&s->siv, aad, n->aad);
+        status = tr_siv_aad(&s->message.siv, aad, n->aad);
     return status == TR_OK ? aead_siv_crypt(s, decrypt, out, in, n->text, tag) : status;
 }
 
-static inline enum tr_status aead_gcm_siv_start(union aead_state *s, const uint8_t *iv,
+static inline enum tr_status aead_gcm_siv_start(struct aead_state *s, const uint8_t *iv,
                                                 const struct aead_lengths *n)
 {
     (void)n;
-    return tr_gcm_siv_start(&s->gcm_siv, iv);
+    return tr_gcm_siv_start(&s->message.gcm_siv, &s->key.gcm_siv, iv);
 }
 
-static inline enum tr_status aead_gcm_siv_whole(union aead_state *s, bool decrypt,
+static inline enum tr_status aead_gcm_siv_whole(struct aead_state *s, bool decrypt,
                                                 const struct aead_lengths *n, const uint8_t *iv,
                                                 const uint8_t *aad, uint8_t *out, const uint8_t *in,
                                                 uint8_t *tag)
 {
     if (decrypt)
-        return tr_gcm_siv_open(&s->gcm_siv, iv, aad, n->aad, out, in, n->text, tag);
-    return tr_gcm_siv_seal(&s->gcm_siv, iv, aad, n->aad, out, in, n->text, tag);
+        return tr_gcm_siv_open(&s->key.gcm_siv, iv, aad, n->aad, out, in, n->text, tag);
+    return tr_gcm_siv_seal(&s->key.gcm_siv, iv, aad, n->aad, out, in, n->text, tag);
 }
 
-/* ---- All ------------------------------------------------------------------------------------ */
+/* ---- The table of modes ------------------------------------------------------------------- */
 
 static const struct aead all_aeads[] = {
     {"GCM",
@@ -245,7 +260,7 @@ static const struct aead all_aeads[] = {
 };
 #define AEADS (sizeof(all_aeads) / sizeof(*all_aeads))
 
-/* Lengths that the mode takes; text is set by the caller. */
+/* Random lengths that the mode accepts; the caller gives the length of the text. */
 static inline struct aead_lengths aead_random_lengths(struct tap_random *rng, const struct aead *a,
                                                       size_t text)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bitslice, by which the other backends are measured, against the textbook version: every mode at every length from 0 to 600 bytes. The key expansions of all backends;
- * and the textbook version itself against FIPS-197.
+ * Tests bitslice, the reference for the other backends, against the textbook implementation in
+ * every mode at every length from 0 to 600 bytes. Also tests the key expansion of every backend,
+ * and the textbook implementation itself against FIPS-197.
  */
 #include "common.h"
 #include "reference.h"
@@ -43,8 +44,9 @@ static bool textbook_is_right(void)
     return good;
 }
 
-/* Both schedules; the decryption one is InvMixColumns of the other, in reverse (5.3.5). bitslice does
- * without it. */
+/* Compares both round-key schedules with the textbook ones. The decryption schedule is
+ * InvMixColumns of the encryption schedule in reverse (FIPS-197 section 5.3.5); bitslice has
+ * none. */
 static bool same_schedules(const struct tr_backend *b, const uint8_t *raw, size_t len)
 {
     const struct tr_aes_key key = key_for(b, raw, len);
@@ -103,7 +105,7 @@ int main(void)
 {
     tap_plan(1 + 3 * backend_count() + 3 * MODES * 2);
     rng = tap_random(0);
-    tap_ok(textbook_is_right(), "the textbook version gives FIPS-197 appendix C");
+    tap_ok(textbook_is_right(), "the textbook implementation agrees with FIPS-197 appendix C");
     const struct tr_backend *b;
     for (unsigned k = 0; (b = tr_backend_at(k)) != NULL; k++)
         for (int i = 0; i < 3; i++)

@@ -60,7 +60,7 @@ static bool number(const char *text, unsigned *out)
     return *text >= '1' && *text <= '9' && *end == '\0';
 }
 
-/* The eight words of a line, which is changed. */
+/* Splits a line into its eight words; modifies the line. */
 static bool split(char *line, char *word[8])
 {
     for (int i = 0; i < 8; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads vector files of one case a line, as ../vectors/README.md describes them. */
+/* Reads vector files of one case per line; ../vectors/README.md describes the format. */
 #ifndef TENROUNDS_CASES_H
 #define TENROUNDS_CASES_H
 
@@ -27,7 +27,8 @@ struct test_case {
     bool pt_is_known; /* else pt is empty */
 };
 
-/* The next case. false: the end of the file, or an error, which is then put in error[160]. */
+/* Reads the next case. Returns false at the end of the file, or on an error, whose text is then in
+ * error[160]. */
 bool case_read(FILE *in, struct test_case *c, char error[160]);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * struct tr_cipher: every mode, direction and padding, at each length from 0 to 600 bytes in random
- * pieces. The room is predicted exactly, a copy made in mid-stream goes on like the original, and
- * in place a call either works or is refused without a trace.
+ * Tests struct tr_cipher in every mode, direction and padding, at each length from 0 to 600 bytes
+ * in random pieces. tr_cipher_room() must predict the output exactly. A copy made mid-stream must
+ * continue like the original. A call in place must either work or be refused and change nothing.
  */
 #include "common.h"
 
@@ -18,7 +18,8 @@ struct message {
     uint8_t iv[16], in[LONGEST + 16], out[LONGEST + 16];
 };
 
-/* PKCS#7 (RFC 5652 section 6.3) done here, the rest by the mode's function. */
+/* Makes a message: applies PKCS#7 padding (RFC 5652 section 6.3) here, then calls the mode's
+ * function. */
 static void make_message(struct message *m, const struct tr_aes_key *key, size_t len)
 {
     uint8_t plaintext[LONGEST + 16], ciphertext[LONGEST + 16];
@@ -38,14 +39,15 @@ static void make_message(struct message *m, const struct tr_aes_key *key, size_t
     memcpy(m->out, m->decrypt ? plaintext : ciphertext, m->out_len);
 }
 
-/* A piece of random length, often a short one. */
+/* Draws the length of a piece, often a short one. */
 static size_t piece(size_t left)
 {
     const size_t limit = tap_below(&rng, 3) == 0 || left < 40 ? left : 40;
     return tap_below(&rng, limit + 1);
 }
 
-/* An update that writes exactly the room it announced and nothing beside it. */
+/* Makes an update, which must write exactly the announced number of bytes and nothing beside
+ * them. */
 static bool update(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t *in, size_t n)
 {
     const size_t room = tr_cipher_room(c, n);
@@ -53,7 +55,7 @@ static bool update(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t
     uint8_t *inner = around + tap_below(&rng, 16);
     memset(around, 0x5a, sizeof(around));
     updates++;
-    if (tr_cipher_update(c, inner, len, in, n) != TR_OK || *len != room)
+    if (tr_cipher_update(c, inner, len, n != 0 ? in : NULL, n) != TR_OK || *len != room)
         return false;
     memcpy(out, inner, room);
     memset(inner, 0x5a, room);
@@ -63,7 +65,7 @@ static bool update(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t
     return true;
 }
 
-/* The bytes of the message from `at` on, and the end. */
+/* Processes the message from `at` on, then calls final. */
 static bool go_on(struct tr_cipher *c, const struct message *m, size_t at, uint8_t *out,
                   size_t done)
 {
@@ -88,11 +90,8 @@ static bool in_pieces(const struct message *m, const struct tr_aes_key *key)
     uint8_t out[LONGEST + 32], out_of_copy[LONGEST + 32];
     size_t done = 0, at = 0;
     memset(&c, 0xa5, sizeof(c));
-    if (tap_below(&rng, 2) == 0)
-        c.key = *key;
-    if (tr_cipher_start(&c, m->mode, m->decrypt, m->padding, m->iv) != TR_OK)
+    if (tr_cipher_start(&c, key, m->mode, m->decrypt, m->padding, m->iv) != TR_OK)
         return false;
-    c.key = *key; /* before or after */
     for (const size_t end = tap_below(&rng, m->in_len + 1); at < end;) {
         size_t len, n = piece(end - at);
         if (!update(&c, out + done, &len, m->in + at, n))
@@ -105,7 +104,8 @@ static bool in_pieces(const struct message *m, const struct tr_aes_key *key)
     return go_on(&c, m, at, out, done) && go_on(&copy, m, at, out_of_copy, done);
 }
 
-/* One piece in place. If that is refused, nothing may have changed, and it works elsewhere. */
+/* Processes a piece in place. If the call is refused, nothing may have changed, and the call must
+ * work in another place. */
 static bool piece_in_place(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t *in,
                            size_t n)
 {
@@ -130,8 +130,7 @@ static bool in_place(const struct message *m, const struct tr_aes_key *key)
     uint8_t out[LONGEST + 32], last[16];
     size_t done = 0, len;
     memset(&c, 0, sizeof(c));
-    c.key = *key;
-    if (tr_cipher_start(&c, m->mode, m->decrypt, m->padding, m->iv) != TR_OK)
+    if (tr_cipher_start(&c, key, m->mode, m->decrypt, m->padding, m->iv) != TR_OK)
         return false;
     for (size_t at = 0; at < m->in_len;) {
         const size_t n = at == 0 && tap_below(&rng, 2) == 0 ? m->in_len : piece(m->in_len - at);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tr_cleanse: it clears what it is given and nothing beside, and the compiler does not remove it where
- * nobody reads the memory again. That is seen on a stack of the test's own, after a function has put a
- * secret on it and returned; a second function that does not cleanse shows that one would see it.
+ * Tests tr_cleanse(): it clears its buffer and nothing beside it, and the compiler does not remove
+ * it where the memory is never read again. A function puts a secret on a separate stack, cleanses
+ * it and returns; then the test searches that stack. A second function does not cleanse, which
+ * shows that the search works.
  */
 #include "common.h"
 
@@ -32,8 +33,9 @@ static uint8_t secret[SECRET];
 static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
 static ucontext_t test_context, function_context;
 
-/* The secret is in `local`: the compiler must assume that the empty statement reads it. It lies below the rest of
- * `local`, since what runs between the function's return and our look takes the stack's first bytes. */
+/* Puts the secret into `local`: the compiler must assume that the empty asm statement reads it. The
+ * secret lies at the low end of `local`, because code that runs between the return and the search
+ * overwrites the top of the stack. */
 #define ROOM 1024
 #define KEEP_SECRET(local)                                                                         \
     memcpy(local, secret, SECRET);                                                                 \
@@ -77,6 +79,6 @@ int main(void)
     tap_fill(&rng, secret, sizeof(secret));
     test_range();
     tap_ok(left_by(without_cleanse), "a secret that is not cleansed is found on the stack");
-    tap_ok(!left_by(with_cleanse), "one that is cleansed is not");
+    tap_ok(!left_by(with_cleanse), "a cleansed secret is not found on the stack");
     return tap_done();
 }

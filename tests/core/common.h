@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of the core share: the modes under one function, and the backends that run here.
- */
+/* What the tests of the core share: the modes behind one function, and the backends that run
+ * here. */
 #ifndef TENROUNDS_TESTS_COMMON_H
 #define TENROUNDS_TESTS_COMMON_H
 
 #include "../tap.h"
 
-#include "backend.h"
+#include "dispatch/backend.h"
 #include "tenrounds.h"
 
 static const size_t key_lengths[3] = {16, 24, 32};
 
 /* ---- Modes ---------------------------------------------------------------------------------- */
 
-/* The modes that are plain functions: first those that struct tr_cipher has, too. XTS takes the same key for
- * data and tweak here. */
+/* The modes with a plain function, first those that struct tr_cipher has, too. XTS uses the same
+ * key for data and tweak here. */
 #define MODES     5
 #define ALL_MODES 11
 #define TEST_CFB8 ((enum tr_mode)(TR_CTR + 1))
@@ -34,13 +34,13 @@ static inline const char *mode_name(enum tr_mode mode)
     return names[mode];
 }
 
-/* The modes that take whole blocks only. */
+/* Whether the mode accepts whole blocks only. */
 static inline bool mode_is_blocks(enum tr_mode mode)
 {
     return mode == TR_ECB || mode == TR_CBC;
 }
 
-/* The modes that take a whole message of at least a block. */
+/* Whether the mode needs a whole message, of at least one block. */
 static inline bool mode_is_whole(enum tr_mode mode)
 {
     return mode >= TEST_XTS;
@@ -51,13 +51,13 @@ static inline size_t mode_shortest(enum tr_mode mode)
     return mode_is_whole(mode) ? 16 : 0;
 }
 
-/* At most so many bytes, because a byte costs up to 8 blocks. */
+/* The longest message to test; short for modes that need up to 8 blocks of AES per byte. */
 static inline size_t mode_longest(enum tr_mode mode, size_t otherwise)
 {
     return mode == TEST_CFB1 ? 64 : mode == TEST_CFB8 ? 200 : otherwise;
 }
 
-/* A position in a message, for whichever mode. */
+/* A position in a message, for any mode. */
 struct position {
     uint8_t iv[16], keystream[16];
     unsigned used;
@@ -66,12 +66,12 @@ struct position {
 static inline struct position position_at(const uint8_t iv[16])
 {
     struct position p = {.used = 0};
-    memset(p.keystream, 0xee, sizeof(p.keystream)); /* before the first call: anything */
+    memset(p.keystream, 0xee, sizeof(p.keystream)); /* any value before the first call */
     memcpy(p.iv, iv, 16);
     return p;
 }
 
-/* A random IV; for CTR often one that wraps at 2^32, 2^64 or 2^128, most often within the next 40
+/* A random IV. For CTR the counter often wraps at 2^32, 2^64 or 2^128, mostly within the next 40
  * blocks, sometimes within 1300. */
 static inline void random_iv(struct tap_random *rng, enum tr_mode mode, uint8_t iv[16])
 {
@@ -90,7 +90,7 @@ static inline enum tr_status mode_call(const struct tr_aes_key *key, enum tr_mod
                                        bool decrypt, uint8_t iv[16], uint8_t keystream[16],
                                        unsigned *used, uint8_t *out, const uint8_t *in, size_t len)
 {
-    const struct tr_xts xts = {.data = *key, .tweak = *key};
+    const struct tr_xts_key xts = {.data = *key, .tweak = *key};
     switch ((int)mode) {
     case TR_ECB:
         return (decrypt ? tr_ecb_decrypt : tr_ecb_encrypt)(key, out, in, len);
@@ -137,7 +137,7 @@ static inline bool position_same(enum tr_mode mode, const struct position *a,
 
 /* ---- Backends ------------------------------------------------------------------------------- */
 
-/* The names in /proc/cpuinfo of a set of features, separated by blanks. */
+/* The /proc/cpuinfo names of a set of features, separated by blanks. */
 static inline const char *cpu_flags(tr_features features, char *text, size_t room)
 {
     static const char *const flags[TR_FEATURE_COUNT] = {"aes",    TR_ARM64 ? "pmull" : "pclmulqdq",
@@ -170,7 +170,7 @@ static inline unsigned backend_count(void)
     return n;
 }
 
-/* Skips `results` results for a backend that does not run here; true if it was skipped. */
+/* Skips `results` results if the backend cannot run here, and returns whether it did. */
 static inline bool backend_skip(const struct tr_backend *b, unsigned results)
 {
     char flags[128];
@@ -181,7 +181,7 @@ static inline bool backend_skip(const struct tr_backend *b, unsigned results)
     return true;
 }
 
-/* An expanded key; stops the program on failure. */
+/* Expands a key; stops the program on failure. */
 static inline struct tr_aes_key key_for(const struct tr_backend *b, const uint8_t *raw, size_t len)
 {
     struct tr_aes_key key;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No branch and no memory index depends on key or data: to be run under valgrind, whose memcheck is
- * told that they are undefined and then reports each such use (A. Langley's ctgrind). It does not run
- * VAES or AVX-512; the backends that need them are the same C source for another width of vector.
+ * Tests that no branch and no memory index depends on a key or on data. Runs under valgrind:
+ * memcheck is told that secrets are undefined, and reports each such use (A. Langley's ctgrind).
+ * Valgrind has no VAES and no AVX-512. The backends that need them are the same C source for wider
+ * vectors.
  *
- * The removal of padding is not asked: whether it is right, and its length, the caller is told anyway. For the
- * same reason the check of a tag may use what it found once or twice, to tell it and to clear the output, but no
- * more often, as a comparison that stops at the first difference would.
+ * Removing padding is not watched: its result and the length are the caller's to know. For the same
+ * reason a tag check may use its result once or twice, to report it and to cleanse the output. A
+ * comparison that stops at the first difference would use it more often.
  */
 #include "aead.h"
 
 #include <valgrind/memcheck.h>
 
 #define LONGEST   400
-#define LONG_RUN  1843 /* which x86/gcm_long.h does */
-/* Where XTS has code of its own for a long unit of data (core/x86/xts_long.h). */
+#define LONG_RUN  1843 /* long enough for x86's long-message code */
+/* Long enough for the XTS code for long data units (core/simd/xts_long.h). */
 #define LONG_UNIT 1600
 
 static void secret(void *p, size_t len)
@@ -27,7 +28,8 @@ static void published(void *p, size_t len)
     VALGRIND_MAKE_MEM_DEFINED(p, len);
 }
 
-/* The same again with nothing secret; the results must be equal, so that what was watched is AES. */
+/* Encrypts or decrypts a message. The test repeats it with nothing secret and compares the results,
+ * which shows that the watched code really is AES. */
 static bool message(const struct tr_backend *b, enum tr_mode mode, bool decrypt, size_t key_len,
                     size_t len, bool is_secret, uint8_t out[LONGEST])
 {
@@ -56,6 +58,7 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
 {
     uint8_t raw[16], in[LONGEST], iv[16] = {0};
     struct tr_cipher c;
+    struct tr_aes_key key;
     size_t n = 0, last = 0;
     memset(&c, 0, sizeof(c));
     memset(raw, 0x11, sizeof(raw));
@@ -64,22 +67,22 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
         secret(raw, sizeof(raw));
         secret(in, sizeof(in));
     }
-    const bool good = tr_aes_set_key(&c.key, b, raw, sizeof(raw)) == TR_OK &&
-                      tr_cipher_start(&c, TR_CBC, 0, 1, iv) == TR_OK &&
+    const bool good = tr_aes_set_key(&key, b, raw, sizeof(raw)) == TR_OK &&
+                      tr_cipher_start(&c, &key, TR_CBC, 0, 1, iv) == TR_OK &&
                       tr_cipher_update(&c, out, &n, in, len) == TR_OK &&
                       tr_cipher_final(&c, out + n, &last) == TR_OK;
     published(out, n + last);
     return good;
 }
 
-/* ---- Authenticated modes: the key, AAD and text are secret; the IV and the tag are not. ------------- */
+/* ---- Authenticated modes: key, AAD and text are secret, IV and tag are not ---------------- */
 
-#define VERDICT 2 /* uses that telling it takes at most */
+#define VERDICT 2 /* uses of a secret that reporting the verdict may take */
 
 /*
- * In SIV and GCM-SIV the tag, as soon as it is made, is the counter to encrypt with, and public, which memcheck
- * cannot know. A table before the backend's declares it: the counter of CTR, which is SIV's way, and what is
- * encrypted as a single block, which is how GCM-SIV makes its tag. Only while a message is sealed.
+ * A table in front of the backend that declares public values to memcheck. In SIV and GCM-SIV the
+ * tag is public once made, and is the counter to encrypt with. In SIV that is the counter of CTR.
+ * In GCM-SIV it is a block encrypted by itself. Only sealing declares them.
  */
 static const struct tr_backend *behind;
 static bool sealing;
@@ -130,8 +133,8 @@ static struct sealed sealed_of(size_t key_len, size_t iv_len, size_t len)
     return m;
 }
 
-/* Encryption and decryption in two pieces, without a verdict where the mode can do so. */
-static bool seal_and_open(const struct aead *a, union aead_state *s, struct sealed *m)
+/* Encrypts and decrypts in two pieces, without a verdict where the mode allows that. */
+static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;
     uint8_t tag[16];
@@ -141,7 +144,7 @@ static bool seal_and_open(const struct aead *a, union aead_state *s, struct seal
                 a->crypt(s, false, m->ciphertext + half, m->text + half, m->n.text - half,
                          m->tag) == TR_OK &&
                 (a->end == NULL || a->end(s, false, m->tag, 16) == TR_OK);
-    /* GCM has another way for it. */
+    /* The one-shot call, which is separate code in GCM. */
     good &= a->whole(s, false, &m->n, m->iv, m->aad, m->plaintext, m->text, tag) == TR_OK;
     sealing = false;
     published(m->tag, 16);
@@ -149,7 +152,7 @@ static bool seal_and_open(const struct aead *a, union aead_state *s, struct seal
     published(tag, 16);
     published(m->plaintext, m->n.text);
     good &= memcmp(tag, m->tag, 16) == 0 && memcmp(m->plaintext, m->ciphertext, m->n.text) == 0;
-    if (a->end == NULL) /* decryption gives the verdict */
+    if (a->end == NULL) /* decryption would give a verdict */
         return good;
     good &= a->start(s, m->iv, &m->n) == TR_OK && a->aad(s, m->aad, m->n.aad) == TR_OK &&
             a->crypt(s, true, m->plaintext, m->ciphertext, m->n.text, m->tag) == TR_OK &&
@@ -158,8 +161,8 @@ static bool seal_and_open(const struct aead *a, union aead_state *s, struct seal
     return good && memcmp(tag, m->tag, 16) == 0;
 }
 
-/* How often more than the verdict the check of a right tag uses what depends on secrets. */
-static unsigned check(const struct aead *a, union aead_state *s, struct sealed *m, bool *right)
+/* Counts the uses of secrets in checking a valid tag, beyond those that the verdict may take. */
+static unsigned check(const struct aead *a, struct aead_state *s, struct sealed *m, bool *right)
 {
     const unsigned before = VALGRIND_COUNT_ERRORS;
     enum tr_status status =
@@ -176,7 +179,7 @@ static unsigned watch_aead(const struct tr_backend *b, const struct aead *a, siz
 {
     struct sealed m = sealed_of(key_len, iv_len, len), plain = m;
     const struct tr_backend front = publishing(b, a);
-    union aead_state s;
+    struct aead_state s;
     *right &= a->set_key(&s, b, plain.key, key_len) == TR_OK && seal_and_open(a, &s, &plain);
     const unsigned before = VALGRIND_COUNT_ERRORS;
     secret(m.key, sizeof(m.key));
@@ -199,7 +202,7 @@ static unsigned watch_aeads(const struct tr_backend *b, bool *right)
                 const struct aead *a = &all_aeads[i];
                 const bool gcm = strcmp(a->name, "GCM") == 0;
                 unsigned more = watch_aead(b, a, key, a->iv.usual, len, right);
-                /* Of GCM's other IVs the counter is made with the hash key. */
+                /* GCM derives the counter from any other IV by GHASH. */
                 if (gcm)
                     more += watch_aead(b, a, key, 16, len, right);
                 if (gcm && len == 0)
@@ -238,7 +241,7 @@ static unsigned watch_wrap(const struct tr_backend *b, bool inverse, bool *right
 static unsigned watch_cmac(const struct tr_backend *b, bool *right)
 {
     uint8_t raw[32], in[LONGEST], tag[16];
-    struct tr_cmac m;
+    struct tr_cmac_key m;
     memset(raw, 0x11, sizeof(raw));
     memset(in, 0x22, sizeof(in));
     secret(raw, sizeof(raw));
@@ -258,7 +261,7 @@ static unsigned watch_cmac(const struct tr_backend *b, bool *right)
     return uses + (all > uses + VERDICT ? all - uses - VERDICT : 0);
 }
 
-/* More messages than lanes, in CBC and CMAC; that they come out right is many.c's concern. */
+/* More messages than lanes, in CBC and CMAC. many.c checks the results. */
 #define MANY 20
 
 static unsigned watch_many(const struct tr_backend *b, bool *right)
@@ -268,7 +271,7 @@ static unsigned watch_many(const struct tr_backend *b, bool *right)
     struct tr_stream streams[MANY];
     struct tr_cmac_job macs[MANY];
     struct tr_aes_key key;
-    struct tr_cmac m;
+    struct tr_cmac_key m;
     memset(raw, 0x11, sizeof(raw));
     memset(data, 0x22, sizeof(data));
     memset(ivs, 0x33, sizeof(ivs));
@@ -278,7 +281,7 @@ static unsigned watch_many(const struct tr_backend *b, bool *right)
     *right &= tr_aes_set_key(&key, b, raw, 16) == TR_OK && tr_cmac_set_key(&m, b, raw, 16) == TR_OK;
     for (size_t i = 0; i < MANY; i++) {
         streams[i] = (struct tr_stream){&key, ivs[i], data[i], data[i], 16 * i};
-        macs[i] = (struct tr_cmac_job){.cmac = &m, .data = data[i], .len = 13 * i};
+        macs[i] = (struct tr_cmac_job){.key = &m, .data = data[i], .len = 13 * i};
     }
     *right &= tr_cbc_encrypt_many(streams, MANY) == TR_OK &&
               tr_cfb128_encrypt_many(streams, MANY) == TR_OK &&
@@ -286,12 +289,12 @@ static unsigned watch_many(const struct tr_backend *b, bool *right)
     return VALGRIND_COUNT_ERRORS - before;
 }
 
-/* A unit of data there and back; the number of a unit is public. */
+/* Encrypts and decrypts a data unit; its number is public. */
 static bool xts(const struct tr_backend *b, size_t key_len, size_t len, bool is_secret,
                 uint8_t out[LONG_UNIT])
 {
     uint8_t raw[64], in[LONG_UNIT], back[LONG_UNIT], number[16] = {1};
-    struct tr_xts x;
+    struct tr_xts_key x;
     for (size_t i = 0; i < sizeof(raw); i++)
         raw[i] = (uint8_t)(7 * i);
     memset(in, 0x33, sizeof(in));
@@ -342,7 +345,7 @@ static unsigned watch(const struct tr_backend *b, bool *right)
            watch_cmac(b, right) + watch_many(b, right) + watch_xts(b, right);
 }
 
-/* That a branch and an index are noticed. */
+/* Shows that memcheck reports a branch and an index on a secret. */
 static void test_watcher(void)
 {
     static uint8_t table[256];
@@ -351,10 +354,10 @@ static void test_watcher(void)
     unsigned before = VALGRIND_COUNT_ERRORS;
     if (hidden & 1)
         table[0]++;
-    tap_ok(VALGRIND_COUNT_ERRORS > before, "a branch on a secret is noticed");
+    tap_ok(VALGRIND_COUNT_ERRORS > before, "a branch on a secret is reported");
     before = VALGRIND_COUNT_ERRORS;
     ((volatile uint8_t *)table)[hidden & 0x7f] = 1;
-    tap_ok(VALGRIND_COUNT_ERRORS > before, "an index made of a secret is noticed");
+    tap_ok(VALGRIND_COUNT_ERRORS > before, "an index derived from a secret is reported");
 }
 
 int main(void)
@@ -363,7 +366,7 @@ int main(void)
 #if !defined(__i386__) /* valgrind's 32-bit processor has no AES instructions */
         "aesni",
 #endif
-#if TR_WIDE_BITSLICE /* bitslice512 is the same code, and valgrind knows no AVX-512: not watched is vperm512 */
+#if TR_WIDE_BITSLICE /* valgrind has no AVX-512: bitslice512 is this code, vperm512 unwatched */
         "bitslice256",
         "vperm256",
         "bitslice128",

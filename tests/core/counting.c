@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What ran: for each backend and operation exactly the expected table's code, counted, and no other.
+ * Tests that exactly the expected backend's code runs: counts the calls and bytes of each backend
+ * for each operation.
  */
-#include "counting.h"
+#include "dispatch/counting.h"
 #include "aead.h"
 
 #include <pthread.h>
 
-/* The parallel operations belong to the backend itself; the serial ones gain nothing from width and
- * are aesni's, or armce's, wherever there are AES instructions. */
+/* The parallel operations belong to the backend itself. The serial ones gain nothing from wider
+ * vectors, so aesni or armce does them wherever there are AES instructions. */
 #if TR_ARM64
 #    define SERIAL(clmul) ((clmul) ? "armce" : "armce-noclmul")
 #else
@@ -76,7 +77,8 @@ static void add(struct tr_counters *c, const char *backend, enum tr_op op, size_
     count->bytes += bytes;
 }
 
-/* Whole blocks, then a broken one for the modes that take it, which costs one block of ECB. */
+/* Counts whole blocks, then a partial block in modes that allow one, which takes one block of
+ * ECB. */
 static void test_operation(const struct tr_backend *b, size_t which)
 {
     static const uint8_t raw[32] = {7}, iv[16] = {9};
@@ -119,8 +121,9 @@ static const struct {
 };
 #define FUSED (sizeof(fused) / sizeof(*fused))
 
-/* Whose code it is; NULL where the mode is put together from others: GHASH and the tweaks need carry-less
- * multiplication, CCM's chain gains nothing from width, and without AES instructions nothing is fused. */
+/* The backend whose fused code runs; NULL where the mode is composed of other operations. GHASH and
+ * the XTS tweaks need carry-less multiplication. CCM's chain gains nothing from wider vectors.
+ * Without AES instructions nothing is fused. */
 static const char *fused_doer(const char *backend, enum tr_op op)
 {
     const bool clmul = strstr(backend, "-noclmul") == NULL;
@@ -133,13 +136,14 @@ static const char *fused_doer(const char *backend, enum tr_op op)
     return clmul ? backend : NULL;
 }
 
-/* In one call; what is opened was sealed by a backend that counts nothing. */
+/* Seals or opens a message with the one-shot call. A backend that counts nothing seals what is to
+ * be opened. */
 static bool whole_message(const struct tr_backend *front, bool decrypt, uint8_t *out,
                           const uint8_t *in, size_t len)
 {
     static const uint8_t raw[32] = {7}, iv[12] = {9};
     uint8_t tag[16], sealed[1024];
-    struct tr_gcm g;
+    struct tr_gcm_key g;
     if (!decrypt)
         return tr_gcm_set_key(&g, front, raw, 32) == TR_OK &&
                tr_gcm_seal(&g, iv, 12, raw, 13, out, in, len, tag, 16) == TR_OK;
@@ -154,8 +158,8 @@ static bool fused_message(const struct tr_backend *front, size_t which, uint8_t 
 {
     static const uint8_t raw[64] = {7}, iv[16] = {9};
     struct aead_lengths n = {.key = 32, .iv = 12, .text = len, .tag = 16};
-    union aead_state s;
-    struct tr_xts x;
+    struct aead_state s;
+    struct tr_xts_key x;
     uint8_t tag[16];
     if (fused[which].op == TR_OP_GCM_SEAL || fused[which].op == TR_OP_GCM_OPEN)
         return whole_message(front, fused[which].decrypt, out, in, len);
@@ -171,7 +175,7 @@ static bool fused_message(const struct tr_backend *front, size_t which, uint8_t 
     return false;
 }
 
-/* All whole blocks of a message by that one, and none by another. */
+/* That backend does all whole blocks of a message, and no other backend does any. */
 static void test_fused(const struct tr_backend *b, size_t which)
 {
     struct tr_counters got = {0};
@@ -209,7 +213,7 @@ static void *count_in_thread(void *argument)
     return NULL;
 }
 
-/* Counters that several threads add to lose nothing. */
+/* Counters lose no increment when several threads add to them. */
 static void test_threads(void)
 {
     enum { THREADS = 4 };
@@ -236,7 +240,7 @@ int main(void)
 {
     const struct tr_backend *b;
     tap_plan(backend_count() * (CALLS + FUSED) + 2);
-    tap_ok(CALLS == TR_OP_GHASH, "every operation of the modes of 38A is asked for");
+    tap_ok(CALLS == TR_OP_GHASH, "the test covers every operation of the modes of SP 800-38A");
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
         for (size_t c = 0; c < CALLS; c++)
             if (!backend_skip(b, 1))

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every backend against bitslice: each mode, key size and direction, each length from 0 to 600
- * bytes and some up to 20 KiB, in one call and in random pieces, at random alignments, in place and
- * not.
+ * Compares every backend with bitslice: each mode, key size and direction, at each length from 0 to
+ * 600 bytes and some up to 20 KiB. Messages are processed in one call and in random pieces, at
+ * random alignments, in place and not.
  */
 #include "common.h"
 
 #define LONGEST   600
 #define VERYLONG  20480
 #define LONG_RUNS 40
-#define MARGIN    64 /* room for the alignment, and to see what is written beside the output */
+#define MARGIN    64 /* room for alignment, and to detect writes beside the output */
 
 static struct tap_random rng;
 static unsigned long runs, bytes;
@@ -35,7 +35,7 @@ static void make_message(struct message *m)
         tap_ok(false, "bitslice refused %zu bytes", m->len);
 }
 
-/* How much of the remaining bytes the next call gets: all of them unless pieces are wanted. */
+/* The length of the next call: the whole rest unless `pieces` is set. */
 static size_t next_piece(const struct message *m, bool pieces, size_t left)
 {
     const size_t unit = mode_is_blocks(m->mode) ? 16 : 1;
@@ -45,7 +45,8 @@ static size_t next_piece(const struct message *m, bool pieces, size_t left)
     return tap_below(&rng, limit / unit + 1) * unit;
 }
 
-/* One way through the message; true if output, end position and everything beside are right. */
+/* Processes the message in one way. True if the output, the end position and the bytes around them
+ * are right. */
 static bool run(const struct message *m, bool in_place, bool pieces)
 {
     static uint8_t in_area[VERYLONG + 2 * MARGIN], out_area[VERYLONG + 2 * MARGIN];
@@ -77,7 +78,7 @@ static bool all_ways(struct message *m)
     for (int way = 0; way < 4 && good; way++) {
         good = run(m, way & 1, way & 2);
         if (!good)
-            tap_diag("length %zu, %s, in %s", m->len, way & 1 ? "in place" : "to another place",
+            tap_diag("length %zu, %s, in %s", m->len, way & 1 ? "in place" : "to a separate buffer",
                      way & 2 ? "pieces" : "one call");
     }
     return good;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The digests that core/selftest.c expects are recomputed with libcrypto's default provider; so is what
- * every backend makes of the same inputs, byte for byte. GCM-SIV, which OpenSSL 3.0 does not have, is
- * recomputed by its definition.
+ * Recomputes the digests of core/dispatch/selftest.c with libcrypto's default provider, and
+ * compares every backend's output on the same inputs byte for byte. OpenSSL 3.0 lacks GCM-SIV, so
+ * that is recomputed by its definition.
  */
 #include "common.h"
+#include "dispatch/selftest.h"
 #include "modes/gcm_siv_reference.h"
-#include "selftest.h"
 
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 
-static OSSL_LIB_CTX *libctx; /* of our own: no configuration file has a say in it */
+static OSSL_LIB_CTX *libctx; /* our own, so that no configuration file has an effect */
 
 static void make_inputs(uint8_t raw[64], uint8_t plaintext[TR_KNOWN_MAX])
 {
@@ -87,12 +87,13 @@ static void test_digest(unsigned m, unsigned k)
            (unsigned long long)tr_known_digests[m][k]);
 }
 
-/* ---- The modes with fused operations ------------------------------------------------------------ */
+/* ---- The modes with fused operations --------------------------------------------------------- */
 
 static const char *const fused_names[TR_KNOWN_FUSED] = {"GCM",     "GCM", "XTS", "OCB", "CCM",
                                                         "GCM-SIV", "GCM", "XTS", "GCM", "GCM"};
 
-/* The ciphertext, and of an AEAD the tag; the AAD is the plaintext or its beginning. */
+/* Computes the ciphertext with libcrypto, and the tag of an AEAD. The AAD is the plaintext or its
+ * beginning. */
 static bool libcrypto_fused(enum tr_known mode, unsigned k, const uint8_t *raw, uint8_t *out,
                             const uint8_t *in, size_t len, uint8_t tag[16])
 {
@@ -152,17 +153,18 @@ static void test_fused(enum tr_known mode, unsigned k)
            (unsigned long long)digest, (unsigned long long)tr_known_fused[mode][k]);
 }
 
-/* The IVs do what they are for. */
+/* The IVs that selftest.c calls wrapping do make GCM's counter wrap. */
 static void test_wrap(void)
 {
     bool good = true;
     uint8_t raw[64], plaintext[TR_KNOWN_MAX];
     make_inputs(raw, plaintext);
     for (unsigned k = 0; k < TR_KNOWN_KEYS; k++) {
+        struct tr_gcm_key key;
         struct tr_gcm gcm;
-        good &= tr_gcm_set_key(&gcm, &tr_bitslice, raw, key_lengths[k]) == TR_OK &&
-                tr_gcm_start(&gcm, tr_known_wrapping_iv[k], 16) == TR_OK &&
-                tap_same(gcm.run.counter + 12, "\xff\xff\xff\xef", 4);
+        good &= tr_gcm_set_key(&key, &tr_bitslice, raw, key_lengths[k]) == TR_OK &&
+                tr_gcm_start(&gcm, &key, tr_known_wrapping_iv[k], 16) == TR_OK &&
+                tap_same(gcm.counter + 12, "\xff\xff\xff\xef", 4);
     }
     tap_ok(good, "GCM's counter is 17 blocks before it wraps");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Everything that can be wrong with a call: the code names it, and nothing has changed afterwards.
- */
+/* Tests the errors of the core's calls: the status names each error, and nothing has changed
+ * afterwards. */
 #include "common.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@ static struct tap_random rng;
 static const struct tr_backend *backend; /* the strongest that runs here */
 static struct tr_aes_key key;
 
-/* What a call could change, and a copy from before. */
+/* Everything that a call may change; a copy is made before the call. */
 struct world {
     uint8_t memory[ROOM];
     struct position p;
@@ -26,7 +26,7 @@ static struct world world_of(unsigned used)
     return w;
 }
 
-/* The call fails with that status and leaves no trace. */
+/* Expects the call to fail with that status and to change nothing. */
 static bool refused(enum tr_mode mode, bool decrypt, unsigned used, size_t out, size_t in,
                     size_t len, enum tr_status expected)
 {
@@ -82,8 +82,8 @@ static void test_used(void)
     tap_ok(good == n, "%u of %u offsets above 15", good, n);
 }
 
-/* Every partial overlap of every length, in both orders; in the modes of any length also in
- * mid-block. */
+/* Tests every partial overlap of every length, in both orders; in modes that accept any length,
+ * also mid-block. */
 static void test_overlap(enum tr_mode mode)
 {
     unsigned n = 0, good = 0;
@@ -101,7 +101,8 @@ static void test_overlap(enum tr_mode mode)
     tap_ok(good == n, "%s: %u of %u partial overlaps", mode_name(mode), good, n);
 }
 
-/* Neighbours and identical buffers do not overlap partially; nor does nothing with anything. */
+/* Adjacent buffers and identical buffers do not count as partial overlap, and neither does an empty
+ * one. */
 static void test_no_overlap(void)
 {
     unsigned n = 0, good = 0;
@@ -117,21 +118,21 @@ static void test_no_overlap(void)
     tap_ok(good == n, "%u of %u neighbouring or identical buffers are accepted", good, n);
 }
 
-/* ---- struct tr_cipher -------------------------------------------------------------------------
- */
+/* ---- struct tr_cipher --------------------------------------------------------------------- */
 
 static struct tr_cipher cipher(enum tr_mode mode, bool decrypt, bool padding)
 {
     static const uint8_t iv[16] = {1, 2, 3};
     struct tr_cipher c;
     memset(&c, 0, sizeof(c));
-    c.key = key;
-    if (mode != TR_MODE_NONE && tr_cipher_start(&c, mode, decrypt, padding, iv) != TR_OK)
+    c.key = &key;
+    if (mode != TR_MODE_NONE && tr_cipher_start(&c, &key, mode, decrypt, padding, iv) != TR_OK)
         tap_ok(false, "tr_cipher_start(%s)", mode_name(mode));
     return c;
 }
 
-/* update() or, with len == SIZE_MAX, final() fails with that status, output 0 bytes, no trace. */
+/* Expects update() to fail with that status, or final() if len == SIZE_MAX, with no output and no
+ * other change. */
 static bool cipher_refused(struct tr_cipher *c, size_t out, size_t in, size_t len,
                            enum tr_status expected)
 {
@@ -163,9 +164,9 @@ static void test_start(void)
         memcpy(&before, &c, sizeof(c));
         enum tr_status status;
         if (i < MODES)
-            status = tr_cipher_start(&c, all_modes[i], 0, 0, NULL);
+            status = tr_cipher_start(&c, &key, all_modes[i], 0, 0, NULL);
         else
-            status = tr_cipher_start(&c, (enum tr_mode)no_mode[i - MODES], 0, 0, iv);
+            status = tr_cipher_start(&c, &key, (enum tr_mode)no_mode[i - MODES], 0, 0, iv);
         if (i < MODES && all_modes[i] == TR_ECB)
             continue; /* needs no IV */
         good += status == TR_ERR_MODE && tap_same(&c, &before, sizeof(c));
@@ -189,7 +190,7 @@ static void test_not_started(void)
     tap_ok(good == n, "%u of %u calls on an object that was not started", good, n);
 }
 
-/* A host writes the fields; a position that cannot be is an error, in every mode. */
+/* Refuses impossible positions in every mode: a host may write the fields itself. */
 static void test_cipher_used(void)
 {
     static const unsigned wrong[] = {17, 31, 32, 255, 256, INT_MAX, UINT_MAX - 15, UINT_MAX};
@@ -221,8 +222,8 @@ static void test_cipher_overlap(enum tr_mode mode)
     tap_ok(good == n, "struct tr_cipher, %s: %u of %u partial overlaps", mode_name(mode), good, n);
 }
 
-/* Without padding, bytes that do not make a block cannot be finished; with it, neither can a
- * message to decrypt that is empty or not whole blocks. */
+/* Tests final() mid-block. Without padding it refuses a partial block. With padding it refuses to
+ * decrypt a message that is empty or not whole blocks. */
 static void test_final_length(void)
 {
     unsigned n = 0, good = 0;
@@ -241,7 +242,7 @@ static void test_final_length(void)
     tap_ok(good == n, "%u of %u messages that end in mid-block", good, n);
 }
 
-/* A last block that ends in each kind of wrong padding; `before` blocks precede it. */
+/* Decrypts a message whose last block has wrong padding; `before` blocks precede it. */
 static bool bad_padding(enum tr_mode mode, size_t before, const uint8_t last[16])
 {
     uint8_t text[64];
@@ -276,8 +277,7 @@ static void test_padding(enum tr_mode mode)
     tap_ok(good == n, "%s: %u of %u wrong paddings", mode_name(mode), good, n);
 }
 
-/* ---- The rest ---------------------------------------------------------------------------------
- */
+/* ---- Texts, names and lengths ------------------------------------------------------------- */
 
 static void test_strings(void)
 {
@@ -289,15 +289,15 @@ static void test_strings(void)
             same = strcmp(text, tr_strerror((enum tr_status)j)) == 0;
         distinct += !same;
     }
-    tap_ok(distinct == TR_ERR_SELF_TEST + 1, "every error has its own sentence");
+    tap_ok(distinct == TR_ERR_SELF_TEST + 1, "every error has its own text");
     tap_ok(tr_strerror((enum tr_status)1000) != NULL && tr_strerror((enum tr_status) - 1) != NULL,
-           "an unknown error has one, too");
+           "an unknown error has a text, too");
     tap_ok(strcmp(tr_version(), TR_VERSION_STRING) == 0, "the version is %s", tr_version());
     tap_ok(tr_backend_by_name("nosuch") == NULL && tr_backend_by_name("") == NULL &&
                tr_backend_by_name("bitslic") == NULL && tr_backend_by_name("bitslicee") == NULL,
            "there is no backend of an unknown name");
     tap_ok(tr_backend_at(backend_count()) == NULL && tr_backend_at(UINT_MAX) == NULL,
-           "there is none past the last");
+           "there is no backend past the last");
     tap_ok(tr_feature_name(TR_FEATURE_COUNT) == NULL && tr_feature_name(UINT_MAX) == NULL,
            "there is no feature past the last");
 }
@@ -314,22 +314,23 @@ static void test_short(void)
     tap_ok(good == n, "%u of %u messages of less than a block", good, n);
 }
 
-/* Data units of more than 2^20 blocks (IEEE 1619 section 5.1), and equal keys, which only decrypt. */
+/* Refuses data units of more than 2^20 blocks (IEEE 1619 section 5.1), and equal keys except for
+ * decryption. */
 static void test_xts(void)
 {
     uint8_t raw[64], tweak[16] = {1}, in[40] = {2}, out[40] = {0}, before[40] = {0};
-    struct tr_xts x;
+    struct tr_xts_key x;
     bool good = refused(TEST_XTS, false, 0, 256, 0, (1u << 24) + 1, TR_ERR_LENGTH) &&
                 refused(TEST_XTS, true, 0, 256, 0, SIZE_MAX, TR_ERR_LENGTH);
     for (size_t half = 16; half <= 32; half += 16) {
         tap_fill(&rng, raw, half);
         memcpy(raw + half, raw, half);
-        good &= tr_xts_set_key(&x, backend, raw, 2 * half) == TR_OK && x.equal == 1 &&
+        good &= tr_xts_set_key(&x, backend, raw, 2 * half) == TR_OK && tr_xts_keys_equal(&x) == 1 &&
                 tr_xts_encrypt(&x, tweak, out, in, 40) == TR_ERR_EQUAL_KEYS &&
                 tap_same(out, before, 40) && tr_xts_decrypt(&x, tweak, out, in, 40) == TR_OK;
         memset(out, 0, sizeof(out));
         raw[half - 1] ^= 0x80;
-        good &= tr_xts_set_key(&x, backend, raw, 2 * half) == TR_OK && x.equal == 0 &&
+        good &= tr_xts_set_key(&x, backend, raw, 2 * half) == TR_OK && tr_xts_keys_equal(&x) == 0 &&
                 tr_xts_encrypt(&x, tweak, out, in, 40) == TR_OK;
         memset(out, 0, sizeof(out));
     }
@@ -362,7 +363,8 @@ static void test_wrap_lengths(void)
     tap_ok(good && tap_same(out, before, sizeof(out)), "key wrap: wrong lengths");
 }
 
-/* Wrapped and unwrapped in every place that overlaps the input, or lies beside it: what comes out elsewhere. */
+/* Wraps and unwraps to every place that overlaps the input or lies beside it; the result must be
+ * that of separate buffers. */
 static bool wrap_is_right_at(size_t len, bool padded, size_t at)
 {
     uint8_t m[300], text[64], wrapped[80];
@@ -391,7 +393,7 @@ static void test_wrap_overlap(void)
     tap_ok(good, "key wrap: in and out may overlap in any way");
 }
 
-/* Any bit turned over, or another check value: not authentic, and zeros. */
+/* Any flipped bit and any other check value must give TR_ERR_TAG and zeros. */
 static void test_wrap_forgeries(void)
 {
     uint8_t in[32], wrapped[40], out[40], iv[8];
@@ -418,7 +420,7 @@ static void test_wrap_forgeries(void)
                     wrapped[bit / 8] ^= (uint8_t)(1 << bit % 8);
             }
         }
-    tap_ok(good, "key wrap: any bit turned over, another check value");
+    tap_ok(good, "key wrap: refuses any flipped bit and another check value");
 }
 
 int main(void)

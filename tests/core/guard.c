@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No backend reads or writes a byte beside its buffers: input, output, IV, AAD and tag lie against pages that
- * cannot be touched, once before and once after them, at every length from 0 to 600 bytes.
+ * Tests that no backend accesses a byte outside its buffers. Input, output, IV, AAD and tag lie
+ * against inaccessible guard pages, first at the end and then at the start. Covers every length
+ * from 0 to 600 bytes.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "aead.h"
@@ -33,7 +34,7 @@ static struct guarded guarded(size_t len)
     return (struct guarded){p + page, p + page + inner};
 }
 
-/* A place for len bytes: against the guard after it, or before it. */
+/* Returns a place for len bytes: against the guard page after the memory, or the one before it. */
 static uint8_t *place(const struct guarded *g, size_t len, bool at_end)
 {
     return at_end ? g->end - len : g->begin;
@@ -53,7 +54,8 @@ struct area {
     struct guarded in, out, iv, keystream, aad, tag;
 };
 
-/* In place and not, against both guards; the output is compared with that of ordinary memory. */
+/* Tests one length in place and not, against both guard pages; compares the output with that of
+ * ordinary memory. */
 static bool one_length(const struct area *area, const struct tr_aes_key *key, enum tr_mode mode,
                        bool decrypt, size_t len)
 {
@@ -107,8 +109,8 @@ struct sealed {
     uint8_t iv[128], aad[LONGEST], in[LONGEST], out[LONGEST], tag[16];
 };
 
-/* One message, both ways, in one call and as a stream of one piece. */
-static bool one_aead(const struct area *area, union aead_state *s, const struct sealed *m,
+/* Tests one message in both directions, one-shot and as a stream of one piece. */
+static bool one_aead(const struct area *area, struct aead_state *s, const struct sealed *m,
                      unsigned way)
 {
     const struct aead *a = m->aead;
@@ -143,7 +145,7 @@ static bool one_aead(const struct area *area, union aead_state *s, const struct 
 static void aeads(const struct area *area, const struct tr_backend *b, const struct aead *a)
 {
     static struct sealed m;
-    union aead_state s;
+    struct aead_state s;
     unsigned good = 0, n = 0;
     for (size_t len = 0; len <= LONGEST; len++, n++) {
         uint8_t raw[64];
@@ -189,7 +191,7 @@ static bool one_wrap(const struct area *area, const struct tr_aes_key *key, size
 static void wraps_and_macs(const struct area *area, const struct tr_backend *b)
 {
     uint8_t raw[32], tags[2][16];
-    struct tr_cmac m;
+    struct tr_cmac_key m;
     unsigned good = 0, n = 0;
     tap_fill(&rng, raw, sizeof(raw));
     const struct tr_aes_key key = key_for(b, raw, 32);
@@ -208,7 +210,7 @@ static void wraps_and_macs(const struct area *area, const struct tr_backend *b)
     tap_ok(good == n, "%s: key wrap and CMAC, %u of %u lengths", tr_backend_name(b), good, n);
 }
 
-/* Raw keys against the guards too. */
+/* Puts the raw keys against the guard pages, too. */
 static void keys(const struct area *area, const struct tr_backend *b)
 {
     bool good = true;
@@ -223,14 +225,14 @@ static void keys(const struct area *area, const struct tr_backend *b)
                      key_lengths[i]);
             const struct tr_aes_key key = key_for(b, p, key_lengths[i]);
             good &= tap_same(key.enc, expected.enc, 16 * (key.rounds + 1));
-            if (b != &tr_bitslice) /* which does without */
+            if (b != &tr_bitslice) /* bitslice needs no decryption schedule */
                 good &= tap_same(key.dec, expected.dec, 16 * (key.rounds + 1));
         }
     }
     tap_ok(good, "%s: key expansion", tr_backend_name(b));
 }
 
-/* The guards are real: touching one is caught. */
+/* Shows that the guard pages work: an access to one is detected. */
 static void touch_guard(const struct area *area)
 {
     const pid_t child = fork();
@@ -242,7 +244,8 @@ static void touch_guard(const struct area *area)
     }
     int status = 0;
     const bool waited = child > 0 && waitpid(child, &status, 0) == child;
-    tap_ok(waited && WIFEXITED(status) && WEXITSTATUS(status) == 1, "a touched guard is noticed");
+    tap_ok(waited && WIFEXITED(status) && WEXITSTATUS(status) == 1,
+           "an access to a guard page is detected");
 }
 
 int main(void)

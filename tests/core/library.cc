@@ -15,14 +15,16 @@ int main()
         key[i] = i;
         block[i] = static_cast<std::uint8_t>(i * 0x11);
     }
+    tr_aes_key aes = {};
     tr_cipher cipher = {};
     std::size_t len = 0;
-    if (tr_aes_set_key(&cipher.key, nullptr, key.data(), key.size()) != TR_OK ||
-        tr_cipher_start(&cipher, TR_ECB, 0, 0, nullptr) != TR_OK)
+    if (tr_aes_set_key(&aes, nullptr, key.data(), key.size()) != TR_OK ||
+        tr_cipher_start(&cipher, &aes, TR_ECB, 0, 0, nullptr) != TR_OK)
         return 1;
     tr_cipher copy = cipher;
     const tr_status status = tr_cipher_update(&copy, out.data(), &len, block.data(), block.size());
     tr_cleanse(&cipher, sizeof(cipher));
+    tr_cleanse(&aes, sizeof(aes));
     std::printf("# %s: %s\n", tr_version(), tr_strerror(status));
     return status == TR_OK && len == 16 && out == expected ? 0 : 1;
 }

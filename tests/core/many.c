@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many messages at once against the same messages one by one: jobs of random number, length, key and key size, in
- * place and not, some of another backend; and what is an error. What lies beside each output must stay as it is, and
- * nothing may be touched beyond guard pages.
+ * Compares the multi-buffer calls with single calls. The number of jobs, their lengths, keys and
+ * key sizes are random, in place and not, some of another backend. Nothing outside an output may be
+ * written, and guard pages detect accesses outside the buffers. Also tests the errors.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "common.h"
 
-#include "counting.h"
+#include "dispatch/counting.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ struct area {
 };
 static struct area in[JOBS], out[JOBS], expected[JOBS];
 
-/* How long, and how many: often all are short, or equal, or few. */
+/* The number and the lengths of jobs: often all are short, or equal, or few. */
 struct shape {
     size_t jobs, most;
     bool equal;
@@ -43,7 +43,7 @@ static size_t random_len(const struct shape *s)
     return s->equal ? s->most - 1 : tap_below(&rng, s->most);
 }
 
-/* Fills the input of job i and says where its output goes: to itself, or elsewhere. */
+/* Fills the input of job i and returns where its output goes: in place or to another buffer. */
 static uint8_t *place(size_t i, size_t len)
 {
     tap_fill(&rng, in[i].bytes, len);
@@ -61,7 +61,7 @@ static bool is_expected(size_t i, const uint8_t *at, const char *what)
     return false;
 }
 
-/* Sometimes of one size, sometimes of any, and now and then of bitslice. */
+/* A key of a fixed size or, if mixed, of any size and sometimes of bitslice. */
 static struct tr_aes_key random_key(const struct tr_backend *b, bool mixed)
 {
     uint8_t raw[32];
@@ -114,7 +114,7 @@ static bool cfb(const struct tr_backend *b)
 
 static bool cmac(const struct tr_backend *b)
 {
-    static struct tr_cmac macs[JOBS];
+    static struct tr_cmac_key macs[JOBS];
     static struct tr_cmac_job jobs[JOBS];
     uint8_t tags[JOBS][16], raw[32];
     const struct shape s = random_shape();
@@ -124,11 +124,11 @@ static bool cmac(const struct tr_backend *b)
         tap_fill(&rng, raw, sizeof(raw));
         if (tr_cmac_set_key(&macs[i], b, raw, key_lengths[tap_below(&rng, 3)]) != TR_OK)
             return false;
-        struct tr_cmac *mac = &macs[shared ? 0 : i];
+        struct tr_cmac_key *mac = &macs[shared ? 0 : i];
         (void)place(i, len);
         if (tr_cmac_sign(mac, in[i].bytes, len, tags[i], 16) != TR_OK)
             return false;
-        jobs[i] = (struct tr_cmac_job){.cmac = mac, .data = in[i].bytes, .len = len};
+        jobs[i] = (struct tr_cmac_job){.key = mac, .data = in[i].bytes, .len = len};
     }
     if (tr_cmac_sign_many(jobs, s.jobs) != TR_OK)
         return false;
@@ -143,13 +143,13 @@ struct ccm_case {
     uint8_t nonce[13], aad[AAD], tag[16], expected_tag[16];
 };
 
-static bool make_ccm(struct tr_ccm_job *job, struct tr_ccm *ccm, struct ccm_case *c, size_t i,
-                     size_t len)
+static bool make_ccm(struct tr_ccm_job *job, const struct tr_ccm_key *ccm, struct ccm_case *c,
+                     size_t i, size_t len)
 {
     uint8_t *to = place(i, len);
     tap_fill(&rng, c->nonce, sizeof(c->nonce));
     tap_fill(&rng, c->aad, sizeof(c->aad));
-    *job = (struct tr_ccm_job){.ccm = ccm,
+    *job = (struct tr_ccm_job){.key = ccm,
                                .nonce = c->nonce,
                                .nonce_len = 7 + tap_below(&rng, 7),
                                .aad = c->aad,
@@ -163,10 +163,10 @@ static bool make_ccm(struct tr_ccm_job *job, struct tr_ccm *ccm, struct ccm_case
                        job->in, len, c->expected_tag, job->tag_len) == TR_OK;
 }
 
-/* Sealed together, then opened together with some tags spoiled. */
+/* Seals messages together, forges some tags, and opens them together. */
 static bool ccm(const struct tr_backend *b)
 {
-    static struct tr_ccm objects[JOBS];
+    static struct tr_ccm_key objects[JOBS];
     static struct tr_ccm_job jobs[JOBS];
     static struct ccm_case cases[JOBS];
     static struct area text[JOBS];
@@ -206,7 +206,7 @@ static bool ccm(const struct tr_backend *b)
 
 static bool all(bool (*once)(const struct tr_backend *), const struct tr_backend *b)
 {
-    /* bitslice has no lanes, and takes its time. */
+    /* bitslice has no lanes and is slow. */
     const unsigned rounds = b->features == 0 ? ROUNDS / 20 : ROUNDS;
     for (unsigned i = 0; i < rounds; i++) {
         if (!once(b))
@@ -215,7 +215,7 @@ static bool all(bool (*once)(const struct tr_backend *), const struct tr_backend
     return true;
 }
 
-/* Each job's blocks are counted once, in the table that has the lanes. */
+/* Tests that each job's blocks are counted once, in the backend whose lanes process them. */
 static bool counted(const struct tr_backend *b)
 {
     static struct tr_counters counters;
@@ -239,7 +239,7 @@ static bool counted(const struct tr_backend *b)
            (lanes == NULL || counters.bulk[index][TR_OP_CBC_ENCRYPT].bytes > total / 2);
 }
 
-/* Memory of a page between two that cannot be touched. */
+/* Maps a page between two inaccessible pages. */
 static uint8_t *guarded(size_t page)
 {
     uint8_t *p = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -250,14 +250,15 @@ static uint8_t *guarded(size_t page)
     return p + page;
 }
 
-/* All lengths of up to 24 blocks at once, input and output against the guards: a fault ends the test. */
+/* Processes all lengths up to 24 blocks at once, input and output against guard pages; a fault ends
+ * the test. */
 #define AGAINST 24
 static bool against_guards(const struct tr_backend *b)
 {
     static uint8_t *from[AGAINST], *to[AGAINST];
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct tr_stream jobs[AGAINST];
-    static struct tr_cmac mac;
+    static struct tr_cmac_key mac;
     struct tr_cmac_job macs[AGAINST];
     uint8_t ivs[AGAINST][16], raw[16];
     tap_fill(&rng, raw, sizeof(raw));
@@ -279,7 +280,7 @@ static bool against_guards(const struct tr_backend *b)
             memcpy(expected[i].bytes + LONG, ivs[i], 16);
             good &= tr_cfb128_encrypt(&key, expected[i].bytes + LONG, &used, expected[i].bytes,
                                       data, len) == TR_OK;
-            macs[i] = (struct tr_cmac_job){.cmac = &mac, .data = data, .len = len};
+            macs[i] = (struct tr_cmac_job){.key = &mac, .data = data, .len = len};
             jobs[i] = (struct tr_stream){&key, ivs[i], dest, data, len};
         }
         good &= tr_cmac_sign_many(macs, AGAINST) == TR_OK;
@@ -301,27 +302,33 @@ static void test_backend(const struct tr_backend *b)
     tap_ok(all(cfb, b), "%s: CFB", name);
     tap_ok(all(cmac, b), "%s: CMAC", name);
     tap_ok(all(ccm, b), "%s: CCM", name);
-    tap_ok(counted(b), "%s: counted once", name);
-    tap_ok(against_guards(b), "%s: nothing beyond the guards", name);
+    tap_ok(counted(b), "%s: each block is counted once", name);
+    tap_ok(against_guards(b), "%s: no access beyond the guard pages", name);
 }
 
-/* One bad job among good ones: nothing is written for any. */
+/* One bad job among good ones: no output is written for any job. */
 static void errors(void)
 {
     uint8_t raw[16] = {2}, ivs[3][16] = {{0}}, nonce[13] = {0}, tag[3][16] = {{0}};
     const struct tr_aes_key key = key_for(NULL, raw, 16);
     struct tr_stream jobs[3];
-    struct tr_cmac cmac_of = {0};
-    struct tr_cmac_job cmacs[1] = {{.cmac = &cmac_of, .data = raw, .len = 16}};
-    static struct tr_ccm ccms[3];
+    struct tr_cmac_key cmac_of = {0};
+    struct tr_cmac_job cmacs[1] = {{.key = &cmac_of, .data = raw, .len = 16}};
+    static struct tr_ccm_key ccms[3];
     struct tr_ccm_job sealed[3];
     for (size_t i = 0; i < 3; i++) {
         (void)place(i, 64);
         jobs[i] = (struct tr_stream){&key, ivs[i], out[i].bytes, in[i].bytes, 64};
         if (tr_ccm_set_key(&ccms[i], NULL, raw, 16) != TR_OK)
             tap_diag("no key");
-        sealed[i] = (struct tr_ccm_job){&ccms[i],    nonce, 13,     NULL, 0, out[i].bytes,
-                                        in[i].bytes, 64,    tag[i], 16,   0};
+        sealed[i] = (struct tr_ccm_job){.key = &ccms[i],
+                                        .nonce = nonce,
+                                        .nonce_len = 13,
+                                        .out = out[i].bytes,
+                                        .in = in[i].bytes,
+                                        .len = 64,
+                                        .tag = tag[i],
+                                        .tag_len = 16};
     }
     tap_ok(tr_cbc_encrypt_many(jobs, 0) == TR_OK && tr_cfb128_encrypt_many(NULL, 0) == TR_OK &&
                tr_cmac_sign_many(NULL, 0) == TR_OK && tr_ccm_seal_many(NULL, 0) == TR_OK,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The published vectors that have one case a line, on every backend that runs here:
- * mode_vectors DIRECTORY. One result for each file and backend; how many cases of each verdict a file has is
- * checked, so that an empty file cannot pass.
+ * Tests every backend that runs here with the published vectors that have one case per line:
+ * mode_vectors DIRECTORY. Gives one result for each file and backend. Checks the number of cases of
+ * each verdict, so that an empty file cannot pass.
  *
- * A valid case gives its ciphertext and tag, and back its plaintext. An invalid one is refused, nothing
- * of its plaintext is released, and whoever encrypts the plaintext it claims gets something else.
+ * A valid case must encrypt to its ciphertext and tag, and decrypt to its plaintext. An invalid
+ * case must be refused and release no plaintext. Encrypting the plaintext that it claims must give
+ * another result.
  */
 #include "cases.h"
 #include "common.h"
@@ -17,7 +18,8 @@ struct result {
     size_t len;
 };
 
-/* seal writes ct and tag, open writes pt. An algorithm without open is a MAC: pt is its message. */
+/* An algorithm's functions: seal writes ct and tag, open writes pt. An algorithm without open is a
+ * MAC, and pt is its message. */
 struct algorithm {
     const char *name;
     enum tr_status (*seal)(const struct tr_backend *b, const struct test_case *c, struct result *r);
@@ -29,7 +31,7 @@ struct algorithm {
 static enum tr_status gcm_seal(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
-    struct tr_gcm g;
+    struct tr_gcm_key g;
     const enum tr_status status = tr_gcm_set_key(&g, b, c->key.data, c->key.len);
     r->len = c->pt.len;
     return status != TR_OK ? status
@@ -40,7 +42,7 @@ static enum tr_status gcm_seal(const struct tr_backend *b, const struct test_cas
 static enum tr_status gcm_open(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
-    struct tr_gcm g;
+    struct tr_gcm_key g;
     const enum tr_status status = tr_gcm_set_key(&g, b, c->key.data, c->key.len);
     r->len = c->ct.len;
     return status != TR_OK ? status
@@ -48,13 +50,14 @@ static enum tr_status gcm_open(const struct tr_backend *b, const struct test_cas
                                          r->text, c->ct.data, c->ct.len, c->tag.data, c->tag.len);
 }
 
-/* The message is the additional data of no text (SP 800-38D section 3). */
+/* GMAC: the message is the AAD of an empty text (SP 800-38D section 3). */
 static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c, struct result *r)
 {
+    struct tr_gcm_key key;
     struct tr_gcm g;
-    enum tr_status status = tr_gcm_set_key(&g, b, c->key.data, c->key.len);
+    enum tr_status status = tr_gcm_set_key(&key, b, c->key.data, c->key.len);
     if (status == TR_OK)
-        status = tr_gcm_start(&g, c->iv.data, c->iv.len);
+        status = tr_gcm_start(&g, &key, c->iv.data, c->iv.len);
     if (status == TR_OK)
         status = tr_gcm_aad(&g, c->pt.data, c->pt.len);
     return status == TR_OK ? tr_gcm_tag(&g, r->tag, c->tag.len) : status;
@@ -67,7 +70,7 @@ static const struct algorithm gcm = {"GCM", gcm_seal, gcm_open}, gmac_mac = {"GM
 static enum tr_status ccm_seal(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
-    struct tr_ccm s;
+    struct tr_ccm_key s;
     const enum tr_status status = tr_ccm_set_key(&s, b, c->key.data, c->key.len);
     r->len = c->pt.len;
     return status != TR_OK ? status
@@ -78,7 +81,7 @@ static enum tr_status ccm_seal(const struct tr_backend *b, const struct test_cas
 static enum tr_status ccm_open(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
-    struct tr_ccm s;
+    struct tr_ccm_key s;
     const enum tr_status status = tr_ccm_set_key(&s, b, c->key.data, c->key.len);
     r->len = c->ct.len;
     return status != TR_OK ? status
@@ -89,7 +92,7 @@ static enum tr_status ccm_open(const struct tr_backend *b, const struct test_cas
 static enum tr_status ocb_seal(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
-    struct tr_ocb s;
+    struct tr_ocb_key s;
     const enum tr_status status = tr_ocb_set_key(&s, b, c->key.data, c->key.len);
     r->len = c->pt.len;
     return status != TR_OK ? status
@@ -100,7 +103,7 @@ static enum tr_status ocb_seal(const struct tr_backend *b, const struct test_cas
 static enum tr_status ocb_open(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
-    struct tr_ocb s;
+    struct tr_ocb_key s;
     const enum tr_status status = tr_ocb_set_key(&s, b, c->key.data, c->key.len);
     r->len = c->ct.len;
     return status != TR_OK ? status
@@ -111,7 +114,7 @@ static enum tr_status ocb_open(const struct tr_backend *b, const struct test_cas
 static enum tr_status gcm_siv_seal(const struct tr_backend *b, const struct test_case *c,
                                    struct result *r)
 {
-    struct tr_gcm_siv s;
+    struct tr_gcm_siv_key s;
     const enum tr_status status = tr_gcm_siv_set_key(&s, b, c->key.data, c->key.len);
     r->len = c->pt.len;
     return status != TR_OK ? status
@@ -122,7 +125,7 @@ static enum tr_status gcm_siv_seal(const struct tr_backend *b, const struct test
 static enum tr_status gcm_siv_open(const struct tr_backend *b, const struct test_case *c,
                                    struct result *r)
 {
-    struct tr_gcm_siv s;
+    struct tr_gcm_siv_key s;
     const enum tr_status status = tr_gcm_siv_set_key(&s, b, c->key.data, c->key.len);
     r->len = c->ct.len;
     return status != TR_OK ? status
@@ -130,12 +133,12 @@ static enum tr_status gcm_siv_open(const struct tr_backend *b, const struct test
                                              c->ct.data, c->ct.len, c->tag.data);
 }
 
-static enum tr_status siv_start(struct tr_siv *s, const struct tr_backend *b,
-                                const struct test_case *c)
+static enum tr_status siv_start(struct tr_siv *s, struct tr_siv_key *key,
+                                const struct tr_backend *b, const struct test_case *c)
 {
-    enum tr_status status = tr_siv_set_key(s, b, c->key.data, c->key.len);
+    enum tr_status status = tr_siv_set_key(key, b, c->key.data, c->key.len);
     if (status == TR_OK)
-        status = tr_siv_start(s);
+        status = tr_siv_start(s, key);
     for (unsigned i = 0; i < c->parts && status == TR_OK; i++)
         status = tr_siv_aad(s, c->aad[i].data, c->aad[i].len);
     return status;
@@ -144,8 +147,9 @@ static enum tr_status siv_start(struct tr_siv *s, const struct tr_backend *b,
 static enum tr_status siv_seal(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
+    struct tr_siv_key key;
     struct tr_siv s;
-    const enum tr_status status = siv_start(&s, b, c);
+    const enum tr_status status = siv_start(&s, &key, b, c);
     r->len = c->pt.len;
     return status != TR_OK ? status : tr_siv_encrypt(&s, r->text, c->pt.data, c->pt.len, r->tag);
 }
@@ -153,8 +157,9 @@ static enum tr_status siv_seal(const struct tr_backend *b, const struct test_cas
 static enum tr_status siv_open(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
+    struct tr_siv_key key;
     struct tr_siv s;
-    const enum tr_status status = siv_start(&s, b, c);
+    const enum tr_status status = siv_start(&s, &key, b, c);
     r->len = c->ct.len;
     return status != TR_OK ? status
                            : tr_siv_decrypt(&s, r->text, c->ct.data, c->ct.len, c->tag.data);
@@ -169,7 +174,7 @@ static const struct algorithm ccm = {"CCM", ccm_seal, ccm_open}, ocb = {"OCB", o
 static enum tr_status xts_seal(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
-    struct tr_xts x;
+    struct tr_xts_key x;
     const enum tr_status status = tr_xts_set_key(&x, b, c->key.data, c->key.len);
     r->len = c->pt.len;
     return status != TR_OK ? status
@@ -179,25 +184,26 @@ static enum tr_status xts_seal(const struct tr_backend *b, const struct test_cas
 static enum tr_status xts_open(const struct tr_backend *b, const struct test_case *c,
                                struct result *r)
 {
-    struct tr_xts x;
+    struct tr_xts_key x;
     const enum tr_status status = tr_xts_set_key(&x, b, c->key.data, c->key.len);
     r->len = c->ct.len;
     return status != TR_OK ? status
                            : tr_xts_decrypt(&x, c->iv.data, r->text, c->ct.data, c->ct.len);
 }
 
-/* A caller that streams has all but the last block before it learns that the padding is wrong; r->text is
- * what one has who waits. */
+/* CBC with padding. A streaming caller gets all but the last block before a padding error. r->text
+ * has the output of a caller that waits for the end. */
 static enum tr_status cbc(const struct tr_backend *b, const struct test_case *c, bool decrypt,
                           struct result *r)
 {
     const struct case_bytes *in = decrypt ? &c->ct : &c->pt;
     uint8_t text[CASE_MAX_BYTES + 16];
     struct tr_cipher s;
+    struct tr_aes_key key;
     size_t len = 0, last = 0;
-    enum tr_status status = tr_aes_set_key(&s.key, b, c->key.data, c->key.len);
+    enum tr_status status = tr_aes_set_key(&key, b, c->key.data, c->key.len);
     if (status == TR_OK)
-        status = tr_cipher_start(&s, TR_CBC, decrypt, 1, c->iv.data);
+        status = tr_cipher_start(&s, &key, TR_CBC, decrypt, 1, c->iv.data);
     if (status == TR_OK)
         status = tr_cipher_update(&s, text, &len, in->data, in->len);
     if (status == TR_OK)
@@ -222,7 +228,7 @@ static enum tr_status cbc_open(const struct tr_backend *b, const struct test_cas
 static enum tr_status cmac_sign(const struct tr_backend *b, const struct test_case *c,
                                 struct result *r)
 {
-    struct tr_cmac m;
+    struct tr_cmac_key m;
     const enum tr_status status = tr_cmac_set_key(&m, b, c->key.data, c->key.len);
     return status != TR_OK ? status : tr_cmac_sign(&m, c->pt.data, c->pt.len, r->tag, c->tag.len);
 }
@@ -388,7 +394,7 @@ static bool run_valid(const struct algorithm *a, const struct tr_backend *b,
            (!c->pt_is_known || (r.len == c->pt.len && tap_same(r.text, c->pt.data, r.len)));
 }
 
-/* All of it zeros, or as it was. */
+/* Whether the whole text is zeros or unchanged. */
 static bool nothing_released(const struct result *r)
 {
     for (size_t i = 0; i < sizeof(r->text); i++)
@@ -439,7 +445,7 @@ static void run_file(const struct vector_file *f, FILE *in, const struct tr_back
     if (*error != '\0')
         tap_diag("%s", error);
     tap_ok(failed == 0 && *error == '\0' && memcmp(n, f->expected, sizeof(n)) == 0,
-           "%s: %s, %s: %u valid, %u invalid, %u left out (not whole bytes), of %u, %u, %u",
+           "%s: %s, %s: %u valid, %u invalid, %u left out (not whole bytes); expected %u, %u, %u",
            tr_backend_name(b), f->algorithm->name, f->path, n[0], n[1], n[2], f->expected[0],
            f->expected[1], f->expected[2]);
 }

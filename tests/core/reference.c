@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sections are those of FIPS-197 (2001), unless SP 800-38A is named. */
+/* The textbook implementation. Sections are those of FIPS-197 (2001), unless SP 800-38A is
+ * named. */
 #include "reference.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 
 static uint8_t sbox[256], inv_sbox[256];
 
-/* 4.2: multiplication modulo x^8 + x^4 + x^3 + x + 1. */
+/* Multiplies modulo x^8 + x^4 + x^3 + x + 1 (section 4.2). */
 static uint8_t multiply(uint8_t a, uint8_t b)
 {
     uint8_t product = 0;
@@ -20,7 +21,8 @@ static uint8_t multiply(uint8_t a, uint8_t b)
     return product;
 }
 
-/* 5.1.1: the multiplicative inverse, then the affine transformation over GF(2). */
+/* Computes the S-box: the multiplicative inverse, then the affine transformation over GF(2)
+ * (section 5.1.1). */
 static void make_sbox(void)
 {
     for (unsigned x = 0; x < 256; x++) {
@@ -38,7 +40,7 @@ static void make_sbox(void)
     }
 }
 
-/* 5.2 */
+/* Key expansion (section 5.2). */
 void reference_expand(struct reference_key *key, const uint8_t *raw, size_t len)
 {
     uint8_t *w = key->w[0], rcon = 1;
@@ -71,7 +73,8 @@ static void add_round_key(const struct reference_key *key, unsigned round, uint8
         s[i] ^= key->w[round][i];
 }
 
-/* 5.1.1 and 5.1.2, 5.3.2 and 5.3.1: byte r + 4c of the state is row r, column c. */
+/* SubBytes and ShiftRows, or their inverses (sections 5.1.1, 5.1.2, 5.3.1, 5.3.2). Byte r + 4c of
+ * the state is row r, column c. */
 static void substitute_and_shift(uint8_t s[16], bool inverse)
 {
     uint8_t t[16];
@@ -85,7 +88,8 @@ static void substitute_and_shift(uint8_t s[16], bool inverse)
     memcpy(s, t, 16);
 }
 
-/* 5.1.3, 5.3.3: each column times a polynomial over GF(2^8), whose coefficients are given. */
+/* MixColumns or its inverse: multiplies each column by the polynomial over GF(2^8) with these
+ * coefficients (sections 5.1.3, 5.3.3). */
 static void mix_columns(uint8_t s[16], const uint8_t m[4])
 {
     for (int c = 0; c < 4; c++) {
@@ -105,7 +109,7 @@ void reference_inv_mix_columns(uint8_t state[16])
     mix_columns(state, coefficients);
 }
 
-/* 5.1 */
+/* Cipher (section 5.1). */
 void reference_encrypt_block(const struct reference_key *key, uint8_t block[16])
 {
     static const uint8_t coefficients[4] = {2, 3, 1, 1};
@@ -118,7 +122,7 @@ void reference_encrypt_block(const struct reference_key *key, uint8_t block[16])
     }
 }
 
-/* 5.3 */
+/* InvCipher (section 5.3). */
 void reference_decrypt_block(const struct reference_key *key, uint8_t block[16])
 {
     add_round_key(key, key->rounds, block);
@@ -136,7 +140,7 @@ static void xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n
         out[i] = a[i] ^ b[i];
 }
 
-/* SP 800-38A, 6.1 and 6.2 */
+/* ECB and CBC of one block (SP 800-38A sections 6.1 and 6.2). */
 static void whole_block(const struct reference_key *key, bool decrypt, uint8_t *chain, uint8_t *out,
                         const uint8_t *in)
 {
@@ -159,7 +163,8 @@ static void whole_block(const struct reference_key *key, bool decrypt, uint8_t *
     memcpy(out, block, 16);
 }
 
-/* SP 800-38A, 6.3, 6.4, 6.5: n bytes, at most a block; state becomes the next input block. */
+/* CFB, OFB and CTR of n bytes, at most a block (SP 800-38A sections 6.3 to 6.5); state becomes the
+ * next input block. */
 static void stream_block(const struct reference_key *key, int mode, bool decrypt, uint8_t *state,
                          uint8_t *out, const uint8_t *in, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES and its modes as the standards write them down, a byte at a time: slow, not constant-time,
- * for tests only, and with nothing in common with the core.
+ * The textbook implementation: AES and its modes as the standards write them, byte by byte. For
+ * tests only: slow, not constant-time, and with nothing in common with the core.
  */
 #ifndef TENROUNDS_REFERENCE_H
 #define TENROUNDS_REFERENCE_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct reference_key {
-    uint8_t w[15][16]; /* the words of FIPS-197 section 5.2, four to a round */
+    uint8_t w[15][16]; /* the words of FIPS-197 section 5.2, four per round */
     unsigned rounds;
 };
 
@@ -19,11 +19,11 @@ void reference_expand(struct reference_key *key, const uint8_t *raw, size_t len)
 void reference_encrypt_block(const struct reference_key *key, uint8_t block[16]);
 void reference_decrypt_block(const struct reference_key *key, uint8_t block[16]);
 
-/* InvMixColumns of one round key, as in the equivalent inverse cipher (FIPS-197 section 5.3.5). */
+/* InvMixColumns of a round key, as in the equivalent inverse cipher (FIPS-197 section 5.3.5). */
 void reference_inv_mix_columns(uint8_t state[16]);
 
-/* A message from its beginning. mode is an enum tr_mode; iv is not changed; len is whole blocks for
- * ECB and CBC. */
+/* Encrypts or decrypts a whole message. mode is an enum tr_mode; iv is not modified; len is whole
+ * blocks for ECB and CBC. */
 void reference_message(const struct reference_key *key, int mode, bool decrypt,
                        const uint8_t iv[16], uint8_t *out, const uint8_t *in, size_t len);
 

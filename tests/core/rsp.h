@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads vector files in the form of NIST's response files (.rsp); see ../vectors/README.md. */
+/* Reads vector files in the format of NIST's response files (.rsp); see ../vectors/README.md. */
 #ifndef TENROUNDS_RSP_H
 #define TENROUNDS_RSP_H
 
@@ -27,11 +27,12 @@ struct rsp_record {
 struct rsp_file {
     struct rsp_record *records;
     size_t n;
-    char error[160]; /* what is wrong, and in which line; "" if nothing */
+    char error[160]; /* the error with its line; "" if none */
 };
 
-/* Strict: anything that is not of the form is an error. With bits, texts are written in 0 and 1 and packed
- * here, the first the highest bit of a byte, len being a number of bits. The caller frees with rsp_free(). */
+/* Reads a file, strictly: anything outside the format is an error. With `bits`, texts are written
+ * in 0 and 1. They are packed with the first bit as the highest of a byte, and len is a number of
+ * bits. The caller frees the file with rsp_free(). */
 bool rsp_read(FILE *in, struct rsp_file *file, bool bits);
 void rsp_free(struct rsp_file *file);
 

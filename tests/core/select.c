@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Features, masks and the choice of a backend: against a reading of CPUID or auxv of the test's own, and against
- * what is known here about the backends. Known answers, and what happens when they come out wrong.
+ * Tests features, masks and the selection of a backend. Compares them with the test's own reading
+ * of CPUID or auxv, and its own table of backends. Also runs the known-answer tests, and tests what
+ * happens when they fail.
  */
 #define _GNU_SOURCE /* setenv, fork */
 #include "common.h"
+#include "dispatch/selftest.h"
 #include "x86/clock.h"
 
 #include <pthread.h>
@@ -15,8 +17,10 @@
 #    include <cpuid.h>
 #endif
 
-/* ---- What this processor has (Intel SDM, CPUID leaves 1 and 7; XCR0 in volume 1, 13.3; on Arm the kernel's
- * bits of AT_HWCAP, which is type 16) -------- */
+/*
+ * This processor's features: Intel SDM, CPUID leaves 1 and 7; XCR0 in volume 1, section 13.3. On
+ * Arm: the kernel's bits of AT_HWCAP, which is type 16.
+ */
 
 #if TR_ARM64
 static uint64_t read_hwcap(void)
@@ -70,14 +74,15 @@ static struct tr_cpu read_cpu(void)
 #define AES_512 (AES_256 | TR_FEATURE_AVX512)
 #define AES_ARM (TR_FEATURE_AES | TR_FEATURE_NEON)
 
-/* The features that a processor of this kind can have: masks of others are read, and change nothing. */
+/* The features that this kind of processor can have. Masks of other features are accepted and have
+ * no effect. */
 #if TR_ARM64
 #    define KIND (TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_NEON | TR_FEATURE_SHA3)
 #else
 #    define KIND ((1u << TR_FEATURE_COUNT) - 1 - TR_FEATURE_NEON - TR_FEATURE_SHA3)
 #endif
 
-/* What a backend needs, as the test sees it. */
+/* The expected backends and the features that each needs. */
 static const struct {
     const char *name;
     tr_features needs;
@@ -108,7 +113,8 @@ static const struct {
 };
 #define BACKENDS (sizeof(expected_backends) / sizeof(*expected_backends))
 
-/* The index of the backend that must be chosen; those in `without` fail their known answers. */
+/* The index of the backend that must be selected if those in `without` fail their known-answer
+ * tests. */
 static unsigned expected_index(tr_features usable, unsigned without)
 {
     unsigned i = 0;
@@ -117,7 +123,7 @@ static unsigned expected_index(tr_features usable, unsigned without)
     return i;
 }
 
-/* What selection takes of this processor's features where no mask asks for more. */
+/* The features that selection uses on this processor without a mask. */
 static tr_features usual(void)
 {
     return read_cpu().usable & ~(tr_clock_drops() ? TR_FEATURE_AVX512 : 0);
@@ -151,7 +157,8 @@ static void test_cpu(void)
 
 #define XMM_ALONE (TR_FEATURE_CLMUL | TR_FEATURE_SHA)
 
-/* What no machine at hand may show: an operating system that saves less than the processor has. */
+/* Tests an operating system that saves less state than the processor has, which no test machine may
+ * show. */
 static void test_saved(void)
 {
     static const struct {
@@ -171,7 +178,7 @@ static void test_saved(void)
                (unsigned)cases[i].xcr0, tr_features_saved(cases[i].xcr0));
 }
 
-/* ---- Masks ------------------------------------------------------------------------------------ */
+/* ---- Masks ----------------------------------------------------------------------------------- */
 
 static void test_good_masks(void)
 {
@@ -214,8 +221,8 @@ static void test_bad_masks(void)
 {
     static const struct {
         const char *text;
-        tr_features masked; /* what stands before the bad word */
-        size_t at;          /* where that begins */
+        tr_features masked; /* by the other words */
+        size_t at;          /* where the first bad word begins */
     } bad[] = {
         {"aes", 0, 0},
         {"no", 0, 0},
@@ -225,12 +232,13 @@ static void test_bad_masks(void)
         {"no avx", 0, 0},
         {"noaes;novaes", 0, 0},
         {"noaes,avx2", TR_FEATURE_AES, 6},
-        {"novaes , foo, noaes", TR_FEATURE_VAES, 9},
+        {"novaes , foo, noaes", TR_FEATURE_VAES | TR_FEATURE_AES, 9},
         {"noaes,noclmul,-", TR_FEATURE_AES | TR_FEATURE_CLMUL, 14},
         {"nonoaes", 0, 0},
         {"avx51", 0, 0},
         {"avx5123", 0, 0},
         {"avx512,noaes,vaes", TR_FEATURE_AES, 13},
+        {"noavx-512,novaes", TR_FEATURE_VAES, 0},
     };
     const size_t n = sizeof(bad) / sizeof(*bad);
     size_t right = 0;
@@ -241,13 +249,14 @@ static void test_bad_masks(void)
         right += tr_mask_parse(bad[i].text, &masked, &word) == TR_ERR_MODE &&
                  masked == bad[i].masked && word == bad[i].text + bad[i].at &&
                  tr_mask_parse(bad[i].text, &masked, NULL) == TR_ERR_MODE &&
-                 tr_select(bad[i].text, 0, NULL, &s) == TR_OK && s.bad_mask == word &&
+                 tr_select_sabotaged(bad[i].text, 0, NULL, &s) == TR_OK && s.bad_mask == word &&
                  s.masked == bad[i].masked;
     }
-    tap_ok(right == n, "%zu of %zu bad masks are found out at the right word", right, n);
+    tap_ok(right == n, "%zu of %zu bad masks are refused at the right word", right, n);
 }
 
-/* Every set of features of this kind of processor, as a word and as text, and which backend is chosen for what remains. */
+/* Masks every set of features of this kind of processor, as bits and as text, and checks which
+ * backend is selected from the rest. */
 static void test_select(void)
 {
     const tr_features usable = read_cpu().usable;
@@ -263,29 +272,30 @@ static void test_select(void)
                          tr_feature_name(i), i % 2 ? "," : " ");
         const unsigned expected = expected_index(usual() & ~masked, 0);
         struct tr_selection s, t;
-        right += tr_select(text, 0, NULL, &s) == TR_OK &&
-                 tr_select("", masked, NULL, &t) == TR_OK && s.backend == tr_backend_at(expected) &&
-                 t.backend == s.backend && s.masked == masked && t.masked == masked &&
-                 s.failed == 0 && s.bad_mask == NULL && s.cpu.usable == usable;
+        right += tr_select_sabotaged(text, 0, NULL, &s) == TR_OK &&
+                 tr_select_sabotaged("", masked, NULL, &t) == TR_OK &&
+                 s.backend == tr_backend_at(expected) && t.backend == s.backend &&
+                 s.masked == masked && t.masked == masked && s.failed == 0 && s.bad_mask == NULL &&
+                 s.cpu.usable == usable;
         seen |= 1u << expected;
     }
-    tap_ok(right == n, "%u of %u masks lead to the expected backend (those seen: 0x%x)", right, n,
-           seen);
+    tap_ok(right == n, "%u of %u masks lead to the expected backend (backends seen: 0x%x)", right,
+           n, seen);
 }
 
-/* ---- Known answers ---------------------------------------------------------------------------- */
+/* ---- Known-answer tests ------------------------------------------------------------------- */
 
 static void test_known_answers(void)
 {
     const struct tr_backend *b;
     for (unsigned i = 0; (b = tr_backend_at(i)) != NULL; i++)
         if (!backend_skip(b, 1))
-            tap_ok(tr_backend_self_test(b) == TR_OK, "%s passes its known answers",
+            tap_ok(tr_backend_self_test(b) == TR_OK, "%s passes its known-answer tests",
                    tr_backend_name(b));
 }
 
-/* Each set of backends whose answers are falsified: the next one is chosen, and the report tells. Of those behind the choice
- * two vary. */
+/* Falsifies the answers of each set of backends: the next backend must be selected, and the
+ * failures reported. Of the backends after the selected one, two vary. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();
@@ -304,17 +314,19 @@ static void test_sabotage(void)
         for (unsigned i = 0; i < expected && i < BACKENDS; i++)
             failed |= (expected_backends[i].needs & ~usable) == 0 ? 1u << i : 0;
         struct tr_selection s;
-        const enum tr_status status = tr_select(NULL, 0, text, &s);
+        const enum tr_status status = tr_select_sabotaged(NULL, 0, text, &s);
         right += status == (expected < BACKENDS ? TR_OK : TR_ERR_SELF_TEST) &&
                  s.backend == (expected < BACKENDS ? tr_backend_at(expected) : NULL) &&
                  s.failed == failed;
     }
-    tap_ok(right == n, "%u of %u sets of falsified answers: passed over and reported", right, n);
+    tap_ok(right == n, "%u of %u sets of backends with falsified answers are skipped and reported",
+           right, n);
 }
 
-/* ---- The choice of a process ------------------------------------------------------------------ */
+/* ---- Selection in a process --------------------------------------------------------------- */
 
-/* In a child with these variables: the index of tr_backend_selected(), or -1 - the signal. */
+/* Selects in a child process with these variables. Returns the index of the backend, or -1 minus
+ * the signal. */
 static int selected_in_child(const char *mask, const char *sabotage)
 {
     int status;
@@ -338,7 +350,7 @@ static void test_environment(void)
         const char *mask, *sabotage;
         tr_features masked;
         unsigned without;
-        bool wanted; /* what selection would do without */
+        bool wanted; /* the mask asks for AVX-512 */
     } worlds[] = {
         {"", "", 0, 0, false},
 #if TR_ARM64
@@ -370,7 +382,7 @@ static void test_environment(void)
                      worlds[i].sabotage, got, expected);
         good &= got == expected;
     }
-    tap_ok(good, "TENROUNDS_MASK and TENROUNDS_SABOTAGE act on the choice of a process");
+    tap_ok(good, "TENROUNDS_MASK and TENROUNDS_SABOTAGE affect the backend that a process selects");
     char all[256] = "";
     for (unsigned i = 0; i < BACKENDS; i++)
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s,", expected_backends[i].name);
@@ -378,7 +390,7 @@ static void test_environment(void)
            "a process in which every backend fails is aborted");
 }
 
-/* What leaf 0 of CPUID says of the vendor, in ebx, edx and ecx. */
+/* Whether the clock drops, given the vendor as leaf 0 of CPUID has it in ebx, edx and ecx. */
 static bool drops(const char vendor[12], uint32_t signature)
 {
     uint32_t words[3];
@@ -386,7 +398,7 @@ static bool drops(const char vendor[12], uint32_t signature)
     return tr_clock_drops_by_cpuid(words, signature);
 }
 
-/* Processors by what leaf 1 of CPUID says in eax: stepping, model and family as Intel's SDM packs them. */
+/* Processors by eax of CPUID leaf 1: stepping, model and family, packed as in Intel's SDM. */
 static void test_clock_by_cpuid(void)
 {
     static const struct {
@@ -400,8 +412,8 @@ static void test_clock_by_cpuid(void)
         {"GenuineIntel", 0x806c1, true},  /* Tiger Lake */
         {"GenuineIntel", 0xa0671, false}, /* Rocket Lake */
         {"GenuineIntel", 0x806f8, false}, /* Sapphire Rapids */
-        {"GenuineIntel", 0x906ea, false}, /* Coffee Lake: no AVX-512 at all */
-        {"GenuineIntel", 0x506a6, false}, /* the model's high half is another */
+        {"GenuineIntel", 0x906ea, false}, /* Coffee Lake: no AVX-512 */
+        {"GenuineIntel", 0x506a6, false}, /* the high half of the model differs */
         {"GenuineIntel", 0x60ff6, false}, /* family 15 */
         {"AuthenticAMD", 0x606a6, false}, {"AuthenticAMD", 0xa10f11, false}, /* Zen 4 */
         {"GenuineIntem", 0x606a6, false},
@@ -409,11 +421,11 @@ static void test_clock_by_cpuid(void)
     size_t right = 0;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         right += drops(cases[i].vendor, cases[i].signature) == cases[i].drops;
-    tap_ok(right == sizeof(cases) / sizeof(*cases), "%zu processors by CPUID: does the clock drop?",
-           right);
+    tap_ok(right == sizeof(cases) / sizeof(*cases),
+           "CPUID tells for %zu processors whether their clock drops", right);
 }
 
-/* What selection does on a processor whose clock drops. */
+/* Tests selection on a processor whose clock drops at 512 bits. */
 static void test_avoided(void)
 {
     const tr_features usable = read_cpu().usable;
@@ -439,29 +451,31 @@ static void test_avoided(void)
         const unsigned narrow = expected_index(left & ~TR_FEATURE_AVX512, 0);
         const unsigned expected = cases[i].wanted ? wide : narrow;
         struct tr_selection s;
-        good &= tr_select(cases[i].mask, 0, "clock", &s) == TR_OK && s.failed == 0 &&
+        good &= tr_select_sabotaged(cases[i].mask, 0, "clock", &s) == TR_OK && s.failed == 0 &&
                 s.bad_mask == NULL && s.masked == cases[i].masked &&
                 s.backend == tr_backend_at(expected) &&
                 s.avoided == (expected != wide ? TR_FEATURE_AVX512 : 0);
         if (!tr_clock_drops())
-            plain &= tr_select(cases[i].mask, 0, NULL, &s) == TR_OK && s.avoided == 0 &&
+            plain &= tr_select_sabotaged(cases[i].mask, 0, NULL, &s) == TR_OK && s.avoided == 0 &&
                      s.backend == tr_backend_at(wide);
     }
-    tap_ok(good, "where the clock drops 256 bits are preferred, unless the mask says avx512");
-    tap_ok(plain, "where it does not, the mask's avx512 changes nothing");
-    /* The next strongest steps in as ever, and no 512 bits even then. */
+    tap_ok(good, "where the clock drops, 256 bits are preferred unless the mask says avx512");
+    tap_ok(plain, "where the clock does not drop, avx512 in the mask changes nothing");
+    /* If the preferred backend fails, the next one is selected, still without 512 bits. */
     struct tr_selection s;
     const unsigned narrow = expected_index(usable & ~TR_FEATURE_AVX512, 0);
     char sabotage[64];
     snprintf(sabotage, sizeof(sabotage), "clock,%s", expected_backends[narrow].name);
     const unsigned next = expected_index(usable & ~TR_FEATURE_AVX512, 1u << narrow);
-    tap_ok(tr_select(NULL, 0, sabotage, &s) == (next < BACKENDS ? TR_OK : TR_ERR_SELF_TEST) &&
+    tap_ok(tr_select_sabotaged(NULL, 0, sabotage, &s) ==
+                   (next < BACKENDS ? TR_OK : TR_ERR_SELF_TEST) &&
                s.failed == 1u << narrow &&
                s.backend == (next < BACKENDS ? tr_backend_at(next) : NULL),
-           "and where that one fails, the next");
+           "where the clock drops and the preferred backend fails, the next one is selected");
 }
 
-/* Cascade Lake, Ice Lake and Tiger Lake against Sapphire Rapids, Zen 4 and a model number of another family. */
+/* Cascade Lake, Ice Lake and Tiger Lake drop their clock. Sapphire Rapids, Zen 4 and another family
+ * with such a model number do not. */
 static void test_clock(void)
 {
     tap_ok(tr_clock_drops_at_512_bits(1, 6, 0x55) && tr_clock_drops_at_512_bits(1, 6, 0x6a) &&
@@ -483,7 +497,7 @@ static void test_threads(void)
     pthread_t threads[THREADS];
     pthread_barrier_t barrier;
     struct tr_selection s;
-    bool good = tr_select(getenv("TENROUNDS_MASK"), 0, NULL, &s) == TR_OK &&
+    bool good = tr_select_sabotaged(getenv("TENROUNDS_MASK"), 0, NULL, &s) == TR_OK &&
                 pthread_barrier_init(&barrier, NULL, THREADS) == 0;
     for (int i = 0; i < THREADS; i++)
         good &= pthread_create(&threads[i], NULL, select_in_thread, &barrier) == 0;
@@ -491,7 +505,7 @@ static void test_threads(void)
         void *result = NULL;
         good &= pthread_join(threads[i], &result) == 0 && result == s.backend;
     }
-    tap_ok(good, "%d threads that ask first at the same time get the same backend, %s", THREADS,
+    tap_ok(good, "%d threads that select at the same time get the same backend, %s", THREADS,
            tr_backend_name(s.backend));
 }
 

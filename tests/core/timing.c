@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Does time tell two kinds of wrong input apart? Both kinds are measured in random order, and Welch's t-test
- * compares the times without their slowest part (O. Reparaz, J. Balasch, I. Verbauwhede, *Dude, is my code
- * constant time?*, DATE 2017). Its verdict is printed and nothing more: what else the machine does can be seen in
- * it, too. What fails the test is a wrong result. constant_time.c and openssl/tls_constant_time.c are those that
- * find a branch or an index on a secret for certain; this one sees the instructions as they run.
+ * Measures whether the time of a call distinguishes two kinds of wrong input. Calls with both kinds
+ * alternate at random, and Welch's t-test compares the times without their slowest part (O.
+ * Reparaz, J. Balasch, I. Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
+ *
+ * The program only prints the verdict, because other activity of the machine shows in it, too. A
+ * wrong result fails the test. constant_time.c and openssl/tls_constant_time.c reliably find a
+ * branch or an index on a secret. This test observes the instructions as they run.
  */
 #include "common.h"
 #include "tls_record.h"
@@ -34,18 +36,20 @@ static uint64_t now(void)
 #endif
 }
 
-/* Two inputs of the same length, and what is done with each; it returns whether the result was right. */
+/* Two inputs of the same length, and the call that processes them; it returns whether the result
+ * was right. */
 struct subject {
     const char *what;
     uint8_t input[2][ROOM];
     bool (*run)(uint8_t *input);
 };
 
-/* ---- What is measured ----------------------------------------------------------------------- */
+/* ---- Measured functions ------------------------------------------------------------------- */
 
 #define TEXT 64
 
-static struct tr_gcm gcm;
+static struct tr_gcm_key gcm;
+static struct tr_aes_key cbc_key;
 static struct tr_cipher cbc;
 static const uint8_t zeros[ROOM];
 
@@ -59,7 +63,7 @@ static bool padding(uint8_t *input)
 {
     uint8_t out[TEXT + 16], last[16];
     size_t len = 0, last_len = 0;
-    return tr_cipher_start(&cbc, TR_CBC, 1, 1, zeros) == TR_OK &&
+    return tr_cipher_start(&cbc, &cbc_key, TR_CBC, 1, 1, zeros) == TR_OK &&
            tr_cipher_update(&cbc, out, &len, input, TEXT) == TR_OK &&
            tr_cipher_final(&cbc, last, &last_len) == TR_ERR_PADDING;
 }
@@ -72,7 +76,7 @@ static bool tls_open(uint8_t *input)
            opened.has_mac;
 }
 
-/* For comparison, a function that time does tell: it stops at the first difference. */
+/* The control: a function that stops at the first difference, which its time does show. */
 static bool stops_early(uint8_t *input)
 {
     volatile const uint8_t *p = input;
@@ -88,19 +92,20 @@ static void gcm_inputs(struct subject *s)
 {
     for (int i = 0; i < 2; i++) {
         uint8_t *in = s->input[i];
-        (void)tr_gcm_seal(&gcm, zeros, 12, NULL, 0, in, zeros, TEXT, in + TEXT, 16);
+        if (tr_gcm_seal(&gcm, zeros, 12, NULL, 0, in, zeros, TEXT, in + TEXT, 16) != TR_OK)
+            abort();
         in[TEXT + (i == 0 ? 0 : 15)] ^= 1;
     }
 }
 
-/* A plaintext whose last byte says 16, wrong in the first or the last but one of them. */
+/* A plaintext that ends in 16 bytes of padding, of which the first or the last but one is wrong. */
 static void padding_inputs(struct subject *s)
 {
     for (int i = 0; i < 2; i++) {
         uint8_t iv[16] = {0}, plaintext[TEXT];
         memset(plaintext, 16, sizeof(plaintext));
         plaintext[TEXT - (i == 0 ? 16 : 2)] = 0;
-        (void)tr_cbc_encrypt(&cbc.key, iv, s->input[i], plaintext, TEXT);
+        (void)tr_cbc_encrypt(&cbc_key, iv, s->input[i], plaintext, TEXT);
     }
 }
 
@@ -130,7 +135,7 @@ static int by_time(const void *a, const void *b)
     return (x->time > y->time) - (x->time < y->time);
 }
 
-/* The square of Welch's t, so that no library of mathematics is needed. */
+/* The square of Welch's t, which needs no library of mathematics. */
 static double t_squared(const struct sample *samples, size_t n)
 {
     double count[2] = {0}, mean[2] = {0}, squares[2] = {0};
@@ -188,7 +193,7 @@ int main(void)
     tap_plan(5);
     rng = tap_random(0);
     if (tr_gcm_set_key(&gcm, NULL, zeros, 16) != TR_OK ||
-        tr_aes_set_key(&cbc.key, NULL, zeros, 16) != TR_OK)
+        tr_aes_set_key(&cbc_key, NULL, zeros, 16) != TR_OK)
         return 2;
     control_inputs(&control);
     gcm_inputs(&tags);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The published vectors, on every backend that runs here: vectors DIRECTORY. One result for each
- * file and backend. The number of cases in a file is checked, so that an empty file cannot pass.
+ * Tests every backend that runs here with the published vectors: vectors DIRECTORY. Gives one
+ * result for each file and backend. Checks the number of cases in each file, so that an empty file
+ * cannot pass.
  */
 #include "common.h"
 #include "rsp.h"
 
 enum kind {
     KAT,       /* each record is a message */
-    MCT,       /* a Monte Carlo chain, every hundredth of which is a record */
+    MCT,       /* each record is one of the 100 parts of a Monte Carlo chain */
     MCT_ENDS,  /* each record is the beginning and the end of such a chain */
     EXPANSION, /* each record is a key and its schedule */
 };
@@ -42,8 +43,8 @@ add(enum kind kind, enum tr_mode mode, unsigned encrypt, unsigned decrypt, const
     f->decrypt = decrypt;
 }
 
-/* How many records each file has: AESAVS appendices B to E (known answers), 6.3 (MMT), 6.4 (MCT).
- */
+/* The number of records in each file: AESAVS appendices B to E (known answers), section 6.3 (MMT),
+ * section 6.4 (MCT). */
 static void add_cavp(enum tr_mode mode, unsigned size)
 {
     static const unsigned gfsbox[] = {7, 6, 5}, keysbox[] = {21, 24, 16};
@@ -74,7 +75,7 @@ static void list_files(void)
     add(MCT_ENDS, TR_ECB, 3, 3, "cavp/ECBMCT-ends.rsp");
 }
 
-/* ---- Known answers -------------------------------------------------------------------------- */
+/* ---- Known-answer tests ------------------------------------------------------------------- */
 
 static bool same(const struct rsp_record *r, const char *what, const void *got,
                  const struct rsp_bytes *expected)
@@ -95,7 +96,7 @@ static const struct rsp_bytes *output_of(const struct rsp_record *r)
     return &r->field[r->decrypt ? RSP_PLAINTEXT : RSP_CIPHERTEXT];
 }
 
-/* Lengths of the records are in bits. */
+/* CFB1: the lengths of the records are in bits. */
 static bool run_cfb1(const struct tr_backend *b, const struct rsp_record *r)
 {
     const struct rsp_bytes *in = input_of(r);
@@ -111,25 +112,26 @@ static bool run_cfb1(const struct tr_backend *b, const struct rsp_record *r)
            same(r, "the mode's function", out, &expected);
 }
 
-/* The message through the mode's function, and through struct tr_cipher if that has it. */
+/* Processes the message by the mode's function, and by struct tr_cipher if that has the mode. */
 static bool run_kat(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r)
 {
     const struct rsp_bytes *in = input_of(r), *iv = &r->field[RSP_IV];
     uint8_t out[RSP_MAX_BYTES];
-    struct tr_cipher c = {.key = key_for(b, r->field[RSP_KEY].data, r->field[RSP_KEY].len)};
+    const struct tr_aes_key key = key_for(b, r->field[RSP_KEY].data, r->field[RSP_KEY].len);
+    struct tr_cipher c;
     struct position p = position_at(iv->data);
     size_t len, last;
     if (iv->len != (mode == TR_ECB ? 0 : 16)) {
         tap_diag("the record in line %u has an IV of %zu bytes", r->line, iv->len);
         return false;
     }
-    bool good = mode_run(&c.key, mode, r->decrypt, &p, out, in->data, in->len) == TR_OK &&
+    bool good = mode_run(&key, mode, r->decrypt, &p, out, in->data, in->len) == TR_OK &&
                 same(r, "the mode's function", out, output_of(r));
     operations++;
     if (mode == TEST_CFB8)
         return good;
     memset(out, 0xaa, sizeof(out));
-    good &= tr_cipher_start(&c, mode, r->decrypt, 0, iv->data) == TR_OK &&
+    good &= tr_cipher_start(&c, &key, mode, r->decrypt, 0, iv->data) == TR_OK &&
             tr_cipher_update(&c, out, &len, in->data, in->len) == TR_OK && len == in->len &&
             tr_cipher_final(&c, out + len, &last) == TR_OK && last == 0 &&
             same(r, "struct tr_cipher", out, output_of(r));
@@ -148,9 +150,9 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
 /* ---- Monte Carlo (AESAVS 6.4) --------------------------------------------------------------- */
 
 /*
- * For all the modes of the file the inner loop is the same: the first input of the 1000 is given,
- * the second is the IV, and the others are the output of two steps ago; in ECB each is the output
- * of one step ago. The stream goes on over all the steps.
+ * A Monte Carlo chain. The inner loop of 1000 steps is the same in all modes of the file. The first
+ * input is given, the second is the IV, and each later one is the output of two steps ago. In ECB
+ * each is the output of one step ago. The mode's state carries over all steps.
  */
 struct chain {
     uint8_t key[32], iv[16], input[16];
@@ -173,7 +175,7 @@ static void chain_steps(struct chain *c, const struct tr_aes_key *key, enum tr_m
     operations += 1000;
 }
 
-/* The next of the 100: key ^= the last bytes of the last two outputs. */
+/* Goes to the next of the 100 keys: XORs the key with the last bytes of the last two outputs. */
 static void chain_next(struct chain *c, size_t key_len, enum tr_mode mode)
 {
     uint8_t last[32];
@@ -193,7 +195,7 @@ static void chain_begin(struct chain *c, const struct rsp_record *r)
     memcpy(c->input, input_of(r)->data, 16);
 }
 
-/* One of the 100 of a chain; its beginning is known from the one before. */
+/* Runs one of the 100 parts of a chain; the part before determines where it begins. */
 static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r,
                     struct chain *c)
 {
@@ -211,8 +213,9 @@ static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct 
     return good;
 }
 
-/* A chain of CFB8, a byte at a time: the first input is given, then come those of the IV, then the output of
- * 16 steps ago. The key changes by as many of the last bytes as it has. */
+/* Runs one part of a CFB8 chain, byte by byte. The first input is given. The bytes of the IV
+ * follow, then each output of 16 steps ago. The key is XORed with as many of the last output bytes
+ * as it is long. */
 static bool run_mct_cfb8(const struct tr_backend *b, const struct rsp_record *r, struct chain *c)
 {
     const size_t key_len = r->field[RSP_KEY].len;
@@ -280,8 +283,8 @@ static void run_file(const struct tr_backend *b, const struct vector_file *f,
     }
     cases += n[0] + n[1];
     tap_ok(failed == 0 && n[0] == f->encrypt && n[1] == f->decrypt,
-           "%s: %s, %u + %u cases of %u + %u", tr_backend_name(b), f->path, n[0], n[1], f->encrypt,
-           f->decrypt);
+           "%s: %s, %u + %u cases, expected %u + %u", tr_backend_name(b), f->path, n[0], n[1],
+           f->encrypt, f->decrypt);
 }
 
 static bool read_file(const struct vector_file *f, struct rsp_file *rsp)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls of an authenticated mode (FUZZ_AEAD, its number in all_aeads) in any order, any pieces: each gives what a
- * model of its states expects, one that is refused leaves no trace, and a message that ends well is what the
- * one-shot call of bitslice makes of the same bytes.
+ * Fuzzes the calls of an authenticated mode in any order and with any pieces. FUZZ_AEAD is the
+ * mode's number in all_aeads. Each call must give the status that a model of the mode's states
+ * expects. A refused call must change nothing. A message that ends well must equal bitslice's
+ * one-shot result.
  */
 #include "fuzz.h"
 
@@ -12,14 +13,14 @@
 
 static const struct aead *const a = &all_aeads[FUZZ_AEAD];
 
-/* One message: what was accepted of it. */
+/* The accepted part of one message. */
 static struct message {
     bool started, decrypt, in_data, part_seen;
-    struct aead_lengths n; /* those of AAD and text are what was announced, for CCM */
+    struct aead_lengths n; /* lengths of AAD and text: as announced, for CCM */
     size_t aad_len, len, pieces;
     uint8_t key[64], iv[128], aad[ROOM], in[ROOM], out[ROOM];
 } m;
-static union aead_state state;
+static struct aead_state state;
 
 static bool is(const char *name)
 {
@@ -80,7 +81,7 @@ static bool untouched(const uint8_t *p, size_t len)
     return true;
 }
 
-/* Data in pieces, in place or not, at times overlapping. */
+/* Encrypts or decrypts a piece, in place or not, sometimes with partial overlap. */
 static void crypt(struct input *in)
 {
     static uint8_t area[2 * FUZZ_LONGEST + 64];
@@ -110,12 +111,12 @@ static void crypt(struct input *in)
     m.part_seen = is("OCB") && m.len % 16 != 0;
 }
 
-/* The one-shot call of bitslice on what was accepted. */
+/* Compares the accepted message with bitslice's one-shot call. */
 static void compare(const uint8_t *tag)
 {
     static uint8_t out[ROOM];
     uint8_t other[16];
-    union aead_state s;
+    struct aead_state s;
     m.n.aad = m.aad_len;
     m.n.text = m.len;
     memcpy(other, tag, 16);
@@ -137,7 +138,7 @@ static void end(struct input *in)
         return;
     }
     m.started = false;
-    if (verify) /* a tag of 0x5a is right once in 2^8 or more */
+    if (verify) /* a tag of 0x5a is valid with a chance of 1/256 or less */
         check(status == TR_ERR_TAG || m.n.tag < 4, "a wrong tag");
     else
         check(status == TR_OK && untouched(tag + m.n.tag, 16 - m.n.tag), "the tag");
@@ -145,14 +146,14 @@ static void end(struct input *in)
         compare(tag);
 }
 
-/* The modes that take all data in one call, which ends the message. */
+/* Processes all data of modes that take it in one call, which ends the message. */
 static void crypt_all(struct input *in)
 {
     static uint8_t out[FUZZ_LONGEST], made[FUZZ_LONGEST];
     const size_t n = next_length(in);
     const bool forge = next(in) & 1;
     uint8_t tag[16] = {0};
-    union aead_state s;
+    struct aead_state s;
     fill(m.in, n, forge);
     if (!m.started) {
         memset(out, 0x5a, sizeof(out));
@@ -164,7 +165,7 @@ static void crypt_all(struct input *in)
     m.n.text = n;
     m.started = false;
     if (m.pieces > 0 && m.aad_len == 0 &&
-        is("SIV")) { /* an empty component is not none: no such one-shot call */
+        is("SIV")) { /* an empty component is not the same as none: no such one-shot call */
         (void)a->crypt(&state, false, out, m.in, n, tag);
         return;
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * struct tr_cipher, in any pieces, in place or not: what it writes is as long as tr_cipher_room() said, and the
- * whole is what the mode's function makes of the message in one call with bitslice.
+ * Fuzzes struct tr_cipher with any pieces, in place or not. Each output must be as long as
+ * tr_cipher_room() predicts. The whole must equal what bitslice makes of the message in one call of
+ * the mode's function.
  */
 #include "fuzz.h"
 
@@ -9,7 +10,8 @@
 
 static uint8_t in_bytes[ROOM], out_bytes[ROOM + 16], expected[ROOM + 16];
 
-/* With padding done here (RFC 5652 section 6.3). Returns the length, or -1 if it cannot end well. */
+/* Makes the expected message, applying padding here (RFC 5652 section 6.3). Returns its length, or
+ * -1 if the message must fail. */
 static long one_shot(const struct tr_aes_key *key, enum tr_mode mode, bool decrypt, bool padding,
                      const uint8_t iv[16], size_t len)
 {
@@ -50,7 +52,7 @@ static void update(struct tr_cipher *c, struct input *in, size_t *taken, size_t 
     uint8_t *out = how & 1 ? area : area + FUZZ_LONGEST + 64;
     const struct tr_cipher before = *c;
     const enum tr_status status = tr_cipher_update(c, out, &out_len, area, n);
-    if (status == TR_ERR_OVERLAP && out == area) { /* refused without a trace */
+    if (status == TR_ERR_OVERLAP && out == area) { /* refused without a change */
         check(memcmp(&before, c, sizeof(before)) == 0 && tap_same(area, in_bytes + *taken, n),
               "overlap");
         return;
@@ -74,9 +76,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fill(raw, sizeof(raw), next(&in));
     fill(iv, sizeof(iv), next(&in));
     memset(&c, 0xa5, sizeof(c));
-    c.key = key_for(b, raw, key_len);
+    const struct tr_aes_key tested = key_for(b, raw, key_len);
     const struct tr_aes_key key = key_for(&tr_bitslice, raw, key_len);
-    check(tr_cipher_start(&c, mode, decrypt, padding, iv) == TR_OK, "start");
+    check(tr_cipher_start(&c, &tested, mode, decrypt, padding, iv) == TR_OK, "start");
     while (in.left > 0)
         update(&c, &in, &taken, &written);
     const enum tr_status status = tr_cipher_final(&c, last, &last_len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the fuzz targets share: an input that is read a byte at a time, and a check that aborts. */
+/* What the fuzz targets share: an input that is read byte by byte, and a check that aborts. */
 #ifndef TENROUNDS_FUZZ_H
 #define TENROUNDS_FUZZ_H
 
@@ -10,7 +10,7 @@ struct input {
     size_t left;
 };
 
-/* 0 at the end. */
+/* The next byte of the input; 0 after the end. */
 static inline uint8_t next(struct input *in)
 {
     if (in->left == 0)
@@ -19,7 +19,7 @@ static inline uint8_t next(struct input *in)
     return *in->data++;
 }
 
-/* Mostly short, at times long enough for all loops of a backend. */
+/* A length, mostly short, sometimes enough for all loops of a backend. */
 static inline size_t next_length(struct input *in)
 {
     const size_t n = next(in);
@@ -43,7 +43,7 @@ static inline const struct tr_backend *next_backend(struct input *in)
     return backend_usable(b) ? b : &tr_bitslice;
 }
 
-/* Bytes that differ; which does not matter. */
+/* Fills a buffer with varying bytes of no particular value. */
 static inline void fill(uint8_t *out, size_t len, uint8_t from)
 {
     for (size_t i = 0; i < len; i++)

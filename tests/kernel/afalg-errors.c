@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Bad input through AF_ALG: afalg-errors skcipher|aead OURS THEIRS KEY-BYTES IV-BYTES does the same calls with two
- * drivers, and compares every return value, errno and byte that came back: keys, tags and IVs of any length, data that is too short, operations that
- * do not exist, messages that were changed.
+ * Compares two drivers on bad input through AF_ALG:
+ *
+ *     afalg-errors skcipher|aead OURS THEIRS KEY-BYTES IV-BYTES
+ *
+ * It makes the same calls to both and compares every return value, errno and output byte. The calls
+ * have keys, tags and IVs of any length, data that is too short, operations that do not exist, and
+ * modified messages.
  */
 #include "afalg.h"
 
 #include <stdlib.h>
 
-/* What the calls to one driver returned, in order. */
+/* The results of all calls to one driver, in order. */
 struct story {
     const char *driver;
     char what[20000][48];
@@ -40,7 +44,7 @@ static void add(struct msghdr *message, int type, const void *data, size_t len)
     message->msg_controllen += CMSG_SPACE(len);
 }
 
-/* FNV-1a: enough to tell outputs apart. */
+/* A hash of an output (FNV-1a), to compare outputs. */
 static long sum(const unsigned char *bytes, size_t len)
 {
     unsigned hash = 2166136261u;
@@ -49,7 +53,7 @@ static long sum(const unsigned char *bytes, size_t len)
     return hash >> 1;
 }
 
-/* One request: operation, IV, length of AAD, and data; then what comes back, up to room bytes. */
+/* Makes one request and notes what it returns, and the hash of up to room bytes of output. */
 static void request(int fd, int what, unsigned operation, unsigned iv_len, unsigned aad_len,
                     const unsigned char *data, size_t len, size_t room)
 {
@@ -61,7 +65,7 @@ static void request(int fd, int what, unsigned operation, unsigned iv_len, unsig
 
     memset(control, 0, sizeof control);
     iv->ivlen = iv_len;
-    memset(iv->iv, 2, iv_len); /* for CCM a length field of 3 */
+    memset(iv->iv, 2, iv_len); /* 2 in byte 0 gives CCM a length field of 3 bytes */
     add(&message, ALG_SET_OP, &operation, sizeof operation);
     add(&message, ALG_SET_IV, iv, sizeof *iv + iv_len);
     if (aad_len != 0)
@@ -87,7 +91,7 @@ static const unsigned char data[200] = "some data, some of it AAD, and with luck
 
 static void keys(int fd, unsigned iv_len)
 {
-    request(fd, -1, ALG_OP_ENCRYPT, iv_len, 0, data, 32, 64); /* without one */
+    request(fd, -1, ALG_OP_ENCRYPT, iv_len, 0, data, 32, 64); /* no key was set */
     for (unsigned len = 0; len <= sizeof key; len++) {
         note("key", (int)len, setsockopt(fd, SOL_ALG, ALG_SET_KEY, key, len));
         request(fd, (int)len, ALG_OP_ENCRYPT, iv_len, 0, data, 32, 64);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * AF_ALG for the programs of the guests: one algorithm, named by its driver, so that no other can answer. All
- * functions return a negative errno where the kernel refuses. Static, so that a program is one file.
+ * AF_ALG for the test programs in the guests. They name an algorithm by its driver, so that no
+ * other driver can serve it. All functions return a negative errno on failure. They are static, so
+ * that each program is built from one file.
  */
 #ifndef GUEST_AFALG_H
 #define GUEST_AFALG_H
@@ -19,7 +20,7 @@
 #    define SOL_ALG 279
 #endif
 
-/* A socket for the algorithm; type is "skcipher" or "aead". */
+/* Opens a socket for the algorithm; type is "skcipher" or "aead". */
 static inline int alg_open(const char *type, const char *driver)
 {
     struct sockaddr_alg address = {.salg_family = AF_ALG};
@@ -47,8 +48,8 @@ static inline int alg_set_tag_size(int alg, size_t len)
     return setsockopt(alg, SOL_ALG, ALG_SET_AEAD_AUTHSIZE, NULL, (socklen_t)len) == 0 ? 0 : -errno;
 }
 
-/* One request on a socket of accept(): in is, for an aead, the additional data, then the rest. Returns how
- * many bytes came out. */
+/* Makes one request on a socket that accept() returned. For an AEAD, in begins with the AAD.
+ * Returns the number of output bytes. */
 static inline ssize_t alg_crypt(int op, int decrypt, const uint8_t *iv, size_t iv_len,
                                 size_t aad_len, const void *in, size_t in_len, void *out,
                                 size_t room)

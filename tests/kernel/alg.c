@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Requests through AF_ALG, for the tests that count, load and unload:
+ * Makes requests through AF_ALG, for tests that read the counters, load and unload:
  *
- *   alg hold TYPE NAME               keeps a transform open until it is killed; prints "open" once it is
- *   alg encrypt TYPE NAME BYTES N    N requests of so many bytes, from and to memory that begins at a page
- *   alg traffic TYPE:NAME...         until SIGTERM: opens one after the other, if it is there, encrypts and decrypts messages
- *                                    of all sizes, compares, closes; prints how many there were
+ *   alg hold TYPE NAME               keeps a transform open until it is killed; prints "open"
+ *   alg encrypt TYPE NAME BYTES N    makes N requests of BYTES bytes in page-aligned buffers
+ *   alg late TYPE NAME BYTES         sets a key while the registers are refused, and compares requests
+ *                                    with those of a key that was set with registers
+ *   alg shared TYPE NAME KEYS        sets KEYS keys, each used by 4 processes at the same time
+ *   alg traffic TYPE:NAME...         until SIGTERM: opens each algorithm that exists, encrypts,
+ *                                    decrypts and compares messages, closes; prints counts
  *
- * TYPE is skcipher or aead, NAME that of a driver or of an algorithm.
+ * TYPE is skcipher or aead. NAME is the name of a driver or of an algorithm.
  */
 #include "afalg.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #define ROOM  (65536u + 4096)
-#define AAD   16u /* what rfc4106 takes, too */
+#define AAD   16u /* bytes; rfc4106 accepts 16 or 20 */
 #define NONCE 16u
 
 static volatile sig_atomic_t stop;
@@ -40,10 +44,12 @@ static uint8_t *pages(void)
 
 struct algorithm {
     int aead, fd;
+    int whole_blocks; /* whether it takes whole blocks only */
     size_t iv_len;
 };
 
-/* The sizes of key and IV follow from the name. Negative errno. */
+/* Opens an algorithm; its name determines the sizes of key and IV. Returns 0 or a negative
+ * errno. */
 static int open_algorithm(struct algorithm *a, const char *type, const char *name)
 {
     static const uint8_t key[64] = {1, 2, 3, 4, [40] = 5};
@@ -51,6 +57,7 @@ static int open_algorithm(struct algorithm *a, const char *type, const char *nam
     int err;
 
     a->aead = strcmp(type, "aead") == 0;
+    a->whole_blocks = strncmp(name, "ecb", 3) == 0 || strncmp(name, "cbc", 3) == 0;
     a->iv_len = strncmp(name, "ecb", 3) == 0       ? 0
                 : strncmp(name, "gcm", 3) == 0     ? 12
                 : strncmp(name, "rfc4106", 7) == 0 ? 8
@@ -69,7 +76,7 @@ static int open_algorithm(struct algorithm *a, const char *type, const char *nam
 static ssize_t request(const struct algorithm *a, int decrypt, const uint8_t *from, size_t len,
                        uint8_t *to, size_t room)
 {
-    /* For CCM a length field of four bytes; for all others as good as any. */
+    /* The first byte, 3, gives CCM a length field of 4 bytes; other modes accept any bytes. */
     static const uint8_t iv[NONCE] = {3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     int op = accept(a->fd, NULL, 0);
     ssize_t n;
@@ -116,6 +123,142 @@ static int round_trip(const struct algorithm *a, const char *name, size_t len)
     return 1;
 }
 
+/* Writes the module's parameter refuse: 1 refuses the vector registers, 0 does not. */
+static void refuse(int on)
+{
+    FILE *file = fopen("/sys/module/tenrounds/parameters/refuse", "w");
+
+    if (file == NULL || fprintf(file, "%d", on) < 0 || fclose(file) != 0) {
+        perror("refuse");
+        exit(2);
+    }
+}
+
+/* One of the module's counters: "holds" or "refused". */
+static unsigned long counter(const char *wanted)
+{
+    FILE *file = fopen("/sys/kernel/debug/tenrounds/counters", "r");
+    char line[256], name[64];
+    unsigned long number;
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "%63s %lu", name, &number) == 2 && strcmp(name, wanted) == 0) {
+            fclose(file);
+            return number;
+        }
+    perror(wanted);
+    exit(2);
+}
+
+/* One request with each key: both must give want, and acquire the vector registers equally often. */
+static int compare_keys(const struct algorithm keys[2], const char *name, int decrypt,
+                        const uint8_t *from, size_t len, const uint8_t *want, size_t room)
+{
+    unsigned long holds[2];
+
+    for (int i = 0; i < 2; i++) {
+        unsigned long before = counter("holds");
+        ssize_t n = request(&keys[i], decrypt, from, len, back, room);
+
+        holds[i] = counter("holds") - before;
+        if (n != (ssize_t)room || (want != NULL && memcmp(back, want, room) != 0)) {
+            printf("%s: wrong %s with the key set %s registers (%zd)\n", name,
+                   decrypt ? "plaintext" : "ciphertext", i == 0 ? "with" : "without", n);
+            return 1;
+        }
+        if (want == NULL) {
+            memcpy(out, back, room);
+            want = out;
+        }
+    }
+    if (holds[0] == 0 || holds[0] != holds[1]) {
+        printf(
+            "%s: %lu holds of the registers with a key set with them, %lu with one set without\n",
+            name, holds[0], holds[1]);
+        return 1;
+    }
+    return 0;
+}
+
+/* Tests that a key set without vector registers uses them later, and gives the same results. */
+static int late(const char *type, const char *name, size_t len)
+{
+    struct algorithm keys[2];
+    unsigned long before;
+    int err = open_algorithm(&keys[0], type, name);
+    size_t plain = len + (keys[0].aead ? AAD : 0), room = plain + (keys[0].aead ? 16 : 0);
+
+    before = counter("refused");
+    refuse(1);
+    if (err == 0)
+        err = open_algorithm(&keys[1], type, name);
+    refuse(0);
+    if (err != 0 || room > ROOM) {
+        printf("%s: %s\n", name, strerror(-err));
+        return 1;
+    }
+    if (counter("refused") == before) {
+        printf("%s: setting the key did not request the registers\n", name);
+        return 1;
+    }
+    return compare_keys(keys, name, 0, in, plain, NULL, room) ||
+           compare_keys(keys, name, 1, out, room, in, plain);
+}
+
+#define PROCESSES 4
+static const size_t shared_sizes[] = {16, 64, 200, 512, 1000, 4096};
+#define SIZES (sizeof(shared_sizes) / sizeof(shared_sizes[0]))
+
+/* The input bytes of message i: AAD and data. */
+static size_t plain_len(const struct algorithm *a, unsigned i)
+{
+    return shared_sizes[i] - (a->whole_blocks ? shared_sizes[i] % 16 : 0) + (a->aead ? AAD : 0);
+}
+
+/* Encrypts messages of all sizes, from the given one on, and compares them with want. */
+static int one_of_many(const struct algorithm *a, unsigned first, uint8_t *const want[SIZES])
+{
+    for (unsigned i = 0; i < SIZES; i++) {
+        unsigned which = (first + i) % SIZES;
+        size_t plain = plain_len(a, which), room = plain + (a->aead ? 16 : 0);
+
+        if (request(a, 0, in, plain, out, room) != (ssize_t)room ||
+            memcmp(out, want[which], room) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Tests that requests which use one new key at the same time give the same results as one by one. The
+ * first of them complete the key (powers of H) while the others use it. */
+static int shared(const char *type, const char *name, unsigned keys)
+{
+    uint8_t *want[SIZES];
+    struct algorithm a;
+    int err = open_algorithm(&a, type, name), wrong = 0;
+
+    for (unsigned i = 0; i < SIZES; i++)
+        want[i] = pages();
+    for (unsigned i = 0; i < SIZES && err == 0; i++) {
+        size_t plain = plain_len(&a, i), room = plain + (a.aead ? 16 : 0);
+
+        if (request(&a, 0, in, plain, want[i], room) != (ssize_t)room)
+            err = -EIO;
+    }
+    for (unsigned k = 0; k < keys && err == 0; k++) {
+        close(a.fd);
+        err = open_algorithm(&a, type, name);
+        for (unsigned i = 0; i < PROCESSES && err == 0; i++)
+            if (fork() == 0)
+                _exit(one_of_many(&a, i, want));
+        for (int status; wait(&status) > 0;)
+            wrong += status != 0;
+    }
+    printf("%s: %u keys, %d of %u processes had wrong results (%s)\n", name, keys, wrong,
+           keys * PROCESSES, strerror(-err));
+    return err != 0 || wrong != 0;
+}
+
 static int traffic(char **names, int count)
 {
     unsigned done = 0, opened = 0, wrong = 0;
@@ -155,6 +298,10 @@ int main(int argc, char **argv)
     if (argc == 6 && strcmp(argv[1], "encrypt") == 0)
         return encrypt(argv[2], argv[3], strtoul(argv[4], NULL, 0),
                        (unsigned)strtoul(argv[5], NULL, 0));
+    if (argc == 5 && strcmp(argv[1], "late") == 0)
+        return late(argv[2], argv[3], strtoul(argv[4], NULL, 0));
+    if (argc == 5 && strcmp(argv[1], "shared") == 0)
+        return shared(argv[2], argv[3], (unsigned)strtoul(argv[4], NULL, 0));
     if (argc > 2 && strcmp(argv[1], "traffic") == 0)
         return traffic(argv + 2, argc - 2);
     return 2;

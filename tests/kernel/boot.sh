@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The guest itself: what the other tests rely on.
+# Checks the guest itself, on which the other tests rely.
 # guest: plain
 # modules: algif_skcipher algif_aead
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A known number of AF_ALG operations, for tests that count what the kernel does for them:
+ * Makes a known number of AF_ALG operations, for tests that count steps and system calls:
  *
  *     chunks send|splice DRIVER OPERATIONS BYTES OFFSET
  *
- * Each operation sends so many bytes of a message that goes on, and receives as many in place, in a buffer
- * that begins at OFFSET in its first page. send() copies the data, splice() hands over its pages.
+ * Each operation sends BYTES bytes of one continuing message and receives them into the same
+ * buffer, which begins at OFFSET in its first page. send() copies the data; splice() passes its
+ * pages.
  */
 #define _GNU_SOURCE /* splice, vmsplice */
 #include "afalg.h"
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
     unsigned char *data = pages + offset;
     memset(data, 0x5a, len);
 
-    /* The direction and the IV, once. */
+    /* Sets the direction and the IV, once for all operations. */
     char control[CMSG_SPACE(4) + CMSG_SPACE(sizeof(struct af_alg_iv) + sizeof(iv))] = {0};
     struct msghdr message = {.msg_control = control, .msg_controllen = sizeof(control)};
     struct cmsghdr *part = CMSG_FIRSTHDR(&message);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A processor with AES instructions, and a kernel that was told to do without them (clearcpuid=): CPUID says yes, the kernel no.
+# The module honours clearcpuid=aes: CPUID reports AES instructions, but the kernel must not use
+# them.
 # guest: clearcpuid
 
 check 'the processor has AES instructions' $bin/cpuid aes

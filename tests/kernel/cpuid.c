@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What the processor itself says that it can, whatever the kernel makes of it: cpuid aes|vaes|avx succeeds if it can. */
+/* Tests a feature in CPUID itself, which the kernel's flags may hide: cpuid aes|vaes|avx succeeds
+ * if the processor has it. */
 #include <cpuid.h>
 #include <string.h>
 

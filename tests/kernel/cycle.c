@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Loads and unloads a module: cycle FILE NAME TIMES. Prints "FAILED f REFUSED r": how many loads or unloads failed, and
- * how often unloading was refused because the module was in use; it is tried again then. */
+/* Loads and unloads a module repeatedly: cycle FILE NAME TIMES. Prints "FAILED f REFUSED r": how
+ * many loads or unloads failed, and how often the kernel refused to unload the module because it
+ * was in use. After a refusal it tries again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

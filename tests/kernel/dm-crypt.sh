@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# Disks: what dm-crypt wrote with our driver it reads with the kernel's own, and the reverse, byte for byte. References
-# and counters tell whose driver it was.
+# dm-crypt reads with the kernel's own driver what it wrote with ours, and the reverse, byte for
+# byte. Reference counts and counters show which driver was used.
 # guest: plain
 # modules: aesni-intel brd dm-crypt crypto_user essiv xts ctr ecb cbc sha256_generic
 # programs: cryptsetup dmsetup
 # files: tests/kernel/drivers
-# shellcheck disable=SC1091,SC2015,SC2154 # drivers and the harness have the other variables; fail() is the last in every list
+# shellcheck disable=SC1091,SC2015,SC2154 # other files set variables; fail() ends every list
 . /tests/drivers
 
 export DM_DISABLE_UDEV=1
@@ -21,7 +21,8 @@ load_from() { # device file
 same_bytes() { # file file what
     cmp "$1" "$2" || fail "$3"
 }
-# After something was written or read: our driver had a call for each sector at least, or none at all.
+# Checks, after a write or read, that our driver had at least one call per sector (ours) or none
+# (theirs).
 expect_work() { # whose sector-size
     case $1 in
     ours) expect_calls -ge $((kilobytes * 1024 / $2)) ;;
@@ -29,7 +30,8 @@ expect_work() { # whose sector-size
     esac
 }
 
-# plain WHOSE ALGORITHM IV SECTOR-SIZE COMMAND...: does the command with /dev/mapper/plain open. Uses $key.
+# plain WHOSE ALGORITHM IV SECTOR-SIZE COMMAND...: runs the command while /dev/mapper/plain is open.
+# Uses $key.
 plain() {
     whose=$1
     remember "$2"
@@ -44,7 +46,7 @@ plain() {
     expect_work "$whose" "$size"
 }
 
-# The two steps that are done twice: read what the other one wrote, and write something else.
+# Reads and compares what the other driver wrote, then writes another file.
 exchange() { # device file file
     load_from "$1" /tmp/read
     same_bytes "$2" /tmp/read "what was read is not what the other driver wrote"
@@ -60,7 +62,7 @@ plain_both_ways() ( # ALGORITHM IV KEY-BYTES SECTOR-SIZE
     plain ours "$1" "$2" "$4" exchange /dev/mapper/plain /tmp/second /tmp/first
 )
 
-# luks WHOSE ALGORITHM SECTOR-SIZE COMMAND...: does the command with /dev/mapper/luks open.
+# luks WHOSE ALGORITHM SECTOR-SIZE COMMAND...: runs the command while /dev/mapper/luks is open.
 luks() {
     whose=$1
     prefer "$whose" "$2"
@@ -95,12 +97,12 @@ for module in aesni-intel crypto_user dm-crypt; do
 done
 check 'a disk in memory' modprobe brd rd_nr=1 rd_size=4096
 
-# A template that was asked for by its parts' drivers wants all of them: essiv(cbc-aes-...,sha256-...).
+# A template is named by the drivers of all its parts or of none: essiv(cbc-aes-...,sha256-...).
 essiv=essiv:$(best_driver theirs sha256)
 while read -r algorithm iv key_bytes sector_size; do
     check "dm-crypt $algorithm $iv, key of $key_bytes bytes, sectors of $sector_size: both ways" \
         plain_both_ways "$algorithm" "$iv" "$key_bytes" "$sector_size"
-    dmsetup remove plain 2>/dev/null # where it failed
+    dmsetup remove plain 2>/dev/null # a failed test leaves it open
 done <<END
 xts(aes) plain64 32 512
 xts(aes) plain64 64 4096

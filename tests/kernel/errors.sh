@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# Bad input: the errno of the kernel's own driver, nothing written beside the output, nothing kept (errors/).
+# Bad input gives the same errno as the kernel's own driver, writes only the output and leaks no
+# memory (errors/).
 # guest: plain
 # modules: aesni-intel gcm ccm ctr algif_skcipher algif_aead
 
@@ -15,7 +16,8 @@ same 'differences' "$(cat $parameters/differences)" 0
 check "$(cat $parameters/cases) cases" test "$(cat $parameters/cases)" -gt 5000
 check 'the test unloads' rmmod errors
 
-# What the kernel checks before it asks a driver is compared as well: it asks the driver what to check.
+# AF_ALG checks some arguments itself, by what the driver declares (sizes of key, IV and tag). These
+# checks are compared, too.
 while read -r type ours theirs key_bytes iv_bytes; do
     check "AF_ALG: $ours" "$bin/afalg-errors" "$type" "$(driver "$ours")" "$theirs" "$key_bytes" "$iv_bytes" &&
         quote "$output"
@@ -32,8 +34,9 @@ aead ccm ccm_base(ctr-aes-aesni,cbcmac(aes-aesni)) 32 16
 END
 check 'and unloads' unload
 
-# The first allocations of the module's loading fail: its own, and those of the first algorithm's registration. Later ones would
-# have the kernel take back what it has just registered, where 6.12 warns of a self-test that it has not put away yet.
+# Makes each of the first allocations fail while the module loads: the module's own, and those of
+# the first algorithm's registration. If a later one fails, the kernel unregisters algorithms whose
+# self-test is still pending, and 6.12 warns of that.
 starving=/sys/module/errors/parameters
 check 'the test loads again' insmod /tests/errors.ko
 for nth in 1 2 3; do

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Has the kernel make an algorithm of templates by asking for it (AF_ALG): instance TYPE NAME. It stays. */
+/* Instantiates an algorithm made of templates by opening it through AF_ALG: instance TYPE NAME. The
+ * instance remains registered. */
 #include "afalg.h"
 
 int main(int argc, char **argv)

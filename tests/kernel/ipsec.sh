@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# A tunnel (ESP) between two network namespaces: our driver at one end, the kernel's own at the other, and the reverse.
-# What arrives is what was sent, and our driver is called once for each packet of the end that is ours.
+# An ESP tunnel between two network namespaces, with our driver at one end and the kernel's own at
+# the other, and the reverse. The data arrives unchanged, and our driver is called exactly once per
+# packet at each end that uses it.
 # guest: plain
 # modules: aesni-intel crypto_user veth esp4 xfrm_user gcm seqiv echainiv authenc drbg jitterentropy_rng sha512_generic
 # programs: /sbin/ip
 # files: tests/kernel/drivers
-# shellcheck disable=SC1091,SC2015,SC2154 # drivers and the harness have the other variables; fail() is the last in every list
+# shellcheck disable=SC1091,SC2015,SC2154 # other files set variables; fail() ends every list
 . /tests/drivers
 
-ip=/sbin/ip # busybox has one of its own, which knows no tunnels
+ip=/sbin/ip # busybox's ip does not support tunnels
 size=200000
 
-# A pair of namespaces, west and east: 10.0.0.1 and .2 between them, 10.1.0.1 and 10.2.0.1 behind.
+# Creates two namespaces, west and east. The link has 10.0.0.1 and 10.0.0.2; the networks behind
+# have 10.1.0.1 and 10.2.0.1.
 namespaces() (
     $ip netns add west && $ip netns add east || fail "no namespaces"
     $ip link add w type veth peer name e || fail "no veth"
@@ -27,7 +29,8 @@ side() { # namespace device address inner-address others-network others-address
         $ip -n "$1" route add "$5" via "$6" src "$4" || fail "namespace $1"
 }
 
-# What both ends have to know of the two directions; the drivers are those that are preferred just now.
+# Adds the security associations of both directions at one end. They use the drivers that are
+# preferred at this moment.
 states() { # namespace
     for direction in '10.0.0.1 10.0.0.2 0x101' '10.0.0.2 10.0.0.1 0x102'; do
         # shellcheck disable=SC2086 # three words
@@ -47,12 +50,12 @@ policies() { # namespace out|in forth|back
         $ip -n east xfrm policy add $back dir out $east &&
         $ip -n east xfrm policy add $forth dir in $west || fail "xfrm policy"
 }
-# How many packets the states of an end have seen.
+# The number of packets that an end's security associations have processed.
 packets() { # namespace
     $ip -n "$1" -s xfrm state | sed -n 's/.* \([0-9]*\)(packets).*/\1/p' | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# One file by TCP, from the first to the second.
+# Sends a file by TCP from the first namespace to the second and compares it.
 send_file() { # namespace file namespace address
     $ip netns exec "$3" nc -l -p 7000 -e sh -c 'cat >/tmp/arrived' &
     receiver=$!
@@ -92,7 +95,7 @@ tunnel() ( # whose-west whose-east ALGORITHM OUTER-ALGORITHM
     expected=0
     for space in west east; do
         seen=$(packets $space)
-        # Both directions, with at least as many segments as the files need.
+        # At least as many packets as the segments of both files.
         [ "$seen" -ge $((2 * size / 1500)) ] || fail "only $seen packets went through the tunnel of $space"
         whose=$1
         [ $space = west ] || whose=$2

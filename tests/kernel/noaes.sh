@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A processor without AES instructions: vperm, without being told.
+# On a processor without AES instructions the module selects vperm.
 # guest: noaes
 
 refused 'the processor has no AES instructions' flag aes

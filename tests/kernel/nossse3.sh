@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A processor of the first years of x86-64, which has SSE2 and nothing else: bitslice, and no vector registers are asked for.
+# On an early x86-64 processor, with no vector extension beyond SSE2, the module selects bitslice
+# and never requests vector registers.
 # guest: nossse3
 # modules: algif_skcipher
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A kernel that saves no more than the registers of SSE (noxsave), on a processor with AVX and an emulated VAES (vaes.sh): what
-# needs AVX is not even tried.
+# A kernel booted with noxsave saves only the SSE registers. The processor has AVX and an emulated
+# VAES (vaes.sh). The module must not even run known-answer tests of backends that need AVX.
 # guest: noxsave
 
 check 'the processor has VAES' $bin/cpuid vaes

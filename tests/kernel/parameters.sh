@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The module's parameters, counters, and what it says; unloading while in use.
+# The module's parameters, counters and log lines; unloading while a driver is in use.
 # guest: plain
 # modules: algif_skcipher algif_aead aesni-intel xts ctr ccm
 # files: tests/vectors/cavp/xts tests/vectors/cavp/ccm tests/vectors/cavp/CBCMMT256.rsp
@@ -10,7 +10,7 @@ said() {
     check "said in the log: $1" grep -F "tenrounds: $1" /tmp/since
 }
 
-# ---- Counters: exactly what was asked for ----
+# ---- Counters: exact values ----
 
 # count NAME TYPE BYTES TIMES STEPS ALGORITHM
 count() {
@@ -26,15 +26,15 @@ load
 check 'the self-tests are done' settled
 for a in 'ecb(aes) ecb' 'cbc(aes) cbc' 'ctr(aes) ctr' 'xctr(aes) xctr' 'xts(aes) xts'; do
     count "${a% *}" skcipher 16 10 1 "${a#* }"
-    # A step for each page.
+    # One step per page.
     count "${a% *}" skcipher 65536 3 16 "${a#* }"
 done
-# The end, of two blocks, is a step of its own.
+# The last two blocks are a step of their own.
 count 'cts(cbc(aes))' skcipher 16 10 1 cts-cbc
 count 'cts(cbc(aes))' skcipher 65536 3 17 cts-cbc
 for a in 'gcm(aes) gcm' 'rfc4106(gcm(aes)) rfc4106-gcm' 'ccm(aes) ccm'; do
     count "${a% *}" aead 16 10 1 "${a#* }"
-    # Before the data are 16 bytes of AAD, which do not count: it begins and ends in mid-page.
+    # 16 bytes of AAD, which are not counted, come first, so the data begins and ends in mid-page.
     count "${a% *}" aead 65536 3 17 "${a#* }"
 done
 holds=$(counter holds)
@@ -76,7 +76,23 @@ for every in 1 3; do
     unload
 done
 
-# ---- Priority: who is chosen ----
+# ---- A key set where the registers are refused: later requests use them, with the same results ----
+
+for mask in '' noclmul noaes; do
+    load ${mask:+"mask=$mask"}
+    for a in $algorithms; do
+        case $a in
+        gcm | rfc4106-gcm | ccm) type=aead ;;
+        *) type=skcipher ;;
+        esac
+        for bytes in 16 512 20480; do
+            check "$backend, $a, $bytes bytes: a key set without registers" $bin/alg late $type "$(driver "$a")" $bytes
+        done
+    done
+    unload
+done
+
+# ---- Priority: which driver is selected ----
 
 load priority=1234
 for d in $(awk '$1 == "driver" && $3 ~ /tenrounds/ { print $3 }' /proc/crypto); do
@@ -92,18 +108,32 @@ check 'a request to xts(aes)' $bin/alg encrypt skcipher 'xts(aes)' 512 1
 same 'which was not ours, at priority 7' "$(counter 'xts(aes)' calls)" "$calls"
 unload
 
-# ---- Sabotage: a backend whose known answers come out wrong is passed over ----
+# ---- Sabotage: a backend that fails its known-answer tests is not used ----
 
+tenrounds=/tests/tenrounds-faults.ko
 mark
 load sabotage=aesni
 same 'sabotage=aesni: the next one' "$backend" aesni-noclmul
-said 'backend aesni-noclmul (priority 250; wrong known answers, not used: aesni)'
+said 'backend aesni-noclmul (priority 250; known-answer tests failed, not used: aesni)'
 refused 'sabotage=aesni: it is not registered' grep -q 'tenrounds-aesni$' /proc/crypto
 check 'sabotage=aesni: XTS' $bin/vectors xts "$(driver xts)" 20 /tests/xts/XTSGenAES256-tweak.txt
 unload
 load sabotage=aesni,aesni-noclmul
 same 'sabotage=aesni,aesni-noclmul: the next one' "$backend" vperm
 check 'sabotage=aesni,aesni-noclmul: XTS' $bin/vectors xts "$(driver xts)" 20 /tests/xts/XTSGenAES256-tweak.txt
+unload
+
+# ---- The module that users install cannot be sabotaged ----
+
+tenrounds=/tests/tenrounds.ko
+refused 'nothing in the installed module names the parameter' grep -q sabotage $tenrounds
+check 'the module for tests does' grep -q sabotage /tests/tenrounds-faults.ko
+mark
+load sabotage=aesni
+same 'installed, sabotage=aesni: the strongest backend all the same' "$backend" aesni
+since >/tmp/since
+check 'the kernel ignores the parameter' grep -E "unknown parameter .sabotage. ignored" /tmp/since
+refused 'sysfs does not have it' test -e /sys/module/tenrounds/parameters/sabotage
 unload
 
 # ---- Unloading ----

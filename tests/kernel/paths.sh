@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# User space and the kernel: what an AF_ALG operation costs, in counts; and compare --paths where there is AF_ALG.
+# Counts what an AF_ALG operation costs, and tests compare --paths on a kernel that has AF_ALG.
 # guest: plain
 # modules: aesni-intel algif_skcipher
 # programs: BUILD/dist/bin/tenrounds BUILD/dist/lib/ossl-modules/tenrounds.so
@@ -8,17 +8,18 @@
 export TENROUNDS_MODULE=/bin/tenrounds.so XDG_CACHE_HOME=/tmp
 tracing=/sys/kernel/debug/tracing
 
-# Better than the kernel's own, so that who asks by algorithm gets ours.
+# With this priority, users that open an algorithm by name get our driver.
 check 'the module loads' load priority=1000
 check 'the AES of the kernel itself' modprobe aesni-intel
 check 'AF_ALG' modprobe algif_skcipher
 
-# ---- Ten operations of 64 KiB, as the module counts them and as the kernel's functions are called ----
+# ---- 10 operations of 64 KiB: the module's counters, and the kernel's function trace ----
 
-# How often a function ran since the trace was emptied.
+# How often a function ran since the trace was cleared.
 ran() { grep -c " $1 <-" $tracing/trace; }
 
-# operations HOW OFFSET STEPS: calls, bytes and steps of the module, and system calls as the kernel sees them.
+# operations HOW OFFSET STEPS: checks the module's calls, bytes, steps and holds, and the kernel
+# functions behind the system calls.
 operations() {
     before_calls=$(counter 'cbc(aes)' calls)
     before_bytes=$(counter 'cbc(aes)' bytes)
@@ -31,7 +32,7 @@ operations() {
     same "$1 at offset $2: calls of the cipher" $(($(counter 'cbc(aes)' calls) - before_calls)) 10
     same "$1 at offset $2: bytes" $(($(counter 'cbc(aes)' bytes) - before_bytes)) 655360
     same "$1 at offset $2: steps" $(($(counter 'cbc(aes)' steps) - before_steps)) "$3"
-    # One more for the key's expansion.
+    # The key expansion takes one more.
     same "$1 at offset $2: holds of the vector registers" $(($(counter holds) - before_holds)) $(($3 + 1))
     same "$1 at offset $2: recv" "$(ran skcipher_recvmsg)" 10
     same "$1 at offset $2: encryptions" "$(ran crypto_skcipher_encrypt)" 10
@@ -40,12 +41,13 @@ operations() {
 echo 0 >$tracing/tracing_on
 check 'functions to be traced' sh -c "echo skcipher_sendmsg skcipher_recvmsg crypto_skcipher_encrypt >$tracing/set_ftrace_filter"
 check 'the tracer' sh -c "echo function >$tracing/current_tracer"
-# Sixteen pages go in, and sixteen come out: a step ends at the end of either.
+# Input and output have 16 pages each. A step ends where a page of either ends.
 operations send 0 160
 same 'send: the IV once, and the data' "$(ran skcipher_sendmsg)" 11
 operations send 64 320
-# If the same pages go in that come out, their ends are one: sixteen steps and a part. A kernel that copies what is spliced has
-# pages of its own, as with send; what the tool says of that is compared with this below.
+# If splice passes the pages of the output buffer, input and output pages end together: 17 steps per
+# operation. Some kernels copy spliced data into pages of their own, as for send: 32 steps. The
+# tool's finding is compared with this below.
 spliced=170
 steps=$(counter 'cbc(aes)' steps)
 check 'splice' "$bin/chunks" splice "$(driver cbc)" 10 65536 64
@@ -55,7 +57,7 @@ echo nop >$tracing/current_tracer
 
 # ---- compare --paths ----
 
-# The value of "counted" for a path and a size, in one line.
+# Prints the value of "counted" for a path and a size, on one line.
 counted() { # path bytes
     awk -v who="\"$1\"," -v bytes="$2," '
         $1 == "\"implementation\":" { is = $2 == who }
@@ -64,12 +66,13 @@ counted() { # path bytes
         $1 == "\"user_ns\":" { on = 0 }
         on { gsub(/[ \n]/, ""); printf "%s", $0 }' /tmp/paths.json
 }
-# of CALLS COPIED-IN COPIED-OUT IN-PLACE-IN IN-PLACE-OUT: how that looks for ten calls
+# of CALLS COPIED-IN COPIED-OUT IN-PLACE-IN IN-PLACE-OUT: the expected value of "counted" for 10
+# calls
 of() {
     echo "{\"calls\":10,\"system_calls\":{$1},\"copied\":{\"in\":$2,\"out\":$3},\"referenced\":{\"in\":$4,\"out\":$5}},"
 }
 
-# It fails unless all paths turn the same bytes into what the core does.
+# It fails unless all paths compute the same output as the core.
 compare() { tenrounds compare --paths aes-128-cbc --decrypt --seconds 0.01 --bytes 16,64K,128K --json "$@" >/tmp/paths.json; }
 check 'compare --paths' compare
 for who in tenrounds-core tenrounds openssl; do
@@ -84,7 +87,7 @@ for bytes in 16 65536; do
     *) wanted=$(of "$calls" $ten 0 0 $ten) ;;
     esac
     same "AF_ALG with splice, $bytes bytes" "$(counted af-alg-splice $bytes)" "$wanted"
-    # It also reads 8 bytes from an eventfd.
+    # The engine also reads 8 bytes from an eventfd per call.
     same "the engine afalg, $bytes bytes" "$(counted afalg-engine $bytes)" \
         "$(of '"io_getevents":10,"io_submit":10,"read":10,"sendmsg":10' $ten 80 0 $ten)"
 done
@@ -92,16 +95,16 @@ same 'AF_ALG with send, 128 KiB' "$(counted af-alg 131072)" "$(of '"recvfrom":20
 driver=$(sed -n 's/.*"driver": "\(.*\)",/\1/p' /tmp/paths.json | head -n 1)
 same 'what AF_ALG took' "$driver" "$(driver cbc)"
 
-# The kernel's own, by its name: our module has nothing to do.
+# --driver selects the kernel's own driver by its name.
 before_calls=$(counter 'cbc(aes)' calls)
 check 'compare --paths with a driver' sh -c \
     "tenrounds compare --paths aes-128-cbc --seconds 0.01 --bytes 4K --driver cbc-aes-aesni | grep -q 'cbc(aes): cbc-aes-aesni,'"
-# The engine asks by algorithm, and gets ours.
+# The engine opens cbc(aes) by the algorithm's name, so it still gets our driver.
 check 'and ours for the engine' test "$(counter 'cbc(aes)' calls)" -gt "$before_calls"
 refused 'a driver of another mode' tenrounds compare --paths aes-128-cbc --bytes 16 --driver ctr-aes-aesni
 cp "$output" /tmp/said
 check 'which is said' grep -q 'ctr-aes-aesni: that does ctr(aes), not cbc(aes)' /tmp/said
-# One path that computes wrongly is found out before anything is timed.
+# A path that computes wrong output is detected before anything is timed.
 export TENROUNDS_CORRUPT=af-alg
 refused 'a kernel that computes wrongly' tenrounds compare --paths aes-128-cbc --bytes 16
 cp "$output" /tmp/said

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Sets the priority of a driver of the kernel's crypto API while it runs: priority DRIVER N
- * (crypto_user, CRYPTO_MSG_UPDATEALG), so that a test chooses who serves the next one that asks for an
- * algorithm by name. The kernel throws away what was put together from that driver before, as seqiv(...)
- * was; who has a transform keeps it.
+ * Sets the priority of a registered crypto driver: priority DRIVER N (crypto_user,
+ * CRYPTO_MSG_UPDATEALG). A test thus selects the driver for the next user that opens an algorithm
+ * by name. The kernel also drops the template instances that were built on the driver, such as
+ * seqiv(...). Transforms that are open keep their driver.
  */
 #include <errno.h>
 #include <linux/cryptouser.h>

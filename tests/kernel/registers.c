@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A program's vector registers while the kernel encrypts with its own use of them: all sixteen, 256 bits each, are
- * filled, a request goes through AF_ALG without a line of C in between, and they are compared; beside it a child does
- * nothing but look whether its registers are still what they were.
+ * Tests that a program's vector registers survive while the kernel uses them to encrypt:
  *
  *   registers DRIVER REQUESTS
+ *
+ * The parent fills all 16 registers of 256 bits, makes a request through AF_ALG in one assembler
+ * statement, and compares the registers. Meanwhile a child fills its registers, waits and compares
+ * them, again and again.
  */
 #include "afalg.h"
 
@@ -20,7 +22,7 @@
 static uint8_t pattern[16 * 32] __attribute__((aligned(32)));
 static uint8_t found[16 * 32] __attribute__((aligned(32)));
 
-/* Y(n): one line of assembler for each register. */
+/* Expands Y(n), a line of assembler, for each register. */
 #define ALL(Y)   Y(0) Y(1) Y(2) Y(3) Y(4) Y(5) Y(6) Y(7) Y(8) Y(9) Y(10) Y(11) Y(12) Y(13) Y(14) Y(15)
 #define FILL(n)  "vmovdqa 32*" #n "(%[from]), %%ymm" #n "\n\t"
 #define STORE(n) "vmovdqa %%ymm" #n ", 32*" #n "(%[to])\n\t"
@@ -29,7 +31,8 @@ static uint8_t found[16 * 32] __attribute__((aligned(32)));
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",       \
         "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
 
-/* sendmsg(2) of the message and read(2) of the result, with the registers filled. */
+/* Fills the registers, calls sendmsg(2) and read(2), and stores the registers. Returns what read(2)
+ * returned. */
 static long request(int op, const struct msghdr *message, void *out, size_t len)
 {
     long result = SYS_sendmsg;
@@ -65,7 +68,7 @@ static int same(void)
 int main(int argc, char **argv)
 {
     static uint8_t in[DATA], out[DATA], key[32] = {1}, iv[16];
-    /* What the child says: wrong, and how often it looked. */
+    /* Shared with the child: how often its registers were wrong, and how often it compared them. */
     volatile unsigned *child =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char control[CMSG_SPACE(4) + CMSG_SPACE(sizeof(struct af_alg_iv) + 16)] = {0};
@@ -105,7 +108,7 @@ int main(int argc, char **argv)
             child[1]++;
         }
     }
-    /* On until the child has had its turns, too. */
+    /* Continues until the child has compared often enough, too. */
     for (; done < requests || (child[1] <= LOOKS && done < 100 * requests); done++) {
         if (request(op, &message, out, DATA) != DATA) {
             fprintf(stderr, "registers: request %d was not answered\n", done);

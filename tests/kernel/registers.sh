@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A program's vector registers survive the module's use of them: of the program that asked, and of one beside it.
+# Vector registers of programs survive while the module uses them: those of the requesting program,
+# and of another one.
 # guest: plain
 # modules: algif_skcipher
 

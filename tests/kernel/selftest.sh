@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The kernel's own self-tests, seen as passed for exactly our drivers, with every backend that this processor runs. A
-# self-test that failed fails neither the loading nor /proc/crypto as a whole: the driver's own entry says
-# "unknown", and another driver answers. (What failed is in the log, too, which init reads.)
+# Our drivers pass the kernel's own self-tests, with every backend that this processor runs. A
+# failed self-test does not make loading fail. The driver's own entry in /proc/crypto says
+# "unknown", and the kernel selects another driver. init also searches the log for failed
+# self-tests.
 # guest: plain
 
 # expect MASK BACKEND PRIORITY

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Our drivers beside those of the kernel, with scatterlists of every awkward shape (shapes/shapes.c says which).
+# Our drivers compute the same as the kernel's, with scatterlists of random shapes (shapes/shapes.c
+# lists them).
 # guest: shapes
 # modules: aesni-intel ecb cbc cts ctr xts gcm ccm cmac ghash-generic
 
 seed=$(sed -n 's/.*seed=\([0-9]*\).*/\1/p' /proc/cmdline)
 modprobe -a aesni-intel ecb cbc cts ctr xts gcm ccm ghash-generic
 
-# beside KIND OURS THEIRS CASES
+# beside KIND OURS THEIRS CASES: compares two drivers.
 beside() {
     check "$2 as $3, seed $seed" insmod /tests/shapes.ko "kind=$1" "ours=$2" "theirs=$3" "seed=$seed" "cases=$4" &&
         rmmod shapes
@@ -31,7 +32,7 @@ all() { # MASK BACKEND CASES
     unload
 }
 
-# The generic code says what is right; what is in use today says it again.
+# The kernel's generic drivers are the reference; its AES-NI drivers are a second one.
 all '' aesni 500
 load
 for pair in ecb:ecb-aes-aesni cbc:cbc-aes-aesni cts:cts-cbc-aes-aesni ctr:ctr-aes-aesni xctr:xctr-aes-aesni xts:xts-aes-aesni \

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The kernel's TLS between two sockets: tls ALGORITHM OURS
+ * Tests kernel TLS between two sockets: tls ALGORITHM OURS
  *
- * For every version and cipher that uses the algorithm ("gcm(aes)", "ccm(aes)"): a sender and a receiver,
- * each with our driver OURS or with the kernel's own, in all four combinations. What arrives has to be what
- * was sent; our driver is called once for each record by the side that is ours, and not at all by the
- * other one; records on the wire are the same byte for byte; a record with one bit wrong is EBADMSG.
+ * ALGORITHM is "gcm(aes)" or "ccm(aes)". For every TLS version and cipher that uses it, sender and
+ * receiver use our driver OURS or the kernel's own, in all four combinations. The test checks that:
+ *
+ * - the receiver gets the bytes that were sent; - a side that uses our driver calls it exactly once
+ * per record, and the other side never; - both drivers put the same bytes on the wire; - a record
+ * with one wrong bit gives EBADMSG.
  */
 #define _GNU_SOURCE /* memmem */
 #include <arpa/inet.h>
@@ -38,7 +40,8 @@ static void fatal(const char *what)
 
 #define FAILED(...) (failures++, printf(__VA_ARGS__), putchar('\n'))
 
-/* Whoever asks for the algorithm from now on gets ours, or not ours. */
+/* Makes the kernel select our driver (us), or its own, for whoever opens the algorithm from now
+ * on. */
 static void prefer(int us)
 {
     pid_t child = fork();
@@ -51,6 +54,7 @@ static void prefer(int us)
         fatal("priority");
 }
 
+/* The module's counter of calls for the algorithm. */
 static unsigned long calls(void)
 {
     FILE *file = fopen("/sys/kernel/debug/tenrounds/counters", "re");
@@ -83,7 +87,8 @@ struct version {
 static const struct version versions[] = {{"TLS 1.2", TLS_1_2_VERSION},
                                           {"TLS 1.3", TLS_1_3_VERSION}};
 
-/* What is sent: the bytes of each send, and whether more of the same record follows. */
+/* The calls of send(): the number of bytes, and whether more of the same record follows
+ * (MSG_MORE). */
 static const struct {
     size_t len;
     int more;
@@ -114,7 +119,7 @@ static unsigned long records_sent(void)
     return records;
 }
 
-/* Two ends of a connection, with room for all that is sent before somebody reads. */
+/* Opens a connection whose buffers hold everything that is sent before the receiver reads. */
 static void connection(int ends[2])
 {
     int room = 1 << 20;
@@ -140,6 +145,7 @@ static void connection(int ends[2])
             fatal("a limit of time");
 }
 
+/* Turns on kernel TLS for one direction of a socket. */
 static void encrypt(int socket, int direction, const struct version *version,
                     const struct cipher *cipher)
 {
@@ -152,7 +158,7 @@ static void encrypt(int socket, int direction, const struct version *version,
     socklen_t len = cipher->type == TLS_CIPHER_AES_GCM_128   ? sizeof crypto.gcm128
                     : cipher->type == TLS_CIPHER_AES_GCM_256 ? sizeof crypto.gcm256
                                                              : sizeof crypto.ccm128;
-    /* Keys, salt, IV and sequence number are whatever these bytes are, the same on both sides. */
+    /* Fills key, salt, IV and sequence number with the same arbitrary bytes on both sides. */
     for (size_t i = 0; i < sizeof crypto; i++)
         ((unsigned char *)&crypto)[i] = (unsigned char)(7 * i + 3);
     crypto.info.version = version->number;
@@ -170,7 +176,8 @@ static void send_all(int socket)
             fatal("send");
 }
 
-/* Reads exactly len bytes, in pieces of awkward sizes; returns how many it got, with errno. */
+/* Reads len bytes in pieces of various sizes. Returns how many it got; if fewer than len, errno
+ * says why, and 0 means the end of the stream. */
 static size_t receive(int socket, unsigned char *out, size_t len)
 {
     static const size_t sizes[] = {5, 16, 4096, 1, 20000, 333};
@@ -188,6 +195,7 @@ static size_t receive(int socket, unsigned char *out, size_t len)
     return got;
 }
 
+/* One combination: tx and rx say whether the sender and the receiver use our driver. */
 static void transfer(const struct version *version, const struct cipher *cipher, int tx, int rx)
 {
     int ends[2];
@@ -222,7 +230,7 @@ static void transfer(const struct version *version, const struct cipher *cipher,
     close(ends[1]);
 }
 
-/* What a sender puts on the wire. */
+/* Captures the bytes that a sender puts on the wire: the receiving end has no TLS. */
 static size_t capture(const struct version *version, const struct cipher *cipher, int tx,
                       unsigned char *out)
 {
@@ -238,7 +246,7 @@ static size_t capture(const struct version *version, const struct cipher *cipher
     return got;
 }
 
-/* A record that was changed on the way. */
+/* Checks that a record with one wrong bit gives EBADMSG. */
 static void corrupted(const struct version *version, const struct cipher *cipher, int rx,
                       size_t record_len, size_t at)
 {
@@ -272,7 +280,7 @@ static void test(const struct version *version, const struct cipher *cipher)
     if (capture(version, cipher, 0, other_wire) != len || memcmp(wire, other_wire, len) != 0)
         FAILED("%s %s: the wire differs", version->name, cipher->name);
 
-    size_t first = 5 + ((size_t)wire[3] << 8 | wire[4]); /* header and length: RFC 8446 5.1 */
+    size_t first = 5 + ((size_t)wire[3] << 8 | wire[4]); /* bytes of a record: RFC 8446 5.1 */
     for (int rx = 0; rx < 2; rx++) {
         corrupted(version, cipher, rx, first, first - 1);
         corrupted(version, cipher, rx, first, first - cipher->tag_len - 1);
@@ -285,7 +293,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: tls ALGORITHM OUR-DRIVER\n");
         return 2;
     }
-    setvbuf(stdout, NULL, _IONBF, 0); /* prefer() forks */
+    setvbuf(stdout, NULL, _IONBF, 0); /* prefer() forks, which would duplicate buffered output */
     algorithm = argv[1];
     ours = argv[2];
     for (size_t i = 0; i < sizeof data; i++)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# The kernel's TLS, one side or both with our driver (tls.c).
+# Kernel TLS with our driver at one end or both (tls.c).
 # guest: plain
 # modules: aesni-intel tls gcm ccm ctr crypto_user algif_aead
 # files: tests/kernel/drivers
@@ -10,7 +10,7 @@ check 'the module loads' load
 for module in aesni-intel crypto_user tls algif_aead; do
     check "modprobe $module" modprobe $module
 done
-# The kernel's own CCM is a template, and there only since somebody asked for it.
+# The kernel's own CCM is a template, which is registered only once somebody opens it.
 check "the kernel's own CCM" instance aead 'ccm_base(ctr-aes-aesni,cbcmac(aes-aesni))'
 for algorithm in 'gcm(aes)' 'ccm(aes)'; do
     check "TLS with $algorithm, with our driver and the kernel's own on either side" \

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Published vectors through AF_ALG, by the exact name of a driver:
+ * Runs published vectors on one driver through AF_ALG:
  *
- *   vectors MODE DRIVER EVERY FILE...     MODE: ecb cbc ctr xts gcm rfc4106 ccm; every EVERYth case of the files
+ *   vectors MODE DRIVER EVERY FILE...     MODE: ecb cbc ctr xts gcm rfc4106 ccm
  *
- * The files are those of tests/vectors: CAVP's response files (*.rsp and those of RFC 3686), or one case a line
- * (all others, see tests/vectors/README.md). Prints how many cases were right, and the first that was not. What the
- * kernel's interface cannot take is not run: GCM with IVs that have not 12 bytes or tags under 4, data units that are no
- * whole bytes; rfc4106 takes, of GCM's, the messages with 8 or 12 bytes of additional data.
+ * It runs every EVERYth case of the files and prints how many passed, and the first that failed.
+ * The files come from tests/vectors: CAVP response files (*.rsp, and those of RFC 3686), or files
+ * with one case per line (all others, see tests/vectors/README.md).
+ *
+ * Cases that the kernel's interface cannot express are left out: GCM with IVs of other lengths than
+ * 12 bytes or tags below 4 bytes, and XTS data units that are not whole bytes. For rfc4106 the GCM
+ * cases with 8 or 12 bytes of AAD are used.
  */
 #include "afalg.h"
 
@@ -48,8 +51,9 @@ static void report(const char *id, const char *what, ssize_t status)
         printf("%s, case %s: %s (%zd)\n", file, id, what, status);
 }
 
-/* want: what comes out; a decryption that is not valid is to be -EBADMSG. The kernel waits for more data if it is
- * asked for more than there is, and does nothing if it is asked for nothing. */
+/* Makes one request and compares its output with want, or expects -EBADMSG if the message is not
+ * valid. It asks for the exact number of output bytes: the kernel would wait for more input if
+ * asked for more, and do nothing if asked for none. */
 static void request(const char *id, int decrypt, int valid, const struct bytes *iv, size_t aad_len,
                     const struct bytes *in, const struct bytes *want)
 {
@@ -76,7 +80,7 @@ static void request(const char *id, int decrypt, int valid, const struct bytes *
     }
 }
 
-/* Whether this case's turn has come. */
+/* Whether this case is one of every EVERY cases. */
 static int turn(void)
 {
     return seen++ % every == 0;
@@ -132,7 +136,7 @@ static void read_rsp(FILE *f)
     }
 }
 
-/* ---- One case a line ---- */
+/* ---- One case per line ---- */
 
 static void xts_case(const char *id, const struct bytes *key, const struct bytes *iv,
                      const struct bytes *plain, const struct bytes *cipher)
@@ -143,7 +147,8 @@ static void xts_case(const char *id, const struct bytes *key, const struct bytes
     request(id, 1, 1, iv, 0, cipher, plain);
 }
 
-/* What the kernel wants in place of a nonce; 0 if it cannot be. */
+/* Converts a vector's nonce into the kernel's IV, and key and AAD with it; 0 if the kernel cannot
+ * express the case. */
 static int aead_iv(struct bytes *key, struct bytes *iv, struct bytes *aad)
 {
     if (strcmp(mode, "ccm") == 0) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# NIST's vectors (and those of RFC 3686 and Wycheproof) through AF_ALG, by the exact name of our driver. All with the
-# backend that is selected, a part with the others.
+# Vectors of NIST, RFC 3686 and Wycheproof through AF_ALG, by the exact name of our driver: all of
+# them with the selected backend, one of 16 with the others.
 # guest: vectors
 # modules: algif_skcipher algif_aead
 # files: tests/vectors/cavp tests/vectors/rfc3686 tests/vectors/wycheproof
@@ -9,9 +9,9 @@ modprobe algif_skcipher
 modprobe algif_aead
 cavp=/tests/cavp
 
-# run MODE DRIVER REQUESTS FILE...: as many requests as there should be.
+# run MODE DRIVER REQUESTS FILE...: runs the vectors and checks how many requests they made.
 run() {
-    # Of these there are few.
+    # These modes have few vectors: runs all of them.
     case $1 in
     ctr | rfc4106) part=1 ;;
     *) part=$every ;;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OPENSSL_armcap as libcrypto reads it, and on Arm its effect on the choice of a backend. */
+/*
+ * The meaning of OPENSSL_armcap, compared with libcrypto's, and on Arm its effect on the
+ * selection.
+ */
 #define _GNU_SOURCE /* setenv */
 #include "armcap.h"
-#include "backend.h"
+#include "dispatch/backend.h"
 #include "selection.h"
 #include "tap.h"
 

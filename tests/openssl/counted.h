@@ -17,7 +17,8 @@ struct counting {
     char path[64]; /* the value of TENROUNDS_COUNTERS */
 };
 
-/* A memfd of this size that begins as a new counters file, with these seals. Exits if the kernel cannot make it. */
+/* A memfd of this size that begins as a new counters file, with these seals. Exits if the kernel
+ * cannot make it. */
 static inline struct counting counting_with(size_t size, int seals)
 {
     struct counting c = {memfd_create("tenrounds-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING), ""};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What ran, not what was announced: the counters file tells, for each mask and each falsified known
- * answer, which backend's code did the work. Each case is a process of its own: this program,
- * started again with "work".
+ * Which backend's code ran, as the counters file tells it, for each mask and for backends whose
+ * known-answer tests fail. Each case is a process of its own: this program started again with the
+ * argument "work".
  */
 #define _GNU_SOURCE
 #include "sides.h"
 
 #include "counted.h"
-#include "selftest.h"
+#include "dispatch/selftest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,8 +82,9 @@ static int work(const char *how)
     before_loading(how);
     struct evp_side side = evp_open("tenrounds");
     after_loading(how);
-    printf("%s\n%s\n", evp_provider_text(side.provider, "selected-backend"),
-           evp_provider_text(side.provider, OSSL_PROV_PARAM_BUILDINFO));
+    printf("%s\n%s\n%s\n", evp_provider_text(side.provider, "selected-backend"),
+           evp_provider_text(side.provider, OSSL_PROV_PARAM_BUILDINFO),
+           evp_provider_text(side.provider, "mask-error"));
     fflush(stdout);
     const bool forks = strcmp(how, "fork") == 0;
     for (int i = 0; forks && i < 2; i++) {
@@ -108,7 +109,7 @@ struct environment {
 };
 
 struct told {
-    char backend[32], build_info[1024];
+    char backend[32], build_info[1280], mask_error[256];
     int status;
 };
 
@@ -122,7 +123,7 @@ static void set(const char *name, const char *value)
 
 static struct told start(const struct environment *e, const char *counters, const char *how)
 {
-    struct told told = {{0}, {0}, -1};
+    struct told told = {.status = -1};
     int ends[2];
     if (pipe(ends) != 0)
         exit(2);
@@ -134,6 +135,8 @@ static struct told start(const struct environment *e, const char *counters, cons
         set("TENROUNDS_MASK", e->mask);
         set("OPENSSL_ia32cap", e->ia32cap);
         set("TENROUNDS_SABOTAGE", e->sabotage);
+        if (e->sabotage != NULL)
+            set("OPENSSL_MODULES", getenv("FAULTY_MODULES"));
         set("TENROUNDS_COUNTERS", counters);
         execl(self, self, "work", how, (char *)NULL);
         _exit(127);
@@ -144,6 +147,8 @@ static struct told start(const struct environment *e, const char *counters, cons
         told.backend[strcspn(told.backend, "\n")] = '\0';
     if (fgets(told.build_info, sizeof(told.build_info), f) == NULL)
         told.build_info[0] = '\0';
+    if (fgets(told.mask_error, sizeof(told.mask_error), f) == NULL)
+        told.mask_error[0] = '\0';
     fclose(f);
     waitpid(child, &told.status, 0);
     return told;
@@ -151,7 +156,7 @@ static struct told start(const struct environment *e, const char *counters, cons
 
 /* ---- What has to come out -------------------------------------------------------------------- */
 
-/* The strongest backend without these features, and without that one. */
+/* The strongest backend that does not need these features and is not in the list. */
 static const struct tr_backend *strongest(tr_features masked, const char *sabotage)
 {
     struct tr_cpu cpu;
@@ -166,8 +171,8 @@ static const struct tr_backend *strongest(tr_features masked, const char *sabota
     return b;
 }
 
-/* Every operation was done by the code of `backend` or of the weaker one it takes it from, all of
- * it, and nothing by any other. times: how often the work was done. */
+/* Whether all work was done by the code of `backend`, or of the weaker backend from which it takes
+ * an operation. times: how often the work was done. */
 static bool ran_on(const struct tr_backend *backend, const struct trossl_counters_file *c,
                    unsigned times)
 {
@@ -232,9 +237,11 @@ static bool one_case(unsigned i)
     const struct trossl_counters_file c = counting_read(&counts);
     tap_diag("%s: %s ran; %.*s", cases[i].what, told.backend, (int)strcspn(told.build_info, "\n"),
              told.build_info);
-    bool good = told.status == 0 && strcmp(told.backend, tr_backend_name(backend)) == 0 &&
-                ran_on(backend, &c, 1) && c.processes == 1;
-    /* The first that was sabotaged and could have run here is named. */
+    bool good = told.status == 0 && strcmp(told.mask_error, "none\n") == 0 &&
+                strstr(told.build_info, "error") == NULL &&
+                strcmp(told.backend, tr_backend_name(backend)) == 0 && ran_on(backend, &c, 1) &&
+                c.processes == 1;
+    /* The strongest backend of this processor is the first whose tests fail, and is named. */
     const struct tr_backend *first = strongest(cases[i].masked, NULL);
     if (e->sabotage != NULL && first != backend) {
         char text[64];
@@ -263,7 +270,7 @@ static bool in_several_processes(void)
     return c.processes == 3 && ran_on(strongest(0, NULL), &c, 3);
 }
 
-/* A program with which this happens works and is counted. */
+/* A program that does this works and is counted. */
 static bool counted_anyway(const char *how)
 {
     counting_clear(&counts);
@@ -295,9 +302,11 @@ static bool after_a_crash(void)
 
 static bool wrong_mask_is_told(void)
 {
-    static const struct environment e = {"noavx512,nonsense", NULL, NULL};
+    static const struct environment e = {"nonsense,noavx512,more", NULL, NULL};
     const struct told told = start(&e, NULL, "");
-    return told.status == 0 && strstr(told.build_info, "nonsense") != NULL &&
+    return told.status == 0 &&
+           strcmp(told.mask_error, "\"nonsense\" in TENROUNDS_MASK is no mask\n") == 0 &&
+           strstr(told.build_info, "; error: \"nonsense\" in TENROUNDS_MASK is no mask") != NULL &&
            strcmp(told.backend, tr_backend_name(strongest(TR_FEATURE_AVX512, NULL))) == 0;
 }
 
@@ -312,9 +321,9 @@ static bool nothing_right_is_no_provider(void)
     return WIFEXITED(told.status) && WEXITSTATUS(told.status) == 2;
 }
 
-/* ---- Files that are not for counting ---------------------------------------------------------- */
+/* ---- Files that are not for counting --------------------------------------------------------- */
 
-/* Works without counting, and leaves what is at path as it was. */
+/* Works without counting, and does not change the file at path. */
 static bool left_alone(const char *path)
 {
     struct stat before, after;
@@ -392,8 +401,8 @@ static void refused_files(void)
     tap_ok(closed.status == 0, "a descriptor that does not exist does no harm");
 }
 
-/* Copies the provider to a new directory that every user can read, as the tree may not be one, and sets
- * OPENSSL_MODULES to it. */
+/* Copies the provider to a new directory that every user can read, because the tree may not be
+ * readable, and sets OPENSSL_MODULES to it. */
 static void readable_copy(char directory[], char module[PATH_MAX])
 {
     snprintf(module, PATH_MAX, "%s/tenrounds.so", getenv("OPENSSL_MODULES"));
@@ -452,7 +461,7 @@ int main(int argc, char **argv)
     tap_ok(counted_anyway("limit"), "a program under RLIMIT_FSIZE is counted");
     tap_ok(counted_anyway("close"), "a program that closes all descriptors is counted");
     tap_ok(by_descriptor(), "without the path, the inherited descriptor is used");
-    tap_ok(wrong_mask_is_told(), "a word that is no mask is told, the others hold");
+    tap_ok(wrong_mask_is_told(), "the first word that is no mask is reported, the others hold");
     tap_ok(nothing_right_is_no_provider(), "with no right backend the provider does not load");
     refused_files();
     other_users();

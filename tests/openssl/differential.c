@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long random sequences of EVP calls in the default provider and in ours, step by step: same return
- * values, lengths, bytes, parameters and errors. A sequence that shows a difference is shortened
- * before it is printed. The argument is for how many seconds (5).
+ * Long random sequences of EVP calls in the default provider and in ours, step by step: same
+ * return values, lengths, bytes, parameters and errors. A sequence that shows a difference is
+ * shortened before it is printed. The argument is the duration in seconds (5).
  *
- * Not in the sequences, because the default provider crashes or computes garbage on them (guards.c
- * tests ours): any data without a key; a "num" of 16 and more; partially overlapping buffers; ECB
- * and CBC after a change of direction without a new key; odd lengths in EVP_Cipher() with ECB and
- * CBC; and going on after a final that failed, which leaves the default provider's chaining value
- * changed and ours as it was.
+ * The sequences leave out calls with which the default provider crashes or computes garbage;
+ * guards.c tests ours with them: data without a key; a "num" of 16 and more; partially overlapping
+ * buffers; ECB and CBC after a change of direction without a new key; partial blocks in
+ * EVP_Cipher() with ECB and CBC. They also leave out calls after a final that failed: it changes
+ * the default provider's chaining value, and not ours.
  */
 #define MAX_DATA 1200
 #include "sequences.h"
@@ -32,7 +32,7 @@ enum what {
     WHATS
 };
 
-/* What both sides have in common at a point of the sequence. */
+/* The state that both sides have in common. */
 struct state {
     unsigned mode; /* index into evp_modes */
     unsigned key_len;
@@ -79,9 +79,10 @@ static bool do_init(struct state *s, struct tap_random *random)
         end_call(&r[i],
                  EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL, with_key ? key : NULL,
                                     with_iv ? iv : NULL, enc, with_params ? params : NULL));
-    /* A failed init, for example with a wrong IV length, may set the direction without the key. */
+    /* A failed init, for example with a wrong IV length, may set the direction without key and
+     * IV. */
     s->key_set = r[THEIRS].ret > 0 && (with_key || (!fresh && s->key_set));
-    s->iv_set = with_iv || (!fresh && s->iv_set);
+    s->iv_set = (with_iv && r[THEIRS].ret > 0) || (!fresh && s->iv_set);
     if (with_key)
         s->key_encrypt = direction;
     s->encrypt = direction;
@@ -103,8 +104,8 @@ static size_t any_length(struct tap_random *random)
     }
 }
 
-/* In place the output trails the input by what is buffered, as a program would have it that packs
- * its data: never a byte is overwritten that was not read. */
+/* In place, the output starts at the bytes that wait in the buffer, as in a program that packs its
+ * data: no byte is overwritten before it is read. */
 static void update_side(EVP_CIPHER_CTX *ctx, struct result *r, const uint8_t *data, size_t len,
                         size_t offset, size_t trail, bool in_place)
 {
@@ -199,8 +200,8 @@ static bool do_set_key_length(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* A parameter in any integer type, negative ones and wrong types among them. TLS versions only for
- * the modes where they change nothing but the length; CBC's are in tls_records.c. */
+/* A parameter of any integer type, also negative or of a wrong type. TLS versions only for the
+ * modes in which they only change the length; tls_records.c has those of CBC. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
     static const char *const keys[] = {
@@ -259,7 +260,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
                EVP_CIPHER_CTX_get_block_size(s->ctx[THEIRS]);
 }
 
-/* Goes on with a copy, or with the original after a copy of it has been used and freed. */
+/* Continues with a copy, or with the original after a copy was used and freed. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
@@ -304,7 +305,8 @@ static bool do_one_shot(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* A whole message to decrypt, in pieces, that ends in right padding, or in what only looks like it. */
+/* A whole message to decrypt, in pieces. It ends in correct padding, or in bytes that resemble
+ * padding. */
 static size_t make_message(const struct state *s, struct tap_random *random, const uint8_t *key,
                            const uint8_t *iv, uint8_t *out)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long random sequences of EVP calls on the ciphers beyond the fifteen of differential.c, in the
- * default provider and in ours, step by step: same return values, lengths, bytes, parameters and
- * errors. A sequence that shows a difference is shortened before it is printed. The argument is for
- * how many seconds (5).
+ * Long random sequences of EVP calls on the ciphers that differential.c lacks, in the default
+ * provider and in ours, step by step: same return values, lengths, bytes, parameters and errors. A
+ * sequence that shows a difference is shortened before it is printed. The argument is the duration
+ * in seconds (5).
  *
  * The sequences also reach the states in which our provider refuses calls on purpose, and check
- * that it does: OSSL_PROVIDER-tenrounds(7), DIFFERENCES. They leave out partial overlap, which only
- * ours refuses. After the end of a CCM message they also leave out AAD and data of 0 bytes. Random
- * IVs differ between the sides; generated_iv() tests them.
+ * that it does: OSSL_PROVIDER-tenrounds(7), DIFFERENCES. They leave out partial overlap, which
+ * only ours refuses. After the end of a CCM message they also leave out AAD and data of 0 bytes.
+ * Random IVs differ between the sides; generated_iv() tests them.
  */
 #define MAX_DATA 2000
 #include "sequences.h"
@@ -18,17 +18,17 @@
 
 #define MAX_STEPS 40
 
-/* Which steps mean something for a cipher. */
+/* The steps that have a meaning for a cipher. */
 enum {
     AEAD = 1,
     LONG_IV = 2,
     TLS = 4,
     IV_GEN = 8,
-    LENGTHS = 16,     /* the length of the message is told */
+    LENGTHS = 16,     /* the length of the message is announced */
     KEYED = 32,       /* data without a key crashes the default provider */
-    ONE_WAY = 64,     /* another direction needs the key again */
+    ONE_WAY = 64,     /* a change of direction needs the key again */
     WHOLE_ONCE = 128, /* EVP_Cipher() takes whole blocks */
-    HOLDS = 512,      /* bytes back; EVP_Cipher() does not begin with the IV */
+    HOLDS = 512,      /* the input is decrypted; EVP_Cipher() does not start with the IV */
     GROWS = 256       /* the output is longer than the input, and errors differ between versions */
 };
 
@@ -71,7 +71,7 @@ static const struct family {
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* What both sides have in common at a point of the sequence. */
+/* The state that both sides have in common. */
 struct state {
     const struct family *family;
     bool started, key_set;
@@ -117,8 +117,8 @@ static bool final_checks(void)
     return checks;
 }
 
-/* Whether the default provider's EVP_Cipher() ends an OCB message (since 3.0.22 and 3.5.8), and whether
- * it uses the IV (since 3.0.21, 3.5.7 and 4.0.1). Ours does both with any version. */
+/* Whether the default provider's EVP_Cipher() ends an OCB message (since 3.0.22 and 3.5.8), and
+ * whether it uses the IV (since 3.0.21, 3.5.7 and 4.0.1). Ours does both with any version. */
 static bool ocb_ends, ocb_takes_iv;
 
 static void look_at_ocb(void)
@@ -461,8 +461,8 @@ static bool do_get_tag(struct state *s, struct tap_random *random)
            control(s, "get tag", EVP_CTRL_AEAD_GET_TAG, len, room, sizeof(room));
 }
 
-/* IVs that are counted up: what SSH and TLS 1.2 do. A fixed part for encryption draws the rest at
- * random, so a whole IV follows. */
+/* IVs that the provider increments, as SSH and TLS 1.2 use them. Encryption draws the rest of the
+ * IV at random after a fixed part, so a whole IV follows. */
 static bool do_iv_gen(struct state *s, struct tap_random *random)
 {
     uint8_t iv[160];
@@ -501,7 +501,7 @@ static bool do_iv_gen(struct state *s, struct tap_random *random)
     }
 }
 
-/* A record of TLS 1.2: AAD as a control, then all of it in one call and place. */
+/* A TLS 1.2 record: the AAD as a control, then the whole record in one call, in place. */
 static bool do_record(struct state *s, struct tap_random *random)
 {
     static uint8_t data[MAX_DATA];
@@ -517,8 +517,8 @@ static bool do_record(struct state *s, struct tap_random *random)
         return refuses_record(s);
     if (!has(s, TLS) || !ready(s) || s->iv_len < 8 || s->refused || nonce_is_cut(s))
         return true;
-    /* Without the AAD it is data after the end, and CCM of the default provider makes a second message of
-     * no bytes with the same nonce. */
+    /* Without the AAD the record would be data after the end, and the default provider's CCM
+     * starts a second message of 0 bytes with the same nonce. */
     if (aad_len != 13 && len == 0)
         return true;
     s->record = true; /* where the AAD is refused, the mode stays */
@@ -541,7 +541,7 @@ static bool do_record(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* The length of the message to come, and then perhaps the message. */
+/* Announces the length of a message, and sometimes encrypts it. */
 static bool do_length(struct state *s, struct tap_random *random)
 {
     static uint8_t data[MAX_DATA];
@@ -555,7 +555,7 @@ static bool do_length(struct state *s, struct tap_random *random)
         return true;
     if (nonce_is_cut(s))
         return refuses_cut_nonce(s);
-    /* A second message without data: the default provider's tag is then of neither. */
+    /* A second message without data: the default provider's tag belongs to neither. */
     if (len == 0 && s->spent)
         return true;
     s->spent = true;
@@ -662,8 +662,8 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* Goes on with a copy, or with the original after a copy of it has been used and freed. Where the
- * default provider cannot copy, ours may. */
+/* Continues with a copy, or with the original after a copy was used and freed. Ours can copy in
+ * some states in which the default provider cannot. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
@@ -693,7 +693,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     return r[OURS].ret > 0;
 }
 
-/* A whole message: sealed by a third context, opened by both; perhaps a bit of it is wrong. */
+/* A whole message: a third context seals it, both sides open it, perhaps with one bit changed. */
 static bool do_message(struct state *s, struct tap_random *random)
 {
     static uint8_t text[MAX_DATA];
@@ -848,8 +848,8 @@ static bool sequence(const struct family *family, struct tap_random *random)
     return sequence_runs(run, family, family->name, steps, n);
 }
 
-/* An encryption without an IV draws one, tells it, and the default provider opens the message with
- * it; two messages have different ones. */
+/* An encryption without an IV draws one and returns it; the default provider opens the message
+ * with it. Two messages have different IVs. */
 static bool generated_iv(const struct family *family)
 {
     uint8_t key[64] = {1}, iv[2][16], text[100] = {0}, tag[16];

@@ -26,7 +26,7 @@ static const struct family {
                 {"AES-128-GCM-SIV", false}, {"AES-192-GCM-SIV", false}, {"AES-256-GCM-SIV", false}};
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* What both sides have in common at a point of the sequence. */
+/* The state that both sides have in common. */
 struct state {
     const struct family *family;
     bool started, key_set;
@@ -184,8 +184,8 @@ static bool do_init(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* The default provider hands out what it could not authenticate with GCM-SIV, and says so in final; ours is
- * zeros then. Any other difference is one. */
+/* On tag mismatch the default provider's GCM-SIV returns the plaintext, and final fails; our
+ * output is zeros. No other difference is accepted. */
 static bool not_authentic(const struct state *s, const uint8_t *ours, size_t len)
 {
     uint8_t out[16];
@@ -199,7 +199,7 @@ static bool not_authentic(const struct state *s, const uint8_t *ours, size_t len
     return good;
 }
 
-/* A message. What is in the output buffer afterwards is compared in any case. */
+/* A message. The output buffer is compared in every case. */
 static bool crypt(struct state *s, const uint8_t *data, size_t len, size_t offset, bool in_place,
                   bool once)
 {
@@ -417,7 +417,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
                EVP_CIPHER_CTX_get_tag_length(s->ctx[THEIRS]);
 }
 
-/* Goes on with a copy, or with the original after a copy of it has been used and freed. */
+/* Continues with a copy, or with the original after a copy was used and freed. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
@@ -447,7 +447,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* A message that was sealed by a third context, opened by both; perhaps a bit of it is wrong. */
+/* A third context seals a message, both sides open it, perhaps with one bit changed. */
 static bool do_message(struct state *s, struct tap_random *random)
 {
     static uint8_t text[MAX_DATA];
@@ -490,7 +490,7 @@ static bool do_message(struct state *s, struct tap_random *random)
     bool good = alike(r);
     if (!s->key_set)
         return good;
-    /* What GCM-SIV has of AAD stays. */
+    /* GCM-SIV's AAD stays for the next message. */
     if (!s->family->siv)
         good = good && add_aad(s, aad[0], 0, false);
     for (size_t i = 0; i < strings; i++)
@@ -540,10 +540,10 @@ static bool sequence(const struct family *family, struct tap_random *random)
     return sequence_runs(run, family, family->name, steps, n);
 }
 
-/* ---- What ours does on purpose in another way -------------------------------------------------- */
+/* ---- What ours does on purpose in another way ------------------------------------------------ */
 
-/* Opens with a wrong tag, in place and not: an error from final, if not before, and zeros in out. Of no
- * bytes, too. */
+/* Opens with a wrong tag, in place and not, also 0 bytes: final fails if update did not, and out
+ * holds zeros. */
 static bool no_plaintext(const struct family *family, struct tap_random *random)
 {
     uint8_t key[64], iv[12], aad[20], out[64], tag[16];
@@ -626,7 +626,8 @@ static bool refuses_without_key(const struct family *f)
     return good;
 }
 
-/* The output begins within the input or the other way round: nothing is done, and the message can follow. */
+/* The output begins within the input, or the input within the output: nothing is written, and the
+ * message can follow. */
 static bool refuses_overlap(const struct family *f)
 {
     bool good = true;
@@ -647,7 +648,8 @@ static bool refuses_overlap(const struct family *f)
     return good;
 }
 
-/* The tag of one message is not taken for the next, of no bytes: not by a new tag, nor by an init. */
+/* The tag of one message does not count for the next message, of 0 bytes: neither a new tag nor an
+ * init lets it pass. */
 static bool forgets_the_last_message(const struct family *f)
 {
     uint8_t data[40] = {0}, tag[16], other[16] = {7};
@@ -670,8 +672,8 @@ static bool forgets_the_last_message(const struct family *f)
     return good;
 }
 
-/* With any version of OpenSSL: the first vector of RFC 8452 appendix C.1, and a message of no bytes whose only
- * call is final. */
+/* With every version of OpenSSL: the first vector of RFC 8452 appendix C.1, and a message of 0
+ * bytes whose only call is final. */
 static bool gcm_siv_is_right(void)
 {
     static const uint8_t text[8] = {1},
@@ -699,7 +701,7 @@ static bool gcm_siv_is_right(void)
     return good;
 }
 
-/* More strings than the standard's 126: as the default provider has it. */
+/* More components than the standard's 126, as in the default provider. */
 static bool many_strings(void)
 {
     uint8_t out[SIDES][20], tag[SIDES][16], text[20] = {0};

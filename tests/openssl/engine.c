@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine with OpenSSL 1.1.1 and 3.x, by the classic calls that both have: published vectors; random messages
- * and records, step by step beside libcrypto's own ciphers; copies, threads, children of fork; loading
- * and unloading; and that it is used without being asked for where it is the default. The argument is
- * for how many seconds to compare (3).
+ * The engine with OpenSSL 1.1.1 and 3.x, by the classic calls that both have: published vectors;
+ * random messages and records, step by step beside libcrypto's own ciphers; copies, threads,
+ * children of fork; loading and unloading; and its use as the default. The argument is the
+ * duration of the comparison in seconds (3).
  *
- * Every context is reset before it is given another cipher: libcrypto keeps the state of an engine's
- * cipher when the same one is asked for again, and discards that of its own.
+ * Every context is reset before it is given another cipher. libcrypto keeps the state of an
+ * engine's cipher if the same one is set again, and discards that of its own.
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -18,6 +18,7 @@
 #include <openssl/engine.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/rand.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -685,6 +686,45 @@ static void *thread(void *result)
     return NULL;
 }
 
+static int fill_with_55(unsigned char *out, int len)
+{
+    memset(out, 0x55, (size_t)len);
+    return 1;
+}
+
+static int cannot(unsigned char *out, int len)
+{
+    (void)out;
+    (void)len;
+    return 0;
+}
+
+static int ready(void)
+{
+    return 1;
+}
+
+/* The part of a GCM IV that is generated comes from libcrypto's generator, and not without it. */
+static bool ivs_from_generator(void)
+{
+    static const RAND_METHOD fills = {NULL, fill_with_55, NULL, NULL, fill_with_55, ready};
+    static const RAND_METHOD fails = {NULL, cannot, NULL, NULL, cannot, ready};
+    static const uint8_t key[16] = {1};
+    uint8_t fixed[4] = {0x33, 0x33, 0x33, 0x33}, iv[8] = {0}, expected_iv[8];
+    const RAND_METHOD *const usual = RAND_get_rand_method();
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    memset(expected_iv, 0x55, sizeof(expected_iv));
+    bool good = RAND_set_rand_method(&fills) == 1 &&
+                EVP_EncryptInit_ex(ctx, EVP_aes_128_gcm(), engines[OURS], key, NULL) > 0 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_IV_FIXED, sizeof(fixed), fixed) > 0 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_IV_GEN, sizeof(iv), iv) > 0 &&
+                memcmp(iv, expected_iv, sizeof(iv)) == 0 && RAND_set_rand_method(&fails) == 1 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_IV_FIXED, sizeof(fixed), fixed) <= 0;
+    RAND_set_rand_method(usual);
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
 static bool in_threads(void)
 {
     pthread_t threads[8];
@@ -711,17 +751,28 @@ static bool in_children(void)
     return good;
 }
 
-/* Not in libcrypto's list, so that it goes when we let it go. */
-static ENGINE *load(void)
+/* Loads the engine of a file without adding it to libcrypto's list, so that unload() frees it. */
+static ENGINE *load_file(const char *directory, const char *name)
 {
     char path[512];
     ENGINE *e = ENGINE_by_id("dynamic");
-    snprintf(path, sizeof(path), "%s/tenrounds.so", getenv("OPENSSL_ENGINES"));
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
     if (e != NULL && ENGINE_ctrl_cmd_string(e, "SO_PATH", path, 0) &&
         ENGINE_ctrl_cmd_string(e, "LOAD", NULL, 0) && ENGINE_init(e))
         return e;
     ENGINE_free(e);
     return NULL;
+}
+
+static ENGINE *load(void)
+{
+    return load_file(getenv("OPENSSL_ENGINES"), "tenrounds.so");
+}
+
+/* The module with the fault switch. */
+static ENGINE *load_faulty(void)
+{
+    return load_file(getenv("FAULTY_MODULES"), "tenrounds-engine.so");
 }
 
 static void unload(ENGINE *e)
@@ -765,7 +816,7 @@ static bool again_and_again(void)
     return good;
 }
 
-/* The known answers of every backend of this build. */
+/* Makes the known-answer tests of every backend fail. */
 static void sabotage_all(void)
 {
     char names[256] = "";
@@ -781,7 +832,7 @@ int main(int argc, char **argv)
 {
     const struct counting counting = counting_new();
     setenv("TENROUNDS_COUNTERS", counting.path, 1);
-    tap_plan(CIPHERS + 3 * VECTORS_BY_SIZE + VECTORS_SINGLE + 6 + AEADS);
+    tap_plan(CIPHERS + 3 * VECTORS_BY_SIZE + VECTORS_SINGLE + 8 + AEADS);
     OPENSSL_init_crypto(OPENSSL_INIT_ENGINE_DYNAMIC | OPENSSL_INIT_ADD_ALL_CIPHERS, NULL);
     engines[OURS] = load();
     struct trossl_counters_file *file = trossl_counters_open(counting.path);
@@ -801,14 +852,18 @@ int main(int argc, char **argv)
     }
     expected = fixed_messages(NULL);
     tap_ok(fixed_messages(engines[OURS]) == expected, "three fixed messages");
+    tap_ok(ivs_from_generator(), "generated IVs come from libcrypto's generator");
     tap_ok(in_threads(), "eight threads");
     tap_ok(in_children(), "children of fork");
     tap_ok(by_default(file), "used by default, by the counters");
 
     unload(engines[OURS]);
     tap_ok(again_and_again(), "loaded and unloaded, a context being the last to hold it");
+    ENGINE *const faulty = load_faulty();
+    tap_ok(faulty != NULL, "the module with the fault switch is loaded");
+    unload(faulty);
     sabotage_all();
-    tap_ok(load() == NULL, "no backend passes its known answers: not loaded");
+    tap_ok(load_faulty() == NULL, "no backend passes its known-answer tests: not loaded");
     ERR_clear_error();
     trossl_counters_close(file);
     return tap_done();

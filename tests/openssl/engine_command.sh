@@ -9,7 +9,7 @@ set -- engine
 . "$(dirname -- "$0")/preferred.sh"
 engine() { LD_PRELOAD=$runtime OPENSSL_CONF="$dir/plain.cnf" openssl engine "$@"; }
 
-echo 1..17
+echo 1..18
 
 listed() {
     engine -t -c tenrounds >"$dir/list" && cat "$dir/list" || return 1
@@ -35,8 +35,10 @@ named() { # what the name ends in
 }
 software='no AES instructions: constant-time software'
 masked() { TENROUNDS_MASK=noaes named "$software"; }
+bad_mask() { TENROUNDS_MASK=noaes,novase named "$software; error: \"novase\" in TENROUNDS_MASK is no mask"; }
 hidden() { OPENSSL_ia32cap='~0x200000200000000' named "$software"; }
 result "TENROUNDS_MASK=noaes" masked
+result "TENROUNDS_MASK with a wrong word" bad_mask
 if grep -q '^flags.* aes' /proc/cpuinfo; then
     result "OPENSSL_ia32cap without AES" hidden
 else
@@ -44,7 +46,7 @@ else
 fi
 
 strongest=$(sed -n 's/^(tenrounds).*(\([a-z0-9-]*\))$/\1/p' "$dir/list")
-sabotaged() { TENROUNDS_SABOTAGE=$strongest engine tenrounds | grep "passed over: $strongest (wrong known answers))"; }
+sabotaged() { TENROUNDS_SABOTAGE=$strongest faulty engine tenrounds | grep "passed over: $strongest (wrong known answers))"; }
 if [ -n "$strongest" ]; then
     result "a backend that computes wrong is passed over, and named" sabotaged
 else
@@ -129,5 +131,5 @@ mail() {
 }
 result "openssl cms, opened with and without us" mail
 
-[ "$count" = 17 ] || status=1
+[ "$count" = 18 ] || status=1
 exit $status

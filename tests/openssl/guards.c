@@ -199,7 +199,8 @@ static bool overlap_after_held_block(unsigned i)
     return good;
 }
 
-/* The call past the buffer takes whole blocks only: the default provider reads and writes beyond. */
+/* The call past the buffer takes whole blocks only: the default provider reads and writes
+ * beyond. */
 static bool odd_one_shot(unsigned i)
 {
     uint8_t data[64] = {0}, out[64];
@@ -279,7 +280,8 @@ static bool many_bytes(unsigned i)
     return good && sum != 0;
 }
 
-/* Key wrap moves its input first, as the default provider does: the same comes out wherever it goes. */
+/* Key wrap moves its input first, as the default provider does: the same comes out wherever it
+ * goes. */
 static bool wrap_in_one_buffer(const struct evp_side *side, const char *name, int encrypt)
 {
     uint8_t memory[400], input[64], expected[80];

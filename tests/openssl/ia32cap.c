@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OPENSSL_ia32cap as libcrypto reads it. That the masks have their effect is tested in counters.c. */
+/* OPENSSL_ia32cap as libcrypto reads it. That the masks have their effect is tested in
+ * counters.c. */
 #include "ia32cap.h"
 #include "tap.h"
 

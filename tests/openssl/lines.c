@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No two contexts write into the same cache line, however close to each other libcrypto's memory puts them: threads that each
- * have a context would wait for each other at every call. libcrypto's own part of a context is put into lines of its own here, for it
- * is not what is tested; the provider's parts follow each other without a gap.
+ * No two contexts write into the same cache line, however close to each other libcrypto's memory
+ * puts them: threads that each have a context would wait for each other at every call.
+ * libcrypto's own part of a context is put into lines of its own here, for it is not what is
+ * tested; the provider's parts follow each other without a gap.
  */
 #include "sides.h"
 

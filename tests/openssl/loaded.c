@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CMAC wherever libcrypto comes from. It hands ciphers that are not ours on through functions of the
- * libcrypto that has loaded it: one that a program has opened for itself alone, as language runtimes
- * do (LIBCRYPTO_OPENED), or contains and exports (LIBCRYPTO_EXPORTED). In a program that contains it
- * without exporting it, our CMAC must not be there, even if there is another libcrypto in the
- * process.
+ * CMAC wherever libcrypto comes from. It hands ciphers that are not ours on through functions of
+ * the libcrypto that has loaded it: one that a program has opened for itself alone, as language
+ * runtimes do (LIBCRYPTO_OPENED), or contains and exports (LIBCRYPTO_EXPORTED). In a program
+ * that contains it without exporting it, our CMAC must not be there, even if there is another
+ * libcrypto in the process.
  */
 #define _GNU_SOURCE
 #include "tap.h"
@@ -90,7 +90,8 @@ int main(void)
         return tap_done();
     }
 #else
-    /* One more that the provider might take by mistake; where it is missing, so is the temptation. */
+    /* One more that the provider might take by mistake; where it is missing, so is the
+     * temptation. */
     dlopen(SHARED, RTLD_NOW | RTLD_GLOBAL);
 #endif
     OSSL_LIB_CTX *libctx = LIBCRYPTO(OSSL_LIB_CTX_new)();

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CMAC and GMAC: published vectors; and long random sequences of EVP calls in a library context that
- * prefers us and in one without us, step by step, with ciphers that are ours and ciphers that are
- * not. A sequence that shows a difference is shortened before it is printed. The argument is for how
- * many seconds (5).
+ * CMAC and GMAC: published vectors; and long random sequences of EVP calls in a library context
+ * that prefers us and in one without us, step by step, with ciphers that are ours and ciphers
+ * that are not. A sequence that shows a difference is shortened before it is printed. The
+ * argument is for how many seconds (5).
  *
- * Not in the sequences, because the default provider goes on there with a state that is nothing in
- * particular: data or a final after the final of CMAC (ours refuses); a new GMAC key in mid-message
- * without a new IV; a key after a cipher was refused. Nor a copy of a CMAC context in which a cipher
- * waits for its key, which ours refuses if AES has one and the other is not ours.
+ * Not in the sequences, because the default provider goes on there with a state that is nothing
+ * in particular: data or a final after the final of CMAC (ours refuses); a new GMAC key in
+ * mid-message without a new IV; a key after a cipher was refused. Nor a copy of a CMAC context
+ * in which a cipher waits for its key, which ours refuses if AES has one and the other is not
+ * ours.
  */
 #define _GNU_SOURCE
 #define MAX_DATA 5000
@@ -57,7 +58,8 @@ static bool same_errors_expected;
 /* Tags that were the same: of each family, with other ciphers and with ours. */
 static unsigned long tags[FAMILIES][2];
 
-/* Without a cipher GMAC fails with one error or another, for reasons of libcrypto's cipher context. */
+/* Without a cipher GMAC fails with one error or another, for reasons of libcrypto's cipher
+ * context. */
 static bool alike(const struct state *s, struct result r[SIDES])
 {
     const bool vague = s->gmac && s->now == NULL && r[OURS].error != 0 && r[THEIRS].error != 0;

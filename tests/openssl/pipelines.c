@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pipelines, EVP_CipherPipelineEncryptInit(3): what each pipe gives is what the default provider,
- * which has none, gives for a message of its own. Their functions came with OpenSSL 3.5; they are
- * looked up, so that a program built with older headers tests them with a newer libcrypto.
+ * Pipelines, EVP_CipherPipelineEncryptInit(3): each pipe's output equals the default provider's
+ * output for the same message alone. The functions came with OpenSSL 3.5. The test looks them
+ * up, so that a program built with older headers can test a newer libcrypto.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -39,39 +39,32 @@ static bool find_api(void)
 }
 
 static struct evp_side ours, theirs;
-static const char *const names[] = {"AES-128-GCM", "AES-192-GCM", "AES-256-GCM",
-                                    "AES-128-CBC", "AES-192-CBC", "AES-256-CBC"};
-#define NAMES 6
+static const char *const names[] = {"AES-128-CBC", "AES-192-CBC", "AES-256-CBC"};
+#define NAMES 3
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-/* The messages of a pipeline, and what became of them. */
+/* The messages of a pipeline, and the default provider's ciphertexts. */
 struct batch {
-    bool aead, padding;
-    size_t n, iv_len, tag_len;
-    uint8_t key[32];
-    uint8_t iv[MAX_PIPES][16], aad[MAX_PIPES][40];
-    size_t aad_len[MAX_PIPES], len[MAX_PIPES], out_len[MAX_PIPES];
-    uint8_t text[MAX_PIPES][MAX_DATA], out[MAX_PIPES][MAX_DATA + 32], tag[MAX_PIPES][16];
+    bool padding;
+    size_t n;
+    uint8_t key[32], iv[MAX_PIPES][16];
+    size_t len[MAX_PIPES], out_len[MAX_PIPES];
+    uint8_t text[MAX_PIPES][MAX_DATA], out[MAX_PIPES][MAX_DATA + 32];
 };
 
-static void fill(struct batch *b, bool aead, struct tap_random *random)
+static void fill(struct batch *b, struct tap_random *random)
 {
     memset(b, 0, sizeof(*b));
-    b->aead = aead;
     b->padding = tap_below(random, 2) == 0;
     b->n = tap_below(random, 4) == 0 ? MAX_PIPES : 1 + tap_below(random, MAX_PIPES);
-    b->iv_len = !aead ? 16 : tap_below(random, 3) == 0 ? 1 + tap_below(random, 16) : 12;
-    b->tag_len = tap_below(random, 2) == 0 ? 16 : 4 + tap_below(random, 13);
     tap_fill(random, b->key, sizeof(b->key));
     tap_fill(random, b->iv, sizeof(b->iv));
-    tap_fill(random, b->aad, sizeof(b->aad));
     tap_fill(random, b->text, sizeof(b->text));
     for (size_t i = 0; i < b->n; i++) {
-        b->aad_len[i] = aead ? tap_below(random, 41) : 0;
         b->len[i] = tap_below(random, 3) == 0 ? 16 * tap_below(random, MAX_DATA / 16)
                                               : tap_below(random, MAX_DATA + 1);
-        if (!aead && !b->padding)
+        if (!b->padding)
             b->len[i] -= b->len[i] % 16;
     }
 }
@@ -86,15 +79,9 @@ static bool one_by_one(const char *name, struct batch *b)
         EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
         good = EVP_CipherInit_ex2(ctx, cipher, NULL, NULL, 1, NULL) > 0 &&
                EVP_CIPHER_CTX_set_padding(ctx, b->padding) > 0 &&
-               (!b->aead ||
-                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, (int)b->iv_len, NULL) > 0) &&
                EVP_CipherInit_ex2(ctx, NULL, b->key, b->iv[i], 1, NULL) > 0 &&
-               (b->aad_len[i] == 0 ||
-                EVP_CipherUpdate(ctx, NULL, &n, b->aad[i], (int)b->aad_len[i]) > 0) &&
                EVP_CipherUpdate(ctx, b->out[i], &n, b->text[i], (int)b->len[i]) > 0 &&
-               EVP_CipherFinal_ex(ctx, b->out[i] + n, &last) > 0 &&
-               (!b->aead ||
-                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, (int)b->tag_len, b->tag[i]) > 0);
+               EVP_CipherFinal_ex(ctx, b->out[i] + n, &last) > 0;
         b->out_len[i] = (size_t)(n + last);
         EVP_CIPHER_CTX_free(ctx);
     }
@@ -104,8 +91,8 @@ static bool one_by_one(const char *name, struct batch *b)
 
 /* ---- Pipelines ------------------------------------------------------------------------------ */
 
-/* Without a cipher where the context has one: libcrypto would reset the context, and with it the
- * number of pipes that it has just taken note of (seen in 3.5.5 and 4.0.3). */
+/* Sets no cipher if the context has one: libcrypto would reset the context, and with it the number
+ * of pipes that it has just stored (seen in 3.5.5 and 4.0.3). */
 static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b, bool with_key,
                  bool with_iv, bool encrypt)
 {
@@ -114,8 +101,7 @@ static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b,
         iv[i] = b->iv[i];
     return (encrypt ? api.encrypt_init : api.decrypt_init)(
         ctx, EVP_CIPHER_CTX_get0_cipher(ctx) == NULL ? cipher : NULL, with_key ? b->key : NULL,
-        with_key ? (size_t)EVP_CIPHER_get_key_length(cipher) : 0, b->n, with_iv ? iv : NULL,
-        b->iv_len);
+        with_key ? (size_t)EVP_CIPHER_get_key_length(cipher) : 0, b->n, with_iv ? iv : NULL, 16);
 }
 
 /* Key and IVs at once, or one after the other. */
@@ -126,18 +112,6 @@ static bool begin(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b
     return start(ctx, cipher, b, true, together, encrypt) > 0 &&
            EVP_CIPHER_CTX_set_padding(ctx, b->padding) > 0 &&
            (together || start(ctx, cipher, b, false, true, encrypt) > 0);
-}
-
-static bool tags(EVP_CIPHER_CTX *ctx, uint8_t tag[][16], size_t len, bool set)
-{
-    unsigned char *list[MAX_PIPES];
-    void *pointer = list;
-    for (size_t i = 0; i < MAX_PIPES; i++)
-        list[i] = tag[i];
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_ptr("pipeline-tag", &pointer, len),
-                           OSSL_PARAM_END};
-    return (set ? EVP_CIPHER_CTX_set_params(ctx, params) : EVP_CIPHER_CTX_get_params(ctx, params)) >
-           0;
 }
 
 /* All of the data in several updates, of unequal lengths in the pipes; some of them are empty. */
@@ -171,15 +145,6 @@ static bool feed(EVP_CIPHER_CTX **ctx, struct batch *b, uint8_t in[][MAX_DATA + 
     return good;
 }
 
-static bool feed_aad(EVP_CIPHER_CTX *ctx, struct batch *b)
-{
-    const unsigned char *from[MAX_PIPES];
-    size_t got[MAX_PIPES];
-    for (size_t i = 0; i < b->n; i++)
-        from[i] = b->aad[i];
-    return !b->aead || api.update(ctx, NULL, got, NULL, from, b->aad_len) > 0;
-}
-
 static bool finish(EVP_CIPHER_CTX *ctx, struct batch *b, uint8_t out[][MAX_DATA + 32],
                    size_t *out_len)
 {
@@ -195,16 +160,13 @@ static bool finish(EVP_CIPHER_CTX *ctx, struct batch *b, uint8_t out[][MAX_DATA 
     return good;
 }
 
-/* A whole pipeline over in; what is left in out_len is right only if it succeeds. */
+/* Runs a whole pipeline over in; out_len is meaningful only on success. */
 static bool pipeline(EVP_CIPHER_CTX **ctx, const EVP_CIPHER *cipher, struct batch *b, bool encrypt,
                      uint8_t in[][MAX_DATA + 32], const size_t *in_len,
-                     uint8_t out[][MAX_DATA + 32], size_t *out_len, uint8_t tag[][16],
-                     struct tap_random *random)
+                     uint8_t out[][MAX_DATA + 32], size_t *out_len, struct tap_random *random)
 {
     return begin(*ctx, cipher, b, encrypt, random) &&
-           (encrypt || !b->aead || tags(*ctx, tag, b->tag_len, true)) && feed_aad(*ctx, b) &&
-           feed(ctx, b, in, in_len, out, out_len, random) && finish(*ctx, b, out, out_len) &&
-           (!encrypt || !b->aead || tags(*ctx, tag, b->tag_len, false));
+           feed(ctx, b, in, in_len, out, out_len, random) && finish(*ctx, b, out, out_len);
 }
 
 /* ---- The tests ------------------------------------------------------------------------------ */
@@ -217,17 +179,15 @@ static bool each_is_its_own(const char *name, EVP_CIPHER *cipher, struct tap_ran
     bool good = true;
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     for (int round = 0; good && round < ROUNDS; round++) {
-        uint8_t tag[MAX_PIPES][16] = {{0}};
         size_t sealed[MAX_PIPES] = {0}, opened[MAX_PIPES] = {0};
-        fill(&b, strstr(name, "GCM") != NULL, random);
+        fill(&b, random);
         for (size_t i = 0; i < b.n; i++)
             memcpy(in[i], b.text[i], b.len[i]);
         good = one_by_one(name, &b) &&
-               pipeline(&ctx, cipher, &b, true, in, b.len, out, sealed, tag, random);
+               pipeline(&ctx, cipher, &b, true, in, b.len, out, sealed, random);
         for (size_t i = 0; good && i < b.n; i++)
-            good = sealed[i] == b.out_len[i] && memcmp(out[i], b.out[i], sealed[i]) == 0 &&
-                   memcmp(tag[i], b.tag[i], sizeof(tag[i])) == 0;
-        good = good && pipeline(&ctx, cipher, &b, false, out, sealed, in, opened, tag, random);
+            good = sealed[i] == b.out_len[i] && memcmp(out[i], b.out[i], sealed[i]) == 0;
+        good = good && pipeline(&ctx, cipher, &b, false, out, sealed, in, opened, random);
         for (size_t i = 0; good && i < b.n; i++)
             good = opened[i] == b.len[i] && memcmp(in[i], b.text[i], opened[i]) == 0;
         if (!good) {
@@ -239,7 +199,7 @@ static bool each_is_its_own(const char *name, EVP_CIPHER *cipher, struct tap_ran
     return good;
 }
 
-/* One bit of one tag, or of the padding of one message, is wrong: the final fails. */
+/* One bit of the padding of one message is wrong: the final fails. */
 static bool one_is_wrong(const char *name, EVP_CIPHER *cipher, struct tap_random *random)
 {
     static struct batch b;
@@ -247,18 +207,15 @@ static bool one_is_wrong(const char *name, EVP_CIPHER *cipher, struct tap_random
     for (int round = 0; good && round < ROUNDS; round++) {
         size_t opened[MAX_PIPES] = {0};
         EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-        fill(&b, strstr(name, "GCM") != NULL, random);
+        fill(&b, random);
         b.padding = true;
         good = one_by_one(name, &b);
         const size_t wrong = tap_below(random, b.n);
-        if (b.aead)
-            b.tag[wrong][tap_below(random, b.tag_len)] ^= 1u << tap_below(random, 8);
-        else if (b.out_len[wrong] >= 32) /* the last byte of the padding becomes 128 or more */
+        if (b.out_len[wrong] >= 32) /* the last byte of the padding becomes 128 or more */
             b.out[wrong][b.out_len[wrong] - 17] ^= 0x80;
         else
             b.iv[wrong][15] ^= 0x80;
         good = good && begin(ctx, cipher, &b, false, random) &&
-               (!b.aead || tags(ctx, b.tag, b.tag_len, true)) && feed_aad(ctx, &b) &&
                feed(&ctx, &b, b.out, b.out_len, out, opened, random) &&
                !finish(ctx, &b, out, opened) && opened[wrong] <= b.len[wrong];
         EVP_CIPHER_CTX_free(ctx);
@@ -267,16 +224,15 @@ static bool one_is_wrong(const char *name, EVP_CIPHER *cipher, struct tap_random
     return good;
 }
 
-/* No pipes, too many, wrong lengths of key and IV, no tag and no key: errors, and then it works. */
-static bool wrong_calls(const char *name, EVP_CIPHER *cipher, struct tap_random *random)
+/* No pipes, too many, wrong lengths of key and IV, no IV, no key: errors, and then it works. */
+static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
 {
     static struct batch b;
-    uint8_t tag[MAX_PIPES][16] = {{0}};
     size_t lengths[MAX_PIPES] = {0};
     const size_t key_len = (size_t)EVP_CIPHER_get_key_length(cipher);
     const unsigned char *iv[MAX_PIPES + 1], *none[MAX_PIPES + 1] = {NULL};
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-    fill(&b, strstr(name, "GCM") != NULL, random);
+    fill(&b, random);
     b.n = 3;
     for (size_t i = 0; i <= MAX_PIPES; i++)
         iv[i] = b.iv[0];
@@ -284,11 +240,11 @@ static bool wrong_calls(const char *name, EVP_CIPHER *cipher, struct tap_random 
     const struct {
         size_t key_len, n, iv_len;
         const unsigned char **iv;
-    } calls[] = {{key_len, 0, b.iv_len, iv},
-                 {key_len, MAX_PIPES + 1, b.iv_len, iv},
-                 {key_len - 1, 3, b.iv_len, iv},
-                 {key_len, 3, b.aead ? 0 : 15, iv},
-                 {key_len, 3, b.iv_len, none}};
+    } calls[] = {{key_len, 0, 16, iv},
+                 {key_len, MAX_PIPES + 1, 16, iv},
+                 {key_len - 1, 3, 16, iv},
+                 {key_len, 3, 15, iv},
+                 {key_len, 3, 16, none}};
     bool refused = true;
     for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         EVP_CIPHER_CTX_reset(ctx);
@@ -298,18 +254,15 @@ static bool wrong_calls(const char *name, EVP_CIPHER *cipher, struct tap_random 
                   (calls[i].n != 3 || (!feed(&ctx, &b, in, b.len, out, lengths, random) &&
                                        !finish(ctx, &b, out, lengths)));
     }
-    /* Without a key, without IVs, and without a tag. */
+    /* Without a key, and without IVs. */
     EVP_CIPHER_CTX_reset(ctx);
-    refused = refused && api.encrypt_init(ctx, cipher, NULL, 0, 3, iv, b.iv_len) > 0 &&
+    refused = refused && api.encrypt_init(ctx, cipher, NULL, 0, 3, iv, 16) > 0 &&
               !finish(ctx, &b, out, lengths) &&
               api.encrypt_init(ctx, NULL, b.key, key_len, 3, NULL, 0) > 0 &&
-              !finish(ctx, &b, out, lengths) && (!b.aead || !tags(ctx, tag, 16, false)) &&
-              (!b.aead || (api.decrypt_init(ctx, NULL, b.key, key_len, 3, iv, b.iv_len) > 0 &&
-                           !finish(ctx, &b, out, lengths) && !tags(ctx, tag, 17, true)));
+              !finish(ctx, &b, out, lengths);
     memset(lengths, 0, sizeof(lengths));
     ERR_clear_error();
-    const bool works = pipeline(&ctx, cipher, &b, true, in, b.len, out, lengths, tag, random) &&
-                       (!b.aead || !finish(ctx, &b, out, lengths)); /* an IV is for one message */
+    const bool works = pipeline(&ctx, cipher, &b, true, in, b.len, out, lengths, random);
     EVP_CIPHER_CTX_free(ctx);
     ERR_clear_error();
     return refused && works;
@@ -332,32 +285,31 @@ static uint64_t counted(const char *begin)
     return bytes;
 }
 
-/* Eight pipes of 512 bytes: of CBC, all of them and no others; GCM may be several operations. */
-static bool counters_show(EVP_CIPHER *cipher, bool aead, struct tap_random *random)
+/* The counters show all bytes of eight pipes of 512 bytes, and no others. */
+static bool counters_show(EVP_CIPHER *cipher, struct tap_random *random)
 {
     static struct batch b;
-    const char *const op = aead ? "" : "cbc";
-    uint8_t tag[MAX_PIPES][16];
     size_t lengths[MAX_PIPES] = {0};
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-    fill(&b, aead, random);
+    fill(&b, random);
     b.n = 8;
     b.padding = false;
     for (size_t i = 0; i < b.n; i++)
         b.len[i] = 512;
-    const uint64_t before = counted(op);
-    const bool good = begin(ctx, cipher, &b, true, random) && feed_aad(ctx, &b) &&
+    const uint64_t before = counted("cbc");
+    const bool good = begin(ctx, cipher, &b, true, random) &&
                       feed(&ctx, &b, in, b.len, out, lengths, random) &&
-                      finish(ctx, &b, out, lengths) && (!aead || tags(ctx, tag, 16, false));
-    const uint64_t bytes = counted(op) - before;
+                      finish(ctx, &b, out, lengths);
+    const uint64_t bytes = counted("cbc") - before;
     EVP_CIPHER_CTX_free(ctx);
     tap_diag("%llu bytes counted", (unsigned long long)bytes);
-    return good && (aead ? bytes >= 8 * 512 : bytes == 8 * 512);
+    return good && bytes == 8 * 512;
 }
 
 /*
- * Pipes that read what others write: as one after the other. Each is one block further in the same memory, with three blocks
- * of its own (way 1), all are in place (2), or the first writes where the last reads (3).
+ * Pipes that read what others write: the result is that of one after the other. Each pipe begins
+ * one block after the one before and has three blocks (way 1), all are in place (2), or the
+ * first writes where the last reads (3).
  */
 static bool shares_memory(EVP_CIPHER *cipher, int way, struct tap_random *random)
 {
@@ -368,7 +320,7 @@ static bool shares_memory(EVP_CIPHER *cipher, int way, struct tap_random *random
     size_t room[MAX_PIPES], got[MAX_PIPES], len[MAX_PIPES];
     const size_t step = way == 1 ? 16 : 48;
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-    fill(&b, false, random);
+    fill(&b, random);
     b.padding = false;
     b.n = 20;
     tap_fill(random, memory, sizeof(memory));
@@ -394,13 +346,13 @@ static bool shares_memory(EVP_CIPHER *cipher, int way, struct tap_random *random
     return good;
 }
 
-/* What is not claimed. */
+/* Other modes have no pipelines, as in the default provider. */
 static bool others_cannot(void)
 {
-    static const char *const others[] = {"AES-128-ECB", "AES-128-CTR", "AES-128-CCM", "AES-128-OCB",
-                                         "AES-128-XTS"};
+    static const char *const others[] = {"AES-128-ECB", "AES-128-CTR", "AES-128-GCM",
+                                         "AES-128-CCM", "AES-128-OCB", "AES-128-XTS"};
     bool good = true;
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         EVP_CIPHER *cipher = evp_fetch(&ours, others[i]);
         good = good && !api.can(cipher, 0) && !api.can(cipher, 1);
         EVP_CIPHER_free(cipher);
@@ -417,7 +369,7 @@ int main(void)
                OpenSSL_version(OPENSSL_VERSION));
         return tap_done();
     }
-    tap_plan(4 * NAMES + 4);
+    tap_plan(4 * NAMES + 3);
     counting = counting_new();
     setenv("TENROUNDS_COUNTERS", counting.path, 1);
     ours = evp_open("tenrounds");
@@ -429,16 +381,16 @@ int main(void)
         tap_ok(each_is_its_own(names[i], cipher, &random),
                "%s: each pipe is like a message of its own", names[i]);
         tap_ok(one_is_wrong(names[i], cipher, &random), "%s: one wrong message is found", names[i]);
-        tap_ok(wrong_calls(names[i], cipher, &random), "%s: wrong calls", names[i]);
-        if (i == 3)
+        tap_ok(wrong_calls(cipher, &random), "%s: wrong calls", names[i]);
+        if (i == 0) {
             tap_ok(shares_memory(cipher, 1, &random) && shares_memory(cipher, 2, &random) &&
                        shares_memory(cipher, 3, &random),
                    "%s: memory that pipes share", names[i]);
-        if (i % 3 == 0)
-            tap_ok(counters_show(cipher, i == 0, &random), "%s: the counters show it", names[i]);
+            tap_ok(counters_show(cipher, &random), "%s: the counters show it", names[i]);
+        }
         EVP_CIPHER_free(cipher);
     }
-    tap_ok(others_cannot(), "other modes do not say that they can");
+    tap_ok(others_cannot(), "other modes have no pipelines");
     evp_close(&ours);
     evp_close(&theirs);
     return tap_done();

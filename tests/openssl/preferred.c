@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a program gets that prefers us ("?provider=tenrounds") and asks for something of which AES is
- * only a part: the MACs CMAC and GMAC with ciphers that are ours and others, what the default provider
- * builds on them, and keys as objects. The same results as without us, and the counters tell whose
- * code it was.
+ * Algorithms of which AES is only a part, in a program that prefers tenrounds
+ * ("?provider=tenrounds"): CMAC and GMAC with our ciphers and with others, what the default
+ * provider builds on them, and key objects. The results are those without tenrounds, and the
+ * counters show whose code ran.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -52,7 +52,7 @@ static const struct mac_case {
 };
 #define MAC_CASES (sizeof(mac_cases) / sizeof(mac_cases[0]))
 
-/* What only our CMAC does: the default provider's takes its subkeys from CBC. */
+/* An operation that only our CMAC uses: the default provider's computes its subkeys by CBC. */
 #define OUR_CMAC TR_OP_ECB_ENCRYPT
 
 struct message {
@@ -60,7 +60,7 @@ struct message {
     size_t len, first; /* of which so many bytes in the first of two updates */
 };
 
-/* The MAC, in two pieces, the second of them by a copy. Returns its length, 0 for a failure. */
+/* Computes the MAC in two updates, the second by a copy. Returns its length, 0 for a failure. */
 static size_t compute(OSSL_LIB_CTX *libctx, const struct mac_case *c, const struct message *m,
                       uint8_t out[64])
 {
@@ -106,7 +106,8 @@ static bool mac_is_the_same(const struct mac_case *c, struct tap_random *random)
     return true;
 }
 
-/* The MAC is ours whatever the cipher, and without any other provider it does AES and refuses the rest. */
+/* Without another provider: the MAC is ours for every cipher, works with AES and refuses the
+ * others. */
 static bool mac_alone(const struct evp_side *us, const struct mac_case *c)
 {
     struct message m = {.len = 100, .first = 50};
@@ -170,7 +171,7 @@ static bool sign(OSSL_LIB_CTX *libctx, const char *cipher, const uint8_t *key, s
     return good;
 }
 
-/* The SIV of the default provider itself, whose S2V is CMAC. */
+/* The default provider's own SIV, whose S2V is CMAC. */
 static bool seal_siv(OSSL_LIB_CTX *libctx, const char *name, const uint8_t *key, size_t key_len,
                      uint8_t out[64])
 {
@@ -218,8 +219,7 @@ static bool user_is_the_same(unsigned i, struct tap_random *random)
 
 /* ---- Keys as objects ------------------------------------------------------------------------ */
 
-#define SKEYMGMT                                                                                   \
-    15 /* OSSL_OP_SKEYMGMT, and functions of its table, which are not in 3.0's headers */
+#define SKEYMGMT    15 /* OSSL_OP_SKEYMGMT and its functions, which the headers of 3.0 lack. */
 #define SKEY_FREE   1
 #define SKEY_IMPORT 2
 #define SKEY_EXPORT 3
@@ -247,23 +247,24 @@ static int keep(const OSSL_PARAM params[], void *arg)
     return p != NULL && OSSL_PARAM_get_octet_string(p, &to, sizeof(e->bytes), &e->len);
 }
 
-/* Our table itself, which libraries before 3.5 do not ask for: keys of 16, 24 and 32 bytes come back
- * as they went in, others and other selections do not. */
-static bool table_keeps_keys(const struct evp_side *us)
+/* Whether the default provider's key manager of this type takes a key of that length. */
+static bool takes(const char *type, size_t len)
 {
-    int no_cache;
-    const OSSL_ALGORITHM *list = OSSL_PROVIDER_query_operation(us->provider, SKEYMGMT, &no_cache);
-    if (list == NULL || strcmp(list->algorithm_names, "AES") != 0 ||
-        list[1].algorithm_names != NULL)
-        return false;
-    const OSSL_DISPATCH *const table = list->implementation;
+    return strcmp(type, "AES") == 0 ? len == 16 || len == 24 || len == 32 : len != 0;
+}
+
+/* The functions of one of our key managers, which libraries before 3.5 do not call: keys of right
+ * lengths are exported as they were imported; other lengths and other selections are refused. */
+static bool manager_keeps_keys(const struct evp_side *us, const OSSL_ALGORITHM *manager)
+{
+    const OSSL_DISPATCH *const table = manager->implementation;
     void *(*import)(void *, int, const OSSL_PARAM[]) =
         (void *(*)(void *, int, const OSSL_PARAM[]))function(table, SKEY_IMPORT);
     int (*export)(void *, int, OSSL_CALLBACK *, void *) =
         (int (*)(void *, int, OSSL_CALLBACK *, void *))function(table, SKEY_EXPORT);
     void (*release)(void *) = (void (*)(void *))function(table, SKEY_FREE);
     void *const provctx = OSSL_PROVIDER_get0_provider_ctx(us->provider);
-    uint8_t bytes[48];
+    uint8_t bytes[64];
     struct tap_random random = tap_random(2);
     tap_fill(&random, bytes, sizeof(bytes));
     bool good = true;
@@ -274,7 +275,7 @@ static bool table_keeps_keys(const struct evp_side *us)
         text[0].data_type = OSSL_PARAM_UTF8_STRING;
         struct exported e = {0};
         void *key = import(provctx, SECRET_KEY, params);
-        if (len == 16 || len == 24 || len == 32)
+        if (takes(manager->algorithm_names, len))
             good &= key != NULL && export(key, 3, keep, &e) == 1 && e.len == len &&
                     memcmp(e.bytes, bytes, len) == 0 && export(key, 1, keep, &e) == 0 &&
                     e.calls == 1;
@@ -287,12 +288,23 @@ static bool table_keeps_keys(const struct evp_side *us)
     return good && import(provctx, SECRET_KEY, NULL) == NULL;
 }
 
-/* EVP_SKEY of the libcrypto that is here. */
+static bool table_keeps_keys(const struct evp_side *us)
+{
+    int no_cache;
+    const OSSL_ALGORITHM *list = OSSL_PROVIDER_query_operation(us->provider, SKEYMGMT, &no_cache);
+    return list != NULL && strcmp(list[0].algorithm_names, "AES") == 0 &&
+           strcmp(list[1].algorithm_names, "GENERIC-SECRET") == 0 &&
+           list[2].algorithm_names == NULL && manager_keeps_keys(us, &list[0]) &&
+           manager_keeps_keys(us, &list[1]);
+}
+
+/* The functions of EVP_SKEY, if libcrypto has them. */
 static struct {
     void *(*import)(OSSL_LIB_CTX *, const char *, unsigned char *, size_t, const char *);
     int (*init)(EVP_CIPHER_CTX *, const EVP_CIPHER *, void *, const unsigned char *, size_t, int,
                 const OSSL_PARAM[]);
     const char *(*provider)(const void *);
+    void *(*to_provider)(void *, OSSL_LIB_CTX *, OSSL_PROVIDER *, const char *);
     void (*release)(void *);
 } skey;
 
@@ -301,13 +313,14 @@ static bool skey_found(void)
     *(void **)&skey.import = dlsym(RTLD_DEFAULT, "EVP_SKEY_import_raw_key");
     *(void **)&skey.init = dlsym(RTLD_DEFAULT, "EVP_CipherInit_SKEY");
     *(void **)&skey.provider = dlsym(RTLD_DEFAULT, "EVP_SKEY_get0_provider_name");
+    *(void **)&skey.to_provider = dlsym(RTLD_DEFAULT, "EVP_SKEY_to_provider");
     *(void **)&skey.release = dlsym(RTLD_DEFAULT, "EVP_SKEY_free");
     return skey.import != NULL && skey.init != NULL && skey.provider != NULL &&
-           skey.release != NULL;
+           skey.to_provider != NULL && skey.release != NULL;
 }
 
-/* 64 bytes with a key as an object, encrypted and back; what plain bytes of the key give. */
-static bool object_works(const char *name)
+/* Encrypts 64 bytes with a key object and with the bytes of the key, compares, and decrypts. */
+static bool object_works(const char *name, const char *type)
 {
     uint8_t key[64], iv[16], text[64], with_object[128] = {0}, with_bytes[128] = {0}, back[128];
     int n = 0, m = 0, k = 0;
@@ -318,7 +331,7 @@ static bool object_works(const char *name)
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(preferring, name, NULL);
     const size_t key_len = (size_t)EVP_CIPHER_get_key_length(cipher);
     const size_t iv_len = (size_t)EVP_CIPHER_get_iv_length(cipher);
-    void *object = skey.import(preferring, "AES", key, key_len, NULL);
+    void *object = skey.import(preferring, type, key, key_len, NULL);
     EVP_CIPHER_CTX *a = EVP_CIPHER_CTX_new(), *b = EVP_CIPHER_CTX_new(), *c = EVP_CIPHER_CTX_new();
     const bool good = object != NULL && strcmp(skey.provider(object), "tenrounds") == 0 &&
                       skey.init(a, cipher, object, iv, iv_len, 1, NULL) > 0 &&
@@ -331,7 +344,8 @@ static bool object_works(const char *name)
                       EVP_CipherUpdate(c, back, &k, with_object, n) > 0 && k == (int)sizeof(text) &&
                       memcmp(back, text, sizeof(text)) == 0;
     if (!good) {
-        tap_diag("%s: %s", name, object == NULL ? "no object" : skey.provider(object));
+        tap_diag("%s, key of type %s: %s", name, type,
+                 object == NULL ? "no object" : skey.provider(object));
         ERR_print_errors_fp(stderr);
     }
     skey.release(object);
@@ -342,10 +356,28 @@ static bool object_works(const char *name)
     return good;
 }
 
-static bool objects_work(void)
+/* A cipher of the default provider takes a key of ours after EVP_SKEY_to_provider(). */
+static bool other_cipher_takes_copy(OSSL_PROVIDER *their_provider)
 {
-    static const char *const names[] = {"AES-128-ECB", "AES-128-CBC", "AES-192-CFB", "AES-256-OFB",
-                                        "AES-256-CTR", "AES-128-GCM", "AES-256-WRAP"};
+    uint8_t key[32] = {1}, iv[16] = {2};
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(preferring, "ChaCha20", NULL);
+    void *object = skey.import(preferring, "GENERIC-SECRET", key, sizeof(key), NULL);
+    void *copy = skey.to_provider(object, preferring, their_provider, NULL);
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    const bool good = copy != NULL && strcmp(skey.provider(copy), "default") == 0 &&
+                      skey.init(ctx, cipher, copy, iv, sizeof(iv), 1, NULL) > 0;
+    EVP_CIPHER_CTX_free(ctx);
+    skey.release(copy);
+    skey.release(object);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+static bool objects_work(OSSL_PROVIDER *their_provider)
+{
+    static const char *const names[] = {"AES-128-ECB",  "AES-128-CBC", "AES-192-CFB",
+                                        "AES-256-OFB",  "AES-256-CTR", "AES-128-GCM",
+                                        "AES-256-WRAP", "AES-128-XTS"};
     bool good = true;
     if (!skey_found()) {
         const bool early = OPENSSL_version_major() == 3 && OPENSSL_version_minor() < 5;
@@ -353,8 +385,10 @@ static bool objects_work(void)
         return early;
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        good &= object_works(names[i]);
-    return good;
+        good &= object_works(names[i], "AES") && object_works(names[i], "GENERIC-SECRET");
+    /* 64 bytes are no "AES" key. */
+    return good && object_works("AES-256-XTS", "GENERIC-SECRET") &&
+           other_cipher_takes_copy(their_provider);
 }
 
 int main(void)
@@ -381,8 +415,8 @@ int main(void)
     for (unsigned i = 0; i < USERS; i++)
         tap_ok(user_is_the_same(i, &random), "%s with %s: as without us, by %s CMAC", users[i].what,
                users[i].cipher, users[i].ours ? "our" : "its");
-    tap_ok(table_keeps_keys(&us), "keys as objects: 16, 24 and 32 bytes, and nothing else");
-    tap_ok(objects_work(), "keys as objects with our ciphers, where the library has them");
+    tap_ok(table_keeps_keys(&us), "keys as objects: the lengths of the default provider");
+    tap_ok(objects_work(also), "keys as objects with our ciphers, where the library has them");
     OSSL_PROVIDER_unload(also);
     evp_close(&us);
     evp_close(&them);

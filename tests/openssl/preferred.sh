@@ -10,8 +10,14 @@
 unset COUNTERS_HELD
 
 case ${1:-provider} in
-engine) module=$OPENSSL_ENGINES/tenrounds.so template=engine.cnf.in ;;
-*) module=$OPENSSL_MODULES/tenrounds.so template=preferred.cnf.in ;;
+engine)
+    module=$OPENSSL_ENGINES/tenrounds.so template=engine.cnf.in
+    faulty_module=$FAULTY_MODULES/tenrounds-engine.so
+    ;;
+*)
+    module=$OPENSSL_MODULES/tenrounds.so template=preferred.cnf.in
+    faulty_module=$FAULTY_MODULES/tenrounds.so
+    ;;
 esac
 dir=$(mktemp -d)
 servers= # what is stopped at the end
@@ -70,6 +76,11 @@ others=/proc/$$/fd/9   # for a second process
 fresh_counters() {
     dd if=/dev/zero of="$counters" bs=65536 count=1 conv=notrunc 2>/dev/null
     printf TRCOUNT0 | dd of="$counters" bs=8 conv=notrunc 2>/dev/null
+}
+# ours() with the module that has a fault switch.
+faulty() {
+    sed "s|$module|$faulty_module|" "$dir/ours.cnf" >"$dir/faulty.cnf"
+    LD_PRELOAD=$runtime OPENSSL_CONF="$dir/faulty.cnf" openssl "$@"
 }
 plain() { OPENSSL_CONF="$dir/plain.cnf" openssl "$@"; }
 ours() {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OpenSSL's random generator (CTR_DRBG, SP 800-90A) draws its AES from whoever is preferred, so we sit
- * beneath it: at start-up, when it reseeds, after fork, in 16 threads. Each case is a process of its
- * own with the provider preferred by configuration (OPENSSL_CONF), so that its first random number is
- * really the first; an alarm ends one that hangs. The counters tell that our code was beneath, up to
- * OpenSSL 3.3; from 3.5 on (see its providers/implementations/rands/drbg_ctr.c) the generator takes its
- * AES from its own provider, and what is left to show is that we do not disturb it.
+ * OpenSSL's random generator above tenrounds. Up to OpenSSL 3.3 the generator (CTR_DRBG, SP
+ * 800-90A) fetches AES from the preferred provider: at the start, when it reseeds, after fork, in
+ * 16 threads. The counters show that it ran our code. From 3.5 on
+ * (providers/implementations/rands/drbg_ctr.c) it uses the AES of its own provider, and the test
+ * shows that tenrounds does not disturb it.
+ *
+ * Each case is a process of its own that prefers tenrounds by configuration (OPENSSL_CONF), so
+ * that its first random number is the first of the process. An alarm ends a process that hangs.
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -115,7 +117,7 @@ static bool in_threads(void *(*work)(void *), unsigned draws)
 
 /* ---- The cases ------------------------------------------------------------------------------- */
 
-/* It is the generator that the rest is about, with us underneath or not. */
+/* Whether the generator is the CTR_DRBG with AES. */
 static bool is_on_aes(void)
 {
     char name[32] = "";
@@ -157,9 +159,11 @@ static void *keep_drawing(void *unused)
     return unused;
 }
 
-/* Children of a process whose threads have drawn, each with two draws, and grandchildren. (Not while they
- * draw: a child would inherit the generator's lock as some thread holds it, and wait for ever, with or
- * without us.) A child writes its draws at once: a pipe keeps so little together (pipe(7), PIPE_BUF). */
+/*
+ * Children and grandchildren of a process whose threads have drawn. They do not draw during the
+ * fork: a child would inherit a lock that a thread holds, and wait for ever, with or without
+ * tenrounds. A child writes both draws at once, which a pipe keeps together (pipe(7), PIPE_BUF).
+ */
 static void draw_in_child(int out)
 {
     struct draw mine[4];
@@ -210,8 +214,11 @@ static bool across_fork(void)
     return good && have == CHILDREN * 5 && all_different(all, have);
 }
 
-/* Loading, fetching and encrypting draws no random numbers: beneath the generator that would wait for
- * itself. A method that counts stands in for the generator; it is asked once to see that it counts. */
+/*
+ * Loading, fetching and encrypting with an IV draw no random numbers: a call beneath the
+ * generator would wait for itself. A method that counts replaces the generator; the first call
+ * shows that it counts.
+ */
 static unsigned asked;
 
 static int count_and_fill(unsigned char *out, int len)
@@ -257,16 +264,113 @@ static bool draws_nothing(void)
     return good;
 }
 
+/* ---- Generated IVs --------------------------------------------------------------------------- */
+
+static int fail(unsigned char *out, int len)
+{
+    (void)out;
+    (void)len;
+    return 0;
+}
+
+static bool all_are(const uint8_t *bytes, size_t n, uint8_t value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] != value)
+            return false;
+    return true;
+}
+
+/* AES-GCM by tenrounds with an IV that it generates: after a fixed part of 4 bytes of 0x33, or
+ * all of it. Returns whether encryption works, and the IV. */
+static bool gcm_generates(OSSL_LIB_CTX *libctx, bool with_fixed_part, uint8_t iv[12])
+{
+    static const uint8_t key[16] = {1}, fixed[4] = {0x33, 0x33, 0x33, 0x33};
+    uint8_t data[20] = {0};
+    int n;
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(libctx, "AES-128-GCM", "provider=tenrounds");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    OSSL_PARAM get[] = {OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_IV, iv, 12),
+                        OSSL_PARAM_END};
+    const bool good =
+        cipher != NULL && EVP_EncryptInit_ex2(ctx, cipher, key, NULL, NULL) == 1 &&
+        (!with_fixed_part ||
+         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_IV_FIXED, sizeof(fixed), (void *)fixed) == 1) &&
+        EVP_EncryptUpdate(ctx, data, &n, data, sizeof(data)) == 1 &&
+        EVP_EncryptFinal_ex(ctx, data + n, &n) == 1 && EVP_CIPHER_CTX_get_params(ctx, get) == 1;
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+/* Four TLS records in one call; returns the first record's IV. */
+static bool records_generate(uint8_t iv[16])
+{
+    static const uint8_t key[16] = {1};
+    static uint8_t text[4 * 1024], out[8 * 1024];
+    uint8_t aad[13] = {[8] = 23, 3, 3, 0, 0};
+    EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM param = {NULL, aad, sizeof(text), 4};
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-128-CBC-HMAC-SHA1", "provider=tenrounds");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    bool good = EVP_EncryptInit_ex2(ctx, cipher, key, key, NULL) == 1 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_MAC_KEY, 16, (void *)key) == 1 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_AAD, sizeof(param), &param) > 0;
+    param.out = out;
+    param.inp = text;
+    good = good &&
+           EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_ENCRYPT, sizeof(param), &param) > 0;
+    memcpy(iv, out + 5, 16);
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+/* IVs come from the library's generator; where that fails, so does encryption. */
+static bool ivs_from_generator(void)
+{
+    static const RAND_METHOD counting = {NULL, count_and_fill, NULL, NULL, count_and_fill, ready};
+    static const RAND_METHOD failing = {NULL, fail, NULL, NULL, fail, ready};
+    uint8_t iv[16] = {0};
+    EVP_CIPHER *stitched = EVP_CIPHER_fetch(NULL, "AES-128-CBC-HMAC-SHA1", "provider=tenrounds");
+    EVP_CIPHER_free(stitched); /* not without SHA instructions */
+    bool good = RAND_set_rand_method(&counting) == 1 && gcm_generates(NULL, false, iv) &&
+                all_are(iv, 12, 0x55) && gcm_generates(NULL, true, iv) && all_are(iv, 4, 0x33) &&
+                all_are(iv + 4, 8, 0x55) &&
+                (stitched == NULL || (records_generate(iv) && all_are(iv, 16, 0x55)));
+    tap_diag("%u numbers drawn", asked);
+    good = good && RAND_set_rand_method(&failing) == 1 && !gcm_generates(NULL, false, iv) &&
+           !gcm_generates(NULL, true, iv) && (stitched == NULL || !records_generate(iv));
+    ERR_clear_error();
+    return good;
+}
+
+/* A library context without a generator: IVs come from the kernel, and no error is left behind. */
+static bool ivs_without_generator(void)
+{
+    uint8_t iv[2][12] = {{0}, {0}};
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+    OSSL_PROVIDER *provider = OSSL_PROVIDER_load(libctx, "tenrounds");
+    const bool good = provider != NULL && gcm_generates(libctx, false, iv[0]) &&
+                      gcm_generates(libctx, false, iv[1]) && memcmp(iv[0], iv[1], 12) != 0 &&
+                      ERR_peek_error() == 0;
+    OSSL_PROVIDER_unload(provider);
+    OSSL_LIB_CTX_free(libctx);
+    return good;
+}
+
 static const struct {
     const char *name, *what;
     bool (*run)(void);
-    bool draws; /* so the counters must tell */
+    bool draws; /* the counters must show AES */
 } cases[] = {
     {"start", "the first random numbers of a process, drawn by 16 threads at once", at_start, true},
     {"reseed", "16 threads, reseeding at every turn", reseeding, true},
     {"contexts", "16 threads, each with library contexts of its own", in_contexts, true},
     {"fork", "children and grandchildren of a process whose threads have drawn", across_fork, true},
     {"quiet", "we draw no random number, loaded or encrypting", draws_nothing, false},
+    {"ivs", "generated IVs come from the library's generator", ivs_from_generator, false},
+    {"alone", "generated IVs where the library context has no generator", ivs_without_generator,
+     false},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
@@ -285,7 +389,7 @@ static uint64_t counted(const char *op)
     return bytes;
 }
 
-/* What the counters have to say of it with this OpenSSL; 3.4 may have it either way. */
+/* What the counters must show with this OpenSSL; 3.4 may do either. */
 static bool beneath(unsigned i, uint64_t bytes)
 {
     if (!cases[i].draws)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random sequences of steps in the differential tests, and the shortest that shows a difference. */
+/*
+ * Random sequences of steps for the differential tests, and the search for the shortest sequence
+ * that shows a difference.
+ */
 #ifndef TENROUNDS_TESTS_SEQUENCES_H
 #define TENROUNDS_TESTS_SEQUENCES_H
 
@@ -11,11 +14,11 @@ struct step {
 
 #define MOST_STEPS 48
 
-/* Does the steps on both sides with the program's subject, as a cipher; returns whether they did the same. print: tells
- * what they do. */
+/* Runs the steps on both sides with this cipher; returns whether both did the same. print: prints
+ * the steps. */
 typedef bool run_fn(const void *subject, const struct step *steps, unsigned n, bool print);
 
-/* Leaves out steps as long as the sequence still fails; returns how many are left. */
+/* Removes steps as long as the sequence still fails; returns how many remain. */
 static inline unsigned shorten(run_fn *run, const void *subject, struct step *steps, unsigned n)
 {
     for (bool progress = true; progress;) {
@@ -33,7 +36,7 @@ static inline unsigned shorten(run_fn *run, const void *subject, struct step *st
     return n;
 }
 
-/* At most MOST_STEPS steps, of which the shortest sequence that fails is told. */
+/* Runs a sequence of at most MOST_STEPS steps, and prints the shortest that fails. */
 static inline bool sequence_runs(run_fn *run, const void *subject, const char *name,
                                  struct step *steps, unsigned n)
 {

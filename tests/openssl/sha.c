@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SHA-1 and SHA-256 of the ciphers with an HMAC, in C and with the SHA instructions: the examples of FIPS
- * 180-4 (NIST, "SHA1.pdf" and "SHA256.pdf" of the Cryptographic Standards examples) and the million a's of
- * FIPS 180-2 appendices A.3 and B.3, every length in pieces against libcrypto, a secret length against a
- * public one, and the hash beside CBC against both alone.
+ * SHA-1 and SHA-256 of AES-CBC-HMAC, in C and with the SHA instructions: the examples of FIPS
+ * 180-4 (NIST, "SHA1.pdf" and "SHA256.pdf" of the Cryptographic Standards examples) and the
+ * million a's of FIPS 180-2 appendices A.3 and B.3; every length in pieces against libcrypto; a
+ * secret length against a public one; and the hash interleaved with CBC against both alone.
  */
 #include "sha.h"
 
-#include "backend.h"
+#include "dispatch/backend.h"
 
 #include "tap.h"
 
@@ -72,7 +72,7 @@ static bool in_pieces(const struct trossl_sha_code *code, struct tap_random *ran
            tap_same(digest, expected, code->digest_len);
 }
 
-/* After `before` public bytes, len of between least and most. */
+/* A message of `before` public bytes and a piece of secret length len, between least and most. */
 static bool secretly(const struct trossl_sha_code *code, const uint8_t *data, size_t before,
                      size_t least, size_t len, size_t most)
 {
@@ -103,7 +103,8 @@ static bool all_secretly(const struct trossl_sha_code *code, struct tap_random *
     return good;
 }
 
-/* out and in disjoint, or the same; what is hashed begins `ahead` bytes after in, or lies elsewhere. */
+/* out and in are the same or disjoint. The hashed bytes begin `ahead` bytes after in, or are
+ * elsewhere. */
 static bool is_beside(const struct trossl_sha_code *code, struct tap_random *random,
                       const uint8_t *data, size_t n, int in_place, size_t ahead)
 {

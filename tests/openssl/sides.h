@@ -30,7 +30,7 @@ struct evp_side {
     OSSL_PROVIDER *provider;
 };
 
-/* OPENSSL_MODULES says where our provider is, as for every program. */
+/* OPENSSL_MODULES names the directory of our provider, as for every program. */
 static inline struct evp_side evp_open(const char *provider)
 {
     struct evp_side side = {OSSL_LIB_CTX_new(), NULL};
@@ -52,7 +52,7 @@ static inline void evp_close(struct evp_side *side)
     OSSL_LIB_CTX_free(side->libctx);
 }
 
-/* Exits if it is not there: nothing could be tested. */
+/* Exits if the provider has no such cipher: nothing could be tested. */
 static inline EVP_CIPHER *evp_fetch(const struct evp_side *side, const char *name)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(side->libctx, name, NULL);
@@ -64,7 +64,7 @@ static inline EVP_CIPHER *evp_fetch(const struct evp_side *side, const char *nam
     return cipher;
 }
 
-/* A text that the provider tells about itself; "" if it does not. */
+/* A text parameter of the provider; "" if it has none. */
 static inline const char *evp_provider_text(const OSSL_PROVIDER *provider, const char *key)
 {
     char *text = NULL;

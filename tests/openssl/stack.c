@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Callers with a stack that is aligned to 4 bytes, as the i386 ABI had it before gcc 4.5, and as code by hand still does:
- * the same results as with one aligned to 16, by the core and, through libcrypto, by the provider. What fails here is a
- * vector on the stack that its function takes to be aligned: SIGSEGV.
+ * Callers whose stack is aligned to 4 bytes, as the i386 ABI had it before gcc 4.5 and some
+ * assembly still has: the same results as with a stack aligned to 16, by the core and through
+ * libcrypto. A function that assumes an aligned vector on the stack fails here with SIGSEGV.
  */
 #include "tap.h"
 #include "tenrounds.h"
@@ -12,7 +12,8 @@
 
 #define TEXT 4096
 
-/* Calls f with words arguments, the stack at that moment being shift bytes (0, 4, 8 or 12) from a multiple of 16. */
+/* Calls f with `words` arguments while the stack is `shift` bytes (0, 4, 8 or 12) from a multiple
+ * of 16. */
 static uintptr_t call_at(unsigned shift, void (*f)(void), const uintptr_t *arguments,
                          unsigned words)
 {
@@ -47,12 +48,12 @@ static uintptr_t call_at(unsigned shift, void (*f)(void), const uintptr_t *argum
 static const uint8_t raw[32] = "a key, and a second one for XTS";
 static uint8_t in[TEXT], expected[TEXT + 16], out[TEXT + 16];
 
-/* ---- The core ------------------------------------------------------------------------------------- */
+/* ---- The core -------------------------------------------------------------------------------- */
 
 static bool core_agrees(unsigned shift)
 {
     struct tr_aes_key key;
-    struct tr_gcm gcm;
+    struct tr_gcm_key gcm;
     bool good = true;
     for (unsigned b = 0; tr_backend_at(b) != NULL; b++) {
         const struct tr_backend *backend = tr_backend_at(b);
@@ -79,7 +80,7 @@ static bool core_agrees(unsigned shift)
     return good;
 }
 
-/* ---- The provider ---------------------------------------------------------------------------------- */
+/* ---- The provider ---------------------------------------------------------------------------- */
 
 static int encrypt(EVP_CIPHER_CTX *ctx, const char *cipher, const char *properties, uint8_t *to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the differential tests share: a call made on both sides, and whether it did the same. */
+/* A call on both sides, and whether both did the same, for the differential tests. */
 #ifndef TENROUNDS_TESTS_STEPS_H
 #define TENROUNDS_TESTS_STEPS_H
 
@@ -7,7 +7,7 @@
 
 enum { OURS, THEIRS, SIDES };
 
-/* What a call did. MAX_DATA is the program's. */
+/* The result of a call. The program defines MAX_DATA. */
 struct result {
     int ret, len;
     unsigned long error; /* library and reason of the last one */
@@ -16,7 +16,7 @@ struct result {
 
 static struct evp_side sides[SIDES];
 
-/* Whether the steps are told. */
+/* Whether steps are printed. */
 static bool printing;
 
 __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)

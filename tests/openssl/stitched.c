@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-CBC with the HMAC of the same record, as libssl drives it: records of every length against AES-CBC and
- * HMAC put together, and long random sequences of calls in the default provider and in ours, step by step:
- * same return values, lengths, bytes, parameters and errors. A sequence that shows a difference is shortened
- * before it is printed. The argument is for how many seconds (3). With the SHA instructions masked, or SSSE3, which
- * goes with them, our provider leaves these ciphers to others.
+ * AES-CBC-HMAC as libssl uses it: records of every length against AES-CBC and HMAC one after the
+ * other; and long random sequences of calls in the default provider and in ours, step by step:
+ * same return values, lengths, bytes, parameters and errors. A sequence that shows a difference is
+ * shortened before it is printed. The argument is the duration in seconds (3). Our provider does
+ * not offer these ciphers if the SHA instructions are masked, or SSSE3, which they need.
  *
- * Not in the sequences, because the default provider reads or goes on with what is nothing in particular: data
- * without a key, another direction without the key, the room for several records before its longest
- * fragment is set (there it aborts).
+ * The sequences leave out calls on which the default provider reads undefined data or aborts: data
+ * without a key; a change of direction without the key; the room for several records before the
+ * longest fragment is set.
  */
 #define MAX_DATA 17000
 #include "sequences.h"
@@ -54,7 +54,7 @@ static bool explicit_iv(unsigned version)
     return version >= TLS1_1_VERSION;
 }
 
-/* ---- Records put together from AES-CBC and HMAC ------------------------------------------------ */
+/* ---- Records put together from AES-CBC and HMAC ---------------------------------------------- */
 
 static void make_aad(struct tap_random *random, uint8_t aad[AAD], unsigned version, size_t len)
 {
@@ -67,10 +67,8 @@ static void make_aad(struct tap_random *random, uint8_t aad[AAD], unsigned versi
 
 enum fault { NONE, MAC_BIT, PADDING_BYTE, LAST_BYTE, ALL_RANDOM, ALL_255, SHORT, FAULTS };
 
-/*
- * A record in the clear, from its explicit IV on: text holds IV and payload (len bytes); MAC and padding are
- * appended, the padding longer than needed by `more` blocks. Returns its length.
- */
+/* Writes a record before encryption: explicit IV and payload (len bytes of text), MAC and padding,
+ * with `more` blocks more padding than necessary. Returns its length. */
 static size_t compose(const struct state *s, uint8_t *text, size_t len, const uint8_t aad[AAD],
                       unsigned more)
 {
@@ -130,9 +128,9 @@ static void cbc_encrypt(const struct state *s, const uint8_t iv[16], uint8_t *da
     EVP_CIPHER_CTX_free(ctx);
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------ */
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* The same call on both. */
+/* Makes the same call on both sides. */
 #define BOTH(s, r, i, call)                                                                        \
     for (int i = 0; i < SIDES; i++)                                                                \
     end_call(&(r)[i], call)
@@ -155,7 +153,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     if (with_key) {
         memcpy(s->key, key, 32);
         s->mac_keyed = false;
-        s->tls_version = 0; /* what is to be removed begins anew, but the version stays */
+        s->tls_version = 0; /* the number of bytes to remove starts anew, but the version stays */
     }
     if (with_iv)
         memcpy(s->iv, iv, 16);
@@ -167,7 +165,8 @@ static bool do_init(struct state *s, struct tap_random *random)
 static bool do_mac_key(struct state *s, struct tap_random *random)
 {
     static struct result r[SIDES];
-    /* The default provider has hashed the AAD with the key before this one; ours hashes it with the data. */
+    /* The default provider has hashed the AAD with the key before this one; ours hashes it with
+     * the data. */
     if (s->aad_waits)
         return true;
     s->mac_key_len = tap_below(random, 4) == 0 ? tap_below(random, 100) : mac_len(s);
@@ -212,7 +211,8 @@ static bool set_aad(struct state *s, const uint8_t *aad, size_t len)
     return same(r);
 }
 
-/* One update of len bytes: in place or not. What is compared is all that was there, whatever its length. */
+/* An update of len bytes, in place or not. All bytes that were there are compared, whatever the
+ * length of the output is. */
 static bool update(struct state *s, const uint8_t *data, size_t len, bool in_place, bool once)
 {
     static struct result r[SIDES];
@@ -283,7 +283,7 @@ static bool do_open(struct state *s, struct tap_random *random)
         return true;
     len = compose(s, data, len, aad, more);
     len = spoil(random, fault, data, len, mac_len(s));
-    /* The running IV, which SHA-1 takes from the record if there is one, SHA-256 does not. */
+    /* The running IV. SHA-1 takes it from a record that has one; SHA-256 does not. */
     EVP_CIPHER_CTX_get_updated_iv(s->ctx[THEIRS], iv, 16);
     cbc_encrypt(s, iv, data, len);
     tell("a record with fault %u, %u blocks more of padding", fault, more);
@@ -342,7 +342,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     return good;
 }
 
-/* Numbers and octets where the other is expected, too. */
+/* Numbers and octets, also where the parameter has the other type. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
     static const char *const keys[] = {
@@ -371,7 +371,7 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* Where the default provider cannot copy (3.0), ours can. */
+/* Ours can copy a context, the default provider of 3.0 cannot. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     static struct result r[SIDES];
@@ -434,7 +434,7 @@ static bool sequence(const char *name, struct tap_random *random)
     return sequence_runs(run, name, name, steps, n);
 }
 
-/* ---- Without the default provider's own ------------------------------------------------------- */
+/* ---- Without the default provider's own ------------------------------------------------------ */
 
 static EVP_CIPHER_CTX *start(struct state *s, int side, int encrypt, unsigned version)
 {
@@ -458,7 +458,7 @@ static void any_keys(struct state *s, struct tap_random *random)
     s->mac_key_len = mac_len(s);
 }
 
-/* A record of ours is AES-CBC of payload, HMAC and padding; ours opens it, and tells its payload. */
+/* Our records are AES-CBC of payload, HMAC and padding; ours opens them and returns the payload. */
 static bool is_composition(struct state *s, struct tap_random *random, unsigned version, size_t len)
 {
     static uint8_t text[MAX_DATA], ours[MAX_DATA], expected[MAX_DATA];
@@ -505,7 +505,7 @@ static bool all_compositions(const char *name, struct tap_random *random)
     return good;
 }
 
-/* ---- Several records in one call --------------------------------------------------------------- */
+/* ---- Several records in one call ------------------------------------------------------------- */
 
 static bool opens(struct state *s, int side, const uint8_t *sequence, const uint8_t *record,
                   const uint8_t *text, size_t len)
@@ -525,9 +525,31 @@ static bool opens(struct state *s, int side, const uint8_t *sequence, const uint
     return good;
 }
 
-/* As libssl asks for it (ssl3_write_bytes): the plan of both sides is the same, what either has sealed the
- * other opens, the sequence number goes on across a carry, and IVs differ. */
-static bool seals_many(struct state *s, struct tap_random *random, unsigned lanes, size_t fragment)
+/* Seals several records by parameters, with the output's own size; EVP_CIPHER_CTX_ctrl() would pass
+ * that of the input. Returns the bytes written, 0 for a failure. */
+static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM *param,
+                               size_t out_size)
+{
+    size_t sealed = 0;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC, param->out,
+                                          out_size),
+        OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN,
+                                          (void *)param->inp, param->len),
+        OSSL_PARAM_construct_uint(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE, &param->interleave),
+        OSSL_PARAM_END};
+    OSSL_PARAM get[] = {
+        OSSL_PARAM_construct_size_t(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_LEN, &sealed),
+        OSSL_PARAM_END};
+    return EVP_CIPHER_CTX_set_params(ctx, params) > 0 && EVP_CIPHER_CTX_get_params(ctx, get) > 0
+               ? (int)sealed
+               : 0;
+}
+
+/* Seals several records as libssl does (ssl3_write_bytes): both sides plan the same, each opens
+ * what the other sealed, the sequence number continues across a carry, and IVs differ. */
+static bool seals_many(struct state *s, struct tap_random *random, unsigned lanes, size_t fragment,
+                       bool by_params)
 {
     static uint8_t text[8 * 16384], out[SIDES][8 * 16384 + 4096];
     const size_t len = lanes * fragment;
@@ -546,8 +568,12 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
             EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_AAD, sizeof(param[i]), &param[i]);
         param[i].out = out[i];
         param[i].inp = text;
-        sealed[i] = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_ENCRYPT, sizeof(param[i]),
-                                        &param[i]);
+        /* The default provider of 4.0 refuses a size other than that of the input. */
+        if (by_params && (i == OURS || OPENSSL_version_major() < 4))
+            sealed[i] = seal_many_by_params(ctx, &param[i], (size_t)packed[i]);
+        else
+            sealed[i] = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_ENCRYPT,
+                                            sizeof(param[i]), &param[i]);
         EVP_CIPHER_CTX_free(ctx);
     }
     good = room[OURS] == room[THEIRS] && packed[OURS] == packed[THEIRS] &&
@@ -570,7 +596,7 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
     return good;
 }
 
-/* What a plan says of a length that is in the AAD, or is not allowed. */
+/* The plan for a length that is in the AAD, or that is not allowed. */
 static bool same_plans(struct state *s, struct tap_random *random)
 {
     bool good = true;
@@ -607,8 +633,10 @@ static bool all_many(const char *name, struct tap_random *random)
     struct state s = {.name = name};
     bool good = true;
     for (unsigned i = 0; i < 6; i++)
-        good = good && seals_many(&s, random, 4, fragments[i]) &&
-               seals_many(&s, random, 8, fragments[i]);
+        good = good && seals_many(&s, random, 4, fragments[i], false) &&
+               seals_many(&s, random, 8, fragments[i], false) &&
+               seals_many(&s, random, 4, fragments[i], true) &&
+               seals_many(&s, random, 8, fragments[i], true);
     return good;
 }
 
@@ -630,7 +658,7 @@ static int absent(void)
     return tap_done();
 }
 
-/* OpenSSL's own are for 64-bit x86 alone. */
+/* OpenSSL has these ciphers only for 64-bit x86. */
 #if defined(__i386__)
 #    define COMPARISONS 0
 #else

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The provider in a busy program: eight threads, children of fork, several library contexts,
- * loading and unloading again and again. The expected bytes come from the default provider. */
+/*
+ * The provider in a busy program: eight threads, children of fork, several library contexts,
+ * repeated loading and unloading. The expected bytes come from the default provider.
+ */
 #define _GNU_SOURCE
 #include "sides.h"
 
@@ -60,7 +62,7 @@ static void *in_own_context(void *result)
     return NULL;
 }
 
-/* ---- MACs, which are ours whatever the cipher; the second one's is the default provider's ------ */
+/* ---- MACs, which are ours whatever the cipher; the second one's is the default provider's ---- */
 
 #define MACS 3
 static const struct {
@@ -72,7 +74,7 @@ static const struct {
 static uint8_t expected_tags[MACS][16];
 static struct both {
     struct evp_side us;
-    OSSL_PROVIDER *also; /* the default provider, beside us */
+    OSSL_PROVIDER *also; /* the default provider */
 } both;
 
 static bool tag_of(const struct evp_side *side, unsigned i, uint8_t tag[16])
@@ -143,7 +145,7 @@ static void *macs_in_own_context(void *result)
     return NULL;
 }
 
-/* What has been fetched before serves parent and child. */
+/* A cipher that was fetched before the fork serves parent and child. */
 static bool macs_across_fork(void)
 {
     int status = -1;
@@ -167,7 +169,7 @@ static bool in_threads(void *(*work)(void *))
     return all;
 }
 
-/* In the middle of a message, parent and child each end it. */
+/* A fork in the middle of a message, which parent and child both end. */
 static bool across_fork(unsigned i)
 {
     static const uint8_t zeros[BYTES];
@@ -189,7 +191,7 @@ static bool across_fork(unsigned i)
     return good;
 }
 
-/* Contexts side by side; the first is closed while the others are used. */
+/* Several contexts at once; the first is closed while the others are in use. */
 static bool several_contexts(void)
 {
     struct evp_side sides[4];
@@ -215,8 +217,8 @@ static bool load_and_unload(void)
     return good;
 }
 
-/* Loading, with its known answers, costs little: the quickest of twenty, in CPU time, so that a busy
- * machine does not matter. */
+/* Loading with its known-answer tests is fast: the quickest of twenty, in CPU time, so that other
+ * load has no effect. */
 static bool quick_to_load(void)
 {
     double best = 1;
@@ -236,7 +238,7 @@ static bool quick_to_load(void)
     return best * 1e3 < LOAD_LIMIT_MS;
 }
 
-/* A cipher keeps its provider: unloading under it does no harm. */
+/* A cipher holds its provider, so unloading the provider does no harm. */
 static bool cipher_outlives_unload(void)
 {
     uint8_t out[BYTES + 16], zeros[BYTES] = {0};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening a TLS record takes no branch and no index that depends on what is in it, the length of
- * the padding and the place of the MAC least of all; with the HMAC inside of the cipher, not on the keys
- * either, nor does sealing one. To be run under valgrind, whose memcheck is told that the record is undefined
- * (A. Langley's ctgrind). It does not know SHA instructions, so the hash is that in C.
+ * Constant time of TLS records: opening a record takes no branch and no index that depends on its
+ * contents, above all not on the length of its padding or the place of the MAC. With an HMAC
+ * inside the cipher, neither opening nor sealing depends on the keys. Run it under valgrind:
+ * memcheck treats the record as undefined (A. Langley's ctgrind). Valgrind does not know the SHA
+ * instructions, so the hash is the portable one.
  */
 #include "stitched.h"
 #include "tap.h"
@@ -15,7 +16,7 @@
 static const unsigned versions[] = {SSL3_VERSION, TLS1_VERSION, TLS1_2_VERSION};
 static const size_t mac_sizes[] = {16, 20, 32, 48};
 
-/* A record whose padding claims to be n bytes; right if it says so. */
+/* A record whose last byte says that its padding has n bytes; right: it has. */
 static void compose(uint8_t *record, size_t len, size_t n, bool right)
 {
     for (size_t i = 0; i < len; i++)
@@ -43,27 +44,26 @@ static bool open_secretly(unsigned version, size_t mac_size, size_t len, size_t 
            opened[1].has_mac && (!fits || memcmp(mac[0], mac[1], mac_size) == 0);
 }
 
-/* A context with keys, for a record of this version. */
-static struct trp_stitched keyed(const struct trossl_sha_code *sha, size_t key_len,
-                                 unsigned version)
+/* Makes *c a context with keys, for a record of this version. */
+static void set_keys(struct trp_stitched *c, const struct trossl_sha_code *sha, size_t key_len,
+                     unsigned version)
 {
     static const uint8_t key[64] = {1, 2, 3};
-    struct trp_stitched c;
-    memset(&c, 0, sizeof(c));
-    c.sha = sha;
-    c.aad[9] = (uint8_t)(version >> 8);
-    c.aad[10] = (uint8_t)version;
-    if (tr_aes_set_key(&c.base.core.key, NULL, key, key_len) != TR_OK)
+    memset(c, 0, sizeof(*c));
+    c->sha = sha;
+    c->aad[9] = (uint8_t)(version >> 8);
+    c->aad[10] = (uint8_t)version;
+    c->base.cipher.core.key = &c->base.key;
+    if (tr_aes_set_key(&c->base.key, NULL, key, key_len) != TR_OK)
         exit(2);
-    trp_stitched_mac_key(&c, key, sha->digest_len);
-    return c;
+    trp_stitched_mac_key(c, key, sha->digest_len);
 }
 
-/* Both keys' states, which everything else comes from. The rounds and the backend are no secret. */
+/* Makes both keys undefined for memcheck. The number of rounds and the backend are not secret. */
 static void hide_keys(struct trp_stitched *c)
 {
-    VALGRIND_MAKE_MEM_UNDEFINED(c->base.core.key.enc, sizeof(c->base.core.key.enc));
-    VALGRIND_MAKE_MEM_UNDEFINED(c->base.core.key.dec, sizeof(c->base.core.key.dec));
+    VALGRIND_MAKE_MEM_UNDEFINED(c->base.key.enc, sizeof(c->base.key.enc));
+    VALGRIND_MAKE_MEM_UNDEFINED(c->base.key.dec, sizeof(c->base.key.dec));
     VALGRIND_MAKE_MEM_UNDEFINED(c->head.h, sizeof(c->head.h));
     VALGRIND_MAKE_MEM_UNDEFINED(c->tail.h, sizeof(c->tail.h));
 }
@@ -75,7 +75,8 @@ static bool seal_secretly(const struct trossl_sha_code *sha, size_t key_len, uns
     const size_t sealed = (len + sha->digest_len + 16) / 16 * 16;
     int ok = 1;
     for (int i = 0; i < 2; i++) {
-        struct trp_stitched c = keyed(sha, key_len, version);
+        struct trp_stitched c;
+        set_keys(&c, sha, key_len, version);
         c.payload_len = len;
         if (i == 1) {
             hide_keys(&c);
@@ -87,11 +88,12 @@ static bool seal_secretly(const struct trossl_sha_code *sha, size_t key_len, uns
     return ok && memcmp(record[0], record[1], sealed) == 0;
 }
 
-/* A record with padding of n bytes, opened right; and with another MAC, wrong. */
+/* Checks a record with n bytes of padding, and the same with another MAC. */
 static bool verify_secretly(const struct trossl_sha_code *sha, size_t len, size_t n)
 {
     uint8_t record[1024];
-    struct trp_stitched c = keyed(sha, 16, TLS1_VERSION);
+    struct trp_stitched c;
+    set_keys(&c, sha, 16, TLS1_VERSION);
     struct trossl_sha md = c.head;
     const size_t payload = len - n - sha->digest_len;
     compose(record, len, n, true);
@@ -130,15 +132,15 @@ static void test_stitched(const struct trossl_sha_code *sha)
         if (n + sha->digest_len < 112)
             opened &= verify_secretly(sha, 112, n);
     }
-    /* Before anything is printed: memcheck knows too little of a static libc's strlen(). */
+    /* Before any output: memcheck knows too little about a static libc's strlen(). */
     const unsigned places = VALGRIND_COUNT_ERRORS - before;
     tap_ok(sealed && places == 0, "%s: sealing a record depends on neither keys nor data",
            sha->name);
     tap_ok(opened && places == 0, "%s: nor does opening it", sha->name);
 }
 
-/* On i386, where valgrind needs a static program, libc's thread block is memory of which memcheck does not know that
- * it begins as zeros; libc asks it before a system call. */
+/* On i386 valgrind needs a static program. There, memcheck does not know that libc's thread block
+ * begins as zeros, and libc reads it before a system call. */
 static void know_thread_block(void)
 {
 #if defined(__i386__)
@@ -169,7 +171,7 @@ int main(void)
     tap_ok(alike, "secret and public records open alike");
     tap_ok(errors == 0, "nothing depends on a record's contents: %u places do", errors);
 
-    /* That a use would have been noticed: this one is. */
+    /* The test notices a use: this one. */
     uint8_t secret = 1;
     unsigned noticed = 0 - VALGRIND_COUNT_ERRORS;
     VALGRIND_MAKE_MEM_UNDEFINED(&secret, sizeof(secret));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * CBC records of SSL 3.0, TLS 1.0 to 1.2 and DTLS, as libssl hands them to a provider (RFC 5246
- * section 6.2.3.2): sealed and opened by the default provider and by ours, with every length of MAC
- * that libssl uses, right ones and every kind of wrong ones. Where the padding is wrong the MAC is
- * random: it must differ from call to call and from what stands in the record.
+ * section 6.2.3.2). The default provider and ours seal and open them, with every length of MAC
+ * that libssl uses, right ones and every kind of wrong ones. If the padding is wrong, the MAC is
+ * random: it must differ between calls, and from the MAC in the record.
  */
 #include "sides.h"
 
@@ -45,7 +45,7 @@ static EVP_CIPHER_CTX *start(int side, const char *name, const uint8_t *key, con
     return ctx;
 }
 
-/* What came out of one record. */
+/* The result of one record. */
 struct opened {
     int ret, len;
     unsigned long error;
@@ -74,7 +74,8 @@ static void open_record(EVP_CIPHER_CTX *ctx, const uint8_t *record, size_t len, 
         memcpy(o->mac, mac, o->mac_len);
 }
 
-/* A record in the clear: explicit IV, payload, MAC, padding of n bytes. Returns its length. */
+/* Writes a record before encryption: explicit IV, payload, MAC, n bytes of padding. Returns its
+ * length. */
 static size_t compose(struct tap_random *random, unsigned v, size_t mac_size, uint8_t *plain)
 {
     const size_t payload =
@@ -99,7 +100,7 @@ static const char *const fault_names[FAULTS] = {"right",
                                                 "padding longer than the record",
                                                 "short record"};
 
-/* Spoils the record; the padding may be right all the same, which the default provider decides. */
+/* Changes the record. Its padding may still be right; the default provider decides. */
 static size_t spoil(struct tap_random *random, enum fault fault, uint8_t *plain, size_t len,
                     size_t explicit_iv)
 {
@@ -126,7 +127,7 @@ static size_t spoil(struct tap_random *random, enum fault fault, uint8_t *plain,
     return len;
 }
 
-/* Whether the padding is right, by the definition in RFC 5246 and, for SSL 3.0, RFC 6101 5.2.3.2. */
+/* Whether the padding is right, by RFC 5246 and, for SSL 3.0, RFC 6101 section 5.2.3.2. */
 static bool padding_is_right(unsigned version, const uint8_t *record, size_t len, size_t mac_size)
 {
     const size_t last = record[len - 1];
@@ -151,7 +152,7 @@ static void encrypt_raw(const char *name, const uint8_t *key, const uint8_t *iv,
     EVP_CIPHER_CTX_free(ctx);
 }
 
-/* The caller's view of one record is the same on both sides, the random MAC excepted. */
+/* Both sides return the same for a record, except for a random MAC. */
 static bool same_record(struct opened o[SIDES], bool right, const struct opened *again)
 {
     const struct opened *a = &o[OURS], *b = &o[THEIRS];
@@ -211,7 +212,7 @@ static bool open_all(unsigned v, enum fault fault)
     return true;
 }
 
-/* Sealing: a chain of records in place, as one connection sends them. */
+/* Seals a chain of records in place, as one connection sends them. */
 static bool seal_all(unsigned v)
 {
     static uint8_t data[SIDES][MAX_RECORD + 64];
@@ -243,9 +244,11 @@ static bool seal_all(unsigned v)
     return good;
 }
 
-/* Several records through one context, and a copy of it in between: the copy's MAC stays when the
- * original goes on or is gone. (OpenSSL 3.0's default provider shares the memory and frees it
- * twice, so ours alone.) */
+/*
+ * Several records through one context, and a copy of it in between: the copy's MAC stays valid
+ * when the original continues or is freed. Only ours: OpenSSL 3.0's default provider shares the
+ * memory and frees it twice.
+ */
 static bool copy_keeps_mac(void)
 {
     struct tap_random random = tap_random(2000);
@@ -262,7 +265,7 @@ static bool copy_keeps_mac(void)
     open_record(ctx, record, len, &o);
     bool good = o.ret > 0 && o.has_mac && EVP_CIPHER_CTX_copy(copy, ctx) > 0;
     memcpy(first_mac, o.mac, 20);
-    open_record(ctx, record, len, &o); /* another IV now: other bytes, but a record nevertheless */
+    open_record(ctx, record, len, &o); /* the IV differs now: other bytes, but still a record */
     EVP_CIPHER_CTX_free(ctx);
     good = good && EVP_CIPHER_CTX_get_params(copy, params) > 0 && mac != NULL &&
            memcmp(mac, first_mac, 20) == 0;
@@ -271,8 +274,8 @@ static bool copy_keeps_mac(void)
     return good;
 }
 
-/* Records of all kinds, some impossible, through one context: what is left of one is not handed out
- * with the next. */
+/* Records of all kinds, some impossible, through one context: the next record returns nothing of
+ * the one before. */
 static bool one_after_the_other(void)
 {
     struct tap_random random = tap_random(3000);
@@ -298,7 +301,7 @@ static bool one_after_the_other(void)
     return good;
 }
 
-/* Every length of padding, every place of the MAC: nothing depends on chance here. */
+/* Every length of padding and every place of the MAC, without random choices. */
 static bool every_padding(void)
 {
     static uint8_t record[MAX_RECORD + 64];
@@ -325,7 +328,7 @@ static bool every_padding(void)
     return true;
 }
 
-/* A call that cannot be a record is refused, by both. */
+/* Both refuse a call that cannot be a record. */
 static bool refused(int side, size_t len, size_t shift, unsigned version, size_t mac_size,
                     int padding, int encrypt)
 {

@@ -1,8 +1,9 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: BSD-2-Clause
-# Stands in for OpenSSL's util/mkdef.pl, which its makefile calls for the linker's version script and
-# which the crate leaves out: mkdef.pl ... --ordinals FILE ... >script. Each line of FILE is a symbol,
-# its number, the version it came with, and whether it exists (OpenSSL's doc/internal, "libcrypto.num").
+# Writes the linker's version script for OpenSSL: mkdef.pl ... --ordinals FILE ... >script. Replaces
+# OpenSSL's util/mkdef.pl, which its makefile calls and the crate leaves out. A line of FILE has a
+# symbol, its number, the version that introduced it, and whether it exists (OpenSSL's doc/internal,
+# "libcrypto.num").
 use strict;
 use warnings;
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The tests of tests/openssl with other versions of OpenSSL: tests/versions/run.sh BUILD, which reads lines
-# "version prefix tests program...": tests is the Meson build that has these programs. A line of TAP for
-# each program, mask and version; of a program that fails, all that it said.
+# Runs the tests of tests/openssl with other versions of OpenSSL: tests/versions/run.sh BUILD. Reads
+# lines "version prefix tests program...", where tests is the Meson build that has these programs.
+# Prints one line of TAP for each program, mask and version, and the whole output of one that fails.
 set -u
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/../openssl" && pwd)
@@ -10,6 +10,7 @@ build=$(cd "$1" && pwd)/c
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export OPENSSL_MODULES="$build/openssl/provider" OPENSSL_ENGINES="$build/openssl/engine"
+export FAULTY_MODULES="$build/tests/openssl/faulty"
 
 count=0
 status=0
@@ -39,20 +40,20 @@ run() {
     fi
 }
 
-# program NAME: one that is linked with libcrypto, with each mask that its test has elsewhere, too.
+# program NAME: runs a program that is linked with libcrypto, with each mask of its regular test.
 program() {
     file=$tests/tests/openssl/openssl-$1
-    # Not by name: that the program will really be given this libcrypto.
+    # Checks that the loader really finds this libcrypto, whatever its name.
     LD_LIBRARY_PATH=$prefix/lib ldd "$file" >"$log" 2>&1
     if ! readelf -d "$file" | grep -q 'NEEDED.*libcrypto'; then
-        return # nothing of it depends on the version
+        return # independent of the version
     elif ! grep -qF "=> $prefix/lib/libcrypto.so" "$log"; then
         line not-ok "OpenSSL $version: $1: needs another libcrypto than that in $prefix/lib"
         return
     fi
     configuration=/dev/null
     [ "$1" != random ] || configuration=$build/tests/openssl/preferred.cnf
-    # As in tests/openssl/meson.build: functions bound at load.
+    # As in tests/openssl/meson.build: bind functions at load.
     bind_now=
     [ "$1" != shared ] || bind_now=1
     run "$1" '' "$configuration" "$file"
@@ -62,7 +63,8 @@ program() {
             run "$1" "$mask" "$configuration" "$file"
         done
         ;;
-    # What another version does otherwise shows without a mask; with one, a few passes of those that go on for some seconds.
+    # Differences between versions show without a mask. With one, tests that last seconds make only
+    # a few passes.
     differential* | macs | stitched)
         for mask in noavx512 novaes noclmul noaes noaes,nossse3; do
             run "$1" "$mask" "$configuration" "$file" 2
@@ -80,7 +82,7 @@ while read -r version prefix tests programs; do
     for name in $programs; do
         program "$name"
     done
-    # The openssl command is that version's, too.
+    # Also tests the openssl command of that version.
     case $version in
     1.*) ;;
     *)

@@ -50,14 +50,9 @@ struct RawSelection {
     bad_mask: *const c_char,
 }
 
+/// Memory for a struct tr_aes_key, whose layout is the core's own.
 #[repr(C, align(16))]
-#[derive(Clone)]
-struct RawKey {
-    enc: [[u8; BLOCK]; 15],
-    dec: [[u8; BLOCK]; 15],
-    backend: *const RawBackend,
-    rounds: u32,
-}
+struct RawKey([u8; 496]);
 
 extern "C" {
     fn tr_strerror(status: c_int) -> *const c_char;
@@ -75,12 +70,14 @@ extern "C" {
     fn tr_backend_name(backend: *const RawBackend) -> *const c_char;
     fn tr_backend_features(backend: *const RawBackend) -> u32;
     fn tr_backend_index(backend: *const RawBackend) -> c_uint;
-    fn tr_select(
+    fn tr_select(mask: *const c_char, also_masked: u32, selection: *mut RawSelection) -> c_int;
+    fn tr_select_sabotaged(
         mask: *const c_char,
         also_masked: u32,
         sabotage: *const c_char,
         selection: *mut RawSelection,
     ) -> c_int;
+    fn tr_env_sabotage() -> *const c_char;
     fn tr_aes_set_key(
         key: *mut RawKey,
         backend: *const RawBackend,
@@ -376,32 +373,59 @@ pub struct Selection {
 }
 
 /// Selects as the provider does: tr_select() of tenrounds.h.
-pub fn select(mask: Option<&str>, also_masked: Features, sabotage: Option<&str>) -> Selection {
-    let c_string = |s: &str| CString::new(s.replace('\0', " ")).unwrap_or_default();
-    let (mask, sabotage) = (mask.map(c_string), sabotage.map(c_string));
-    let pointer = |s: &Option<CString>| s.as_ref().map_or(std::ptr::null(), |s| s.as_ptr());
-    let mut raw = RawSelection {
-        backend: std::ptr::null(),
-        cpu: RawCpu::default(),
-        masked: 0,
-        avoided: 0,
-        failed: 0,
-        bad_mask: std::ptr::null(),
-    };
+pub fn select(mask: Option<&str>, also_masked: Features) -> Selection {
+    let mask = mask.map(c_string);
+    let mask = mask.as_ref().map_or(std::ptr::null(), |m| m.as_ptr());
     // The status repeats what *selection says: no backend, or a wrong word.
-    unsafe { tr_select(pointer(&mask), also_masked, pointer(&sabotage), &mut raw) };
-    let failed = |b: &Backend| raw.failed >> b.index() & 1 != 0;
-    Selection {
-        backend: (!raw.backend.is_null()).then_some(Backend(raw.backend)),
-        cpu: raw.cpu.into(),
-        masked: raw.masked,
-        avoided: raw.avoided,
-        failed: Backend::all().into_iter().filter(failed).collect(),
-        bad_mask: (!raw.bad_mask.is_null()).then(|| {
-            unsafe { CStr::from_ptr(raw.bad_mask) }
-                .to_string_lossy()
-                .into_owned()
-        }),
+    Selection::by(|raw| unsafe { tr_select(mask, also_masked, raw) })
+}
+
+/// Whether selection takes a backend when it is the only candidate, so that its known-answer tests decide.
+///
+/// Selection masks the features that the backend does not need. Other backends that need the same
+/// features (bitslice128 and vperm) are made to fail.
+pub fn passes_known_answers(backend: Backend) -> bool {
+    let switch = text(unsafe { tr_env_sabotage() }).unwrap_or_default();
+    let alike = |b: &Backend| *b != backend && b.features() == backend.features();
+    let mut failing = switch.to_owned();
+    for other in Backend::all().into_iter().filter(alike) {
+        failing = format!("{failing},{}", other.name());
+    }
+    let failing = c_string(&failing);
+    let selection = Selection::by(|raw| unsafe {
+        tr_select_sabotaged(std::ptr::null(), !backend.features(), failing.as_ptr(), raw)
+    });
+    !selection.failed.contains(&backend) && selection.backend == Some(backend)
+}
+
+fn c_string(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+impl Selection {
+    fn by(select: impl FnOnce(*mut RawSelection) -> c_int) -> Selection {
+        let mut raw = RawSelection {
+            backend: std::ptr::null(),
+            cpu: RawCpu::default(),
+            masked: 0,
+            avoided: 0,
+            failed: 0,
+            bad_mask: std::ptr::null(),
+        };
+        select(&mut raw);
+        let failed = |b: &Backend| raw.failed >> b.index() & 1 != 0;
+        Selection {
+            backend: (!raw.backend.is_null()).then_some(Backend(raw.backend)),
+            cpu: raw.cpu.into(),
+            masked: raw.masked,
+            avoided: raw.avoided,
+            failed: Backend::all().into_iter().filter(failed).collect(),
+            bad_mask: (!raw.bad_mask.is_null()).then(|| {
+                unsafe { CStr::from_ptr(raw.bad_mask) }
+                    .to_string_lossy()
+                    .into_owned()
+            }),
+        }
     }
 }
 
@@ -461,12 +485,7 @@ impl Key<'static> {
 
 impl<'a> Key<'a> {
     fn expand(backend: *const RawBackend, raw: &[u8]) -> Result<Key<'a>> {
-        let mut key = Box::new(RawKey {
-            enc: [[0; BLOCK]; 15],
-            dec: [[0; BLOCK]; 15],
-            backend: std::ptr::null(),
-            rounds: 0,
-        });
+        let mut key = Box::new(RawKey([0; std::mem::size_of::<RawKey>()]));
         let status = unsafe { tr_aes_set_key(&mut *key, backend, raw.as_ptr(), raw.len()) };
         check(status, &format!("a key of {} bytes", raw.len()))?;
         Ok(Key {

@@ -4,12 +4,11 @@
 use crate::core::{self, Selection};
 use crate::masks::{self, IA32CAP, TENROUNDS_MASK};
 
-/// By the processor, both masks, and the hidden switch of the tests.
+/// The selection by the processor and both masks.
 pub fn here() -> Selection {
     let variable = |name| std::env::var(name).ok();
     let also = variable(IA32CAP).map_or(0, |value| core::ia32cap_masked(&value));
-    let (mask, sabotage) = (variable(TENROUNDS_MASK), variable("TENROUNDS_SABOTAGE"));
-    core::select(mask.as_deref(), also, sabotage.as_deref())
+    core::select(variable(TENROUNDS_MASK).as_deref(), also)
 }
 
 /// Backends that failed their known answers, and a mask with a wrong word: one line each.

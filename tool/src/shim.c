@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tool needs from the core beyond its functions: the inline ones, and the counting table with
- * its counters as one opaque object.
+ * What the tool needs from the core beyond its functions: the inline functions, and the counting
+ * table with its counters as one opaque object.
  */
-#include "backend.h"
-#include "counting.h"
+#include "dispatch/backend.h"
+#include "dispatch/counting.h"
 #include "x86/clock.h"
 
 #include <stdlib.h>

@@ -136,7 +136,7 @@ fn agree(peers: &[Box<dyn Peer>], streams: usize, sizes: &[usize]) -> Vec<usize>
 
 /// The core, whose own tests know the standards' vectors, and all peers.
 fn core_and_peers() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
-    let selected = tenrounds::core::select(None, 0, None).backend;
+    let selected = tenrounds::core::select(None, 0).backend;
     let core = crate::ours::Core::selected(selected.expect("a backend"));
     let (mut peers, absent) = all();
     peers.insert(0, Box::new(core));

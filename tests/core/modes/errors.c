@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be wrong with a call of the modes beyond SP 800-38A: the code names it, and the output and the
- * state are as before. The order of calls of the AEADs is tested in aead.c. */
+/* Tests the errors of the modes beyond SP 800-38A: the status names each error, and the output and
+ * the state are unchanged. aead.c tests the order of calls of the AEADs. */
 #include "../common.h"
 
 #define ROOM 256
@@ -10,7 +10,7 @@ static const struct tr_backend *backend; /* the strongest that runs here */
 static struct tr_aes_key key;
 static unsigned calls, wrong;
 
-/* One call: whether it gave that status and left the memory alone. */
+/* Expects a call to have given that status and left the memory unchanged. */
 static void expect(enum tr_status status, enum tr_status expected, const char *what)
 {
     calls++;
@@ -31,12 +31,12 @@ static void report(const char *what)
 
 static void test_keys(void)
 {
-    struct tr_xts xts;
-    struct tr_cmac cmac;
-    struct tr_ccm ccm;
-    struct tr_ocb ocb;
-    struct tr_siv siv;
-    struct tr_gcm_siv gcm_siv;
+    struct tr_xts_key xts;
+    struct tr_cmac_key cmac;
+    struct tr_ccm_key ccm;
+    struct tr_ocb_key ocb;
+    struct tr_siv_key siv;
+    struct tr_gcm_siv_key gcm_siv;
     for (size_t len = 0; len <= sizeof(raw); len++) {
         const bool single = len == 16 || len == 24 || len == 32;
         if (len != 32 && len != 64)
@@ -55,12 +55,12 @@ static void test_keys(void)
 
 static void test_xts(void)
 {
-    struct tr_xts x, equal;
+    struct tr_xts_key x, equal;
     uint8_t twice[32];
     memcpy(twice, raw, 16);
     memcpy(twice + 16, raw, 16);
-    tap_ok(tr_xts_set_key(&x, backend, raw, 32) == TR_OK && !x.equal &&
-               tr_xts_set_key(&equal, backend, twice, 32) == TR_OK && equal.equal,
+    tap_ok(tr_xts_set_key(&x, backend, raw, 32) == TR_OK && !tr_xts_keys_equal(&x) &&
+               tr_xts_set_key(&equal, backend, twice, 32) == TR_OK && tr_xts_keys_equal(&equal),
            "XTS: equal keys are known as such");
     for (size_t len = 0; len < 16; len++) {
         EXPECT(TR_ERR_LENGTH, tr_xts_encrypt(&x, iv, memory, memory, len));
@@ -118,7 +118,8 @@ static void test_key_wrap(void)
     report("key wrap");
 }
 
-/* KWP of contents that a wrapper would not make: lengths and padding that do not fit (RFC 5649 section 3). */
+/* Unwraps KWP contents that no wrapper makes: inconsistent lengths and padding (RFC 5649 section
+ * 3). */
 static void test_kwp_contents(void)
 {
     unsigned n = 0, good = 0;
@@ -143,36 +144,44 @@ static void test_kwp_contents(void)
 
 static void test_aeads(void)
 {
+    struct tr_ccm_key ccm_key;
+    struct tr_ocb_key ocb_key;
+    struct tr_siv_key siv_key;
+    struct tr_gcm_siv_key gcm_siv_key;
     struct tr_ccm ccm;
     struct tr_ocb ocb;
-    struct tr_siv siv;
-    struct tr_gcm_siv gcm_siv;
+    struct tr_siv siv = {0};
     uint8_t tag[16];
-    bool keyed = tr_ccm_set_key(&ccm, backend, raw, 16) == TR_OK &&
-                 tr_ocb_set_key(&ocb, backend, raw, 16) == TR_OK &&
-                 tr_siv_set_key(&siv, backend, raw, 32) == TR_OK &&
-                 tr_gcm_siv_set_key(&gcm_siv, backend, raw, 16) == TR_OK;
+    bool keyed = tr_ccm_set_key(&ccm_key, backend, raw, 16) == TR_OK &&
+                 tr_ocb_set_key(&ocb_key, backend, raw, 16) == TR_OK &&
+                 tr_siv_set_key(&siv_key, backend, raw, 32) == TR_OK &&
+                 tr_gcm_siv_set_key(&gcm_siv_key, backend, raw, 16) == TR_OK;
     tap_ok(keyed, "the AEADs have keys");
     for (size_t n = 0; n <= 17; n++) {
         if (n < 7 || n > 13)
-            EXPECT(TR_ERR_IV_LENGTH, tr_ccm_start(&ccm, raw, n, 16, 0, 0));
+            EXPECT(TR_ERR_IV_LENGTH, tr_ccm_start(&ccm, &ccm_key, raw, n, 16, 0, 0));
         if (n < 4 || n > 16 || n % 2 != 0)
-            EXPECT(TR_ERR_TAG_LENGTH, tr_ccm_start(&ccm, raw, 12, n, 0, 0));
+            EXPECT(TR_ERR_TAG_LENGTH, tr_ccm_start(&ccm, &ccm_key, raw, 12, n, 0, 0));
         if (n == 0 || n > 15)
-            EXPECT(TR_ERR_IV_LENGTH, tr_ocb_start(&ocb, raw, n, 16));
+            EXPECT(TR_ERR_IV_LENGTH, tr_ocb_start(&ocb, &ocb_key, raw, n, 16));
         if (n == 0 || n > 16)
-            EXPECT(TR_ERR_TAG_LENGTH, tr_ocb_start(&ocb, raw, 12, n));
+            EXPECT(TR_ERR_TAG_LENGTH, tr_ocb_start(&ocb, &ocb_key, raw, 12, n));
     }
     for (unsigned n = 8; n <= 13; n++) {
-        EXPECT(TR_ERR_LENGTH, tr_ccm_start(&ccm, raw, n, 16, 0, (uint64_t)1 << 8 * (15 - n)));
-        EXPECT(TR_OK, tr_ccm_start(&ccm, raw, n, 16, 0, ((uint64_t)1 << 8 * (15 - n)) - 1));
+        EXPECT(TR_ERR_LENGTH,
+               tr_ccm_start(&ccm, &ccm_key, raw, n, 16, 0, (uint64_t)1 << 8 * (15 - n)));
+        EXPECT(TR_OK,
+               tr_ccm_start(&ccm, &ccm_key, raw, n, 16, 0, ((uint64_t)1 << 8 * (15 - n)) - 1));
     }
-    EXPECT(TR_ERR_OVERLAP, tr_ccm_seal(&ccm, raw, 12, NULL, 0, memory + 1, memory, 32, tag, 16));
-    EXPECT(TR_ERR_OVERLAP, tr_ocb_open(&ocb, raw, 12, NULL, 0, memory, memory + 1, 32, tag, 16));
-    EXPECT(TR_ERR_OVERLAP, tr_siv_seal(&siv, NULL, 0, memory + 31, memory, 32, tag));
-    EXPECT(TR_ERR_OVERLAP, tr_gcm_siv_open(&gcm_siv, raw, NULL, 0, memory, memory + 31, 32, tag));
+    EXPECT(TR_ERR_OVERLAP,
+           tr_ccm_seal(&ccm_key, raw, 12, NULL, 0, memory + 1, memory, 32, tag, 16));
+    EXPECT(TR_ERR_OVERLAP,
+           tr_ocb_open(&ocb_key, raw, 12, NULL, 0, memory, memory + 1, 32, tag, 16));
+    EXPECT(TR_ERR_OVERLAP, tr_siv_seal(&siv_key, NULL, 0, memory + 31, memory, 32, tag));
+    EXPECT(TR_ERR_OVERLAP,
+           tr_gcm_siv_open(&gcm_siv_key, raw, NULL, 0, memory, memory + 31, 32, tag));
     EXPECT(TR_ERR_STATE, tr_siv_again(&siv));
-    EXPECT(TR_OK, tr_siv_start(&siv));
+    EXPECT(TR_OK, tr_siv_start(&siv, &siv_key));
     EXPECT(TR_ERR_STATE, tr_siv_again(&siv));
     for (unsigned i = 0; i < 126; i++)
         EXPECT(TR_OK, tr_siv_aad(&siv, raw, i % 3));
@@ -187,13 +196,13 @@ static void test_aeads(void)
 
 static void test_cmac(void)
 {
-    struct tr_cmac c;
-    memset(&c, 0, sizeof(c));
-    EXPECT(TR_ERR_STATE, tr_cmac_start(&c));
-    EXPECT(TR_OK, tr_cmac_set_key(&c, backend, raw, 16));
+    struct tr_cmac_key cmac_key = {0};
+    struct tr_cmac c = {0};
+    EXPECT(TR_ERR_STATE, tr_cmac_start(&c, &cmac_key));
+    EXPECT(TR_OK, tr_cmac_set_key(&cmac_key, backend, raw, 16));
     EXPECT(TR_ERR_STATE, tr_cmac_update(&c, raw, 1));
     EXPECT(TR_ERR_STATE, tr_cmac_tag(&c, memory, 16));
-    EXPECT(TR_OK, tr_cmac_start(&c));
+    EXPECT(TR_OK, tr_cmac_start(&c, &cmac_key));
     EXPECT(TR_ERR_TAG_LENGTH, tr_cmac_tag(&c, memory, 0));
     EXPECT(TR_ERR_TAG_LENGTH, tr_cmac_tag(&c, memory, 17));
     EXPECT(TR_ERR_TAG, tr_cmac_check(&c, raw, 16));

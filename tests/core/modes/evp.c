@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The modes beyond SP 800-38A against libcrypto's default provider (GCM-SIV, which 3.0 does not have,
- * against its definition, bit by bit), for each backend and key size: random messages of random lengths, in
- * place and not, in pieces; back again; and with a changed bit, which must be found and leave zeros.
+ * Compares the modes beyond SP 800-38A with libcrypto's default provider, for each backend and key
+ * size. OpenSSL 3.0 lacks GCM-SIV, so that is compared with its definition, bit by bit. Messages
+ * have random lengths and are processed in place and not, and in pieces. Each one is decrypted
+ * again, and once with a flipped bit, which must be detected and leave zeros.
  */
 #include "../common.h"
 #include "gcm_siv_reference.h"
@@ -11,7 +12,7 @@
 #define MOST  (9 * 1024)
 #define CASES 60u
 
-/* One random message and what becomes of it. */
+/* A random message and its results. */
 struct the_case {
     struct tap_random *rng;
     const struct tr_backend *backend;
@@ -21,7 +22,7 @@ struct the_case {
     char name[32];
 };
 
-/* Mostly small lengths. */
+/* A random length, mostly small. */
 static size_t random_length(struct tap_random *rng, size_t most)
 {
     static const size_t limits[] = {34, 300, 1100, MOST};
@@ -44,7 +45,8 @@ static struct lc_message message(struct the_case *c, const char *form, size_t bi
                                .tag_len = c->tag_len};
 }
 
-/* Where the output goes: half of the time into the input's own place, the copy of which is made. */
+/* Chooses between a separate buffer and in place; in place, copies the input to the output
+ * first. */
 static const uint8_t *input(struct the_case *c, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (tap_below(c->rng, 2) == 0)
@@ -68,11 +70,11 @@ static bool is_zero(const uint8_t *bytes, size_t len)
     return any == 0;
 }
 
-/* ---- XTS, CTS, CFB, key wrap, CMAC ------------------------------------------------------------ */
+/* ---- XTS, CTS, CFB, key wrap, CMAC ----------------------------------------------------------- */
 
 static bool xts(struct the_case *c)
 {
-    struct tr_xts x;
+    struct tr_xts_key x;
     if (c->key_len == 24)
         return tr_xts_set_key(&x, c->backend, c->key, 48) == TR_ERR_KEY_LENGTH;
     c->len += 16;
@@ -117,7 +119,7 @@ static bool cts(struct the_case *c)
 typedef enum tr_status cfb_fn(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                               const uint8_t *in, size_t len);
 
-/* In two pieces; unit is 8 for a length in bits. */
+/* Encrypts in two pieces; unit is 8 if lengths are in bits. */
 static bool cfb_small(struct the_case *c, const char *form, cfb_fn *encrypt, cfb_fn *decrypt,
                       size_t unit)
 {
@@ -152,7 +154,7 @@ static bool cfb1(struct the_case *c)
     return cfb_small(c, "CFB1", tr_cfb1_encrypt, tr_cfb1_decrypt, 8);
 }
 
-/* A number of bits that is not whole bytes; the bits behind them stay as they were. */
+/* CFB1 with a number of bits that is not whole bytes: the bits after the last stay unchanged. */
 static bool cfb1_bits(struct the_case *c)
 {
     const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);
@@ -219,12 +221,13 @@ static bool kwp(struct the_case *c)
 
 static bool cmac(struct the_case *c)
 {
+    struct tr_cmac_key key;
     struct tr_cmac mac;
     char cipher[16];
     snprintf(cipher, sizeof(cipher), "AES-%zu-CBC", c->key_len * 8);
     if (!lc_cmac(cipher, c->key, c->key_len, c->in, c->len, c->expected_tag) ||
-        tr_cmac_set_key(&mac, c->backend, c->key, c->key_len) != TR_OK ||
-        tr_cmac_start(&mac) != TR_OK)
+        tr_cmac_set_key(&key, c->backend, c->key, c->key_len) != TR_OK ||
+        tr_cmac_start(&mac, &key) != TR_OK)
         return false;
     for (size_t at = 0, n; at < c->len; at += n) {
         n = tap_below(c->rng, tap_below(c->rng, 3) == 0 ? 20 : c->len) + 1;
@@ -234,16 +237,17 @@ static bool cmac(struct the_case *c)
     }
     return tr_cmac_tag(&mac, c->tag, c->tag_len) == TR_OK &&
            tap_same(c->tag, c->expected_tag, c->tag_len) &&
-           tr_cmac_verify(&mac, c->in, c->len, c->tag, c->tag_len) == TR_OK &&
+           tr_cmac_verify(&key, c->in, c->len, c->tag, c->tag_len) == TR_OK &&
            flip(c, c->tag, c->tag_len) &&
-           tr_cmac_verify(&mac, c->in, c->len, c->tag, c->tag_len) == TR_ERR_TAG;
+           tr_cmac_verify(&key, c->in, c->len, c->tag, c->tag_len) == TR_ERR_TAG;
 }
 
-/* ---- AEADs -------------------------------------------------------------------------------------- */
+/* ---- AEADs ----------------------------------------------------------------------------------- */
 
-static bool ccm_pieces(struct the_case *c, struct tr_ccm *ccm)
+static bool ccm_pieces(struct the_case *c, const struct tr_ccm_key *key)
 {
-    if (tr_ccm_start(ccm, c->iv, c->iv_len, c->tag_len, c->aad_len, c->len) != TR_OK)
+    struct tr_ccm message, *ccm = &message;
+    if (tr_ccm_start(ccm, key, c->iv, c->iv_len, c->tag_len, c->aad_len, c->len) != TR_OK)
         return false;
     for (size_t at = 0, n; at < c->aad_len; at += n) {
         n = 1 + tap_below(c->rng, c->aad_len - at);
@@ -262,7 +266,7 @@ static bool ccm_pieces(struct the_case *c, struct tr_ccm *ccm)
 
 static bool ccm(struct the_case *c)
 {
-    struct tr_ccm ccm;
+    struct tr_ccm_key ccm;
     c->iv_len = 7 + tap_below(c->rng, 7);
     c->tag_len = 4 + 2 * tap_below(c->rng, 7);
     if (tr_ccm_set_key(&ccm, c->backend, c->key, c->key_len) != TR_OK)
@@ -286,9 +290,10 @@ static bool ccm(struct the_case *c)
            is_zero(c->back, c->len);
 }
 
-static bool ocb_pieces(struct the_case *c, struct tr_ocb *ocb)
+static bool ocb_pieces(struct the_case *c, const struct tr_ocb_key *key)
 {
-    if (tr_ocb_start(ocb, c->iv, c->iv_len, c->tag_len) != TR_OK)
+    struct tr_ocb message, *ocb = &message;
+    if (tr_ocb_start(ocb, key, c->iv, c->iv_len, c->tag_len) != TR_OK)
         return false;
     for (size_t at = 0, n; at < c->aad_len; at += n) {
         n = 1 + tap_below(c->rng, c->aad_len - at);
@@ -307,7 +312,7 @@ static bool ocb_pieces(struct the_case *c, struct tr_ocb *ocb)
 
 static bool ocb(struct the_case *c)
 {
-    struct tr_ocb ocb;
+    struct tr_ocb_key ocb;
     c->iv_len = 1 + tap_below(c->rng, 15);
     c->tag_len = 1 + tap_below(c->rng, 16);
     if (tr_ocb_set_key(&ocb, c->backend, c->key, c->key_len) != TR_OK)
@@ -331,21 +336,23 @@ static bool ocb(struct the_case *c)
            is_zero(c->back, c->len);
 }
 
-static enum tr_status siv_aad(struct the_case *c, struct tr_siv *siv, const struct lc_message *m)
+static enum tr_status siv_aad(const struct tr_siv_key *key, struct tr_siv *siv,
+                              const struct lc_message *m)
 {
-    enum tr_status status = tr_siv_start(siv);
+    enum tr_status status = tr_siv_start(siv, key);
     for (unsigned i = 0; i < m->components && status == TR_OK; i++)
         status = tr_siv_aad(siv, m->aad[i], m->aad_len[i]);
-    return (void)c, status;
+    return status;
 }
 
 static bool siv(struct the_case *c)
 {
+    struct tr_siv_key key;
     struct tr_siv siv;
     c->tag_len = 16;
-    if (tr_siv_set_key(&siv, c->backend, c->key, 2 * c->key_len) != TR_OK)
+    if (tr_siv_set_key(&key, c->backend, c->key, 2 * c->key_len) != TR_OK)
         return false;
-    if (c->len == 0) /* libcrypto takes an empty message for something else */
+    if (c->len == 0) /* libcrypto gives an empty message another meaning */
         c->len = 1;
     struct lc_message m = message(c, "SIV", c->key_len * 8);
     m.iv = NULL;
@@ -355,27 +362,28 @@ static bool siv(struct the_case *c)
         m.aad[i] = c->aad + (size_t)i * 600;
         m.aad_len[i] = 1 + random_length(c->rng, 599);
     }
-    return lc_encrypt(&m, c->expected, NULL, c->expected_tag) && siv_aad(c, &siv, &m) == TR_OK &&
+    return lc_encrypt(&m, c->expected, NULL, c->expected_tag) && siv_aad(&key, &siv, &m) == TR_OK &&
            tr_siv_encrypt(&siv, c->out, input(c, c->out, c->in, c->len), c->len, c->tag) == TR_OK &&
            tap_same(c->out, c->expected, c->len) && tap_same(c->tag, c->expected_tag, 16) &&
            tr_siv_again(&siv) == TR_OK &&
            tr_siv_decrypt(&siv, c->back, input(c, c->back, c->out, c->len), c->len, c->tag) ==
                TR_OK &&
            tap_same(c->back, c->in, c->len) && flip(c, c->out, c->len) &&
-           siv_aad(c, &siv, &m) == TR_OK &&
+           siv_aad(&key, &siv, &m) == TR_OK &&
            tr_siv_decrypt(&siv, c->back, c->out, c->len, c->tag) == TR_ERR_TAG &&
            is_zero(c->back, c->len);
 }
 
-/* ---- GCM-SIV ----------------------------------------------------------------------------------- */
+/* ---- GCM-SIV --------------------------------------------------------------------------------- */
 
 static bool gcm_siv(struct the_case *c)
 {
+    struct tr_gcm_siv_key key;
     struct tr_gcm_siv g;
     gcm_siv_reference(c->key, c->key_len, c->iv, c->aad, c->aad_len, c->expected, c->in, c->len,
                       c->expected_tag);
-    if (tr_gcm_siv_set_key(&g, c->backend, c->key, c->key_len) != TR_OK ||
-        tr_gcm_siv_start(&g, c->iv) != TR_OK)
+    if (tr_gcm_siv_set_key(&key, c->backend, c->key, c->key_len) != TR_OK ||
+        tr_gcm_siv_start(&g, &key, c->iv) != TR_OK)
         return false;
     for (size_t at = 0, n; at < c->aad_len; at += n) {
         n = 1 + tap_below(c->rng, c->aad_len - at);
@@ -384,17 +392,17 @@ static bool gcm_siv(struct the_case *c)
     }
     if (tr_gcm_siv_encrypt(&g, c->out, input(c, c->out, c->in, c->len), c->len, c->tag) != TR_OK ||
         !tap_same(c->out, c->expected, c->len) || !tap_same(c->tag, c->expected_tag, 16) ||
-        tr_gcm_siv_open(&g, c->iv, c->aad, c->aad_len, c->back, input(c, c->back, c->out, c->len),
+        tr_gcm_siv_open(&key, c->iv, c->aad, c->aad_len, c->back, input(c, c->back, c->out, c->len),
                         c->len, c->tag) != TR_OK ||
         !tap_same(c->back, c->in, c->len))
         return false;
     flip(c, c->tag, 16);
-    return tr_gcm_siv_open(&g, c->iv, c->aad, c->aad_len, c->back, c->out, c->len, c->tag) ==
+    return tr_gcm_siv_open(&key, c->iv, c->aad, c->aad_len, c->back, c->out, c->len, c->tag) ==
                TR_ERR_TAG &&
            is_zero(c->back, c->len);
 }
 
-/* ---- All of them ----------------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The modes as libcrypto's default provider has them, whole messages at a time. */
+/* The modes as libcrypto's default provider implements them, a whole message at a time. */
 #ifndef TENROUNDS_TESTS_MODES_LIBCRYPTO_H
 #define TENROUNDS_TESTS_MODES_LIBCRYPTO_H
 
@@ -8,22 +8,24 @@
 #include <stdint.h>
 
 struct lc_message {
-    const char *name; /* of the cipher, the key's bits included */
+    const char *name; /* of the cipher, with the key's bits */
     const uint8_t *key, *iv, *in;
     size_t iv_len, len;
     const uint8_t *aad[3];
     size_t aad_len[3];
-    unsigned components; /* of AAD; for all but SIV at most one */
+    unsigned components; /* of AAD; at most one except in SIV */
     size_t tag_len;      /* 0: no AEAD */
-    const char *cts;     /* "CS1", .. or NULL */
+    const char *cts;     /* "CS1", "CS2", "CS3" or NULL */
     bool bits;           /* len counts bits */
 };
 
-/* Once, before anything else. A library context of our own: no configuration file has a say in it. */
+/* Loads the default provider; to be called first. Uses its own library context, so that no
+ * configuration file has an effect. */
 bool lc_start(void);
 void lc_end(void);
 
-/* True if it went well; *out_len (if not NULL) is how many bytes were written to out. */
+/* Encrypts a message and returns whether it worked. Stores the number of bytes written to out in
+ * *out_len, if that is not NULL. */
 bool lc_encrypt(const struct lc_message *m, uint8_t *out, size_t *out_len, uint8_t *tag);
 bool lc_cmac(const char *name, const uint8_t *key, size_t key_len, const uint8_t *data, size_t len,
              uint8_t tag[16]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A world that is as unfriendly as a kernel: see world.c. */
+/* An environment with the restrictions of a kernel: see world.c. */
 #ifndef TR_ENV_KERNEL_H
 #define TR_ENV_KERNEL_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Ciphers with authentication: keys, tags and AAD of any length, wrong tags, IVs that say nonsense, memory that runs out. */
+/* AEADs with bad input: keys, tags and AAD of any length, wrong tags, invalid IVs, allocations that
+ * fail. */
 #include "errors.h"
 
 #include <crypto/aead.h>
@@ -43,7 +44,7 @@ static unsigned int good_key_len(const struct pair *pair)
     return pair == &rfc4106 ? 20 : 16;
 }
 
-/* An IV of the scene's kind; CCM's first byte says how long its length field is. */
+/* Sets the IV. CCM's first byte is the size of the length field less one. */
 static void set_iv(const struct pair *pair, int whose, unsigned int first)
 {
     fill(iv[whose], BLOCK, 77);
@@ -53,7 +54,7 @@ static void set_iv(const struct pair *pair, int whose, unsigned int first)
     }
 }
 
-/* What was set in the scene and the IV; nothing but the output is written. */
+/* Makes one request from the scene and the IV, and checks that only the output was written. */
 static int run(const struct pair *pair, int whose, bool decrypt, unsigned int aad, unsigned int len)
 {
     DECLARE_CRYPTO_WAIT(wait);
@@ -98,7 +99,7 @@ static void test_keys(const struct pair *pair)
     u8 key[MAX_KEY];
     unsigned int len;
 
-    seal_both(pair, 16, BLOCK, false); /* without a key */
+    seal_both(pair, 16, BLOCK, false); /* no key was set */
     for (len = 0; len <= MAX_KEY; len++) {
         fill(key, len, len);
         same_error(pair, crypto_aead_setkey(tfm[OURS], key, len),
@@ -116,7 +117,7 @@ static void set_good_keys(const struct pair *pair)
                crypto_aead_setkey(tfm[THEIRS], key, good_key_len(pair)), "a good key");
 }
 
-/* Both transforms take tags of this size; false if neither does. */
+/* Sets the tag size of both transforms; false if they refuse it. */
 static bool set_tag_len(const struct pair *pair, unsigned int size)
 {
     int ours = crypto_aead_setauthsize(tfm[OURS], size);
@@ -141,7 +142,8 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* A message to be opened, len bytes with the tag at their end; one of its bytes may be wrong, counted from 1. */
+/* Decrypts a message of len bytes that ends in the tag. wrong is the number, from 1, of the byte
+ * that is changed, or 0. */
 static int open(const struct pair *pair, int whose, const u8 *sealed, unsigned int aad,
                 unsigned int len, unsigned int wrong)
 {
@@ -155,7 +157,8 @@ static int open(const struct pair *pair, int whose, const u8 *sealed, unsigned i
     return run(pair, whose, true, aad, len);
 }
 
-/* Every byte of AAD, data and tag wrong in turn; then a message cut short, down to nothing. */
+/* Changes each byte of AAD, data and tag in turn, then truncates the message to every length down
+ * to 0. */
 static void test_wrong(const struct pair *pair, unsigned int size)
 {
     const unsigned int aad = 16, len = 21, whole = aad + len + size;
@@ -194,7 +197,7 @@ static void test_tags(const struct pair *pair)
         differ(pair->prefix, "does not take a whole tag");
 }
 
-/* CCM: the IV's first byte is out of range, or the length does not fit the field that it describes. */
+/* CCM with every kind of first byte of the IV, the invalid ones included. */
 static void test_ccm_iv(void)
 {
     unsigned int first, decrypt, whose;
@@ -212,7 +215,8 @@ static void test_ccm_iv(void)
     }
 }
 
-/* len bytes in place, which are the same page over and over: only the length matters. */
+/* Encrypts len bytes in place. Every entry of the scatterlist is the same page, because only the
+ * length matters. */
 static int run_long(int whose, unsigned int len)
 {
     DECLARE_CRYPTO_WAIT(wait);
@@ -229,8 +233,8 @@ static int run_long(int whose, unsigned int len)
     return crypto_wait_req(crypto_aead_encrypt(request[whose]), &wait);
 }
 
-/* A message whose length needs more than the two bytes that its IV leaves for it. 65536 is left out: the
- * kernel's own takes it, and computes a tag for a length of 0. */
+/* CCM messages that are too long for a length field of 2 bytes, and the longest that fits. 65536
+ * bytes are left out: the kernel's own driver accepts them and computes a tag for length 0. */
 static void test_ccm_too_long(void)
 {
     static const unsigned int lens[] = {65535, 65537, 65600};
@@ -241,7 +245,7 @@ static void test_ccm_too_long(void)
                    "%u bytes with a length field of 2", lens[i]);
 }
 
-/* Fails each allocation of one call in turn, until the call needs no more of them. */
+/* Fails each allocation of one request in turn: the nth, until the request makes fewer than n. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int aad, unsigned int len)
 {
     static u8 wanted[ROOM];
@@ -270,7 +274,7 @@ static unsigned int starve(const struct pair *pair, int whose, unsigned int aad,
     }
 }
 
-/* The same for a transform and its key. */
+/* Does the same while a transform is created and gets its key. */
 static unsigned int starve_making(const struct pair *pair, int whose)
 {
     char name[128];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Ciphers without authentication: keys of any length, weak keys, data of any length, memory that runs out. */
+/* Skciphers with bad input: keys of any length, weak keys, data of any length, allocations that
+ * fail. */
 #include "errors.h"
 
 #include <crypto/skcipher.h>
@@ -51,7 +52,8 @@ static void unmake(int whose)
     crypto_free_skcipher(tfm[whose]);
 }
 
-/* One request of len bytes, whatever comes of it; nothing but its output is written. */
+/* Makes one request of len bytes, returns its errno, and checks that only the output was
+ * written. */
 static int crypt(const struct pair *pair, int whose, bool decrypt, unsigned int len, bool scattered)
 {
     DECLARE_CRYPTO_WAIT(wait);
@@ -70,13 +72,14 @@ static int crypt(const struct pair *pair, int whose, bool decrypt, unsigned int 
     return err;
 }
 
-/* Whether the IV is one for the next request afterwards; with XTS and CTS it is anything. */
+/* Whether a request leaves the IV of the next one. The IV that XTS and CTS leave is unspecified. */
 static bool chains(const struct pair *pair)
 {
     return strcmp(pair->prefix, "xts-aes") != 0 && strcmp(pair->prefix, "cts-cbc-aes") != 0;
 }
 
-/* The same request by both: the same errno; and where there is none, the same output and next IV. */
+/* Makes the same request with both drivers and compares the errno and, on success, the output and
+ * the IV. */
 static void crypt_both(const struct pair *pair, bool decrypt, unsigned int len, bool scattered)
 {
     int ours = crypt(pair, OURS, decrypt, len, scattered);
@@ -107,7 +110,7 @@ static void test_keys(const struct pair *pair)
                        set_key(THEIRS, key, len, CRYPTO_TFM_REQ_FORBID_WEAK_KEYS),
                        "key of %u bytes%s, weak ones forbidden", len,
                        equal ? ", equal halves" : "");
-            /* What a refused key leaves behind, or one that was taken. */
+            /* Checks the state that a refused or an accepted key leaves behind. */
             crypt_both(pair, false, 2 * BLOCK, false);
         }
     }
@@ -134,7 +137,7 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* Fails each allocation of one call in turn, until the call needs no more of them. */
+/* Fails each allocation of one request in turn: the nth, until the request makes fewer than n. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int len)
 {
     static u8 wanted[PAGE_SIZE];
@@ -162,7 +165,7 @@ static unsigned int starve(const struct pair *pair, int whose, unsigned int len)
     }
 }
 
-/* The same for a transform and its key. */
+/* Does the same while a transform is created and gets its key. */
 static unsigned int starve_making(const struct pair *pair, int whose)
 {
     char name[128];
@@ -225,7 +228,7 @@ void test_ciphers(void)
     for (i = 0; i < ARRAY_SIZE(pairs); i++) {
         if (!make(&pairs[i], OURS) || !make(&pairs[i], THEIRS))
             break;
-        crypt_both(&pairs[i], false, BLOCK, false); /* without a key */
+        crypt_both(&pairs[i], false, BLOCK, false); /* no key was set */
         test_keys(&pairs[i]);
         test_lengths(&pairs[i]);
         test_starved(&pairs[i]);

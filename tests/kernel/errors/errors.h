@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What a driver does with bad input, compared with another one that has been in the kernel for long: the same
- * errno for the same call, nothing written outside of what the scatterlist describes, and nothing kept.
+ * Compares our driver with an established one of the kernel on bad input. Both must return the same
+ * errno for the same call. Ours must write nothing outside the scatterlist and leak no memory.
  */
 #ifndef ERRORS_H
 #define ERRORS_H
@@ -18,29 +18,29 @@ enum { OURS, THEIRS };
 
 struct pair {
     const char *prefix; /* of our driver's name */
-    const char *theirs; /* the other driver's name, which all kernels have that are tested */
+    const char *theirs; /* the other driver's name; every tested kernel has it */
 };
 
 extern char *backend;
 extern unsigned int cases;
 
-/* Our driver of a pair, or the other one. */
+/* The name of our driver of a pair, or of the other one; our name is written to name. */
 const char *driver_name(const struct pair *pair, int whose, char name[128]);
 
-/* Says what happened, as printk does, and counts a failure. */
+/* Logs a difference and counts it as a failure. */
 __printf(2, 3) void differ(const char *what, const char *format, ...);
-/* Compares what both returned for one call, and counts a case. */
+/* Compares the errno of both drivers for one call, and counts a case. */
 __printf(4, 5) void same_error(const struct pair *pair, int ours, int theirs, const char *format,
                                ...);
 
 void test_ciphers(void);
 void test_aeads(void);
 
-/* ---- scene.c: where a request lies ---- */
+/* ---- scene.c: buffers and scatterlists of a request ---- */
 
-#define ROOM (2 * PAGE_SIZE) /* for data; a page follows that nobody may touch */
+#define ROOM (2 * PAGE_SIZE) /* for data; the page that follows must not be written */
 
-/* Input and output of one request, with a poison around the output. Data ends at the end of a page. */
+/* Input and output of one request. Both end at the end of a page. Poison surrounds the output. */
 struct scene {
     u8 *in, *out; /* ROOM + PAGE_SIZE */
     struct scatterlist from[8], to[8];
@@ -49,26 +49,28 @@ struct scene {
 
 bool scene_make(struct scene *s);
 void scene_free(struct scene *s);
-/* in_len bytes in, out_len out; scattered into awkward pieces or in one. Input is the same for the same seed. */
+/* Prepares in_len bytes of input, determined by seed, and room for out_len bytes of output.
+ * scattered splits both into pieces that straddle blocks. */
 void scene_set(struct scene *s, unsigned int in_len, unsigned int out_len, bool scattered,
                u32 seed);
 u8 *scene_in(struct scene *s);
 u8 *scene_out(struct scene *s);
-/* Whether nothing but the output was written. */
+/* Whether only the output was written. */
 bool scene_intact(const struct scene *s);
 
 void fill(u8 *bytes, unsigned int len, u32 seed);
 
-/* ---- starve.c: memory that runs out ---- */
+/* ---- starve.c: allocations that fail ---- */
 
 int starve_register(void);
 void starve_unregister(void);
-/* From now on the nth allocation of this task fails, none for 0; others are remembered. */
+/* Makes the nth allocation of this task fail, or none if nth is 0, and records the others. */
 void starve_begin(unsigned int nth);
-/* Ends that. Returns whether an allocation was made to fail; *kept is how many were not freed. */
+/* Ends what starve_begin() began. Returns whether an allocation failed; *kept is how many were not
+ * freed. */
 bool starve_end(unsigned int *kept);
 
-/* ---- load.c: the same while our module loads ---- */
+/* ---- load.c: allocations that fail while our module loads ---- */
 
 int load_register(void);
 void load_unregister(void);

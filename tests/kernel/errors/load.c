@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Memory that runs out while our module loads: between the kernel's notices that it is about to, and that it has or has not. */
+/* Makes allocations fail while our module loads, from the kernel's notification that a module is
+ * coming to the notification that it is live or going. */
 #include "errors.h"
 
 #include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 
-static unsigned int starve_load; /* the allocation that fails, from 1 */
+static unsigned int starve_load; /* number of the allocation that fails, from 1 */
 module_param(starve_load, uint, 0600);
 static bool starved;
 module_param(starved, bool, 0600);
@@ -25,7 +26,7 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
     return NOTIFY_DONE;
 }
 
-/* The last to be told, for others allocate as well. */
+/* The lowest priority makes it the last to be notified, because other notifiers allocate, too. */
 static struct notifier_block block = {.notifier_call = on_module, .priority = INT_MIN};
 
 int load_register(void)

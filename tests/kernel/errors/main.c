@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* insmod errors.ko backend=aesni: does all at once, and leaves its counts in parameters, its findings in the kernel's log.
- * Without a backend it only waits for our module to be loaded (load.c). */
+/* insmod errors.ko backend=aesni runs all tests while it loads. It leaves counts in its parameters,
+ * and differences in the kernel's log. Without a backend it only waits for our module to load
+ * (load.c). */
 #include "errors.h"
 
 #include <linux/module.h>
 
 char *backend;
 module_param(backend, charp, 0444);
-MODULE_PARM_DESC(backend, "how the names of our drivers end");
+MODULE_PARM_DESC(backend, "the backend's name, with which the names of our drivers end");
 
 unsigned int cases;
 module_param(cases, uint, 0444);
@@ -75,5 +76,5 @@ static void __exit errors_exit(void)
 }
 module_exit(errors_exit);
 
-MODULE_DESCRIPTION("Bad input: our drivers against others");
+MODULE_DESCRIPTION("Compares our drivers with others on bad input");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Where a request lies: input and output, each at the end of its pages, in one piece or many. */
+/* Buffers and scatterlists of a request: input and output end at page ends, in one piece or
+ * many. */
 #include "errors.h"
 
 #include <linux/gfp.h>
@@ -8,12 +9,12 @@
 #include <linux/string.h>
 
 #define POISON 0xa5
-#define ORDER  2 /* four pages, of which three are used */
+#define ORDER  2 /* 4 pages, of which 3 are used */
 
 void fill(u8 *bytes, unsigned int len, u32 seed)
 {
     while (len-- != 0) {
-        seed = seed * 1664525 + 1013904223; /* Knuth's TAOCP 2, 3.3.4 */
+        seed = seed * 1664525 + 1013904223; /* Knuth, TAOCP volume 2, section 3.3.4 */
         *bytes++ = seed >> 24;
     }
 }
@@ -41,7 +42,8 @@ u8 *scene_out(struct scene *s)
     return s->out + ROOM - s->out_len;
 }
 
-/* Pieces that are no blocks, and straddle them; the last takes the rest. */
+/* Describes bytes by a scatterlist of pieces that straddle blocks, or of one piece. The last piece
+ * has all that remains. */
 static void scatter(struct scatterlist sg[8], u8 *bytes, unsigned int len, bool scattered)
 {
     static const unsigned int sizes[] = {3, 14, 16, 1, 30, 5, 33};
@@ -74,7 +76,8 @@ void scene_set(struct scene *s, unsigned int in_len, unsigned int out_len, bool 
     scatter(s->to, scene_out(s), out_len, scattered);
 }
 
-/* The first may_copy bytes of the output are AAD, which a driver may copy or leave. */
+/* The first may_copy bytes of the output belong to the AAD: a driver may copy it there or write
+ * nothing. */
 bool scene_intact(const struct scene *s)
 {
     const u8 *start = s->out + ROOM - s->out_len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Memory that runs out. Distributions' kernels have no fault injection (CONFIG_FAULT_INJECTION), so probes
- * on the allocators do it: what was allocated is freed on the way back, and the caller gets NULL. All else that
- * the task allocates is remembered until it frees it.
+ * Makes allocations fail. Distributions' kernels lack fault injection (CONFIG_FAULT_INJECTION), so
+ * return probes on the allocators do it: the probe frees the memory and returns NULL to the caller.
+ * Memory that the task allocates otherwise is recorded until the task frees it.
  */
 #include "errors.h"
 
@@ -13,12 +13,12 @@
 #include <linux/slab.h>
 
 static struct task_struct *victim;
-static unsigned int left; /* allocations until one fails; 0: none will */
+static unsigned int left; /* allocations up to the one that fails; 0: none fails */
 static bool failed;
-static const void *held[256];
-static unsigned int lost; /* did not fit */
+static const void *held[256]; /* allocations that were not freed */
+static unsigned int lost;     /* allocations that did not fit in held */
 
-/* Interrupts are others' business. */
+/* Whether the code runs for the task, and not in an interrupt that hit it. */
 static bool is_victim(void)
 {
     return current == READ_ONCE(victim) && (preempt_count() & (HARDIRQ_MASK | SOFTIRQ_OFFSET)) == 0;
@@ -37,12 +37,13 @@ static void hold(const void *what)
     lost++;
 }
 
-/* A negative number has the return not be probed. */
+/* A negative result leaves the return unprobed. */
 static int on_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
     return is_victim() ? 0 : -1;
 }
 
+/* Whether this allocation has to fail; records it if not. */
 static bool takes(struct pt_regs *regs)
 {
     if (!is_victim() || regs_return_value(regs) == 0)
@@ -91,7 +92,7 @@ static int on_free(struct kprobe *probe, struct pt_regs *regs)
     {                                                                                              \
         .kp.symbol_name = name, .entry_handler = on_entry, .handler = how, .maxactive = 16         \
     }
-/* By the names of several kernels: those that one does not have are not probed. */
+/* The allocators' names in several kernel versions. Names that a kernel lacks are not probed. */
 static struct kretprobe allocators[] = {
     ALLOCATOR("__kmalloc", on_slab),
     ALLOCATOR("__kmalloc_node", on_slab),

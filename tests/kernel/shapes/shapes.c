@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * One driver beside another, request by request, with scatterlists of every awkward shape:
+ * Compares two drivers, request by request, with scatterlists of random shapes:
  *
- *   insmod shapes.ko kind=xts ours=xts-aes-tenrounds-aesni theirs=xts(ecb(aes-generic)) seed=1 cases=1000
+ *   insmod shapes.ko kind=xts ours=xts-aes-tenrounds-aesni theirs=xts(ecb(aes-generic))
+ *                    seed=1 cases=1000
  *
- * Loading succeeds if all requests came out the same. A request is made twice over the same memory: return value, all
- * of the memory (what lies before, between and behind the pieces as well), and the IV that is left have to agree.
+ * Loading succeeds if every request had the same result with both. Each driver gets the same
+ * request and the same memory contents. The return value, all of the memory (also before, between
+ * and behind the pieces) and the IV afterwards must agree.
  *
- * Random by the seed: lengths from none over page ends to five pages; pieces of one byte to several pages, at any
- * offset, ending at page ends, in an order that is not the memory's; lists that are chained; in place, by the same list or by
- * two lists of the same memory, and out of place with other pieces; more list than data; unaligned keys and IVs; additional
- * data in pieces; wrong tags; lengths that the mode refuses; counters about to wrap. Ours runs plainly, with softirqs
- * disabled, and within kernel_fpu_begin(), where it is refused the vector registers.
+ * The seed determines:
+ *
+ * - lengths from 0 to 5 pages, and lengths that the mode refuses; - pieces of 1 byte to several
+ * pages, at any offset, some of them ending at page ends, in any order in memory; - chained
+ * scatterlists, and lists that are longer than the data; - in-place requests with one list or with
+ * two lists of the same memory, and out-of-place requests; - unaligned keys and IVs, AAD in pieces,
+ * wrong tags, counters that wrap.
+ *
+ * Our driver runs in task context, with softirqs disabled, and within kernel_fpu_begin(), where the
+ * kernel refuses it the vector registers.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
@@ -71,7 +78,7 @@ static bool one_in(u32 n)
 /* ---- Shapes ---- */
 
 struct shape {
-    u32 count, end; /* pieces; where in the arena the last one ends */
+    u32 count, end; /* number of pieces; the arena offset at which the last one ends */
     struct {
         u32 at, len;
     } piece[PIECES + 1];
@@ -100,12 +107,13 @@ static void shuffle(struct shape *s)
     u32 i;
 
     for (i = s->count; i > 1; i--) {
-        u32 other = below(i); /* swap() would ask twice */
+        u32 other = below(i); /* swap() would evaluate it twice */
 
         swap(s->piece[i - 1], s->piece[other]);
     }
 }
 
+/* Makes a random shape of total bytes. */
 static void make_shape(struct shape *s, u32 total)
 {
     u32 style = below(6), at = below(64), left = total;
@@ -117,7 +125,7 @@ static void make_shape(struct shape *s, u32 total)
 
         if (s->count == PIECES - 1)
             len = left;
-        /* So that it ends where a page does, if there is room for that. */
+        /* Moves the piece so that it ends at a page end, if the arena has room for that. */
         if (page_ends && at + len + 2 * PAGE_SIZE + left < ARENA)
             at = round_up(at + len, PAGE_SIZE) - len;
         s->piece[s->count].at = at;
@@ -137,7 +145,8 @@ struct list {
     struct scatterlist first[PIECES + 3], second[PIECES + 3];
 };
 
-/* The scatterlist of a shape over an arena; split: after how many pieces a chained table begins, 0 for none. */
+/* The scatterlist of a shape over an arena. A chained table begins after split pieces; 0: there is
+ * none. */
 static struct scatterlist *make_list(struct list *list, const struct shape *s, u8 *arena, u32 split)
 {
     struct scatterlist *sg = list->first;
@@ -161,7 +170,7 @@ static struct scatterlist *make_list(struct list *list, const struct shape *s, u
     return list->first;
 }
 
-/* Bytes into, or out of, a shape. */
+/* scatter() copies bytes into a shape, gather() out of it. */
 static void scatter(u8 *arena, const struct shape *s, const u8 *from, u32 len)
 {
     u32 i;
@@ -188,7 +197,7 @@ static void gather(u8 *to, const u8 *arena, const struct shape *s, u32 len)
     }
 }
 
-/* ---- One side: a driver with its memory ---- */
+/* ---- One side: a driver and its memory ---- */
 
 struct side {
     struct crypto_skcipher *skcipher;
@@ -202,7 +211,7 @@ struct side {
 };
 
 static struct side side[2]; /* ours, theirs */
-static u8 *pattern;         /* two arenas of noise */
+static u8 *pattern;         /* random contents for two arenas */
 static u8 *message, *mixed; /* MAX_TOTAL */
 
 static bool is_aead(void)
@@ -215,7 +224,7 @@ static u32 iv_size(void)
     return is_aead() ? crypto_aead_ivsize(side[0].aead) : crypto_skcipher_ivsize(side[0].skcipher);
 }
 
-/* What is left in the IV is part of the interface for these. */
+/* Whether the interface defines the IV that a request leaves. */
 static bool iv_counts(void)
 {
     return k == CBC || k == CTR;
@@ -228,6 +237,7 @@ struct request {
     struct shape source, target;
 };
 
+/* Makes the request with one driver, in the given context. */
 static int call(struct side *s, const struct request *r, struct scatterlist *source,
                 struct scatterlist *target, u8 *iv, u32 context)
 {
@@ -367,14 +377,15 @@ static void make_iv(struct request *r)
 {
     prandom_bytes_state(&rnd, r->iv, sizeof(r->iv));
     r->iv_at = below(16);
-    if (k == CTR && one_in(3)) /* carries */
+    if (k == CTR && one_in(3)) /* the counter wraps, and carries propagate */
         memset(r->iv + between(0, 12), 0xff, 3), memset(r->iv + 12, 0xff, 3 + one_in(2));
     if (k == CCM)
         r->iv[0] =
-            (u8)between(2, 7); /* 3 to 8 bytes for the length: enough for all that is made here */
+            (u8)between(2, 7); /* a length field of 3 to 8 bytes, enough for every length here */
 }
 
-/* A message that the key belongs to, by their driver: in message, additional data first, tag last. */
+/* Encrypts with their driver, to have a message for decryption: message gets AAD, ciphertext and
+ * tag. */
 static int make_valid(struct request *r, u32 plain)
 {
     struct request e = *r;
@@ -392,7 +403,7 @@ static int make_valid(struct request *r, u32 plain)
     if (err == 0 && r->wrong_tag) {
         u32 at = below(r->aad + plain + r->tag);
 
-        /* RFC 4106's IV, behind the additional data, is taken from elsewhere. */
+        /* The last 8 bytes of rfc4106's AAD are a copy of the IV, which is not authenticated. */
         if (k == RFC4106 && at < r->aad && at >= r->aad - 8)
             at = r->aad + plain;
         message[at] ^= (u8)(1u << below(8));
@@ -400,7 +411,8 @@ static int make_valid(struct request *r, u32 plain)
     return err;
 }
 
-/* The additional data's place in another target is not to be relied on: it is either left or copied. */
+/* Out of place, a driver may copy the AAD to the target or leave the target as it was: checks that
+ * ours did one of them. */
 static bool same_aad(const struct request *r, const u8 *before)
 {
     u32 i;
@@ -414,13 +426,14 @@ static bool same_aad(const struct request *r, const u8 *before)
         if (memcmp(mixed, message, r->aad) != 0)
             return false;
     }
-    /* Theirs may have done the other; from here on they are compared as a whole. */
+    /* Their driver may have done the other. Both get ours, so that the arenas can be compared as a
+     * whole. */
     for (i = 0; i < 2; i++)
         scatter(side[i].target, &r->target, mixed, r->aad);
     return true;
 }
 
-/* After an error: nothing but the target may have been written. */
+/* Whether, after an error, only the target was written. */
 static bool kept_outside(const struct request *r, const u8 *before, u32 target_len)
 {
     u8 *arena = r->place == OUT_OF_PLACE ? side[0].target : side[0].source;
@@ -453,7 +466,7 @@ static const char *compare(const struct request *r, int err, int reference, cons
     return NULL;
 }
 
-static u8 *before[2]; /* what the arenas had */
+static u8 *before[2]; /* the arenas' contents before the request */
 
 static int one_case(struct request *r)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Throughput through AF_ALG, one sendmsg and one read a request, as a program has it that wants the kernel's ciphers:
+ * Measures requests through AF_ALG, each of one sendmsg() and one read(), as programs make them:
  *
  *     afalg ALGORITHM DRIVER KEY_BITS encrypt|decrypt BYTES
  *
- * One line of JSON: the median time of a request in windows of 32. The key is the driver's own kind of long: two
- * of them for xts.
+ * It prints one line of JSON with the median time per request in windows of 32 requests. KEY_BITS
+ * is the size of an AES key; xts gets two of them.
  */
 #include "../afalg.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Throughput inside the kernel: a request of the module's driver, the core's own call on the same bytes, and a request of
- * the kernel's generic driver take turns in short windows, so that all three meet the same clock and the same
- * neighbours (docs/measuring.md). Loading the module measures; /sys/kernel/debug/tenrounds_bench has a line of JSON for
- * each algorithm, direction and size.
+ * Measures throughput inside the kernel of three implementations: a request to the module's driver,
+ * a call to the core on the same bytes, and a request to the kernel's generic driver. Short windows
+ * of the three alternate, so that they run at the same clock and under the same load
+ * (docs/measuring.md). The module measures while it loads. Afterwards
+ * /sys/kernel/debug/tenrounds_bench has one line of JSON per algorithm, direction and size.
  *
- * Data lies in whole pages, an entry of the scatterlist each; AAD and tag have entries of their own. Everything is
- * done in place but the decryption of authenticated messages, which reads one sealed message again and again.
+ * The data is in whole pages, with one scatterlist entry per page. AAD and tag have entries of
+ * their own. Requests are in place, except decryption of AEADs, which decrypts the same message
+ * repeatedly.
  */
 #include <linux/debugfs.h>
 #include <linux/gfp.h>
@@ -21,19 +23,19 @@
 #include <crypto/aead.h>
 #include <crypto/skcipher.h>
 
-#include "tenrounds.h" /* the core as programs have it */
+#include "tenrounds.h" /* the core, compiled as for user space */
 
 static char *backend = "vaes512";
 module_param(backend, charp, 0444);
-MODULE_PARM_DESC(backend, "whose drivers are measured");
+MODULE_PARM_DESC(backend, "the backend whose drivers are measured");
 static unsigned int key_bits = 128;
 module_param(key_bits, uint, 0444);
 static unsigned int sizes[8] = {512, 1420, 4096, 16384, 65536}, sizes_count = 5;
 module_param_array(sizes, uint, &sizes_count, 0444);
-MODULE_PARM_DESC(sizes, "bytes of a request, at most 65536; less where a mode wants whole blocks");
+MODULE_PARM_DESC(sizes, "bytes per request, at most 65536; modes of whole blocks round down");
 static unsigned int rounds = 41;
 module_param(rounds, uint, 0444);
-MODULE_PARM_DESC(rounds, "windows of each, at most 201");
+MODULE_PARM_DESC(rounds, "windows of each implementation, at most 201");
 static unsigned int window_us = 400;
 module_param(window_us, uint, 0444);
 static bool everything;
@@ -47,7 +49,7 @@ MODULE_PARM_DESC(everything, "all algorithms, not only those of disks and networ
 #define TAG         16u
 #define REPORT      65536u
 
-/* ---- The core's world: nobody masks or sabotages here ---- */
+/* ---- The core's environment: no mask, no fault injection ---- */
 
 const char *tr_env_mask(void);
 const char *tr_env_sabotage(void);
@@ -75,16 +77,16 @@ void tr_env_fatal(const char *why)
 
 union core_key {
     struct tr_aes_key aes;
-    struct tr_xts xts;
-    struct tr_gcm gcm;
-    struct tr_ccm ccm;
+    struct tr_xts_key xts;
+    struct tr_gcm_key gcm;
+    struct tr_ccm_key ccm;
 };
 
 struct work {
     const struct operation *op;
     unsigned int len;
     struct page *in_pages, *out_pages;
-    u8 *in, *out; /* the same but for the decryption of AEADs */
+    u8 *in, *out; /* equal, except for decryption of AEADs */
     u8 iv[16], core_iv[16], *aad, *tag;
     struct scatterlist src[MOST_PAGES + 2], dst[MOST_PAGES + 2];
     union core_key *key;
@@ -98,7 +100,7 @@ struct operation {
     const char *name, *driver, *generic;
     bool main, aead, decrypt;
     unsigned int unit, keys,
-        salt; /* lengths are multiples of unit; AES keys in a key; bytes behind it */
+        salt; /* lengths are multiples of unit; a key is so many AES keys, then salt bytes */
     enum tr_status (*set_key)(struct work *w, const struct tr_backend *b, const u8 *raw,
                               size_t len);
     enum tr_status (*run)(struct work *w); /* NULL: the core has no such call */
@@ -216,7 +218,8 @@ static bool there_is(const struct work *w, int kind)
 
 /* ---- Windows ---- */
 
-/* The time that this thread had the processor: a process of the host's, it can ask for that itself. */
+/* The processor time of this thread. User-mode Linux is a process of the host, so it asks the
+ * host. */
 static u64 own_ns(void)
 {
 #ifdef CONFIG_UML
@@ -236,10 +239,12 @@ static u64 own_ns(void)
 }
 
 struct window {
-    u64 ps; /* picoseconds a call */
+    u64 ps; /* picoseconds per call */
     bool disturbed;
 };
 
+/* Times one window of calls, after an eighth as many untimed ones. It is disturbed if the host took
+ * the processor away. */
 static int window(struct work *w, int kind, u32 calls, struct window *result)
 {
     u64 wall, own;
@@ -256,12 +261,12 @@ static int window(struct work *w, int kind, u32 calls, struct window *result)
     wall = ktime_get_ns() - wall;
     own = own_ns() - own;
     result->ps = div_u64(wall * 1000, calls);
-    /* 5 us are what asking the time may take. */
+    /* Allows 5 % and, for reading the clocks, 5 µs. */
     result->disturbed = wall > own + own / 20 + 5000;
     return err;
 }
 
-/* How many calls fill a window. */
+/* Finds how many calls fill a window. */
 static int calibrate(struct work *w, int kind, u32 *calls)
 {
     struct window result;
@@ -382,7 +387,7 @@ static int open_aead(struct work *w, int kind, const char *driver, const u8 *raw
     if (err != 0 || req == NULL)
         return err != 0 ? err : -ENOMEM;
     aead_request_set_ad(req, AAD);
-    /* What decryption is to open is sealed here; each seals what it will open, with the same result. */
+    /* For decryption, our driver makes the message that all implementations decrypt. */
     aead_request_set_crypt(req, w->src, w->src, w->len, w->iv);
     if (decrypt && kind == OURS)
         err = crypto_aead_encrypt(req);
@@ -425,7 +430,7 @@ static int open_all(struct work *w, const struct operation *op, unsigned int byt
         raw[i] = i * 7 + 1;
     memset(w->iv, 0, sizeof(w->iv));
     w->iv[0] = strncmp(op->name, "ccm", 3) == 0 ? 2 : 0;
-    /* CCM's nonce follows a byte that says how long it is; GCM's is it. All are zeros. */
+    /* CCM's IV begins with the size of the length field less one. The nonces are zeros. */
     memset(w->core_iv, 0, sizeof(w->core_iv));
     entries(w->src, w, w->in_pages);
     entries(w->dst, w, w->out_pages);
@@ -519,7 +524,8 @@ static int __init bench_init(void)
     report = vzalloc(REPORT);
     if (s == NULL || w == NULL || report == NULL)
         goto out;
-    /* A page for AAD and tag, as the kernel's users have them in structures of their own; and the core's key. */
+    /* AAD and tag get a page of their own, as in the kernel's users. The core's key gets
+     * another. */
     w->in_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(MOST_BYTES));
     w->out_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(MOST_BYTES));
     w->aad = (u8 *)get_zeroed_page(GFP_KERNEL);

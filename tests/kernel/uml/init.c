@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The first process in user-mode Linux, whose root is the host's, read-only: runs `sh SCRIPT OUT` with a folder
- * of the host's mounted for the results, says how that ended, and switches off. (An init that just ends is a panic.)
+ * The first process in user-mode Linux:
  *
  *     init SCRIPT FOLDER
+ *
+ * The root file system is the host's, read-only. init mounts the host's FOLDER for the results,
+ * runs the script, prints its exit status and powers off. The kernel would panic if init exited.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ static void mounted(const char *what, const char *type, const char *where, const
 int main(int argc, char **argv)
 {
     int status = -1;
-    if (argc >= 3) { /* user-mode Linux adds an argument of its own */
+    if (argc >= 3) { /* not ==: user-mode Linux appends an argument */
         mounted("proc", "proc", "/proc", NULL);
         mounted("sys", "sysfs", "/sys", NULL);
         mounted("debug", "debugfs", "/sys/kernel/debug", NULL);

@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# What runs in user-mode Linux, by init.c: sh inside.sh FOLDER. The folder is the host's: there is a file `plan`,
-# of which each line is one of
+# The script that init.c runs in user-mode Linux: sh inside.sh FOLDER. FOLDER is on the host. Each line
+# of its file `plan` is one of these steps:
 #
-#   load FILE PARAMETERS...     the module under test, and what /proc/crypto and its counters say then
-#   bench FILE PARAMETERS...    the module that measures; its lines are added to `results`
-#   afalg PROGRAM ARGUMENTS...  the same for a program
-#   holds FILE PARAMETERS...    the bench as traffic, of whose holds of the vector registers the module takes the time
-#   unload
+#   load FILE PARAMETERS...     loads the module under test; saves /proc/crypto and its counters
+#   bench FILE PARAMETERS...    loads the module that measures; appends its lines to `results`
+#   afalg PROGRAM ARGUMENTS...  runs a program that measures; appends its lines to `results`
+#   holds FILE PARAMETERS...    runs the bench as load while the module measures its longest hold of
+#                               the vector registers, 15 times; appends each to `holds`
+#   unload                      unloads the module under test
 #
-# Errors go to the file `errors`; `messages` is written at the end, and then `ended`.
+# Errors go to the file `errors`. At the end it writes the kernel's log to `messages`, then `ended`.
 folder=$1
 cd "$folder" || exit 1
 exec 2>errors
@@ -34,7 +35,7 @@ while read -r what file arguments; do
     bench) bench "$file" $arguments >>results ;;
     afalg) "$file" $arguments >>results ;;
     holds)
-        # Each time is a maximum, from zero on.
+        # Setting measure resets the maximum.
         rm -f holds
         for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
             echo 1 >$measure

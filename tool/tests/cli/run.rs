@@ -2,7 +2,7 @@
 //! `run`: what the command sees, what it executed, and how it ends.
 
 use crate::json::{valid, Document};
-use crate::support::{contains, without_aes, Finish, Place};
+use crate::support::{contains, faulty_module, without_aes, Finish, Place};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -277,6 +277,7 @@ fn a_failed_known_answer_is_said_and_the_next_backend_does_the_work() {
     let mut tool = place.tool([
         "run", "--count", "--json", "--", "openssl", "rand", "-hex", "8",
     ]);
+    tool.env("TENROUNDS_MODULE", faulty_module());
     let done = tool.env("TENROUNDS_SABOTAGE", &strongest).done().ok();
     let (warning, json) = done.err.split_once('\n').unwrap();
     contains(

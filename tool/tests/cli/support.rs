@@ -42,6 +42,14 @@ pub fn module() -> PathBuf {
     path
 }
 
+/// The provider with the fault switch, which the installed one does not have.
+pub fn faulty_module() -> PathBuf {
+    let path = std::env::var_os("TENROUNDS_FAULTY_MODULE").expect(
+        "set TENROUNDS_FAULTY_MODULE to the provider with a fault switch (tests/openssl/faulty/tenrounds.so in Meson's build directory)",
+    );
+    PathBuf::from(path)
+}
+
 /// A directory of one test, removed at its end.
 pub struct Place(PathBuf);
 

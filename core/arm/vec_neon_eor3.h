@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The vector type of the backend armce-eor3: vec_neon.h with EOR3, to which the compiler fuses
+ * pairs of XORs.
+ */
+#ifndef TR_ARM_VEC_NEON_EOR3_H
+#define TR_ARM_VEC_NEON_EOR3_H
+
+#include "arm/arm.h"
+
+#define TR_TARGET TR_TARGET_EOR3
+#include "arm/neon.h"
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The table of bulk operations, and how one is called. For the core and its in-tree hosts.
+ *
+ * A backend is a constant table. It sets the operations that it does better than the next weaker
+ * backend and leaves the others NULL. bitslice, the weakest, sets all. Key schedules have one
+ * format for all backends (struct tr_aes_key), so a weaker backend's operation works on a key that
+ * a stronger one expanded.
+ */
+#ifndef TR_BACKEND_H
+#define TR_BACKEND_H
+
+#include "dispatch/env.h"
+#include "dispatch/probe.h"
+#include "dispatch/streams.h"
+#include "tenrounds.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#    define TR_X86 1
+#else
+#    define TR_X86 0
+#endif
+/* Wide bitsliced AES needs 16 vector registers, and some KiB of stack for its round keys. */
+#if defined(__x86_64__) && TR_ENV_LARGE_STACK
+#    define TR_WIDE_BITSLICE 1
+#else
+#    define TR_WIDE_BITSLICE 0
+#endif
+/* clang before 17 rejects an extension's instructions in functions that only name it as a
+ * target. */
+#if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
+    (!defined(__clang__) || __clang_major__ >= 17)
+#    define TR_ARM64 1
+#else
+#    define TR_ARM64 0
+#endif
+
+/* The bulk operations: X(suffix of the constant, name). */
+#define TR_BULK_OPS(X)                                                                             \
+    X(ECB_ENCRYPT, ecb_encrypt)                                                                    \
+    X(ECB_DECRYPT, ecb_decrypt)                                                                    \
+    X(CBC_ENCRYPT, cbc_encrypt)                                                                    \
+    X(CBC_DECRYPT, cbc_decrypt)                                                                    \
+    X(CFB_ENCRYPT, cfb_encrypt)                                                                    \
+    X(CFB_DECRYPT, cfb_decrypt)                                                                    \
+    X(OFB, ofb)                                                                                    \
+    X(CTR, ctr)                                                                                    \
+    X(GHASH, ghash)                                                                                \
+    X(GCM_ENCRYPT, gcm_encrypt)                                                                    \
+    X(GCM_DECRYPT, gcm_decrypt)                                                                    \
+    X(XTS_ENCRYPT, xts_encrypt)                                                                    \
+    X(XTS_DECRYPT, xts_decrypt)                                                                    \
+    X(OCB_ENCRYPT, ocb_encrypt)                                                                    \
+    X(OCB_DECRYPT, ocb_decrypt)                                                                    \
+    X(CCM_ENCRYPT, ccm_encrypt)                                                                    \
+    X(CCM_DECRYPT, ccm_decrypt)                                                                    \
+    X(POLYVAL, polyval)                                                                            \
+    X(CTR_LE, ctr_le)                                                                              \
+    X(GCM_SEAL, gcm_seal)                                                                          \
+    X(GCM_OPEN, gcm_open)                                                                          \
+    X(GCM_TAG, gcm_tag)
+
+enum tr_op {
+#define TR_OP_CONSTANT(constant, name) TR_OP_##constant,
+    TR_BULK_OPS(TR_OP_CONSTANT)
+#undef TR_OP_CONSTANT
+        TR_OPS
+};
+
+/*
+ * A bulk operation: processes `blocks` whole blocks, at least one (but see GCM_SEAL). The modes
+ * have checked that in and out are identical or disjoint. state is what the mode carries from call
+ * to call:
+ *
+ *   CBC, CFB, OFB, CTR   the 16 bytes of the IV, shift register or counter; ECB: not used
+ *   GHASH, POLYVAL       struct tr_ghash; key and out are not used
+ *   CTR_LE               the 16 bytes of GCM-SIV's counter block (RFC 8452 section 4)
+ *   GCM                  struct tr_gcm: computes a mask that is due, hashes a partial block first
+ *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message, never split; blocks may be 0
+ *   GCM_TAG              struct tr_gcm; in is the length block, out the tag
+ *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
+ *   XTS                  struct tr_xts_run
+ */
+
+/* The tweak of the next block. While key is not NULL, the tweak is still to be computed, by
+ * encrypting the data-unit number at unit with that key. */
+struct tr_xts_run {
+    uint8_t tweak[TR_BLOCK];
+    const struct tr_aes_key *key;
+    const uint8_t *unit;
+};
+
+typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                        size_t blocks, void *state);
+
+/* An operation up to CTR on at most TR_FEW blocks. It returns TR_OK, so that a mode's function can
+ * end with a jump to it. A call and its return take four cycles (Zen 4); one block takes eleven. */
+#define TR_FEW 4u
+typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                 size_t blocks, void *state);
+
+struct tr_backend {
+    const char *name;
+    tr_features features;            /* all of these must be usable */
+    const struct tr_backend *weaker; /* supplies the operations that are NULL */
+    /* Sets enc from a raw key; also dec, if this backend or a weaker one decrypts with it. rounds
+     * is already set. */
+    void (*expand_key)(struct tr_aes_key *key, const uint8_t *raw);
+    /* The same without dec, for modes that only encrypt; NULL where it would not be faster. */
+    void (*expand_encryption_key)(struct tr_aes_key *key, const uint8_t *raw);
+    /* Computes from h the powers that every message needs. GHASH computes more when a message needs
+     * them. */
+    void (*ghash_key)(struct tr_ghash_key *key);
+    /* The same without vector registers, for when the environment refuses them. */
+    void (*ghash_key_refused)(struct tr_ghash_key *key);
+    /* Expands the key, without dec, and computes h (the encrypted zero block) meanwhile. NULL where
+     * it would not be faster; not inherited from a weaker backend. */
+    void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
+    tr_bulk_fn *bulk[TR_OPS];
+    /* The same operations for at most TR_FEW blocks, never split. NULL if the backend has none, and
+     * in counting tables. */
+    tr_few_fn *few[TR_OP_CTR + 1];
+    /* Cleanses a multiple of 64 bytes with the backend's widest stores. NULL: tr_wipe() is used. */
+    void (*wipe)(uint8_t *memory, size_t len);
+    /* Multi-buffer encryption; NULL if this backend has none. */
+    tr_lanes_fn *lanes;
+    /* Reports blocks that a host processed in its own code; NULL except in counting tables. */
+    void (*done_by_host)(const struct tr_backend *table, enum tr_op op, size_t blocks);
+};
+
+/* The backends of the build, one file each; backends.c has the list. */
+#define TR_MAX_BACKENDS 16
+extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bitslice;
+/* The same without carry-less multiplication, for when the processor or the mask excludes it. */
+extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
+/* Not in a kernel. */
+extern const struct tr_backend tr_vperm512, tr_bitslice512, tr_bitslice256, tr_vperm256,
+    tr_bitslice128;
+extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
+
+/* As tr_aes_set_key(), for modes that only encrypt: leaves dec unchanged. */
+enum tr_status tr_aes_set_encryption_key(struct tr_aes_key *key, const struct tr_backend *backend,
+                                         const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
+
+/* Functions that other backends' tables also use. vperm's expand_key sets every field of a key.
+ * vperm256's GHASH needs the powers that vperm's ghash_key computes. */
+void tr_vperm_expand_key(struct tr_aes_key *key, const uint8_t *raw);
+#if TR_WIDE_BITSLICE
+tr_bulk_fn tr_vperm256_ghash;
+#    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = tr_vperm256_ghash
+#else
+#    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = NULL
+#endif
+
+/* The features whose registers the operating system saves, if it set XCR0 to this value. */
+tr_features tr_features_saved(uint64_t xcr0);
+
+/* As tr_mask_parse(). Also stores in *wanted the features that the mask requests even where
+ * selection would avoid them. bad must not be NULL. */
+enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
+                            const char **bad);
+
+/* Whether 512-bit registers lower this processor's clock too much to pay (x86/clock.h). */
+int tr_clock_drops(void);
+
+/* The index of a backend in the list of tr_backend_at(), for counters and reports. */
+unsigned tr_backend_index(const struct tr_backend *backend);
+
+/* The table whose code runs an operation for b. NULL only for operations that a mode can also
+ * compose from others: the fused ones of GCM, XTS, OCB and CCM, and those of GCM-SIV. */
+static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
+{
+    while (b != NULL && __builtin_expect(b->bulk[op] == NULL, 0))
+        b = b->weaker;
+    return b;
+}
+
+/* The table whose multi-buffer code runs jobs for b; NULL if none has any. */
+static inline const struct tr_backend *tr_backend_with_lanes(const struct tr_backend *b)
+{
+    while (b != NULL && b->lanes == NULL)
+        b = b->weaker;
+    return b;
+}
+
+/*
+ * Runs a bulk operation. Every bulk call of the core goes through tr_bulk(), except the short calls
+ * that end a mode's function (at most TR_FEW blocks; modes/modes.h).
+ * - If the environment refuses the vector registers, bitslice runs on the same key.
+ * - If it limits how long they are held, the call is split, and state carries over.
+ * - The probe names the table whose code runs.
+ *
+ * Returns the number of blocks done. It is less than blocks only if no table has the operation,
+ * which is checked before each split call. The mode then processes the rest with other operations.
+ */
+static inline size_t tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
+                             const uint8_t *in, size_t blocks, void *state)
+{
+    for (size_t done = 0;;) {
+        const struct tr_backend *b = tr_backend_doing(key->backend, op);
+        if (b == NULL)
+            return done;
+        size_t most = tr_env_most_blocks(b->features);
+        size_t n = blocks - done < most ? blocks - done : most;
+        int vector = tr_env_vector_begin(b->features);
+        if (!vector)
+            b = tr_backend_doing(&tr_bitslice, op);
+        if (b != NULL) {
+            TR_PROBE_BULK(op, b->name, n * TR_BLOCK);
+            b->bulk[op](key, out, in, n, state);
+            done += n;
+        }
+        if (vector)
+            tr_env_vector_end();
+        if (b == NULL || done == blocks)
+            return done;
+        in += n * TR_BLOCK;
+        if (out != NULL)
+            out += n * TR_BLOCK;
+    }
+}
+
+/* Reports blocks that a host processed in its own code, interleaved with work other than AES. The
+ * probe and the counters credit the table that would have run. That table's features must include
+ * those that the host's code needs. */
+static inline void tr_bulk_by_host(const struct tr_aes_key *key, enum tr_op op, size_t blocks)
+{
+    const struct tr_backend *b = tr_backend_doing(key->backend, op);
+    TR_PROBE_BULK(op, b->name, blocks * TR_BLOCK);
+    if (b->done_by_host != NULL)
+        b->done_by_host(b, op, blocks);
+}
+
+const char *tr_op_name(enum tr_op op);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The hosted environment: a process with environment variables and a stderr. No other file of the
+ * core calls a C library. */
+#define _GNU_SOURCE
+#include "dispatch/env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#if defined(__aarch64__) && defined(__linux__)
+#    include <sys/auxv.h>
+#endif
+
+/* secure_getenv() ignores the variable in setuid programs: their callers must not choose the code.
+ */
+const char *tr_env_mask(void)
+{
+    return secure_getenv("TENROUNDS_MASK");
+}
+
+unsigned long tr_env_hwcap(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    return getauxval(AT_HWCAP);
+#else
+    return 0;
+#endif
+}
+
+_Noreturn void tr_env_fatal(const char *why)
+{
+    fprintf(stderr, "tenrounds: %s; stopping, because no result could be trusted\n", why);
+    abort();
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Features of the processor by name, and masks made of those names. */
+#include "dispatch/backend.h"
+#include "util.h"
+
+static const char *const names[TR_FEATURE_COUNT] = {"aes",  "clmul",  "ssse3", "avx",
+                                                    "avx2", "avx512", "vaes",  "vclmul",
+                                                    "sha",  "neon",   "sha3",  "avx512vbmi"};
+
+const char *tr_feature_name(unsigned index)
+{
+    return index < TR_FEATURE_COUNT ? names[index] : NULL;
+}
+
+/* Whether the word is a request, not a mask: see tr_mask_parse(). */
+static int is_wish(const char *word, size_t n)
+{
+    return tr_word_is(word, n, "avx512");
+}
+
+/* The feature that a mask's word removes; 0 if none. */
+static tr_features masked_by(const char *word, size_t n)
+{
+    if (n <= 2 || word[0] != 'n' || word[1] != 'o')
+        return 0;
+    for (unsigned i = 0; i < TR_FEATURE_COUNT; i++) {
+        if (tr_word_is(word + 2, n - 2, names[i]))
+            return (tr_features)1 << i;
+    }
+    return 0;
+}
+
+static int is_separator(char c)
+{
+    return c == ',' || c == ' ' || c == '\t' || c == '\n';
+}
+
+enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
+                            const char **bad)
+{
+    *masked = *wanted = 0;
+    *bad = NULL;
+    if (text == NULL)
+        return TR_OK;
+    for (;;) {
+        while (is_separator(*text))
+            text++;
+        if (*text == '\0')
+            return *bad == NULL ? TR_OK : TR_ERR_MODE;
+        size_t n = 0;
+        while (text[n] != '\0' && !is_separator(text[n]))
+            n++;
+        tr_features feature = masked_by(text, n);
+        if (feature != 0) {
+            *masked |= feature;
+        } else if (is_wish(text, n)) {
+            *wanted |= TR_FEATURE_AVX512;
+        } else if (*bad == NULL) {
+            *bad = text; /* the words behind it still count */
+        }
+        text += n;
+    }
+}
+
+enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad)
+{
+    tr_features wanted;
+    const char *word;
+    return tr_mask_read(text, masked, &wanted, bad != NULL ? bad : &word);
+}
+
+/* Intel SDM volume 1, 13.3 and 14.3 to 15.2: XCR0 bits 1-2 are the XMM and YMM state, 5-7 the mask
+ * registers and both parts of the ZMM state. */
+#define XCR0_YMM 0x06u
+#define XCR0_ZMM 0xe6u
+
+tr_features tr_features_saved(uint64_t xcr0)
+{
+    tr_features saved = TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_SSSE3 | TR_FEATURE_SHA;
+    if ((xcr0 & XCR0_YMM) == XCR0_YMM)
+        saved |= TR_FEATURE_AVX | TR_FEATURE_AVX2 | TR_FEATURE_VAES | TR_FEATURE_VCLMUL;
+    if ((xcr0 & XCR0_ZMM) == XCR0_ZMM)
+        saved |= TR_FEATURE_AVX512 | TR_FEATURE_AVX512VBMI;
+    return saved;
+}
+
+#if TR_X86
+#    include "x86/clock.h"
+
+#    include <cpuid.h>
+
+static uint64_t read_xcr0(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+TR_INLINE tr_features when(uint32_t word, uint32_t bits, tr_features feature)
+{
+    return (word & bits) == bits ? feature : 0;
+}
+
+void tr_cpu_detect(struct tr_cpu *cpu)
+{
+    uint32_t a, b, c, d;
+    *cpu = (struct tr_cpu){0};
+    if (__get_cpuid(1, &a, &b, &c, &d) == 0)
+        return;
+    int sse2 = (d & bit_SSE2) != 0;
+    cpu->present |= when(c, bit_AES, TR_FEATURE_AES) | when(c, bit_PCLMUL, TR_FEATURE_CLMUL) |
+                    when(c, bit_SSSE3, TR_FEATURE_SSSE3) | when(c, bit_AVX, TR_FEATURE_AVX);
+    if (c & bit_OSXSAVE)
+        cpu->xcr0 = read_xcr0();
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) {
+        cpu->present |=
+            when(b, bit_AVX2, TR_FEATURE_AVX2) |
+            when(b, bit_AVX512F | bit_AVX512BW | bit_AVX512VL, TR_FEATURE_AVX512) |
+            when(c, bit_AVX512VBMI, TR_FEATURE_AVX512VBMI) | when(c, bit_VAES, TR_FEATURE_VAES) |
+            when(c, bit_VPCLMULQDQ, TR_FEATURE_VCLMUL) | when(b, bit_SHA, TR_FEATURE_SHA);
+    }
+    cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
+}
+
+int tr_clock_drops(void)
+{
+    uint32_t vendor[3], signature, unused[3];
+    return __get_cpuid(0, &signature, &vendor[0], &vendor[2], &vendor[1]) != 0 &&
+           __get_cpuid(1, &signature, &unused[0], &unused[1], &unused[2]) != 0 &&
+           tr_clock_drops_by_cpuid(vendor, signature);
+}
+
+#elif TR_ARM64
+
+/* Linux, Documentation/arch/arm64/elf_hwcaps.rst: bits of AT_HWCAP. What it reports is usable: the
+ * kernel takes away what it does not support. */
+#    define HWCAP_ASIMD (1ul << 1)
+#    define HWCAP_AES   (1ul << 3)
+#    define HWCAP_PMULL (1ul << 4)
+#    define HWCAP_SHA3  (1ul << 17)
+
+void tr_cpu_detect(struct tr_cpu *cpu)
+{
+    unsigned long has = tr_env_hwcap();
+    *cpu = (struct tr_cpu){0};
+    if (has & HWCAP_ASIMD)
+        cpu->present = TR_FEATURE_NEON | (has & HWCAP_AES ? TR_FEATURE_AES : 0) |
+                       (has & HWCAP_PMULL ? TR_FEATURE_CLMUL : 0) |
+                       (has & HWCAP_SHA3 ? TR_FEATURE_SHA3 : 0);
+    cpu->usable = cpu->present;
+}
+
+#else
+
+void tr_cpu_detect(struct tr_cpu *cpu)
+{
+    *cpu = (struct tr_cpu){0};
+}
+
+#endif
+
+#if !TR_X86
+int tr_clock_drops(void)
+{
+    return 0;
+}
+#endif

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Known-answer tests for every operation, direction and key size of a backend. They call the modes,
+ * at lengths that reach each loop and tail. The expected answers are 64-bit digests of the
+ * ciphertexts, so that loading stays fast. Decryption is compared with the plaintext itself. The
+ * test suite recomputes the digests with another implementation of AES.
+ */
+#include "dispatch/selftest.h"
+
+#include "dispatch/backend.h"
+#include "util.h"
+
+/*
+ * Lengths of 1 to 77 blocks, and 389. 77 = 64 + 8 + 4 + 1 blocks run the widest backend's main loop
+ * twice and every smaller group. 13 and 31 blocks reach its partial vectors. The extra bytes test
+ * tails, in the modes that accept them. 389 blocks test the loops for long GCM messages (one and a
+ * half periods of the state table, and a tail) and for long XTS units.
+ */
+const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
+                                      208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
+#define MODE_LENGTHS 7u
+
+/* The low half of the counter wraps after 17 blocks, which is no multiple of any vector's blocks,
+ * and the carry propagates into the high half. */
+const uint8_t tr_known_iv[16] = {0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xff,
+                                 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xef};
+
+uint8_t tr_known_plaintext(size_t i)
+{
+    return (uint8_t)(167 * i + 11 * (i >> 4) + 13);
+}
+
+uint8_t tr_known_key(size_t i)
+{
+    return (uint8_t)(0x10 + 7 * i);
+}
+
+/* FNV-1a over little-endian 64-bit words, the last one padded with zeros. A shift makes high bits
+ * matter too. Not cryptographic: it detects faults, not attacks. */
+uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len)
+{
+    for (size_t i = 0; i < len; i += 8) {
+        uint64_t word = 0;
+        for (size_t j = 0; j < 8 && i + j < len; j++)
+            word |= (uint64_t)data[i + j] << 8 * j;
+        digest = (digest ^ word) * 0x100000001b3u;
+        digest ^= digest >> 29;
+    }
+    return digest;
+}
+
+const uint64_t tr_known_digests[TR_KNOWN_MODES][TR_KNOWN_KEYS] = {
+    /* 128, 192, 256 bits */
+    {0x4851f67f2080e3f5, 0x3adbd955ad073377, 0x6e323e1e30d9dcb4}, /* ECB */
+    {0x09fc1b258d12596f, 0x315b502c168e5c9c, 0x570b081e35b1c393}, /* CBC */
+    {0x136db8ffbd18e26b, 0x8a35407c9d3758a5, 0x7182b260be7d5fa5}, /* CFB128 */
+    {0x522315906b7fc896, 0x5896164f0d44026f, 0x0d9d65c503f0d3d5}, /* OFB */
+    {0xd767ca3f2a29cd59, 0xbbcf494058d6044b, 0xe53cf357c714119d}, /* CTR */
+};
+
+const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
+    {0xa05f568558980040, 0xe9baeee2139f6480, 0x799a53a89512dbae}, /* GCM */
+    {0x475e587c8ceec4bf, 0x6bdf34e0f91245ae, 0x768159b3f0989fb3}, /* GCM_WRAP */
+    {0xc8f00c2b8a13ae27, 0, 0x00baea1dd2af0bad},                  /* XTS */
+    {0xd056b99a9b7e7411, 0xb3ce5c7c1697d264, 0x1e22c26e0e25908a}, /* OCB */
+    {0xaa8c02e9c49c2b8f, 0x7a332e6e11e417ec, 0x5feb1b2b67ca6e2b}, /* CCM */
+    {0x00f1804b39cca1ec, 0xfa93a6c21c9bf714, 0x18d39ade0ecc81be}, /* GCM_SIV */
+    {0xcbd7e83aeae7d51b, 0x5939b82a8830af87, 0xad2e9c0f9bfbca85}, /* GCM_LONG */
+    {0xc4cd8b28aaae2faa, 0, 0xd61f6816f16750f0},                  /* XTS_LONG */
+    {0x0d2254b03dedbb57, 0x07a02934d96c478e, 0x6a553a54f97391c4}, /* GCM_SHORT */
+    {0xf0ddb142adc8b927, 0xb906c16fcc970e85, 0xdf6bd571144ee372}, /* GCM_BLOCKS */
+};
+
+/* (J0 H^-1 + 128) H^-1, with H the hash subkey and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee (SP
+ * 800-38D 7.1 step 2, solved for the IV). */
+const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
+    {0x44, 0x80, 0x55, 0x74, 0x4b, 0x21, 0xfb, 0x67, 0x41, 0xdf, 0xcb, 0xd9, 0x18, 0x8f, 0x24,
+     0x68},
+    {0xc1, 0x7a, 0xa5, 0x9b, 0xaf, 0x5e, 0x4a, 0x7c, 0x32, 0xa6, 0x41, 0xc7, 0x90, 0x47, 0x61,
+     0xf3},
+    {0x06, 0xd0, 0xcb, 0x49, 0xb5, 0x40, 0x70, 0x0b, 0xb6, 0x99, 0x4f, 0x99, 0x0e, 0x73, 0xc0,
+     0xf9}};
+
+/* Encrypts or decrypts one message in a plain mode, with the known IV. */
+static enum tr_status crypt_to(const struct tr_aes_key *key, enum tr_mode mode, int decrypt,
+                               uint8_t *out, const uint8_t *in, size_t len)
+{
+    uint8_t iv[TR_BLOCK], keystream[TR_BLOCK];
+    unsigned used = 0;
+    __builtin_memcpy(iv, tr_known_iv, TR_BLOCK);
+    switch (mode) {
+    case TR_ECB:
+        return decrypt ? tr_ecb_decrypt(key, out, in, len) : tr_ecb_encrypt(key, out, in, len);
+    case TR_CBC:
+        return decrypt ? tr_cbc_decrypt(key, iv, out, in, len)
+                       : tr_cbc_encrypt(key, iv, out, in, len);
+#if TR_ENV_ALL_MODES
+    case TR_CFB128:
+        return decrypt ? tr_cfb128_decrypt(key, iv, &used, out, in, len)
+                       : tr_cfb128_encrypt(key, iv, &used, out, in, len);
+    case TR_OFB:
+        return tr_ofb(key, iv, &used, out, in, len);
+#endif
+    case TR_CTR:
+        return tr_ctr(key, iv, keystream, &used, out, in, len);
+    default:
+        return TR_ERR_MODE;
+    }
+}
+
+/* Fills a buffer with the plaintext. Messages are processed in place, which halves the memory: see
+ * TR_KNOWN_MAX. */
+static void fill(uint8_t *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        data[i] = tr_known_plaintext(i);
+}
+
+static int is_plaintext(const uint8_t *data, size_t len)
+{
+    unsigned difference = 0;
+    for (size_t i = 0; i < len; i++)
+        difference |= (unsigned)(data[i] ^ tr_known_plaintext(i));
+    return difference == 0;
+}
+
+static int mode_is_right(struct tr_known_work *w, enum tr_mode mode, uint64_t expected)
+{
+    uint64_t digest = 0;
+    for (unsigned i = 0; i < MODE_LENGTHS; i++) {
+        size_t len = tr_known_lengths[i];
+        if (mode == TR_ECB || mode == TR_CBC)
+            len -= len % TR_BLOCK;
+        fill(w->data, len);
+        if (crypt_to(&w->key, mode, 0, w->data, w->data, len) != TR_OK)
+            return 0;
+        digest = tr_known_digest(digest, w->data, len);
+        if (crypt_to(&w->key, mode, 1, w->data, w->data, len) != TR_OK ||
+            !is_plaintext(w->data, len))
+            return 0;
+    }
+    return digest == expected;
+}
+
+#if TR_ENV_ALL_MODES
+/*
+ * Tests of multi-buffer code. CHAINS is the largest lane count of any backend. Two lengths make
+ * lanes refill or go idle. Every second job has a copy of the key, because lanes with different
+ * keys run other code. Each result must equal that of a single message, whose digest
+ * mode_is_right() has compared.
+ */
+#    define CHAINS       24u
+#    define CHAIN_BLOCKS 9u /* two cache lines and a block */
+
+struct chains {
+    struct tr_aes_key key, copy;
+    struct tr_lane lanes[CHAINS];
+    uint8_t ivs[CHAINS][TR_BLOCK], text[CHAIN_BLOCKS * TR_BLOCK];
+    uint8_t single[CHAIN_BLOCKS * TR_BLOCK], out[CHAINS][CHAIN_BLOCKS * TR_BLOCK];
+};
+
+static size_t chain_blocks(unsigned i)
+{
+    return i < CHAINS / 2 ? CHAIN_BLOCKS : CHAIN_BLOCKS - 4;
+}
+
+static int chains_are_right(struct chains *c, enum tr_lanes_op op, const struct tr_aes_key *other)
+{
+    const struct tr_backend *b = tr_backend_with_lanes(c->key.backend);
+    struct tr_lane last;
+    for (unsigned i = 0; i < CHAINS; i++) {
+        __builtin_memcpy(c->ivs[i], tr_known_iv, TR_BLOCK);
+        c->lanes[i] = (struct tr_lane){i % 2 != 0 ? other : &c->key, c->ivs[i], c->text, c->out[i],
+                                       chain_blocks(i)};
+    }
+    if (!tr_env_vector_begin(b->features))
+        return 1; /* refused: the modes then use no lanes */
+    b->lanes(op, c->lanes, CHAINS, &last);
+    tr_env_vector_end();
+    if (last.blocks != 0)
+        tr_bulk(last.key, op == TR_LANES_CFB ? TR_OP_CFB_ENCRYPT : TR_OP_CBC_ENCRYPT,
+                op == TR_LANES_MAC ? c->out[0] : last.out, last.in, last.blocks, last.chain);
+    for (unsigned i = 0; i < CHAINS; i++) {
+        const size_t len = chain_blocks(i) * TR_BLOCK;
+        if ((op != TR_LANES_MAC && __builtin_memcmp(c->out[i], c->single, len) != 0) ||
+            __builtin_memcmp(c->ivs[i], c->single + len - TR_BLOCK, TR_BLOCK) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+static int lanes_are_right(struct chains *c, enum tr_mode mode)
+{
+    const enum tr_lanes_op op = mode == TR_CBC ? TR_LANES_CBC : TR_LANES_CFB;
+    fill(c->single, sizeof(c->single));
+    if (crypt_to(&c->key, mode, 0, c->single, c->single, sizeof(c->single)) != TR_OK)
+        return 0;
+    int right = chains_are_right(c, op, &c->key) && chains_are_right(c, op, &c->copy);
+    if (right && mode == TR_CBC)
+        right = chains_are_right(c, TR_LANES_MAC, &c->key) &&
+                chains_are_right(c, TR_LANES_MAC, &c->copy);
+    return right;
+}
+
+enum tr_status tr_known_lanes(const struct tr_backend *backend)
+{
+    struct chains c;
+    uint8_t raw[32];
+    int right = 1;
+    for (size_t i = 0; i < sizeof(raw); i++)
+        raw[i] = tr_known_key(i);
+    fill(c.text, sizeof(c.text));
+    for (unsigned k = 0; k < TR_KNOWN_KEYS && right; k++) {
+        right = tr_aes_set_key(&c.key, backend, raw, 16 + 8 * (size_t)k) == TR_OK;
+        c.copy = c.key;
+        right = right && lanes_are_right(&c, TR_CBC) && lanes_are_right(&c, TR_CFB128);
+    }
+    return right ? TR_OK : TR_ERR_SELF_TEST;
+}
+#endif
+
+static int set_key(union tr_known_key *w, enum tr_known mode, const struct tr_backend *backend,
+                   const uint8_t *raw, size_t len)
+{
+    switch (mode) {
+    case TR_KNOWN_XTS:
+    case TR_KNOWN_XTS_LONG:
+        return tr_xts_set_key(&w->xts, backend, raw, 2 * len) == TR_OK;
+#if TR_ENV_ALL_MODES
+    case TR_KNOWN_OCB:
+        return tr_ocb_set_key(&w->ocb, backend, raw, len) == TR_OK;
+    case TR_KNOWN_GCM_SIV:
+        return tr_gcm_siv_set_key(&w->gcm_siv, backend, raw, len) == TR_OK;
+#endif
+    case TR_KNOWN_CCM:
+        return tr_ccm_set_key(&w->ccm, backend, raw, len) == TR_OK;
+    default:
+        if (tr_gcm_set_key(&w->gcm, backend, raw, len) != TR_OK)
+            return 0;
+        /* GCM_LONG keeps its powers in the key at once, to save stack. The short tests cover both:
+         * the stack first, then the key. */
+        w->gcm.hash.asked = mode == TR_KNOWN_GCM_LONG;
+        return 1;
+    }
+}
+
+/* Encrypts or decrypts a message in place. Its AAD is the plaintext or the start of it, so that AAD
+ * also reaches the hash loops. */
+static enum tr_status crypt_fused(const union tr_known_key *key, enum tr_known mode, unsigned k,
+                                  int decrypt, uint8_t *data, const uint8_t *aad, size_t len,
+                                  uint8_t tag[TR_BLOCK])
+{
+    const uint8_t *iv = mode == TR_KNOWN_GCM_WRAP ? tr_known_wrapping_iv[k] : tr_known_iv;
+    size_t n = mode == TR_KNOWN_GCM_WRAP ? TR_BLOCK : 12, a;
+    switch (mode) {
+    case TR_KNOWN_XTS:
+    case TR_KNOWN_XTS_LONG:
+        return decrypt ? tr_xts_decrypt(&key->xts, iv, data, data, len)
+                       : tr_xts_encrypt(&key->xts, iv, data, data, len);
+#if TR_ENV_ALL_MODES
+    case TR_KNOWN_OCB:
+        return decrypt ? tr_ocb_open(&key->ocb, iv, n, aad, len, data, data, len, tag, TR_BLOCK)
+                       : tr_ocb_seal(&key->ocb, iv, n, aad, len, data, data, len, tag, TR_BLOCK);
+    case TR_KNOWN_GCM_SIV:
+        return decrypt ? tr_gcm_siv_open(&key->gcm_siv, iv, aad, len, data, data, len, tag)
+                       : tr_gcm_siv_seal(&key->gcm_siv, iv, aad, len, data, data, len, tag);
+#endif
+    case TR_KNOWN_CCM:
+        return decrypt ? tr_ccm_open(&key->ccm, iv, n, aad, len, data, data, len, tag, TR_BLOCK)
+                       : tr_ccm_seal(&key->ccm, iv, n, aad, len, data, data, len, tag, TR_BLOCK);
+    default:
+        a = TR_KNOWN_AAD(mode, len);
+        return decrypt ? tr_gcm_open(&key->gcm, iv, n, aad, a, data, data, len, tag, TR_BLOCK)
+                       : tr_gcm_seal(&key->gcm, iv, n, aad, a, data, data, len, tag, TR_BLOCK);
+    }
+}
+
+static int fused_is_right(const union tr_known_key *key, enum tr_known mode, unsigned k,
+                          uint8_t *data, const uint8_t *aad, uint64_t expected)
+{
+    uint64_t digest = 0;
+    uint8_t tag[TR_BLOCK];
+    for (unsigned i = TR_KNOWN_FIRST(mode); i < TR_KNOWN_END(mode); i++) {
+        size_t len = TR_KNOWN_LEN(mode, i);
+        fill(data, len);
+        if (crypt_fused(key, mode, k, 0, data, aad, len, tag) != TR_OK)
+            return 0;
+        digest = tr_known_digest(digest, data, len);
+        if (!TR_KNOWN_IS_XTS(mode))
+            digest = tr_known_digest(digest, tag, TR_BLOCK);
+        if (crypt_fused(key, mode, k, 1, data, aad, len, tag) != TR_OK || !is_plaintext(data, len))
+            return 0;
+    }
+    return digest == expected;
+}
+
+/* Encrypts a message with the streaming calls, then opens and seals it with the one-shot calls: all
+ * results must agree. */
+static int gcm_agrees(struct tr_known_work *w, size_t len)
+{
+    enum { NONCE = 12, AAD = 13, PIECE = 3 * TR_BLOCK };
+    const struct tr_gcm_key *key = &w->fused.gcm;
+    const uint8_t *iv = tr_known_iv, *in = w->text;
+    uint8_t *again = w->data + TR_KNOWN_SHORT / 2, tag[2][TR_BLOCK];
+    struct tr_gcm gcm;
+    int right = tr_gcm_start(&gcm, key, iv, NONCE) == TR_OK;
+    right &= tr_gcm_aad(&gcm, in, AAD) == TR_OK;
+    for (size_t at = 0; at < len; at += PIECE) {
+        const size_t n = len - at < PIECE ? len - at : PIECE;
+        right &= tr_gcm_encrypt(&gcm, w->data + at, in + at, n) == TR_OK;
+    }
+    right &= tr_gcm_tag(&gcm, tag[0], TR_BLOCK) == TR_OK;
+    right &= tr_gcm_open(key, iv, NONCE, in, AAD, again, w->data, len, tag[0], TR_BLOCK) == TR_OK;
+    right &= __builtin_memcmp(again, in, len) == 0;
+    right &= tr_gcm_seal(key, iv, NONCE, in, AAD, again, in, len, tag[1], TR_BLOCK) == TR_OK;
+    right &= __builtin_memcmp(again, w->data, len) == 0;
+    return right && __builtin_memcmp(tag[0], tag[1], TR_BLOCK) == 0;
+}
+
+/* A message of up to eight vectors is hashed with a single reduction. Each number of vectors has
+ * its own code. */
+static int short_gcm_is_right(struct tr_known_work *w)
+{
+    for (size_t len = 13; len < 512; len += len < 256 ? 32 : 64) {
+        if (!gcm_agrees(w, len))
+            return 0;
+    }
+    return 1;
+}
+
+#if TR_ENV_LARGE_STACK
+/* Compares a CTR call that is long enough for the state table (simd/ctr_states.h) with shorter
+ * calls. 549 and 441 blocks reach every stage of it, at each width. The 441 start within a
+ * group. */
+static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
+{
+    static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441};
+    uint8_t data[TR_KNOWN_MAX];
+    for (unsigned i = 0; i < 2; i++) {
+        const size_t len = blocks[i] * (size_t)TR_BLOCK, most = 64 * (size_t)TR_BLOCK;
+        uint8_t counter[TR_BLOCK] = {[TR_BLOCK - 1] = i == 0 ? 0xa0 : 0xa3}, again[TR_BLOCK],
+                keystream[TR_BLOCK];
+        unsigned used = 0;
+        __builtin_memcpy(again, counter, TR_BLOCK);
+        fill(data, len);
+        int right = tr_ctr(key, counter, keystream, &used, data, data, len) == TR_OK;
+        for (size_t at = 0; at < len; at += most) {
+            const size_t n = len - at < most ? len - at : most;
+            right &= tr_ctr(key, again, keystream, &used, data + at, data + at, n) == TR_OK;
+        }
+        if (!right || !is_plaintext(data, len) || __builtin_memcmp(again, counter, TR_BLOCK) != 0)
+            return 0;
+    }
+    return 1;
+}
+#endif
+
+static int mode_is_asked(enum tr_mode mode)
+{
+    return TR_ENV_ALL_MODES || (mode != TR_CFB128 && mode != TR_OFB);
+}
+
+static int fused_is_asked(enum tr_known mode)
+{
+    return !TR_KNOWN_IS_LONG(mode) &&
+           (TR_ENV_ALL_MODES || (mode != TR_KNOWN_OCB && mode != TR_KNOWN_GCM_SIV));
+}
+
+/* Long messages run other code only if the mode is fused; elsewhere they would only take long. */
+static int long_is_asked(enum tr_known mode, const struct tr_backend *backend)
+{
+    if (mode == TR_KNOWN_GCM_LONG)
+        return TR_ENV_LARGE_STACK && tr_backend_doing(backend, TR_OP_GCM_ENCRYPT) != NULL;
+    return mode == TR_KNOWN_XTS_LONG && tr_backend_doing(backend, TR_OP_XTS_ENCRYPT) != NULL;
+}
+
+static int plain_are_right(struct tr_known_work *w, unsigned k, int falsify)
+{
+    for (unsigned m = 0; m < TR_KNOWN_MODES; m++) {
+        enum tr_mode mode = (enum tr_mode)(TR_ECB + m);
+        if (mode_is_asked(mode) && !mode_is_right(w, mode, tr_known_digests[m][k] ^ (falsify != 0)))
+            return 0;
+    }
+    return 1;
+}
+
+static int fused_are_right(struct tr_known_work *w, const struct tr_backend *backend, unsigned k,
+                           const uint8_t *raw, size_t len)
+{
+    for (unsigned m = 0; m < TR_KNOWN_FUSED; m++) {
+        enum tr_known mode = (enum tr_known)m;
+        const uint64_t expected = tr_known_fused[mode][k];
+        if (expected == 0 || !fused_is_asked(mode))
+            continue;
+        if (!set_key(&w->fused, mode, backend, raw, len) ||
+            !fused_is_right(&w->fused, mode, k, w->data, w->text, expected))
+            return 0;
+        if (mode == TR_KNOWN_GCM_SHORT && tr_backend_doing(backend, TR_OP_GCM_SEAL) != NULL &&
+            !short_gcm_is_right(w))
+            return 0;
+    }
+    return 1;
+}
+
+enum tr_status tr_known_short(const struct tr_backend *backend, int falsify,
+                              struct tr_known_work *w)
+{
+    uint8_t raw[64];
+    for (size_t i = 0; i < sizeof(raw); i++)
+        raw[i] = tr_known_key(i);
+    fill(w->text, sizeof(w->text));
+    for (unsigned k = 0; k < TR_KNOWN_KEYS; k++) {
+        size_t len = 16 + 8 * (size_t)k;
+        if (tr_aes_set_key(&w->key, backend, raw, len) != TR_OK ||
+            !plain_are_right(w, k, falsify) || !fused_are_right(w, backend, k, raw, len))
+            return TR_ERR_SELF_TEST;
+    }
+    return TR_OK;
+}
+
+enum tr_status tr_known_long(const struct tr_backend *backend, struct tr_known_long_work *w)
+{
+    uint8_t raw[64], aad[TR_BLOCK];
+    for (size_t i = 0; i < sizeof(raw); i++)
+        raw[i] = tr_known_key(i);
+    fill(aad, sizeof(aad));
+    for (unsigned k = 0; k < TR_KNOWN_KEYS; k++) {
+        size_t len = 16 + 8 * (size_t)k;
+        for (unsigned m = 0; m < TR_KNOWN_FUSED; m++) {
+            enum tr_known mode = (enum tr_known)m;
+            const uint64_t expected = tr_known_fused[mode][k];
+            if (expected != 0 && long_is_asked(mode, backend) &&
+                (!set_key(&w->fused, mode, backend, raw, len) ||
+                 !fused_is_right(&w->fused, mode, k, w->data, aad, expected)))
+                return TR_ERR_SELF_TEST;
+        }
+    }
+    return TR_OK;
+}
+
+#if TR_ENV_LARGE_STACK
+enum tr_status tr_known_ctr(const struct tr_backend *backend)
+{
+    uint8_t raw[32];
+    struct tr_aes_key key;
+    if ((backend->features & TR_FEATURE_AES) == 0)
+        return TR_OK;
+    for (size_t i = 0; i < sizeof(raw); i++)
+        raw[i] = tr_known_key(i);
+    for (unsigned k = 0; k < TR_KNOWN_KEYS; k++) {
+        if (tr_aes_set_key(&key, backend, raw, 16 + 8 * (size_t)k) != TR_OK ||
+            !long_ctr_is_right(&key))
+            return TR_ERR_SELF_TEST;
+    }
+    return TR_OK;
+}
+#endif

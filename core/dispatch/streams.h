@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Multi-buffer interface: serial chains run in lanes. One chain of CBC encryption is bound by the
+ * latency of every round; enough chains together fill the AES units. A backend takes any number of
+ * jobs, of any lengths, and keeps its lanes full.
+ */
+#ifndef TR_LANES_H
+#define TR_LANES_H
+
+#include "tenrounds.h"
+
+/* What a chain does with a block. CBC stores E(chain XOR in), CFB stores E(chain) XOR in. Either
+ * result is the next chaining value. MAC is CBC that stores nothing. */
+enum tr_lanes_op { TR_LANES_CBC, TR_LANES_CFB, TR_LANES_MAC };
+
+struct tr_lane {
+    const struct tr_aes_key *key;
+    uint8_t *chain; /* 16 bytes, updated */
+    const uint8_t *in;
+    uint8_t *out; /* in, or disjoint from every lane's in and out; MAC: not used */
+    size_t blocks;
+};
+
+/* Job i of an array of struct tr_stream, as a lane. */
+static inline struct tr_lane tr_stream_lane(const void *jobs, size_t i)
+{
+    const struct tr_stream *job = (const struct tr_stream *)jobs + i;
+    return (struct tr_lane){job->key, job->iv, job->in, job->out, job->len / TR_BLOCK};
+}
+
+/* Returns job i as a lane. */
+typedef struct tr_lane tr_lane_of_fn(const void *jobs, size_t i);
+
+/*
+ * Runs count jobs, 2 or more, each of at least one block, with keys of one size and backend. Jobs
+ * start in their order, so the longest should come first. If only one job remains, the backend may
+ * hand it back: *last then describes its remaining blocks. Otherwise last->blocks is 0.
+ */
+typedef void tr_lanes_fn(enum tr_lanes_op op, const struct tr_lane *jobs, size_t count,
+                         struct tr_lane *last);
+
+/* Runs count jobs to their ends, of any lengths and with keys of any size and backend. The modes
+ * call this function. */
+void tr_lanes(enum tr_lanes_op op, tr_lane_of_fn *of, const void *jobs, size_t count);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The layout of tenrounds' key and message objects: not a part of the interface.
+ *
+ * tenrounds.h includes this file, because callers own the objects and the compiler must know their
+ * sizes. Do not name these fields: they may change whenever the library's soversion does.
+ */
+#ifndef TENROUNDS_PRIVATE_H
+#define TENROUNDS_PRIVATE_H
+
+#ifndef TENROUNDS_H
+#    error "include tenrounds.h instead"
+#endif
+
+/* ---- Keys: constant after the call that sets them, but for tr_ghash_key.made ---- */
+
+struct tr_aes_key {
+    uint8_t enc[15][TR_BLOCK]; /* round keys 0 to rounds, in order of use */
+    uint8_t dec[15]
+               [TR_BLOCK]; /* of the equivalent inverse cipher (FIPS-197 5.3.5), in order of use */
+    const struct tr_backend *backend; /* NULL: the key was never set */
+    uint32_t rounds;                  /* 10, 12 or 14 */
+} TR_ALIGNED(16);
+
+/* The hash subkey of GHASH (SP 800-38D section 6.4) with its powers; core/modes/ghash.h explains
+ * it. */
+#define TR_GHASH_POWERS 36u /* 32 blocks in one sum, AAD and lengths, rounded up to whole vectors */
+struct tr_ghash_key {
+    uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* without carry-less multiplication: of H^2 */
+    uint8_t power[TR_GHASH_POWERS][TR_BLOCK];  /* in the backend's form, H last */
+    uint8_t h[TR_BLOCK];
+    uintptr_t made; /* atomic: how many powers there are */
+    uint8_t asked;  /* atomic: a message has needed more */
+    uint8_t sole;   /* the key belongs to one message, so nobody else reads it */
+} TR_ALIGNED(16);
+
+/* The tables come first: they are multiples of 64 bytes, so an object that is aligned to a cache
+ * line has no vector across two. */
+struct tr_gcm_key {
+    struct tr_ghash_key hash;
+    struct tr_aes_key aes;
+} TR_ALIGNED(16);
+
+struct tr_ccm_key {
+    struct tr_aes_key aes;
+} TR_ALIGNED(16);
+
+#define TR_OCB_POWERS 16u
+struct tr_ocb_key {
+    struct tr_aes_key aes;
+    uint8_t l[TR_OCB_POWERS][TR_BLOCK]; /* L_0, L_1, .. (RFC 7253 section 4.1) */
+    uint8_t l_star[TR_BLOCK], l_dollar[TR_BLOCK];
+} TR_ALIGNED(16);
+
+struct tr_cmac_key {
+    struct tr_aes_key aes;
+    uint8_t subkey[2][TR_BLOCK]; /* K1 for a full last block, K2 for a partial one */
+} TR_ALIGNED(16);
+
+struct tr_siv_key {
+    struct tr_cmac_key mac; /* K1 of RFC 5297 */
+    struct tr_aes_key ctr;  /* K2 */
+    uint8_t zero[TR_BLOCK]; /* CMAC of a block of zeros, with which S2V begins */
+} TR_ALIGNED(16);
+
+struct tr_gcm_siv_key {
+    struct tr_aes_key aes; /* the key-generating key (RFC 8452 section 4) */
+} TR_ALIGNED(16);
+
+struct tr_xts_key {
+    struct tr_aes_key data, tweak;
+    uint8_t equal; /* both halves are the same key */
+} TR_ALIGNED(16);
+
+/* ---- Messages ---- */
+
+struct tr_ghash {
+    uint8_t hash[TR_BLOCK]; /* the hash so far */
+    const struct tr_ghash_key *key;
+} TR_ALIGNED(16);
+
+struct tr_gcm {
+    struct tr_ghash ghash;
+    uint8_t counter[TR_BLOCK];   /* the next counter block; its last 32 bits count */
+    uint8_t mask[TR_BLOCK];      /* the encrypted J0, which masks the tag */
+    uint8_t keystream[TR_BLOCK]; /* the block in use, of which `used` bytes are spent */
+    const struct tr_gcm_key *key;
+    uint64_t aad_len, len;     /* bytes so far */
+    unsigned used;             /* bytes of the current block, of AAD or of data */
+    uint8_t mask_due;          /* the mask has still to be computed */
+    uint8_t keystream_due;     /* so has the keystream, from the counter after the whole blocks */
+    uint8_t counter_is_secret; /* derived from H, so no branch or index may depend on it */
+    uint8_t phase;
+} TR_ALIGNED(16);
+
+struct tr_ccm {
+    struct tr_ccm_run {
+        uint8_t mac[TR_BLOCK]; /* the chaining value of the CBC-MAC */
+        uint8_t counter[TR_BLOCK];
+    } run;
+    uint8_t tag_mask[TR_BLOCK];  /* the encrypted counter block 0 */
+    uint8_t keystream[TR_BLOCK]; /* the block in use, of which `used` bytes are spent */
+    const struct tr_ccm_key *key;
+    uint64_t aad_left, left; /* bytes to come */
+    unsigned used;           /* bytes of the current block, of AAD or of data */
+    uint8_t tag_len, phase;
+} TR_ALIGNED(16);
+
+struct tr_ocb {
+    struct tr_ocb_run {
+        uint8_t offset[TR_BLOCK];   /* of the previous block */
+        uint8_t checksum[TR_BLOCK]; /* for AAD: the sum of HASH (RFC 7253 section 4.1) */
+        const struct tr_ocb_key *key;
+        uint64_t index; /* whole blocks so far */
+    } run, aad;
+    uint8_t buffer[TR_BLOCK]; /* AAD, of which `used` bytes wait for a whole block */
+    unsigned used;
+    uint8_t tag_len, phase;
+} TR_ALIGNED(16);
+
+struct tr_cmac {
+    const struct tr_cmac_key *key;
+    uint8_t chain[TR_BLOCK];
+    uint8_t buffer[TR_BLOCK]; /* 0 to 16 bytes wait: the last block is treated differently */
+    unsigned used;
+    uint8_t phase;
+} TR_ALIGNED(16);
+
+struct tr_siv {
+    const struct tr_siv_key *key;
+    uint8_t sum[TR_BLOCK]; /* D of S2V (RFC 5297 section 2.4) so far, without the plaintext */
+    uint8_t components;    /* of AAD */
+    uint8_t phase;
+} TR_ALIGNED(16);
+
+/* It holds the keys that are derived for its nonce. */
+struct tr_gcm_siv {
+    struct tr_ghash_key hash; /* POLYVAL computed as GHASH (RFC 8452 appendix A) */
+    struct tr_aes_key aes;    /* the message-encryption key */
+    struct tr_ghash ghash;
+    uint8_t nonce[12];
+    uint8_t buffer[TR_BLOCK]; /* AAD, of which `used` bytes wait for a whole block */
+    uint64_t aad_len;
+    unsigned used;
+    uint8_t phase;
+} TR_ALIGNED(16);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared by the authenticated modes: the steps of a one-shot call. */
+#ifndef TR_AEAD_H
+#define TR_AEAD_H
+
+#include "modes/modes.h"
+
+/*
+ * Seals or opens a whole message with the streaming calls: start, AAD, data, tag. `mode` names the
+ * functions, `m` is the message object, `start` and `end` are the calls of the mode. aad, out, in
+ * and their lengths are the caller's. The value is the status. On tag mismatch, cleanses the
+ * plaintext.
+ */
+#define TR_SEAL_STEPS(mode, m, start, end)                                                         \
+    ({                                                                                             \
+        enum tr_status steps = tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : (start);        \
+        if (steps == TR_OK)                                                                        \
+            steps = tr_##mode##_aad(m, aad, aad_len);                                              \
+        if (steps == TR_OK)                                                                        \
+            steps = tr_##mode##_encrypt(m, out, in, len);                                          \
+        if (steps == TR_OK)                                                                        \
+            steps = (end);                                                                         \
+        steps;                                                                                     \
+    })
+#define TR_OPEN_STEPS(mode, m, start, end)                                                         \
+    ({                                                                                             \
+        enum tr_status steps = tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : (start);        \
+        if (steps == TR_OK)                                                                        \
+            steps = tr_##mode##_aad(m, aad, aad_len);                                              \
+        if (steps == TR_OK)                                                                        \
+            steps = tr_##mode##_decrypt(m, out, in, len);                                          \
+        if (steps == TR_OK && (steps = (end)) == TR_ERR_TAG)                                       \
+            tr_cleanse(out, len);                                                                  \
+        steps;                                                                                     \
+    })
+
+/* Copies AAD into the buffer of a mode that hashes it by blocks, until the buffer is full or the
+ * AAD ends. *used is the number of bytes in the buffer. Returns the number of bytes copied. */
+TR_INLINE size_t tr_fill_buffer(uint8_t buffer[TR_BLOCK], unsigned *used, const uint8_t *aad,
+                                size_t len)
+{
+    size_t n = TR_BLOCK - *used < len ? TR_BLOCK - *used : len;
+    if (n != 0)
+        __builtin_memcpy(buffer + *used, aad, n);
+    *used += (unsigned)n;
+    return n;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared by the streaming (gcm.c) and one-shot (gcm_message.c) calls of GCM. */
+#ifndef TR_GCM_H
+#define TR_GCM_H
+
+#include "part.h"
+
+#define TR_GCM_IV 12u /* bytes of an IV that is not hashed: SP 800-38D section 7.1 step 2 */
+
+/* 5.2.1.1, in bytes. */
+#define TR_GCM_MAX_DATA 0xfffffffe0u
+
+/* J0 of a 96-bit IV: the 32-bit number 1 follows the IV, big-endian. */
+TR_INLINE struct part tr_gcm_j0(const uint8_t iv[TR_GCM_IV])
+{
+    struct part j0 = part_load(iv, TR_GCM_IV);
+    j0.high |= (uint64_t)1 << 56;
+    return j0;
+}
+
+/* As tr_equal(), by words. */
+TR_INLINE int tr_gcm_same_tag(const uint8_t a[TR_BLOCK], const uint8_t *b, size_t len)
+{
+    struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
+    uint64_t any = difference.low | difference.high;
+    __asm__("" : "+r"(any)); /* one result, not a comparison of each word */
+    return any == 0;
+}
+
+#endif

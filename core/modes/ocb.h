@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The offsets of OCB (RFC 7253 section 4.2), for the mode and the backends. */
+#ifndef TR_OCB_H
+#define TR_OCB_H
+
+#include "util.h"
+
+/* L_n, for any n: the index of a block is public. */
+TR_INLINE void tr_ocb_l(const struct tr_ocb_run *r, unsigned n, uint8_t l[TR_BLOCK])
+{
+    unsigned known = n < TR_OCB_POWERS ? n : TR_OCB_POWERS - 1;
+    __builtin_memcpy(l, r->key->l[known], TR_BLOCK);
+    for (; known < n; known++)
+        tr_double(l, l);
+}
+
+/* Computes the offset of the next block: XORs L_ntz(i). */
+TR_INLINE void tr_ocb_next_offset(struct tr_ocb_run *r)
+{
+    uint8_t l[TR_BLOCK];
+    tr_ocb_l(r, (unsigned)__builtin_ctzll(++r->index), l);
+    tr_xor_block(r->offset, r->offset, l);
+}
+
+#endif

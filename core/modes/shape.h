@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The shapes of the parallel modes (SP 800-38A), for drivers over AES instructions and over
+ * software.
+ *
+ * Each mode is C[i] = AES(source of block i) ^ addend of block i. Modes differ in nothing else, so
+ * a driver is written once and takes the shape as a constant.
+ */
+#ifndef TR_SHAPE_H
+#define TR_SHAPE_H
+
+#include "dispatch/backend.h"
+
+/* The input of the cipher for block i. */
+enum tr_source { FROM_INPUT, FROM_INPUT_BEFORE, FROM_COUNTER };
+
+/* The value XORed to the result. The input block before the first is the IV. */
+enum tr_addend { ADD_NOTHING, ADD_INPUT, ADD_INPUT_BEFORE };
+
+struct tr_shape {
+    enum tr_op op;
+    int inverse; /* the inverse cipher */
+    enum tr_source source;
+    enum tr_addend addend;
+};
+
+/* Whether a shape reads the input shifted by one block, and so carries the last block over as
+ * IV. */
+static inline int tr_shape_shifts(struct tr_shape shape)
+{
+    return shape.source == FROM_INPUT_BEFORE || shape.addend == ADD_INPUT_BEFORE;
+}
+
+#define TR_SHAPE_ECB_ENCRYPT ((struct tr_shape){TR_OP_ECB_ENCRYPT, 0, FROM_INPUT, ADD_NOTHING})
+#define TR_SHAPE_ECB_DECRYPT ((struct tr_shape){TR_OP_ECB_DECRYPT, 1, FROM_INPUT, ADD_NOTHING})
+#define TR_SHAPE_CBC_DECRYPT ((struct tr_shape){TR_OP_CBC_DECRYPT, 1, FROM_INPUT, ADD_INPUT_BEFORE})
+#define TR_SHAPE_CFB_DECRYPT ((struct tr_shape){TR_OP_CFB_DECRYPT, 0, FROM_INPUT_BEFORE, ADD_INPUT})
+#define TR_SHAPE_CTR         ((struct tr_shape){TR_OP_CTR, 0, FROM_COUNTER, ADD_INPUT})
+
+/* X(name, shape) for each mode except CTR, whose counter may need its own code. */
+#define TR_SHAPES_BUT_CTR(X)                                                                       \
+    X(ecb_encrypt, TR_SHAPE_ECB_ENCRYPT)                                                           \
+    X(ecb_decrypt, TR_SHAPE_ECB_DECRYPT)                                                           \
+    X(cbc_decrypt, TR_SHAPE_CBC_DECRYPT)                                                           \
+    X(cfb_decrypt, TR_SHAPE_CFB_DECRYPT)
+#define TR_SHAPES(X) TR_SHAPES_BUT_CTR(X) X(ctr, TR_SHAPE_CTR)
+
+/* The parallel modes' entries in a backend's table; NAME(mode) is the function. */
+#define TR_SHAPE_ENTRIES(NAME)                                                                     \
+    [TR_OP_ECB_ENCRYPT] = NAME(ecb_encrypt), [TR_OP_ECB_DECRYPT] = NAME(ecb_decrypt),              \
+    [TR_OP_CBC_DECRYPT] = NAME(cbc_decrypt), [TR_OP_CFB_DECRYPT] = NAME(cfb_decrypt),              \
+    [TR_OP_CTR] = NAME(ctr)
+
+#endif

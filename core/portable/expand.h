@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Key expansion without vector registers, in the format that all backends share. */
+#ifndef TR_PORTABLE_EXPAND_H
+#define TR_PORTABLE_EXPAND_H
+
+#include "part.h"
+#include "tenrounds.h"
+
+/* Sets enc (FIPS-197 section 5.2) from a raw key; rounds is set already. */
+void tr_portable_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw);
+
+/*
+ * Sets enc, and dec for the equivalent inverse cipher (5.3.5), which bitslice itself does not use.
+ */
+void tr_portable_expand_key(struct tr_aes_key *key, const uint8_t *raw);
+
+/*
+ * KeyExpansion (FIPS-197 figure 11) of key->enc, for any software form of SubWord. Words are
+ * little-endian, so RotWord is a rotation to the right.
+ */
+TR_INLINE void tr_expand_words(struct tr_aes_key *key, const uint8_t *raw,
+                               uint32_t (*sub_word)(uint32_t))
+{
+    unsigned nk = key->rounds - 6, total = 4 * (key->rounds + 1);
+    uint8_t *w = (uint8_t *)key->enc;
+    uint32_t rcon = 1, last = (uint32_t)part_load32(raw + 4 * (size_t)(nk - 1));
+    __builtin_memcpy(w, raw, 4 * (size_t)nk);
+    for (unsigned i = nk; i < total; i++) {
+        if (i % nk == 0) {
+            last = sub_word(last >> 8 | last << 24) ^ rcon;
+            rcon = rcon << 1 ^ (rcon >> 7) * 0x11b;
+        } else if (nk == 8 && i % nk == 4) {
+            last = sub_word(last);
+        }
+        last ^= (uint32_t)part_load32(w + 4 * (size_t)(i - nk));
+        part_store32(w + 4 * (size_t)i, last);
+    }
+}
+
+#endif

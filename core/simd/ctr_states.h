@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Long calls of CTR with two rounds less.
+ *
+ * Within 256 successive counters only the last byte, b, differs. Round 1 moves it, with bytes 0, 5
+ * and 10, to the first column and nowhere else. In round 2 each byte of that column goes to another
+ * column, where MixColumns XORs its contribution to those of the other three bytes. So the state
+ * after two rounds is
+ *
+ *     s(b, higher bytes) = e(b) ^ s(0, higher bytes)
+ *
+ * where e depends on b, the key and bytes 0, 5 and 10 of the counter, which stay the same until its
+ * last 40 bits wrap. The first 256 blocks of a call store e(b) in a table. For each later 256
+ * blocks s(0, ..) is computed once, and a block then costs one XOR with a memory operand in place
+ * of two rounds, the counter and its byte swap. No index is secret: b is the counter's. (FACE, Park
+ * and Lee, CHES 2018; gcm_long.h does the same beside GHASH.)
+ *
+ * Bound: 8 of 10 AES operations (10 of 12, 12 of 14) from block 257 on, so long calls exceed the
+ * AES rate. 16 KiB of AES-128 reach 1.08 of it on ZMM, 1.06 on YMM and 1.11 on XMM (Zen 4;
+ * docs/tuning/parallel.md).
+ */
+#ifndef TR_SIMD_CTR_STATES_H
+#define TR_SIMD_CTR_STATES_H
+
+#include "dispatch/env.h"
+#include "simd/parallel.h"
+
+/* Whether this is there: the table takes 4 KiB of stack, and the rounds must end with their key. */
+#if !V_KEY_FIRST && TR_ENV_LARGE_STACK
+#    define CTR_STATES 1
+#else
+#    define CTR_STATES 0
+#endif
+
+#if CTR_STATES
+/* Blocks that share a table. */
+#    define CTR_PERIOD    256u
+/* Blocks from which it pays, including up to GROUP - 1 to reach an aligned counter. */
+#    define CTR_LONG_FROM (CTR_PERIOD + GROUP + (VBLOCKS == 1 ? 32u : 112u))
+
+/* A group whose first two rounds are done. */
+TR_INLINE TR_TARGET void ctr_later_rounds(V x[IN_FLIGHT], struct bulk *b)
+{
+    struct bulk later = *b;
+    later.keys += 2;
+    later.rounds -= 2;
+    V k = middle_rounds(x, IN_FLIGHT, 0, &later);
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        x[j] = v_aesenclast(x[j], v_xor(k, v_load(b->in + (size_t)j * VBYTES)));
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        v_store(b->out + (size_t)j * VBYTES, x[j]);
+    bulk_advance(b, IN_FLIGHT * VBYTES);
+}
+
+/* A group whose first counter is b->chain, a multiple of GROUP. Stores its states in the table. */
+TR_INLINE TR_TARGET void ctr_first_time(struct bulk *b, uint8_t *e, V base)
+{
+    V x[IN_FLIGHT], first = v_xor(v_load_all(b->keys[0]), v_byteswap(b->chain));
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        x[j] = v_xor(first, v_last_bytes(j * VBLOCKS));
+    middle_round(x, IN_FLIGHT, 0, b->keys + 1);
+    middle_round(x, IN_FLIGHT, 0, b->keys + 2);
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        v_store(e + (size_t)j * VBYTES, v_xor(x[j], base));
+    b->chain = v_add64(b->chain, GROUP);
+    ctr_later_rounds(x, b);
+}
+
+/*
+ * A group with the same last bytes, a multiple of 256 blocks later. wipe: no later group reads the
+ * table here.
+ */
+TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int wipe)
+{
+    V x[IN_FLIGHT];
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        x[j] = v_xor(base, v_load(e + (size_t)j * VBYTES));
+    UNROLL
+    for (unsigned j = 0; wipe && j < IN_FLIGHT; j++)
+        v_store(e + (size_t)j * VBYTES, v_zero());
+    ctr_later_rounds(x, b);
+}
+
+/* s(0, ..) for the counter with these halves. */
+TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low)
+{
+    B x = b_byteswap(b_of(low & ~(uint64_t)(CTR_PERIOD - 1), high));
+    x = b_aesenc(b_xor(x, b_load(b->keys[0])), b_load(b->keys[1]));
+    return v_broadcast(b_aesenc(x, b_load(b->keys[2])));
+}
+
+/* What a stage of a call does with the table: fill it, nothing, read it, read it and wipe it. */
+enum ctr_stage { CTR_KEEP, CTR_PLAIN, CTR_USE, CTR_LAST };
+
+/* blocks and low are multiples of GROUP. Returns the low half of the next counter. */
+TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uint8_t *e,
+                                       uint64_t high, uint64_t low, size_t blocks)
+{
+    V base = ctr_base(b, high, low);
+    for (; blocks != 0; low += GROUP, blocks -= GROUP) {
+        uint8_t *at = e + low % CTR_PERIOD * TR_BLOCK;
+        if (low % CTR_PERIOD == 0)
+            base = ctr_base(b, high, low);
+        if (stage == CTR_KEEP)
+            ctr_first_time(b, at, base);
+        else if (stage == CTR_PLAIN)
+            do_group((struct group){.shape = TR_SHAPE_CTR, .vectors = IN_FLIGHT, .aligned = 1}, b);
+        else
+            ctr_next_time(b, at, base, stage == CTR_LAST);
+    }
+    return low;
+}
+
+/*
+ * At least CTR_LONG_FROM - GROUP blocks; low is a multiple of GROUP. Returns how many blocks
+ * remain, fewer than GROUP.
+ */
+TR_INLINE TR_TARGET size_t ctr_by_states(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
+{
+    uint8_t e[CTR_PERIOD * TR_BLOCK] TR_ALIGNED(64);
+    const size_t again = blocks - blocks % GROUP - CTR_PERIOD;
+    const size_t last = again < CTR_PERIOD ? again : CTR_PERIOD;
+    b->chain = v_counters64(low, high);
+    low = ctr_stage(CTR_KEEP, b, e, high, low, last);
+    low = ctr_stage(CTR_PLAIN, b, e, high, low, CTR_PERIOD - last);
+    low = ctr_stage(CTR_USE, b, e, high, low, again - last);
+    (void)ctr_stage(CTR_LAST, b, e, high, low, last);
+    __asm__ volatile("" : : "r"(e) : "memory");
+    return blocks % GROUP;
+}
+#endif
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The parallel modes on up to four blocks, in XMM registers whatever the backend's width.
+ *
+ * Bound: instructions and taken jumps from tr_ecb_encrypt() on. One block needs only 5 issue slots
+ * of an AES port, so call overhead dominates calls that overlap. The code therefore has no loop and
+ * saves no registers, and round keys are memory operands where the backend has AVX. ECB of 16
+ * bytes, calls back to back: 11 cycles; four blocks: 21, of which AES takes 20 (Zen 4, AES-128;
+ * docs/tuning/parallel.md). A call that must wait for the one before takes the latency, 40 cycles.
+ */
+#ifndef TR_SIMD_FEW_H
+#define TR_SIMD_FEW_H
+
+#include "modes/shape.h"
+#include "simd/vector.h"
+#include "util.h"
+
+#if V_FEW
+TR_INLINE TR_TARGET void few_round(B x[TR_FEW], unsigned n, int inverse, const uint8_t *key)
+{
+    B k = b_load(key);
+    UNROLL
+    for (unsigned j = 0; j < n; j++)
+        x[j] = inverse ? b_aesdec(x[j], k) : b_aesenc(x[j], k);
+}
+
+/*
+ * Returns the last round key. Unlike MIDDLE_ROUNDS() of rounds.h, this puts AES-128 first: one
+ * branch, not taken.
+ */
+TR_INLINE TR_TARGET B few_rounds(B x[TR_FEW], unsigned n, int inverse, const struct tr_aes_key *key)
+{
+    const uint8_t(*keys)[TR_BLOCK] = (inverse ? key->dec : key->enc) + 1;
+    if (__builtin_expect(key->rounds != 10, 0)) {
+        for (unsigned i = key->rounds - 10; i != 0; i--)
+            few_round(x, n, inverse, *keys++);
+    }
+    UNROLL
+    for (unsigned i = 0; i < 9; i++)
+        few_round(x, n, inverse, keys[i]);
+    return b_load(keys[9]);
+}
+
+/*
+ * n = 1 to TR_FEW blocks, a constant. In CTR the last byte of the counter must not wrap within the
+ * call.
+ */
+TR_INLINE TR_TARGET void few_of(struct tr_shape shape, unsigned n, const struct tr_aes_key *key,
+                                uint8_t *out, const uint8_t *in, void *iv)
+{
+    const int inverse = shape.inverse;
+    B x[TR_FEW], data[TR_FEW], before = b_zero(), k = b_load(inverse ? key->dec[0] : key->enc[0]);
+    if (shape.source == FROM_COUNTER)
+        before = b_load_halves(iv);
+    else if (tr_shape_shifts(shape))
+        before = b_load(iv);
+    UNROLL
+    for (unsigned j = 0; j < n; j++) {
+        data[j] = b_load(in + (size_t)j * TR_BLOCK);
+        if (shape.source == FROM_COUNTER)
+            x[j] = b_xor(k, j == 0 ? before : b_add_last_byte(before, j));
+        else if (shape.source == FROM_INPUT_BEFORE)
+            x[j] = b_xor(k, j == 0 ? before : data[j - 1]);
+        else
+            x[j] = b_xor(k, data[j]);
+    }
+    if (tr_shape_shifts(shape))
+        b_store(iv, data[n - 1]);
+    k = few_rounds(x, n, inverse, key);
+    UNROLL
+    for (unsigned j = 0; j < n; j++) {
+        B last = k;
+        if (shape.addend == ADD_INPUT_BEFORE)
+            last = b_xor(k, j == 0 ? before : data[j - 1]);
+        else if (shape.addend == ADD_INPUT)
+            last = b_xor(k, data[j]);
+        x[j] = inverse ? b_aesdeclast(x[j], last) : b_aesenclast(x[j], last);
+    }
+    UNROLL
+    for (unsigned j = 0; j < n; j++)
+        b_store(out + (size_t)j * TR_BLOCK, x[j]);
+}
+
+TR_INLINE TR_TARGET void few(struct tr_shape shape, const struct tr_aes_key *key, uint8_t *out,
+                             const uint8_t *in, size_t blocks, void *iv)
+{
+    if (__builtin_expect(blocks == 1, 1))
+        few_of(shape, 1, key, out, in, iv);
+    else if (blocks == 2)
+        few_of(shape, 2, key, out, in, iv);
+    else if (blocks == 3)
+        few_of(shape, 3, key, out, in, iv);
+    else
+        few_of(shape, 4, key, out, in, iv);
+}
+#endif
+
+#endif

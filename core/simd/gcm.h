@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GCM (SP 800-38D) for one vector type: gcm_stream.h does calls on a stream, gcm_message.h whole
+ * messages.
+ */
+#ifndef TR_SIMD_GCM_H
+#define TR_SIMD_GCM_H
+
+#include "simd/gcm_message.h"
+#include "simd/gcm_stream.h"
+
+#define TR_GCM_OPS                                                                                 \
+    [TR_OP_GHASH] = ghash, [TR_OP_GCM_ENCRYPT] = gcm_encrypt, [TR_OP_GCM_DECRYPT] = gcm_decrypt,   \
+    [TR_OP_GCM_SEAL] = gcm_seal, [TR_OP_GCM_OPEN] = gcm_open, [TR_OP_GCM_TAG] = gcm_tag
+
+#endif

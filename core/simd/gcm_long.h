@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GCM for long calls: what gcm_stream.h does, with more precomputed and fewer operations a vector.
+ *
+ * Bound. On Zen 4 AES and carry-less multiplication share two of the four vector ports, and each
+ * takes a cycle of both for 64 bytes. XORs, shuffles and broadcasts could use the other two ports,
+ * but 4 in 10 take an issue slot from AES: ports are assigned when operations enter the schedulers.
+ * So both kinds of operations are cut:
+ *
+ *   AES          Within 256 blocks only the last byte of the counter changes. It changes one byte
+ *                in round 1 and one column in round 2, and its effect is XORed to the rest: two
+ *                states after round 2 whose counters share the last byte differ by what the other
+ *                bytes make, the same for all 256 (FACE, Park and Lee, CHES 2018). So the states of
+ *                the first 256 blocks are kept in a table, and then one XOR replaces counting and
+ *                two rounds.
+ *   hash         Three multiplications a vector (Karatsuba), over pairs of vectors whose halves are
+ *                sorted together: five operations for a pair's sums. All terms are XORed three at a
+ *                time. Each lane accumulates its own part of the hash, with the same power of H in
+ *                all lanes; the last group takes the powers in order instead.
+ *   round keys   In memory as whole vectors: a broadcast load takes a vector port, a plain load
+ *                does not.
+ *
+ * That is 8 AES operations and 3 multiplications for 64 bytes (12 and 3 with AES-256), and 6.5
+ * others, where gcm_stream.h has 10, 4 and 10. AES-128 within a long message takes 13.0 cycles for
+ * 64 bytes on ZMM, where 11.3 is the bound of AES and multiplications alone. 16 KiB reach 0.69 of
+ * the AES rate, and 0.78 with AES-256 (Zen 4; docs/tuning/gcm.md).
+ *
+ * Order. Eight vectors side by side begin a group with loads and XORs only and end it with last
+ * rounds and stores only, and the out-of-order window is shorter than a group. So with AES-128 on
+ * ZMM the vectors of a group follow each other a round apart (staggered_groups()).
+ */
+#ifndef TR_SIMD_GCM_LONG_H
+#define TR_SIMD_GCM_LONG_H
+
+#include "dispatch/env.h"
+#include "simd/ghash.h"
+#include "simd/rounds.h"
+#include "simd/wipe.h"
+
+/* Whether this is there: it takes 6 KiB of stack. */
+#if V_LONG_GCM && TR_ENV_LARGE_STACK
+#    define GCM_LONG 1
+#else
+#    define GCM_LONG 0
+#endif
+
+#if GCM_LONG
+#    define GCM_PAIRS           (IN_FLIGHT / 2)
+#    define GCM_PERIOD          256u /* blocks that share a table */
+#    define GCM_MAX_ROUNDS      14u
+/* The most that the last byte of the first counter may be. */
+#    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
+/* So many vectors of each group then count without carry into other bytes. */
+#    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
+/* Blocks from which the preparations pay, and from which the table does. */
+#    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
+#    define GCM_TABLE_FROM      (3 * GCM_PERIOD / 2)
+
+/*
+ * Round keys and powers of H as vectors, and the table of states after two rounds; all of it
+ * secret.
+ */
+struct prepared {
+    V keys[GCM_MAX_ROUNDS + 1];
+    struct factors {
+        V low, high, sum;
+    } pair[GCM_PAIRS];
+    V table[GCM_PERIOD / VBLOCKS];
+};
+
+struct gcm_long {
+    struct bulk bulk;
+    const struct tr_ghash_key *ghash;
+    struct prepared *prepared;
+    struct product product;
+    V y; /* the hash: the XOR of all lanes */
+    V delta[GCM_LONG_STEADY];
+    V period; /* XORed to the table it gives the states of the current period */
+};
+
+/* Per lane the low halves of two blocks, the high halves, and the XOR of both. */
+TR_INLINE TR_TARGET struct factors pair(V a, V b)
+{
+    V low = v_unpack_low(a, b), high = v_unpack_high(a, b);
+    return (struct factors){low, high, v_xor(low, high)};
+}
+
+/* The powers of H for a group. last: for the last one, which combines the lanes of the hash. */
+TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
+{
+    for (unsigned j = 0; j < GCM_PAIRS; j++) {
+        const uint8_t *a = g->ghash->power[TR_GHASH_POWERS - GROUP + 2 * j * VBLOCKS],
+                      *b = a + VBYTES;
+        g->prepared->pair[j] =
+            last ? pair(v_load(a), v_load(b)) : pair(v_load_all(a), v_load_all(b));
+    }
+}
+
+/* sum XORed with the products of both halves; the first time, sum is not read. */
+TR_INLINE TR_TARGET V both_products(V a, V b, V sum, int first)
+{
+    V low = v_clmul_ll(a, b), high = v_clmul_hh(a, b);
+    return first ? v_xor(low, high) : v_xor3(low, high, sum);
+}
+
+#    define GCM_STEPS (2 * GCM_PAIRS)
+
+/*
+ * Half of the hash of a pair of vectors. Pairs are hashed in the order 1, 2, 3, 0, because pair 0
+ * waits for the hash so far.
+ */
+TR_INLINE TR_TARGET void hash_step(struct gcm_long *g, const uint8_t *data, unsigned step,
+                                   struct factors *x)
+{
+    unsigned j = (step / 2 + 1) % GCM_PAIRS, first = step < 2;
+    const struct factors *power = &g->prepared->pair[j];
+    struct product *p = &g->product;
+    if (step % 2 == 0) {
+        const uint8_t *at = data + (size_t)2 * j * VBYTES;
+        V a = v_byteswap(v_load(at)), b = v_byteswap(v_load(at + VBYTES));
+        if (j == 0)
+            a = v_xor(a, g->y);
+        *x = pair(a, b);
+        p->low = both_products(x->low, power->low, p->low, first);
+        __asm__ volatile("" : "+" V_REGISTER(p->low));
+    } else {
+        p->high = both_products(x->high, power->high, p->high, first);
+        p->middle = both_products(x->sum, power->sum, p->middle, first);
+        __asm__ volatile("" : "+" V_REGISTER(p->high), "+" V_REGISTER(p->middle));
+    }
+}
+
+TR_INLINE TR_TARGET void long_reduce(struct gcm_long *g)
+{
+    const V poly = v_low_halves(0xc200000000000000);
+    struct product *p = &g->product;
+    V middle = v_xor3(p->middle, p->low, p->high);
+    middle = v_xor3(middle, v_swap_halves(p->low), v_clmul_ll(p->low, poly));
+    g->y = v_xor3(p->high, v_swap_halves(middle), v_clmul_ll(middle, poly));
+}
+
+TR_INLINE TR_TARGET void long_round(V x[IN_FLIGHT], V k)
+{
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++) {
+        x[j] = v_aesenc(x[j], k);
+        __asm__("" : "+" V_REGISTER(x[j]));
+    }
+}
+
+/*
+ * Where a group's states after two rounds come from: computed; computed and kept in the table; from
+ * the table; from the table, which no later group reads.
+ */
+enum states { COUNTED, KEPT, FROM_TABLE, FROM_TABLE_LAST };
+
+TR_INLINE TR_TARGET void count(const struct gcm_long *g, V x[IN_FLIGHT], V chain)
+{
+    const V *key = g->prepared->keys;
+    x[0] = v_xor(*key, v_byteswap(chain));
+    UNROLL
+    for (unsigned j = 1; j < IN_FLIGHT; j++)
+        x[j] = j < GCM_LONG_STEADY ? v_xor(x[0], g->delta[j])
+                                   : v_xor(*key, v_byteswap(v_add32(chain, j * VBLOCKS)));
+    long_round(x, key[1]);
+    long_round(x, key[2]);
+}
+
+TR_INLINE TR_TARGET V two_rounds(const struct gcm_long *g, V counters)
+{
+    const V *k = g->prepared->keys;
+    return v_aesenc(v_aesenc(v_xor(k[0], v_byteswap(counters)), k[1]), k[2]);
+}
+
+/*
+ * A group of a period after the first: its part of the table, and what to XOR to that, for the last
+ * vector a value of its own.
+ */
+struct origin {
+    V *table, difference, last_difference;
+};
+
+/*
+ * A period does not begin at a multiple of 256, so the last byte may carry in the last vector of a
+ * period, not before.
+ */
+TR_INLINE TR_TARGET struct origin from_table(struct gcm_long *g, size_t done)
+{
+    V *table = g->prepared->table + done % GCM_PERIOD / VBLOCKS;
+    if (done % GCM_PERIOD == 0)
+        g->period = v_xor(two_rounds(g, g->bulk.chain), table[0]);
+    V last = g->period;
+    if (done % GCM_PERIOD == GCM_PERIOD - GROUP) {
+        V counters = v_add32(g->bulk.chain, GCM_LONG_STEADY * VBLOCKS);
+        last = v_xor(two_rounds(g, counters), table[GCM_LONG_STEADY]);
+    }
+    return (struct origin){table, g->period, last};
+}
+
+TR_INLINE TR_TARGET V state_from_table(const struct origin *from, unsigned j)
+{
+    return v_xor(j >= GCM_LONG_STEADY ? from->last_difference : from->difference, from->table[j]);
+}
+
+/*
+ * A full group, and beside its rounds the hash of the full group at hashed, unless NULL. from:
+ * where its states are or go.
+ */
+TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, enum states states,
+                                    const struct origin *from)
+{
+    struct bulk *r = &g->bulk;
+    const V *key = g->prepared->keys + 3, *last = g->prepared->keys + r->rounds;
+    V x[IN_FLIGHT], chain = r->chain;
+    r->chain = v_add32(chain, GROUP);
+    if (states >= FROM_TABLE) {
+        UNROLL
+        for (unsigned j = 0; j < IN_FLIGHT; j++)
+            x[j] = state_from_table(from, j);
+    } else {
+        count(g, x, chain);
+    }
+    if (states == KEPT) {
+        UNROLL
+        for (unsigned j = 0; j < IN_FLIGHT; j++)
+            from->table[j] = x[j];
+    }
+    if (states == FROM_TABLE_LAST)
+        wipe_vectors(from->table, sizeof(V) * IN_FLIGHT);
+    struct factors f;
+    if (hashed != NULL) {
+        UNROLL
+        for (unsigned step = 0; step < GCM_STEPS - 1; step++, key++) {
+            long_round(x, *key);
+            hash_step(g, hashed, step, &f);
+            /* The additional rounds of longer keys. */
+            if ((step == 2 && r->rounds > 10) || (step == 4 && r->rounds > 12)) {
+                long_round(x, *++key);
+                long_round(x, *++key);
+            }
+        }
+        hash_step(g, hashed, GCM_STEPS - 1, &f);
+        long_reduce(g);
+    }
+    for (; key != last; key++)
+        long_round(x, *key);
+    V k = *last;
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        x[j] = v_aesenclast(x[j], v_xor(k, v_load(r->in + (size_t)j * VBYTES)));
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        v_store(r->out + (size_t)j * VBYTES, x[j]);
+    r->in += GROUP * TR_BLOCK;
+    r->out += GROUP * TR_BLOCK;
+}
+
+/*
+ * Whether gcm_long() takes these full groups. A message with a 96-bit IV begins with the counter 2.
+ */
+TR_INLINE TR_TARGET int is_long(uint64_t count, size_t blocks)
+{
+    return blocks >= GCM_LONG_FROM && count % GROUP <= GCM_MAX_FIRST_COUNT;
+}
+
+#    if VBLOCKS == 4 && IN_FLIGHT == 8
+/*
+ * Groups from the table with AES-128. Seven middle rounds and the last remain, and eight vectors
+ * pass them a round apart from each other. So each step ends one vector, begins another and hashes
+ * a third, and all ports find the same mix of work all the time.
+ */
+#        define STAGGERED_ROUNDS 10u
+
+struct staggered {
+    V x[IN_FLIGHT], keys[IN_FLIGHT];
+};
+
+TR_INLINE TR_TARGET void stagger_round(struct staggered *p, unsigned j, unsigned round)
+{
+    __asm__ volatile("vaesenc %1, %0, %0" : "+v"(p->x[j]) : "v"(p->keys[round]));
+}
+
+TR_INLINE TR_TARGET void stagger_end(struct gcm_long *g, struct staggered *p, unsigned j)
+{
+    V last = v_xor(p->keys[IN_FLIGHT - 1], v_load(g->bulk.in + (size_t)j * VBYTES));
+    __asm__ volatile("vaesenclast %1, %0, %0" : "+v"(p->x[j]) : "v"(last));
+    v_store(g->bulk.out + (size_t)j * VBYTES, p->x[j]);
+}
+
+TR_INLINE TR_TARGET void stagger_begin(struct staggered *p, unsigned j, const struct origin *from)
+{
+    p->x[j] = state_from_table(from, j);
+    __asm__ volatile("" : "+" V_REGISTER(p->x[j]));
+}
+
+TR_INLINE TR_TARGET void stagger(struct gcm_long *g, struct staggered *p, const struct origin *from,
+                                 const uint8_t *hashed, int begin, int end, int hash)
+{
+    struct factors f;
+    UNROLL
+    for (unsigned step = 0; step < IN_FLIGHT; step++) {
+        if (end)
+            stagger_end(g, p, step);
+        if (begin)
+            stagger_begin(p, step, from);
+        UNROLL
+        for (unsigned d = 1; d < IN_FLIGHT; d++) {
+            unsigned j = (step + d) % IN_FLIGHT;
+            if (j < step ? begin : end)
+                stagger_round(p, j, IN_FLIGHT - 1 - d);
+        }
+        if (hash)
+            hash_step(g, hashed, step, &f);
+    }
+    if (hash)
+        long_reduce(g);
+    if (end) {
+        g->bulk.in += GROUP * TR_BLOCK;
+        g->bulk.out += GROUP * TR_BLOCK;
+    }
+    if (begin)
+        g->bulk.chain = v_add32(g->bulk.chain, GROUP);
+}
+
+/* All groups after the first period. Returns the last group's ciphertext. */
+TR_INLINE TR_TARGET const uint8_t *staggered_groups(struct gcm_long *g, size_t blocks, int decrypt)
+{
+    struct staggered p;
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        p.keys[j] = g->prepared->keys[3 + j];
+    struct origin from = from_table(g, GCM_PERIOD);
+    if (decrypt) {
+        if (blocks == GCM_PERIOD + GROUP)
+            prepare_powers(g, 1);
+        stagger(g, &p, &from, g->bulk.in, 1, 0, 1);
+    } else {
+        stagger(g, &p, &from, NULL, 1, 0, 0);
+    }
+    for (size_t done = GCM_PERIOD;;) {
+        if (blocks - done <= GCM_PERIOD)
+            wipe_vectors(from.table, sizeof(V) * IN_FLIGHT);
+        done += GROUP;
+        if (done == blocks)
+            break;
+        from = from_table(g, done);
+        if (decrypt && done == blocks - GROUP)
+            prepare_powers(g, 1);
+        stagger(g, &p, &from,
+                decrypt ? g->bulk.in + GROUP * TR_BLOCK : g->bulk.out - GROUP * TR_BLOCK, 1, 1, 1);
+    }
+    if (decrypt)
+        stagger(g, &p, NULL, NULL, 0, 1, 0);
+    else
+        stagger(g, &p, NULL, g->bulk.out - GROUP * TR_BLOCK, 0, 1, 1);
+    return g->bulk.out - GROUP * TR_BLOCK;
+}
+
+TR_INLINE int staggers(const struct gcm_long *g)
+{
+    return g->bulk.rounds == STAGGERED_ROUNDS;
+}
+#    else
+TR_INLINE int staggers(const struct gcm_long *g)
+{
+    return (void)g, 0;
+}
+
+TR_INLINE TR_TARGET const uint8_t *staggered_groups(struct gcm_long *g, size_t blocks, int decrypt)
+{
+    return (void)g, (void)blocks, (void)decrypt, NULL;
+}
+#    endif
+
+TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decrypt, int use_table)
+{
+    const uint8_t *pending = NULL;
+    size_t end = use_table && staggers(g) ? GCM_PERIOD : blocks;
+    for (size_t done = 0; done < end; done += GROUP) {
+        const uint8_t *hashed = decrypt ? g->bulk.in : pending;
+        pending = g->bulk.out;
+        if (decrypt && done == blocks - GROUP)
+            prepare_powers(g, 1);
+        /* States are kept as long as there is a next period. */
+        int again = use_table && blocks - done > GCM_PERIOD;
+        if (use_table && done >= GCM_PERIOD) {
+            struct origin from = from_table(g, done);
+            if (again)
+                long_group(g, hashed, FROM_TABLE, &from);
+            else
+                long_group(g, hashed, FROM_TABLE_LAST, &from);
+        } else if (again) {
+            struct origin to = {.table = g->prepared->table + done / VBLOCKS};
+            long_group(g, hashed, KEPT, &to);
+        } else {
+            long_group(g, hashed, COUNTED, NULL);
+        }
+    }
+    if (end != blocks)
+        pending = staggered_groups(g, blocks, decrypt);
+    if (!decrypt) {
+        struct factors f;
+        prepare_powers(g, 1);
+        UNROLL
+        for (unsigned step = 0; step < GCM_STEPS; step++)
+            hash_step(g, pending, step, &f);
+        long_reduce(g);
+    }
+}
+
+/*
+ * Full groups, at least GCM_LONG_FROM blocks, with the counters from low on and the hash y. Returns
+ * the hash.
+ */
+static TR_TARGET B gcm_long(struct bulk bulk, size_t blocks, uint64_t low, uint64_t high,
+                            const struct tr_ghash_key *ghash, B y, int decrypt)
+{
+    struct prepared prepared;
+    struct gcm_long g = {
+        .bulk = bulk, .ghash = ghash, .prepared = &prepared, .y = v_zero_extend(y)};
+    for (unsigned i = 0; i <= bulk.rounds; i++)
+        prepared.keys[i] = v_load_all(bulk.keys[i]);
+    prepare_powers(&g, 0);
+    g.bulk.chain = v_counters32(low, high);
+    V first = v_byteswap(g.bulk.chain);
+    UNROLL
+    for (unsigned j = 0; j < GCM_LONG_STEADY; j++)
+        g.delta[j] = v_xor(first, v_byteswap(v_add32(g.bulk.chain, j * VBLOCKS)));
+    if (blocks >= GCM_TABLE_FROM && (low & 0xff) <= GCM_MAX_FIRST_COUNT &&
+        (VBLOCKS != 1 || (low & 1) == 0))
+        long_groups(&g, blocks, decrypt, 1);
+    else
+        long_groups(&g, blocks, decrypt, 0);
+    wipe_vectors(&prepared, __builtin_offsetof(struct prepared, table));
+    return v_fold(g.y);
+}
+#endif
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The parts of GCM (SP 800-38D section 7) that calls on streams (gcm_stream.h) and on whole
+ * messages (gcm_message.h) share: groups of vectors below half a group, their hash, single blocks
+ * of keystream.
+ */
+#ifndef TR_SIMD_GCM_PARTS_H
+#define TR_SIMD_GCM_PARTS_H
+
+#include "simd/ghash.h"
+#include "simd/partial_bytes.h"
+#include "simd/rounds.h"
+
+/* A GCM call in progress. */
+struct gcm {
+    struct bulk bulk;
+    const struct tr_ghash_key *ghash;
+    struct product product; /* not reduced yet */
+    V y;                    /* the hash so far, in lane 0 */
+};
+
+TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
+{
+    g->y = v_zero_extend(v_fold(reduce(&g->product)));
+    g->product = no_product();
+}
+
+/* Half a group in vectors and in bytes: what remains after full groups is done in two halves. */
+#define HALF_GROUP (IN_FLIGHT / 2u)
+#define HALF_BYTES ((size_t)HALF_GROUP * VBYTES) /* bytes */
+_Static_assert(2 * HALF_BYTES == (size_t)GROUP * TR_BLOCK,
+               "what is left of groups is done in two halves");
+/* Vectors of the longest message whose blocks are hashed in one sum, with one reduction. */
+#if V_MASKED && V_REGISTERS > 8
+#    define SHORT_VECTORS IN_FLIGHT
+#else
+#    define SHORT_VECTORS HALF_GROUP
+#endif
+_Static_assert(HALF_GROUP <= (sizeof(void *) == 8 ? 4 : 2),
+               "there is a case for each number of vectors");
+_Static_assert(SHORT_VECTORS *VBLOCKS + 2 <= TR_GHASH_POWERS,
+               "and a power for each block, lengths and hash");
+
+/* H^n, H^(n-1), .. in lanes 0, 1, .., for so many blocks. */
+TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
+{
+    const uint8_t *p = g->ghash->power[TR_GHASH_POWERS - n];
+    return blocks == VBLOCKS ? v_load(p) : v_load_part(p, blocks);
+}
+
+/*
+ * The low half of a counter, so many blocks later: its lowest 32 bits count and wrap (SP 800-38D
+ * section 6.2).
+ */
+TR_INLINE TR_TARGET uint64_t counter_plus(uint64_t low, size_t blocks)
+{
+    return (low & 0xffffffff00000000) | (uint32_t)(low + blocks);
+}
+
+TR_INLINE TR_TARGET struct gcm gcm_start(struct bulk bulk, const struct tr_ghash_key *ghash, B y,
+                                         uint64_t low, uint64_t high)
+{
+    bulk.chain = v_counters32(low, high);
+    return (struct gcm){
+        .bulk = bulk, .ghash = ghash, .product = no_product(), .y = v_zero_extend(y)};
+}
+
+/* One block of keystream by itself, as the one that masks the tag. */
+TR_INLINE TR_TARGET B gcm_keystream(const struct tr_aes_key *key, uint64_t low, uint64_t high)
+{
+    return encrypt_block(key, b_byteswap(b_of(low, high)));
+}
+
+/*
+ * The last round of u vectors, with the data. The last vector has `last` bytes, 1 to VBYTES; k is
+ * the last round key. Sets c to the ciphertext, with zeros behind it. All data is read before any
+ * is written.
+ */
+TR_INLINE TR_TARGET void gcm_few_data(struct bulk *r, unsigned u, size_t last, V x[IN_FLIGHT], V k,
+                                      V *c, int decrypt)
+{
+    UNROLL
+    for (unsigned j = 0; j < u; j++) {
+        const uint8_t *at = r->in + (size_t)j * VBYTES;
+        V in = j == u - 1 && last != VBYTES ? v_load_bytes(at, last) : v_load(at);
+        x[j] = v_aesenclast(x[j], v_xor(k, in));
+        c[j] = decrypt ? in : x[j];
+    }
+    UNROLL
+    for (unsigned j = 0; j < u; j++) {
+        uint8_t *at = r->out + (size_t)j * VBYTES;
+        if (j == u - 1 && last != VBYTES) {
+            v_store_bytes(at, x[j], last);
+            if (!decrypt)
+                c[j] = v_first_bytes(x[j], last);
+        } else {
+            v_store(at, x[j]);
+        }
+    }
+    r->in += (size_t)u * VBYTES;
+    r->out += (size_t)u * VBYTES;
+}
+
+/* Counter mode for u vectors, the last of which has `last` bytes, and their ciphertext in c. */
+TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HALF_GROUP],
+                                 int decrypt)
+{
+    struct bulk *r = &g->bulk;
+    /*
+     * The keys are loaded again: gcc would broadcast those of the mask from registers, which takes
+     * shuffles.
+     */
+    __asm__("" : "+r"(r->keys));
+    V x[IN_FLIGHT], k = first_key(r->keys);
+    UNROLL
+    for (unsigned j = 0; j < u; j++)
+        x[j] = v_xor(k, v_byteswap(v_add32(r->chain, j * VBLOCKS)));
+    r->chain = v_add32(r->chain, u * VBLOCKS);
+    k = middle_rounds(x, u, 0, r);
+    gcm_few_data(r, u, last, x, k, c, decrypt);
+}
+
+/*
+ * Multiplies the ciphertext of u vectors, the last of which has `last` bytes, by H^n and down, and
+ * reduces.
+ */
+TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, const V *c, size_t n)
+{
+    UNROLL
+    for (unsigned j = 0; j < u; j++) {
+        unsigned blocks = j == u - 1 ? (unsigned)(last + TR_BLOCK - 1) / TR_BLOCK : VBLOCKS;
+        multiply_add(&g->product, v_byteswap(c[j]), powers(g, n - j * VBLOCKS, blocks));
+    }
+    gcm_reduce(g);
+}
+
+/* Adds a H^n and b H to the product. */
+TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
+{
+    const uint8_t *power = g->ghash->power[TR_GHASH_POWERS - n],
+                  *h = g->ghash->power[TR_GHASH_POWERS - 1];
+#if VBLOCKS > 1
+    multiply_add(&g->product, v_in_lanes_0_1(a, b), v_in_lanes_0_1(b_load(power), b_load(h)));
+#else
+    multiply_add(&g->product, a, v_load(power));
+    multiply_add(&g->product, b, v_load(h));
+#endif
+}
+
+#endif

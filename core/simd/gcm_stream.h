@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GCM on a run of blocks: counter mode interleaved with GHASH of the ciphertext. After each AES
+ * round over a group, one vector is hashed. Decryption hashes the same group. Encryption hashes the
+ * previous group, because this group's ciphertext does not exist yet.
+ *
+ * Bound, AES-128 on Zen 4: 10 AES operations and 4 carry-less multiplications a vector, on the same
+ * ports. From 1024 bytes on, mostly the throughput of the four vector ports, over all operations.
+ * gcm_long.h needs fewer operations for long messages.
+ */
+#ifndef TR_SIMD_GCM_STREAM_H
+#define TR_SIMD_GCM_STREAM_H
+
+#include "dispatch/backend.h"
+#include "simd/gcm_long.h"
+#include "simd/gcm_parts.h"
+
+/*
+ * Vectors whose counters steady_counters() may prepare: 2 VBLOCKS + STEADY_VECTORS VBLOCKS - 1 <
+ * GROUP.
+ */
+#define STEADY_VECTORS (IN_FLIGHT - 2u)
+
+/*
+ * Prepares counters without additions. If counter + j * VBLOCKS has no carry out of the low bits
+ * (those below GROUP), vector j differs from vector 0 by the same bits in every group. One XOR then
+ * replaces an addition, a byte swap and an XOR. A message with a 96-bit IV begins at c = 2: all but
+ * the last two vectors qualify. Sets delta to the differences and returns 1, or returns 0.
+ */
+TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
+                                        V delta[STEADY_VECTORS])
+{
+    if (count % GROUP > 2 * VBLOCKS)
+        return 0;
+    for (unsigned j = 0; j < STEADY_VECTORS; j++)
+        delta[j] =
+            v_xor(v_byteswap(g->bulk.chain), v_byteswap(v_add32(g->bulk.chain, j * VBLOCKS)));
+    return 1;
+}
+
+/* Adds vector j of a full group of data to the product. */
+TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
+{
+    V x = v_byteswap(v_load(data + (size_t)j * VBYTES));
+    if (j == 0)
+        x = v_xor(x, g->y);
+    multiply_add(&g->product, x, v_load(g->ghash->power[TR_GHASH_POWERS - GROUP + j * VBLOCKS]));
+    /*
+     * Two vectors at a time: gcc would reorder the XORs, keep all products, and run out of
+     * registers.
+     */
+    if (j % 2 == 1)
+        __asm__(""
+                : "+" V_REGISTER(g->product.low), "+" V_REGISTER(g->product.middle),
+                  "+" V_REGISTER(g->product.high));
+}
+
+/*
+ * Encrypts a full group in counter mode, with the hash of the group at hashed interleaved (NULL:
+ * none). steady is NULL or from steady_counters().
+ */
+TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V *steady)
+{
+    struct bulk *r = &g->bulk;
+    V x[IN_FLIGHT], k = first_key(r->keys), chain = r->chain;
+    r->chain = v_add32(chain, GROUP);
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++) {
+        if (steady != NULL && j > 0 && j < STEADY_VECTORS)
+            x[j] = v_xor(x[0], steady[j]);
+        else
+            x[j] = v_xor(k, v_byteswap(v_add32(chain, j * VBLOCKS)));
+    }
+    const uint8_t(*key)[TR_BLOCK] = r->keys + 1, (*last)[TR_BLOCK] = r->keys + r->rounds;
+    if (hashed != NULL) {
+        UNROLL
+        for (unsigned j = 0; j < IN_FLIGHT; j++, key++) {
+            middle_round(x, IN_FLIGHT, 0, key);
+            gcm_hash(g, j, hashed);
+        }
+        gcm_reduce(g);
+    }
+    for (; key != last; key++)
+        middle_round(x, IN_FLIGHT, 0, key);
+    last_substitution(x, IN_FLIGHT, 0, last);
+    k = v_load_all(*last);
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        x[j] = v_aesenclast(x[j], v_xor(k, v_load(r->in + (size_t)j * VBYTES)));
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        v_store(r->out + (size_t)j * VBYTES, x[j]);
+    r->in += GROUP * TR_BLOCK;
+    r->out += GROUP * TR_BLOCK;
+}
+
+/*
+ * Processes full groups. Encryption does not hash its last group: the caller does.
+ */
+TR_INLINE TR_TARGET void gcm_groups(struct gcm *g, size_t len, int decrypt, const V *steady)
+{
+    const uint8_t *pending = NULL;
+    for (; len != 0; len -= (size_t)GROUP * TR_BLOCK) {
+        const uint8_t *hashed = decrypt ? g->bulk.in : pending;
+        pending = g->bulk.out;
+        gcm_group(g, hashed, steady);
+    }
+}
+
+/* Hashes a full group by itself. */
+TR_INLINE TR_TARGET void gcm_hash_group(struct gcm *g, const uint8_t *data)
+{
+    UNROLL
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        gcm_hash(g, j, data);
+    gcm_reduce(g);
+}
+
+/* Hashes half a group by itself. */
+TR_INLINE TR_TARGET void gcm_hash_half(struct gcm *g, const uint8_t *data)
+{
+    UNROLL
+    for (unsigned j = 0; j < HALF_GROUP; j++) {
+        V x = v_byteswap(v_load(data + (size_t)j * VBYTES));
+        multiply_add(&g->product, j == 0 ? v_xor(x, g->y) : x,
+                     powers(g, (HALF_GROUP - j) * VBLOCKS, VBLOCKS));
+    }
+    gcm_reduce(g);
+}
+
+/* What gcm_last_vectors() does in addition to the last vectors of a call. */
+struct gcm_tail {
+    int whole;            /* the message ends here: also hash its lengths */
+    int is_secret;        /* the counter is derived from H: no branch may depend on it */
+    unsigned begun;       /* 1: the hash has a block XORed that is not multiplied yet */
+    const uint8_t *group; /* a full group to hash before, or NULL */
+    const uint8_t *half;  /* half a group to hash before, or NULL */
+    B lengths;
+};
+
+/*
+ * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them,
+ * the hash so far and (at the end of a message) the length block with a single reduction. The code
+ * that hashes end->group and end->half follows the AES code: it depends on AES results, and waiting
+ * instructions would occupy the schedulers.
+ */
+TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
+                                          const struct gcm_tail *end, int decrypt)
+{
+    V c[HALF_GROUP];
+    size_t last = u == 0 ? 0 : len - (size_t)(u - 1) * VBYTES;
+    size_t n = (len + TR_BLOCK - 1) / TR_BLOCK + (end->whole ? 1 : 0);
+    if (u != 0)
+        gcm_few(g, u, last, c, decrypt);
+    if (!decrypt && end->group != NULL)
+        gcm_hash_group(g, end->group);
+    if (!decrypt && end->half != NULL)
+        gcm_hash_half(g, end->half);
+    if (end->whole)
+        multiply_two(g, v_block_0(g->y), n + end->begun, end->lengths);
+    else
+        multiply_add(&g->product, g->y,
+                     v_zero_extend(b_load(g->ghash->power[TR_GHASH_POWERS - (n + end->begun)])));
+    gcm_hash_few(g, u, last, c, n);
+}
+
+/* y H. */
+static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
+{
+    return v_block_0(
+        multiply(v_zero_extend(y), v_zero_extend(b_load(ghash->power[TR_GHASH_POWERS - 1]))));
+}
+
+/*
+ * The parameters of gcm_full_groups(). Not a structure: copying one right after its fields were
+ * stored causes a store-forwarding stall.
+ */
+#define GROUPS_PARAMETERS                                                                          \
+    const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t len,                     \
+        const struct tr_ghash_key *ghash, uint64_t low, uint64_t high, B y, int is_secret
+
+/*
+ * Processes full groups. is_secret: the counter is derived from H, so no branch or index may depend
+ * on it. Returns the hash. After encryption it may lack the last group: see group_to_hash().
+ */
+TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
+{
+    struct bulk r = bulk_start(key, key->enc, out, in);
+#if GCM_LONG
+    if (!is_secret && is_long(low, len / TR_BLOCK))
+        return gcm_long(r, len / TR_BLOCK, low, high, ghash, y, decrypt);
+#endif
+    struct gcm g = gcm_start(r, ghash, y, low, high);
+    V delta[STEADY_VECTORS];
+    if (!is_secret && steady_counters(&g, (uint32_t)low, delta))
+        gcm_groups(&g, len, decrypt, delta);
+    else
+        gcm_groups(&g, len, decrypt, NULL);
+    return v_block_0(g.y);
+}
+
+static NOT_INLINE TR_TARGET B encrypt_groups(GROUPS_PARAMETERS)
+{
+    return gcm_full_groups(key, out, in, len, ghash, low, high, y, is_secret, 0);
+}
+
+static NOT_INLINE TR_TARGET B decrypt_groups(GROUPS_PARAMETERS)
+{
+    return gcm_full_groups(key, out, in, len, ghash, low, high, y, is_secret, 1);
+}
+
+/* The last ciphertext group, which encrypt_groups() has not hashed, or NULL. */
+TR_INLINE TR_TARGET const uint8_t *group_to_hash(const uint8_t *out, size_t len, uint64_t low,
+                                                 int is_secret)
+{
+#if GCM_LONG
+    if (!is_secret && is_long(low, len / TR_BLOCK))
+        return NULL;
+#endif
+    (void)low;
+    (void)is_secret;
+    return out + len - (size_t)GROUP * TR_BLOCK;
+}
+
+/*
+ * Processes len bytes, with counters from low on. Before the end of a message len is a multiple of
+ * 16. is_short is a compile-time constant: 1 if len <= HALF_BYTES. Returns the hash.
+ */
+TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                size_t len, const struct tr_ghash_key *ghash, uint64_t low,
+                                uint64_t high, B y, struct gcm_tail end, int decrypt, int is_short)
+{
+    end.group = end.half = NULL;
+    if (!is_short && len > HALF_BYTES && end.begun) {
+        y = times_h(ghash, y);
+        end.begun = 0;
+    }
+    if (!is_short && len > 2 * HALF_BYTES) {
+        /*
+         * Before the end of a message at least one block remains. At its end, perhaps only the
+         * lengths remain.
+         */
+        size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
+        y = (decrypt ? decrypt_groups : encrypt_groups)(key, out, in, front, ghash, low, high, y,
+                                                        end.is_secret);
+        end.group = decrypt ? NULL : group_to_hash(out, front, low, end.is_secret);
+        low = counter_plus(low, front / TR_BLOCK);
+        in += front;
+        out += front;
+        len -= front;
+    }
+    struct gcm g = gcm_start(bulk_start(key, key->enc, out, in), ghash, y, low, high);
+    if (!is_short && len > HALF_BYTES) {
+        V c[HALF_GROUP];
+        if (decrypt)
+            gcm_hash_half(&g, in);
+        else
+            end.half = out;
+        gcm_few(&g, HALF_GROUP, VBYTES, c, decrypt);
+        len -= HALF_BYTES;
+    }
+    switch ((len + VBYTES - 1) / VBYTES) {
+    case 0:
+        gcm_last_vectors(&g, 0, len, &end, decrypt);
+        break;
+    case 1:
+        gcm_last_vectors(&g, 1, len, &end, decrypt);
+        break;
+#if V_REGISTERS > 8
+    case 2:
+        gcm_last_vectors(&g, 2, len, &end, decrypt);
+        break;
+    case 3:
+        gcm_last_vectors(&g, 3, len, &end, decrypt);
+        break;
+#endif
+    default:
+        gcm_last_vectors(&g, HALF_GROUP, len, &end, decrypt);
+    }
+    return v_block_0(g.y);
+}
+
+/* Whole blocks in the middle of a message. */
+TR_INLINE TR_TARGET void gcm(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                             size_t blocks, struct tr_gcm *state, int decrypt)
+{
+    const struct tr_ghash_key *hash = state->ghash.key;
+    uint64_t high = tr_load64_be(state->counter), low = tr_load64_be(state->counter + 8);
+    uint64_t next = counter_plus(low, blocks);
+    if (state->mask_due)
+        b_store(state->mask, gcm_keystream(key, counter_plus(low, (size_t)-1), high));
+    if (state->keystream_due)
+        b_store(state->keystream, gcm_keystream(key, next, high));
+    state->mask_due = 0;
+    tr_store64_be(state->counter + 8, next);
+    struct gcm_tail end = {.begun = state->used != 0, .is_secret = state->counter_is_secret};
+    state->used = 0;
+    B y = polynomial(state->ghash.hash);
+    size_t len = blocks * TR_BLOCK;
+    if (len <= HALF_BYTES)
+        y = gcm_bytes(key, out, in, len, hash, low, high, y, end, decrypt, 1);
+    else
+        y = gcm_bytes(key, out, in, len, hash, low, high, y, end, decrypt, 0);
+    store_polynomial(state->ghash.hash, y);
+}
+
+static TR_TARGET void gcm_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                  size_t blocks, void *state)
+{
+    struct tr_gcm *g = state;
+    if (have_powers(g->ghash.key, blocks + 1))
+        gcm(key, out, in, blocks, g, 0);
+    else
+        with_powers(gcm_encrypt, key, out, in, blocks, g, &g->ghash.key, blocks + 1);
+}
+
+static TR_TARGET void gcm_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                  size_t blocks, void *state)
+{
+    struct tr_gcm *g = state;
+    if (have_powers(g->ghash.key, blocks + 1))
+        gcm(key, out, in, blocks, g, 1);
+    else
+        with_powers(gcm_decrypt, key, out, in, blocks, g, &g->ghash.key, blocks + 1);
+}
+
+/* Computes the tag of a message: in is the length block, out the tag. */
+static TR_TARGET void gcm_tag(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                              size_t blocks, void *state)
+{
+    struct tr_gcm *message = state;
+    struct gcm g = {.ghash = message->ghash.key, .product = no_product()};
+    unsigned begun = message->used != 0;
+    (void)blocks;
+    B mask;
+    if (message->mask_due) {
+        uint64_t high = tr_load64_be(message->counter), low = tr_load64_be(message->counter + 8);
+        mask = gcm_keystream(key, counter_plus(low, (size_t)-1), high);
+    } else {
+        mask = b_load(message->mask);
+    }
+    multiply_two(&g, polynomial(message->ghash.hash), 1 + begun, polynomial(in));
+    gcm_reduce(&g);
+    b_store(out, b_xor(mask, b_byteswap(v_block_0(g.y))));
+}
+
+#endif

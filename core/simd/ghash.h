@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GHASH (SP 800-38D section 6.4) by carry-less multiplication, for one vector type.
+ *
+ * Bit order. GHASH calls the most significant bit of the first byte x^0. With the bytes of a block
+ * reversed, bit 127 - i of a register is the coefficient of x^i. The carry-less product c of two
+ * such registers has the coefficient of x^k in bit 254 - k. In the same reading of 256 bits it
+ * belongs in bit 255 - k, so the product is one bit too low. One factor, the hash subkey, is
+ * therefore stored multiplied by x^-1 in the reflected reading (hash_key_form()), computed once.
+ *
+ * Reduction. The low half of a 256-bit product holds the high powers, x^128 and up. The polynomial
+ * x^128 + x^7 + x^2 + x + 1 is 0xc2000000 00000000 when reflected; a swap of halves supplies its
+ * leading term. One multiplication and one swap fold 64 bits of the low half into the 128 bits
+ * above them. Two folds reduce.
+ *
+ * A group of n blocks X0 to Xn-1 after the hash Y is (Y ^ X0) H^n ^ X1 H^(n-1) ^ .. ^ Xn-1 H. The
+ * products are XORed unreduced, and reduced once.
+ *
+ * Bound: four carry-less multiplications a vector, beside 10 to 14 AES rounds. On Intel they have a
+ * port of their own. On Zen 4 each takes an AES issue slot, so GCM with AES-128 can reach 10/14 of
+ * the AES rate, with AES-256 14/18.
+ */
+#ifndef TR_SIMD_GHASH_H
+#define TR_SIMD_GHASH_H
+
+#include "modes/ghash.h"
+#include "simd/vector.h"
+#include "simd/wipe.h"
+#include "util.h"
+
+/* A product that is not reduced, in three parts. */
+struct product {
+    V low, middle, high;
+};
+
+TR_INLINE TR_TARGET void multiply_add(struct product *p, V a, V b)
+{
+    p->low = v_xor(p->low, v_clmul_ll(a, b));
+    p->middle = v_xor3(p->middle, v_clmul_lh(a, b), v_clmul_hl(a, b));
+    p->high = v_xor(p->high, v_clmul_hh(a, b));
+}
+
+/* low ^ middle x^64 ^ high x^128 modulo the polynomial, in each lane. */
+TR_INLINE TR_TARGET V reduce(const struct product *p)
+{
+    const V poly = v_low_halves(0xc200000000000000);
+    V middle = v_xor3(p->middle, v_swap_halves(p->low), v_clmul_ll(p->low, poly));
+    return v_xor3(p->high, v_swap_halves(middle), v_clmul_ll(middle, poly));
+}
+
+TR_INLINE TR_TARGET struct product no_product(void)
+{
+    V zero = v_zero();
+    return (struct product){zero, zero, zero};
+}
+
+TR_INLINE TR_TARGET V multiply(V a, V b)
+{
+    struct product p = no_product();
+    multiply_add(&p, a, b);
+    return reduce(&p);
+}
+
+/* The block at p as a polynomial: its bytes reversed. */
+TR_INLINE TR_TARGET B polynomial(const uint8_t *p)
+{
+    return b_of(tr_load64_be(p + 8), tr_load64_be(p));
+}
+
+TR_INLINE TR_TARGET void store_polynomial(uint8_t *p, B x)
+{
+    /* In halves, as polynomial() loads them. */
+    b_store_halves(p, b_byteswap(x));
+}
+
+/*
+ * h x^-1 in the reflected reading, in lane 0: a shift by one bit, and if a one is shifted out, the
+ * XOR of the polynomial.
+ */
+TR_INLINE TR_TARGET V hash_key_form(B h)
+{
+    V x = v_zero_extend(b_byteswap(h)), high_bits = v_shift_right64(x, 63);
+    V carry = v_shift_bytes_right(high_bits, 8);
+    x = v_xor3(v_shift_left64(x, 1), v_low_to_high(high_bits), carry);
+    return v_xor(x, v_low_to_high(v_clmul_ll(carry, v_low_halves(0xc200000000000000))));
+}
+
+/* ---- Powers of H: see modes/ghash.h for who computes them and when ---- */
+
+_Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes as many");
+
+TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
+{
+    unsigned stage = tr_ghash_stage(n);
+    return stage == 0 || tr_ghash_made(k) >= stage;
+}
+
+/*
+ * Stores the powers from H^(ready + 1) to H^wanted, multiples of 4, in `power`: H^ready times H^1
+ * to H^ready are the next `ready` ones. The first powers are read from `first`, because a wider
+ * load of the copy in `power` could be a store-forwarding stall.
+ */
+TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (*first)[TR_BLOCK],
+                                     unsigned ready, unsigned wanted)
+{
+    const size_t least = TR_GHASH_FIRST_POWERS * TR_BLOCK;
+    uint8_t *end = (uint8_t *)(power + TR_GHASH_POWERS);
+    const uint8_t *first_end = (const uint8_t *)(first + TR_GHASH_POWERS);
+    while (ready < wanted) {
+        const size_t from = (size_t)ready * TR_BLOCK;
+        V h = v_load_all((from == least ? first_end : end) - from);
+        unsigned n = ready < wanted - ready ? ready : wanted - ready;
+        for (size_t i = VBYTES; i <= (size_t)n * TR_BLOCK; i += VBYTES)
+            v_store(end - from - i, multiply(v_load((i <= least ? first_end : end) - i), h));
+        ready += n;
+    }
+}
+
+/*
+ * Does an operation again, with powers up to H^n: in the key, or in a copy of it on the stack. hash
+ * is the field of the operation's state that refers to the key.
+ */
+static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
+                                             uint8_t *out, const uint8_t *in, size_t blocks,
+                                             void *state, const struct tr_ghash_key **hash,
+                                             size_t n)
+{
+    const struct tr_ghash_key *k = *hash;
+    const unsigned stage = tr_ghash_stage(n), wanted = tr_ghash_powers_at(stage);
+    uintptr_t made;
+    if (tr_ghash_keeps(k) && tr_ghash_claim(k, &made)) {
+        unsigned ready = tr_ghash_powers_at((unsigned)(made - (uintptr_t)k) / 2);
+        /* The caller's key is not a constant object: it was set. */
+        more_powers((uint8_t(*)[TR_BLOCK])(uintptr_t)k->power, k->power, ready, wanted);
+        tr_ghash_publish(k, ready > wanted ? tr_ghash_stage(ready) : stage);
+        operation(key, out, in, blocks, state);
+        return;
+    }
+    struct tr_ghash_key own TR_ALIGNED(64);
+    uint8_t *end = (uint8_t *)(own.power + TR_GHASH_POWERS);
+    const uint8_t *first = (const uint8_t *)(k->power + TR_GHASH_POWERS);
+    /* As wide as they were stored and will be loaded. */
+    for (size_t i = VBYTES; i <= TR_GHASH_FIRST_POWERS * TR_BLOCK; i += VBYTES)
+        v_store(end - i, v_load(first - i));
+    more_powers(own.power, k->power, TR_GHASH_FIRST_POWERS, wanted);
+    tr_ghash_publish(&own, stage);
+    *hash = &own;
+    operation(key, out, in, blocks, state);
+    *hash = k;
+    wipe_vectors(end - wanted * (size_t)TR_BLOCK, wanted * (size_t)TR_BLOCK);
+}
+
+/* The first powers, in registers; eight of them where a vector holds four. */
+TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
+{
+    uint8_t *end = (uint8_t *)(k->power + TR_GHASH_POWERS);
+    V h1 = hash_key_form(h), h2 = multiply(h1, h1);
+    unsigned stage = 0;
+#if VBLOCKS == 1
+    v_store(end - TR_BLOCK, h1);
+    v_store(end - 2 * TR_BLOCK, h2);
+    v_store(end - 3 * TR_BLOCK, multiply(h2, h1));
+    v_store(end - 4 * TR_BLOCK, multiply(h2, h2));
+#else
+    V low = v_in_lanes_0_1(v_block_0(h2), v_block_0(h1)),
+      high = multiply(low, v_broadcast(v_block_0(h2)));
+#    if VBLOCKS == 2
+    v_store(end - VBYTES, low);
+    v_store(end - 2 * VBYTES, high);
+#    else
+    V four = v_join_low_halves(high, low);
+    v_store(end - VBYTES, four);
+    v_store(end - 2 * VBYTES, multiply(four, v_broadcast(v_block_0(high))));
+    stage = 1;
+#    endif
+#endif
+    k->made = (uintptr_t)k + 2 * stage;
+    k->asked = 0;
+}
+
+static TR_TARGET void ghash_key(struct tr_ghash_key *k)
+{
+    first_powers(k, b_load(k->h));
+}
+
+/* A block and a vector in the byte order of hashing: POLYVAL needs no byte swap. */
+TR_INLINE TR_TARGET B hash_block(const uint8_t *in, int polyval)
+{
+    return polyval ? b_load(in) : polynomial(in);
+}
+
+TR_INLINE TR_TARGET V hash_vector(const uint8_t *in, int polyval)
+{
+    return polyval ? v_load(in) : v_byteswap(v_load(in));
+}
+
+/* The XOR of the halves of each block, in both halves. */
+TR_INLINE TR_TARGET V halves_sum(V x)
+{
+    return v_xor(x, v_swap_halves(x));
+}
+
+/*
+ * multiply_add() with three products (Karatsuba). middle also includes low and high. sum is
+ * halves_sum(power).
+ */
+TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
+{
+    p->low = v_xor(p->low, v_clmul_ll(a, power));
+    p->high = v_xor(p->high, v_clmul_hh(a, power));
+    p->middle = v_xor(p->middle, v_clmul_ll(halves_sum(a), sum));
+}
+
+#define HASHED 8 /* vectors of a group; they are loaded as needed, so 8 registers are enough */
+
+/*
+ * Full groups. The first vector of a group waits for the hash so far, so it goes last. Without AES
+ * beside it, a carry-less multiplication takes two cycles at any width (Zen 4), so Karatsuba's
+ * three a vector are worth their XORs.
+ */
+TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash_key *g, B y, const uint8_t *in,
+                                  size_t groups, int polyval)
+{
+    const uint8_t *powers = g->power[TR_GHASH_POWERS - HASHED * VBLOCKS];
+    V sums[HASHED];
+    UNROLL
+    for (unsigned j = 0; j < HASHED; j++)
+        sums[j] = halves_sum(v_load(powers + (size_t)j * VBYTES));
+    for (; groups != 0; groups--, in += HASHED * VBYTES) {
+        struct product p = no_product();
+        UNROLL
+        for (unsigned j = 1; j < HASHED; j++)
+            multiply_add_3(&p, hash_vector(in + (size_t)j * VBYTES, polyval),
+                           v_load(powers + (size_t)j * VBYTES), sums[j]);
+        multiply_add_3(&p, v_xor(v_zero_extend(y), hash_vector(in, polyval)), v_load(powers),
+                       sums[0]);
+        p.middle = v_xor(p.middle, v_xor(p.low, p.high));
+        y = v_fold(reduce(&p));
+    }
+    return y;
+}
+
+/* Fewer blocks than a full group. */
+TR_INLINE TR_TARGET B hash_rest(const struct tr_ghash_key *g, B y, const uint8_t *in, unsigned n,
+                                int polyval)
+{
+    const V nothing = v_zero();
+    unsigned left = n;
+    /* The blocks of a partial vector go first, one by one. */
+    struct product p = no_product();
+    V first = v_zero_extend(y);
+    for (unsigned part = n % VBLOCKS; part != 0; part--, left--, in += TR_BLOCK, first = nothing) {
+        V x = v_xor(first, v_zero_extend(hash_block(in, polyval)));
+        multiply_add(&p, x, v_zero_extend(b_load(g->power[TR_GHASH_POWERS - left])));
+    }
+    for (; left != 0; left -= VBLOCKS, in += VBYTES, first = nothing)
+        multiply_add(&p, v_xor(first, hash_vector(in, polyval)),
+                     v_load(g->power[TR_GHASH_POWERS - left]));
+    return v_fold(reduce(&p));
+}
+
+TR_INLINE TR_TARGET B hash_all(const struct tr_ghash_key *g, B y, const uint8_t *in, size_t blocks,
+                               int polyval)
+{
+    size_t rest = blocks % (HASHED * VBLOCKS), whole = blocks - rest;
+    if (whole != 0)
+        y = hash_groups(g, y, in, whole / (HASHED * VBLOCKS), polyval);
+    if (rest != 0)
+        y = hash_rest(g, y, in + whole * TR_BLOCK, (unsigned)rest, polyval);
+    return y;
+}
+
+TR_INLINE TR_TARGET void hash_blocks(struct tr_ghash *g, const uint8_t *in, size_t blocks,
+                                     int polyval)
+{
+    store_polynomial(g->hash, hash_all(g->key, polynomial(g->hash), in, blocks, polyval));
+}
+
+static TR_TARGET void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                            size_t blocks, void *state)
+{
+    struct tr_ghash *g = state;
+    /* The powers of H have the same layout at every width. */
+    const struct tr_backend *n = V_NARROWER(blocks);
+    if (n != NULL)
+        n->bulk[TR_OP_GHASH](key, out, in, blocks, state);
+    else if (have_powers(g->key, blocks))
+        hash_blocks(g, in, blocks, 0);
+    else
+        with_powers(ghash, key, out, in, blocks, g, &g->key, blocks);
+}
+
+#endif

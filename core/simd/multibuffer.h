@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Multi-buffer: many chains of CBC or CFB encryption, or of CBC-MAC, at once. One chain is bound by
+ * the latency of every round (serial.h) and leaves most issue slots of AES unused. Many chains in
+ * the lanes of several vectors fill them.
+ *
+ * Terms
+ *   job       a chain with its key, chaining value and blocks: struct tr_lane, as the modes pass it
+ *   lane      the 128 bits of a vector in which one job runs; lane i is lane i % VBLOCKS of vector
+ *             i / VBLOCKS
+ *   step      one block of each lane goes through all rounds, all vectors interleaved
+ *   turn      MB_STEPS steps: 64 bytes of each lane, a cache line of most messages
+ *   segment   the turns between two refills: it ends where the first job ends, and another job
+ *             takes that lane
+ *   idle      a lane without a job; it reads the input of the lane whose job ends first, and stores
+ *             to a scratch buffer
+ *
+ * A turn, with lanes 0 to 7 in two vectors of four; a3 is block 3 of this turn of job a:
+ *
+ *      memory             buffers        registers
+ *                                        vector 0     vector 1
+ *      next turn's  -->   in_turn
+ *      64 B a job
+ *                         in_turn step 0 a0 b0 c0 d0  e0 f0 g0 h0  n rounds -> out_turn
+ *                                 step 1 a1 b1 c1 d1  e1 f1 g1 h1  n rounds -> out_turn
+ *                                 step 2 a2 b2 c2 d2  e2 f2 g2 h2  n rounds -> out_turn
+ *                                 step 3 a3 b3 c3 d3  e3 f3 g3 h3  n rounds -> out_turn
+ *      last turn's  <--   out_turn
+ *      64 B a job
+ *
+ * The transfers on the left overlap the rounds. Each moves a whole cache line of a job. Messages
+ * whose addresses differ by a multiple of 4096 conflict in one cache set. Moved block by block,
+ * each line would be fetched again (0.16 of the AES rate). How lines become vectors depends on the
+ * width: multibuffer_lines.h (512 bits), multibuffer_rows.h (128 and 256).
+ *
+ * Bound: AES throughput, and the longest job, because it is serial. 16 messages of 16 KiB, AES-128
+ * in CBC, reach 0.85 of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Besides its
+ * steps, a call costs 700 cycles, each segment 250 for pipeline fill and drain, each refill of a
+ * lane 20.
+ *
+ * Rules that gave the speed:
+ *
+ * - Load chaining values from where they are: rebuilding them causes store-forwarding stalls.
+ * - Pass no structure by value.
+ * - Run the longest job first.
+ * - Use fewer lanes when the other jobs would wait for one long job.
+ */
+#ifndef TR_SIMD_MULTIBUFFER_H
+#define TR_SIMD_MULTIBUFFER_H
+
+#include "simd/multibuffer_lines.h"
+#include "simd/multibuffer_rows.h"
+
+#if MULTIBUFFER
+/*
+ * One function for each operation, number of rounds and kind of keys, so that none saves registers
+ * that only another needs.
+ */
+#    define MB_SEGMENT(name, op, n, vectors, own)                                                  \
+        static TR_TARGET __attribute__((__noinline__)) void name(struct multibuffer *m,            \
+                                                                 size_t turns)                     \
+        {                                                                                          \
+            mb_segment(op, m, n, vectors, own, turns);                                             \
+        }
+#    if MB_VECTORS > MB_VECTORS_NARROW
+#        define MB_SEGMENTS(name, op, n)                                                           \
+            MB_SEGMENT(name##_own, op, n, MB_VECTORS_NARROW, 1)                                    \
+            MB_SEGMENT(name##_shared, op, n, MB_VECTORS_NARROW, 0)                                 \
+            MB_SEGMENT(name##_wide, op, n, MB_VECTORS, 0)
+#        define MB_ENTRY(name)                                                                     \
+            {                                                                                      \
+                name##_shared, name##_own, name##_wide                                             \
+            }
+#    else
+#        define MB_SEGMENTS(name, op, n)                                                           \
+            MB_SEGMENT(name##_own, op, n, MB_VECTORS_NARROW, 1)                                    \
+            MB_SEGMENT(name##_shared, op, n, MB_VECTORS_NARROW, 0)
+#        define MB_ENTRY(name)                                                                     \
+            {                                                                                      \
+                name##_shared, name##_own, NULL                                                    \
+            }
+#    endif
+#    define MB_OP(name, op)                                                                        \
+        MB_SEGMENTS(name##_10, op, 10) MB_SEGMENTS(name##_12, op, 12) MB_SEGMENTS(name##_14, op, 14)
+MB_OP(mb_cbc, TR_LANES_CBC)
+MB_OP(mb_cfb, TR_LANES_CFB)
+MB_OP(mb_mac, TR_LANES_MAC)
+
+#    define MB_TABLE(name)                                                                         \
+        {                                                                                          \
+            MB_ENTRY(name##_10), MB_ENTRY(name##_12), MB_ENTRY(name##_14)                          \
+        }
+/* By operation; by key size; and for shared keys, own keys, and shared keys with all lanes. */
+static void (*const mb_table[3][3][3])(struct multibuffer *m,
+                                       size_t turns) = {[TR_LANES_CBC] = MB_TABLE(mb_cbc),
+                                                        [TR_LANES_CFB] = MB_TABLE(mb_cfb),
+                                                        [TR_LANES_MAC] = MB_TABLE(mb_mac)};
+
+TR_INLINE TR_TARGET uint8_t *mb_chain(struct multibuffer *m, unsigned lane)
+{
+    return (uint8_t *)m->chain + lane * TR_BLOCK;
+}
+
+/* The blocks of the last turn of a lane's job; 0 if it is a whole turn. */
+TR_INLINE unsigned mb_tail(const struct multibuffer *m, unsigned lane)
+{
+    return m->job[lane]->blocks % MB_STEPS;
+}
+
+TR_INLINE TR_TARGET size_t mb_begin(struct multibuffer *m, unsigned lane, const struct tr_lane *job,
+                                    size_t now)
+{
+    const size_t end = now + (job->blocks - 1) / MB_STEPS + 1;
+    m->job[lane] = job;
+    m->in[lane] = mb_base_of(job->in, now);
+    m->out[lane] = mb_base_of(job->out, now);
+    m->from[lane] = job->chain;
+    for (unsigned r = 0; m->own && r <= job->key->rounds; r++)
+        b_store(mb_own_key_of(m, lane, r), b_load(job->key->enc[r]));
+    return end;
+}
+
+TR_INLINE TR_TARGET void mb_end(enum tr_lanes_op op, struct multibuffer *m, unsigned lane)
+{
+    const struct tr_lane *job = m->job[lane];
+    const unsigned tail = mb_tail(m, lane);
+    B chain = b_load(mb_chain(m, lane));
+    for (unsigned i = 0; i < tail; i++) {
+        chain = b_load(mb_output_block(m, lane, i));
+        if (op != TR_LANES_MAC)
+            b_store(job->out + (job->blocks - tail + i) * TR_BLOCK, chain);
+    }
+    b_store(job->chain, chain);
+}
+
+/*
+ * Refills lanes between two segments: ends jobs, starts others in their lanes, and finds where the
+ * next segment ends.
+ */
+static TR_TARGET void mb_refill(enum tr_lanes_op op, struct multibuffer *m)
+{
+    const struct tr_lane *next = m->next, *const behind = m->behind;
+    const size_t now = m->now;
+    const unsigned lanes = m->lanes;
+    size_t first_end = SIZE_MAX;
+    unsigned busy = 0, first = 0;
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        size_t end = m->end[lane];
+        m->from[lane] = mb_chain(m, lane);
+        if (end == now) {
+            if (now != 0)
+                mb_end(op, m, lane);
+            end = next != behind ? mb_begin(m, lane, next++, now) : SIZE_MAX;
+            m->end[lane] = end;
+        }
+        busy += end != SIZE_MAX;
+        first = end < first_end ? lane : first;
+        first_end = end < first_end ? end : first_end;
+    }
+    m->next = next;
+    m->busy = busy;
+    m->first = first;
+    m->first_end = first_end;
+}
+
+/* Moves all jobs to the first MB_LANES_NARROW lanes. */
+static TR_TARGET void mb_narrow(struct multibuffer *m)
+{
+    unsigned to = 0;
+    for (unsigned lane = MB_LANES_NARROW; lane < MB_LANES; lane++) {
+        if (m->end[lane] == SIZE_MAX)
+            continue;
+        while (m->end[to] != SIZE_MAX)
+            to++;
+        m->first = m->first == lane ? to : m->first;
+        m->end[to] = m->end[lane];
+        m->job[to] = m->job[lane];
+        m->in[to] = m->in[lane];
+        m->out[to] = m->out[lane];
+        m->from[to] = mb_chain(m, lane);
+    }
+    m->lanes = MB_LANES_NARROW;
+}
+
+/*
+ * Prepares the last turn before end. A job that ends within it reads a padded copy of its input and
+ * stores to m->nowhere: mb_end() stores its last blocks.
+ */
+static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
+{
+    m->last_in = m->in;
+    m->last_out = m->out;
+    if (!m->tails)
+        return;
+    __builtin_memcpy(m->cut_in, m->in, sizeof(m->in));
+    __builtin_memcpy(m->cut_out, m->out, sizeof(m->out));
+    m->last_in = m->cut_in;
+    m->last_out = m->cut_out;
+    for (unsigned lane = 0; lane < m->lanes; lane++) {
+        unsigned tail;
+        if (m->end[lane] != end || (tail = mb_tail(m, lane)) == 0)
+            continue;
+        const struct tr_lane *job = m->job[lane];
+        for (unsigned i = 0; i < tail; i++)
+            b_store(m->tail[lane] + i * TR_BLOCK,
+                    b_load(job->in + (job->blocks - tail + i) * TR_BLOCK));
+        m->cut_in[lane] = mb_base_of(m->tail[lane], end - 1);
+        m->cut_out[lane] = mb_base_of(m->nowhere, end - 1);
+    }
+}
+
+/* Gives idle lanes the input of lane m->first (its job ends first) and m->nowhere as output. */
+static void mb_occupy(struct multibuffer *m)
+{
+    for (unsigned lane = 0; lane < m->lanes; lane++) {
+        if (m->end[lane] != SIZE_MAX)
+            continue;
+        m->from[lane] = m->from[m->first];
+        m->in[lane] = m->in[m->first];
+        m->cut_in[lane] = m->last_in[m->first];
+        m->out[lane] = m->cut_out[lane] = mb_base_of(m->nowhere, m->now);
+    }
+}
+
+/* Hands the only remaining job back to the caller: serial code is faster for a single chain. */
+static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_lane *last)
+{
+    const struct tr_lane *job = m->job[m->first];
+    const size_t turns = (job->blocks - 1) / MB_STEPS + 1 - (m->first_end - m->now);
+    *last = *job;
+    b_store(last->chain, b_load(m->from[m->first]));
+    last->blocks -= turns * MB_STEPS;
+    last->in += turns * MB_TURN_BYTES;
+    if (last->out != NULL)
+        last->out += turns * MB_TURN_BYTES;
+}
+
+static TR_TARGET void mb_set_up(struct multibuffer *m, const struct tr_lane *jobs, size_t count)
+{
+    uint64_t blocks = 0, longest = 0;
+    m->own = m->tails = 0;
+    for (const struct tr_lane *job = jobs; job != jobs + count; job++) {
+        blocks += job->blocks;
+        longest = job->blocks > longest ? job->blocks : longest;
+        m->own |= job->key != jobs->key;
+        m->tails |= job->blocks % MB_STEPS != 0;
+    }
+    /*
+     * A step of MB_LANES lanes takes longer than one of MB_LANES_NARROW. It pays only if it avoids
+     * refilling the lanes, and if no long job would then run alone.
+     */
+    m->lanes = MB_LANES_NARROW;
+    if (MB_LANES > MB_LANES_NARROW && !m->own && blocks > MB_LANES_NARROW * longest &&
+        blocks <= MB_LANES * longest)
+        m->lanes = MB_LANES;
+    m->widest = m->lanes;
+    m->key = jobs->key;
+    mb_prepare(m, jobs->key);
+    m->next = jobs;
+    m->behind = jobs + count;
+    m->now = 0;
+    for (unsigned lane = 0; lane < m->lanes; lane++)
+        m->end[lane] = 0;
+}
+
+static TR_TARGET void mb_cleanse(enum tr_lanes_op op, struct multibuffer *m)
+{
+    mb_wipe_turns(op, m);
+    wipe_vectors(m->chain, sizeof(m->chain));
+    if (!m->own && (VBLOCKS != 4 || MB_KEYS_HELD == 0))
+        wipe_vectors(m->shared, (m->key->rounds + 1) * VBYTES);
+    if (m->tails)
+        wipe_vectors(m->tail, sizeof(m->tail));
+}
+
+static TR_TARGET void multibuffer(enum tr_lanes_op op, const struct tr_lane *jobs, size_t count,
+                                  struct tr_lane *last)
+{
+    struct multibuffer m;
+    mb_set_up(&m, jobs, count);
+    for (mb_refill(op, &m); m.busy > 1; mb_refill(op, &m)) {
+        if (m.busy <= MB_LANES_NARROW && m.lanes > MB_LANES_NARROW)
+            mb_narrow(&m);
+        size_t end = m.first_end;
+        if (m.busy < m.lanes && end > m.now + MB_IDLE_TURNS)
+            end = m.now + MB_IDLE_TURNS;
+        mb_cut(&m, end);
+        if (m.busy < m.lanes)
+            mb_occupy(&m);
+        mb_table[op][jobs->key->rounds / 2 - 5][m.lanes > MB_LANES_NARROW ? 2 : m.own](&m,
+                                                                                       end - m.now);
+        m.half = (end - m.now - 1) % 2;
+        m.now = end;
+    }
+    last->blocks = 0;
+    if (m.busy != 0)
+        mb_leave_one(&m, last);
+    mb_cleanse(op, &m);
+}
+
+#    define TR_LANES multibuffer
+#else
+#    define TR_LANES NULL
+#endif
+
+#endif

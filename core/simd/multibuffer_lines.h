@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A segment of multibuffer.h for vectors of four blocks. The input of a turn, a line of 64 bytes
+ * for each lane, is transposed in registers: the four lanes of a vector exchange blocks, so that
+ * each step finds its blocks beside each other. The output is transposed back in the same way. Both
+ * go on beside the rounds:
+ *
+ *                  line of 64 bytes                      in_turn, of one vector
+ *        job a     a0 a1 a2 a3                           step 0    a0 b0 c0 d0
+ *        job b     b0 b1 b2 b3      - transposed ->      step 1    a1 b1 c1 d1
+ *        job c     c0 c1 c2 c3      <- transposed -      step 2    a2 b2 c2 d2
+ *        job d     d0 d1 d2 d3                           step 3    a3 b3 c3 d3
+ *
+ * Bound: AES throughput. A vector has beside its rounds a load, 2 shuffles and a store each way, 3
+ * XORs and a store, for which there are other ports. Zen 4 assigns operations to ports when they
+ * enter the schedulers, and 16 chains leave AES no spare cycle: a single operation between rounds
+ * costs as much as a round (0.91 of the AES rate), two together cost nothing (1.00). So moves and
+ * XORs are issued in pairs. Figures and what did not help: docs/tuning/multibuffer.md.
+ *
+ * The chain consists of rounds alone: the last round's key is XORed with the next block and the
+ * first key beforehand, and the output is the state XORed with that again.
+ */
+#ifndef TR_SIMD_MULTIBUFFER_LINES_H
+#define TR_SIMD_MULTIBUFFER_LINES_H
+
+#include "simd/multibuffer_state.h"
+
+#if MULTIBUFFER && VBLOCKS == 4
+/* Where a step's block of vector j lies in the buffer of a turn, in bytes. */
+TR_INLINE unsigned mb_line_of(unsigned j, size_t step)
+{
+    step %= MB_STEPS;
+    return (j * VBLOCKS + (unsigned)step % VBLOCKS) * MB_TURN_BYTES +
+           (unsigned)step / VBLOCKS * VBYTES;
+}
+
+/* The round key r of vector j. */
+TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD], int own,
+                             unsigned j, unsigned r)
+{
+    if (own && r + 1 <= MB_OWN_KEYS_HELD)
+        return held[j * MB_OWN_KEYS_HELD + r];
+    if (own)
+        return v_load(m->own_keys[r] + j * VBYTES);
+    return r + 1 <= MB_KEYS_HELD ? held[r] : v_load(m->shared[r]);
+}
+
+/* A move of the lines of a vector's lanes, which transposes them. */
+struct mb_move {
+    const mb_base *from, *to; /* of four lanes */
+    size_t from_offset, to_offset;
+};
+
+TR_INLINE TR_TARGET void mb_transpose_pair(V *a, V *b)
+{
+    const V odd = v_odd_blocks(*a, *b);
+    *a = v_even_blocks(*a, *b);
+    *b = odd;
+    MB_IN_ORDER(*a);
+    MB_IN_ORDER(*b);
+}
+
+/* A move in pieces of two operations each: 4 loads, 4 transpositions of a pair, 4 stores. */
+#    define MB_PIECES 6u
+TR_INLINE TR_TARGET void mb_piece(const struct mb_move *move, V a[4], unsigned piece)
+{
+    const unsigned i = piece % 2;
+    if (piece < 2) {
+        a[2 * i] = v_load(mb_at(move->from[2 * i], move->from_offset));
+        a[2 * i + 1] = v_load(mb_at(move->from[2 * i + 1], move->from_offset));
+        mb_transpose_pair(&a[2 * i], &a[2 * i + 1]);
+    } else if (piece < 4) {
+        mb_transpose_pair(&a[i], &a[i + 2]);
+    } else {
+        v_store(mb_at(move->to[2 * i], move->to_offset), a[2 * i]);
+        v_store(mb_at(move->to[2 * i + 1], move->to_offset), a[2 * i + 1]);
+    }
+}
+TR_INLINE TR_TARGET void mb_move_all(struct mb_move move, unsigned lanes)
+{
+    for (unsigned lane = 0; lane < lanes; lane += VBLOCKS) {
+        V a[4];
+        UNROLL
+        for (unsigned piece = 0; piece < MB_PIECES; piece++)
+            mb_piece(&move, a, piece);
+        move.from += VBLOCKS;
+        move.to += VBLOCKS;
+    }
+}
+
+/* The input of a turn for the vector that begins with this lane, and the output of one. */
+TR_INLINE struct mb_move mb_move_in(struct multibuffer *m, unsigned lane, size_t turn, size_t turns)
+{
+    return (struct mb_move){
+        (turn + 1 == turns ? m->last_in : m->in) + lane,
+        m->lines + lane,
+        (m->now + turn) * MB_TURN_BYTES,
+        MB_PAGE + (turn + 1) % 2 * sizeof(m->in_turn[0]),
+    };
+}
+TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_t turn,
+                                     size_t turns)
+{
+    return (struct mb_move){
+        m->lines + lane,
+        (turn + 1 == turns ? m->last_out : m->out) + lane,
+        turn % 2 * sizeof(m->out_turn[0]),
+        (m->now + turn) * MB_TURN_BYTES,
+    };
+}
+
+/*
+ * The moves beside the rounds of a turn: the next turn's input, in the last turn its own input
+ * again; and the last turn's output, in the first turn to nowhere.
+ */
+TR_INLINE void mb_beside(struct multibuffer *m, struct mb_move move[2], size_t turn, size_t turns)
+{
+    move[0] = mb_move_in(m, 0, turn + 1 < turns ? turn + 1 : turn, turns);
+    move[1] = mb_move_out(m, 0, turn - 1, turns);
+    if (turn == 0)
+        move[1] = (struct mb_move){m->lines, m->none, 0, 0};
+}
+
+/*
+ * The last round of a vector, XORed with the next block and both keys; stores the output. Two XORs
+ * lie on either side.
+ */
+TR_INLINE TR_TARGET V mb_next_block(enum tr_lanes_op op, V s, V last, V first, const uint8_t *from,
+                                    uint8_t *to)
+{
+    V x = v_xor(first, v_load(from));
+    MB_IN_ORDER(x);
+    last = v_xor(last, x);
+    MB_IN_ORDER(last);
+    s = v_aesenclast(s, last);
+    MB_IN_ORDER(s);
+    x = v_xor(s, op == TR_LANES_CFB ? first : x);
+    MB_IN_ORDER(x);
+    v_store(to, x);
+    return s;
+}
+
+/* A step of all lanes, and its share of the moves, in pieces spread evenly over the rounds. */
+TR_INLINE TR_TARGET void mb_step(enum tr_lanes_op op, const struct multibuffer *m, V s[MB_VECTORS],
+                                 const V held[MB_HELD], unsigned n, unsigned vectors, int own,
+                                 size_t turn, unsigned step, const struct mb_move beside[2])
+{
+    const unsigned in_steps = op == TR_LANES_MAC ? MB_STEPS : MB_STEPS / 2;
+    const unsigned moves = (vectors + in_steps - 1) / in_steps;
+    const unsigned slots = vectors * (n - 1), pieces = moves * MB_PIECES;
+    const size_t at = turn * MB_STEPS + step + (op != TR_LANES_CFB);
+    const uint8_t *from = m->in_turn[(at / MB_STEPS + 1) % 2] + mb_line_of(0, at);
+    uint8_t *to = (uint8_t *)m->out_turn[turn % 2] + mb_line_of(0, step);
+    struct mb_move move[(MB_VECTORS + 1) / 2];
+    V a[4];
+    UNROLL
+    for (unsigned i = 0; i < moves; i++) {
+        unsigned j = step % in_steps * moves + i;
+        if (vectors % in_steps != 0 && j >= vectors)
+            j = vectors - 1;
+        if (op == TR_LANES_MAC)
+            j = vectors - 1 - j;
+        const unsigned lane = j * VBLOCKS;
+        move[i] = beside[step / in_steps];
+        move[i].from += lane;
+        move[i].to += lane;
+    }
+    UNROLL
+    for (unsigned r = 1; r < n; r++) {
+        UNROLL
+        for (unsigned j = 0; j < vectors; j++) {
+            s[j] = v_aesenc(s[j], mb_key(m, held, own, j, r));
+            MB_IN_ORDER(s[j]);
+            const unsigned slot = (r - 1) * vectors + j, piece = slot * pieces / slots;
+            if ((slot + 1) * pieces / slots != piece)
+                mb_piece(&move[piece / MB_PIECES], a, piece % MB_PIECES);
+        }
+    }
+    UNROLL
+    for (unsigned j = 0; j < vectors; j++)
+        s[j] = mb_next_block(op, s[j], mb_key(m, held, own, j, n), mb_key(m, held, own, j, 0),
+                             from + j * VBLOCKS * MB_TURN_BYTES, to + j * VBLOCKS * MB_TURN_BYTES);
+}
+
+/* A segment. n, vectors and own are constants. */
+TR_INLINE TR_TARGET void mb_segment(enum tr_lanes_op op, struct multibuffer *m, unsigned n,
+                                    unsigned vectors, int own, size_t turns)
+{
+    V s[MB_VECTORS], held[MB_HELD];
+    UNROLL
+    for (unsigned r = 0; r <= n; r++) {
+        if (own || r + 1 > MB_KEYS_HELD)
+            continue;
+        held[r] = v_load_all(m->key->enc[r]);
+        __asm__("" : "+" V_REGISTER(held[r]));
+    }
+#    if MB_OWN_KEYS_HELD
+    UNROLL
+    for (unsigned j = 0; j < vectors; j++) {
+        UNROLL
+        for (unsigned r = 0; r < MB_OWN_KEYS_HELD; r++) {
+            const unsigned i = j * MB_OWN_KEYS_HELD + r;
+            if (!own)
+                continue;
+            held[i] = v_load(m->own_keys[r] + j * VBYTES);
+            __asm__("" : "+" V_REGISTER(held[i]));
+        }
+    }
+#    endif
+    mb_move_all(mb_move_in(m, 0, 0, turns), vectors * VBLOCKS);
+    UNROLL
+    for (unsigned j = 0; j < vectors; j++) {
+        s[j] = v_xor(v_gather_pointers(m->from + j * VBLOCKS), mb_key(m, held, own, j, 0));
+        if (op != TR_LANES_CFB)
+            s[j] = v_xor(s[j], v_load(m->in_turn[1] + mb_line_of(j, 0)));
+    }
+    for (size_t turn = 0; turn != turns; turn++) {
+        struct mb_move beside[2];
+        mb_beside(m, beside, turn, turns);
+        for (unsigned step = 0; step != MB_STEPS; step++)
+            mb_step(op, m, s, held, n, vectors, own, turn, step, beside);
+    }
+    const uint8_t *last = m->out_turn[(turns - 1) % 2] + mb_line_of(0, MB_STEPS - 1);
+    for (unsigned j = 0; j < vectors; j++)
+        v_store(m->chain[j], v_load(last + j * VBLOCKS * MB_TURN_BYTES));
+    if (op != TR_LANES_MAC)
+        mb_move_all(mb_move_out(m, 0, turns - 1, turns), vectors * VBLOCKS);
+}
+
+/* Block i of the last turn's output. */
+TR_INLINE const uint8_t *mb_output_block(const struct multibuffer *m, unsigned lane, unsigned i)
+{
+    return m->out_turn[m->half] + mb_line_of(lane / VBLOCKS, i) + lane % VBLOCKS * TR_BLOCK;
+}
+TR_INLINE uint8_t *mb_own_key_of(struct multibuffer *m, unsigned lane, unsigned r)
+{
+    return m->own_keys[r] + lane * TR_BLOCK;
+}
+static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key *key)
+{
+    if (MB_KEYS_HELD == 0)
+        mb_broadcast_keys(m, key);
+    for (unsigned lane = 0; lane < m->lanes; lane++) {
+        m->none[lane] = mb_base_of(m->nowhere, 0);
+        m->lines[lane] = mb_base_of(m->out_turn[0] + lane * MB_TURN_BYTES, 0);
+    }
+}
+/*
+ * Cleanses input, keys, and buffered output that no job gets: where a job of CFB has ended, it is
+ * keystream.
+ */
+static TR_TARGET void mb_wipe_turns(enum tr_lanes_op op, struct multibuffer *m)
+{
+    const size_t n = m->widest * MB_TURN_BYTES;
+    const int beyond = op == TR_LANES_CFB && m->tails;
+    if (beyond)
+        wipe_vectors(m->nowhere, sizeof(m->nowhere));
+    for (unsigned i = 0; i < 2; i++) {
+        wipe_vectors(m->in_turn[i], n);
+        if (op == TR_LANES_MAC || beyond)
+            wipe_vectors(m->out_turn[i], n);
+    }
+    if (m->own)
+        wipe_vectors(m->own_keys, (m->key->rounds + 1) * sizeof(m->own_keys[0]));
+}
+#endif
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Byte-shuffle indices that move the rows of an AES state (FIPS-197 section 3.4), for AES without
+ * AES instructions.
+ *
+ * ROW_MOVES(a, rows, b) are the 16 indices of: ShiftRows a times, then each row replaced by the one
+ * rows below it, then ShiftRows b times. -1 times is the inverse. Byte 4 c + r of a state is row r,
+ * column c.
+ */
+#ifndef TR_SIMD_ROW_MOVES_H
+#define TR_SIMD_ROW_MOVES_H
+
+#define ROW_BELOW(r, rows) (((r) + (rows)) % 4)
+#define ROW_MOVE(r, c, a, rows, b)                                                                 \
+    (4 * (((c) + (a)*ROW_BELOW(r, rows) + (b) * (r) + 32) % 4) + ROW_BELOW(r, rows))
+#define ROW_MOVES_OF_COLUMN(c, a, rows, b)                                                         \
+    ROW_MOVE(0, c, a, rows, b), ROW_MOVE(1, c, a, rows, b), ROW_MOVE(2, c, a, rows, b),            \
+        ROW_MOVE(3, c, a, rows, b)
+#define ROW_MOVES(a, rows, b)                                                                      \
+    {                                                                                              \
+        ROW_MOVES_OF_COLUMN(0, a, rows, b), ROW_MOVES_OF_COLUMN(1, a, rows, b),                    \
+            ROW_MOVES_OF_COLUMN(2, a, rows, b), ROW_MOVES_OF_COLUMN(3, a, rows, b)                 \
+    }
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The serial modes, a block at a time: encryption in CBC and CFB, and OFB.
+ *
+ * Bound: latency. Each block waits for the one before, rounds times the latency of AESENC: for
+ * AES-128 30 cycles (latency 3) or 40 (latency 4). Nothing else is on the chain. The last round
+ * XORs the last round key K[N], and with it what the next block's first round would XOR: its
+ * plaintext (CBC) or this one (CFB), and the first round key K[0]. So the chain carries s =
+ * AESENCLAST(.., K[N] ^ F), the next block's state after its first XOR, and the ciphertext is
+ * computed beside it:
+ *
+ *     CBC   F = K[0] ^ P[i+1]     C[i] = s ^ F
+ *     CFB   F = K[0] ^ P[i]       C[i] = s ^ K[0]
+ *     OFB   F = K[0]              O[i] = s ^ K[0],  C[i] = P[i] ^ O[i]
+ *
+ * If V_KEY_FIRST (rounds.h), K[N] ^ F is one of two keys that the next AESE would XOR. Their XOR is
+ * computed beside the chain, which then consists of the rounds' instructions alone.
+ *
+ * Round keys are memory operands. On x86 a register that an instruction of the floating-point
+ * domain wrote last would cost a bypass delay of a cycle in every round.
+ */
+#ifndef TR_SIMD_SERIAL_H
+#define TR_SIMD_SERIAL_H
+
+#include "dispatch/backend.h"
+#include "simd/rounds.h"
+
+/* The state before a block's first round is s ^ key; key is 0 unless V_KEY_FIRST. */
+struct serial_state {
+    B s, key;
+};
+
+/*
+ * The middle rounds; if V_KEY_FIRST, also SubBytes and ShiftRows of the last round. n is a
+ * constant.
+ */
+TR_INLINE TR_TARGET B serial_rounds(struct serial_state x, const uint8_t keys[][16], unsigned n)
+{
+    B s = x.s;
+#if V_KEY_FIRST
+    s = b_aesenc(s, b_xor(x.key, b_load(keys[0])));
+    UNROLL
+    for (unsigned r = 1; r < n - 1; r++)
+        s = b_aesenc(s, b_load(keys[r]));
+    return v_aese(s, b_load(keys[n - 1]));
+#else
+    UNROLL
+    for (unsigned r = 1; r < n; r++)
+        s = b_aesenc(s, b_load(keys[r]));
+    return s;
+#endif
+}
+
+/* The end of the last round, with this key. */
+TR_INLINE TR_TARGET struct serial_state serial_last(B s, B key)
+{
+#if V_KEY_FIRST
+    return (struct serial_state){s, key};
+#else
+    return (struct serial_state){b_aesenclast(s, key), b_zero()};
+#endif
+}
+
+TR_INLINE TR_TARGET B serial_sum(struct serial_state x)
+{
+    return V_KEY_FIRST ? b_xor(x.s, x.key) : x.s;
+}
+
+TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, unsigned n,
+                                uint8_t *out, const uint8_t *in, size_t blocks, void *iv)
+{
+    const uint8_t(*keys)[16] = key->enc;
+    B k0 = first_block_key(keys), kn = b_load(keys[n]);
+    B p = b_load(in), f, c;
+    /*
+     * The chain comes from the previous call through iv, so only one XOR may follow that load. gcc
+     * would put two, which costs calls of one block a cycle in 45.
+     */
+    f = op == TR_OP_CBC_ENCRYPT ? b_xor(k0, p) : k0;
+    V_KEEP(f);
+    struct serial_state s = {V_KEY_FIRST ? b_load(iv) : b_xor(b_load(iv), f), f};
+    for (; blocks > 1; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
+        B next = b_load(in + TR_BLOCK);
+        f = op == TR_OP_OFB ? k0 : b_xor(k0, op == TR_OP_CBC_ENCRYPT ? next : p);
+        s = serial_last(serial_rounds(s, keys, n), b_xor(kn, f));
+        c = b_xor(serial_sum(s), op == TR_OP_CBC_ENCRYPT ? f : k0);
+        b_store(out, op == TR_OP_OFB ? b_xor(c, p) : c);
+        p = next;
+    }
+    f = op == TR_OP_CFB_ENCRYPT ? p : b_zero();
+    c = b_aesenclast(serial_rounds(s, keys, n), b_xor(kn, f));
+    b_store(out, op == TR_OP_OFB ? b_xor(c, p) : c);
+    b_store(iv, c);
+}
+
+/*
+ * One copy for each key size, with its rounds unrolled: a loop's branch would be mispredicted once
+ * a block.
+ */
+TR_INLINE TR_TARGET void serial_any(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
+                                    const uint8_t *in, size_t blocks, void *iv)
+{
+    if (key->rounds == 10)
+        serial(op, key, 10, out, in, blocks, iv);
+    else if (key->rounds == 12)
+        serial(op, key, 12, out, in, blocks, iv);
+    else
+        serial(op, key, 14, out, in, blocks, iv);
+}
+
+static TR_TARGET void cbc_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                  size_t blocks, void *iv)
+{
+    serial_any(TR_OP_CBC_ENCRYPT, key, out, in, blocks, iv);
+}
+
+static TR_TARGET void cfb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                  size_t blocks, void *iv)
+{
+    serial_any(TR_OP_CFB_ENCRYPT, key, out, in, blocks, iv);
+}
+
+static TR_TARGET void ofb(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                          size_t blocks, void *iv)
+{
+    serial_any(TR_OP_OFB, key, out, in, blocks, iv);
+}
+
+#define TR_SERIAL_OPS                                                                              \
+    [TR_OP_CBC_ENCRYPT] = cbc_encrypt, [TR_OP_CFB_ENCRYPT] = cfb_encrypt, [TR_OP_OFB] = ofb
+
+#endif

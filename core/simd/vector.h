@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The vector type that the bodies in simd/ are written over: the contract, and the one that
+ * TR_VECTOR names.
+ *
+ * A backend is one translation unit. It defines TR_VECTOR, for example as "x86/vec512.h", and
+ * includes the bodies it wants. Each body includes this header, so each compiles alone once
+ * TR_VECTOR is defined (scripts/lint compiles each so).
+ *
+ * V is a vector of VBLOCKS AES blocks, and B a single block; where VBLOCKS is 1, V and B are the
+ * same type. The 128 bits of a V that hold one block are a lane; lane 0 is first in memory. A half
+ * is 64 bits of a lane, the low one first in memory. Pointers need no alignment unless a line below
+ * says so.
+ *
+ * Cost classes, by what an operation occupies on Zen 4: [aes] issues to an AES port, [clmul] to the
+ * port of carry-less multiplication (on Zen 4 an AES port), [alu] to any vector port, [shuffle] to
+ * one of one or two shuffle ports, [load] and [store] to memory ports. [slow] issues several of
+ * these and is not for inner loops; [free] needs no instruction.
+ *
+ * Macros that each vector type defines, flags as 0 or 1:
+ *
+ *   TR_TARGET
+ *       the target attribute of every function over V
+ *   VBLOCKS
+ *       blocks in a vector: 1, 2 or 4
+ *   V_REGISTERS
+ *       vector registers of the processor: 8, 16 or 32
+ *   V_REGISTER
+ *       the constraint letter of a vector register in inline assembly
+ *   V_KEY_FIRST
+ *       AES instructions XOR the round key before SubBytes (Arm), not after MixColumns (x86); see
+ *       rounds.h
+ *   V_MASKED
+ *       loads, stores and moves of any number of bytes are one instruction (AVX-512BW): the
+ *       functions of "Masked vectors" below exist
+ *   V_LONG_GCM
+ *       simd/gcm_long.h has been measured to gain
+ *   V_MULTIBUFFER
+ *       simd/multibuffer.h is available; with it v_gather() or v_even_blocks(), see below
+ *   V_FEW
+ *       the backend has functions for calls of at most TR_FEW blocks (simd/few.h)
+ *   V_LINKAGE
+ *       static, or nothing where another backend calls this one's parallel modes
+ *   V_NAME(mode)
+ *       the name of this backend's function for a parallel mode
+ *   V_FEW_NAME(mode)
+ *       its name for calls of at most TR_FEW blocks (x86)
+ *   V_SHORT_NAME(mode)
+ *       the function that a parallel mode calls for at most V_SHORT_CALL blocks
+ *   V_SHORT_CALL
+ *       blocks up to which a parallel mode's function calls V_SHORT_NAME(mode); 0 for never
+ *   V_NARROWER(n)
+ *       the backend that does n blocks of an operation as fast in narrower registers, or NULL
+ *
+ * Loads and stores
+ *   v_load(p), v_store(p, x)
+ *       a vector [load] [store]
+ *   v_load_part(p, n), v_store_part(p, x, n)
+ *       the first n blocks, 0 < n < VBLOCKS; a load sets the others to 0. They access memory in
+ *       pieces of 16 and 32 bytes, so that a later load of such a piece is forwarded. Where VBLOCKS
+ *       is 1, they are v_load() and v_store(). [load] [store]
+ *   v_load_all(p)
+ *       the block at p in every lane [load]
+ *   b_load(p), b_store(p, x)
+ *       a block [load] [store]
+ *   b_load_halves(p), b_store_halves(p, x)
+ *       the same by two accesses of 8 bytes, which forward from and to such accesses: a 16-byte
+ *       load from two 8-byte stores is a store-forwarding stall
+ *   b_load_half(p), b_store_half(p, x)
+ *       8 bytes; a load sets the high half to 0
+ *
+ * Between blocks and vectors
+ *   b_zero(), v_zero(), b_of(low, high)
+ *       [alu]
+ *   v_zero_extend(b)
+ *       b in lane 0, zeros in the others [alu]
+ *   v_in_last_lane(b)
+ *       b in the last lane, zeros in the others [shuffle]
+ *   v_broadcast(b)
+ *       b in every lane [shuffle]
+ *   v_block_0(x)
+ *       lane 0 [free]
+ *   v_fold(x)
+ *       the XOR of all lanes [slow]
+ *   v_shift_in(before, x)
+ *       lanes move up by one; the last lane of before becomes lane 0 [shuffle]
+ *   v_gray(l0, l1)
+ *       per lane 0, 1, 2: l0, l0 ^ l1, l1; the last lane repeats the one before it, or is 0 where
+ *       VBLOCKS is 1 (ocb.h) [slow]
+ *   v_in_lanes_0_1(a, b), v_block_1(x)
+ *       if VBLOCKS > 1: a in lane 0 and b in lane 1, zeros elsewhere; lane 1 [shuffle]
+ *   v_join_low_halves(a, b)
+ *       if VBLOCKS is 4: lanes 0 and 1 of a, then lanes 0 and 1 of b [shuffle]
+ *   v_gather_pointers(p)
+ *       the blocks at p[0] to p[VBLOCKS - 1], one for each lane [slow]
+ *   v_gather(p, stride)
+ *       if VBLOCKS < 4 and V_MULTIBUFFER: blocks stride bytes apart [slow]
+ *   v_even_blocks(a, b), v_odd_blocks(a, b)
+ *       if VBLOCKS is 4: lanes 0 and 2 (1 and 3) of a, then of b [shuffle]
+ *
+ * Logic and shifts
+ *   v_xor(a, b), v_and(a, b), b_xor(a, b) [alu]
+ *   v_xor3(a, b, c)
+ *       [alu], two of them where there is no instruction
+ *   v_shift_left64(x, n), v_shift_right64(x, n)
+ *       each half by the constant n [alu]
+ *   v_shift_bytes_left(x, n), v_shift_bytes_right(x, n)
+ *       each lane by the constant n bytes, towards the high half and from it
+ *   v_low_to_high(x)
+ *       low halves moved to the high ones, zeros in the low [shuffle]
+ *   v_swap_halves(x)
+ *       the halves of each lane exchanged [shuffle]
+ *   v_low_halves(u)
+ *       the constant u in the low half of each lane, 0 in the high
+ *   v_unpack_low(a, b), v_unpack_high(a, b)
+ *       if V_LONG_GCM: per lane the low (high) halves of a and b [shuffle]
+ *   v_shift_left_by_lane(x, n)
+ *       in lane i each half shifted left by n + i [alu]
+ *   v_shifted_out_by_lane(x, n)
+ *       the bits that v_shift_left_by_lane(x, n) shifts out [alu]
+ *   v_byteswap(x), b_byteswap(x)
+ *       the 16 bytes of each block in the opposite order [shuffle]
+ *
+ * Counters, as little-endian integers in a lane
+ *   v_counters64(low, high)
+ *       lane i: the 128 bits (high, low + i), without carry into high [slow]
+ *   v_counters32(low, high)
+ *       lane i: the same, where the lowest 32 bits of low count and wrap [slow]
+ *   v_add64(x, n), v_add32(x, n)
+ *       n added to the lowest 64 or 32 bits of each lane [alu]
+ *   b_add64(x, n)
+ *       the same for a block [alu]
+ *   v_last_bytes(n)
+ *       the constant n in byte 15 of each lane, 0 elsewhere
+ *   v_add_last_byte(x, n), v_add_lane_number(x)
+ *       n, or the number of the lane, added to byte 15 of each lane [alu]
+ *   b_add_last_byte(x, n)
+ *       the same for a block (x86) [alu]
+ *
+ * AES
+ *   v_aesenc(x, k), v_aesdec(x, k)
+ *       a middle round: of the cipher, of the equivalent inverse cipher [aes]
+ *   v_aesenclast(x, k), v_aesdeclast(x, k)
+ *       the last round; if V_KEY_FIRST only its XOR [aes] or [alu]
+ *   v_aese(x, k), v_aesd(x, k)
+ *       if V_KEY_FIRST: XOR, SubBytes and ShiftRows, and their inverses [aes]
+ *   b_aesenc(x, k), b_aesenclast(x, k)
+ *       the same for a block; b_aesdec(), b_aesdeclast() on x86
+ *   b_column_bytes(x, bytes)
+ *       each column becomes the four bytes that the constant selects [shuffle]
+ *   b_shift_bytes_left(x, n)
+ *       towards the high half, by the constant n bytes [shuffle]
+ *   b_sub_columns(x, rcon)
+ *       SubWord in every column, XORed with rcon; all columns of x are equal [aes]
+ *   b_inv_mix_columns(x)
+ *       [aes]
+ *
+ * Carry-less multiplication
+ *   v_clmul_ll(a, b), v_clmul_lh, v_clmul_hl, v_clmul_hh
+ *       per lane the product of a half of a and one of b: l low, h high [clmul]
+ *
+ * Masked vectors, if V_MASKED; VBLOCKS is then 4
+ *   v_load_bytes(p, n), v_store_bytes(p, x, n)
+ *       the first n bytes, 1 to 63; a load sets the others to 0 [load] [store]
+ *   b_load_bytes(p, n)
+ *       0 to 16 bytes, zeros behind them [load]
+ *   v_first_bytes(x, n)
+ *       the first n bytes, 1 to 63, zeros behind them [alu]
+ *   v_merge_bytes(over, x, n)
+ *       the first n bytes of x, the others of over [alu]
+ *   v_last_bytes_from(n)
+ *       the constant n + i in byte 15 of lane i, 0 elsewhere
+ *   b_shift_left64(x, n)
+ *       each half by n [alu]
+ *   b_load_12(p)
+ *       12 bytes by two loads, 0 in the last four
+ *   v_in_lanes_2_3(a, b), v_block_3(x)
+ *       a and b in lanes 2 and 3, zeros in the others; lane 3 [shuffle]
+ *   v_tiny_counters()
+ *       big-endian 2, 3, 0, 1 in the last bytes of lanes 0 to 3 (gcm_message.h)
+ *   v_tiny_powers(p, two)
+ *       of H^4, H^3, H^2, H at p: H^3, H^2, H, H^4 if two, else H^2, any, H, H^3 [shuffle]
+ */
+#ifndef TR_SIMD_VECTOR_H
+#define TR_SIMD_VECTOR_H
+
+#ifndef TR_VECTOR
+#    error "define TR_VECTOR as the header of a vector type, as \"x86/vec256.h\""
+#endif
+#include TR_VECTOR
+#include "simd/unroll.h"
+#include "tenrounds.h"
+
+#if !defined(TR_TARGET) || !defined(VBLOCKS) || !defined(V_REGISTERS) || !defined(V_REGISTER) ||   \
+    !defined(V_KEY_FIRST) || !defined(V_MASKED) || !defined(V_LONG_GCM) ||                         \
+    !defined(V_MULTIBUFFER) || !defined(V_FEW) || !defined(V_LINKAGE) || !defined(V_NAME) ||       \
+    !defined(V_SHORT_CALL) || !defined(V_NARROWER)
+#    error "the vector type lacks a macro of simd/vector.h"
+#endif
+
+#define VBYTES (VBLOCKS * TR_BLOCK)
+
+/*
+ * Vectors of a group, which go through the rounds together. Eight hide the latency of a round.
+ * 32-bit code has 8 registers and a mode needs some of them, so it takes four.
+ */
+#if V_REGISTERS == 8
+#    define IN_FLIGHT 4
+#else
+#    define IN_FLIGHT 8
+#endif
+/* Blocks of a group. */
+#define GROUP (IN_FLIGHT * VBLOCKS)
+
+/* Keeps a function out of line: for its own stack frame and register allocation. */
+#define NOT_INLINE __attribute__((__noinline__))
+
+/*
+ * Keeps x in a register and its computation before what follows, so that the compiler does not
+ * reorder or duplicate it.
+ */
+#define V_KEEP(x) __asm__("" : "+" V_REGISTER(x))
+
+#endif

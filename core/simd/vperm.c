@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * AES by vector permutation, for processors without AES instructions: PSHUFB (SSSE3) or TBL (NEON)
+ * looks 16 bytes up in a table of 16 that is a register, so nothing depends on memory. vperm.h has
+ * the round. This file is the form in 128 bits, and what all software takes from it: keys, the
+ * serial modes, GHASH.
+ *
+ * Bound: 13 shuffles and 16 other operations a round and block, whose latency four blocks at once
+ * hide. The serial modes are bound by latency, 17 cycles a round, of which 19.3 are reached (Zen 4;
+ * docs/tuning/software.md).
+ */
+#include "dispatch/backend.h"
+#include "portable/expand.h"
+#include "portable/ghash.h"
+#include "util.h"
+#if TR_X86 || TR_ARM64
+#    if TR_X86
+#        include <tmmintrin.h>
+#        define TR_TARGET __attribute__((target("ssse3")))
+#        define FEATURE   TR_FEATURE_SSSE3
+#        define KEEP(x)   __asm__("" : "+x"(x))
+#    else
+#        include <arm_neon.h>
+#        define TR_TARGET
+#        define FEATURE TR_FEATURE_NEON
+#        define KEEP(x) __asm__("" : "+w"(x))
+#    endif
+#    define BLOCKS 4u
+#    if defined(__clang__)
+#        define UNROLL _Pragma("clang loop unroll(full)")
+#    else
+#        define UNROLL _Pragma("GCC unroll 8")
+#    endif
+
+typedef uint8_t V __attribute__((vector_size(16)));
+typedef int8_t signed_bytes __attribute__((vector_size(16)));
+typedef uint32_t words __attribute__((vector_size(16)));
+
+TR_INLINE TR_TARGET V load(const uint8_t *p)
+{
+    V x;
+    __builtin_memcpy(&x, p, sizeof(x));
+    return x;
+}
+
+TR_INLINE TR_TARGET void store(uint8_t *p, V x)
+{
+    __builtin_memcpy(p, &x, sizeof(x));
+}
+
+/*
+ * Bytes of x: those that the bytes of index say; zero for one with its high bit set. Others are
+ * below 16.
+ */
+TR_INLINE TR_TARGET V v_shuffle(V x, V index)
+{
+#    if TR_X86
+    return (V)_mm_shuffle_epi8((__m128i)x, (__m128i)index);
+#    else
+    return (V)vqtbl1q_u8((uint8x16_t)x, (uint8x16_t)index);
+#    endif
+}
+
+TR_INLINE TR_TARGET V v_lanes(const uint8_t p[16])
+{
+    return load((const uint8_t *)__builtin_assume_aligned(p, 16));
+}
+
+TR_INLINE TR_TARGET V high_nibbles(V x)
+{
+#    if TR_X86 /* has no shift of bytes */
+    return (V)((words)x >> 4) & 0x0f;
+#    else
+    return x >> 4;
+#    endif
+}
+
+TR_INLINE TR_TARGET V low_nibbles(V x)
+{
+    return x & 0x0f;
+}
+
+#    include "simd/vperm.h"
+
+/* ---- Keys ---- */
+
+struct schedule {
+    uint8_t round[15][TR_BLOCK];
+    unsigned rounds;
+} TR_ALIGNED(16);
+
+/*
+ * The round keys with the S-box constant; all but the first and the last are in the state's basis.
+ */
+TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
+{
+    const V c = (V){0} ^ 0x63;
+    unsigned n = key->rounds;
+    s->rounds = n;
+    for (unsigned r = 0; r <= n; r++) {
+        V k = load(inverse ? key->dec[r] : key->enc[r]);
+        if (r != (inverse ? n : 0))
+            k ^= c;
+        if (r != 0 && r != n)
+            k = map_bytes(inverse ? enter_decryption : enter_encryption, k);
+        store(s->round[r], k);
+    }
+}
+
+/* SubWord, without a table. */
+TR_TARGET static uint32_t sub_word(uint32_t word)
+{
+    struct inverse v = invert_bytes(map_bytes(enter_encryption, (V)(words){word}));
+    return ((words)(look_up_both(sub_last, v.io, v.jo) ^ 0x63))[0];
+}
+
+TR_INLINE TR_TARGET V twice(V x)
+{
+    V carry = (V)((signed_bytes)x < 0) & 0x1b;
+    return (x + x) ^ carry;
+}
+
+/* FIPS-197 section 5.3.3: 14, 11, 13 and 9 times the rows r, r + 1, r + 2 and r + 3. */
+TR_TARGET static V inv_mix_columns(V x)
+{
+    V x2 = twice(x), x4 = twice(x2), x8 = twice(x4), x9 = x8 ^ x;
+    V e = x8 ^ x4 ^ x2;
+    V b = move_rows(x9 ^ x2, 1, 0);
+    V d = move_rows(x9 ^ x4, 2, 0);
+    return e ^ b ^ d ^ move_rows(x9, 3, 0);
+}
+
+TR_TARGET void tr_vperm_expand_key(struct tr_aes_key *key, const uint8_t *raw)
+{
+    tr_expand_words(key, raw, sub_word);
+    unsigned n = key->rounds;
+    for (unsigned r = 0; r <= n; r++) {
+        V k = load(key->enc[n - r]);
+        store(key->dec[r], r == 0 || r == n ? k : inv_mix_columns(k));
+    }
+}
+
+/* ---- Blocks ---- */
+
+TR_INLINE TR_TARGET void crypt_blocks(const struct schedule *s, uint8_t *b, unsigned n, int inverse)
+{
+    const uint8_t(*keys)[16] = s->round;
+    V x[BLOCKS], k = load(keys[0]);
+    UNROLL
+    for (unsigned j = 0; j < n; j++) {
+        x[j] = k ^ load(b + j * TR_BLOCK);
+        x[j] = map_bytes(inverse ? enter_decryption : enter_encryption, x[j]);
+    }
+    for (unsigned r = 1; r < s->rounds; r++) {
+        k = load(keys[r]);
+        UNROLL
+        for (unsigned j = 0; j < n; j++)
+            x[j] = inverse ? decrypt_round(x[j], k) : encrypt_round(x[j], k);
+    }
+    k = load(keys[s->rounds]);
+    UNROLL
+    for (unsigned j = 0; j < n; j++) {
+        struct inverse v = invert_bytes(x[j]);
+        V last = inverse ? move_rows(look_up_both(inv_sub_last, v.io, v.jo), 0, -1)
+                         : move_rows(look_up_both(sub_last, v.io, v.jo), 0, 1);
+        store(b + j * TR_BLOCK, last ^ k);
+    }
+}
+
+TR_TARGET static void encrypt(const struct schedule *s, uint8_t *b, unsigned n)
+{
+    if (n == 1)
+        crypt_blocks(s, b, 1, 0);
+    else
+        crypt_blocks(s, b, BLOCKS, 0);
+}
+
+TR_TARGET static void decrypt(const struct schedule *s, uint8_t *b, unsigned n)
+{
+    if (n == 1)
+        crypt_blocks(s, b, 1, 1);
+    else
+        crypt_blocks(s, b, BLOCKS, 1);
+}
+
+/*
+ * What is XORed to the chaining value before the cipher: the next plaintext (CBC), this one (CFB),
+ * or nothing (OFB).
+ */
+TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_left)
+{
+    if (op == TR_OP_CFB_ENCRYPT)
+        return load(in);
+    return op == TR_OP_CBC_ENCRYPT && blocks_left > 1 ? load(in + TR_BLOCK) : (V){0};
+}
+
+/*
+ * The serial modes. The chain stays in registers and in the state's basis. The last round's result
+ * goes straight into the next block's first round. Output and addend are computed beside it.
+ */
+TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                             size_t blocks, uint8_t *iv, enum tr_op op)
+{
+    struct schedule s;
+    prepare(&s, key, 0);
+    const V first = load(s.round[0]), last = load(s.round[s.rounds]);
+    V output = load(iv), start = output ^ first;
+    if (op == TR_OP_CBC_ENCRYPT)
+        start ^= load(in);
+    V x = map_bytes(enter_encryption, start);
+    for (; blocks != 0; blocks--, in += TR_BLOCK, out += TR_BLOCK) {
+        V added = first ^ last ^ chained(op, in, blocks);
+        V next = map_bytes(enter_encryption, added);
+        for (unsigned r = 1; r < s.rounds; r++)
+            x = encrypt_round(x, load(s.round[r]));
+        struct inverse v = invert_bytes(x);
+        x = move_rows(look_up_both(sub_1, v.io, v.jo), 0, 1) ^ next;
+        output = move_rows(look_up_both(sub_last, v.io, v.jo), 0, 1) ^ last;
+        if (op == TR_OP_CFB_ENCRYPT)
+            output ^= load(in);
+        store(out, op == TR_OP_OFB ? output ^ load(in) : output);
+    }
+    store(iv, output);
+    tr_cleanse(&s, sizeof(s));
+}
+#    define OWN_SERIAL 1
+#    include "portable/loops.h"
+
+/* ---- GHASH ---- */
+
+typedef uint64_t x64 __attribute__((vector_size(16)));
+#    define v_load               load
+#    define v_store              store
+#    define v_lanes_unaligned(p) load(p)
+#    define GHASH_LANES          1u
+#    include "simd/vperm_ghash.h"
+
+/* The bytes of a and b alternating, from the first half of each or from the second. */
+TR_INLINE TR_TARGET V interleave(V a, V b, int second)
+{
+#    if TR_X86
+    __m128i x = (__m128i)a, y = (__m128i)b;
+    return (V)(second ? _mm_unpackhi_epi8(x, y) : _mm_unpacklo_epi8(x, y));
+#    else
+    uint8x16_t x = (uint8x16_t)a, y = (uint8x16_t)b;
+    return (V)(second ? vzip2q_u8(x, y) : vzip1q_u8(x, y));
+#    endif
+}
+
+TR_INLINE TR_TARGET void interleave_halves(V new[16], const V old[16])
+{
+    UNROLL
+    for (unsigned i = 0; i < 8; i++) {
+        new[2 * i] = interleave(old[i], old[i + 8], 0);
+        new[2 * i + 1] = interleave(old[i], old[i + 8], 1);
+    }
+}
+
+/*
+ * Rows become columns. Interleaving halves rotates the eight bits of row and column by one, so four
+ * times transpose.
+ */
+TR_INLINE TR_TARGET void transpose(V row[16])
+{
+    V other[16];
+    interleave_halves(other, row);
+    interleave_halves(row, other);
+    interleave_halves(other, row);
+    interleave_halves(row, other);
+    tr_wipe(other, sizeof(other));
+}
+
+TR_TARGET void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK])
+{
+    uint64_t high = tr_load64_be(h), low = tr_load64_be(h + 8);
+    for (unsigned t = 0; t < 2; t++) {
+        V row[16];
+        row[0] = (V){0};
+        for (unsigned bit = 8; bit != 0;
+             bit /= 2) { /* the highest bit of a byte is the lowest power of x */
+            row[bit] = (V)(x64){__builtin_bswap64(high), __builtin_bswap64(low)};
+            uint64_t carry = 0 - (low & 1);
+            low = low >> 1 | high << 63;
+            high = high >> 1 ^ (carry & 0xe100000000000000);
+        }
+        for (unsigned n = 3; n < 16; n++) {
+            if ((n & (n - 1)) != 0)
+                row[n] = row[n & (n - 1)] ^ row[n & (0 - n)];
+        }
+        transpose(row);
+        for (unsigned j = 0; j < TR_BLOCK; j++)
+            store(tables->byte[t][j], row[j]);
+        tr_wipe(row, sizeof(row));
+    }
+}
+
+TR_TARGET void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tables)
+{
+    V y = load(x);
+    store(x, ghash_multiply(tables, &y, 1));
+}
+
+static void ghash_key(struct tr_ghash_key *key)
+{
+    tr_vperm_ghash_tables((struct ghash_tables *)key->power, key->h);
+    key->made = (uintptr_t)key;
+    key->asked = 0;
+}
+
+/* Blocks from which the powers of groups are worth computing. */
+#    define GHASH_LONG 48u
+
+TR_TARGET static void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                            size_t blocks, void *state)
+{
+    struct tr_ghash *g = state;
+    (void)key, (void)out;
+#    if TR_ENV_LARGE_STACK
+    if (blocks >= GHASH_LONG) {
+        size_t done = ghash_groups(g, in, blocks);
+        in += done * TR_BLOCK;
+        blocks -= done;
+    }
+#    endif
+    V y = load(g->hash);
+    for (; blocks != 0; blocks--, in += TR_BLOCK) {
+        y ^= load(in);
+        y = ghash_multiply((const struct ghash_tables *)g->key->power, &y, 1);
+    }
+    store(g->hash, y);
+}
+
+const struct tr_backend tr_vperm = {
+    .name = "vperm",
+    .features = FEATURE,
+    .weaker = &tr_bitslice,
+    .expand_key = tr_vperm_expand_key,
+    .ghash_key = ghash_key,
+    .ghash_key_refused = tr_portable_ghash_tables,
+    .bulk = {TR_PORTABLE_OPS, [TR_OP_GHASH] = ghash},
+};
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A round of AES by vector permutation, the body for all widths. The idea is Hamburg's
+ * ("Accelerating AES with Vector Permute Instructions", CHES 2009).
+ *
+ * The inverse. Let K = GF(16) in GF(256), a in K such that t^2 + a t + a is irreducible over K, and
+ * w a root of it. An element is k + i w, two nibbles. Its norm is N = k^2 + a i k + a i^2, and its
+ * inverse ((k + a i) + i w) / N. With j = i + k,
+ *
+ *     io = 1 / (1/i + a/k) + j = N / (k + a i)
+ *     jo = 1 / (1/j + a/k) + i = N / (k + a i + a k)
+ *
+ * (put each over its denominator to see it): five look-ups in tables of K. Then 1/io and 1/jo are p
+ * = (k + a i)/N and q = p + a k/N, of which the inverse is a linear function, p + w (p + (p +
+ * q)/a)/a. So any function that is linear in the inverse, such as the S-box without its constant,
+ * is the sum of a table at io and a table at jo. Division by zero is a byte with its high bit set,
+ * which both look up as zero, the inverse of infinity.
+ *
+ * The round. The state is kept in nibbles (i, k). When decrypting it has the inverse affine map
+ * behind it as well, so that no table is needed before the inverse. The tables after it include the
+ * factors of MixColumns, which with ShiftRows is then four permutations. The constant 0x63 of the
+ * S-box passes MixColumns unchanged and is part of the round keys. scripts/vperm-tables writes the
+ * tables.
+ *
+ * A template: the file that includes it defines the width first.
+ *
+ *   V                    the vector, of bytes
+ *   TR_TARGET            its target attribute
+ *   v_lanes(p)           16 bytes of memory, aligned, in every 128-bit lane
+ *   v_shuffle(x, index)  bytes within lanes; zero for an index with its high bit set. Others are
+ *                        below 16
+ *   high_nibbles(x)      of every byte, and low_nibbles(x)
+ *   KEEP(x)              keeps x in a register, so that the compiler does not reorder XORs over it
+ */
+#ifndef TR_SIMD_VPERM_H
+#define TR_SIMD_VPERM_H
+
+#include "simd/row_moves.h"
+#include "simd/vperm_tables.h"
+
+TR_INLINE TR_TARGET V look_up(const uint8_t table[16], V x)
+{
+    return v_shuffle(v_lanes(table), x);
+}
+
+/* The sum of a table at a and a table at b. */
+TR_INLINE TR_TARGET V look_up_both(const uint8_t table[2][16], V a, V b)
+{
+    return look_up(table[0], a) ^ look_up(table[1], b);
+}
+
+/* A linear map of bytes, by nibbles. */
+TR_INLINE TR_TARGET V map_bytes(const uint8_t table[2][16], V x)
+{
+    return look_up_both(table, low_nibbles(x), high_nibbles(x));
+}
+
+struct inverse {
+    V io, jo;
+};
+
+TR_INLINE TR_TARGET struct inverse invert_bytes(V x)
+{
+    V i = high_nibbles(x), k = low_nibbles(x), j = i ^ k;
+    V ak = look_up(invert[1], k);
+    V iak = look_up(invert[0], i) ^ ak, jak = look_up(invert[0], j) ^ ak;
+    return (struct inverse){look_up(invert[0], iak) ^ j, look_up(invert[0], jak) ^ i};
+}
+
+/*
+ * By 1 + step and rows: ShiftRows step times, and then each row replaced by the one rows below it.
+ */
+static const uint8_t moves[3][4][16] TR_ALIGNED(16) = {
+    {ROW_MOVES(-1, 0, 0), ROW_MOVES(-1, 1, 0), ROW_MOVES(-1, 2, 0), ROW_MOVES(-1, 3, 0)},
+    {ROW_MOVES(0, 0, 0), ROW_MOVES(0, 1, 0), ROW_MOVES(0, 2, 0), ROW_MOVES(0, 3, 0)},
+    {ROW_MOVES(1, 0, 0), ROW_MOVES(1, 1, 0), ROW_MOVES(1, 2, 0), ROW_MOVES(1, 3, 0)}};
+
+/* step is 1 for ShiftRows, -1 for its inverse, 0 for neither. */
+TR_INLINE TR_TARGET V move_rows(V x, unsigned rows, int step)
+{
+    return v_shuffle(x, v_lanes(moves[step + 1][rows]));
+}
+
+TR_INLINE TR_TARGET V mix_columns(V one, V two, V key)
+{
+    V three = one ^ two, sum = move_rows(one, 2, 1);
+    key ^= move_rows(two, 0, 1);
+    KEEP(key);
+    three = move_rows(three, 1, 1);
+    sum ^= key;
+    KEEP(sum);
+    three ^= move_rows(one, 3, 1);
+    KEEP(three);
+    return sum ^ three;
+}
+
+TR_INLINE TR_TARGET V encrypt_round(V x, V key)
+{
+    struct inverse v = invert_bytes(x);
+    return mix_columns(look_up_both(sub_1, v.io, v.jo), look_up_both(sub_2, v.io, v.jo), key);
+}
+
+TR_INLINE TR_TARGET V decrypt_round(V x, V key)
+{
+    struct inverse v = invert_bytes(x);
+    V e = look_up_both(inv_sub_e, v.io, v.jo), b = look_up_both(inv_sub_b, v.io, v.jo);
+    V d = look_up_both(inv_sub_d, v.io, v.jo), nine = look_up_both(inv_sub_9, v.io, v.jo);
+    key ^= move_rows(e, 0, -1);
+    key ^= move_rows(b, 1, -1);
+    key ^= move_rows(d, 2, -1);
+    return key ^ move_rows(nine, 3, -1);
+}
+
+/* The last round; its key is in no basis but the standard's. */
+TR_INLINE TR_TARGET V last_round(V x, V key, int inverse)
+{
+    struct inverse v = invert_bytes(x);
+    V last = look_up_both(inverse ? inv_sub_last : sub_last, v.io, v.jo);
+    return move_rows(last, 0, inverse ? -1 : 1) ^ key;
+}
+
+#endif

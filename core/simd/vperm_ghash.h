@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GHASH (SP 800-38D section 6.4) by vector permutation, for processors without carry-less
+ * multiplication; one block in each 128-bit lane. For a factor h, table j of sixteen bytes has byte
+ * j of n h for each of the sixteen values n of a nibble, so a shuffle multiplies one nibble of each
+ * byte of a block: byte i of what table j gives belongs at byte i + j of the product. Two tables,
+ * for the high and the low nibble, make 32 shuffles a block, and 32 more move bytes into place,
+ * once for all blocks whose products are added up. Nothing depends on memory: the tables are read
+ * in order.
+ *
+ * A template: the file that includes it defines V and x64 (a vector of bytes, and of 64-bit words),
+ * v_load(), v_store(), v_lanes(), v_lanes_unaligned() and v_shuffle() as for vperm.h, and
+ * GHASH_LANES, the lanes of V.
+ *
+ * The bound: with four vectors a step 16 (8 + 2) shuffles and as many xors, 5 and 5 for 16 bytes of
+ * each lane's 64 per table, two and four of which a cycle are possible on Zen 4.
+ */
+#ifndef TR_SIMD_VPERM_GHASH_H
+#define TR_SIMD_VPERM_GHASH_H
+
+/*
+ * The tables of a factor, for the high nibble (the lower powers of x) and the low one: as long as
+ * the room for powers in struct tr_ghash_key.
+ */
+struct ghash_tables {
+    uint8_t byte[2][TR_BLOCK][16];
+} TR_ALIGNED(16);
+_Static_assert(sizeof(struct ghash_tables) <= TR_GHASH_POWERS * TR_BLOCK, "the key has room");
+
+/* In vperm.c: the tables of h, and the product of x and the factor of the tables. */
+void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK]);
+void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tables);
+
+/*
+ * Sixteen bytes from offset 16 - j move a vector up by j bytes, those from 32 - j down by 16 - j.
+ */
+static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
+#define OUT 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
+    OUT, OUT, 0,  1,  2,  3,  4,  5,   6,  7, 8,
+    9,   10,  11, 12, 13, 14, 15, OUT, OUT
+#undef OUT
+};
+
+/*
+ * A byte times 1 + x + x^2 + x^7, which is x^128: its own byte, and what goes over into the next
+ * one.
+ */
+#define TIMES(n)  ((n) ^ (n) >> 1 ^ (n) >> 2 ^ (n) >> 7)
+#define BEYOND(n) (((n) << 7 ^ (n) << 6 ^ (n) << 1) & 0xff)
+#define LOW(f)                                                                                     \
+    {                                                                                              \
+        f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13),    \
+            f(14), f(15)                                                                           \
+    }
+#define HIGH(f)                                                                                    \
+    {                                                                                              \
+        f(0x00), f(0x10), f(0x20), f(0x30), f(0x40), f(0x50), f(0x60), f(0x70), f(0x80), f(0x90),  \
+            f(0xa0), f(0xb0), f(0xc0), f(0xd0), f(0xe0), f(0xf0)                                   \
+    }
+static const uint8_t ghash_fold[2][2][16] TR_ALIGNED(16) = {{LOW(TIMES), HIGH(TIMES)},
+                                                            {LOW(BEYOND), HIGH(BEYOND)}};
+
+TR_INLINE TR_TARGET V ghash_look_up(const uint8_t table[16], V x)
+{
+    return v_shuffle(v_lanes(table), x);
+}
+
+TR_INLINE TR_TARGET V ghash_move(V x, unsigned offset)
+{
+    return v_shuffle(x, v_lanes_unaligned(ghash_moves + offset));
+}
+
+TR_INLINE TR_TARGET V ghash_high_nibbles(V x)
+{
+    return (V)((x64)x >> 4) & (V)((x64){0} + 0x0f0f0f0f0f0f0f0fu);
+}
+
+TR_INLINE TR_TARGET V ghash_low_nibbles(V x)
+{
+    return x & (V)((x64){0} + 0x0f0f0f0f0f0f0f0fu);
+}
+
+/*
+ * The sum of the products of n vectors, each with the factor of its tables, modulo the polynomial.
+ */
+TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V x[], unsigned n)
+{
+    V high[4], low[4], first = {0}, second = {0};
+    for (unsigned i = 0; i < n; i++) {
+        high[i] = ghash_high_nibbles(x[i]);
+        low[i] = ghash_low_nibbles(x[i]);
+    }
+    for (unsigned j = 0; j < TR_BLOCK; j++) {
+        V sum = {0};
+        for (unsigned i = 0; i < n; i++) {
+            sum ^= ghash_look_up(tables[i].byte[0][j], high[i]);
+            sum ^= ghash_look_up(tables[i].byte[1][j], low[i]);
+        }
+        first ^= ghash_move(sum, 16 - j);
+        second ^= ghash_move(sum, 32 - j);
+    }
+    V h = ghash_high_nibbles(second), l = ghash_low_nibbles(second);
+    V beyond = ghash_look_up(ghash_fold[1][0], l) ^ ghash_look_up(ghash_fold[1][1], h);
+    first ^= ghash_look_up(ghash_fold[0][0], l) ^ ghash_look_up(ghash_fold[0][1], h);
+    return first ^ ghash_move(beyond, 15);
+}
+
+#define GHASH_GROUP (4 * GHASH_LANES)
+
+#if TR_ENV_LARGE_STACK
+/*
+ * Groups of four vectors, and returns how many blocks those were: y = y h^4 + v0 h^3 + v1 h^2 + v2
+ * h + v3, where h is the hash key to the power of the number of lanes; in the end, the lanes are
+ * added up as blocks are.
+ */
+TR_INLINE TR_TARGET size_t ghash_groups(struct tr_ghash *ghash, const uint8_t *in, size_t blocks)
+{
+    struct ghash_tables tables[4];
+    const struct ghash_tables *of_h = (const struct ghash_tables *)ghash->key->power;
+    uint8_t power[TR_BLOCK], base[TR_BLOCK], lanes[sizeof(V)] = {0};
+    V y = {0}, x[4];
+    __builtin_memcpy(base, ghash->key->h, TR_BLOCK);
+    for (unsigned i = 1; i < GHASH_LANES; i++)
+        tr_vperm_ghash_multiply(base, of_h);
+    __builtin_memcpy(power, base, TR_BLOCK);
+    for (unsigned i = 4; i-- > 0;) {
+        tr_vperm_ghash_tables(&tables[i], power);
+        if (i != 0)
+            tr_vperm_ghash_multiply(power, &tables[3]);
+    }
+    __builtin_memcpy(lanes, ghash->hash, TR_BLOCK);
+    V hash = v_load(lanes);
+    size_t done = 0;
+    for (; blocks - done >= GHASH_GROUP; done += GHASH_GROUP) {
+        x[0] = y;
+        for (unsigned i = 0; i < 3; i++, in += sizeof(V))
+            x[i + 1] = v_load(in);
+        x[1] ^= hash;
+        hash = (V){0};
+        y = ghash_multiply(tables, x, 4) ^ v_load(in);
+        in += sizeof(V);
+    }
+    v_store(lanes, y);
+    __builtin_memset(ghash->hash, 0, TR_BLOCK);
+    for (unsigned i = 0; i < GHASH_LANES; i++) {
+        tr_xor_block(ghash->hash, ghash->hash, lanes + (size_t)i * TR_BLOCK);
+        tr_vperm_ghash_multiply(ghash->hash, of_h);
+    }
+    tr_cleanse(tables, sizeof(tables));
+    tr_cleanse(power, sizeof(power));
+    tr_cleanse(base, sizeof(base));
+    return done;
+}
+#endif
+
+#endif

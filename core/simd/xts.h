@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * XTS-AES (IEEE 1619, SP 800-38E) for one vector type. Both XORs of a tweak lie beside the rounds:
+ * one with the first round key, one in the last round key.
+ *
+ * Bound: AES throughput, and beside it for each vector one carry-less multiplication, which on Zen
+ * 4 takes an AES port's issue slot, two shifts and three XORs. Long calls make tweaks without
+ * multiplications (xts_long.h). A short data unit is bound by latency: 40 cycles for the tweak and
+ * 40 for the data (AES-128), unless the next unit is within the out-of-order window, 320
+ * instructions on Zen 4. Hence no call between tweak and data, and no store-forwarding stall. 512
+ * bytes in ZMM take 155 cycles, 0.51 of the AES rate (Zen 4; docs/tuning/xts.md).
+ */
+#ifndef TR_SIMD_XTS_H
+#define TR_SIMD_XTS_H
+
+#include "dispatch/backend.h"
+#include "simd/xts_group.h"
+#include "simd/xts_long.h"
+
+struct xts {
+    struct bulk bulk;
+    V tweak, swapped; /* of the group's first block, in every lane; and with the halves exchanged */
+};
+
+TR_INLINE TR_TARGET void xts_tweak(struct xts *s, V tweak)
+{
+    s->tweak = tweak;
+    s->swapped = v_swap_halves(tweak);
+}
+
+/*
+ * The tweak of the first block. By halves: a caller that counts data units has just stored 8 of its
+ * bytes, and a load of 16 would be a store-forwarding stall.
+ */
+TR_INLINE TR_TARGET B xts_first_tweak(struct tr_xts_run *state)
+{
+    if (state->key == NULL)
+        return b_load_halves(state->tweak);
+    B t = encrypt_block(state->key, b_load_halves(state->unit));
+    state->key = NULL;
+    return t;
+}
+
+/* u vectors, the last of them with part blocks if part is not 0. */
+TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsigned part,
+                                   unsigned ahead)
+{
+    struct bulk *r = &s->bulk;
+    V x[IN_FLIGHT], tweak[IN_FLIGHT], k = first_key(r->keys);
+    UNROLL
+    for (unsigned j = 0; j < u; j++) {
+        tweak[j] = times_x(s->tweak, s->swapped, j * VBLOCKS);
+        x[j] = v_xor3(k, tweak[j], load_vector(r->in + (size_t)j * VBYTES, part_of(j, u, part)));
+    }
+    xts_rounds(r, x, tweak, u, part, ahead, decrypt);
+}
+
+#if XTS_LONG && !TR_ENV_LARGE_STACK
+/* A kernel limits stack frames to 2 KiB, so there each direction has a frame of its own. */
+static __attribute__((__noinline__)) TR_TARGET B xts_long_encrypt(struct bulk *run, size_t *blocks,
+                                                                  B tweak)
+{
+    return xts_long(run, blocks, 0, tweak);
+}
+static __attribute__((__noinline__)) TR_TARGET B xts_long_decrypt(struct bulk *run, size_t *blocks,
+                                                                  B tweak)
+{
+    return xts_long(run, blocks, 1, tweak);
+}
+#endif
+
+TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                             size_t blocks, struct tr_xts_run *state, int decrypt)
+{
+    struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
+    B tweak = xts_first_tweak(state);
+#if XTS_LONG
+    if (blocks >= XTS_LONG_FROM)
+#    if TR_ENV_LARGE_STACK
+        tweak = xts_long(&s.bulk, &blocks, decrypt, tweak);
+#    else
+        tweak = (decrypt ? xts_long_decrypt : xts_long_encrypt)(&s.bulk, &blocks, tweak);
+#    endif
+#endif
+    xts_tweak(&s, v_broadcast(tweak));
+    /*
+     * The last group may be a full one. The next tweak is computed before a group: behind it, it
+     * would wait for its rounds.
+     */
+    for (; blocks > GROUP; blocks -= GROUP) {
+        V next = TIMES_X(s.tweak, s.swapped, GROUP);
+        xts_group(&s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);
+        xts_tweak(&s, next);
+    }
+    b_store(state->tweak, v_block_0(s.tweak));
+    tr_xts_multiply(state->tweak, (unsigned)blocks);
+    switch (VECTORS_OF(blocks)) {
+#define XTS_GROUP(n)                                                                               \
+case n:                                                                                            \
+    xts_group(&s, decrypt, n, blocks % VBLOCKS, XTS_AHEAD);                                        \
+    break;
+        BY_VECTORS(XTS_GROUP)
+    }
+}
+
+/*
+ * A short call is handed on before any register is saved: hence functions of their own for the
+ * others.
+ */
+#define XTS_MODE(name, op, decrypt)                                                                \
+    static NOT_INLINE TR_TARGET void name##_any(const struct tr_aes_key *key, uint8_t *out,        \
+                                                const uint8_t *in, size_t blocks, void *state)     \
+    {                                                                                              \
+        xts(key, out, in, blocks, state, decrypt);                                                 \
+    }                                                                                              \
+    static TR_TARGET void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,      \
+                               size_t blocks, void *state)                                         \
+    {                                                                                              \
+        const struct tr_backend *narrower = V_NARROWER(blocks);                                    \
+        if (narrower != NULL)                                                                      \
+            narrower->bulk[op](key, out, in, blocks, state);                                       \
+        else                                                                                       \
+            name##_any(key, out, in, blocks, state);                                               \
+    }
+XTS_MODE(xts_encrypt, TR_OP_XTS_ENCRYPT, 0)
+XTS_MODE(xts_decrypt, TR_OP_XTS_DECRYPT, 1)
+
+#define TR_XTS_OPS [TR_OP_XTS_ENCRYPT] = xts_encrypt, [TR_OP_XTS_DECRYPT] = xts_decrypt
+
+#endif

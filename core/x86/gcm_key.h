@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tr_backend.gcm_key for one x86 vector type: key expansion overlaps the encryption of the block of
+ * zeros.
+ */
+#ifndef TR_X86_GCM_KEY_H
+#define TR_X86_GCM_KEY_H
+
+#include "simd/ghash.h"
+#include "x86/x86.h"
+
+static TR_TARGET void gcm_key(struct tr_aes_key *key, struct tr_ghash_key *ghash,
+                              const uint8_t *raw)
+{
+    tr_aesni_hash_key(key, raw, ghash->h);
+    ghash_key(ghash);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A CCM message as EVP defines it, for provider and engine: the total length comes from an update
+ * without in and out, or from the one update with data; the AAD is one update. A TLS 1.2 record
+ * (RFC 6655) is one message in place: explicit part of the nonce, text, tag.
+ */
+#ifndef TENROUNDS_CCM_H
+#define TENROUNDS_CCM_H
+
+#include "tls_aead.h"
+
+struct trossl_ccm {
+    struct tr_ccm_key key;
+    struct tr_ccm message; /* refers to the key: trossl_ccm_rebind() after a copy */
+    size_t key_iv_len,
+        key_tag_len; /* when the key was set; they stay in force until the next key */
+    uint64_t len;    /* of the message */
+    uint8_t len_set;
+    uint8_t open;    /* nonce and len belong to a message whose data has not come */
+    uint8_t has_aad; /* the message was started with its AAD */
+    uint8_t tag_set; /* encrypting: tag is complete; decrypting: the host has an expected tag */
+    uint8_t nonce[TR_BLOCK];
+    uint8_t tag[TR_BLOCK]; /* of the encrypted message */
+};
+
+/* What the host's context says at the time of a call. */
+struct trossl_ccm_settings {
+    const uint8_t *iv; /* 16 bytes, of which iv_len are the IV */
+    size_t iv_len, tag_len;
+    const uint8_t *expected; /* the tag to compare with, of tag_len bytes; decryption only */
+    int encrypt;
+};
+
+/* Sets the key; the lengths of IV and tag in force now stay with it. */
+enum tr_status trossl_ccm_set_key(struct trossl_ccm *ccm, const struct tr_backend *backend,
+                                  const uint8_t *raw, size_t key_len, size_t iv_len,
+                                  size_t tag_len);
+void trossl_ccm_rebind(struct trossl_ccm *copy);
+
+/*
+ * One update. The pointers choose what it does:
+ * - in and out NULL: len is the length of the data;
+ * - out NULL: in is the AAD;
+ * - neither: in is all of the data; completes or compares the tag.
+ *
+ * On tag mismatch, out holds zeros. TR_ERR_OVERLAP leaves the message unchanged.
+ */
+enum tr_status trossl_ccm_update(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now,
+                                 uint8_t *out, const uint8_t *in, size_t len);
+
+/* Ends a message. If it had no data update, it is an empty message. (Before 3.0.22 and 4.0,
+ * libcrypto skips this and accepts a forged empty message.) */
+enum tr_status trossl_ccm_final(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now);
+
+/* A record of len bytes, with the AAD of trossl_tls_take_aad(). iv is now->iv; its bytes 4 to 11
+ * are overwritten by the explicit part. Returns 1 and the length of the result, or 0. */
+int trossl_ccm_record(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now, uint8_t *iv,
+                      const uint8_t aad[TROSSL_TLS_AAD], uint8_t *record, size_t len,
+                      size_t *out_len);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * TLS 1.2 records of GCM (RFC 5288): the IVs, the AAD, and the record itself. ccm.h has CCM's
+ * records.
+ *
+ * The IV has a fixed part, at least 4 bytes, and a counter, 8 bytes, that each record carries in
+ * the clear (RFC 5116 section 3.2.1; SP 800-38D section 8.2.1). A record is sealed and opened in
+ * place: explicit part of the IV, text, tag.
+ */
+#ifndef TENROUNDS_TLS_AEAD_H
+#define TENROUNDS_TLS_AEAD_H
+
+#include "tenrounds.h"
+
+#define TROSSL_TLS_AAD      13u /* bytes of AAD */
+#define TROSSL_TLS_FIXED    4u  /* bytes of an IV that are fixed, at least */
+#define TROSSL_TLS_EXPLICIT 8u  /* bytes of an IV that the record carries */
+#define TROSSL_TAG          16u
+
+/*
+ * Stores a record's AAD, of TROSSL_TLS_AAD bytes (RFC 5246 section 6.2.3.3). libssl's length
+ * counts the explicit part of the IV, and when opening the tag; the stored length counts only
+ * the text. Returns 0, and leaves libssl's length, if that is too small to contain them.
+ */
+int trossl_tls_take_aad(uint8_t aad[TROSSL_TLS_AAD], const uint8_t *in, int encrypt,
+                        size_t tag_len);
+
+/* Whether an IV of iv_len bytes may have a fixed part of fixed_len. */
+int trossl_iv_may_fix(size_t iv_len, size_t fixed_len);
+
+/* Copies the last len bytes of the IV (all, if len is 0 or too large) to out, and increments the
+ * counter: the last 8 bytes, or all of a shorter IV. */
+void trossl_iv_next(uint8_t *iv, size_t iv_len, uint8_t *out, size_t len);
+
+/*
+ * Seals or opens a record of len bytes. Sealing writes the explicit part of the IV into the
+ * record and increments it; opening reads it from the record. Stores the length of the result.
+ * TR_ERR_LENGTH: the record or the IV is too short. Other errors are those of tr_gcm_seal() and
+ * tr_gcm_open().
+ */
+enum tr_status trossl_tls_gcm(const struct tr_gcm_key *key, int encrypt, uint8_t *iv, size_t iv_len,
+                              const uint8_t aad[TROSSL_TLS_AAD], uint8_t *record, size_t len,
+                              size_t *out_len);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "random.h"
+
+int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n)
+{
+    const struct trp_evp *const evp = &provider->evp;
+    if (evp->rand_bytes_ex == NULL)
+        return trp_random_of_kernel(out, n);
+    /* provider-base(7) warns that this may be the context of another libcrypto than the provider is
+     * linked with. These functions belong to the libcrypto whose context it is. */
+    OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
+    provider->set_error_mark(provider->core);
+    const int drawn = evp->rand_bytes_ex(libctx, out, n, 0) > 0;
+    if (drawn || evp->rand_get0_public(libctx) != NULL) {
+        provider->clear_last_error_mark(provider->core);
+        return drawn;
+    }
+    provider->pop_error_to_mark(provider->core);
+    return trp_random_of_kernel(out, n);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * No update, cipher or final function of the provider writes beyond the output size that it is
+ * given. EVP functions compute that size themselves, so this test calls the provider's functions
+ * directly: it registers the module as a built-in provider and keeps the functions that the module
+ * returns.
+ */
+#include "sides.h"
+
+#include <dlfcn.h>
+#include <openssl/core_dispatch.h>
+
+#define MAX_LEN   80
+#define ROOM      (MAX_LEN + 48)
+#define CANARY    0xa5
+#define SEMIBLOCK 8u
+
+/* ---- The provider's functions ---------------------------------------------------------------- */
+
+static OSSL_provider_init_fn *real_init;
+static const OSSL_DISPATCH *provider_functions;
+static void *provider_context;
+
+static int keep(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in, const OSSL_DISPATCH **out,
+                void **provctx)
+{
+    const int good = real_init(handle, in, out, provctx);
+    provider_functions = *out;
+    provider_context = *provctx;
+    return good;
+}
+
+static void (*function_of(const OSSL_DISPATCH *table, int id))(void)
+{
+    while (table->function_id != 0 && table->function_id != id)
+        table++;
+    return table->function;
+}
+
+struct functions {
+    OSSL_FUNC_cipher_newctx_fn *newctx;
+    OSSL_FUNC_cipher_freectx_fn *freectx;
+    OSSL_FUNC_cipher_encrypt_init_fn *init[2]; /* decrypt, encrypt */
+    OSSL_FUNC_cipher_update_fn *update, *cipher;
+    OSSL_FUNC_cipher_final_fn *final;
+    OSSL_FUNC_cipher_get_params_fn *get_params;
+};
+
+static struct functions functions_of(const OSSL_DISPATCH *table)
+{
+    return (struct functions){
+        (OSSL_FUNC_cipher_newctx_fn *)function_of(table, OSSL_FUNC_CIPHER_NEWCTX),
+        (OSSL_FUNC_cipher_freectx_fn *)function_of(table, OSSL_FUNC_CIPHER_FREECTX),
+        {(OSSL_FUNC_cipher_encrypt_init_fn *)function_of(table, OSSL_FUNC_CIPHER_DECRYPT_INIT),
+         (OSSL_FUNC_cipher_encrypt_init_fn *)function_of(table, OSSL_FUNC_CIPHER_ENCRYPT_INIT)},
+        (OSSL_FUNC_cipher_update_fn *)function_of(table, OSSL_FUNC_CIPHER_UPDATE),
+        (OSSL_FUNC_cipher_update_fn *)function_of(table, OSSL_FUNC_CIPHER_CIPHER),
+        (OSSL_FUNC_cipher_final_fn *)function_of(table, OSSL_FUNC_CIPHER_FINAL),
+        (OSSL_FUNC_cipher_get_params_fn *)function_of(table, OSSL_FUNC_CIPHER_GET_PARAMS)};
+}
+
+static size_t number(const struct functions *f, const char *key)
+{
+    size_t value = 0;
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_size_t(key, &value), OSSL_PARAM_END};
+    return f->get_params(params) ? value : 0;
+}
+
+/* ---- Canaries -------------------------------------------------------------------------------- */
+
+static bool untouched(const char *name, const char *what, const uint8_t *out, size_t size,
+                      size_t allowed)
+{
+    for (size_t i = allowed; i < ROOM; i++) {
+        if (out[i] != CANARY) {
+            tap_diag("%s, %s: byte %zu was written, output size %zu", name, what, i, size);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* EVP_CipherUpdate() passes the input length plus one semiblock as the size, whatever the buffer
+ * is. The last semiblock of a padded key wrap can therefore reach 7 bytes further. */
+static size_t beyond(const char *name, int encrypt, size_t size, size_t len)
+{
+    const bool padded = strstr(name, "WRAP-PAD") != NULL;
+    return padded && encrypt && size >= len + SEMIBLOCK && len % SEMIBLOCK != 0
+               ? SEMIBLOCK - len % SEMIBLOCK
+               : 0;
+}
+
+/* An update or cipher call of len bytes with output size `size`, then final with what is left. */
+static bool one(const char *name, const struct functions *f, OSSL_FUNC_cipher_update_fn *update,
+                int encrypt, size_t first, size_t len, size_t size)
+{
+    static const uint8_t key[64] = {1, 2, 3}, iv[16] = {4, 5, 6}, in[MAX_LEN] = {7, 8, 9};
+    uint8_t out[ROOM], before[ROOM];
+    size_t n = 0;
+    void *ctx = f->newctx(provider_context);
+    bool good = ctx != NULL;
+    const size_t key_len = number(f, OSSL_CIPHER_PARAM_KEYLEN);
+    uint8_t halves[64];
+    memcpy(halves, key, sizeof(halves));
+    halves[key_len / 2] = 99; /* XTS refuses equal halves */
+    /* A new CCM context expects 7 bytes, although the cipher says 12. */
+    const size_t iv_len = strstr(name, "CCM") != NULL ? 7 : number(f, OSSL_CIPHER_PARAM_IVLEN);
+    if (!f->init[encrypt](ctx, halves, key_len, iv_len != 0 ? iv : NULL, iv_len, NULL))
+        good = false;
+    if (first != 0) /* bytes that wait in the context */
+        (void)f->update(ctx, before, &n, ROOM, in, first);
+    memset(out, CANARY, sizeof(out));
+    n = 0;
+    if (update(ctx, out, &n, size, in, len) && n > size + beyond(name, encrypt, size, len)) {
+        tap_diag("%s: %zu bytes of output, output size %zu", name, n, size);
+        good = false;
+    }
+    good = good && untouched(name, "data", out, size, size + beyond(name, encrypt, size, len));
+    memset(out, CANARY, sizeof(out));
+    n = 0;
+    (void)f->final(ctx, out, &n, size);
+    good = good && untouched(name, "final", out, size, size);
+    f->freectx(ctx);
+    ERR_clear_error();
+    return good;
+}
+
+static bool bounded(const char *name, const struct functions *f)
+{
+    static const size_t lens[] = {0, 1, 8, 15, 16, 17, 24, 31, 32, 33, 40, 64, 79, 80};
+    bool good = true;
+    for (int encrypt = 0; encrypt < 2; encrypt++) {
+        for (size_t first = 0; first < 2; first++) {
+            for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+                for (size_t size = 0; size <= lens[i] + 24; size++) {
+                    good &= one(name, f, f->update, encrypt, 5 * first, lens[i], size);
+                    if (f->cipher != NULL)
+                        good &= one(name, f, f->cipher, encrypt, 0, lens[i], size);
+                }
+            }
+        }
+    }
+    return good;
+}
+
+int main(void)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/tenrounds.so", getenv("OPENSSL_MODULES"));
+    void *module = dlopen(path, RTLD_NOW);
+    if (module == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 2;
+    }
+    *(void **)&real_init = dlsym(module, "OSSL_provider_init");
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+    OSSL_PROVIDER *provider = NULL;
+    if (OSSL_PROVIDER_add_builtin(libctx, "direct", keep))
+        provider = OSSL_PROVIDER_load(libctx, "direct");
+    if (provider == NULL) {
+        ERR_print_errors_fp(stderr);
+        return 2;
+    }
+    OSSL_FUNC_provider_query_operation_fn *query =
+        (OSSL_FUNC_provider_query_operation_fn *)function_of(provider_functions,
+                                                             OSSL_FUNC_PROVIDER_QUERY_OPERATION);
+    int no_cache;
+    const OSSL_ALGORITHM *list = query(provider_context, OSSL_OP_CIPHER, &no_cache);
+    unsigned ciphers = 0;
+    while (list[ciphers].algorithm_names != NULL)
+        ciphers++;
+    tap_plan(ciphers);
+    for (unsigned i = 0; i < ciphers; i++) {
+        char name[64];
+        const int len = (int)strcspn(list[i].algorithm_names, ":");
+        snprintf(name, sizeof(name), "%.*s", len, list[i].algorithm_names);
+        const struct functions f = functions_of(list[i].implementation);
+        tap_ok(bounded(name, &f), "%s stays within its output", name);
+    }
+    OSSL_PROVIDER_unload(provider);
+    OSSL_LIB_CTX_free(libctx);
+    dlclose(module);
+    return tap_done();
+}
