@@ -10,7 +10,7 @@
 /* tr_cleanse() for a constant number of bytes, in 16-byte stores. A libc's memset() and the
  * compiler's REP STOS take longer than encrypting a block. Only the cleansed bytes are clobbered,
  * so that other values stay in registers. */
-TR_INLINE void tr_wipe(void *memory, size_t len)
+TR_INLINE void tr_cleanse_inline(void *memory, size_t len)
 {
     typedef uint64_t two __attribute__((vector_size(16), aligned(1), may_alias));
     uint8_t *p = memory;

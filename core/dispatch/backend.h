@@ -11,8 +11,8 @@
 #define TR_BACKEND_H
 
 #include "dispatch/env.h"
+#include "dispatch/multibuffer.h"
 #include "dispatch/probe.h"
-#include "dispatch/streams.h"
 #include "tenrounds.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -120,10 +120,10 @@ struct tr_backend {
     /* The same operations for at most TR_FEW blocks, never split. NULL if the backend has none, and
      * in counting tables. */
     tr_few_fn *few[TR_OP_CTR + 1];
-    /* Cleanses a multiple of 64 bytes with the backend's widest stores. NULL: tr_wipe() is used. */
-    void (*wipe)(uint8_t *memory, size_t len);
+    /* Cleanses a multiple of 64 bytes with the backend's widest stores. NULL: tr_cleanse_inline() is used. */
+    void (*cleanse)(uint8_t *memory, size_t len);
     /* Multi-buffer encryption; NULL if this backend has none. */
-    tr_lanes_fn *lanes;
+    tr_multibuffer_fn *multibuffer;
     /* Reports blocks that a host processed in its own code; NULL except in counting tables. */
     void (*done_by_host)(const struct tr_backend *table, enum tr_op op, size_t blocks);
 };
@@ -176,9 +176,9 @@ static inline const struct tr_backend *tr_backend_doing(const struct tr_backend 
 }
 
 /* The table whose multi-buffer code runs jobs for b; NULL if none has any. */
-static inline const struct tr_backend *tr_backend_with_lanes(const struct tr_backend *b)
+static inline const struct tr_backend *tr_backend_with_multibuffer(const struct tr_backend *b)
 {
-    while (b != NULL && b->lanes == NULL)
+    while (b != NULL && b->multibuffer == NULL)
         b = b->weaker;
     return b;
 }

@@ -77,7 +77,7 @@ const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                       .ghash_key = b->ghash_key,
                       .ghash_key_refused = b->ghash_key_refused,
                       .gcm_key = b->gcm_key != NULL ? gcm_key : NULL,
-                      .lanes = b->lanes,
+                      .multibuffer = b->multibuffer,
                       .done_by_host = count}};
         for (unsigned op = 0; op < TR_OPS; op++)
             front->table.bulk[op] = b->bulk[op] != NULL ? counted[op] : NULL;

@@ -29,8 +29,9 @@ static enum tr_status known(const struct tr_backend *backend, int falsify, void 
 enum tr_status tr_backend_self_test(const struct tr_backend *backend)
 {
     enum tr_status status = known(backend, 0, NULL);
-    return status == TR_OK && tr_backend_with_lanes(backend) != NULL ? tr_known_lanes(backend)
-                                                                     : status;
+    return status == TR_OK && tr_backend_with_multibuffer(backend) != NULL
+               ? tr_known_multibuffer(backend)
+               : status;
 }
 
 enum tr_status tr_select_sabotaged(const char *mask, tr_features also_masked, const char *sabotage,

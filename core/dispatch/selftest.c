@@ -144,67 +144,67 @@ static int mode_is_right(struct tr_known_work *w, enum tr_mode mode, uint64_t ex
 
 #if TR_ENV_ALL_MODES
 /*
- * Tests of multi-buffer code. CHAINS is the largest lane count of any backend. Two lengths make
+ * Tests of multi-buffer code. JOBS is the largest lane count of any backend. Two lengths make
  * lanes refill or go idle. Every second job has a copy of the key, because lanes with different
  * keys run other code. Each result must equal that of a single message, whose digest
  * mode_is_right() has compared.
  */
-#    define CHAINS       24u
+#    define JOBS         24u
 #    define CHAIN_BLOCKS 9u /* two cache lines and a block */
 
-struct chains {
+struct multibuffer_test {
     struct tr_aes_key key, copy;
-    struct tr_lane lanes[CHAINS];
-    uint8_t ivs[CHAINS][TR_BLOCK], text[CHAIN_BLOCKS * TR_BLOCK];
-    uint8_t single[CHAIN_BLOCKS * TR_BLOCK], out[CHAINS][CHAIN_BLOCKS * TR_BLOCK];
+    struct tr_job jobs[JOBS];
+    uint8_t ivs[JOBS][TR_BLOCK], text[CHAIN_BLOCKS * TR_BLOCK];
+    uint8_t single[CHAIN_BLOCKS * TR_BLOCK], out[JOBS][CHAIN_BLOCKS * TR_BLOCK];
 };
 
 static size_t chain_blocks(unsigned i)
 {
-    return i < CHAINS / 2 ? CHAIN_BLOCKS : CHAIN_BLOCKS - 4;
+    return i < JOBS / 2 ? CHAIN_BLOCKS : CHAIN_BLOCKS - 4;
 }
 
-static int chains_are_right(struct chains *c, enum tr_lanes_op op, const struct tr_aes_key *other)
+static int jobs_are_right(struct multibuffer_test *c, enum tr_mb_op op,
+                          const struct tr_aes_key *other)
 {
-    const struct tr_backend *b = tr_backend_with_lanes(c->key.backend);
-    struct tr_lane last;
-    for (unsigned i = 0; i < CHAINS; i++) {
+    const struct tr_backend *b = tr_backend_with_multibuffer(c->key.backend);
+    struct tr_job last;
+    for (unsigned i = 0; i < JOBS; i++) {
         __builtin_memcpy(c->ivs[i], tr_known_iv, TR_BLOCK);
-        c->lanes[i] = (struct tr_lane){i % 2 != 0 ? other : &c->key, c->ivs[i], c->text, c->out[i],
-                                       chain_blocks(i)};
+        c->jobs[i] = (struct tr_job){i % 2 != 0 ? other : &c->key, c->ivs[i], c->text, c->out[i],
+                                     chain_blocks(i)};
     }
     if (!tr_env_vector_begin(b->features))
         return 1; /* refused: the modes then use no lanes */
-    b->lanes(op, c->lanes, CHAINS, &last);
+    b->multibuffer(op, c->jobs, JOBS, &last);
     tr_env_vector_end();
     if (last.blocks != 0)
-        tr_bulk(last.key, op == TR_LANES_CFB ? TR_OP_CFB_ENCRYPT : TR_OP_CBC_ENCRYPT,
-                op == TR_LANES_MAC ? c->out[0] : last.out, last.in, last.blocks, last.chain);
-    for (unsigned i = 0; i < CHAINS; i++) {
+        tr_bulk(last.key, op == TR_MB_CFB ? TR_OP_CFB_ENCRYPT : TR_OP_CBC_ENCRYPT,
+                op == TR_MB_MAC ? c->out[0] : last.out, last.in, last.blocks, last.chain);
+    for (unsigned i = 0; i < JOBS; i++) {
         const size_t len = chain_blocks(i) * TR_BLOCK;
-        if ((op != TR_LANES_MAC && __builtin_memcmp(c->out[i], c->single, len) != 0) ||
+        if ((op != TR_MB_MAC && __builtin_memcmp(c->out[i], c->single, len) != 0) ||
             __builtin_memcmp(c->ivs[i], c->single + len - TR_BLOCK, TR_BLOCK) != 0)
             return 0;
     }
     return 1;
 }
 
-static int lanes_are_right(struct chains *c, enum tr_mode mode)
+static int multibuffer_is_right(struct multibuffer_test *c, enum tr_mode mode)
 {
-    const enum tr_lanes_op op = mode == TR_CBC ? TR_LANES_CBC : TR_LANES_CFB;
+    const enum tr_mb_op op = mode == TR_CBC ? TR_MB_CBC : TR_MB_CFB;
     fill(c->single, sizeof(c->single));
     if (crypt_to(&c->key, mode, 0, c->single, c->single, sizeof(c->single)) != TR_OK)
         return 0;
-    int right = chains_are_right(c, op, &c->key) && chains_are_right(c, op, &c->copy);
+    int right = jobs_are_right(c, op, &c->key) && jobs_are_right(c, op, &c->copy);
     if (right && mode == TR_CBC)
-        right = chains_are_right(c, TR_LANES_MAC, &c->key) &&
-                chains_are_right(c, TR_LANES_MAC, &c->copy);
+        right = jobs_are_right(c, TR_MB_MAC, &c->key) && jobs_are_right(c, TR_MB_MAC, &c->copy);
     return right;
 }
 
-enum tr_status tr_known_lanes(const struct tr_backend *backend)
+enum tr_status tr_known_multibuffer(const struct tr_backend *backend)
 {
-    struct chains c;
+    struct multibuffer_test c;
     uint8_t raw[32];
     int right = 1;
     for (size_t i = 0; i < sizeof(raw); i++)
@@ -213,7 +213,7 @@ enum tr_status tr_known_lanes(const struct tr_backend *backend)
     for (unsigned k = 0; k < TR_KNOWN_KEYS && right; k++) {
         right = tr_aes_set_key(&c.key, backend, raw, 16 + 8 * (size_t)k) == TR_OK;
         c.copy = c.key;
-        right = right && lanes_are_right(&c, TR_CBC) && lanes_are_right(&c, TR_CFB128);
+        right = right && multibuffer_is_right(&c, TR_CBC) && multibuffer_is_right(&c, TR_CFB128);
     }
     return right ? TR_OK : TR_ERR_SELF_TEST;
 }

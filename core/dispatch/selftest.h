@@ -90,7 +90,7 @@ enum tr_status tr_known_ctr(const struct tr_backend *backend); /* needs a large 
 
 /* The known-answer tests of a backend's multi-buffer code. The backend must have lanes. They need
  * as much stack again, so they run just before the first multi-buffer call. */
-enum tr_status tr_known_lanes(const struct tr_backend *backend);
+enum tr_status tr_known_multibuffer(const struct tr_backend *backend);
 
 /* As tr_select(), with the caller's function to test one backend. memory is passed to that
  * function. */

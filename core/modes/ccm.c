@@ -225,8 +225,8 @@ static enum tr_status finish(struct tr_ccm *c)
         return TR_ERR_STATE;
     mac_pad(c);
     tr_xor_block(c->run.mac, c->run.mac, c->tag_mask);
-    tr_wipe(c->keystream, TR_BLOCK);
-    tr_wipe(c->tag_mask, TR_BLOCK);
+    tr_cleanse_inline(c->keystream, TR_BLOCK);
+    tr_cleanse_inline(c->tag_mask, TR_BLOCK);
     c->phase = IDLE;
     return TR_OK;
 }
@@ -237,7 +237,7 @@ enum tr_status tr_ccm_tag(struct tr_ccm *c, uint8_t *tag)
     if (status != TR_OK)
         return status;
     __builtin_memcpy(tag, c->run.mac, c->tag_len);
-    tr_wipe(c->run.mac, TR_BLOCK);
+    tr_cleanse_inline(c->run.mac, TR_BLOCK);
     return TR_OK;
 }
 
@@ -247,7 +247,7 @@ enum tr_status tr_ccm_check(struct tr_ccm *c, const uint8_t *tag)
     if (status != TR_OK)
         return status;
     int good = tr_equal(c->run.mac, tag, c->tag_len);
-    tr_wipe(c->run.mac, TR_BLOCK);
+    tr_cleanse_inline(c->run.mac, TR_BLOCK);
     return good ? TR_OK : TR_ERR_TAG;
 }
 
@@ -259,7 +259,7 @@ enum tr_status tr_ccm_seal(const struct tr_ccm_key *key, const uint8_t *nonce, s
     enum tr_status status =
         TR_SEAL_STEPS(ccm, &c, tr_ccm_start(&c, key, nonce, nonce_len, tag_len, aad_len, len),
                       tr_ccm_tag(&c, tag));
-    tr_wipe(&c, sizeof(c));
+    tr_cleanse_inline(&c, sizeof(c));
     return status;
 }
 
@@ -271,7 +271,7 @@ enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *nonce, s
     enum tr_status status =
         TR_OPEN_STEPS(ccm, &c, tr_ccm_start(&c, key, nonce, nonce_len, tag_len, aad_len, len),
                       tr_ccm_check(&c, tag));
-    tr_wipe(&c, sizeof(c));
+    tr_cleanse_inline(&c, sizeof(c));
     return status;
 }
 
@@ -300,19 +300,19 @@ static enum tr_status begin_many(struct tr_ccm_job *jobs, size_t count)
     return TR_OK;
 }
 
-static struct tr_lane plaintext_lane(const void *jobs, size_t i)
+static struct tr_job plaintext_job(const void *jobs, size_t i)
 {
     const struct tr_ccm_job *first = jobs;
     struct tr_ccm_job *job = (struct tr_ccm_job *)(uintptr_t)first + i;
-    return (struct tr_lane){tr_key_in_place(&first->key->aes, &job->key->aes), job->working.run.mac,
-                            job->in, NULL, job->len / TR_BLOCK};
+    return (struct tr_job){tr_key_in_place(&first->key->aes, &job->key->aes), job->working.run.mac,
+                           job->in, NULL, job->len / TR_BLOCK};
 }
 
-static struct tr_lane decrypted_lane(const void *jobs, size_t i)
+static struct tr_job decrypted_job(const void *jobs, size_t i)
 {
-    struct tr_lane lane = plaintext_lane(jobs, i);
-    lane.in = ((const struct tr_ccm_job *)jobs + i)->out;
-    return lane;
+    struct tr_job data = plaintext_job(jobs, i);
+    data.in = ((const struct tr_ccm_job *)jobs + i)->out;
+    return data;
 }
 
 static void crypt_whole(struct tr_ccm_job *job)
@@ -341,7 +341,7 @@ static enum tr_status end_many(struct tr_ccm_job *jobs, size_t count, int decryp
             tr_cleanse(job->out, job->len);
         if (first == TR_OK)
             first = job->status;
-        tr_wipe(c, sizeof(*c));
+        tr_cleanse_inline(c, sizeof(*c));
     }
     return first;
 }
@@ -351,7 +351,7 @@ enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count)
     enum tr_status status = begin_many(jobs, count);
     if (status != TR_OK)
         return status;
-    tr_lanes(TR_LANES_MAC, plaintext_lane, jobs, count);
+    tr_multibuffer(TR_MB_MAC, plaintext_job, jobs, count);
     for (size_t i = 0; i < count; i++)
         crypt_whole(&jobs[i]);
     return end_many(jobs, count, 0);
@@ -364,7 +364,7 @@ enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count)
         return status;
     for (size_t i = 0; i < count; i++)
         crypt_whole(&jobs[i]);
-    tr_lanes(TR_LANES_MAC, decrypted_lane, jobs, count);
+    tr_multibuffer(TR_MB_MAC, decrypted_job, jobs, count);
     return end_many(jobs, count, 1);
 }
 #endif

@@ -76,7 +76,7 @@ enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs, size_t count
         if (tr_partial_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
             return TR_ERR_OVERLAP;
     }
-    tr_lanes(TR_LANES_CFB, tr_stream_lane, jobs, count);
+    tr_multibuffer(TR_MB_CFB, tr_stream_job, jobs, count);
     /* Each job has less than a block left. */
     for (size_t i = 0; i < count; i++) {
         const struct tr_stream *job = &jobs[i];

@@ -81,7 +81,7 @@ static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const u
     (void)whole_blocks(c, out + first, in + fill, straight);
     __builtin_memcpy(c->buffer + c->used, tail, rest);
     c->used += (unsigned)rest;
-    tr_wipe(tail, sizeof(tail));
+    tr_cleanse_inline(tail, sizeof(tail));
     return TR_OK;
 }
 

@@ -83,7 +83,7 @@ enum tr_status tr_cmac_tag(struct tr_cmac *c, uint8_t *tag, size_t tag_len)
     if (status != TR_OK)
         return status;
     __builtin_memcpy(tag, c->chain, tag_len);
-    tr_wipe(c->chain, TR_BLOCK);
+    tr_cleanse_inline(c->chain, TR_BLOCK);
     return TR_OK;
 }
 
@@ -93,7 +93,7 @@ enum tr_status tr_cmac_check(struct tr_cmac *c, const uint8_t *tag, size_t tag_l
     if (status != TR_OK)
         return status;
     int good = tr_equal(c->chain, tag, tag_len);
-    tr_wipe(c->chain, TR_BLOCK);
+    tr_cleanse_inline(c->chain, TR_BLOCK);
     return good ? TR_OK : TR_ERR_TAG;
 }
 
@@ -138,7 +138,7 @@ enum tr_status tr_cmac_sign(const struct tr_cmac_key *key, const uint8_t *data, 
     uint8_t whole[TR_BLOCK];
     whole_tag(key, data, len, whole);
     part_store(tag, part_load_block(whole), tag_len);
-    tr_wipe(whole, sizeof(whole));
+    tr_cleanse_inline(whole, sizeof(whole));
     return TR_OK;
 }
 
@@ -152,7 +152,7 @@ enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data
     uint8_t whole[TR_BLOCK];
     whole_tag(key, data, len, whole);
     int good = tr_equal(whole, tag, tag_len);
-    tr_wipe(whole, sizeof(whole));
+    tr_cleanse_inline(whole, sizeof(whole));
     return good ? TR_OK : TR_ERR_TAG;
 }
 
@@ -164,17 +164,17 @@ static const struct tr_aes_key *key_of(const void *jobs, size_t i)
     return tr_key_in_place(&first->key->aes, &first[i].key->aes);
 }
 
-static struct tr_lane first_blocks(const void *jobs, size_t i)
+static struct tr_job first_blocks_job(const void *jobs, size_t i)
 {
     struct tr_cmac_job *job = (struct tr_cmac_job *)jobs + i;
-    return (struct tr_lane){key_of(jobs, i), job->tag, job->data, NULL,
-                            before_last(job->len) / TR_BLOCK};
+    return (struct tr_job){key_of(jobs, i), job->tag, job->data, NULL,
+                           before_last(job->len) / TR_BLOCK};
 }
 
-static struct tr_lane last_lane(const void *jobs, size_t i)
+static struct tr_job last_block_job(const void *jobs, size_t i)
 {
     struct tr_cmac_job *job = (struct tr_cmac_job *)jobs + i;
-    return (struct tr_lane){key_of(jobs, i), job->tag, job->working, NULL, 1};
+    return (struct tr_job){key_of(jobs, i), job->tag, job->working, NULL, 1};
 }
 
 enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count)
@@ -188,9 +188,9 @@ enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count)
         __builtin_memset(job->tag, 0, TR_BLOCK);
         part_store_vector(job->working, last_block(job->key, job->data, job->len));
     }
-    tr_lanes(TR_LANES_MAC, first_blocks, jobs, count);
-    tr_lanes(TR_LANES_MAC, last_lane, jobs, count);
+    tr_multibuffer(TR_MB_MAC, first_blocks_job, jobs, count);
+    tr_multibuffer(TR_MB_MAC, last_block_job, jobs, count);
     for (size_t i = 0; i < count; i++)
-        tr_wipe(jobs[i].working, TR_BLOCK);
+        tr_cleanse_inline(jobs[i].working, TR_BLOCK);
     return TR_OK;
 }

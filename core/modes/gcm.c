@@ -102,7 +102,7 @@ static void make_blocks(struct tr_gcm *g)
         part_store_block(first, counter);
         tr_counter_add32(first, (uint32_t)-1);
         part_store_vector(end, part_load_block(first));
-        tr_wipe(first, sizeof(first));
+        tr_cleanse_inline(first, sizeof(first));
         end += TR_BLOCK;
     }
     if (g->keystream_due) {
@@ -174,7 +174,7 @@ static void secret_counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *i
             part_store_block(out, part_xor(part_load_block(in), part_load_block(keystream[i])));
         blocks -= n;
     }
-    tr_wipe(keystream, sizeof(keystream));
+    tr_cleanse_inline(keystream, sizeof(keystream));
 }
 
 static void whole_blocks(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks,
@@ -274,12 +274,12 @@ static enum tr_status finish(struct tr_gcm *g, size_t tag_len)
 }
 
 /* Cleanses the mask, the keystream, the hash and the counter. */
-static void forget(struct tr_gcm *g)
+static void cleanse_message(struct tr_gcm *g)
 {
-    tr_wipe(g->mask, TR_BLOCK);
-    tr_wipe(g->counter, TR_BLOCK);
-    tr_wipe(g->keystream, TR_BLOCK);
-    tr_wipe(g->ghash.hash, TR_BLOCK);
+    tr_cleanse_inline(g->mask, TR_BLOCK);
+    tr_cleanse_inline(g->counter, TR_BLOCK);
+    tr_cleanse_inline(g->keystream, TR_BLOCK);
+    tr_cleanse_inline(g->ghash.hash, TR_BLOCK);
 }
 
 enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
@@ -288,7 +288,7 @@ enum tr_status tr_gcm_tag(struct tr_gcm *g, uint8_t *tag, size_t tag_len)
     if (status != TR_OK)
         return status;
     part_store(tag, part_load_block(g->mask), tag_len);
-    forget(g);
+    cleanse_message(g);
     return TR_OK;
 }
 
@@ -298,6 +298,6 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
     if (status != TR_OK)
         return status;
     int good = tr_gcm_same_tag(g->mask, tag, tag_len);
-    forget(g);
+    cleanse_message(g);
     return good ? TR_OK : TR_ERR_TAG;
 }

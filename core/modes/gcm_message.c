@@ -21,7 +21,7 @@ static enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, siz
                              uint8_t *out, size_t len)
 {
     int good = tr_gcm_same_tag(expected, tag, tag_len);
-    tr_wipe(expected, TR_BLOCK);
+    tr_cleanse_inline(expected, TR_BLOCK);
     if (good)
         return TR_OK;
     tr_cleanse(out, len);
@@ -119,11 +119,11 @@ static void short_seal(const struct tr_gcm_key *key, const uint8_t *iv, const ui
     short_tag(key, &m, aad, aad_len, m.text + TR_BLOCK, len);
     copy_out(out, m.text + TR_BLOCK, len);
     part_store(tag, part_load_block(m.ghash.hash), tag_len);
-    tr_wipe(m.ghash.hash, TR_BLOCK);
+    tr_cleanse_inline(m.ghash.hash, TR_BLOCK);
     /* The mask, and the unused bytes of the last keystream block. */
-    tr_wipe(m.text, TR_BLOCK);
+    tr_cleanse_inline(m.text, TR_BLOCK);
     if (len % TR_BLOCK != 0)
-        tr_wipe(m.text + TR_BLOCK + len - len % TR_BLOCK, TR_BLOCK);
+        tr_cleanse_inline(m.text + TR_BLOCK + len - len % TR_BLOCK, TR_BLOCK);
 }
 
 /* The tag is checked before any plaintext is written. */
@@ -139,7 +139,7 @@ static enum tr_status short_open(const struct tr_gcm_key *key, const uint8_t *iv
         copy_out(out, m.text + TR_BLOCK, len);
     else
         tr_cleanse(out, len);
-    tr_wipe(m.ghash.hash, TR_BLOCK);
+    tr_cleanse_inline(m.ghash.hash, TR_BLOCK);
     tr_cleanse(m.text, TR_BLOCK + (len + TR_BLOCK - 1) / TR_BLOCK * TR_BLOCK);
     return good ? TR_OK : TR_ERR_TAG;
 }
@@ -161,7 +161,7 @@ seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, c
         uint8_t full[TR_BLOCK];
         whole_message(b, TR_OP_GCM_SEAL, key, out, in, MESSAGE(full));
         part_store(tag, part_load_block(full), tag_len);
-        tr_wipe(full, sizeof(full));
+        tr_cleanse_inline(full, sizeof(full));
         return TR_OK;
     }
     if (is_short(key, iv_len, aad_len, len)) {
@@ -171,7 +171,7 @@ seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, c
     struct tr_gcm g;
     enum tr_status status =
         TR_SEAL_STEPS(gcm, &g, tr_gcm_start(&g, key, iv, iv_len), tr_gcm_tag(&g, tag, tag_len));
-    tr_wipe(&g, sizeof(g));
+    tr_cleanse_inline(&g, sizeof(g));
     return status;
 }
 
@@ -191,7 +191,7 @@ open_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, c
     struct tr_gcm g;
     enum tr_status status =
         TR_OPEN_STEPS(gcm, &g, tr_gcm_start(&g, key, iv, iv_len), tr_gcm_check(&g, tag, tag_len));
-    tr_wipe(&g, sizeof(g));
+    tr_cleanse_inline(&g, sizeof(g));
     return status;
 }
 

@@ -53,8 +53,8 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
         part_store_vector(raw + 8 * i,
                           (struct part){part_load64(blocks[2 + i]), part_load64(blocks[3 + i])});
     enum tr_status status = tr_aes_set_encryption_key(&g->aes, key->aes.backend, raw, key_len);
-    tr_wipe(blocks, sizeof(blocks));
-    tr_wipe(raw, sizeof(raw));
+    tr_cleanse_inline(blocks, sizeof(blocks));
+    tr_cleanse_inline(raw, sizeof(raw));
     __builtin_memcpy(g->nonce, nonce, 12);
     g->aad_len = 0;
     g->used = 0;
@@ -94,7 +94,7 @@ static void polyval_padded(struct tr_gcm_siv *g, const uint8_t *data, size_t len
     if (rest != 0) {
         __builtin_memcpy(block, data + whole * TR_BLOCK, rest);
         polyval(g, block, 1);
-        tr_wipe(block, sizeof(block));
+        tr_cleanse_inline(block, sizeof(block));
     }
 }
 
@@ -153,7 +153,7 @@ static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t 
     size_t blocks = (size_t)(end - all) / TR_BLOCK + 1;
     polyval(g, all, blocks);
     for (size_t i = 0; i < blocks; i++)
-        tr_wipe(all + i * TR_BLOCK, TR_BLOCK);
+        tr_cleanse_inline(all + i * TR_BLOCK, TR_BLOCK);
 }
 
 /* Computes the tag of the plaintext (4). */
@@ -167,7 +167,7 @@ static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len,
     hash.high &= UINT64_MAX >> 1;
     part_store_vector(block, hash);
     tr_bulk(&g->aes, TR_OP_ECB_ENCRYPT, tag, block, 1, NULL);
-    tr_wipe(block, sizeof(block));
+    tr_cleanse_inline(block, sizeof(block));
 }
 
 /* Makes the counter blocks of a chunk. The first 32 bits are the counter, little-endian, and
@@ -256,14 +256,14 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
         tr_cleanse(out, len);
         status = TR_ERR_TAG;
     }
-    tr_wipe(expected, sizeof(expected));
+    tr_cleanse_inline(expected, sizeof(expected));
     return status;
 }
 
 /* Cleanses the message of a one-shot call. The key only encrypts and most messages need few powers,
  * so most of the object was never written. The written bytes are adjacent, from the powers to the
  * round keys. */
-static void forget(struct tr_gcm_siv *g)
+static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;
     if ((b->features & TR_FEATURE_CLMUL) == 0) {
@@ -275,11 +275,11 @@ static void forget(struct tr_gcm_siv *g)
     const size_t end = __builtin_offsetof(struct tr_gcm_siv, aes.dec);
     const size_t len = (end - first + 63) / 64 * 64; /* a part of dec, too, which is as long */
     uint8_t *memory = (uint8_t *)g + first;
-    if (b->wipe != NULL)
-        b->wipe(memory, len);
+    if (b->cleanse != NULL)
+        b->cleanse(memory, len);
     else
-        tr_wipe(memory, len);
-    tr_wipe(g->ghash.hash, TR_BLOCK);
+        tr_cleanse_inline(memory, len);
+    tr_cleanse_inline(g->ghash.hash, TR_BLOCK);
 }
 
 enum tr_status tr_gcm_siv_seal(const struct tr_gcm_siv_key *key, const uint8_t nonce[12],
@@ -295,7 +295,7 @@ enum tr_status tr_gcm_siv_seal(const struct tr_gcm_siv_key *key, const uint8_t n
     status = tr_gcm_siv_aad(&g, aad, aad_len);
     if (status == TR_OK)
         status = tr_gcm_siv_encrypt(&g, out, in, len, tag);
-    forget(&g);
+    cleanse_message(&g);
     return status;
 }
 
@@ -312,6 +312,6 @@ enum tr_status tr_gcm_siv_open(const struct tr_gcm_siv_key *key, const uint8_t n
     status = tr_gcm_siv_aad(&g, aad, aad_len);
     if (status == TR_OK)
         status = tr_gcm_siv_decrypt(&g, out, in, len, tag);
-    forget(&g);
+    cleanse_message(&g);
     return status;
 }

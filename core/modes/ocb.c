@@ -56,7 +56,7 @@ static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_le
     uint64_t a = tr_load64_be(top), b = tr_load64_be(top + 8), c = a ^ (a << 8 | b >> 56);
     tr_store64_be(o->run.offset, bottom == 0 ? a : a << bottom | b >> (64 - bottom));
     tr_store64_be(o->run.offset + 8, bottom == 0 ? b : b << bottom | c >> (64 - bottom));
-    tr_wipe(top, sizeof(top));
+    tr_cleanse_inline(top, sizeof(top));
 }
 
 enum tr_status tr_ocb_start(struct tr_ocb *o, const struct tr_ocb_key *key, const uint8_t *nonce,
@@ -135,7 +135,7 @@ static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t
     part_store(out, result, len);
     part_store_block(o->run.checksum, part_xor(sum, decrypt ? result : data));
     o->run.checksum[len] ^= 0x80;
-    tr_wipe(pad, sizeof(pad));
+    tr_cleanse_inline(pad, sizeof(pad));
 }
 
 TR_INLINE enum tr_status update(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len,
@@ -228,13 +228,13 @@ static enum tr_status finish(struct tr_ocb *o)
 }
 
 /* Cleanses the message, except its key's address. */
-static void forget(struct tr_ocb *o)
+static void cleanse_message(struct tr_ocb *o)
 {
-    tr_wipe(o->run.offset, TR_BLOCK);
-    tr_wipe(o->run.checksum, TR_BLOCK);
-    tr_wipe(o->aad.offset, TR_BLOCK);
-    tr_wipe(o->aad.checksum, TR_BLOCK);
-    tr_wipe(o->buffer, TR_BLOCK);
+    tr_cleanse_inline(o->run.offset, TR_BLOCK);
+    tr_cleanse_inline(o->run.checksum, TR_BLOCK);
+    tr_cleanse_inline(o->aad.offset, TR_BLOCK);
+    tr_cleanse_inline(o->aad.checksum, TR_BLOCK);
+    tr_cleanse_inline(o->buffer, TR_BLOCK);
 }
 
 enum tr_status tr_ocb_tag(struct tr_ocb *o, uint8_t *tag)
@@ -243,7 +243,7 @@ enum tr_status tr_ocb_tag(struct tr_ocb *o, uint8_t *tag)
     if (status != TR_OK)
         return status;
     __builtin_memcpy(tag, o->run.checksum, o->tag_len);
-    forget(o);
+    cleanse_message(o);
     return TR_OK;
 }
 
@@ -253,7 +253,7 @@ enum tr_status tr_ocb_check(struct tr_ocb *o, const uint8_t *tag)
     if (status != TR_OK)
         return status;
     int good = tr_equal(o->run.checksum, tag, o->tag_len);
-    forget(o);
+    cleanse_message(o);
     return good ? TR_OK : TR_ERR_TAG;
 }
 
@@ -264,7 +264,7 @@ enum tr_status tr_ocb_seal(const struct tr_ocb_key *key, const uint8_t *nonce, s
     struct tr_ocb o;
     enum tr_status status = TR_SEAL_STEPS(ocb, &o, tr_ocb_start(&o, key, nonce, nonce_len, tag_len),
                                           tr_ocb_tag(&o, tag));
-    tr_wipe(&o, sizeof(o));
+    tr_cleanse_inline(&o, sizeof(o));
     return status;
 }
 
@@ -275,6 +275,6 @@ enum tr_status tr_ocb_open(const struct tr_ocb_key *key, const uint8_t *nonce, s
     struct tr_ocb o;
     enum tr_status status = TR_OPEN_STEPS(ocb, &o, tr_ocb_start(&o, key, nonce, nonce_len, tag_len),
                                           tr_ocb_check(&o, tag));
-    tr_wipe(&o, sizeof(o));
+    tr_cleanse_inline(&o, sizeof(o));
     return status;
 }

@@ -86,9 +86,9 @@ static enum tr_status s2v_last(struct tr_siv *s, const uint8_t *data, size_t len
         status = tr_cmac_update(&mac, block, TR_BLOCK);
     if (status == TR_OK)
         status = tr_cmac_tag(&mac, v, TR_BLOCK);
-    tr_wipe(&mac, sizeof(mac));
-    tr_wipe(block, sizeof(block));
-    tr_wipe(doubled, sizeof(doubled));
+    tr_cleanse_inline(&mac, sizeof(mac));
+    tr_cleanse_inline(block, sizeof(block));
+    tr_cleanse_inline(doubled, sizeof(doubled));
     return status;
 }
 
@@ -158,7 +158,7 @@ enum tr_status tr_siv_seal(const struct tr_siv_key *key, const uint8_t *aad, siz
         status = tr_siv_aad(&s, aad, aad_len);
     if (status == TR_OK)
         status = tr_siv_encrypt(&s, out, in, len, tag);
-    tr_wipe(&s, sizeof(s));
+    tr_cleanse_inline(&s, sizeof(s));
     return status;
 }
 
@@ -173,6 +173,6 @@ enum tr_status tr_siv_open(const struct tr_siv_key *key, const uint8_t *aad, siz
         status = tr_siv_aad(&s, aad, aad_len);
     if (status == TR_OK)
         status = tr_siv_decrypt(&s, out, in, len, tag);
-    tr_wipe(&s, sizeof(s));
+    tr_cleanse_inline(&s, sizeof(s));
     return status;
 }

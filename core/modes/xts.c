@@ -87,7 +87,7 @@ static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, c
     run.key = NULL;
     __builtin_memcpy(run.tweak, tweak, TR_BLOCK);
     tr_xts_blocks(key, decrypt, out, in, 1, &run);
-    tr_wipe(run.tweak, sizeof(run.tweak));
+    tr_cleanse_inline(run.tweak, sizeof(run.tweak));
 }
 
 /* Ciphertext stealing: processes the full block with the tweak first, and fills the partial block
@@ -102,8 +102,8 @@ static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
     part_store_block(filled, part_xor(end, kept));
     part_store(out + TR_BLOCK, part_first(stolen, rest), rest);
     one_block(key, decrypt, out, filled, second);
-    tr_wipe(full, sizeof(full));
-    tr_wipe(filled, sizeof(filled));
+    tr_cleanse_inline(full, sizeof(full));
+    tr_cleanse_inline(filled, sizeof(filled));
 }
 
 void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
@@ -115,7 +115,7 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
     tr_xts_double(tweaks[1], tweak);
     const unsigned first = decrypt != 0;
     steal(key, decrypt, out, in, rest, tweaks[first], tweaks[1 - first]);
-    tr_wipe(tweaks, sizeof(tweaks));
+    tr_cleanse_inline(tweaks, sizeof(tweaks));
 }
 
 TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
@@ -137,7 +137,7 @@ TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16
         tr_xts_steal(&x->data, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest,
                      run.tweak);
     }
-    tr_wipe(run.tweak, sizeof(run.tweak));
+    tr_cleanse_inline(run.tweak, sizeof(run.tweak));
     return TR_OK;
 }
 

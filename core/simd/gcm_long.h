@@ -33,9 +33,9 @@
 #define TR_SIMD_GCM_LONG_H
 
 #include "dispatch/env.h"
+#include "simd/cleanse.h"
 #include "simd/ghash.h"
 #include "simd/rounds.h"
-#include "simd/wipe.h"
 
 /* Whether this is there: it takes 6 KiB of stack. */
 #if V_LONG_GCM && TR_ENV_LARGE_STACK
@@ -226,7 +226,7 @@ TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, e
             from->table[j] = x[j];
     }
     if (states == FROM_TABLE_LAST)
-        wipe_vectors(from->table, sizeof(V) * IN_FLIGHT);
+        cleanse_vectors(from->table, sizeof(V) * IN_FLIGHT);
     struct factors f;
     if (hashed != NULL) {
         UNROLL
@@ -339,7 +339,7 @@ TR_INLINE TR_TARGET const uint8_t *staggered_groups(struct gcm_long *g, size_t b
     }
     for (size_t done = GCM_PERIOD;;) {
         if (blocks - done <= GCM_PERIOD)
-            wipe_vectors(from.table, sizeof(V) * IN_FLIGHT);
+            cleanse_vectors(from.table, sizeof(V) * IN_FLIGHT);
         done += GROUP;
         if (done == blocks)
             break;
@@ -431,7 +431,7 @@ static TR_TARGET B gcm_long(struct bulk bulk, size_t blocks, uint64_t low, uint6
         long_groups(&g, blocks, decrypt, 1);
     else
         long_groups(&g, blocks, decrypt, 0);
-    wipe_vectors(&prepared, __builtin_offsetof(struct prepared, table));
+    cleanse_vectors(&prepared, __builtin_offsetof(struct prepared, table));
     return v_fold(g.y);
 }
 #endif

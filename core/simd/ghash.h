@@ -24,8 +24,8 @@
 #define TR_SIMD_GHASH_H
 
 #include "modes/ghash.h"
+#include "simd/cleanse.h"
 #include "simd/vector.h"
-#include "simd/wipe.h"
 #include "util.h"
 
 /* A product that is not reduced, in three parts. */
@@ -147,7 +147,7 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     *hash = &own;
     operation(key, out, in, blocks, state);
     *hash = k;
-    wipe_vectors(end - wanted * (size_t)TR_BLOCK, wanted * (size_t)TR_BLOCK);
+    cleanse_vectors(end - wanted * (size_t)TR_BLOCK, wanted * (size_t)TR_BLOCK);
 }
 
 /* The first powers, in registers; eight of them where a vector holds four. */

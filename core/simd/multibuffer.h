@@ -5,27 +5,27 @@
  * the lanes of several vectors fill them.
  *
  * Terms
- *   job       a chain with its key, chaining value and blocks: struct tr_lane, as the modes pass it
+ *   job       a chain with its key, chaining value and blocks: struct tr_job, as the modes pass it
  *   lane      the 128 bits of a vector in which one job runs; lane i is lane i % VBLOCKS of vector
  *             i / VBLOCKS
  *   step      one block of each lane goes through all rounds, all vectors interleaved
- *   turn      MB_STEPS steps: 64 bytes of each lane, a cache line of most messages
- *   segment   the turns between two refills: it ends where the first job ends, and another job
+ *   batch      MB_STEPS steps: 64 bytes of each lane, a cache line of most messages
+ *   segment   the batches between two refills: it ends where the first job ends, and another job
  *             takes that lane
  *   idle      a lane without a job; it reads the input of the lane whose job ends first, and stores
  *             to a scratch buffer
  *
- * A turn, with lanes 0 to 7 in two vectors of four; a3 is block 3 of this turn of job a:
+ * A batch, with lanes 0 to 7 in two vectors of four; a3 is block 3 of this batch of job a:
  *
  *      memory             buffers        registers
  *                                        vector 0     vector 1
- *      next turn's  -->   in_turn
+ *      next batch's  -->   in_batch
  *      64 B a job
- *                         in_turn step 0 a0 b0 c0 d0  e0 f0 g0 h0  n rounds -> out_turn
- *                                 step 1 a1 b1 c1 d1  e1 f1 g1 h1  n rounds -> out_turn
- *                                 step 2 a2 b2 c2 d2  e2 f2 g2 h2  n rounds -> out_turn
- *                                 step 3 a3 b3 c3 d3  e3 f3 g3 h3  n rounds -> out_turn
- *      last turn's  <--   out_turn
+ *                         in_batch step 0 a0 b0 c0 d0  e0 f0 g0 h0  n rounds -> out_batch
+ *                                 step 1 a1 b1 c1 d1  e1 f1 g1 h1  n rounds -> out_batch
+ *                                 step 2 a2 b2 c2 d2  e2 f2 g2 h2  n rounds -> out_batch
+ *                                 step 3 a3 b3 c3 d3  e3 f3 g3 h3  n rounds -> out_batch
+ *      last batch's  <--   out_batch
  *      64 B a job
  *
  * The transfers on the left overlap the rounds. Each moves a whole cache line of a job. Messages
@@ -58,9 +58,9 @@
  */
 #    define MB_SEGMENT(name, op, n, vectors, own)                                                  \
         static TR_TARGET __attribute__((__noinline__)) void name(struct multibuffer *m,            \
-                                                                 size_t turns)                     \
+                                                                 size_t batches)                   \
         {                                                                                          \
-            mb_segment(op, m, n, vectors, own, turns);                                             \
+            mb_segment(op, m, n, vectors, own, batches);                                           \
         }
 #    if MB_VECTORS > MB_VECTORS_NARROW
 #        define MB_SEGMENTS(name, op, n)                                                           \
@@ -82,32 +82,30 @@
 #    endif
 #    define MB_OP(name, op)                                                                        \
         MB_SEGMENTS(name##_10, op, 10) MB_SEGMENTS(name##_12, op, 12) MB_SEGMENTS(name##_14, op, 14)
-MB_OP(mb_cbc, TR_LANES_CBC)
-MB_OP(mb_cfb, TR_LANES_CFB)
-MB_OP(mb_mac, TR_LANES_MAC)
+MB_OP(mb_cbc, TR_MB_CBC)
+MB_OP(mb_cfb, TR_MB_CFB)
+MB_OP(mb_mac, TR_MB_MAC)
 
 #    define MB_TABLE(name)                                                                         \
         {                                                                                          \
             MB_ENTRY(name##_10), MB_ENTRY(name##_12), MB_ENTRY(name##_14)                          \
         }
 /* By operation; by key size; and for shared keys, own keys, and shared keys with all lanes. */
-static void (*const mb_table[3][3][3])(struct multibuffer *m,
-                                       size_t turns) = {[TR_LANES_CBC] = MB_TABLE(mb_cbc),
-                                                        [TR_LANES_CFB] = MB_TABLE(mb_cfb),
-                                                        [TR_LANES_MAC] = MB_TABLE(mb_mac)};
+static void (*const mb_table[3][3][3])(struct multibuffer *m, size_t batches) = {
+    [TR_MB_CBC] = MB_TABLE(mb_cbc), [TR_MB_CFB] = MB_TABLE(mb_cfb), [TR_MB_MAC] = MB_TABLE(mb_mac)};
 
 TR_INLINE TR_TARGET uint8_t *mb_chain(struct multibuffer *m, unsigned lane)
 {
     return (uint8_t *)m->chain + lane * TR_BLOCK;
 }
 
-/* The blocks of the last turn of a lane's job; 0 if it is a whole turn. */
+/* The blocks of the last batch of a lane's job; 0 if it is a whole batch. */
 TR_INLINE unsigned mb_tail(const struct multibuffer *m, unsigned lane)
 {
     return m->job[lane]->blocks % MB_STEPS;
 }
 
-TR_INLINE TR_TARGET size_t mb_begin(struct multibuffer *m, unsigned lane, const struct tr_lane *job,
+TR_INLINE TR_TARGET size_t mb_begin(struct multibuffer *m, unsigned lane, const struct tr_job *job,
                                     size_t now)
 {
     const size_t end = now + (job->blocks - 1) / MB_STEPS + 1;
@@ -120,14 +118,14 @@ TR_INLINE TR_TARGET size_t mb_begin(struct multibuffer *m, unsigned lane, const 
     return end;
 }
 
-TR_INLINE TR_TARGET void mb_end(enum tr_lanes_op op, struct multibuffer *m, unsigned lane)
+TR_INLINE TR_TARGET void mb_end(enum tr_mb_op op, struct multibuffer *m, unsigned lane)
 {
-    const struct tr_lane *job = m->job[lane];
+    const struct tr_job *job = m->job[lane];
     const unsigned tail = mb_tail(m, lane);
     B chain = b_load(mb_chain(m, lane));
     for (unsigned i = 0; i < tail; i++) {
         chain = b_load(mb_output_block(m, lane, i));
-        if (op != TR_LANES_MAC)
+        if (op != TR_MB_MAC)
             b_store(job->out + (job->blocks - tail + i) * TR_BLOCK, chain);
     }
     b_store(job->chain, chain);
@@ -137,9 +135,9 @@ TR_INLINE TR_TARGET void mb_end(enum tr_lanes_op op, struct multibuffer *m, unsi
  * Refills lanes between two segments: ends jobs, starts others in their lanes, and finds where the
  * next segment ends.
  */
-static TR_TARGET void mb_refill(enum tr_lanes_op op, struct multibuffer *m)
+static TR_TARGET void mb_refill(enum tr_mb_op op, struct multibuffer *m)
 {
-    const struct tr_lane *next = m->next, *const behind = m->behind;
+    const struct tr_job *next = m->next, *const behind = m->behind;
     const size_t now = m->now;
     const unsigned lanes = m->lanes;
     size_t first_end = SIZE_MAX;
@@ -183,7 +181,7 @@ static TR_TARGET void mb_narrow(struct multibuffer *m)
 }
 
 /*
- * Prepares the last turn before end. A job that ends within it reads a padded copy of its input and
+ * Prepares the last batch before end. A job that ends within it reads a padded copy of its input and
  * stores to m->nowhere: mb_end() stores its last blocks.
  */
 static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
@@ -200,7 +198,7 @@ static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
         unsigned tail;
         if (m->end[lane] != end || (tail = mb_tail(m, lane)) == 0)
             continue;
-        const struct tr_lane *job = m->job[lane];
+        const struct tr_job *job = m->job[lane];
         for (unsigned i = 0; i < tail; i++)
             b_store(m->tail[lane] + i * TR_BLOCK,
                     b_load(job->in + (job->blocks - tail + i) * TR_BLOCK));
@@ -223,23 +221,23 @@ static void mb_occupy(struct multibuffer *m)
 }
 
 /* Hands the only remaining job back to the caller: serial code is faster for a single chain. */
-static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_lane *last)
+static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
 {
-    const struct tr_lane *job = m->job[m->first];
-    const size_t turns = (job->blocks - 1) / MB_STEPS + 1 - (m->first_end - m->now);
+    const struct tr_job *job = m->job[m->first];
+    const size_t batches = (job->blocks - 1) / MB_STEPS + 1 - (m->first_end - m->now);
     *last = *job;
     b_store(last->chain, b_load(m->from[m->first]));
-    last->blocks -= turns * MB_STEPS;
-    last->in += turns * MB_TURN_BYTES;
+    last->blocks -= batches * MB_STEPS;
+    last->in += batches * MB_BATCH_BYTES;
     if (last->out != NULL)
-        last->out += turns * MB_TURN_BYTES;
+        last->out += batches * MB_BATCH_BYTES;
 }
 
-static TR_TARGET void mb_set_up(struct multibuffer *m, const struct tr_lane *jobs, size_t count)
+static TR_TARGET void mb_set_up(struct multibuffer *m, const struct tr_job *jobs, size_t count)
 {
     uint64_t blocks = 0, longest = 0;
     m->own = m->tails = 0;
-    for (const struct tr_lane *job = jobs; job != jobs + count; job++) {
+    for (const struct tr_job *job = jobs; job != jobs + count; job++) {
         blocks += job->blocks;
         longest = job->blocks > longest ? job->blocks : longest;
         m->own |= job->key != jobs->key;
@@ -263,18 +261,18 @@ static TR_TARGET void mb_set_up(struct multibuffer *m, const struct tr_lane *job
         m->end[lane] = 0;
 }
 
-static TR_TARGET void mb_cleanse(enum tr_lanes_op op, struct multibuffer *m)
+static TR_TARGET void mb_cleanse(enum tr_mb_op op, struct multibuffer *m)
 {
-    mb_wipe_turns(op, m);
-    wipe_vectors(m->chain, sizeof(m->chain));
+    mb_cleanse_batches(op, m);
+    cleanse_vectors(m->chain, sizeof(m->chain));
     if (!m->own && (VBLOCKS != 4 || MB_KEYS_HELD == 0))
-        wipe_vectors(m->shared, (m->key->rounds + 1) * VBYTES);
+        cleanse_vectors(m->shared, (m->key->rounds + 1) * VBYTES);
     if (m->tails)
-        wipe_vectors(m->tail, sizeof(m->tail));
+        cleanse_vectors(m->tail, sizeof(m->tail));
 }
 
-static TR_TARGET void multibuffer(enum tr_lanes_op op, const struct tr_lane *jobs, size_t count,
-                                  struct tr_lane *last)
+static TR_TARGET void multibuffer(enum tr_mb_op op, const struct tr_job *jobs, size_t count,
+                                  struct tr_job *last)
 {
     struct multibuffer m;
     mb_set_up(&m, jobs, count);
@@ -282,8 +280,8 @@ static TR_TARGET void multibuffer(enum tr_lanes_op op, const struct tr_lane *job
         if (m.busy <= MB_LANES_NARROW && m.lanes > MB_LANES_NARROW)
             mb_narrow(&m);
         size_t end = m.first_end;
-        if (m.busy < m.lanes && end > m.now + MB_IDLE_TURNS)
-            end = m.now + MB_IDLE_TURNS;
+        if (m.busy < m.lanes && end > m.now + MB_IDLE_BATCHES)
+            end = m.now + MB_IDLE_BATCHES;
         mb_cut(&m, end);
         if (m.busy < m.lanes)
             mb_occupy(&m);
@@ -298,9 +296,9 @@ static TR_TARGET void multibuffer(enum tr_lanes_op op, const struct tr_lane *job
     mb_cleanse(op, &m);
 }
 
-#    define TR_LANES multibuffer
+#    define TR_MULTIBUFFER multibuffer
 #else
-#    define TR_LANES NULL
+#    define TR_MULTIBUFFER NULL
 #endif
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A segment of multibuffer.h for vectors of four blocks. The input of a turn, a line of 64 bytes
+ * A segment of multibuffer.h for vectors of four blocks. The input of a batch, a line of 64 bytes
  * for each lane, is transposed in registers: the four lanes of a vector exchange blocks, so that
  * each step finds its blocks beside each other. The output is transposed back in the same way. Both
  * go on beside the rounds:
  *
- *                  line of 64 bytes                      in_turn, of one vector
+ *                  line of 64 bytes                      in_batch, of one vector
  *        job a     a0 a1 a2 a3                           step 0    a0 b0 c0 d0
  *        job b     b0 b1 b2 b3      - transposed ->      step 1    a1 b1 c1 d1
  *        job c     c0 c1 c2 c3      <- transposed -      step 2    a2 b2 c2 d2
@@ -26,11 +26,11 @@
 #include "simd/multibuffer_state.h"
 
 #if MULTIBUFFER && VBLOCKS == 4
-/* Where a step's block of vector j lies in the buffer of a turn, in bytes. */
+/* Where a step's block of vector j lies in the buffer of a batch, in bytes. */
 TR_INLINE unsigned mb_line_of(unsigned j, size_t step)
 {
     step %= MB_STEPS;
-    return (j * VBLOCKS + (unsigned)step % VBLOCKS) * MB_TURN_BYTES +
+    return (j * VBLOCKS + (unsigned)step % VBLOCKS) * MB_BATCH_BYTES +
            (unsigned)step / VBLOCKS * VBYTES;
 }
 
@@ -88,36 +88,38 @@ TR_INLINE TR_TARGET void mb_move_all(struct mb_move move, unsigned lanes)
     }
 }
 
-/* The input of a turn for the vector that begins with this lane, and the output of one. */
-TR_INLINE struct mb_move mb_move_in(struct multibuffer *m, unsigned lane, size_t turn, size_t turns)
+/* The input of a batch for the vector that begins with this lane, and the output of one. */
+TR_INLINE struct mb_move mb_move_in(struct multibuffer *m, unsigned lane, size_t batch,
+                                    size_t batches)
 {
     return (struct mb_move){
-        (turn + 1 == turns ? m->last_in : m->in) + lane,
+        (batch + 1 == batches ? m->last_in : m->in) + lane,
         m->lines + lane,
-        (m->now + turn) * MB_TURN_BYTES,
-        MB_PAGE + (turn + 1) % 2 * sizeof(m->in_turn[0]),
+        (m->now + batch) * MB_BATCH_BYTES,
+        MB_PAGE + (batch + 1) % 2 * sizeof(m->in_batch[0]),
     };
 }
-TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_t turn,
-                                     size_t turns)
+TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_t batch,
+                                     size_t batches)
 {
     return (struct mb_move){
         m->lines + lane,
-        (turn + 1 == turns ? m->last_out : m->out) + lane,
-        turn % 2 * sizeof(m->out_turn[0]),
-        (m->now + turn) * MB_TURN_BYTES,
+        (batch + 1 == batches ? m->last_out : m->out) + lane,
+        batch % 2 * sizeof(m->out_batch[0]),
+        (m->now + batch) * MB_BATCH_BYTES,
     };
 }
 
 /*
- * The moves beside the rounds of a turn: the next turn's input, in the last turn its own input
- * again; and the last turn's output, in the first turn to nowhere.
+ * The moves beside the rounds of a batch: the next batch's input, in the last batch its own input
+ * again; and the last batch's output, in the first batch to nowhere.
  */
-TR_INLINE void mb_beside(struct multibuffer *m, struct mb_move move[2], size_t turn, size_t turns)
+TR_INLINE void mb_beside(struct multibuffer *m, struct mb_move move[2], size_t batch,
+                         size_t batches)
 {
-    move[0] = mb_move_in(m, 0, turn + 1 < turns ? turn + 1 : turn, turns);
-    move[1] = mb_move_out(m, 0, turn - 1, turns);
-    if (turn == 0)
+    move[0] = mb_move_in(m, 0, batch + 1 < batches ? batch + 1 : batch, batches);
+    move[1] = mb_move_out(m, 0, batch - 1, batches);
+    if (batch == 0)
         move[1] = (struct mb_move){m->lines, m->none, 0, 0};
 }
 
@@ -125,7 +127,7 @@ TR_INLINE void mb_beside(struct multibuffer *m, struct mb_move move[2], size_t t
  * The last round of a vector, XORed with the next block and both keys; stores the output. Two XORs
  * lie on either side.
  */
-TR_INLINE TR_TARGET V mb_next_block(enum tr_lanes_op op, V s, V last, V first, const uint8_t *from,
+TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)
 {
     V x = v_xor(first, v_load(from));
@@ -134,23 +136,23 @@ TR_INLINE TR_TARGET V mb_next_block(enum tr_lanes_op op, V s, V last, V first, c
     MB_IN_ORDER(last);
     s = v_aesenclast(s, last);
     MB_IN_ORDER(s);
-    x = v_xor(s, op == TR_LANES_CFB ? first : x);
+    x = v_xor(s, op == TR_MB_CFB ? first : x);
     MB_IN_ORDER(x);
     v_store(to, x);
     return s;
 }
 
 /* A step of all lanes, and its share of the moves, in pieces spread evenly over the rounds. */
-TR_INLINE TR_TARGET void mb_step(enum tr_lanes_op op, const struct multibuffer *m, V s[MB_VECTORS],
+TR_INLINE TR_TARGET void mb_step(enum tr_mb_op op, const struct multibuffer *m, V s[MB_VECTORS],
                                  const V held[MB_HELD], unsigned n, unsigned vectors, int own,
-                                 size_t turn, unsigned step, const struct mb_move beside[2])
+                                 size_t batch, unsigned step, const struct mb_move beside[2])
 {
-    const unsigned in_steps = op == TR_LANES_MAC ? MB_STEPS : MB_STEPS / 2;
+    const unsigned in_steps = op == TR_MB_MAC ? MB_STEPS : MB_STEPS / 2;
     const unsigned moves = (vectors + in_steps - 1) / in_steps;
     const unsigned slots = vectors * (n - 1), pieces = moves * MB_PIECES;
-    const size_t at = turn * MB_STEPS + step + (op != TR_LANES_CFB);
-    const uint8_t *from = m->in_turn[(at / MB_STEPS + 1) % 2] + mb_line_of(0, at);
-    uint8_t *to = (uint8_t *)m->out_turn[turn % 2] + mb_line_of(0, step);
+    const size_t at = batch * MB_STEPS + step + (op != TR_MB_CFB);
+    const uint8_t *from = m->in_batch[(at / MB_STEPS + 1) % 2] + mb_line_of(0, at);
+    uint8_t *to = (uint8_t *)m->out_batch[batch % 2] + mb_line_of(0, step);
     struct mb_move move[(MB_VECTORS + 1) / 2];
     V a[4];
     UNROLL
@@ -158,7 +160,7 @@ TR_INLINE TR_TARGET void mb_step(enum tr_lanes_op op, const struct multibuffer *
         unsigned j = step % in_steps * moves + i;
         if (vectors % in_steps != 0 && j >= vectors)
             j = vectors - 1;
-        if (op == TR_LANES_MAC)
+        if (op == TR_MB_MAC)
             j = vectors - 1 - j;
         const unsigned lane = j * VBLOCKS;
         move[i] = beside[step / in_steps];
@@ -178,13 +180,14 @@ TR_INLINE TR_TARGET void mb_step(enum tr_lanes_op op, const struct multibuffer *
     }
     UNROLL
     for (unsigned j = 0; j < vectors; j++)
-        s[j] = mb_next_block(op, s[j], mb_key(m, held, own, j, n), mb_key(m, held, own, j, 0),
-                             from + j * VBLOCKS * MB_TURN_BYTES, to + j * VBLOCKS * MB_TURN_BYTES);
+        s[j] =
+            mb_next_block(op, s[j], mb_key(m, held, own, j, n), mb_key(m, held, own, j, 0),
+                          from + j * VBLOCKS * MB_BATCH_BYTES, to + j * VBLOCKS * MB_BATCH_BYTES);
 }
 
 /* A segment. n, vectors and own are constants. */
-TR_INLINE TR_TARGET void mb_segment(enum tr_lanes_op op, struct multibuffer *m, unsigned n,
-                                    unsigned vectors, int own, size_t turns)
+TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
+                                    unsigned vectors, int own, size_t batches)
 {
     V s[MB_VECTORS], held[MB_HELD];
     UNROLL
@@ -207,30 +210,30 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_lanes_op op, struct multibuffer *m, 
         }
     }
 #    endif
-    mb_move_all(mb_move_in(m, 0, 0, turns), vectors * VBLOCKS);
+    mb_move_all(mb_move_in(m, 0, 0, batches), vectors * VBLOCKS);
     UNROLL
     for (unsigned j = 0; j < vectors; j++) {
         s[j] = v_xor(v_gather_pointers(m->from + j * VBLOCKS), mb_key(m, held, own, j, 0));
-        if (op != TR_LANES_CFB)
-            s[j] = v_xor(s[j], v_load(m->in_turn[1] + mb_line_of(j, 0)));
+        if (op != TR_MB_CFB)
+            s[j] = v_xor(s[j], v_load(m->in_batch[1] + mb_line_of(j, 0)));
     }
-    for (size_t turn = 0; turn != turns; turn++) {
+    for (size_t batch = 0; batch != batches; batch++) {
         struct mb_move beside[2];
-        mb_beside(m, beside, turn, turns);
+        mb_beside(m, beside, batch, batches);
         for (unsigned step = 0; step != MB_STEPS; step++)
-            mb_step(op, m, s, held, n, vectors, own, turn, step, beside);
+            mb_step(op, m, s, held, n, vectors, own, batch, step, beside);
     }
-    const uint8_t *last = m->out_turn[(turns - 1) % 2] + mb_line_of(0, MB_STEPS - 1);
+    const uint8_t *last = m->out_batch[(batches - 1) % 2] + mb_line_of(0, MB_STEPS - 1);
     for (unsigned j = 0; j < vectors; j++)
-        v_store(m->chain[j], v_load(last + j * VBLOCKS * MB_TURN_BYTES));
-    if (op != TR_LANES_MAC)
-        mb_move_all(mb_move_out(m, 0, turns - 1, turns), vectors * VBLOCKS);
+        v_store(m->chain[j], v_load(last + j * VBLOCKS * MB_BATCH_BYTES));
+    if (op != TR_MB_MAC)
+        mb_move_all(mb_move_out(m, 0, batches - 1, batches), vectors * VBLOCKS);
 }
 
-/* Block i of the last turn's output. */
+/* Block i of the last batch's output. */
 TR_INLINE const uint8_t *mb_output_block(const struct multibuffer *m, unsigned lane, unsigned i)
 {
-    return m->out_turn[m->half] + mb_line_of(lane / VBLOCKS, i) + lane % VBLOCKS * TR_BLOCK;
+    return m->out_batch[m->half] + mb_line_of(lane / VBLOCKS, i) + lane % VBLOCKS * TR_BLOCK;
 }
 TR_INLINE uint8_t *mb_own_key_of(struct multibuffer *m, unsigned lane, unsigned r)
 {
@@ -242,26 +245,26 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
         mb_broadcast_keys(m, key);
     for (unsigned lane = 0; lane < m->lanes; lane++) {
         m->none[lane] = mb_base_of(m->nowhere, 0);
-        m->lines[lane] = mb_base_of(m->out_turn[0] + lane * MB_TURN_BYTES, 0);
+        m->lines[lane] = mb_base_of(m->out_batch[0] + lane * MB_BATCH_BYTES, 0);
     }
 }
 /*
  * Cleanses input, keys, and buffered output that no job gets: where a job of CFB has ended, it is
  * keystream.
  */
-static TR_TARGET void mb_wipe_turns(enum tr_lanes_op op, struct multibuffer *m)
+static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {
-    const size_t n = m->widest * MB_TURN_BYTES;
-    const int beyond = op == TR_LANES_CFB && m->tails;
+    const size_t n = m->widest * MB_BATCH_BYTES;
+    const int beyond = op == TR_MB_CFB && m->tails;
     if (beyond)
-        wipe_vectors(m->nowhere, sizeof(m->nowhere));
+        cleanse_vectors(m->nowhere, sizeof(m->nowhere));
     for (unsigned i = 0; i < 2; i++) {
-        wipe_vectors(m->in_turn[i], n);
-        if (op == TR_LANES_MAC || beyond)
-            wipe_vectors(m->out_turn[i], n);
+        cleanse_vectors(m->in_batch[i], n);
+        if (op == TR_MB_MAC || beyond)
+            cleanse_vectors(m->out_batch[i], n);
     }
     if (m->own)
-        wipe_vectors(m->own_keys, (m->key->rounds + 1) * sizeof(m->own_keys[0]));
+        cleanse_vectors(m->own_keys, (m->key->rounds + 1) * sizeof(m->own_keys[0]));
 }
 #endif
 

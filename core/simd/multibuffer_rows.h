@@ -17,21 +17,21 @@
 
 #if MULTIBUFFER && VBLOCKS < 4
 /*
- * A row has a block for each lane in use. Rows 0 to 7 are the input of two turns, the four blocks
- * of a lane together; rows 8 to 15 the output of two turns, one row for each step; and if lanes
+ * A row has a block for each lane in use. Rows 0 to 7 are the input of two batches, the four blocks
+ * of a lane together; rows 8 to 15 the output of two batches, one row for each step; and if lanes
  * have keys of their own, a row follows for each round.
  *
  * 16 rows of 16 lanes are 4096 bytes, so input and output do not alias; with input and output 4096
  * bytes apart it was 0.58 of the AES rate instead of 0.78 (Zen 4). A key aliases only its own
  * vector.
  */
-TR_INLINE unsigned mb_input_row(unsigned lanes, size_t turn)
+TR_INLINE unsigned mb_input_row(unsigned lanes, size_t batch)
 {
-    return turn % 2 * MB_STEPS * lanes * TR_BLOCK;
+    return batch % 2 * MB_STEPS * lanes * TR_BLOCK;
 }
-TR_INLINE unsigned mb_output_row(unsigned lanes, size_t turn, unsigned step)
+TR_INLINE unsigned mb_output_row(unsigned lanes, size_t batch, unsigned step)
 {
-    const unsigned row = lanes * TR_BLOCK, half = turn % 2;
+    const unsigned row = lanes * TR_BLOCK, half = batch % 2;
     return (2 * MB_STEPS + half * MB_STEPS + step) * row;
 }
 TR_INLINE unsigned mb_own_key(unsigned r)
@@ -51,33 +51,33 @@ TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD],
 }
 
 /* The state that the first round takes. */
-TR_INLINE TR_TARGET V mb_enter(enum tr_lanes_op op, unsigned j, V s, V k, const uint8_t *from)
+TR_INLINE TR_TARGET V mb_enter(enum tr_mb_op op, unsigned j, V s, V k, const uint8_t *from)
 {
-    if (op == TR_LANES_CFB)
+    if (op == TR_MB_CFB)
         return v_xor(s, k);
-    return v_xor3(s, v_gather(from + j * VBLOCKS * MB_TURN_BYTES, MB_TURN_BYTES), k);
+    return v_xor3(s, v_gather(from + j * VBLOCKS * MB_BATCH_BYTES, MB_BATCH_BYTES), k);
 }
 
 /* The last round; stores the output. */
-TR_INLINE TR_TARGET V mb_leave(enum tr_lanes_op op, unsigned j, V s, V k, const uint8_t *from,
+TR_INLINE TR_TARGET V mb_leave(enum tr_mb_op op, unsigned j, V s, V k, const uint8_t *from,
                                uint8_t *to)
 {
-    if (op == TR_LANES_CFB)
-        k = v_xor(k, v_gather(from + j * VBLOCKS * MB_TURN_BYTES, MB_TURN_BYTES));
+    if (op == TR_MB_CFB)
+        k = v_xor(k, v_gather(from + j * VBLOCKS * MB_BATCH_BYTES, MB_BATCH_BYTES));
     s = v_aesenclast(s, k);
     MB_IN_ORDER(s);
     v_store(to + j * VBYTES, s);
     return s;
 }
 
-/* A lane's blocks of a turn. */
+/* A lane's blocks of a batch. */
 TR_INLINE TR_TARGET void mb_copy_in(struct multibuffer *m, unsigned lanes, const mb_base *in,
-                                    unsigned lane, size_t turn)
+                                    unsigned lane, size_t batch)
 {
-    const uint8_t *from = mb_at(in[lane], (m->now + turn) * MB_TURN_BYTES);
-    uint8_t *to = m->rows + mb_input_row(lanes, turn) + lane * MB_TURN_BYTES;
+    const uint8_t *from = mb_at(in[lane], (m->now + batch) * MB_BATCH_BYTES);
+    uint8_t *to = m->rows + mb_input_row(lanes, batch) + lane * MB_BATCH_BYTES;
     UNROLL
-    for (unsigned i = 0; i < MB_TURN_BYTES; i += VBYTES)
+    for (unsigned i = 0; i < MB_BATCH_BYTES; i += VBYTES)
         v_store(to + i, v_load(from + i));
 }
 TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uint8_t *last,
@@ -90,8 +90,8 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uin
 }
 
 /*
- * What a step copies beside its rounds: for its share of the lanes the next turn's input and the
- * last turn's output. Lanes whose vectors are ahead come first.
+ * What a step copies beside its rounds: for its share of the lanes the next batch's input and the
+ * last batch's output. Lanes whose vectors are ahead come first.
  */
 struct mb_share {
     const mb_base *in;
@@ -103,45 +103,46 @@ struct mb_share {
 };
 
 /*
- * In the last turn the input is that turn's own again, and in the first turn the output goes
+ * In the last batch the input is that batch's own again, and in the first batch the output goes
  * nowhere.
  */
-TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step, size_t turns)
+TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step,
+                                   size_t batches)
 {
-    const size_t turn = step / MB_STEPS, next = turn + 1 < turns ? turn + 1 : turn;
+    const size_t batch = step / MB_STEPS, next = batch + 1 < batches ? batch + 1 : batch;
     const unsigned lane = (MB_STEPS - 1 - step % MB_STEPS) * (lanes / MB_STEPS);
     const uint8_t *rows = m->rows + lane * TR_BLOCK;
     return (struct mb_share){
-        (next + 1 == turns ? m->last_in : m->in) + lane,
-        (m->now + next) * MB_TURN_BYTES,
-        m->rows + mb_input_row(lanes, next) + lane * MB_TURN_BYTES,
-        (turn == 0 ? m->none : m->out) + lane,
-        turn == 0 ? 0 : (m->now + turn - 1) * MB_TURN_BYTES,
-        rows + mb_output_row(lanes, turn + 1, 0),
-        rows + mb_output_row(lanes, turn + 1, MB_STEPS - 1),
+        (next + 1 == batches ? m->last_in : m->in) + lane,
+        (m->now + next) * MB_BATCH_BYTES,
+        m->rows + mb_input_row(lanes, next) + lane * MB_BATCH_BYTES,
+        (batch == 0 ? m->none : m->out) + lane,
+        batch == 0 ? 0 : (m->now + batch - 1) * MB_BATCH_BYTES,
+        rows + mb_output_row(lanes, batch + 1, 0),
+        rows + mb_output_row(lanes, batch + 1, MB_STEPS - 1),
     };
 }
 
-TR_INLINE TR_TARGET void mb_copy(enum tr_lanes_op op, const struct mb_share *share, unsigned lanes,
+TR_INLINE TR_TARGET void mb_copy(enum tr_mb_op op, const struct mb_share *share, unsigned lanes,
                                  unsigned i)
 {
     const uint8_t *from = mb_at(share->in[i], share->in_offset);
     UNROLL
-    for (unsigned k = 0; k < MB_TURN_BYTES; k += VBYTES)
-        v_store(share->before + i * MB_TURN_BYTES + k, v_load(from + k));
-    if (op != TR_LANES_MAC)
+    for (unsigned k = 0; k < MB_BATCH_BYTES; k += VBYTES)
+        v_store(share->before + i * MB_BATCH_BYTES + k, v_load(from + k));
+    if (op != TR_MB_MAC)
         mb_copy_out(mb_at(share->out[i], share->out_offset), share->after + i * TR_BLOCK,
                     share->after_last + i * TR_BLOCK, lanes * TR_BLOCK);
 }
 
-/* Copies the output of a turn out, for the first count lanes. */
+/* Copies the output of a batch out, for the first count lanes. */
 static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned lanes,
-                             unsigned count, size_t turn)
+                             unsigned count, size_t batch)
 {
-    const uint8_t *from = m->rows + mb_output_row(lanes, turn, 0);
-    const uint8_t *last = m->rows + mb_output_row(lanes, turn, MB_STEPS - 1);
+    const uint8_t *from = m->rows + mb_output_row(lanes, batch, 0);
+    const uint8_t *last = m->rows + mb_output_row(lanes, batch, MB_STEPS - 1);
     for (unsigned lane = 0; lane < count; lane++)
-        mb_copy_out(mb_at(out[lane], (m->now + turn) * MB_TURN_BYTES), from + lane * TR_BLOCK,
+        mb_copy_out(mb_at(out[lane], (m->now + batch) * MB_BATCH_BYTES), from + lane * TR_BLOCK,
                     last + lane * TR_BLOCK, lanes * TR_BLOCK);
 }
 
@@ -149,11 +150,11 @@ static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned
 #    define MB_AHEAD(j) ((j)*n / vectors)
 
 /* A segment. n, vectors and own are constants. */
-TR_INLINE TR_TARGET void mb_segment(enum tr_lanes_op op, struct multibuffer *m, unsigned n,
-                                    unsigned vectors, int own, size_t turns)
+TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
+                                    unsigned vectors, int own, size_t batches)
 {
     const unsigned lanes = vectors * VBLOCKS, part = lanes / MB_STEPS;
-    const size_t last = turns * MB_STEPS - 1;
+    const size_t last = batches * MB_STEPS - 1;
     V s[MB_VECTORS], held[MB_HELD];
     UNROLL
     for (unsigned r = 0; r <= n; r++) {
@@ -176,7 +177,7 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_lanes_op op, struct multibuffer *m, 
     }
 #    endif
     for (unsigned lane = 0; lane < lanes; lane++)
-        mb_copy_in(m, lanes, turns == 1 ? m->last_in : m->in, lane, 0);
+        mb_copy_in(m, lanes, batches == 1 ? m->last_in : m->in, lane, 0);
     UNROLL
     for (unsigned j = 0; j < vectors; j++)
         s[j] = mb_enter(op, j, v_gather_pointers(m->from + j * VBLOCKS), mb_key(m, held, own, j, 0),
@@ -195,7 +196,7 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_lanes_op op, struct multibuffer *m, 
         const uint8_t *next =
             m->rows + mb_input_row(lanes, (step + 1) / MB_STEPS) + (step + 1) % MB_STEPS * TR_BLOCK;
         uint8_t *to = m->rows + mb_output_row(lanes, step / MB_STEPS, step % MB_STEPS);
-        const struct mb_share share = mb_share(m, lanes, step, turns);
+        const struct mb_share share = mb_share(m, lanes, step, batches);
         UNROLL
         for (unsigned t = 1; t <= n; t++) {
             UNROLL
@@ -221,21 +222,21 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_lanes_op op, struct multibuffer *m, 
                 s[j] = v_aesenc(s[j], mb_key(m, held, own, j, r));
         }
     }
-    const uint8_t *from = m->rows + mb_input_row(lanes, turns - 1) + (MB_STEPS - 1) * TR_BLOCK;
-    uint8_t *to = m->rows + mb_output_row(lanes, turns - 1, MB_STEPS - 1);
+    const uint8_t *from = m->rows + mb_input_row(lanes, batches - 1) + (MB_STEPS - 1) * TR_BLOCK;
+    uint8_t *to = m->rows + mb_output_row(lanes, batches - 1, MB_STEPS - 1);
     UNROLL
     for (unsigned j = 0; j < vectors; j++) {
         s[j] = mb_leave(op, j, s[j], mb_key(m, held, own, j, n), from, to);
         v_store(m->chain[j], s[j]);
     }
-    /* The share of the step that the loop left out, and the last turn. */
-    if (op != TR_LANES_MAC && turns > 1)
-        mb_put(m, m->out, lanes, part, turns - 2);
-    if (op != TR_LANES_MAC)
-        mb_put(m, m->last_out, lanes, lanes, turns - 1);
+    /* The share of the step that the loop left out, and the last batch. */
+    if (op != TR_MB_MAC && batches > 1)
+        mb_put(m, m->out, lanes, part, batches - 2);
+    if (op != TR_MB_MAC)
+        mb_put(m, m->last_out, lanes, lanes, batches - 1);
 }
 
-/* Block i of the last turn's output. */
+/* Block i of the last batch's output. */
 TR_INLINE const uint8_t *mb_output_block(const struct multibuffer *m, unsigned lane, unsigned i)
 {
     return m->rows + mb_output_row(m->lanes, m->half, i) + lane * TR_BLOCK;
@@ -254,13 +255,13 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
  * Cleanses input, keys, and buffered output that no job gets: where a job of CFB has ended, it is
  * keystream.
  */
-static TR_TARGET void mb_wipe_turns(enum tr_lanes_op op, struct multibuffer *m)
+static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {
     const size_t rows = mb_output_row(MB_LANES_NARROW, 0, 0);
-    const int beyond = op == TR_LANES_CFB && m->tails;
+    const int beyond = op == TR_MB_CFB && m->tails;
     if (beyond)
-        wipe_vectors(m->nowhere, sizeof(m->nowhere));
-    wipe_vectors(m->rows, m->own || op == TR_LANES_MAC || beyond ? sizeof(m->rows) : rows);
+        cleanse_vectors(m->nowhere, sizeof(m->nowhere));
+    cleanse_vectors(m->rows, m->own || op == TR_MB_MAC || beyond ? sizeof(m->rows) : rows);
 }
 #endif
 

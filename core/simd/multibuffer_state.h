@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of multi-buffer code: see multibuffer.h for the terms (job, lane, step, turn, segment).
+ * The state of multi-buffer code: see multibuffer.h for the terms (job, lane, step, batch, segment).
  *
  * Where things lie. Zen 4 takes a load for a match of an earlier store if their addresses are equal
  * modulo 4096 (4K aliasing), and lets it wait. The output of a step is stored only when its rounds
@@ -11,8 +11,8 @@
 #define TR_SIMD_MULTIBUFFER_STATE_H
 
 #include "dispatch/backend.h"
+#include "simd/cleanse.h"
 #include "simd/vector.h"
-#include "simd/wipe.h"
 #include "util.h"
 
 /* Whether there is multi-buffer code: its state takes up to 17 KiB of stack. */
@@ -49,14 +49,14 @@
 #    define MB_LANES        (MB_VECTORS * VBLOCKS)
 #    define MB_LANES_NARROW (MB_VECTORS_NARROW * VBLOCKS)
 
-#    define MB_STEPS      4u
-#    define MB_TURN_BYTES (MB_STEPS * TR_BLOCK)
+#    define MB_STEPS       4u
+#    define MB_BATCH_BYTES (MB_STEPS * TR_BLOCK)
 
-/* Turns for which idle lanes go on at a time: they write to mb.nowhere. */
-#    define MB_IDLE_TURNS 16u
+/* Batches for which idle lanes go on at a time: they write to mb.nowhere. */
+#    define MB_IDLE_BATCHES 16u
 
 /*
- * Rows of multibuffer_rows.h: input of two turns, output of two turns, and a row for each round
+ * Rows of multibuffer_rows.h: input of two batches, output of two batches, and a row for each round
  * key.
  */
 #    define MB_ROWS (2 * MB_STEPS + 2 * MB_STEPS + 15u)
@@ -71,22 +71,22 @@ typedef uint8_t *mb_base;
 struct multibuffer {
 #    if VBLOCKS == 4
     /*
-     * multibuffer_lines.h: the input of a turn aliases the output of the turn before, which is
+     * multibuffer_lines.h: the input of a batch aliases the output of the batch before, which is
      * stored already. All else that is loaded lies in the rest of the page.
      */
     union {
         struct {
-            uint8_t out_turn[2][MB_LANES * MB_TURN_BYTES]; /* of even turns, of odd ones */
+            uint8_t out_batch[2][MB_LANES * MB_BATCH_BYTES]; /* of even batches, of odd ones */
             mb_base in[MB_LANES], out[MB_LANES], none[MB_LANES];
             const uint8_t *from[MB_LANES]; /* chaining values */
-            mb_base lines[MB_LANES];       /* of out_turn[0]; those of in_turn are MB_PAGE behind */
+            mb_base lines[MB_LANES]; /* of out_batch[0]; those of in_batch are MB_PAGE behind */
         };
         uint8_t page[4096];
     };
     union {
         struct {
-            uint8_t in_turn[2][MB_LANES * MB_TURN_BYTES]; /* of odd turns, of even ones */
-            uint8_t shared[15][VBYTES];                   /* round keys of all lanes */
+            uint8_t in_batch[2][MB_LANES * MB_BATCH_BYTES]; /* of odd batches, of even ones */
+            uint8_t shared[15][VBYTES];                     /* round keys of all lanes */
             uint8_t chain[MB_VECTORS][VBYTES];
         };
         uint8_t page_too[4096 + 1280];
@@ -99,23 +99,23 @@ struct multibuffer {
     mb_base in[MB_LANES], out[MB_LANES], none[MB_LANES];
     const uint8_t *from[MB_LANES]; /* chaining values */
 #    endif
-    uint8_t tail[MB_LANES][MB_TURN_BYTES]; /* padded input of a lane's last turn */
-    uint8_t nowhere[MB_IDLE_TURNS * MB_TURN_BYTES];
-    mb_base cut_in[MB_LANES], cut_out[MB_LANES]; /* in and out for the last turn of a segment */
+    uint8_t tail[MB_LANES][MB_BATCH_BYTES]; /* padded input of a lane's last batch */
+    uint8_t nowhere[MB_IDLE_BATCHES * MB_BATCH_BYTES];
+    mb_base cut_in[MB_LANES], cut_out[MB_LANES]; /* in and out for the last batch of a segment */
     const mb_base *last_in, *last_out;           /* these, or in and out */
-    size_t end[MB_LANES]; /* the turn at which the lane's job ends; SIZE_MAX: idle */
-    const struct tr_lane *job[MB_LANES];
+    size_t end[MB_LANES]; /* the batch at which the lane's job ends; SIZE_MAX: idle */
+    const struct tr_job *job[MB_LANES];
     const struct tr_aes_key *key;
-    const struct tr_lane *next, *behind; /* jobs that have not begun */
-    size_t now;                          /* turns from the start of the call */
-    size_t first_end;                    /* where the first job ends, */
-    unsigned first, busy;                /* in which lane, and the number of lanes with a job */
-    unsigned half;          /* the half of the output buffers that holds the last turn */
+    const struct tr_job *next, *behind; /* jobs that have not begun */
+    size_t now;                         /* batches from the start of the call */
+    size_t first_end;                   /* where the first job ends, */
+    unsigned first, busy;               /* in which lane, and the number of lanes with a job */
+    unsigned half;          /* the half of the output buffers that holds the last batch */
     unsigned lanes, widest; /* in use, and at most in this call: MB_LANES or MB_LANES_NARROW */
-    int own, tails;         /* jobs' keys differ; some jobs' lengths are no whole turns */
+    int own, tails;         /* jobs' keys differ; some jobs' lengths are no whole batches */
 } TR_ALIGNED(64);
 
-#    define MB_PAGE 4096u /* from out_turn to in_turn */
+#    define MB_PAGE 4096u /* from out_batch to in_batch */
 
 TR_INLINE TR_TARGET void mb_broadcast_keys(struct multibuffer *m, const struct tr_aes_key *key)
 {
@@ -124,11 +124,11 @@ TR_INLINE TR_TARGET void mb_broadcast_keys(struct multibuffer *m, const struct t
 }
 
 /*
- * The base of a buffer whose first byte is at this turn, and the address at an offset from a base.
+ * The base of a buffer whose first byte is at this batch, and the address at an offset from a base.
  */
-TR_INLINE mb_base mb_base_of(const uint8_t *p, size_t turn)
+TR_INLINE mb_base mb_base_of(const uint8_t *p, size_t batch)
 {
-    return (mb_base)((uintptr_t)p - turn * MB_TURN_BYTES);
+    return (mb_base)((uintptr_t)p - batch * MB_BATCH_BYTES);
 }
 TR_INLINE uint8_t *mb_at(mb_base base, size_t offset)
 {

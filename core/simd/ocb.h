@@ -17,8 +17,8 @@
 
 #include "dispatch/env.h"
 #include "modes/ocb.h"
+#include "simd/cleanse.h"
 #include "simd/rounds.h"
-#include "simd/wipe.h"
 
 #if TR_ENV_ALL_MODES
 struct ocb {
@@ -80,7 +80,7 @@ TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int d
         __builtin_memcpy(offset, state->offset, TR_BLOCK);
         ocb_group(o, decrypt, 1, VBLOCKS == 1 ? 0 : 1);
     }
-    tr_wipe(offset, sizeof(offset));
+    tr_cleanse_inline(offset, sizeof(offset));
 }
 
 /*
@@ -119,7 +119,7 @@ TR_INLINE TR_TARGET void ocb_groups(struct ocb *o, struct tr_ocb_run *state, int
         } else {
             tr_ocb_l(state, n, l);
             own = b_load(l);
-            tr_wipe(l, sizeof(l));
+            tr_cleanse_inline(l, sizeof(l));
         }
         o->before = v_broadcast(offset);
         o->own = v_in_last_lane(own);
@@ -140,7 +140,7 @@ TR_INLINE TR_TARGET void ocb_groups(struct ocb *o, struct tr_ocb_run *state, int
         }
     }
     b_store(state->offset, offset);
-    wipe_vectors(sums, sizeof(sums));
+    cleanse_vectors(sums, sizeof(sums));
 }
 
 TR_INLINE TR_TARGET void ocb(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

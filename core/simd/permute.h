@@ -10,7 +10,7 @@
  *   v_shift_in(before, x)
  *                        as in vector.h
  *   v_lanes(p), v_shuffle(x, index)   16 aligned bytes in every lane; bytes within lanes, by index
- *   struct schedule, prepare(s, key, inverse), forget(s)   the round keys in the cipher's form
+ *   struct schedule, prepare(s, key, inverse), cleanse_schedule(s)   the round keys in the cipher's form
  *   crypt(s, x, n, inverse, two)   n vectors through the cipher; two: only the first two blocks of
  *                                  the only one count
  */
@@ -173,7 +173,7 @@ TR_INLINE TR_TARGET void parallel(const struct tr_aes_key *key, uint8_t *out, co
         }
         groups(&s, &r, blocks, shape);
     }
-    forget(&s);
+    cleanse_schedule(&s);
 }
 
 #define PARALLEL(name, shape)                                                                      \

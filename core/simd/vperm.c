@@ -267,7 +267,7 @@ TR_INLINE TR_TARGET void transpose(V row[16])
     interleave_halves(row, other);
     interleave_halves(other, row);
     interleave_halves(row, other);
-    tr_wipe(other, sizeof(other));
+    tr_cleanse_inline(other, sizeof(other));
 }
 
 TR_TARGET void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK])
@@ -290,7 +290,7 @@ TR_TARGET void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t 
         transpose(row);
         for (unsigned j = 0; j < TR_BLOCK; j++)
             store(tables->byte[t][j], row[j]);
-        tr_wipe(row, sizeof(row));
+        tr_cleanse_inline(row, sizeof(row));
     }
 }
 

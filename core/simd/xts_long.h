@@ -15,7 +15,7 @@
 #ifndef TR_SIMD_XTS_LONG_H
 #define TR_SIMD_XTS_LONG_H
 
-#include "simd/wipe.h"
+#include "simd/cleanse.h"
 #include "simd/xts_group.h"
 
 /* Whether this is there. */
@@ -151,7 +151,7 @@ TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B 
     t = v_block_0(later[0]);
     *run = r;
     *blocks = left - GROUP;
-    wipe_vectors(&places, sizeof(places));
+    cleanse_vectors(&places, sizeof(places));
     return t;
 }
 #    else
@@ -245,8 +245,8 @@ TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B 
     }
     *run = r;
     *blocks = left;
-    wipe_vectors(&places, sizeof(places));
-    tr_wipe(first, sizeof(first));
+    cleanse_vectors(&places, sizeof(places));
+    tr_cleanse_inline(first, sizeof(first));
     return tweak;
 }
 #    endif

@@ -37,7 +37,7 @@ const struct tr_backend tr_aesni = {
     .weaker = &tr_bitslice,
     .expand_key = tr_aesni_expand_key,
     .expand_encryption_key = tr_aesni_expand_encryption_key,
-    .lanes = TR_LANES,
+    .multibuffer = TR_MULTIBUFFER,
     .ghash_key = ghash_key,
     .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = gcm_key,
@@ -52,7 +52,7 @@ const struct tr_backend tr_aesni_noclmul = {
     .weaker = &tr_vperm, /* for GHASH */
     .expand_key = tr_aesni_expand_key,
     .expand_encryption_key = tr_aesni_expand_encryption_key,
-    .lanes = TR_LANES,
+    .multibuffer = TR_MULTIBUFFER,
     .few = TR_FEW_OF(aesni),
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };

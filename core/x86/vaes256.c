@@ -4,12 +4,12 @@
 #include "portable/ghash.h"
 #if TR_X86
 #    define TR_VECTOR "x86/vec256.h"
+#    include "simd/cleanse.h"
 #    include "simd/ctr.h"
 #    include "simd/gcm.h"
 #    include "simd/gcm_siv.h"
 #    include "simd/multibuffer.h"
 #    include "simd/ocb.h"
-#    include "simd/wipe.h"
 #    include "simd/xts.h"
 #    include "x86/gcm_key.h"
 #    include "x86/x86.h"
@@ -20,8 +20,8 @@ const struct tr_backend tr_vaes256 = {
     .weaker = &tr_aesni,
     .expand_key = tr_aesni_expand_key,
     .expand_encryption_key = tr_aesni_expand_encryption_key,
-    .lanes = TR_LANES,
-    .wipe = wide_wipe,
+    .multibuffer = TR_MULTIBUFFER,
+    .cleanse = wide_cleanse,
     .ghash_key = ghash_key,
     .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = gcm_key,
@@ -35,8 +35,8 @@ const struct tr_backend tr_vaes256_noclmul = {
     .weaker = &tr_aesni_noclmul,
     .expand_key = tr_aesni_expand_key,
     .expand_encryption_key = tr_aesni_expand_encryption_key,
-    .lanes = TR_LANES,
-    .wipe = wide_wipe,
+    .multibuffer = TR_MULTIBUFFER,
+    .cleanse = wide_cleanse,
     .few = TR_FEW_OF(vaes256),
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS, TR_WIDE_GHASH_OPS},
 };

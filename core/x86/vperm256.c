@@ -89,7 +89,7 @@ TR_INLINE TR_TARGET void prepare(struct schedule *s, const struct tr_aes_key *ke
     _mm_store_si128((__m128i *)s->round[n], last);
 }
 
-TR_INLINE TR_TARGET void forget(struct schedule *s)
+TR_INLINE TR_TARGET void cleanse_schedule(struct schedule *s)
 {
     for (unsigned r = 0; r < 16; r += 2)
         v_store(s->round[r], (V){0});
@@ -199,7 +199,7 @@ static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_g
     V x = v_lanes_unaligned(k->h);
     v_store_part(square, multiply_and_add(&h, &x, 1), 1);
     tr_vperm_ghash_tables((struct ghash_tables *)(uintptr_t)k->square, square);
-    tr_wipe(square, sizeof(square));
+    tr_cleanse_inline(square, sizeof(square));
     tr_ghash_publish(k, 1);
     return 1;
 }

@@ -133,7 +133,7 @@ TR_INLINE TR_TARGET void prepare(struct schedule *s, const struct tr_aes_key *ke
     *s = (struct schedule){inverse ? key->dec : key->enc, key->rounds};
 }
 
-TR_INLINE TR_TARGET void forget(struct schedule *s)
+TR_INLINE TR_TARGET void cleanse_schedule(struct schedule *s)
 {
     (void)s;
 }

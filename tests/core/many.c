@@ -233,7 +233,7 @@ static bool counted(const struct tr_backend *b)
         return false;
     for (unsigned i = 0; i < backend_count(); i++)
         total += counters.bulk[i][TR_OP_CBC_ENCRYPT].bytes;
-    const struct tr_backend *lanes = tr_backend_with_lanes(b);
+    const struct tr_backend *lanes = tr_backend_with_multibuffer(b);
     const unsigned index = tr_backend_index(lanes != NULL ? lanes : &tr_bitslice);
     return total == 16 * blocks &&
            (lanes == NULL || counters.bulk[index][TR_OP_CBC_ENCRYPT].bytes > total / 2);

@@ -69,7 +69,8 @@ static enum tr_status known(const struct tr_backend *b, int falsify)
         status = tr_known_long(b, &long_work);
     if (status == TR_OK)
         status = tr_known_ctr(b);
-    return status == TR_OK && tr_backend_with_lanes(b) != NULL ? tr_known_lanes(b) : status;
+    return status == TR_OK && tr_backend_with_multibuffer(b) != NULL ? tr_known_multibuffer(b)
+                                                                     : status;
 }
 
 static void known_answers(const struct tr_backend *b)

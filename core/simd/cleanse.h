@@ -3,8 +3,8 @@
  * Cleansing of tables of keys and states in stores as wide as a vector. A store of any width takes
  * the same issue slot.
  */
-#ifndef TR_SIMD_WIPE_H
-#define TR_SIMD_WIPE_H
+#ifndef TR_SIMD_CLEANSE_H
+#define TR_SIMD_CLEANSE_H
 
 #include "simd/vector.h"
 
@@ -13,7 +13,7 @@
  * would replace the loop by a call of memset() or by REP STOS, which cost 25 cycles and more at
  * these sizes (Zen 4).
  */
-TR_INLINE TR_TARGET void wipe_vectors(void *memory, size_t n)
+TR_INLINE TR_TARGET void cleanse_vectors(void *memory, size_t n)
 {
     V zero = v_zero();
     V_KEEP(zero);
@@ -22,10 +22,10 @@ TR_INLINE TR_TARGET void wipe_vectors(void *memory, size_t n)
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-/* tr_backend.wipe */
-static inline TR_TARGET void wide_wipe(uint8_t *memory, size_t len)
+/* tr_backend.cleanse */
+static inline TR_TARGET void wide_cleanse(uint8_t *memory, size_t len)
 {
-    wipe_vectors(memory, len);
+    cleanse_vectors(memory, len);
 }
 
 #endif

@@ -4,16 +4,16 @@
  * latency of every round; enough chains together fill the AES units. A backend takes any number of
  * jobs, of any lengths, and keeps its lanes full.
  */
-#ifndef TR_LANES_H
-#define TR_LANES_H
+#ifndef TR_DISPATCH_MULTIBUFFER_H
+#define TR_DISPATCH_MULTIBUFFER_H
 
 #include "tenrounds.h"
 
 /* What a chain does with a block. CBC stores E(chain XOR in), CFB stores E(chain) XOR in. Either
  * result is the next chaining value. MAC is CBC that stores nothing. */
-enum tr_lanes_op { TR_LANES_CBC, TR_LANES_CFB, TR_LANES_MAC };
+enum tr_mb_op { TR_MB_CBC, TR_MB_CFB, TR_MB_MAC };
 
-struct tr_lane {
+struct tr_job {
     const struct tr_aes_key *key;
     uint8_t *chain; /* 16 bytes, updated */
     const uint8_t *in;
@@ -22,25 +22,25 @@ struct tr_lane {
 };
 
 /* Job i of an array of struct tr_stream, as a lane. */
-static inline struct tr_lane tr_stream_lane(const void *jobs, size_t i)
+static inline struct tr_job tr_stream_job(const void *jobs, size_t i)
 {
     const struct tr_stream *job = (const struct tr_stream *)jobs + i;
-    return (struct tr_lane){job->key, job->iv, job->in, job->out, job->len / TR_BLOCK};
+    return (struct tr_job){job->key, job->iv, job->in, job->out, job->len / TR_BLOCK};
 }
 
 /* Returns job i as a lane. */
-typedef struct tr_lane tr_lane_of_fn(const void *jobs, size_t i);
+typedef struct tr_job tr_job_at_fn(const void *jobs, size_t i);
 
 /*
  * Runs count jobs, 2 or more, each of at least one block, with keys of one size and backend. Jobs
  * start in their order, so the longest should come first. If only one job remains, the backend may
  * hand it back: *last then describes its remaining blocks. Otherwise last->blocks is 0.
  */
-typedef void tr_lanes_fn(enum tr_lanes_op op, const struct tr_lane *jobs, size_t count,
-                         struct tr_lane *last);
+typedef void tr_multibuffer_fn(enum tr_mb_op op, const struct tr_job *jobs, size_t count,
+                               struct tr_job *last);
 
 /* Runs count jobs to their ends, of any lengths and with keys of any size and backend. The modes
  * call this function. */
-void tr_lanes(enum tr_lanes_op op, tr_lane_of_fn *of, const void *jobs, size_t count);
+void tr_multibuffer(enum tr_mb_op op, tr_job_at_fn *of, const void *jobs, size_t count);
 
 #endif

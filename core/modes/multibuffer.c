@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Multi-buffer scheduling: runs jobs in lanes if the backend can, otherwise one after the other. */
+/* Multi-buffer scheduling: runs jobs together if the backend can, otherwise one after the other. */
 #include "dispatch/selftest.h"
 #include "modes/cbc_mac.h"
 
 /* Jobs handled at a time: a multiple of every backend's lane count. */
 #define MOST 192u
 
-static const enum tr_op counted_as[] = {[TR_LANES_CBC] = TR_OP_CBC_ENCRYPT,
-                                        [TR_LANES_CFB] = TR_OP_CFB_ENCRYPT,
-                                        [TR_LANES_MAC] = TR_OP_CBC_ENCRYPT};
+static const enum tr_op counted_as[] = {[TR_MB_CBC] = TR_OP_CBC_ENCRYPT,
+                                        [TR_MB_CFB] = TR_OP_CFB_ENCRYPT,
+                                        [TR_MB_MAC] = TR_OP_CBC_ENCRYPT};
 
-static void alone(enum tr_lanes_op op, const struct tr_lane *lane)
+static void alone(enum tr_mb_op op, const struct tr_job *job)
 {
-    if (op == TR_LANES_MAC)
-        tr_cbc_mac(lane->key, lane->chain, lane->in, lane->blocks);
+    if (op == TR_MB_MAC)
+        tr_cbc_mac(job->key, job->chain, job->in, job->blocks);
     else
-        tr_bulk(lane->key, counted_as[op], lane->out, lane->in, lane->blocks, lane->chain);
+        tr_bulk(job->key, counted_as[op], job->out, job->in, job->blocks, job->chain);
 }
 
 /* The total number of blocks, for the counters. */
-static size_t blocks_of(const struct tr_lane *list, size_t count)
+static size_t blocks_of(const struct tr_job *list, size_t count)
 {
     size_t blocks = 0;
     for (size_t i = 0; i < count; i++)
@@ -33,7 +33,7 @@ static size_t blocks_of(const struct tr_lane *list, size_t count)
  * block of a chain of at most 4 blocks, 41 a block of a longer chain, 45 a step of all lanes.
  * Different keys cost more: the round-key schedules of all lanes must first be copied.
  */
-static int is_worth_it(const struct tr_lane *list, size_t count)
+static int is_worth_it(const struct tr_job *list, size_t count)
 {
     uint64_t serial = 0, longest = 0;
     int own = 0;
@@ -55,26 +55,26 @@ static int are_trusted(const struct tr_backend *b)
 {
     static uint32_t verdicts;
     unsigned i = 0;
-    /* Counting tables are not listed, but share lanes. */
-    while (tr_backend_at(i)->lanes != b->lanes)
+    /* Counting tables are not listed, but share this code. */
+    while (tr_backend_at(i)->multibuffer != b->multibuffer)
         i++;
     const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;
     uint32_t known = __atomic_load_n(&verdicts, __ATOMIC_RELAXED) & (right | wrong);
     if (known == 0) {
-        known = tr_known_lanes(tr_backend_at(i)) == TR_OK ? right : wrong;
+        known = tr_known_multibuffer(tr_backend_at(i)) == TR_OK ? right : wrong;
         __atomic_fetch_or(&verdicts, known, __ATOMIC_RELAXED);
     }
     return known == right;
 }
 
 /* Runs jobs with keys of one size and backend, the longest first. */
-static void run(enum tr_lanes_op op, const struct tr_lane *list, size_t count)
+static void run(enum tr_mb_op op, const struct tr_job *list, size_t count)
 {
-    const struct tr_backend *b = tr_backend_with_lanes(list->key->backend);
+    const struct tr_backend *b = tr_backend_with_multibuffer(list->key->backend);
     if (count > 1 && b != NULL && is_worth_it(list, count) && are_trusted(b) &&
         tr_env_vector_begin(b->features)) {
-        struct tr_lane last;
-        b->lanes(op, list, count, &last);
+        struct tr_job last;
+        b->multibuffer(op, list, count, &last);
         tr_env_vector_end();
         TR_PROBE_BULK(counted_as[op], b->name, (blocks_of(list, count) - last.blocks) * TR_BLOCK);
         if (b->done_by_host != NULL)
@@ -98,9 +98,9 @@ static unsigned class_of(size_t blocks)
 }
 
 /* Runs the longest jobs first, so that no long job runs at the end while other lanes are idle. */
-static void run_in_order(enum tr_lanes_op op, const struct tr_lane *list, size_t count)
+static void run_in_order(enum tr_mb_op op, const struct tr_job *list, size_t count)
 {
-    struct tr_lane sorted[MOST];
+    struct tr_job sorted[MOST];
     uint8_t place[CLASSES] = {0};
     unsigned before = 0;
     for (size_t i = 0; i < count; i++)
@@ -122,9 +122,9 @@ static int is_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
 
 /* Removes from the list the jobs with the first one's key size and backend, and runs them. Returns
  * the number of remaining jobs. */
-static size_t run_kind(enum tr_lanes_op op, struct tr_lane *list, size_t count)
+static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
 {
-    struct tr_lane kind[MOST];
+    struct tr_job kind[MOST];
     const struct tr_aes_key *first = list->key;
     size_t n = 0, left = 0;
     for (size_t i = 0; i < count; i++) {
@@ -137,20 +137,20 @@ static size_t run_kind(enum tr_lanes_op op, struct tr_lane *list, size_t count)
     return left;
 }
 
-void tr_lanes(enum tr_lanes_op op, tr_lane_of_fn *of, const void *jobs, size_t count)
+void tr_multibuffer(enum tr_mb_op op, tr_job_at_fn *of, const void *jobs, size_t count)
 {
-    struct tr_lane list[MOST];
+    struct tr_job list[MOST];
     for (size_t i = 0; i < count;) {
         size_t n = 0, before = SIZE_MAX;
         int alike = 1, ordered = 1;
         for (; i < count && n < MOST; i++) {
-            struct tr_lane *lane = &list[n];
-            *lane = of(jobs, i);
-            if (lane->blocks == 0)
+            struct tr_job *job = &list[n];
+            *job = of(jobs, i);
+            if (job->blocks == 0)
                 continue;
-            alike &= is_like(lane->key, list->key);
-            ordered &= lane->blocks <= before;
-            before = lane->blocks;
+            alike &= is_like(job->key, list->key);
+            ordered &= job->blocks <= before;
+            before = job->blocks;
             n++;
         }
         if (!alike) {
