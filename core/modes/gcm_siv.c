@@ -32,8 +32,8 @@ static void store_hash_key(uint8_t h[16], struct part key)
     part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
-/* Derives the keys of this nonce (4): the first halves of four or six blocks. A 192-bit key takes
- * five; it is OpenSSL's, not the RFC's. */
+/* Derives the keys of this nonce (4): the first halves of four or six blocks. A 192-bit key uses
+ * five of six; it is OpenSSL's, not the RFC's. */
 enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_key *key,
                                 const uint8_t nonce[12])
 {
@@ -42,19 +42,20 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
         return TR_ERR_STATE;
     size_t key_len = 4 * ((size_t)key->aes.rounds - 6); /* FIPS-197 section 5 */
     struct part block = part_up(part_load(nonce, 12), 4);
-    for (unsigned i = 0; i < 6; i++)
+    const size_t n = key_len == 16 ? 4 : 6;
+    for (size_t i = 0; i < n; i++)
         part_store_vector(blocks[i], (struct part){block.low | i, block.high});
-    tr_bulk(&key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], 2 + key_len / 8, NULL);
+    tr_bulk(&key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], n, NULL);
     store_hash_key(g->hash.h, (struct part){part_load64(blocks[0]), part_load64(blocks[1])});
     g->hash.sole = 1;
     tr_ghash_expand(&g->hash, key->aes.backend);
     part_store_block(g->ghash.hash, (struct part){0, 0});
-    for (size_t i = 0; i < 4; i += 2)
-        part_store_vector(raw + 8 * i,
-                          (struct part){part_load64(blocks[2 + i]), part_load64(blocks[3 + i])});
+    for (size_t i = 2; i < n; i += 2)
+        part_store_vector(raw + 8 * (i - 2),
+                          (struct part){part_load64(blocks[i]), part_load64(blocks[i + 1])});
     enum tr_status status = tr_aes_set_encryption_key(&g->aes, key->aes.backend, raw, key_len);
-    tr_cleanse_inline(blocks, sizeof(blocks));
-    tr_cleanse_inline(raw, sizeof(raw));
+    tr_cleanse_inline(blocks, n * TR_BLOCK);
+    tr_cleanse_inline(raw, (n - 2) * 8);
     __builtin_memcpy(g->nonce, nonce, 12);
     g->aad_len = 0;
     g->used = 0;
@@ -272,13 +273,13 @@ static void cleanse_message(struct tr_gcm_siv *g)
     }
     const size_t powers = tr_ghash_powers_at(tr_ghash_made(&g->hash)) * (size_t)TR_BLOCK;
     const size_t first = __builtin_offsetof(struct tr_gcm_siv, hash.h) - powers;
-    const size_t end = __builtin_offsetof(struct tr_gcm_siv, aes.dec);
-    const size_t len = (end - first + 63) / 64 * 64; /* a part of dec, too, which is as long */
+    const size_t end =
+        __builtin_offsetof(struct tr_gcm_siv, aes.enc) + (g->aes.rounds + 1) * (size_t)TR_BLOCK;
     uint8_t *memory = (uint8_t *)g + first;
     if (b->cleanse != NULL)
-        b->cleanse(memory, len);
+        b->cleanse(memory, (end - first + 63) / 64 * 64); /* a part of dec, too, which is as long */
     else
-        tr_cleanse_inline(memory, len);
+        tr_cleanse_inline(memory, end - first);
     tr_cleanse_inline(g->ghash.hash, TR_BLOCK);
 }
 

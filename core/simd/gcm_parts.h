@@ -38,8 +38,9 @@ _Static_assert(2 * HALF_BYTES == (size_t)GROUP * TR_BLOCK,
 #endif
 _Static_assert(HALF_GROUP <= (sizeof(void *) == 8 ? 4 : 2),
                "there is a case for each number of vectors");
-_Static_assert(SHORT_VECTORS *VBLOCKS + 2 <= TR_GHASH_POWERS,
+_Static_assert(SHORT_VECTORS *VBLOCKS + 2 <= MOST_POWERS && GROUP <= MOST_POWERS,
                "and a power for each block, lengths and hash");
+_Static_assert(MOST_POWERS <= TR_GHASH_POWERS, "and the key has room");
 
 /* H^n, H^(n-1), .. in lanes 0, 1, .., for so many blocks. */
 TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)

@@ -89,9 +89,19 @@ TR_INLINE TR_TARGET V hash_key_form(B h)
 
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes as many");
 
+/* The most powers that one reduction uses: GCM's longest short message with AAD and lengths. */
+#define HASHED      8u /* vectors of a group; they are loaded as needed, so 8 registers are enough */
+#define MOST_POWERS (HASHED * VBLOCKS + 2)
+
+/* The stage that has the powers for n blocks. */
+TR_INLINE unsigned stage_for(size_t n)
+{
+    return tr_ghash_stage(n < MOST_POWERS ? n : MOST_POWERS);
+}
+
 TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
 {
-    unsigned stage = tr_ghash_stage(n);
+    unsigned stage = stage_for(n);
     return stage == 0 || tr_ghash_made(k) >= stage;
 }
 
@@ -126,7 +136,7 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
                                              size_t n)
 {
     const struct tr_ghash_key *k = *hash;
-    const unsigned stage = tr_ghash_stage(n), wanted = tr_ghash_powers_at(stage);
+    const unsigned stage = stage_for(n), wanted = tr_ghash_powers_at(stage);
     uintptr_t made;
     if (tr_ghash_keeps(k) && tr_ghash_claim(k, &made)) {
         unsigned ready = tr_ghash_powers_at((unsigned)(made - (uintptr_t)k) / 2);
@@ -210,8 +220,6 @@ TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
     p->high = v_xor(p->high, v_clmul_hh(a, power));
     p->middle = v_xor(p->middle, v_clmul_ll(halves_sum(a), sum));
 }
-
-#define HASHED 8 /* vectors of a group; they are loaded as needed, so 8 registers are enough */
 
 /*
  * Full groups. The first vector of a group waits for the hash so far, so it goes last. Without AES
