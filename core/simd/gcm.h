@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM (SP 800-38D) for one vector type: gcm_stream.h does calls on a stream, gcm_message.h whole
+ * GCM (SP 800-38D) for one vector type: gcm_stream.h has streaming calls, gcm_message.h one-shot
  * messages.
  */
 #ifndef TR_SIMD_GCM_H

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM for long calls: what gcm_stream.h does, with more precomputed and fewer operations a vector.
+ * GCM for long calls: does the same as gcm_stream.h, with more precomputation and fewer operations
+ * a vector.
  *
- * Bound. On Zen 4 AES and carry-less multiplication share two of the four vector ports, and each
- * takes a cycle of both for 64 bytes. XORs, shuffles and broadcasts could use the other two ports,
- * but 4 in 10 take an issue slot from AES: ports are assigned when operations enter the schedulers.
- * So both kinds of operations are cut:
+ * Bound. On Zen 4 AES and carry-less multiplications share two of the four vector ports, and each
+ * takes one cycle of both for 64 bytes. XORs, shuffles and broadcasts can use the other two ports,
+ * but 4 in 10 take an AES issue slot: ports are assigned when operations enter the schedulers. So
+ * this code does fewer operations of both kinds:
  *
- *   AES          Within 256 blocks only the last byte of the counter changes. It changes one byte
- *                in round 1 and one column in round 2, and its effect is XORed to the rest: two
- *                states after round 2 whose counters share the last byte differ by what the other
- *                bytes make, the same for all 256 (FACE, Park and Lee, CHES 2018). So the states of
- *                the first 256 blocks are kept in a table, and then one XOR replaces counting and
- *                two rounds.
- *   hash         Three multiplications a vector (Karatsuba), over pairs of vectors whose halves are
- *                sorted together: five operations for a pair's sums. All terms are XORed three at a
- *                time. Each lane accumulates its own part of the hash, with the same power of H in
- *                all lanes; the last group takes the powers in order instead.
+ *   AES          A table of states replaces counting and two rounds by one XOR (FACE, Park and Lee,
+ *                CHES 2018). Within 256 blocks only the counter's last byte changes. The state
+ *                after round 2 is F(last byte) ^ G(other bytes). The table holds the states of the
+ *                first 256 blocks. For each later 256 blocks, all states differ from the table's by
+ *                the same value.
+ *   hash         Three multiplications a vector (Karatsuba). The operands of a pair of vectors take
+ *                five operations in all, and XORs take three terms each. Each lane accumulates its
+ *                own hash, with the same powers of H in all lanes. The last group uses a different
+ *                power in each lane, which combines the hashes.
  *   round keys   In memory as whole vectors: a broadcast load takes a vector port, a plain load
  *                does not.
  *
- * That is 8 AES operations and 3 multiplications for 64 bytes (12 and 3 with AES-256), and 6.5
- * others, where gcm_stream.h has 10, 4 and 10. AES-128 within a long message takes 13.0 cycles for
- * 64 bytes on ZMM, where 11.3 is the bound of AES and multiplications alone. 16 KiB reach 0.69 of
- * the AES rate, and 0.78 with AES-256 (Zen 4; docs/tuning/gcm.md).
+ * That makes 8 AES operations (AES-256: 12), 3 multiplications and 6.5 others for 64 bytes;
+ * gcm_stream.h has 10, 4 and 10. Within a long message AES-128 takes 13.0 cycles for 64 bytes on
+ * ZMM; AES and multiplications alone would take 11.3. 16 KiB reach 69 % of the AES rate, and 78 %
+ * with AES-256 (Zen 4; docs/tuning/gcm.md).
  *
- * Order. Eight vectors side by side begin a group with loads and XORs only and end it with last
- * rounds and stores only, and the out-of-order window is shorter than a group. So with AES-128 on
- * ZMM the vectors of a group follow each other a round apart (staggered_groups()).
+ * Order. Eight vectors in lockstep begin a group with loads and XORs only and end it with last
+ * rounds and stores only. The reorder window is shorter than a group, so it cannot mix these
+ * phases. With AES-128 on ZMM, the vectors of a group are therefore one round apart
+ * (staggered_groups()).
  */
 #ifndef TR_SIMD_GCM_LONG_H
 #define TR_SIMD_GCM_LONG_H
@@ -37,7 +38,7 @@
 #include "simd/ghash.h"
 #include "simd/rounds.h"
 
-/* Whether this is there: it takes 6 KiB of stack. */
+/* Whether gcm_long() is available: it takes 6 KiB of stack. */
 #if V_LONG_GCM && TR_ENV_LARGE_STACK
 #    define GCM_LONG 1
 #else
@@ -46,18 +47,18 @@
 
 #if GCM_LONG
 #    define GCM_PAIRS           (IN_FLIGHT / 2)
-#    define GCM_PERIOD          256u /* blocks that share a table */
+#    define GCM_PERIOD          256u /* blocks whose states the table holds */
 #    define GCM_MAX_ROUNDS      14u
-/* The most that the last byte of the first counter may be. */
+/* Largest last byte of the first counter with the table; without it, modulo GROUP. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
-/* So many vectors of each group then count without carry into other bytes. */
+/* The first vectors of each group, which then count without carry into other bytes. */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
-/* Blocks from which the preparations pay, and from which the table does. */
+/* Shortest calls, in blocks, for which the precomputation pays, and for which the table does. */
 #    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
 #    define GCM_TABLE_FROM      (3 * GCM_PERIOD / 2)
 
 /*
- * Round keys and powers of H as vectors, and the table of states after two rounds; all of it
+ * Round keys and powers of H as vectors, and the table of states after two rounds. All of it is
  * secret.
  */
 struct prepared {
@@ -73,19 +74,19 @@ struct gcm_long {
     const struct tr_ghash_key *ghash;
     struct prepared *prepared;
     struct product product;
-    V y; /* the hash: the XOR of all lanes */
+    V y; /* the XOR of all lanes is the hash */
     V delta[GCM_LONG_STEADY];
-    V period; /* XORed to the table it gives the states of the current period */
+    V period; /* difference of the current period's states from the table's */
 };
 
-/* Per lane the low halves of two blocks, the high halves, and the XOR of both. */
+/* In each lane: the low halves of two blocks, the high halves, and the XOR of both. */
 TR_INLINE TR_TARGET struct factors pair(V a, V b)
 {
     V low = v_unpack_low(a, b), high = v_unpack_high(a, b);
     return (struct factors){low, high, v_xor(low, high)};
 }
 
-/* The powers of H for a group. last: for the last one, which combines the lanes of the hash. */
+/* Loads the powers of H for a group. last: for the last group, which combines the lanes. */
 TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
 {
     for (unsigned j = 0; j < GCM_PAIRS; j++) {
@@ -96,7 +97,9 @@ TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
     }
 }
 
-/* sum XORed with the products of both halves; the first time, sum is not read. */
+/*
+ * Returns sum XORed with the products of the low halves and of the high halves. first: omits sum.
+ */
 TR_INLINE TR_TARGET V both_products(V a, V b, V sum, int first)
 {
     V low = v_clmul_ll(a, b), high = v_clmul_hh(a, b);
@@ -105,10 +108,7 @@ TR_INLINE TR_TARGET V both_products(V a, V b, V sum, int first)
 
 #    define GCM_STEPS (2 * GCM_PAIRS)
 
-/*
- * Half of the hash of a pair of vectors. Pairs are hashed in the order 1, 2, 3, 0, because pair 0
- * waits for the hash so far.
- */
+/* Hashes half of a pair of vectors. Pair 0 comes last, because it depends on the hash so far. */
 TR_INLINE TR_TARGET void hash_step(struct gcm_long *g, const uint8_t *data, unsigned step,
                                    struct factors *x)
 {
@@ -149,8 +149,8 @@ TR_INLINE TR_TARGET void long_round(V x[IN_FLIGHT], V k)
 }
 
 /*
- * Where a group's states after two rounds come from: computed; computed and kept in the table; from
- * the table; from the table, which no later group reads.
+ * Source of a group's states after two rounds: computed; computed and stored in the table; read
+ * from the table; read from the table for the last time.
  */
 enum states { COUNTED, KEPT, FROM_TABLE, FROM_TABLE_LAST };
 
@@ -173,16 +173,16 @@ TR_INLINE TR_TARGET V two_rounds(const struct gcm_long *g, V counters)
 }
 
 /*
- * A group of a period after the first: its part of the table, and what to XOR to that, for the last
- * vector a value of its own.
+ * Where a group gets its states: its part of the table, and the value to XOR to it. From
+ * GCM_LONG_STEADY on, vectors have their own value.
  */
 struct origin {
     V *table, difference, last_difference;
 };
 
 /*
- * A period does not begin at a multiple of 256, so the last byte may carry in the last vector of a
- * period, not before.
+ * For a group after the first 256 blocks. A period may begin a few blocks after a multiple of 256.
+ * The counter's last byte then wraps in the period's last vectors.
  */
 TR_INLINE TR_TARGET struct origin from_table(struct gcm_long *g, size_t done)
 {
@@ -203,8 +203,8 @@ TR_INLINE TR_TARGET V state_from_table(const struct origin *from, unsigned j)
 }
 
 /*
- * A full group, and beside its rounds the hash of the full group at hashed, unless NULL. from:
- * where its states are or go.
+ * Encrypts or decrypts a full group, interleaved with the hash of the group at hashed (NULL: none).
+ * from: the part of the table to read or to fill.
  */
 TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, enum states states,
                                     const struct origin *from)
@@ -233,7 +233,7 @@ TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, e
         for (unsigned step = 0; step < GCM_STEPS - 1; step++, key++) {
             long_round(x, *key);
             hash_step(g, hashed, step, &f);
-            /* The additional rounds of longer keys. */
+            /* More rounds for longer keys. */
             if ((step == 2 && r->rounds > 10) || (step == 4 && r->rounds > 12)) {
                 long_round(x, *++key);
                 long_round(x, *++key);
@@ -255,9 +255,7 @@ TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, e
     r->out += GROUP * TR_BLOCK;
 }
 
-/*
- * Whether gcm_long() takes these full groups. A message with a 96-bit IV begins with the counter 2.
- */
+/* Whether gcm_long() takes a call. With a 96-bit IV, a message's first counter is 2. */
 TR_INLINE TR_TARGET int is_long(uint64_t count, size_t blocks)
 {
     return blocks >= GCM_LONG_FROM && count % GROUP <= GCM_MAX_FIRST_COUNT;
@@ -265,9 +263,9 @@ TR_INLINE TR_TARGET int is_long(uint64_t count, size_t blocks)
 
 #    if VBLOCKS == 4 && IN_FLIGHT == 8
 /*
- * Groups from the table with AES-128. Seven middle rounds and the last remain, and eight vectors
- * pass them a round apart from each other. So each step ends one vector, begins another and hashes
- * a third, and all ports find the same mix of work all the time.
+ * Groups from the table, AES-128, vectors staggered. Seven middle rounds and the last one remain,
+ * and the eight vectors are one round apart. Each step ends one vector, begins another and does a
+ * hash step, so all ports always get the same mix of operations.
  */
 #        define STAGGERED_ROUNDS 10u
 
@@ -322,7 +320,7 @@ TR_INLINE TR_TARGET void stagger(struct gcm_long *g, struct staggered *p, const 
         g->bulk.chain = v_add32(g->bulk.chain, GROUP);
 }
 
-/* All groups after the first period. Returns the last group's ciphertext. */
+/* Processes all groups after the first period. Returns the last group's ciphertext. */
 TR_INLINE TR_TARGET const uint8_t *staggered_groups(struct gcm_long *g, size_t blocks, int decrypt)
 {
     struct staggered p;
@@ -381,7 +379,7 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
         pending = g->bulk.out;
         if (decrypt && done == blocks - GROUP)
             prepare_powers(g, 1);
-        /* States are kept as long as there is a next period. */
+        /* Keep the states if there is a next period. */
         int again = use_table && blocks - done > GCM_PERIOD;
         if (use_table && done >= GCM_PERIOD) {
             struct origin from = from_table(g, done);
@@ -409,8 +407,8 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
 }
 
 /*
- * Full groups, at least GCM_LONG_FROM blocks, with the counters from low on and the hash y. Returns
- * the hash.
+ * Processes full groups for which is_long() holds. low and high are the first counter, y the hash
+ * so far. Returns the hash.
  */
 static TR_TARGET B gcm_long(struct bulk bulk, size_t blocks, uint64_t low, uint64_t high,
                             const struct tr_ghash_key *ghash, B y, int decrypt)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whole GCM messages with a 96-bit IV, in one call. AAD, data and lengths make one sum, which is
- * reduced once, and the block that masks the tag is encrypted beside the data. Nothing of it passes
- * through a buffer on the stack.
+ * One-shot GCM messages with a 96-bit IV. Short messages hash AAD, data and lengths with a single
+ * reduction. The tag's mask is encrypted in parallel with the data. No data passes through a buffer
+ * on the stack.
  *
- * Bound of a short message: latency, of the rounds of AES, one multiplication and the reduction:
- * 115 cycles for AES-128 (Zen 4). Successive calls overlap within the out-of-order window of 320
- * instructions; a call of 16 bytes has 170. So the number of instructions counts, scalar ones too:
- * 20 more cost 3 cycles. Cycles a call, one after the other, on ZMM: 57 for 16 bytes, 71 for 64,
- * 109 for 256 and 400 for 1024 (docs/tuning/gcm.md).
+ * Bound of a short message: the latency of the AES rounds, one multiplication and the reduction,
+ * 115 cycles for AES-128 (Zen 4). Successive calls overlap within the reorder window of 320
+ * instructions; a call of 16 bytes has 170. So the number of instructions counts, scalar ones
+ * included: 20 more cost 3 cycles. Back-to-back calls on ZMM take 57 cycles for 16 bytes, 71 for
+ * 64, 109 for 256 and 400 for 1024 (docs/tuning/gcm.md).
  *
- * What costs more than it seems: a wide load of what narrower stores just wrote, which waits until
- * they have retired; structures passed by value, for that reason; operations that wait for AES
- * while they occupy the schedulers' 128 entries.
+ * Avoid three hidden costs: a wide load of bytes just written by narrower stores, which waits until
+ * they retire; structures passed by value, for the same reason; operations that wait for AES in the
+ * 128 entries of the schedulers.
  */
 #ifndef TR_SIMD_GCM_MESSAGE_H
 #define TR_SIMD_GCM_MESSAGE_H
@@ -28,7 +28,7 @@ TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
     return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? v : __builtin_bswap32(v);
 }
 
-/* The hash of the AAD but for its last, perhaps partial block. */
+/* Hashes the AAD except for its last, perhaps partial block. */
 static NOT_INLINE TR_TARGET B gcm_long_aad(const struct tr_ghash_key *ghash, const uint8_t *aad,
                                            size_t blocks)
 {
@@ -36,15 +36,15 @@ static NOT_INLINE TR_TARGET B gcm_long_aad(const struct tr_ghash_key *ghash, con
 }
 
 /*
- * A message of any length; is_long is a constant, 0 if the data is at most half a group and the AAD
- * at most a block.
+ * Processes a message of any length. is_long is a compile-time constant, 0 if the data is at most
+ * half a group and the AAD at most a block.
  */
 TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_gcm_message *m, int is_long, int decrypt)
 {
     /*
-     * By words: a nonce is often assembled from such, and a wider load would be a store-forwarding
-     * stall.
+     * Loads words: callers often assemble a nonce from words, and a wider load would then be a
+     * store-forwarding stall.
      */
     uint64_t high = (uint64_t)load32_be(m->iv) << 32 | load32_be(m->iv + 4);
     uint64_t low = (uint64_t)load32_be(m->iv + 8) << 32;
@@ -52,8 +52,8 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
     struct gcm_tail end = {
         .whole = 1, .begun = 1, .lengths = b_of((uint64_t)len * 8, (uint64_t)aad_len * 8)};
     /*
-     * Kept in a register: gcc would store the halves and load both at once, a store-forwarding
-     * stall.
+     * Keeps the block in a register. gcc would store its halves and load both at once, a
+     * store-forwarding stall.
      */
     __asm__("" : "+" V_REGISTER(end.lengths));
     const struct tr_ghash_key *ghash = m->hash;
@@ -73,7 +73,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
 }
 
 #if V_MASKED
-/* The block of lengths in bits. Two loads, because the fields have just been stored one by one. */
+/* The length block, in bits. Two loads: the caller has just stored the fields one by one. */
 TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 {
     return b_shift_left64(b_load_halves((const uint8_t *)&m->len), 3);
@@ -82,11 +82,12 @@ TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 #    define TINY (2u * TR_BLOCK)
 
 /*
- * One or two blocks of data, and all else, in one vector: its lanes are data, data, lengths and the
- * tag's mask. Once the mask is encrypted, the AAD takes its lane for the hash. Calls overlap within
- * the out-of-order window, so both latency and the number of instructions count, and what does not
- * wait for AES is best done beside it: with H x^-64, one of the two steps of the reduction is
- * applied to the power of H, before the product exists.
+ * A message with one or two blocks of data, in one vector. For AES, lanes 0 and 1 are counter
+ * blocks and lane 3 is J0. For GHASH, the lanes are both data blocks, the lengths and the AAD.
+ *
+ * Calls overlap within the reorder window, so both latency and the number of instructions count.
+ * Work that does not depend on AES is done in parallel with it. h_down, which is H x^-64, applies
+ * one of the two reduction steps to the power of H, before the product exists.
  */
 TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                       const struct tr_gcm_message *m, size_t len, int decrypt)
@@ -134,7 +135,7 @@ static NOT_INLINE TR_TARGET void tiny_open(const struct tr_aes_key *key, uint8_t
 #endif
 
 #if V_MASKED
-/* A round of u vectors, and of the block that masks the tag. */
+/* A round of u vectors and of the tag's mask. */
 TR_INLINE TR_TARGET void round_and_mask(V x[IN_FLIGHT], unsigned u, B *mask, const uint8_t *key)
 {
     V k = v_load_all(key);
@@ -145,9 +146,9 @@ TR_INLINE TR_TARGET void round_and_mask(V x[IN_FLIGHT], unsigned u, B *mask, con
 }
 
 /*
- * A message of u vectors, at most SHORT_VECTORS, with AAD of at most a block. The counters of so
- * few blocks differ in the last byte only, so they need no byte swap. AAD and lengths are hashed
- * before AES in program order, because they do not wait for it.
+ * Processes a message of u vectors, at most SHORT_VECTORS, with AAD of at most a block. The
+ * counters of so few blocks differ in the last byte only, so they need no byte swap. AAD and
+ * lengths are hashed before AES in program order, because they do not depend on it.
  */
 TR_INLINE TR_TARGET void short_vectors(const struct tr_aes_key *key, uint8_t *out,
                                        const uint8_t *in, const struct tr_gcm_message *m,
@@ -175,7 +176,7 @@ TR_INLINE TR_TARGET void short_vectors(const struct tr_aes_key *key, uint8_t *ou
     b_store(m->tag, b_xor(mask, b_byteswap(v_block_0(g.y))));
 }
 
-/* A message of at most SHORT_VECTORS vectors. */
+/* Processes a message of at most SHORT_VECTORS vectors. */
 TR_INLINE TR_TARGET void short_message(const struct tr_aes_key *key, uint8_t *out,
                                        const uint8_t *in, struct tr_gcm_message *m, int decrypt)
 {
@@ -243,8 +244,8 @@ static NOT_INLINE TR_TARGET void long_open(const struct tr_aes_key *key, uint8_t
 }
 
 /*
- * The powers of H that a message needs: one for each block, with one of AAD before them and the
- * lengths behind, or for long AAD by itself.
+ * The number of powers of H that a message needs: one for each block of data, one for a block of
+ * AAD and one for the lengths. Long AAD is hashed separately, with one power for each block.
  */
 TR_INLINE size_t message_powers(const struct tr_gcm_message *m)
 {

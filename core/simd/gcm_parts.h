@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of GCM (SP 800-38D section 7) that calls on streams (gcm_stream.h) and on whole
- * messages (gcm_message.h) share: groups of vectors below half a group, their hash, single blocks
- * of keystream.
+ * The parts of GCM (SP 800-38D section 7) that streaming calls (gcm_stream.h) and one-shot messages
+ * (gcm_message.h) share: at most half a group of vectors and their hash, and single keystream
+ * blocks.
  */
 #ifndef TR_SIMD_GCM_PARTS_H
 #define TR_SIMD_GCM_PARTS_H
@@ -25,12 +25,12 @@ TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
     g->product = no_product();
 }
 
-/* Half a group in vectors and in bytes: what remains after full groups is done in two halves. */
+/* Half a group, in vectors and in bytes. The tail after full groups is done in two halves. */
 #define HALF_GROUP (IN_FLIGHT / 2u)
 #define HALF_BYTES ((size_t)HALF_GROUP * VBYTES) /* bytes */
 _Static_assert(2 * HALF_BYTES == (size_t)GROUP * TR_BLOCK,
                "what is left of groups is done in two halves");
-/* Vectors of the longest message whose blocks are hashed in one sum, with one reduction. */
+/* Vectors of the longest message that is hashed with a single reduction. */
 #if V_MASKED && V_REGISTERS > 8
 #    define SHORT_VECTORS IN_FLIGHT
 #else
@@ -42,7 +42,7 @@ _Static_assert(SHORT_VECTORS *VBLOCKS + 2 <= MOST_POWERS && GROUP <= MOST_POWERS
                "and a power for each block, lengths and hash");
 _Static_assert(MOST_POWERS <= TR_GHASH_POWERS, "and the key has room");
 
-/* H^n, H^(n-1), .. in lanes 0, 1, .., for so many blocks. */
+/* Returns H^n, H^(n-1), .. in lanes 0, 1, .. (as many as blocks). */
 TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
 {
     const uint8_t *p = g->ghash->power[TR_GHASH_POWERS - n];
@@ -50,8 +50,8 @@ TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
 }
 
 /*
- * The low half of a counter, so many blocks later: its lowest 32 bits count and wrap (SP 800-38D
- * section 6.2).
+ * Advances the low half of a counter by a number of blocks. Its lowest 32 bits count and wrap (SP
+ * 800-38D section 6.2).
  */
 TR_INLINE TR_TARGET uint64_t counter_plus(uint64_t low, size_t blocks)
 {
@@ -66,16 +66,16 @@ TR_INLINE TR_TARGET struct gcm gcm_start(struct bulk bulk, const struct tr_ghash
         .bulk = bulk, .ghash = ghash, .product = no_product(), .y = v_zero_extend(y)};
 }
 
-/* One block of keystream by itself, as the one that masks the tag. */
+/* Returns one block of keystream, for example the tag's mask. */
 TR_INLINE TR_TARGET B gcm_keystream(const struct tr_aes_key *key, uint64_t low, uint64_t high)
 {
     return encrypt_block(key, b_byteswap(b_of(low, high)));
 }
 
 /*
- * The last round of u vectors, with the data. The last vector has `last` bytes, 1 to VBYTES; k is
- * the last round key. Sets c to the ciphertext, with zeros behind it. All data is read before any
- * is written.
+ * The last AES round of u vectors, with the data. The last vector has `last` bytes, 1 to VBYTES; k
+ * is the last round key. Sets c to the ciphertext, padded with zeros. Reads all data before it
+ * writes any.
  */
 TR_INLINE TR_TARGET void gcm_few_data(struct bulk *r, unsigned u, size_t last, V x[IN_FLIGHT], V k,
                                       V *c, int decrypt)
@@ -102,14 +102,14 @@ TR_INLINE TR_TARGET void gcm_few_data(struct bulk *r, unsigned u, size_t last, V
     r->out += (size_t)u * VBYTES;
 }
 
-/* Counter mode for u vectors, the last of which has `last` bytes, and their ciphertext in c. */
+/* Encrypts or decrypts u vectors, the last with `last` bytes. Sets c to their ciphertext. */
 TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HALF_GROUP],
                                  int decrypt)
 {
     struct bulk *r = &g->bulk;
     /*
-     * The keys are loaded again: gcc would broadcast those of the mask from registers, which takes
-     * shuffles.
+     * Loads the round keys again: gcc would broadcast the tag mask's keys from registers, which
+     * takes shuffles.
      */
     __asm__("" : "+r"(r->keys));
     V x[IN_FLIGHT], k = first_key(r->keys);
@@ -122,8 +122,7 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
 }
 
 /*
- * Multiplies the ciphertext of u vectors, the last of which has `last` bytes, by H^n and down, and
- * reduces.
+ * Multiplies the blocks of u vectors by H^n, H^(n-1), .., and reduces. The last has `last` bytes.
  */
 TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, const V *c, size_t n)
 {
@@ -135,7 +134,7 @@ TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, co
     gcm_reduce(g);
 }
 
-/* Adds a H^n and b H to the product. */
+/* XORs a H^n and b H into g->product. */
 TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
 {
     const uint8_t *power = g->ghash->power[TR_GHASH_POWERS - n],

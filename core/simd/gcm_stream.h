@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM on a run of blocks: counter mode interleaved with GHASH of the ciphertext. After each AES
- * round over a group, one vector is hashed. Decryption hashes the same group. Encryption hashes the
- * previous group, because this group's ciphertext does not exist yet.
+ * GCM on whole blocks of a stream: counter mode interleaved with GHASH of the ciphertext. After
+ * each AES round over a group, the code hashes one vector. Decryption hashes the same group.
+ * Encryption hashes the previous group, because this group's ciphertext does not exist yet.
  *
- * Bound, AES-128 on Zen 4: 10 AES operations and 4 carry-less multiplications a vector, on the same
- * ports. From 1024 bytes on, mostly the throughput of the four vector ports, over all operations.
- * gcm_long.h needs fewer operations for long messages.
+ * Bound for AES-128 on Zen 4: 10 AES operations and 4 carry-less multiplications a vector, on the
+ * same ports. From 1024 bytes on, the bound is mostly the throughput of the four vector ports, over
+ * all operations. gcm_long.h needs fewer operations for long messages.
  */
 #ifndef TR_SIMD_GCM_STREAM_H
 #define TR_SIMD_GCM_STREAM_H
@@ -22,10 +22,10 @@
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
 /*
- * Prepares counters without additions. If counter + j * VBLOCKS has no carry out of the low bits
- * (those below GROUP), vector j differs from vector 0 by the same bits in every group. One XOR then
- * replaces an addition, a byte swap and an XOR. A message with a 96-bit IV begins at c = 2: all but
- * the last two vectors qualify. Sets delta to the differences and returns 1, or returns 0.
+ * Prepares counters that need no additions. If adding j * VBLOCKS to the counter carries nothing
+ * out of its low bits (modulo GROUP), vector j differs from vector 0 by the same bits in every
+ * group. One XOR then replaces an addition, a byte swap and an XOR. With a 96-bit IV the first
+ * counter is 2, and all vectors but the last two qualify. Sets delta and returns 1, or returns 0.
  */
 TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
                                         V delta[STEADY_VECTORS])
@@ -38,7 +38,7 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
     return 1;
 }
 
-/* Adds vector j of a full group of data to the product. */
+/* XORs the products of vector j of a full group into g->product. */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {
     V x = v_byteswap(v_load(data + (size_t)j * VBYTES));
@@ -46,8 +46,8 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
         x = v_xor(x, g->y);
     multiply_add(&g->product, x, v_load(g->ghash->power[TR_GHASH_POWERS - GROUP + j * VBLOCKS]));
     /*
-     * Two vectors at a time: gcc would reorder the XORs, keep all products, and run out of
-     * registers.
+     * A barrier after every two vectors: else gcc would reorder the XORs, keep all products, and
+     * run out of registers.
      */
     if (j % 2 == 1)
         __asm__(""
@@ -56,8 +56,8 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
 }
 
 /*
- * Encrypts a full group in counter mode, with the hash of the group at hashed interleaved (NULL:
- * none). steady is NULL or from steady_counters().
+ * Encrypts a full group in counter mode, interleaved with the hash of the group at hashed (NULL:
+ * none). steady: from steady_counters(), or NULL.
  */
 TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V *steady)
 {
@@ -94,9 +94,7 @@ TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V
     r->out += GROUP * TR_BLOCK;
 }
 
-/*
- * Processes full groups. Encryption does not hash its last group: the caller does.
- */
+/* Processes full groups. Encryption leaves its last group for the caller to hash. */
 TR_INLINE TR_TARGET void gcm_groups(struct gcm *g, size_t len, int decrypt, const V *steady)
 {
     const uint8_t *pending = NULL;
@@ -132,7 +130,7 @@ TR_INLINE TR_TARGET void gcm_hash_half(struct gcm *g, const uint8_t *data)
 struct gcm_tail {
     int whole;            /* the message ends here: also hash its lengths */
     int is_secret;        /* the counter is derived from H: no branch may depend on it */
-    unsigned begun;       /* 1: the hash has a block XORed that is not multiplied yet */
+    unsigned begun;       /* 1: a block is XORed to the hash but not multiplied yet */
     const uint8_t *group; /* a full group to hash before, or NULL */
     const uint8_t *half;  /* half a group to hash before, or NULL */
     B lengths;
@@ -140,9 +138,9 @@ struct gcm_tail {
 
 /*
  * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them,
- * the hash so far and (at the end of a message) the length block with a single reduction. The code
- * that hashes end->group and end->half follows the AES code: it depends on AES results, and waiting
- * instructions would occupy the schedulers.
+ * the hash so far and (at the end of a message) the length block with a single reduction.
+ * end->group and end->half are hashed after AES in program order: they depend on earlier AES
+ * results, and waiting instructions would occupy the schedulers.
  */
 TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
                                           const struct gcm_tail *end, int decrypt)
@@ -164,7 +162,7 @@ TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
     gcm_hash_few(g, u, last, c, n);
 }
 
-/* y H. */
+/* Returns y H. */
 static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
 {
     return v_block_0(
@@ -172,8 +170,8 @@ static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
 }
 
 /*
- * The parameters of gcm_full_groups(). Not a structure: copying one right after its fields were
- * stored causes a store-forwarding stall.
+ * Parameters of gcm_full_groups(). Not a structure: copying one just after its fields were stored
+ * causes a store-forwarding stall.
  */
 #define GROUPS_PARAMETERS                                                                          \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t len,                     \
@@ -209,7 +207,7 @@ static NOT_INLINE TR_TARGET B decrypt_groups(GROUPS_PARAMETERS)
     return gcm_full_groups(key, out, in, len, ghash, low, high, y, is_secret, 1);
 }
 
-/* The last ciphertext group, which encrypt_groups() has not hashed, or NULL. */
+/* Returns the last ciphertext group if encrypt_groups() has not hashed it, else NULL. */
 TR_INLINE TR_TARGET const uint8_t *group_to_hash(const uint8_t *out, size_t len, uint64_t low,
                                                  int is_secret)
 {
@@ -223,8 +221,8 @@ TR_INLINE TR_TARGET const uint8_t *group_to_hash(const uint8_t *out, size_t len,
 }
 
 /*
- * Processes len bytes, with counters from low on. Before the end of a message len is a multiple of
- * 16. is_short is a compile-time constant: 1 if len <= HALF_BYTES. Returns the hash.
+ * Processes len bytes, with counters from low on. Except at the end of a message, len is a multiple
+ * of 16. is_short is a compile-time constant: 1 if len <= HALF_BYTES. Returns the hash.
  */
 TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t len, const struct tr_ghash_key *ghash, uint64_t low,
@@ -237,8 +235,7 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
     }
     if (!is_short && len > 2 * HALF_BYTES) {
         /*
-         * Before the end of a message at least one block remains. At its end, perhaps only the
-         * lengths remain.
+         * Keep at least one block for the tail, unless the message ends here: its lengths follow.
          */
         size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
         y = (decrypt ? decrypt_groups : encrypt_groups)(key, out, in, front, ghash, low, high, y,
@@ -280,7 +277,7 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
     return v_block_0(g.y);
 }
 
-/* Whole blocks in the middle of a message. */
+/* Processes whole blocks in the middle of a message. */
 TR_INLINE TR_TARGET void gcm(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, struct tr_gcm *state, int decrypt)
 {
@@ -324,7 +321,7 @@ static TR_TARGET void gcm_decrypt(const struct tr_aes_key *key, uint8_t *out, co
         with_powers(gcm_decrypt, key, out, in, blocks, g, &g->ghash.key, blocks + 1);
 }
 
-/* Computes the tag of a message: in is the length block, out the tag. */
+/* Computes the tag of a message. in is the length block, out the tag. */
 static TR_TARGET void gcm_tag(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               size_t blocks, void *state)
 {
