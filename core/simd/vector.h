@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The vector type that the bodies in simd/ are written over: the contract, and the one that
- * TR_VECTOR names.
+ * The vector type over which the bodies in simd/ are written. This header describes its contract
+ * and includes the type that TR_VECTOR names.
  *
  * A backend is one translation unit. It defines TR_VECTOR, for example as "x86/vec512.h", and
  * includes the bodies it wants. Each body includes this header, so each compiles alone once
- * TR_VECTOR is defined (scripts/lint compiles each so).
+ * TR_VECTOR is defined, as scripts/lint checks.
  *
  * V is a vector of VBLOCKS AES blocks, and B a single block; where VBLOCKS is 1, V and B are the
  * same type. The 128 bits of a V that hold one block are a lane; lane 0 is first in memory. A half
- * is 64 bits of a lane, the low one first in memory. Pointers need no alignment unless a line below
- * says so.
+ * is 64 bits of a lane; the low half is first in memory. Pointers need no alignment unless the
+ * contract says so.
  *
- * Cost classes, by what an operation occupies on Zen 4: [aes] issues to an AES port, [clmul] to the
- * port of carry-less multiplication (on Zen 4 an AES port), [alu] to any vector port, [shuffle] to
- * one of one or two shuffle ports, [load] and [store] to memory ports. [slow] issues several of
- * these and is not for inner loops; [free] needs no instruction.
+ * Each operation has a cost class, the port it issues to on Zen 4: [aes] an AES port, [clmul] the
+ * port of carry-less multiplication (on Zen 4 an AES port), [alu] any vector port, [shuffle] one of
+ * one or two shuffle ports, [load] and [store] memory ports. [slow] operations issue several of
+ * these and are not for inner loops; [free] ones need no instruction.
  *
  * Macros that each vector type defines, flags as 0 or 1:
  *
@@ -34,9 +34,9 @@
  *       loads, stores and moves of any number of bytes are one instruction (AVX-512BW): the
  *       functions of "Masked vectors" below exist
  *   V_LONG_GCM
- *       simd/gcm_long.h has been measured to gain
+ *       simd/gcm_long.h is available, because it was measured to be faster
  *   V_MULTIBUFFER
- *       simd/multibuffer.h is available; with it v_gather() or v_even_blocks(), see below
+ *       simd/multibuffer.h is available; then v_gather() or v_even_blocks() exists, see below
  *   V_FEW
  *       the backend has functions for calls of at most TR_FEW blocks (simd/few.h)
  *   V_LINKAGE
@@ -44,28 +44,28 @@
  *   V_NAME(mode)
  *       the name of this backend's function for a parallel mode
  *   V_FEW_NAME(mode)
- *       its name for calls of at most TR_FEW blocks (x86)
- *   V_SHORT_NAME(mode)
- *       the function that a parallel mode calls for at most V_SHORT_CALL blocks
+ *       the name of this backend's function for at most TR_FEW blocks of a parallel mode (x86)
  *   V_SHORT_CALL
  *       blocks up to which a parallel mode's function calls V_SHORT_NAME(mode); 0 for never
+ *   V_SHORT_NAME(mode)
+ *       the function for such short calls
  *   V_NARROWER(n)
- *       the backend that does n blocks of an operation as fast in narrower registers, or NULL
+ *       a backend with narrower registers that does n blocks of an operation as fast, or NULL
  *
  * Loads and stores
  *   v_load(p), v_store(p, x)
  *       a vector [load] [store]
  *   v_load_part(p, n), v_store_part(p, x, n)
  *       the first n blocks, 0 < n < VBLOCKS; a load sets the others to 0. They access memory in
- *       pieces of 16 and 32 bytes, so that a later load of such a piece is forwarded. Where VBLOCKS
+ *       pieces of 16 and 32 bytes, so that such a store is forwarded to a later load. Where VBLOCKS
  *       is 1, they are v_load() and v_store(). [load] [store]
  *   v_load_all(p)
  *       the block at p in every lane [load]
  *   b_load(p), b_store(p, x)
  *       a block [load] [store]
  *   b_load_halves(p), b_store_halves(p, x)
- *       the same by two accesses of 8 bytes, which forward from and to such accesses: a 16-byte
- *       load from two 8-byte stores is a store-forwarding stall
+ *       a block by two accesses of 8 bytes, which forward from and to such accesses: a 16-byte load
+ *       from two 8-byte stores is a store-forwarding stall
  *   b_load_half(p), b_store_half(p, x)
  *       8 bytes; a load sets the high half to 0
  *
@@ -85,7 +85,7 @@
  *   v_shift_in(before, x)
  *       lanes move up by one; the last lane of before becomes lane 0 [shuffle]
  *   v_gray(l0, l1)
- *       per lane 0, 1, 2: l0, l0 ^ l1, l1; the last lane repeats the one before it, or is 0 where
+ *       lanes 0, 1, 2: l0, l0 ^ l1, l1; the last lane repeats the one before it, or is 0 where
  *       VBLOCKS is 1 (ocb.h) [slow]
  *   v_in_lanes_0_1(a, b), v_block_1(x)
  *       if VBLOCKS > 1: a in lane 0 and b in lane 1, zeros elsewhere; lane 1 [shuffle]
@@ -101,11 +101,11 @@
  * Logic and shifts
  *   v_xor(a, b), v_and(a, b), b_xor(a, b) [alu]
  *   v_xor3(a, b, c)
- *       [alu], two of them where there is no instruction
+ *       [alu]; two operations where no single instruction does it
  *   v_shift_left64(x, n), v_shift_right64(x, n)
  *       each half by the constant n [alu]
  *   v_shift_bytes_left(x, n), v_shift_bytes_right(x, n)
- *       each lane by the constant n bytes, towards the high half and from it
+ *       each lane by the constant n bytes, towards its high half or its low half
  *   v_low_to_high(x)
  *       low halves moved to the high ones, zeros in the low [shuffle]
  *   v_swap_halves(x)
@@ -113,29 +113,29 @@
  *   v_low_halves(u)
  *       the constant u in the low half of each lane, 0 in the high
  *   v_unpack_low(a, b), v_unpack_high(a, b)
- *       if V_LONG_GCM: per lane the low (high) halves of a and b [shuffle]
+ *       if V_LONG_GCM: in each lane the low (high) halves of a and b [shuffle]
  *   v_shift_left_by_lane(x, n)
  *       in lane i each half shifted left by n + i [alu]
  *   v_shifted_out_by_lane(x, n)
  *       the bits that v_shift_left_by_lane(x, n) shifts out [alu]
  *   v_byteswap(x), b_byteswap(x)
- *       the 16 bytes of each block in the opposite order [shuffle]
+ *       the 16 bytes of each block in reverse order [shuffle]
  *
  * Counters, as little-endian integers in a lane
  *   v_counters64(low, high)
  *       lane i: the 128 bits (high, low + i), without carry into high [slow]
  *   v_counters32(low, high)
- *       lane i: the same, where the lowest 32 bits of low count and wrap [slow]
+ *       lane i: the same, but only the lowest 32 bits of low count and wrap [slow]
  *   v_add64(x, n), v_add32(x, n)
  *       n added to the lowest 64 or 32 bits of each lane [alu]
  *   b_add64(x, n)
- *       the same for a block [alu]
+ *       v_add64() for a block [alu]
  *   v_last_bytes(n)
  *       the constant n in byte 15 of each lane, 0 elsewhere
  *   v_add_last_byte(x, n), v_add_lane_number(x)
  *       n, or the number of the lane, added to byte 15 of each lane [alu]
  *   b_add_last_byte(x, n)
- *       the same for a block (x86) [alu]
+ *       v_add_last_byte() for a block (x86) [alu]
  *
  * AES
  *   v_aesenc(x, k), v_aesdec(x, k)
@@ -149,23 +149,23 @@
  *   b_column_bytes(x, bytes)
  *       each column becomes the four bytes that the constant selects [shuffle]
  *   b_shift_bytes_left(x, n)
- *       towards the high half, by the constant n bytes [shuffle]
+ *       by the constant n bytes, towards the high half [shuffle]
  *   b_sub_columns(x, rcon)
- *       SubWord in every column, XORed with rcon; all columns of x are equal [aes]
+ *       SubWord in every column, XORed with rcon; all columns of x must be equal [aes]
  *   b_inv_mix_columns(x)
  *       [aes]
  *
  * Carry-less multiplication
  *   v_clmul_ll(a, b), v_clmul_lh, v_clmul_hl, v_clmul_hh
- *       per lane the product of a half of a and one of b: l low, h high [clmul]
+ *       in each lane, the product of a half of a and a half of b: l low, h high [clmul]
  *
  * Masked vectors, if V_MASKED; VBLOCKS is then 4
  *   v_load_bytes(p, n), v_store_bytes(p, x, n)
  *       the first n bytes, 1 to 63; a load sets the others to 0 [load] [store]
  *   b_load_bytes(p, n)
- *       0 to 16 bytes, zeros behind them [load]
+ *       0 to 16 bytes, padded with zeros [load]
  *   v_first_bytes(x, n)
- *       the first n bytes, 1 to 63, zeros behind them [alu]
+ *       the first n bytes, 1 to 63, padded with zeros [alu]
  *   v_merge_bytes(over, x, n)
  *       the first n bytes of x, the others of over [alu]
  *   v_last_bytes_from(n)
@@ -179,7 +179,8 @@
  *   v_tiny_counters()
  *       big-endian 2, 3, 0, 1 in the last bytes of lanes 0 to 3 (gcm_message.h)
  *   v_tiny_powers(p, two)
- *       of H^4, H^3, H^2, H at p: H^3, H^2, H, H^4 if two, else H^2, any, H, H^3 [shuffle]
+ *       lanes 0 to 3, from H^4, H^3, H^2, H at p: H^3, H^2, H, H^4 if two, else H^2, any, H, H^3
+ *       [shuffle]
  */
 #ifndef TR_SIMD_VECTOR_H
 #define TR_SIMD_VECTOR_H
@@ -202,7 +203,7 @@
 
 /*
  * Vectors of a group, which go through the rounds together. Eight hide the latency of a round.
- * 32-bit code has 8 registers and a mode needs some of them, so it takes four.
+ * 32-bit code has 8 registers, of which a mode needs some, so its groups have four vectors.
  */
 #if V_REGISTERS == 8
 #    define IN_FLIGHT 4
@@ -216,8 +217,8 @@
 #define NOT_INLINE __attribute__((__noinline__))
 
 /*
- * Keeps x in a register and its computation before what follows, so that the compiler does not
- * reorder or duplicate it.
+ * Keeps x in a register, and its computation before the code that follows: the compiler can neither
+ * reorder nor duplicate it.
  */
 #define V_KEEP(x) __asm__("" : "+" V_REGISTER(x))
 

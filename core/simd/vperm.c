@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES by vector permutation, for processors without AES instructions: PSHUFB (SSSE3) or TBL (NEON)
- * looks 16 bytes up in a table of 16 that is a register, so nothing depends on memory. vperm.h has
- * the round. This file is the form in 128 bits, and what all software takes from it: keys, the
- * serial modes, GHASH.
+ * AES by vector permutation, for processors without AES instructions. PSHUFB (SSSE3) or TBL (NEON)
+ * looks up 16 bytes in a table of 16 that is a register, so no memory address depends on a secret.
+ * vperm.h has the round. This file has the 128-bit form, and the keys, serial modes and GHASH that
+ * the wider software backends take from it.
  *
- * Bound: 13 shuffles and 16 other operations a round and block, whose latency four blocks at once
- * hide. The serial modes are bound by latency, 17 cycles a round, of which 19.3 are reached (Zen 4;
- * docs/tuning/software.md).
+ * Bound: 13 shuffles and 16 other operations a round and block; four blocks at once hide their
+ * latency. The serial modes are latency-bound: the bound is 17 cycles a round, and they take 19.3
+ * (Zen 4; docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "portable/expand.h"
@@ -48,10 +48,7 @@ TR_INLINE TR_TARGET void store(uint8_t *p, V x)
     __builtin_memcpy(p, &x, sizeof(x));
 }
 
-/*
- * Bytes of x: those that the bytes of index say; zero for one with its high bit set. Others are
- * below 16.
- */
+/* Bytes of x selected by index. An index is below 16, or has its high bit set, which gives zero. */
 TR_INLINE TR_TARGET V v_shuffle(V x, V index)
 {
 #    if TR_X86
@@ -68,7 +65,7 @@ TR_INLINE TR_TARGET V v_lanes(const uint8_t p[16])
 
 TR_INLINE TR_TARGET V high_nibbles(V x)
 {
-#    if TR_X86 /* has no shift of bytes */
+#    if TR_X86 /* x86 cannot shift bytes */
     return (V)((words)x >> 4) & 0x0f;
 #    else
     return x >> 4;
@@ -89,9 +86,7 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(16);
 
-/*
- * The round keys with the S-box constant; all but the first and the last are in the state's basis.
- */
+/* XORs the S-box constant to the round keys. Brings the middle ones into the state's basis. */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const V c = (V){0} ^ 0x63;
@@ -107,7 +102,7 @@ TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, 
     }
 }
 
-/* SubWord, without a table. */
+/* SubWord, without a table in memory. */
 TR_TARGET static uint32_t sub_word(uint32_t word)
 {
     struct inverse v = invert_bytes(map_bytes(enter_encryption, (V)(words){word}));
@@ -184,8 +179,8 @@ TR_TARGET static void decrypt(const struct schedule *s, uint8_t *b, unsigned n)
 }
 
 /*
- * What is XORed to the chaining value before the cipher: the next plaintext (CBC), this one (CFB),
- * or nothing (OFB).
+ * Returns the block that is XORed to the chaining value before the cipher: the next plaintext
+ * (CBC), this one (CFB), or zero (OFB).
  */
 TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_left)
 {
@@ -196,7 +191,8 @@ TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_le
 
 /*
  * The serial modes. The chain stays in registers and in the state's basis. The last round's result
- * goes straight into the next block's first round. Output and addend are computed beside it.
+ * goes straight into the next block's first round. Output and addend are computed off the
+ * chain.
  */
 TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, uint8_t *iv, enum tr_op op)
@@ -235,7 +231,7 @@ typedef uint64_t x64 __attribute__((vector_size(16)));
 #    define GHASH_LANES          1u
 #    include "simd/vperm_ghash.h"
 
-/* The bytes of a and b alternating, from the first half of each or from the second. */
+/* Interleaves the bytes of the first or of the second halves of a and b. */
 TR_INLINE TR_TARGET V interleave(V a, V b, int second)
 {
 #    if TR_X86
@@ -257,8 +253,8 @@ TR_INLINE TR_TARGET void interleave_halves(V new[16], const V old[16])
 }
 
 /*
- * Rows become columns. Interleaving halves rotates the eight bits of row and column by one, so four
- * times transpose.
+ * Transposes 16 x 16 bytes. Interleaving the halves rotates the eight bits of row and column by
+ * one. Doing it four times transposes.
  */
 TR_INLINE TR_TARGET void transpose(V row[16])
 {
@@ -307,7 +303,7 @@ static void ghash_key(struct tr_ghash_key *key)
     key->asked = 0;
 }
 
-/* Blocks from which the powers of groups are worth computing. */
+/* Shortest call, in blocks, for which computing the powers for groups pays. */
 #    define GHASH_LONG 48u
 
 TR_TARGET static void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

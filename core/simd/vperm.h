@@ -5,31 +5,30 @@
  *
  * The inverse. Let K = GF(16) in GF(256), a in K such that t^2 + a t + a is irreducible over K, and
  * w a root of it. An element is k + i w, two nibbles. Its norm is N = k^2 + a i k + a i^2, and its
- * inverse ((k + a i) + i w) / N. With j = i + k,
+ * inverse ((k + a i) + i w) / N. With j = i + k, five look-ups in tables of K compute
  *
  *     io = 1 / (1/i + a/k) + j = N / (k + a i)
  *     jo = 1 / (1/j + a/k) + i = N / (k + a i + a k)
  *
- * (put each over its denominator to see it): five look-ups in tables of K. Then 1/io and 1/jo are p
- * = (k + a i)/N and q = p + a k/N, of which the inverse is a linear function, p + w (p + (p +
- * q)/a)/a. So any function that is linear in the inverse, such as the S-box without its constant,
- * is the sum of a table at io and a table at jo. Division by zero is a byte with its high bit set,
- * which both look up as zero, the inverse of infinity.
+ * With p = 1/io = (k + a i)/N and q = 1/jo = p + a k/N, the inverse is p + w (p + (p + q)/a)/a. So
+ * any function that is linear in the inverse, such as the S-box without its constant, is the XOR of
+ * a table at io and a table at jo. 1/0 is a byte with its high bit set. A look-up of such a byte
+ * gives zero, the inverse of infinity.
  *
- * The round. The state is kept in nibbles (i, k). When decrypting it has the inverse affine map
- * behind it as well, so that no table is needed before the inverse. The tables after it include the
- * factors of MixColumns, which with ShiftRows is then four permutations. The constant 0x63 of the
- * S-box passes MixColumns unchanged and is part of the round keys. scripts/vperm-tables writes the
- * tables.
+ * The round. The state consists of the nibbles (i, k). In decryption, the inverse affine map has
+ * already been applied to it, so no table is needed before the inverse. The tables after the
+ * inverse include the factors of MixColumns. MixColumns and ShiftRows together then take four
+ * permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of the round
+ * keys. scripts/vperm-tables writes the tables.
  *
  * A template: the file that includes it defines the width first.
  *
  *   V                    the vector, of bytes
  *   TR_TARGET            its target attribute
  *   v_lanes(p)           16 bytes of memory, aligned, in every 128-bit lane
- *   v_shuffle(x, index)  bytes within lanes; zero for an index with its high bit set. Others are
- *                        below 16
- *   high_nibbles(x)      of every byte, and low_nibbles(x)
+ *   v_shuffle(x, index)  bytes of x within lanes; an index is below 16, or has its high bit set,
+ *                        which gives zero
+ *   high_nibbles(x), low_nibbles(x)   of every byte
  *   KEEP(x)              keeps x in a register, so that the compiler does not reorder XORs over it
  */
 #ifndef TR_SIMD_VPERM_H
@@ -43,7 +42,7 @@ TR_INLINE TR_TARGET V look_up(const uint8_t table[16], V x)
     return v_shuffle(v_lanes(table), x);
 }
 
-/* The sum of a table at a and a table at b. */
+/* Returns the XOR of a table at a and a table at b. */
 TR_INLINE TR_TARGET V look_up_both(const uint8_t table[2][16], V a, V b)
 {
     return look_up(table[0], a) ^ look_up(table[1], b);
@@ -67,9 +66,7 @@ TR_INLINE TR_TARGET struct inverse invert_bytes(V x)
     return (struct inverse){look_up(invert[0], iak) ^ j, look_up(invert[0], jak) ^ i};
 }
 
-/*
- * By 1 + step and rows: ShiftRows step times, and then each row replaced by the one rows below it.
- */
+/* moves[1 + step][rows] does ShiftRows step times, then replaces each row by the one rows below. */
 static const uint8_t moves[3][4][16] TR_ALIGNED(16) = {
     {ROW_MOVES(-1, 0, 0), ROW_MOVES(-1, 1, 0), ROW_MOVES(-1, 2, 0), ROW_MOVES(-1, 3, 0)},
     {ROW_MOVES(0, 0, 0), ROW_MOVES(0, 1, 0), ROW_MOVES(0, 2, 0), ROW_MOVES(0, 3, 0)},
@@ -111,7 +108,7 @@ TR_INLINE TR_TARGET V decrypt_round(V x, V key)
     return key ^ move_rows(nine, 3, -1);
 }
 
-/* The last round; its key is in no basis but the standard's. */
+/* The last round. Its key is in the standard basis. */
 TR_INLINE TR_TARGET V last_round(V x, V key, int inverse)
 {
     struct inverse v = invert_bytes(x);

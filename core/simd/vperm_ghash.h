@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * GHASH (SP 800-38D section 6.4) by vector permutation, for processors without carry-less
- * multiplication; one block in each 128-bit lane. For a factor h, table j of sixteen bytes has byte
- * j of n h for each of the sixteen values n of a nibble, so a shuffle multiplies one nibble of each
- * byte of a block: byte i of what table j gives belongs at byte i + j of the product. Two tables,
- * for the high and the low nibble, make 32 shuffles a block, and 32 more move bytes into place,
- * once for all blocks whose products are added up. Nothing depends on memory: the tables are read
- * in order.
+ * multiplication. Each 128-bit lane holds one block.
+ *
+ * For a factor h, table j holds byte j of n h for each value n of a nibble. So one shuffle
+ * multiplies one nibble of each byte of a block. Byte i of table j's output belongs at byte i + j
+ * of the product. The high and the low nibble have a table each, which makes 32 shuffles a block.
+ * 32 more shuffles move bytes into place, once for all blocks whose products are XORed. The tables are
+ * read in order, so no address depends on a secret.
  *
  * A template: the file that includes it defines V and x64 (a vector of bytes, and of 64-bit words),
  * v_load(), v_store(), v_lanes(), v_lanes_unaligned() and v_shuffle() as for vperm.h, and
  * GHASH_LANES, the lanes of V.
  *
- * The bound: with four vectors a step 16 (8 + 2) shuffles and as many xors, 5 and 5 for 16 bytes of
- * each lane's 64 per table, two and four of which a cycle are possible on Zen 4.
+ * Bound: a step of four vectors takes 16 (8 + 2) shuffles and as many XORs. Zen 4 can start two
+ * shuffles or four XORs a cycle.
  */
 #ifndef TR_SIMD_VPERM_GHASH_H
 #define TR_SIMD_VPERM_GHASH_H
 
 /*
- * The tables of a factor, for the high nibble (the lower powers of x) and the low one: as long as
- * the room for powers in struct tr_ghash_key.
+ * The tables of a factor, for the high nibble (the lower powers of x) and the low one. They fit the
+ * room for powers in struct tr_ghash_key.
  */
 struct ghash_tables {
     uint8_t byte[2][TR_BLOCK][16];
 } TR_ALIGNED(16);
 _Static_assert(sizeof(struct ghash_tables) <= TR_GHASH_POWERS * TR_BLOCK, "the key has room");
 
-/* In vperm.c: the tables of h, and the product of x and the factor of the tables. */
+/* In vperm.c. The first computes the tables of h, the second multiplies x by the tables' factor. */
 void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK]);
 void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tables);
 
 /*
- * Sixteen bytes from offset 16 - j move a vector up by j bytes, those from 32 - j down by 16 - j.
+ * The 16 indices from offset 16 - j move a vector up by j bytes, those from 32 - j down by 16 - j.
  */
 static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 #define OUT 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
@@ -42,8 +43,7 @@ static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 };
 
 /*
- * A byte times 1 + x + x^2 + x^7, which is x^128: its own byte, and what goes over into the next
- * one.
+ * A byte times 1 + x + x^2 + x^7, which is x^128: the part in its own byte, and in the next byte.
  */
 #define TIMES(n)  ((n) ^ (n) >> 1 ^ (n) >> 2 ^ (n) >> 7)
 #define BEYOND(n) (((n) << 7 ^ (n) << 6 ^ (n) << 1) & 0xff)
@@ -80,9 +80,7 @@ TR_INLINE TR_TARGET V ghash_low_nibbles(V x)
     return x & (V)((x64){0} + 0x0f0f0f0f0f0f0f0fu);
 }
 
-/*
- * The sum of the products of n vectors, each with the factor of its tables, modulo the polynomial.
- */
+/* Returns the XOR of n products, each of a vector and its tables' factor, modulo the polynomial. */
 TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V x[], unsigned n)
 {
     V high[4], low[4], first = {0}, second = {0};
@@ -109,9 +107,9 @@ TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V 
 
 #if TR_ENV_LARGE_STACK
 /*
- * Groups of four vectors, and returns how many blocks those were: y = y h^4 + v0 h^3 + v1 h^2 + v2
- * h + v3, where h is the hash key to the power of the number of lanes; in the end, the lanes are
- * added up as blocks are.
+ * Hashes groups of four vectors. Returns the number of blocks done. In each lane, a group computes
+ * y g^4 ^ v0 g^3 ^ v1 g^2 ^ v2 g ^ v3, where g is H^GHASH_LANES. In the end, the lanes are hashed
+ * as blocks.
  */
 TR_INLINE TR_TARGET size_t ghash_groups(struct tr_ghash *ghash, const uint8_t *in, size_t blocks)
 {
