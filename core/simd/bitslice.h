@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bitsliced AES in wide registers, the body for all widths: word i of eight holds bit i of the
- * bytes of eight blocks for each 128-bit lane; byte p of a lane has byte p of them, one block a
- * bit. SubBytes is a circuit (sbox_circuits.h), and what moves bytes is a byte shuffle within lanes
- * (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009). ShiftRows is not
- * done at all: after round r the state lacks it r times, which the shuffles of MixColumns and the
- * round keys take into account, with period 4 (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers",
- * CHES 2021). The constant of the S-box is part of the round keys.
+ * Bitsliced AES in wide registers, the body for all widths. Word i of eight holds bit i of the
+ * bytes of eight blocks for each 128-bit lane. Byte p of a lane holds one bit of byte p of each of
+ * these blocks. SubBytes is a circuit (sbox_circuits.h). Bytes are moved by byte shuffles within
+ * lanes (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009). ShiftRows is
+ * never executed: after round r the state lacks r of them. The shuffles of MixColumns and the round
+ * keys make up for it, with period 4 (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", CHES
+ * 2021). The constant of the S-box is part of the round keys.
  *
  * Bound, operations a round for eight registers: 115 gates of the S-box (74 of three inputs), 16
- * shuffles, 43 gates of MixColumns and AddRoundKey, 10 loads. A round of 512 bits takes 91 cycles,
- * one of 256 bits 69, where 46 is the bound: 16 registers are too few for the S-box (Zen 4;
- * docs/tuning/software.md).
+ * shuffles, 43 gates of MixColumns and AddRoundKey, 10 loads. On Zen 4 a round of 512 bits takes 91
+ * cycles. A round of 256 bits takes 69, where 46 is the bound: 16 registers are too few for the
+ * S-box (docs/tuning/software.md).
  *
  * A template: the file that includes it defines the width first.
  *
  *   V                    the vector, of 64-bit words; VBLOCKS blocks wide
  *   TR_TARGET            its target attribute
  *   v_lanes(p)           16 bytes of memory in every lane
- *   v_shuffle(x, index)  bytes within lanes
- *   FEWEST, FOR_FEWER    fewer blocks are quicker by permutation, in that table
+ *   v_shuffle(x, index)  bytes of x within lanes
+ *   FEWEST, FOR_FEWER    the fewest blocks for which bitslicing is faster; the backend for fewer
  *   TERNARY(a, b, c, f)  if there is an instruction for it: the function f of three bits, numbered
  *                        as VPTERNLOG does
  */
@@ -42,7 +42,7 @@
 #include "simd/row_moves.h"
 #include "simd/sbox_circuits.h"
 
-/* Blocks in one go. */
+/* Blocks of a group, which go through the rounds together. */
 #define GROUP (8 * VBLOCKS)
 
 TR_INLINE TR_TARGET V v_load(const uint8_t *p)
@@ -60,8 +60,8 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 /* ---- Movements of bytes ---- */
 
 /*
- * Rows up by one or two, for a state that lacks ShiftRows n times: ShiftRows^-n undone after the
- * move. By n.
+ * Byte shuffles that move rows up by one or two. Index: the number n of ShiftRows that the state
+ * lacks. They do ShiftRows n times, move rows, and undo the ShiftRows.
  */
 static const uint8_t up_1[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 1, -0), ROW_MOVES(1, 1, -1),
                                                    ROW_MOVES(2, 1, -2), ROW_MOVES(3, 1, -3)};
@@ -72,14 +72,14 @@ static const uint8_t shift_rows[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 0, 0), ROW
                                                          ROW_MOVES(2, 0, 0), ROW_MOVES(3, 0, 0)};
 
 /*
- * How often the state lacks ShiftRows after r rounds, modulo 4. The inverse cipher lacks its
- * inverse.
+ * How many ShiftRows (in the inverse cipher: inverse ShiftRows) the state lacks after r rounds,
+ * modulo 4.
  */
 #define MISSING(r, inverse) (((inverse) ? 16 - (r) : (r)) % 4)
 
 /* ---- Slicing ---- */
 
-/* Exchanges the bits of y at mask with the bits of x above them. */
+/* Swaps the bits of y at mask with the bits of x at mask << shift. */
 TR_INLINE TR_TARGET void swap(V *x, V *y, uint64_t mask, unsigned shift)
 {
     const V m = (V){0} + mask;
@@ -94,7 +94,7 @@ TR_INLINE TR_TARGET void swap(V *x, V *y, uint64_t mask, unsigned shift)
 #endif
 }
 
-/* An 8 x 8 transposition in every byte; it is its own inverse. */
+/* Transposes the 8 x 8 bits at each byte position. It is its own inverse. */
 TR_INLINE TR_TARGET void transpose(V q[8])
 {
     const uint64_t ones = 0x5555555555555555u, twos = 0x3333333333333333u,
@@ -115,8 +115,8 @@ struct schedule {
 } TR_ALIGNED(16);
 
 /*
- * Slices the round keys. Once a call, 10 % of the time of a group, because the key object has no
- * room for them.
+ * Bitslices the round keys. The key object has no room for the result, so every call does it, which
+ * takes 10 % of the time of a group.
  */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
@@ -141,7 +141,7 @@ TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, 
 
 /*
  * MixColumns and AddRoundKey. 2 a0 + 3 a1 + a2 + a3 = 2 t + a1 + t2, where t = a0 + a1 and t2 is t
- * two rows up.
+ * moved two rows up.
  */
 TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key[8][TR_BLOCK])
 {
@@ -158,7 +158,7 @@ TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key
     }
 }
 
-/* The inverse matrix is that of MixColumns times {5, 0, 4, 0}: a + 4 (a + a two rows up). */
+/* InvMixColumns is MixColumns times the matrix {5, 0, 4, 0}: a + 4 (a + a moved two rows up). */
 TR_INLINE TR_TARGET void times_5_0_4_0(V q[8], unsigned missing)
 {
     const V two = v_lanes(up_2[missing]);
@@ -204,7 +204,7 @@ TR_INLINE TR_TARGET void crypt_group(const struct schedule *s, V q[8], int inver
 
 /* ---- Modes ---- */
 
-/* The first vector of the input shifted by one block, iv in front. */
+/* Returns the first vector of the input shifted by one block, with iv in front. */
 TR_INLINE TR_TARGET V before(const uint8_t *in, const uint8_t iv[16])
 {
     uint8_t shifted[VBLOCKS * TR_BLOCK];
@@ -234,7 +234,7 @@ TR_INLINE TR_TARGET void counters(V q[8], const uint8_t counter[16])
     }
 }
 
-/* A group; the IV advances by n blocks. */
+/* Processes a group, of which n blocks count. The IV advances by n blocks. */
 TR_INLINE TR_TARGET void group(const struct schedule *s, uint8_t *out, const uint8_t *in, size_t n,
                                uint8_t *iv, struct tr_shape shape)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ECB, and decryption in CBC and CFB, for one vector type; the driver of groups that CTR uses too
+ * ECB, and decryption in CBC and CFB, for one vector type; the loop over groups that CTR uses too
  * (ctr.h).
  *
- * Bound: throughput of AES, one operation a round and vector, 10 cycles for 64 bytes of AES-128
- * with VAES on Zen 4. Reached at 16 KiB there: 0.99 or more of that rate (docs/tuning/parallel.md).
- * Eight vectors in flight hide the latency of a round; calls of few blocks are bound by
- * instructions and are in few.h.
+ * Bound: throughput of AES, one operation a round and vector. That is 10 cycles for 64 bytes of
+ * AES-128 with VAES on Zen 4. 16 KiB reach at least 99 % of that rate (docs/tuning/parallel.md).
+ * Eight vectors in flight hide the latency of a round. Calls of few blocks are bound by the number
+ * of instructions; few.h has them.
  *
- * What a mode XORs to the result goes into the last round key first, beside the chain of rounds and
- * not behind it.
+ * The code XORs a mode's addend to the last round key, in parallel with the rounds, and not to the
+ * result after them.
  */
 #ifndef TR_SIMD_PARALLEL_H
 #define TR_SIMD_PARALLEL_H
@@ -21,31 +21,34 @@
 #endif
 
 /*
- * Vectors of the groups that a long call begins with: as many as the registers hold beside a key, a
- * sum and the chain. They keep the AES ports busy while one group ends and the next begins: ECB of
- * 16 KiB on ZMM goes from 0.976 to 1.000 (Zen 4). CTR needs the registers for constants.
+ * Vectors of a long call's first groups: as many as the registers hold beside a key, an addend and
+ * the chain. They keep the AES ports busy while one group ends and the next begins. ECB of 16 KiB
+ * on ZMM goes from 97.6 % to 100.0 % of the AES rate (Zen 4). CTR needs the registers for
+ * constants.
  */
 #if IN_FLIGHT == 8 && !V_KEY_FIRST
 #    define LONG_GROUP (VBLOCKS == 4 ? 16 : 14)
 #else
 #    define LONG_GROUP IN_FLIGHT
 #endif
-/* Blocks from which a call uses them: below, the ragged end costs more than they gain. */
+/*
+ * Shortest call, in blocks, with such groups. In shorter calls the tail costs more than they gain.
+ */
 #define LONG_GROUP_FROM (VBLOCKS == 4 ? LONG_GROUP * VBLOCKS : 256 / VBLOCKS)
 
-/* A group of vectors; constant where it is inlined. */
+/* The shape of a group, a compile-time constant wherever it is inlined. */
 struct group {
     struct tr_shape shape;
     unsigned vectors; /* 1 to IN_FLIGHT, or LONG_GROUP */
     unsigned part;    /* blocks of the last vector if it is partial, else 0 */
-    int aligned;      /* CTR: the first counter is a multiple of the group's number of blocks */
+    int aligned;      /* CTR: the first counter is a multiple of the group's blocks */
     int bytes;        /* CTR: bulk.chain is big-endian, and only its last byte counts */
 };
 
 /*
- * Vector j after the first round key. first is what vector 0 takes: in CFB the input shifted by a
- * block, in CTR the counters XORed with the key. In an aligned group the number of a vector carries
- * nothing, so one XOR into byte 15 replaces an addition, a byte swap and an XOR.
+ * Returns vector j after the first round key. first is vector 0's input: in CFB the input shifted
+ * by a block, in CTR the counters XORed with the key. In an aligned group no vector number carries,
+ * so one XOR into byte 15 replaces an addition, a byte swap and an XOR.
  */
 TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned j, V k, V first,
                                   V counters)
@@ -65,7 +68,7 @@ TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned
     return v_xor(k, v_byteswap(v_add64(counters, j * VBLOCKS)));
 }
 
-/* The last round key of vector j, XORed with what the mode adds. */
+/* Returns the last round key of vector j, XORed with the mode's addend. */
 TR_INLINE TR_TARGET V last_key(struct group g, const struct bulk *b, unsigned j, V k, V first)
 {
     const uint8_t *in = b->in + (size_t)j * VBYTES;
@@ -77,7 +80,7 @@ TR_INLINE TR_TARGET V last_key(struct group g, const struct bulk *b, unsigned j,
     return k;
 }
 
-/* One group. All of it is read before anything of it is written, so in == out is fine. */
+/* Processes one group. Reads all input before it writes any output, so in == out is allowed. */
 TR_INLINE TR_TARGET void do_group(struct group g, struct bulk *b)
 {
     const unsigned u = g.vectors;
@@ -99,11 +102,11 @@ TR_INLINE TR_TARGET void do_group(struct group g, struct bulk *b)
     UNROLL
     for (unsigned j = 0; j < u; j++)
         store_vector(b->out + (size_t)j * VBYTES, x[j], part_of(j, u, g.part));
-    /* Where the counter wraps, CTR goes on after a partial vector. */
+    /* CTR continues after a partial vector where the counter wraps. */
     bulk_advance(b, (size_t)u * VBYTES - (g.part ? VBYTES - g.part * TR_BLOCK : 0));
 }
 
-/* As many groups of so many vectors as there are blocks for. Returns how many blocks remain. */
+/* Processes as many groups of `vectors` vectors as fit. Returns the remaining blocks. */
 TR_INLINE TR_TARGET size_t full_groups(struct group g, unsigned vectors, struct bulk *b,
                                        size_t blocks)
 {
@@ -113,10 +116,7 @@ TR_INLINE TR_TARGET size_t full_groups(struct group g, unsigned vectors, struct 
     return blocks;
 }
 
-/*
- * Fewer blocks than a full group, in one group of as many vectors as that takes, so that their
- * latencies overlap.
- */
+/* Processes less than a full group, as one smaller group, so that latencies overlap. */
 TR_INLINE TR_TARGET void small_group(struct group g, struct bulk *b, size_t blocks)
 {
     g.aligned = 0;
@@ -139,7 +139,7 @@ TR_INLINE TR_TARGET void all_groups(struct group g, struct bulk *b, size_t block
     small_group(g, b, full_groups(g, IN_FLIGHT, b, blocks));
 }
 
-/* Any number of blocks of any mode but CTR. */
+/* Processes any number of blocks of any mode except CTR. */
 TR_INLINE TR_TARGET void any_number(struct tr_shape shape, const struct tr_aes_key *key,
                                     uint8_t *out, const uint8_t *in, size_t blocks, void *iv)
 {
@@ -152,10 +152,10 @@ TR_INLINE TR_TARGET void any_number(struct tr_shape shape, const struct tr_aes_k
 }
 
 /*
- * The functions of the table. A call of few blocks is recognized before any register is saved, and
- * jumps on. A short call is bound by latency, so narrower registers are as fast, and their narrow
- * stores forward to the next call's loads. The modes' own calls of few blocks skip these functions
- * and go straight to V_FEW_NAME(mode).
+ * The functions of the backend's table. They recognize a call of few blocks before they save any
+ * register, and jump to the code for it. A short call is latency-bound, so narrower registers are
+ * as fast, and their stores forward to the next call's loads. The modes bypass these functions for
+ * few blocks and call V_FEW_NAME(mode).
  */
 #define BULK_ARGUMENTS                                                                             \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *iv

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parallel modes over rounds by permutation, for vectors of several blocks and any number of
- * blocks. A template: the file that includes it defines these first.
+ * The parallel modes over AES by vector permutation, for vectors of several blocks and any number
+ * of blocks. A template: the file that includes it defines these first.
  *
  *   V, VBLOCKS, x64      the vector, of bytes; its number of blocks; the same of 64-bit words
  *   GROUP_VECTORS        vectors that hide the latency of a round: 4 or 8 go through the rounds
@@ -9,10 +9,13 @@
  *   v_load(p), v_store(p, x), v_load_part(p, n), v_store_part(p, x, n), v_broadcast(b),
  *   v_shift_in(before, x)
  *                        as in vector.h
- *   v_lanes(p), v_shuffle(x, index)   16 aligned bytes in every lane; bytes within lanes, by index
- *   struct schedule, prepare(s, key, inverse), cleanse_schedule(s)   the round keys in the cipher's form
- *   crypt(s, x, n, inverse, two)   n vectors through the cipher; two: only the first two blocks of
- *                                  the only one count
+ *   v_lanes(p)           16 aligned bytes in every lane
+ *   v_shuffle(x, index)  bytes of x within lanes
+ *   struct schedule, prepare(s, key, inverse), cleanse_schedule(s)
+ *                        the round keys in the cipher's form
+ *   crypt(s, x, n, inverse, two)
+ *                        n vectors through the cipher; two: n is 1, and only the first two blocks
+ *                        count
  */
 #ifndef TR_SIMD_PERMUTE_H
 #define TR_SIMD_PERMUTE_H
@@ -27,11 +30,11 @@
 struct bulk {
     const uint8_t *in;
     uint8_t *out;
-    V before;     /* the input vector before in */
+    V before;     /* the previous input vector, whose last block is used */
     x64 counters; /* of the next vector, little-endian */
 };
 
-/* part is 0 for a whole vector, else how many blocks. */
+/* part: the number of blocks, or 0 for a whole vector. */
 TR_INLINE TR_TARGET V load_vector(const uint8_t *p, unsigned part)
 {
     return part != 0 ? v_load_part(p, part) : v_load(p);
@@ -54,8 +57,8 @@ TR_INLINE TR_TARGET V counter_blocks(const struct bulk *r, unsigned j)
 }
 
 /*
- * n vectors, the last with part blocks if part is not 0. All of it is read before any is written,
- * so in == out is fine.
+ * Processes n vectors, the last with part blocks (0: whole). Reads all input before it writes any
+ * output, so in == out is allowed.
  */
 TR_INLINE TR_TARGET void group(const struct schedule *s, struct bulk *r, unsigned n, unsigned part,
                                struct tr_shape shape)
@@ -109,7 +112,7 @@ TR_INLINE TR_TARGET void group(const struct schedule *s, struct bulk *r, unsigne
 #    define BY_VECTORS(CASE) CASE(1) CASE(2) CASE(3) CASE(4)
 #endif
 
-/* More than one group but less than two becomes two groups of about the same size. */
+/* Processes all blocks. One to two groups' worth is split into two groups of about equal size. */
 TR_INLINE TR_TARGET void groups(const struct schedule *s, struct bulk *r, size_t blocks,
                                 struct tr_shape shape)
 {
@@ -132,15 +135,15 @@ case n:                                                                         
     }
 }
 
-/* The vectors count in 64 bits. Where the low half of the counter wraps, the call is cut in two. */
+/* Counter mode. Vectors count in 64 bits, so a call is split where the counter's low half wraps. */
 TR_INLINE TR_TARGET void count_groups(const struct schedule *s, struct bulk *r, size_t blocks,
                                       uint8_t *counter, struct tr_shape shape)
 {
     while (blocks != 0) {
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         /*
-         * gcc would merge the loads into one of 16 bytes: a store-forwarding stall behind the
-         * previous call's stores.
+         * Keeps the two loads apart: gcc would merge them into one of 16 bytes, a store-forwarding
+         * stall after the previous call's stores.
          */
         __asm__("" : "+r"(low));
         size_t n = low != 0 && blocks > 0 - low ? (size_t)(0 - low) : blocks;

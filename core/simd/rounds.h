@@ -2,9 +2,9 @@
 /*
  * AES rounds over vectors and over single blocks, and the progress of a bulk call.
  *
- * The order of a round. AESENC of x86 is ShiftRows, SubBytes, MixColumns and then the XOR of a
- * round key. AESE of Arm XORs a round key and then does SubBytes and ShiftRows; AESMC is
- * MixColumns. So if V_KEY_FIRST:
+ * The order of a round. AESENC of x86 does ShiftRows, SubBytes, MixColumns and then XORs a round
+ * key. AESE of Arm XORs a round key and then does SubBytes and ShiftRows; AESMC does MixColumns. So
+ * if V_KEY_FIRST:
  *
  *   - a middle round takes the round key that AESENC would have taken one round earlier;
  *   - no key is XORed to the input of the first round (first_key() is zero);
@@ -19,9 +19,8 @@
 #include "util.h"
 
 /*
- * STEP(key) for each middle round, straight through without a loop whose end could be mispredicted:
- * 9, 11 or 13 rounds. at points to the key of the first one, and afterwards to the key that follows
- * the last one.
+ * Does STEP(key) for each of the 9, 11 or 13 middle rounds, without a loop whose end could be
+ * mispredicted. `at` points to the first one's key, and afterwards to the key after the last one.
  */
 #define MIDDLE_ROUNDS(rounds, at, STEP)                                                            \
     do {                                                                                           \
@@ -46,7 +45,7 @@ TR_INLINE TR_TARGET B first_block_key(const uint8_t (*keys)[TR_BLOCK])
     return V_KEY_FIRST ? b_zero() : b_load(keys[0]);
 }
 
-/* One block, as for a tag's mask or a tweak. Bound by latency, 40 cycles for AES-128 on Zen 4. */
+/* Encrypts one block, such as a tag's mask. Latency-bound: 40 cycles for AES-128 on Zen 4. */
 TR_INLINE TR_TARGET B encrypt_block(const struct tr_aes_key *key, B x)
 {
     const uint8_t(*at)[TR_BLOCK] = key->enc;
@@ -70,7 +69,7 @@ struct bulk {
     unsigned rounds;
     const uint8_t *in;
     uint8_t *out;
-    V chain; /* what the mode carries from group to group, for example counters */
+    V chain; /* the mode's state between groups, such as counters */
 };
 
 TR_INLINE TR_TARGET struct bulk bulk_start(const struct tr_aes_key *key,
@@ -92,7 +91,7 @@ TR_INLINE TR_TARGET V first_key(const uint8_t (*keys)[TR_BLOCK])
     return V_KEY_FIRST ? v_zero() : v_load_all(keys[0]);
 }
 
-/* A middle round of u vectors. key points to the key that AESENC takes in this round. */
+/* A middle round of u vectors. key points to the key that AESENC would take in this round. */
 TR_INLINE TR_TARGET void middle_round(V *x, unsigned u, int inverse, const uint8_t (*key)[TR_BLOCK])
 {
     V k = v_load_all(*(key - V_KEY_FIRST));
@@ -104,7 +103,7 @@ TR_INLINE TR_TARGET void middle_round(V *x, unsigned u, int inverse, const uint8
     }
 }
 
-/* If V_KEY_FIRST, SubBytes and ShiftRows of the last round. */
+/* SubBytes and ShiftRows of the last round, if V_KEY_FIRST. */
 TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
                                            const uint8_t (*last)[TR_BLOCK])
 {
@@ -120,7 +119,7 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
 
 /*
  * All middle rounds of u vectors. Returns the last round key. A full group loops over the rounds,
- * which leaves the registers to the vectors. A smaller one is too short to hide the loop's branch
+ * which leaves the registers to the vectors. A smaller group is too short to hide the loop's branch
  * misprediction, so it has no loop.
  */
 TR_INLINE TR_TARGET V middle_rounds(V *x, unsigned u, int inverse, const struct bulk *b)
@@ -145,7 +144,7 @@ TR_INLINE TR_TARGET V last_round(V x, V key, int inverse)
 
 /* ---- Whole and partial vectors ---- */
 
-/* part is 0 for a whole vector, else the number of its blocks. */
+/* part: the number of blocks, or 0 for a whole vector. */
 TR_INLINE TR_TARGET V load_vector(const uint8_t *in, unsigned part)
 {
     return part ? v_load_part(in, part) : v_load(in);
@@ -159,14 +158,14 @@ TR_INLINE TR_TARGET void store_vector(uint8_t *out, V x, unsigned part)
         v_store(out, x);
 }
 
-/* The part of vector j, where only the last of u vectors is partial. */
+/* Returns part for the last of u vectors, which may be partial, and 0 for the others. */
 TR_INLINE unsigned part_of(unsigned j, unsigned u, unsigned part)
 {
     return j == u - 1 ? part : 0;
 }
 
 /*
- * CASE(n) for each number of vectors up to a full group, so that n is a constant in each case of a
+ * CASE(n) for each number of vectors up to a full group. n is then a constant in each case of a
  * switch.
  */
 #if IN_FLIGHT == 8

@@ -6,8 +6,8 @@
  * For a factor h, table j holds byte j of n h for each value n of a nibble. So one shuffle
  * multiplies one nibble of each byte of a block. Byte i of table j's output belongs at byte i + j
  * of the product. The high and the low nibble have a table each, which makes 32 shuffles a block.
- * 32 more shuffles move bytes into place, once for all blocks whose products are XORed. The tables are
- * read in order, so no address depends on a secret.
+ * 32 more shuffles move bytes into place, once for all blocks whose products are XORed. The tables
+ * are read in order, so no address depends on a secret.
  *
  * A template: the file that includes it defines V and x64 (a vector of bytes, and of 64-bit words),
  * v_load(), v_store(), v_lanes(), v_lanes_unaligned() and v_shuffle() as for vperm.h, and
