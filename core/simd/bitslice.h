@@ -234,7 +234,7 @@ TR_INLINE TR_TARGET void counters(V q[8], const uint8_t counter[16])
     }
 }
 
-/* Processes a group, of which n blocks count. The IV advances by n blocks. */
+/* Processes a group of n blocks; the rest of it is padding. The IV advances by n blocks. */
 TR_INLINE TR_TARGET void group(const struct schedule *s, uint8_t *out, const uint8_t *in, size_t n,
                                uint8_t *iv, struct tr_shape shape)
 {

@@ -11,8 +11,8 @@
  *   AES          A table of states replaces counting and two rounds by one XOR (FACE, Park and Lee,
  *                CHES 2018). Within 256 blocks only the counter's last byte changes. The state
  *                after round 2 is F(last byte) ^ G(other bytes). The table holds the states of the
- *                first 256 blocks. For each later 256 blocks, all states differ from the table's by
- *                the same value.
+ *                first 256 blocks. In each later period of 256 blocks, all states differ from the
+ *                table by the same value.
  *   hash         Three multiplications a vector (Karatsuba). The operands of a pair of vectors take
  *                five operations in all, and XORs take three terms each. Each lane accumulates its
  *                own hash, with the same powers of H in all lanes. The last group uses a different
@@ -173,8 +173,8 @@ TR_INLINE TR_TARGET V two_rounds(const struct gcm_long *g, V counters)
 }
 
 /*
- * Where a group gets its states: its part of the table, and the value to XOR to it. From
- * GCM_LONG_STEADY on, vectors have their own value.
+ * Where a group gets its states: its part of the table, and the value to XOR to it. Vectors from
+ * GCM_LONG_STEADY on have a value of their own.
  */
 struct origin {
     V *table, difference, last_difference;

@@ -16,8 +16,8 @@
 #include "simd/gcm_parts.h"
 
 /*
- * Vectors whose counters steady_counters() may prepare: 2 VBLOCKS + STEADY_VECTORS VBLOCKS - 1 <
- * GROUP.
+ * Vectors that steady_counters() prepares. First counters up to 2 VBLOCKS carry nothing, because 2
+ * VBLOCKS + STEADY_VECTORS VBLOCKS - 1 < GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
@@ -131,8 +131,8 @@ struct gcm_tail {
     int whole;            /* the message ends here: also hash its lengths */
     int is_secret;        /* the counter is derived from H: no branch may depend on it */
     unsigned begun;       /* 1: a block is XORed to the hash but not multiplied yet */
-    const uint8_t *group; /* a full group to hash before, or NULL */
-    const uint8_t *half;  /* half a group to hash before, or NULL */
+    const uint8_t *group; /* an earlier full group, not hashed yet, or NULL */
+    const uint8_t *half;  /* an earlier half group, not hashed yet, or NULL */
     B lengths;
 };
 
@@ -235,7 +235,8 @@ TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, cons
     }
     if (!is_short && len > 2 * HALF_BYTES) {
         /*
-         * Keep at least one block for the tail, unless the message ends here: its lengths follow.
+         * Leaves at least one block for the tail. At the end of a message, the length block
+         * suffices.
          */
         size_t front = (end.whole ? len : len - 1) / (GROUP * TR_BLOCK) * (GROUP * TR_BLOCK);
         y = (decrypt ? decrypt_groups : encrypt_groups)(key, out, in, front, ghash, low, high, y,

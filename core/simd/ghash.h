@@ -288,7 +288,7 @@ static TR_TARGET void ghash(const struct tr_aes_key *key, uint8_t *out, const ui
                             size_t blocks, void *state)
 {
     struct tr_ghash *g = state;
-    /* The powers of H have the same layout at every width. */
+    /* A narrower backend can use the key: powers of H have the same layout at every width. */
     const struct tr_backend *n = V_NARROWER(blocks);
     if (n != NULL)
         n->bulk[TR_OP_GHASH](key, out, in, blocks, state);

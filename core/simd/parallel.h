@@ -41,7 +41,7 @@ struct group {
     struct tr_shape shape;
     unsigned vectors; /* 1 to IN_FLIGHT, or LONG_GROUP */
     unsigned part;    /* blocks of the last vector if it is partial, else 0 */
-    int aligned;      /* CTR: the first counter is a multiple of the group's blocks */
+    int aligned;      /* CTR: the first counter is a multiple of the group's size in blocks */
     int bytes;        /* CTR: bulk.chain is big-endian, and only its last byte counts */
 };
 

@@ -28,7 +28,7 @@ struct ghash_tables {
 } TR_ALIGNED(16);
 _Static_assert(sizeof(struct ghash_tables) <= TR_GHASH_POWERS * TR_BLOCK, "the key has room");
 
-/* In vperm.c. The first computes the tables of h, the second multiplies x by the tables' factor. */
+/* In vperm.c: one computes the tables of h, the other multiplies x by the factor of the tables. */
 void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK]);
 void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tables);
 
