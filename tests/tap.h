@@ -7,10 +7,9 @@
  *     tap_skip(1, "vaes", "no VAES here");    // results that this machine cannot give
  *     return tap_done();                      // non-zero: a failure, or the plan was not met
  *
- * With TENROUNDS_MUST_RUN in the environment a skip is a failure. The exception is a skip that
- * names flags of /proc/cpuinfo, if one of them is missing there.
- *
- * All random numbers derive from one seed, which is printed. TENROUNDS_SEED sets it again.
+ * With TENROUNDS_MUST_RUN in the environment a skip is a failure, unless it names a flag that
+ * /proc/cpuinfo lacks. All random numbers derive from one seed, which the program prints.
+ * TENROUNDS_SEED sets the seed.
  */
 #ifndef TENROUNDS_TAP_H
 #define TENROUNDS_TAP_H
@@ -32,7 +31,7 @@ static struct {
 
 static inline void tap_plan(unsigned results)
 {
-    /* Line by line, so that a crash loses nothing and a forked child repeats nothing. */
+    /* Buffers by line, so that a crash loses no result and a forked child repeats none. */
     setvbuf(stdout, NULL, _IOLBF, 0);
     tap.planned = results;
     printf("1..%u\n", results);
@@ -69,7 +68,7 @@ static inline void tap_diag_hex(const char *what, const void *bytes, size_t len)
     tap_diag("  %s %s%s", what, line, shown < len ? "..." : "");
 }
 
-/* Compares bytes; prints the first difference if there is one. */
+/* Compares bytes, and prints the first difference. */
 static inline bool tap_same(const void *got, const void *expected, size_t len)
 {
     const uint8_t *g = got, *e = expected;
@@ -84,8 +83,7 @@ static inline bool tap_same(const void *got, const void *expected, size_t len)
     return false;
 }
 
-/* Ends the report. Returns a non-zero status for main() if anything failed or the plan was not
- * met. */
+/* Ends the report. Returns non-zero, for main(), if a result failed or the plan was not met. */
 static inline int tap_done(void)
 {
     if (tap.run != tap.planned)
@@ -106,8 +104,8 @@ static inline bool tap_flag_in(const char *flags, const char *flag, size_t len)
     return false;
 }
 
-/* Whether one of the given flags (separated by blanks) is missing in the first "flags" line of
- * /proc/cpuinfo. False if that cannot be read. */
+/* Whether the first "flags" line of /proc/cpuinfo lacks one of the given flags (separated by
+ * blanks). False if the file cannot be read. */
 static inline bool tap_cpu_lacks(const char *wanted)
 {
     static char line[16384];
@@ -129,8 +127,8 @@ static inline bool tap_cpu_lacks(const char *wanted)
 }
 
 /*
- * Reports `results` results as skipped, for the reason that follows. cpu_flags: names of
- * /proc/cpuinfo, separated by blanks, of which the processor lacks one; NULL for any other reason.
+ * Reports `results` results as skipped, for the formatted reason. cpu_flags: /proc/cpuinfo flags,
+ * separated by blanks, of which the processor lacks at least one; NULL for any other reason.
  */
 __attribute__((format(printf, 3, 4))) static inline void
 tap_skip(unsigned results, const char *cpu_flags, const char *format, ...)
@@ -156,7 +154,7 @@ struct tap_random {
     uint64_t s[4];
 };
 
-/* The seed of this run: TENROUNDS_SEED, or else the time; printed on the first call. */
+/* The seed of this run: TENROUNDS_SEED or the time. The first call prints it. */
 static inline uint64_t tap_seed(void)
 {
     static uint64_t seed;
@@ -189,7 +187,7 @@ static inline uint64_t tap_splitmix(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* Generator number `stream` of this run's seed, one for each thread or part of a test. */
+/* Generator number `stream` of this run's seed. Each thread or part of a test has its own. */
 static inline struct tap_random tap_random(uint64_t stream)
 {
     struct tap_random r;
@@ -212,7 +210,7 @@ static inline uint64_t tap_next(struct tap_random *r)
     return result;
 }
 
-/* A number from 0 to limit - 1 (the bias is below limit / 2^64). */
+/* A random number from 0 to limit - 1, with a bias below limit / 2^64. */
 static inline size_t tap_below(struct tap_random *r, size_t limit)
 {
     return (size_t)(tap_next(r) % limit);

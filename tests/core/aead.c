@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the authenticated modes on every backend against bitslice. Covers every length from 0 to
+ * Compares the authenticated modes of every backend with bitslice. Covers every length from 0 to
  * 600 bytes and some longer ones, with random lengths of key, IV, AAD and tag. Each message is
  * encrypted and decrypted, one-shot and streaming, in place and not, at random alignments. Also
  * tests forged tags, AAD, IVs and ciphertexts, and calls out of order.
@@ -116,7 +116,8 @@ static bool all_ways(const struct message *m, const struct tr_backend *b)
     return true;
 }
 
-/* The lengths of run i: short texts one by one, then long texts, then long AAD. */
+/* The lengths of run i: first each short text length in turn, then long texts, every second with
+ * long AAD. */
 static struct aead_lengths lengths_of(const struct aead *a, unsigned i)
 {
     if (i <= LONGEST)
@@ -152,8 +153,8 @@ static void every_iv(const struct tr_backend *b, const struct aead *a)
            a->iv.max);
 }
 
-/* AAD in two pieces gives the same tag as in one. The first piece is a whole block, which GCM holds
- * back. */
+/* Tests that AAD in two pieces gives the same tag as in one. The first piece is a whole block,
+ * which GCM buffers until it has more input. */
 static void gcm_aad_in_two(const struct tr_backend *b)
 {
     static const uint8_t raw[16] = {1}, iv[12] = {2}, aad[40] = {3}, text[20] = {4};
@@ -172,8 +173,8 @@ static void gcm_aad_in_two(const struct tr_backend *b)
     tap_ok(good, "%s: GCM, AAD of a block and more", tr_backend_name(b));
 }
 
-/* Tests GCM at each length of text with AAD lengths around a block. Short messages, partial blocks
- * and partial vectors each have code of their own. */
+/* Tests GCM at each text length, with AAD lengths around a block. Short messages, partial blocks
+ * and partial vectors have separate code. */
 static void gcm_ends(const struct tr_backend *b)
 {
     static struct message m;
@@ -195,7 +196,7 @@ static void gcm_ends(const struct tr_backend *b)
 
 /* ---- Forgeries ---------------------------------------------------------------------------- */
 
-/* A forged message gives TR_ERR_TAG, and the one-shot call leaves zeros. */
+/* Whether a forged message gives TR_ERR_TAG and the one-shot call leaves zeros. */
 static bool rejected(const struct message *m, const struct tr_backend *b)
 {
     static uint8_t out[VERYLONG];
@@ -214,7 +215,7 @@ static bool rejected(const struct message *m, const struct tr_backend *b)
            in_pieces(m, &s, true, true, out, m->ciphertext, tag) == TR_ERR_TAG;
 }
 
-/* Flips each bit of `where` in turn; each of these messages must be rejected. */
+/* Flips each bit of `where` in turn. The mode must reject each of these messages. */
 static bool each_bit(const struct message *m, const struct tr_backend *b, uint8_t *where,
                      size_t len)
 {
@@ -247,9 +248,8 @@ static void forgeries(const struct tr_backend *b, const struct aead *a)
     tap_ok(good[3], "%s: %s refuses an IV with any bit flipped", tr_backend_name(b), a->name);
 }
 
-/* A short tag is the beginning of the full one, except in CCM and OCB, which put the tag length
- * into the first block. The check compares exactly the tag's length: it accepts a change in the
- * byte after it. */
+/* Tests every tag length: the check must compare exactly the bytes of the tag. A short tag is the
+ * beginning of the full one, except in CCM and OCB, whose first block contains the tag length. */
 static void cut_tags(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
@@ -270,13 +270,14 @@ static void cut_tags(const struct tr_backend *b, const struct aead *a)
 
 /* ---- Calls out of order --------------------------------------------------------------------- */
 
-/* OCB accepts AAD at any time (RFC 7253 section 4.2 sets no order). */
+/* Whether all AAD must precede the data. In OCB it need not (RFC 7253 section 4.2 sets no
+ * order). */
 static bool aad_first(const struct aead *a)
 {
     return strcmp(a->name, "OCB") != 0;
 }
 
-/* Before a start every other call is refused, and nothing is written. */
+/* Whether every other call before a start is refused and writes nothing. */
 static bool not_started(const struct message *m, struct aead_state *s)
 {
     const struct aead *a = m->aead;
@@ -291,12 +292,12 @@ static bool not_started(const struct message *m, struct aead_state *s)
     return good && tap_same(out, before, 32) && tap_same(tag, before, 16);
 }
 
-/* Calls that the mode refuses within a message leave the message unchanged. */
+/* Makes calls that the mode refuses within a message. They must leave the message unchanged. */
 static bool refused_inside(const struct message *m, struct aead_state *s, size_t at)
 {
     const struct aead *a = m->aead;
     uint8_t out[64], tag[16];
-    const bool is_ccm = strcmp(a->name, "CCM") == 0; /* knows how much AAD there is */
+    const bool is_ccm = strcmp(a->name, "CCM") == 0; /* its start() sets the AAD length */
     bool good = true;
     if (at > 0 && aad_first(a))
         good = a->aad(s, m->aad, 1) == (is_ccm ? TR_ERR_LENGTH : TR_ERR_STATE);
@@ -333,7 +334,7 @@ static bool with_refusals(const struct message *m, const struct tr_backend *b)
            tap_same(tag, m->tag, m->n.tag);
 }
 
-/* After a forged tag, too, only a new start is accepted. */
+/* Tests that after a forged tag, too, only a new start is accepted. */
 static bool after_forgery(const struct message *m, const struct tr_backend *b)
 {
     static uint8_t out[VERYLONG];
@@ -360,7 +361,7 @@ static void out_of_order(const struct tr_backend *b, const struct aead *a)
            tr_backend_name(b), a->name);
 }
 
-/* Refuses IVs and tags of lengths that the mode does not have. */
+/* Tests that IVs, tags and keys of unsupported lengths are refused. */
 static void wrong_lengths(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
@@ -394,8 +395,8 @@ static void wrong_lengths(const struct tr_backend *b, const struct aead *a)
 
 /* ---- GCM's counter ------------------------------------------------------------------------ */
 
-/* Only the last 32 bits of the counter wrap (SP 800-38D section 6.2). Tests a wrap at each block of
- * the widest group. */
+/* Tests that only the last 32 bits of the counter wrap, here after `blocks` blocks (SP 800-38D
+ * section 6.2). */
 static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decrypt)
 {
     enum { LEN = 16 * 150 };
@@ -429,7 +430,7 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
                                                             LEN - piece_len) == TR_OK &&
                 tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
     good &= tr_gcm_start(&reference, &reference_key, iv, 12) == TR_OK;
-    /* The tag's mask is the encryption of the counter before this one. */
+    /* Sets the same counter, because GCM encrypts the counter block before it to mask the tag. */
     memcpy(reference.counter, from, 16);
     return good && tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
            tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);
@@ -446,8 +447,8 @@ static void gcm_counter(const struct tr_backend *b)
 
 /* ---- GCM's powers of H, computed when a message first needs them -------------------------- */
 
-/* Encrypts a message under g, one-shot or streaming. bitslice, which has no powers, must give the
- * same result. */
+/* Encrypts or decrypts a message under g, one-shot or streaming. The result must equal that of
+ * bitslice, which has no powers of H. */
 static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *reference,
                          size_t aad_len, size_t len)
 {
@@ -478,8 +479,8 @@ static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *re
     return good && tap_same(tag, right, 16) && tap_same(out, expected, len);
 }
 
-/* Messages of all sizes in random order under one key. Each uses the key as the last message left
- * it, or a copy of it. */
+/* Processes messages of all sizes in random order under one key. Each uses the key as the last
+ * message left it, or a copy of it. */
 static void gcm_powers(const struct tr_backend *b)
 {
     unsigned good = 0, n = 0;

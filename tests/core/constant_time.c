@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that no branch and no memory index depends on a key or on data. Runs under valgrind:
- * memcheck is told that secrets are undefined, and reports each such use (A. Langley's ctgrind).
- * Valgrind has no VAES and no AVX-512. The backends that need them are the same C source for wider
- * vectors.
+ * Tests that no branch and no memory index depends on a key or on data. Runs under valgrind: the
+ * test declares secrets undefined, and memcheck reports each branch or index on one (A. Langley's
+ * ctgrind). Valgrind has no VAES and no AVX-512, so it cannot run the backends that need them.
+ * These are the same C source for wider vectors.
  *
- * Removing padding is not watched: its result and the length are the caller's to know. For the same
- * reason a tag check may use its result once or twice, to report it and to cleanse the output. A
- * comparison that stops at the first difference would use it more often.
+ * The removal of padding is not watched, because the caller learns its result and the length
+ * anyway. For the same reason a tag check may branch on its result once or twice, to report it and
+ * to cleanse the output. A comparison that stops at the first difference would branch more often.
  */
 #include "aead.h"
 
@@ -28,8 +28,8 @@ static void published(void *p, size_t len)
     VALGRIND_MAKE_MEM_DEFINED(p, len);
 }
 
-/* Encrypts or decrypts a message. The test repeats it with nothing secret and compares the results,
- * which shows that the watched code really is AES. */
+/* Encrypts or decrypts a message. The test repeats the call without secrets and compares the
+ * results, which shows that the watched code computes AES. */
 static bool message(const struct tr_backend *b, enum tr_mode mode, bool decrypt, size_t key_len,
                     size_t len, bool is_secret, uint8_t out[LONGEST])
 {
@@ -77,12 +77,13 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
 
 /* ---- Authenticated modes: key, AAD and text are secret, IV and tag are not ---------------- */
 
-#define VERDICT 2 /* uses of a secret that reporting the verdict may take */
+#define VERDICT 2 /* allowed uses of a secret per tag check */
 
 /*
- * A table in front of the backend that declares public values to memcheck. In SIV and GCM-SIV the
- * tag is public once made, and is the counter to encrypt with. In SIV that is the counter of CTR.
- * In GCM-SIV it is a block encrypted by itself. Only sealing declares them.
+ * A backend that declares public values to memcheck and calls the backend behind it. SIV and
+ * GCM-SIV encrypt with a counter that they derive from the tag, which is public once computed. SIV
+ * passes this counter to CTR. GCM-SIV computes the tag by encrypting a single block. Values are
+ * declared only while the test seals.
  */
 static const struct tr_backend *behind;
 static bool sealing;
@@ -133,7 +134,8 @@ static struct sealed sealed_of(size_t key_len, size_t iv_len, size_t len)
     return m;
 }
 
-/* Encrypts and decrypts in two pieces, without a verdict where the mode allows that. */
+/* Encrypts in two pieces. In modes that stream, also decrypts, but computes the tag instead of
+ * checking it. */
 static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;
@@ -144,7 +146,7 @@ static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sea
                 a->crypt(s, false, m->ciphertext + half, m->text + half, m->n.text - half,
                          m->tag) == TR_OK &&
                 (a->end == NULL || a->end(s, false, m->tag, 16) == TR_OK);
-    /* The one-shot call, which is separate code in GCM. */
+    /* Also seals one-shot, which is separate code in GCM. */
     good &= a->whole(s, false, &m->n, m->iv, m->aad, m->plaintext, m->text, tag) == TR_OK;
     sealing = false;
     published(m->tag, 16);
@@ -152,7 +154,7 @@ static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sea
     published(tag, 16);
     published(m->plaintext, m->n.text);
     good &= memcmp(tag, m->tag, 16) == 0 && memcmp(m->plaintext, m->ciphertext, m->n.text) == 0;
-    if (a->end == NULL) /* decryption would give a verdict */
+    if (a->end == NULL) /* decryption always checks the tag */
         return good;
     good &= a->start(s, m->iv, &m->n) == TR_OK && a->aad(s, m->aad, m->n.aad) == TR_OK &&
             a->crypt(s, true, m->plaintext, m->ciphertext, m->n.text, m->tag) == TR_OK &&
@@ -161,7 +163,7 @@ static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sea
     return good && memcmp(tag, m->tag, 16) == 0;
 }
 
-/* Counts the uses of secrets in checking a valid tag, beyond those that the verdict may take. */
+/* Counts the uses of secrets in the check of a valid tag, beyond the allowed VERDICT. */
 static unsigned check(const struct aead *a, struct aead_state *s, struct sealed *m, bool *right)
 {
     const unsigned before = VALGRIND_COUNT_ERRORS;
@@ -202,7 +204,7 @@ static unsigned watch_aeads(const struct tr_backend *b, bool *right)
                 const struct aead *a = &all_aeads[i];
                 const bool gcm = strcmp(a->name, "GCM") == 0;
                 unsigned more = watch_aead(b, a, key, a->iv.usual, len, right);
-                /* GCM derives the counter from any other IV by GHASH. */
+                /* GCM derives J0 by GHASH from an IV of any length other than 12 bytes. */
                 if (gcm)
                     more += watch_aead(b, a, key, 16, len, right);
                 if (gcm && len == 0)
@@ -261,7 +263,7 @@ static unsigned watch_cmac(const struct tr_backend *b, bool *right)
     return uses + (all > uses + VERDICT ? all - uses - VERDICT : 0);
 }
 
-/* More messages than lanes, in CBC and CMAC. many.c checks the results. */
+/* Number of messages in CBC and CMAC, more than there are lanes. many.c checks the results. */
 #define MANY 20
 
 static unsigned watch_many(const struct tr_backend *b, bool *right)
@@ -366,7 +368,7 @@ int main(void)
 #if !defined(__i386__) /* valgrind's 32-bit processor has no AES instructions */
         "aesni",
 #endif
-#if TR_WIDE_BITSLICE /* valgrind has no AVX-512: bitslice512 is this code, vperm512 unwatched */
+#if TR_WIDE_BITSLICE /* bitslice512, which valgrind cannot run, is this code; vperm512 is unwatched */
         "bitslice256",
         "vperm256",
         "bitslice128",

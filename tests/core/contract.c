@@ -2,8 +2,8 @@
 /*
  * Tests the errors that tenrounds.h promises, for every function that takes a key or a message.
  * Covers keys and messages never set or cleansed, partial overlap, forged tags, and wrong lengths
- * of data, IV and tag. After each error the output and all objects must be unchanged. After a tag
- * mismatch a call that decrypts must leave zeros.
+ * of data, IV and tag. An error must leave the output and all objects unchanged. Only on tag
+ * mismatch must a call that decrypts leave zeros.
  */
 #include "common.h"
 
@@ -158,24 +158,24 @@ CALL(gcm_siv_decrypt, tr_gcm_siv_decrypt(&w.gcm_siv, out, in, len, w.tag))
 
 enum {
     OVERLAP = 1,
-    USED = 2,  /* test *used above 15 */
-    TAG = 4,   /* test a forged tag: leaves zeros */
+    USED = 2,  /* test a value of *used above 15 */
+    TAG = 4,   /* test that a forged tag leaves zeros */
     CHECK = 8, /* test a forged tag in a call that decrypts nothing */
     MESSAGE = 16,
-    DECRYPTS = 32, /* a good call would need ciphertext, so the test makes none */
+    DECRYPTS = 32, /* no test of a good call, which would need valid ciphertext */
 };
 
 #if SIZE_MAX > 0xffffffff
 #    define GCM_TOO_LONG 0xfffffffe1
 #else
-#    define GCM_TOO_LONG 0 /* no such length */
+#    define GCM_TOO_LONG 0 /* no test: size_t cannot hold such a length */
 #endif
 
 static const struct {
     const char *name;
     enum tr_status (*call)(void);
     unsigned flags;
-    /* 0: no such error to test; bad_tag SIZE_MAX: a tag of 0 bytes. */
+    /* Lengths in bytes. A bad length of 0: no test. bad_iv or bad_tag of SIZE_MAX: 0 bytes. */
     size_t good_len, bad_len, bad_iv, bad_tag;
 } calls[] = {
 #define ROW(name, ...)                                                                             \
@@ -269,7 +269,7 @@ static bool set_keys(const struct tr_backend *b)
            tr_gcm_siv_set_key(&k.gcm_siv, b, raw, 16) == TR_OK;
 }
 
-/* Sets good arguments, in place; with `messages` also starts a message in each mode. */
+/* Sets good arguments, in place. With `messages`, also starts a message in each mode. */
 static bool begin(size_t i, bool messages)
 {
     memset(&w, 0, sizeof(w));
@@ -286,8 +286,7 @@ static bool begin(size_t i, bool messages)
             call_siv_start() == TR_OK && call_gcm_siv_start() == TR_OK);
 }
 
-/* Fills the stack below with what is no pointer, for calls that would read what they did not write.
- */
+/* Fills the stack below with invalid pointers, to expose calls that use uninitialized memory. */
 static __attribute__((__noinline__)) void spoil_stack(void)
 {
     uint8_t garbage[16384];
@@ -361,7 +360,8 @@ static bool bad_arguments(size_t i)
     return good;
 }
 
-/* A random tag is a forgery. Only the output may change, to zeros, and the message ends. */
+/* Tests a random tag, which is a forgery. The call may only change the output, to zeros, and end
+ * the message. */
 static bool wrong_tag(size_t i)
 {
     if (!(calls[i].flags & (TAG | CHECK)))

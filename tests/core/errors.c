@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the errors of the core's calls: the status names each error, and nothing has changed
- * afterwards. */
+/* Tests the errors of the core's calls: each error has its own status, and the call changes
+ * nothing. */
 #include "common.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@ static struct tap_random rng;
 static const struct tr_backend *backend; /* the strongest that runs here */
 static struct tr_aes_key key;
 
-/* Everything that a call may change; a copy is made before the call. */
+/* Everything that a call may change. The test copies it before the call, to compare. */
 struct world {
     uint8_t memory[ROOM];
     struct position p;
@@ -26,7 +26,7 @@ static struct world world_of(unsigned used)
     return w;
 }
 
-/* Expects the call to fail with that status and to change nothing. */
+/* Whether the call fails with the expected status and changes nothing. */
 static bool refused(enum tr_mode mode, bool decrypt, unsigned used, size_t out, size_t in,
                     size_t len, enum tr_status expected)
 {
@@ -82,8 +82,8 @@ static void test_used(void)
     tap_ok(good == n, "%u of %u offsets above 15", good, n);
 }
 
-/* Tests every partial overlap of every length, in both orders; in modes that accept any length,
- * also mid-block. */
+/* Tests every partial overlap of every length, with the output ahead and behind. Modes that accept
+ * any length are also called mid-block. */
 static void test_overlap(enum tr_mode mode)
 {
     unsigned n = 0, good = 0;
@@ -101,8 +101,7 @@ static void test_overlap(enum tr_mode mode)
     tap_ok(good == n, "%s: %u of %u partial overlaps", mode_name(mode), good, n);
 }
 
-/* Adjacent buffers and identical buffers do not count as partial overlap, and neither does an empty
- * one. */
+/* Tests that adjacent, identical and empty buffers do not count as partial overlap. */
 static void test_no_overlap(void)
 {
     unsigned n = 0, good = 0;
@@ -131,8 +130,8 @@ static struct tr_cipher cipher(enum tr_mode mode, bool decrypt, bool padding)
     return c;
 }
 
-/* Expects update() to fail with that status, or final() if len == SIZE_MAX, with no output and no
- * other change. */
+/* Whether update(), or final() if len is SIZE_MAX, fails with the expected status, writes nothing
+ * and changes nothing. */
 static bool cipher_refused(struct tr_cipher *c, size_t out, size_t in, size_t len,
                            enum tr_status expected)
 {
@@ -190,7 +189,7 @@ static void test_not_started(void)
     tap_ok(good == n, "%u of %u calls on an object that was not started", good, n);
 }
 
-/* Refuses impossible positions in every mode: a host may write the fields itself. */
+/* Tests that every mode refuses impossible values of `used`, which a host may have written. */
 static void test_cipher_used(void)
 {
     static const unsigned wrong[] = {17, 31, 32, 255, 256, INT_MAX, UINT_MAX - 15, UINT_MAX};
@@ -222,8 +221,8 @@ static void test_cipher_overlap(enum tr_mode mode)
     tap_ok(good == n, "struct tr_cipher, %s: %u of %u partial overlaps", mode_name(mode), good, n);
 }
 
-/* Tests final() mid-block. Without padding it refuses a partial block. With padding it refuses to
- * decrypt a message that is empty or not whole blocks. */
+/* Tests final() on wrong lengths. Without padding it refuses a partial block. With padding it
+ * refuses to decrypt a message that is empty or not whole blocks. */
 static void test_final_length(void)
 {
     unsigned n = 0, good = 0;
@@ -242,7 +241,8 @@ static void test_final_length(void)
     tap_ok(good == n, "%u of %u messages that end in mid-block", good, n);
 }
 
-/* Decrypts a message whose last block has wrong padding; `before` blocks precede it. */
+/* Whether a message whose last block has wrong padding is refused; `before` blocks precede that
+ * block. */
 static bool bad_padding(enum tr_mode mode, size_t before, const uint8_t last[16])
 {
     uint8_t text[64];
@@ -261,12 +261,12 @@ static void test_padding(enum tr_mode mode)
 {
     unsigned n = 0, good = 0;
     uint8_t block[16];
-    for (unsigned last = 0; last < 256; last++) { /* lengths that do not exist */
+    for (unsigned last = 0; last < 256; last++) { /* invalid padding lengths */
         memset(block, (int)last, 16);
         if (last == 0 || last > 16)
             good += bad_padding(mode, last % 3, block), n++;
     }
-    for (unsigned pad = 2; pad <= 16; pad++) /* each byte of each length wrong */
+    for (unsigned pad = 2; pad <= 16; pad++) /* each bit of each padding but the last byte */
         for (unsigned at = 16 - pad; at < 15; at++)
             for (unsigned bit = 0; bit < 8; bit++, n++) {
                 tap_fill(&rng, block, 16);
@@ -314,8 +314,8 @@ static void test_short(void)
     tap_ok(good == n, "%u of %u messages of less than a block", good, n);
 }
 
-/* Refuses data units of more than 2^20 blocks (IEEE 1619 section 5.1), and equal keys except for
- * decryption. */
+/* Tests that XTS refuses data units of more than 2^20 blocks (IEEE 1619 section 5.1), and equal
+ * keys except in decryption. */
 static void test_xts(void)
 {
     uint8_t raw[64], tweak[16] = {1}, in[40] = {2}, out[40] = {0}, before[40] = {0};
@@ -363,8 +363,8 @@ static void test_wrap_lengths(void)
     tap_ok(good && tap_same(out, before, sizeof(out)), "key wrap: wrong lengths");
 }
 
-/* Wraps and unwraps to every place that overlaps the input or lies beside it; the result must be
- * that of separate buffers. */
+/* Wraps and unwraps m[100] to m[at], which may overlap or lie beside it. The result must equal that
+ * of separate buffers. */
 static bool wrap_is_right_at(size_t len, bool padded, size_t at)
 {
     uint8_t m[300], text[64], wrapped[80];
@@ -393,7 +393,7 @@ static void test_wrap_overlap(void)
     tap_ok(good, "key wrap: in and out may overlap in any way");
 }
 
-/* Any flipped bit and any other check value must give TR_ERR_TAG and zeros. */
+/* Tests that any flipped bit and any other check value give TR_ERR_TAG and zeros. */
 static void test_wrap_forgeries(void)
 {
     uint8_t in[32], wrapped[40], out[40], iv[8];

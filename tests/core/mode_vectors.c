@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests every backend that runs here with the published vectors that have one case per line:
- * mode_vectors DIRECTORY. Gives one result for each file and backend. Checks the number of cases of
- * each verdict, so that an empty file cannot pass.
+ * Tests every backend that runs here with the published vectors of one case per line: mode_vectors
+ * DIRECTORY. Gives one result per file and backend. Checks the number of cases per verdict, so that
+ * an empty file cannot pass.
  *
  * A valid case must encrypt to its ciphertext and tag, and decrypt to its plaintext. An invalid
- * case must be refused and release no plaintext. Encrypting the plaintext that it claims must give
- * another result.
+ * case must be refused and release no plaintext. Its stated plaintext must encrypt to another
+ * result.
  */
 #include "cases.h"
 #include "common.h"
@@ -18,8 +18,8 @@ struct result {
     size_t len;
 };
 
-/* An algorithm's functions: seal writes ct and tag, open writes pt. An algorithm without open is a
- * MAC, and pt is its message. */
+/* An algorithm's functions: seal writes ciphertext and tag, open writes plaintext. A MAC has no
+ * open, and its message is the plaintext. */
 struct algorithm {
     const char *name;
     enum tr_status (*seal)(const struct tr_backend *b, const struct test_case *c, struct result *r);
@@ -50,7 +50,7 @@ static enum tr_status gcm_open(const struct tr_backend *b, const struct test_cas
                                          r->text, c->ct.data, c->ct.len, c->tag.data, c->tag.len);
 }
 
-/* GMAC: the message is the AAD of an empty text (SP 800-38D section 3). */
+/* GMAC: GCM with the message as AAD and an empty text (SP 800-38D section 3). */
 static enum tr_status gmac(const struct tr_backend *b, const struct test_case *c, struct result *r)
 {
     struct tr_gcm_key key;
@@ -191,8 +191,8 @@ static enum tr_status xts_open(const struct tr_backend *b, const struct test_cas
                            : tr_xts_decrypt(&x, c->iv.data, r->text, c->ct.data, c->ct.len);
 }
 
-/* CBC with padding. A streaming caller gets all but the last block before a padding error. r->text
- * has the output of a caller that waits for the end. */
+/* CBC with padding. Writes r->text only on success, because a streaming caller gets all but the
+ * last block before a padding error. */
 static enum tr_status cbc(const struct tr_backend *b, const struct test_case *c, bool decrypt,
                           struct result *r)
 {
@@ -289,7 +289,7 @@ static const struct algorithm kw = {"KW", kw_seal, kw_open},
 static const struct vector_file {
     const struct algorithm *algorithm;
     const char *path;
-    unsigned expected[3]; /* by verdict */
+    unsigned expected[3]; /* number of cases per verdict */
 } files[] = {
     {&gcm, "cavp/gcm/gcmDecrypt128.txt", {3864, 4011}},
     {&gcm, "cavp/gcm/gcmDecrypt192.txt", {3897, 3978}},
@@ -394,7 +394,7 @@ static bool run_valid(const struct algorithm *a, const struct tr_backend *b,
            (!c->pt_is_known || (r.len == c->pt.len && tap_same(r.text, c->pt.data, r.len)));
 }
 
-/* Whether the whole text is zeros or unchanged. */
+/* Whether each byte of the text is zero or unchanged. */
 static bool nothing_released(const struct result *r)
 {
     for (size_t i = 0; i < sizeof(r->text); i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests features, masks and the selection of a backend. Compares them with the test's own reading
- * of CPUID or auxv, and its own table of backends. Also runs the known-answer tests, and tests what
- * happens when they fail.
+ * Tests features, masks, the selection of a backend, and the known-answer tests, with and without
+ * failures. Expected results come from the test's own reading of CPUID or auxv and its own table of
+ * backends.
  */
 #define _GNU_SOURCE /* setenv, fork */
 #include "common.h"
@@ -18,8 +18,8 @@
 #endif
 
 /*
- * This processor's features: Intel SDM, CPUID leaves 1 and 7; XCR0 in volume 1, section 13.3. On
- * Arm: the kernel's bits of AT_HWCAP, which is type 16.
+ * This processor's features. On x86: CPUID leaves 1 and 7 (Intel SDM) and XCR0 (volume 1, section
+ * 13.3). On Arm: the kernel's bits in AT_HWCAP, type 16 of the auxiliary vector.
  */
 
 #if TR_ARM64
@@ -74,8 +74,7 @@ static struct tr_cpu read_cpu(void)
 #define AES_512 (AES_256 | TR_FEATURE_AVX512)
 #define AES_ARM (TR_FEATURE_AES | TR_FEATURE_NEON)
 
-/* The features that this kind of processor can have. Masks of other features are accepted and have
- * no effect. */
+/* The features of this architecture. Masks of other features are accepted and have no effect. */
 #if TR_ARM64
 #    define KIND (TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_NEON | TR_FEATURE_SHA3)
 #else
@@ -113,8 +112,8 @@ static const struct {
 };
 #define BACKENDS (sizeof(expected_backends) / sizeof(*expected_backends))
 
-/* The index of the backend that must be selected if those in `without` fail their known-answer
- * tests. */
+/* The index of the backend that selection must choose if those in the bit set `without` fail their
+ * known-answer tests. */
 static unsigned expected_index(tr_features usable, unsigned without)
 {
     unsigned i = 0;
@@ -157,8 +156,7 @@ static void test_cpu(void)
 
 #define XMM_ALONE (TR_FEATURE_CLMUL | TR_FEATURE_SHA)
 
-/* Tests an operating system that saves less state than the processor has, which no test machine may
- * show. */
+/* Tests XCR0 values of operating systems that save less register state than the processor has. */
 static void test_saved(void)
 {
     static const struct {
@@ -221,7 +219,7 @@ static void test_bad_masks(void)
 {
     static const struct {
         const char *text;
-        tr_features masked; /* by the other words */
+        tr_features masked; /* features that the good words mask */
         size_t at;          /* where the first bad word begins */
     } bad[] = {
         {"aes", 0, 0},
@@ -255,8 +253,8 @@ static void test_bad_masks(void)
     tap_ok(right == n, "%zu of %zu bad masks are refused at the right word", right, n);
 }
 
-/* Masks every set of features of this kind of processor, as bits and as text, and checks which
- * backend is selected from the rest. */
+/* Masks every set of features of this architecture, as bits and as text. Checks which backend is
+ * selected from the remaining features. */
 static void test_select(void)
 {
     const tr_features usable = read_cpu().usable;
@@ -294,8 +292,9 @@ static void test_known_answers(void)
                    tr_backend_name(b));
 }
 
-/* Falsifies the answers of each set of backends: the next backend must be selected, and the
- * failures reported. Of the backends after the selected one, two vary. */
+/* Falsifies the known answers of each set of backends. Selection must choose the next backend and
+ * report the failures. After the selected one only the next two vary, to limit the number of
+ * sets. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();
@@ -325,8 +324,8 @@ static void test_sabotage(void)
 
 /* ---- Selection in a process --------------------------------------------------------------- */
 
-/* Selects in a child process with these variables. Returns the index of the backend, or -1 minus
- * the signal. */
+/* Selects a backend in a child process with these environment variables. Returns its index, or -1
+ * minus the number of the signal that ended the child. */
 static int selected_in_child(const char *mask, const char *sabotage)
 {
     int status;
@@ -390,7 +389,7 @@ static void test_environment(void)
            "a process in which every backend fails is aborted");
 }
 
-/* Whether the clock drops, given the vendor as leaf 0 of CPUID has it in ebx, edx and ecx. */
+/* Whether the clock drops at 512 bits; vendor is ebx, edx and ecx of CPUID leaf 0. */
 static bool drops(const char vendor[12], uint32_t signature)
 {
     uint32_t words[3];
@@ -398,7 +397,7 @@ static bool drops(const char vendor[12], uint32_t signature)
     return tr_clock_drops_by_cpuid(words, signature);
 }
 
-/* Processors by eax of CPUID leaf 1: stepping, model and family, packed as in Intel's SDM. */
+/* Tests signatures: stepping, model and family as in eax of CPUID leaf 1 (Intel SDM). */
 static void test_clock_by_cpuid(void)
 {
     static const struct {
@@ -474,8 +473,8 @@ static void test_avoided(void)
            "where the clock drops and the preferred backend fails, the next one is selected");
 }
 
-/* Cascade Lake, Ice Lake and Tiger Lake drop their clock. Sapphire Rapids, Zen 4 and another family
- * with such a model number do not. */
+/* Cascade Lake, Ice Lake and Tiger Lake drop their clock at 512 bits. Sapphire Rapids, Zen 4 and an
+ * equal model number in another family do not. */
 static void test_clock(void)
 {
     tap_ok(tr_clock_drops_at_512_bits(1, 6, 0x55) && tr_clock_drops_at_512_bits(1, 6, 0x6a) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests every backend that runs here with the published vectors: vectors DIRECTORY. Gives one
- * result for each file and backend. Checks the number of cases in each file, so that an empty file
+ * result per file and backend. Checks the number of cases in each file, so that an empty file
  * cannot pass.
  */
 #include "common.h"
@@ -9,7 +9,7 @@
 
 enum kind {
     KAT,       /* each record is a message */
-    MCT,       /* each record is one of the 100 parts of a Monte Carlo chain */
+    MCT,       /* each record is one of the 100 keys of a Monte Carlo chain */
     MCT_ENDS,  /* each record is the beginning and the end of such a chain */
     EXPANSION, /* each record is a key and its schedule */
 };
@@ -18,7 +18,7 @@ struct vector_file {
     char path[48];
     enum kind kind;
     enum tr_mode mode;
-    unsigned encrypt, decrypt; /* expected records */
+    unsigned encrypt, decrypt; /* expected number of records */
 };
 
 static const char *directory;
@@ -43,8 +43,8 @@ add(enum kind kind, enum tr_mode mode, unsigned encrypt, unsigned decrypt, const
     f->decrypt = decrypt;
 }
 
-/* The number of records in each file: AESAVS appendices B to E (known answers), section 6.3 (MMT),
- * section 6.4 (MCT). */
+/* Adds files with their numbers of records, from AESAVS appendices B to E (KAT), section 6.3 (MMT)
+ * and section 6.4 (MCT). */
 static void add_cavp(enum tr_mode mode, unsigned size)
 {
     static const unsigned gfsbox[] = {7, 6, 5}, keysbox[] = {21, 24, 16};
@@ -96,7 +96,7 @@ static const struct rsp_bytes *output_of(const struct rsp_record *r)
     return &r->field[r->decrypt ? RSP_PLAINTEXT : RSP_CIPHERTEXT];
 }
 
-/* CFB1: the lengths of the records are in bits. */
+/* Runs a CFB1 record, whose lengths are in bits. */
 static bool run_cfb1(const struct tr_backend *b, const struct rsp_record *r)
 {
     const struct rsp_bytes *in = input_of(r);
@@ -112,7 +112,8 @@ static bool run_cfb1(const struct tr_backend *b, const struct rsp_record *r)
            same(r, "the mode's function", out, &expected);
 }
 
-/* Processes the message by the mode's function, and by struct tr_cipher if that has the mode. */
+/* Processes the message with the mode's function, and with struct tr_cipher if that has the
+ * mode. */
 static bool run_kat(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r)
 {
     const struct rsp_bytes *in = input_of(r), *iv = &r->field[RSP_IV];
@@ -150,13 +151,13 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
 /* ---- Monte Carlo (AESAVS 6.4) --------------------------------------------------------------- */
 
 /*
- * A Monte Carlo chain. The inner loop of 1000 steps is the same in all modes of the file. The first
- * input is given, the second is the IV, and each later one is the output of two steps ago. In ECB
- * each is the output of one step ago. The mode's state carries over all steps.
+ * A Monte Carlo chain. The inner loop of 1000 steps is the same in all these modes. The first input
+ * is given, the second is the IV, and each later input is the output of two steps before. In ECB
+ * each input is the output of the previous step. The mode's state carries over all steps.
  */
 struct chain {
     uint8_t key[32], iv[16], input[16];
-    uint8_t output[2][16]; /* of the last step and the one before */
+    uint8_t output[2][16]; /* of the last step and of the one before it */
 };
 
 static void chain_steps(struct chain *c, const struct tr_aes_key *key, enum tr_mode mode,
@@ -175,7 +176,7 @@ static void chain_steps(struct chain *c, const struct tr_aes_key *key, enum tr_m
     operations += 1000;
 }
 
-/* Goes to the next of the 100 keys: XORs the key with the last bytes of the last two outputs. */
+/* Derives the next of the 100 keys: XORs the key with the last bytes of the last two outputs. */
 static void chain_next(struct chain *c, size_t key_len, enum tr_mode mode)
 {
     uint8_t last[32];
@@ -195,7 +196,7 @@ static void chain_begin(struct chain *c, const struct rsp_record *r)
     memcpy(c->input, input_of(r)->data, 16);
 }
 
-/* Runs one of the 100 parts of a chain; the part before determines where it begins. */
+/* Runs one of the 100 keys of a chain. It must begin where the previous key ended. */
 static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r,
                     struct chain *c)
 {
@@ -213,9 +214,9 @@ static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct 
     return good;
 }
 
-/* Runs one part of a CFB8 chain, byte by byte. The first input is given. The bytes of the IV
- * follow, then each output of 16 steps ago. The key is XORed with as many of the last output bytes
- * as it is long. */
+/* Runs one key of a CFB8 chain, byte by byte. The first input is given, the bytes of the IV follow.
+ * Each later input is the output of 16 steps before. The next key is the XOR of this key and as
+ * many of the last output bytes. */
 static bool run_mct_cfb8(const struct tr_backend *b, const struct rsp_record *r, struct chain *c)
 {
     const size_t key_len = r->field[RSP_KEY].len;

@@ -4,9 +4,9 @@
  *
  *     afalg-errors skcipher|aead OURS THEIRS KEY-BYTES IV-BYTES
  *
- * It makes the same calls to both and compares every return value, errno and output byte. The calls
- * have keys, tags and IVs of any length, data that is too short, operations that do not exist, and
- * modified messages.
+ * The program makes the same calls to both and compares every return value, errno and output byte.
+ * It tries keys, tags and IVs of any length, data that is too short, operations that do not exist,
+ * and modified messages.
  */
 #include "afalg.h"
 
@@ -53,7 +53,7 @@ static long sum(const unsigned char *bytes, size_t len)
     return hash >> 1;
 }
 
-/* Makes one request and notes what it returns, and the hash of up to room bytes of output. */
+/* Makes one request. Records its result and the hash of up to room bytes of output. */
 static void request(int fd, int what, unsigned operation, unsigned iv_len, unsigned aad_len,
                     const unsigned char *data, size_t len, size_t room)
 {

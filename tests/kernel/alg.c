@@ -4,8 +4,8 @@
  *
  *   alg hold TYPE NAME               keeps a transform open until it is killed; prints "open"
  *   alg encrypt TYPE NAME BYTES N    makes N requests of BYTES bytes in page-aligned buffers
- *   alg late TYPE NAME BYTES         sets a key while the registers are refused, and compares requests
- *                                    with those of a key that was set with registers
+ *   alg late TYPE NAME BYTES         sets a key while the vector registers are refused, and
+ *                                    compares its requests with those of a key set with registers
  *   alg shared TYPE NAME KEYS        sets KEYS keys, each used by 4 processes at the same time
  *   alg traffic TYPE:NAME...         until SIGTERM: opens each algorithm that exists, encrypts,
  *                                    decrypts and compares messages, closes; prints counts
@@ -48,7 +48,7 @@ struct algorithm {
     size_t iv_len;
 };
 
-/* Opens an algorithm; its name determines the sizes of key and IV. Returns 0 or a negative
+/* Opens an algorithm. Its name determines the sizes of key and IV. Returns 0 or a negative
  * errno. */
 static int open_algorithm(struct algorithm *a, const char *type, const char *name)
 {
@@ -123,7 +123,7 @@ static int round_trip(const struct algorithm *a, const char *name, size_t len)
     return 1;
 }
 
-/* Writes the module's parameter refuse: 1 refuses the vector registers, 0 does not. */
+/* Sets the module's parameter `refuse`: 1 refuses the vector registers, 0 grants them. */
 static void refuse(int on)
 {
     FILE *file = fopen("/sys/module/tenrounds/parameters/refuse", "w");
@@ -134,7 +134,7 @@ static void refuse(int on)
     }
 }
 
-/* One of the module's counters: "holds" or "refused". */
+/* Reads one of the module's counters: "holds" or "refused". */
 static unsigned long counter(const char *wanted)
 {
     FILE *file = fopen("/sys/kernel/debug/tenrounds/counters", "r");
@@ -150,7 +150,8 @@ static unsigned long counter(const char *wanted)
     exit(2);
 }
 
-/* One request with each key: both must give want, and acquire the vector registers equally often. */
+/* Makes one request with each key. Both must give want, and acquire the vector registers equally
+ * often. */
 static int compare_keys(const struct algorithm keys[2], const char *name, int decrypt,
                         const uint8_t *from, size_t len, const uint8_t *want, size_t room)
 {
@@ -209,13 +210,13 @@ static int late(const char *type, const char *name, size_t len)
 static const size_t shared_sizes[] = {16, 64, 200, 512, 1000, 4096};
 #define SIZES (sizeof(shared_sizes) / sizeof(shared_sizes[0]))
 
-/* The input bytes of message i: AAD and data. */
+/* The number of input bytes of message i: AAD and data. */
 static size_t plain_len(const struct algorithm *a, unsigned i)
 {
     return shared_sizes[i] - (a->whole_blocks ? shared_sizes[i] % 16 : 0) + (a->aead ? AAD : 0);
 }
 
-/* Encrypts messages of all sizes, from the given one on, and compares them with want. */
+/* Encrypts messages of all sizes, beginning with size number first, and compares them with want. */
 static int one_of_many(const struct algorithm *a, unsigned first, uint8_t *const want[SIZES])
 {
     for (unsigned i = 0; i < SIZES; i++) {
@@ -229,8 +230,8 @@ static int one_of_many(const struct algorithm *a, unsigned first, uint8_t *const
     return 0;
 }
 
-/* Tests that requests which use one new key at the same time give the same results as one by one. The
- * first of them complete the key (powers of H) while the others use it. */
+/* Tests that simultaneous requests under one new key give the same results as single requests. The
+ * first requests complete the key (powers of H) while the others use it. */
 static int shared(const char *type, const char *name, unsigned keys)
 {
     uint8_t *want[SIZES];

@@ -4,7 +4,7 @@
  *
  *     chunks send|splice DRIVER OPERATIONS BYTES OFFSET
  *
- * Each operation sends BYTES bytes of one continuing message and receives them into the same
+ * Each operation sends BYTES bytes of one long message and receives the result into the same
  * buffer, which begins at OFFSET in its first page. send() copies the data; splice() passes its
  * pages.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Sets the priority of a registered crypto driver: priority DRIVER N (crypto_user,
- * CRYPTO_MSG_UPDATEALG). A test thus selects the driver for the next user that opens an algorithm
- * by name. The kernel also drops the template instances that were built on the driver, such as
- * seqiv(...). Transforms that are open keep their driver.
+ * Sets the priority of a registered crypto driver through crypto_user (CRYPTO_MSG_UPDATEALG):
+ * priority DRIVER N. A test thus selects the driver for later opens of the algorithm by name. The
+ * kernel also drops the template instances built on the driver, such as seqiv(...). Open transforms
+ * keep their driver.
  */
 #include <errno.h>
 #include <linux/cryptouser.h>

@@ -5,8 +5,8 @@
  *   registers DRIVER REQUESTS
  *
  * The parent fills all 16 registers of 256 bits, makes a request through AF_ALG in one assembler
- * statement, and compares the registers. Meanwhile a child fills its registers, waits and compares
- * them, again and again.
+ * statement, and compares the registers. Meanwhile a child repeatedly fills its registers, waits
+ * and compares them.
  */
 #include "afalg.h"
 
@@ -68,7 +68,8 @@ static int same(void)
 int main(int argc, char **argv)
 {
     static uint8_t in[DATA], out[DATA], key[32] = {1}, iv[16];
-    /* Shared with the child: how often its registers were wrong, and how often it compared them. */
+    /* Shared with the child: [0] how often its registers were wrong, [1] how often it compared
+     * them. */
     volatile unsigned *child =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char control[CMSG_SPACE(4) + CMSG_SPACE(sizeof(struct af_alg_iv) + 16)] = {0};
@@ -108,7 +109,7 @@ int main(int argc, char **argv)
             child[1]++;
         }
     }
-    /* Continues until the child has compared often enough, too. */
+    /* Continues until the child, too, has compared often enough. */
     for (; done < requests || (child[1] <= LOOKS && done < 100 * requests); done++) {
         if (request(op, &message, out, DATA) != DATA) {
             fprintf(stderr, "registers: request %d was not answered\n", done);

@@ -2,12 +2,13 @@
 /*
  * Tests kernel TLS between two sockets: tls ALGORITHM OURS
  *
- * ALGORITHM is "gcm(aes)" or "ccm(aes)". For every TLS version and cipher that uses it, sender and
+ * ALGORITHM is "gcm(aes)" or "ccm(aes)". For every TLS version and cipher with it, sender and
  * receiver use our driver OURS or the kernel's own, in all four combinations. The test checks that:
  *
- * - the receiver gets the bytes that were sent; - a side that uses our driver calls it exactly once
- * per record, and the other side never; - both drivers put the same bytes on the wire; - a record
- * with one wrong bit gives EBADMSG.
+ * - the receiver gets the bytes that were sent
+ * - a side that uses our driver calls it exactly once per record, and the other side never does
+ * - both drivers put the same bytes on the wire
+ * - a record with one wrong bit gives EBADMSG
  */
 #define _GNU_SOURCE /* memmem */
 #include <arpa/inet.h>
@@ -40,8 +41,7 @@ static void fatal(const char *what)
 
 #define FAILED(...) (failures++, printf(__VA_ARGS__), putchar('\n'))
 
-/* Makes the kernel select our driver (us), or its own, for whoever opens the algorithm from now
- * on. */
+/* Sets which driver later opens of the algorithm get: ours if us is set, else the kernel's own. */
 static void prefer(int us)
 {
     pid_t child = fork();
@@ -54,7 +54,7 @@ static void prefer(int us)
         fatal("priority");
 }
 
-/* The module's counter of calls for the algorithm. */
+/* Reads the module's counter of calls for the algorithm. */
 static unsigned long calls(void)
 {
     FILE *file = fopen("/sys/kernel/debug/tenrounds/counters", "re");
@@ -87,7 +87,7 @@ struct version {
 static const struct version versions[] = {{"TLS 1.2", TLS_1_2_VERSION},
                                           {"TLS 1.3", TLS_1_3_VERSION}};
 
-/* The calls of send(): the number of bytes, and whether more of the same record follows
+/* The calls of send(): the number of bytes, and whether more bytes of the same record follow
  * (MSG_MORE). */
 static const struct {
     size_t len;
@@ -119,7 +119,7 @@ static unsigned long records_sent(void)
     return records;
 }
 
-/* Opens a connection whose buffers hold everything that is sent before the receiver reads. */
+/* Opens a TCP connection. Its buffers hold all bytes sent before the receiver reads. */
 static void connection(int ends[2])
 {
     int room = 1 << 20;
@@ -176,8 +176,8 @@ static void send_all(int socket)
             fatal("send");
 }
 
-/* Reads len bytes in pieces of various sizes. Returns how many it got; if fewer than len, errno
- * says why, and 0 means the end of the stream. */
+/* Reads len bytes in pieces of various sizes. Returns the number of bytes. If that is below len,
+ * errno says why; 0 means the end of the stream. */
 static size_t receive(int socket, unsigned char *out, size_t len)
 {
     static const size_t sizes[] = {5, 16, 4096, 1, 20000, 333};
@@ -195,7 +195,7 @@ static size_t receive(int socket, unsigned char *out, size_t len)
     return got;
 }
 
-/* One combination: tx and rx say whether the sender and the receiver use our driver. */
+/* Tests one combination: tx and rx say whether the sender and the receiver use our driver. */
 static void transfer(const struct version *version, const struct cipher *cipher, int tx, int rx)
 {
     int ends[2];
@@ -280,7 +280,7 @@ static void test(const struct version *version, const struct cipher *cipher)
     if (capture(version, cipher, 0, other_wire) != len || memcmp(wire, other_wire, len) != 0)
         FAILED("%s %s: the wire differs", version->name, cipher->name);
 
-    size_t first = 5 + ((size_t)wire[3] << 8 | wire[4]); /* bytes of a record: RFC 8446 5.1 */
+    size_t first = 5 + ((size_t)wire[3] << 8 | wire[4]); /* bytes of record 1: RFC 8446 5.1 */
     for (int rx = 0; rx < 2; rx++) {
         corrupted(version, cipher, rx, first, first - 1);
         corrupted(version, cipher, rx, first, first - cipher->tag_len - 1);

@@ -4,13 +4,13 @@
  *
  *   vectors MODE DRIVER EVERY FILE...     MODE: ecb cbc ctr xts gcm rfc4106 ccm
  *
- * It runs every EVERYth case of the files and prints how many passed, and the first that failed.
- * The files come from tests/vectors: CAVP response files (*.rsp, and those of RFC 3686), or files
- * with one case per line (all others, see tests/vectors/README.md).
+ * The program runs every EVERYth case of the files. It prints the number that passed and the first
+ * failures. The files come from tests/vectors: CAVP response files (*.rsp, and those of RFC 3686),
+ * or files with one case per line (all others, see tests/vectors/README.md).
  *
- * Cases that the kernel's interface cannot express are left out: GCM with IVs of other lengths than
- * 12 bytes or tags below 4 bytes, and XTS data units that are not whole bytes. For rfc4106 the GCM
- * cases with 8 or 12 bytes of AAD are used.
+ * The kernel's interface cannot express some cases, which are left out: GCM with IVs of other
+ * lengths than 12 bytes or tags below 4 bytes, and XTS data units that are not whole bytes. rfc4106
+ * uses the GCM cases with 8 or 12 bytes of AAD.
  */
 #include "afalg.h"
 
@@ -51,9 +51,9 @@ static void report(const char *id, const char *what, ssize_t status)
         printf("%s, case %s: %s (%zd)\n", file, id, what, status);
 }
 
-/* Makes one request and compares its output with want, or expects -EBADMSG if the message is not
- * valid. It asks for the exact number of output bytes: the kernel would wait for more input if
- * asked for more, and do nothing if asked for none. */
+/* Makes one request. Its output must equal want or, if the message is not valid, its result
+ * -EBADMSG. Reads exactly the expected number of bytes: for more the kernel would wait for input,
+ * for 0 it would do nothing. */
 static void request(const char *id, int decrypt, int valid, const struct bytes *iv, size_t aad_len,
                     const struct bytes *in, const struct bytes *want)
 {
@@ -80,7 +80,7 @@ static void request(const char *id, int decrypt, int valid, const struct bytes *
     }
 }
 
-/* Whether this case is one of every EVERY cases. */
+/* Whether to run this case: one of every EVERY cases. */
 static int turn(void)
 {
     return seen++ % every == 0;
@@ -147,8 +147,8 @@ static void xts_case(const char *id, const struct bytes *key, const struct bytes
     request(id, 1, 1, iv, 0, cipher, plain);
 }
 
-/* Converts a vector's nonce into the kernel's IV, and key and AAD with it; 0 if the kernel cannot
- * express the case. */
+/* Converts a vector's nonce into the kernel's IV, and adapts key and AAD. Returns 0 if the kernel
+ * cannot express the case. */
 static int aead_iv(struct bytes *key, struct bytes *iv, struct bytes *aad)
 {
     if (strcmp(mode, "ccm") == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* AEADs with bad input: keys, tags and AAD of any length, wrong tags, invalid IVs, allocations that
- * fail. */
+/* Tests AEADs with bad input: keys, tags and AAD of any length, wrong tags, invalid IVs,
+ * allocations that fail. */
 #include "errors.h"
 
 #include <crypto/aead.h>
@@ -44,7 +44,7 @@ static unsigned int good_key_len(const struct pair *pair)
     return pair == &rfc4106 ? 20 : 16;
 }
 
-/* Sets the IV. CCM's first byte is the size of the length field less one. */
+/* Sets the IV. CCM's first IV byte is the size of the length field less one. */
 static void set_iv(const struct pair *pair, int whose, unsigned int first)
 {
     fill(iv[whose], BLOCK, 77);
@@ -54,7 +54,7 @@ static void set_iv(const struct pair *pair, int whose, unsigned int first)
     }
 }
 
-/* Makes one request from the scene and the IV, and checks that only the output was written. */
+/* Makes one request from the scene and the IV. Checks that our driver wrote only the output. */
 static int run(const struct pair *pair, int whose, bool decrypt, unsigned int aad, unsigned int len)
 {
     DECLARE_CRYPTO_WAIT(wait);
@@ -117,7 +117,7 @@ static void set_good_keys(const struct pair *pair)
                crypto_aead_setkey(tfm[THEIRS], key, good_key_len(pair)), "a good key");
 }
 
-/* Sets the tag size of both transforms; false if they refuse it. */
+/* Sets the tag size of both transforms. Returns whether they accept it. */
 static bool set_tag_len(const struct pair *pair, unsigned int size)
 {
     int ours = crypto_aead_setauthsize(tfm[OURS], size);
@@ -142,8 +142,8 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* Decrypts a message of len bytes that ends in the tag. wrong is the number, from 1, of the byte
- * that is changed, or 0. */
+/* Decrypts a message of len bytes, tag included. wrong is the number, from 1, of the byte to
+ * change, or 0. */
 static int open(const struct pair *pair, int whose, const u8 *sealed, unsigned int aad,
                 unsigned int len, unsigned int wrong)
 {
@@ -197,7 +197,7 @@ static void test_tags(const struct pair *pair)
         differ(pair->prefix, "does not take a whole tag");
 }
 
-/* CCM with every kind of first byte of the IV, the invalid ones included. */
+/* Tests CCM with every kind of first IV byte, including invalid ones. */
 static void test_ccm_iv(void)
 {
     unsigned int first, decrypt, whose;
@@ -215,8 +215,8 @@ static void test_ccm_iv(void)
     }
 }
 
-/* Encrypts len bytes in place. Every entry of the scatterlist is the same page, because only the
- * length matters. */
+/* Encrypts len bytes in place. All scatterlist entries are the same page, because only the length
+ * matters. */
 static int run_long(int whose, unsigned int len)
 {
     DECLARE_CRYPTO_WAIT(wait);
@@ -233,8 +233,8 @@ static int run_long(int whose, unsigned int len)
     return crypto_wait_req(crypto_aead_encrypt(request[whose]), &wait);
 }
 
-/* CCM messages that are too long for a length field of 2 bytes, and the longest that fits. 65536
- * bytes are left out: the kernel's own driver accepts them and computes a tag for length 0. */
+/* Tests CCM messages too long for a length field of 2 bytes, and the longest that fits. Omits 65536
+ * bytes, which the kernel's own driver accepts, with a tag for length 0. */
 static void test_ccm_too_long(void)
 {
     static const unsigned int lens[] = {65535, 65537, 65600};
@@ -245,7 +245,7 @@ static void test_ccm_too_long(void)
                    "%u bytes with a length field of 2", lens[i]);
 }
 
-/* Fails each allocation of one request in turn: the nth, until the request makes fewer than n. */
+/* Repeats one request, and fails its nth allocation in run n, until it makes fewer than n. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int aad, unsigned int len)
 {
     static u8 wanted[ROOM];
@@ -274,7 +274,7 @@ static unsigned int starve(const struct pair *pair, int whose, unsigned int aad,
     }
 }
 
-/* Does the same while a transform is created and gets its key. */
+/* Does the same with the creation of a transform and its key. */
 static unsigned int starve_making(const struct pair *pair, int whose)
 {
     char name[128];

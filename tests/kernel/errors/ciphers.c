@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Skciphers with bad input: keys of any length, weak keys, data of any length, allocations that
- * fail. */
+/* Tests skciphers with bad input: keys of any length, weak keys, data of any length, allocations
+ * that fail. */
 #include "errors.h"
 
 #include <crypto/skcipher.h>
@@ -52,8 +52,8 @@ static void unmake(int whose)
     crypto_free_skcipher(tfm[whose]);
 }
 
-/* Makes one request of len bytes, returns its errno, and checks that only the output was
- * written. */
+/* Makes one request of len bytes and returns its errno. Checks that our driver wrote only the
+ * output. */
 static int crypt(const struct pair *pair, int whose, bool decrypt, unsigned int len, bool scattered)
 {
     DECLARE_CRYPTO_WAIT(wait);
@@ -72,14 +72,13 @@ static int crypt(const struct pair *pair, int whose, bool decrypt, unsigned int 
     return err;
 }
 
-/* Whether a request leaves the IV of the next one. The IV that XTS and CTS leave is unspecified. */
+/* Whether a request leaves the IV of the next one. XTS and CTS leave an unspecified IV. */
 static bool chains(const struct pair *pair)
 {
     return strcmp(pair->prefix, "xts-aes") != 0 && strcmp(pair->prefix, "cts-cbc-aes") != 0;
 }
 
-/* Makes the same request with both drivers and compares the errno and, on success, the output and
- * the IV. */
+/* Makes the same request with both drivers. Compares the errno and, on success, output and IV. */
 static void crypt_both(const struct pair *pair, bool decrypt, unsigned int len, bool scattered)
 {
     int ours = crypt(pair, OURS, decrypt, len, scattered);
@@ -110,7 +109,7 @@ static void test_keys(const struct pair *pair)
                        set_key(THEIRS, key, len, CRYPTO_TFM_REQ_FORBID_WEAK_KEYS),
                        "key of %u bytes%s, weak ones forbidden", len,
                        equal ? ", equal halves" : "");
-            /* Checks the state that a refused or an accepted key leaves behind. */
+            /* Checks the state after a refused or accepted key. */
             crypt_both(pair, false, 2 * BLOCK, false);
         }
     }
@@ -122,7 +121,7 @@ static void test_lengths(const struct pair *pair)
     unsigned int len, decrypt, scattered, which;
 
     fill(key, sizeof(key), 1);
-    for (which = 1; which <= 2; which++) { /* the shortest key, and twice that */
+    for (which = 1; which <= 2; which++) { /* the shortest valid key, and one of twice the length */
         unsigned int key_len = which * good_key_len(THEIRS);
 
         same_error(pair, set_key(OURS, key, key_len, 0), set_key(THEIRS, key, key_len, 0), "key");
@@ -137,7 +136,7 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* Fails each allocation of one request in turn: the nth, until the request makes fewer than n. */
+/* Repeats one request, and fails its nth allocation in run n, until it makes fewer than n. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int len)
 {
     static u8 wanted[PAGE_SIZE];
@@ -165,7 +164,7 @@ static unsigned int starve(const struct pair *pair, int whose, unsigned int len)
     }
 }
 
-/* Does the same while a transform is created and gets its key. */
+/* Does the same with the creation of a transform and its key. */
 static unsigned int starve_making(const struct pair *pair, int whose)
 {
     char name[128];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Compares our driver with an established one of the kernel on bad input. Both must return the same
- * errno for the same call. Ours must write nothing outside the scatterlist and leak no memory.
+ * Compares our driver with an established driver of the kernel on bad input. Both must return the
+ * same errno for the same call. Our driver must write nothing outside the scatterlist and leak no
+ * memory.
  */
 #ifndef ERRORS_H
 #define ERRORS_H
@@ -17,14 +18,14 @@
 enum { OURS, THEIRS };
 
 struct pair {
-    const char *prefix; /* of our driver's name */
-    const char *theirs; /* the other driver's name; every tested kernel has it */
+    const char *prefix; /* start of our driver's name */
+    const char *theirs; /* the other driver's name, which every tested kernel has */
 };
 
 extern char *backend;
 extern unsigned int cases;
 
-/* The name of our driver of a pair, or of the other one; our name is written to name. */
+/* Returns the name of a driver of the pair. Writes our name to name. */
 const char *driver_name(const struct pair *pair, int whose, char name[128]);
 
 /* Logs a difference and counts it as a failure. */
@@ -38,18 +39,18 @@ void test_aeads(void);
 
 /* ---- scene.c: buffers and scatterlists of a request ---- */
 
-#define ROOM (2 * PAGE_SIZE) /* for data; the page that follows must not be written */
+#define ROOM (2 * PAGE_SIZE) /* bytes for data, before a page that must stay unwritten */
 
-/* Input and output of one request. Both end at the end of a page. Poison surrounds the output. */
+/* Input and output of one request. Both end at a page end. Poison surrounds the output. */
 struct scene {
-    u8 *in, *out; /* ROOM + PAGE_SIZE */
+    u8 *in, *out; /* ROOM + PAGE_SIZE bytes each */
     struct scatterlist from[8], to[8];
     unsigned int in_len, out_len, may_copy;
 };
 
 bool scene_make(struct scene *s);
 void scene_free(struct scene *s);
-/* Prepares in_len bytes of input, determined by seed, and room for out_len bytes of output.
+/* Prepares in_len bytes of input, which seed determines, and room for out_len bytes of output.
  * scattered splits both into pieces that straddle blocks. */
 void scene_set(struct scene *s, unsigned int in_len, unsigned int out_len, bool scattered,
                u32 seed);
@@ -64,10 +65,10 @@ void fill(u8 *bytes, unsigned int len, u32 seed);
 
 int starve_register(void);
 void starve_unregister(void);
-/* Makes the nth allocation of this task fail, or none if nth is 0, and records the others. */
+/* Makes the nth allocation of this task fail, or none if nth is 0. Records the others. */
 void starve_begin(unsigned int nth);
-/* Ends what starve_begin() began. Returns whether an allocation failed; *kept is how many were not
- * freed. */
+/* Ends what starve_begin() began. Returns whether an allocation failed; *kept is the number of
+ * allocations not freed. */
 bool starve_end(unsigned int *kept);
 
 /* ---- load.c: allocations that fail while our module loads ---- */

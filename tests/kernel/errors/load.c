@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Makes allocations fail while our module loads, from the kernel's notification that a module is
- * coming to the notification that it is live or going. */
+/* Makes an allocation fail while our module loads: between the kernel's notification that the
+ * module is coming and the one that it is live or going. */
 #include "errors.h"
 
 #include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 
-static unsigned int starve_load; /* number of the allocation that fails, from 1 */
+static unsigned int starve_load; /* number of the allocation to fail, from 1; 0: none */
 module_param(starve_load, uint, 0600);
 static bool starved;
 module_param(starved, bool, 0600);
@@ -26,7 +26,7 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
     return NOTIFY_DONE;
 }
 
-/* The lowest priority makes it the last to be notified, because other notifiers allocate, too. */
+/* The lowest priority makes this notifier the last, so that allocations of others do not count. */
 static struct notifier_block block = {.notifier_call = on_module, .priority = INT_MIN};
 
 int load_register(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Buffers and scatterlists of a request: input and output end at page ends, in one piece or
+/* Buffers and scatterlists of a request. Input and output end at page ends, in one piece or
  * many. */
 #include "errors.h"
 
@@ -42,8 +42,8 @@ u8 *scene_out(struct scene *s)
     return s->out + ROOM - s->out_len;
 }
 
-/* Describes bytes by a scatterlist of pieces that straddle blocks, or of one piece. The last piece
- * has all that remains. */
+/* Makes a scatterlist of bytes, in one piece or in pieces that straddle blocks. The last piece has
+ * all remaining bytes. */
 static void scatter(struct scatterlist sg[8], u8 *bytes, unsigned int len, bool scattered)
 {
     static const unsigned int sizes[] = {3, 14, 16, 1, 30, 5, 33};
@@ -76,7 +76,7 @@ void scene_set(struct scene *s, unsigned int in_len, unsigned int out_len, bool 
     scatter(s->to, scene_out(s), out_len, scattered);
 }
 
-/* The first may_copy bytes of the output belong to the AAD: a driver may copy it there or write
+/* The first may_copy output bytes are the AAD's: a driver may copy the AAD there or write
  * nothing. */
 bool scene_intact(const struct scene *s)
 {

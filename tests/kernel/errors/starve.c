@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Makes allocations fail. Distributions' kernels lack fault injection (CONFIG_FAULT_INJECTION), so
- * return probes on the allocators do it: the probe frees the memory and returns NULL to the caller.
- * Memory that the task allocates otherwise is recorded until the task frees it.
+ * return probes on the allocators free the memory and return NULL to the caller. The probes record
+ * the task's other allocations until the task frees them.
  */
 #include "errors.h"
 
@@ -13,12 +13,12 @@
 #include <linux/slab.h>
 
 static struct task_struct *victim;
-static unsigned int left; /* allocations up to the one that fails; 0: none fails */
+static unsigned int left; /* allocations until one fails, inclusive; 0: none fails */
 static bool failed;
 static const void *held[256]; /* allocations that were not freed */
 static unsigned int lost;     /* allocations that did not fit in held */
 
-/* Whether the code runs for the task, and not in an interrupt that hit it. */
+/* Whether the tested task runs, and not an interrupt handler on top of it. */
 static bool is_victim(void)
 {
     return current == READ_ONCE(victim) && (preempt_count() & (HARDIRQ_MASK | SOFTIRQ_OFFSET)) == 0;
@@ -37,7 +37,7 @@ static void hold(const void *what)
     lost++;
 }
 
-/* A negative result leaves the return unprobed. */
+/* A negative result means that the return is not probed. */
 static int on_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
     return is_victim() ? 0 : -1;

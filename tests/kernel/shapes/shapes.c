@@ -5,17 +5,17 @@
  *   insmod shapes.ko kind=xts ours=xts-aes-tenrounds-aesni theirs=xts(ecb(aes-generic))
  *                    seed=1 cases=1000
  *
- * Loading succeeds if every request had the same result with both. Each driver gets the same
- * request and the same memory contents. The return value, all of the memory (also before, between
- * and behind the pieces) and the IV afterwards must agree.
+ * Loading succeeds if both drivers gave the same result for every request. Both get the same
+ * request and the same memory contents. The return value, the IV afterwards and all memory must
+ * agree, also outside the pieces.
  *
  * The seed determines:
  *
- * - lengths from 0 to 5 pages, and lengths that the mode refuses; - pieces of 1 byte to several
- * pages, at any offset, some of them ending at page ends, in any order in memory; - chained
- * scatterlists, and lists that are longer than the data; - in-place requests with one list or with
- * two lists of the same memory, and out-of-place requests; - unaligned keys and IVs, AAD in pieces,
- * wrong tags, counters that wrap.
+ * - lengths from 0 to 5 pages, including lengths that the mode refuses
+ * - pieces of 1 byte to several pages, at any offset and in any order, some ending at page ends
+ * - chained scatterlists, and lists that are longer than the data
+ * - in-place requests with one list or with two lists of the same memory, and out-of-place requests
+ * - unaligned keys and IVs, AAD in pieces, wrong tags, counters that wrap
  *
  * Our driver runs in task context, with softirqs disabled, and within kernel_fpu_begin(), where the
  * kernel refuses it the vector registers.
@@ -78,7 +78,7 @@ static bool one_in(u32 n)
 /* ---- Shapes ---- */
 
 struct shape {
-    u32 count, end; /* number of pieces; the arena offset at which the last one ends */
+    u32 count, end; /* number of pieces; arena offset after the last one placed */
     struct {
         u32 at, len;
     } piece[PIECES + 1];
@@ -107,7 +107,7 @@ static void shuffle(struct shape *s)
     u32 i;
 
     for (i = s->count; i > 1; i--) {
-        u32 other = below(i); /* swap() would evaluate it twice */
+        u32 other = below(i); /* swap() would evaluate below(i) twice */
 
         swap(s->piece[i - 1], s->piece[other]);
     }
@@ -145,8 +145,8 @@ struct list {
     struct scatterlist first[PIECES + 3], second[PIECES + 3];
 };
 
-/* The scatterlist of a shape over an arena. A chained table begins after split pieces; 0: there is
- * none. */
+/* Makes the scatterlist of a shape over an arena. A chained table begins after split pieces, or
+ * nowhere if split is 0. */
 static struct scatterlist *make_list(struct list *list, const struct shape *s, u8 *arena, u32 split)
 {
     struct scatterlist *sg = list->first;
@@ -170,7 +170,7 @@ static struct scatterlist *make_list(struct list *list, const struct shape *s, u
     return list->first;
 }
 
-/* scatter() copies bytes into a shape, gather() out of it. */
+/* scatter() copies bytes into the pieces of a shape, gather() out of them. */
 static void scatter(u8 *arena, const struct shape *s, const u8 *from, u32 len)
 {
     u32 i;
@@ -212,7 +212,7 @@ struct side {
 
 static struct side side[2]; /* ours, theirs */
 static u8 *pattern;         /* random contents for two arenas */
-static u8 *message, *mixed; /* MAX_TOTAL */
+static u8 *message, *mixed; /* MAX_TOTAL bytes each */
 
 static bool is_aead(void)
 {
@@ -224,7 +224,7 @@ static u32 iv_size(void)
     return is_aead() ? crypto_aead_ivsize(side[0].aead) : crypto_skcipher_ivsize(side[0].skcipher);
 }
 
-/* Whether the interface defines the IV that a request leaves. */
+/* Whether the kernel interface defines the IV after a request. */
 static bool iv_counts(void)
 {
     return k == CBC || k == CTR;
@@ -377,15 +377,14 @@ static void make_iv(struct request *r)
 {
     prandom_bytes_state(&rnd, r->iv, sizeof(r->iv));
     r->iv_at = below(16);
-    if (k == CTR && one_in(3)) /* the counter wraps, and carries propagate */
+    if (k == CTR && one_in(3)) /* a counter that wraps, with carry propagation */
         memset(r->iv + between(0, 12), 0xff, 3), memset(r->iv + 12, 0xff, 3 + one_in(2));
     if (k == CCM)
         r->iv[0] =
             (u8)between(2, 7); /* a length field of 3 to 8 bytes, enough for every length here */
 }
 
-/* Encrypts with their driver, to have a message for decryption: message gets AAD, ciphertext and
- * tag. */
+/* Encrypts with their driver. The message to decrypt (AAD, ciphertext, tag) goes to `message`. */
 static int make_valid(struct request *r, u32 plain)
 {
     struct request e = *r;
@@ -411,8 +410,7 @@ static int make_valid(struct request *r, u32 plain)
     return err;
 }
 
-/* Out of place, a driver may copy the AAD to the target or leave the target as it was: checks that
- * ours did one of them. */
+/* Whether our driver, out of place, copied the AAD to the target or left the target unchanged. */
 static bool same_aad(const struct request *r, const u8 *before)
 {
     u32 i;
@@ -426,8 +424,8 @@ static bool same_aad(const struct request *r, const u8 *before)
         if (memcmp(mixed, message, r->aad) != 0)
             return false;
     }
-    /* Their driver may have done the other. Both get ours, so that the arenas can be compared as a
-     * whole. */
+    /* Their driver may have chosen the other way. Both targets get our bytes, so that whole arenas
+     * can be compared. */
     for (i = 0; i < 2; i++)
         scatter(side[i].target, &r->target, mixed, r->aad);
     return true;

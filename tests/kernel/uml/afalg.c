@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Measures requests through AF_ALG, each of one sendmsg() and one read(), as programs make them:
+ * Measures requests through AF_ALG, each one sendmsg() and one read(), as programs make them:
  *
  *     afalg ALGORITHM DRIVER KEY_BITS encrypt|decrypt BYTES
  *
- * It prints one line of JSON with the median time per request in windows of 32 requests. KEY_BITS
- * is the size of an AES key; xts gets two of them.
+ * Prints one line of JSON with the median time per request, over windows of 32 requests. KEY_BITS
+ * is the size of an AES key, of which XTS gets two.
  */
 #include "../afalg.h"
 

@@ -2,12 +2,12 @@
 /*
  * Measures throughput inside the kernel of three implementations: a request to the module's driver,
  * a call to the core on the same bytes, and a request to the kernel's generic driver. Short windows
- * of the three alternate, so that they run at the same clock and under the same load
- * (docs/measuring.md). The module measures while it loads. Afterwards
- * /sys/kernel/debug/tenrounds_bench has one line of JSON per algorithm, direction and size.
+ * of the three alternate, so that all run at the same clock and load (docs/measuring.md). The
+ * module measures while it loads. Afterwards /sys/kernel/debug/tenrounds_bench has one line of JSON
+ * per algorithm, direction and size.
  *
- * The data is in whole pages, with one scatterlist entry per page. AAD and tag have entries of
- * their own. Requests are in place, except decryption of AEADs, which decrypts the same message
+ * The data is in whole pages, with one scatterlist entry per page. AAD and tag have separate
+ * entries. Requests are in place, except AEAD decryption, which decrypts the same message
  * repeatedly.
  */
 #include <linux/debugfs.h>
@@ -86,7 +86,7 @@ struct work {
     const struct operation *op;
     unsigned int len;
     struct page *in_pages, *out_pages;
-    u8 *in, *out; /* equal, except for decryption of AEADs */
+    u8 *in, *out; /* the same buffer, except in AEAD decryption */
     u8 iv[16], core_iv[16], *aad, *tag;
     struct scatterlist src[MOST_PAGES + 2], dst[MOST_PAGES + 2];
     union core_key *key;
@@ -100,7 +100,7 @@ struct operation {
     const char *name, *driver, *generic;
     bool main, aead, decrypt;
     unsigned int unit, keys,
-        salt; /* lengths are multiples of unit; a key is so many AES keys, then salt bytes */
+        salt; /* bytes: lengths are multiples of unit; a key is `keys` AES keys, then the salt */
     enum tr_status (*set_key)(struct work *w, const struct tr_backend *b, const u8 *raw,
                               size_t len);
     enum tr_status (*run)(struct work *w); /* NULL: the core has no such call */
@@ -218,8 +218,7 @@ static bool there_is(const struct work *w, int kind)
 
 /* ---- Windows ---- */
 
-/* The processor time of this thread. User-mode Linux is a process of the host, so it asks the
- * host. */
+/* The processor time of this thread in ns. User-mode Linux asks the host, whose process it is. */
 static u64 own_ns(void)
 {
 #ifdef CONFIG_UML
@@ -243,8 +242,8 @@ struct window {
     bool disturbed;
 };
 
-/* Times one window of calls, after an eighth as many untimed ones. It is disturbed if the host took
- * the processor away. */
+/* Times one window of calls, after an eighth as many untimed ones. A window is disturbed if the
+ * host took the processor away. */
 static int window(struct work *w, int kind, u32 calls, struct window *result)
 {
     u64 wall, own;
@@ -430,7 +429,7 @@ static int open_all(struct work *w, const struct operation *op, unsigned int byt
         raw[i] = i * 7 + 1;
     memset(w->iv, 0, sizeof(w->iv));
     w->iv[0] = strncmp(op->name, "ccm", 3) == 0 ? 2 : 0;
-    /* CCM's IV begins with the size of the length field less one. The nonces are zeros. */
+    /* CCM's kernel IV begins with the size of its length field less one. All nonces are zeros. */
     memset(w->core_iv, 0, sizeof(w->core_iv));
     entries(w->src, w, w->in_pages);
     entries(w->dst, w, w->out_pages);
@@ -524,7 +523,7 @@ static int __init bench_init(void)
     report = vzalloc(REPORT);
     if (s == NULL || w == NULL || report == NULL)
         goto out;
-    /* AAD and tag get a page of their own, as in the kernel's users. The core's key gets
+    /* AAD and tag share a separate page, as the kernel's users place them. The core's key gets
      * another. */
     w->in_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(MOST_BYTES));
     w->out_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(MOST_BYTES));

@@ -5,7 +5,7 @@
  *     init SCRIPT FOLDER
  *
  * The root file system is the host's, read-only. init mounts the host's FOLDER for the results,
- * runs the script, prints its exit status and powers off. The kernel would panic if init exited.
+ * runs the script, prints its exit status and powers off. If init exited, the kernel would panic.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void mounted(const char *what, const char *type, const char *where, const
 int main(int argc, char **argv)
 {
     int status = -1;
-    if (argc >= 3) { /* not ==: user-mode Linux appends an argument */
+    if (argc >= 3) { /* >= because user-mode Linux appends an argument */
         mounted("proc", "proc", "/proc", NULL);
         mounted("sys", "sysfs", "/sys", NULL);
         mounted("debug", "debugfs", "/sys/kernel/debug", NULL);
