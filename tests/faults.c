@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fault switch of test programs and of the modules that tests load, in place of
- * core/dispatch/faults.c: TENROUNDS_SABOTAGE names backends whose known-answer tests fail.
+ * The fault switch of test programs and of the modules that tests load. It replaces
+ * core/dispatch/faults.c. TENROUNDS_SABOTAGE names backends whose known-answer tests fail.
  */
 #define _GNU_SOURCE
 #include "dispatch/env.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests tap.h itself: everything that must be a failure is one. */
+/* Tests tap.h itself: everything that must be a failure is reported as one. */
 #define _DEFAULT_SOURCE /* fork, setenv */
 #include "tap.h"
 
@@ -64,8 +64,8 @@ static void may_skip(void)
     tap_skip(1, "nosuchflag", "for a missing flag");
 }
 
-/* Every processor that runs this has one of these flags. A prefix of a flag's name does not count
- * as the flag. */
+/* Every processor that runs this has both flags. A prefix of a flag's name does not count as the
+ * flag. */
 static void names_a_present_flag(void)
 {
     setenv("TENROUNDS_MUST_RUN", "1", 1);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hides the AES, PMULL and SHA instructions from a program, as the kernel of a Raspberry Pi 4
- * reports it. Loaded by LD_PRELOAD. Every 64-bit Arm processor that qemu-user emulates has AES, its
- * Cortex-A53 and Cortex-A72 included. The Pi's own Cortex-A72 lacks it, because its maker left it
- * out.
+ * Hides the AES, PMULL and SHA instructions from a program, as on a Raspberry Pi 4, whose maker
+ * left them out of its Cortex-A72. Loaded by LD_PRELOAD. Every 64-bit Arm processor that qemu-user
+ * emulates has AES, including its Cortex-A53 and Cortex-A72.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-/* AES, PMULL, SHA1, SHA2; SHA3 and SHA512: bits of AT_HWCAP (Linux, elf_hwcaps). */
+/* Bits of AT_HWCAP for AES, PMULL, SHA1, SHA2, SHA3 and SHA512 (Linux, elf_hwcaps). */
 #define TAKEN (0x78ul | 1ul << 17 | 1ul << 21)
 
 unsigned long getauxval(unsigned long type)

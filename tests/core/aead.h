@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The authenticated modes behind one table of functions, for tests that are the same for all
- * modes. */
+/* The authenticated modes behind one table of functions, for tests that are common to all modes. */
 #ifndef TENROUNDS_TESTS_AEAD_H
 #define TENROUNDS_TESTS_AEAD_H
 
@@ -31,8 +30,8 @@ struct aead_lengths {
 
 /*
  * A mode's functions and limits. A message is either start, aad, crypt and end (streaming) or
- * `whole` (one-shot). The tag is an output of encryption and an input of decryption. It is an
- * argument of crypt in modes that take all data in one call, else of end.
+ * `whole` (one-shot). Encryption outputs the tag, decryption takes it as input. It is an argument
+ * of crypt in modes that take all data in one call, else of end.
  */
 struct aead {
     const char *name;
@@ -42,8 +41,8 @@ struct aead {
     struct {
         size_t min, max, usual;
     } iv;
-    size_t tag_min, tag_step; /* up to 16 */
-    size_t unit;              /* pieces of data are multiples of this; 0: all data in one call */
+    size_t tag_min, tag_step; /* bytes; the longest tag has 16 */
+    size_t unit;              /* pieces of data are multiples of this; 0: one call */
     bool aad_in_one_call;
     enum tr_status (*set_key)(struct aead_state *s, const struct tr_backend *b, const uint8_t *raw,
                               size_t len);
@@ -260,7 +259,7 @@ static const struct aead all_aeads[] = {
 };
 #define AEADS (sizeof(all_aeads) / sizeof(*all_aeads))
 
-/* Random lengths that the mode accepts; the caller gives the length of the text. */
+/* Random lengths that the mode accepts, for a text of the given length. */
 static inline struct aead_lengths aead_random_lengths(struct tap_random *rng, const struct aead *a,
                                                       size_t text)
 {

@@ -23,12 +23,12 @@ struct test_case {
     enum case_verdict verdict;
     struct case_bytes key, iv, pt, ct, tag;
     struct case_bytes aad[CASE_MAX_PARTS];
-    unsigned parts;   /* of aad */
-    bool pt_is_known; /* else pt is empty */
+    unsigned parts;   /* number of AAD components */
+    bool pt_is_known; /* if not, pt is empty */
 };
 
-/* Reads the next case. Returns false at the end of the file, or on an error, whose text is then in
- * error[160]. */
+/* Reads the next case. Returns false at the end of the file and on an error, which it describes in
+ * error. */
 bool case_read(FILE *in, struct test_case *c, char error[160]);
 
 #endif

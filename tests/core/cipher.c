@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests struct tr_cipher in every mode, direction and padding, at each length from 0 to 600 bytes
- * in random pieces. tr_cipher_room() must predict the output exactly. A copy made mid-stream must
- * continue like the original. A call in place must either work or be refused and change nothing.
+ * in random pieces. tr_cipher_room() must predict the output length exactly. A copy made mid-stream
+ * must continue like the original. An in-place call must either work, or be refused and change
+ * nothing.
  */
 #include "common.h"
 
@@ -18,7 +19,7 @@ struct message {
     uint8_t iv[16], in[LONGEST + 16], out[LONGEST + 16];
 };
 
-/* Makes a message: applies PKCS#7 padding (RFC 5652 section 6.3) here, then calls the mode's
+/* Makes a message. Applies PKCS#7 padding (RFC 5652 section 6.3) itself, then calls the mode's
  * function. */
 static void make_message(struct message *m, const struct tr_aes_key *key, size_t len)
 {
@@ -39,15 +40,14 @@ static void make_message(struct message *m, const struct tr_aes_key *key, size_t
     memcpy(m->out, m->decrypt ? plaintext : ciphertext, m->out_len);
 }
 
-/* Draws the length of a piece, often a short one. */
+/* A random length of a piece, often short. */
 static size_t piece(size_t left)
 {
     const size_t limit = tap_below(&rng, 3) == 0 || left < 40 ? left : 40;
     return tap_below(&rng, limit + 1);
 }
 
-/* Makes an update, which must write exactly the announced number of bytes and nothing beside
- * them. */
+/* Makes an update, which must write exactly the announced number of bytes and nothing else. */
 static bool update(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t *in, size_t n)
 {
     const size_t room = tr_cipher_room(c, n);
@@ -65,7 +65,7 @@ static bool update(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t
     return true;
 }
 
-/* Processes the message from `at` on, then calls final. */
+/* Processes the message from `at` on, then calls final(). */
 static bool go_on(struct tr_cipher *c, const struct message *m, size_t at, uint8_t *out,
                   size_t done)
 {
@@ -104,8 +104,8 @@ static bool in_pieces(const struct message *m, const struct tr_aes_key *key)
     return go_on(&c, m, at, out, done) && go_on(&copy, m, at, out_of_copy, done);
 }
 
-/* Processes a piece in place. If the call is refused, nothing may have changed, and the call must
- * work in another place. */
+/* Processes a piece in place. A refused call must change nothing, and must work with another
+ * output. */
 static bool piece_in_place(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t *in,
                            size_t n)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests tr_cleanse(): it clears its buffer and nothing beside it, and the compiler does not remove
- * it where the memory is never read again. A function puts a secret on a separate stack, cleanses
- * it and returns; then the test searches that stack. A second function does not cleanse, which
- * shows that the search works.
+ * Tests that tr_cleanse() clears its buffer and nothing else, and that the compiler keeps the call
+ * where the memory is never read again. A function puts a secret on a separate stack, cleanses it
+ * and returns; then the test searches that stack. A second function does not cleanse, which shows
+ * that the search works.
  */
 #include "common.h"
 
@@ -33,9 +33,9 @@ static uint8_t secret[SECRET];
 static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
 static ucontext_t test_context, function_context;
 
-/* Puts the secret into `local`: the compiler must assume that the empty asm statement reads it. The
- * secret lies at the low end of `local`, because code that runs between the return and the search
- * overwrites the top of the stack. */
+/* Puts the secret into `local`. The empty asm statement makes the compiler assume that it is read.
+ * The secret lies at the low end of `local`, because code that runs between the return and the
+ * search overwrites the top of the stack. */
 #define ROOM 1024
 #define KEEP_SECRET(local)                                                                         \
     memcpy(local, secret, SECRET);                                                                 \

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of the core share: the modes behind one function, and the backends that run
- * here. */
+/* Common to the tests of the core: one function for all modes, and the backends that run here. */
 #ifndef TENROUNDS_TESTS_COMMON_H
 #define TENROUNDS_TESTS_COMMON_H
 
@@ -13,8 +12,8 @@ static const size_t key_lengths[3] = {16, 24, 32};
 
 /* ---- Modes ---------------------------------------------------------------------------------- */
 
-/* The modes with a plain function, first those that struct tr_cipher has, too. XTS uses the same
- * key for data and tweak here. */
+/* The modes with a plain function. Those of struct tr_cipher come first. XTS uses the same key for
+ * data and tweak here. */
 #define MODES     5
 #define ALL_MODES 11
 #define TEST_CFB8 ((enum tr_mode)(TR_CTR + 1))
@@ -51,13 +50,13 @@ static inline size_t mode_shortest(enum tr_mode mode)
     return mode_is_whole(mode) ? 16 : 0;
 }
 
-/* The longest message to test; short for modes that need up to 8 blocks of AES per byte. */
+/* The longest message to test in bytes. Short for modes that need up to 8 AES blocks per byte. */
 static inline size_t mode_longest(enum tr_mode mode, size_t otherwise)
 {
     return mode == TEST_CFB1 ? 64 : mode == TEST_CFB8 ? 200 : otherwise;
 }
 
-/* A position in a message, for any mode. */
+/* The state between two calls on one message, for any mode. */
 struct position {
     uint8_t iv[16], keystream[16];
     unsigned used;
@@ -66,13 +65,13 @@ struct position {
 static inline struct position position_at(const uint8_t iv[16])
 {
     struct position p = {.used = 0};
-    memset(p.keystream, 0xee, sizeof(p.keystream)); /* any value before the first call */
+    memset(p.keystream, 0xee, sizeof(p.keystream)); /* must not matter before the first call */
     memcpy(p.iv, iv, 16);
     return p;
 }
 
-/* A random IV. For CTR the counter often wraps at 2^32, 2^64 or 2^128, mostly within the next 40
- * blocks, sometimes within 1300. */
+/* A random IV. For CTR the counter often wraps at 2^32, 2^40, 2^64 or 2^128, mostly within the next
+ * 40 blocks, sometimes within 1300. */
 static inline void random_iv(struct tap_random *rng, enum tr_mode mode, uint8_t iv[16])
 {
     static const unsigned ones[] = {0, 4, 5, 8, 16}; /* bytes of 0xff at the end */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that exactly the expected backend's code runs: counts the calls and bytes of each backend
+ * Tests that exactly the expected backend's code runs, by counting each backend's calls and bytes
  * for each operation.
  */
 #include "dispatch/counting.h"
@@ -8,8 +8,8 @@
 
 #include <pthread.h>
 
-/* The parallel operations belong to the backend itself. The serial ones gain nothing from wider
- * vectors, so aesni or armce does them wherever there are AES instructions. */
+/* The backend that does the serial operations. They gain nothing from wider vectors, so aesni or
+ * armce does them wherever there are AES instructions. */
 #if TR_ARM64
 #    define SERIAL(clmul) ((clmul) ? "armce" : "armce-noclmul")
 #else
@@ -77,8 +77,8 @@ static void add(struct tr_counters *c, const char *backend, enum tr_op op, size_
     count->bytes += bytes;
 }
 
-/* Counts whole blocks, then a partial block in modes that allow one, which takes one block of
- * ECB. */
+/* Counts a message of whole blocks and, in modes that allow it, a partial block. That takes one
+ * block of ECB. */
 static void test_operation(const struct tr_backend *b, size_t which)
 {
     static const uint8_t raw[32] = {7}, iv[16] = {9};
@@ -121,9 +121,9 @@ static const struct {
 };
 #define FUSED (sizeof(fused) / sizeof(*fused))
 
-/* The backend whose fused code runs; NULL where the mode is composed of other operations. GHASH and
+/* The backend whose fused code runs, or NULL where the mode composes other operations. GHASH and
  * the XTS tweaks need carry-less multiplication. CCM's chain gains nothing from wider vectors.
- * Without AES instructions nothing is fused. */
+ * Without AES instructions no operation is fused. */
 static const char *fused_doer(const char *backend, enum tr_op op)
 {
     const bool clmul = strstr(backend, "-noclmul") == NULL;
@@ -136,8 +136,8 @@ static const char *fused_doer(const char *backend, enum tr_op op)
     return clmul ? backend : NULL;
 }
 
-/* Seals or opens a message with the one-shot call. A backend that counts nothing seals what is to
- * be opened. */
+/* Seals or opens a message with the one-shot call. bitslice, which counts nothing here, seals the
+ * message to open. */
 static bool whole_message(const struct tr_backend *front, bool decrypt, uint8_t *out,
                           const uint8_t *in, size_t len)
 {
@@ -175,7 +175,7 @@ static bool fused_message(const struct tr_backend *front, size_t which, uint8_t 
     return false;
 }
 
-/* That backend does all whole blocks of a message, and no other backend does any. */
+/* Tests that the expected backend does all whole blocks of a message, and no other backend any. */
 static void test_fused(const struct tr_backend *b, size_t which)
 {
     struct tr_counters got = {0};
@@ -213,7 +213,7 @@ static void *count_in_thread(void *argument)
     return NULL;
 }
 
-/* Counters lose no increment when several threads add to them. */
+/* Tests that counters lose no increment when several threads add to them. */
 static void test_threads(void)
 {
     enum { THREADS = 4 };

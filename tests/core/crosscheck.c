@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares every backend with bitslice: each mode, key size and direction, at each length from 0 to
- * 600 bytes and some up to 20 KiB. Messages are processed in one call and in random pieces, at
+ * Compares every backend with bitslice in each mode, key size and direction, at each length from 0
+ * to 600 bytes and some up to 20 KiB. Messages are processed in one call and in random pieces, at
  * random alignments, in place and not.
  */
 #include "common.h"
@@ -9,7 +9,7 @@
 #define LONGEST   600
 #define VERYLONG  20480
 #define LONG_RUNS 40
-#define MARGIN    64 /* room for alignment, and to detect writes beside the output */
+#define MARGIN    64 /* bytes for alignment and to detect writes outside the output */
 
 static struct tap_random rng;
 static unsigned long runs, bytes;
@@ -21,7 +21,7 @@ struct message {
     size_t key_len, len;
     uint8_t raw_key[32], iv[16];
     uint8_t in[VERYLONG], expected[VERYLONG];
-    struct position end; /* expected */
+    struct position end; /* expected after the message */
 };
 
 static void make_message(struct message *m)
@@ -35,7 +35,7 @@ static void make_message(struct message *m)
         tap_ok(false, "bitslice refused %zu bytes", m->len);
 }
 
-/* The length of the next call: the whole rest unless `pieces` is set. */
+/* The length of the next call: all remaining bytes unless `pieces` is set. */
 static size_t next_piece(const struct message *m, bool pieces, size_t left)
 {
     const size_t unit = mode_is_blocks(m->mode) ? 16 : 1;
@@ -45,8 +45,8 @@ static size_t next_piece(const struct message *m, bool pieces, size_t left)
     return tap_below(&rng, limit / unit + 1) * unit;
 }
 
-/* Processes the message in one way. True if the output, the end position and the bytes around them
- * are right. */
+/* Processes the message in one way. Returns whether the output, the end position and the bytes
+ * around the output are right. */
 static bool run(const struct message *m, bool in_place, bool pieces)
 {
     static uint8_t in_area[VERYLONG + 2 * MARGIN], out_area[VERYLONG + 2 * MARGIN];

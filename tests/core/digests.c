@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recomputes the digests of core/dispatch/selftest.c with libcrypto's default provider, and
- * compares every backend's output on the same inputs byte for byte. OpenSSL 3.0 lacks GCM-SIV, so
- * that is recomputed by its definition.
+ * Recomputes the known-answer digests of core/dispatch/selftest.c with libcrypto's default
+ * provider. Compares every backend's output on the same inputs byte for byte. OpenSSL 3.0 lacks
+ * GCM-SIV, which is therefore recomputed by its definition.
  */
 #include "common.h"
 #include "dispatch/selftest.h"
@@ -11,7 +11,7 @@
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 
-static OSSL_LIB_CTX *libctx; /* our own, so that no configuration file has an effect */
+static OSSL_LIB_CTX *libctx; /* separate, so that no configuration file has an effect */
 
 static void make_inputs(uint8_t raw[64], uint8_t plaintext[TR_KNOWN_MAX])
 {
@@ -153,7 +153,7 @@ static void test_fused(enum tr_known mode, unsigned k)
            (unsigned long long)digest, (unsigned long long)tr_known_fused[mode][k]);
 }
 
-/* The IVs that selftest.c calls wrapping do make GCM's counter wrap. */
+/* Tests that selftest.c's wrapping IVs do make GCM's counter wrap. */
 static void test_wrap(void)
 {
     bool good = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests that no backend accesses a byte outside its buffers. Input, output, IV, AAD and tag lie
- * against inaccessible guard pages, first at the end and then at the start. Covers every length
- * from 0 to 600 bytes.
+ * directly before, then directly after an inaccessible guard page. Covers every length from 0 to
+ * 600 bytes.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "aead.h"
@@ -16,7 +16,7 @@
 
 static struct tap_random rng;
 static unsigned long calls;
-static char doing[128]; /* for the handler */
+static char doing[128]; /* description of the current call, for on_fault() */
 
 /* Memory between two guard pages. */
 struct guarded {
@@ -34,7 +34,7 @@ static struct guarded guarded(size_t len)
     return (struct guarded){p + page, p + page + inner};
 }
 
-/* Returns a place for len bytes: against the guard page after the memory, or the one before it. */
+/* Returns a place for len bytes: just before the upper guard page, or just after the lower one. */
 static uint8_t *place(const struct guarded *g, size_t len, bool at_end)
 {
     return at_end ? g->end - len : g->begin;
@@ -54,7 +54,7 @@ struct area {
     struct guarded in, out, iv, keystream, aad, tag;
 };
 
-/* Tests one length in place and not, against both guard pages; compares the output with that of
+/* Tests one length in place and not, against both guard pages. The output must equal that of
  * ordinary memory. */
 static bool one_length(const struct area *area, const struct tr_aes_key *key, enum tr_mode mode,
                        bool decrypt, size_t len)
@@ -109,7 +109,8 @@ struct sealed {
     uint8_t iv[128], aad[LONGEST], in[LONGEST], out[LONGEST], tag[16];
 };
 
-/* Tests one message in both directions, one-shot and as a stream of one piece. */
+/* Tests one message. The bits of `way` choose the guard page, in place, decryption and
+ * streaming. */
 static bool one_aead(const struct area *area, struct aead_state *s, const struct sealed *m,
                      unsigned way)
 {
@@ -232,7 +233,7 @@ static void keys(const struct area *area, const struct tr_backend *b)
     tap_ok(good, "%s: key expansion", tr_backend_name(b));
 }
 
-/* Shows that the guard pages work: an access to one is detected. */
+/* Shows that an access to a guard page is detected. */
 static void touch_guard(const struct area *area)
 {
     const pid_t child = fork();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares the multi-buffer calls with single calls. The number of jobs, their lengths, keys and
- * key sizes are random, in place and not, some of another backend. Nothing outside an output may be
- * written, and guard pages detect accesses outside the buffers. Also tests the errors.
+ * key sizes are random. Jobs are in place and not, and some keys belong to another backend. Nothing
+ * outside an output may be written, and guard pages detect accesses outside the buffers. Also tests
+ * the errors.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "common.h"
@@ -25,7 +26,8 @@ struct area {
 };
 static struct area in[JOBS], out[JOBS], expected[JOBS];
 
-/* The number and the lengths of jobs: often all are short, or equal, or few. */
+/* The number of jobs and their lengths in bytes. Often all are short or equal, or the jobs are
+ * few. */
 struct shape {
     size_t jobs, most;
     bool equal;
@@ -61,7 +63,7 @@ static bool is_expected(size_t i, const uint8_t *at, const char *what)
     return false;
 }
 
-/* A key of a fixed size or, if mixed, of any size and sometimes of bitslice. */
+/* A random key of 16 bytes or, if mixed, of any size, sometimes for bitslice. */
 static struct tr_aes_key random_key(const struct tr_backend *b, bool mixed)
 {
     uint8_t raw[32];
@@ -186,7 +188,7 @@ static bool ccm(const struct tr_backend *b)
         if (!is_expected(i, jobs[i].out, "CCM") || jobs[i].status != TR_OK ||
             !tap_same(cases[i].tag, cases[i].expected_tag, jobs[i].tag_len))
             return false;
-        jobs[i].in = jobs[i].out; /* back, in place */
+        jobs[i].in = jobs[i].out; /* decrypt in place */
         spoiled[i] = tap_below(&rng, 8) == 0;
         cases[i].tag[tap_below(&rng, (uint32_t)jobs[i].tag_len)] ^= spoiled[i];
         any |= spoiled[i];
@@ -215,7 +217,7 @@ static bool all(bool (*once)(const struct tr_backend *), const struct tr_backend
     return true;
 }
 
-/* Tests that each job's blocks are counted once, in the backend whose lanes process them. */
+/* Tests that each block is counted once, in the backend whose lanes process it. */
 static bool counted(const struct tr_backend *b)
 {
     static struct tr_counters counters;
@@ -250,8 +252,8 @@ static uint8_t *guarded(size_t page)
     return p + page;
 }
 
-/* Processes all lengths up to 24 blocks at once, input and output against guard pages; a fault ends
- * the test. */
+/* Processes all lengths up to 24 blocks in one call. Inputs and outputs lie against guard pages,
+ * where a fault ends the test. */
 #define AGAINST 24
 static bool against_guards(const struct tr_backend *b)
 {
@@ -306,7 +308,7 @@ static void test_backend(const struct tr_backend *b)
     tap_ok(against_guards(b), "%s: no access beyond the guard pages", name);
 }
 
-/* One bad job among good ones: no output is written for any job. */
+/* Tests one bad job among good ones: the call must write no output for any job. */
 static void errors(void)
 {
     uint8_t raw[16] = {2}, ivs[3][16] = {{0}}, nonce[13] = {0}, tag[3][16] = {{0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The textbook implementation. Sections are those of FIPS-197 (2001), unless SP 800-38A is
- * named. */
+/* The textbook implementation of AES and its modes. Sections are those of FIPS-197 (2001), unless
+ * SP 800-38A is named. */
 #include "reference.h"
 
 #include <string.h>
@@ -74,7 +74,7 @@ static void add_round_key(const struct reference_key *key, unsigned round, uint8
 }
 
 /* SubBytes and ShiftRows, or their inverses (sections 5.1.1, 5.1.2, 5.3.1, 5.3.2). Byte r + 4c of
- * the state is row r, column c. */
+ * the state is in row r, column c. */
 static void substitute_and_shift(uint8_t s[16], bool inverse)
 {
     uint8_t t[16];
@@ -163,8 +163,8 @@ static void whole_block(const struct reference_key *key, bool decrypt, uint8_t *
     memcpy(out, block, 16);
 }
 
-/* CFB, OFB and CTR of n bytes, at most a block (SP 800-38A sections 6.3 to 6.5); state becomes the
- * next input block. */
+/* CFB, OFB and CTR of n bytes, at most a block (SP 800-38A sections 6.3 to 6.5). Replaces state by
+ * the next input block. */
 static void stream_block(const struct reference_key *key, int mode, bool decrypt, uint8_t *state,
                          uint8_t *out, const uint8_t *in, size_t n)
 {

@@ -12,7 +12,7 @@
 
 struct rsp_bytes {
     uint8_t data[RSP_MAX_BYTES];
-    size_t len; /* 0: not given */
+    size_t len; /* 0: the record lacks the field */
 };
 
 enum rsp_field { RSP_KEY, RSP_IV, RSP_PLAINTEXT, RSP_CIPHERTEXT, RSP_SCHEDULE, RSP_FIELDS };
@@ -20,7 +20,7 @@ enum rsp_field { RSP_KEY, RSP_IV, RSP_PLAINTEXT, RSP_CIPHERTEXT, RSP_SCHEDULE, R
 struct rsp_record {
     bool decrypt; /* in the part [DECRYPT] */
     unsigned count;
-    unsigned line; /* where it begins, from 1 */
+    unsigned line; /* first line of the record, from 1 */
     struct rsp_bytes field[RSP_FIELDS];
 };
 
@@ -30,9 +30,9 @@ struct rsp_file {
     char error[160]; /* the error with its line; "" if none */
 };
 
-/* Reads a file, strictly: anything outside the format is an error. With `bits`, texts are written
- * in 0 and 1. They are packed with the first bit as the highest of a byte, and len is a number of
- * bits. The caller frees the file with rsp_free(). */
+/* Reads a file, strictly: anything outside the format is an error. With `bits`, texts consist of
+ * the digits 0 and 1, and len counts bits. They are packed, with the first bit as the highest of a
+ * byte. The caller frees the file with rsp_free(). */
 bool rsp_read(FILE *in, struct rsp_file *file, bool bits);
 void rsp_free(struct rsp_file *file);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Uses one key in eight threads, for every authenticated mode and backend. All threads seal and
- * open with it at the same time from its first message on, so that they race to compute the powers
- * of H. Each result must be that of a single thread. Compiled a second time with ThreadSanitizer,
- * which reports unordered accesses.
+ * open at the same time from the key's first message on, so that they race to compute the powers of
+ * H. Each result must equal that of a single thread. The test is also compiled with
+ * ThreadSanitizer, which reports unordered accesses.
  */
 #define _DEFAULT_SOURCE /* pthread_barrier_t */
 #include "aead.h"
@@ -64,7 +64,7 @@ static void *work(void *message)
     return good ? message : NULL;
 }
 
-/* Makes a message; the expected result comes from bitslice with its own key. */
+/* Makes a message. bitslice with a separate key computes the expected result. */
 static bool make(struct tap_random *rng, const struct aead_state *alone, size_t mode, unsigned i)
 {
     static const size_t lengths[THREADS] = {16, 64, 100, 250, 300, 500, 700, LONGEST};
@@ -98,7 +98,7 @@ static bool one_key(struct tap_random *rng, const struct tr_backend *b, size_t m
     return good;
 }
 
-/* Tests several messages of a single thread, with copies of its key made between them. */
+/* Tests several messages in one thread, with copies of the key made between them. */
 static bool copies(struct tap_random *rng, const struct tr_backend *b)
 {
     uint8_t raw[16];

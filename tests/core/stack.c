@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures the stack that selection with its known-answer tests needs, and the self-test of a
- * backend with a multi-buffer call. Each runs on a stack of the size that tenrounds.h states, with
- * a guard page below it. Prints how many bytes were written.
+ * Measures the stack that selection with its known-answer tests needs, and that a backend's
+ * multi-buffer call needs. Each runs on a stack of the size that tenrounds.h states, with a guard
+ * page below it. Prints how many bytes were written.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_STACK */
 #include "common.h"
@@ -18,14 +18,14 @@ static ucontext_t test, rest;
 static const struct tr_backend *backend; /* NULL: any */
 static bool good;
 
-/* Selects the backend; a mask of all other features excludes the stronger ones. */
+/* Selects the backend. A mask of all other features excludes the stronger ones. */
 static void selection(void)
 {
     struct tr_selection s;
     good = tr_select(NULL, backend != NULL ? ~tr_backend_features(backend) : 0, &s) == TR_OK;
 }
 
-/* Jobs of two key sizes, of all lengths, so that they are sorted by both. */
+/* Runs jobs of two key sizes and all lengths, so that the call sorts them by both. */
 static void multi_buffer(void)
 {
     static struct tr_aes_key keys[2];
@@ -39,7 +39,8 @@ static void multi_buffer(void)
     good = good && tr_cbc_encrypt_many(jobs, 200) == TR_OK;
 }
 
-/* Runs it on a stack of `size` bytes filled with a pattern; returns how many bytes lost that. */
+/* Runs a function on a stack of `size` bytes filled with a pattern. Returns how many bytes the
+ * function overwrote. */
 static size_t touched(void (*run)(void), size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -66,7 +67,7 @@ int main(void)
 {
     tap_plan(2 * backend_count() + 1);
     for (unsigned i = 0; i <= backend_count(); i++) {
-        backend = tr_backend_at(i); /* past the last: NULL */
+        backend = tr_backend_at(i); /* NULL after the last */
         const char *name = backend != NULL ? tr_backend_name(backend) : "any backend";
         if (backend != NULL && backend_skip(backend, 2))
             continue;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Measures whether the time of a call distinguishes two kinds of wrong input. Calls with both kinds
- * alternate at random, and Welch's t-test compares the times without their slowest part (O.
- * Reparaz, J. Balasch, I. Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
+ * alternate at random. Welch's t-test compares the fastest 90 % of their times (O. Reparaz, J.
+ * Balasch, I. Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
  *
- * The program only prints the verdict, because other activity of the machine shows in it, too. A
+ * The program only prints the verdict, because other load on the machine affects it, too. Only a
  * wrong result fails the test. constant_time.c and openssl/tls_constant_time.c reliably find a
- * branch or an index on a secret. This test observes the instructions as they run.
+ * branch or an index on a secret. This test also covers the time of instructions on the real
+ * processor.
  */
 #include "common.h"
 #include "tls_record.h"
@@ -18,7 +19,7 @@
 #endif
 
 #define MEASURED 60000u
-#define KEPT     (MEASURED / 10 * 9) /* the fastest */
+#define KEPT     (MEASURED / 10 * 9) /* the fastest calls */
 #define ROOM     512
 
 static struct tap_random rng;
@@ -36,7 +37,7 @@ static uint64_t now(void)
 #endif
 }
 
-/* Two inputs of the same length, and the call that processes them; it returns whether the result
+/* Two inputs of the same length, and the call that processes them. It returns whether the result
  * was right. */
 struct subject {
     const char *what;
@@ -76,7 +77,7 @@ static bool tls_open(uint8_t *input)
            opened.has_mac;
 }
 
-/* The control: a function that stops at the first difference, which its time does show. */
+/* The control: stops at the first difference, so the test must detect a difference in time. */
 static bool stops_early(uint8_t *input)
 {
     volatile const uint8_t *p = input;
@@ -98,7 +99,8 @@ static void gcm_inputs(struct subject *s)
     }
 }
 
-/* A plaintext that ends in 16 bytes of padding, of which the first or the last but one is wrong. */
+/* Encrypts plaintexts that end in 16 bytes of padding. The first or the last but one of these is
+ * wrong. */
 static void padding_inputs(struct subject *s)
 {
     for (int i = 0; i < 2; i++) {
@@ -135,7 +137,7 @@ static int by_time(const void *a, const void *b)
     return (x->time > y->time) - (x->time < y->time);
 }
 
-/* The square of Welch's t, which needs no library of mathematics. */
+/* The square of Welch's t, which needs no sqrt() and thus no math library. */
 static double t_squared(const struct sample *samples, size_t n)
 {
     double count[2] = {0}, mean[2] = {0}, squares[2] = {0};

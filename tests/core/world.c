@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the core in an environment that refuses the vector registers at any time and limits the
- * bytes per hold, as a kernel does. The core is compiled for that environment (world/env_kernel.h).
+ * Tests the core in an environment that may refuse the vector registers and that limits the bytes
+ * per hold, as a kernel does. The core is compiled for that environment (world/env_kernel.h).
  *
  * Every backend must pass its known-answer tests with registers refused never, always and at
  * random, and with several limits. A key that is set while the registers are refused must use them
@@ -13,7 +13,7 @@
 #    include <sys/auxv.h>
 #endif
 
-static size_t most;     /* blocks in a hold */
+static size_t most;     /* blocks per hold */
 static unsigned refuse; /* 0: never, 1: always, 2: at random */
 static bool held;
 static unsigned long holds, refusals, nested;
@@ -57,7 +57,7 @@ const struct tr_backend *tr_backend_selected(void)
 
 static const size_t bounds[] = {SIZE_MAX, 1, 5, 64};
 #define BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
-#define ROUNDS 8 /* with refusals at random */
+#define ROUNDS 8 /* runs with random refusals */
 
 static struct tr_known_work work;
 static struct tr_known_long_work long_work;
@@ -138,7 +138,7 @@ static bool same_key(const struct tr_backend *b)
            (b->features == 0 || memcmp(a->dec, late->dec, bytes) == 0);
 }
 
-/* Processes one message in several modes with key i; out gets LATE_LEN bytes of each mode, tag the
+/* Processes one message in several modes with key i. out gets LATE_LEN bytes per mode, tag the
  * tags. */
 static bool late_message(unsigned i, size_t key_len, const uint8_t in[LATE_LEN],
                          uint8_t out[5][LATE_LEN], uint8_t tag[2][TR_BLOCK])
@@ -155,8 +155,8 @@ static bool late_message(unsigned i, size_t key_len, const uint8_t in[LATE_LEN],
            (key_len == 24 || tr_xts_decrypt(&keys[i].xts, iv, out[4], in, LATE_LEN) == TR_OK);
 }
 
-/* A key that is set without registers still belongs to its backend: its messages use the
- * registers. */
+/* Tests that a key set without registers still belongs to its backend, and that its messages use
+ * the registers. */
 static void late_registers(const struct tr_backend *b)
 {
     static uint8_t out[KEYS][5][LATE_LEN];

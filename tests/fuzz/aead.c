@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fuzzes the calls of an authenticated mode in any order and with any pieces. FUZZ_AEAD is the
- * mode's number in all_aeads. Each call must give the status that a model of the mode's states
- * expects. A refused call must change nothing. A message that ends well must equal bitslice's
- * one-shot result.
+ * mode's index in all_aeads. Each call must give the status that a model of the mode's states
+ * expects. A refused call must change nothing. A completed message must equal bitslice's one-shot
+ * result.
  */
 #include "fuzz.h"
 
@@ -16,7 +16,7 @@ static const struct aead *const a = &all_aeads[FUZZ_AEAD];
 /* The accepted part of one message. */
 static struct message {
     bool started, decrypt, in_data, part_seen;
-    struct aead_lengths n; /* lengths of AAD and text: as announced, for CCM */
+    struct aead_lengths n; /* CCM: AAD and text as announced */
     size_t aad_len, len, pieces;
     uint8_t key[64], iv[128], aad[ROOM], in[ROOM], out[ROOM];
 } m;
@@ -138,7 +138,7 @@ static void end(struct input *in)
         return;
     }
     m.started = false;
-    if (verify) /* a tag of 0x5a is valid with a chance of 1/256 or less */
+    if (verify) /* tag bytes 0x5a are valid with probability <= 1/256 */
         check(status == TR_ERR_TAG || m.n.tag < 4, "a wrong tag");
     else
         check(status == TR_OK && untouched(tag + m.n.tag, 16 - m.n.tag), "the tag");
@@ -165,7 +165,7 @@ static void crypt_all(struct input *in)
     m.n.text = n;
     m.started = false;
     if (m.pieces > 0 && m.aad_len == 0 &&
-        is("SIV")) { /* an empty component is not the same as none: no such one-shot call */
+        is("SIV")) { /* no one-shot call has an empty component, which differs from none */
         (void)a->crypt(&state, false, out, m.in, n, tag);
         return;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fuzzes struct tr_cipher with any pieces, in place or not. Each output must be as long as
- * tr_cipher_room() predicts. The whole must equal what bitslice makes of the message in one call of
- * the mode's function.
+ * tr_cipher_room() predicts. The whole output must equal that of bitslice in one call of the mode's
+ * function.
  */
 #include "fuzz.h"
 
@@ -10,7 +10,7 @@
 
 static uint8_t in_bytes[ROOM], out_bytes[ROOM + 16], expected[ROOM + 16];
 
-/* Makes the expected message, applying padding here (RFC 5652 section 6.3). Returns its length, or
+/* Makes the expected message, with its own padding (RFC 5652 section 6.3). Returns its length, or
  * -1 if the message must fail. */
 static long one_shot(const struct tr_aes_key *key, enum tr_mode mode, bool decrypt, bool padding,
                      const uint8_t iv[16], size_t len)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the fuzz targets share: an input that is read byte by byte, and a check that aborts. */
+/* Common to the fuzz targets: an input that is read byte by byte, and a check that aborts. */
 #ifndef TENROUNDS_FUZZ_H
 #define TENROUNDS_FUZZ_H
 
@@ -19,7 +19,7 @@ static inline uint8_t next(struct input *in)
     return *in->data++;
 }
 
-/* A length, mostly short, sometimes enough for all loops of a backend. */
+/* A length in bytes, mostly short, sometimes enough for all loops of a backend. */
 static inline size_t next_length(struct input *in)
 {
     const size_t n = next(in);
@@ -43,7 +43,7 @@ static inline const struct tr_backend *next_backend(struct input *in)
     return backend_usable(b) ? b : &tr_bitslice;
 }
 
-/* Fills a buffer with varying bytes of no particular value. */
+/* Fills a buffer with varying bytes. */
 static inline void fill(uint8_t *out, size_t len, uint8_t from)
 {
     for (size_t i = 0; i < len; i++)

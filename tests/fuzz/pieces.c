@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes CMAC, CFB8 and CFB1: any pieces must give what one call with bitslice gives. */
+/* Fuzzes CMAC, CFB8 and CFB1: the result of any pieces must equal that of one call with
+ * bitslice. */
 #include "fuzz.h"
 
 #define ROOM (4 * FUZZ_LONGEST)

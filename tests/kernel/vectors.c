@@ -51,9 +51,9 @@ static void report(const char *id, const char *what, ssize_t status)
         printf("%s, case %s: %s (%zd)\n", file, id, what, status);
 }
 
-/* Makes one request. Its output must equal want or, if the message is not valid, its result
- * -EBADMSG. Reads exactly the expected number of bytes: for more the kernel would wait for input,
- * for 0 it would do nothing. */
+/* Makes one request. A valid message must give the output want, an invalid one -EBADMSG. Reads
+ * exactly the expected number of bytes: the kernel would wait for input if asked for more, and do
+ * nothing if asked for 0. */
 static void request(const char *id, int decrypt, int valid, const struct bytes *iv, size_t aad_len,
                     const struct bytes *in, const struct bytes *want)
 {

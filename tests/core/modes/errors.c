@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the errors of the modes beyond SP 800-38A: the status names each error, and the output and
- * the state are unchanged. aead.c tests the order of calls of the AEADs. */
+/* Tests the errors of the modes beyond SP 800-38A: each error has its own status, and the call
+ * changes neither output nor state. aead.c tests the order of calls of the AEADs. */
 #include "../common.h"
 
 #define ROOM 256
@@ -10,7 +10,7 @@ static const struct tr_backend *backend; /* the strongest that runs here */
 static struct tr_aes_key key;
 static unsigned calls, wrong;
 
-/* Expects a call to have given that status and left the memory unchanged. */
+/* Counts a failure unless the call gave the expected status and left the memory unchanged. */
 static void expect(enum tr_status status, enum tr_status expected, const char *what)
 {
     calls++;
@@ -118,8 +118,8 @@ static void test_key_wrap(void)
     report("key wrap");
 }
 
-/* Unwraps KWP contents that no wrapper makes: inconsistent lengths and padding (RFC 5649 section
- * 3). */
+/* Unwraps contents that no correct KWP wrap makes: inconsistent lengths and padding (RFC 5649
+ * section 3). */
 static void test_kwp_contents(void)
 {
     unsigned n = 0, good = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares the modes beyond SP 800-38A with libcrypto's default provider, for each backend and key
- * size. OpenSSL 3.0 lacks GCM-SIV, so that is compared with its definition, bit by bit. Messages
- * have random lengths and are processed in place and not, and in pieces. Each one is decrypted
- * again, and once with a flipped bit, which must be detected and leave zeros.
+ * size. OpenSSL 3.0 lacks GCM-SIV, which is therefore compared with its definition, bit by bit.
+ * Messages have random lengths and are processed in place and not, and in pieces. Each is
+ * decrypted, and once with a flipped bit, which must be detected and leave zeros.
  */
 #include "../common.h"
 #include "gcm_siv_reference.h"
@@ -45,8 +45,7 @@ static struct lc_message message(struct the_case *c, const char *form, size_t bi
                                .tag_len = c->tag_len};
 }
 
-/* Chooses between a separate buffer and in place; in place, copies the input to the output
- * first. */
+/* Returns a separate input buffer or, in place, the output after copying the input to it. */
 static const uint8_t *input(struct the_case *c, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (tap_below(c->rng, 2) == 0)
@@ -119,7 +118,7 @@ static bool cts(struct the_case *c)
 typedef enum tr_status cfb_fn(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                               const uint8_t *in, size_t len);
 
-/* Encrypts in two pieces; unit is 8 if lengths are in bits. */
+/* Encrypts in two pieces. unit is 8 if lengths are in bits. */
 static bool cfb_small(struct the_case *c, const char *form, cfb_fn *encrypt, cfb_fn *decrypt,
                       size_t unit)
 {
@@ -154,7 +153,8 @@ static bool cfb1(struct the_case *c)
     return cfb_small(c, "CFB1", tr_cfb1_encrypt, tr_cfb1_decrypt, 8);
 }
 
-/* CFB1 with a number of bits that is not whole bytes: the bits after the last stay unchanged. */
+/* CFB1 with a number of bits that is not whole bytes. The bits after the last must stay
+ * unchanged. */
 static bool cfb1_bits(struct the_case *c)
 {
     const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);
@@ -352,7 +352,7 @@ static bool siv(struct the_case *c)
     c->tag_len = 16;
     if (tr_siv_set_key(&key, c->backend, c->key, 2 * c->key_len) != TR_OK)
         return false;
-    if (c->len == 0) /* libcrypto gives an empty message another meaning */
+    if (c->len == 0) /* libcrypto treats an empty message differently */
         c->len = 1;
     struct lc_message m = message(c, "SIV", c->key_len * 8);
     m.iv = NULL;

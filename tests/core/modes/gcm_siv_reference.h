@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GCM-SIV by its definition (RFC 8452 sections 3 and 4), bit by bit, because OpenSSL has it only
- * since 3.2. */
+/* Computes GCM-SIV by its definition (RFC 8452 sections 3 and 4), bit by bit, because OpenSSL has
+ * it only since 3.2. */
 #ifndef TENROUNDS_TESTS_GCM_SIV_REFERENCE_H
 #define TENROUNDS_TESTS_GCM_SIV_REFERENCE_H
 
 #include "../common.h"
 
-/* One step of POLYVAL: s = (s + x) h x^-128, bit by bit. Bit i of byte j is the coefficient of
+/* One step of POLYVAL: s = (s XOR x) h x^-128, bit by bit. Bit i of byte j is the coefficient of
  * x^(8j+i). */
 static inline void polyval_step(uint8_t s[16], const uint8_t x[16], const uint8_t h[16])
 {
@@ -16,7 +16,7 @@ static inline void polyval_step(uint8_t s[16], const uint8_t x[16], const uint8_
     for (unsigned bit = 0; bit < 128; bit++) {
         for (unsigned i = 0; i < 16 && (s[bit / 8] >> bit % 8 & 1) != 0; i++)
             sum[i] ^= h[i];
-        /* Divide by x, after adding the modulus x^128 + x^127 + x^126 + x^121 + 1 if the constant
+        /* Divide by x, after XORing the modulus x^128 + x^127 + x^126 + x^121 + 1 if the constant
          * term is 1. */
         const bool odd = (sum[0] & 1) != 0;
         for (unsigned i = 0; i < 16; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The modes as libcrypto's default provider implements them, a whole message at a time. */
+/* The modes of libcrypto's default provider, one whole message per call. */
 #ifndef TENROUNDS_TESTS_MODES_LIBCRYPTO_H
 #define TENROUNDS_TESTS_MODES_LIBCRYPTO_H
 
@@ -8,24 +8,24 @@
 #include <stdint.h>
 
 struct lc_message {
-    const char *name; /* of the cipher, with the key's bits */
+    const char *name; /* cipher name, with the key size in bits */
     const uint8_t *key, *iv, *in;
     size_t iv_len, len;
     const uint8_t *aad[3];
     size_t aad_len[3];
-    unsigned components; /* of AAD; at most one except in SIV */
+    unsigned components; /* of AAD, at most 1 except in SIV */
     size_t tag_len;      /* 0: no AEAD */
     const char *cts;     /* "CS1", "CS2", "CS3" or NULL */
     bool bits;           /* len counts bits */
 };
 
-/* Loads the default provider; to be called first. Uses its own library context, so that no
- * configuration file has an effect. */
+/* Loads the default provider. Call it first. Uses its own library context, so that no configuration
+ * file has an effect. */
 bool lc_start(void);
 void lc_end(void);
 
-/* Encrypts a message and returns whether it worked. Stores the number of bytes written to out in
- * *out_len, if that is not NULL. */
+/* Encrypts a message and returns whether that worked. Stores the number of bytes written to out in
+ * *out_len, unless that is NULL. */
 bool lc_encrypt(const struct lc_message *m, uint8_t *out, size_t *out_len, uint8_t *tag);
 bool lc_cmac(const char *name, const uint8_t *key, size_t key_len, const uint8_t *data, size_t len,
              uint8_t tag[16]);

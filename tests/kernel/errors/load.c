@@ -26,7 +26,7 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
     return NOTIFY_DONE;
 }
 
-/* The lowest priority makes this notifier the last, so that allocations of others do not count. */
+/* The lowest priority makes this notifier run last, because other notifiers allocate, too. */
 static struct notifier_block block = {.notifier_call = on_module, .priority = INT_MIN};
 
 int load_register(void)
