@@ -116,8 +116,7 @@ static bool all_ways(const struct message *m, const struct tr_backend *b)
     return true;
 }
 
-/* The lengths of run i: first each short text length in turn, then long texts, every second with
- * long AAD. */
+/* The lengths of run i: each short text length in turn, then long texts, half with long AAD. */
 static struct aead_lengths lengths_of(const struct aead *a, unsigned i)
 {
     if (i <= LONGEST)
@@ -270,8 +269,7 @@ static void cut_tags(const struct tr_backend *b, const struct aead *a)
 
 /* ---- Calls out of order --------------------------------------------------------------------- */
 
-/* Whether all AAD must precede the data. In OCB it need not (RFC 7253 section 4.2 sets no
- * order). */
+/* Whether all AAD must precede the data. RFC 7253 section 4.2 sets no order for OCB. */
 static bool aad_first(const struct aead *a)
 {
     return strcmp(a->name, "OCB") != 0;
@@ -395,8 +393,8 @@ static void wrong_lengths(const struct tr_backend *b, const struct aead *a)
 
 /* ---- GCM's counter ------------------------------------------------------------------------ */
 
-/* Tests that only the last 32 bits of the counter wrap, here after `blocks` blocks (SP 800-38D
- * section 6.2). */
+/* Only the last 32 bits of the counter wrap (SP 800-38D section 6.2), here after `blocks`
+ * blocks. */
 static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decrypt)
 {
     enum { LEN = 16 * 150 };

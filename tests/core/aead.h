@@ -41,7 +41,7 @@ struct aead {
     struct {
         size_t min, max, usual;
     } iv;
-    size_t tag_min, tag_step; /* bytes; the longest tag has 16 */
+    size_t tag_min, tag_step; /* bytes; at most 16 */
     size_t unit;              /* pieces of data are multiples of this; 0: one call */
     bool aad_in_one_call;
     enum tr_status (*set_key)(struct aead_state *s, const struct tr_backend *b, const uint8_t *raw,

@@ -27,8 +27,7 @@ struct test_case {
     bool pt_is_known; /* if not, pt is empty */
 };
 
-/* Reads the next case. Returns false at the end of the file and on an error, which it describes in
- * error. */
+/* Reads the next case. Returns false at the end of the file, and on an error that it describes. */
 bool case_read(FILE *in, struct test_case *c, char error[160]);
 
 #endif

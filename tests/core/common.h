@@ -12,8 +12,8 @@ static const size_t key_lengths[3] = {16, 24, 32};
 
 /* ---- Modes ---------------------------------------------------------------------------------- */
 
-/* The modes with a plain function. Those of struct tr_cipher come first. XTS uses the same key for
- * data and tweak here. */
+/* The modes with a plain function, beginning with those of struct tr_cipher. XTS uses the same key
+ * for data and tweak here. */
 #define MODES     5
 #define ALL_MODES 11
 #define TEST_CFB8 ((enum tr_mode)(TR_CTR + 1))

@@ -134,8 +134,7 @@ static struct sealed sealed_of(size_t key_len, size_t iv_len, size_t len)
     return m;
 }
 
-/* Encrypts in two pieces. In modes that stream, also decrypts, but computes the tag instead of
- * checking it. */
+/* Encrypts in two pieces. Modes that stream also decrypt, and compute the tag without a check. */
 static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;

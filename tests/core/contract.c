@@ -360,8 +360,7 @@ static bool bad_arguments(size_t i)
     return good;
 }
 
-/* Tests a random tag, which is a forgery. The call may only change the output, to zeros, and end
- * the message. */
+/* Tests a random tag, a forgery. The call may only set the output to zeros and end the message. */
 static bool wrong_tag(size_t i)
 {
     if (!(calls[i].flags & (TAG | CHECK)))

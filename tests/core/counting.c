@@ -77,8 +77,8 @@ static void add(struct tr_counters *c, const char *backend, enum tr_op op, size_
     count->bytes += bytes;
 }
 
-/* Counts a message of whole blocks and, in modes that allow it, a partial block. That takes one
- * block of ECB. */
+/* Counts whole blocks and, in modes that allow it, a partial block, which takes one block of
+ * ECB. */
 static void test_operation(const struct tr_backend *b, size_t which)
 {
     static const uint8_t raw[32] = {7}, iv[16] = {9};
@@ -136,8 +136,7 @@ static const char *fused_doer(const char *backend, enum tr_op op)
     return clmul ? backend : NULL;
 }
 
-/* Seals or opens a message with the one-shot call. bitslice, which counts nothing here, seals the
- * message to open. */
+/* Seals or opens a message one-shot. bitslice, not counted here, seals the message to open. */
 static bool whole_message(const struct tr_backend *front, bool decrypt, uint8_t *out,
                           const uint8_t *in, size_t len)
 {

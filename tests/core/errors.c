@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the errors of the core's calls: each error has its own status, and the call changes
- * nothing. */
+/* Tests the errors of the core: each error has its own status, and the call changes nothing. */
 #include "common.h"
 
 #include <limits.h>
@@ -130,8 +129,7 @@ static struct tr_cipher cipher(enum tr_mode mode, bool decrypt, bool padding)
     return c;
 }
 
-/* Whether update(), or final() if len is SIZE_MAX, fails with the expected status, writes nothing
- * and changes nothing. */
+/* Whether update(), or final() if len is SIZE_MAX, gives the expected error and changes nothing. */
 static bool cipher_refused(struct tr_cipher *c, size_t out, size_t in, size_t len,
                            enum tr_status expected)
 {
@@ -241,8 +239,7 @@ static void test_final_length(void)
     tap_ok(good == n, "%u of %u messages that end in mid-block", good, n);
 }
 
-/* Whether a message whose last block has wrong padding is refused; `before` blocks precede that
- * block. */
+/* Whether wrong padding in the last block, after `before` good blocks, is refused. */
 static bool bad_padding(enum tr_mode mode, size_t before, const uint8_t last[16])
 {
     uint8_t text[64];

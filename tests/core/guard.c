@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that no backend accesses a byte outside its buffers. Input, output, IV, AAD and tag lie
- * directly before, then directly after an inaccessible guard page. Covers every length from 0 to
- * 600 bytes.
+ * Tests that no backend accesses a byte outside its buffers, at every length from 0 to 600 bytes.
+ * Input, output, IV, AAD and tag lie directly before, then directly after a guard page.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "aead.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares the multi-buffer calls with single calls. The number of jobs, their lengths, keys and
- * key sizes are random. Jobs are in place and not, and some keys belong to another backend. Nothing
- * outside an output may be written, and guard pages detect accesses outside the buffers. Also tests
- * the errors.
+ * key sizes are random, in place and not, and some keys belong to another backend. No byte outside
+ * an output may change. Guard pages detect accesses outside the buffers. Also tests the errors.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "common.h"
@@ -26,8 +25,7 @@ struct area {
 };
 static struct area in[JOBS], out[JOBS], expected[JOBS];
 
-/* The number of jobs and their lengths in bytes. Often all are short or equal, or the jobs are
- * few. */
+/* The number of jobs and their lengths in bytes: often few jobs, short ones or equal ones. */
 struct shape {
     size_t jobs, most;
     bool equal;

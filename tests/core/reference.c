@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The textbook implementation of AES and its modes. Sections are those of FIPS-197 (2001), unless
- * SP 800-38A is named. */
+/* The textbook AES and its modes. Sections are of FIPS-197 (2001), unless SP 800-38A is named. */
 #include "reference.h"
 
 #include <string.h>
@@ -21,8 +20,7 @@ static uint8_t multiply(uint8_t a, uint8_t b)
     return product;
 }
 
-/* Computes the S-box: the multiplicative inverse, then the affine transformation over GF(2)
- * (section 5.1.1). */
+/* Computes the S-box: multiplicative inverse, then affine transformation (section 5.1.1). */
 static void make_sbox(void)
 {
     for (unsigned x = 0; x < 256; x++) {

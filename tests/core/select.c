@@ -112,8 +112,7 @@ static const struct {
 };
 #define BACKENDS (sizeof(expected_backends) / sizeof(*expected_backends))
 
-/* The index of the backend that selection must choose if those in the bit set `without` fail their
- * known-answer tests. */
+/* The index of the expected backend, if those in the bit set `without` fail their KATs. */
 static unsigned expected_index(tr_features usable, unsigned without)
 {
     unsigned i = 0;
@@ -293,8 +292,7 @@ static void test_known_answers(void)
 }
 
 /* Falsifies the known answers of each set of backends. Selection must choose the next backend and
- * report the failures. After the selected one only the next two vary, to limit the number of
- * sets. */
+ * report the failures. Only the next two after it vary, to limit the number of sets. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();

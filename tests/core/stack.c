@@ -39,8 +39,7 @@ static void multi_buffer(void)
     good = good && tr_cbc_encrypt_many(jobs, 200) == TR_OK;
 }
 
-/* Runs a function on a stack of `size` bytes filled with a pattern. Returns how many bytes the
- * function overwrote. */
+/* Runs a function on a stack of `size` bytes of a pattern. Returns how many bytes it overwrote. */
 static size_t touched(void (*run)(void), size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -4,10 +4,9 @@
  * alternate at random. Welch's t-test compares the fastest 90 % of their times (O. Reparaz, J.
  * Balasch, I. Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
  *
- * The program only prints the verdict, because other load on the machine affects it, too. Only a
- * wrong result fails the test. constant_time.c and openssl/tls_constant_time.c reliably find a
- * branch or an index on a secret. This test also covers the time of instructions on the real
- * processor.
+ * The program only prints the verdict, because other load affects it, too. Only a wrong result
+ * fails the test. constant_time.c and openssl/tls_constant_time.c reliably find a branch or an
+ * index on a secret. This test also covers instruction timing on the real processor.
  */
 #include "common.h"
 #include "tls_record.h"
@@ -37,8 +36,7 @@ static uint64_t now(void)
 #endif
 }
 
-/* Two inputs of the same length, and the call that processes them. It returns whether the result
- * was right. */
+/* Two inputs of equal length, and the call that processes them and checks the result. */
 struct subject {
     const char *what;
     uint8_t input[2][ROOM];
@@ -77,7 +75,7 @@ static bool tls_open(uint8_t *input)
            opened.has_mac;
 }
 
-/* The control: stops at the first difference, so the test must detect a difference in time. */
+/* The control: stops at the first difference, so its time depends on the input. */
 static bool stops_early(uint8_t *input)
 {
     volatile const uint8_t *p = input;
@@ -99,8 +97,7 @@ static void gcm_inputs(struct subject *s)
     }
 }
 
-/* Encrypts plaintexts that end in 16 bytes of padding. The first or the last but one of these is
- * wrong. */
+/* Encrypts plaintexts with 16 bytes of padding, the first or the last but one of them wrong. */
 static void padding_inputs(struct subject *s)
 {
     for (int i = 0; i < 2; i++) {

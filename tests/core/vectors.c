@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests every backend that runs here with the published vectors: vectors DIRECTORY. Gives one
- * result per file and backend. Checks the number of cases in each file, so that an empty file
- * cannot pass.
+ * result per file and backend. Checks the number of cases, so that an empty file cannot pass.
  */
 #include "common.h"
 #include "rsp.h"
@@ -112,8 +111,7 @@ static bool run_cfb1(const struct tr_backend *b, const struct rsp_record *r)
            same(r, "the mode's function", out, &expected);
 }
 
-/* Processes the message with the mode's function, and with struct tr_cipher if that has the
- * mode. */
+/* Processes the message by the mode's function, and by struct tr_cipher if that has the mode. */
 static bool run_kat(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r)
 {
     const struct rsp_bytes *in = input_of(r), *iv = &r->field[RSP_IV];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fuzzes the calls of an authenticated mode in any order and with any pieces. FUZZ_AEAD is the
- * mode's index in all_aeads. Each call must give the status that a model of the mode's states
- * expects. A refused call must change nothing. A completed message must equal bitslice's one-shot
- * result.
+ * mode's index in all_aeads. Each call must give the status that a model of the mode expects. A
+ * refused call must change nothing. A completed message must equal bitslice's one-shot result.
  */
 #include "fuzz.h"
 

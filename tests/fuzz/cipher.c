@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fuzzes struct tr_cipher with any pieces, in place or not. Each output must be as long as
- * tr_cipher_room() predicts. The whole output must equal that of bitslice in one call of the mode's
- * function.
+ * tr_cipher_room() predicts. The whole output must equal that of one mode call with bitslice.
  */
 #include "fuzz.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes CMAC, CFB8 and CFB1: the result of any pieces must equal that of one call with
- * bitslice. */
+/* Fuzzes CMAC, CFB8 and CFB1: any pieces must give the same result as one call with bitslice. */
 #include "fuzz.h"
 
 #define ROOM (4 * FUZZ_LONGEST)

@@ -48,8 +48,7 @@ struct algorithm {
     size_t iv_len;
 };
 
-/* Opens an algorithm. Its name determines the sizes of key and IV. Returns 0 or a negative
- * errno. */
+/* Opens an algorithm, whose name gives the sizes of key and IV. Returns 0 or a negative errno. */
 static int open_algorithm(struct algorithm *a, const char *type, const char *name)
 {
     static const uint8_t key[64] = {1, 2, 3, 4, [40] = 5};
@@ -150,8 +149,7 @@ static unsigned long counter(const char *wanted)
     exit(2);
 }
 
-/* Makes one request with each key. Both must give want, and acquire the vector registers equally
- * often. */
+/* Makes one request with each key. Both must give want with equally many register holds. */
 static int compare_keys(const struct algorithm keys[2], const char *name, int decrypt,
                         const uint8_t *from, size_t len, const uint8_t *want, size_t room)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Sets the priority of a registered crypto driver through crypto_user (CRYPTO_MSG_UPDATEALG):
- * priority DRIVER N. A test thus selects the driver for later opens of the algorithm by name. The
- * kernel also drops the template instances built on the driver, such as seqiv(...). Open transforms
- * keep their driver.
+ * priority DRIVER N. Later opens of the algorithm by name thus get this driver. The kernel also
+ * drops template instances built on the driver, such as seqiv(...). Open transforms keep it.
  */
 #include <errno.h>
 #include <linux/cryptouser.h>

@@ -68,8 +68,7 @@ static int same(void)
 int main(int argc, char **argv)
 {
     static uint8_t in[DATA], out[DATA], key[32] = {1}, iv[16];
-    /* Shared with the child: [0] how often its registers were wrong, [1] how often it compared
-     * them. */
+    /* Shared with the child: how often its registers [0] were wrong, [1] were compared. */
     volatile unsigned *child =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char control[CMSG_SPACE(4) + CMSG_SPACE(sizeof(struct af_alg_iv) + 16)] = {0};

@@ -118,8 +118,8 @@ static void test_key_wrap(void)
     report("key wrap");
 }
 
-/* Unwraps contents that no correct KWP wrap makes: inconsistent lengths and padding (RFC 5649
- * section 3). */
+/* Unwraps contents that no correct KWP wrap makes: wrong lengths and padding (RFC 5649 section
+ * 3). */
 static void test_kwp_contents(void)
 {
     unsigned n = 0, good = 0;

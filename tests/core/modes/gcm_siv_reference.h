@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Computes GCM-SIV by its definition (RFC 8452 sections 3 and 4), bit by bit, because OpenSSL has
- * it only since 3.2. */
+/* GCM-SIV by its definition (RFC 8452 sections 3 and 4), bit by bit. OpenSSL has it since 3.2. */
 #ifndef TENROUNDS_TESTS_GCM_SIV_REFERENCE_H
 #define TENROUNDS_TESTS_GCM_SIV_REFERENCE_H
 

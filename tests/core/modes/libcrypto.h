@@ -19,8 +19,8 @@ struct lc_message {
     bool bits;           /* len counts bits */
 };
 
-/* Loads the default provider. Call it first. Uses its own library context, so that no configuration
- * file has an effect. */
+/* Call this first. Loads the default provider into its own library context, so that no
+ * configuration file has an effect. */
 bool lc_start(void);
 void lc_end(void);
 

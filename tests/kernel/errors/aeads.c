@@ -142,8 +142,7 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* Decrypts a message of len bytes, tag included. wrong is the number, from 1, of the byte to
- * change, or 0. */
+/* Decrypts len bytes, tag included. wrong is the number, from 1, of the byte to change, or 0. */
 static int open(const struct pair *pair, int whose, const u8 *sealed, unsigned int aad,
                 unsigned int len, unsigned int wrong)
 {
@@ -157,8 +156,7 @@ static int open(const struct pair *pair, int whose, const u8 *sealed, unsigned i
     return run(pair, whose, true, aad, len);
 }
 
-/* Changes each byte of AAD, data and tag in turn, then truncates the message to every length down
- * to 0. */
+/* Changes each byte of AAD, data and tag in turn. Then truncates the message to each length. */
 static void test_wrong(const struct pair *pair, unsigned int size)
 {
     const unsigned int aad = 16, len = 21, whole = aad + len + size;

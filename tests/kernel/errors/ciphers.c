@@ -52,8 +52,7 @@ static void unmake(int whose)
     crypto_free_skcipher(tfm[whose]);
 }
 
-/* Makes one request of len bytes and returns its errno. Checks that our driver wrote only the
- * output. */
+/* Makes one request of len bytes. Checks that our driver wrote only the output. */
 static int crypt(const struct pair *pair, int whose, bool decrypt, unsigned int len, bool scattered)
 {
     DECLARE_CRYPTO_WAIT(wait);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Compares our driver with an established kernel driver on bad input. Both must return the same
- * errno for the same call. Our driver must write nothing outside the scatterlist and leak no
- * memory.
+ * errno. Our driver must write nothing outside the scatterlist and leak no memory.
  */
 #ifndef ERRORS_H
 #define ERRORS_H

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Buffers and scatterlists of a request. Input and output end at page ends, in one piece or
- * many. */
+/* Buffers and scatterlists of a request. Both buffers end at page ends, in one piece or many. */
 #include "errors.h"
 
 #include <linux/gfp.h>
@@ -42,7 +41,7 @@ u8 *scene_out(struct scene *s)
     return s->out + ROOM - s->out_len;
 }
 
-/* Makes a scatterlist of bytes, in one piece or in pieces that straddle blocks. The last piece has
+/* Makes a scatterlist of one piece, or of several pieces that straddle blocks. The last piece has
  * all remaining bytes. */
 static void scatter(struct scatterlist sg[8], u8 *bytes, unsigned int len, bool scattered)
 {
@@ -76,8 +75,7 @@ void scene_set(struct scene *s, unsigned int in_len, unsigned int out_len, bool 
     scatter(s->to, scene_out(s), out_len, scattered);
 }
 
-/* The first may_copy output bytes are the AAD's: a driver may copy the AAD there or write
- * nothing. */
+/* The first may_copy output bytes are for AAD: a driver may copy it there or write nothing. */
 bool scene_intact(const struct scene *s)
 {
     const u8 *start = s->out + ROOM - s->out_len;

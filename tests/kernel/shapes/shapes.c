@@ -424,8 +424,8 @@ static bool same_aad(const struct request *r, const u8 *before)
         if (memcmp(mixed, message, r->aad) != 0)
             return false;
     }
-    /* Their driver may have chosen the other way. Both targets get our bytes, so that whole arenas
-     * can be compared. */
+    /* Both targets get our AAD bytes, because their driver may have chosen the other way. The
+     * arenas can then be compared as a whole. */
     for (i = 0; i < 2; i++)
         scatter(side[i].target, &r->target, mixed, r->aad);
     return true;

@@ -523,8 +523,7 @@ static int __init bench_init(void)
     report = vzalloc(REPORT);
     if (s == NULL || w == NULL || report == NULL)
         goto out;
-    /* AAD and tag share a separate page, as the kernel's users place them. The core's key gets
-     * another. */
+    /* AAD and tag share a separate page, as in the kernel's users. The core's key gets another. */
     w->in_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(MOST_BYTES));
     w->out_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(MOST_BYTES));
     w->aad = (u8 *)get_zeroed_page(GFP_KERNEL);
