@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares every backend with bitslice in each mode, key size and direction, at each length from 0
- * to 600 bytes and some up to 20 KiB. Messages are processed in one call and in random pieces, at
- * random alignments, in place and not.
+ * Compares every backend with bitslice in each mode, key size and direction. Covers each length
+ * from 0 to 600 bytes and some up to 20 KiB. Messages are processed in one call and in random
+ * pieces, at random alignments, in place and not.
  */
 #include "common.h"
 

@@ -8,7 +8,7 @@
 
 enum kind {
     KAT,       /* each record is a message */
-    MCT,       /* each record is one of the 100 keys of a Monte Carlo chain */
+    MCT,       /* each record is one of the 100 outer steps of a Monte Carlo chain */
     MCT_ENDS,  /* each record is the beginning and the end of such a chain */
     EXPANSION, /* each record is a key and its schedule */
 };
@@ -194,7 +194,7 @@ static void chain_begin(struct chain *c, const struct rsp_record *r)
     memcpy(c->input, input_of(r)->data, 16);
 }
 
-/* Runs one of the 100 keys of a chain. It must begin where the previous key ended. */
+/* Runs one of the 100 outer steps of a chain. It must begin where the previous one ended. */
 static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r,
                     struct chain *c)
 {
@@ -212,9 +212,9 @@ static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct 
     return good;
 }
 
-/* Runs one key of a CFB8 chain, byte by byte. The first input is given, the bytes of the IV follow.
- * Each later input is the output of 16 steps before. The next key is the XOR of this key and as
- * many of the last output bytes. */
+/* Runs one outer step of a CFB8 chain, byte by byte. The first input is given, then come the bytes
+ * of the IV. Each later input is the output of 16 steps before. The next key is the XOR of this key
+ * and as many of the last output bytes. */
 static bool run_mct_cfb8(const struct tr_backend *b, const struct rsp_record *r, struct chain *c)
 {
     const size_t key_len = r->field[RSP_KEY].len;

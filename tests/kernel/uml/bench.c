@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Measures throughput inside the kernel of three implementations: a request to the module's driver,
- * a call to the core on the same bytes, and a request to the kernel's generic driver. Short windows
- * of the three alternate, so that all run at the same clock and load (docs/measuring.md). The
- * module measures while it loads. Afterwards /sys/kernel/debug/tenrounds_bench has one line of JSON
- * per algorithm, direction and size.
+ * Measures the throughput inside the kernel of the module's driver, of the core on the same bytes,
+ * and of the kernel's generic driver. Short windows of the three alternate, so that all run at the
+ * same clock and load (docs/measuring.md). The module measures while it loads. Afterwards
+ * /sys/kernel/debug/tenrounds_bench has one line of JSON per algorithm, direction and size.
  *
  * The data is in whole pages, with one scatterlist entry per page. AAD and tag have separate
  * entries. Requests are in place, except AEAD decryption, which decrypts the same message
