@@ -367,7 +367,7 @@ int main(void)
 #if !defined(__i386__) /* valgrind's 32-bit processor has no AES instructions */
         "aesni",
 #endif
-#if TR_WIDE_BITSLICE /* bitslice512, which valgrind cannot run, is this code; vperm512 is unwatched */
+#if TR_WIDE_BITSLICE /* valgrind lacks AVX-512: bitslice512 is this code, vperm512 is untested */
         "bitslice256",
         "vperm256",
         "bitslice128",
