@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES without tables: the bits of several blocks are spread over eight words, one for each bit of a
- * byte, and the S-box is a circuit of logic gates. No branch and no memory index depends on data.
+ * Bitsliced AES without tables. Eight words hold the bits of several blocks, one word for each bit
+ * of a byte. The S-box is a circuit of logic gates. No branch and no memory index depends on data.
  *
- * Order. A 64-bit lane of word b holds bit b of the 64 bytes of four blocks; the byte in row r and
- * column c (FIPS-197 section 3.4) of block k is bit 16 r + 4 c + k of the lane. A row is then 16
- * bits in a row, a column 4 bits: ShiftRows rotates within 16 bits, MixColumns rotates the lane by
- * rows. A word may have several lanes (a vector of the compiler), each with four blocks of its own;
- * nothing ever crosses lanes.
+ * Layout. Word b holds bit b of every byte. Each 64-bit lane of a word holds four blocks. The byte
+ * in row r and column c (FIPS-197 section 3.4) of block k has its bits at position 16 r + 4 c + k.
+ * ShiftRows therefore rotates within 16 bits, and MixColumns rotates the lane by multiples of 16
+ * bits. A word may be a compiler vector of several lanes, each with its own four blocks. No
+ * operation moves bits between lanes.
  *
- * Sources: the bitsliced form of AES is Matsui's and Käsper and Schwabe's ("Faster and
- * Timing-Attack Resistant AES-GCM", CHES 2009); the order with rows of 16 bits is Pornin's
- * (BearSSL, "constant-time AES"); the S-box is the circuit of Boyar and Peralta with 115 gates ("A
- * new combinational logic minimization technique with applications to cryptology", SEA 2010).
+ * Sources: bitsliced AES is by Matsui, and by Käsper and Schwabe ("Faster and Timing-Attack
+ * Resistant AES-GCM", CHES 2009). The layout with rows of 16 bits is Pornin's (BearSSL,
+ * "constant-time AES"). The S-box is the circuit of Boyar and Peralta with 115 gates ("A new
+ * combinational logic minimization technique with applications to cryptology", SEA 2010).
  */
 #include "dispatch/backend.h"
 #include "part.h"
@@ -20,9 +20,8 @@
 #include "portable/ghash.h"
 #include "util.h"
 
-/* SSE2 is part of x86-64 and Advanced SIMD (NEON) of every 64-bit Arm that Linux runs on; there,
- * and wherever else the compiler may take SSE2 for granted, a word has two lanes; not in a kernel,
- * where vector registers are not for the asking. */
+/* A word has two lanes where the compiler may assume SSE2 or NEON: always on x86-64 and on 64-bit
+ * Arm Linux. It has one lane in a kernel, which must request the vector registers first. */
 #if (defined(__SSE2__) || defined(__aarch64__)) && !defined(__KERNEL__)
 #    define LANES 2u
 typedef uint64_t word __attribute__((vector_size(8 * LANES)));
@@ -30,11 +29,11 @@ typedef uint64_t word __attribute__((vector_size(8 * LANES)));
 #    define LANES 1u
 typedef uint64_t word;
 #endif
-#define BLOCKS (4 * LANES) /* in one go */
+#define BLOCKS (4 * LANES) /* blocks per call of the cipher */
 
 /* ---- Slicing ------------------------------------------------------------------------------- */
 
-/* Exchanges the bits of y at mask with the bits of x above them. */
+/* Exchanges the bits of y in mask with the bits of x in mask << shift. */
 #define SWAP(x, y, mask, shift)                                                                    \
     do {                                                                                           \
         T t_ = ((x) >> (shift) ^ (y)) & (mask);                                                    \
@@ -42,9 +41,9 @@ typedef uint64_t word;
         (x) ^= t_ << (shift);                                                                      \
     } while (0)
 
-/* Exchanges the index of the word (3 bits) with the lowest 3 bits of the position in it: an 8 x 8
- * transposition in every byte of every lane. It is its own inverse. Once for a vector of lanes,
- * once for a single one. */
+/* Exchanges the word index (3 bits) with the lowest 3 bits of the bit position: an 8 x 8
+ * transposition in every byte of every lane. It is its own inverse. Defined for a whole word and
+ * for a single lane. */
 #define DEFINE_TRANSPOSE(name, type)                                                               \
     static void name(type q[8])                                                                    \
     {                                                                                              \
@@ -64,7 +63,7 @@ DEFINE_TRANSPOSE(transpose_lane, uint64_t)
 #    define transpose_lane transpose
 #endif
 
-/* Puts the four bytes of v into the even bytes of a lane, and back. */
+/* spread() puts the four bytes of v into the even bytes of a lane; gather() reverses this. */
 static uint64_t spread(uint32_t v)
 {
     uint64_t x = v;
@@ -80,9 +79,9 @@ static uint32_t gather(uint64_t x)
 }
 
 /*
- * One lane from four blocks, before the transposition: the position in the end is row (2 bits),
- * column (2), block (2), of which the transposition supplies the lowest three from the index of the
- * word. So word 4 l + k takes columns l and l + 2 of block k, their rows alternating.
+ * Loads four blocks into one lane, before the transposition. A final bit position consists of row
+ * (2 bits), column (2) and block (2). The transposition takes its lowest three bits from the word
+ * index. Word 4 l + k therefore gets columns l and l + 2 of block k, with their rows alternating.
  */
 static void load_lane(uint64_t lane[8], const uint8_t *in)
 {
@@ -128,8 +127,8 @@ static void unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
 /* ---- The round, FIPS-197 section 5.1 and 5.3 --------------------------------------------------
  */
 
-/* SubBytes on q[0 .. 7], q[0] the lowest bits. Names are Boyar and Peralta's: x0 is the highest
- * bit. */
+/* SubBytes on q[0 .. 7]; q[0] holds the lowest bits. Variable names are Boyar and Peralta's, where
+ * x0 is the highest bit. */
 #define DEFINE_SUB_BYTES(name, T)                                                                  \
     static void name(T q[8])                                                                       \
     {                                                                                              \
@@ -176,7 +175,7 @@ DEFINE_SUB_BYTES(sub_bytes_lane, uint64_t)
 #    define sub_bytes_lane sub_bytes
 #endif
 
-/* L(y) = A^-1 (y + 0x63), the inverse of the affine map of the S-box (FIPS-197 section 5.3.2). */
+/* L(y) = A^-1 (y ^ 0x63), the inverse of the S-box's affine map (FIPS-197 section 5.3.2). */
 static void inverse_affine(word q[8])
 {
     word y[8];
@@ -188,7 +187,7 @@ static void inverse_affine(word q[8])
     q[2] = ~q[2];
 }
 
-/* With S(x) = A x^-1 + 0x63, the inverse of y is L(y)^-1, and x^-1 = L(S(x)): so S^-1 = L S L. */
+/* S^-1 = L S L: from S(x) = A x^-1 ^ 0x63 follow S^-1(y) = L(y)^-1 and x^-1 = L(S(x)). */
 static void inv_sub_bytes(word q[8])
 {
     inverse_affine(q);
@@ -196,7 +195,7 @@ static void inv_sub_bytes(word q[8])
     inverse_affine(q);
 }
 
-/* Row r moves left by r columns, that is its 16 bits rotate right by 4 r. */
+/* Rotates row r left by r columns: its 16 bits rotate right by 4 r. */
 static void shift_rows(word q[8])
 {
     for (unsigned i = 0; i < 8; i++) {
@@ -219,10 +218,11 @@ static void inv_shift_rows(word q[8])
     }
 }
 
-/* Replaces every row by the one n below it. */
+/* Moves row r + n (mod 4) to row r, for every r. */
 #define ROWS_UP(x, n) ((x) >> 16 * (n) | (x) << 16 * (4 - (n)))
 
-/* r = 2 t in GF(2^8), by x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1); r and t differ. */
+/* r = 2 t in GF(2^8), with x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1). r and t must
+ * differ. */
 static void twice(word r[8], const word t[8])
 {
     for (unsigned i = 1; i < 8; i++)
@@ -233,7 +233,7 @@ static void twice(word r[8], const word t[8])
     r[4] ^= t[7];
 }
 
-/* 2 a0 + 3 a1 + a2 + a3 = 2 t + a1 + t2, where t = a0 + a1 and t2 is t two rows down. */
+/* 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 is t two rows down. */
 static void mix_columns(word q[8])
 {
     word t[8], doubled[8];
@@ -244,7 +244,8 @@ static void mix_columns(word q[8])
         q[i] = doubled[i] ^ ROWS_UP(q[i], 1) ^ ROWS_UP(t[i], 2);
 }
 
-/* The inverse matrix is that of MixColumns times {5, 0, 4, 0}: a + 4 (a + a two rows down). */
+/* The inverse matrix is the matrix of MixColumns times {5, 0, 4, 0}. First computes a ^ 4 (a ^ a
+ * two rows down). */
 static void inv_mix_columns(word q[8])
 {
     word t[8], doubled[8];
@@ -264,11 +265,11 @@ struct schedule {
     unsigned rounds;
 };
 
-/* Slices the round keys, four in one lane as if they were blocks, and repeats each over all blocks.
- */
+/* Slices four round keys at a time, as the four blocks of one lane. Copies each key to all blocks
+ * of all lanes. */
 static void prepare(struct schedule *sk, const struct tr_aes_key *key, int inverse)
 {
-    (void)inverse; /* both go by enc */
+    (void)inverse; /* both directions use enc */
     uint8_t four[4 * TR_BLOCK] = {0};
     uint64_t lane[8];
     sk->rounds = key->rounds;
@@ -304,13 +305,14 @@ void tr_portable_expand_encryption_key(struct tr_aes_key *key, const uint8_t *ra
     tr_expand_words(key, raw, sub_word);
 }
 
-/* Four bytes of GF(2^8) times x (4.2.1). */
+/* Multiplies each of four bytes by x in GF(2^8) (4.2.1). */
 static uint32_t times_x(uint32_t a)
 {
     return (a & 0x7f7f7f7f) << 1 ^ (a >> 7 & 0x01010101) * 0x1b;
 }
 
-/* InvMixColumns (5.3.3) of one column: multiplication by 0e, 0b, 0d, 09 is by powers of x. */
+/* InvMixColumns (5.3.3) of one column. The multiples by 0e, 0b, 0d and 09 are XORs of a, 2 a, 4 a
+ * and 8 a. */
 static uint32_t inv_mix_column(uint32_t a)
 {
     uint32_t a2 = times_x(a), a4 = times_x(a2), a8 = times_x(a4);
@@ -337,7 +339,7 @@ static void add_round_key(word q[8], const word k[8])
         q[i] ^= k[i];
 }
 
-/* Encrypts all blocks at once, even if fewer than BLOCKS are used. */
+/* Always encrypts BLOCKS blocks, even if fewer are used. */
 static void encrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], unsigned n)
 {
     (void)n;

@@ -6,18 +6,15 @@
 #include "part.h"
 #include "tenrounds.h"
 
-/* Sets enc (FIPS-197 section 5.2) from a raw key; rounds is set already. */
+/* Sets enc (FIPS-197 section 5.2) from a raw key; rounds must be set. */
 void tr_portable_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw);
 
-/*
- * Sets enc, and dec for the equivalent inverse cipher (5.3.5), which bitslice itself does not use.
- */
+/* Sets enc and dec. dec is for the equivalent inverse cipher (5.3.5), which bitslice does not
+ * use. */
 void tr_portable_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 
-/*
- * KeyExpansion (FIPS-197 figure 11) of key->enc, for any software form of SubWord. Words are
- * little-endian, so RotWord is a rotation to the right.
- */
+/* KeyExpansion (FIPS-197 figure 11) of key->enc, with any software SubWord. Words are
+ * little-endian, so RotWord rotates right. */
 TR_INLINE void tr_expand_words(struct tr_aes_key *key, const uint8_t *raw,
                                uint32_t (*sub_word)(uint32_t))
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GHASH, SP 800-38D section 6.4, with ordinary multiplications, for processors without a carry-less
- * one. No table, branch or index depends on data; the integer multiplication of 64 bits takes the
- * same time for all operands on the processors that this runs on (x86-64, Armv8).
+ * GHASH (SP 800-38D section 6.4) with integer multiplications, for processors without carry-less
+ * multiplication. No table, branch or index depends on data. The 64-bit integer multiplication
+ * takes the same time for all operands on the processors that run this code (x86-64, Armv8).
  *
- * An integer multiplication is a carry-less one if the carries have room: with every fourth bit of
- * the factors, at most 16 products fall on a bit, and the sum disturbs only the three bits above
- * it, which are masked. Sixteen such products of the four residues make a product of 64 bits, of
- * which the low half is right; the high half is the low half of the product of the bit-reversed
- * factors, reversed. (Pornin, "BearSSL: GHASH, constant-time multiplications".)
+ * Integer multiplication is carry-less if the carries have room. Each factor keeps only every
+ * fourth bit. At most 16 products then fall on one bit, and their carries disturb only the three
+ * bits above it, which are masked. Four residues of each factor give 16 such products. Together
+ * they give the low 64 bits of the carry-less product. The high 64 bits come from the bit-reversed
+ * factors: they are the low half of that product, reversed. (Pornin, "BearSSL: GHASH, constant-time
+ * multiplications".)
  */
 #include "portable/ghash.h"
 
@@ -42,7 +43,7 @@ static uint64_t reverse_bits(uint64_t x)
     return __builtin_bswap64(x);
 }
 
-/* The hash subkey: both halves, their XOR, and the same three bit-reversed. */
+/* A factor: its low and high half, the XOR of both, and the same three bit-reversed. */
 struct factor {
     uint64_t half[3], reversed[3];
 };
@@ -57,10 +58,10 @@ static void set_factor(struct factor *f, uint64_t low, uint64_t high)
 }
 
 /*
- * The product of y and h modulo the polynomial, in the standard's order: the high word first, and
- * the highest bit of it the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0]
- * (lowest word) to v[3]; one place up they are in order, with the high powers in the low words;
- * those are folded by x^128 = x^7 + x^2 + x + 1.
+ * Multiplies y by h modulo the polynomial. y[1] is the first 8 bytes of the block; its highest bit
+ * is the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0] (lowest) to v[3]. A
+ * left shift by one bit aligns them, with the high powers of x in the low words. The low words are
+ * then folded by x^128 = x^7 + x^2 + x + 1.
  */
 static void multiply(uint64_t y[2], const struct factor *h)
 {
@@ -101,7 +102,7 @@ void tr_portable_ghash_powers(struct tr_ghash_key *key)
     struct factor h;
     set_factor(&h, low, high);
     for (unsigned n = 1; n <= TR_GHASH_FIRST_POWERS; n++) {
-        /* H^n x^-1: one place up, and where a one falls out, the polynomial. */
+        /* H^n x^-1: shifts left by one bit. If that shifts out a 1, XORs the polynomial. */
         uint64_t carry = power[1] >> 63;
         uint64_t form[2] = {power[0] << 1 | carry,
                             (power[1] << 1 | power[0] >> 63) ^ ((0 - carry) & 0xc200000000000000)};
@@ -127,8 +128,8 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
         low = low >> 1 | high << 63;
         high = high >> 1 ^ (carry & 0xe100000000000000);
     }
-    /* Table j of a nibble has byte j of n h for each value n. The high nibble comes first, and the
-     * highest bit of a nibble is its lowest power of x. */
+    /* For each nibble of a byte, table j holds byte j of n h for each value n. The tables of the
+     * high nibble come first. The highest bit of a nibble is its lowest power of x. */
     uint8_t *to = key->power[0];
     for (unsigned nibble = 0; nibble < 2; nibble++)
         for (unsigned j = 0; j < TR_BLOCK; j++)

@@ -5,11 +5,13 @@
 
 #include "dispatch/backend.h"
 
-/* Stores h, which is all that GHASH without vector registers needs. */
+/* Marks the key as having no powers: GHASH without vector registers needs only h, which is already
+ * set. */
 void tr_portable_ghash_key(struct tr_ghash_key *key);
 
-/* The first powers in the form of carry-less multiplication (simd/ghash.h), and the tables of h for
- * vector permutation (simd/vperm_ghash.h), both computed without vector registers. */
+/* Compute, without vector registers, what vector GHASH needs from h: the first powers in the form
+ * for carry-less multiplication (simd/ghash.h), or tables for byte shuffles
+ * (simd/vperm_ghash.h). */
 void tr_portable_ghash_powers(struct tr_ghash_key *key);
 void tr_portable_ghash_tables(struct tr_ghash_key *key);
 

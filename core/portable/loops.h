@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The modes of SP 800-38A over a software cipher that takes several blocks at once. A template: the
- * file that includes it defines these first.
+ * The modes of SP 800-38A over a software cipher that processes several blocks per call. This is a
+ * template: the including file first defines these names.
  *
- *   BLOCKS                     blocks that the cipher takes at most
+ *   BLOCKS                     the largest number of blocks per call of the cipher
  *   struct schedule            the round keys in the cipher's form
- *   prepare(sk, key, inverse)  makes them, for the inverse cipher or the cipher
+ *   prepare(sk, key, inverse)  computes them, for the cipher or the inverse cipher
  *   OWN_SERIAL                 1 if the file defines serial() itself, else 0
- *   encrypt(sk, b, n)          encrypts 1 to BLOCKS blocks in place; b has room for BLOCKS
- *   decrypt(sk, b, n)          decrypts so
+ *   encrypt(sk, b, n)          encrypts n = 1 to BLOCKS blocks in place; b has room for BLOCKS
+ *   decrypt(sk, b, n)          decrypts n blocks in the same way
  */
 #ifndef TR_PORTABLE_LOOPS_H
 #define TR_PORTABLE_LOOPS_H
@@ -58,10 +58,8 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
 }
 
 #if !OWN_SERIAL
-/*
- * The serial modes. The chaining value goes through the cipher. CBC XORs the plaintext before it,
- * CFB and OFB after it.
- */
+/* The serial modes. The cipher encrypts the chaining value. CBC XORs the plaintext before
+ * encryption, CFB and OFB after it. */
 static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
                    uint8_t *iv, enum tr_op op)
 {
