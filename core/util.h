@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small functions that the core would otherwise take from a libc, and arithmetic on blocks. */
+/* Arithmetic on blocks, and small functions that replace those of a libc. */
 #ifndef TR_UTIL_H
 #define TR_UTIL_H
 
@@ -7,9 +7,9 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
-/* tr_cleanse() for a constant number of bytes, in 16-byte stores. A libc's memset() and the
- * compiler's REP STOS take longer than encrypting a block. Only the cleansed bytes are clobbered,
- * so that other values stay in registers. */
+/* tr_cleanse() for a constant number of bytes, in 16-byte stores. A libc's memset() or the
+ * compiler's REP STOS would take longer than encrypting a block. Clobbers only the cleansed bytes,
+ * so other values stay in registers. */
 TR_INLINE void tr_cleanse_inline(void *memory, size_t len)
 {
     typedef uint64_t two __attribute__((vector_size(16), aligned(1), may_alias));
@@ -24,7 +24,7 @@ TR_INLINE void tr_cleanse_inline(void *memory, size_t len)
     }
 }
 
-/* The length of text; below, whether text equals the n bytes at word. */
+/* tr_length() is the length of text. tr_word_is() tells whether text equals the n bytes at word. */
 TR_INLINE size_t tr_length(const char *text)
 {
     size_t n = 0;
@@ -38,11 +38,11 @@ TR_INLINE int tr_word_is(const char *word, size_t n, const char *text)
     return tr_length(text) == n && __builtin_memcmp(word, text, n) == 0;
 }
 
-/* Whether out and in overlap without being the same: see "Overlap" in tenrounds.h. */
+/* Whether out and in overlap partially: see "Overlap" in tenrounds.h. */
 TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     uintptr_t ahead = (uintptr_t)out - (uintptr_t)in;
-    /* -len < ahead < len. With a 64-bit size_t, 2 len cannot overflow, so one comparison
+    /* Tests -len < ahead < len. If size_t has 64 bits, 2 len cannot overflow, so one comparison
      * suffices. */
     int near = sizeof(len) == 8 ? ahead + len - 1 < 2 * len - 1 : ahead < len || 0 - ahead < len;
     return len != 0 && __builtin_expect(near, 0) && ahead != 0;
@@ -78,7 +78,7 @@ TR_INLINE void tr_counter_add32(uint8_t counter[16], uint32_t n)
     tr_store64_be(counter + 8, (low & 0xffffffff00000000) | (uint32_t)(low + n));
 }
 
-/* Byte-reverses a block; out may be in. */
+/* Byte-reverses a block. out and in may be the same. */
 TR_INLINE void tr_reverse_block(uint8_t out[16], const uint8_t in[16])
 {
     uint64_t first = __builtin_bswap64(tr_load64_be(in));
@@ -109,7 +109,7 @@ TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
     tr_store64_be(out + 8, __builtin_bswap64(high << 1 | low >> 63));
 }
 
-/* t = t x^n, n at most 56. Folds the bits that are shifted out. */
+/* t = t x^n for n up to 56: shifts left, and folds the bits that are shifted out. */
 TR_INLINE void tr_xts_multiply_halves(uint64_t *low, uint64_t *high, unsigned n)
 {
     /* Two shifts: n may be 0, and a shift by 64 is undefined. */
@@ -127,7 +127,7 @@ TR_INLINE void tr_xts_multiply(uint8_t t[16], unsigned n)
     tr_store64_be(t + 8, __builtin_bswap64(high));
 }
 
-/* out = x a in GF(2^128) with the polynomial x^128 + x^7 + x^2 + x + 1. The first byte is the
+/* out = x a in GF(2^128), with the polynomial x^128 + x^7 + x^2 + x + 1. The first byte is the
  * highest, as in CMAC, OCB and SIV. */
 TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
 {
@@ -136,7 +136,7 @@ TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
     tr_store64_be(out + 8, low << 1 ^ (carry & 0x87));
 }
 
-/* Whether n bytes are equal. The time does not depend on where they differ. */
+/* Whether n bytes are equal. The time does not depend on which bytes differ. */
 TR_INLINE int tr_equal(const uint8_t *a, const uint8_t *b, size_t n)
 {
     unsigned difference = 0;

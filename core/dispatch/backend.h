@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of bulk operations, and how one is called. For the core and its in-tree hosts.
+ * The table of bulk operations, and the functions that call one. For the core and its in-tree
+ * hosts.
  *
  * A backend is a constant table. It sets the operations that it does better than the next weaker
- * backend and leaves the others NULL. bitslice, the weakest, sets all. Key schedules have one
- * format for all backends (struct tr_aes_key), so a weaker backend's operation works on a key that
- * a stronger one expanded.
+ * backend, and leaves the others NULL. bitslice, the weakest, sets every operation that a mode
+ * cannot compose from others. All backends share one format of key schedule (struct tr_aes_key), so
+ * a weaker backend can use a key that a stronger one expanded.
  */
 #ifndef TR_BACKEND_H
 #define TR_BACKEND_H
@@ -26,8 +27,8 @@
 #else
 #    define TR_WIDE_BITSLICE 0
 #endif
-/* clang before 17 rejects an extension's instructions in functions that only name it as a
- * target. */
+/* clang before 17 rejects an extension's instructions in a function that only names it in its
+ * target attribute. */
 #if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
     (!defined(__clang__) || __clang_major__ >= 17)
 #    define TR_ARM64 1
@@ -35,7 +36,7 @@
 #    define TR_ARM64 0
 #endif
 
-/* The bulk operations: X(suffix of the constant, name). */
+/* The bulk operations: X(suffix of the constant, function name). */
 #define TR_BULK_OPS(X)                                                                             \
     X(ECB_ENCRYPT, ecb_encrypt)                                                                    \
     X(ECB_DECRYPT, ecb_decrypt)                                                                    \
@@ -69,12 +70,12 @@ enum tr_op {
 
 /*
  * A bulk operation: processes `blocks` whole blocks, at least one (but see GCM_SEAL). The modes
- * have checked that in and out are identical or disjoint. state is what the mode carries from call
+ * have checked that in and out are identical or disjoint. state carries the mode's data from call
  * to call:
  *
- *   CBC, CFB, OFB, CTR   the 16 bytes of the IV, shift register or counter; ECB: not used
+ *   CBC, CFB, OFB, CTR   16 bytes: the IV, shift register or counter; ECB: not used
  *   GHASH, POLYVAL       struct tr_ghash; key and out are not used
- *   CTR_LE               the 16 bytes of GCM-SIV's counter block (RFC 8452 section 4)
+ *   CTR_LE               16 bytes: GCM-SIV's counter block (RFC 8452 section 4)
  *   GCM                  struct tr_gcm: computes a mask that is due, hashes a partial block first
  *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message, never split; blocks may be 0
  *   GCM_TAG              struct tr_gcm; in is the length block, out the tag
@@ -82,8 +83,8 @@ enum tr_op {
  *   XTS                  struct tr_xts_run
  */
 
-/* The tweak of the next block. While key is not NULL, the tweak is still to be computed, by
- * encrypting the data-unit number at unit with that key. */
+/* The tweak of the next block. If key is not NULL, the tweak is not computed yet: it is the
+ * data-unit number at unit, encrypted with key. */
 struct tr_xts_run {
     uint8_t tweak[TR_BLOCK];
     const struct tr_aes_key *key;
@@ -93,8 +94,9 @@ struct tr_xts_run {
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
 
-/* An operation up to CTR on at most TR_FEW blocks. It returns TR_OK, so that a mode's function can
- * end with a jump to it. A call and its return take four cycles (Zen 4); one block takes eleven. */
+/* One of the operations up to CTR, on at most TR_FEW blocks. Returns TR_OK, so that a mode's
+ * function can end with a jump to it. A call with its return takes 4 cycles, one block 11 (Zen
+ * 4). */
 #define TR_FEW 4u
 typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  size_t blocks, void *state);
@@ -102,38 +104,39 @@ typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, con
 struct tr_backend {
     const char *name;
     tr_features features;            /* all of these must be usable */
-    const struct tr_backend *weaker; /* supplies the operations that are NULL */
-    /* Sets enc from a raw key; also dec, if this backend or a weaker one decrypts with it. rounds
-     * is already set. */
+    const struct tr_backend *weaker; /* runs the operations that are NULL here */
+    /* Sets enc from a raw key, and dec if this backend or a weaker one decrypts with dec. rounds is
+     * already set. */
     void (*expand_key)(struct tr_aes_key *key, const uint8_t *raw);
-    /* The same without dec, for modes that only encrypt; NULL where it would not be faster. */
+    /* The same without dec, for modes that only encrypt. NULL if that is not faster. */
     void (*expand_encryption_key)(struct tr_aes_key *key, const uint8_t *raw);
-    /* Computes from h the powers that every message needs. GHASH computes more when a message needs
-     * them. */
+    /* Computes from h the powers that every message needs. GHASH itself computes more on demand. */
     void (*ghash_key)(struct tr_ghash_key *key);
-    /* The same without vector registers, for when the environment refuses them. */
+    /* The same without vector registers, used when the environment refuses them. */
     void (*ghash_key_refused)(struct tr_ghash_key *key);
-    /* Expands the key, without dec, and computes h (the encrypted zero block) meanwhile. NULL where
-     * it would not be faster; not inherited from a weaker backend. */
+    /* Expands the key, without dec, and meanwhile computes h, the encrypted zero block. NULL if
+     * that is not faster. Never inherited from a weaker backend. */
     void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
     tr_bulk_fn *bulk[TR_OPS];
     /* The same operations for at most TR_FEW blocks, never split. NULL if the backend has none, and
      * in counting tables. */
     tr_few_fn *few[TR_OP_CTR + 1];
-    /* Cleanses a multiple of 64 bytes with the backend's widest stores. NULL: tr_cleanse_inline() is used. */
+    /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use
+     * tr_cleanse_inline(). */
     void (*cleanse)(uint8_t *memory, size_t len);
-    /* Multi-buffer encryption; NULL if this backend has none. */
+    /* Multi-buffer encryption, or NULL. */
     tr_multibuffer_fn *multibuffer;
-    /* Reports blocks that a host processed in its own code; NULL except in counting tables. */
+    /* Counts blocks that bypassed bulk[], in a host's own code or multi-buffer code. NULL except in
+     * counting tables. */
     void (*done_by_host)(const struct tr_backend *table, enum tr_op op, size_t blocks);
 };
 
 /* The backends of the build, one file each; backends.c has the list. */
 #define TR_MAX_BACKENDS 16
 extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bitslice;
-/* The same without carry-less multiplication, for when the processor or the mask excludes it. */
+/* The same without carry-less multiplication, if the processor lacks it or the mask excludes it. */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
-/* Not in a kernel. */
+/* Not in kernel builds. */
 extern const struct tr_backend tr_vperm512, tr_bitslice512, tr_bitslice256, tr_vperm256,
     tr_bitslice128;
 extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
@@ -142,8 +145,8 @@ extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
 enum tr_status tr_aes_set_encryption_key(struct tr_aes_key *key, const struct tr_backend *backend,
                                          const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/* Functions that other backends' tables also use. vperm's expand_key sets every field of a key.
- * vperm256's GHASH needs the powers that vperm's ghash_key computes. */
+/* Functions that other backends' tables share. vperm's expand_key sets enc and dec. vperm256's
+ * GHASH needs the tables that vperm's ghash_key computes. */
 void tr_vperm_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 #if TR_WIDE_BITSLICE
 tr_bulk_fn tr_vperm256_ghash;
@@ -152,7 +155,7 @@ tr_bulk_fn tr_vperm256_ghash;
 #    define TR_WIDE_GHASH_OPS [TR_OP_GHASH] = NULL
 #endif
 
-/* The features whose registers the operating system saves, if it set XCR0 to this value. */
+/* The features whose registers the operating system saves if XCR0 has this value. */
 tr_features tr_features_saved(uint64_t xcr0);
 
 /* As tr_mask_parse(). Also stores in *wanted the features that the mask requests even where
@@ -160,14 +163,15 @@ tr_features tr_features_saved(uint64_t xcr0);
 enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
                             const char **bad);
 
-/* Whether 512-bit registers lower this processor's clock too much to pay (x86/clock.h). */
+/* Whether 512-bit registers lower this processor's clock so much that they do not pay
+ * (x86/clock.h). */
 int tr_clock_drops(void);
 
-/* The index of a backend in the list of tr_backend_at(), for counters and reports. */
+/* The index of a backend for tr_backend_at(), used in counters and reports. */
 unsigned tr_backend_index(const struct tr_backend *backend);
 
-/* The table whose code runs an operation for b. NULL only for operations that a mode can also
- * compose from others: the fused ones of GCM, XTS, OCB and CCM, and those of GCM-SIV. */
+/* The table whose code runs an operation for b. NULL only if a mode can compose the operation from
+ * others: the fused ones of GCM, XTS, OCB and CCM, and those of GCM-SIV. */
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
     while (b != NULL && __builtin_expect(b->bulk[op] == NULL, 0))
@@ -184,14 +188,14 @@ static inline const struct tr_backend *tr_backend_with_multibuffer(const struct 
 }
 
 /*
- * Runs a bulk operation. Every bulk call of the core goes through tr_bulk(), except the short calls
- * that end a mode's function (at most TR_FEW blocks; modes/modes.h).
+ * Runs a bulk operation. Every bulk call of the core goes through tr_bulk(), except calls of at
+ * most TR_FEW blocks that end a mode's function (modes/modes.h).
  * - If the environment refuses the vector registers, bitslice runs on the same key.
- * - If it limits how long they are held, the call is split, and state carries over.
+ * - If the environment limits how long they are held, tr_bulk() makes several calls on one state.
  * - The probe names the table whose code runs.
  *
- * Returns the number of blocks done. It is less than blocks only if no table has the operation,
- * which is checked before each split call. The mode then processes the rest with other operations.
+ * Returns the number of blocks done. It is less than blocks only if no usable table has the
+ * operation. The mode then processes the rest with other operations.
  */
 static inline size_t tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                              const uint8_t *in, size_t blocks, void *state)
@@ -221,7 +225,7 @@ static inline size_t tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_
 }
 
 /* Reports blocks that a host processed in its own code, interleaved with work other than AES. The
- * probe and the counters credit the table that would have run. That table's features must include
+ * probe and the counters credit the table that tr_bulk() would have used. Its features must include
  * those that the host's code needs. */
 static inline void tr_bulk_by_host(const struct tr_aes_key *key, enum tr_op op, size_t blocks)
 {

@@ -3,7 +3,7 @@
  * The layout of tenrounds' key and message objects: not a part of the interface.
  *
  * tenrounds.h includes this file, because callers own the objects and the compiler must know their
- * sizes. Do not name these fields: they may change whenever the library's soversion does.
+ * sizes. Callers must not use these fields: they may change whenever the library's soversion does.
  */
 #ifndef TENROUNDS_PRIVATE_H
 #define TENROUNDS_PRIVATE_H
@@ -12,30 +12,28 @@
 #    error "include tenrounds.h instead"
 #endif
 
-/* ---- Keys: constant after the call that sets them, but for tr_ghash_key.made ---- */
+/* ---- Keys: constant once set, except the powers, made and asked of struct tr_ghash_key ---- */
 
 struct tr_aes_key {
     uint8_t enc[15][TR_BLOCK]; /* round keys 0 to rounds, in order of use */
-    uint8_t dec[15]
-               [TR_BLOCK]; /* of the equivalent inverse cipher (FIPS-197 5.3.5), in order of use */
+    uint8_t dec[15][TR_BLOCK]; /* the same for the equivalent inverse cipher (FIPS-197 5.3.5) */
     const struct tr_backend *backend; /* NULL: the key was never set */
     uint32_t rounds;                  /* 10, 12 or 14 */
 } TR_ALIGNED(16);
 
-/* The hash subkey of GHASH (SP 800-38D section 6.4) with its powers; core/modes/ghash.h explains
- * it. */
-#define TR_GHASH_POWERS 36u /* 32 blocks in one sum, AAD and lengths, rounded up to whole vectors */
+/* GHASH's hash subkey and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. */
+#define TR_GHASH_POWERS 36u /* 32 blocks before one reduction, AAD and lengths, in whole vectors */
 struct tr_ghash_key {
-    uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* without carry-less multiplication: of H^2 */
-    uint8_t power[TR_GHASH_POWERS][TR_BLOCK];  /* in the backend's form, H last */
+    uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* tables of H^2, if there is no CLMUL */
+    uint8_t power[TR_GHASH_POWERS][TR_BLOCK];  /* powers of H in the backend's form, H last */
     uint8_t h[TR_BLOCK];
-    uintptr_t made; /* atomic: how many powers there are */
-    uint8_t asked;  /* atomic: a message has needed more */
-    uint8_t sole;   /* the key belongs to one message, so nobody else reads it */
+    uintptr_t made; /* atomic: the number of powers, encoded (modes/ghash.h) */
+    uint8_t asked;  /* atomic: a message has needed more powers */
+    uint8_t sole;   /* the key belongs to one message, so no other thread reads it */
 } TR_ALIGNED(16);
 
-/* The tables come first: they are multiples of 64 bytes, so an object that is aligned to a cache
- * line has no vector across two. */
+/* The tables come first. They are multiples of 64 bytes, so in an object aligned to 64 bytes no
+ * vector crosses a cache line. */
 struct tr_gcm_key {
     struct tr_ghash_key hash;
     struct tr_aes_key aes;
@@ -60,7 +58,7 @@ struct tr_cmac_key {
 struct tr_siv_key {
     struct tr_cmac_key mac; /* K1 of RFC 5297 */
     struct tr_aes_key ctr;  /* K2 */
-    uint8_t zero[TR_BLOCK]; /* CMAC of a block of zeros, with which S2V begins */
+    uint8_t zero[TR_BLOCK]; /* CMAC of a zero block, the first step of S2V */
 } TR_ALIGNED(16);
 
 struct tr_gcm_siv_key {
@@ -83,12 +81,12 @@ struct tr_gcm {
     struct tr_ghash ghash;
     uint8_t counter[TR_BLOCK];   /* the next counter block; its last 32 bits count */
     uint8_t mask[TR_BLOCK];      /* the encrypted J0, which masks the tag */
-    uint8_t keystream[TR_BLOCK]; /* the block in use, of which `used` bytes are spent */
+    uint8_t keystream[TR_BLOCK]; /* the current block; its first `used` bytes are spent */
     const struct tr_gcm_key *key;
     uint64_t aad_len, len;     /* bytes so far */
-    unsigned used;             /* bytes of the current block, of AAD or of data */
-    uint8_t mask_due;          /* the mask has still to be computed */
-    uint8_t keystream_due;     /* so has the keystream, from the counter after the whole blocks */
+    unsigned used;             /* bytes of the current block of AAD or data */
+    uint8_t mask_due;          /* 1: the mask is not computed yet */
+    uint8_t keystream_due;     /* 1: the tail's keystream is not computed yet */
     uint8_t counter_is_secret; /* derived from H, so no branch or index may depend on it */
     uint8_t phase;
 } TR_ALIGNED(16);
@@ -99,21 +97,21 @@ struct tr_ccm {
         uint8_t counter[TR_BLOCK];
     } run;
     uint8_t tag_mask[TR_BLOCK];  /* the encrypted counter block 0 */
-    uint8_t keystream[TR_BLOCK]; /* the block in use, of which `used` bytes are spent */
+    uint8_t keystream[TR_BLOCK]; /* the current block; its first `used` bytes are spent */
     const struct tr_ccm_key *key;
-    uint64_t aad_left, left; /* bytes to come */
-    unsigned used;           /* bytes of the current block, of AAD or of data */
+    uint64_t aad_left, left; /* bytes still to come */
+    unsigned used;           /* bytes of the current block of AAD or data */
     uint8_t tag_len, phase;
 } TR_ALIGNED(16);
 
 struct tr_ocb {
     struct tr_ocb_run {
-        uint8_t offset[TR_BLOCK];   /* of the previous block */
-        uint8_t checksum[TR_BLOCK]; /* for AAD: the sum of HASH (RFC 7253 section 4.1) */
+        uint8_t offset[TR_BLOCK];   /* the offset of the previous block */
+        uint8_t checksum[TR_BLOCK]; /* for AAD: Sum of HASH (RFC 7253 section 4.1) */
         const struct tr_ocb_key *key;
         uint64_t index; /* whole blocks so far */
     } run, aad;
-    uint8_t buffer[TR_BLOCK]; /* AAD, of which `used` bytes wait for a whole block */
+    uint8_t buffer[TR_BLOCK]; /* `used` bytes of AAD, less than a block */
     unsigned used;
     uint8_t tag_len, phase;
 } TR_ALIGNED(16);
@@ -121,7 +119,7 @@ struct tr_ocb {
 struct tr_cmac {
     const struct tr_cmac_key *key;
     uint8_t chain[TR_BLOCK];
-    uint8_t buffer[TR_BLOCK]; /* 0 to 16 bytes wait: the last block is treated differently */
+    uint8_t buffer[TR_BLOCK]; /* 0 to 16 bytes, because the last block is treated differently */
     unsigned used;
     uint8_t phase;
 } TR_ALIGNED(16);
@@ -129,17 +127,17 @@ struct tr_cmac {
 struct tr_siv {
     const struct tr_siv_key *key;
     uint8_t sum[TR_BLOCK]; /* D of S2V (RFC 5297 section 2.4) so far, without the plaintext */
-    uint8_t components;    /* of AAD */
+    uint8_t components;    /* components of AAD so far */
     uint8_t phase;
 } TR_ALIGNED(16);
 
-/* It holds the keys that are derived for its nonce. */
+/* Holds the keys derived for its nonce. */
 struct tr_gcm_siv {
     struct tr_ghash_key hash; /* POLYVAL computed as GHASH (RFC 8452 appendix A) */
     struct tr_aes_key aes;    /* the message-encryption key */
     struct tr_ghash ghash;
     uint8_t nonce[12];
-    uint8_t buffer[TR_BLOCK]; /* AAD, of which `used` bytes wait for a whole block */
+    uint8_t buffer[TR_BLOCK]; /* `used` bytes of AAD, less than a block */
     uint64_t aad_len;
     unsigned used;
     uint8_t phase;
