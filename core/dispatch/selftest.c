@@ -2,8 +2,8 @@
 /*
  * Known-answer tests for every operation, direction and key size of a backend. They call the modes,
  * at lengths that reach each loop and tail. The expected answers are 64-bit digests of the
- * ciphertexts, so that loading stays fast. Decryption is compared with the plaintext itself. The
- * test suite recomputes the digests with another implementation of AES.
+ * ciphertexts, so that the library loads fast. Decryption must give the plaintext. The test suite
+ * recomputes the digests with another implementation of AES.
  */
 #include "dispatch/selftest.h"
 
@@ -12,16 +12,16 @@
 
 /*
  * Lengths of 1 to 77 blocks, and 389. 77 = 64 + 8 + 4 + 1 blocks run the widest backend's main loop
- * twice and every smaller group. 13 and 31 blocks reach its partial vectors. The extra bytes test
- * tails, in the modes that accept them. 389 blocks test the loops for long GCM messages (one and a
- * half periods of the state table, and a tail) and for long XTS units.
+ * twice, and each loop for fewer blocks once. 13 and 31 blocks reach its partial vectors. The extra
+ * bytes test tails, in the modes that accept them. 389 blocks test the loops for long XTS units and
+ * for long GCM messages (one and a half periods of the state table, and a tail).
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
                                       208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
 #define MODE_LENGTHS 7u
 
-/* The low half of the counter wraps after 17 blocks, which is no multiple of any vector's blocks,
- * and the carry propagates into the high half. */
+/* The low 64 bits of the counter wrap after 17 blocks, and the carry propagates into the high half.
+ * 17 is no multiple of 2 or 4, so the counter wraps within a vector. */
 const uint8_t tr_known_iv[16] = {0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xff,
                                  0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xef};
 
@@ -35,8 +35,8 @@ uint8_t tr_known_key(size_t i)
     return (uint8_t)(0x10 + 7 * i);
 }
 
-/* FNV-1a over little-endian 64-bit words, the last one padded with zeros. A shift makes high bits
- * matter too. Not cryptographic: it detects faults, not attacks. */
+/* FNV-1a over little-endian 64-bit words, the last one padded with zeros. The shift mixes high bits
+ * into low ones. Not cryptographic: detects faults, not attacks. */
 uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i += 8) {
@@ -71,8 +71,8 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
     {0xf0ddb142adc8b927, 0xb906c16fcc970e85, 0xdf6bd571144ee372}, /* GCM_BLOCKS */
 };
 
-/* (J0 H^-1 + 128) H^-1, with H the hash subkey and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee (SP
- * 800-38D 7.1 step 2, solved for the IV). */
+/* (J0 H^-1 XOR 128) H^-1, where H is the hash subkey and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee
+ * (SP 800-38D 7.1 step 2, solved for the IV). */
 const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
     {0x44, 0x80, 0x55, 0x74, 0x4b, 0x21, 0xfb, 0x67, 0x41, 0xdf, 0xcb, 0xd9, 0x18, 0x8f, 0x24,
      0x68},
@@ -108,7 +108,7 @@ static enum tr_status crypt_to(const struct tr_aes_key *key, enum tr_mode mode, 
     }
 }
 
-/* Fills a buffer with the plaintext. Messages are processed in place, which halves the memory: see
+/* Fills a buffer with the plaintext. Tests work in place, to halve their memory: see
  * TR_KNOWN_MAX. */
 static void fill(uint8_t *data, size_t len)
 {
@@ -144,10 +144,10 @@ static int mode_is_right(struct tr_known_work *w, enum tr_mode mode, uint64_t ex
 
 #if TR_ENV_ALL_MODES
 /*
- * Tests of multi-buffer code. JOBS is the largest lane count of any backend. Two lengths make
- * lanes refill or go idle. Every second job has a copy of the key, because lanes with different
- * keys run other code. Each result must equal that of a single message, whose digest
- * mode_is_right() has compared.
+ * Tests of multi-buffer code. JOBS is the largest lane count of any backend. Two lengths make lanes
+ * refill or go idle. Every second job may have a copy of the key, because lanes with different keys
+ * run other code. Each result must equal the single message's, whose mode mode_is_right() has
+ * tested.
  */
 #    define JOBS         24u
 #    define CHAIN_BLOCKS 9u /* two cache lines and a block */
@@ -175,7 +175,7 @@ static int jobs_are_right(struct multibuffer_test *c, enum tr_mb_op op,
                                      chain_blocks(i)};
     }
     if (!tr_env_vector_begin(b->features))
-        return 1; /* refused: the modes then use no lanes */
+        return 1; /* registers refused: the modes then use no lanes */
     b->multibuffer(op, c->jobs, JOBS, &last);
     tr_env_vector_end();
     if (last.blocks != 0)
@@ -237,15 +237,15 @@ static int set_key(union tr_known_key *w, enum tr_known mode, const struct tr_ba
     default:
         if (tr_gcm_set_key(&w->gcm, backend, raw, len) != TR_OK)
             return 0;
-        /* GCM_LONG keeps its powers in the key at once, to save stack. The short tests cover both:
-         * the stack first, then the key. */
+        /* Makes GCM_LONG keep its powers in the key from the first message, to save stack. The
+         * short tests cover powers on the stack and then in the key. */
         w->gcm.hash.asked = mode == TR_KNOWN_GCM_LONG;
         return 1;
     }
 }
 
-/* Encrypts or decrypts a message in place. Its AAD is the plaintext or the start of it, so that AAD
- * also reaches the hash loops. */
+/* Encrypts or decrypts a message in place. The AAD is the plaintext or its start, so it also
+ * reaches the hash loops. */
 static enum tr_status crypt_fused(const union tr_known_key *key, enum tr_known mode, unsigned k,
                                   int decrypt, uint8_t *data, const uint8_t *aad, size_t len,
                                   uint8_t tag[TR_BLOCK])
@@ -294,7 +294,7 @@ static int fused_is_right(const union tr_known_key *key, enum tr_known mode, uns
     return digest == expected;
 }
 
-/* Encrypts a message with the streaming calls, then opens and seals it with the one-shot calls: all
+/* Encrypts a message with the streaming calls, then opens and seals it with the one-shot calls. All
  * results must agree. */
 static int gcm_agrees(struct tr_known_work *w, size_t len)
 {
@@ -317,8 +317,8 @@ static int gcm_agrees(struct tr_known_work *w, size_t len)
     return right && __builtin_memcmp(tag[0], tag[1], TR_BLOCK) == 0;
 }
 
-/* A message of up to eight vectors is hashed with a single reduction. Each number of vectors has
- * its own code. */
+/* Tests messages of one to eight vectors of 64 bytes. They are hashed with a single reduction, and
+ * each number of vectors has its own code. */
 static int short_gcm_is_right(struct tr_known_work *w)
 {
     for (size_t len = 13; len < 512; len += len < 256 ? 32 : 64) {
@@ -330,8 +330,8 @@ static int short_gcm_is_right(struct tr_known_work *w)
 
 #if TR_ENV_LARGE_STACK
 /* Compares a CTR call that is long enough for the state table (simd/ctr_states.h) with shorter
- * calls. 549 and 441 blocks reach every stage of it, at each width. The 441 start within a
- * group. */
+ * calls. 549 and 441 blocks reach every stage of it, at each width. The run of 441 blocks starts
+ * within a group. */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
     static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441};
@@ -366,7 +366,7 @@ static int fused_is_asked(enum tr_known mode)
            (TR_ENV_ALL_MODES || (mode != TR_KNOWN_OCB && mode != TR_KNOWN_GCM_SIV));
 }
 
-/* Long messages run other code only if the mode is fused; elsewhere they would only take long. */
+/* Long messages run other code only in fused modes. Elsewhere they would only take time. */
 static int long_is_asked(enum tr_known mode, const struct tr_backend *backend)
 {
     if (mode == TR_KNOWN_GCM_LONG)
