@@ -9,13 +9,13 @@
 #define TR_KNOWN_KEYS  3 /* 16, 24 and 32 bytes */
 
 /*
- * The inputs, and the digest of outputs. The test suite also uses them, to recompute the digests
- * with another implementation. The tests run on the stack of the thread that makes the first call.
- * They therefore work in place, one after the other. The deepest needs 14 KiB, of which the tables
- * for long messages are 6 KiB.
+ * The inputs of the tests, and the digest of outputs. The test suite also uses them, to recompute
+ * the digests with another implementation. The tests run on the stack of the thread that makes the
+ * first call. They therefore work in place, one after the other. The deepest test needs 14 KiB, of
+ * which the tables for long messages are 6 KiB.
  */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
-#define TR_KNOWN_SHORT 1248u /* longest message except in the long tests */
+#define TR_KNOWN_SHORT 1248u /* longest message in bytes, except in the long tests */
 extern const uint16_t tr_known_lengths[8];
 extern const uint64_t tr_known_digests[TR_KNOWN_MODES][TR_KNOWN_KEYS];
 uint8_t tr_known_plaintext(size_t i);
@@ -30,8 +30,8 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  * - XTS-AES-192 does not exist: its digest is 0.
  * - GCM_LONG and XTS_LONG test the loops that only long messages reach. They run only for backends
  *   with those fused operations.
- * - GCM_LONG, GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, because most messages have little AAD
- *   and short ones then run other code. The lengths of GCM_BLOCKS are whole blocks.
+ * - GCM_LONG, GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD. Most messages have little AAD, and
+ *   short ones then run other code. GCM_BLOCKS has lengths of whole blocks.
  */
 enum tr_known {
     TR_KNOWN_GCM,
@@ -46,8 +46,8 @@ enum tr_known {
     TR_KNOWN_GCM_BLOCKS,
     TR_KNOWN_FUSED
 };
-/* The range of lengths for a mode: first, and one past the last. CCM is serial and has one loop, so
- * the short lengths suffice. */
+/* The range of length indices for a mode: first, and one past the last. CCM is serial and has one
+ * loop, so the short lengths suffice. */
 #define TR_KNOWN_IS_LONG(mode) ((mode) == TR_KNOWN_GCM_LONG || (mode) == TR_KNOWN_XTS_LONG)
 #define TR_KNOWN_IS_XTS(mode)  ((mode) == TR_KNOWN_XTS || (mode) == TR_KNOWN_XTS_LONG)
 #define TR_KNOWN_FIRST(mode)   (TR_KNOWN_IS_LONG(mode) ? 7u : 0u)
@@ -70,7 +70,7 @@ union tr_known_key {
     struct tr_gcm_siv_key gcm_siv;
 };
 
-/* Memory for the tests. The caller provides it because a kernel's stack is too small. */
+/* Memory for the tests. The caller provides it, because a kernel's stack is too small. */
 struct tr_known_work {
     struct tr_aes_key key;
     union tr_known_key fused;
@@ -81,26 +81,25 @@ struct tr_known_long_work {
     uint8_t data[6231];
 };
 
-/* The known-answer tests of a backend before it is selected, in three groups. falsify makes the
- * expected answers wrong, to test the reaction to a failure. */
+/* The three groups of known-answer tests that select a backend. falsify makes the expected answers
+ * wrong, to test the reaction to a failure. */
 enum tr_status tr_known_short(const struct tr_backend *backend, int falsify,
                               struct tr_known_work *work);
 enum tr_status tr_known_long(const struct tr_backend *backend, struct tr_known_long_work *work);
 enum tr_status tr_known_ctr(const struct tr_backend *backend); /* needs a large stack */
 
-/* The known-answer tests of a backend's multi-buffer code. The backend must have lanes. They need
+/* The known-answer tests of a backend's multi-buffer code, which the backend must have. They need
  * as much stack again, so they run just before the first multi-buffer call. */
 enum tr_status tr_known_multibuffer(const struct tr_backend *backend);
 
-/* As tr_select(), with the caller's function to test one backend. memory is passed to that
- * function. */
+/* As tr_select(), with the caller's function to test one backend. The function gets memory. */
 typedef enum tr_status tr_known_fn(const struct tr_backend *backend, int falsify, void *memory);
 enum tr_status tr_select_by(tr_known_fn *known, void *memory, const char *mask,
                             tr_features also_masked, const char *sabotage,
                             struct tr_selection *selection);
 
-/* For tests: tr_select() as if the known-answer tests of the backends in `sabotage` failed. The
- * word "clock" means: as if 512-bit registers lowered the clock. Commas separate the words. */
+/* For tests: tr_select() as if the known-answer tests of the backends in sabotage failed. The word
+ * "clock" simulates a processor whose clock 512-bit registers lower. Commas separate the words. */
 enum tr_status tr_select_sabotaged(const char *mask, tr_features also_masked, const char *sabotage,
                                    struct tr_selection *selection);
 
