@@ -84,8 +84,8 @@ static unsigned strongest(tr_features usable)
     return i;
 }
 
-/* The features that selection avoids because they would lower the clock. Empty unless another
- * backend is selected instead. */
+/* The features that selection avoids because they lower the clock. Empty if that would not change
+ * the choice. */
 static tr_features avoid(tr_features usable, const char *sabotage)
 {
     if (!tr_clock_drops() && !tr_is_listed(sabotage, "clock"))

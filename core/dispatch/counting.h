@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The counting table: a chain of tables, one before each backend from the selected one down, that
- * count calls and bytes and hand each call on. A host puts it in front by expanding keys for
- * tr_counting_init()'s result. The counters are the host's; they may lie in memory that several
- * processes share. Nothing is counted, and nothing costs, otherwise.
+ * Counts calls and bytes of bulk operations. A host that counts puts a counting table in front of
+ * each backend from the selected one down. Each table counts the call and passes it on. The host
+ * expands its keys for tr_counting_init()'s result. It owns the counters, which may lie in memory
+ * that several processes share. Hosts that do not count pay nothing.
  */
 #ifndef TR_COUNTING_H
 #define TR_COUNTING_H
@@ -12,14 +12,14 @@
 
 struct tr_counters {
     struct tr_count {
-        uint64_t calls, bytes;       /* added to atomically */
-    } bulk[TR_MAX_BACKENDS][TR_OPS]; /* by tr_backend_index() of the table whose code ran */
+        uint64_t calls, bytes;       /* incremented atomically */
+    } bulk[TR_MAX_BACKENDS][TR_OPS]; /* indexed by tr_backend_index() of the table whose code ran */
     uint64_t keys[TR_MAX_BACKENDS];  /* key expansions */
 };
 
 struct tr_counting {
     struct tr_front {
-        struct tr_backend table; /* first, so that a table leads back to its front */
+        struct tr_backend table; /* first, so that a table's address is its front's */
         const struct tr_backend *below;
         struct tr_count *bulk;
         uint64_t *keys;
@@ -27,9 +27,9 @@ struct tr_counting {
 };
 
 /*
- * Sets up *counting before backend and returns the table to expand keys for, which lies in
- * *counting and has the same name. *counters is not cleared: the caller supplies zeros or what was
- * counted so far. Both must outlive the keys.
+ * Sets up *counting in front of backend. Returns the table to expand keys for, which lies in
+ * *counting and has the backend's name. Does not clear *counters: the caller supplies zeros or
+ * earlier counts. Both must outlive the keys.
  */
 const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                           const struct tr_backend *backend,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The core's environment: which features are never usable, the vector registers (which may be
- * refused or limited in time), which modes exist, the user's mask, and a way to abort. This is the
- * hosted environment, where the registers are always available. Linux itself uses
+ * The core's environment: features that are never usable, the vector registers (which may be
+ * refused or limited in time), the modes that exist, the user's mask, and a way to abort. This file
+ * is the hosted environment, where the registers are always available. Linux itself uses
  * kernel/env_kernel.h.
  */
 #ifndef TR_ENV_H
@@ -20,18 +20,18 @@
 /* Whether a function may have some KiB of local variables. */
 #    define TR_ENV_LARGE_STACK   1
 
-/* Features that may never be used in this world, whatever CPUID says. */
+/* Features that are never used in this environment, whatever CPUID says. */
 static inline tr_features tr_env_never(void)
 {
     return 0;
 }
 
-/* The vector registers are always available, so a call may end in a backend's code
+/* The vector registers are always available, so a call may end with a jump to a backend's code
  * (tr_backend.few). */
 #    define TR_ENV_ALWAYS_VECTOR 1
 
-/* Non-zero if the vector registers may be used until tr_env_vector_end(), by a backend that needs
- * these features. */
+/* Non-zero if a backend that needs these features may use the vector registers until
+ * tr_env_vector_end(). */
 static inline int tr_env_vector_begin(tr_features features)
 {
     (void)features;
@@ -47,16 +47,16 @@ static inline size_t tr_env_most_blocks(tr_features features)
     return SIZE_MAX;
 }
 
-/* The user's mask, NULL if not set. */
+/* The user's mask, or NULL. */
 const char *tr_env_mask(void);
 
-/* The fault switch: names of backends whose known-answer tests must fail. NULL, except in tests. */
+/* The fault switch: names of backends whose known-answer tests must fail. NULL except in tests. */
 const char *tr_env_sabotage(void);
 
 /* The operating system's report of an Arm processor's features (AT_HWCAP); 0 elsewhere. */
 unsigned long tr_env_hwcap(void);
 
-/* Prints why on stderr and does not return. */
+/* Prints the reason on stderr and does not return. */
 _Noreturn void tr_env_fatal(const char *why);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fault switch: off. Tests make known-answer tests fail with a switch of their own,
- * tests/faults.c. They link it in place of this file, so nothing that is installed contains the
- * switch. This file defines one function, so that a linker takes it from the static core only if no
- * other object defines it.
+ * The fault switch, off. Tests link tests/faults.c in place of this file, to make known-answer
+ * tests fail. Nothing that is installed contains that switch. This file defines only this function,
+ * so that a linker takes it from the static core only if no other object defines it.
  */
 #include "dispatch/env.h"
 

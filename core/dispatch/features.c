@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Features of the processor by name, and masks made of those names. */
+/* Feature detection, feature names, and the parser of masks. */
 #include "dispatch/backend.h"
 #include "util.h"
 
@@ -18,7 +18,7 @@ static int is_wish(const char *word, size_t n)
     return tr_word_is(word, n, "avx512");
 }
 
-/* The feature that a mask's word removes; 0 if none. */
+/* The feature that a word of a mask removes, or 0. */
 static tr_features masked_by(const char *word, size_t n)
 {
     if (n <= 2 || word[0] != 'n' || word[1] != 'o')
@@ -56,7 +56,7 @@ enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *
         } else if (is_wish(text, n)) {
             *wanted |= TR_FEATURE_AVX512;
         } else if (*bad == NULL) {
-            *bad = text; /* the words behind it still count */
+            *bad = text; /* the words after it still count */
         }
         text += n;
     }
@@ -69,8 +69,8 @@ enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char *
     return tr_mask_read(text, masked, &wanted, bad != NULL ? bad : &word);
 }
 
-/* Intel SDM volume 1, 13.3 and 14.3 to 15.2: XCR0 bits 1-2 are the XMM and YMM state, 5-7 the mask
- * registers and both parts of the ZMM state. */
+/* XCR0 (Intel SDM volume 1, 13.3 and 14.3 to 15.2): bits 1-2 are the XMM and YMM state, bits 5-7
+ * the mask registers and both parts of the ZMM state. */
 #define XCR0_YMM 0x06u
 #define XCR0_ZMM 0xe6u
 
@@ -132,8 +132,8 @@ int tr_clock_drops(void)
 
 #elif TR_ARM64
 
-/* Linux, Documentation/arch/arm64/elf_hwcaps.rst: bits of AT_HWCAP. What it reports is usable: the
- * kernel takes away what it does not support. */
+/* Bits of AT_HWCAP (Linux, Documentation/arch/arm64/elf_hwcaps.rst). Reported features are usable:
+ * the kernel clears the bits of those that it does not support. */
 #    define HWCAP_ASIMD (1ul << 1)
 #    define HWCAP_AES   (1ul << 3)
 #    define HWCAP_PMULL (1ul << 4)

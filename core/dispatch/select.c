@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Selects the backend of a process, with known-answer tests on its stack. */
+/* Selects the backend of a process. Its known-answer tests run on the caller's stack. */
 #include "dispatch/backend.h"
 #include "dispatch/selftest.h"
 
-/* Separate functions, so that their memory is not on the stack at the same time. */
+/* Two functions, so that their memory is not on the stack at the same time. */
 static __attribute__((__noinline__)) enum tr_status known_short(const struct tr_backend *backend,
                                                                 int falsify)
 {
@@ -47,8 +47,7 @@ enum tr_status tr_select(const char *mask, tr_features also_masked, struct tr_se
 
 const struct tr_backend *tr_backend_selected(void)
 {
-    /* The one dispatch word. Threads that race compute the same choice and store the same pointer.
-     */
+    /* The one dispatch word. Racing threads make the same choice and store the same pointer. */
     static const struct tr_backend *selected;
     const struct tr_backend *backend = __atomic_load_n(&selected, __ATOMIC_ACQUIRE);
     if (backend == NULL) {

@@ -43,6 +43,6 @@ void tr_cleanse(void *memory, size_t len)
     if (len == 0)
         return;
     __builtin_memset(memory, 0, len);
-    /* The compiler must assume that this reads the zeros. */
+    /* The compiler must assume that this statement reads the zeros. */
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
