@@ -21,14 +21,14 @@ struct tr_job {
     size_t blocks;
 };
 
-/* Describes job i of an array of struct tr_stream. */
+/* Returns job i of an array of struct tr_stream. */
 static inline struct tr_job tr_stream_job(const void *jobs, size_t i)
 {
     const struct tr_stream *job = (const struct tr_stream *)jobs + i;
     return (struct tr_job){job->key, job->iv, job->in, job->out, job->len / TR_BLOCK};
 }
 
-/* Describes job i of the caller's array. */
+/* Returns job i of the caller's array. */
 typedef struct tr_job tr_job_at_fn(const void *jobs, size_t i);
 
 /*

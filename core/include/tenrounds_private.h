@@ -16,9 +16,8 @@
 
 struct tr_aes_key {
     uint8_t enc[15][TR_BLOCK]; /* round keys 0 to rounds, in order of use */
-    uint8_t dec
-        [15]
-        [TR_BLOCK]; /* round keys of the equivalent inverse cipher (FIPS-197 5.3.5), in order of use */
+    uint8_t dec[15]
+               [TR_BLOCK]; /* of the equivalent inverse cipher (FIPS-197 5.3.5), in order of use */
     const struct tr_backend *backend; /* NULL: the key was never set */
     uint32_t rounds;                  /* 10, 12 or 14 */
 } TR_ALIGNED(16);
