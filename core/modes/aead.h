@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the authenticated modes: the steps of a one-shot call. */
+/* One-shot calls of the authenticated modes, composed of their streaming calls. */
 #ifndef TR_AEAD_H
 #define TR_AEAD_H
 
 #include "modes/modes.h"
 
 /*
- * Seals or opens a whole message with the streaming calls: start, AAD, data, tag. `mode` names the
- * functions, `m` is the message object, `start` and `end` are the calls of the mode. aad, out, in
- * and their lengths are the caller's. The value is the status. On tag mismatch, cleanses the
- * plaintext.
+ * Seals or opens a message with the streaming calls: start, AAD, data, tag. `mode` is part of the
+ * functions' names, `m` the message object, `start` and `end` the first and the last call. The
+ * macros use the caller's aad, out, in and their lengths. Their value is the status. On tag
+ * mismatch, opening cleanses the plaintext.
  */
 #define TR_SEAL_STEPS(mode, m, start, end)                                                         \
     ({                                                                                             \
@@ -34,8 +34,8 @@
         steps;                                                                                     \
     })
 
-/* Copies AAD into the buffer of a mode that hashes it by blocks, until the buffer is full or the
- * AAD ends. *used is the number of bytes in the buffer. Returns the number of bytes copied. */
+/* Copies AAD into the block buffer of a mode, until the buffer is full or the AAD ends. *used is
+ * the number of bytes in the buffer. Returns the number of bytes copied. */
 TR_INLINE size_t tr_fill_buffer(uint8_t buffer[TR_BLOCK], unsigned *used, const uint8_t *aad,
                                 size_t len)
 {

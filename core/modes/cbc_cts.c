@@ -2,8 +2,8 @@
 /* CBC with ciphertext stealing, SP 800-38A addendum section 3. */
 #include "modes/modes.h"
 
-/* The number of bytes in the last block, 1 to 16, if bytes are stolen or blocks swapped; 0 if the
- * message is plain CBC. */
+/* The number of bytes in the last block, 1 to 16, or 0 if the message is plain CBC: no bytes are
+ * stolen and no blocks swapped. */
 static size_t last_of(enum tr_cts form, size_t len)
 {
     size_t last = len % TR_BLOCK;
@@ -43,8 +43,9 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
 }
 
 /*
- * Decrypts the last two blocks. The decrypted full block is the zero-padded plaintext XOR the other
- * ciphertext block. Where the padding is zero, it therefore gives the stolen bytes of that block.
+ * Decrypts the last two blocks. cut holds only the first `last` bytes of its block. D(full) is the
+ * zero-padded plaintext XOR that block. Where the padding is zero, D(full) therefore supplies the
+ * missing bytes of cut.
  */
 static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                      const uint8_t *full, const uint8_t *cut, size_t last)

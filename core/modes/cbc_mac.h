@@ -6,7 +6,7 @@
 #include "modes/modes.h"
 
 /* Updates a CBC-MAC chain with any number of whole blocks. Uses CBC encryption, which is as fast as
- * the chain allows, and cleanses its output. */
+ * the chain allows, and cleanses the ciphertext. */
 static inline void tr_cbc_mac(const struct tr_aes_key *key, uint8_t chain[16], const uint8_t *data,
                               size_t blocks)
 {

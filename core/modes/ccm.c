@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CCM, SP 800-38C section 6 with the formatting of appendix A. Counter mode and CBC-MAC are
- * interleaved if the backend can do so. Otherwise they alternate over chunks that stay in the L1
+ * CCM, SP 800-38C section 6 with the formatting of appendix A. A backend's fused operation
+ * interleaves counter mode and CBC-MAC. Without one, they alternate over chunks that stay in the L1
  * cache.
  */
 #include "modes/aead.h"
@@ -21,7 +21,7 @@ void tr_ccm_rebind(struct tr_ccm *c, const struct tr_ccm_key *key)
     c->key = key;
 }
 
-/* Encrypts a partial MAC block, if there is one: missing bytes count as zeros. */
+/* Encrypts the current MAC block if it has any bytes. Missing bytes count as zeros. */
 static void mac_pad(struct tr_ccm *c)
 {
     if (c->used != 0)
@@ -94,9 +94,8 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, cons
         return status;
     c->key = key;
     unsigned q = 15 - (unsigned)nonce_len;
-    /* B0 (A.2.1) and counter block 0 (A.3): flags, nonce, length or counter. The 8-byte len
-     * overlaps the end of the nonce if q < 8; check_start() ensures that those bytes of len are
-     * 0. */
+    /* B0 (A.2.1) and counter block 0 (A.3): flags, nonce, length or counter. If q < 8, the 8-byte
+     * len overlaps the end of the nonce. check_start() ensures that those bytes of len are 0. */
     uint8_t blocks[2][TR_BLOCK];
     struct part counter = part_up(part_load(nonce, nonce_len), 1), b0 = counter;
     counter.low |= q - 1;
@@ -138,7 +137,7 @@ enum tr_status tr_ccm_aad(struct tr_ccm *c, const uint8_t *aad, size_t len)
 }
 
 /* Encrypts or decrypts bytes within the current partial block, and adds the plaintext to the MAC.
- * Returns their number. */
+ * Returns the number of bytes. */
 static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     size_t n = TR_BLOCK - c->used;
@@ -154,8 +153,8 @@ static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t
     return n;
 }
 
-/* len is below 2^(8q), so the message ends before its counter field wraps. TR_OP_CTR, which
- * increments all 128 bits, therefore gives the right counters. */
+/* Encrypts or decrypts whole blocks. TR_OP_CTR increments all 128 bits. It still gives the right
+ * counters: len is below 2^(8q), so the message ends before its counter field wraps. */
 static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
 {
@@ -323,8 +322,7 @@ static void crypt_whole(struct tr_ccm_job *job)
     c->left = job->len % TR_BLOCK;
 }
 
-/* Processes the partial block after the whole ones, and the tag. Returns the status of the first
- * job that has an error. */
+/* Processes the tails and the tags. Returns the status of the first job that has an error. */
 static enum tr_status end_many(struct tr_ccm_job *jobs, size_t count, int decrypt)
 {
     enum tr_status first = TR_OK;

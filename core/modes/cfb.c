@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * CFB with segments of 128 bits, SP 800-38A section 6.3. Within a block, iv holds the output block
- * E(I). Ciphertext has already replaced its first used bytes: it becomes the next input block.
+ * E(I). Ciphertext replaces the bytes that are used, so iv becomes the next input block.
  */
 #include "modes/modes.h"
 #include "part.h"
 
-/* Encrypts or decrypts bytes of one block, from offset used: at most len, at most to its end.
- * Returns their number. */
+/* Encrypts or decrypts up to len bytes of the current block, from offset used to its end at most.
+ * Returns the number of bytes. */
 static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out, const uint8_t *in,
                        size_t len)
 {
@@ -17,8 +17,8 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
     struct part shift = part_load_block(iv), data = part_load(in, n);
     struct part result = part_first(part_xor(data, part_down(shift, used)), n);
     part_store(out, result, n);
-    /* Replaces bytes of the output block by ciphertext, which is the register XOR the plaintext in
-     * either direction. */
+    /* Replaces used bytes of the output block by ciphertext, which is output XOR plaintext in both
+     * directions. */
     struct part plaintext = decrypt ? result : data;
     part_store_block(iv, part_xor(shift, part_up(plaintext, used)));
     return n;
@@ -77,7 +77,7 @@ enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs, size_t count
             return TR_ERR_OVERLAP;
     }
     tr_multibuffer(TR_MB_CFB, tr_stream_job, jobs, count);
-    /* Each job has less than a block left. */
+    /* Encrypts the tails: each job has less than a block left. */
     for (size_t i = 0; i < count; i++) {
         const struct tr_stream *job = &jobs[i];
         size_t rest = job->len % TR_BLOCK;

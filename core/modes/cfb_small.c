@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CFB with segments of 8 bits and of 1 bit, SP 800-38A section 6.3. The input block of a segment is
- * the last 128 bits before it, of the IV followed by the ciphertext. Decryption has the ciphertext,
- * so it encrypts a chunk of such blocks in one call.
+ * CFB with segments of 8 bits and of 1 bit, SP 800-38A section 6.3. The IV followed by the
+ * ciphertext is one string. The input block of a segment is the 128 bits before the segment in that
+ * string. Decryption knows the whole string, so it encrypts a chunk of input blocks in one call.
  */
 #include "modes/modes.h"
 
-/* window is the IV followed by a chunk of ciphertext. The IV of the next chunk is its end. */
+/* A window is the IV followed by a chunk of ciphertext. Its end is the IV of the next chunk. */
 #define WINDOW (TR_BLOCK + TR_CHUNK)
 
 static void cfb8_encrypt_chunk(const struct tr_aes_key *key, uint8_t window[WINDOW], uint8_t *out,
@@ -65,7 +65,7 @@ enum tr_status tr_cfb8_decrypt(const struct tr_aes_key *key, uint8_t iv[16], uin
     return cfb8(key, iv, out, in, len, 1);
 }
 
-/* Reads bit i of in, or writes bit i of out. Bit 0 is the highest of a byte. */
+/* get_bit() reads bit i, set_bit() writes it. Bit 0 is the highest bit of the first byte. */
 static unsigned get_bit(const uint8_t *in, size_t i)
 {
     return in[i / 8] >> (7 - i % 8) & 1u;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One streaming object over all modes; buffering and PKCS#7 padding (RFC 5652 section 6.3) for ECB
- * and CBC. */
+/* One streaming object over all modes, with buffering and PKCS#7 padding (RFC 5652 section 6.3) for
+ * ECB and CBC. */
 #include "modes/modes.h"
 
 static int is_block_mode(const struct tr_cipher *c)
@@ -53,9 +53,9 @@ static enum tr_status whole_blocks(struct tr_cipher *c, uint8_t *out, const uint
 }
 
 /*
- * Writes the partial block in the buffer (if any) first, then whole blocks directly from in. The
- * tail is copied before any output is written. Overlapping buffers therefore fail in only two
- * cases: the first block covers unread input, or the whole blocks overlap shifted.
+ * Processes the buffered partial block first (if any), then whole blocks directly from in. Copies
+ * the tail before it writes any output. An overlap is therefore an error in only two cases: the
+ * first block would overwrite unread input, or the whole blocks overlap partially.
  */
 static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,
                                       size_t len, size_t out_len)
@@ -120,8 +120,8 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
     return status;
 }
 
-/* The number of PKCS#7 padding bytes that the block ends with; 0 if the padding is wrong. The time
- * does not depend on the contents. Only the result does, and the caller learns that anyway. */
+/* The number of PKCS#7 padding bytes at the end of the block, or 0 if the padding is wrong.
+ * Constant-time: only the result depends on the contents, and the caller learns it anyway. */
 static unsigned padding_of(const uint8_t block[TR_BLOCK])
 {
     unsigned pad = block[TR_BLOCK - 1];

@@ -97,14 +97,14 @@ enum tr_status tr_cmac_check(struct tr_cmac *c, const uint8_t *tag, size_t tag_l
     return good ? TR_OK : TR_ERR_TAG;
 }
 
-/* The number of bytes before the last block of a message. That block is partial, or full and not
- * empty. */
+/* The number of bytes before the last block of a message. The last block is partial or full, and
+ * empty only if the message is. */
 TR_INLINE size_t before_last(size_t len)
 {
     return len == 0 ? 0 : (len - 1) / TR_BLOCK * TR_BLOCK;
 }
 
-/* The last block of a message, padded, with its subkey (6.2 steps 1 to 4). */
+/* The last block of a message, padded and XORed with its subkey (6.2 steps 1 to 4). */
 TR_INLINE struct part last_block(const struct tr_cmac_key *key, const uint8_t *data, size_t len)
 {
     size_t done = before_last(len), n = len - done;
@@ -114,7 +114,7 @@ TR_INLINE struct part last_block(const struct tr_cmac_key *key, const uint8_t *d
     return part_xor(block, part_load_block(key->subkey[n < TR_BLOCK]));
 }
 
-/* Computes the 16-byte tag of a message, one-shot. */
+/* Computes the 16-byte tag of a one-shot message. */
 TR_INLINE void whole_tag(const struct tr_cmac_key *key, const uint8_t *data, size_t len,
                          uint8_t tag[TR_BLOCK])
 {

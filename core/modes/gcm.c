@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations or, if it
- * has none, its counter mode and GHASH. gcm_message.c has the one-shot calls.
+ * has none, its CTR and GHASH. gcm_message.c has the one-shot calls.
  */
 #include "modes/gcm.h"
 
 #include "modes/ghash.h"
 #include "modes/modes.h"
 
-/* The phase of a message: the kind of input it had last. */
+/* The phase of a message: the kind of input that came last. */
 enum phase { IDLE, AAD, DATA };
 
 /* 5.2.1.1, in bytes. */
@@ -26,8 +26,8 @@ void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
     g->ghash.key = &key->hash;
 }
 
-/* Hashes the length block (7.1 step 5; both lengths in bits). Pads a partial block with zeros in
- * the same GHASH call. */
+/* Hashes the length block (7.1 step 5; both lengths in bits). The same GHASH call pads a partial
+ * block with zeros. */
 static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
     uint8_t blocks[2 * TR_BLOCK];
@@ -45,7 +45,7 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const struct tr_gcm_key *key, cons
 {
     if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
-    uint64_t bytes = iv_len; /* gcc warns if a 32-bit size_t decides the comparison */
+    uint64_t bytes = iv_len; /* a comparison that a 32-bit size_t decides makes gcc warn */
     if (bytes == 0 || bytes > MAX_AAD)
         return TR_ERR_IV_LENGTH;
     tr_gcm_rebind(g, key);
@@ -68,7 +68,7 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const struct tr_gcm_key *key, cons
     return TR_OK;
 }
 
-/* Whether the message is in one of these phases, and its key is still set. */
+/* Whether the message is in one of the two phases, and its key is still set. */
 TR_INLINE int is_open(const struct tr_gcm *g, enum phase one, enum phase other)
 {
     return (g->phase == one || g->phase == other) && tr_is_set(&g->key->aes);
@@ -81,7 +81,7 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
     if (len > MAX_AAD - g->aad_len)
         return TR_ERR_LENGTH;
     if (g->aad_len == 0 && len == TR_BLOCK) {
-        /* Holds back a full block too, to multiply it together with the data. */
+        /* Delays the multiplication of a full block too, to do it together with the data. */
         part_store_block(g->ghash.hash, part_load_block(aad));
         g->used = TR_BLOCK;
     } else {
@@ -122,7 +122,7 @@ static void make_blocks(struct tr_gcm *g)
 }
 
 /* Encrypts or decrypts bytes within the current partial block, and adds the ciphertext to the hash.
- * Returns their number. */
+ * Returns the number of bytes. */
 static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     size_t n = TR_BLOCK - g->used;
@@ -141,8 +141,8 @@ static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t
     return n;
 }
 
-/* Counter mode by TR_OP_CTR, in segments that end where GCM's 32-bit counter wraps: TR_OP_CTR would
- * carry beyond 32 bits. */
+/* Counter mode by TR_OP_CTR, which would carry beyond 32 bits. It therefore runs in segments that
+ * end where GCM's 32-bit counter wraps. */
 static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
 {
     uint8_t counter[TR_BLOCK];
@@ -158,8 +158,8 @@ static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size
     }
 }
 
-/* Counter mode for a counter derived from H: no branch depends on it. Computes each counter block
- * separately and encrypts them with ECB. */
+/* Counter mode for a counter derived from H: no branch depends on the counter. Computes the counter
+ * blocks one by one and encrypts them with ECB. */
 static void secret_counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
 {
     uint8_t keystream[16][TR_BLOCK];

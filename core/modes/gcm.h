@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the streaming (gcm.c) and one-shot (gcm_message.c) calls of GCM. */
+/* GCM functions shared by the streaming (gcm.c) and one-shot (gcm_message.c) calls. */
 #ifndef TR_GCM_H
 #define TR_GCM_H
 
 #include "part.h"
 
-#define TR_GCM_IV 12u /* bytes of an IV that is not hashed: SP 800-38D section 7.1 step 2 */
+#define TR_GCM_IV 12u /* bytes of an IV that needs no hashing (SP 800-38D section 7.1 step 2) */
 
 /* 5.2.1.1, in bytes. */
 #define TR_GCM_MAX_DATA 0xfffffffe0u
 
-/* J0 of a 96-bit IV: the 32-bit number 1 follows the IV, big-endian. */
+/* J0 of a 96-bit IV: the IV, then the 32-bit number 1, big-endian. */
 TR_INLINE struct part tr_gcm_j0(const uint8_t iv[TR_GCM_IV])
 {
     struct part j0 = part_load(iv, TR_GCM_IV);
@@ -18,12 +18,12 @@ TR_INLINE struct part tr_gcm_j0(const uint8_t iv[TR_GCM_IV])
     return j0;
 }
 
-/* As tr_equal(), by words. */
+/* As tr_equal(), but compares words. a has 16 bytes, b has len. */
 TR_INLINE int tr_gcm_same_tag(const uint8_t a[TR_BLOCK], const uint8_t *b, size_t len)
 {
     struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
     uint64_t any = difference.low | difference.high;
-    __asm__("" : "+r"(any)); /* one result, not a comparison of each word */
+    __asm__("" : "+r"(any)); /* one result for both words, so no early exit */
     return any == 0;
 }
 

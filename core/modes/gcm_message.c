@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM, SP 800-38D section 7: the one-shot calls. With a 96-bit IV there are three ways, fastest
- * first:
+ * GCM, SP 800-38D section 7: the one-shot calls. A message takes the first of these ways that is
+ * possible. An IV of other than 96 bits allows only the last.
  *
  * - A backend processes the whole message (GCM_SEAL, GCM_OPEN).
  * - Up to SHORT_DATA bytes: one call encrypts J0 and the counter blocks, another hashes AAD,
- *   ciphertext and lengths. This leaves two latencies instead of four.
- * - The streaming calls of gcm.c. Other IVs always use these.
+ *   ciphertext and lengths. The message then waits for two latencies instead of four.
+ * - The streaming calls of gcm.c.
  */
 #include "modes/aead.h"
 #include "modes/gcm.h"
@@ -15,8 +15,8 @@
 #define SHORT_AAD  (4u * TR_BLOCK)
 #define SHORT_DATA (16u * TR_BLOCK)
 
-/* Compares the tags of an opened message: on mismatch, cleanses the plaintext. Cleanses the
- * expected tag. */
+/* Compares the tags of an opened message, and cleanses the expected tag. On mismatch, cleanses the
+ * plaintext. */
 static enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, size_t tag_len,
                              uint8_t *out, size_t len)
 {
@@ -28,8 +28,8 @@ static enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, siz
     return TR_ERR_TAG;
 }
 
-/* The table that processes a whole message, with the vector registers acquired; NULL if there is
- * none. tr_bulk() is not used, because it may split the message. */
+/* The table that processes a whole message, or NULL. Acquires the vector registers for it.
+ * tr_bulk() cannot be used, because it may split the message. */
 TR_INLINE const struct tr_backend *begin_whole(const struct tr_gcm_key *key, enum tr_op op,
                                                size_t iv_len, size_t aad_len, size_t len)
 {
@@ -72,7 +72,7 @@ static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
 }
 
 struct short_message {
-    uint8_t text[TR_BLOCK + SHORT_DATA]; /* the first block becomes the mask of the tag */
+    uint8_t text[TR_BLOCK + SHORT_DATA]; /* the first block becomes the tag's mask */
     uint8_t hashed[SHORT_AAD + SHORT_DATA + TR_BLOCK];
     struct tr_ghash ghash;
 };
@@ -126,7 +126,7 @@ static void short_seal(const struct tr_gcm_key *key, const uint8_t *iv, const ui
         tr_cleanse_inline(m.text + TR_BLOCK + len - len % TR_BLOCK, TR_BLOCK);
 }
 
-/* The tag is checked before any plaintext is written. */
+/* Opens a short message. Checks the tag before it writes any plaintext. */
 static enum tr_status short_open(const struct tr_gcm_key *key, const uint8_t *iv,
                                  const uint8_t *aad, size_t aad_len, uint8_t *out,
                                  const uint8_t *in, size_t len, const uint8_t *tag, size_t tag_len)
@@ -150,7 +150,7 @@ static enum tr_status short_open(const struct tr_gcm_key *key, const uint8_t *iv
         .iv = iv, .aad = aad, .aad_len = aad_len, .len = len, .tag = (whole_tag)                   \
     }
 
-/* For a truncated tag, or if no backend processes whole messages. */
+/* Seals with a truncated tag, or without a backend that processes whole messages. */
 static __attribute__((__noinline__)) enum tr_status
 seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
                size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,

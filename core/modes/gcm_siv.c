@@ -21,9 +21,9 @@ enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key, const struct tr_ba
     return tr_aes_set_encryption_key(&key->aes, backend, raw, key_len);
 }
 
-/* Stores POLYVAL's key in GHASH's form, times x; the first bit is the coefficient of 1. Uses one
- * wide store: narrower ones would cause a store-forwarding stall in the vector load that
- * follows. */
+/* Stores POLYVAL's key in GHASH's form, multiplied by x. The first bit is the coefficient of 1.
+ * Uses one wide store: narrower ones would stall the vector load that follows (store
+ * forwarding). */
 static void store_hash_key(uint8_t h[16], struct part key)
 {
     uint64_t carry = 0 - (key.low & 1);
@@ -32,8 +32,8 @@ static void store_hash_key(uint8_t h[16], struct part key)
     part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
-/* Derives the keys of this nonce (4): the first halves of four or six blocks. A 192-bit key uses
- * five of six; it is OpenSSL's, not the RFC's. */
+/* Derives the keys of this nonce (4): the first halves of 4 or 6 blocks. A 192-bit key, which
+ * OpenSSL has and the RFC does not, needs 5 of 6. */
 enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_key *key,
                                 const uint8_t nonce[12])
 {
@@ -68,7 +68,7 @@ static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
     uint8_t reversed[TR_CHUNK * TR_BLOCK];
     if (blocks == 0)
         return;
-    g->ghash.key = &g->hash; /* the message may have been copied */
+    g->ghash.key = &g->hash; /* the message may be a copy */
     size_t done = tr_bulk(&g->aes, TR_OP_POLYVAL, NULL, data, blocks, &g->ghash);
     if (done == blocks)
         return;
@@ -138,8 +138,8 @@ static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
     return to + TR_BLOCK;
 }
 
-/* Hashes the remaining AAD, the plaintext and the lengths (4). A short message is hashed as one
- * run, with a single latency of multiplication and reduction. */
+/* Hashes the remaining AAD, the plaintext and the lengths (4). Hashes a short message in one call,
+ * with a single latency of multiplication and reduction. */
 static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len)
 {
     uint8_t all[SHORT + 2 * TR_BLOCK], *end = all;
@@ -171,8 +171,8 @@ static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len,
     tr_cleanse_inline(block, sizeof(block));
 }
 
-/* Makes the counter blocks of a chunk. The first 32 bits are the counter, little-endian, and
- * wrap. */
+/* Computes the counter blocks of a chunk. The counter is the first 32 bits, little-endian, and
+ * wraps. */
 static void next_counters(uint8_t *blocks, size_t n, uint8_t counter[16])
 {
     uint32_t count = (uint32_t)__builtin_bswap64(tr_load64_be(counter));
@@ -223,7 +223,7 @@ static enum tr_status check(const struct tr_gcm_siv *g, const uint8_t *out, cons
 {
     if (g->phase != AAD || !tr_is_set(&g->aes))
         return TR_ERR_STATE;
-    uint64_t bytes = len; /* as such, for gcc complains of a comparison that 32 bits decide */
+    uint64_t bytes = len; /* a comparison that a 32-bit size_t decides makes gcc warn */
     if (bytes > MAX_BYTES)
         return TR_ERR_LENGTH;
     return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
@@ -261,14 +261,14 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* Cleanses the message of a one-shot call. The key only encrypts and most messages need few powers,
- * so most of the object was never written. The written bytes are adjacent, from the powers to the
- * round keys. */
+/* Cleanses the message of a one-shot call, except the parts that were never written. The key only
+ * encrypts, and most messages need few powers. The written bytes are adjacent, from the powers to
+ * the round keys. */
 static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;
     if ((b->features & TR_FEATURE_CLMUL) == 0) {
-        tr_cleanse(g, sizeof(*g)); /* tables of another form */
+        tr_cleanse(g, sizeof(*g)); /* the powers are tables with another layout */
         return;
     }
     const size_t powers = tr_ghash_powers_at(tr_ghash_made(&g->hash)) * (size_t)TR_BLOCK;
@@ -277,7 +277,7 @@ static void cleanse_message(struct tr_gcm_siv *g)
         __builtin_offsetof(struct tr_gcm_siv, aes.enc) + (g->aes.rounds + 1) * (size_t)TR_BLOCK;
     uint8_t *memory = (uint8_t *)g + first;
     if (b->cleanse != NULL)
-        b->cleanse(memory, (end - first + 63) / 64 * 64); /* a part of dec, too, which is as long */
+        b->cleanse(memory, (end - first + 63) / 64 * 64); /* rounded up into dec */
     else
         tr_cleanse_inline(memory, end - first);
     tr_cleanse_inline(g->ghash.hash, TR_BLOCK);
@@ -292,7 +292,7 @@ enum tr_status tr_gcm_siv_seal(const struct tr_gcm_siv_key *key, const uint8_t n
         return TR_ERR_OVERLAP;
     enum tr_status status = tr_gcm_siv_start(&g, key, nonce);
     if (status != TR_OK)
-        return status; /* g holds nothing */
+        return status; /* g holds no secrets yet */
     status = tr_gcm_siv_aad(&g, aad, aad_len);
     if (status == TR_OK)
         status = tr_gcm_siv_encrypt(&g, out, in, len, tag);
