@@ -3,26 +3,27 @@
  * GHASH (SP 800-38D section 6.4) for the modes: hash subkeys that threads share, and streaming
  * hashing.
  *
- * Powers of H. A key is set with the powers that the shortest messages need. A longer message needs
- * up to TR_GHASH_POWERS of them. Computing those takes as long as sealing some 20 blocks, so they
- * are computed only when messages need them:
+ * Powers of H. Setting a key computes the powers that the shortest messages need. A longer message
+ * needs up to TR_GHASH_POWERS of them. Computing those takes as long as sealing some 20 blocks, so
+ * the core computes them only on demand:
  *
- * - The first message that needs more computes them on its stack and only records that in the key
- *   (`asked`), since a key is often used once. The next message keeps them in the key.
+ * - The first message that needs more computes them on its stack, because a key is often used once.
+ *   It only records in the key (`asked`) that it did. The next such message keeps its powers in the
+ *   key.
  * - tr_ghash_key.made encodes how many powers the key holds: the key's own address + 2 * stage, + 1
  *   while a thread computes more. In a copied key the address does not match, so only the first
  *   powers are used.
  * - A thread that needs more powers sets the lowest bit and appends them: it never changes existing
  *   powers. It then publishes the new stage with release semantics.
- * - A thread that finds the bit set by another one uses its stack. No thread ever waits for
+ * - A thread that finds the bit set by another thread uses its stack. No thread ever waits for
  *   another, which matters in a kernel.
  *
  * Three alternatives are slower:
  *
- * - Computing all powers with the key: 33 % more for a new key with one short message.
- * - Setting the bit for the first message too: the locked instruction serializes key setup and
- *   message, 10 % at 1350 bytes (Zen 4).
- * - Always using the stack: every message of 100 bytes or more computes its powers again.
+ * - Computing all powers with the key costs 33 % for a new key with one short message.
+ * - Setting the bit for the first message too costs 10 % at 1350 bytes (Zen 4): the locked
+ *   instruction serializes key setup and message.
+ * - Always using the stack would compute the powers again in every message of 100 bytes or more.
  */
 #ifndef TR_GHASH_H
 #define TR_GHASH_H
@@ -35,7 +36,8 @@
 #define TR_GHASH_FIRST_POWERS 4u
 #define TR_GHASH_STAGES       7u
 
-/* The lowest stage that has n powers. The stages have 4, 8, ... 28, and then all powers. */
+/* The lowest stage that has at least n powers. The stages have 4, 8, ... 28, and then all
+ * powers. */
 TR_INLINE unsigned tr_ghash_stage(size_t n)
 {
     return n <= 4 ? 0 : n <= 28 ? (unsigned)(n + 3) / 4 - 1 : TR_GHASH_STAGES;
@@ -53,7 +55,7 @@ TR_INLINE unsigned tr_ghash_made(const struct tr_ghash_key *key)
     return made < 2 * TR_GHASH_STAGES + 2 ? (unsigned)made / 2 : 0;
 }
 
-/* Whether this message keeps its powers in the key: false only for the first one. */
+/* Whether this message keeps its powers in the key: false only for the key's first one. */
 TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
 {
     if (key->sole || __atomic_load_n(&key->asked, __ATOMIC_RELAXED) != 0)
@@ -62,8 +64,8 @@ TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
     return 0;
 }
 
-/* Whether the caller must compute powers up to this stage and then publish them; 0 if another
- * thread already does. */
+/* Whether the caller must compute powers up to this stage and then publish them. 0 if another
+ * thread already computes powers. */
 static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *made)
 {
     uintptr_t now = __atomic_load_n(&key->made, __ATOMIC_ACQUIRE), own = now - (uintptr_t)key;
@@ -73,7 +75,7 @@ static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *made
         return 1;
     if (own < 2 * TR_GHASH_STAGES + 2 && own % 2 != 0)
         return 0;
-    /* made is the only field that changes in an otherwise constant key. */
+    /* only the powers, made and asked change in an otherwise constant key */
     return __atomic_compare_exchange_n((uintptr_t *)(uintptr_t)&key->made, &now, *made | 1, 0,
                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
@@ -92,8 +94,8 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
 /* Computes the first powers of the hash subkey in hash->h, in this backend's format. */
 void tr_ghash_expand(struct tr_ghash_key *hash, const struct tr_backend *backend);
 
-/* Hashes len bytes after the *used bytes of a partial block, and updates *used. A block is
- * multiplied once it is full. */
+/* Hashes len bytes after the *used bytes of a partial block, and updates *used. Multiplies each
+ * block once it is full. */
 void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used,
                      const uint8_t *data, size_t len);
 
@@ -101,14 +103,14 @@ void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsig
 void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used);
 
 /*
- * A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. Its blocks hold len bytes, so
- * the last may be partial. Opening writes the plaintext and computes the expected tag; the mode
- * compares it.
+ * A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. The last of its blocks may be
+ * partial: len is the length in bytes. Opening writes the plaintext and computes the expected tag,
+ * which the mode then compares.
  */
 struct tr_gcm_message {
     const struct tr_ghash_key *hash;
     const uint8_t *iv, *aad;
-    uint64_t len, aad_len; /* adjacent, in this order: byte-reversed they are the length block */
+    uint64_t len, aad_len; /* in bytes; in the length block's order once byte-reversed */
     uint8_t *tag;          /* 16 bytes are written */
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For the modes that XOR a keystream: OFB and CTR. */
+/* Partial blocks of the modes that XOR a keystream: OFB and CTR. */
 #ifndef TR_KEYSTREAM_H
 #define TR_KEYSTREAM_H
 
 #include "modes/modes.h"
 #include "part.h"
 
-/* XORs the unused bytes of the current keystream block: at most len, at most to its end. Returns
- * their number. */
+/* XORs up to len bytes of the current keystream block, from offset used to its end at most. Returns
+ * the number of bytes. */
 static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, uint8_t *out,
                                       const uint8_t *in, size_t len)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the modes. Each mode is one file over the table of bulk operations. */
+/* Functions that the modes share. Each mode is one file over the table of bulk operations. */
 #ifndef TR_MODES_H
 #define TR_MODES_H
 
 #include "dispatch/backend.h"
 #include "util.h"
 
-/* Whether the key was set, and not cleansed since. Every call checks this before it uses the
+/* Whether the key is set: tr_cleanse() clears backend. Every call checks this before it uses the
  * key. */
 TR_INLINE int tr_is_set(const struct tr_aes_key *key)
 {
@@ -36,8 +36,8 @@ TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_o
     return TR_OK;
 }
 
-/* For modes of any length: whether tr_whole_blocks() can process the whole call, as it can most.
- * Other calls have their own functions, so that these do not pay for them. */
+/* For modes of any length: whether tr_whole_blocks() can process the whole call. Most calls are
+ * such. The others go to a separate function (TR_ANY_LENGTH), which costs these nothing. */
 TR_INLINE int tr_is_whole(size_t len, unsigned used)
 {
     return __builtin_expect((len % TR_BLOCK | used) == 0, 1);
@@ -59,8 +59,8 @@ TR_INLINE enum tr_status tr_stream_check(const struct tr_aes_key *key, const uin
  * enough for the widest backend. */
 #define TR_CHUNK 64u
 
-/* Returns the first key if the other is equal to it, otherwise the other. Multi-buffer code is
- * faster with one key in one place. Whether keys are equal is not secret; their bytes are. */
+/* Returns first if both keys are equal, otherwise key. Multi-buffer code is faster if equal keys
+ * have one address. Whether keys are equal is not secret, but their bytes are. */
 static inline const struct tr_aes_key *tr_key_in_place(const struct tr_aes_key *first,
                                                        const struct tr_aes_key *key)
 {

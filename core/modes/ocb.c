@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OCB3, RFC 7253 section 4. Uses a backend's fused operation or, if it has none, ECB with chunks of
- * offsets XORed before and after. */
+/* OCB3, RFC 7253 section 4. Uses a backend's fused operation. Without one, uses ECB, and XORs a
+ * chunk of offsets before and after. */
 #include "modes/ocb.h"
 #include "modes/aead.h"
 #include "part.h"
 
-/* The phase of a message: the kind of input it had last. LAST: data that was not whole blocks. */
+/* The phase of a message. LAST: a partial block of data has come. */
 enum phase { IDLE, MESSAGE, LAST };
 
 /* 4.1 */
@@ -43,7 +43,7 @@ static void restart(struct tr_ocb_run *r, const struct tr_ocb_key *key)
 }
 
 /* Computes the first offset (4.2, "Nonce-dependent and per-encryption variables"). The nonce is
- * public, so the shift is too. */
+ * public, so the shift is public too. */
 static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len)
 {
     uint8_t top[TR_BLOCK] = {0};
@@ -123,7 +123,7 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
     tr_cleanse(offsets, sizeof(offsets));
 }
 
-/* Processes the last block, of len bytes (4.2, "Process any final partial block"). */
+/* Processes the partial last block, of len bytes (4.2, "Process any final partial block"). */
 static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     uint8_t pad[TR_BLOCK];

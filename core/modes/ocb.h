@@ -5,7 +5,7 @@
 
 #include "util.h"
 
-/* L_n, for any n: the index of a block is public. */
+/* L_n for any n. The loop depends only on the index of a block, which is public. */
 TR_INLINE void tr_ocb_l(const struct tr_ocb_run *r, unsigned n, uint8_t l[TR_BLOCK])
 {
     unsigned known = n < TR_OCB_POWERS ? n : TR_OCB_POWERS - 1;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The shapes of the parallel modes (SP 800-38A), for drivers over AES instructions and over
- * software.
- *
- * Each mode is C[i] = AES(source of block i) ^ addend of block i. Modes differ in nothing else, so
- * a driver is written once and takes the shape as a constant.
+ * The shapes of the parallel modes (SP 800-38A). Each mode is C[i] = AES(source of block i) ^
+ * addend of block i. Modes differ in nothing else. So each driver, over AES instructions or
+ * software AES, is written once and takes the shape as a constant.
  */
 #ifndef TR_SHAPE_H
 #define TR_SHAPE_H
@@ -14,17 +12,17 @@
 /* The input of the cipher for block i. */
 enum tr_source { FROM_INPUT, FROM_INPUT_BEFORE, FROM_COUNTER };
 
-/* The value XORed to the result. The input block before the first is the IV. */
+/* The value XORed to the cipher's output. The input block before the first one is the IV. */
 enum tr_addend { ADD_NOTHING, ADD_INPUT, ADD_INPUT_BEFORE };
 
 struct tr_shape {
     enum tr_op op;
-    int inverse; /* the inverse cipher */
+    int inverse; /* 1: the inverse cipher */
     enum tr_source source;
     enum tr_addend addend;
 };
 
-/* Whether a shape reads the input shifted by one block, and so carries the last block over as
+/* Whether a shape reads the input shifted by one block. The last input block is then the next
  * IV. */
 static inline int tr_shape_shifts(struct tr_shape shape)
 {
@@ -45,7 +43,7 @@ static inline int tr_shape_shifts(struct tr_shape shape)
     X(cfb_decrypt, TR_SHAPE_CFB_DECRYPT)
 #define TR_SHAPES(X) TR_SHAPES_BUT_CTR(X) X(ctr, TR_SHAPE_CTR)
 
-/* The parallel modes' entries in a backend's table; NAME(mode) is the function. */
+/* The entries of the parallel modes in a backend's table. NAME(mode) is the function. */
 #define TR_SHAPE_ENTRIES(NAME)                                                                     \
     [TR_OP_ECB_ENCRYPT] = NAME(ecb_encrypt), [TR_OP_ECB_DECRYPT] = NAME(ecb_decrypt),              \
     [TR_OP_CBC_DECRYPT] = NAME(cbc_decrypt), [TR_OP_CFB_DECRYPT] = NAME(cfb_decrypt),              \
