@@ -26,11 +26,9 @@ struct tr_counting {
     } front[TR_MAX_BACKENDS];
 };
 
-/*
- * Sets up *counting in front of backend. Returns the table to expand keys for, which lies in
+/* Sets up *counting in front of backend. Returns the table to expand keys for, which lies in
  * *counting and has the backend's name. Does not clear *counters: the caller supplies zeros or
- * earlier counts. Both must outlive the keys.
- */
+ * earlier counts. Both must outlive the keys. */
 const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                           const struct tr_backend *backend,
                                           struct tr_counters *counters);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Multi-buffer interface: runs serial chains in lanes. One chain of CBC encryption is bound by the
+/* Multi-buffer interface: runs serial chains in lanes. One chain of CBC encryption is bound by the
  * latency of each round. Several chains together fill the AES units. A backend takes any number of
- * jobs of any lengths, and keeps its lanes full.
- */
+ * jobs of any lengths, and keeps its lanes full. */
 #ifndef TR_DISPATCH_MULTIBUFFER_H
 #define TR_DISPATCH_MULTIBUFFER_H
 
@@ -31,11 +29,9 @@ static inline struct tr_job tr_stream_job(const void *jobs, size_t i)
 /* Returns job i of the caller's array. */
 typedef struct tr_job tr_job_at_fn(const void *jobs, size_t i);
 
-/*
- * Runs count jobs, 2 or more, each of at least one block, with keys of one size and backend. Jobs
+/* Runs count jobs, 2 or more, each of at least one block, with keys of one size and backend. Jobs
  * start in their order, so the longest should come first. If only one job remains, the backend may
- * hand it back: *last then describes its remaining blocks. Otherwise it sets last->blocks to 0.
- */
+ * hand it back: *last then describes its remaining blocks. Otherwise it sets last->blocks to 0. */
 typedef void tr_multibuffer_fn(enum tr_mb_op op, const struct tr_job *jobs, size_t count,
                                struct tr_job *last);
 

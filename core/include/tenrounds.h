@@ -33,27 +33,26 @@
  *              TR_ERR_OVERLAP. Key wrap takes any overlap. Data need no alignment.
  *   Memory     The library allocates nothing. The caller owns every object, may copy it by
  *              assignment, and clears it with tr_cleanse() when done. Copy a key only while no
- *              other thread uses it. A copied message still refers to the same key.
- *   Keys       A key object (struct tr_*_key) is set once; every later call takes it as const. Any
+ *              other thread uses it. A copied message refers to the same key as the original.
+ *   Keys       A key object (struct tr_*_key) is set once. Every later call takes it as const. Any
  *              number of threads may use one key at the same time, in any calls, without a lock.
- *              GCM computes more powers of the hash subkey when a message first needs them. It
- *              publishes them in the key atomically, so key objects must stay in writable memory.
+ *              Key objects must stay in writable memory: when a GCM message first needs more powers
+ *              of the hash subkey, the call stores them in the key, atomically.
  *   Messages   A message object (struct tr_gcm, tr_ccm, tr_ocb, tr_siv, tr_gcm_siv, tr_cmac,
  *              tr_cipher) belongs to one thread at a time. It refers to its key, which must outlive
  *              it. The modes without an object keep their position in the caller's iv, counter and
- *              used, which belong to one thread, too.
+ *              used. These belong to one thread, too.
  *   Unset keys An object whose bytes are all zero (never set, or cleansed) gives TR_ERR_STATE in
  *              every call. Calls with any other uninitialized object are undefined behaviour.
- *   Errors     Every function that can fail returns enum tr_status. After an error other than
- *              TR_ERR_TAG nothing was written to the output, and all objects are as they were; only
- *              *out_len becomes 0. If several errors apply, any of them may be returned.
+ *   Errors     Every function that can fail returns enum tr_status. An error other than TR_ERR_TAG
+ *              leaves the output and all objects unchanged, but sets *out_len to 0. If several
+ *              errors apply, any of them may be returned.
  *              After TR_ERR_TAG from a call that also decrypts (tr_*_open, tr_*_unwrap,
- *              tr_siv_decrypt, tr_gcm_siv_decrypt) the whole output holds zeros. After TR_ERR_TAG
- *              from tr_*_check and tr_*_verify the message has ended, and the caller discards what
- *              was decrypted before.
- *   Threads    Functions share no writable state but two words, which are stored atomically: the
- *              selected backend, and which backends' multi-buffer code passed its known-answer
- *              tests.
+ *              tr_siv_decrypt, tr_gcm_siv_decrypt) the whole output holds zeros. TR_ERR_TAG from
+ *              tr_*_check and tr_*_verify ends the message, and the caller must discard its
+ *              plaintext.
+ *   Threads    Functions share only two writable words, which are stored atomically: the selected
+ *              backend, and which backends' multi-buffer code passed its known-answer tests.
  *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack (20 KiB
  *              as 32-bit code). Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up
  *              to 64 KiB, all other calls up to 12 KiB.
@@ -85,37 +84,38 @@
 extern "C" {
 #endif
 
-/* ---- Errors ------------------------------------------------------------------------------- */
+/* ---- Errors --------------------------------------------------------------------------------- */
 
 enum tr_status {
     TR_OK = 0,
     TR_ERR_KEY_LENGTH, /* the mode does not take a key of this length; most: 16, 24 or 32 */
     TR_ERR_LENGTH,     /* the mode does not take data of this length, or *used is above 15 */
-    TR_ERR_OVERLAP,    /* input and output overlap but are not the same */
+    TR_ERR_OVERLAP,    /* input and output overlap partially */
     TR_ERR_PADDING,    /* the last block does not end in PKCS#7 padding */
     TR_ERR_MODE,       /* there is no such mode or feature */
     TR_ERR_SELF_TEST,  /* a known-answer test failed */
     TR_ERR_IV_LENGTH,  /* the mode does not take an IV of this length */
     TR_ERR_TAG_LENGTH, /* the mode does not take a tag of this length */
-    TR_ERR_TAG,        /* the tag does not match the message: use nothing of it */
+    TR_ERR_TAG,        /* the tag does not match: discard the message */
     TR_ERR_STATE,      /* the object was never set or started, or the calls are out of order */
-    TR_ERR_EQUAL_KEYS  /* both halves of an XTS key are the same: encryption would not be safe */
+    TR_ERR_EQUAL_KEYS  /* both halves of an XTS key are equal, so encryption would not be safe */
 };
 
-/* One English sentence without a full stop; never NULL, also for values outside the enum. */
+/* One English sentence without a full stop. Never NULL, even for values outside the enum. */
 TR_API const char *tr_strerror(enum tr_status status);
 
-/* The version of the library that is running, "major.minor.patch"; compare with
- * TR_VERSION_STRING, the version this header came with. */
+/* The version of the running library, "major.minor.patch". Compare it with TR_VERSION_STRING, the
+ * version of this header. */
 TR_API const char *tr_version(void);
 
-/* Overwrites len bytes with zeros in a way the compiler may not remove. */
+/* Overwrites len bytes with zeros in a way that the compiler may not remove. */
 TR_API void tr_cleanse(void *memory, size_t len);
 
-/* ---- Features of the processor ------------------------------------------------------------ */
+/* ---- Features of the processor -------------------------------------------------------------- */
 
-/* A set of features. Each includes what the operating system must do for it. avx2 is set only if
- * XGETBV says that YMM registers are saved; avx512 only if ZMM and mask registers are saved too. */
+/* A set of features. Each includes the support that it needs from the operating system. avx2 is set
+ * only if XGETBV says that YMM registers are saved; avx512 only if ZMM and mask registers are saved
+ * too. */
 typedef uint32_t tr_features;
 
 #define TR_FEATURE_AES        (1u << 0) /* AES-NI (AESENC, .., 128 bits); Arm: AESE, .. */
@@ -128,14 +128,14 @@ typedef uint32_t tr_features;
 #define TR_FEATURE_VCLMUL     (1u << 7)  /* VPCLMULQDQ */
 #define TR_FEATURE_SHA        (1u << 8)  /* SHA-NI, for hosts that interleave a hash with AES */
 #define TR_FEATURE_NEON       (1u << 9)  /* Arm: Advanced SIMD */
-#define TR_FEATURE_SHA3       (1u << 10) /* Arm: EOR3 and the others of the SHA-3 extension */
-#define TR_FEATURE_AVX512VBMI (1u << 11) /* VPERMB and similar: bytes across a register */
+#define TR_FEATURE_SHA3       (1u << 10) /* Arm: SHA-3 extension (EOR3, ..) */
+#define TR_FEATURE_AVX512VBMI (1u << 11) /* VPERMB, ..: bytes across a register */
 #define TR_FEATURE_COUNT      12u
 
 struct tr_cpu {
-    tr_features present; /* CPUID reports it; on Arm the kernel, by getauxval(3) */
-    tr_features usable;  /* and the operating system saves the registers it needs */
-    uint64_t xcr0;       /* what XGETBV(0) returned; 0 where there is no XSAVE */
+    tr_features present; /* reported by CPUID; on Arm by the kernel, getauxval(3) */
+    tr_features usable;  /* those whose registers the operating system saves */
+    uint64_t xcr0;       /* the value of XGETBV(0); 0 without XSAVE */
 };
 
 TR_API void tr_cpu_detect(struct tr_cpu *cpu);
@@ -145,63 +145,58 @@ TR_API const char *tr_feature_name(unsigned index);
 
 /*
  * Reads a mask: feature names, each preceded by "no", separated by commas or blanks, for example
- * "noavx512,novaes". Stores the features to be masked in *masked; NULL and "" mask nothing.
+ * "noavx512,novaes". Stores the features to be masked in *masked. NULL and "" mask nothing.
  *
- * A word that names no feature is TR_ERR_MODE, and *bad (if bad is not NULL) points at the first.
- * The other words still apply, so a typing error never unmasks a feature.
+ * A word that names no feature gives TR_ERR_MODE, and *bad (if bad is not NULL) points at the first
+ * such word. The other words still apply, so a typing error never unmasks a feature.
  *
  * The word "avx512" masks nothing. It lets selection use 512-bit registers even on processors where
  * it would avoid them (struct tr_selection, avoided). "noavx512" overrides it.
  */
 TR_API enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad);
 
-/* ---- Backends ------------------------------------------------------------------------------ */
+/* ---- Backends ------------------------------------------------------------------------------- */
 
-/* One implementation of AES, for one kind of processor: a constant table of bulk operations. */
+/* An implementation of AES for one kind of processor: a constant table of bulk operations. */
 struct tr_backend;
 
-/* The backends of this build, strongest first; NULL past the last. The last one, "bitslice", runs
- * everywhere. */
+/* The backends of this build, strongest first; NULL past the last. The last, "bitslice", runs on
+ * every processor. */
 TR_API const struct tr_backend *tr_backend_at(unsigned index);
 TR_API const struct tr_backend *tr_backend_by_name(const char *name);
 TR_API const char *tr_backend_name(const struct tr_backend *backend);
 /* The features that must be usable for the backend to run. */
 TR_API tr_features tr_backend_features(const struct tr_backend *backend);
 
-/*
- * Runs the known-answer tests of a backend on the calling thread. They cover all modes and key
- * sizes, at lengths that reach every loop and tail, and the multi-buffer calls. They take about 0.1
- * ms with AES instructions. The processor must have the backend's
- * features.
- */
+/* Runs a backend's known-answer tests on the calling thread. They cover all modes and key sizes, at
+ * lengths that reach every loop and tail, and the multi-buffer calls. They take about 0.1 ms with
+ * AES instructions. The processor must have the backend's features. */
 TR_API enum tr_status tr_backend_self_test(const struct tr_backend *backend) TR_MUST_CHECK;
 
 struct tr_selection {
-    const struct tr_backend *backend; /* the choice; NULL if even the weakest backend failed */
+    const struct tr_backend *backend; /* the choice, or NULL if even the weakest backend failed */
     struct tr_cpu cpu;
     tr_features masked;   /* the features that the caller masked */
-    tr_features avoided;  /* avx512, where it lowers the clock and AES gains nothing from it */
+    tr_features avoided;  /* avx512, if it lowers the clock and does not speed up AES */
     uint32_t failed;      /* bit i: tr_backend_at(i) failed its known-answer tests */
-    const char *bad_mask; /* the first word of the mask that names no feature; or NULL */
+    const char *bad_mask; /* the mask's first word that names no feature, or NULL */
 };
 
 /*
  * Chooses the strongest backend whose features are usable and not masked, and which passes its
- * known-answer tests. Where 512-bit registers lower the clock (Intel's Ice Lake and Tiger Lake), it
+ * known-answer tests. If 512-bit registers lower the clock (Intel's Ice Lake and Tiger Lake), it
  * prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in *selection.
  * Depends only on its arguments and the processor, and writes nothing else.
  */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
                                 struct tr_selection *selection) TR_MUST_CHECK;
 
-/*
- * The backend of this process: tr_select() with the environment's TENROUNDS_MASK. The first call
+/* The backend of this process: tr_select() with the environment's TENROUNDS_MASK. The first call
  * selects it and stores the choice. Never NULL: if even bitslice fails its known-answer tests, the
- * process is aborted, because no result would be right.
- */
+ * call aborts the process, because no result could be trusted. */
 TR_API const struct tr_backend *tr_backend_selected(void);
 
-/* ---- Keys and messages ----------------------------------------------------------------------- */
+/* ---- Keys and messages ---------------------------------------------------------------------- */
 
 /*
  * Every key and message type, complete so that callers can own objects of them, and opaque. All are
@@ -213,21 +208,17 @@ TR_API const struct tr_backend *tr_backend_selected(void);
  */
 #include "tenrounds_private.h"
 
-/*
- * Expands a key (FIPS-197 section 5.2) of key_len = 16, 24 or 32 bytes for the given backend, or
- * for tr_backend_selected() if that is NULL. Any other length: TR_ERR_KEY_LENGTH, and *key is
- * unchanged.
- */
+/* Expands a key (FIPS-197 section 5.2) of key_len = 16, 24 or 32 bytes for the given backend, or
+ * for tr_backend_selected() if backend is NULL. Any other length gives TR_ERR_KEY_LENGTH and leaves
+ * *key unchanged. */
 TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
 /* ---- Modes (NIST SP 800-38A) ---------------------------------------------------------------- */
 
-/*
- * ECB (6.1) and CBC (6.2): len is a multiple of 16 (else TR_ERR_LENGTH); 0 is allowed. iv is the
- * chaining value, 16 bytes, updated so that calls can follow each other; it may not overlap the
- * data.
- */
+/* ECB (6.1) and CBC (6.2). len is a multiple of 16 (else TR_ERR_LENGTH); 0 is allowed. iv is the
+ * 16-byte chaining value. Each call updates it, so that calls can continue a message. It may not
+ * overlap the data. */
 TR_API enum tr_status tr_ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                      size_t len);
 TR_API enum tr_status tr_ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -238,13 +229,13 @@ TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16
                                      const uint8_t *in, size_t len);
 
 /*
- * CFB128 (6.3) and OFB (6.4): any length. *used is the number of bytes already used of the current
+ * CFB128 (6.3) and OFB (6.4), any length. *used is the number of bytes already used of the current
  * block, 0 to 15 (else TR_ERR_LENGTH). Set it to 0 before the first call; each call updates it.
  *
- * iv is the shift register; each call updates it. At a block boundary (*used == 0) it is the last
- * ciphertext block (CFB) or output block (OFB). Within a block it is the keystream block; in CFB
- * the ciphertext replaces its first *used bytes. libcrypto's CRYPTO_cfb128_encrypt and
- * CRYPTO_ofb128_encrypt do the same.
+ * iv is the shift register, which each call updates. At a block boundary (*used == 0) it is the
+ * last ciphertext block (CFB) or output block (OFB). Within a block it is the keystream block. In
+ * CFB, ciphertext replaces its first *used bytes. libcrypto's CRYPTO_cfb128_encrypt and
+ * CRYPTO_ofb128_encrypt use the same format.
  */
 TR_API enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16],
                                         unsigned *used, uint8_t *out, const uint8_t *in,
@@ -256,20 +247,20 @@ TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsig
                              uint8_t *out, const uint8_t *in, size_t len);
 
 /*
- * CTR (6.5, B.1 with m = 128): any length; encryption and decryption are the same. counter is the
- * next counter block, a 128-bit big-endian number that wraps. keystream holds the current keystream
- * block, of which *used bytes, 0 to 15, are used (0: no block is current). Before the first call
- * set *used to 0; keystream may hold anything.
+ * CTR (6.5, B.1 with m = 128), any length. Encryption and decryption are the same. counter is the
+ * next counter block, a 128-bit big-endian number that wraps. keystream is the current keystream
+ * block. *used is the number of its bytes already used, 0 to 15 (0: there is no current block).
+ * Before the first call set *used to 0; keystream may hold anything.
  */
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
                              uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
                              size_t len);
 
 /*
- * CFB with segments of 8 bits and of 1 bit (6.3), in any number. iv is the shift register, updated.
- * CFB1 takes a length in bits, the highest bit of a byte first. Bits of the last byte of out beyond
- * the length keep their value. Encryption computes one block a segment, serially: 16 or 128 times
- * the cost of CFB128. Decryption is parallel.
+ * CFB with segments of 8 bits or 1 bit (6.3), any number of segments. Each call updates iv, the
+ * shift register. CFB1 takes a length in bits, the highest bit of a byte first. Bits of the last
+ * byte of out beyond the length keep their value. Encryption is serial and computes one block per
+ * segment: 16 or 128 times the cost of CFB128. Decryption is parallel.
  */
 TR_API enum tr_status tr_cfb8_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                       const uint8_t *in, size_t len);
@@ -283,8 +274,8 @@ TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[1
 /*
  * CBC with ciphertext stealing (SP 800-38A addendum): a whole message of at least 16 bytes (else
  * TR_ERR_LENGTH). The ciphertext is as long as the plaintext. CS1 writes the partial ciphertext
- * block before the last full block. CS2 swaps these two if there is a partial block. CS3 swaps the
- * last two blocks always (as RFC 3962). iv becomes the last full ciphertext block.
+ * block before the last full block. CS2 swaps these two if there is a partial block. CS3 always
+ * swaps the last two blocks (as RFC 3962). iv becomes the last full ciphertext block.
  */
 enum tr_cts { TR_CS1 = 1, TR_CS2, TR_CS3 };
 TR_API enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form,
@@ -294,18 +285,21 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
                                          uint8_t iv[16], uint8_t *out, const uint8_t *in,
                                          size_t len);
 
-/* ---- Key wrap (NIST SP 800-38F, RFC 3394 and 5649) ------------------------------------------- */
+/* ---- Key wrap (NIST SP 800-38F, RFC 3394 and 5649) ------------------------------------------ */
 
 /*
- * KW (6.2) wraps len = 16, 24, .. bytes, below 2^31, into len + 8. Unwrapping takes len = 24, 32,
- * .. up to 2^31 and writes len - 8 bytes. KWP (6.3) wraps 1 to 2^31 - 1 bytes into len rounded up
- * to a multiple of 8, plus 8. Unwrapping takes len = 16, 24, .. up to 2^31 + 8 and needs len - 8
- * bytes of room. It stores the length of the plaintext in *out_len. Other lengths: TR_ERR_LENGTH.
+ * KW and KWP. The lengths are in bytes; any other length is TR_ERR_LENGTH.
  *
- * iv is the 8-byte integrity check value (KW), icv its first 4 bytes (KWP); NULL selects the
- * standard's. If unwrapping does not find it, the result is TR_ERR_TAG, and out holds zeros. A
- * non-zero inverse wraps with the inverse cipher and unwraps with the forward one (5.1). in and out
- * may overlap in any way.
+ *   tr_kw_wrap (6.2)    len = 16, 24, .. below 2^31; writes len + 8
+ *   tr_kw_unwrap        len = 24, 32, .. up to 2^31; writes len - 8
+ *   tr_kwp_wrap (6.3)   len = 1 to 2^31 - 1; writes len rounded up to a multiple of 8, plus 8
+ *   tr_kwp_unwrap       len = 16, 24, .. up to 2^31 + 8; needs len - 8 bytes at out, and stores
+ *                       the length of the plaintext in *out_len
+ *
+ * iv is KW's 8-byte integrity check value, icv the first 4 bytes of KWP's. NULL selects the
+ * standard's value. If unwrapping does not find the value, it returns TR_ERR_TAG, and out holds
+ * zeros. A non-zero inverse wraps with the inverse cipher and unwraps with the forward one (5.1).
+ * in and out may overlap in any way.
  */
 TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                                  uint8_t *out, const uint8_t *in, size_t len);
@@ -317,46 +311,42 @@ TR_API enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, c
                                     uint8_t *out, size_t *out_len, const uint8_t *in,
                                     size_t len) TR_MUST_CHECK;
 
-/* ---- XTS (NIST SP 800-38E, IEEE 1619) ----------------------------------------------------------
- */
+/* ---- XTS (NIST SP 800-38E, IEEE 1619) ------------------------------------------------------- */
 
-/*
- * raw is both keys, the data key first: key_len is 32 or 64 (else TR_ERR_KEY_LENGTH; there is no
- * XTS-AES-192). Two equal halves are accepted, because old data may have to be decrypted;
- * encryption with them is TR_ERR_EQUAL_KEYS.
- */
+/* raw is both keys, the data key first. key_len is 32 or 64 (else TR_ERR_KEY_LENGTH; there is no
+ * XTS-AES-192). Two equal halves are accepted, so that old data can be decrypted. Encryption with
+ * them gives TR_ERR_EQUAL_KEYS. */
 TR_API enum tr_status tr_xts_set_key(struct tr_xts_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/* Non-zero if both halves of the key are the same. */
+/* Non-zero if both halves of the key are equal. */
 TR_API int tr_xts_keys_equal(const struct tr_xts_key *key);
 
 /* One data unit of 16 to 2^24 bytes (IEEE 1619 5.1; else TR_ERR_LENGTH), with ciphertext stealing
- * if it is not a multiple of 16. tweak is the number of the unit, little-endian. */
+ * if len is not a multiple of 16. tweak is the number of the unit, little-endian. */
 TR_API enum tr_status tr_xts_encrypt(const struct tr_xts_key *key, const uint8_t tweak[16],
                                      uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_xts_decrypt(const struct tr_xts_key *key, const uint8_t tweak[16],
                                      uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 
-/* ---- Multi-buffer calls ------------------------------------------------------------------------
- */
+/* ---- Multi-buffer calls --------------------------------------------------------------------- */
 
 /*
- * CBC and CFB encryption, CMAC and CCM's MAC are serial chains: one message is bound by the latency
- * of a round and leaves most of the processor idle. The tr_*_many() calls take any number of jobs,
- * one message each, and interleave enough chains to fill the execution units. Jobs may differ in
- * key, key size, backend and length, in any order; when a message ends, the next one takes its
- * lane. The results are those of one call for each job.
+ * CBC and CFB encryption, CMAC and CCM's MAC are serial: one message is bound by the latency of the
+ * AES rounds and leaves most of the processor idle. The tr_*_many() calls take any number of jobs,
+ * one message each, and interleave enough of them to fill the execution units. Jobs may differ in
+ * key, key size, backend and length, in any order. The results equal those of one call for each
+ * job.
  *
- * The output of a job (out, iv, tag) must not overlap what another job reads or writes. Inputs and
- * keys may be shared. The call checks all jobs first: it returns the first error, and then has
- * written nothing. count may be 0.
+ * The output of a job (out, iv, tag) must not overlap what another job reads or writes. Jobs may
+ * share inputs and keys. The call checks all jobs before it writes anything, and returns the first
+ * error. count may be 0.
  */
 
-/* One message in CBC or CFB, from the start of a block on. */
+/* One CBC or CFB message, which starts at a block boundary. */
 struct tr_stream {
     const struct tr_aes_key *key;
-    uint8_t *iv;  /* 16 bytes, updated as by the call for one message */
+    uint8_t *iv;  /* 16 bytes, updated as in a single-message call */
     uint8_t *out; /* equal to in, or disjoint from it */
     const uint8_t *in;
     size_t len; /* in CBC a multiple of 16 */
@@ -365,8 +355,7 @@ TR_API enum tr_status tr_cbc_encrypt_many(const struct tr_stream *jobs, size_t c
 TR_API enum tr_status tr_cfb128_encrypt_many(const struct tr_stream *jobs,
                                              size_t count) TR_MUST_CHECK;
 
-/* ---- CMAC (NIST SP 800-38B, RFC 4493) -----------------------------------------------------------
- */
+/* ---- CMAC (NIST SP 800-38B, RFC 4493) ------------------------------------------------------- */
 
 TR_API enum tr_status tr_cmac_set_key(struct tr_cmac_key *key, const struct tr_backend *backend,
                                       const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
@@ -387,8 +376,8 @@ TR_API enum tr_status tr_cmac_tag(struct tr_cmac *cmac, uint8_t *tag, size_t tag
 TR_API enum tr_status tr_cmac_check(struct tr_cmac *cmac, const uint8_t *tag,
                                     size_t tag_len) TR_MUST_CHECK;
 
-/* Makes *cmac refer to key, which must be a copy of the key it was started with. Needed after
- * copying a key together with its message. The other tr_*_rebind() functions do the same. */
+/* Makes *cmac refer to key, a copy of the key it was started with. Needed after copying a key
+ * together with its message. The other tr_*_rebind() functions do the same. */
 TR_API void tr_cmac_rebind(struct tr_cmac *cmac, const struct tr_cmac_key *key);
 
 /* Multi-buffer CMAC (see above). */
@@ -397,21 +386,21 @@ struct tr_cmac_job {
     const uint8_t *data;
     size_t len;
     uint8_t tag[TR_BLOCK];     /* written: the whole tag */
-    uint8_t working[TR_BLOCK]; /* scratch space for the call */
+    uint8_t working[TR_BLOCK]; /* scratch space of the call */
 };
 TR_API enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count) TR_MUST_CHECK;
 
-/* ---- GCM (NIST SP 800-38D) ------------------------------------------------------------------- */
+/* ---- GCM (NIST SP 800-38D) ------------------------------------------------------------------ */
 
 TR_API enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
 /*
- * One-shot calls. The IV has at least 1 byte (5.2.1.1; else TR_ERR_IV_LENGTH). Use 12, and never
- * the same IV twice under one key: reuse reveals the hash subkey and the XOR of the plaintexts. A
- * message has at most 2^36 - 32 bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH). The tag is
- * truncated to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). The standard allows only
- * 4, 8 and 12 to 16 (5.2.1.2). AAD may not overlap out.
+ * One-shot calls. The IV has at least 1 byte (5.2.1.1; else TR_ERR_IV_LENGTH). Use 12 bytes, and
+ * never the same IV twice under one key: reuse reveals the hash subkey and the XOR of the
+ * plaintexts. A message has at most 2^36 - 32 bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH). The
+ * tag is truncated to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). The standard
+ * allows only 4, 8 and 12 to 16 (5.2.1.2). AAD may not overlap out.
  */
 TR_API enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                                   const uint8_t *aad, size_t aad_len, uint8_t *out,
@@ -422,11 +411,9 @@ TR_API enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *i
                                   const uint8_t *in, size_t len, const uint8_t *tag,
                                   size_t tag_len) TR_MUST_CHECK;
 
-/*
- * Streaming calls: start, AAD in pieces of any length, data in pieces of any length, then tag or
+/* Streaming calls: start, AAD in pieces of any length, data in pieces of any length, then tag or
  * check. Any other order is TR_ERR_STATE. Limits and errors are those of seal and open. Do not use
- * the plaintext before tr_gcm_check() has returned TR_OK.
- */
+ * the plaintext before tr_gcm_check() has returned TR_OK. */
 TR_API enum tr_status tr_gcm_start(struct tr_gcm *gcm, const struct tr_gcm_key *key,
                                    const uint8_t *iv, size_t iv_len) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_aad(struct tr_gcm *gcm, const uint8_t *aad, size_t len);
@@ -439,16 +426,14 @@ TR_API enum tr_status tr_gcm_check(struct tr_gcm *gcm, const uint8_t *tag,
                                    size_t tag_len) TR_MUST_CHECK;
 TR_API void tr_gcm_rebind(struct tr_gcm *gcm, const struct tr_gcm_key *key);
 
-/* ---- CCM (NIST SP 800-38C) ------------------------------------------------------------------- */
+/* ---- CCM (NIST SP 800-38C) ------------------------------------------------------------------ */
 
 TR_API enum tr_status tr_ccm_set_key(struct tr_ccm_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/*
- * One-shot calls. nonce_len is 7 to 13 (else TR_ERR_IV_LENGTH), tag_len 4, 6, .. 16 (else
+/* One-shot calls. nonce_len is 7 to 13 (else TR_ERR_IV_LENGTH), tag_len 4, 6, .. 16 (else
  * TR_ERR_TAG_LENGTH). len is below 2^(8 (15 - nonce_len)) (else TR_ERR_LENGTH). Never use a nonce
- * twice under one key. AAD may not overlap out.
- */
+ * twice under one key. AAD may not overlap out. */
 TR_API enum tr_status tr_ccm_seal(const struct tr_ccm_key *key, const uint8_t *nonce,
                                   size_t nonce_len, const uint8_t *aad, size_t aad_len,
                                   uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,
@@ -459,9 +444,9 @@ TR_API enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *n
                                   size_t tag_len) TR_MUST_CHECK;
 
 /*
- * Streaming calls. CCM needs the lengths beforehand: start takes them, with the limits above. AAD
- * and then data follow in pieces of any length that add up to these. Exceeding an announced length
- * is TR_ERR_LENGTH. Data before all AAD, or a tag before all data, is TR_ERR_STATE. The tag has the
+ * Streaming calls. CCM needs the lengths beforehand, so start takes them, with the limits above.
+ * AAD and then data follow in pieces of any length that add up to these lengths. Exceeding one is
+ * TR_ERR_LENGTH. Data before all AAD, or a tag before all data, is TR_ERR_STATE. The tag has the
  * length that start was given. Do not use the plaintext before tr_ccm_check() has returned TR_OK.
  */
 TR_API enum tr_status tr_ccm_start(struct tr_ccm *ccm, const struct tr_ccm_key *key,
@@ -476,8 +461,9 @@ TR_API enum tr_status tr_ccm_tag(struct tr_ccm *ccm, uint8_t *tag) TR_MUST_CHECK
 TR_API enum tr_status tr_ccm_check(struct tr_ccm *ccm, const uint8_t *tag) TR_MUST_CHECK;
 TR_API void tr_ccm_rebind(struct tr_ccm *ccm, const struct tr_ccm_key *key);
 
-/* Multi-buffer CCM (see above). Opening returns TR_ERR_TAG if any tag does not match; each job's
- * status says which. The output of those jobs holds zeros, that of the others is good. */
+/* Multi-buffer CCM (see above). Opening returns TR_ERR_TAG if any tag does not match. Each job's
+ * status then tells whether its own tag matched. The output of a job that failed holds zeros, the
+ * output of the others is valid. */
 struct tr_ccm_job {
     const struct tr_ccm_key *key;
     const uint8_t *nonce;
@@ -489,14 +475,13 @@ struct tr_ccm_job {
     size_t len;
     uint8_t *tag; /* written by seal, read by open */
     size_t tag_len;
-    enum tr_status status; /* written */
-    struct tr_ccm working; /* scratch space for the call */
+    enum tr_status status; /* written: this job's result */
+    struct tr_ccm working; /* scratch space of the call */
 };
 TR_API enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count) TR_MUST_CHECK;
 TR_API enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count) TR_MUST_CHECK;
 
-/* ---- OCB (RFC 7253) -----------------------------------------------------------------------------
- */
+/* ---- OCB (RFC 7253) ------------------------------------------------------------------------- */
 
 TR_API enum tr_status tr_ocb_set_key(struct tr_ocb_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
@@ -514,7 +499,7 @@ TR_API enum tr_status tr_ocb_open(const struct tr_ocb_key *key, const uint8_t *n
 
 /*
  * Streaming calls: start, then AAD and data in any order and any number of pieces, then tag or
- * check. All pieces of data but the last are whole blocks; data after a partial block is
+ * check. All pieces of data except the last are whole blocks. Data after a partial block is
  * TR_ERR_STATE. The tag has the length that start was given. Do not use the plaintext before
  * tr_ocb_check() has returned TR_OK.
  */
@@ -530,15 +515,14 @@ TR_API enum tr_status tr_ocb_tag(struct tr_ocb *ocb, uint8_t *tag) TR_MUST_CHECK
 TR_API enum tr_status tr_ocb_check(struct tr_ocb *ocb, const uint8_t *tag) TR_MUST_CHECK;
 TR_API void tr_ocb_rebind(struct tr_ocb *ocb, const struct tr_ocb_key *key);
 
-/* ---- SIV (RFC 5297) -----------------------------------------------------------------------------
- */
+/* ---- SIV (RFC 5297) ------------------------------------------------------------------------- */
 
 /* raw is two keys, K1 first: key_len is 32, 48 or 64 (else TR_ERR_KEY_LENGTH). */
 TR_API enum tr_status tr_siv_set_key(struct tr_siv_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/* One-shot calls, with one component of AAD, or none if aad is NULL. The tag, 16 bytes, is the V
- * that the RFC puts before the ciphertext. */
+/* One-shot calls, with one component of AAD, or none if aad is NULL. The 16-byte tag is V, which
+ * the RFC puts before the ciphertext. */
 TR_API enum tr_status tr_siv_seal(const struct tr_siv_key *key, const uint8_t *aad, size_t aad_len,
                                   uint8_t *out, const uint8_t *in, size_t len,
                                   uint8_t tag[16]) TR_MUST_CHECK;
@@ -547,9 +531,10 @@ TR_API enum tr_status tr_siv_open(const struct tr_siv_key *key, const uint8_t *a
                                   const uint8_t tag[16]) TR_MUST_CHECK;
 
 /*
- * A message with several AAD components. Call start, then tr_siv_aad() for each component (at most
- * 126, else TR_ERR_LENGTH; a nonce is the last). Then pass all data in one call, which ends the
- * message. tr_siv_again() starts another message with the same AAD; more components can follow.
+ * Streaming calls, for several AAD components. Call start, then tr_siv_aad() for each component (at
+ * most 126, else TR_ERR_LENGTH; a nonce is the last). Then pass all data in one call, which ends
+ * the message. tr_siv_again() starts another message with the same AAD, to which more components
+ * can be added.
  */
 TR_API enum tr_status tr_siv_start(struct tr_siv *siv, const struct tr_siv_key *key) TR_MUST_CHECK;
 TR_API enum tr_status tr_siv_again(struct tr_siv *siv);
@@ -560,17 +545,17 @@ TR_API enum tr_status tr_siv_decrypt(struct tr_siv *siv, uint8_t *out, const uin
                                      size_t len, const uint8_t tag[16]) TR_MUST_CHECK;
 TR_API void tr_siv_rebind(struct tr_siv *siv, const struct tr_siv_key *key);
 
-/* ---- GCM-SIV (RFC 8452) -------------------------------------------------------------------------
- */
+/* ---- GCM-SIV (RFC 8452) --------------------------------------------------------------------- */
 
-/* key_len is 16 or 32; 24, which the RFC lacks, works as in OpenSSL (else TR_ERR_KEY_LENGTH). */
+/* key_len is 16, 24 or 32 (else TR_ERR_KEY_LENGTH). 24 is not in the RFC; it works as in
+ * OpenSSL. */
 TR_API enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key,
                                          const struct tr_backend *backend, const uint8_t *raw,
                                          size_t key_len) TR_MUST_CHECK;
 
-/* One-shot calls. AAD and data are at most 2^36 bytes each (else TR_ERR_LENGTH). The tag, 16 bytes,
- * follows the ciphertext in the RFC. The nonce should be new for each message; reuse reveals only
- * whether two messages are the same. */
+/* One-shot calls. AAD and data have at most 2^36 bytes each (else TR_ERR_LENGTH). The RFC puts the
+ * 16-byte tag after the ciphertext. The nonce should be new for each message. Reuse reveals only
+ * whether two messages are equal. */
 TR_API enum tr_status tr_gcm_siv_seal(const struct tr_gcm_siv_key *key, const uint8_t nonce[12],
                                       const uint8_t *aad, size_t aad_len, uint8_t *out,
                                       const uint8_t *in, size_t len, uint8_t tag[16]) TR_MUST_CHECK;
@@ -580,8 +565,8 @@ TR_API enum tr_status tr_gcm_siv_open(const struct tr_gcm_siv_key *key, const ui
                                       const uint8_t tag[16]) TR_MUST_CHECK;
 
 /* Streaming calls: start, AAD in pieces of any length, then all data in one call, which ends the
- * message. The message holds the keys derived for its nonce, and does not refer to *key
- * afterwards. */
+ * message. The message holds the keys derived for its nonce, and does not refer to *key after
+ * start. */
 TR_API enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *gcm_siv, const struct tr_gcm_siv_key *key,
                                        const uint8_t nonce[12]) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *gcm_siv, const uint8_t *aad, size_t len);
@@ -592,46 +577,42 @@ TR_API enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *gcm_siv, uint8_t *ou
                                          const uint8_t *in, size_t len,
                                          const uint8_t tag[16]) TR_MUST_CHECK;
 
-/* ---- One streaming object for all modes ------------------------------------------------------ */
+/* ---- One streaming object for all modes ----------------------------------------------------- */
 
 enum tr_mode { TR_MODE_NONE = 0, TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR };
 
-/*
- * One message. Hosts may read its fields. Between calls they may write iv, buffer and used
- * (libcrypto's "num" and "updated-iv" parameters), and may point key at a copy of the same key.
- */
+/* One message. Hosts may read its fields. Between calls they may write iv, buffer and used
+ * (libcrypto's "num" and "updated-iv" parameters), and point key at a copy of the same key. */
 struct tr_cipher {
     const struct tr_aes_key *key;
-    uint8_t iv[TR_BLOCK];     /* as the functions of the mode define it */
-    uint8_t buffer[TR_BLOCK]; /* CTR: the keystream block; ECB, CBC: input that waits for a block */
+    uint8_t iv[TR_BLOCK];     /* as in the functions of the mode */
+    uint8_t buffer[TR_BLOCK]; /* CTR: the keystream block; ECB, CBC: a partial block of input */
     unsigned used; /* bytes of iv or buffer in use: 0 to 15; 16 also when decrypting with padding */
     uint8_t mode;  /* enum tr_mode */
     uint8_t decrypt;
     uint8_t padding; /* PKCS#7, ECB and CBC only */
 } TR_ALIGNED(16);
 
-/* Starts a message under *key: sets mode, direction and IV (16 bytes; NULL only for ECB) and clears
- * the buffer. padding has an effect only in ECB and CBC. */
+/* Starts a message under *key: sets mode, direction and IV (16 bytes; NULL only for ECB), and
+ * clears the buffer. padding matters only in ECB and CBC. */
 TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, const struct tr_aes_key *key,
                                       enum tr_mode mode, int decrypt, int padding,
                                       const uint8_t *iv) TR_MUST_CHECK;
 
-/*
- * Processes len bytes of in; 0 is allowed. Writes tr_cipher_room() bytes to out and their number to
- * *out_len. If out == in and the buffer holds bytes of an earlier call, the output runs ahead of
- * the input. If it would overwrite a byte before reading it, the result is TR_ERR_OVERLAP.
- */
+/* Processes len bytes of in; 0 is allowed. Writes tr_cipher_room() bytes to out, and their number
+ * to *out_len. If out == in and the buffer holds bytes of an earlier call, the output runs ahead of
+ * the input. A call that would overwrite a byte before reading it returns TR_ERR_OVERLAP. */
 TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
                                        const uint8_t *in, size_t len);
 
-/* The number of bytes that tr_cipher_update() would write for len bytes of input now. */
+/* The number of bytes that tr_cipher_update() would now write for len bytes of input. */
 TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
 
 /*
  * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes one
- * block; decryption verifies the padding (TR_ERR_PADDING) and writes the bytes before it. Only this
- * result reveals whether the padding was right. Without padding, bytes that wait for a whole block
- * are TR_ERR_LENGTH. On success the buffer is empty.
+ * block. Decryption verifies the padding (TR_ERR_PADDING) and writes the bytes before it. Only this
+ * result reveals whether the padding was right. Without padding, a partial block in the buffer
+ * gives TR_ERR_LENGTH. On success the buffer is empty.
  */
 TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16],
                                       size_t *out_len) TR_MUST_CHECK;

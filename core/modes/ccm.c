@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * CCM, SP 800-38C section 6 with the formatting of appendix A. A backend's fused operation
+/* CCM, SP 800-38C section 6 with the formatting of appendix A. A backend's fused operation
  * interleaves counter mode and CBC-MAC. Without one, they alternate over chunks that stay in the L1
- * cache.
- */
+ * cache. */
 #include "modes/aead.h"
 #include "modes/cbc_mac.h"
 #include "part.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * CFB with segments of 128 bits, SP 800-38A section 6.3. Within a block, iv holds the output block
- * E(I). Ciphertext replaces the bytes that are used, so iv becomes the next input block.
- */
+/* CFB with segments of 128 bits, SP 800-38A section 6.3. Within a block, iv holds the output block
+ * E(I). Ciphertext replaces the bytes that are used, so iv becomes the next input block. */
 #include "modes/modes.h"
 #include "part.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * CFB with segments of 8 bits and of 1 bit, SP 800-38A section 6.3. The IV followed by the
+/* CFB with segments of 8 bits and of 1 bit, SP 800-38A section 6.3. The IV followed by the
  * ciphertext is one string. The input block of a segment is the 128 bits before the segment in that
- * string. Decryption knows the whole string, so it encrypts a chunk of input blocks in one call.
- */
+ * string. Decryption knows the whole string, so it encrypts a chunk of input blocks in one call. */
 #include "modes/modes.h"
 
 /* A window is the IV followed by a chunk of ciphertext. Its end is the IV of the next chunk. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations or, if it
- * has none, its CTR and GHASH. gcm_message.c has the one-shot calls.
- */
+/* GCM, SP 800-38D section 7: the streaming calls. They use a backend's fused operations or, if it
+ * has none, its CTR and GHASH. gcm_message.c has the one-shot calls. */
 #include "modes/gcm.h"
 
 #include "modes/ghash.h"

@@ -102,11 +102,9 @@ void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsig
 /* Pads a partial block, if there is one, with zeros. */
 void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used);
 
-/*
- * A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. The last of its blocks may be
+/* A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. The last of its blocks may be
  * partial: len is the length in bytes. Opening writes the plaintext and computes the expected tag,
- * which the mode then compares.
- */
+ * which the mode then compares. */
 struct tr_gcm_message {
     const struct tr_ghash_key *hash;
     const uint8_t *iv, *aad;

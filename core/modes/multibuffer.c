@@ -46,11 +46,9 @@ static int is_worth_it(const struct tr_job *list, size_t count)
     return serial > (own ? 700 + 30 * count : 400 + 22 * count) + 45 * longest;
 }
 
-/*
- * Whether a backend's multi-buffer code passes its known-answer tests. Runs them before the first
+/* Whether a backend's multi-buffer code passes its known-answer tests. Runs them before the first
  * use and stores the result in one word, two bits per backend. If they fail, jobs run one after the
- * other. Racing threads compute the same result.
- */
+ * other. Racing threads compute the same result. */
 static int are_trusted(const struct tr_backend *b)
 {
     static uint32_t verdicts;
