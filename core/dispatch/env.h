@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The core's environment: features that are never usable, the vector registers (which may be
- * refused or limited in time), the modes that exist, the user's mask, and a way to abort. This file
- * is the hosted environment, where the registers are always available. Linux itself uses
- * kernel/env_kernel.h.
+ * The core's environment, which each host defines: features that are never usable, access to the
+ * vector registers, the modes that exist, the user's mask, and a fatal handler. This file is the
+ * hosted environment, where the registers are always available. Linux itself uses
+ * kernel/env_kernel.h, where access may be refused or limited in time.
  */
 #ifndef TR_ENV_H
 #define TR_ENV_H

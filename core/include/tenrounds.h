@@ -36,8 +36,8 @@
  *              other thread uses it. A copied message refers to the same key as the original.
  *   Keys       A key object (struct tr_*_key) is set once. Every later call takes it as const. Any
  *              number of threads may use one key at the same time, in any calls, without a lock.
- *              Key objects must stay in writable memory: when a GCM message first needs more powers
- *              of the hash subkey, the call stores them in the key, atomically.
+ *              Key objects must stay in writable memory. When a GCM message first needs more powers
+ *              of the hash subkey, the call publishes them in the key atomically.
  *   Messages   A message object (struct tr_gcm, tr_ccm, tr_ocb, tr_siv, tr_gcm_siv, tr_cmac,
  *              tr_cipher) belongs to one thread at a time. It refers to its key, which must outlive
  *              it. The modes without an object keep their position in the caller's iv, counter and
@@ -332,7 +332,7 @@ TR_API enum tr_status tr_xts_decrypt(const struct tr_xts_key *key, const uint8_t
 /* ---- Multi-buffer calls --------------------------------------------------------------------- */
 
 /*
- * CBC and CFB encryption, CMAC and CCM's MAC are serial: one message is bound by the latency of the
+ * CBC and CFB encryption, CMAC and CCM's MAC are serial. One message is bound by the latency of the
  * AES rounds and leaves most of the processor idle. The tr_*_many() calls take any number of jobs,
  * one message each, and interleave enough of them to fill the execution units. Jobs may differ in
  * key, key size, backend and length, in any order. The results equal those of one call for each

@@ -7,9 +7,9 @@
 
 /*
  * Seals or opens a message with the streaming calls: start, AAD, data, tag. `mode` is part of the
- * functions' names, `m` the message object, `start` and `end` the first and the last call. The
- * macros use the caller's aad, out, in and their lengths. Their value is the status. On tag
- * mismatch, opening cleanses the plaintext.
+ * functions' names, and `m` is the message object. `start` and `end` are the first and the last
+ * call. The macros use the caller's aad, out, in and their lengths. Their value is the status. On
+ * tag mismatch, opening cleanses the plaintext.
  */
 #define TR_SEAL_STEPS(mode, m, start, end)                                                         \
     ({                                                                                             \

@@ -2,7 +2,7 @@
 /* CBC with ciphertext stealing, SP 800-38A addendum section 3. */
 #include "modes/modes.h"
 
-/* The number of bytes in the last block, 1 to 16, or 0 if the message is plain CBC: no bytes are
+/* The number of bytes in the last block, 1 to 16. 0 if the message is plain CBC: no bytes are
  * stolen and no blocks swapped. */
 static size_t last_of(enum tr_cts form, size_t len)
 {

@@ -41,9 +41,9 @@ typedef uint64_t word;
         (x) ^= t_ << (shift);                                                                      \
     } while (0)
 
-/* Exchanges the word index (3 bits) with the lowest 3 bits of the bit position: an 8 x 8
- * transposition in every byte of every lane. It is its own inverse. Defined for a whole word and
- * for a single lane. */
+/* Exchanges the word index (3 bits) with the lowest 3 bits of the bit position. This is an 8 x 8
+ * transposition in every byte of every lane, and its own inverse. Defined for a whole word and for
+ * a single lane. */
 #define DEFINE_TRANSPOSE(name, type)                                                               \
     static void name(type q[8])                                                                    \
     {                                                                                              \
