@@ -146,8 +146,8 @@ static int mode_is_right(struct tr_known_work *w, enum tr_mode mode, uint64_t ex
 /*
  * Tests of multi-buffer code. JOBS is the largest lane count of any backend. Two lengths make lanes
  * refill or go idle. Every second job may have a copy of the key, because lanes with different keys
- * run other code. Each result must equal the single message's, whose mode mode_is_right() has
- * tested.
+ * run other code. Each result must equal that of a single message. mode_is_right() has already
+ * tested the single messages.
  */
 #    define JOBS         24u
 #    define CHAIN_BLOCKS 9u /* two cache lines and a block */

@@ -99,7 +99,8 @@ enum tr_status tr_select_by(tr_known_fn *known, void *memory, const char *mask,
                             struct tr_selection *selection);
 
 /* For tests: tr_select() as if the known-answer tests of the backends in sabotage failed. The word
- * "clock" simulates a processor whose clock 512-bit registers lower. Commas separate the words. */
+ * "clock" simulates a processor that lowers its clock for 512-bit registers. Commas separate the
+ * words. */
 enum tr_status tr_select_sabotaged(const char *mask, tr_features also_masked, const char *sabotage,
                                    struct tr_selection *selection);
 

@@ -99,7 +99,7 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
             status = TR_ERR_LENGTH;
         else if (c->used == 0 && produced == len)
             status = whole_blocks(c, out, in, len);
-        else /* memcpy() of no bytes must not get NULL */
+        else /* memcpy() must not get NULL, even for 0 bytes */
             status = buffered_update(c, out, len != 0 ? in : c->buffer, len, produced);
         break;
     case TR_CFB128:
