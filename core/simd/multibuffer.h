@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Multi-buffer: many chains of CBC or CFB encryption, or of CBC-MAC, at once. One chain is bound by
- * the latency of every round (serial.h) and leaves most issue slots of AES unused. Many chains in
- * the lanes of several vectors fill them.
+ * latency (serial.h) and leaves most AES issue slots unused. Many chains, in the lanes of several
+ * vectors, fill these slots.
  *
  * Terms
  *   job       a chain with its key, chaining value and blocks: struct tr_job, as the modes pass it
- *   lane      the 128 bits of a vector in which one job runs; lane i is lane i % VBLOCKS of vector
- *             i / VBLOCKS
+ *   lane      the 128 bits of a vector in which one job runs, numbered across all vectors
  *   step      one block of each lane goes through all rounds, all vectors interleaved
  *   batch      MB_STEPS steps: 64 bytes of each lane, a cache line of most messages
- *   segment   the batches between two refills: it ends where the first job ends, and another job
- *             takes that lane
- *   idle      a lane without a job; it reads the input of the lane whose job ends first, and stores
- *             to a scratch buffer
+ *   segment   the batches between two refills: it ends when the first job ends and another job
+ *             takes its lane
+ *   idle      a lane without a job; it reads the input of another lane and stores to a scratch
+ *             buffer (nowhere)
  *
  * A batch, with lanes 0 to 7 in two vectors of four; a3 is block 3 of this batch of job a:
  *
@@ -29,19 +28,19 @@
  *      64 B a job
  *
  * The transfers on the left overlap the rounds. Each moves a whole cache line of a job. Messages
- * whose addresses differ by a multiple of 4096 conflict in one cache set. Moved block by block,
- * each line would be fetched again (0.16 of the AES rate). How lines become vectors depends on the
- * width: multibuffer_lines.h (512 bits), multibuffer_rows.h (128 and 256).
+ * whose addresses differ by a multiple of 4096 conflict in one cache set. If they were moved block
+ * by block, each block would fetch its line again (16 % of the AES rate). Lines become vectors in
+ * multibuffer_lines.h (512 bits) and multibuffer_rows.h (128 and 256 bits).
  *
  * Bound: AES throughput, and the longest job, because it is serial. 16 messages of 16 KiB, AES-128
- * in CBC, reach 0.85 of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Besides its
- * steps, a call costs 700 cycles, each segment 250 for pipeline fill and drain, each refill of a
- * lane 20.
+ * in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Each call
+ * costs 700 cycles besides its steps, each segment 250 for pipeline fill and drain, and each refill
+ * of a lane 20.
  *
- * Rules that gave the speed:
+ * Rules for speed:
  *
  * - Load chaining values from where they are: rebuilding them causes store-forwarding stalls.
- * - Pass no structure by value.
+ * - Pass no structure by value, for the same reason.
  * - Run the longest job first.
  * - Use fewer lanes when the other jobs would wait for one long job.
  */
@@ -53,8 +52,8 @@
 
 #if MULTIBUFFER
 /*
- * One function for each operation, number of rounds and kind of keys, so that none saves registers
- * that only another needs.
+ * Defines mb_segment() once for each operation, number of rounds and kind of keys, so that no
+ * variant saves registers that only another needs.
  */
 #    define MB_SEGMENT(name, op, n, vectors, own)                                                  \
         static TR_TARGET __attribute__((__noinline__)) void name(struct multibuffer *m,            \
@@ -90,7 +89,7 @@ MB_OP(mb_mac, TR_MB_MAC)
         {                                                                                          \
             MB_ENTRY(name##_10), MB_ENTRY(name##_12), MB_ENTRY(name##_14)                          \
         }
-/* By operation; by key size; and for shared keys, own keys, and shared keys with all lanes. */
+/* Index: operation; key size; 0 for shared keys, 1 for own keys, 2 for shared keys in all lanes. */
 static void (*const mb_table[3][3][3])(struct multibuffer *m, size_t batches) = {
     [TR_MB_CBC] = MB_TABLE(mb_cbc), [TR_MB_CFB] = MB_TABLE(mb_cfb), [TR_MB_MAC] = MB_TABLE(mb_mac)};
 
@@ -99,7 +98,7 @@ TR_INLINE TR_TARGET uint8_t *mb_chain(struct multibuffer *m, unsigned lane)
     return (uint8_t *)m->chain + lane * TR_BLOCK;
 }
 
-/* The blocks of the last batch of a lane's job; 0 if it is a whole batch. */
+/* The number of blocks in the last batch of a lane's job; 0 if that batch is whole. */
 TR_INLINE unsigned mb_tail(const struct multibuffer *m, unsigned lane)
 {
     return m->job[lane]->blocks % MB_STEPS;
@@ -132,8 +131,8 @@ TR_INLINE TR_TARGET void mb_end(enum tr_mb_op op, struct multibuffer *m, unsigne
 }
 
 /*
- * Refills lanes between two segments: ends jobs, starts others in their lanes, and finds where the
- * next segment ends.
+ * Refills lanes between two segments: ends jobs, starts other jobs in their lanes, and computes the
+ * end of the next segment.
  */
 static TR_TARGET void mb_refill(enum tr_mb_op op, struct multibuffer *m)
 {
@@ -161,7 +160,7 @@ static TR_TARGET void mb_refill(enum tr_mb_op op, struct multibuffer *m)
     m->first_end = first_end;
 }
 
-/* Moves all jobs to the first MB_LANES_NARROW lanes. */
+/* Moves the jobs of all higher lanes to idle lanes among the first MB_LANES_NARROW. */
 static TR_TARGET void mb_narrow(struct multibuffer *m)
 {
     unsigned to = 0;
@@ -181,8 +180,8 @@ static TR_TARGET void mb_narrow(struct multibuffer *m)
 }
 
 /*
- * Prepares the last batch before end. A job that ends within it reads a padded copy of its input and
- * stores to m->nowhere: mb_end() stores its last blocks.
+ * Prepares the last batch before end. A job that ends within this batch reads a padded copy of its
+ * input and stores to m->nowhere; mb_end() then stores the job's last blocks.
  */
 static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
 {
@@ -207,7 +206,7 @@ static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
     }
 }
 
-/* Gives idle lanes the input of lane m->first (its job ends first) and m->nowhere as output. */
+/* Lets idle lanes read the input of lane m->first and store to m->nowhere. */
 static void mb_occupy(struct multibuffer *m)
 {
     for (unsigned lane = 0; lane < m->lanes; lane++) {
@@ -220,7 +219,7 @@ static void mb_occupy(struct multibuffer *m)
     }
 }
 
-/* Hands the only remaining job back to the caller: serial code is faster for a single chain. */
+/* Hands the only remaining job back to the caller, because serial code is faster for one chain. */
 static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
 {
     const struct tr_job *job = m->job[m->first];
@@ -244,8 +243,8 @@ static TR_TARGET void mb_set_up(struct multibuffer *m, const struct tr_job *jobs
         m->tails |= job->blocks % MB_STEPS != 0;
     }
     /*
-     * A step of MB_LANES lanes takes longer than one of MB_LANES_NARROW. It pays only if it avoids
-     * refilling the lanes, and if no long job would then run alone.
+     * A step of MB_LANES lanes takes longer than one of MB_LANES_NARROW. More lanes pay only if
+     * they avoid refills, and if no long job then runs alone.
      */
     m->lanes = MB_LANES_NARROW;
     if (MB_LANES > MB_LANES_NARROW && !m->own && blocks > MB_LANES_NARROW * longest &&

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A segment of multibuffer.h for vectors of four blocks. The input of a batch, a line of 64 bytes
- * for each lane, is transposed in registers: the four lanes of a vector exchange blocks, so that
- * each step finds its blocks beside each other. The output is transposed back in the same way. Both
- * go on beside the rounds:
+ * A segment of multibuffer.h for vectors of four blocks. The input of a batch is a line of 64 bytes
+ * for each lane. Shuffles transpose the four lines of a vector, so that the four blocks of each
+ * step form one vector. The output is transposed back in the same way. Both overlap the rounds:
  *
  *                  line of 64 bytes                      in_batch, of one vector
  *        job a     a0 a1 a2 a3                           step 0    a0 b0 c0 d0
@@ -11,14 +10,14 @@
  *        job c     c0 c1 c2 c3      <- transposed -      step 2    a2 b2 c2 d2
  *        job d     d0 d1 d2 d3                           step 3    a3 b3 c3 d3
  *
- * Bound: AES throughput. A vector has beside its rounds a load, 2 shuffles and a store each way, 3
- * XORs and a store, for which there are other ports. Zen 4 assigns operations to ports when they
- * enter the schedulers, and 16 chains leave AES no spare cycle: a single operation between rounds
- * costs as much as a round (0.91 of the AES rate), two together cost nothing (1.00). So moves and
- * XORs are issued in pairs. Figures and what did not help: docs/tuning/multibuffer.md.
+ * Bound: AES throughput. Beside its rounds, a vector needs a load, two shuffles and a store in each
+ * direction, three XORs and one more store. These have other ports. However, Zen 4 assigns
+ * operations to ports when they enter the schedulers, and 16 chains leave AES no spare cycle. A
+ * single operation between rounds costs as much as a round (91 % of the AES rate); a pair costs
+ * nothing (100 %). So moves and XORs are issued in pairs (docs/tuning/multibuffer.md).
  *
- * The chain consists of rounds alone: the last round's key is XORed with the next block and the
- * first key beforehand, and the output is the state XORed with that again.
+ * No XOR lies on the chain, as in serial.h: the last round key is XORed with the next block and the
+ * first round key beforehand. XORing these two to the result again gives the output.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H
@@ -26,7 +25,7 @@
 #include "simd/multibuffer_state.h"
 
 #if MULTIBUFFER && VBLOCKS == 4
-/* Where a step's block of vector j lies in the buffer of a batch, in bytes. */
+/* Offset in bytes of a step's blocks of vector j in the buffer of a batch. */
 TR_INLINE unsigned mb_line_of(unsigned j, size_t step)
 {
     step %= MB_STEPS;
@@ -34,7 +33,7 @@ TR_INLINE unsigned mb_line_of(unsigned j, size_t step)
            (unsigned)step / VBLOCKS * VBYTES;
 }
 
-/* The round key r of vector j. */
+/* Round key r of vector j. */
 TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD], int own,
                              unsigned j, unsigned r)
 {
@@ -45,9 +44,9 @@ TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD],
     return r + 1 <= MB_KEYS_HELD ? held[r] : v_load(m->shared[r]);
 }
 
-/* A move of the lines of a vector's lanes, which transposes them. */
+/* A move copies and transposes the lines of the four lanes of a vector. */
 struct mb_move {
-    const mb_base *from, *to; /* of four lanes */
+    const mb_base *from, *to; /* four bases each, one for each lane */
     size_t from_offset, to_offset;
 };
 
@@ -60,7 +59,10 @@ TR_INLINE TR_TARGET void mb_transpose_pair(V *a, V *b)
     MB_IN_ORDER(*b);
 }
 
-/* A move in pieces of two operations each: 4 loads, 4 transpositions of a pair, 4 stores. */
+/*
+ * One piece of a move. The 4 loads, 4 transpositions and 4 stores of a move are divided into pieces
+ * so that operations are issued in pairs.
+ */
 #    define MB_PIECES 6u
 TR_INLINE TR_TARGET void mb_piece(const struct mb_move *move, V a[4], unsigned piece)
 {
@@ -88,7 +90,7 @@ TR_INLINE TR_TARGET void mb_move_all(struct mb_move move, unsigned lanes)
     }
 }
 
-/* The input of a batch for the vector that begins with this lane, and the output of one. */
+/* The moves of a batch's input and output, for the vector that begins with this lane. */
 TR_INLINE struct mb_move mb_move_in(struct multibuffer *m, unsigned lane, size_t batch,
                                     size_t batches)
 {
@@ -111,8 +113,8 @@ TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_
 }
 
 /*
- * The moves beside the rounds of a batch: the next batch's input, in the last batch its own input
- * again; and the last batch's output, in the first batch to nowhere.
+ * Sets the two moves that overlap the rounds of a batch: the next batch's input and the previous
+ * batch's output. The last batch moves its own input again. The first one writes to nowhere.
  */
 TR_INLINE void mb_beside(struct multibuffer *m, struct mb_move move[2], size_t batch,
                          size_t batches)
@@ -124,8 +126,8 @@ TR_INLINE void mb_beside(struct multibuffer *m, struct mb_move move[2], size_t b
 }
 
 /*
- * The last round of a vector, XORed with the next block and both keys; stores the output. Two XORs
- * lie on either side.
+ * Does the last round of a vector with the key last ^ first ^ next block, and stores the output.
+ * Two XORs precede the round, an XOR and a store follow it: other operations come in pairs.
  */
 TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)
@@ -142,7 +144,7 @@ TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, cons
     return s;
 }
 
-/* A step of all lanes, and its share of the moves, in pieces spread evenly over the rounds. */
+/* A step of all lanes. The pieces of its share of the moves are spread evenly over the rounds. */
 TR_INLINE TR_TARGET void mb_step(enum tr_mb_op op, const struct multibuffer *m, V s[MB_VECTORS],
                                  const V held[MB_HELD], unsigned n, unsigned vectors, int own,
                                  size_t batch, unsigned step, const struct mb_move beside[2])
@@ -185,7 +187,7 @@ TR_INLINE TR_TARGET void mb_step(enum tr_mb_op op, const struct multibuffer *m, 
                           from + j * VBLOCKS * MB_BATCH_BYTES, to + j * VBLOCKS * MB_BATCH_BYTES);
 }
 
-/* A segment. n, vectors and own are constants. */
+/* Processes a segment. n, vectors and own are constants. */
 TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
                                     unsigned vectors, int own, size_t batches)
 {
@@ -230,7 +232,7 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         mb_move_all(mb_move_out(m, 0, batches - 1, batches), vectors * VBLOCKS);
 }
 
-/* Block i of the last batch's output. */
+/* Block i of a lane in the last batch's output. */
 TR_INLINE const uint8_t *mb_output_block(const struct multibuffer *m, unsigned lane, unsigned i)
 {
     return m->out_batch[m->half] + mb_line_of(lane / VBLOCKS, i) + lane % VBLOCKS * TR_BLOCK;
@@ -249,8 +251,8 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
     }
 }
 /*
- * Cleanses input, keys, and buffered output that no job gets: where a job of CFB has ended, it is
- * keystream.
+ * Cleanses input, keys, and buffered output that no job receives. After the end of a CFB job that
+ * output is keystream.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A segment of multibuffer.h for vectors of one or two blocks. Lines of 64 bytes are copied as they
- * are. A step inserts the blocks of its lanes into vectors, and stores the output as vectors, from
- * which blocks are copied out: on Zen 4 an extraction costs more than a store and a load.
+ * A segment of multibuffer.h for vectors of one or two blocks. Input lines of 64 bytes are copied
+ * unchanged. A step inserts the blocks of its lanes into vectors and stores its output as vectors.
+ * Blocks are then copied out of memory: on Zen 4 an extraction costs more than a store and a load.
  *
- * Bound: AES throughput, and the loads and insertions. vaes256 reaches 0.56 of the AES rate and
- * aesni 0.37 for messages a multiple of 4096 bytes apart (Zen 4). Transposed lines, as in
- * multibuffer_lines.h, gave less: there are fewer registers, so more round keys come from memory.
- * The vectors are a round or two apart, so that loads and insertions come evenly and always find
- * the rounds of other vectors beside them. More in docs/tuning/multibuffer.md.
+ * Bound: AES throughput, and the loads and insertions. For messages a multiple of 4096 bytes apart,
+ * vaes256 reaches 56 % of the AES rate and aesni 37 % (Zen 4; docs/tuning/multibuffer.md).
+ * Transposed lines, as in multibuffer_lines.h, are slower: with fewer registers, more round keys
+ * come from memory. The vectors are a round or two apart. Loads and insertions are therefore spread
+ * evenly and always overlap the rounds of other vectors.
  */
 #ifndef TR_SIMD_MULTIBUFFER_ROWS_H
 #define TR_SIMD_MULTIBUFFER_ROWS_H
@@ -17,13 +17,15 @@
 
 #if MULTIBUFFER && VBLOCKS < 4
 /*
- * A row has a block for each lane in use. Rows 0 to 7 are the input of two batches, the four blocks
- * of a lane together; rows 8 to 15 the output of two batches, one row for each step; and if lanes
- * have keys of their own, a row follows for each round.
+ * The layout of m->rows. A row has room for one block of each lane in use.
  *
- * 16 rows of 16 lanes are 4096 bytes, so input and output do not alias; with input and output 4096
- * bytes apart it was 0.58 of the AES rate instead of 0.78 (Zen 4). A key aliases only its own
- * vector.
+ *   rows 0 to 7    input of two batches; the four blocks of a lane are adjacent
+ *   rows 8 to 15   output of two batches, one row for each step
+ *   rows 16 on     one row for each round key, if jobs have keys of their own
+ *
+ * 16 rows of 16 lanes are 4096 bytes, so input and output do not alias. With input and output 4096
+ * bytes apart, the code reached 58 % of the AES rate instead of 78 % (Zen 4). A key aliases only
+ * its own vector.
  */
 TR_INLINE unsigned mb_input_row(unsigned lanes, size_t batch)
 {
@@ -39,7 +41,7 @@ TR_INLINE unsigned mb_own_key(unsigned r)
     return (16 + r) * MB_LANES_NARROW * TR_BLOCK;
 }
 
-/* The round key r of vector j. */
+/* Round key r of vector j. */
 TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD], int own,
                              unsigned j, unsigned r)
 {
@@ -50,7 +52,7 @@ TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD],
     return r + 1 <= MB_KEYS_HELD ? held[r] : v_load(m->shared[r]);
 }
 
-/* The state that the first round takes. */
+/* The input of the first round: the state XORed with the first key and, except in CFB, the data. */
 TR_INLINE TR_TARGET V mb_enter(enum tr_mb_op op, unsigned j, V s, V k, const uint8_t *from)
 {
     if (op == TR_MB_CFB)
@@ -58,7 +60,7 @@ TR_INLINE TR_TARGET V mb_enter(enum tr_mb_op op, unsigned j, V s, V k, const uin
     return v_xor3(s, v_gather(from + j * VBLOCKS * MB_BATCH_BYTES, MB_BATCH_BYTES), k);
 }
 
-/* The last round; stores the output. */
+/* Does the last round of vector j and stores the output. */
 TR_INLINE TR_TARGET V mb_leave(enum tr_mb_op op, unsigned j, V s, V k, const uint8_t *from,
                                uint8_t *to)
 {
@@ -70,7 +72,7 @@ TR_INLINE TR_TARGET V mb_leave(enum tr_mb_op op, unsigned j, V s, V k, const uin
     return s;
 }
 
-/* A lane's blocks of a batch. */
+/* Copies a lane's input of a batch into the rows, and output blocks back to a job. */
 TR_INLINE TR_TARGET void mb_copy_in(struct multibuffer *m, unsigned lanes, const mb_base *in,
                                     unsigned lane, size_t batch)
 {
@@ -90,8 +92,8 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uin
 }
 
 /*
- * What a step copies beside its rounds: for its share of the lanes the next batch's input and the
- * last batch's output. Lanes whose vectors are ahead come first.
+ * What a step copies beside its rounds, for a quarter of the lanes: the next batch's input and the
+ * previous batch's output. The first step takes the lanes of the vectors that are furthest ahead.
  */
 struct mb_share {
     const mb_base *in;
@@ -102,10 +104,7 @@ struct mb_share {
     const uint8_t *after, *after_last;
 };
 
-/*
- * In the last batch the input is that batch's own again, and in the first batch the output goes
- * nowhere.
- */
+/* The last batch copies its own input again. The first batch, having no output, copies to none. */
 TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step,
                                    size_t batches)
 {
@@ -135,7 +134,7 @@ TR_INLINE TR_TARGET void mb_copy(enum tr_mb_op op, const struct mb_share *share,
                     share->after_last + i * TR_BLOCK, lanes * TR_BLOCK);
 }
 
-/* Copies the output of a batch out, for the first count lanes. */
+/* Copies the output of a batch to the jobs of the first count lanes. */
 static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned lanes,
                              unsigned count, size_t batch)
 {
@@ -146,10 +145,10 @@ static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned
                     last + lane * TR_BLOCK, lanes * TR_BLOCK);
 }
 
-/* Rounds by which vector j is ahead of vector 0, so that their ends are spread evenly. */
+/* Rounds by which vector j is ahead of vector 0, which spreads the vectors' last rounds evenly. */
 #    define MB_AHEAD(j) ((j)*n / vectors)
 
-/* A segment. n, vectors and own are constants. */
+/* Processes a segment. n, vectors and own are constants. */
 TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
                                     unsigned vectors, int own, size_t batches)
 {
@@ -229,14 +228,14 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         s[j] = mb_leave(op, j, s[j], mb_key(m, held, own, j, n), from, to);
         v_store(m->chain[j], s[j]);
     }
-    /* The share of the step that the loop left out, and the last batch. */
+    /* Copies what the last step, which is outside the loop, left to copy; then the last batch. */
     if (op != TR_MB_MAC && batches > 1)
         mb_put(m, m->out, lanes, part, batches - 2);
     if (op != TR_MB_MAC)
         mb_put(m, m->last_out, lanes, lanes, batches - 1);
 }
 
-/* Block i of the last batch's output. */
+/* Block i of a lane in the last batch's output. */
 TR_INLINE const uint8_t *mb_output_block(const struct multibuffer *m, unsigned lane, unsigned i)
 {
     return m->rows + mb_output_row(m->lanes, m->half, i) + lane * TR_BLOCK;
@@ -252,8 +251,8 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
         m->none[lane] = mb_base_of(m->nowhere, 0);
 }
 /*
- * Cleanses input, keys, and buffered output that no job gets: where a job of CFB has ended, it is
- * keystream.
+ * Cleanses input, keys, and buffered output that no job receives. After the end of a CFB job that
+ * output is keystream.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of multi-buffer code: see multibuffer.h for the terms (job, lane, step, batch, segment).
+ * The state of multi-buffer code. multibuffer.h defines the terms job, lane, step, batch, segment.
  *
- * Where things lie. Zen 4 takes a load for a match of an earlier store if their addresses are equal
- * modulo 4096 (4K aliasing), and lets it wait. The output of a step is stored only when its rounds
- * end, so nothing that is loaded beside the rounds may alias it. Each layout below says how it sees
- * to that.
+ * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals that of an earlier store
+ * modulo 4096. The output of a step is stored only after its rounds. So no load that overlaps the
+ * rounds may alias that output. Each layout below says how it ensures this.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H
@@ -15,7 +14,7 @@
 #include "simd/vector.h"
 #include "util.h"
 
-/* Whether there is multi-buffer code: its state takes up to 17 KiB of stack. */
+/* Whether multi-buffer code is compiled: its state takes up to 17 KiB of stack. */
 #if V_MULTIBUFFER && TR_ENV_LARGE_STACK
 #    define MULTIBUFFER 1
 #else
@@ -24,9 +23,11 @@
 
 #if MULTIBUFFER
 /*
- * Vectors that go through the rounds together, usually and at most, and round keys that stay in
- * registers: those that all lanes share, and those of each vector where lanes have keys of their
- * own. Measured on Zen 4.
+ * The shape of a step, chosen by measurements on Zen 4.
+ *
+ *   MB_VECTORS_NARROW, MB_VECTORS   vectors that go through the rounds together: usually, at most
+ *   MB_KEYS_HELD                    round keys in registers if all jobs share a key
+ *   MB_OWN_KEYS_HELD                round keys in registers for each vector if jobs' keys differ
  */
 #    if VBLOCKS == 4 && V_REGISTERS == 32
 #        define MB_VECTORS_NARROW 4
@@ -52,40 +53,37 @@
 #    define MB_STEPS       4u
 #    define MB_BATCH_BYTES (MB_STEPS * TR_BLOCK)
 
-/* Batches for which idle lanes go on at a time: they write to mb.nowhere. */
+/* Maximum batches of a segment with idle lanes, which store to m->nowhere of this length. */
 #    define MB_IDLE_BATCHES 16u
 
-/*
- * Rows of multibuffer_rows.h: input of two batches, output of two batches, and a row for each round
- * key.
- */
+/* Rows of multibuffer_rows.h: input of two batches, output of two batches, and the round keys. */
 #    define MB_ROWS (2 * MB_STEPS + 2 * MB_STEPS + 15u)
 
 /*
- * A buffer's address less the bytes from the start of the call to its job's start. It is computed
- * from integers, because it may lie before the buffer, and used only with an offset. As an integer
- * type it costs an instruction an access (gcc 12).
+ * A buffer's address minus the offset at which its job started, so that all lanes use one offset.
+ * The base may lie before the buffer: it is computed as an integer and used only with an offset. An
+ * integer type would cost an instruction for each access (gcc 12).
  */
 typedef uint8_t *mb_base;
 
 struct multibuffer {
 #    if VBLOCKS == 4
     /*
-     * multibuffer_lines.h: the input of a batch aliases the output of the batch before, which is
-     * stored already. All else that is loaded lies in the rest of the page.
+     * The layout of multibuffer_lines.h: the input of a batch aliases only the output of the
+     * previous batch, which is already stored. All other loaded data is in the rest of the page.
      */
     union {
         struct {
-            uint8_t out_batch[2][MB_LANES * MB_BATCH_BYTES]; /* of even batches, of odd ones */
+            uint8_t out_batch[2][MB_LANES * MB_BATCH_BYTES]; /* even batches, odd batches */
             mb_base in[MB_LANES], out[MB_LANES], none[MB_LANES];
             const uint8_t *from[MB_LANES]; /* chaining values */
-            mb_base lines[MB_LANES]; /* of out_batch[0]; those of in_batch are MB_PAGE behind */
+            mb_base lines[MB_LANES];       /* in out_batch[0]; plus MB_PAGE: in in_batch[0] */
         };
         uint8_t page[4096];
     };
     union {
         struct {
-            uint8_t in_batch[2][MB_LANES * MB_BATCH_BYTES]; /* of odd batches, of even ones */
+            uint8_t in_batch[2][MB_LANES * MB_BATCH_BYTES]; /* odd batches, even batches */
             uint8_t shared[15][VBYTES];                     /* round keys of all lanes */
             uint8_t chain[MB_VECTORS][VBYTES];
         };
@@ -101,21 +99,21 @@ struct multibuffer {
 #    endif
     uint8_t tail[MB_LANES][MB_BATCH_BYTES]; /* padded input of a lane's last batch */
     uint8_t nowhere[MB_IDLE_BATCHES * MB_BATCH_BYTES];
-    mb_base cut_in[MB_LANES], cut_out[MB_LANES]; /* in and out for the last batch of a segment */
-    const mb_base *last_in, *last_out;           /* these, or in and out */
-    size_t end[MB_LANES]; /* the batch at which the lane's job ends; SIZE_MAX: idle */
+    mb_base cut_in[MB_LANES], cut_out[MB_LANES]; /* in and out, if jobs end within the last batch */
+    const mb_base *last_in, *last_out; /* for the last batch: cut_in and cut_out, or in and out */
+    size_t end[MB_LANES];              /* the batch at which the lane's job ends; SIZE_MAX: idle */
     const struct tr_job *job[MB_LANES];
     const struct tr_aes_key *key;
-    const struct tr_job *next, *behind; /* jobs that have not begun */
-    size_t now;                         /* batches from the start of the call */
-    size_t first_end;                   /* where the first job ends, */
-    unsigned first, busy;               /* in which lane, and the number of lanes with a job */
-    unsigned half;          /* the half of the output buffers that holds the last batch */
-    unsigned lanes, widest; /* in use, and at most in this call: MB_LANES or MB_LANES_NARROW */
+    const struct tr_job *next, *behind; /* the jobs that have not begun: the first, the end */
+    size_t now;                         /* batches since the start of the call */
+    size_t first_end;                   /* the smallest of end[] */
+    unsigned first, busy;               /* the lane with that end; the number of lanes with a job */
+    unsigned half;          /* the half of the output buffers that holds the last batch, 0 or 1 */
+    unsigned lanes, widest; /* lanes in use now, and at the start of the call */
     int own, tails;         /* jobs' keys differ; some jobs' lengths are no whole batches */
 } TR_ALIGNED(64);
 
-#    define MB_PAGE 4096u /* from out_batch to in_batch */
+#    define MB_PAGE 4096u /* bytes from out_batch to in_batch */
 
 TR_INLINE TR_TARGET void mb_broadcast_keys(struct multibuffer *m, const struct tr_aes_key *key)
 {
@@ -123,9 +121,7 @@ TR_INLINE TR_TARGET void mb_broadcast_keys(struct multibuffer *m, const struct t
         v_store(m->shared[r], v_load_all(key->enc[r]));
 }
 
-/*
- * The base of a buffer whose first byte is at this batch, and the address at an offset from a base.
- */
+/* The base of a buffer that starts at this batch, and the address at an offset from a base. */
 TR_INLINE mb_base mb_base_of(const uint8_t *p, size_t batch)
 {
     return (mb_base)((uintptr_t)p - batch * MB_BATCH_BYTES);
@@ -135,7 +131,7 @@ TR_INLINE uint8_t *mb_at(mb_base base, size_t offset)
     return base + offset;
 }
 
-/* Keeps x in a register, and this statement in its place among others like it. */
+/* Keeps x in a register, and keeps the order of all statements that are marked in this way. */
 #    define MB_IN_ORDER(x) __asm__ volatile("" : "+" V_REGISTER(x)::"memory")
 #endif
 
