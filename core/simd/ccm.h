@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * CCM (SP 800-38C section 6), a block at a time. The CBC-MAC of the plaintext is a serial chain,
- * folded as in serial.h, and leaves most issue slots of AES unused. The counter block of the next
- * keystream goes through its rounds beside it.
+ * folded as in serial.h, and leaves most AES issue slots unused. The rounds of the next counter
+ * block are interleaved with it.
  *
- * Bound: latency, as CBC encryption; 0.96 of it at 16 KiB (Zen 4; docs/tuning/serial.md).
+ * Bound: latency, as in CBC encryption; 96 % of it is reached at 16 KiB (Zen 4;
+ * docs/tuning/serial.md).
  */
 #ifndef TR_SIMD_CCM_H
 #define TR_SIMD_CCM_H
@@ -38,7 +39,7 @@ TR_INLINE TR_TARGET struct ccm_pair ccm_rounds(struct ccm_pair p, const uint8_t 
     return (struct ccm_pair){{mac, b_zero()}, {counter, b_zero()}};
 }
 
-/* 64 bits of the counter count: the message ends before its field wraps (SP 800-38C A.3). */
+/* Counts in 64 bits only: the message ends before its counter field wraps (SP 800-38C A.3). */
 TR_INLINE TR_TARGET void ccm(const struct tr_aes_key *key, unsigned n, uint8_t *out,
                              const uint8_t *in, size_t blocks, struct tr_ccm_run *run, int decrypt)
 {
@@ -48,7 +49,7 @@ TR_INLINE TR_TARGET void ccm(const struct tr_aes_key *key, unsigned n, uint8_t *
     B counters = b_of(low, high);
     struct ccm_pair p = {.counter = {b_xor(b_byteswap(counters), k0), b_zero()}};
     tr_counter_add(run->counter, blocks);
-    /* The first keystream block has nothing beside it. */
+    /* The first keystream block has no MAC block to overlap with. */
     B stream = b_aesenclast(serial_rounds(p.counter, keys, n), kn);
     B data = b_load(in), result = b_xor(data, stream), text = decrypt ? result : data;
     p.mac = (struct serial_state){b_xor(b_xor(b_load(run->mac), k0), text), b_zero()};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cleansing of tables of keys and states in stores as wide as a vector. A store of any width takes
- * the same issue slot.
+ * Cleansing of keys and states by stores as wide as a vector, because a store takes one issue slot
+ * whatever its width.
  */
 #ifndef TR_SIMD_CLEANSE_H
 #define TR_SIMD_CLEANSE_H
@@ -9,9 +9,9 @@
 #include "simd/vector.h"
 
 /*
- * Cleanses n bytes, a multiple of VBYTES. The compiler must not know that the value is zero: gcc
- * would replace the loop by a call of memset() or by REP STOS, which cost 25 cycles and more at
- * these sizes (Zen 4).
+ * Cleanses n bytes, a multiple of VBYTES. V_KEEP() hides from gcc that the value is zero. Otherwise
+ * gcc would replace the loop by memset() or REP STOS, which cost at least 25 cycles at these sizes
+ * (Zen 4).
  */
 TR_INLINE TR_TARGET void cleanse_vectors(void *memory, size_t n)
 {

@@ -2,10 +2,12 @@
 /*
  * CTR (SP 800-38A section 6.5) for one vector type, over the driver of parallel.h.
  *
- * Bound: AES throughput as in parallel.h, and beside it an addition, a byte swap and two XORs a
- * vector. Three ways cut that: below SHORT_CTR only the last byte counts; longer calls in XMM and
- * YMM start groups at aligned counters; very long calls skip two rounds (ctr_states.h). Figures:
- * docs/tuning/parallel.md.
+ * Bound: AES throughput as in parallel.h, and an addition, a byte swap and two XORs a vector. Three
+ * methods reduce this work (figures: docs/tuning/parallel.md):
+ *
+ *   - calls below SHORT_CTR blocks count in the last byte only;
+ *   - longer calls in XMM and YMM start groups at aligned counters;
+ *   - very long calls skip two rounds (ctr_states.h).
  */
 #ifndef TR_SIMD_CTR_H
 #define TR_SIMD_CTR_H
@@ -13,14 +15,11 @@
 #include "simd/ctr_states.h"
 #include "simd/parallel.h"
 
-/*
- * The vectors count in 64 bits, the states of ctr_states.h in 40: a call is cut in two where the
- * lower number wraps.
- */
+/* Calls are cut in two where the low 40 bits wrap: until then a table of ctr_states.h is valid. */
 #define CTR_WRAP ((uint64_t)1 << 40) /* blocks */
 
 #if CTR_STATES
-/* Blocks from the counter low on, which do not wrap. A function of its own, for its stack. */
+/* Processes blocks from the counter low on, which does not wrap. Not inlined: 4 KiB of stack. */
 static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t *out,
                                           const uint8_t *in, size_t blocks, uint64_t high,
                                           uint64_t low)
@@ -37,10 +36,10 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
 #endif
 
 /*
- * Blocks from the counter low on, which do not wrap. In XMM and YMM eight vectors in flight just
- * cover the latency, and every operation beside the rounds may take an AES port's issue slot. From
- * 8 groups on the counter is therefore brought to a multiple of GROUP first: XMM goes from 0.90 to
- * 0.95, YMM from 0.86 to 0.93 of the AES rate (Zen 4). ZMM gains nothing.
+ * Processes blocks from the counter low on, which does not wrap. In XMM and YMM, eight vectors in
+ * flight only just cover the latency, and any other operation may take an AES issue slot. So calls
+ * of at least 8 groups first bring the counter to a multiple of GROUP. XMM goes from 90 % to 95 %
+ * of the AES rate, YMM from 86 % to 93 % (Zen 4). ZMM gains nothing.
  */
 TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {
@@ -60,9 +59,9 @@ TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low,
 }
 
 /*
- * Calls of fewer blocks whose counters differ in the last byte only: such counters need no byte
- * swap, and the first one goes to all lanes without passing general registers. 256 bytes in ZMM:
- * 0.75 of the AES rate without, 0.83 with (Zen 4).
+ * Calls of fewer blocks count in the last byte only, if that does not wrap. Such counters need no
+ * byte swap and no general registers. 256 bytes in ZMM reach 83 % of the AES rate instead of 75 %
+ * (Zen 4).
  */
 #define SHORT_CTR 128u /* blocks */
 
@@ -84,8 +83,8 @@ static NOT_INLINE TR_TARGET void ctr_any(BULK_ARGUMENTS)
     while (blocks != 0) {
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         /*
-         * gcc would merge the loads into one of 16 bytes: a store-forwarding stall behind the
-         * previous call's stores.
+         * Keeps gcc from merging the two loads into one of 16 bytes, which would be a
+         * store-forwarding stall after the previous call's stores.
          */
         __asm__("" : "+r"(low));
         uint64_t before_wrap = CTR_WRAP - low % CTR_WRAP;
@@ -111,7 +110,7 @@ NOT_INLINE TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
         return TR_OK;
     }
     few(TR_SHAPE_CTR, key, out, in, blocks, iv);
-    /* No carry leaves the last byte. Stores of 8 bytes forward to the next call's loads. */
+    /* No carry leaves the last byte. A store of 8 bytes forwards to the next call's load. */
     tr_store64_be(counter + 8, tr_load64_be(counter + 8) + blocks);
     return TR_OK;
 }

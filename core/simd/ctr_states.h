@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long calls of CTR with two rounds less.
+ * CTR for long calls: most blocks skip the first two rounds.
  *
- * Within 256 successive counters only the last byte, b, differs. Round 1 moves it, with bytes 0, 5
- * and 10, to the first column and nowhere else. In round 2 each byte of that column goes to another
- * column, where MixColumns XORs its contribution to those of the other three bytes. So the state
- * after two rounds is
+ * Within 256 successive counters only the last byte, b, differs. Round 1 moves b, with bytes 0, 5
+ * and 10, to the first column and nowhere else. Round 2 moves each byte of that column to a
+ * different column, where MixColumns XORs the contributions of its four bytes. So the state after
+ * two rounds is
  *
  *     s(b, higher bytes) = e(b) ^ s(0, higher bytes)
  *
- * where e depends on b, the key and bytes 0, 5 and 10 of the counter, which stay the same until its
- * last 40 bits wrap. The first 256 blocks of a call store e(b) in a table. For each later 256
- * blocks s(0, ..) is computed once, and a block then costs one XOR with a memory operand in place
- * of two rounds, the counter and its byte swap. No index is secret: b is the counter's. (FACE, Park
- * and Lee, CHES 2018; gcm_long.h does the same beside GHASH.)
+ * where e depends on b, the key and bytes 0, 5 and 10 of the counter. These bytes stay the same
+ * until the counter's last 40 bits wrap. The first 256 blocks of a call store e(b) in a table. Each
+ * later run of 256 blocks computes s(0, ..) once. A block then needs one XOR with a memory operand
+ * instead of two rounds, the counter and its byte swap. No table index is secret: b is part of the
+ * counter. (FACE, Park and Lee, CHES 2018; gcm_long.h does the same beside GHASH.)
  *
  * Bound: 8 of 10 AES operations (10 of 12, 12 of 14) from block 257 on, so long calls exceed the
- * AES rate. 16 KiB of AES-128 reach 1.08 of it on ZMM, 1.06 on YMM and 1.11 on XMM (Zen 4;
+ * AES rate. 16 KiB of AES-128 reach 108 % of it on ZMM, 106 % on YMM and 111 % on XMM (Zen 4;
  * docs/tuning/parallel.md).
  */
 #ifndef TR_SIMD_CTR_STATES_H
@@ -25,7 +25,7 @@
 #include "dispatch/env.h"
 #include "simd/parallel.h"
 
-/* Whether this is there: the table takes 4 KiB of stack, and the rounds must end with their key. */
+/* Whether this is compiled: it needs 4 KiB of stack, and rounds that end with the key's XOR. */
 #if !V_KEY_FIRST && TR_ENV_LARGE_STACK
 #    define CTR_STATES 1
 #else
@@ -35,10 +35,10 @@
 #if CTR_STATES
 /* Blocks that share a table. */
 #    define CTR_PERIOD    256u
-/* Blocks from which it pays, including up to GROUP - 1 to reach an aligned counter. */
+/* Blocks from which the table pays, including up to GROUP - 1 before the counter is aligned. */
 #    define CTR_LONG_FROM (CTR_PERIOD + GROUP + (VBLOCKS == 1 ? 32u : 112u))
 
-/* A group whose first two rounds are done. */
+/* Does the remaining rounds of a group whose first two rounds are done. */
 TR_INLINE TR_TARGET void ctr_later_rounds(V x[IN_FLIGHT], struct bulk *b)
 {
     struct bulk later = *b;
@@ -54,7 +54,7 @@ TR_INLINE TR_TARGET void ctr_later_rounds(V x[IN_FLIGHT], struct bulk *b)
     bulk_advance(b, IN_FLIGHT * VBYTES);
 }
 
-/* A group whose first counter is b->chain, a multiple of GROUP. Stores its states in the table. */
+/* Processes a group from the counter b->chain, a multiple of GROUP. Fills its table entries. */
 TR_INLINE TR_TARGET void ctr_first_time(struct bulk *b, uint8_t *e, V base)
 {
     V x[IN_FLIGHT], first = v_xor(v_load_all(b->keys[0]), v_byteswap(b->chain));
@@ -71,8 +71,8 @@ TR_INLINE TR_TARGET void ctr_first_time(struct bulk *b, uint8_t *e, V base)
 }
 
 /*
- * A group with the same last bytes, a multiple of 256 blocks later. wipe: no later group reads the
- * table here.
+ * Processes a group with the same last bytes, a multiple of 256 blocks later. wipe: cleanses its
+ * table entries, because no later group reads them.
  */
 TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int wipe)
 {
@@ -86,7 +86,7 @@ TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int w
     ctr_later_rounds(x, b);
 }
 
-/* s(0, ..) for the counter with these halves. */
+/* s(0, ..) for the 256 blocks that contain the counter with these halves. */
 TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low)
 {
     B x = b_byteswap(b_of(low & ~(uint64_t)(CTR_PERIOD - 1), high));
@@ -94,10 +94,10 @@ TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low
     return v_broadcast(b_aesenc(x, b_load(b->keys[2])));
 }
 
-/* What a stage of a call does with the table: fill it, nothing, read it, read it and wipe it. */
+/* What a stage of a call does with the table: fill it, nothing, read it, read and cleanse it. */
 enum ctr_stage { CTR_KEEP, CTR_PLAIN, CTR_USE, CTR_LAST };
 
-/* blocks and low are multiples of GROUP. Returns the low half of the next counter. */
+/* Does one stage. blocks and low are multiples of GROUP. Returns the next counter's low half. */
 TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uint8_t *e,
                                        uint64_t high, uint64_t low, size_t blocks)
 {
@@ -117,8 +117,8 @@ TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uin
 }
 
 /*
- * At least CTR_LONG_FROM - GROUP blocks; low is a multiple of GROUP. Returns how many blocks
- * remain, fewer than GROUP.
+ * Encrypts all full groups by the table. blocks is at least CTR_LONG_FROM - GROUP, low a multiple
+ * of GROUP. Returns the number of blocks that remain, fewer than GROUP.
  */
 TR_INLINE TR_TARGET size_t ctr_by_states(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {

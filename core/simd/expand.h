@@ -2,10 +2,9 @@
 /*
  * Key expansion (FIPS-197 section 5.2) with AES instructions.
  *
- * SubWord comes from AESENCLAST, which takes 3 or 4 cycles where AESKEYGENASSIST takes 12 or more.
- * With the word in all four columns ShiftRows changes nothing, and the round-key operand XORs Rcon.
- * So sub_word() returns SubWord(w) ^ rcon in all columns. The byte shuffle before it selects w, a
- * word of x, rotated or not.
+ * AESENCLAST computes SubWord in 3 or 4 cycles, where AESKEYGENASSIST takes 12 or more. A byte
+ * shuffle first copies the word w, rotated or not, to all four columns, so that ShiftRows changes
+ * nothing. The round-key operand XORs Rcon. So sub_word() returns SubWord(w) ^ rcon in all columns.
  *
  * Bound: latency, one shuffle and one AESENCLAST a round key (docs/tuning/keys.md).
  */
@@ -24,8 +23,8 @@ TR_INLINE TR_TARGET B sub_word(B x, uint32_t word, uint32_t rcon)
 }
 
 /*
- * The recurrence w[i] = w[i-1] ^ w[i-Nk] for four words: each becomes the XOR of those up to it,
- * and t.
+ * The recurrence w[i] = w[i-1] ^ w[i-Nk] for four words: each word of x becomes the XOR of itself,
+ * all words before it, and t.
  */
 TR_INLINE TR_TARGET B chain_words(B x, B t)
 {
@@ -38,8 +37,8 @@ TR_INLINE TR_TARGET B chain_words(B x, B t)
 static const uint8_t rcon[10] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36};
 
 /*
- * Round i of n of a block that is encrypted while its keys are expanded. Compiled away where the
- * result is not used.
+ * Does round i of n on a block that is encrypted while the keys are expanded. The compiler removes
+ * it where the result is not used.
  */
 TR_INLINE TR_TARGET B next_round(B x, B k, unsigned i, unsigned n)
 {
@@ -64,7 +63,7 @@ TR_INLINE TR_TARGET B expand_128(uint8_t enc[][16], const uint8_t *raw, B x)
     return x;
 }
 
-/* Six words a step: four in a, two in the low half of b. */
+/* Expands enc, six words a step: four in a, two in the low half of b. */
 static TR_TARGET void expand_192(uint8_t enc[][16], const uint8_t *raw)
 {
     uint8_t *w = enc[0];
@@ -102,9 +101,9 @@ TR_INLINE TR_TARGET B expand_256(uint8_t enc[][16], const uint8_t *raw, B x)
 
 #if !V_KEY_FIRST
 /*
- * Expands enc, not dec, and sets h to the encrypted block of zeros, whose rounds overlap the
- * expansion. With 192 bits keys come in pieces of 8 bytes, so the block is encrypted after all of
- * them.
+ * Expands enc, not dec, and sets h to the encrypted block of zeros. Its rounds overlap the
+ * expansion, except with 192 bits: there round keys are stored in pieces of 8 bytes, so the block
+ * is encrypted afterwards.
  */
 TR_INLINE TR_TARGET void expand_and_encrypt(struct tr_aes_key *key, const uint8_t *raw, uint8_t *h)
 {
@@ -121,7 +120,7 @@ TR_INLINE TR_TARGET void expand_and_encrypt(struct tr_aes_key *key, const uint8_
 }
 #endif
 
-/* Expands enc alone. */
+/* Expands enc, not dec. */
 static TR_TARGET void expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
 {
     if (key->rounds == 10)

@@ -2,11 +2,12 @@
 /*
  * The parallel modes on up to four blocks, in XMM registers whatever the backend's width.
  *
- * Bound: instructions and taken jumps from tr_ecb_encrypt() on. One block needs only 5 issue slots
- * of an AES port, so call overhead dominates calls that overlap. The code therefore has no loop and
- * saves no registers, and round keys are memory operands where the backend has AVX. ECB of 16
- * bytes, calls back to back: 11 cycles; four blocks: 21, of which AES takes 20 (Zen 4, AES-128;
- * docs/tuning/parallel.md). A call that must wait for the one before takes the latency, 40 cycles.
+ * Bound: the number of instructions and taken jumps from tr_ecb_encrypt() on. One block needs only
+ * 5 issue slots on each AES port of Zen 4, so call overhead dominates calls that overlap. The code
+ * therefore has no loop and saves no registers. Round keys are memory operands where the backend
+ * has AVX. An ECB call back to back takes 11 cycles for one block, and 21 for four, of which AES
+ * takes 20 (Zen 4, AES-128; docs/tuning/parallel.md). A call that depends on the one before takes
+ * the latency, 40 cycles.
  */
 #ifndef TR_SIMD_FEW_H
 #define TR_SIMD_FEW_H
@@ -25,8 +26,8 @@ TR_INLINE TR_TARGET void few_round(B x[TR_FEW], unsigned n, int inverse, const u
 }
 
 /*
- * Returns the last round key. Unlike MIDDLE_ROUNDS() of rounds.h, this puts AES-128 first: one
- * branch, not taken.
+ * Does all middle rounds and returns the last round key. Unlike MIDDLE_ROUNDS() of rounds.h, it
+ * favours AES-128: one branch, not taken.
  */
 TR_INLINE TR_TARGET B few_rounds(B x[TR_FEW], unsigned n, int inverse, const struct tr_aes_key *key)
 {
@@ -42,8 +43,8 @@ TR_INLINE TR_TARGET B few_rounds(B x[TR_FEW], unsigned n, int inverse, const str
 }
 
 /*
- * n = 1 to TR_FEW blocks, a constant. In CTR the last byte of the counter must not wrap within the
- * call.
+ * Processes n blocks, 1 to TR_FEW, a constant. In CTR the last byte of the counter must not wrap
+ * within the call.
  */
 TR_INLINE TR_TARGET void few_of(struct tr_shape shape, unsigned n, const struct tr_aes_key *key,
                                 uint8_t *out, const uint8_t *in, void *iv)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM-SIV (RFC 8452) for one vector type. POLYVAL is GHASH without byte swaps. The counter is the
- * first 32 bits of the block, little-endian, so it needs no byte swaps either. A message takes one
- * pass of each, because the counter comes from the tag.
+ * GCM-SIV (RFC 8452) for one vector type: POLYVAL and counter mode. POLYVAL is GHASH without byte
+ * swaps. The counter, the first 32 bits of the block in little-endian order, needs none either. A
+ * message takes one pass of POLYVAL, then one of counter mode, whose counter comes from the tag.
  *
- * Bound: three carry-less multiplications a vector and two a reduction in POLYVAL, plus the AES
- * rounds in counter mode. 16 KiB of AES-128 reach 77 % of that on ZMM (Zen 4; docs/tuning/gcm.md).
+ * Bound: in POLYVAL three carry-less multiplications a vector and two a reduction, in counter mode
+ * the rounds. 16 KiB of AES-128 reach 77 % of that bound on ZMM (Zen 4; docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_SIV_H
 #define TR_SIMD_GCM_SIV_H
@@ -25,10 +25,8 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
         with_powers(polyval, key, out, in, blocks, g, &g->key, blocks);
 }
 
-/*
- * Processes u vectors, with counters from chain on. part: blocks of a single partial vector, else
- * 0.
- */
+/* Encrypts u vectors with the counters in r->chain. If part is not 0, u is 1 and only the first
+ * `part` blocks count. */
 TR_INLINE TR_TARGET void ctr_le_group(struct bulk *r, unsigned u, unsigned part)
 {
     V x[IN_FLIGHT], k = first_key(r->keys);
@@ -52,7 +50,7 @@ static TR_TARGET void ctr_le(const struct tr_aes_key *key, uint8_t *out, const u
 {
     uint8_t *counter = state, reversed[TR_BLOCK];
     struct bulk r = bulk_start(key, key->enc, out, in);
-    /* The byte-swapped block is a GCM counter block: its lowest 32 bits count. */
+    /* In the byte-swapped block the lowest 32 bits count, as in GCM. */
     tr_reverse_block(reversed, counter);
     r.chain = v_counters32(tr_load64_be(reversed + 8), tr_load64_be(reversed));
     uint32_t next = (uint32_t)tr_load64_be(reversed + 8) + (uint32_t)blocks;

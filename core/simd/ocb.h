@@ -3,14 +3,15 @@
  * OCB3 (RFC 7253 section 4.2) for one vector type: each block is XORed with its offset before and
  * after the cipher, and the plaintext is XORed to a checksum.
  *
- * The offset of block i is that of block i - 1 XORed with L_ntz(i). Let a group begin behind a
- * block whose number is a multiple of GROUP. Its offsets are the last one XORed with sums of L_0,
- * L_1, .. that are the same for every group: L_0, L_0 ^ L_1, L_1 and so on, a Gray code. Only the
- * last block of a group XORs an L of its own. The sums are computed once a call.
+ * The offset of block i is that of block i - 1 XORed with L_ntz(i). A group begins after a block
+ * whose number is a multiple of GROUP. Each of its offsets is the last offset before the group,
+ * XORed with a combination of L_0, L_1 and so on: L_0, L_0 ^ L_1, L_1, .., a Gray code. These
+ * combinations (o->sums) are the same for every group, so they are computed once a call. Only the
+ * L of a group's last block depends on the group (o->own).
  *
  * Bound: AES throughput, and four or five XORs a vector beside the rounds. Messages of 16 KiB reach
- * 0.88 of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays in a register,
- * because its halves are stored: loading it for each group would be a store-forwarding stall.
+ * 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays in a register. In
+ * memory it is written in halves, so loading it for each group would be a store-forwarding stall.
  */
 #ifndef TR_SIMD_OCB_H
 #define TR_SIMD_OCB_H
@@ -23,19 +24,19 @@
 #if TR_ENV_ALL_MODES
 struct ocb {
     struct bulk run;
-    V before, own; /* offsets are before ^ sums; that of a full group's last vector also ^ own */
-    const uint8_t *sums; /* vectors */
+    V before, own;       /* offset: before ^ sums[j], for a full group's last vector also ^ own */
+    const uint8_t *sums; /* a vector for each vector of a group */
     V checksum;
 };
 
-/* The offsets of vector j. Computed twice, from memory: 16 registers have no room to keep them. */
+/* The offsets of vector j. Each use computes them again: 16 registers have no room for them. */
 TR_INLINE TR_TARGET V ocb_offset(const struct ocb *o, unsigned j)
 {
     V offset = v_xor(o->before, v_load(o->sums + (size_t)j * VBYTES));
     return j == IN_FLIGHT - 1 ? v_xor(offset, o->own) : offset;
 }
 
-/* u vectors, the last of them with part blocks if part is not 0, with the sums at o->sums. */
+/* Processes u vectors. The last one has only `part` blocks, unless part is 0. */
 TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsigned part)
 {
     struct bulk *r = &o->run;
@@ -57,7 +58,7 @@ TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsig
     for (unsigned j = 0; j < u; j++) {
         store_vector(r->out + (size_t)j * VBYTES, x[j], part_of(j, u, part));
         if (decrypt) {
-            /* The blocks behind the last one are not of the message. */
+            /* Loads the vector again, without the lanes beyond the last block. */
             if (part_of(j, u, part))
                 x[j] = v_load_part(r->out + (size_t)j * VBYTES, part);
             o->checksum = v_xor(o->checksum, x[j]);
@@ -68,7 +69,7 @@ TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsig
     r->out += done;
 }
 
-/* Blocks that do not begin a group, one by one. Only streaming calls have them. */
+/* Processes the blocks before the first group, one by one. Only streaming calls have any. */
 TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int decrypt,
                                   size_t blocks)
 {
@@ -84,9 +85,9 @@ TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int d
 }
 
 /*
- * Sets for each block of a group the XOR of its offset and the last one before the group; the last
- * block's lacks its own L. The first blocks of each vector share the same sums, XORed with the sum
- * of what came before. The last block has an L of its own.
+ * Computes, for each block of a group, its offset XORed with the last offset before the group. The
+ * last block's entry lacks its L, which depends on the group. All vectors have the same pattern
+ * (v_gray()), XORed with that of all vectors before. Only a vector's last lane has another L.
  */
 TR_INLINE TR_TARGET void ocb_sums(uint8_t *sums, const struct tr_ocb_run *state)
 {
@@ -102,7 +103,7 @@ TR_INLINE TR_TARGET void ocb_sums(uint8_t *sums, const struct tr_ocb_run *state)
     }
 }
 
-/* Blocks from the beginning of a group on. */
+/* Processes blocks from the beginning of a group on: full groups, then a shorter one. */
 TR_INLINE TR_TARGET void ocb_groups(struct ocb *o, struct tr_ocb_run *state, int decrypt,
                                     size_t blocks)
 {

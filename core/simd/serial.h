@@ -2,22 +2,22 @@
 /*
  * The serial modes, a block at a time: encryption in CBC and CFB, and OFB.
  *
- * Bound: latency. Each block waits for the one before, rounds times the latency of AESENC: for
- * AES-128 30 cycles (latency 3) or 40 (latency 4). Nothing else is on the chain. The last round
- * XORs the last round key K[N], and with it what the next block's first round would XOR: its
- * plaintext (CBC) or this one (CFB), and the first round key K[0]. So the chain carries s =
- * AESENCLAST(.., K[N] ^ F), the next block's state after its first XOR, and the ciphertext is
- * computed beside it:
+ * Bound: latency. A block takes the number of rounds times the latency of AESENC: for AES-128 30
+ * cycles (latency 3) or 40 (latency 4). No XOR is on the chain, because the last round of a block
+ * also does the first XOR of the next block, F. F is the first round key K[0], XORed with the next
+ * plaintext block in CBC, and with the current one in CFB. So the chain carries the next block's
+ * state after its first XOR, s = AESENCLAST(.., K[N] ^ F), where K[N] is the last round key. The
+ * output is computed beside the chain:
  *
  *     CBC   F = K[0] ^ P[i+1]     C[i] = s ^ F
  *     CFB   F = K[0] ^ P[i]       C[i] = s ^ K[0]
  *     OFB   F = K[0]              O[i] = s ^ K[0],  C[i] = P[i] ^ O[i]
  *
- * If V_KEY_FIRST (rounds.h), K[N] ^ F is one of two keys that the next AESE would XOR. Their XOR is
- * computed beside the chain, which then consists of the rounds' instructions alone.
+ * If V_KEY_FIRST (rounds.h), the next AESE would XOR two keys: K[N] ^ F and its own. These are
+ * XORed beside the chain, so the chain consists of the rounds' instructions alone.
  *
- * Round keys are memory operands. On x86 a register that an instruction of the floating-point
- * domain wrote last would cost a bypass delay of a cycle in every round.
+ * Round keys are memory operands. On x86, a key in a register last written by a floating-point
+ * instruction would cost a bypass delay of one cycle in every round.
  */
 #ifndef TR_SIMD_SERIAL_H
 #define TR_SIMD_SERIAL_H
@@ -31,8 +31,8 @@ struct serial_state {
 };
 
 /*
- * The middle rounds; if V_KEY_FIRST, also SubBytes and ShiftRows of the last round. n is a
- * constant.
+ * Does the middle rounds; if V_KEY_FIRST, also SubBytes and ShiftRows of the last round. n, the
+ * number of rounds, is a constant.
  */
 TR_INLINE TR_TARGET B serial_rounds(struct serial_state x, const uint8_t keys[][16], unsigned n)
 {
@@ -51,7 +51,7 @@ TR_INLINE TR_TARGET B serial_rounds(struct serial_state x, const uint8_t keys[][
 #endif
 }
 
-/* The end of the last round, with this key. */
+/* Ends the last round with this key. */
 TR_INLINE TR_TARGET struct serial_state serial_last(B s, B key)
 {
 #if V_KEY_FIRST
@@ -73,8 +73,8 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
     B k0 = first_block_key(keys), kn = b_load(keys[n]);
     B p = b_load(in), f, c;
     /*
-     * The chain comes from the previous call through iv, so only one XOR may follow that load. gcc
-     * would put two, which costs calls of one block a cycle in 45.
+     * The chain passes from call to call through iv, so only one XOR may follow the load of iv. gcc
+     * would place two there, which costs calls of one block a cycle in 45.
      */
     f = op == TR_OP_CBC_ENCRYPT ? b_xor(k0, p) : k0;
     V_KEEP(f);
@@ -94,8 +94,8 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
 }
 
 /*
- * One copy for each key size, with its rounds unrolled: a loop's branch would be mispredicted once
- * a block.
+ * Calls a copy of serial() for each key size, with its rounds unrolled. The end of a loop over the
+ * rounds would be mispredicted once a block.
  */
 TR_INLINE TR_TARGET void serial_any(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
                                     const uint8_t *in, size_t blocks, void *iv)

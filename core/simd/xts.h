@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS-AES (IEEE 1619, SP 800-38E) for one vector type. Both XORs of a tweak lie beside the rounds:
- * one with the first round key, one in the last round key.
+ * XTS-AES (IEEE 1619, SP 800-38E) for one vector type. Neither XOR of a tweak adds latency: one is
+ * merged with the XOR of the first round key, the other goes into the last round key beforehand.
  *
- * Bound: AES throughput, and beside it for each vector one carry-less multiplication, which on Zen
- * 4 takes an AES port's issue slot, two shifts and three XORs. Long calls make tweaks without
+ * Bound: AES throughput, and for each vector two shifts, three XORs and a carry-less
+ * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks without
  * multiplications (xts_long.h). A short data unit is bound by latency: 40 cycles for the tweak and
- * 40 for the data (AES-128), unless the next unit is within the out-of-order window, 320
- * instructions on Zen 4. Hence no call between tweak and data, and no store-forwarding stall. 512
- * bytes in ZMM take 155 cycles, 0.51 of the AES rate (Zen 4; docs/tuning/xts.md).
+ * 40 for the data (AES-128). Units overlap only if the next one is within the out-of-order window,
+ * 320 instructions on Zen 4. So there is no function call between tweak and data, and no
+ * store-forwarding stall. 512 bytes in ZMM take 155 cycles, 51 % of the AES rate (Zen 4;
+ * docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_H
 #define TR_SIMD_XTS_H
@@ -19,7 +20,7 @@
 
 struct xts {
     struct bulk bulk;
-    V tweak, swapped; /* of the group's first block, in every lane; and with the halves exchanged */
+    V tweak, swapped; /* the tweak of the group's first block in every lane; its halves exchanged */
 };
 
 TR_INLINE TR_TARGET void xts_tweak(struct xts *s, V tweak)
@@ -29,8 +30,8 @@ TR_INLINE TR_TARGET void xts_tweak(struct xts *s, V tweak)
 }
 
 /*
- * The tweak of the first block. By halves: a caller that counts data units has just stored 8 of its
- * bytes, and a load of 16 would be a store-forwarding stall.
+ * The tweak of the first block. Loads of 8 bytes avoid a store-forwarding stall: a caller that
+ * counts data units has just stored 8 bytes of the unit's number.
  */
 TR_INLINE TR_TARGET B xts_first_tweak(struct tr_xts_run *state)
 {
@@ -41,7 +42,7 @@ TR_INLINE TR_TARGET B xts_first_tweak(struct tr_xts_run *state)
     return t;
 }
 
-/* u vectors, the last of them with part blocks if part is not 0. */
+/* Processes u vectors. The last one has only `part` blocks, unless part is 0. */
 TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsigned part,
                                    unsigned ahead)
 {
@@ -84,8 +85,8 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
 #endif
     xts_tweak(&s, v_broadcast(tweak));
     /*
-     * The last group may be a full one. The next tweak is computed before a group: behind it, it
-     * would wait for its rounds.
+     * Leaves at most GROUP blocks to the last group below. The next tweak is computed before the
+     * group's rounds, so that it need not wait for them.
      */
     for (; blocks > GROUP; blocks -= GROUP) {
         V next = TIMES_X(s.tweak, s.swapped, GROUP);
@@ -104,8 +105,8 @@ case n:                                                                         
 }
 
 /*
- * A short call is handed on before any register is saved: hence functions of their own for the
- * others.
+ * Short calls go to the narrower backend before any register is saved. Longer calls are therefore
+ * in a separate function.
  */
 #define XTS_MODE(name, op, decrypt)                                                                \
     static NOT_INLINE TR_TARGET void name##_any(const struct tr_aes_key *key, uint8_t *out,        \

@@ -3,9 +3,9 @@
  * Tweaks of XTS-AES (IEEE 1619, SP 800-38E), and the rounds of a group of blocks, for xts.h and
  * xts_long.h.
  *
- * Successive tweaks are products with x in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1, the first
- * byte lowest. All tweaks of a group are computed from its first, so that they wait for one
- * multiplication and not for each other.
+ * Each tweak is the previous one times x in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1, first byte
+ * lowest. All tweaks of a group are computed from its first one, so that each waits for only one
+ * multiplication.
  */
 #ifndef TR_SIMD_XTS_GROUP_H
 #define TR_SIMD_XTS_GROUP_H
@@ -13,9 +13,9 @@
 #include "simd/rounds.h"
 
 /*
- * t times x^(n + lane) in each lane, where t is the same in all lanes, swapped has its halves
+ * t times x^(n + lane) in each lane. t is the same in all lanes, swapped is t with its halves
  * exchanged, and n + lane is below 64. Each half is shifted. The bits shifted out of the low half
- * go to the high one; those shifted out of the high half are reduced.
+ * go to the high half; the bits shifted out of the high half are reduced.
  */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {
@@ -28,7 +28,7 @@ TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
     v_xor3(v_shift_left64((t), (n)), v_shift_right64((swapped), 64 - (n)),                         \
            v_clmul_ll(v_shift_right64((swapped), 64 - (n)), v_low_halves(0x86)))
 
-/* The last round of u vectors, the last of them with part blocks if part is not 0. */
+/* Does the last round of u vectors. The last vector has only `part` blocks, unless part is 0. */
 TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsigned part,
                                    int decrypt, uint8_t *out)
 {
@@ -43,14 +43,15 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
 }
 
 /*
- * Vectors of the last group that go through all rounds before the others begin. The scheduler
- * issues the oldest ready operation first, so eight ZMM vectors would leave no issue slot to the
- * next data unit's tweak before they end: 155 cycles a unit of 512 bytes instead of 125 in a
- * synthetic loop (Zen 4). No gain where eight vectors only just cover the latency.
+ * How many vectors of the last group go through all rounds before the other vectors begin. The
+ * scheduler issues the oldest ready operation first. Eight ZMM vectors together would therefore
+ * leave no issue slot to the next data unit's tweak until they end. In a synthetic loop, a unit of
+ * 512 bytes then takes 155 cycles instead of 125 (Zen 4). XMM and YMM gain nothing, because there
+ * eight vectors only just cover the latency.
  */
 #define XTS_AHEAD (VBLOCKS == 4 ? 6u : IN_FLIGHT)
 
-/* All later rounds of u vectors that have had the first round key; part is as above. */
+/* Does all rounds of u vectors after the XOR of the first round key; part as in xts_leave(). */
 TR_INLINE TR_TARGET void xts_rounds(struct bulk *r, V *x, const V *tweak, unsigned u, unsigned part,
                                     unsigned ahead, int decrypt)
 {

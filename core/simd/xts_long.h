@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS for long calls on x86-64: the integer units, which are otherwise idle, make the tweaks.
+ * XTS for long calls on x86-64: the integer units, which are otherwise idle, compute the tweaks.
  *
  * A tweak is doubled in two general registers, and only its low half is stored: 8 bytes a block.
- * Let n be a multiple of 8 below 64. The tweak n blocks later is the same bytes moved up by n / 8,
- * with new bytes at the bottom, where the bits that were shifted out are folded in. So a vector of
- * tweaks in memory becomes the one n blocks later if its low halves are stored n / 8 bytes further
- * down. Its high halves are there already.
+ * The high half is in memory already. Let n be a multiple of 8 below 64. The tweak n blocks later
+ * has the same bytes, moved up by n / 8. Only its low half also has new bytes, from the reduction.
+ * So storing the new low halves n / 8 bytes further down turns a vector of tweaks in memory into
+ * the vector of tweaks n blocks later.
  *
- * Bound: AES throughput, and two XORs a vector, which lie where AES waits for operands. 16 KiB
- * reach 0.93 of the AES rate on ZMM, 0.81 on YMM and 0.89 on XMM (Zen 4; docs/tuning/xts.md). YMM
- * has twice the instructions of ZMM for as many bytes, more than the six that start in a cycle.
+ * Bound: AES throughput. The two XORs a vector fit in while AES waits for operands. 16 KiB reach
+ * 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). YMM needs
+ * twice as many instructions as ZMM for the same bytes, more than Zen 4's maximum of six a cycle.
  */
 #ifndef TR_SIMD_XTS_LONG_H
 #define TR_SIMD_XTS_LONG_H
@@ -18,7 +18,7 @@
 #include "simd/cleanse.h"
 #include "simd/xts_group.h"
 
-/* Whether this is there. */
+/* Whether xts_long() is compiled. */
 #if defined(__x86_64__)
 #    define XTS_LONG 1
 #else
@@ -27,23 +27,23 @@
 
 #if XTS_LONG
 /*
- * A place holds the tweaks of a group in memory. With 32 registers the tweaks of two groups stay in
- * registers, and one place is enough for a third. With 16 registers tweaks are read twice, so three
- * places take turns. Either way tweaks are made two groups ahead: a wide load of what narrow stores
- * just wrote would be a store-forwarding stall.
+ * A place is a buffer for the tweaks of one group. With 32 registers, the tweaks of two groups stay
+ * in registers, and one place holds those of a third. With 16 registers, each group loads its
+ * tweaks twice from memory, so three places alternate. In both cases tweaks are computed two groups
+ * ahead: wide loads soon after the narrow stores would be store-forwarding stalls.
  */
 #    define STAY   (V_REGISTERS == 32)
 #    define PLACES (STAY ? 1u : 3u)
 
 /*
- * Bytes that a place slides down for the tweaks of PLACES groups later, which are x^(8 SLIDE) times
- * its own.
+ * SLIDE: bytes by which a place moves down for the tweaks of PLACES groups later, x^(8 SLIDE) times
+ * its own. TURNS: how often a place moves before it starts at the top again. XTS_LONG_FROM: blocks.
  */
 #    define SLIDE         (PLACES * GROUP / 8)
 #    define TURNS         (STAY ? 8u : 16u)
 #    define XTS_LONG_FROM (3 * PLACES * GROUP)
 
-/* The places, each with room to slide TURNS times. */
+/* The places, each with room to move down TURNS times. */
 struct xts_places {
     uint8_t room[PLACES][TURNS * SLIDE + GROUP * TR_BLOCK] TR_ALIGNED(64);
 };
@@ -79,7 +79,7 @@ TR_INLINE void xts_steps(struct xts_next *t, uint8_t *to, const unsigned block)
 }
 
 #    if STAY
-/* The first round of a group. */
+/* XORs a group's input with its tweaks and the first round key. */
 TR_INLINE TR_TARGET void xts_enter(V x[IN_FLIGHT], const V tweak[IN_FLIGHT], const struct bulk *r)
 {
     V keys = v_load_all(r->keys[0]);
@@ -88,7 +88,7 @@ TR_INLINE TR_TARGET void xts_enter(V x[IN_FLIGHT], const V tweak[IN_FLIGHT], con
         x[j] = v_xor3(keys, tweak[j], v_load(r->in + (size_t)j * VBYTES));
 }
 
-/* A group with these tweaks. Stores those of the group after the next at later. */
+/* Processes a group with these tweaks. Stores the tweaks of the group after the next at `later`. */
 TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, const V tweak[IN_FLIGHT],
                                         struct xts_next *next, int decrypt, uint8_t *later)
 {
@@ -108,7 +108,7 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, const V tweak[IN_FLIGHT]
     bulk_advance(r, GROUP * TR_BLOCK);
 }
 
-/* All but the ragged end. Updates *run and *blocks, and returns the next tweak. */
+/* Processes all full groups. Updates *run and *blocks, and returns the next tweak. */
 TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B t)
 {
     struct xts_places places;
@@ -129,7 +129,7 @@ TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B 
     tr_xts_multiply_halves(&next.low, &next.high, GROUP);
     tr_xts_multiply_halves(&next.low, &next.high, GROUP);
     size_t left = *blocks;
-    uint8_t *place = top; /* where the tweaks in later are stored */
+    uint8_t *place = top; /* the copy of `later` in memory */
     for (; left >= 2 * GROUP; left -= GROUP) {
         place -= SLIDE;
         xts_long_group(&r, now, &next, decrypt, place);
@@ -155,7 +155,7 @@ TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B 
     return t;
 }
 #    else
-/* A group with the tweaks at now. Stores those of a later group at later, unless that is NULL. */
+/* Processes a group with the tweaks at `now`. Stores a later group's at `later` if not NULL. */
 TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, int decrypt,
                                         const uint8_t *now, uint8_t *later)
 {
@@ -190,8 +190,9 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 }
 
 /*
- * Stores the tweaks of the first groups. Returns the tweak that the integer units go on from. The
- * first turn stores the third place's tweaks again, so they lie one slide further down.
+ * Stores the tweaks of the first PLACES groups. Returns the tweak from which the integer units
+ * continue, the third group's first: the first turn stores the third place's low halves again, so
+ * that place begins one SLIDE further down.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {
@@ -209,8 +210,8 @@ TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 }
 
 /*
- * A turn: one group from each place, slide bytes above its bottom. The last turn makes only the
- * tweaks that it needs.
+ * A turn: processes one group from each place, `slide` bytes above the place's bottom. The last
+ * turn computes only the tweaks that it uses itself.
  */
 TR_INLINE TR_TARGET void xts_turn(struct bulk *r, struct xts_next *next, int decrypt,
                                   struct xts_places *places, size_t slide, int last)
@@ -222,7 +223,7 @@ TR_INLINE TR_TARGET void xts_turn(struct bulk *r, struct xts_next *next, int dec
     xts_long_group(r, next, decrypt, c, last ? NULL : b - SLIDE);
 }
 
-/* As many turns as there are blocks for. Updates *run and *blocks, and returns the next tweak. */
+/* Does as many turns as the blocks allow. Updates *run and *blocks, and returns the next tweak. */
 TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B tweak)
 {
     struct xts_places places;
