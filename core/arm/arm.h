@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the backends for 64-bit Arm share besides the body. */
+/* Features and target attributes of the backends for 64-bit Arm. */
 #ifndef TR_ARM_H
 #define TR_ARM_H
 
@@ -7,7 +7,7 @@
 
 #define TR_ARMCE_FEATURES (TR_FEATURE_NEON | TR_FEATURE_AES)
 
-/* The two compilers write it differently; gcc up to 13 knows AESE only as a part of crypto. */
+/* gcc and clang spell target attributes differently. gcc up to 13 has AESE only within "crypto". */
 #if defined(__clang__)
 #    define TR_TARGET_AES  __attribute__((target("aes")))
 #    define TR_TARGET_EOR3 __attribute__((target("aes,sha3")))

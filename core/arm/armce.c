@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Cryptographic Extension of Armv8-A: AESE and AESMC, PMULL. The bodies are those of the x86
- * backends; rounds.h has the difference in the order of a round. Keys of decryption are those of
- * the equivalent inverse cipher (FIPS-197 5.3.5) here, too, for AESD and AESIMC.
+ * AES with the Cryptographic Extension of Armv8-A: AESE and AESMC, PMULL. It uses the same bodies
+ * as the x86 backends; rounds.h explains the different order of a round. As on x86, decryption keys
+ * are those of the equivalent inverse cipher (FIPS-197 5.3.5), which AESD and AESIMC need.
  *
- * Bound, from documents, because no Arm processor was at hand: on Neoverse N1 10 cycles for 16
- * bytes of AES-128, with one fused pair of AESE and AESMC a cycle (docs/tuning/arm.md).
+ * Bound: on Neoverse N1 10 cycles for 16 bytes of AES-128, one fused pair of AESE and AESMC a cycle
+ * (docs/tuning/arm.md). This is from documents, not measured: no Arm processor was available.
  */
 #include "dispatch/backend.h"
 #include "portable/ghash.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * armce with EOR3, which XORs three vectors and is part of the SHA-3 extension (Armv8.2). The
- * compiler fuses two XORs to it where nothing else needs the first: the last round key with what a
- * mode XORs to it, the products of GHASH. Keys and the serial modes, which have no XOR on the
- * chain, are armce's.
+ * compiler fuses two XORs into an EOR3 if nothing else needs the intermediate result: the last
+ * round key with the mode's data, and the products of GHASH. Keys and the serial modes, which have
+ * no XOR on the chain, use armce's functions.
  */
 #include "dispatch/backend.h"
 #include "portable/ghash.h"

@@ -4,7 +4,7 @@
  * registers of Advanced SIMD. simd/vector.h says what each function does. Include vec_neon.h or
  * vec_neon_eor3.h, which define TR_TARGET.
  *
- * Lanes hold bytes in memory order, so this is for little-endian systems.
+ * Supports little-endian systems only, because lanes hold bytes in memory order.
  */
 #ifndef TR_ARM_NEON_H
 #define TR_ARM_NEON_H
@@ -136,8 +136,8 @@ TR_INLINE TR_TARGET V v_swap_halves(V x)
 }
 
 /*
- * PMULL multiplies the low halves, PMULL2 the high ones. The mixed products always come in pairs,
- * and one exchange of the halves of b serves both.
+ * PMULL multiplies the low halves, PMULL2 the high halves. For a mixed product, the halves of b are
+ * exchanged. Mixed products always come in pairs, so the compiler exchanges them only once.
  */
 TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
 {

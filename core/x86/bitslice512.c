@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bitsliced AES on 512-bit registers: 32 blocks at once, with gates of three inputs. */
+/* Bitsliced AES on 512-bit registers: 32 blocks at once, with three-input gates (VPTERNLOG). */
 #include "dispatch/backend.h"
 #if TR_WIDE_BITSLICE
 #    include <immintrin.h>

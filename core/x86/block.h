@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The block type B of the x86 vector types, in an XMM register; simd/vector.h says what each
+ * The block type B of the x86 vector types, in an XMM register. simd/vector.h says what each
  * function does.
  */
 #ifndef TR_X86_BLOCK_H

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processors where 512-bit registers are not worth having: the clock drops for all that runs on the
- * core when they are used, and the AES in them should be no faster. Selection then prefers 256
- * bits; the mask's word "avx512" overrides that.
+ * Processors on which selection prefers 256 bits to 512. On these, 512-bit code lowers the clock of
+ * the core for all programs, and AES should be no faster. The mask's word "avx512" overrides the
+ * preference.
  *
- * Source of the list: the one by which Linux demotes its own 512-bit drivers (zmm_exclusion_list,
- * in 6.10's arch/x86/crypto/aesni-intel_glue.c, later in arch/x86/kernel/cpu/intel.c): Skylake-X
- * and its kin, Ice Lake, Tiger Lake, all of Intel's family 6. Of these, Skylake-X has no VAES and
- * is here because what else is written for 512 bits would be chosen there. Why nothing should be
- * lost: they start a round on 512 bits each cycle, or two on 256, which is the same 64 bytes. That
- * was measured on their successor, Sapphire Rapids; none of the list itself was at hand, so here it
- * is only expected.
+ * Source: the list by which Linux demotes its own 512-bit drivers (zmm_exclusion_list, in 6.10's
+ * arch/x86/crypto/aesni-intel_glue.c, later in arch/x86/kernel/cpu/intel.c). It has Skylake-X and
+ * its relatives, Ice Lake and Tiger Lake, all in Intel's family 6. Skylake-X has no VAES, but would
+ * get the other 512-bit backends.
+ *
+ * AES should lose no speed: a core starts one 512-bit round a cycle or two 256-bit rounds, 64 bytes
+ * either way. This was measured on their successor, Sapphire Rapids, and on no processor of the
+ * list.
  */
 #ifndef TR_X86_CLOCK_H
 #define TR_X86_CLOCK_H
 
 #include "util.h"
 
-/* family and model as Intel's SDM puts them together (volume 2, CPUID, figure 3-6). */
+/* Whether a processor is in the list; family and model as in Intel's SDM (vol. 2, figure 3-6). */
 TR_INLINE int tr_clock_drops_at_512_bits(int is_intel, unsigned family, unsigned model)
 {
     static const uint8_t models[] = {
@@ -35,7 +36,7 @@ TR_INLINE int tr_clock_drops_at_512_bits(int is_intel, unsigned family, unsigned
     return 0;
 }
 
-/* The same of what CPUID says: leaf 0 in ebx, edx and ecx, leaf 1 in eax. */
+/* The same from CPUID: vendor is ebx, edx and ecx of leaf 0, signature is eax of leaf 1. */
 TR_INLINE int tr_clock_drops_by_cpuid(const uint32_t vendor[3], uint32_t signature)
 {
     unsigned family = signature >> 8 & 0xf, model = signature >> 4 & 0xf;

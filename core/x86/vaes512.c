@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* VAES on 512-bit registers. Keys and the serial modes gain nothing from width and are aesni's. */
+/* VAES on 512-bit registers. Keys and the serial modes gain nothing from width: aesni does them. */
 #include "dispatch/backend.h"
 #include "portable/ghash.h"
 #if TR_X86

@@ -33,7 +33,7 @@
 
 typedef __m512i V;
 
-/* gcc 12 does not see through the extension, which spares GCM what it would make of known zeros. */
+/* gcc 12 does not see that the extension is zero. With a known zero it compiles GCM worse. */
 TR_INLINE TR_TARGET V v_zero(void)
 {
     return _mm512_zextsi128_si512(_mm_setzero_si128());
@@ -47,8 +47,8 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
     _mm512_storeu_si512(p, x);
 }
 /*
- * n = 1 to 3 blocks, by narrower accesses: a masked store is not forwarded to a load that follows
- * (17 cycles on Zen 4), and calls on the same short buffer do follow each other.
+ * n = 1 to 3 blocks, by narrower accesses: a masked store is not forwarded to a later load (17
+ * cycles on Zen 4), and successive calls often use the same short buffer.
  */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
@@ -189,7 +189,7 @@ TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {
     return ~(__mmask64)0 >> (64 - n);
 }
-/* n = 1 to 63 bytes. Whole blocks by narrower accesses: see v_store_part(). */
+/* n = 1 to 63 bytes. Whole blocks take narrower accesses, as in v_store_part(). */
 TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
 {
     if (n % TR_BLOCK == 0)

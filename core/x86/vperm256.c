@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES by vector permutation (vperm.h) in YMM registers, two blocks in each, for the parallel modes
- * from one block on: below 16 blocks the bitsliced forms do not pay for their transposition.
+ * AES by vector permutation (vperm.h) in YMM registers, two blocks in each, for the parallel modes.
+ * Below 16 blocks it is faster than bitslicing, which has to transpose its blocks.
  *
- * Bound: 13 shuffles, two a cycle, and 17 other operations a round and register: 7.5 cycles, of
- * which 8.8 are reached with four registers in flight (Zen 4; docs/tuning/software.md).
+ * Bound: 7.5 cycles for a round of a register, for 13 shuffles, two a cycle, and 17 other
+ * operations. With four registers in flight it takes 8.8 (Zen 4; docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "modes/ghash.h"
@@ -27,7 +27,7 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 {
     _mm256_storeu_si256((__m256i *)p, (__m256i)x);
 }
-/* A part of two blocks is one. */
+/* A partial vector has one block. */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
     return (void)n, (V)_mm256_zextsi128_si256(_mm_loadu_si128((const __m128i *)p));
@@ -69,7 +69,10 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(32);
 
-/* As in vperm.c, two keys at once. The number of keys between the first and the last is odd. */
+/*
+ * Converts the round keys as vperm.c does, but two at once. An odd number of keys lies between the
+ * first and the last, so the last conversion also covers the last key, which is then overwritten.
+ */
 TR_INLINE TR_TARGET void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const uint8_t(*keys)[TR_BLOCK] = inverse ? key->dec : key->enc;
@@ -120,16 +123,17 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /*
  * ---- GHASH ----
  *
- * Blocks one by one wait for each other, 42 cycles each on Zen 4. Two at once take 46, because they
- * share the moves, the reduction and the wait; the key keeps the tables of H^2 for that. From
- * GHASH_LONG blocks on, the groups of vperm_ghash.h, a block a lane, take 16 cycles a block.
+ * Block by block, GHASH takes 42 cycles a block on Zen 4, bound by latency. Two blocks together
+ * take 46, because they share the byte moves and the reduction. For this the key keeps the tables
+ * of H^2. From GHASH_LONG blocks on, the groups of vperm_ghash.h, one block in each lane, take 16
+ * cycles a block.
  */
 
 #    define v_lanes_unaligned(p) v_broadcast(_mm_loadu_si128((const __m128i *)(p)))
 #    define GHASH_LANES          2u
 #    include "simd/vperm_ghash.h"
 
-/* Rows of moves: up by j bytes, and down by 16 - j. */
+/* Shuffle indices, j = 0 to 15: [0][j] moves a lane up by j bytes, [1][j] down by 16 - j bytes. */
 #    define BYTE(n) (uint8_t)((n) < 0 || (n) > 15 ? 0x80 : (n))
 #    define EIGHT(n)                                                                               \
         BYTE(n), BYTE((n) + 1), BYTE((n) + 2), BYTE((n) + 3), BYTE((n) + 4), BYTE((n) + 5),        \
@@ -150,9 +154,9 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
 }
 
 /*
- * x[0] h^n + .. + x[n - 1] h, modulo the polynomial, each x being the same in both lanes, as is the
- * result. Lane l takes the tables of bytes j + l, so that eight pairs of look-ups do a block, and
- * moves them by as many bytes, for all blocks at once.
+ * x[0] h^n ^ .. ^ x[n - 1] h, modulo the polynomial. Each x and the result are the same in both
+ * lanes. Lane l looks up in table j + l, so eight pairs of look-ups process a block. The results of
+ * all blocks are then moved by j + l bytes together.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],
                                        unsigned n)
@@ -167,7 +171,7 @@ TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[],
     for (unsigned j = 0; j < TR_BLOCK; j += 2) {
         V sum = {0};
         UNROLL
-        for (unsigned i = n; i-- > 0;) { /* x[0] has to wait for the product before */
+        for (unsigned i = n; i-- > 0;) { /* x[0] last: it depends on the previous product */
             const struct ghash_tables *t = power[n - 1 - i];
             sum ^= v_shuffle(v_load(t->byte[0][j]), high[i]);
             sum ^= v_shuffle(v_load(t->byte[1][j]), low[i]);
@@ -182,8 +186,8 @@ TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[],
 }
 
 /*
- * Whether the tables of h^2 are there: computed once for a key, when a call first has two blocks.
- * While another thread computes them they are not, and this call does without (modes/ghash.h).
+ * Computes the tables of h^2, once for each key, when a call first has two blocks. Returns 0 if
+ * another thread is computing them: this call then does not use them (modes/ghash.h).
  */
 static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_ghash_key *k,
                                                                const struct ghash_tables *h)
@@ -192,7 +196,7 @@ static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_g
     uintptr_t made;
     if (!tr_ghash_claim(k, &made))
         return 0;
-    if (made != (uintptr_t)k) { /* another thread has published them since */
+    if (made != (uintptr_t)k) { /* another thread has published them meanwhile */
         tr_ghash_publish(k, 1);
         return 1;
     }
@@ -204,7 +208,7 @@ static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_g
     return 1;
 }
 
-/* From how many blocks on the tables of more powers, made for the call, are worth it. */
+/* Blocks from which it pays to compute tables of more powers for the call. */
 #    define GHASH_LONG 96u
 
 TR_TARGET void tr_vperm256_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES by byte permutation in ZMM registers (AVX-512 VBMI): VPERMI2B looks a byte up in a table of
- * 128 that is two registers, so the S-box is two look-ups and a choice by the highest bit, in the
- * standard's basis and with the keys as they are. Nothing depends on memory: the tables are loaded
- * as a whole. (Constant time by reading only: valgrind has no AVX-512.)
+ * AES by byte permutation in ZMM registers (AVX-512 VBMI). VPERMI2B looks bytes up in a table of
+ * 128 bytes in two registers. So the S-box is two look-ups and a blend by the highest bit, and the
+ * round keys need no conversion. No address depends on data: the tables are loaded whole. (Constant
+ * time is checked only by reading the code: valgrind has no AVX-512.)
  *
- * Bound, for 64 bytes and a round: 7.2 cycles on Zen 4, of which 8.2 are reached with eight vectors
- * in flight. One or two blocks and the serial modes are bound by latency, 12 cycles a round, 12.6
- * reached (docs/tuning/software.md).
+ * Bound: 7.2 cycles for a round of 64 bytes on Zen 4. With eight vectors in flight it takes 8.2.
+ * One or two blocks and the serial modes are bound by latency: 12 cycles a round, of which they
+ * take 12.6 (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "util.h"
@@ -32,12 +32,12 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 {
     _mm512_storeu_si512(p, (__m512i)x);
 }
-/* The first n blocks, 1 to 3; the others are zero, or not touched. */
+/* The first n blocks, 1 to 3. A load sets the others to 0; a store does not touch them. */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
     return (V)_mm512_maskz_loadu_epi64((__mmask8)((1u << 2 * n) - 1), p);
 }
-/* Without a mask, so that a load that follows need not wait. */
+/* Without a mask, so that the store is forwarded to later loads. */
 TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
 {
     if (n == 1) {
@@ -97,8 +97,8 @@ TR_INLINE TR_TARGET V look_up(const struct table *t, V x)
 }
 
 /*
- * The reduction of x times 2, to be XORed to x + x: x^8 = x^4 + x^3 + x + 1 (FIPS-197 section
- * 4.2.1) for bytes with the high bit.
+ * What to XOR to x + x to get x times 2: 0x1b for bytes with the high bit set, because x^8 = x^4 +
+ * x^3 + x + 1 (FIPS-197 section 4.2.1).
  */
 TR_INLINE TR_TARGET V reduction(V x)
 {
@@ -106,14 +106,14 @@ TR_INLINE TR_TARGET V reduction(V x)
     return (V)_mm512_maskz_mov_epi8(high, _mm512_set1_epi8(0x1b));
 }
 
-/* 2 a0 + 3 a1 + a2 + a3 = 2 t + a1 + t2, where t = a0 + a1 and t2 is t two rows up. */
+/* 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1 and t2 is t two rows up. */
 TR_INLINE TR_TARGET V mix_columns(V x, V key)
 {
     V a1 = v_rows_up(x, 1), t = x ^ a1;
     return xor3(xor3(t + t, a1, v_rows_up(t, 2)), reduction(t), key);
 }
 
-/* The inverse matrix is that of MixColumns times {5, 0, 4, 0}: a + 4 (a + a two rows up). */
+/* InvMixColumns is MixColumns after the matrix {5, 0, 4, 0}: a ^ 4 (a ^ a two rows up). */
 TR_INLINE TR_TARGET V times_5_0_4_0(V x)
 {
     V w = x ^ v_rows_up(x, 2), w2 = (w + w) ^ reduction(w);
@@ -146,9 +146,9 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
 /* ---- One block or two ---- */
 
 /*
- * Bound by latency. So there is a second table, with the factor 2; ShiftRows and MixColumns are one
- * shuffle for each row; and all but the look-ups is in 256 bits, where two shuffles start each
- * cycle.
+ * Bound by latency. A second S-box table includes MixColumns' factor 2. ShiftRows and MixColumns
+ * are one shuffle for each row. All operations except the look-ups are on 256 bits, where two
+ * shuffles start each cycle.
  */
 typedef uint8_t B __attribute__((vector_size(32)));
 
@@ -157,7 +157,7 @@ struct chain {
     B row[4];
 };
 
-/* ShiftRows, and then each row replaced by the one rows below it. */
+/* [i]: ShiftRows, then each row replaced by the row i below it. */
 static const uint8_t rows_up[4][16] TR_ALIGNED(16) = {ROW_MOVES(1, 0, 0), ROW_MOVES(1, 1, 0),
                                                       ROW_MOVES(1, 2, 0), ROW_MOVES(1, 3, 0)};
 
@@ -206,7 +206,7 @@ TR_INLINE TR_TARGET struct chain chain_tables(void)
         {b_load(rows_up[0]), b_load(rows_up[1]), b_load(rows_up[2]), b_load(rows_up[3])}};
 }
 
-/* The rounds after the first key, XORed with last. */
+/* Does the n rounds after the XOR of the first key, with `last` as the last round key. */
 TR_INLINE TR_TARGET B chain_rounds(const struct chain *c, const uint8_t (*keys)[TR_BLOCK],
                                    unsigned n, B x, B last)
 {
@@ -251,8 +251,8 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /* ---- The serial modes ---- */
 
 /*
- * The chain carries the next block's state after its first round key, as in serial.h: the last key
- * is XORed with f, what the next first round would XOR, and the output is the state ^ f.
+ * As in serial.h, the chain carries the next block's state after its first XOR, f. The last round
+ * key is XORed with f beforehand. The output is the state ^ f, in CFB the state ^ the first key.
  */
 TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t blocks, uint8_t *iv, enum tr_op op)

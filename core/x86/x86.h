@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the x86 backends share. Each backend's features include the weaker one's, because it
- * inherits operations from that.
+ * Features and functions that the x86 backends share. A backend's features include those of the
+ * weaker backend, because that does the operations that the backend leaves NULL.
  */
 #ifndef TR_X86_H
 #define TR_X86_H
@@ -12,7 +12,7 @@
 #define TR_VAES256_FEATURES (TR_AESNI_FEATURES | TR_FEATURE_VAES | TR_FEATURE_AVX2 | TR_FEATURE_AVX)
 #define TR_VAES512_FEATURES (TR_VAES256_FEATURES | TR_FEATURE_AVX512)
 
-/* The parallel modes. vaes512 has vaes256's functions for few blocks. */
+/* The parallel modes. vaes512 uses vaes256's functions for few blocks. */
 #define TR_PARALLEL_OF(backend)                                                                    \
     tr_bulk_fn tr_##backend##_ecb_encrypt, tr_##backend##_ecb_decrypt, tr_##backend##_cbc_decrypt, \
         tr_##backend##_cfb_decrypt, tr_##backend##_ctr;                                            \
@@ -32,7 +32,7 @@ TR_PARALLEL_OF(vaes512);
 void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 void tr_aesni_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw);
 
-/* Expands enc alone, and sets h to the encrypted block of zeros. */
+/* Expands enc, not dec, and sets h to the encrypted block of zeros. */
 void tr_aesni_hash_key(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK]);
 
 #endif
