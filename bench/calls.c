@@ -298,7 +298,7 @@ static void lifetime(struct subject *s, unsigned i)
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
-/* Brings a context from any state into the one before a call: with a key and an IV. */
+/* Brings a context from any state into the state with a key and an IV. */
 static void keyed(struct subject *s, unsigned i)
 {
     if (s->ctx[i] == NULL)
@@ -405,7 +405,7 @@ static bool applies(const struct row *row, const struct subject *s)
     return (row->which & is) != 0;
 }
 
-/* Prepares what every row starts from: contexts with a key, and spare contexts that hold a copy. */
+/* Prepares the state in which every row starts: contexts with a key, and copies of them. */
 static void begin(struct subject *s)
 {
     for (unsigned i = 0; i < BATCH; i++) {

@@ -5,19 +5,19 @@
  *
  * Registers 0 to 11 hold the states, register 15 the round key. The known processors start at most
  * two rounds a cycle and finish them 3 cycles (Intel) or 4 cycles (AMD) later. Eight states would
- * suffice; twelve leave the scheduler room. One turn of a loop has 48 rounds, so that the counter's
- * two instructions do not show; they run on other ports. The latency chain has 48 rounds on one
- * state, to be counted in the same way.
+ * suffice; twelve leave the scheduler room. One turn of a loop has 48 rounds. The two instructions
+ * of the loop counter cost no time beside them, because they run on other ports. The latency chain
+ * also has 48 rounds a turn, all on one state.
  *
  * A turn of a hash loop processes twelve registers full of blocks. It has a line of twelve AES
  * instructions for each round, and three lines of multiplications spread between them. The
  * multiplications have constant inputs, and no instruction depends on their results in registers 12
- * and 13. A line fits into the scheduler many times over, so that lines of both kinds overlap.
+ * and 13. The scheduler holds several lines, so lines of both kinds overlap.
  *
  * PXOR or VPXOR, an integer operation, writes the round key and the states. If a floating-point
- * operation had written the register last, some processors would add a cycle to every dependent
- * round, and a copy of the register would inherit that. Both are in one asm statement, so nothing
- * else writes these registers before the loop. The chain therefore has its true latency whatever
+ * operation had written such a register last, some processors would add a cycle to every dependent
+ * round, even through a copy of the register. PXOR and the loop are in one asm statement, so
+ * nothing else writes the registers between them. The chain therefore has its true latency whatever
  * the caller did before.
  */
 #include "limit.h"
@@ -37,8 +37,8 @@
 #define ROUND_ZMM(n) "vaesenc %%zmm15, %%zmm" #n ", %%zmm" #n "\n\t"
 #define ROUND_ONE(n) "aesenc %%xmm15, %%xmm0\n\t"
 
-/* A whole loop: clears the registers, repeats the rounds, and clears the upper halves at the end,
- * which would slow down the caller's SSE code. */
+/* A whole loop: clears the registers and repeats the rounds. At the end it clears the registers'
+ * upper halves, which would otherwise slow down the caller's SSE code. */
 #define LOOP(clear_key, CLEAR, ROUND, leave)                                                       \
     __asm__ volatile(clear_key TWELVE(CLEAR) ".p2align 5\n1:\n\t" /* one turn */                   \
                      TURN(ROUND) "sub $1, %0\n\tjnz 1b\n\t" leave                                  \
@@ -112,7 +112,7 @@ TARGET("pclmul,avx") static void run_clmul_chain(uint64_t turns)
     LOOP("vpxor %%xmm15, %%xmm15, %%xmm15\n\t", CLEAR_VEX, PRODUCT, "vzeroupper\n\t");
 }
 
-/* Copies 512 bytes in a turn, alternating loads and stores; each load's register is renamed. */
+/* Copies 512 bytes a turn, alternating loads and stores. The processor renames the register. */
 #    define COPY_AT(move, r, at)                                                                   \
         move " " #at "(%2,%0), %%" r "0\n\t" move " %%" r "0, " #at "(%3,%0)\n\t"
 // clang-format off

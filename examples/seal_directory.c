@@ -37,7 +37,7 @@ struct header {
 static const uint8_t magic[7] = "TRSEAL1";
 
 struct file {
-    char *name;    /* in the clear directory */
+    char *name;    /* without SUFFIX */
     uint8_t *data; /* of `room` bytes: header, data, tag */
     size_t room;
     size_t len;   /* of the data */
@@ -141,7 +141,7 @@ static void forget(struct file *f)
  */
 static int derive(struct file *files, size_t count)
 {
-    static const uint8_t label[] = "file"; /* with its zero */
+    static const uint8_t label[] = "file"; /* including the terminating zero */
     enum { LEN = 1 + sizeof(label) + SALT + 2 };
     static struct tr_cmac_job jobs[2 * BATCH];
     static uint8_t input[2 * BATCH][LEN];
@@ -322,7 +322,7 @@ static int open_all(struct file *files, size_t count)
 
 /* ---- The directory --------------------------------------------------------------------------- */
 
-/* Whether the file is to be processed; removes the suffix. */
+/* Whether the file is to be processed. When opening, removes the suffix. */
 static int is_wanted(char *name)
 {
     const size_t len = strlen(name), suffix = strlen(SUFFIX);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The operations of the core that a comparison of two commits times, one for each row
- * (scripts/bench-commits).
+ * The operations of the core that scripts/bench-commits times, one for each row of its table.
  *
- * The build compiles this file against the header of either commit. Commits before the split of
- * keys and messages have one object for both; TR_OLD_INTERFACE adapts this file to them.
+ * The script compiles this file once against the header of each of two commits. Older commits have
+ * one object for key and message; TR_OLD_INTERFACE adapts this file to them.
  */
 #include "ops.h"
 #include "tenrounds.h"
@@ -166,13 +165,13 @@ RUN(aes_key)
 {
     REPEAT(tr_aes_set_key(&s->key.aes, s->backend, s->raw, s->key_len));
     (void)len;
-    /* Shows that the key is correct. */
+    /* The output shows whether both builds set the same key. */
     good(tr_ecb_encrypt(&((struct state *)memory)->key.aes, out, in, TR_BLOCK));
 }
 
 /* ---- Modes with authentication --------------------------------------------------------------- */
 
-/* Makes a new nonce: the previous one plus 1. */
+/* Adds 1 to the nonce. */
 static void next(struct state *s)
 {
     uint64_t n;

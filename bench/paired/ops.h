@@ -31,7 +31,7 @@ struct paired_ops {
     bool (*usable)(const char *backend);
 };
 
-/* What each shared object exports. */
+/* The symbol that each shared object exports. */
 extern const struct paired_ops paired_ops;
 
 #endif

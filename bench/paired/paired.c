@@ -10,8 +10,8 @@
  * cell, the number of disturbed rounds, and for each round the ns per call, old and new.
  *
  * The key is set anew before each window, and both builds use the same memory. State, input and
- * output begin at cache lines that are drawn at random for each round. So neither build can profit
- * from where its data lies. The order of the two windows is random, too.
+ * output begin at cache lines that are drawn at random for each round, so the position of the data
+ * favours neither build. The order of the two windows is random, too.
  */
 #define _GNU_SOURCE
 #include "ops.h"

@@ -25,8 +25,7 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
         with_powers(polyval, key, out, in, blocks, g, &g->key, blocks);
 }
 
-/* Encrypts u vectors with the counters in r->chain. If part is not 0, u is 1 and only the first
- * `part` blocks count. */
+/* Encrypts u vectors with counters from r->chain. If part is not 0, u is 1, with `part` blocks. */
 TR_INLINE TR_TARGET void ctr_le_group(struct bulk *r, unsigned u, unsigned part)
 {
     V x[IN_FLIGHT], k = first_key(r->keys);

@@ -59,10 +59,7 @@ TR_INLINE TR_TARGET void mb_transpose_pair(V *a, V *b)
     MB_IN_ORDER(*b);
 }
 
-/*
- * One piece of a move. The 4 loads, 4 transpositions and 4 stores of a move are divided into pieces
- * so that operations are issued in pairs.
- */
+/* Does one piece of a move, so that operations are issued in pairs. */
 #    define MB_PIECES 6u
 TR_INLINE TR_TARGET void mb_piece(const struct mb_move *move, V a[4], unsigned piece)
 {
@@ -127,7 +124,7 @@ TR_INLINE void mb_beside(struct multibuffer *m, struct mb_move move[2], size_t b
 
 /*
  * Does the last round of a vector with the key last ^ first ^ next block, and stores the output.
- * Two XORs precede the round, an XOR and a store follow it: other operations come in pairs.
+ * Two XORs precede the round; an XOR and a store follow it. So these are in pairs, too.
  */
 TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)

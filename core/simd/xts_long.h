@@ -18,7 +18,6 @@
 #include "simd/cleanse.h"
 #include "simd/xts_group.h"
 
-/* Whether xts_long() is compiled. */
 #if defined(__x86_64__)
 #    define XTS_LONG 1
 #else
@@ -190,9 +189,8 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 }
 
 /*
- * Stores the tweaks of the first PLACES groups. Returns the tweak from which the integer units
- * continue, the third group's first: the first turn stores the third place's low halves again, so
- * that place begins one SLIDE further down.
+ * Stores the tweaks of the first PLACES groups. Returns the third group's first tweak, because the
+ * first turn stores that group's low halves again. Its place therefore begins one SLIDE lower.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {

@@ -69,10 +69,7 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(32);
 
-/*
- * Converts the round keys as vperm.c does, but two at once. An odd number of keys lies between the
- * first and the last, so the last conversion also covers the last key, which is then overwritten.
- */
+/* As in vperm.c, but two keys at once. The last pair includes key n, which is overwritten below. */
 TR_INLINE TR_TARGET void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const uint8_t(*keys)[TR_BLOCK] = inverse ? key->dec : key->enc;
