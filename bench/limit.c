@@ -15,10 +15,9 @@
  * and 13. The scheduler holds several lines, so lines of both kinds overlap.
  *
  * PXOR or VPXOR, an integer operation, writes the round key and the states. If a floating-point
- * operation had written such a register last, some processors would add a cycle to every dependent
- * round, even through a copy of the register. PXOR and the loop are in one asm statement, so
- * nothing else writes the registers between them. The chain therefore has its true latency whatever
- * the caller did before.
+ * operation had last written such a register or its source, some processors would add a cycle to
+ * every dependent round. PXOR and the loop are in one asm statement, so nothing else writes the
+ * registers between them. The chain thus has its true latency whatever the caller did before.
  */
 #include "limit.h"
 

@@ -16,8 +16,8 @@
  *   copying     Loads and stores alone: no mode that reads and writes every byte is faster.
  *
  * The loops other than copying load and store no data, and execute no data instruction but those
- * named. No real cipher can therefore be faster. The probe reads no clock: the caller times it next
- * to the call that it is compared with, so that both run at the same clock frequency.
+ * named. No real cipher can therefore be faster. The probe reads no clock. The caller times it next
+ * to the call under comparison, so that both run at the same clock frequency.
  *
  * Freestanding: the probe allocates nothing and keeps no state between calls. The AES states are
  * constants, because the time of an AES round does not depend on the data.

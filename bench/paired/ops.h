@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The operations that scripts/bench-commits times: the interface between paired.c and ops.c.
- * paired.c loads two shared objects; ops.c is compiled once against the core of each commit.
+ * The operations that scripts/bench-commits times: the interface between paired.c and ops.c. ops.c
+ * is compiled against the core of each commit, and paired.c loads the two shared objects.
  */
 #ifndef BENCH_PAIRED_OPS_H
 #define BENCH_PAIRED_OPS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The vector type of one AES block on 64-bit Arm: the Cryptographic Extension of Armv8-A on the
- * registers of Advanced SIMD. simd/vector.h says what each function does. Include vec_neon.h or
+ * The vector type of one AES block on 64-bit Arm: the Cryptographic Extension of Armv8-A on
+ * Advanced SIMD registers. simd/vector.h says what each function does. Include vec_neon.h or
  * vec_neon_eor3.h, which define TR_TARGET.
  *
  * Supports little-endian systems only, because lanes hold bytes in memory order.

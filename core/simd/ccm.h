@@ -4,8 +4,7 @@
  * folded as in serial.h, and leaves most AES issue slots unused. The rounds of the next counter
  * block are interleaved with it.
  *
- * Bound: latency, as in CBC encryption; 96 % of it is reached at 16 KiB (Zen 4;
- * docs/tuning/serial.md).
+ * Bound: latency, as in CBC encryption. 16 KiB reach 96 % of it (Zen 4; docs/tuning/serial.md).
  */
 #ifndef TR_SIMD_CCM_H
 #define TR_SIMD_CCM_H

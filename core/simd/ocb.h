@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OCB3 (RFC 7253 section 4.2) for one vector type: each block is XORed with its offset before and
- * after the cipher, and the plaintext is XORed to a checksum.
+ * OCB3 (RFC 7253 section 4.2) for one vector type. Each block is XORed with its offset before and
+ * after the cipher. The checksum is the XOR of all plaintext blocks.
  *
  * The offset of block i is that of block i - 1 XORed with L_ntz(i). A group begins after a block
  * whose number is a multiple of GROUP. Each of its offsets is the last offset before the group,

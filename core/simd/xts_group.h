@@ -13,9 +13,9 @@
 #include "simd/rounds.h"
 
 /*
- * t times x^(n + lane) in each lane. t is the same in all lanes, swapped is t with its halves
- * exchanged, and n + lane is below 64. Each half is shifted. The bits shifted out of the low half
- * go to the high half; the bits shifted out of the high half are reduced.
+ * t times x^(n + lane) in each lane, for n + lane below 64. t is the same in all lanes; swapped is
+ * t with its halves exchanged. Each half is shifted. The bits shifted out of the low half go to the
+ * high half; the bits shifted out of the high half are reduced.
  */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {

@@ -47,8 +47,8 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
     _mm512_storeu_si512(p, x);
 }
 /*
- * n = 1 to 3 blocks, by narrower accesses: a masked store is not forwarded to a later load (17
- * cycles on Zen 4), and successive calls often use the same short buffer.
+ * n = 1 to 3 blocks. Narrower accesses, because a masked store is not forwarded to a later load (17
+ * cycles on Zen 4). Successive calls often use the same short buffer.
  */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
