@@ -13,8 +13,8 @@
  *     CFB   F = K[0] ^ P[i]       C[i] = s ^ K[0]
  *     OFB   F = K[0]              O[i] = s ^ K[0],  C[i] = P[i] ^ O[i]
  *
- * If V_KEY_FIRST (rounds.h), the next AESE would XOR two keys: K[N] ^ F and its own. These are
- * XORed beside the chain, so the chain consists of the rounds' instructions alone.
+ * If V_KEY_FIRST (rounds.h), the next block's first AESE takes K[N] ^ F as its key, which is
+ * computed beside the chain. So the chain consists of the rounds' instructions alone.
  *
  * Round keys are memory operands. On x86, a key in a register last written by a floating-point
  * instruction would cost a bypass delay of one cycle in every round.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS-AES (IEEE 1619, SP 800-38E) for one vector type. Neither XOR of a tweak adds latency: the
- * tweak is XORed to the first and last round keys beforehand.
+ * XTS-AES (IEEE 1619, SP 800-38E) for one vector type. Neither XOR of a tweak adds latency to the
+ * rounds: they are merged with the XORs of the first and the last round key.
  *
  * Bound: AES throughput, and for each vector two shifts, three XORs and a carry-less
  * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks without
