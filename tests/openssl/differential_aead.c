@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long random sequences of EVP calls on the ciphers that differential.c lacks, in the default
- * provider and in ours, step by step: same return values, lengths, bytes, parameters and errors. A
- * sequence that shows a difference is shortened before it is printed. The argument is the duration
- * in seconds (5).
+ * Runs random sequences of EVP calls in the default provider and in ours, on the ciphers that
+ * differential.c does not test. After each step, return values, lengths, bytes, parameters and
+ * errors must match. A failing sequence is shortened before it is printed. The argument is the
+ * duration in seconds (default 5).
  *
- * The sequences also reach the states in which our provider refuses calls on purpose, and check
- * that it does: OSSL_PROVIDER-tenrounds(7), DIFFERENCES. They leave out partial overlap, which
- * only ours refuses. After the end of a CCM message they also leave out AAD and data of 0 bytes.
- * Random IVs differ between the sides; generated_iv() tests them.
+ * In some states our provider refuses calls on purpose, and the test checks that it does:
+ * OSSL_PROVIDER-tenrounds(7), DIFFERENCES. The sequences leave out partial overlap, which only ours
+ * refuses. After the end of a CCM message they also leave out AAD and data of 0 bytes. Random IVs
+ * differ between the sides; generated_iv() tests them.
  */
 #define MAX_DATA 2000
 #include "sequences.h"
@@ -18,18 +18,18 @@
 
 #define MAX_STEPS 40
 
-/* The steps that have a meaning for a cipher. */
+/* Traits of a cipher, which decide what steps it gets. */
 enum {
     AEAD = 1,
     LONG_IV = 2,
     TLS = 4,
     IV_GEN = 8,
-    LENGTHS = 16,     /* the length of the message is announced */
+    LENGTHS = 16,     /* CCM: the caller announces the length of the message */
     KEYED = 32,       /* data without a key crashes the default provider */
     ONE_WAY = 64,     /* a change of direction needs the key again */
-    WHOLE_ONCE = 128, /* EVP_Cipher() takes whole blocks */
-    HOLDS = 512,      /* the input is decrypted; EVP_Cipher() does not start with the IV */
-    GROWS = 256       /* the output is longer than the input, and errors differ between versions */
+    WHOLE_ONCE = 128, /* EVP_Cipher() takes only whole blocks */
+    HOLDS = 512,      /* OCB: the context buffers partial blocks; see also look_at_ocb() */
+    GROWS = 256       /* key wrap: output longer than the input; errors differ between versions */
 };
 
 static const struct family {
@@ -71,7 +71,7 @@ static const struct family {
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* The state that both sides have in common. */
+/* The state that both sides share, as the calls so far imply it. */
 struct state {
     const struct family *family;
     bool started, key_set;
@@ -79,28 +79,29 @@ struct state {
     bool begun;   /* data or AAD was passed under this IV */
     bool open;    /* a message has begun and has not ended */
     bool stuck;   /* skip data, AAD and final until the next IV */
-    bool refused; /* ours has to refuse data, AAD and final until the next IV: see refuses() */
+    bool refused; /* ours must refuse data, AAD and final until the next IV: see refuses() */
     bool spent; /* CCM: skip AAD, final and data of 0 bytes, after data or a second length or key */
     bool no_aad; /* skip AAD: EVP_Cipher() with 0 bytes makes the default provider pad the AAD */
     bool dead;   /* CCM: stuck until an init with a cipher, after a failure or change of key */
-    bool record; /* the next data may be taken for a TLS record */
-    enum { NONE, MAYBE, GIVEN } tag; /* whether there is a tag, set or computed; OCB: always */
+    bool record; /* the provider may treat the next data as a TLS record */
+    enum { NONE, MAYBE, GIVEN } tag; /* whether a tag was set or computed; OCB: always GIVEN */
     bool partial; /* OCB: EVP_Cipher() ended the data with a partial block; skip data */
     unsigned waits, aad_waits;       /* OCB: buffered bytes of a partial block */
-    size_t tag_len, message_tag_len; /* OCB: now, and at the beginning of the message */
-    unsigned iv_len, key_iv_len;     /* now, and when the key was set */
+    size_t tag_len, message_tag_len; /* OCB: tag length now, and at the start of the message */
+    unsigned iv_len, key_iv_len;     /* IV length now, and when the key was set */
     int encrypt;
     EVP_CIPHER *cipher[SIDES];
     EVP_CIPHER_CTX *ctx[SIDES];
 };
 
-/* The default provider has the parameter "iv-generated" since 3.2. */
+/* Whether the default provider has the parameter "iv-generated": since 3.2. */
 static bool knows_generated;
 
-/* Later versions than the one whose errors ours gives name more reasons. */
+/* Our errors are those of OpenSSL 3.0; later versions give more reasons. growing: GROWS is set. */
 static bool same_errors_expected, growing;
 
-/* Whether the final of CCM looks at a message without data: in 3.0.22 and 4.0, and in ours. */
+/* Whether the default provider's CCM final checks a message without data: 3.0.22 and 4.0 do. Ours
+ * always does. */
 static bool ccm_final_checks;
 
 static bool final_checks(void)
@@ -153,17 +154,17 @@ static bool has(const struct state *s, unsigned trait)
 
 static bool ready(const struct state *s)
 {
-    /* GCM records contain 8 bytes of the IV. The default provider writes before a shorter IV. */
+    /* A GCM record with an IV below 8 bytes: see refuses_record(). */
     return s->started && (s->key_set || !has(s, KEYED)) && !s->stuck &&
            (s->iv_set || !s->encrypt || !s->key_set || has(s, HOLDS | LENGTHS)) &&
            !(s->record && has(s, IV_GEN) && s->iv_len < 8);
 }
 
-/* How often ours refused on purpose. */
+/* The number of calls that ours refused on purpose. */
 static unsigned refusals;
 
-/* Our provider must refuse data, AAD and final until the next IV, and write no output. The default
- * provider continues with an undefined state there, so this calls only a copy of our context. */
+/* Checks that ours refuses data, AAD and final until the next IV, and writes no output. It calls
+ * only a copy of our context: the default provider would continue with an undefined state. */
 static bool refuses(const struct state *s)
 {
     static const uint8_t in[32];
@@ -184,8 +185,8 @@ static bool refuses(const struct state *s)
     return good;
 }
 
-/* A GCM record contains 8 bytes of its IV. With a shorter IV the default provider writes before its
- * IV buffer; ours must refuse the record. */
+/* Checks that ours refuses a GCM record if the IV has fewer than 8 bytes. A record contains 8 bytes
+ * of its IV; with a shorter IV the default provider writes before its IV buffer. */
 static bool refuses_record(const struct state *s)
 {
     static const uint8_t key[32] = {1};
@@ -205,8 +206,8 @@ static bool refuses_record(const struct state *s)
     return good;
 }
 
-/* The key of CCM fixes the nonce length. The default provider truncates a longer IV when
- * encrypting, so that two IVs can become one nonce; ours must refuse to encrypt. */
+/* Whether a CCM IV is longer than the nonce length, which the key fixed. When encrypting, the
+ * default provider truncates such an IV, so two IVs can become one nonce. Ours must refuse. */
 static bool nonce_is_cut(const struct state *s)
 {
     return has(s, LENGTHS) && s->encrypt && s->key_set && s->iv_len > s->key_iv_len;
@@ -224,7 +225,7 @@ static bool refuses_cut_nonce(const struct state *s)
 
 /* ---- The steps ------------------------------------------------------------------------------ */
 
-/* Asks the provider for the lengths of IV and tag; those that libcrypto caches may be outdated. */
+/* Reads the lengths of IV and tag from the provider: libcrypto's cached lengths may be outdated. */
 static void ask_lengths(struct state *s)
 {
     size_t len = 0, tag_len = 0;
@@ -265,7 +266,8 @@ static bool do_init(struct state *s, struct tap_random *random)
         s->record = false;
         s->tag = has(s, HOLDS) ? GIVEN : NONE;
     }
-    /* A new key ends the message. So does OCB's loss of buffered bytes: no tag would cover them. */
+    /* A new key ends the message. So does an init that drops OCB's buffered bytes: no tag would
+     * cover them. */
     if (!fresh && !with_iv && s->open && !has(s, LENGTHS) &&
         ((with_key && r[THEIRS].ret > 0) || s->waits != 0 || s->aad_waits != 0)) {
         s->refused = has(s, AEAD);
@@ -307,7 +309,7 @@ static void begins(struct state *s)
     s->open = true;
 }
 
-/* Data, or AAD, by EVP_CipherUpdate() or EVP_Cipher(). */
+/* Passes data or AAD to EVP_CipherUpdate() or EVP_Cipher(). */
 static bool do_update(struct state *s, struct tap_random *random, bool aad)
 {
     static uint8_t data[MAX_DATA], in[MAX_DATA + 64], apart[MAX_DATA + 64];
@@ -320,7 +322,7 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
                       (!has(s, HOLDS) || (!aad && s->waits == 0 && (s->open || ocb_takes_iv)));
     if (once && has(s, HOLDS) && !ragged)
         len -= len % 16;
-    /* EVP_Cipher() in place with a partial block: the default provider's tag is wrong. */
+    /* With a partial block in place, the default provider's EVP_Cipher() computes a wrong tag. */
     const bool in_place =
         tap_below(random, 2) == 0 && !has(s, GROWS) && (!has(s, HOLDS) || (once && len % 16 == 0));
     tap_fill(random, data, len);
@@ -372,7 +374,7 @@ static bool do_final(struct state *s, struct tap_random *random)
         return true;
     if (nonce_is_cut(s))
         return refuses_cut_nonce(s);
-    /* The nonce of OCB contains the tag length: ours must refuse a tag of another length. */
+    /* OCB's nonce contains the tag length, so ours must refuse a tag of another length. */
     if (has(s, HOLDS) && s->open && s->tag_len != s->message_tag_len) {
         tell("ours has to refuse final after a change of the tag length");
         refusals++;
@@ -385,7 +387,7 @@ static bool do_final(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++) {
         r[i].len = -1;
         if (once && has(s, HOLDS) && !ocb_ends && i == THEIRS) {
-            /* Ours has to end the message here; the default provider ends it only in final. */
+            /* Only ours ends the message in EVP_Cipher(); here the default provider needs final. */
             if (EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len) <= 0)
                 r[i].len = -1;
             end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
@@ -396,7 +398,7 @@ static bool do_final(struct state *s, struct tap_random *random)
             end_call(&r[i], EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len));
         }
     }
-    /* Final of GCM fails without a tag, and the message continues. A wrong tag ends it. */
+    /* GCM's final fails without a tag, and the message continues. A wrong tag ends it. */
     if (r[THEIRS].ret <= 0 && s->open && has(s, AEAD) && !has(s, LENGTHS) && s->tag != MAYBE &&
         !s->record)
         s->refused = s->tag == GIVEN;
@@ -414,7 +416,7 @@ static bool do_final(struct state *s, struct tap_random *random)
 /* Whether the last control succeeded. */
 static bool controlled;
 
-/* Runs a control with the same bytes on both sides, and compares the bytes afterwards, too. */
+/* Runs a control with the same bytes on both sides, and compares the results and the bytes. */
 static bool control(struct state *s, const char *what, int type, int arg, const void *bytes,
                     size_t len)
 {
@@ -461,8 +463,8 @@ static bool do_get_tag(struct state *s, struct tap_random *random)
            control(s, "get tag", EVP_CTRL_AEAD_GET_TAG, len, room, sizeof(room));
 }
 
-/* IVs that the provider increments, as SSH and TLS 1.2 use them. Encryption draws the rest of the
- * IV at random after a fixed part, so a whole IV follows. */
+/* Sets or increments an IV by controls, as SSH and TLS 1.2 do. After a fixed part, encryption draws
+ * the rest at random, so the test then sets a whole IV to keep the sides equal. */
 static bool do_iv_gen(struct state *s, struct tap_random *random)
 {
     uint8_t iv[160];
@@ -471,7 +473,7 @@ static bool do_iv_gen(struct state *s, struct tap_random *random)
         return true;
     switch (tap_below(random, 4)) {
     case 0:
-        /* Not more than the IV: the default provider writes past its end. */
+        /* With a fixed part longer than the IV, the default provider writes past the IV. */
         if (!control(s, "fixed iv", EVP_CTRL_AEAD_SET_IV_FIXED,
                      (int)tap_below(random, s->iv_len + 1), iv, 64))
             return false;
@@ -483,7 +485,7 @@ static bool do_iv_gen(struct state *s, struct tap_random *random)
         s->begun = s->no_aad = s->open = false;
         return true;
     case 2:
-        /* Fewer than 8 bytes: the default provider counts before the IV. */
+        /* With an IV below 8 bytes, the default provider increments bytes before the IV. */
         if (s->iv_len < 8)
             return true;
         s->begun |= s->key_set && s->iv_set;
@@ -501,7 +503,7 @@ static bool do_iv_gen(struct state *s, struct tap_random *random)
     }
 }
 
-/* A TLS 1.2 record: the AAD as a control, then the whole record in one call, in place. */
+/* Processes a TLS 1.2 record: the AAD by a control, then the whole record in one call in place. */
 static bool do_record(struct state *s, struct tap_random *random)
 {
     static uint8_t data[MAX_DATA];
@@ -517,11 +519,11 @@ static bool do_record(struct state *s, struct tap_random *random)
         return refuses_record(s);
     if (!has(s, TLS) || !ready(s) || s->iv_len < 8 || s->refused || nonce_is_cut(s))
         return true;
-    /* Without the AAD the record would be data after the end, and the default provider's CCM
-     * starts a second message of 0 bytes with the same nonce. */
+    /* If the AAD is refused, the record becomes data after the end. With 0 bytes, the default
+     * provider's CCM then starts a second message under the same nonce. */
     if (aad_len != 13 && len == 0)
         return true;
-    s->record = true; /* where the AAD is refused, the mode stays */
+    s->record = true; /* even if the provider refuses the AAD */
     if (!control(s, "tls aad", EVP_CTRL_AEAD_TLS1_AAD, (int)aad_len, aad, 13))
         return false;
     tell("record: %zu bytes", len);
@@ -541,7 +543,7 @@ static bool do_record(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* Announces the length of a message, and sometimes encrypts it. */
+/* CCM: announces the length of a message, then passes AAD and data. */
 static bool do_length(struct state *s, struct tap_random *random)
 {
     static uint8_t data[MAX_DATA];
@@ -555,7 +557,7 @@ static bool do_length(struct state *s, struct tap_random *random)
         return true;
     if (nonce_is_cut(s))
         return refuses_cut_nonce(s);
-    /* A second message without data: the default provider's tag belongs to neither. */
+    /* After a second message without data, the default provider's tag matches neither message. */
     if (len == 0 && s->spent)
         return true;
     s->spent = true;
@@ -584,7 +586,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV};
     static const unsigned types[] = {OSSL_PARAM_OCTET_STRING, OSSL_PARAM_OCTET_PTR,
                                      OSSL_PARAM_UTF8_STRING, OSSL_PARAM_UTF8_PTR};
-    /* GCM: reading an IV before one is set draws it at random in 4.0 and in ours. */
+    /* GCM: if no IV is set, reading it makes 4.0 and ours draw one at random. */
     if (!ready(s) || s->refused || (s->encrypt && !s->iv_set && has(s, IV_GEN)))
         return true;
     tell("get params");
@@ -622,7 +624,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
                EVP_CIPHER_CTX_get_iv_length(s->ctx[THEIRS]);
 }
 
-/* Parameters of every type and size, several in one call. */
+/* Sets one or two parameters of any type and size in one call. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
     static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN,   OSSL_CIPHER_PARAM_AEAD_IVLEN,
@@ -678,7 +680,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     }
     const bool both = r[OURS].ret > 0 && r[THEIRS].ret > 0;
     for (int i = 0; i < SIDES; i++) {
-        uint8_t junk[96] = {0}; /* key wrap makes 8 bytes more */
+        uint8_t junk[96] = {0}; /* 64 bytes of data; key wrap adds 8 */
         int len;
         if (keep && both) {
             EVP_CIPHER_CTX *const original = s->ctx[i];
@@ -693,7 +695,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     return r[OURS].ret > 0;
 }
 
-/* A whole message: a third context seals it, both sides open it, perhaps with one bit changed. */
+/* Seals a message in a third context and opens it on both sides, sometimes with a wrong tag. */
 static bool do_message(struct state *s, struct tap_random *random)
 {
     static uint8_t text[MAX_DATA];
@@ -777,7 +779,7 @@ static bool do_random_iv(struct state *s, struct tap_random *random)
                               : EVP_CipherInit_ex2(s->ctx[i], NULL, NULL, iv, -1, NULL));
     good = good && alike(r) &&
            same_param(s->ctx, "iv-generated", OSSL_PARAM_UNSIGNED_INTEGER, sizeof(unsigned));
-    /* The random IVs differ between the sides: begin again with the same IV. */
+    /* The random IVs differ between the sides, so both restart with the same IV. */
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, iv, 1, NULL));
     s->started = s->key_set = s->iv_set = true;
@@ -803,7 +805,7 @@ static bool do_aad(struct state *s, struct tap_random *random)
     return !has(s, AEAD) || do_update(s, random, true);
 }
 
-/* Weighted so that data flows most of the time. */
+/* The kinds of steps. Repeated entries make messages with data frequent. */
 static bool (*const whats[])(struct state *, struct tap_random *) = {
     do_init,    do_init,       do_init,       do_init,      do_data,    do_data,
     do_data,    do_data,       do_aad,        do_aad,       do_aad,     do_final,
@@ -848,8 +850,8 @@ static bool sequence(const struct family *family, struct tap_random *random)
     return sequence_runs(run, family, family->name, steps, n);
 }
 
-/* An encryption without an IV draws one and returns it; the default provider opens the message
- * with it. Two messages have different IVs. */
+/* Encrypts two messages without setting an IV. Ours must draw a different one for each, with which
+ * the default provider opens the message. */
 static bool generated_iv(const struct family *family)
 {
     uint8_t key[64] = {1}, iv[2][16], text[100] = {0}, tag[16];

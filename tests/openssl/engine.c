@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine with OpenSSL 1.1.1 and 3.x, by the classic calls that both have: published vectors;
- * random messages and records, step by step beside libcrypto's own ciphers; copies, threads,
- * children of fork; loading and unloading; and its use as the default. The argument is the
- * duration of the comparison in seconds (3).
+ * Tests the engine with OpenSSL 1.1.1 and 3.x, by the calls that both versions have. It checks
+ * published vectors and compares random messages and TLS records with libcrypto's own ciphers. It
+ * also tests copies, threads, fork, loading, unloading, and the engine as the default. The argument
+ * is the duration of the comparison in seconds (default 3).
  *
- * Every context is reset before it is given another cipher. libcrypto keeps the state of an
- * engine's cipher if the same one is set again, and discards that of its own.
+ * Every context is reset before it gets another cipher: if the same cipher is set again, libcrypto
+ * keeps the state of an engine's cipher, but discards that of its own ciphers.
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -27,7 +27,7 @@
 
 enum { OURS, THEIRS, SIDES };
 
-/* Asked for by EVP_CipherInit_ex() alone; NULL is libcrypto's own. */
+/* The engine that each side passes to EVP_CipherInit_ex(). NULL selects libcrypto's ciphers. */
 static ENGINE *engines[SIDES];
 
 static const struct cipher {
@@ -63,7 +63,7 @@ struct both {
     } r[SIDES];
 };
 
-/* Whether the last call did the same on both sides. */
+/* Whether the last call had the same result on both sides. */
 static bool same(const struct both *b, const char *what)
 {
     const struct result *a = &b->r[OURS], *z = &b->r[THEIRS];
@@ -98,13 +98,13 @@ static bool update(struct both *b, const uint8_t *data, size_t len, size_t offse
         b->r[i].len = -1;
         b->r[i].ret = EVP_CipherUpdate(b->ctx[i], to, &b->r[i].len, in + offset, (int)len);
         if (b->r[i].ret <= 0)
-            b->r[i].len = 0; /* what is left there is nobody's */
+            b->r[i].len = 0; /* undefined after a failure */
         memcpy(b->r[i].out, to, (size_t)b->r[i].len);
     }
     return same(b, in_place ? "update in place" : "update");
 }
 
-/* AAD; with no data, the length of what will follow. */
+/* Passes AAD. If data is NULL, announces the length of a CCM message. */
 static bool aad(struct both *b, const uint8_t *data, size_t len)
 {
     for (int i = 0; i < SIDES; i++) {
@@ -126,7 +126,7 @@ static bool final(struct both *b)
     return same(b, "final");
 }
 
-/* What ptr points to goes in and comes out: the bytes that are there, or arg of them. */
+/* Runs a control on both sides with a copy of the arg bytes at ptr, and compares the copies. */
 static bool ctrl(struct both *b, int type, int arg, const void *ptr)
 {
     uint8_t bytes[SIDES][256] = {{0}};
@@ -140,7 +140,7 @@ static bool ctrl(struct both *b, int type, int arg, const void *ptr)
     return same(b, "ctrl");
 }
 
-/* EVP_Cipher(), in place, as libssl has it. */
+/* Calls EVP_Cipher() in place, as libssl does. */
 static bool one_shot(struct both *b, const uint8_t *data, size_t len)
 {
     for (int i = 0; i < SIDES; i++) {
@@ -151,7 +151,7 @@ static bool one_shot(struct both *b, const uint8_t *data, size_t len)
     return same(b, "EVP_Cipher");
 }
 
-/* Goes on with copies; the originals are gone. */
+/* Replaces both contexts with copies and frees the originals. */
 static bool copy(struct both *b)
 {
     for (int i = 0; i < SIDES; i++) {
@@ -215,7 +215,7 @@ static bool plain_message(struct both *b, struct message *m, struct tap_random *
             return same(b, "num");
         if (!final(b))
             return false;
-        /* The IV again, where there is one to go back to; another; another key. */
+        /* Next: a new IV or, in CBC, CFB and OFB, the last one again; perhaps a new key. */
         const bool iv = ctr || ecb || tap_below(random, 2), key = tap_below(random, 2);
         m->iv[0]++;
         m->key[0]++;
@@ -228,7 +228,7 @@ static bool plain_message(struct both *b, struct message *m, struct tap_random *
 static bool xts_unit(struct both *b, struct message *m, struct tap_random *random)
 {
     const size_t half = (size_t)b->cipher->key_len / 2;
-    m->len += m->len == 0; /* 1.1.1 and 3.x disagree on no data */
+    m->len += m->len == 0; /* 1.1.1 and 3.x disagree on 0 bytes */
     if (tap_below(random, 20) == 0)
         memcpy(m->key + half, m->key, half);
     if (tap_below(random, 2)
@@ -247,7 +247,7 @@ static bool xts_unit(struct both *b, struct message *m, struct tap_random *rando
     return final(b);
 }
 
-/* Key and IV, in any of the orders that programs have. */
+/* Sets key and IV in one call or, in either order, in two. */
 static bool aead_init(struct both *b, struct message *m, bool ccm, struct tap_random *random)
 {
     if (!init(b, true, NULL, NULL, m->enc) ||
@@ -285,7 +285,7 @@ static bool ccm_crypt(struct both *b, struct message *m, struct tap_random *rand
            (!m->enc || ctrl(b, EVP_CTRL_AEAD_GET_TAG, (int)m->tag_len, m->tag));
 }
 
-/* Encrypted, and decrypted again, whole or with a bit flipped. */
+/* Seals a message and opens it, sometimes with one bit of the tag flipped. */
 static bool aead_message(struct both *b, struct message *m, struct tap_random *random)
 {
     const bool ccm = b->cipher->mode == 'c', forged = tap_below(random, 3) == 0;
@@ -296,7 +296,7 @@ static bool aead_message(struct both *b, struct message *m, struct tap_random *r
                 : tap_below(random, 3) ? 12
                                        : 1 + tap_below(random, 60);
     m->enc = 1;
-    m->len += ccm && m->len == 0; /* no data is another story: see finish() in ccm.c */
+    m->len += ccm && m->len == 0; /* not without data: see finish() in engine/ccm.c */
     if (!(ccm ? ccm_crypt : gcm_crypt)(b, m, random))
         return false;
     EVP_EncryptInit_ex(ctx, EVP_get_cipherbynid(b->cipher->nid), NULL, NULL, NULL);
@@ -324,7 +324,7 @@ static bool aead_message(struct both *b, struct message *m, struct tap_random *r
     return good;
 }
 
-/* Records of TLS 1.2, as libssl has them: sealed by both sides, then opened by both. */
+/* Seals two TLS 1.2 records on both sides as libssl does, then opens the second one on both. */
 static bool records(struct both *b, struct message *m, struct tap_random *random)
 {
     const bool ccm = b->cipher->mode == 'c', forged = tap_below(random, 4) == 0;
@@ -340,7 +340,7 @@ static bool records(struct both *b, struct message *m, struct tap_random *random
                      !ctrl(b, EVP_CTRL_AEAD_SET_TAG, (int)tag_len, NULL))) ||
             !init(b, false, m->key, NULL, -1))
             return false;
-        for (int i = 0; i < SIDES; i++) /* all of GCM's IV: what is left is drawn at random */
+        for (int i = 0; i < SIDES; i++) /* GCM: the whole IV, else the rest would be random */
             b->r[i].ret =
                 EVP_CIPHER_CTX_ctrl(b->ctx[i], EVP_CTRL_AEAD_SET_IV_FIXED, ccm ? 4 : -1, m->iv);
         if (!same(b, "fixed IV"))
@@ -356,7 +356,7 @@ static bool records(struct both *b, struct message *m, struct tap_random *random
             for (int i = 0; i < SIDES; i++) {
                 memcpy(b->r[i].out, record, total);
                 const int done = EVP_Cipher(b->ctx[i], b->r[i].out, b->r[i].out, (unsigned)total);
-                /* The default provider of 3.x says how much it was given, not how much there is. */
+                /* The default provider of 3.x returns the length of its input, not its output. */
                 b->r[i].ret = done >= 0;
                 b->r[i].len = done < 0 ? 0 : (int)(enc ? total : 8 + len);
                 if (done >= 0 && done != (int)total && done != (int)len)
@@ -365,7 +365,7 @@ static bool records(struct both *b, struct message *m, struct tap_random *random
             if (!same(b, enc ? "sealing" : "opening"))
                 return false;
             if (!enc || n == 1)
-                break; /* decryption has the second record, which it has not seen the IV of */
+                break; /* open only the second record; it contains its IV */
         }
         if (enc) {
             memcpy(record, b->r[OURS].out, total);
@@ -430,8 +430,9 @@ static int nid_of(const char *mode, size_t key_len)
     return 0;
 }
 
-/* A new IV length invalidates the IV, before a message and in mid-message: data and AAD fail until
- * the next IV. Otherwise two IVs with a common prefix could become one nonce. 1.1.1 continues. */
+/* Checks that a new IV length invalidates the IV, before a message and in mid-message: data and AAD
+ * fail until the next IV. Otherwise two IVs with a common prefix could become one nonce. Only ours
+ * is tested, because libcrypto 1.1.1 accepts the data. */
 static bool iv_of_another_length(const struct cipher *c, struct tap_random *random)
 {
     static const uint8_t iv[64] = {1, 2, 3};
@@ -469,7 +470,7 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
     return good;
 }
 
-/* The key of CCM fixes the nonce length: encryption must refuse a longer IV. */
+/* Checks that CCM encryption refuses an IV longer than the nonce length, which the key fixed. */
 static bool cut_nonce(const struct cipher *c)
 {
     static const uint8_t key[32], iv[13];
@@ -488,7 +489,7 @@ static bool cut_nonce(const struct cipher *c)
     return good;
 }
 
-/* One message by our engine, text and tag in place of c's. */
+/* Encrypts or decrypts a case with our engine. The output replaces the text and tag in c. */
 static bool crypt_case(const char *mode, struct test_case *c, int enc)
 {
     struct case_bytes *text = enc ? &c->pt : &c->ct;
@@ -606,7 +607,7 @@ static void response_file(const char *mode, const char *format, unsigned bits)
 }
 
 static const struct {
-    const char *mode, *file; /* with %u, for each key size */
+    const char *mode, *file; /* file: a format with %u for the key size in bits */
 } vectors[] = {
     {"ECB", "sp800-38a/ECB%u.rsp"},
     {"CBC", "sp800-38a/CBC%u.rsp"},
@@ -654,7 +655,7 @@ static void published(void)
 
 /* ---- In a busy program ---------------------------------------------------------------------- */
 
-/* CTR and GCM of a fixed message; the bytes are folded into a number. */
+/* Encrypts a fixed message with CTR, GCM and CBC. Returns a hash of the outputs. */
 static uint64_t fixed_messages(ENGINE *engine)
 {
     static const int nids[] = {NID_aes_128_ctr, NID_aes_256_gcm, NID_aes_192_cbc};
@@ -704,7 +705,8 @@ static int ready(void)
     return 1;
 }
 
-/* The part of a GCM IV that is generated comes from libcrypto's generator, and not without it. */
+/* Checks that libcrypto's generator provides the generated part of a GCM IV. If the generator
+ * fails, the control must fail. */
 static bool ivs_from_generator(void)
 {
     static const RAND_METHOD fills = {NULL, fill_with_55, NULL, NULL, fill_with_55, ready};
@@ -751,7 +753,7 @@ static bool in_children(void)
     return good;
 }
 
-/* Loads the engine of a file without adding it to libcrypto's list, so that unload() frees it. */
+/* Loads an engine from a file without adding it to libcrypto's list, so that unload() frees it. */
 static ENGINE *load_file(const char *directory, const char *name)
 {
     char path[512];
@@ -769,7 +771,7 @@ static ENGINE *load(void)
     return load_file(getenv("OPENSSL_ENGINES"), "tenrounds.so");
 }
 
-/* The module with the fault switch. */
+/* Loads the module that TENROUNDS_SABOTAGE can make fail: see sabotage_all(). */
 static ENGINE *load_faulty(void)
 {
     return load_file(getenv("FAULTY_MODULES"), "tenrounds-engine.so");
@@ -781,7 +783,7 @@ static void unload(ENGINE *e)
     ENGINE_free(e);
 }
 
-/* As the default it is used by who asks for nothing. */
+/* Checks by the counters that calls without an engine use ours while it is the default. */
 static bool by_default(const struct trossl_counters_file *file)
 {
     const uint64_t before = file->counters.bulk[0][TR_OP_CTR].bytes;
@@ -794,11 +796,11 @@ static bool by_default(const struct trossl_counters_file *file)
     return right && ran > before;
 }
 
-/* Loads the engine, lets it go, and goes on with a context, which keeps it alive. */
+/* Loads and unloads the engine while a context uses it. The context must keep the code mapped. */
 static bool again_and_again(void)
 {
     static const uint8_t key[16], iv[16];
-    /* FIPS-197 has no block of zeros under a key of zeros; SP 800-38D, test case 1, has. */
+    /* AES-128 of a zero block under a zero key: SP 800-38D, test case 1. */
     static const uint8_t first[] = {0x66, 0xe9, 0x4b, 0xd4, 0xef, 0x8a, 0x2c, 0x3b,
                                     0x88, 0x4c, 0xfa, 0x59, 0xca, 0x34, 0x2b, 0x2e};
     bool good = true;
