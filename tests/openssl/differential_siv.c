@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long random sequences of EVP calls on AES-SIV and AES-GCM-SIV, in the default provider and in
- * ours, step by step, as in differential.c. The default provider has GCM-SIV since 3.2; before, the
- * sequences compare only SIV. Tests of our deliberate differences follow. The argument is the
- * duration in seconds (5).
+ * Compares random sequences of EVP calls on AES-SIV and AES-GCM-SIV in the default provider and in
+ * ours, as differential.c does. The default provider has GCM-SIV since 3.2; before 3.2 the test
+ * compares only SIV. Then it tests our deliberate differences. The argument is the duration in
+ * seconds (default 5).
  *
  * The sequences leave out three cases:
  * - data without a key: the default provider crashes (SIV) or uses a key of zeros (GCM-SIV);
  * - a NULL tag of 16 bytes for decryption: the default provider crashes;
- * - before 4.0, a final of GCM-SIV that reports an earlier message.
+ * - a final of GCM-SIV that reports an earlier message, as it does before 4.0.
  */
 #define MAX_DATA 600
 #include "sequences.h"
@@ -21,29 +21,29 @@
 
 static const struct family {
     const char *name;
-    bool siv; /* and not GCM-SIV */
+    bool siv; /* false: GCM-SIV */
 } families[] = {{"AES-128-SIV", true},      {"AES-192-SIV", true},      {"AES-256-SIV", true},
                 {"AES-128-GCM-SIV", false}, {"AES-192-GCM-SIV", false}, {"AES-256-GCM-SIV", false}};
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* The state that both sides have in common. */
+/* The state that both sides share, as the calls so far imply it. */
 struct state {
     const struct family *family;
     bool started, key_set;
     bool half;  /* an init failed half way: the default provider may return the expected tag */
-    bool done;  /* final reports the last message */
-    bool reset; /* SIV: ours reports it, the default provider does not: a parameter was set since */
-    bool stale; /* SIV: a message has succeeded with this key; old versions may still report it */
+    bool done;  /* final reports the result of the last message */
+    bool reset; /* SIV: only ours still reports that result, because a parameter was set */
+    bool stale; /* SIV: a message succeeded with this key; old versions may still report it */
     int encrypt;
     EVP_CIPHER *cipher[SIDES];
     EVP_CIPHER_CTX *ctx[SIDES];
 };
 
-/* Whether the default provider's final and tag always belong to the last message. */
+/* Whether the default provider's final and tag always belong to the last message: since 4.0. */
 static bool strict;
-/* Whether the default provider ignores SIV data of 0 bytes. */
+/* Whether the default provider ignores SIV data of 0 bytes: before 3.2. */
 static bool skips_empty;
-/* Whether any parameter resets the result of SIV's final, and whether an empty list does. */
+/* Whether any parameter, or an empty list, resets the default provider's result of SIV's final. */
 static bool params_reset, none_reset;
 
 /* Whether these parameters, set after an encryption, make the default provider's final fail. */
@@ -74,7 +74,7 @@ static void look_at_siv(void)
     none_reset = resets(none);
 }
 
-/* A parameter that means nothing to SIV ends the default provider's report alone. */
+/* Notes that a parameter without meaning for SIV has reset only the default provider's result. */
 static void reset_by_parameter(struct state *s)
 {
     s->reset |= s->done;
@@ -89,14 +89,14 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
     const OSSL_PARAM *tag = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG);
     if (tag != NULL && s->encrypt)
         return; /* the provider ignores the whole list */
-    /* Parameters before a wrong one take effect; the provider reads the tag first. */
+    /* Parameters before an invalid one take effect; the provider reads the tag first. */
     const bool new_tag = tag != NULL && tag->data_type == OSSL_PARAM_OCTET_STRING &&
                          tag->data_size == 16 && tag->data != NULL;
     if (new_tag)
         s->done = s->reset = false;
     else if (good && (params->key == NULL ? none_reset : params_reset))
         reset_by_parameter(s);
-    /* In 4.0, libcrypto can fail although its provider succeeded. */
+    /* In 4.0, libcrypto can fail although its provider succeeded; a copy shows the effect. */
     if (!good && s->done) {
         uint8_t out[16];
         int n;
@@ -109,7 +109,7 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
     }
 }
 
-/* Reasons differ from version to version; ours are those of 3.0. */
+/* Whether to compare errors: ours have the reasons of 3.0, other versions have others. */
 static bool same_errors_expected;
 
 static bool alike(struct result r[SIDES])
@@ -121,7 +121,7 @@ static bool alike(struct result r[SIDES])
 
 /* ---- The steps ------------------------------------------------------------------------------ */
 
-/* One or two parameters of any type and size. */
+/* Up to two parameters of any type and size. */
 struct chosen {
     uint8_t value[2][32];
     OSSL_PARAM params[3];
@@ -175,7 +175,7 @@ static bool do_init(struct state *s, struct tap_random *random)
                                     with_iv ? iv : NULL, enc, with_params ? chosen.params : NULL));
     s->stale = s->stale && !fresh && !with_key;
     s->done = s->reset = false;
-    /* After an init that failed half way the default provider has part of the new key. */
+    /* After a failed init, the default provider may hold part of the new key. */
     s->half = r[THEIRS].ret <= 0;
     s->key_set = r[THEIRS].ret > 0 && (with_key || (s->key_set && !fresh));
     s->started = true;
@@ -184,8 +184,8 @@ static bool do_init(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* On tag mismatch the default provider's GCM-SIV returns the plaintext, and final fails; our
- * output is zeros. No other difference is accepted. */
+/* Whether the outputs differ in the one accepted way: on tag mismatch, the default provider's
+ * GCM-SIV returns the plaintext and fails only in final. Ours returns zeros. */
 static bool not_authentic(const struct state *s, const uint8_t *ours, size_t len)
 {
     uint8_t out[16];
@@ -199,7 +199,7 @@ static bool not_authentic(const struct state *s, const uint8_t *ours, size_t len
     return good;
 }
 
-/* A message. The output buffer is compared in every case. */
+/* Encrypts or decrypts a message in one call. Compares the output buffers even after a failure. */
 static bool crypt(struct state *s, const uint8_t *data, size_t len, size_t offset, bool in_place,
                   bool once)
 {
@@ -269,7 +269,7 @@ static bool do_aad(struct state *s, struct tap_random *random)
     return !s->started || (s->family->siv && !s->key_set) || add_aad(s, aad, len, once);
 }
 
-/* An update without input is a final. */
+/* Calls final by EVP_Cipher(), EVP_CipherUpdate() without input, or EVP_CipherFinal_ex(). */
 static bool do_final(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
@@ -296,7 +296,7 @@ static bool do_final(struct state *s, struct tap_random *random)
         return alike(r);
     if (s->reset)
         return r[OURS].ret > 0 && r[THEIRS].ret <= 0;
-    /* The default provider may report an earlier message; in this case ours must fail. */
+    /* If the default provider reports an earlier message, ours must fail. */
     if (s->stale && !s->done && r[THEIRS].ret > 0)
         r[THEIRS] = r[OURS];
     return alike(r) && (r[OURS].ret > 0) == s->done;
@@ -305,7 +305,7 @@ static bool do_final(struct state *s, struct tap_random *random)
 /* Whether the last control succeeded. */
 static bool controlled;
 
-/* Runs a control with the same bytes on both sides, and compares the bytes afterwards, too. */
+/* Runs a control with the same bytes on both sides, and compares the results and the bytes. */
 static bool control(struct state *s, const char *what, int type, int arg, const uint8_t bytes[32])
 {
     struct result r[SIDES] = {0};
@@ -447,7 +447,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* A third context seals a message, both sides open it, perhaps with one bit changed. */
+/* Seals a message in a third context and opens it on both sides, sometimes with one bit changed. */
 static bool do_message(struct state *s, struct tap_random *random)
 {
     static uint8_t text[MAX_DATA];
@@ -456,7 +456,7 @@ static bool do_message(struct state *s, struct tap_random *random)
     struct result r[SIDES] = {0};
     int n;
     const size_t len = any_length(random), strings = tap_below(random, 5);
-    const size_t wrong = tap_below(random, 6); /* 0: tag, 1: text, 2: AAD */
+    const size_t wrong = tap_below(random, 6); /* bit changed in 0: tag, 1: text, 2: AAD */
     const bool fresh = tap_below(random, 2) == 0, in_place = tap_below(random, 2) == 0;
     tap_fill(random, key, sizeof(key));
     tap_fill(random, iv, sizeof(iv));
@@ -490,7 +490,7 @@ static bool do_message(struct state *s, struct tap_random *random)
     bool good = alike(r);
     if (!s->key_set)
         return good;
-    /* GCM-SIV's AAD stays for the next message. */
+    /* GCM-SIV keeps AAD for the next message, so reset it with an empty one. */
     if (!s->family->siv)
         good = good && add_aad(s, aad[0], 0, false);
     for (size_t i = 0; i < strings; i++)
@@ -499,7 +499,7 @@ static bool do_message(struct state *s, struct tap_random *random)
            crypt(s, text, len, 1, in_place, false) && do_final(s, random);
 }
 
-/* Weighted so that there are messages most of the time. */
+/* The kinds of steps. Repeated entries make messages frequent. */
 static bool (*const whats[])(struct state *, struct tap_random *) = {
     do_init,    do_init,    do_init,    do_init,       do_data,       do_data,
     do_data,    do_data,    do_aad,     do_aad,        do_aad,        do_final,
@@ -540,10 +540,10 @@ static bool sequence(const struct family *family, struct tap_random *random)
     return sequence_runs(run, family, family->name, steps, n);
 }
 
-/* ---- What ours does on purpose in another way ------------------------------------------------ */
+/* ---- Deliberate differences ------------------------------------------------------------------ */
 
-/* Opens with a wrong tag, in place and not, also 0 bytes: final fails if update did not, and out
- * holds zeros. */
+/* Checks that after opening with a wrong tag, final fails and the output is zeros. The messages
+ * have 0, 24 and 48 bytes. */
 static bool no_plaintext(const struct family *family, struct tap_random *random)
 {
     uint8_t key[64], iv[12], aad[20], out[64], tag[16];
@@ -577,7 +577,7 @@ static bool no_plaintext(const struct family *family, struct tap_random *random)
     return good;
 }
 
-static const uint8_t key[64] = {1}, nonce[12] = {3}; /* RFC 8452 appendix C.1 begins with these */
+static const uint8_t key[64] = {1}, nonce[12] = {3}; /* of the first vector in RFC 8452 C.1 */
 
 static EVP_CIPHER_CTX *ours(const char *name, const uint8_t *raw, int encrypt)
 {
@@ -596,7 +596,8 @@ static bool raised(int lib, int reason)
     return ERR_GET_LIB(e) == lib && ERR_GET_REASON(e) == reason;
 }
 
-/* Decryption refuses a NULL tag and keeps the previous one. The default provider crashes. */
+/* Checks that decryption refuses a NULL tag, on which the default provider crashes, and keeps the
+ * previous tag. */
 static bool refuses_null_tag(const struct family *f)
 {
     uint8_t data[20] = {0}, tag[16];
@@ -626,8 +627,8 @@ static bool refuses_without_key(const struct family *f)
     return good;
 }
 
-/* The output begins within the input, or the input within the output: nothing is written, and the
- * message can follow. */
+/* Checks that a call with partial overlap fails and writes nothing, and that the context can then
+ * process the message. */
 static bool refuses_overlap(const struct family *f)
 {
     bool good = true;
@@ -648,8 +649,8 @@ static bool refuses_overlap(const struct family *f)
     return good;
 }
 
-/* The tag of one message does not count for the next message, of 0 bytes: neither a new tag nor an
- * init lets it pass. */
+/* Checks that final does not report a message again after a new tag or an init: it must fail as for
+ * an empty message with a wrong tag. */
 static bool forgets_the_last_message(const struct family *f)
 {
     uint8_t data[40] = {0}, tag[16], other[16] = {7};
@@ -672,8 +673,8 @@ static bool forgets_the_last_message(const struct family *f)
     return good;
 }
 
-/* With every version of OpenSSL: the first vector of RFC 8452 appendix C.1, and a message of 0
- * bytes whose only call is final. */
+/* Checks our GCM-SIV alone, which every version of OpenSSL can run: the first vector of RFC 8452
+ * appendix C.1, and an empty message whose only call is final. */
 static bool gcm_siv_is_right(void)
 {
     static const uint8_t text[8] = {1},
@@ -701,7 +702,7 @@ static bool gcm_siv_is_right(void)
     return good;
 }
 
-/* More components than the standard's 126, as in the default provider. */
+/* Compares SIV with 299 strings of AAD. Both providers accept more than the standard's 126. */
 static bool many_strings(void)
 {
     uint8_t out[SIDES][20], tag[SIDES][16], text[20] = {0};
@@ -741,7 +742,7 @@ int main(int argc, char **argv)
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     look_at_siv();
-    /* GCM-SIV is ours with every version, the default provider's since 3.2. */
+    /* Ours has GCM-SIV with every version, the default provider since 3.2. */
     const unsigned compared = major > 3 || minor >= 2 ? FAMILIES : FAMILIES / 2;
     tap_plan(5 * FAMILIES + 3 + compared);
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-CBC-HMAC as libssl uses it: records of every length against AES-CBC and HMAC one after the
- * other; and long random sequences of calls in the default provider and in ours, step by step:
- * same return values, lengths, bytes, parameters and errors. A sequence that shows a difference is
- * shortened before it is printed. The argument is the duration in seconds (3). Our provider does
- * not offer these ciphers if the SHA instructions are masked, or SSSE3, which they need.
+ * Tests AES-CBC-HMAC as libssl uses it. The test compares our records with AES-CBC and HMAC in
+ * separate calls. It also compares random sequences of calls in the default provider and in ours:
+ * return values, lengths, bytes, parameters and errors. A failing sequence is shortened before it
+ * is printed. The argument is the duration in seconds (default 3). Our provider does not offer
+ * these ciphers if the mask removes the SHA instructions or SSSE3, because they need both.
  *
  * The sequences leave out calls on which the default provider reads undefined data or aborts: data
- * without a key; a change of direction without the key; the room for several records before the
- * longest fragment is set.
+ * without a key; a change of direction without a key; reading the buffer size for several records
+ * before the maximum fragment is set.
  */
 #define MAX_DATA 17000
 #include "sequences.h"
@@ -33,9 +33,9 @@ struct state {
     EVP_CIPHER_CTX *ctx[SIDES];
     uint8_t key[32], iv[16], mac_key[100];
     size_t mac_key_len;
-    unsigned tls_version; /* as set; 0: not */
+    unsigned tls_version; /* 0: not set */
     bool started, keyed, mac_keyed, fragment_set;
-    bool aad_waits; /* for the data of its record */
+    bool aad_waits; /* AAD is set, the data of its record is still to come */
     int encrypt;
 };
 
@@ -54,7 +54,7 @@ static bool explicit_iv(unsigned version)
     return version >= TLS1_1_VERSION;
 }
 
-/* ---- Records put together from AES-CBC and HMAC ---------------------------------------------- */
+/* ---- Reference records from AES-CBC and HMAC ------------------------------------------------- */
 
 static void make_aad(struct tap_random *random, uint8_t aad[AAD], unsigned version, size_t len)
 {
@@ -67,8 +67,8 @@ static void make_aad(struct tap_random *random, uint8_t aad[AAD], unsigned versi
 
 enum fault { NONE, MAC_BIT, PADDING_BYTE, LAST_BYTE, ALL_RANDOM, ALL_255, SHORT, FAULTS };
 
-/* Writes a record before encryption: explicit IV and payload (len bytes of text), MAC and padding,
- * with `more` blocks more padding than necessary. Returns its length. */
+/* Completes a record before encryption: appends MAC and padding to the len bytes of explicit IV and
+ * payload in text. more: extra blocks of padding. Returns the length of the record. */
 static size_t compose(const struct state *s, uint8_t *text, size_t len, const uint8_t aad[AAD],
                       unsigned more)
 {
@@ -153,7 +153,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     if (with_key) {
         memcpy(s->key, key, 32);
         s->mac_keyed = false;
-        s->tls_version = 0; /* the number of bytes to remove starts anew, but the version stays */
+        s->tls_version = 0; /* a key resets the number of bytes to remove, but not the version */
     }
     if (with_iv)
         memcpy(s->iv, iv, 16);
@@ -165,8 +165,8 @@ static bool do_init(struct state *s, struct tap_random *random)
 static bool do_mac_key(struct state *s, struct tap_random *random)
 {
     static struct result r[SIDES];
-    /* The default provider has hashed the AAD with the key before this one; ours hashes it with
-     * the data. */
+    /* Not between AAD and data: the default provider has hashed the AAD under the previous key,
+     * while ours hashes it with the data. */
     if (s->aad_waits)
         return true;
     s->mac_key_len = tap_below(random, 4) == 0 ? tap_below(random, 100) : mac_len(s);
@@ -202,7 +202,7 @@ static bool set_aad(struct state *s, const uint8_t *aad, size_t len)
     tell("aad of %zu bytes: version %02x%02x, length %u", len, aad[9], aad[10],
          aad[11] << 8 | aad[12]);
     for (int i = 0; i < SIDES; i++) {
-        memcpy(copy[i], aad, AAD); /* which the default provider writes to */
+        memcpy(copy[i], aad, AAD); /* the default provider writes to its AAD */
         end_call(&r[i], EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_TLS1_AAD, (int)len, copy[i]));
     }
     s->aad_waits = true;
@@ -211,8 +211,8 @@ static bool set_aad(struct state *s, const uint8_t *aad, size_t len)
     return same(r);
 }
 
-/* An update of len bytes, in place or not. All bytes that were there are compared, whatever the
- * length of the output is. */
+/* Runs an update of len bytes. On success, compares the whole buffers, not only the number of bytes
+ * that the update reported. */
 static bool update(struct state *s, const uint8_t *data, size_t len, bool in_place, bool once)
 {
     static struct result r[SIDES];
@@ -283,7 +283,8 @@ static bool do_open(struct state *s, struct tap_random *random)
         return true;
     len = compose(s, data, len, aad, more);
     len = spoil(random, fault, data, len, mac_len(s));
-    /* The running IV. SHA-1 takes it from a record that has one; SHA-256 does not. */
+    /* Encrypts under the context's IV. On decryption, the SHA-1 ciphers use the record's explicit IV
+     * instead if it has one; the SHA-256 ciphers do not. */
     EVP_CIPHER_CTX_get_updated_iv(s->ctx[THEIRS], iv, 16);
     cbc_encrypt(s, iv, data, len);
     tell("a record with fault %u, %u blocks more of padding", fault, more);
@@ -297,7 +298,7 @@ static bool do_plain(struct state *s, struct tap_random *random)
         tap_below(random, 8) == 0 ? tap_below(random, 300) : 16 * tap_below(random, 60);
     const bool in_place = tap_below(random, 2) == 0;
     tap_fill(random, data, len);
-    /* With the version set, the default provider takes the last byte for padding. */
+    /* With a version set, the default provider reads the last byte as the padding length. */
     if (!s->keyed)
         return true;
     return update(s, data, len, in_place, false);
@@ -342,7 +343,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     return good;
 }
 
-/* Numbers and octets, also where the parameter has the other type. */
+/* Sets a parameter, of the right or of a wrong type. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
     static const char *const keys[] = {
@@ -371,7 +372,7 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* Ours can copy a context, the default provider of 3.0 cannot. */
+/* Copies the contexts. Only ours must succeed: the default provider of 3.0 cannot copy them. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     static struct result r[SIDES];
@@ -434,7 +435,7 @@ static bool sequence(const char *name, struct tap_random *random)
     return sequence_runs(run, name, name, steps, n);
 }
 
-/* ---- Without the default provider's own ------------------------------------------------------ */
+/* ---- Ours against reference records ---------------------------------------------------------- */
 
 static EVP_CIPHER_CTX *start(struct state *s, int side, int encrypt, unsigned version)
 {
@@ -458,7 +459,7 @@ static void any_keys(struct state *s, struct tap_random *random)
     s->mac_key_len = mac_len(s);
 }
 
-/* Our records are AES-CBC of payload, HMAC and padding; ours opens them and returns the payload. */
+/* Checks that our record is AES-CBC of payload, HMAC and padding, and that ours opens it. */
 static bool is_composition(struct state *s, struct tap_random *random, unsigned version, size_t len)
 {
     static uint8_t text[MAX_DATA], ours[MAX_DATA], expected[MAX_DATA];
@@ -525,8 +526,8 @@ static bool opens(struct state *s, int side, const uint8_t *sequence, const uint
     return good;
 }
 
-/* Seals several records by parameters, with the output's own size; EVP_CIPHER_CTX_ctrl() would pass
- * that of the input. Returns the bytes written, 0 for a failure. */
+/* Seals several records by parameters, which pass the true output size; EVP_CIPHER_CTX_ctrl() would
+ * pass the input size. Returns the number of bytes written, 0 on failure. */
 static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM *param,
                                size_t out_size)
 {
@@ -546,8 +547,9 @@ static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_P
                : 0;
 }
 
-/* Seals several records as libssl does (ssl3_write_bytes): both sides plan the same, each opens
- * what the other sealed, the sequence number continues across a carry, and IVs differ. */
+/* Seals several records in one call, as libssl does (ssl3_write_bytes). Checks that both sides plan
+ * the same sizes, that each opens the other's records, that the sequence number continues across a
+ * carry, and that IVs differ. */
 static bool seals_many(struct state *s, struct tap_random *random, unsigned lanes, size_t fragment,
                        bool by_params)
 {
@@ -568,7 +570,7 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
             EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_AAD, sizeof(param[i]), &param[i]);
         param[i].out = out[i];
         param[i].inp = text;
-        /* The default provider of 4.0 refuses a size other than that of the input. */
+        /* The default provider of 4.0 refuses an output size that differs from the input size. */
         if (by_params && (i == OURS || OPENSSL_version_major() < 4))
             sealed[i] = seal_many_by_params(ctx, &param[i], (size_t)packed[i]);
         else
@@ -596,7 +598,7 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
     return good;
 }
 
-/* The plan for a length that is in the AAD, or that is not allowed. */
+/* Compares the plans of both sides, also for a length in the AAD and for lengths not allowed. */
 static bool same_plans(struct state *s, struct tap_random *random)
 {
     bool good = true;
