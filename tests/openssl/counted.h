@@ -17,8 +17,8 @@ struct counting {
     char path[64]; /* the value of TENROUNDS_COUNTERS */
 };
 
-/* A memfd of this size that begins as a new counters file, with these seals. Exits if the kernel
- * cannot make it. */
+/* Makes a memfd of this size with these seals, which begins as a new counters file. Exits on
+ * failure. */
 static inline struct counting counting_with(size_t size, int seals)
 {
     struct counting c = {memfd_create("tenrounds-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING), ""};
@@ -37,7 +37,7 @@ static inline struct counting counting_new(void)
     return counting_with(TROSSL_COUNTERS_ROOM, F_SEAL_SHRINK | F_SEAL_GROW);
 }
 
-/* The counts since counting_new() or the last counting_clear(). */
+/* Returns the counts since counting_new() or the last counting_clear(). */
 static inline struct trossl_counters_file counting_read(const struct counting *c)
 {
     struct trossl_counters_file file;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bad input that the default provider crashes on, or answers with garbage: ours answers with an
- * error that names it, leaves the output as it was, and the context usable. And positions within a
- * block ("num"), which OpenSSL 3.0.22 refuses for CFB, OFB and CTR, but 3.0.8 takes.
+ * Tests bad input on which the default provider crashes or returns garbage. Ours must return an
+ * error that names the fault, leave the output unchanged, and keep the context usable. Also tests
+ * positions within a block ("num"), which OpenSSL 3.0.22 refuses for CFB, OFB and CTR, but 3.0.8
+ * accepts.
  */
 #include "sides.h"
 
@@ -38,7 +39,7 @@ static bool is_block_mode(unsigned i)
     return i / 3 < 2;
 }
 
-/* The last error is this one. */
+/* Whether the last error is this one. */
 static bool error_is(int lib, int reason)
 {
     const unsigned long e = ERR_peek_last_error();
@@ -79,7 +80,8 @@ static bool num_out_of_range(unsigned i)
     return good;
 }
 
-/* A number does not fit in no bytes: libcrypto's own helper looks at the byte before. */
+/* Checks that a numeric parameter of 0 bytes is refused. libcrypto's own helper would read the byte
+ * before it. */
 static bool no_room_for_a_number(unsigned i)
 {
     static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_NUM};
@@ -101,8 +103,8 @@ static bool no_room_for_a_number(unsigned i)
     return good;
 }
 
-/* Each num from 0 to 15 can be set and read, and in the modes of any length it is the place in the
- * block: telling a context that it stands where it stands changes nothing. */
+/* Checks that num can be set to 0 to 15 and read. In CFB, OFB and CTR it is the position in the
+ * block, so setting it to the current position must not change the output. */
 static bool num_in_range(unsigned i)
 {
     uint8_t data[64], once[64], twice[64];
@@ -128,7 +130,7 @@ static bool num_in_range(unsigned i)
     return good;
 }
 
-/* Output that begins within the input or the other way round. */
+/* Checks that partial overlap is refused, without an effect on memory or context. */
 static bool overlap(unsigned i, int encrypt)
 {
     static const int shifts[] = {1, 8, 15, 16, 17, 100};
@@ -146,7 +148,7 @@ static bool overlap(unsigned i, int encrypt)
                    error_is(ERR_LIB_EVP, EVP_R_PARTIALLY_OVERLAPPING) &&
                    EVP_Cipher(c.ctx, in + sign * shifts[j], in, 128) <= 0 &&
                    memcmp(memory, before, sizeof(memory)) == 0;
-            /* The context is as if nothing had happened. */
+            /* The context must behave as if the refused calls had not happened. */
             good = good && EVP_CipherUpdate(c.ctx, out, &n, in, 128) > 0 &&
                    EVP_CipherUpdate(d.ctx, expected, &n, in, 128) > 0 &&
                    tap_same(out, expected, 128);
@@ -157,8 +159,8 @@ static bool overlap(unsigned i, int encrypt)
     return good;
 }
 
-/* In place with bytes waiting: the output would run ahead of the input. The default provider
- * overwrites what it has not read. */
+/* Checks that an update in place is refused while the context buffers a partial block: the output
+ * would run ahead of the input. The default provider overwrites input that it has not read. */
 static bool ahead_in_place(unsigned i)
 {
     uint8_t data[64] = {0}, out[64];
@@ -171,8 +173,9 @@ static bool ahead_in_place(unsigned i)
     return good;
 }
 
-/* Decryption that has held a block back writes it before what it reads next. Output that trails by
- * that block or lies apart is right; any other is right all the same, or refused. */
+/* Checks overlap after decryption has held back a block, which it writes before the next one. The
+ * call must succeed if the output trails the input by one block or does not overlap it. Any other
+ * overlap must either give the right output or be refused. */
 static bool overlap_after_held_block(unsigned i)
 {
     uint8_t memory[512] = {0}, expected[128];
@@ -199,8 +202,8 @@ static bool overlap_after_held_block(unsigned i)
     return good;
 }
 
-/* The call past the buffer takes whole blocks only: the default provider reads and writes
- * beyond. */
+/* Checks that EVP_Cipher(), which bypasses the buffer, accepts only whole blocks. With other
+ * lengths the default provider reads and writes beyond the end. */
 static bool odd_one_shot(unsigned i)
 {
     uint8_t data[64] = {0}, out[64];
@@ -217,7 +220,7 @@ static bool odd_one_shot(unsigned i)
     return good;
 }
 
-/* A key serves both directions, whichever it was set for. */
+/* Checks that a key set for encryption also decrypts. */
 static bool turns_around(unsigned i)
 {
     uint8_t data[64], out[64];
@@ -231,7 +234,8 @@ static bool turns_around(unsigned i)
     return good;
 }
 
-/* A final that fails leaves the context as it was: it fails again, and starts anew with init. */
+/* Checks that a failed final leaves the context unchanged: final fails again, and an init starts a
+ * new message. */
 static bool bad_padding(unsigned i)
 {
     uint8_t data[32], out[48];
@@ -263,7 +267,7 @@ static bool wrong_lengths(unsigned i)
     return good;
 }
 
-/* Up to the last byte of the largest length that EVP takes: sizes do not wrap around. */
+/* Checks that one call encrypts 1 MiB and 7 bytes up to the end. */
 static bool many_bytes(unsigned i)
 {
     const int len = 1 << 20;
@@ -280,8 +284,8 @@ static bool many_bytes(unsigned i)
     return good && sum != 0;
 }
 
-/* Key wrap moves its input first, as the default provider does: the same comes out wherever it
- * goes. */
+/* Checks that key wrap gives the right output wherever it overlaps the input. Like the default
+ * provider, ours first moves the input to the output. */
 static bool wrap_in_one_buffer(const struct evp_side *side, const char *name, int encrypt)
 {
     uint8_t memory[400], input[64], expected[80];

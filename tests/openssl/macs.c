@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CMAC and GMAC: published vectors; and long random sequences of EVP calls in a library context
- * that prefers us and in one without us, step by step, with ciphers that are ours and ciphers
- * that are not. A sequence that shows a difference is shortened before it is printed. The
- * argument is for how many seconds (5).
+ * Tests CMAC and GMAC with published vectors and with random sequences of EVP calls. The sequences
+ * run in a library context that prefers our provider and in one without it. Some ciphers are ours,
+ * others are not. A failing sequence is shortened before it is printed. The argument is the
+ * duration in seconds (default 5).
  *
- * Not in the sequences, because the default provider goes on there with a state that is nothing
- * in particular: data or a final after the final of CMAC (ours refuses); a new GMAC key in
- * mid-message without a new IV; a key after a cipher was refused. Nor a copy of a CMAC context
- * in which a cipher waits for its key, which ours refuses if AES has one and the other is not
- * ours.
+ * The sequences leave out calls after which the default provider's state is undefined: data or a
+ * final after CMAC's final (ours refuses it); a new GMAC key in mid-message without a new IV; a key
+ * after a cipher was refused. They also leave out a copy of a CMAC context while a new cipher waits
+ * for its key. Ours refuses that copy if an AES key is set and the new cipher is not ours.
  */
 #define _GNU_SOURCE
 #define MAX_DATA 5000
@@ -41,25 +40,25 @@ static const struct family {
                 {"GMAC", gcm, sizeof(gcm) / sizeof(gcm[0])}};
 #define FAMILIES 2
 
-/* What both sides have in common at a point of the sequence. */
+/* The state that both sides share, as the calls so far imply it. */
 struct state {
     const struct family *family;
     bool gmac;
-    const struct cipher *now, *next; /* next: of CMAC, for the next key */
+    const struct cipher *now, *next; /* next: CMAC's cipher for the next key */
     bool key_set, iv_set;
-    bool refused; /* the last cipher that was asked for */
-    bool spent;   /* CMAC after its final; GMAC in mid-message with another key */
+    bool refused; /* the last cipher was refused */
+    bool spent;   /* skip data and final: CMAC after final; GMAC in mid-message with a new key */
     bool begun;
     EVP_MAC_CTX *ctx[SIDES];
 };
 
 static bool same_errors_expected;
 
-/* Tags that were the same: of each family, with other ciphers and with ours. */
+/* The number of equal tags: per family, with other ciphers (0) and with ours (1). */
 static unsigned long tags[FAMILIES][2];
 
-/* Without a cipher GMAC fails with one error or another, for reasons of libcrypto's cipher
- * context. */
+/* Whether the results match. Without a cipher, any error of GMAC matches any other: it depends on
+ * libcrypto's cipher context. */
 static bool alike(const struct state *s, struct result r[SIDES])
 {
     const bool vague = s->gmac && s->now == NULL && r[OURS].error != 0 && r[THEIRS].error != 0;
@@ -75,9 +74,9 @@ struct values {
     uint8_t key[40], iv[140];
 };
 
-/* Which of them a call has, and what it does to the state if it succeeds. */
+/* The parameters of a call, and which values they contain. */
 struct asked {
-    const struct cipher *cipher; /* NULL: none that exists */
+    const struct cipher *cipher; /* NULL: none, or one that does not exist */
     bool cipher_given, key_given, iv_given;
     size_t key_len;
     OSSL_PARAM params[6];
@@ -108,7 +107,7 @@ static void ask(struct asked *a, struct values *v, const struct state *s, struct
         a->cipher = c = &s->family->ciphers[tap_below(random, s->family->count)];
         snprintf(v->cipher, sizeof(v->cipher), "%s", c->name);
         if (tap_below(random, 10) == 0) {
-            /* Where the mode is not looked at, in the CMAC of 3.0, it makes nonsense. */
+            /* No other mode for CMAC: 3.0 does not check it and computes nonsense. */
             snprintf(v->cipher, sizeof(v->cipher), "%s", s->gmac ? "AES-128-CBC" : "no-such");
             a->cipher = NULL;
         }
@@ -145,7 +144,7 @@ static void ask(struct asked *a, struct values *v, const struct state *s, struct
              p->data == v->cipher || p->data == v->query ? (char *)p->data : "");
 }
 
-/* A key takes the cipher that waits. */
+/* Updates the state after a key was set, with which a new cipher of CMAC takes effect. */
 static void key_set(struct state *s, bool good)
 {
     if (s->next != NULL)
@@ -155,7 +154,7 @@ static void key_set(struct state *s, bool good)
     s->spent = s->gmac && (s->spent || s->begun);
 }
 
-/* What the parameters have done; of a call that failed, what they may have done. */
+/* Updates the state after a call with parameters. If it failed, assumes what it may have done. */
 static void took(struct state *s, const struct asked *a, bool good)
 {
     if (a->cipher_given) {
@@ -187,7 +186,7 @@ static bool do_set(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_MAC_CTX_set_params(s->ctx[i], a.params));
     took(s, &a, r[THEIRS].ret > 0);
-    /* After a failure it is open which of the parameters were taken. */
+    /* After a failure it is unknown which parameters took effect. */
     if (r[THEIRS].ret <= 0)
         s->refused = s->spent = true;
     return alike(s, r);
@@ -215,7 +214,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     const bool good = r[THEIRS].ret > 0;
     took(s, &a, good);
     if (with_key) {
-        /* The IV came before it, for this message. */
+        /* If the IV was set in the same call, it is for this key. */
         const bool spent = s->spent;
         key_set(s, good);
         if (a.iv_given)
@@ -296,7 +295,7 @@ static bool do_get(struct state *s, struct tap_random *random)
            EVP_MAC_CTX_get_block_size(s->ctx[OURS]) == EVP_MAC_CTX_get_block_size(s->ctx[THEIRS]);
 }
 
-/* Goes on with a copy, or with the original after a copy of it has been used and freed. */
+/* Continues with a copy, or with the original after a copy was used and freed. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     EVP_MAC_CTX *copy[SIDES];
@@ -383,7 +382,7 @@ static const struct file {
              {"GMAC", "wycheproof/aes_gmac.txt", 90, 324}};
 #define FILES (sizeof(files) / sizeof(files[0]))
 
-/* The tag of a case's message, in a context that has nothing but our provider. */
+/* Computes the tag of a case in a library context that has only our provider. */
 static bool tag_of(const struct evp_side *alone, const struct file *f, const struct test_case *c,
                    uint8_t tag[16])
 {
@@ -405,7 +404,8 @@ static bool tag_of(const struct evp_side *alone, const struct file *f, const str
     return good;
 }
 
-/* A valid case has that tag; of an invalid one the tag is another, or the key or IV cannot be. */
+/* Checks the cases of a file: our tag equals that of a valid case. For an invalid case our tag
+ * differs, or ours refuses the key or IV. */
 static bool vectors(const struct evp_side *alone, const struct file *f)
 {
     static struct test_case c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random sequences of steps for the differential tests, and the search for the shortest sequence
- * that shows a difference.
+ * Runs sequences of steps for the differential tests, and removes from a failing sequence the steps
+ * that it does not need to fail.
  */
 #ifndef TENROUNDS_TESTS_SEQUENCES_H
 #define TENROUNDS_TESTS_SEQUENCES_H
@@ -9,16 +9,16 @@
 #include "tap.h"
 
 struct step {
-    uint32_t what, seed; /* all the rest of the step follows from the seed */
+    uint32_t what, seed; /* kind of step; seed of its random details */
 };
 
 #define MOST_STEPS 48
 
-/* Runs the steps on both sides with this cipher; returns whether both did the same. print: prints
- * the steps. */
+/* Runs the steps on both sides with this cipher or MAC, and prints them if print is set. Returns
+ * whether the results match. */
 typedef bool run_fn(const void *subject, const struct step *steps, unsigned n, bool print);
 
-/* Removes steps as long as the sequence still fails; returns how many remain. */
+/* Removes steps as long as the sequence still fails. Returns the number that remain. */
 static inline unsigned shorten(run_fn *run, const void *subject, struct step *steps, unsigned n)
 {
     for (bool progress = true; progress;) {
@@ -36,7 +36,7 @@ static inline unsigned shorten(run_fn *run, const void *subject, struct step *st
     return n;
 }
 
-/* Runs a sequence of at most MOST_STEPS steps, and prints the shortest that fails. */
+/* Runs a sequence of at most MOST_STEPS steps. If it fails, shortens it and prints it. */
 static inline bool sequence_runs(run_fn *run, const void *subject, const char *name,
                                  struct step *steps, unsigned n)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads only read what they share. After loading, this test makes read-only: the writable static
- * data of the library and the provider, the provider's object of the library context, and the keys
- * that threads share. Then several threads run all modes at once, by the core's calls and through
- * libcrypto. A write to shared memory, which would move a cache line between processors, ends the
- * program by SIGSEGV.
+ * Checks that threads only read the memory that they share. After loading, the test makes this
+ * memory read-only: the writable static data of the library and the provider, the provider's object
+ * of the library context, and the keys. Then several threads run all modes at once, by the core's
+ * calls and through libcrypto. A write to shared memory, which would move a cache line between
+ * processors, ends the program by SIGSEGV.
  *
- * Functions must be bound at load (LD_BIND_NOW), because the dynamic linker writes the addresses
- * of functions that are bound later into the same pages.
+ * The dynamic linker must bind all functions at load (LD_BIND_NOW): later it would write their
+ * addresses into the same pages.
  */
 #define _GNU_SOURCE
 #include "../core/aead.h"
@@ -24,7 +24,7 @@
 #define BYTES   9000 /* long enough for every loop */
 #define CIPHERS 100
 
-/* ---- What is shared -------------------------------------------------------------------------- */
+/* ---- Shared memory --------------------------------------------------------------------------- */
 
 static struct region {
     const char *of;
@@ -42,7 +42,7 @@ static void add_region(const char *of, uintptr_t from, uintptr_t to)
         regions[n_regions++] = (struct region){of, (uint8_t *)from, to - from};
 }
 
-/* The writable segments of the library with this file name. */
+/* Adds the writable segments of the library with this file name. */
 static int add_segments(struct dl_phdr_info *info, size_t size, void *data)
 {
     const char *file = data, *slash = strrchr(info->dlpi_name, '/');
@@ -58,7 +58,7 @@ static int add_segments(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* libcrypto's memory: what the provider allocates for a library context gets pages of its own. */
+/* Whether take(), libcrypto's allocator in this test, gives the provider pages of its own. */
 static bool loading;
 
 static bool is_region(const void *p)
@@ -102,13 +102,13 @@ static bool protect(int how)
     return good;
 }
 
-/* Whether a write there ends a child by SIGSEGV, on which the test relies. */
+/* Whether a write to the region ends a child process by SIGSEGV, as the test assumes. */
 static bool is_protected(const struct region *r)
 {
     int status;
     const pid_t child = fork();
     if (child == 0) {
-        signal(SIGSEGV, SIG_DFL); /* a sanitizer has its own idea */
+        signal(SIGSEGV, SIG_DFL); /* a sanitizer may have set a handler */
         volatile uint8_t *last = r->from + r->len - 1;
         *last = *last;
         _exit(0);
@@ -260,7 +260,7 @@ static bool has(const EVP_CIPHER *cipher, const char *part)
     return strstr(EVP_CIPHER_get0_name(cipher), part) != NULL;
 }
 
-/* The length of the text for a cipher. */
+/* Returns the length of the text for a cipher, in bytes. */
 static int length_for(const EVP_CIPHER *cipher)
 {
     if (EVP_CIPHER_get_mode(cipher) == EVP_CIPH_WRAP_MODE)
@@ -270,8 +270,8 @@ static int length_for(const EVP_CIPHER *cipher)
     return 8976; /* whole blocks */
 }
 
-/* A TLS 1.2 record with an HMAC: the AAD, 13 bytes, has its length, and the record has room for
- * MAC and padding. */
+/* Seals or opens a TLS 1.2 record in place with an HMAC cipher. data has room for MAC and padding.
+ * Returns the number of bytes processed, -1 on failure. */
 static int tls_record(EVP_CIPHER_CTX *ctx, uint8_t *data, bool encrypt, int len)
 {
     uint8_t aad[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3};
@@ -343,7 +343,7 @@ static bool there_and_back(struct own *own, EVP_CIPHER *cipher)
         good = good && one_way(cipher, ctx, false, own->back, &back, own->out, all, tag) &&
                back == len && memcmp(own->back, text, (size_t)len) == 0;
     }
-    EVP_CIPHER_CTX_copy(copy, ctx); /* not all can be */
+    EVP_CIPHER_CTX_copy(copy, ctx); /* some ciphers refuse */
     EVP_CIPHER_CTX_free(copy);
     EVP_CIPHER_CTX_free(ctx);
     return good;
@@ -407,7 +407,7 @@ static void *evp_thread(void *data)
     return NULL;
 }
 
-/* Runs the work in all threads, whose results must be the same. */
+/* Runs `what` in all threads at once and checks that their results are equal. */
 static bool together(void *(*what)(void *), unsigned *ciphers)
 {
     static struct own own[THREADS];
@@ -448,7 +448,7 @@ int main(void)
     const unsigned objects = n_regions;
     tap_ok(objects == 1, "the provider's object of a library context: one allocation (%u)",
            objects);
-    /* The first multi-buffer call of a process runs its known-answer tests and remembers the result. */
+    /* The first multi-buffer call of a process runs known-answer tests and stores their result. */
     static struct own first;
     tap_ok(tr_backend_selected() != NULL && make_keys(), "a backend is selected, keys are set");
     many(&first);
@@ -465,7 +465,7 @@ int main(void)
     const bool through = together(evp_thread, &ciphers);
     tap_ok(through && ciphers > 50, "and all %u ciphers and two MACs through libcrypto", ciphers);
 
-    const bool writable = protect(PROT_READ | PROT_WRITE); /* for what happens at the end */
+    const bool writable = protect(PROT_READ | PROT_WRITE); /* for unloading and exit */
     evp_close(&us);
     tap_ok(writable, "and unload it");
     return tap_done();

@@ -17,7 +17,7 @@ static const unsigned evp_key_bits[] = {128, 192, 256};
 #define EVP_MODES   5
 #define EVP_CIPHERS 15
 
-/* "AES-128-ECB", ... for 0 to 14. */
+/* Returns the name of cipher i: from "AES-128-ECB" for 0 to "AES-256-CTR" for 14. */
 static inline const char *evp_cipher_name(unsigned i)
 {
     static char names[EVP_CIPHERS][16];
@@ -30,7 +30,8 @@ struct evp_side {
     OSSL_PROVIDER *provider;
 };
 
-/* OPENSSL_MODULES names the directory of our provider, as for every program. */
+/* Opens a library context with only this provider; exits on failure. OPENSSL_MODULES must name the
+ * directory of ours. */
 static inline struct evp_side evp_open(const char *provider)
 {
     struct evp_side side = {OSSL_LIB_CTX_new(), NULL};
@@ -52,7 +53,7 @@ static inline void evp_close(struct evp_side *side)
     OSSL_LIB_CTX_free(side->libctx);
 }
 
-/* Exits if the provider has no such cipher: nothing could be tested. */
+/* Fetches a cipher; exits if the provider does not have it. */
 static inline EVP_CIPHER *evp_fetch(const struct evp_side *side, const char *name)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(side->libctx, name, NULL);
@@ -64,7 +65,7 @@ static inline EVP_CIPHER *evp_fetch(const struct evp_side *side, const char *nam
     return cipher;
 }
 
-/* A text parameter of the provider; "" if it has none. */
+/* Returns a text parameter of the provider, or "" if it has none. */
 static inline const char *evp_provider_text(const OSSL_PROVIDER *provider, const char *key)
 {
     char *text = NULL;

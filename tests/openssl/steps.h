@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A call on both sides, and whether both did the same, for the differential tests. */
+/* The results of a call on both sides and their comparison, for the differential tests. */
 #ifndef TENROUNDS_TESTS_STEPS_H
 #define TENROUNDS_TESTS_STEPS_H
 
@@ -10,7 +10,7 @@ enum { OURS, THEIRS, SIDES };
 /* The result of a call. The program defines MAX_DATA. */
 struct result {
     int ret, len;
-    unsigned long error; /* library and reason of the last one */
+    unsigned long error; /* library and reason of the last error; 0 on success */
     uint8_t out[MAX_DATA + 64];
 };
 
@@ -50,7 +50,7 @@ static bool same(const struct result r[SIDES])
                                     : memcmp(a->out, b->out, (size_t)a->len) == 0);
 }
 
-/* One parameter of both contexts, size bytes of it, as the type. */
+/* Reads a parameter with this type and size from both contexts, and compares the values. */
 static inline bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
                               size_t size)
 {
@@ -80,7 +80,8 @@ static inline bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key,
     return false;
 }
 
-/* As same_param(), with a NULL buffer, which asks for the size. 3.0 ignores the type of strings. */
+/* Compares the sizes that both contexts return for a parameter with a NULL buffer. 3.0 ignores the
+ * type of strings. */
 static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
                              size_t size)
 {
@@ -101,8 +102,8 @@ static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, 
     return false;
 }
 
-/* EVP_CIPHER_CTX_set_padding(). libcrypto passes the padding to the provider at once. If it is off,
- * libcrypto also passes it in each later init. Only block modes use it. */
+/* Sets the padding on both sides. libcrypto passes it to the provider at once and, if it is off,
+ * again in each later init. Only block modes use it. */
 static inline bool same_padding(EVP_CIPHER_CTX *const ctx[SIDES], int padding)
 {
     struct result r[SIDES] = {0};

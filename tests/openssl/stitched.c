@@ -283,8 +283,8 @@ static bool do_open(struct state *s, struct tap_random *random)
         return true;
     len = compose(s, data, len, aad, more);
     len = spoil(random, fault, data, len, mac_len(s));
-    /* Encrypts under the context's IV. On decryption, the SHA-1 ciphers use the record's explicit IV
-     * instead if it has one; the SHA-256 ciphers do not. */
+    /* Encrypts under the context's IV. When opening, the SHA-1 ciphers use the record's explicit IV
+     * instead if there is one; the SHA-256 ciphers do not. */
     EVP_CIPHER_CTX_get_updated_iv(s->ctx[THEIRS], iv, 16);
     cbc_encrypt(s, iv, data, len);
     tell("a record with fault %u, %u blocks more of padding", fault, more);
