@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The meaning of OPENSSL_armcap, compared with libcrypto's, and on Arm its effect on the
- * selection.
+ * Checks that we read OPENSSL_armcap as libcrypto does, and that it affects the selection on Arm
+ * only.
  */
 #define _GNU_SOURCE /* setenv */
 #include "armcap.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No update, cipher or final function of the provider writes beyond the output size that it is
- * given. EVP functions compute that size themselves, so this test calls the provider's functions
- * directly: it registers the module as a built-in provider and keeps the functions that the module
- * returns.
+ * Checks that no update, cipher or final function of the provider writes beyond the output size
+ * that its caller passes. EVP functions compute that size themselves, so the test calls the
+ * provider's functions directly. To get them, it registers the module as a built-in provider.
  */
 #include "sides.h"
 
@@ -80,8 +79,8 @@ static bool untouched(const char *name, const char *what, const uint8_t *out, si
     return true;
 }
 
-/* EVP_CipherUpdate() passes the input length plus one semiblock as the size, whatever the buffer
- * is. The last semiblock of a padded key wrap can therefore reach 7 bytes further. */
+/* Returns how many bytes a padded key wrap may write beyond the size: at most 7. EVP_CipherUpdate()
+ * passes the input length plus one semiblock as the size, whatever the buffer size is. */
 static size_t beyond(const char *name, int encrypt, size_t size, size_t len)
 {
     const bool padded = strstr(name, "WRAP-PAD") != NULL;
@@ -90,7 +89,8 @@ static size_t beyond(const char *name, int encrypt, size_t size, size_t len)
                : 0;
 }
 
-/* An update or cipher call of len bytes with output size `size`, then final with what is left. */
+/* Checks an update or cipher call of len bytes, after an update of `first` bytes, and then final.
+ * Both get the output size `size`. */
 static bool one(const char *name, const struct functions *f, OSSL_FUNC_cipher_update_fn *update,
                 int encrypt, size_t first, size_t len, size_t size)
 {
@@ -107,7 +107,7 @@ static bool one(const char *name, const struct functions *f, OSSL_FUNC_cipher_up
     const size_t iv_len = strstr(name, "CCM") != NULL ? 7 : number(f, OSSL_CIPHER_PARAM_IVLEN);
     if (!f->init[encrypt](ctx, halves, key_len, iv_len != 0 ? iv : NULL, iv_len, NULL))
         good = false;
-    if (first != 0) /* bytes that wait in the context */
+    if (first != 0) /* leaves a partial block in the context */
         (void)f->update(ctx, before, &n, ROOM, in, first);
     memset(out, CANARY, sizeof(out));
     n = 0;

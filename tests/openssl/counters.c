@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which backend's code ran, as the counters file tells it, for each mask and for backends whose
- * known-answer tests fail. Each case is a process of its own: this program started again with the
- * argument "work".
+ * Checks by the counters file which backend ran, for each mask and for backends whose known-answer
+ * tests fail. Each case runs in its own process: this program with the argument "work".
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -24,7 +23,7 @@
 
 static const char *self;
 static struct counting counts;
-static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* on a disk, so not a counters file */
+static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* a file on a disk, not a counters file */
 
 /* ---- The work, in the child ------------------------------------------------------------------ */
 
@@ -52,8 +51,8 @@ static void close_all(void)
         close(fd);
 }
 
-/* Things that a program may do to itself before and after it loads the provider. Counting must not
- * make them harmful. */
+/* before_loading() and after_loading() do what a program may do before and after it loads the
+ * provider. Counting must not make these actions harmful. */
 static void before_loading(const char *how)
 {
     const struct rlimit none = {0, 0};
@@ -102,7 +101,7 @@ static int work(const char *how)
     return 0;
 }
 
-/* ---- Starting it ---------------------------------------------------------------------------- */
+/* ---- Starting the child --------------------------------------------------------------------- */
 
 struct environment {
     const char *mask, *ia32cap, *sabotage;
@@ -154,9 +153,9 @@ static struct told start(const struct environment *e, const char *counters, cons
     return told;
 }
 
-/* ---- What has to come out -------------------------------------------------------------------- */
+/* ---- Expected results ------------------------------------------------------------------------ */
 
-/* The strongest backend that does not need these features and is not in the list. */
+/* Returns the strongest usable backend that needs no masked feature and is not sabotaged. */
 static const struct tr_backend *strongest(tr_features masked, const char *sabotage)
 {
     struct tr_cpu cpu;
@@ -171,15 +170,15 @@ static const struct tr_backend *strongest(tr_features masked, const char *sabota
     return b;
 }
 
-/* Whether all work was done by the code of `backend`, or of the weaker backend from which it takes
- * an operation. times: how often the work was done. */
+/* Whether `backend`, or its fallback for operations that it lacks, did all the work. times: the
+ * number of calls of crypt_all(). */
 static bool ran_on(const struct tr_backend *backend, const struct trossl_counters_file *c,
                    unsigned times)
 {
     bool good = memcmp(c->magic, TROSSL_COUNTERS_MAGIC, 8) == 0 && c->ops == TR_OPS &&
                 c->backends == TR_MAX_BACKENDS;
     for (unsigned op = 0; op < TR_OPS; op++) {
-        /* The operations of the modes of SP 800-38A come first; the run asks for no others. */
+        /* crypt_all() uses only the modes of SP 800-38A, whose operations come first. */
         const bool asked = op < TR_OP_GHASH;
         const unsigned doing = asked ? tr_backend_index(tr_backend_doing(backend, op)) : 0;
         const uint64_t bytes =
@@ -241,7 +240,7 @@ static bool one_case(unsigned i)
                 strstr(told.build_info, "error") == NULL &&
                 strcmp(told.backend, tr_backend_name(backend)) == 0 && ran_on(backend, &c, 1) &&
                 c.processes == 1;
-    /* The strongest backend of this processor is the first whose tests fail, and is named. */
+    /* If the strongest backend of this processor fails its tests, the build info must name it. */
     const struct tr_backend *first = strongest(cases[i].masked, NULL);
     if (e->sabotage != NULL && first != backend) {
         char text[64];
@@ -270,7 +269,7 @@ static bool in_several_processes(void)
     return c.processes == 3 && ran_on(strongest(0, NULL), &c, 3);
 }
 
-/* A program that does this works and is counted. */
+/* Whether a program that does this works and is counted. */
 static bool counted_anyway(const char *how)
 {
     counting_clear(&counts);
@@ -279,7 +278,7 @@ static bool counted_anyway(const char *how)
     return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 1);
 }
 
-/* The path does not exist, as without /proc, but the process has inherited the descriptor. */
+/* Whether a process counts by an inherited descriptor if, as without /proc, the path is missing. */
 static bool by_descriptor(void)
 {
     char path[64];
@@ -323,7 +322,7 @@ static bool nothing_right_is_no_provider(void)
 
 /* ---- Files that are not for counting --------------------------------------------------------- */
 
-/* Works without counting, and does not change the file at path. */
+/* Whether the child works without counting and leaves the file at path unchanged. */
 static bool left_alone(const char *path)
 {
     struct stat before, after;
@@ -343,14 +342,14 @@ static void fill_file(const char *text, size_t len)
     close(fd);
 }
 
-/* A file on a disk: neither truncation nor a file size limit harms the process. */
+/* Whether the child works with a file on a disk, despite truncation or a file size limit. */
 static bool disk_file_does_no_harm(const char *how)
 {
     fill_file("", 0);
     return start(&cases[0].environment, file, how).status == 0;
 }
 
-/* A memfd that cannot be mapped safely, or that has other contents, stays as it was. */
+/* Whether the child leaves a memfd unchanged that is unsafe to map or has other contents. */
 static bool memfd_left_alone(size_t size, int seals, const char *text, size_t len)
 {
     struct counting c = counting_with(size, seals & ~F_SEAL_WRITE);
@@ -401,8 +400,8 @@ static void refused_files(void)
     tap_ok(closed.status == 0, "a descriptor that does not exist does no harm");
 }
 
-/* Copies the provider to a new directory that every user can read, because the tree may not be
- * readable, and sets OPENSSL_MODULES to it. */
+/* Copies the provider to a new directory that every user can read, and sets OPENSSL_MODULES to it.
+ * Other users may not be able to read the build tree. */
 static void readable_copy(char directory[], char module[PATH_MAX])
 {
     snprintf(module, PATH_MAX, "%s/tenrounds.so", getenv("OPENSSL_MODULES"));
@@ -424,7 +423,7 @@ static void readable_copy(char directory[], char module[PATH_MAX])
     setenv("OPENSSL_MODULES", directory, 1);
 }
 
-/* Only root can become another user. */
+/* Tests with another user. Only root can become another user; others use a file of root. */
 static void other_users(void)
 {
     if (geteuid() != 0) {

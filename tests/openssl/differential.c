@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long random sequences of EVP calls in the default provider and in ours, step by step: same
- * return values, lengths, bytes, parameters and errors. A sequence that shows a difference is
- * shortened before it is printed. The argument is the duration in seconds (5).
+ * Runs random sequences of EVP calls in the default provider and in ours. After each step, return
+ * values, lengths, bytes, parameters and errors must match. A failing sequence is shortened before
+ * it is printed. The argument is the duration in seconds (default 5).
  *
- * The sequences leave out calls with which the default provider crashes or computes garbage;
- * guards.c tests ours with them: data without a key; a "num" of 16 and more; partially overlapping
- * buffers; ECB and CBC after a change of direction without a new key; partial blocks in
- * EVP_Cipher() with ECB and CBC. They also leave out calls after a final that failed: it changes
- * the default provider's chaining value, and not ours.
+ * The sequences leave out calls on which the default provider crashes or computes garbage: data
+ * without a key; a "num" of 16 and more; partially overlapping buffers; ECB and CBC after a change
+ * of direction without a new key; partial blocks in EVP_Cipher() with ECB and CBC. guards.c tests
+ * ours with these calls. The sequences also leave out calls after a failed final, which changes the
+ * default provider's chaining value but not ours.
  */
 #define MAX_DATA 1200
 #include "sequences.h"
@@ -32,11 +32,11 @@ enum what {
     WHATS
 };
 
-/* The state that both sides have in common. */
+/* The state that both sides share, as the calls so far imply it. */
 struct state {
     unsigned mode; /* index into evp_modes */
     unsigned key_len;
-    bool num_works; /* the default provider takes a num of 1 to 15 for this mode */
+    bool num_works; /* the default provider accepts a num of 1 to 15 for this mode */
     bool started, key_set, iv_set;
     bool stuck; /* a final has failed */
     int encrypt, key_encrypt;
@@ -104,8 +104,8 @@ static size_t any_length(struct tap_random *random)
     }
 }
 
-/* In place, the output starts at the bytes that wait in the buffer, as in a program that packs its
- * data: no byte is overwritten before it is read. */
+/* Runs an update on one side. In place, the output trails the input by the buffered bytes, as in a
+ * program that packs its data: no byte is overwritten before it is read. */
 static void update_side(EVP_CIPHER_CTX *ctx, struct result *r, const uint8_t *data, size_t len,
                         size_t offset, size_t trail, bool in_place)
 {
@@ -157,7 +157,7 @@ static bool do_set_padding(struct state *s, struct tap_random *random)
     return same_padding(s->ctx, padding);
 }
 
-/* Controls of authenticated ciphers, which have no effect on these ciphers. */
+/* Sends a control of AEAD ciphers, which must have no effect on these ciphers. */
 static bool do_control(struct state *s, struct tap_random *random)
 {
     static const int types[] = {EVP_CTRL_AEAD_SET_IVLEN, EVP_CTRL_AEAD_SET_TAG,
@@ -200,8 +200,8 @@ static bool do_set_key_length(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* A parameter of any integer type, also negative or of a wrong type. TLS versions only for the
- * modes in which they only change the length; tls_records.c has those of CBC. */
+/* Sets a parameter, also to a negative value or with a wrong type. A TLS version is set only for
+ * CFB, OFB and CTR, where it only changes the length. tls_records.c tests it with CBC. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
     static const char *const keys[] = {
@@ -305,8 +305,8 @@ static bool do_one_shot(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* A whole message to decrypt, in pieces. It ends in correct padding, or in bytes that resemble
- * padding. */
+/* Encrypts a message that ends in correct padding, or in bytes that resemble padding. Returns its
+ * length. */
 static size_t make_message(const struct state *s, struct tap_random *random, const uint8_t *key,
                            const uint8_t *iv, uint8_t *out)
 {
@@ -387,8 +387,8 @@ static bool do_step(struct state *s, const struct step *step)
     return false;
 }
 
-/* Whether the default provider takes a num within a block for this mode: 3.0.8 does, 3.0.22 takes
- * none but 0 for CFB, OFB and CTR. */
+/* Whether the default provider accepts a num of 1 to 15 for this mode. 3.0.8 does; 3.0.22 accepts
+ * only 0 for CFB, OFB and CTR. */
 static bool num_works(EVP_CIPHER *cipher)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -421,7 +421,7 @@ static bool run(const void *subject, const struct step *steps, unsigned n, bool 
 
 static bool sequence(unsigned cipher, struct tap_random *random)
 {
-    /* Weighted so that data flows most of the time. */
+    /* Repeated entries make calls with data frequent. */
     static const enum what choice[] = {
         INIT,     INIT,           INIT,       UPDATE,      UPDATE,  UPDATE,     UPDATE,
         UPDATE,   UPDATE,         FINAL,      SET_PADDING, SET_NUM, GET_PARAMS, COPY,

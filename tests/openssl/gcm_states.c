@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table at the top of openssl/provider/gcm.c: the state of a GCM context's IV after each
- * call, from each state. The provider does not reveal the state; a copy of the context shows it
- * by what its final does.
+ * Tests the table at the top of openssl/provider/gcm.c, which lists the state of a GCM context's IV
+ * after each call in each state. The provider does not reveal the state, so the test infers it from
+ * the result of final in a copy of the context.
  */
 #include "sides.h"
 
@@ -51,8 +51,8 @@ static bool set_tag(EVP_CIPHER_CTX *ctx, uint8_t tag[16])
     return EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0;
 }
 
-/* A context in this state. With a fixed part, the next IV, the explicit part and records are
- * allowed. */
+/* Makes a context in this state. fixed: sets the IV as a fixed part, which "next IV", the explicit
+ * part and records need. */
 static EVP_CIPHER_CTX *context(enum state state, int encrypt, bool fixed)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -74,7 +74,7 @@ static EVP_CIPHER_CTX *context(enum state state, int encrypt, bool fixed)
     return ctx;
 }
 
-/* The state of an encrypting context. */
+/* Returns the state of an encrypting context, with REFUSED for SPENT. */
 static enum state state_of(const EVP_CIPHER_CTX *ctx)
 {
     EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
@@ -183,7 +183,7 @@ static bool follows_table(unsigned c)
 
 /* ---- Decryption ------------------------------------------------------------------------------ */
 
-/* Without an IV, everything is refused. */
+/* Checks that decryption without an IV is refused. */
 static bool decryption_needs_iv(void)
 {
     EVP_CIPHER_CTX *ctx = context(NONE, 0, false);
@@ -193,7 +193,7 @@ static bool decryption_needs_iv(void)
     return good;
 }
 
-/* A final without a tag leaves the message, which can end with one; a wrong tag ends it. */
+/* Checks that the message continues after a final without a tag, but ends with a wrong tag. */
 static bool decryption_needs_tag(void)
 {
     EVP_CIPHER_CTX *ctx = context(GIVEN, 0, false);
@@ -208,7 +208,7 @@ static bool decryption_needs_tag(void)
     return good;
 }
 
-/* The explicit part starts a message in every state, and only when decrypting. */
+/* Checks that the explicit part of the IV starts a message in every state, but only to decrypt. */
 static bool explicit_part(void)
 {
     bool good = true;
@@ -227,7 +227,8 @@ static bool explicit_part(void)
     return good;
 }
 
-/* Short messages are processed when their data comes; a tag that changes afterwards counts. */
+/* Checks that final compares with a tag that was set after the data, although the provider has
+ * processed the short message in the update. */
 static bool tag_after_data(void)
 {
     uint8_t tag[16], out[sizeof(text)], back[sizeof(text)];
@@ -246,7 +247,7 @@ static bool tag_after_data(void)
     return good;
 }
 
-/* More data after a short update: the tag is that of all data, and of a copy's own data. */
+/* Checks the tag if more data follows a short update, in the context and in a copy. */
 static bool more_data(void)
 {
     uint8_t tags[3][16];

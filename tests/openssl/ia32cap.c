@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OPENSSL_ia32cap as libcrypto reads it. That the masks have their effect is tested in
- * counters.c. */
+/* Checks that we read OPENSSL_ia32cap as libcrypto does. counters.c tests its effect. */
 #include "ia32cap.h"
 #include "tap.h"
 
@@ -14,10 +13,10 @@ static const struct {
     tr_features masked;
 } cases[] = {
     {NULL, 0},
-    {"", WORD_0 | WORD_1}, /* an empty word is zero, */
-    {":", WORD_1},         /* but not before a colon */
+    {"", WORD_0 | WORD_1}, /* an empty word is zero */
+    {":", WORD_1},         /* but before a colon it masks nothing */
     {"0", WORD_0 | WORD_1},
-    {"~0", WORD_1}, /* the second word is missing, and so zero */
+    {"~0", WORD_1}, /* a missing second word is zero */
     {"~0:~0", 0},
     {":~0", 0},
     {"~0x200000000000000:~0", TR_FEATURE_AES},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No two contexts write into the same cache line, however close to each other libcrypto's memory
- * puts them: threads that each have a context would wait for each other at every call.
- * libcrypto's own part of a context is put into lines of its own here, for it is not what is
- * tested; the provider's parts follow each other without a gap.
+ * Checks that two contexts never write to the same cache line, even if the allocator places them
+ * next to each other. Otherwise threads with a context each would delay each other in every call.
+ * The test allocates the provider's parts without a gap. It puts libcrypto's part of each context
+ * into lines of its own, because that part is not tested.
  */
 #include "sides.h"
 
@@ -49,7 +49,7 @@ static void release(void *p, const char *file, int line)
         free(p);
 }
 
-/* What is in the arena is never made larger. */
+/* Refuses to resize memory in the arena, which the provider never does. */
 static void *reallocate(void *p, size_t size, const char *file, int line)
 {
     (void)file;
@@ -94,7 +94,7 @@ static bool message(EVP_CIPHER_CTX *ctx)
            EVP_EncryptFinal_ex(ctx, out + n, &n) == 1;
 }
 
-/* A context, and where its provider's part lies in the arena. */
+/* A context, and the range of its provider's part in the arena. */
 struct context {
     EVP_CIPHER_CTX *ctx;
     size_t begin, end;
@@ -131,7 +131,7 @@ static unsigned written_lines(const struct context *c, size_t begin, size_t end)
     return n;
 }
 
-/* Two contexts, from any place in a line on. */
+/* Tests two contexts, with each multiple of 16 as the offset of the first one in its line. */
 static void test(const struct evp_side *ours, const char *name)
 {
     static struct context c[2];

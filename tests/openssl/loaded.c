@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CMAC wherever libcrypto comes from. It hands ciphers that are not ours on through functions of
- * the libcrypto that has loaded it: one that a program has opened for itself alone, as language
- * runtimes do (LIBCRYPTO_OPENED), or contains and exports (LIBCRYPTO_EXPORTED). In a program
- * that contains it without exporting it, our CMAC must not be there, even if there is another
- * libcrypto in the process.
+ * Tests that our CMAC finds the libcrypto that loaded it, whose functions it calls for ciphers that
+ * are not ours. The program may have opened libcrypto for itself alone, as language runtimes do
+ * (LIBCRYPTO_OPENED), or may contain and export it (LIBCRYPTO_EXPORTED). If the program contains
+ * libcrypto without exporting it, our CMAC must be absent, even if the process has another
+ * libcrypto.
  */
 #define _GNU_SOURCE
 #include "tap.h"
@@ -31,7 +31,7 @@ static void *library;
 #    define LIBCRYPTO(name) name
 #endif
 
-/* SP 800-38B D.1 and D.4. */
+/* Examples of SP 800-38B, D.1 and D.4. */
 static const struct {
     const char *cipher;
     size_t key_len, len, tag_len;
@@ -90,8 +90,7 @@ int main(void)
         return tap_done();
     }
 #else
-    /* One more that the provider might take by mistake; where it is missing, so is the
-     * temptation. */
+    /* A second libcrypto, which the provider must not use by mistake. The test works without it. */
     dlopen(SHARED, RTLD_NOW | RTLD_GLOBAL);
 #endif
     OSSL_LIB_CTX *libctx = LIBCRYPTO(OSSL_LIB_CTX_new)();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names, aliases, OIDs and parameter lists: exactly what the default provider of the installed
- * library has. */
+/* Compares names, aliases, OIDs and parameters with those of the installed default provider. */
 #include "sides.h"
 
 #include <openssl/objects.h>
@@ -44,7 +43,7 @@ static bool same_names(const EVP_CIPHER *ours, const EVP_CIPHER *theirs)
            EVP_CIPHER_get_nid(ours) == EVP_CIPHER_get_nid(theirs);
 }
 
-/* Each name and OID of the default provider fetches ours. */
+/* Whether each name and OID of the default provider's cipher fetches ours. */
 static bool all_fetch(const struct evp_side *us, const EVP_CIPHER *theirs)
 {
     const struct names names = names_of(theirs);
@@ -57,7 +56,8 @@ static bool all_fetch(const struct evp_side *us, const EVP_CIPHER *theirs)
     return good;
 }
 
-/* 3.6 lists "tls-mac" as a string of octets, and answers for a pointer to them, as before. */
+/* Whether the types match. Ours lists "tls-mac" as an octet pointer, as versions before 3.6 do. 3.6
+ * lists an octet string, but still accepts the pointer. */
 static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
 {
     return ours->data_type == theirs->data_type ||
@@ -65,11 +65,11 @@ static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
             theirs->data_type == OSSL_PARAM_OCTET_STRING);
 }
 
-/* What not all versions list: ours is there, whatever the version. */
+/* Whether only some versions list the parameter; ours always does. */
 static bool newer(const OSSL_PARAM *p)
 {
     static const char *const keys[] = {
-        "encrypt-then-mac", "iv-generated", "pipeline-tag", /* and that no default provider has */
+        "encrypt-then-mac", "iv-generated", "pipeline-tag", /* no default provider has it */
         OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV};
     for (unsigned i = 0; p->key != NULL && i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (strcmp(p->key, keys[i]) == 0)
@@ -103,13 +103,13 @@ static bool same_lists(const EVP_CIPHER *ours, const EVP_CIPHER *theirs)
                      EVP_CIPHER_gettable_params(theirs)) &&
            same_list("gettable of a context", EVP_CIPHER_gettable_ctx_params(ours),
                      EVP_CIPHER_gettable_ctx_params(theirs)) &&
-           /* Key wrap lists in 3.0 what it ignores, and in 4.0 what it takes. */
+           /* Key wrap lists parameters that it ignores in 3.0, and those that it uses in 4.0. */
            (EVP_CIPHER_get_mode(ours) == EVP_CIPH_WRAP_MODE ||
             same_list("settable of a context", EVP_CIPHER_settable_ctx_params(ours),
                       EVP_CIPHER_settable_ctx_params(theirs)));
 }
 
-/* Every parameter of the cipher in several types: same success, same value, same size. */
+/* Reads a parameter of both ciphers with this type and size; compares success, value and size. */
 static bool same_value(EVP_CIPHER *ours, EVP_CIPHER *theirs, const char *key, unsigned type,
                        size_t size)
 {
@@ -143,7 +143,7 @@ static bool same_values(EVP_CIPHER *ours, EVP_CIPHER *theirs)
 
 /* ---- MACs ----------------------------------------------------------------------------------- */
 
-/* Of a MAC: names, and the lists of its parameters. */
+/* Compares the names and the parameter lists of a MAC. */
 static bool same_mac(const struct evp_side *us, const struct evp_side *them, const char *name)
 {
     EVP_MAC *ours = EVP_MAC_fetch(us->libctx, name, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pipelines, EVP_CipherPipelineEncryptInit(3): each pipe's output equals the default provider's
- * output for the same message alone. The functions came with OpenSSL 3.5. The test looks them
- * up, so that a program built with older headers can test a newer libcrypto.
+ * Tests pipelines, EVP_CipherPipelineEncryptInit(3): each pipe's output must equal the default
+ * provider's output for the same message alone. OpenSSL has these functions since 3.5. The test
+ * looks them up, so a program built with older headers can test a newer libcrypto.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -69,7 +69,7 @@ static void fill(struct batch *b, struct tap_random *random)
     }
 }
 
-/* The messages one by one, in the default provider. */
+/* Encrypts the messages one by one with the default provider. */
 static bool one_by_one(const char *name, struct batch *b)
 {
     EVP_CIPHER *cipher = evp_fetch(&theirs, name);
@@ -91,8 +91,8 @@ static bool one_by_one(const char *name, struct batch *b)
 
 /* ---- Pipelines ------------------------------------------------------------------------------ */
 
-/* Sets no cipher if the context has one: libcrypto would reset the context, and with it the number
- * of pipes that it has just stored (seen in 3.5.5 and 4.0.3). */
+/* Starts a pipeline. Passes no cipher if the context has one: libcrypto would reset the context,
+ * and with it the number of pipes that it has just stored (seen in 3.5.5 and 4.0.3). */
 static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b, bool with_key,
                  bool with_iv, bool encrypt)
 {
@@ -104,7 +104,7 @@ static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b,
         with_key ? (size_t)EVP_CIPHER_get_key_length(cipher) : 0, b->n, with_iv ? iv : NULL, 16);
 }
 
-/* Key and IVs at once, or one after the other. */
+/* Starts a pipeline with key and IVs in one call, or first the key and then the IVs. */
 static bool begin(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b, bool encrypt,
                   struct tap_random *random)
 {
@@ -114,7 +114,7 @@ static bool begin(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b
            (together || start(ctx, cipher, b, false, true, encrypt) > 0);
 }
 
-/* All of the data in several updates, of unequal lengths in the pipes; some of them are empty. */
+/* Passes the data in three updates, whose lengths differ between the pipes and can be 0. */
 static bool feed(EVP_CIPHER_CTX **ctx, struct batch *b, uint8_t in[][MAX_DATA + 32],
                  const size_t *in_len, uint8_t out[][MAX_DATA + 32], size_t *out_len,
                  struct tap_random *random)
@@ -135,7 +135,7 @@ static bool feed(EVP_CIPHER_CTX **ctx, struct batch *b, uint8_t in[][MAX_DATA + 
             done[i] += part[i];
             out_len[i] += got[i];
         }
-        if (step == 0 && tap_below(random, 3) == 0) { /* goes on with a copy */
+        if (step == 0 && tap_below(random, 3) == 0) { /* continues with a copy */
             EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
             good = good && EVP_CIPHER_CTX_copy(copy, *ctx) > 0;
             EVP_CIPHER_CTX_free(*ctx);
@@ -199,7 +199,7 @@ static bool each_is_its_own(const char *name, EVP_CIPHER *cipher, struct tap_ran
     return good;
 }
 
-/* One bit of the padding of one message is wrong: the final fails. */
+/* Checks that final fails if one message's padding has a wrong bit. */
 static bool one_is_wrong(const char *name, EVP_CIPHER *cipher, struct tap_random *random)
 {
     static struct batch b;
@@ -224,7 +224,8 @@ static bool one_is_wrong(const char *name, EVP_CIPHER *cipher, struct tap_random
     return good;
 }
 
-/* No pipes, too many, wrong lengths of key and IV, no IV, no key: errors, and then it works. */
+/* Checks that calls are refused if the number of pipes is wrong, or if key or IV have a wrong length
+ * or are missing. Afterwards the context must work. */
 static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
 {
     static struct batch b;
@@ -236,7 +237,7 @@ static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
     b.n = 3;
     for (size_t i = 0; i <= MAX_PIPES; i++)
         iv[i] = b.iv[0];
-    /* Each with a context of its own: see start(). */
+    /* Each call gets a context without a cipher: see start(). */
     const struct {
         size_t key_len, n, iv_len;
         const unsigned char **iv;
@@ -268,11 +269,11 @@ static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
     return refused && works;
 }
 
-/* ---- What ran ------------------------------------------------------------------------------- */
+/* ---- Counters ------------------------------------------------------------------------------- */
 
 static struct counting counting;
 
-/* All bytes of operations whose names begin so. */
+/* Returns the bytes that the counters show for operations whose names start with `begin`. */
 static uint64_t counted(const char *begin)
 {
     const struct trossl_counters_file c = counting_read(&counting);
@@ -285,7 +286,7 @@ static uint64_t counted(const char *begin)
     return bytes;
 }
 
-/* The counters show all bytes of eight pipes of 512 bytes, and no others. */
+/* Checks that the counters show exactly the bytes of 8 pipes of 512 bytes. */
 static bool counters_show(EVP_CIPHER *cipher, struct tap_random *random)
 {
     static struct batch b;
@@ -307,9 +308,9 @@ static bool counters_show(EVP_CIPHER *cipher, struct tap_random *random)
 }
 
 /*
- * Pipes that read what others write: the result is that of one after the other. Each pipe begins
- * one block after the one before and has three blocks (way 1), all are in place (2), or the
- * first writes where the last reads (3).
+ * Checks that pipes with shared memory give the same result as one pipe after the other. Each pipe
+ * is in place and has three blocks. Way 1: each begins one block after the previous one. Way 2: the
+ * pipes do not overlap. Way 3: as 2, but the first pipe writes to the last pipe's input.
  */
 static bool shares_memory(EVP_CIPHER *cipher, int way, struct tap_random *random)
 {
@@ -346,7 +347,7 @@ static bool shares_memory(EVP_CIPHER *cipher, int way, struct tap_random *random
     return good;
 }
 
-/* Other modes have no pipelines, as in the default provider. */
+/* Checks that other modes have no pipelines, as in the default provider. */
 static bool others_cannot(void)
 {
     static const char *const others[] = {"AES-128-ECB", "AES-128-CTR", "AES-128-GCM",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Algorithms of which AES is only a part, in a program that prefers tenrounds
- * ("?provider=tenrounds"): CMAC and GMAC with our ciphers and with others, what the default
- * provider builds on them, and key objects. The results are those without tenrounds, and the
- * counters show whose code ran.
+ * Tests algorithms that use AES, in a program that prefers tenrounds ("?provider=tenrounds"): CMAC
+ * and GMAC with our ciphers and with others, the default provider's algorithms that use CMAC, and
+ * key objects. The results must equal those without tenrounds. The counters must show whose code
+ * ran.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -40,7 +40,7 @@ static uint64_t all_executed(void)
 static const struct mac_case {
     const char *mac, *cipher;
     size_t key_len, iv_len;
-    bool ours; /* the cipher is */
+    bool ours; /* the cipher is ours */
 } mac_cases[] = {
     {"CMAC", "AES-128-CBC", 16, 0, true},       {"CMAC", "AES-192-CBC", 24, 0, true},
     {"CMAC", "AES-256-CBC", 32, 0, true},       {"GMAC", "AES-128-GCM", 16, 12, true},
@@ -52,15 +52,15 @@ static const struct mac_case {
 };
 #define MAC_CASES (sizeof(mac_cases) / sizeof(mac_cases[0]))
 
-/* An operation that only our CMAC uses: the default provider's computes its subkeys by CBC. */
+/* An operation that only our CMAC uses: the default provider's CMAC derives its subkeys by CBC. */
 #define OUR_CMAC TR_OP_ECB_ENCRYPT
 
 struct message {
     uint8_t key[32], iv[20], data[MAX_DATA];
-    size_t len, first; /* of which so many bytes in the first of two updates */
+    size_t len, first; /* bytes in all, and in the first of two updates */
 };
 
-/* Computes the MAC in two updates, the second by a copy. Returns its length, 0 for a failure. */
+/* Computes the MAC in two updates, the second in a copy. Returns its length, 0 on failure. */
 static size_t compute(OSSL_LIB_CTX *libctx, const struct mac_case *c, const struct message *m,
                       uint8_t out[64])
 {
@@ -106,8 +106,7 @@ static bool mac_is_the_same(const struct mac_case *c, struct tap_random *random)
     return true;
 }
 
-/* Without another provider: the MAC is ours for every cipher, works with AES and refuses the
- * others. */
+/* Checks that without other providers the MAC is ours, works with AES and refuses other ciphers. */
 static bool mac_alone(const struct evp_side *us, const struct mac_case *c)
 {
     struct message m = {.len = 100, .first = 50};
@@ -121,7 +120,7 @@ static bool mac_alone(const struct evp_side *us, const struct mac_case *c)
     return ours && good == c->ours && told != c->ours;
 }
 
-/* ---- What the default provider builds on CMAC ------------------------------------------------ */
+/* ---- The default provider's users of CMAC ---------------------------------------------------- */
 
 static OSSL_PARAM text(const char *key, const char *value)
 {
@@ -133,7 +132,7 @@ static OSSL_PARAM octets(const char *key, const void *value, size_t len)
     return OSSL_PARAM_construct_octet_string(key, (void *)value, len);
 }
 
-/* SP 800-108 in counter mode. */
+/* Derives a key by SP 800-108 in counter mode. */
 static bool derive(OSSL_LIB_CTX *libctx, const char *cipher, const uint8_t *key, size_t key_len,
                    uint8_t out[64])
 {
@@ -149,7 +148,7 @@ static bool derive(OSSL_LIB_CTX *libctx, const char *cipher, const uint8_t *key,
     return good;
 }
 
-/* CMAC as a signature, EVP_PKEY_CMAC. */
+/* Computes CMAC as a signature, with an EVP_PKEY_CMAC key. */
 static bool sign(OSSL_LIB_CTX *libctx, const char *cipher, const uint8_t *key, size_t key_len,
                  uint8_t out[64])
 {
@@ -171,7 +170,7 @@ static bool sign(OSSL_LIB_CTX *libctx, const char *cipher, const uint8_t *key, s
     return good;
 }
 
-/* The default provider's own SIV, whose S2V is CMAC. */
+/* Seals with the default provider's SIV, whose S2V uses CMAC. */
 static bool seal_siv(OSSL_LIB_CTX *libctx, const char *name, const uint8_t *key, size_t key_len,
                      uint8_t out[64])
 {
@@ -253,8 +252,8 @@ static bool takes(const char *type, size_t len)
     return strcmp(type, "AES") == 0 ? len == 16 || len == 24 || len == 32 : len != 0;
 }
 
-/* The functions of one of our key managers, which libraries before 3.5 do not call: keys of right
- * lengths are exported as they were imported; other lengths and other selections are refused. */
+/* Tests one of our key managers by direct calls, because libcrypto calls it only since 3.5. It must
+ * export keys of valid lengths unchanged, and refuse other lengths and other selections. */
 static bool manager_keeps_keys(const struct evp_side *us, const OSSL_ALGORITHM *manager)
 {
     const OSSL_DISPATCH *const table = manager->implementation;
@@ -319,7 +318,7 @@ static bool skey_found(void)
            skey.to_provider != NULL && skey.release != NULL;
 }
 
-/* Encrypts 64 bytes with a key object and with the bytes of the key, compares, and decrypts. */
+/* Encrypts 64 bytes with a key object and with the raw key, compares the results, and decrypts. */
 static bool object_works(const char *name, const char *type)
 {
     uint8_t key[64], iv[16], text[64], with_object[128] = {0}, with_bytes[128] = {0}, back[128];
@@ -356,7 +355,7 @@ static bool object_works(const char *name, const char *type)
     return good;
 }
 
-/* A cipher of the default provider takes a key of ours after EVP_SKEY_to_provider(). */
+/* Checks that the default provider's cipher accepts our key object after EVP_SKEY_to_provider(). */
 static bool other_cipher_takes_copy(OSSL_PROVIDER *their_provider)
 {
     uint8_t key[32] = {1}, iv[16] = {2};
@@ -386,7 +385,7 @@ static bool objects_work(OSSL_PROVIDER *their_provider)
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         good &= object_works(names[i], "AES") && object_works(names[i], "GENERIC-SECRET");
-    /* 64 bytes are no "AES" key. */
+    /* 64 bytes are not a length of an "AES" key. */
     return good && object_works("AES-256-XTS", "GENERIC-SECRET") &&
            other_cipher_takes_copy(their_provider);
 }

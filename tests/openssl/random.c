@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OpenSSL's random generator above tenrounds. Up to OpenSSL 3.3 the generator (CTR_DRBG, SP
- * 800-90A) fetches AES from the preferred provider: at the start, when it reseeds, after fork, in
- * 16 threads. The counters show that it ran our code. From 3.5 on
- * (providers/implementations/rands/drbg_ctr.c) it uses the AES of its own provider, and the test
- * shows that tenrounds does not disturb it.
+ * Tests OpenSSL's random generator (CTR_DRBG, SP 800-90A) on top of tenrounds: at the start, when
+ * it reseeds, after fork, in 16 threads. Up to OpenSSL 3.3 the generator fetches AES from the
+ * preferred provider, and the counters must show that our code ran. From 3.5 on
+ * (providers/implementations/rands/drbg_ctr.c) it uses the AES of its own provider, and tenrounds
+ * must not disturb it.
  *
- * Each case is a process of its own that prefers tenrounds by configuration (OPENSSL_CONF), so
- * that its first random number is the first of the process. An alarm ends a process that hangs.
+ * Each case runs in its own process, which prefers tenrounds by configuration (OPENSSL_CONF), so
+ * that it draws the process's first random number. An alarm ends a process that hangs.
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -33,7 +33,7 @@
 #define CHILDREN      24
 #define LIMIT_SECONDS 60
 
-/* ---- Draws, of which no two are equal ------------------------------------------------------- */
+/* ---- Draws, all different ------------------------------------------------------------------- */
 
 struct draw {
     uint8_t bytes[16];
@@ -160,9 +160,10 @@ static void *keep_drawing(void *unused)
 }
 
 /*
- * Children and grandchildren of a process whose threads have drawn. They do not draw during the
- * fork: a child would inherit a lock that a thread holds, and wait for ever, with or without
- * tenrounds. A child writes both draws at once, which a pipe keeps together (pipe(7), PIPE_BUF).
+ * Draws in a child and a grandchild of a process whose threads have drawn. The threads end before
+ * the fork: otherwise a child could inherit a lock that a thread holds, and wait forever, with or
+ * without tenrounds. Each process writes its two draws in one call, which a pipe keeps together
+ * (pipe(7), PIPE_BUF).
  */
 static void draw_in_child(int out)
 {
@@ -215,9 +216,9 @@ static bool across_fork(void)
 }
 
 /*
- * Loading, fetching and encrypting with an IV draw no random numbers: a call beneath the
- * generator would wait for itself. A method that counts replaces the generator; the first call
- * shows that it counts.
+ * draws_nothing() checks that loading, fetching and encrypting with an IV draw no random numbers. A
+ * draw while the generator itself calls us would deadlock. A counting method replaces the
+ * generator; the first call of the test shows that it counts.
  */
 static unsigned asked;
 
@@ -281,8 +282,8 @@ static bool all_are(const uint8_t *bytes, size_t n, uint8_t value)
     return true;
 }
 
-/* AES-GCM by tenrounds with an IV that it generates: after a fixed part of 4 bytes of 0x33, or
- * all of it. Returns whether encryption works, and the IV. */
+/* Encrypts with our AES-GCM and a generated IV: all of it, or all but a fixed part of 4 bytes of
+ * 0x33. Returns whether encryption works, and the IV. */
 static bool gcm_generates(OSSL_LIB_CTX *libctx, bool with_fixed_part, uint8_t iv[12])
 {
     static const uint8_t key[16] = {1}, fixed[4] = {0x33, 0x33, 0x33, 0x33};
@@ -303,7 +304,7 @@ static bool gcm_generates(OSSL_LIB_CTX *libctx, bool with_fixed_part, uint8_t iv
     return good;
 }
 
-/* Four TLS records in one call; returns the first record's IV. */
+/* Seals four TLS records in one call. Returns whether this works, and the first record's IV. */
 static bool records_generate(uint8_t iv[16])
 {
     static const uint8_t key[16] = {1};
@@ -325,14 +326,15 @@ static bool records_generate(uint8_t iv[16])
     return good;
 }
 
-/* IVs come from the library's generator; where that fails, so does encryption. */
+/* Checks that IVs come from libcrypto's generator, and that encryption fails if the generator
+ * does. */
 static bool ivs_from_generator(void)
 {
     static const RAND_METHOD counting = {NULL, count_and_fill, NULL, NULL, count_and_fill, ready};
     static const RAND_METHOD failing = {NULL, fail, NULL, NULL, fail, ready};
     uint8_t iv[16] = {0};
     EVP_CIPHER *stitched = EVP_CIPHER_fetch(NULL, "AES-128-CBC-HMAC-SHA1", "provider=tenrounds");
-    EVP_CIPHER_free(stitched); /* not without SHA instructions */
+    EVP_CIPHER_free(stitched); /* NULL without SHA instructions */
     bool good = RAND_set_rand_method(&counting) == 1 && gcm_generates(NULL, false, iv) &&
                 all_are(iv, 12, 0x55) && gcm_generates(NULL, true, iv) && all_are(iv, 4, 0x33) &&
                 all_are(iv + 4, 8, 0x55) &&
@@ -344,7 +346,8 @@ static bool ivs_from_generator(void)
     return good;
 }
 
-/* A library context without a generator: IVs come from the kernel, and no error is left behind. */
+/* Checks that in a library context without a generator, IVs come from the kernel and no error
+ * remains in the queue. */
 static bool ivs_without_generator(void)
 {
     uint8_t iv[2][12] = {{0}, {0}};
@@ -374,7 +377,7 @@ static const struct {
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
-/* ---- Starting them --------------------------------------------------------------------------- */
+/* ---- Starting the cases ---------------------------------------------------------------------- */
 
 static struct counting counting;
 
@@ -389,7 +392,7 @@ static uint64_t counted(const char *op)
     return bytes;
 }
 
-/* What the counters must show with this OpenSSL; 3.4 may do either. */
+/* Whether the generator used our AES as this OpenSSL must: before 3.4 yes, since 3.5 no. */
 static bool beneath(unsigned i, uint64_t bytes)
 {
     if (!cases[i].draws)

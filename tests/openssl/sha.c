@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SHA-1 and SHA-256 of AES-CBC-HMAC, in C and with the SHA instructions: the examples of FIPS
- * 180-4 (NIST, "SHA1.pdf" and "SHA256.pdf" of the Cryptographic Standards examples) and the
- * million a's of FIPS 180-2 appendices A.3 and B.3; every length in pieces against libcrypto; a
- * secret length against a public one; and the hash interleaved with CBC against both alone.
+ * Tests SHA-1 and SHA-256 of AES-CBC-HMAC, in C and with the SHA instructions. The test checks the
+ * examples of FIPS 180-4 (NIST, "SHA1.pdf" and "SHA256.pdf" of the Cryptographic Standards
+ * examples) and the million a's of FIPS 180-2 appendices A.3 and B.3. It compares messages in
+ * pieces with libcrypto, secret lengths with public ones, and the hash interleaved with CBC with
+ * both alone.
  */
 #include "sha.h"
 
@@ -72,7 +73,8 @@ static bool in_pieces(const struct trossl_sha_code *code, struct tap_random *ran
            tap_same(digest, expected, code->digest_len);
 }
 
-/* A message of `before` public bytes and a piece of secret length len, between least and most. */
+/* Hashes `before` public bytes and len more, whose number is secret but between least and most.
+ * Compares the digest with that of a public length. */
 static bool secretly(const struct trossl_sha_code *code, const uint8_t *data, size_t before,
                      size_t least, size_t len, size_t most)
 {
@@ -103,8 +105,8 @@ static bool all_secretly(const struct trossl_sha_code *code, struct tap_random *
     return good;
 }
 
-/* out and in are the same or disjoint. The hashed bytes begin `ahead` bytes after in, or are
- * elsewhere. */
+/* Compares CBC interleaved with the hash of n blocks with both alone. The hashed bytes begin
+ * `ahead` bytes after CBC's input. */
 static bool is_beside(const struct trossl_sha_code *code, struct tap_random *random,
                       const uint8_t *data, size_t n, int in_place, size_t ahead)
 {
@@ -166,7 +168,7 @@ int main(void)
     const struct trossl_sha_code *const best[] = {trossl_sha1(cpu.usable),
                                                   trossl_sha256(cpu.usable)};
     const bool instructions = best[0] != &trossl_sha1_portable;
-    const unsigned with_instructions = TR_X86 ? 8 : 0; /* elsewhere the build has none */
+    const unsigned with_instructions = TR_X86 ? 8 : 0; /* other builds have none */
     tap_plan(6 + with_instructions + 2);
     test(&trossl_sha1_portable);
     test(&trossl_sha256_portable);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Callers whose stack is aligned to 4 bytes, as the i386 ABI had it before gcc 4.5 and some
- * assembly still has: the same results as with a stack aligned to 16, by the core and through
- * libcrypto. A function that assumes an aligned vector on the stack fails here with SIGSEGV.
+ * Calls the core and the provider with a stack aligned to only 4 bytes, as in the i386 ABI before
+ * gcc 4.5 and still in some assembly. The results must equal those with a stack aligned to 16
+ * bytes. A function that assumes an aligned vector on the stack fails here with SIGSEGV.
  */
 #include "tap.h"
 #include "tenrounds.h"
@@ -114,7 +114,7 @@ static bool provider_agrees(unsigned shift)
     bool good = ours != NULL;
     for (size_t i = 0; good && i < sizeof(ciphers) / sizeof(*ciphers); i++) {
         EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-        /* Without padding there is nothing behind the text. */
+        /* Block modes append padding, which is not compared. */
         good = encrypt(ctx, ciphers[i], "provider=default", expected) &&
                EVP_CIPHER_CTX_reset(ctx) == 1 &&
                encrypt_at(shift, ctx, ciphers[i], "provider=tenrounds", out) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The provider in a busy program: eight threads, children of fork, several library contexts,
+ * Tests the provider in a busy program: eight threads, children of fork, several library contexts,
  * repeated loading and unloading. The expected bytes come from the default provider.
  */
 #define _GNU_SOURCE
@@ -62,7 +62,7 @@ static void *in_own_context(void *result)
     return NULL;
 }
 
-/* ---- MACs, which are ours whatever the cipher; the second one's is the default provider's ---- */
+/* ---- MACs, all ours; the cipher of the second one is the default provider's ------------------ */
 
 #define MACS 3
 static const struct {
@@ -145,7 +145,7 @@ static void *macs_in_own_context(void *result)
     return NULL;
 }
 
-/* A cipher that was fetched before the fork serves parent and child. */
+/* Checks that ciphers fetched before a fork work in parent and child. */
 static bool macs_across_fork(void)
 {
     int status = -1;
@@ -169,7 +169,7 @@ static bool in_threads(void *(*work)(void *))
     return all;
 }
 
-/* A fork in the middle of a message, which parent and child both end. */
+/* Forks in the middle of a message, which parent and child must both complete. */
 static bool across_fork(unsigned i)
 {
     static const uint8_t zeros[BYTES];
@@ -191,7 +191,7 @@ static bool across_fork(unsigned i)
     return good;
 }
 
-/* Several contexts at once; the first is closed while the others are in use. */
+/* Uses four library contexts at once, and closes them one by one while the others are in use. */
 static bool several_contexts(void)
 {
     struct evp_side sides[4];
@@ -217,8 +217,8 @@ static bool load_and_unload(void)
     return good;
 }
 
-/* Loading with its known-answer tests is fast: the quickest of twenty, in CPU time, so that other
- * load has no effect. */
+/* Checks that loading, with its known-answer tests, is fast: the minimum of 20 loads, in CPU time
+ * so that other processes have no effect. */
 static bool quick_to_load(void)
 {
     double best = 1;
@@ -238,7 +238,7 @@ static bool quick_to_load(void)
     return best * 1e3 < LOAD_LIMIT_MS;
 }
 
-/* A cipher holds its provider, so unloading the provider does no harm. */
+/* Checks that a cipher works after its provider was unloaded, because it holds a reference. */
 static bool cipher_outlives_unload(void)
 {
     uint8_t out[BYTES + 16], zeros[BYTES] = {0};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Constant time of TLS records: opening a record takes no branch and no index that depends on its
- * contents, above all not on the length of its padding or the place of the MAC. With an HMAC
- * inside the cipher, neither opening nor sealing depends on the keys. Run it under valgrind:
- * memcheck treats the record as undefined (A. Langley's ctgrind). Valgrind does not know the SHA
- * instructions, so the hash is the portable one.
+ * Checks that TLS records are opened in constant time: no branch or index depends on the contents,
+ * above all not on the padding length or the position of the MAC. With AES-CBC-HMAC, neither
+ * opening nor sealing may depend on the keys. Run the test under valgrind: memcheck treats the
+ * record as undefined (A. Langley's ctgrind). Valgrind does not know the SHA instructions, so the
+ * hash is the portable one.
  */
 #include "stitched.h"
 #include "tap.h"
@@ -16,7 +16,7 @@
 static const unsigned versions[] = {SSL3_VERSION, TLS1_VERSION, TLS1_2_VERSION};
 static const size_t mac_sizes[] = {16, 20, 32, 48};
 
-/* A record whose last byte says that its padding has n bytes; right: it has. */
+/* Writes a record whose last byte announces n bytes of padding. right: the padding is valid. */
 static void compose(uint8_t *record, size_t len, size_t n, bool right)
 {
     for (size_t i = 0; i < len; i++)
@@ -44,7 +44,7 @@ static bool open_secretly(unsigned version, size_t mac_size, size_t len, size_t 
            opened[1].has_mac && (!fits || memcmp(mac[0], mac[1], mac_size) == 0);
 }
 
-/* Makes *c a context with keys, for a record of this version. */
+/* Initializes a context with keys, for a record of this version. */
 static void set_keys(struct trp_stitched *c, const struct trossl_sha_code *sha, size_t key_len,
                      unsigned version)
 {
@@ -88,7 +88,7 @@ static bool seal_secretly(const struct trossl_sha_code *sha, size_t key_len, uns
     return ok && memcmp(record[0], record[1], sealed) == 0;
 }
 
-/* Checks a record with n bytes of padding, and the same with another MAC. */
+/* Verifies a record with n bytes of padding, first with the right MAC and then with a wrong one. */
 static bool verify_secretly(const struct trossl_sha_code *sha, size_t len, size_t n)
 {
     uint8_t record[1024];
@@ -132,15 +132,15 @@ static void test_stitched(const struct trossl_sha_code *sha)
         if (n + sha->digest_len < 112)
             opened &= verify_secretly(sha, 112, n);
     }
-    /* Before any output: memcheck knows too little about a static libc's strlen(). */
+    /* Count before any output: memcheck reports false errors in a static libc's strlen(). */
     const unsigned places = VALGRIND_COUNT_ERRORS - before;
     tap_ok(sealed && places == 0, "%s: sealing a record depends on neither keys nor data",
            sha->name);
     tap_ok(opened && places == 0, "%s: nor does opening it", sha->name);
 }
 
-/* On i386 valgrind needs a static program. There, memcheck does not know that libc's thread block
- * begins as zeros, and libc reads it before a system call. */
+/* Marks libc's thread block as defined on i386, where valgrind needs a static program. There,
+ * memcheck does not know that the block begins as zeros. libc reads it before a system call. */
 static void know_thread_block(void)
 {
 #if defined(__i386__)
@@ -171,7 +171,7 @@ int main(void)
     tap_ok(alike, "secret and public records open alike");
     tap_ok(errors == 0, "nothing depends on a record's contents: %u places do", errors);
 
-    /* The test notices a use: this one. */
+    /* Check that memcheck reports a branch on a secret: this one. */
     uint8_t secret = 1;
     unsigned noticed = 0 - VALGRIND_COUNT_ERRORS;
     VALGRIND_MAKE_MEM_UNDEFINED(&secret, sizeof(secret));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CBC records of SSL 3.0, TLS 1.0 to 1.2 and DTLS, as libssl hands them to a provider (RFC 5246
- * section 6.2.3.2). The default provider and ours seal and open them, with every length of MAC
- * that libssl uses, right ones and every kind of wrong ones. If the padding is wrong, the MAC is
- * random: it must differ between calls, and from the MAC in the record.
+ * Compares CBC records of SSL 3.0, TLS 1.0 to 1.2 and DTLS, as libssl passes them to a provider
+ * (RFC 5246 section 6.2.3.2). The default provider and ours seal and open valid and invalid records
+ * with every MAC length that libssl uses. If the padding is wrong, the provider must return a
+ * random MAC, which differs between calls and from the MAC in the record.
  */
 #include "sides.h"
 
@@ -45,7 +45,7 @@ static EVP_CIPHER_CTX *start(int side, const char *name, const uint8_t *key, con
     return ctx;
 }
 
-/* The result of one record. */
+/* The result of opening a record. */
 struct opened {
     int ret, len;
     unsigned long error;
@@ -74,7 +74,7 @@ static void open_record(EVP_CIPHER_CTX *ctx, const uint8_t *record, size_t len, 
         memcpy(o->mac, mac, o->mac_len);
 }
 
-/* Writes a record before encryption: explicit IV, payload, MAC, n bytes of padding. Returns its
+/* Writes a random record before encryption: explicit IV, payload, MAC and padding. Returns its
  * length. */
 static size_t compose(struct tap_random *random, unsigned v, size_t mac_size, uint8_t *plain)
 {
@@ -100,7 +100,7 @@ static const char *const fault_names[FAULTS] = {"right",
                                                 "padding longer than the record",
                                                 "short record"};
 
-/* Changes the record. Its padding may still be right; the default provider decides. */
+/* Changes the record and returns its length. The padding may still be valid: padding_is_right(). */
 static size_t spoil(struct tap_random *random, enum fault fault, uint8_t *plain, size_t len,
                     size_t explicit_iv)
 {
@@ -152,7 +152,8 @@ static void encrypt_raw(const char *name, const uint8_t *key, const uint8_t *iv,
     EVP_CIPHER_CTX_free(ctx);
 }
 
-/* Both sides return the same for a record, except for a random MAC. */
+/* Whether both sides return the same for a record. If the padding is wrong, the MACs must differ
+ * instead, also from `again`, a second result of ours. */
 static bool same_record(struct opened o[SIDES], bool right, const struct opened *again)
 {
     const struct opened *a = &o[OURS], *b = &o[THEIRS];
@@ -245,9 +246,8 @@ static bool seal_all(unsigned v)
 }
 
 /*
- * Several records through one context, and a copy of it in between: the copy's MAC stays valid
- * when the original continues or is freed. Only ours: OpenSSL 3.0's default provider shares the
- * memory and frees it twice.
+ * Checks that the MAC in a copied context stays valid when the original continues and is freed.
+ * Only ours is tested: OpenSSL 3.0's default provider shares the memory and frees it twice.
  */
 static bool copy_keeps_mac(void)
 {
@@ -265,7 +265,7 @@ static bool copy_keeps_mac(void)
     open_record(ctx, record, len, &o);
     bool good = o.ret > 0 && o.has_mac && EVP_CIPHER_CTX_copy(copy, ctx) > 0;
     memcpy(first_mac, o.mac, 20);
-    open_record(ctx, record, len, &o); /* the IV differs now: other bytes, but still a record */
+    open_record(ctx, record, len, &o); /* the IV differs now, so the first block does, too */
     EVP_CIPHER_CTX_free(ctx);
     good = good && EVP_CIPHER_CTX_get_params(copy, params) > 0 && mac != NULL &&
            memcmp(mac, first_mac, 20) == 0;
@@ -274,8 +274,8 @@ static bool copy_keeps_mac(void)
     return good;
 }
 
-/* Records of all kinds, some impossible, through one context: the next record returns nothing of
- * the one before. */
+/* Opens short and valid records in turn in one context: no record may return data of the previous
+ * one. */
 static bool one_after_the_other(void)
 {
     struct tap_random random = tap_random(3000);
@@ -289,7 +289,7 @@ static bool one_after_the_other(void)
     for (unsigned n = 0; good && n < 400; n++) {
         size_t len = compose(&random, 3, 32, record);
         len = spoil(&random, n % 2 ? NONE : TOO_SHORT_RECORD, record, len, 16);
-        /* The explicit IV, the first block, absorbs the chain. */
+        /* The explicit IV is the first block; only its plaintext depends on the chaining value. */
         encrypt_raw("AES-192-CBC", key, iv, record, len);
         for (int i = 0; i < SIDES; i++)
             open_record(ctx[i], record, len, &o[i]);
@@ -301,7 +301,7 @@ static bool one_after_the_other(void)
     return good;
 }
 
-/* Every length of padding and every place of the MAC, without random choices. */
+/* Compares every padding length with every MAC length, without random choices. */
 static bool every_padding(void)
 {
     static uint8_t record[MAX_RECORD + 64];
@@ -328,7 +328,7 @@ static bool every_padding(void)
     return true;
 }
 
-/* Both refuse a call that cannot be a record. */
+/* Whether this side refuses a call that cannot be a record. */
 static bool refused(int side, size_t len, size_t shift, unsigned version, size_t mac_size,
                     int padding, int encrypt)
 {
@@ -348,7 +348,7 @@ static bool all_refused(int side)
     return refused(side, 64, 128, TLS1_2_VERSION, 20, 1, 1) && /* not in place */
            refused(side, 64, 0, TLS1_2_VERSION, 20, 0, 1) &&   /* padding off */
            refused(side, 65, 0, TLS1_2_VERSION, 20, 1, 0) &&   /* not whole blocks */
-           refused(side, 64, 0, TLS1_3_VERSION, 20, 1, 0) &&   /* has no such records */
+           refused(side, 64, 0, TLS1_3_VERSION, 20, 1, 0) &&   /* no CBC records */
            refused(side, 16, 0, TLS1_VERSION, 20, 1, 0);       /* too short */
 }
 
