@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks that we read OPENSSL_armcap as libcrypto does, and that it affects the selection on Arm
- * only.
+ * Checks that we read OPENSSL_armcap as libcrypto does, and that it has an effect only on Arm.
  */
 #define _GNU_SOURCE /* setenv */
 #include "armcap.h"

@@ -423,7 +423,7 @@ static void readable_copy(char directory[], char module[PATH_MAX])
     setenv("OPENSSL_MODULES", directory, 1);
 }
 
-/* Tests with another user. Only root can become another user; others use a file of root. */
+/* Tests with another user, which only root can become. Otherwise tests another user's file. */
 static void other_users(void)
 {
     if (geteuid() != 0) {

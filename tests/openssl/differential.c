@@ -4,11 +4,13 @@
  * values, lengths, bytes, parameters and errors must match. A failing sequence is shortened before
  * it is printed. The argument is the duration in seconds (default 5).
  *
- * The sequences leave out calls on which the default provider crashes or computes garbage: data
- * without a key; a "num" of 16 and more; partially overlapping buffers; ECB and CBC after a change
- * of direction without a new key; partial blocks in EVP_Cipher() with ECB and CBC. guards.c tests
- * ours with these calls. The sequences also leave out calls after a failed final, which changes the
- * default provider's chaining value but not ours.
+ * The sequences leave out calls on which the default provider crashes or computes garbage; guards.c
+ * tests ours with them:
+ * - data without a key; a "num" of 16 and more; partially overlapping buffers;
+ * - ECB and CBC after a change of direction without a new key;
+ * - partial blocks in EVP_Cipher() with ECB and CBC.
+ * They also leave out calls after a failed final, which changes only the default provider's
+ * chaining value.
  */
 #define MAX_DATA 1200
 #include "sequences.h"
@@ -79,8 +81,7 @@ static bool do_init(struct state *s, struct tap_random *random)
         end_call(&r[i],
                  EVP_CipherInit_ex2(s->ctx[i], fresh ? s->cipher[i] : NULL, with_key ? key : NULL,
                                     with_iv ? iv : NULL, enc, with_params ? params : NULL));
-    /* A failed init, for example with a wrong IV length, may set the direction without key and
-     * IV. */
+    /* A failed init, for example with a wrong IV length, may set only the direction. */
     s->key_set = r[THEIRS].ret > 0 && (with_key || (!fresh && s->key_set));
     s->iv_set = (with_iv && r[THEIRS].ret > 0) || (!fresh && s->iv_set);
     if (with_key)
@@ -105,7 +106,7 @@ static size_t any_length(struct tap_random *random)
 }
 
 /* Runs an update on one side. In place, the output trails the input by the buffered bytes, as in a
- * program that packs its data: no byte is overwritten before it is read. */
+ * program that packs its data. No byte is overwritten before it is read. */
 static void update_side(EVP_CIPHER_CTX *ctx, struct result *r, const uint8_t *data, size_t len,
                         size_t offset, size_t trail, bool in_place)
 {
@@ -305,8 +306,7 @@ static bool do_one_shot(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* Encrypts a message that ends in correct padding, or in bytes that resemble padding. Returns its
- * length. */
+/* Encrypts a message that ends in right or almost right padding. Returns its length. */
 static size_t make_message(const struct state *s, struct tap_random *random, const uint8_t *key,
                            const uint8_t *iv, uint8_t *out)
 {

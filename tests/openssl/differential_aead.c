@@ -18,7 +18,7 @@
 
 #define MAX_STEPS 40
 
-/* Traits of a cipher, which decide what steps it gets. */
+/* Traits of a cipher, which decide its steps. */
 enum {
     AEAD = 1,
     LONG_IV = 2,
@@ -100,8 +100,7 @@ static bool knows_generated;
 /* Our errors are those of OpenSSL 3.0; later versions give more reasons. growing: GROWS is set. */
 static bool same_errors_expected, growing;
 
-/* Whether the default provider's CCM final checks a message without data: 3.0.22 and 4.0 do. Ours
- * always does. */
+/* Whether the default provider's CCM final checks empty messages: 3.0.22, 4.0 and ours do. */
 static bool ccm_final_checks;
 
 static bool final_checks(void)
@@ -266,8 +265,7 @@ static bool do_init(struct state *s, struct tap_random *random)
         s->record = false;
         s->tag = has(s, HOLDS) ? GIVEN : NONE;
     }
-    /* A new key ends the message. So does an init that drops OCB's buffered bytes: no tag would
-     * cover them. */
+    /* A new key ends the message. So does an init that drops buffered bytes of OCB. */
     if (!fresh && !with_iv && s->open && !has(s, LENGTHS) &&
         ((with_key && r[THEIRS].ret > 0) || s->waits != 0 || s->aad_waits != 0)) {
         s->refused = has(s, AEAD);

@@ -43,7 +43,7 @@ struct state {
 static bool strict;
 /* Whether the default provider ignores SIV data of 0 bytes: before 3.2. */
 static bool skips_empty;
-/* Whether any parameter, or an empty list, resets the default provider's result of SIV's final. */
+/* Whether any parameter, or an empty list, resets the default provider's SIV result: resets(). */
 static bool params_reset, none_reset;
 
 /* Whether these parameters, set after an encryption, make the default provider's final fail. */
@@ -96,7 +96,7 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
         s->done = s->reset = false;
     else if (good && (params->key == NULL ? none_reset : params_reset))
         reset_by_parameter(s);
-    /* In 4.0, libcrypto can fail although its provider succeeded; a copy shows the effect. */
+    /* In 4.0, libcrypto can fail although its provider succeeded. Final in a copy shows it. */
     if (!good && s->done) {
         uint8_t out[16];
         int n;
@@ -109,7 +109,7 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
     }
 }
 
-/* Whether to compare errors: ours have the reasons of 3.0, other versions have others. */
+/* Whether errors are compared. Ours have the reasons of 3.0; other versions have others. */
 static bool same_errors_expected;
 
 static bool alike(struct result r[SIDES])
@@ -542,8 +542,7 @@ static bool sequence(const struct family *family, struct tap_random *random)
 
 /* ---- Deliberate differences ------------------------------------------------------------------ */
 
-/* Checks that after opening with a wrong tag, final fails and the output is zeros. The messages
- * have 0, 24 and 48 bytes. */
+/* Checks that after opening 0, 24 and 48 bytes with a wrong tag, final fails and out is zeros. */
 static bool no_plaintext(const struct family *family, struct tap_random *random)
 {
     uint8_t key[64], iv[12], aad[20], out[64], tag[16];
@@ -596,8 +595,7 @@ static bool raised(int lib, int reason)
     return ERR_GET_LIB(e) == lib && ERR_GET_REASON(e) == reason;
 }
 
-/* Checks that decryption refuses a NULL tag, on which the default provider crashes, and keeps the
- * previous tag. */
+/* Checks that decryption keeps its tag if given a NULL tag. The default provider crashes. */
 static bool refuses_null_tag(const struct family *f)
 {
     uint8_t data[20] = {0}, tag[16];
@@ -627,8 +625,7 @@ static bool refuses_without_key(const struct family *f)
     return good;
 }
 
-/* Checks that a call with partial overlap fails and writes nothing, and that the context can then
- * process the message. */
+/* Checks that partial overlap is refused without output, and that the message can follow. */
 static bool refuses_overlap(const struct family *f)
 {
     bool good = true;
@@ -649,8 +646,8 @@ static bool refuses_overlap(const struct family *f)
     return good;
 }
 
-/* Checks that final does not report a message again after a new tag or an init: it must fail as for
- * an empty message with a wrong tag. */
+/* Checks that after a new tag or an init, final no longer reports the last message. It must fail as
+ * for an empty message with a wrong tag. */
 static bool forgets_the_last_message(const struct family *f)
 {
     uint8_t data[40] = {0}, tag[16], other[16] = {7};
@@ -673,8 +670,8 @@ static bool forgets_the_last_message(const struct family *f)
     return good;
 }
 
-/* Checks our GCM-SIV alone, which every version of OpenSSL can run: the first vector of RFC 8452
- * appendix C.1, and an empty message whose only call is final. */
+/* Checks our GCM-SIV alone, also with versions before 3.2: the first vector of RFC 8452 appendix
+ * C.1, and an empty message whose only call is final. */
 static bool gcm_siv_is_right(void)
 {
     static const uint8_t text[8] = {1},

@@ -5,7 +5,7 @@
  * also tests copies, threads, fork, loading, unloading, and the engine as the default. The argument
  * is the duration of the comparison in seconds (default 3).
  *
- * Every context is reset before it gets another cipher: if the same cipher is set again, libcrypto
+ * Every context is reset before it gets another cipher. If the same cipher is set again, libcrypto
  * keeps the state of an engine's cipher, but discards that of its own ciphers.
  */
 #define _GNU_SOURCE
@@ -705,8 +705,7 @@ static int ready(void)
     return 1;
 }
 
-/* Checks that libcrypto's generator provides the generated part of a GCM IV. If the generator
- * fails, the control must fail. */
+/* Checks that generated IVs come from libcrypto's generator. If it fails, the control must fail. */
 static bool ivs_from_generator(void)
 {
     static const RAND_METHOD fills = {NULL, fill_with_55, NULL, NULL, fill_with_55, ready};

@@ -51,8 +51,7 @@ static bool set_tag(EVP_CIPHER_CTX *ctx, uint8_t tag[16])
     return EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0;
 }
 
-/* Makes a context in this state. fixed: sets the IV as a fixed part, which "next IV", the explicit
- * part and records need. */
+/* Makes a context in this state. Next IV, explicit part and records need a fixed part of the IV. */
 static EVP_CIPHER_CTX *context(enum state state, int encrypt, bool fixed)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -142,7 +141,7 @@ static const struct {
     bool (*call)(EVP_CIPHER_CTX *);
     bool fixed; /* needs a fixed part of the IV, so there is no state NONE */
     enum state
-        after[STATES]; /* as state_of() shows it: SPENT and an abandoned message are refused */
+        after[STATES]; /* as state_of() returns it: REFUSED for SPENT and abandoned messages */
     unsigned fails;    /* bit i: the call itself is refused in state i */
 } calls[] = {
     {"init with an IV", with_iv, false, {GIVEN, GIVEN, GIVEN, GIVEN}, 0},

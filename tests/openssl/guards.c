@@ -2,8 +2,7 @@
 /*
  * Tests bad input on which the default provider crashes or returns garbage. Ours must return an
  * error that names the fault, leave the output unchanged, and keep the context usable. Also tests
- * positions within a block ("num"), which OpenSSL 3.0.22 refuses for CFB, OFB and CTR, but 3.0.8
- * accepts.
+ * positions in a block ("num") for CFB, OFB and CTR: OpenSSL 3.0.8 accepts them, 3.0.22 does not.
  */
 #include "sides.h"
 
@@ -80,8 +79,7 @@ static bool num_out_of_range(unsigned i)
     return good;
 }
 
-/* Checks that a numeric parameter of 0 bytes is refused. libcrypto's own helper would read the byte
- * before it. */
+/* Checks that numbers of 0 bytes are refused; libcrypto's helper would read the byte before. */
 static bool no_room_for_a_number(unsigned i)
 {
     static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_NUM};
@@ -234,8 +232,7 @@ static bool turns_around(unsigned i)
     return good;
 }
 
-/* Checks that a failed final leaves the context unchanged: final fails again, and an init starts a
- * new message. */
+/* Checks that after a failed final, final fails again and an init starts a new message. */
 static bool bad_padding(unsigned i)
 {
     uint8_t data[32], out[48];

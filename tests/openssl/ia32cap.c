@@ -39,7 +39,7 @@ static const struct {
     {":~0x20000000", TR_FEATURE_SHA},
     {":0", WORD_1},
     {":0x60000000020", TR_FEATURE_AVX512 | TR_FEATURE_AVX512VBMI | TR_FEATURE_SHA},
-    {"::~0", 0}, /* an empty word before a third */
+    {"::~0", 0}, /* an empty second word before a third masks nothing */
     {":~0x20:~0xffff", TR_FEATURE_AVX2},
     {"~0x200000000000000 and more:~0", TR_FEATURE_AES},
     {"nonsense", WORD_0 | WORD_1},

@@ -131,7 +131,7 @@ static unsigned written_lines(const struct context *c, size_t begin, size_t end)
     return n;
 }
 
-/* Tests two contexts, with each multiple of 16 as the offset of the first one in its line. */
+/* Tests two contexts, from each multiple of 16 bytes in a cache line on. */
 static void test(const struct evp_side *ours, const char *name)
 {
     static struct context c[2];

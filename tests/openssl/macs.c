@@ -5,10 +5,11 @@
  * others are not. A failing sequence is shortened before it is printed. The argument is the
  * duration in seconds (default 5).
  *
- * The sequences leave out calls after which the default provider's state is undefined: data or a
- * final after CMAC's final (ours refuses it); a new GMAC key in mid-message without a new IV; a key
- * after a cipher was refused. They also leave out a copy of a CMAC context while a new cipher waits
- * for its key. Ours refuses that copy if an AES key is set and the new cipher is not ours.
+ * The sequences leave out calls after which the default provider's state is undefined:
+ * - data or a final after CMAC's final, which ours refuses;
+ * - a new GMAC key in mid-message without a new IV; a key after a cipher was refused.
+ * They also leave out a copy of a CMAC context while a new cipher waits for its key. Ours refuses
+ * that copy if an AES key is set and the new cipher is not ours.
  */
 #define _GNU_SOURCE
 #define MAX_DATA 5000
@@ -57,8 +58,8 @@ static bool same_errors_expected;
 /* The number of equal tags: per family, with other ciphers (0) and with ours (1). */
 static unsigned long tags[FAMILIES][2];
 
-/* Whether the results match. Without a cipher, any error of GMAC matches any other: it depends on
- * libcrypto's cipher context. */
+/* Whether the results match. Without a cipher, GMAC's error depends on libcrypto's cipher context,
+ * so any two errors match. */
 static bool alike(const struct state *s, struct result r[SIDES])
 {
     const bool vague = s->gmac && s->now == NULL && r[OURS].error != 0 && r[THEIRS].error != 0;
@@ -107,7 +108,7 @@ static void ask(struct asked *a, struct values *v, const struct state *s, struct
         a->cipher = c = &s->family->ciphers[tap_below(random, s->family->count)];
         snprintf(v->cipher, sizeof(v->cipher), "%s", c->name);
         if (tap_below(random, 10) == 0) {
-            /* No other mode for CMAC: 3.0 does not check it and computes nonsense. */
+            /* No cipher of another mode for CMAC: 3.0 accepts it and computes garbage. */
             snprintf(v->cipher, sizeof(v->cipher), "%s", s->gmac ? "AES-128-CBC" : "no-such");
             a->cipher = NULL;
         }
@@ -214,7 +215,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     const bool good = r[THEIRS].ret > 0;
     took(s, &a, good);
     if (with_key) {
-        /* If the IV was set in the same call, it is for this key. */
+        /* An IV in the same call belongs to this key, so the message is not spent. */
         const bool spent = s->spent;
         key_set(s, good);
         if (a.iv_given)

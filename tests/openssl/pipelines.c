@@ -91,8 +91,8 @@ static bool one_by_one(const char *name, struct batch *b)
 
 /* ---- Pipelines ------------------------------------------------------------------------------ */
 
-/* Starts a pipeline. Passes no cipher if the context has one: libcrypto would reset the context,
- * and with it the number of pipes that it has just stored (seen in 3.5.5 and 4.0.3). */
+/* Starts a pipeline. Passes no cipher if the context has one: libcrypto (3.5.5, 4.0.3) would reset
+ * the context, and with it the number of pipes that it has just stored. */
 static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b, bool with_key,
                  bool with_iv, bool encrypt)
 {
@@ -224,8 +224,8 @@ static bool one_is_wrong(const char *name, EVP_CIPHER *cipher, struct tap_random
     return good;
 }
 
-/* Checks that calls are refused if the number of pipes is wrong, or if key or IV have a wrong length
- * or are missing. Afterwards the context must work. */
+/* Checks that a wrong number of pipes and a wrong or missing key or IV are refused. Afterwards the
+ * context must work. */
 static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
 {
     static struct batch b;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests algorithms that use AES, in a program that prefers tenrounds ("?provider=tenrounds"): CMAC
- * and GMAC with our ciphers and with others, the default provider's algorithms that use CMAC, and
- * key objects. The results must equal those without tenrounds. The counters must show whose code
- * ran.
+ * Tests algorithms that use AES, in a program that prefers tenrounds ("?provider=tenrounds"). They
+ * are CMAC and GMAC with our ciphers and with others, the default provider's users of CMAC, and key
+ * objects. The results must equal those without tenrounds; the counters must show whose code ran.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -385,7 +384,7 @@ static bool objects_work(OSSL_PROVIDER *their_provider)
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         good &= object_works(names[i], "AES") && object_works(names[i], "GENERIC-SECRET");
-    /* 64 bytes are not a length of an "AES" key. */
+    /* An "AES" key cannot have 64 bytes. */
     return good && object_works("AES-256-XTS", "GENERIC-SECRET") &&
            other_cipher_takes_copy(their_provider);
 }

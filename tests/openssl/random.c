@@ -162,8 +162,7 @@ static void *keep_drawing(void *unused)
 /*
  * Draws in a child and a grandchild of a process whose threads have drawn. The threads end before
  * the fork: otherwise a child could inherit a lock that a thread holds, and wait forever, with or
- * without tenrounds. Each process writes its two draws in one call, which a pipe keeps together
- * (pipe(7), PIPE_BUF).
+ * without tenrounds. A pipe keeps the two draws of one write together (pipe(7), PIPE_BUF).
  */
 static void draw_in_child(int out)
 {
@@ -326,8 +325,7 @@ static bool records_generate(uint8_t iv[16])
     return good;
 }
 
-/* Checks that IVs come from libcrypto's generator, and that encryption fails if the generator
- * does. */
+/* Checks that IVs come from libcrypto's generator, and that encryption fails without it. */
 static bool ivs_from_generator(void)
 {
     static const RAND_METHOD counting = {NULL, count_and_fill, NULL, NULL, count_and_fill, ready};
@@ -346,8 +344,7 @@ static bool ivs_from_generator(void)
     return good;
 }
 
-/* Checks that in a library context without a generator, IVs come from the kernel and no error
- * remains in the queue. */
+/* Checks that without a generator, IVs come from the kernel and no error remains in the queue. */
 static bool ivs_without_generator(void)
 {
     uint8_t iv[2][12] = {{0}, {0}};
@@ -392,7 +389,7 @@ static uint64_t counted(const char *op)
     return bytes;
 }
 
-/* Whether the generator used our AES as this OpenSSL must: before 3.4 yes, since 3.5 no. */
+/* Whether the generator used our AES: required before 3.4, forbidden since 3.5, open in 3.4. */
 static bool beneath(unsigned i, uint64_t bytes)
 {
     if (!cases[i].draws)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests SHA-1 and SHA-256 of AES-CBC-HMAC, in C and with the SHA instructions. The test checks the
- * examples of FIPS 180-4 (NIST, "SHA1.pdf" and "SHA256.pdf" of the Cryptographic Standards
- * examples) and the million a's of FIPS 180-2 appendices A.3 and B.3. It compares messages in
- * pieces with libcrypto, secret lengths with public ones, and the hash interleaved with CBC with
- * both alone.
+ * Tests SHA-1 and SHA-256 of AES-CBC-HMAC, in C and with the SHA instructions:
+ * - the examples of FIPS 180-4 (NIST, "SHA1.pdf" and "SHA256.pdf" of the Cryptographic Standards
+ *   examples) and the million a's of FIPS 180-2 appendices A.3 and B.3;
+ * - messages in pieces against libcrypto, and secret lengths against public ones;
+ * - CBC and hash interleaved, against the two run separately.
  */
 #include "sha.h"
 
@@ -73,8 +73,8 @@ static bool in_pieces(const struct trossl_sha_code *code, struct tap_random *ran
            tap_same(digest, expected, code->digest_len);
 }
 
-/* Hashes `before` public bytes and len more, whose number is secret but between least and most.
- * Compares the digest with that of a public length. */
+/* Compares the digests with len secret and public, for `before` public bytes and len more. Only
+ * least <= len <= most is public. */
 static bool secretly(const struct trossl_sha_code *code, const uint8_t *data, size_t before,
                      size_t least, size_t len, size_t most)
 {
@@ -105,8 +105,8 @@ static bool all_secretly(const struct trossl_sha_code *code, struct tap_random *
     return good;
 }
 
-/* Compares CBC interleaved with the hash of n blocks with both alone. The hashed bytes begin
- * `ahead` bytes after CBC's input. */
+/* Compares CBC and hash interleaved, over n hash blocks, with the two run separately. The hashed
+ * bytes begin `ahead` bytes after CBC's input. */
 static bool is_beside(const struct trossl_sha_code *code, struct tap_random *random,
                       const uint8_t *data, size_t n, int in_place, size_t ahead)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks that threads only read the memory that they share. After loading, the test makes this
- * memory read-only: the writable static data of the library and the provider, the provider's object
- * of the library context, and the keys. Then several threads run all modes at once, by the core's
- * calls and through libcrypto. A write to shared memory, which would move a cache line between
+ * Checks that threads only read the memory that they share: the writable static data of the library
+ * and the provider, the provider's object of the library context, and the keys. After loading, the
+ * test makes this memory read-only. Then several threads run all modes at once, by the core's calls
+ * and through libcrypto. A write to shared memory, which would move a cache line between
  * processors, ends the program by SIGSEGV.
  *
  * The dynamic linker must bind all functions at load (LD_BIND_NOW): later it would write their
@@ -58,7 +58,7 @@ static int add_segments(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Whether take(), libcrypto's allocator in this test, gives the provider pages of its own. */
+/* Whether take(), libcrypto's allocator here, gives the provider's allocations their own pages. */
 static bool loading;
 
 static bool is_region(const void *p)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two sides that the tests compare: a library context with only the default provider, and one
- * with only ours. */
+/* The two sides of the tests: a library context with only the default provider, or only ours. */
 #ifndef TENROUNDS_TESTS_SIDES_H
 #define TENROUNDS_TESTS_SIDES_H
 
@@ -30,8 +29,7 @@ struct evp_side {
     OSSL_PROVIDER *provider;
 };
 
-/* Opens a library context with only this provider; exits on failure. OPENSSL_MODULES must name the
- * directory of ours. */
+/* Opens a side; exits on failure. OPENSSL_MODULES must name the directory of our provider. */
 static inline struct evp_side evp_open(const char *provider)
 {
     struct evp_side side = {OSSL_LIB_CTX_new(), NULL};

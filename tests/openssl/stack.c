@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls the core and the provider with a stack aligned to only 4 bytes, as in the i386 ABI before
- * gcc 4.5 and still in some assembly. The results must equal those with a stack aligned to 16
+ * Calls the core and the provider with a stack aligned to only 4 bytes. Callers had such stacks in
+ * the i386 ABI before gcc 4.5, and some assembly still has. The results must equal those with 16
  * bytes. A function that assumes an aligned vector on the stack fails here with SIGSEGV.
  */
 #include "tap.h"
@@ -12,8 +12,7 @@
 
 #define TEXT 4096
 
-/* Calls f with `words` arguments while the stack is `shift` bytes (0, 4, 8 or 12) from a multiple
- * of 16. */
+/* Calls f with `words` arguments. The stack is `shift` bytes (0, 4, 8, 12) from a multiple of 16. */
 static uintptr_t call_at(unsigned shift, void (*f)(void), const uintptr_t *arguments,
                          unsigned words)
 {

@@ -80,14 +80,13 @@ static inline bool same_param(EVP_CIPHER_CTX *const ctx[SIDES], const char *key,
     return false;
 }
 
-/* Compares the sizes that both contexts return for a parameter with a NULL buffer. 3.0 ignores the
- * type of strings. */
+/* Compares the sizes that both contexts return for a parameter if the buffer is NULL. */
 static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, unsigned type,
                              size_t size)
 {
     if (OPENSSL_version_major() == 3 && OPENSSL_version_minor() == 0 &&
         type > OSSL_PARAM_UNSIGNED_INTEGER)
-        type |= 1; /* octets instead of UTF-8 */
+        type |= 1; /* octets instead of UTF-8: 3.0 ignores the type of strings */
     struct result r[SIDES] = {0};
     size_t returned[SIDES];
     for (int i = 0; i < SIDES; i++) {

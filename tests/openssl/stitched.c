@@ -6,9 +6,9 @@
  * is printed. The argument is the duration in seconds (default 3). Our provider does not offer
  * these ciphers if the mask removes the SHA instructions or SSSE3, because they need both.
  *
- * The sequences leave out calls on which the default provider reads undefined data or aborts: data
- * without a key; a change of direction without a key; reading the buffer size for several records
- * before the maximum fragment is set.
+ * The sequences leave out calls on which the default provider reads undefined data or aborts:
+ * - data or a change of direction without a key;
+ * - reading the buffer size for several records before the maximum fragment is set.
  */
 #define MAX_DATA 17000
 #include "sequences.h"
@@ -211,8 +211,7 @@ static bool set_aad(struct state *s, const uint8_t *aad, size_t len)
     return same(r);
 }
 
-/* Runs an update of len bytes. On success, compares the whole buffers, not only the number of bytes
- * that the update reported. */
+/* Runs an update of len bytes. On success, compares the whole output buffers. */
 static bool update(struct state *s, const uint8_t *data, size_t len, bool in_place, bool once)
 {
     static struct result r[SIDES];
@@ -547,9 +546,9 @@ static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_P
                : 0;
 }
 
-/* Seals several records in one call, as libssl does (ssl3_write_bytes). Checks that both sides plan
- * the same sizes, that each opens the other's records, that the sequence number continues across a
- * carry, and that IVs differ. */
+/* Seals several records in one call, as libssl does (ssl3_write_bytes). Both sides must plan the
+ * same sizes, and each must open the other's records. The sequence number must continue across a
+ * carry, and IVs must differ. */
 static bool seals_many(struct state *s, struct tap_random *random, unsigned lanes, size_t fragment,
                        bool by_params)
 {

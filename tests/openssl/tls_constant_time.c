@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks that TLS records are opened in constant time: no branch or index depends on the contents,
- * above all not on the padding length or the position of the MAC. With AES-CBC-HMAC, neither
- * opening nor sealing may depend on the keys. Run the test under valgrind: memcheck treats the
- * record as undefined (A. Langley's ctgrind). Valgrind does not know the SHA instructions, so the
- * hash is the portable one.
+ * Checks that TLS records are opened in constant time. No branch or index may depend on the
+ * contents, above all not on the padding length or the position of the MAC. With AES-CBC-HMAC,
+ * neither opening nor sealing may depend on the keys. Run the test under valgrind: memcheck treats
+ * the record as undefined (A. Langley's ctgrind). Valgrind does not know the SHA instructions, so
+ * the hash is the portable one.
  */
 #include "stitched.h"
 #include "tap.h"

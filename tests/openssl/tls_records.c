@@ -74,8 +74,7 @@ static void open_record(EVP_CIPHER_CTX *ctx, const uint8_t *record, size_t len, 
         memcpy(o->mac, mac, o->mac_len);
 }
 
-/* Writes a random record before encryption: explicit IV, payload, MAC and padding. Returns its
- * length. */
+/* Writes a random record before encryption, with MAC and padding. Returns its length. */
 static size_t compose(struct tap_random *random, unsigned v, size_t mac_size, uint8_t *plain)
 {
     const size_t payload =
@@ -274,8 +273,7 @@ static bool copy_keeps_mac(void)
     return good;
 }
 
-/* Opens short and valid records in turn in one context: no record may return data of the previous
- * one. */
+/* Opens short and valid records in turn: none may return data of the one before. */
 static bool one_after_the_other(void)
 {
     struct tap_random random = tap_random(3000);
