@@ -131,7 +131,7 @@ static unsigned written_lines(const struct context *c, size_t begin, size_t end)
     return n;
 }
 
-/* Tests two contexts, from each multiple of 16 bytes in a cache line on. */
+/* Tests two contexts that begin at each multiple of 16 bytes in a cache line. */
 static void test(const struct evp_side *ours, const char *name)
 {
     static struct context c[2];

@@ -12,7 +12,7 @@
 
 #define TEXT 4096
 
-/* Calls f with `words` arguments. The stack is `shift` bytes (0, 4, 8, 12) from a multiple of 16. */
+/* Calls f with `words` arguments, the stack `shift` bytes (0, 4, 8, 12) off a multiple of 16. */
 static uintptr_t call_at(unsigned shift, void (*f)(void), const uintptr_t *arguments,
                          unsigned words)
 {
