@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Update, final and EVP_Cipher() of the ciphers that are not authenticated. */
+/* Update, final and EVP_Cipher() of the unauthenticated ciphers. */
 #include "cipher.h"
 
 #include "tls_record.h"
@@ -76,8 +76,8 @@ static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, u
     return TR_ERR_MODE;
 }
 
-/* Whether this update can call the bulk operation for whole blocks directly, as nearly all can.
- * One branch tests all obstacles. waits: the mode may have to hold blocks back. */
+/* Whether this update's blocks can go straight to the bulk operation, as nearly all can. One branch
+ * tests all conditions. waits: with padding, decryption holds back the last block. */
 INLINE int is_straight(const struct trp_cipher *cipher, int waits, const uint8_t *out,
                        size_t out_size, const uint8_t *in, size_t len)
 {
@@ -94,7 +94,7 @@ INLINE void straight(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const
     tr_bulk(c->key, operation(mode, c->decrypt), out, in, len / TR_BLOCK, c->iv);
 }
 
-/* Encrypts or decrypts without the buffer of ECB and CBC. */
+/* Encrypts or decrypts at once. ECB and CBC buffer no partial block. */
 INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                             size_t len)
 {
@@ -114,7 +114,7 @@ record_failed(const struct trp_cipher *cipher, const char *reason)
                      PROV_R_CIPHER_OPERATION_FAILED, "TLS record: %s", reason);
 }
 
-/* One TLS record in place; see tls_record.h. */
+/* Encrypts or decrypts one TLS record in place (tls_record.h). */
 static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, uint8_t *out,
                                                    size_t *out_len, size_t out_size,
                                                    const uint8_t *in, size_t len)
@@ -146,9 +146,9 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
 }
 
 /*
- * Decrypts whole blocks with padding. The last block of each call waits in the buffer, because it
- * may contain the padding: this writes the waiting block, then all blocks of this call but the
- * last. in and out are disjoint, or out is one block before in.
+ * Decrypts whole blocks with padding. The buffer holds the last block of the previous call, because
+ * it may contain the padding. Decrypts that block, then all blocks of this call but the last, which
+ * it buffers. in and out are disjoint, or out is one block before in.
  */
 INLINE void held_update(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                         size_t len)
@@ -189,7 +189,7 @@ static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *c
     return LIKELY(status == TR_OK) ? 1 : trp_raise_status(cipher, status);
 }
 
-/* Keeps no value across the call of the operation, so that no register has to be saved. */
+/* No value is needed after the call of the bulk operation, so this function saves no registers. */
 INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                         size_t out_size, const uint8_t *in, size_t len)
 {
@@ -208,8 +208,7 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
         return no_key(cipher);
     if (cipher->tls_version != 0)
         return record_failed(cipher, "each update is a whole one, there is nothing to end");
-    /* If padding was switched off, a block that waits because of its padding is an ordinary
-     * block. */
+    /* If padding was switched off meanwhile, a block held back for padding is ordinary data. */
     if ((c->padding || c->used != 0) && out_size < TR_BLOCK)
         return no_room(cipher);
     enum tr_status status;
@@ -275,7 +274,7 @@ int trp_stream_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     return 1;
 }
 
-/* ---- One for each mode ---------------------------------------------------------------------- */
+/* ---- The functions of each mode ------------------------------------------------------------- */
 
 /* EVP_Cipher(): without buffer and padding. */
 INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,

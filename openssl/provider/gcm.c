@@ -3,7 +3,7 @@
  * AES-GCM as EVP defines it. IVs have 1 to 128 bytes; encryption without an IV generates one. A TLS
  * 1.2 record (RFC 5288) is one update after the parameter "tlsaad".
  *
- * The state of the IV after each call; "-" is refused.
+ * The IV state (enum trp_iv_state) after each call; "-": the call fails.
  *
  *   call                       | NONE       | GIVEN  | IN_USE    | SPENT
  *   ---------------------------+------------+--------+-----------+-------
@@ -17,9 +17,9 @@
  *   TLS record 2)              | SPENT      | SPENT  | SPENT     | SPENT
  *
  *   1) A new key abandons the message: AAD, data and final fail until there is another IV.
- *   2) Only after a fixed part of the IV. The explicit part is for decryption only. A record
- *      contains its own explicit part.
- *   3) Encryption generates an IV of at least 12 bytes; decryption is refused.
+ *   2) Needs the fixed part of the IV. Only decryption takes an explicit part. A record contains
+ *      its own explicit part.
+ *   3) Encryption generates an IV if its length is at least 12 bytes; decryption fails.
  *   4) Decryption needs a tag. If it has none, or the tag does not match, the state stays IN_USE.
  *
  * AAD, data, final and records need a key. The message itself is in gcm_message.h.
@@ -30,14 +30,14 @@
 #include "random.h"
 
 struct trp_gcm {
-    struct trp_aead a; /* tag_len is 0 as long as there is no tag; the buffer holds the tag */
+    struct trp_aead a; /* tag_len: 0 without a tag; buffer: the tag, or a record's AAD */
     struct tr_gcm_key key
-        __attribute__((aligned(64))); /* on a cache line, for vector loads of powers of H */
+        __attribute__((aligned(64))); /* so that no load of powers of H crosses a cache line */
     uint64_t tls_records;
     uint8_t iv_gen;          /* the provider increments the IV for each message */
-    uint8_t iv_random;       /* "iv-generated": an IV was drawn at random */
-    uint8_t iv_random_stays; /* 1 before OpenSSL 4.0: an explicit IV does not reset iv_random */
-    uint8_t tag_given;       /* since the last message ended */
+    uint8_t iv_random;       /* "iv-generated": the provider drew IV bytes at random */
+    uint8_t iv_random_stays; /* 1 before OpenSSL 4.0: the caller's IV does not reset iv_random */
+    uint8_t tag_given;       /* a tag was set since the last message ended */
     struct trp_gcm_message message;
 };
 
@@ -45,7 +45,8 @@ struct trp_gcm {
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
-/* Starts a message in streaming calls: the IV changes while it is in progress. */
+/* Starts a message in streaming calls. A held message would read the IV later, when next_iv() has
+ * already incremented it. */
 static int start(struct trp_gcm *g)
 {
     if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len) != TR_OK ||
@@ -65,8 +66,8 @@ static int generate_iv(struct trp_gcm *g)
     return 1;
 }
 
-/* Sets the part of the IV that stays for this key, and begins the counter at a random number
- * (SP 800-38D section 8.2.1). The length -1 sets the whole IV. */
+/* Sets the fixed part of the IV. When encrypting, draws the counter part at random (SP 800-38D
+ * section 8.2.1). The length -1 sets the whole IV. */
 static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {
@@ -89,7 +90,7 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
     return 1;
 }
 
-/* Starts a message with the IV, copies its last len bytes to out, and increments it. */
+/* Starts a message, copies the last len bytes of its IV to out, and increments the IV. */
 static int next_iv(struct trp_gcm *g, uint8_t *out, size_t len)
 {
     if (!g->iv_gen || !g->a.key_set || !start(g))
@@ -98,7 +99,7 @@ static int next_iv(struct trp_gcm *g, uint8_t *out, size_t len)
     return 1;
 }
 
-/* Takes the sender's last bytes of the IV, and starts a message with it. */
+/* Sets the last len bytes of the IV, which the sender transmits, and starts a message. */
 static int take_explicit_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
 {
     if (!g->iv_gen || !g->a.key_set || g->a.encrypt || len > g->a.iv_len)
@@ -109,7 +110,7 @@ static int take_explicit_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-/* One TLS record in place. */
+/* Seals or opens one TLS record in place. */
 static enum tr_status crypt_record(struct trp_gcm *g, uint8_t *record, size_t len, size_t *out_len)
 {
     if (g->a.encrypt && ++g->tls_records == 0) {
@@ -162,7 +163,7 @@ static inline int data(struct trp_gcm *g, uint8_t *out, size_t *out_len, const u
     return LIKELY(status == TR_OK) || trp_aead_status(g, status);
 }
 
-/* The end of a message that has begun. */
+/* Ends a message that has begun: computes or checks the tag. */
 static inline int end(struct trp_gcm *g)
 {
     if (!g->a.encrypt && g->a.tag_len == 0)
@@ -176,7 +177,7 @@ static inline int end(struct trp_gcm *g)
     return 1;
 }
 
-/* No in: final. No out: AAD. */
+/* in NULL: final. out NULL: AAD. */
 static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len,
                                            const uint8_t *in, size_t len)
 {
@@ -187,7 +188,7 @@ static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size
         return 0;
     if (in == NULL)
         return end(g);
-    if (out != NULL) /* EVP_Cipher() may have no bytes; AAD may still follow */
+    if (out != NULL) /* EVP_Cipher() may pass 0 bytes; AAD may still follow */
         return len == 0 || data(g, out, out_len, in, len);
     if (trp_gcm_aad(&g->message, in, len) != TR_OK)
         return 0;
@@ -207,7 +208,7 @@ static __attribute__((noinline)) int update_otherwise(struct trp_gcm *g, uint8_t
     return crypt(g, out, out_len, in, len) || trp_aead_failed(g, PROV_R_CIPHER_OPERATION_FAILED);
 }
 
-/* Most updates are data after AAD, or the AAD with which a message begins. */
+/* Fast paths for most updates: data after AAD, and AAD at the start of a message. */
 static int gcm_update(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
@@ -265,7 +266,7 @@ static int get_tag_len(void *ctx, OSSL_PARAM *p)
     return trp_aead_put_number(g, p, g->a.tag_len != 0 ? g->a.tag_len : TRP_TAG);
 }
 
-/* Since 4.0, a NULL buffer asks for the size. */
+/* Whether the caller asks for the size alone, with a NULL buffer (since OpenSSL 4.0). */
 static int answers_size(const struct trp_gcm *g, const OSSL_PARAM *p)
 {
     return p->data == NULL && g->a.provider->libcrypto >= TRP_LIBCRYPTO(4, 0);
@@ -299,7 +300,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
 static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
-    /* Up to 3.6, an IV that will be generated cannot be read before it is used. */
+    /* Up to OpenSSL 3.6, a generated IV cannot be read before its first use. */
     if (g->a.iv_state == TRP_IV_NONE && (g->a.provider->libcrypto < TRP_LIBCRYPTO(4, 0) ||
                                          !g->a.encrypt || g->a.tls || !generate_iv(g)))
         return 0;
@@ -338,7 +339,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     struct trp_gcm *g = ctx;
     size_t len;
     if (LIKELY(p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
-               p->data_size == TRP_TAG)) { /* without a call */
+               p->data_size == TRP_TAG)) { /* constant size: inlined */
         memcpy(g->a.buffer, p->data, TRP_TAG);
         len = TRP_TAG;
     } else if (!trp_param_get_octets(p, g->a.buffer, TRP_TAG, &len)) {
@@ -392,11 +393,12 @@ static const struct trp_aead_param gcm_set[] = {
     {OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, set_explicit},
     {NULL, NULL}};
 
-/* Whether this is the only parameter of the list. */
+/* Whether params has exactly one parameter, with this name. */
 #define ONLY(params, name)                                                                         \
     ((params)[0].key != NULL && trp_param_is_short((params), (name)) && (params)[1].key == NULL)
 
-/* From 3.2 to 3.5, the default provider looks at several parameters in the caller's order. */
+/* Handles parameters in the table's order, or in the caller's order as the default provider of 3.2
+ * to 3.5 does. */
 static __attribute__((noinline)) int act(void *ctx, const struct trp_aead_param *table,
                                          const OSSL_PARAM params[])
 {
@@ -445,7 +447,7 @@ static const struct trp_aead_mode gcm_mode = {.context_size = CONTEXT_SIZE,
                                               .get = gcm_get,
                                               .set = gcm_set};
 
-/* Fast path: most messages have the same key, a new 12-byte IV and, when decrypting, a tag. */
+/* Fast path for most messages: the old key, a 12-byte IV and, when decrypting, a tag. */
 static inline int gcm_init(void *ctx, const unsigned char *key, size_t key_len,
                            const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
                            int encrypt)

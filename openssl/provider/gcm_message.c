@@ -3,7 +3,7 @@
 
 #include "util.h"
 
-/* After a message of several updates, this many use streaming calls from the start. */
+/* The number of messages that use streaming calls from the start after one of several updates. */
 #define STREAMS 8u
 
 void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *from,
@@ -16,7 +16,8 @@ void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *
         memcpy(copy->text, from->text, from->text_len);
 }
 
-/* The core's state after the same calls: only ciphertext has an effect on it. */
+/* Repeats the data of a one-shot call in streaming calls. Decrypting the kept ciphertext restores
+ * the state for both directions, because GHASH depends on ciphertext alone. */
 static enum tr_status repeat_data(struct trp_gcm_message *m)
 {
     uint8_t text[TRP_GCM_HELD_TEXT];
@@ -58,7 +59,7 @@ enum tr_status trp_gcm_more_aad(struct trp_gcm_message *m, const uint8_t *in, si
     return status == TR_OK ? tr_gcm_aad(&m->core, in, len) : status;
 }
 
-/* Whether an update of data is taken for all of the data. */
+/* Whether to treat this update as all of the message's data. */
 static inline int is_all(const struct trp_gcm_message *m, size_t len)
 {
     return m->state == TRP_GCM_HELD && len <= TRP_GCM_HELD_TEXT && m->streams == 0;

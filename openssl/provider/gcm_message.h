@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One GCM message in the pieces in which EVP delivers it: start, AAD, data, end.
+ * One GCM message as EVP passes it: start, AAD, data, end.
  *
  * The core's one-shot calls take half the time of its streaming calls, and nearly all short
- * messages have their data in one update. So a message holds back its IV and AAD until data comes.
- * It takes a short first update for all of the data, and processes it in a one-shot call. If more
- * data comes after all, it starts again in streaming calls, from the ciphertext, which it keeps.
- * The next messages then use streaming calls.
+ * messages pass their data in one update. A message therefore stores its IV and AAD until data
+ * arrives. It treats a short first update as all of the data and makes a one-shot call. If more
+ * data follows, it restores the streaming state from a copy of the ciphertext. The next messages
+ * then use streaming calls.
  *
  *   state     | AAD                | data                     | end
  *   ----------+--------------------+--------------------------+---------------------
@@ -16,10 +16,11 @@
  *   STREAMING | the core's call    | the core's call          | the core's tag
  *   IDLE      | refused            | refused                  | refused
  *
- * A message starts as HELD, or as STREAMING if its IV has not 12 bytes. IDLE is a new context, and
- * one whose key has changed during a message. The core refuses AAD after data.
+ * A message starts as HELD, or as STREAMING if its IV length is not 12 bytes. IDLE: the context is
+ * new, or its key was changed during a message. The core refuses AAD after data.
  *
- * The four functions have their usual path inline: a call costs 1 % of the time of a short message.
+ * trp_gcm_start(), _aad(), _data() and _end() have their usual path inline, because a function call
+ * takes 1 % of a short message's time.
  */
 #ifndef TENROUNDS_PROVIDER_GCM_MESSAGE_H
 #define TENROUNDS_PROVIDER_GCM_MESSAGE_H
@@ -31,25 +32,24 @@
 
 #define TRP_GCM_IV        12u
 #define TRP_GCM_HELD_AAD  64u
-#define TRP_GCM_HELD_TEXT 1536u /* a packet */
+#define TRP_GCM_HELD_TEXT 1536u /* bytes: a network packet */
 
 enum trp_gcm_state { TRP_GCM_IDLE, TRP_GCM_HELD, TRP_GCM_DONE, TRP_GCM_STREAMING };
 
 struct trp_gcm_message {
     /* One cache line for the fields that every message uses, one for its AAD. */
     const struct tr_gcm_key *key __attribute__((aligned(64)));
-    const uint8_t *iv; /* the host's; it does not change until the message ends */
+    const uint8_t *iv; /* the context's IV; must not change in the states HELD and DONE */
     size_t iv_len;
     size_t aad_len, text_len; /* bytes of aad and text */
     uint8_t state;            /* enum trp_gcm_state */
-    uint8_t encrypted;        /* DONE: the direction of the one-shot call */
+    uint8_t encrypted;        /* DONE: the one-shot call encrypted */
     uint8_t tag_len;          /* DONE: bytes of tag that were computed or compared */
-    uint8_t streams;          /* the number of messages that will use streaming calls */
+    uint8_t streams;          /* how many of the next messages use streaming calls from the start */
     uint8_t tag[TROSSL_TAG] TR_ALIGNED(16);
     uint8_t aad[TRP_GCM_HELD_AAD] __attribute__((aligned(64)));
     struct tr_gcm core;
-    /* The last member, because it is not secret and not valid before DONE: contexts do not clear
-     * it. */
+    /* Last, because contexts do not clear it: it is not secret, and not read before DONE. */
     uint8_t text[TRP_GCM_HELD_TEXT] __attribute__((aligned(64))); /* ciphertext */
 };
 
@@ -57,10 +57,10 @@ struct trp_gcm_message {
 void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *from,
                     const struct tr_gcm_key *key, const uint8_t *iv);
 
-/* Changes a message to streaming calls: TR_ERR_STATE if none has started. */
+/* Switches a message to streaming calls. TR_ERR_STATE: no message has started. */
 enum tr_status trp_gcm_stream(struct trp_gcm_message *m);
 
-/* The parts of the functions below that are not inline. */
+/* The non-inline parts of the functions below. */
 enum tr_status trp_gcm_more_aad(struct trp_gcm_message *m, const uint8_t *in, size_t len);
 enum tr_status trp_gcm_encrypt(struct trp_gcm_message *m, uint8_t *out, const uint8_t *in,
                                size_t len);
@@ -69,7 +69,7 @@ enum tr_status trp_gcm_decrypt(struct trp_gcm_message *m, uint8_t *out, const ui
 enum tr_status trp_gcm_stream_tag(struct trp_gcm_message *m, uint8_t *tag);
 enum tr_status trp_gcm_stream_check(struct trp_gcm_message *m, const uint8_t *tag, size_t tag_len);
 
-/* Copies without a call, if it is short. */
+/* Copies len bytes, without a function call up to 64 bytes. */
 static inline void trp_gcm_keep(uint8_t *to, const uint8_t *from, size_t len)
 {
     if (len < TR_BLOCK) {
@@ -83,7 +83,6 @@ static inline void trp_gcm_keep(uint8_t *to, const uint8_t *from, size_t len)
     }
 }
 
-/* Starts a message. */
 static inline enum tr_status trp_gcm_start(struct trp_gcm_message *m, const struct tr_gcm_key *key,
                                            const uint8_t *iv, size_t iv_len)
 {
@@ -105,9 +104,9 @@ static inline enum tr_status trp_gcm_aad(struct trp_gcm_message *m, const uint8_
 }
 
 /*
- * Encrypts or decrypts. expected is the tag to compare with, 16 bytes of which tag_len count;
- * NULL if it is not known yet. On tag mismatch out is the same as in streaming calls:
- * trp_gcm_end() reports it.
+ * Encrypts or decrypts. expected is a 16-byte buffer with the tag_len bytes of the expected tag, or
+ * NULL if the tag is not known yet. On tag mismatch, writes the plaintext like a streaming call;
+ * trp_gcm_end() then reports the mismatch.
  */
 static inline enum tr_status trp_gcm_data(struct trp_gcm_message *m, int encrypt, uint8_t *out,
                                           const uint8_t *in, size_t len, const uint8_t *expected,
@@ -117,7 +116,7 @@ static inline enum tr_status trp_gcm_data(struct trp_gcm_message *m, int encrypt
                    : trp_gcm_decrypt(m, out, in, len, expected, tag_len);
 }
 
-/* tr_equal() of two tags of 16 bytes, by words. */
+/* tr_equal() for two 16-byte tags, in two 8-byte words. */
 static inline int trp_gcm_same_tag(const uint8_t *a, const uint8_t *b)
 {
     uint64_t x[2], y[2];
@@ -126,7 +125,8 @@ static inline int trp_gcm_same_tag(const uint8_t *a, const uint8_t *b)
     return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }
 
-/* Encrypting: computes the tag, 16 bytes. Decrypting: compares it, TR_ERR_TAG on mismatch. */
+/* Encrypting: writes 16 bytes of tag. Decrypting: compares tag_len bytes, TR_ERR_TAG on
+ * mismatch. */
 static inline enum tr_status trp_gcm_end(struct trp_gcm_message *m, int encrypt, uint8_t *tag,
                                          size_t tag_len)
 {

@@ -33,7 +33,7 @@ static int __attribute__((cold, noinline)) failed(const struct trp_stitched *c, 
     return TRP_RAISE(c->provider, ERR_LIB_PROV, reason);
 }
 
-/* ---- The bytes ------------------------------------------------------------------------------- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 static int stitched_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                            const unsigned char *in, size_t len)
@@ -60,8 +60,7 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
     if (!stitched_cipher(ctx, out, out_len, out_size, in, len))
         return 0;
     if (c->base.cipher.core.decrypt && c->base.cipher.tls_version != 0) {
-        /* What remains is the payload, in its place. The MAC was right, so its length is no
-         * secret. */
+        /* The payload stays in place. Its length is not secret now, because the MAC was right. */
         size_t removed = out[len - 1] + (size_t)1 + c->tls_removed;
         if (*out_len < removed)
             return 0;
@@ -74,8 +73,8 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-/* Stores the AAD of a record (RFC 5246 section 6.2.3.1). When sealing, its length includes the
- * explicit IV. */
+/* Stores a record's AAD (RFC 5246 section 6.2.3.1). When sealing, libssl's length field counts the
+ * explicit IV; the stored one does not. */
 static int set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
 {
     if (len != TRP_AAD || aad == NULL)
@@ -112,8 +111,8 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
     if (!trp_param_get_number(p, UINT_MAX, &version))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     c->base.cipher.tls_version = (unsigned)version;
-    /* These versions have no explicit IV to remove. As in the default provider, each call
-     * subtracts another block. */
+    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. Like the default provider, every call
+     * subtracts one more block. */
     if (version == SSL3_VERSION || version == TLS1_VERSION) {
         if (c->tls_removed < TR_BLOCK)
             return failed(c, ERR_R_INTERNAL_ERROR);
@@ -122,7 +121,7 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
     return 1;
 }
 
-/* The number of records, which the caller sets: 4 or 8. */
+/* Reads the number of records: 4 or 8. */
 static int get_interleave(const OSSL_PARAM params[], size_t *records)
 {
     const OSSL_PARAM *p = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_INTERLEAVE);
@@ -134,9 +133,9 @@ static int get_interleave(const OSSL_PARAM params[], size_t *records)
 }
 
 /*
- * Plans several records. Their total length is in the AAD; if that is 0, it is the size of the
- * parameter, whose data have 13 bytes all the same (EVP_EncryptInit(3),
- * EVP_CTRL_TLS1_1_MULTIBLOCK_AAD).
+ * Plans the sealing of several records. The AAD contains their total length. If that is 0, the
+ * total length is the parameter's data_size, although its data still has 13 bytes
+ * (EVP_EncryptInit(3), EVP_CTRL_TLS1_1_MULTIBLOCK_AAD).
  */
 static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
 {
@@ -168,9 +167,9 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
 {
     const OSSL_PARAM *in = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN);
     size_t records;
-    /* The plan has told the caller how many bytes are written. EVP_CIPHER_CTX_ctrl() passes the size
-     * of the input as that of the output, so only a smaller size is certainly wrong. The default
-     * provider of 4.0 refuses larger ones, too. */
+    /* plan_many() has told the caller the output size. EVP_CIPHER_CTX_ctrl() passes the input size
+     * as the output size, so only a smaller output size is certainly wrong. The default provider of
+     * 4.0 also refuses larger sizes. */
     if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
         out->data_size < in->data_size || !get_interleave(params, &records) ||
@@ -190,14 +189,14 @@ static int set_key_len(struct trp_stitched *c, const OSSL_PARAM *p)
     return len == c->base.cipher.kind->key_len || failed(c, PROV_R_INVALID_KEY_LENGTH);
 }
 
-/* Takes the parameters in the default provider's order, whatever the caller's is. */
+/* Handles the parameters in the default provider's order, not in the caller's. */
 static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_stitched *c = ctx;
     const OSSL_PARAM *p;
     if (params == NULL)
         return 1;
-    /* Each record sets only this one. */
+    /* Fast path: libssl sets only this parameter for each record. */
     if (params[0].key != NULL && params[1].key == NULL &&
         strcmp(params[0].key, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD) == 0)
         return set_aad_param(c, params);
@@ -230,7 +229,7 @@ static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     return p == NULL || set_tls_version(c, p);
 }
 
-/* The room for one record of the longest payload. */
+/* Stores the size of a sealed record with the largest payload. */
 static int get_max_bufsize(const struct trp_stitched *c, OSSL_PARAM *p)
 {
     if (c->max_fragment == 0)
@@ -272,7 +271,7 @@ static int stitched_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     struct trp_stitched *c = ctx;
     OSSL_PARAM *p;
-    /* Each record reads only this one. */
+    /* Fast path: libssl reads only this parameter for each record. */
     if (params != NULL && params[0].key != NULL && params[1].key == NULL &&
         strcmp(params[0].key, get_keys[GET_PAD]) == 0)
         return get_one(c, GET_PAD, params) || failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
@@ -317,7 +316,8 @@ static const OSSL_PARAM *stitched_settable_ctx_params(void *ctx, void *provctx)
                                       TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN),
                                       TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN),
                                       TRP_END};
-    /* 4.0 lists them in another order, with the version, and the AAD as octets. */
+    /* OpenSSL 4.0 lists the parameters in another order, adds the TLS version, and declares the
+     * multiblock AAD as octets. */
     static const OSSL_PARAM list_4_0[] = {
         TRP_SIZE(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT),
         TRP_OCTETS(OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_AAD),
@@ -341,13 +341,13 @@ static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_
                                 int encrypt)
 {
     struct trp_stitched *c = ctx;
-    /* The AAD of a record was for the other direction. */
+    /* An AAD set for the other direction no longer applies. */
     if (c->base.cipher.core.decrypt == encrypt)
         c->payload_len = TRP_NO_PAYLOAD;
     if (!trp_init(&c->base, key, key_len, iv, iv_len, NULL, !encrypt))
         return 0;
     if (key != NULL) {
-        /* Until a MAC key is set, the hashes begin without one. */
+        /* Without a MAC key, the hashes begin in their initial state. */
         trossl_sha_begin(c->sha, &c->head);
         c->tail = c->head;
         c->payload_len = TRP_NO_PAYLOAD;

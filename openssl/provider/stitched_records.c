@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * TLS records with an HMAC inside AES-CBC. Sealing interleaves hash and encryption where there is
- * code for that; opening is constant time.
- */
+/* TLS records of AES-CBC-HMAC. Sealing interleaves hash and encryption if the processor has SHA and
+ * AES instructions. Opening takes constant time. */
 #include "dispatch/backend.h"
 #include "random.h"
 #include "stitched.h"
@@ -48,9 +46,9 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
 /* ---- Sealing --------------------------------------------------------------------------------- */
 
 /*
- * A record that is being sealed. in[0..done) is encrypted in out, and the next bytes to hash are
- * the `left` bytes at hashed. The hash is ahead of the encryption, so that in-place encryption
- * overwrites only bytes that were hashed.
+ * A record that is being sealed. out has the ciphertext of the first `done` bytes of in. The next
+ * `left` bytes to hash are at `hashed`. Hashing runs ahead of encryption, so in-place encryption
+ * overwrites only bytes that are already hashed.
  */
 struct sealing {
     struct trp_stitched *c;
@@ -60,7 +58,8 @@ struct sealing {
     struct trossl_sha md;
 };
 
-/* Begins a record of len bytes, of which the first skip are not hashed. */
+/* Begins a record and hashes its AAD. The first skip bytes are the explicit IV, which is not
+ * hashed. */
 static struct sealing sealing(struct trp_stitched *c, const uint8_t *aad, uint8_t *iv, uint8_t *out,
                               const uint8_t *in, size_t len, size_t skip)
 {
@@ -83,7 +82,7 @@ static void hash(struct sealing *s, size_t n)
     s->left -= n;
 }
 
-/* Whether AES runs on instructions that the interleaved code also uses. */
+/* Whether interleaved code exists for this hash and the CBC backend uses AES instructions. */
 static int has_beside(const struct trp_stitched *c)
 {
     const struct tr_aes_key *key = &c->base.key;
@@ -91,14 +90,15 @@ static int has_beside(const struct trp_stitched *c)
            (tr_backend_doing(key->backend, TR_OP_CBC_ENCRYPT)->features & TR_FEATURE_AES) != 0;
 }
 
-/* Whole blocks of 64 bytes that remain to be hashed after the AAD's block is filled. */
+/* The number of whole 64-byte blocks left to hash after the block that begins with the AAD. */
 static size_t whole_blocks(const struct sealing *s)
 {
     size_t first = TROSSL_SHA_BLOCK - s->md.len % TROSSL_SHA_BLOCK;
     return s->left > first ? (s->left - first) / TROSSL_SHA_BLOCK : 0;
 }
 
-/* Hashes and encrypts, interleaved, as much as one record allows, or both of two records. */
+/* Hashes and encrypts one record, or two at once, interleaved: as many whole blocks as each of the
+ * records has. */
 static void seal_beside(struct sealing *s, unsigned records)
 {
     const struct tr_aes_key *key = &s->c->base.key;
@@ -122,7 +122,7 @@ static void seal_beside(struct sealing *s, unsigned records)
     }
 }
 
-/* Ends the hash, interleaved with encryption of out while there is some left. */
+/* Ends the hash, interleaved with encryption while 64 bytes of out are still unencrypted. */
 static void end_hash(struct sealing *s, uint8_t *digest)
 {
     const struct tr_aes_key *key = &s->c->base.key;
@@ -141,7 +141,8 @@ static void end_hash(struct sealing *s, uint8_t *digest)
     tr_cleanse(last, sizeof(last));
 }
 
-/* Seals the rest: of the payload, then MAC and padding. Returns the length of the record. */
+/* Hashes and encrypts the rest of the payload, then appends and encrypts MAC and padding. Returns
+ * the length of the record. */
 static size_t seal_rest(struct sealing *s)
 {
     const struct trossl_sha_code *sha = s->c->sha;
@@ -184,8 +185,7 @@ struct trp_stitched_cut trp_stitched_cut(const struct trp_stitched *c, size_t le
 {
     struct trp_stitched_cut cut = {.records = records, .each = len / records};
     cut.last = len - (records - 1) * cut.each;
-    /* As the default provider divides, so that all eight hashes end in the same block if
-     * possible. */
+    /* Like the default provider: if possible, all records need the same number of hash blocks. */
     if (cut.last > cut.each && (cut.last + TRP_AAD + 9) % TROSSL_SHA_BLOCK < records - 1) {
         cut.each++;
         cut.last -= records - 1;
@@ -208,7 +208,7 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
     uint8_t ivs[8][TR_BLOCK];
     if (!trp_random(c->provider, ivs[0], records * TR_BLOCK))
         return 0;
-    /* In pairs, so that the chains of two records hide each other's latency. */
+    /* Seals two records at once, because their independent chains hide each other's latency. */
     for (size_t i = 0; i < records; i += 2) {
         struct sealing s[2];
         for (size_t j = 0; j < 2; j++, in += cut.each) {
@@ -261,7 +261,7 @@ static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     struct tr_cipher *core = &c->base.cipher.core;
     size_t skip = EXPLICIT_IV(c->aad);
     int fits = len >= skip + c->sha->digest_len + 1;
-    /* As in the default provider: SHA-1 uses the explicit IV as the IV, SHA-256 decrypts it. */
+    /* Like the default provider: SHA-1 uses the explicit IV as the IV, SHA-256 decrypts it. */
     int is_sha1 = c->sha->digest_len == 20;
     size_t from = is_sha1 ? skip : 0;
     if (!fits && is_sha1)
