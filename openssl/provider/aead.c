@@ -63,7 +63,7 @@ static inline int set_iv(struct trp_aead *a, const uint8_t *iv, size_t iv_len)
     if (max == 0 ? iv_len != a->iv_len : iv_len == 0 || iv_len > max)
         return trp_aead_failed(a, PROV_R_INVALID_IV_LENGTH);
     a->iv_len = iv_len;
-    if (LIKELY(iv_len == 12)) /* without a call */
+    if (LIKELY(iv_len == 12)) /* constant size: inlined */
         memcpy(a->iv, iv, 12);
     else
         memcpy(a->iv, iv, iv_len);
@@ -89,7 +89,7 @@ static __attribute__((noinline)) int init_rest(struct trp_aead *a, const uint8_t
     return (key == NULL || set_key(a, key, key_len)) && trp_aead_set_ctx_params(a, params);
 }
 
-/* For most messages only the IV is new. */
+/* Fast path for most messages: only the IV is new. */
 static inline int init(struct trp_aead *a, const uint8_t *key, size_t key_len, const uint8_t *iv,
                        size_t iv_len, const OSSL_PARAM params[], int encrypt)
 {
@@ -146,7 +146,7 @@ int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table, const 
     return 1;
 }
 
-/* Nearly all calls have one parameter. */
+/* Fast path: nearly all calls have one parameter. */
 static inline int act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[])
 {
     if (params == NULL || params[0].key == NULL)
@@ -163,7 +163,7 @@ int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM
 int trp_aead_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     const struct trp_aead *a = ctx;
-    /* Each message reads the tag, and nothing else. */
+    /* Fast path: after each message, libcrypto reads the tag alone. */
     if (LIKELY(params != NULL && params[0].key != NULL && params[1].key == NULL &&
                trp_param_is(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
         return a->kind->aead_mode->get_tag(ctx, params);

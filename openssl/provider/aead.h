@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The common part of the authenticated ciphers: contexts, keys, IVs, parameters, and the AAD of
- * TLS 1.2. A mode is a context that begins with a struct trp_aead, a struct trp_aead_mode, and
- * functions for update and final.
+ * Code shared by the authenticated ciphers: contexts, keys, IVs, parameters, and the AAD of TLS
+ * 1.2. A mode provides a context that begins with a struct trp_aead, a constant struct
+ * trp_aead_mode, and functions for update and final.
  */
 #ifndef TENROUNDS_PROVIDER_AEAD_H
 #define TENROUNDS_PROVIDER_AEAD_H
@@ -30,8 +30,8 @@ enum trp_iv_state {
 struct trp_aead {
     const struct trp_provider *provider;
     const struct trp_kind *kind;
-    size_t iv_len, tag_len; /* as set now */
-    size_t tls_pad;         /* how many bytes the tag adds to a TLS record */
+    size_t iv_len, tag_len; /* current lengths, in bytes */
+    size_t tls_pad;         /* bytes that the tag adds to a TLS record */
     uint8_t key_set, encrypt;
     uint8_t iv_state; /* enum trp_iv_state */
     uint8_t tls;      /* buffer holds the AAD of a TLS record */
@@ -39,11 +39,8 @@ struct trp_aead {
     uint8_t iv[TRP_MAX_IV];
 };
 
-/*
- * The function of a parameter. It returns 1, 0 with an error raised, or TRP_IGNORE_REST:
- * success, and the other parameters of the call have no effect. The last entry of a table has no
- * key.
- */
+/* A parameter and its function. act returns 1, 0 on failure, or TRP_IGNORE_REST: success, but the
+ * call ignores its other parameters. A NULL key ends a table. */
 #define TRP_IGNORE_REST (-1)
 struct trp_aead_param {
     const char *key;
@@ -51,24 +48,23 @@ struct trp_aead_param {
 };
 
 struct trp_aead_mode {
-    size_t context_size; /* the context begins with a struct trp_aead, and is zero at first */
-    size_t tag_len;      /* of a new context */
+    size_t context_size; /* size of the context, which begins with a struct trp_aead */
+    size_t tag_len;      /* tag length of a new context */
     size_t max_iv;       /* an IV has 1 to max_iv bytes; 0: exactly iv_len bytes */
     uint8_t no_iv;       /* inits ignore IVs */
     enum tr_status (*set_key)(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len);
-    int (*get_tag)(void *ctx, OSSL_PARAM *p); /* the entry of the tag in get, to find it faster */
+    int (*get_tag)(void *ctx, OSSL_PARAM *p); /* the tag's function in get, for a fast path */
     /* Each of these may be NULL. */
     void (*restart)(void *ctx); /* called by each init */
-    int (*copied)(void *copy);  /* makes the copy independent; returns 0 without memory */
+    int (*copied)(void *copy);  /* makes a copy independent; 0: out of memory */
     void (*release)(void *ctx); /* frees what the context points to */
-    /* A wrong parameter keeps the functions of those after it from being called. The order is the
-     * table's, as in the default provider. */
+    /* Handled in table order, like in the default provider, up to the first failure. */
     const struct trp_aead_param *get, *set;
 };
 
 void *trp_aead_new(void *provctx, const struct trp_kind *kind);
-/* Sets what a new context, of zeros, begins with. */
+/* Initializes a new context, which must be zeroed. */
 void trp_aead_begin(struct trp_aead *a, const struct trp_provider *provider,
                     const struct trp_kind *kind);
 OSSL_FUNC_cipher_freectx_fn trp_aead_free;
@@ -78,7 +74,7 @@ OSSL_FUNC_cipher_decrypt_init_fn trp_aead_decrypt_init;
 OSSL_FUNC_cipher_get_ctx_params_fn trp_aead_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_aead_set_ctx_params;
 
-/* Call the functions of the parameters, in the order of the table or in that of the caller. */
+/* Call the parameters' functions, in the table's order or (as_called) in the caller's order. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[]);
 int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table,
                            const OSSL_PARAM params[]);
@@ -87,7 +83,7 @@ int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table,
 int trp_aead_failed(const void *ctx, int reason) __attribute__((cold, noinline));
 int trp_aead_status(const void *ctx, enum tr_status status) __attribute__((cold, noinline));
 
-/* For the tables of parameters. trp_aead_get_iv() fails without room for the whole IV. */
+/* Functions for the tables. trp_aead_get_iv() fails if the whole IV does not fit. */
 int trp_aead_put_number(const void *ctx, OSSL_PARAM *p, size_t value);
 int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value);
 int trp_aead_get_iv_len(void *ctx, OSSL_PARAM *p);
@@ -96,11 +92,11 @@ int trp_aead_get_tag_len(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_tls_pad(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_iv(void *ctx, OSSL_PARAM *p);
 
-/* Stores the AAD of a TLS 1.2 record with a tag of tag_len bytes, trossl_tls_take_aad(). reason
- * is the error for a wrong AAD. */
+/* Stores the AAD of a TLS 1.2 record whose tag has tag_len bytes (trossl_tls_take_aad()). reason is
+ * the error that it raises for a wrong AAD. */
 int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int reason);
 
-/* Entries of the lists of parameters. */
+/* Entries of parameter lists. */
 #define TRP_AEAD_GETTABLE                                                                          \
     TRP_SIZE(OSSL_CIPHER_PARAM_KEYLEN), TRP_SIZE(OSSL_CIPHER_PARAM_IVLEN),                         \
         TRP_SIZE(OSSL_CIPHER_PARAM_AEAD_TAGLEN), TRP_OCTETS(OSSL_CIPHER_PARAM_IV),                 \
@@ -114,7 +110,7 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
     TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_AAD), TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED), \
         TRP_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV)
 
-/* The lists of a family's parameters, from arrays <family>_gettable and <family>_settable. */
+/* Defines functions that return the parameter lists <family>_gettable and <family>_settable. */
 #define TRP_AEAD_LISTS(family)                                                                     \
     static const OSSL_PARAM *family##_gettable_ctx_params(void *ctx, void *provctx)                \
     {                                                                                              \
@@ -130,9 +126,9 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
     }
 
 /*
- * The cipher trp_<family>_<bits>_functions of the mode <family>_mode, from <family>_update,
- * _final and _cipher; more of its struct trp_kind follows. host##_... are the functions for
- * contexts, inits and parameters.
+ * Defines the cipher trp_<family>_<bits>_functions of the mode <family>_mode, with <family>_update,
+ * _final and _cipher. The last arguments initialize its struct trp_kind. host is the prefix of its
+ * functions for contexts, inits and parameters.
  */
 #define TRP_AEAD(family, bits, ...) TRP_AEAD_BY(trp_aead, family, bits, __VA_ARGS__)
 #define TRP_AEAD_BY(host, family, bits, ...)                                                       \

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * AES-CCM as EVP has it: ccm.h with the contexts and parameters of a provider. After the parameter
- * "tlsaad" every update is a TLS 1.2 record.
- */
+/* AES-CCM as EVP defines it: the messages of ccm.h in the contexts and parameters of a provider.
+ * After the parameter "tlsaad" every update is a TLS 1.2 record. */
 #include "ccm.h"
 
 #include "aead.h"
@@ -20,7 +18,8 @@ static struct trossl_ccm_settings settings(const struct trp_ccm *c)
                                         c->a.encrypt};
 }
 
-/* A decrypted message uses up its IV, an encrypted one when its tag is read. */
+/* Processes AAD or data. Decrypting the data spends the IV. After encryption, reading the tag
+ * spends it. */
 static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     const struct trossl_ccm_settings now = settings(c);
@@ -31,7 +30,7 @@ static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t
         return in != NULL && out == in &&
                trossl_ccm_record(&c->ccm, &now, c->a.iv, c->a.buffer, out, len, out_len);
     if (in == NULL && out != NULL)
-        return 1; /* the end: nothing is left to do */
+        return 1; /* the end of the message: nothing to do */
     if (c->a.iv_state == TRP_IV_NONE)
         return 0;
     const enum tr_status status = trossl_ccm_update(&c->ccm, &now, out, in, len);
@@ -90,8 +89,8 @@ static const OSSL_PARAM ccm_gettable[] = {TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_T
 static const OSSL_PARAM ccm_settable[] = {TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS, TRP_END};
 TRP_AEAD_LISTS(ccm)
 
-/* As many bytes as the caller asks for, at most 16; those after the IV are of an earlier one, or
- * zero. */
+/* Copies as many bytes as the caller asks for, at most 16. Bytes beyond the IV are zero or belong
+ * to an earlier IV. */
 static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ccm *c = ctx;
@@ -102,7 +101,7 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
            trp_aead_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
-/* Ends the message: its IV is used up. */
+/* Copies the tag and ends the message. Its IV cannot be used again. */
 static int get_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
@@ -112,7 +111,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
         return trp_aead_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     if (p->data == NULL || p->data_size != c->ccm.key_tag_len)
         return 0;
-    if (LIKELY(p->data_size == TR_BLOCK)) /* without a call */
+    if (LIKELY(p->data_size == TR_BLOCK)) /* constant size: inlined */
         memcpy(p->data, c->ccm.tag, TR_BLOCK);
     else
         memcpy(p->data, c->ccm.tag, p->data_size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Contexts of the ciphers that are not authenticated: struct tr_cipher of the core, and what
- * libcrypto's interface, provider-cipher(7), needs besides. Where that page leaves a behaviour
- * open, it is the default provider's; the differential tests compare the two.
+ * Contexts of the unauthenticated ciphers: the core's struct tr_cipher, and the fields that
+ * libcrypto's interface also needs, provider-cipher(7). Where that page leaves behaviour open, this
+ * code behaves like the default provider; differential tests compare the two.
  */
 #ifndef TENROUNDS_PROVIDER_CIPHER_H
 #define TENROUNDS_PROVIDER_CIPHER_H
@@ -11,7 +11,7 @@
 
 /* The constants of a cipher. */
 struct trp_kind {
-    enum tr_mode mode; /* for the ciphers that are a struct tr_cipher */
+    enum tr_mode mode; /* for ciphers that use struct tr_cipher */
     unsigned evp_mode; /* EVP_CIPH_..._MODE */
     unsigned key_len, iv_len;
     unsigned block_size; /* EVP's block size: 1 for the modes that take any length */
@@ -26,7 +26,7 @@ struct trp_kind {
 
 #define TRP_MAX_MAC 64 /* EVP_MAX_MD_SIZE */
 
-/* A message: a context without its key. */
+/* The state of one message: a context without its key. */
 struct trp_cipher {
     struct tr_cipher core; /* core.used is EVP's "num" for CFB, OFB and CTR */
     uint8_t original_iv[TR_BLOCK];
@@ -44,28 +44,26 @@ struct trp_cipher {
     uint8_t tls_mac_copy[TRP_MAX_MAC];
 };
 
-/* A context: cipher.core refers to the key. */
+/* A context; cipher.core.key points to its key. */
 struct trp_keyed {
     struct trp_cipher cipher;
     struct tr_aes_key key;
 };
 
-/* Sets what a new context, of zeros, begins with. */
+/* Initializes a new context, which must be zeroed. */
 void trp_begin(struct trp_keyed *ctx, const struct trp_provider *provider,
                const struct trp_kind *kind);
-/* Makes a copy refer to its own key and buffer. */
+/* Makes the pointers of a copied context point into the copy. */
 void trp_rebind(struct trp_keyed *copy, const struct trp_keyed *from);
 int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len);
 int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len);
 
-/*
- * Starts a message. Without a key, the key stays. Without an IV, CBC, CFB and OFB return to the
- * IV set last; CTR continues with the next counter block. ECB ignores an IV.
- */
+/* Starts a message. Without a key, the old key stays. Without an IV, CBC, CFB and OFB restart from
+ * the last IV that was set; CTR continues with the next counter block. ECB ignores an IV. */
 int trp_init(struct trp_keyed *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
              size_t iv_len, const OSSL_PARAM params[], int decrypt);
 
-/* Update and final: ECB and CBC, with padding; and the modes of any length. */
+/* Update and final. ECB and CBC handle padding; the other modes take any length. */
 OSSL_FUNC_cipher_update_fn trp_ecb_update, trp_cbc_update;
 OSSL_FUNC_cipher_update_fn trp_cfb_update, trp_ofb_update, trp_ctr_update;
 OSSL_FUNC_cipher_update_fn trp_cfb8_update, trp_cfb1_update;

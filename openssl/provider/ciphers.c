@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Contexts, keys and IVs of ECB, CBC, CFB, OFB and CTR; and the list of all ciphers. */
+/* Contexts, keys and IVs of ECB, CBC, CFB, OFB and CTR, and the list of all ciphers. */
 #include "dispatch.h"
 #include "pipeline.h"
 
@@ -64,7 +64,7 @@ int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
 {
     if (iv_len != cipher->kind->iv_len)
         return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_INVALID_IV_LENGTH);
-    if (__builtin_expect(iv_len == TR_BLOCK, 1)) { /* without a call */
+    if (__builtin_expect(iv_len == TR_BLOCK, 1)) { /* constant size: inlined */
         memcpy(cipher->core.iv, iv, TR_BLOCK);
         memcpy(cipher->original_iv, iv, TR_BLOCK);
     } else {
@@ -134,8 +134,8 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_UPDATE, trp_pipeline_update),                       \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_FINAL, trp_pipeline_final),
 
-/* X(mode in functions, mode in enum tr_mode and in EVP_CIPH_..., IV length, block size of EVP, kind
- * of final, more functions) */
+/* X(key bits, name, enum tr_mode, EVP_CIPH_..., IV bytes, EVP's block size, kind of final, more
+ * functions) */
 #define MODES(X, bits)                                                                             \
     X(bits, ecb, TR_ECB, EVP_CIPH_ECB_MODE, 0, TR_BLOCK, block, )                                  \
     X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block, PIPELINE)                   \
@@ -180,8 +180,8 @@ MODES(CIPHER, 128)
 MODES(CIPHER, 192)
 MODES(CIPHER, 256)
 
-/* All names that the default provider has, because a program can ask for any of them. The OIDs are
- * NIST's (Computer Security Objects Register, aes). */
+/* The ciphers have all names of the default provider, because a program can use any of them. The
+ * OIDs are NIST's (Computer Security Objects Register, aes). */
 #define ALGORITHM(names, bits, name)                                                               \
     {                                                                                              \
         names, "provider=tenrounds", functions_##bits##_##name, NULL                               \
@@ -193,7 +193,7 @@ MODES(CIPHER, 256)
 #define OID(number) "2.16.840.1.101.3.4.1." #number
 
 const OSSL_ALGORITHM trp_ciphers[] = {
-    /* The TRP_SHA_CIPHERS ciphers with a hash: */
+    /* The TRP_SHA_CIPHERS ciphers with an HMAC: */
     FAMILY("AES-128-CBC-HMAC-SHA1", stitched_128_sha1),
     FAMILY("AES-256-CBC-HMAC-SHA1", stitched_256_sha1),
     FAMILY("AES-128-CBC-HMAC-SHA256", stitched_128_sha256),

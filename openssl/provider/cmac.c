@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CMAC. AES-CBC is done here; with any other cipher, another provider's CMAC does everything. A
- * new cipher takes effect with the next key; until then the message in progress continues with the
- * old one.
+ * CMAC. This provider computes it with AES; for any other cipher, it forwards every call to another
+ * provider's CMAC. A new cipher takes effect with the next key. Until then the message in progress
+ * continues with the old cipher.
  */
 #include "dispatch.h"
 #include "mac.h"
@@ -14,7 +14,7 @@ struct cmac {
     struct tr_cmac_key key;
     struct tr_cmac core;
     const struct trp_provider *provider;
-    enum trp_whose now, next; /* next: TRP_NOBODYS unless a cipher waits for its key */
+    enum trp_whose now, next; /* whose cipher is in use, and whose waits for its key, if any */
     size_t key_len, next_key_len;
     int keyed;          /* key is set */
     EVP_MAC_CTX *other; /* another provider's context, if now or next is TRP_OTHERS; else NULL */
@@ -38,8 +38,8 @@ static void cmac_free(void *ctx)
     trp_context_free(c->provider, c, sizeof(*c));
 }
 
-/* Copies only a context with a key, like the default provider. So it refuses to copy while another
- * provider's cipher waits for its key. */
+/* Refuses to copy a context without a key, like the default provider. So it also fails while
+ * another provider's cipher waits for its key. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;
@@ -105,7 +105,8 @@ static int restart(struct cmac *c)
     return c->now == TRP_OURS && c->keyed && tr_cmac_start(&c->core, &c->key) == TR_OK;
 }
 
-/* Without a key: sets the cipher that waits, or starts the next message if none waits. */
+/* Sets a key. Without one: switches to the waiting cipher, or starts the next message if none
+ * waits. */
 static int set_key(struct cmac *c, const uint8_t *key, size_t key_len)
 {
     const int same = c->next == TRP_NOBODYS;

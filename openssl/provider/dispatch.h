@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of functions that libcrypto fetches, one for each cipher. */
+/* The function tables that libcrypto fetches, one for each cipher. */
 #ifndef TENROUNDS_DISPATCH_H
 #define TENROUNDS_DISPATCH_H
 
@@ -11,15 +11,15 @@
     }
 
 /*
- * Defines the table trp_<name>_functions of the cipher kind_<name>. family is the common beginning
- * of the names of its functions: <family>_new(provctx, kind), _free, _dup, _encrypt_init,
- * _decrypt_init, _update, _final, _cipher, and those for the parameters of a context. host is the
- * beginning of the names of those that several families share.
+ * Defines the table trp_<name>_functions of the cipher kind_<name>. family is the prefix of its
+ * functions: <family>_new(provctx, kind), _free, _dup, _encrypt_init, _decrypt_init, _update,
+ * _final, _cipher, and those for context parameters. host is the prefix of functions that families
+ * share.
  */
 #define TRP_DISPATCH(name, family)                                                                 \
     TRP_DISPATCH_WITH(name, family, family,                                                        \
                       TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
-/* For a cipher whose EVP_Cipher() is an update. */
+/* For a cipher without a function for EVP_Cipher(), which libcrypto then maps to update. */
 #define TRP_DISPATCH_NO_CIPHER(name, family) TRP_DISPATCH_WITH(name, family, family, )
 #define TRP_DISPATCH_WITH(name, host, family, ...)                                                 \
     static void *new_##name(void *provctx)                                                         \
@@ -62,8 +62,8 @@
         return family##_init(ctx, key, key_len, iv, iv_len, params, 0);                            \
     }
 
-/* Define free and dup of a struct trp_<family>. PLAIN: it holds no pointer into itself. KEYED: it
- * begins with a struct trp_keyed base and holds no other pointer into itself. */
+/* Define <family>_free and _dup of struct trp_<family>. PLAIN: the struct has no pointer into
+ * itself. KEYED: it begins with a struct trp_keyed, which has the only such pointers. */
 #define TRP_PLAIN_CONTEXT(family)                                                                  \
     static void family##_free(void *ctx)                                                           \
     {                                                                                              \

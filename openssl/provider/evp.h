@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Functions of the libcrypto that loaded the provider: EVP_MAC for MACs that are handed on to
- * another provider, and RAND for generated IVs. libcrypto.h says how they are found.
- */
+/* Functions of the libcrypto that loaded the provider: EVP_MAC, to forward MACs to another
+ * provider, and RAND, for generated IVs. libcrypto.h describes the search. */
 #ifndef TENROUNDS_PROVIDER_EVP_H
 #define TENROUNDS_PROVIDER_EVP_H
 
@@ -10,7 +8,7 @@
 #include <openssl/rand.h>
 
 struct trp_evp {
-    __typeof__(EVP_MAC_fetch) *mac_fetch; /* NULL, as all others, if they were not found */
+    __typeof__(EVP_MAC_fetch) *mac_fetch; /* NULL, like all others, if one was not found */
     __typeof__(EVP_MAC_free) *mac_free;
     __typeof__(EVP_MAC_CTX_new) *mac_ctx_new;
     __typeof__(EVP_MAC_CTX_free) *mac_ctx_free;
@@ -25,8 +23,9 @@ struct trp_evp {
 };
 
 /*
- * Finds them all in the loaded object that contains the address, or none: a program may contain
- * libcrypto statically without exporting its functions. Returns whether it found them.
+ * Finds all functions in the loaded object that contains the address. Returns 0 if one is missing,
+ * with all of them NULL: a program may contain libcrypto statically without exporting its
+ * functions.
  */
 int trp_evp_find(struct trp_evp *evp, const void *address);
 

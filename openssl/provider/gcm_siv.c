@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-GCM-SIV as EVP has it since OpenSSL 3.2, and here with every version: an update with
- * output is the whole message, and each init allows one. Without a nonce, the last one is used
- * again; the first is zero. AAD stays for the following messages and can be extended; an update
- * of 0 bytes without output removes it.
+ * AES-GCM-SIV as EVP defines it since OpenSSL 3.2; here it works with every version. An update with
+ * output is the whole message, and each init allows one message. An init without a nonce keeps the
+ * last nonce, which is zero at first. AAD stays for the following messages, which can extend it. An
+ * update of 0 bytes without output removes it.
  *
- * When opening, update succeeds and final reports whether the tag matched. On mismatch the
- * output is zeros; the default provider returns the unauthenticated plaintext.
+ * When opening, update succeeds even on tag mismatch, which final reports. The output is then
+ * zeros; the default provider returns the unauthenticated plaintext.
  *
- * A final without an update ends a message of 0 bytes, as in 4.0. Earlier versions refuse to
- * seal it. Before 3.6 they compare the tag with that of an earlier message, or with zeros.
+ * A final without an update processes a message of 0 bytes, as in OpenSSL 4.0. Earlier versions
+ * refuse to seal such a message. Before 3.6 they compare its tag with that of an earlier message,
+ * or with zeros.
  */
 #include "aead.h"
 #include "siv.h"
@@ -20,24 +21,24 @@
 #endif
 
 #define NONCE     12
-#define FIRST_AAD 64 /* bytes that are allocated first */
+#define FIRST_AAD 64 /* bytes of the first allocation */
 
 struct trp_gcm_siv {
     struct trp_aead a; /* its IV is the nonce, its buffer the expected tag */
     struct tr_gcm_siv_key key;
     uint8_t *aad;
     size_t aad_len, aad_room;
-    uint8_t speed;          /* any number of messages for one init */
-    uint8_t sealed, opened; /* there was a message since the last init */
+    uint8_t speed;          /* "speed": one init allows any number of messages */
+    uint8_t sealed, opened; /* a message was sealed or opened since the last init */
     uint8_t tag_set;        /* an expected tag was ever set */
-    uint8_t tag_is_made;    /* tag belongs to a message since the last init */
+    uint8_t tag_is_made;    /* a message since the last init has set tag */
     uint8_t authentic;      /* that message's tag matched */
     uint8_t tag[TR_BLOCK];
 };
 
 /* ---- AAD ------------------------------------------------------------------------------------- */
 
-/* Makes room for len bytes of AAD and keeps the bytes that are there. */
+/* Makes room for len bytes of AAD and keeps the stored bytes. */
 static int make_room(struct trp_gcm_siv *g, size_t len)
 {
     size_t room = g->aad_room != 0 ? g->aad_room : FIRST_AAD;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * GMAC. AES-GCM is done by this provider's cipher functions: the data are the AAD of a message
- * without text. With any other cipher, another provider's GMAC does everything.
- */
+/* GMAC. For AES-GCM it uses this provider's GCM functions: the data is the AAD of an empty message.
+ * For any other cipher, it forwards every call to another provider's GMAC. */
 #include "dispatch.h"
 #include "mac.h"
 #include "param.h"
@@ -25,11 +23,11 @@ struct gcm_functions {
 
 struct gmac {
     const struct trp_provider *provider;
-    /* At most one of these is not NULL: it has the cipher. */
+    /* At most one is not NULL: this provider's GCM context, or another provider's GMAC. */
     void *ours;
     EVP_MAC_CTX *other;
-    struct gcm_functions gcm; /* the functions of ours */
-    size_t key_len;           /* of the cipher of ours */
+    struct gcm_functions gcm; /* functions of ours */
+    size_t key_len;           /* key length of ours in bytes */
 };
 
 static struct gcm_functions functions_of(const OSSL_DISPATCH *table)
@@ -131,7 +129,7 @@ static int set_our_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
     return gcm.init(ours, NULL, 0, NULL, 0, NULL);
 }
 
-/* If the new cipher cannot be had, the old one stays. */
+/* On failure, the old cipher stays. */
 static int set_other_cipher(struct gmac *g, const struct trp_mac_cipher *cipher)
 {
     const struct trp_evp *const evp = &g->provider->evp;
@@ -167,7 +165,7 @@ static int set_iv(struct gmac *g, const void *iv, size_t iv_len)
         return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_NO_CIPHER_SET);
     if (iv != NULL)
         return g->gcm.init(g->ours, NULL, 0, iv, iv_len, NULL);
-    /* A length alone invalidates an IV of another length. */
+    /* Sets the IV length alone. A change invalidates the old IV. */
     const OSSL_PARAM params[] = {
         {OSSL_CIPHER_PARAM_AEAD_IVLEN, OSSL_PARAM_UNSIGNED_INTEGER, &iv_len, sizeof(iv_len), 0},
         TRP_END};

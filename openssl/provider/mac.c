@@ -7,10 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* A parameter of libcrypto before 4.0: an engine for the cipher. */
+/* A parameter before OpenSSL 4.0: an engine for the cipher. */
 #define PARAM_ENGINE "engine"
 
-/* Whether name is in a list of names, which are separated by colons and ignore case. */
+/* Whether a colon-separated list contains the name, ignoring case. */
 static int has_name(const char *names, const char *name)
 {
     const size_t len = strlen(name);
@@ -25,8 +25,8 @@ static int has_name(const char *names, const char *name)
     return 0;
 }
 
-/* Finds our cipher of this name. The first name of each is "AES-", the bits of its key, and its
- * mode. */
+/* Finds this provider's cipher by any of its names. The first name of each is "AES-", the key bits
+ * and the mode. */
 static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char *mode)
 {
     for (const OSSL_ALGORITHM *a = trp_ciphers; a->algorithm_names != NULL; a++) {
@@ -81,8 +81,9 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *name)
 {
     const struct trp_evp *const evp = &provider->evp;
-    /* provider-base(7) warns that this may be the context of another libcrypto than the provider
-     * is linked with. These functions belong to the libcrypto whose context it is. */
+    /* provider-base(7) warns that this context may belong to another libcrypto than the functions
+     * that a provider is linked with. Here both belong to the libcrypto that loaded the
+     * provider. */
     OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
     EVP_MAC *const mac = evp->mac_fetch(libctx, name, "provider!=tenrounds");
     EVP_MAC_CTX *const ctx = mac == NULL ? NULL : evp->mac_ctx_new(mac);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The common part of CMAC and GMAC. A program fetches a MAC by name before it sets the cipher, so
- * this provider gets the MACs for all ciphers. It does AES itself. For any other cipher it fetches
- * the same MAC of another provider and hands every call on.
+ * Code shared by CMAC and GMAC. A program fetches a MAC before it sets the cipher, so this provider
+ * also receives MACs with ciphers other than AES. For those it fetches another provider's MAC and
+ * forwards every call.
  */
 #ifndef TENROUNDS_PROVIDER_MAC_H
 #define TENROUNDS_PROVIDER_MAC_H
@@ -11,23 +11,23 @@
 
 enum trp_whose { TRP_NOBODYS, TRP_OURS, TRP_OTHERS };
 
-/* The cipher that the parameters of a MAC ask for. */
+/* The cipher that the parameters of a MAC name. */
 struct trp_mac_cipher {
-    enum trp_whose whose;            /* TRP_NOBODYS: they ask for none */
-    const OSSL_ALGORITHM *algorithm; /* if it is ours */
-    size_t key_len;                  /* if it is ours */
-    OSSL_PARAM params[4];            /* if it is another provider's: the parameters to hand on */
+    enum trp_whose whose;            /* TRP_NOBODYS: they name none */
+    const OSSL_ALGORITHM *algorithm; /* if TRP_OURS */
+    size_t key_len;                  /* if TRP_OURS */
+    OSSL_PARAM params[4];            /* if TRP_OTHERS: the parameters to forward */
 };
 
-/* Reads the parameters. mode is the end of the names of our ciphers, "-CBC" or "-GCM". Returns 0
- * if a parameter has a wrong type. */
+/* Finds the cipher that the parameters name. mode is the mode part of cipher names, "-CBC" or
+ * "-GCM". Returns 0 if a parameter has a wrong type. */
 int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], const char *mode);
 
-/* A new context of this MAC, of any provider but ours. NULL if there is none, with an error in the
- * queue. */
+/* Creates a context of this MAC from another provider. NULL, with an error raised, if there is
+ * none. */
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *mac);
 
-/* Sets the key of another provider's context. A NULL key makes a parameter without data. */
+/* Sets the key of another provider's context. A NULL key becomes a parameter without data. */
 int trp_mac_other_set_key(const struct trp_provider *provider, EVP_MAC_CTX *other, const void *key,
                           size_t key_len);
 int trp_mac_other_set_octets(const struct trp_provider *provider, EVP_MAC_CTX *other,
