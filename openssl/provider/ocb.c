@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * AES-OCB as EVP has it: the block size is 16, so final writes a partial block. The tag length
- * is set before the message, and is 16 at first.
- */
+/* AES-OCB as EVP defines it. The block size is 16, so final writes a partial block. The tag length
+ * is set before the message; the default is 16. */
 #include "aead.h"
 
 #define MAX_IV 15
 
 struct trp_ocb {
-    struct trp_aead a; /* its buffer holds data that waits for a whole block */
+    struct trp_aead a; /* its buffer holds a partial block of data */
     struct tr_ocb_key key;
     struct tr_ocb core;
     size_t message_tag_len; /* the tag length when the message began */
@@ -103,13 +101,13 @@ static int ocb_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
         return data(o, out, out_len, out_size, in, len);
     if (tr_ocb_aad(&o->core, in, len) != TR_OK)
         return trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
-    /* All of the AAD was taken, but the default provider reports only whole blocks. */
+    /* All of the AAD was processed. Like the default provider, reports whole blocks only. */
     *out_len = (o->aad_used + len) / TR_BLOCK * TR_BLOCK;
     o->aad_used = (o->aad_used + len) % TR_BLOCK;
     return 1;
 }
 
-/* Writes the partial block, and computes or compares the tag. */
+/* Writes the partial block, and computes or checks the tag. */
 static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
     struct trp_ocb *o = ctx;
@@ -162,7 +160,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
         return trp_aead_failed(o, PROV_R_FAILED_TO_GET_PARAMETER);
     if (!o->a.encrypt || p->data_size != o->a.tag_len || p->data == NULL)
         return trp_aead_failed(o, PROV_R_INVALID_TAG_LENGTH);
-    if (LIKELY(o->a.tag_len == TR_BLOCK)) /* without a call */
+    if (LIKELY(o->a.tag_len == TR_BLOCK)) /* constant size: inlined */
         memcpy(p->data, o->tag, TR_BLOCK);
     else
         memcpy(p->data, o->tag, o->a.tag_len);
@@ -178,7 +176,7 @@ static const struct trp_aead_param ocb_get[] = {
     {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
     {NULL, NULL}};
 
-/* A tag without bytes sets the tag length. */
+/* Sets the expected tag. NULL data sets the tag length alone. */
 static int set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ocb *o = ctx;

@@ -17,14 +17,14 @@ static int is_integer(const OSSL_PARAM *p)
     return p->data_type == OSSL_PARAM_INTEGER || p->data_type == OSSL_PARAM_UNSIGNED_INTEGER;
 }
 
-/* Byte i of an integer of this size, counted from the least significant. */
+/* The address of byte i of an integer of this size; byte 0 is the least significant. */
 static unsigned char *byte_of(void *integer, size_t size, size_t i)
 {
     unsigned char *bytes = integer;
     return bytes + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? size - 1 - i : i);
 }
 
-/* Whether a signed integer is negative: its top bit. */
+/* Whether a parameter is a negative integer: tests the sign bit. */
 static int is_negative(const OSSL_PARAM *p)
 {
     return p->data_type == OSSL_PARAM_INTEGER &&
@@ -40,7 +40,7 @@ int trp_param_set_number(OSSL_PARAM *p, uint64_t value, size_t size)
         return 1;
     }
     if (p->data_type == OSSL_PARAM_UNSIGNED_INTEGER && p->data_size == sizeof(value)) {
-        /* A size_t, which libcrypto asks for at each init. */
+        /* Fast path: libcrypto reads a size_t at each init. */
         memcpy(p->data, &value, sizeof(value));
         p->return_size = sizeof(value);
         return 1;
@@ -60,7 +60,7 @@ int trp_param_set_number(OSSL_PARAM *p, uint64_t value, size_t size)
     return (p->data_size >= sizeof(value) || value >> 8 * p->data_size == 0) && !is_negative(p);
 }
 
-/* Any integer, of either sign and any size. */
+/* Reads an integer of any type and size. */
 static __attribute__((noinline)) int get_other_number(const OSSL_PARAM *p, uint64_t max,
                                                       uint64_t *value)
 {
@@ -80,7 +80,7 @@ static __attribute__((noinline)) int get_other_number(const OSSL_PARAM *p, uint6
     return 1;
 }
 
-/* Nearly all numbers are an unsigned int or a size_t. */
+/* Fast paths for unsigned int and size_t, the types of nearly all numbers. */
 int trp_param_get_number(const OSSL_PARAM *p, uint64_t max, uint64_t *value)
 {
     uint64_t number;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads and writes OSSL_PARAM(3), with the conversions between integers of any size and sign that
- * libcrypto's own helper functions make. Those are in libcrypto, with which this module is not
- * linked.
+ * Reads and writes OSSL_PARAM(3). Converts between integers of any size and sign like libcrypto's
+ * helper functions, which are not available: this module is not linked with libcrypto.
  *
- * All functions return 1, or 0 if the value does not fit or the parameter has another type. When
- * writing, a NULL buffer asks for the size alone (for a number, `size` is the size of its natural
- * type).
+ * The functions that read or write return 1, or 0 if the value does not fit or the parameter has
+ * another type. When writing to a NULL buffer, they store the size alone (for a number, `size`).
  */
 #ifndef TENROUNDS_PARAM_H
 #define TENROUNDS_PARAM_H
@@ -19,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Entries of a list of parameters. */
+/* Entries of parameter lists. */
 #define TRP_ENTRY(key, type, size)                                                                 \
     {                                                                                              \
         key, type, NULL, size, OSSL_PARAM_UNMODIFIED                                               \
@@ -59,7 +57,7 @@ static inline __attribute__((always_inline)) bool trp_param_is_short(const OSSL_
     return false;
 }
 
-/* The first parameter of the name; NULL if there is none. params may be NULL. */
+/* The first parameter with this name, or NULL. params may be NULL. */
 const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key);
 
 int trp_param_set_number(OSSL_PARAM *param, uint64_t value, size_t size);
@@ -68,11 +66,11 @@ int trp_param_get_number(const OSSL_PARAM *param, uint64_t max, uint64_t *value)
 /* Writes a UTF-8 string, or a pointer to one. */
 int trp_param_set_text(OSSL_PARAM *param, const char *text);
 
-/* Write the bytes, or a pointer to them, which stays valid as long as the bytes do. */
+/* Write the bytes, or a pointer to them, which stays valid as long as the bytes. */
 int trp_param_set_octet_ptr(OSSL_PARAM *param, const void *bytes, size_t len);
 int trp_param_set_octets(OSSL_PARAM *param, const void *bytes, size_t len);
 
-/* Copies an octet string of at most max bytes that has data. */
+/* Copies an octet string of at most max bytes. NULL data is a failure. */
 int trp_param_get_octets(const OSSL_PARAM *param, void *bytes, size_t max, size_t *len);
 
 #endif

@@ -42,8 +42,8 @@ int trp_pipes_copy(struct trp_keyed *ctx)
 
 /* ---- Init ------------------------------------------------------------------------------------ */
 
-/* n copies of the context, each with its IV; in the memory of old if that has n pipes. NULL if
- * an IV is missing or wrong, or without memory. */
+/* Makes n copies of the context, each with its IV. Reuses the memory of old if that has n pipes.
+ * NULL if an IV is missing or wrong, or if out of memory. */
 static struct trp_pipes *begin(struct trp_pipes *old, const struct trp_cipher *ctx, size_t n,
                                const uint8_t **iv, size_t iv_len)
 {
@@ -99,7 +99,7 @@ static int has_pipes(const struct trp_cipher *ctx, size_t n)
            TRP_RAISE(ctx->provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
 }
 
-/* Whether whole blocks at the beginning of this update can bypass the pipe's buffer. */
+/* Whether this update's whole blocks can join the multi-buffer call, past the pipe's buffer. */
 static int can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t out_size,
                     const uint8_t *in, size_t len)
 {
@@ -116,8 +116,8 @@ static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_le
 }
 
 /*
- * Whether one of two pipes writes memory that the other reads or writes, and at least one of
- * them would join the multi-buffer call (done is not 0). Such pipes must run one after the
+ * Whether pipes a and b conflict: one writes memory that the other reads or writes, and at least
+ * one would join the multi-buffer call (done is not 0). Conflicting pipes must run one after the
  * other.
  */
 static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
@@ -132,11 +132,11 @@ static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, cons
            overlap(out[a], a_len, out[b], b_len);
 }
 
-/* With less data than this in all pipes together, a multi-buffer call gains nothing. */
+/* With fewer bytes than this in all pipes together, a multi-buffer call gains nothing. */
 #define WORTH_IT 2048
 
-/* Encrypts the whole blocks of all pipes in one multi-buffer call, and stores for each pipe the
- * number of bytes that this encrypted. */
+/* Encrypts the whole blocks of all pipes in one multi-buffer call. Stores in done[i] how many bytes
+ * of pipe i it encrypted. */
 static void encrypt_whole(struct trp_pipes *pipes, uint8_t **out, const size_t *out_size,
                           const uint8_t **in, const size_t *in_len, size_t *done)
 {
@@ -163,7 +163,7 @@ static void encrypt_whole(struct trp_pipes *pipes, uint8_t **out, const size_t *
         memset(done, 0, n * sizeof(*done));
 }
 
-/* The rest of a pipe's update, after done bytes. */
+/* Does the rest of a pipe's update, after its first `done` bytes. */
 static int update_rest(struct trp_cipher *pipe, uint8_t *out, size_t *out_len, size_t out_size,
                        const uint8_t *in, size_t len, size_t done)
 {
@@ -171,7 +171,7 @@ static int update_rest(struct trp_cipher *pipe, uint8_t *out, size_t *out_len, s
     *out_len = done;
     if (done != 0 && done == len)
         return 1;
-    if (done != 0) { /* neither is NULL */
+    if (done != 0) { /* then neither pointer is NULL */
         out += done;
         in += done;
         out_size -= done;

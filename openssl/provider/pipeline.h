@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pipelines of AES-CBC, EVP_CipherPipelineEncryptInit(3) of OpenSSL 3.5 and later: one key and
- * up to 32 messages, each with an IV of its own. Encryption of one CBC message is latency-bound;
- * several messages run as one multi-buffer call. The default provider has no pipelines. Neither
- * have the other modes here: one message of a parallel mode already keeps the execution units
- * busy.
+ * Pipelines of AES-CBC, EVP_CipherPipelineEncryptInit(3) of OpenSSL 3.5 and later: one key and up
+ * to 32 messages, each with its own IV. Encryption of one CBC message is latency-bound, so several
+ * messages run in one multi-buffer call. Other modes have no pipelines here, because one message of
+ * a parallel mode keeps the execution units busy. The default provider has none.
  */
 #ifndef TENROUNDS_PROVIDER_PIPELINE_H
 #define TENROUNDS_PROVIDER_PIPELINE_H
@@ -21,7 +20,7 @@
 #    define OSSL_FUNC_CIPHER_PIPELINE_FINAL        18
 #endif
 
-/* The pipes refer to the key of the context that owns them. They have no pipes themselves. */
+/* The pipes use the key of the context that owns them, and own no pipes themselves. */
 struct trp_pipes {
     size_t n;
     struct trp_cipher pipe[];
@@ -29,14 +28,14 @@ struct trp_pipes {
 
 void trp_pipes_free(const struct trp_provider *provider, struct trp_pipes *pipes);
 
-/* Gives a copied context pipes of its own, if there are any. Returns 0 without memory, and then the
- * context has none. */
+/* Gives a copied context its own copy of the pipes. Out of memory: returns 0, and the context has
+ * no pipes. */
 int trp_pipes_copy(struct trp_keyed *ctx);
 
 /*
- * The functions of libcrypto's interface. An init without a key keeps the key; one without IVs
- * removes the pipes until the next init. If a pipe's update or final fails, its out_len is 0,
- * the others go on, and the call returns 0.
+ * The functions of libcrypto's interface. An init without a key keeps the old key. An init without
+ * IVs removes the pipes until the next init. If a pipe's update or final fails, its out_len is 0,
+ * the other pipes continue, and the call returns 0.
  */
 int trp_pipeline_encrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
                               const unsigned char **iv, size_t iv_len, const OSSL_PARAM params[]);

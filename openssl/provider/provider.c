@@ -10,14 +10,14 @@
 
 #define CACHE_LINE 64u
 
-/* Parameters besides those that every provider has. */
+/* Parameters beyond those that every provider has. */
 #define PARAM_BACKEND     "selected-backend"
 #define PARAM_MASKED      "masked-features"
 #define PARAM_PASSED_OVER "passed-over"
 #define PARAM_MASK_ERROR  "mask-error"
 
-/* Allocates size bytes that share no cache line with other memory. The pointer that was allocated
- * is stored before them. */
+/* Allocates size bytes that share no cache line with other memory. Stores the pointer to free just
+ * before them. */
 static void *lines(const struct trp_provider *provider, size_t size)
 {
     size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
@@ -36,7 +36,7 @@ void *trp_context(const struct trp_provider *provider, size_t size)
     return p == NULL ? NULL : memset(p, 0, size);
 }
 
-/* Not inline: the compiler copies a known size through narrower registers than memcpy() does. */
+/* Not inline: for a constant size, the compiler would use narrower registers than memcpy() does. */
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size)
 {
     return trp_context_with_room(provider, from, size, 0);
@@ -89,7 +89,7 @@ static const OSSL_PARAM *gettable_params(void *provctx)
     return list;
 }
 
-/* The text of the parameter key; NULL if it is no text. */
+/* The value of the parameter `key`, or NULL if it is not text. */
 static const char *text_of(const struct trp_provider *provider, const char *key)
 {
     const struct {
@@ -121,8 +121,8 @@ static int get_params(void *provctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* Puts everything that a person should see into build_info: of all texts, `openssl list -providers
- * -verbose` shows only name, version and this one. */
+/* Writes everything that a user should see into build_info, because `openssl list -providers
+ * -verbose` shows only name, version and this text. */
 static void describe(struct trp_provider *provider)
 {
     const struct trossl_selection *s = &provider->selection;
@@ -213,7 +213,7 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
            provider->pop_error_to_mark != NULL;
 }
 
-/* Reads "3.0.22" and the like. */
+/* Returns TRP_LIBCRYPTO() for a version such as "3.0.22", or 0. */
 static unsigned version_of_libcrypto(const struct trp_provider *provider)
 {
     const char *text = NULL;
@@ -229,9 +229,9 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 OSSL_provider_init_fn OSSL_provider_init;
 
 /*
- * libcrypto calls this once for each library context, and all state belongs to that context. It
- * draws no random numbers, takes no lock but the dynamic linker's, and fetches nothing: the random
- * generator itself may be waiting for our AES.
+ * The entry point. libcrypto calls it once for each library context, which owns all state. It draws
+ * no random numbers, fetches nothing, and takes no lock but the dynamic linker's: the random
+ * generator itself may be waiting for this provider's AES.
  */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,

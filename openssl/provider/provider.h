@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The provider's own context, one for each library context that loads it, and its calls into
- * libcrypto. libcrypto hands over functions at load, provider-base(7); a few more are looked up if
- * they can be found (evp.h). The provider is not linked with libcrypto, so one file works with 3.0
- * and 4.0, and in programs that contain libcrypto statically.
+ * libcrypto. At load, libcrypto passes functions to the provider, provider-base(7). The provider
+ * looks up a few more, if it can find them (evp.h). It is not linked with libcrypto, so one file
+ * works with OpenSSL 3.0 and 4.0, and in programs that contain libcrypto statically.
  */
 #ifndef TENROUNDS_PROVIDER_H
 #define TENROUNDS_PROVIDER_H
@@ -39,8 +39,8 @@ struct trp_provider {
     char build_info[4 * TROSSL_TEXT];
 };
 
-/* Cleanses and frees size bytes; p may be NULL. CRYPTO_clear_free() stores 8 bytes at a time,
- * which is most of the time of EVP_CIPHER_CTX_free(). memset() is several times as fast. */
+/* Cleanses and frees size bytes; p may be NULL. CRYPTO_clear_free() would take most of the time of
+ * EVP_CIPHER_CTX_free(), because it stores 8 bytes at a time. memset() is several times as fast. */
 static inline void trp_clear_free(const struct trp_provider *provider, void *p, size_t size)
 {
     if (p == NULL)
@@ -49,17 +49,17 @@ static inline void trp_clear_free(const struct trp_provider *provider, void *p, 
     provider->free(p, __FILE__, __LINE__);
 }
 
-/* Allocate a context of size bytes, in cache lines of its own: two threads may use neighbouring
- * contexts, and vector loads should not cross lines. A new context is zero. NULL without memory. */
+/* Allocate a context in cache lines of its own. Threads with neighbouring contexts then share no
+ * line, and vector loads cross none. A new context is zeroed. NULL: out of memory. */
 void *trp_context(const struct trp_provider *provider, size_t size);
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size);
-/* The same (zeros, if from is NULL) with `room` more bytes at the end, which are neither set,
- * copied nor cleansed. */
+/* The same with `room` more bytes at the end, which are not set, copied or cleansed. A NULL from
+ * makes a new context. */
 void *trp_context_with_room(const struct trp_provider *provider, const void *from, size_t size,
                             size_t room);
 void trp_context_free(const struct trp_provider *provider, void *p, size_t size); /* cleanses it */
 
-/* Raises an error of libcrypto's library lib (mostly ERR_LIB_PROV), as the default provider does;
+/* Raises an error like the default provider. lib is a library of libcrypto, mostly ERR_LIB_PROV.
  * format may be NULL. Returns 0. */
 int trp_raise(const struct trp_provider *provider, const char *file, int line, const char *function,
               int lib, int reason, const char *format, ...)
@@ -68,15 +68,15 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
     trp_raise(provider, __FILE__, __LINE__, __func__, lib, reason, NULL)
 
 /*
- * The ciphers, for OSSL_OP_CIPHER. The first TRP_SHA_CIPHERS have a hash. Without the SHA
- * instructions the provider does not offer them, because the default provider's are four to six
- * times as fast.
+ * The ciphers, for OSSL_OP_CIPHER. The first TRP_SHA_CIPHERS include an HMAC. Without SHA
+ * instructions the provider does not offer those, because the default provider's are 4 to 6 times
+ * as fast.
  */
 #define TRP_SHA_CIPHERS 4
 extern const OSSL_ALGORITHM trp_ciphers[];
 
-/* The MACs, for OSSL_OP_MAC. Offered only if trp_evp_find() succeeded, because other ciphers need
- * it. */
+/* The MACs, for OSSL_OP_MAC. The provider offers them only if trp_evp_find() succeeded, because
+ * MACs with other ciphers need its functions. */
 extern const OSSL_ALGORITHM trp_macs[];
 
 /* The key managers, for OSSL_OP_SKEYMGMT of OpenSSL 3.5. */

@@ -2,14 +2,13 @@
 /*
  * Random bytes, from two sources.
  *
- * Generated IVs come from the generator of the library context, RAND_bytes_ex(3), as the default
- * provider's do: what a program or a policy sets there (another generator, a FIPS provider, a
- * deterministic generator for tests) applies to them. This cannot recurse. The generator calls
- * this provider for AES-CTR (up to OpenSSL 3.3), and only the modes that generate IVs call the
- * generator.
+ * Generated IVs come from the library context's generator, RAND_bytes_ex(3), like the default
+ * provider's. So they also come from any generator that a program or policy sets there: a FIPS
+ * provider's, or a deterministic one for tests. This cannot recurse. Up to OpenSSL 3.3 the
+ * generator calls this provider for AES-CTR, but only modes that generate IVs call the generator.
  *
- * The MAC that replaces that of a wrong TLS record comes from the kernel. It is compared and
- * thrown away; each record that is opened needs one, and getrandom(2) is cheaper.
+ * The kernel supplies the MAC that replaces the MAC of a TLS record with wrong padding. It is only
+ * compared, then discarded. Each opened record needs one, and getrandom(2) is cheaper.
  */
 #ifndef TENROUNDS_PROVIDER_RANDOM_H
 #define TENROUNDS_PROVIDER_RANDOM_H
@@ -21,13 +20,14 @@
 #include <sys/random.h>
 
 /*
- * From the generator of the library context. From the kernel only if the context has no
- * generator (no provider of one is loaded), or if libcrypto's functions cannot be found
- * (trp_evp_find()). Returns 1, or 0 if the generator fails.
+ * Draws n bytes from the library context's generator. Draws them from the kernel only if no loaded
+ * provider has a generator, or if libcrypto's functions cannot be found (trp_evp_find()). Returns
+ * 1, or 0 if the generator fails.
  */
 int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n);
 
-/* From the kernel; n <= 256, which getrandom() returns at once. Returns 1, or 0 on failure. */
+/* Draws at most 256 bytes from the kernel, which getrandom() returns without interruption. Returns
+ * 1, or 0 on failure. */
 static inline int trp_random_of_kernel(uint8_t *out, size_t n)
 {
     return getrandom(out, n, 0) == (ssize_t)n;

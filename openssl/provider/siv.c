@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-SIV as EVP has it: each update without output is one component of AAD, an update with
- * output is the whole message, and a new message needs the key again. The parameter "speed"
- * allows more messages under one key: they continue with the AAD of the one before, and
- * components can be added.
+ * AES-SIV as EVP defines it. Each update without output is one AAD component; an update with output
+ * is the whole message. A new message needs the key again, except with the parameter "speed". Then
+ * the next message keeps the AAD components of the one before, and can add more.
  *
  * Final returns the result of the last message. An init or a new tag resets that result; other
- * parameters do not. Default providers without the fix of CVE-2026-45446 keep it in all cases,
- * those with the fix reset it at any parameter. Distributions backport that fix under old
- * version numbers, so following it by version is not possible.
+ * parameters do not. Default providers without the fix of CVE-2026-45446 never reset it; with the
+ * fix, they reset it at any parameter. Distributions backport the fix under old version numbers, so
+ * the version does not show which behaviour to follow.
  */
 #include "siv.h"
 
@@ -20,15 +19,15 @@ struct trp_siv {
     struct trp_aead a;
     struct tr_siv_key key;
     struct tr_siv core;
-    uint8_t one_more, any_more; /* messages that may follow; "speed" sets any_more */
+    uint8_t one_more, any_more; /* one message, or any number, may follow; "speed" sets any_more */
     uint8_t done;               /* the last message was sealed, or opened and authentic */
-    uint8_t tag[TR_BLOCK];      /* computed, or to be compared with */
+    uint8_t tag[TR_BLOCK];      /* the computed or expected tag */
 };
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-/* A component of AAD. RFC 5297 section 2.6 allows 126. The default provider does not count them,
- * and programs rely on that: they feed AAD in small updates, each of which is a component. */
+/* Adds an AAD component. Resets the core's count: RFC 5297 section 2.6 allows 126, but the default
+ * provider has no limit, and programs pass AAD in many small updates. */
 static int component(struct trp_siv *s, const uint8_t *in, size_t len)
 {
     s->core.components = 0;
@@ -47,7 +46,7 @@ static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t le
     status = s->a.encrypt ? tr_siv_encrypt(&s->core, out, in, len, s->tag)
                           : tr_siv_decrypt(&s->core, out, in, len, s->tag);
     s->done = status == TR_OK;
-    /* The state for a next message: the default provider keeps the doubled sum of a short one. */
+    /* As in the default provider, a short message leaves its doubling in the S2V state. */
     if (len < TR_BLOCK)
         tr_double(s->core.sum, s->core.sum);
     (void)tr_siv_again(&s->core);
@@ -75,7 +74,7 @@ static int siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     *out_len = 0;
     if (!s->a.key_set)
         return no_key(s);
-    /* Before 3.2 an update of no bytes is not a message, and a message may follow it. */
+    /* Before OpenSSL 3.2, an update of 0 bytes is not a message; a message may still follow. */
     if (out != NULL && len == 0 && s->a.provider->libcrypto < TRP_LIBCRYPTO(3, 2))
         return 1;
     if (out != NULL && out_size < len)
@@ -115,7 +114,7 @@ const OSSL_PARAM *trp_siv_settable_ctx_params(void *ctx, void *provctx)
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
 {
     const struct trp_aead *a = ctx;
-    /* Only SIV of 4.0 refuses other types; otherwise they are ignored. */
+    /* Parameters of another type fail in SIV of OpenSSL 4.0, and are ignored otherwise. */
     if (p->data_type != OSSL_PARAM_OCTET_STRING &&
         !(a->kind->evp_mode == EVP_CIPH_SIV_MODE && a->provider->libcrypto >= TRP_LIBCRYPTO(4, 0)))
         return 1;
@@ -214,7 +213,7 @@ static int copied(void *ctx)
 
 static const struct trp_aead_mode siv_mode = {.context_size = sizeof(struct trp_siv),
                                               .tag_len = TR_BLOCK,
-                                              .no_iv = 1, /* a nonce is the last component */
+                                              .no_iv = 1, /* the nonce is the last AAD component */
                                               .set_key = set_key,
                                               .get_tag = get_tag,
                                               .restart = restart,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parameters that SIV and GCM-SIV share. Both have tags of 16 bytes alone. */
+/* Parameters that SIV and GCM-SIV share. Their tags always have 16 bytes. */
 #ifndef TENROUNDS_PROVIDER_SIV_H
 #define TENROUNDS_PROVIDER_SIV_H
 
@@ -8,7 +8,7 @@
 OSSL_FUNC_cipher_gettable_ctx_params_fn trp_siv_gettable_ctx_params;
 OSSL_FUNC_cipher_settable_ctx_params_fn trp_siv_settable_ctx_params;
 
-/* Writes a tag of 16 bytes; NULL: there is none, which is an error. */
+/* Writes a 16-byte tag; fails if tag is NULL. */
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag);
 int trp_siv_take_speed(const void *ctx, const OSSL_PARAM *p, unsigned *speed);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keys as objects, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
+ * Key objects, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
  * EVP_CipherInit_SKEY() refuses a key whose key manager belongs to another provider than the
- * cipher. A program that prefers this provider's AES therefore needs the key manager of this
- * provider, too. The ciphers have no init for key objects: libcrypto exports the bytes and calls
- * the usual init. Interface: provider-skeymgmt(7).
+ * cipher. A program that prefers this provider's AES therefore needs this provider's key manager,
+ * too. The ciphers have no init for key objects: libcrypto exports the bytes and calls the usual
+ * init. Interface: provider-skeymgmt(7).
  */
 #include "param.h"
 #include "provider.h"
 
 #include <limits.h>
 
-/* Not in the headers before 3.5; part of the binary interface, which does not change. */
+/* Missing in headers before 3.5; part of the binary interface, which does not change. */
 #ifndef OSSL_FUNC_SKEYMGMT_FREE
 #    define OSSL_FUNC_SKEYMGMT_FREE                1
 #    define OSSL_FUNC_SKEYMGMT_IMPORT              2
@@ -35,7 +35,7 @@ static void skey_free(void *keydata)
         trp_clear_free(key->provider, key, sizeof(*key) + key->len);
 }
 
-/* A key of any length but 0, as the default provider's GENERIC-SECRET. */
+/* Imports a key of any length but 0, like the default provider's GENERIC-SECRET. */
 static void *generic_import(void *provctx, int selection, const OSSL_PARAM params[])
 {
     const struct trp_provider *provider = provctx;

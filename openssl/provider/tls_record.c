@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Constant time: the length of the padding, and with it the place of the MAC, is secret until the
- * MAC has been verified (Vaudenay 2002; AlFardan and Paterson, "Lucky Thirteen", 2013). Loops run
- * over public lengths, and every decision is a mask: all ones for yes, zero for no.
+ * Padding and MAC of CBC records, in constant time. The padding length, and with it the position of
+ * the MAC, is secret until the MAC is verified (Vaudenay 2002; AlFardan and Paterson, "Lucky
+ * Thirteen", 2013). Loops run over public lengths. Each decision is a mask: all ones for yes, zero
+ * for no.
  */
 #include "tls_record.h"
 
@@ -25,7 +26,7 @@ static inline size_t opaque(size_t x)
     return x;
 }
 
-/* a < b */
+/* The mask of a < b. */
 static inline size_t mask_less(size_t a, size_t b)
 {
     size_t borrow = (~a & b) | ((~a | b) & (a - b));
@@ -55,8 +56,8 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-/* Whether the last `last` + 1 of n <= 256 bytes all have the value last; the bytes that there are,
- * if n is less. In 16-bit numbers, so that the compiler vectorizes it. */
+/* Whether the last `last` + 1 of n <= 256 bytes, or all n if n is less, have the value last. Uses
+ * 16-bit numbers, so that the compiler vectorizes the loop. */
 static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
 {
     int16_t first = (int16_t)opaque(n - 1 - last);
@@ -68,15 +69,15 @@ static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
     return mask_equal(wrong, 0);
 }
 
-/* The bytes of padding at the end of the record, with the length byte. Returns 0 and sets *good to
- * 0 if the padding is wrong. The record is longer than mac_size. */
+/* The number of padding bytes at the end of the record, with the length byte. If the padding is
+ * wrong, returns 0 and sets *good to 0. The record is longer than mac_size. */
 static size_t padding_of(unsigned version, const uint8_t *record, size_t len, size_t mac_size,
                          size_t *good)
 {
     size_t last = record[len - 1];
     *good = ~mask_less(len, last + 1 + mac_size);
     if (version == SSL3_VERSION) {
-        /* SSL 3.0: at most a block, of any bytes (RFC 6101 section 5.2.3.2). */
+        /* SSL 3.0: at most one block, of any content (RFC 6101 section 5.2.3.2). */
         *good &= mask_less(last, TR_BLOCK);
     } else {
         size_t n = len < MAX_PADDING ? len : MAX_PADDING;
@@ -86,10 +87,10 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
 }
 
 /*
- * Copies the n bytes before `end`, which is secret, but at least len - MAX_PADDING. Reads every
- * byte that can belong to them: a chunk at each multiple of 16, of which a mask keeps the right
- * one. Then moves the chunk by 8, 4, 2 and 1 bytes if the offset has that bit. size is a constant
- * bound of n.
+ * Copies the MAC: the n bytes before the secret offset `end`, which is at least len - MAX_PADDING.
+ * Reads every byte that can belong to the MAC. At each multiple of 16 it reads a chunk; a mask
+ * keeps the right one. Then it moves the chunk by 8, 4, 2 and 1 bytes where the offset has that
+ * bit. size is a constant bound of n.
  */
 static inline __attribute__((always_inline)) void
 copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)

@@ -20,20 +20,20 @@ struct trp_tls_opened {
 };
 
 /*
- * Splits a decrypted record of len bytes, a multiple of 16. The explicit IV of TLS 1.1 and later,
- * the first block, stays in its place and is not counted in opened->len.
+ * Splits a decrypted record of len bytes, a multiple of 16. The first block of TLS 1.1 and later,
+ * the explicit IV, stays in place and does not count in opened->len.
  *
- * mac receives the mac_size bytes of the MAC (at most 64). If the padding is wrong, it receives
- * random bytes, so that the caller's comparison fails after the same time (RFC 5246 page 23).
- * Without a MAC, wrong padding is an error. Returns 0 if the public lengths are impossible, the
+ * mac receives the mac_size bytes of the MAC (at most 64). If the padding is wrong, mac receives
+ * random bytes, so that the caller's comparison fails after the same time (RFC 5246 page 23). With
+ * mac_size 0, wrong padding is an error. Returns 0 if the public lengths are impossible, the
  * version is unknown, or there are no random bytes.
  */
 int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,
                  struct trp_tls_opened *opened);
 
 /*
- * Copies the MAC of a decrypted record of len bytes, without explicit IV and longer than mac_size.
- * Returns the secret length of the payload. *good is a mask: all ones if the padding is right.
+ * Copies the MAC of a decrypted record and returns the secret payload length. The record has no
+ * explicit IV and is longer than mac_size. *good becomes a mask: all ones if the padding is right.
  * Wrong padding counts as 0 bytes of padding.
  */
 size_t trp_tls_split(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,

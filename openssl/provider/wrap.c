@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES key wrap: an update is one whole wrapped key. "INV" uses the inverse cipher. */
+/* AES key wrap: each update wraps or unwraps one key. "INV" ciphers use the inverse cipher. */
 #include "dispatch.h"
 #include "param.h"
 
@@ -12,7 +12,7 @@
 #endif
 
 #define SEMIBLOCK 8
-#define IV_PAD    4 /* the IV length of KWP, by which the two differ */
+#define IV_PAD    4 /* the IV length of KWP, which tells it from KW */
 
 struct trp_wrap {
     struct trp_keyed base;
@@ -105,14 +105,11 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
         *out_len = decrypt ? len - SEMIBLOCK : (len + 7) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
         return 1;
     }
-    /*
-     * A wrapped key is one semiblock longer, and KWP pads it with up to 7 bytes more. This check
-     * cannot ask for those 7: EVP_CipherUpdate() passes len + 8 as out_size, however large the
-     * buffer is.
-     */
+    /* Wrapping adds one semiblock, and KWP up to 7 bytes of padding. This check cannot require
+     * those 7 bytes: EVP_CipherUpdate() passes len + 8 as out_size, whatever the buffer's size. */
     if (!decrypt && out_size < len + SEMIBLOCK)
         return failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    /* 3.0 accepts several keys after one init; 4.0 needs an init for each. */
+    /* OpenSSL 3.0 accepts several keys after one init; 4.0 needs an init for each. */
     if (w->updated && w->provider->libcrypto >= TRP_LIBCRYPTO(4, 0))
         return failed(w, PROV_R_UPDATE_CALL_OUT_OF_ORDER);
     if (!w->base.cipher.key_set)

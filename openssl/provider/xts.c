@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-XTS: every update is a whole data unit, whose tweak is the IV. */
+/* AES-XTS: every update is one whole data unit, whose number is the IV. */
 #include "dispatch.h"
 #include "param.h"
 #include "util.h"
@@ -31,7 +31,7 @@ static void *xts_new(void *provctx, const struct trp_kind *kind)
     return x;
 }
 
-/* XTS has neither padding nor a position in a block: these parameters have the values of a new
+/* XTS has no padding and no position in a block: "padding" and "num" have the values of a new
  * context. */
 static int get_one(const struct trp_xts *x, OSSL_PARAM *p)
 {
@@ -60,7 +60,7 @@ static int xts_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* The key length can be set to its own value only. */
+/* Accepts only the cipher's own key length. */
 static int xts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     const struct trp_xts *x = ctx;
@@ -81,7 +81,7 @@ static const OSSL_PARAM *xts_settable_ctx_params(void *ctx, void *provctx)
     return list;
 }
 
-/* Refuses equal halves when encrypting. Old data may have to be decrypted with such keys. */
+/* Refuses equal halves when encrypting. Decryption accepts them, for old data. */
 static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
 {
     if (len != x->kind->key_len)
