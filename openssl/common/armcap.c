@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * OPENSSL_armcap is one number, which strtoul() reads in base 0. It replaces the features that the
- * system reports (crypto/armcap.c of 3.0 to 3.6).
- *
- * libcrypto knows bit 11 since 3.1. A value written for 3.0 leaves it clear, which only costs
- * EOR3.
+ * system reports (crypto/armcap.c of 3.0 to 3.6). OpenSSL 3.1 added bit 11 (SHA3). A value written
+ * for 3.0 leaves that bit clear, which only disables EOR3.
  */
 #include "armcap.h"
 
 #include <stdlib.h>
 
 static const struct {
-    unsigned bit; /* Bits of crypto/arm_arch.h. */
+    unsigned bit; /* bit number in crypto/arm_arch.h */
     tr_features feature;
 } map[] = {{0, TR_FEATURE_NEON}, {2, TR_FEATURE_AES}, {5, TR_FEATURE_CLMUL}, {11, TR_FEATURE_SHA3}};
 

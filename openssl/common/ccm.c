@@ -48,7 +48,7 @@ static enum tr_status take_aad(struct trossl_ccm *c, const uint8_t *in, size_t l
     return tr_ccm_aad(&c->message, in, len);
 }
 
-/* All of the data, without the tag. */
+/* Encrypts or decrypts all of the data, without the tag. */
 static enum tr_status crypt(struct trossl_ccm *c, int encrypt, uint8_t *out, const uint8_t *in,
                             size_t len)
 {
@@ -124,7 +124,7 @@ int trossl_ccm_record(struct trossl_ccm *c, const struct trossl_ccm_settings *no
     const size_t frame = TROSSL_TLS_EXPLICIT + now->tag_len;
     if (len < frame)
         return 0;
-    /* The explicit part of a new record is its sequence number, with which the AAD begins. */
+    /* A new record's explicit part is its sequence number, with which the AAD begins. */
     if (now->encrypt)
         memcpy(record, aad, TROSSL_TLS_EXPLICIT);
     memcpy(iv + TROSSL_TLS_FIXED, record, TROSSL_TLS_EXPLICIT);

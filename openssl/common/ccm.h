@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A CCM message as EVP defines it, for provider and engine: the total length comes from an update
- * without in and out, or from the one update with data; the AAD is one update. A TLS 1.2 record
+ * A CCM message as EVP defines it, for provider and engine. The total length comes from an update
+ * without in and out, or from the one update with data. The AAD is one update. A TLS 1.2 record
  * (RFC 6655) is one message in place: explicit part of the nonce, text, tag.
  */
 #ifndef TENROUNDS_CCM_H
@@ -13,17 +13,17 @@ struct trossl_ccm {
     struct tr_ccm_key key;
     struct tr_ccm message; /* refers to the key: trossl_ccm_rebind() after a copy */
     size_t key_iv_len,
-        key_tag_len; /* when the key was set; they stay in force until the next key */
-    uint64_t len;    /* of the message */
+        key_tag_len; /* lengths when the key was set; they stay in force until the next key */
+    uint64_t len;    /* bytes of data */
     uint8_t len_set;
-    uint8_t open;    /* nonce and len belong to a message whose data has not come */
+    uint8_t open;    /* nonce and len are those of a message whose data has not arrived */
     uint8_t has_aad; /* the message was started with its AAD */
-    uint8_t tag_set; /* encrypting: tag is complete; decrypting: the host has an expected tag */
+    uint8_t tag_set; /* encrypting: tag is complete; decrypting: the host has the expected tag */
     uint8_t nonce[TR_BLOCK];
     uint8_t tag[TR_BLOCK]; /* of the encrypted message */
 };
 
-/* What the host's context says at the time of a call. */
+/* The settings of the host's context at the time of a call. */
 struct trossl_ccm_settings {
     const uint8_t *iv; /* 16 bytes, of which iv_len are the IV */
     size_t iv_len, tag_len;
@@ -31,29 +31,29 @@ struct trossl_ccm_settings {
     int encrypt;
 };
 
-/* Sets the key; the lengths of IV and tag in force now stay with it. */
+/* Sets the key, which keeps these lengths of IV and tag. */
 enum tr_status trossl_ccm_set_key(struct trossl_ccm *ccm, const struct tr_backend *backend,
                                   const uint8_t *raw, size_t key_len, size_t iv_len,
                                   size_t tag_len);
 void trossl_ccm_rebind(struct trossl_ccm *copy);
 
 /*
- * One update. The pointers choose what it does:
+ * One update. The pointers select what it does:
  * - in and out NULL: len is the length of the data;
  * - out NULL: in is the AAD;
- * - neither: in is all of the data; completes or compares the tag.
+ * - neither NULL: in is all of the data; computes or checks the tag.
  *
  * On tag mismatch, out holds zeros. TR_ERR_OVERLAP leaves the message unchanged.
  */
 enum tr_status trossl_ccm_update(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now,
                                  uint8_t *out, const uint8_t *in, size_t len);
 
-/* Ends a message. If it had no data update, it is an empty message. (Before 3.0.22 and 4.0,
- * libcrypto skips this and accepts a forged empty message.) */
+/* Ends a message; without a data update, it is an empty message. (Before 3.0.22 and 4.0, libcrypto
+ * skips this and accepts a forged empty message.) */
 enum tr_status trossl_ccm_final(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now);
 
-/* A record of len bytes, with the AAD of trossl_tls_take_aad(). iv is now->iv; its bytes 4 to 11
- * are overwritten by the explicit part. Returns 1 and the length of the result, or 0. */
+/* Seals or opens a record of len bytes, with the AAD of trossl_tls_take_aad(). iv is now->iv; the
+ * explicit part overwrites its bytes 4 to 11. Returns 1 and the result's length, or 0. */
 int trossl_ccm_record(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now, uint8_t *iv,
                       const uint8_t aad[TROSSL_TLS_AAD], uint8_t *record, size_t len,
                       size_t *out_len);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * OPENSSL_ia32cap(3) is a list of 64-bit words separated by ':'. Word 0 is CPUID(1) EDX (low half)
- * and ECX, word 1 is CPUID(7) EBX and ECX. The words that OpenSSL 3.5 added affect no feature
- * here. A "~" before a word hides the bits that are set in it; a word without "~" replaces what
- * CPUID reports. An empty first word changes nothing. Since 3.5, neither does an empty word before
- * another.
+ * and ECX, word 1 is CPUID(7) EBX and ECX. The words that OpenSSL 3.5 added affect no feature here.
+ * A "~" before a word hides the bits that are set in it; a word without "~" replaces what CPUID
+ * reports. An empty first word changes nothing. Since 3.5, an empty word before another one also
+ * changes nothing.
  *
- * In every version (crypto/cpuid.c of 3.0 to 4.0) libcrypto takes word 1 as zero if the list ends
- * before it. OPENSSL_ia32cap=~0x200000000000000 therefore also hides AVX2, AVX-512 and VAES. This
- * file does the same, so that libcrypto and tenrounds see the same processor.
+ * If the list ends before word 1, libcrypto takes that word as zero in every version
+ * (crypto/cpuid.c of 3.0 to 4.0). OPENSSL_ia32cap=~0x200000000000000 therefore also hides AVX2,
+ * AVX-512 and VAES. This file does the same, so that libcrypto and tenrounds see the same
+ * processor.
  */
 #include "ia32cap.h"
 
@@ -43,8 +44,7 @@ static int digit(char c)
     return 16;
 }
 
-/* Reads a number as C writes it (octal, decimal or hexadecimal), up to the first other
- * character. */
+/* Reads an octal, decimal or hexadecimal number as C writes it, up to the first other character. */
 static uint64_t number(const char *text)
 {
     uint64_t value = 0;
@@ -62,7 +62,7 @@ static uint64_t number(const char *text)
     return value;
 }
 
-/* The bits that CPUID reports and a word of the variable leaves visible. */
+/* The CPUID bits that a word of the variable leaves visible. */
 static uint64_t visible(const char *word)
 {
     return *word == '~' ? ~number(word + 1) : number(word);

@@ -6,9 +6,9 @@
 #include <link.h>
 #include <string.h>
 
-/* A loaded object, from its lowest to its highest address. */
+/* The loaded object that contains an address. */
 struct object {
-    uintptr_t address; /* the address that is searched for */
+    uintptr_t address; /* the address to search for */
     uintptr_t begin, end;
     const char *name; /* NULL: not found */
 };
@@ -49,7 +49,8 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
     return libcrypto->handle != NULL;
 }
 
-/* dlsym() also searches the object's dependencies, one of which may be another libcrypto. */
+/* Accepts only a symbol in the object itself. dlsym() also searches its dependencies, one of which
+ * may be another libcrypto. */
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds functions of the libcrypto that loaded this module. The module is not linked with
- * libcrypto, and the process may contain several. So it searches the very object that called it,
- * even if that was opened with RTLD_LOCAL.
+ * libcrypto, and the process may contain several. The search is therefore limited to the object
+ * that called the module, even if that was opened with RTLD_LOCAL.
  */
 #ifndef TENROUNDS_LIBCRYPTO_H
 #define TENROUNDS_LIBCRYPTO_H
@@ -11,7 +11,7 @@
 
 struct trossl_libcrypto {
     void *handle;
-    uintptr_t begin, end; /* the range of its addresses */
+    uintptr_t begin, end; /* address range of the object */
 };
 
 /* Finds the loaded object that contains the address. Returns 0 if there is none. */
@@ -25,7 +25,7 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function);
 
-/* The functions stay valid: the library that loaded this module outlives it. */
+/* Found functions stay valid, because the library that loaded this module outlives it. */
 void trossl_libcrypto_close(struct trossl_libcrypto *libcrypto);
 
 #endif

@@ -20,7 +20,7 @@
 #    define LIBCRYPTO_MASKED   trossl_ia32cap_masked
 #endif
 
-/* Appends to text, cut where the room ends. */
+/* Appends to text, truncated to its size. */
 __attribute__((format(printf, 2, 3))) static void add(char text[TROSSL_TEXT], const char *format,
                                                       ...)
 {
@@ -45,7 +45,7 @@ static void add_features(char text[TROSSL_TEXT], tr_features features, const cha
     add(text, " (by %s)", source);
 }
 
-/* Names the features of this processor that the masks take away or that selection avoids. */
+/* Lists the features of this processor that a mask removes or that selection avoids. */
 static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
 {
     tr_features by_mask;
@@ -102,8 +102,8 @@ static void describe_failures(struct trossl_selection *s)
 int trossl_selection_begin(struct trossl_selection *selection)
 {
     memset(selection, 0, sizeof(*selection));
-    /* libcrypto reads its variable in setuid programs, too. This function does not: their
-     * callers must not choose the code. */
+    /* libcrypto reads its variable in setuid programs, too. This function does not: the callers of
+     * such a program must not choose the code. */
     tr_features by_libcrypto = LIBCRYPTO_MASKED(secure_getenv(LIBCRYPTO_VARIABLE));
     if (tr_select(tr_env_mask(), by_libcrypto, &selection->choice) != TR_OK)
         return 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The selection of a backend inside libcrypto, for the provider and the engine: masks, known-answer
- * tests, a description in words, and counting if TENROUNDS_COUNTERS asks for it.
- */
+/* Selects a backend inside libcrypto, for the provider and the engine: masks, known-answer tests, a
+ * description in words, and counting if TENROUNDS_COUNTERS is set. */
 #ifndef TENROUNDS_SELECTION_H
 #define TENROUNDS_SELECTION_H
 
@@ -13,7 +11,7 @@
 #define TROSSL_TEXT 256
 
 struct trossl_selection {
-    /* The table to expand keys for: the selected backend, or the counting table before it. */
+    /* The table to expand keys for: the selected backend, or the counting table in front of it. */
     const struct tr_backend *backend;
     struct tr_selection choice;
     const struct trossl_sha_code *sha1, *sha256; /* for CBC with HMAC */
@@ -28,12 +26,12 @@ struct trossl_selection {
 /*
  * Selects by processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap), runs the
  * known-answer tests, and maps TENROUNDS_COUNTERS. Ignores the environment of a setuid program.
- * Calls do not depend on each other. *selection must not move until trossl_selection_end().
+ * Several selections are independent. *selection must not move until trossl_selection_end().
  * Returns 0 if no backend passes its known-answer tests, 1 otherwise.
  */
 int trossl_selection_begin(struct trossl_selection *selection);
 
-/* Whether both hashes are done by the SHA instructions. */
+/* Whether both hashes use the SHA instructions. */
 int trossl_has_sha(const struct trossl_selection *selection);
 
 /* Unmaps the counters. No key that was expanded for selection->backend may be used afterwards. */

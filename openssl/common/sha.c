@@ -146,8 +146,8 @@ const struct trossl_sha_code trossl_sha256_portable = {
 #if TR_X86
 #    define CHECKED (2 * TROSSL_SHA_BLOCK)
 
-/* Compares the interleaved code with hash and CBC one after the other: two blocks of the hash and
- * eight of AES, for each number of rounds, for one record and for two. */
+/* Tests the interleaved code against separate hash and CBC, for each key length and for one and two
+ * records. Each test has two blocks of the hash and eight of AES. */
 static int beside_agrees(const struct trossl_sha_code *code, const uint8_t data[CHECKED],
                          const uint32_t expected[TROSSL_SHA_WORDS])
 {
@@ -279,7 +279,7 @@ void trossl_sha_end(const struct trossl_sha_code *code, struct trossl_sha *sha, 
     tr_cleanse(last, sizeof(last));
 }
 
-/* ---- A secret length ------------------------------------------------------------------------- */
+/* ---- Messages of secret length --------------------------------------------------------------- */
 
 /* All ones if a < b, else zero. Both are below 2^31. */
 static inline uint32_t mask_less(uint32_t a, uint32_t b)
@@ -295,7 +295,7 @@ static inline uint32_t mask_equal(uint32_t a, uint32_t b)
     return ~(mask_less(a, b) | mask_less(b, a));
 }
 
-/* Keeps the bytes of the block before `end`, puts 0x80 there, and zeros after it. */
+/* Keeps the bytes of the block before offset `end`, writes 0x80 there, and zeros after it. */
 static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 {
     __asm__("" : "+r"(end));
@@ -306,10 +306,10 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 }
 
 /*
- * Ends a message of secret length. Counted from the block that sha->block begins, a message of
- * total bytes ends in block (total + 8) / 64: that block contains the length, and its chaining
- * value is the result. The blocks before the first possible end are hashed as they are. Each later
- * block is built with masks and hashed, and its result kept if it was the last.
+ * Ends a message of secret length. A message of total bytes, counted from the start of sha->block,
+ * ends in block (total + 8) / 64. That block contains the length field, and its chaining value is
+ * the result. The blocks before the first possible end are hashed as they are. Each later block is
+ * built with masks and hashed; a mask keeps the result of the last one.
  */
 void trossl_sha_end_secretly(const struct trossl_sha_code *code, struct trossl_sha *sha,
                              const uint8_t *data, size_t len, size_t least, size_t most,
@@ -320,7 +320,7 @@ void trossl_sha_end_secretly(const struct trossl_sha_code *code, struct trossl_s
     const uint64_t bits = 8 * (sha->len + len);
     const size_t used = sha->len % TROSSL_SHA_BLOCK;
 
-    /* The bytes that are data whatever the length is. */
+    /* Hashes the blocks that are all data for every allowed length. */
     const size_t certain = (used + least) / TROSSL_SHA_BLOCK * TROSSL_SHA_BLOCK;
     if (certain > used) {
         trossl_sha_update(code, sha, data, certain - used);
@@ -344,8 +344,8 @@ void trossl_sha_end_secretly(const struct trossl_sha_code *code, struct trossl_s
         data += n;
         most -= n;
         end_at(block, total - (uint32_t)(i * TROSSL_SHA_BLOCK));
-        /* Hides i: in 32-bit code gcc 12 otherwise counts i up from -last. The loop still ends at
-         * the same place, but memcheck sees a branch on a secret. */
+        /* Hides i from gcc 12, which in 32-bit code would count i up from -last. The loop would end
+         * at the same place, but memcheck would see a branch on a secret. */
         uint32_t number = (uint32_t)i;
         __asm__("" : "+r"(number));
         const uint32_t is_last = mask_equal(number, last);

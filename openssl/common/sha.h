@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * SHA-1 and SHA-256 (FIPS 180-4) for the ciphers AES-CBC-HMAC. The modules are not linked with
- * libcrypto, and only a hash of their own can be interleaved with the encryption of the same
- * record. Constant time: no branch or index depends on data.
+ * libcrypto, and interleaving hash and encryption of a record needs a hash of their own. Constant
+ * time: no branch or index depends on data.
  */
 #ifndef TENROUNDS_SHA_H
 #define TENROUNDS_SHA_H
@@ -11,7 +11,7 @@
 
 #define TROSSL_SHA_BLOCK 64u
 #define TROSSL_SHA_MAX   32u /* bytes of the longest digest */
-#define TROSSL_SHA_WORDS 8u  /* of the chaining value; SHA-1 uses the first five */
+#define TROSSL_SHA_WORDS 8u  /* 32-bit words of the chaining value; SHA-1 uses the first 5 */
 
 /* Hashes whole blocks of 64 bytes into the chaining value. */
 typedef void trossl_sha_blocks_fn(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data, size_t blocks);
@@ -22,11 +22,11 @@ struct trossl_beside {
     uint32_t *h; /* chaining value of the hash, updated */
     uint8_t *out;
     const uint8_t *in;     /* equal to out, or disjoint from it */
-    const uint8_t *hashed; /* at or after in, or disjoint; read before its bytes are overwritten */
+    const uint8_t *hashed; /* to hash: at or after in, or disjoint; read before out overwrites it */
 };
 
-/* Hashes 64 * n bytes from b->hashed and encrypts as many from b->in with AES-CBC, interleaved.
- * Does so for one record, or for two independent records. */
+/* Hashes 64 * n bytes at b->hashed and encrypts 64 * n bytes at b->in with AES-CBC, interleaved.
+ * Processes one record, or two independent records. */
 typedef void trossl_cbc_beside_fn(const struct tr_aes_key *key, const struct trossl_beside *b,
                                   unsigned records, size_t n);
 
@@ -36,7 +36,7 @@ struct trossl_sha_code {
     size_t digest_len;
     uint32_t initial[TROSSL_SHA_WORDS]; /* FIPS 180-4 section 5.3 */
     trossl_sha_blocks_fn *blocks;
-    trossl_cbc_beside_fn *cbc_beside; /* NULL: there is none; needs AES-NI too */
+    trossl_cbc_beside_fn *cbc_beside; /* NULL if there is none; needs AES-NI */
 };
 
 /* Portable C. */
@@ -44,23 +44,23 @@ extern const struct trossl_sha_code trossl_sha1_portable, trossl_sha256_portable
 /* With the SHA instructions, x86 only: needs TR_FEATURE_SHA and TR_FEATURE_SSSE3. */
 extern const struct trossl_sha_code trossl_sha1_x86, trossl_sha256_x86;
 
-/* Runs the known-answer tests and returns the best code that passes them on a processor with these
- * features. Each result must equal that of the portable code (the fallback) and of separate CBC. */
+/* Return the best code that passes its known-answer test on a processor with these features. The
+ * expected results are those of the portable code, which is the fallback, and of separate CBC. */
 const struct trossl_sha_code *trossl_sha1(tr_features usable);
 const struct trossl_sha_code *trossl_sha256(tr_features usable);
 
 /* A message in progress; a plain struct, copied by assignment. */
 struct trossl_sha {
     uint32_t h[TROSSL_SHA_WORDS];
-    uint64_t len;                    /* bytes so far */
+    uint64_t len;                    /* message bytes so far */
     uint8_t block[TROSSL_SHA_BLOCK]; /* the last len % 64 of them */
 };
 
 void trossl_sha_begin(const struct trossl_sha_code *code, struct trossl_sha *sha);
 void trossl_sha_update(const struct trossl_sha_code *code, struct trossl_sha *sha,
                        const uint8_t *data, size_t len);
-/* Writes the one or two blocks that end the message: its last bytes, padding and length. Returns
- * their number. */
+/* Writes the last one or two blocks of the message: its last bytes, padding and length. Returns the
+ * number of blocks. */
 size_t trossl_sha_last(const struct trossl_sha *sha, uint8_t last[2 * TROSSL_SHA_BLOCK]);
 
 /* Writes code->digest_len bytes. *sha cannot be used afterwards. */
@@ -71,10 +71,9 @@ void trossl_sha_digest(const struct trossl_sha_code *code, const uint32_t h[TROS
                        uint8_t *digest);
 
 /*
- * Ends a message whose last piece has a secret length. The piece has len bytes at data, at least
- * `least` and at most `most`; both bounds are public, and `most` bytes must be readable. The
- * number of compressions and the bytes that are read depend only on the bounds. *sha cannot be
- * used afterwards.
+ * Ends a message whose last piece, at data, has a secret length len of `least` to `most` bytes.
+ * Both bounds are public, and `most` bytes must be readable. The number of compressions and the
+ * bytes read depend only on the bounds. *sha cannot be used afterwards.
  */
 void trossl_sha_end_secretly(const struct trossl_sha_code *code, struct trossl_sha *sha,
                              const uint8_t *data, size_t len, size_t least, size_t most,

@@ -3,11 +3,11 @@
  * SHA-1 and SHA-256 with the SHA instructions (Intel SDM volume 2, SHA1RNDS4 and others), alone
  * and interleaved with AES-CBC encryption.
  *
- * Bound: both are latency-bound chains. On Zen 4, 64 bytes take 20 x the latency of SHA1RNDS4 or
- * 32 x that of SHA256RNDS2, 120 or 128 cycles. CBC encryption takes 4 blocks x 10 or 14 rounds x 4
- * cycles, 160 or 224. They use different execution units and do not depend on each other. One loop
- * that alternates a few rounds of each therefore hides the hash behind AES; one after the other
- * they would add up.
+ * Bound: hash and CBC are both latency-bound. On Zen 4, the hash of 64 bytes takes 120 cycles with
+ * SHA-1 (20 x SHA1RNDS4) or 128 cycles with SHA-256 (32 x SHA256RNDS2). CBC encryption of 64 bytes
+ * takes 4 blocks x 10 or 14 rounds x 4 cycles, 160 or 224 cycles. The two use different execution
+ * units and do not depend on each other. One loop that alternates a few rounds of each therefore
+ * hides the hash behind AES.
  */
 #include "dispatch/backend.h"
 #include "sha.h"
@@ -29,10 +29,10 @@ INLINE TARGET void store(void *p, __m128i x)
     _mm_storeu_si128((__m128i *)p, x);
 }
 
-/* ---- SHA-1: words are counted from the highest element down ---------------------------------- */
+/* ---- SHA-1: the first word is in the highest element ----------------------------------------- */
 
 struct sha1 {
-    __m128i abcd, e;     /* abcd of four rounds before, from which the next e is computed */
+    __m128i abcd, e;     /* e: abcd of four rounds ago, from which the next e is computed */
     __m128i abcd_0, e_0; /* the values at the start of the block */
     __m128i w[4];
 };
@@ -91,7 +91,7 @@ INLINE TARGET void sha1_finish(struct sha1 *s)
     s->abcd = _mm_add_epi32(s->abcd, s->abcd_0);
 }
 
-/* ---- SHA-256: the two halves of the state as SHA256RNDS2 wants them -------------------------- */
+/* ---- SHA-256: the state in the two halves that SHA256RNDS2 takes ----------------------------- */
 
 struct sha256 {
     __m128i abef, cdgh, abef_0, cdgh_0;
@@ -151,9 +151,9 @@ INLINE TARGET void sha256_finish(struct sha256 *s)
     s->cdgh = _mm_add_epi32(s->cdgh, s->cdgh_0);
 }
 
-/* ---- Both, alone and beside CBC -------------------------------------------------------------- */
+/* ---- Both hashes, alone and interleaved with CBC --------------------------------------------- */
 
-/* AES-CBC encryption whose last round includes the XOR with the next block's plaintext, as in
+/* AES-CBC encryption that XORs the next block's plaintext in a block's last round, as in
  * core/simd/serial.h. */
 struct cbc {
     const uint8_t (*keys)[16];
@@ -177,7 +177,7 @@ INLINE TARGET_BESIDE void cbc_rounds(struct cbc *c, int from, int to)
         c->s = _mm_aesenc_si128(c->s, load(c->keys[r]));
 }
 
-/* The last round of a block, together with the next block's plaintext; returns the ciphertext. */
+/* Does a block's last round, XORs the next plaintext in, and returns the ciphertext. */
 INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
 {
     __m128i f = _mm_xor_si128(c->k0, next);
@@ -186,10 +186,10 @@ INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
 }
 
 /*
- * n times 64 bytes, in each of L records: a block of the hash in `groups` groups of rounds, and
- * four blocks of AES with `rounds` rounds. Reads the block to be hashed and the next plaintext
- * before it writes. After the last block, the first round key replaces the next plaintext, so that
- * no secret remains to be removed.
+ * Processes 64 * n bytes of each of L records. For each 64 bytes, hashes a block in `groups` groups
+ * of rounds and encrypts four AES blocks of `rounds` rounds. Reads the block to hash and the next
+ * plaintext before it writes. After the last block, the first round key takes the place of the next
+ * plaintext. The CBC state then is the ciphertext, which needs no cleansing.
  */
 #    define BESIDE(hash, groups, rounds, L)                                                        \
         static TARGET_BESIDE void hash##_beside_##rounds##_##L(                                    \

@@ -3,9 +3,9 @@
  * TLS 1.2 records of GCM (RFC 5288): the IVs, the AAD, and the record itself. ccm.h has CCM's
  * records.
  *
- * The IV has a fixed part, at least 4 bytes, and a counter, 8 bytes, that each record carries in
- * the clear (RFC 5116 section 3.2.1; SP 800-38D section 8.2.1). A record is sealed and opened in
- * place: explicit part of the IV, text, tag.
+ * The IV has a fixed part of at least 4 bytes and a counter of 8 bytes. The counter is the explicit
+ * part, which each record carries in the clear (RFC 5116 section 3.2.1; SP 800-38D section 8.2.1).
+ * A record is sealed and opened in place: explicit part of the IV, text, tag.
  */
 #ifndef TENROUNDS_TLS_AEAD_H
 #define TENROUNDS_TLS_AEAD_H
@@ -13,23 +13,23 @@
 #include "tenrounds.h"
 
 #define TROSSL_TLS_AAD      13u /* bytes of AAD */
-#define TROSSL_TLS_FIXED    4u  /* bytes of an IV that are fixed, at least */
-#define TROSSL_TLS_EXPLICIT 8u  /* bytes of an IV that the record carries */
+#define TROSSL_TLS_FIXED    4u  /* bytes of the fixed part of an IV, at least */
+#define TROSSL_TLS_EXPLICIT 8u  /* bytes of the explicit part of an IV */
 #define TROSSL_TAG          16u
 
 /*
- * Stores a record's AAD, of TROSSL_TLS_AAD bytes (RFC 5246 section 6.2.3.3). libssl's length
- * counts the explicit part of the IV, and when opening the tag; the stored length counts only
- * the text. Returns 0, and leaves libssl's length, if that is too small to contain them.
+ * Stores a record's AAD, of TROSSL_TLS_AAD bytes (RFC 5246 section 6.2.3.3). libssl's length field
+ * counts the explicit part of the IV and, when opening, the tag; the stored length counts only the
+ * text. If libssl's length is too small for that, returns 0 and stores it unchanged.
  */
 int trossl_tls_take_aad(uint8_t aad[TROSSL_TLS_AAD], const uint8_t *in, int encrypt,
                         size_t tag_len);
 
-/* Whether an IV of iv_len bytes may have a fixed part of fixed_len. */
+/* Whether an IV of iv_len bytes may have a fixed part of fixed_len bytes. */
 int trossl_iv_may_fix(size_t iv_len, size_t fixed_len);
 
-/* Copies the last len bytes of the IV (all, if len is 0 or too large) to out, and increments the
- * counter: the last 8 bytes, or all of a shorter IV. */
+/* Copies the last len bytes of the IV (all, if len is 0 or too large) to out. Then increments the
+ * counter, which is the last 8 bytes, or all of a shorter IV. */
 void trossl_iv_next(uint8_t *iv, size_t iv_len, uint8_t *out, size_t len);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What GCM and CCM share as EVP_CIPHER: flags, and the AAD of TLS 1.2 records. */
+/* Code that GCM and CCM share: flags, and the AAD of TLS 1.2 records. */
 #ifndef TENROUNDS_ENGINE_AEAD_H
 #define TENROUNDS_ENGINE_AEAD_H
 

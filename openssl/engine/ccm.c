@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * CCM as libcrypto 1.1.1 has it: ccm.h with the contexts and controls of EVP_CIPHER. After
- * EVP_CTRL_AEAD_TLS1_AAD every call is a TLS 1.2 record.
- */
+/* CCM as libcrypto 1.1.1 defines it: the messages of ccm.h in the contexts and controls of
+ * EVP_CIPHER. After EVP_CTRL_AEAD_TLS1_AAD every call is a TLS 1.2 record. */
 #include "ccm.h"
 
 #include "aead.h"
 
 struct ccm {
     struct trossl_ccm ccm;
-    uint8_t iv_len, tag_len; /* as set now */
+    uint8_t iv_len, tag_len; /* current lengths, in bytes */
     uint8_t key_set, iv_set;
     uint8_t tls; /* buffer holds the AAD of a record, not the expected tag */
     uint8_t buffer[TROSSL_TAG];
@@ -50,8 +48,8 @@ static int record(EVP_CIPHER_CTX *ctx, struct ccm *c, uint8_t *out, const uint8_
                : -1;
 }
 
-/* The data of a decrypted message, and its comparison. A wrong tag leaves the IV set, so that data
- * without a new IV fails. */
+/* Ends a decrypted message. Success clears iv_set: more data needs a new IV, and final succeeds.
+ * After a failure iv_set stays, so that final fails, too. */
 static int decrypted(struct ccm *c, enum tr_status status)
 {
     c->ccm.tag_set = c->ccm.len_set = 0;
@@ -124,7 +122,7 @@ static int set_tag(EVP_CIPHER_CTX *ctx, struct ccm *c, const uint8_t *tag, int l
     return 1;
 }
 
-/* Ends the message. */
+/* Copies the tag and ends the message. */
 static int get_tag(EVP_CIPHER_CTX *ctx, struct ccm *c, uint8_t *tag, int len)
 {
     if (!tre_evp.encrypting(ctx) || !c->ccm.tag_set || tag == NULL ||
@@ -151,7 +149,7 @@ static int set_tls_aad(EVP_CIPHER_CTX *ctx, struct ccm *c, const uint8_t *in, in
     return grows;
 }
 
-/* libcrypto has copied the contexts byte by byte. */
+/* Corrects the pointers of a context that libcrypto has copied bytewise. */
 static int copy(EVP_CIPHER_CTX *to)
 {
     struct ccm *c = tre_evp.data(to);

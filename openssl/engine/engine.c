@@ -35,14 +35,14 @@ static const struct {
 };
 #define CIPHERS (sizeof(ciphers) / sizeof(ciphers[0]))
 
-/* ---- What all engines of this process share ------------------------------------------------- */
+/* ---- State that all engines of the process share -------------------------------------------- */
 
-/* libcrypto can bind several engines, by openssl.cnf and by name. The last one to be destroyed
- * cleans up. */
+/* libcrypto can bind the engine several times, through openssl.cnf and by name. Destroying the last
+ * one cleans up. */
 static struct {
     pthread_mutex_t lock;
     unsigned engines;
-    const void *libcrypto; /* an address in the libcrypto that has the engine */
+    const void *libcrypto; /* an address in the libcrypto that has bound the engine */
     struct trossl_selection selection;
     char name[3 * TROSSL_TEXT];
     int nids[CIPHERS];
@@ -54,7 +54,7 @@ const struct tr_backend *tre_backend(void)
     return shared.selection.backend;
 }
 
-/* Puts everything that a person should see into the name: `openssl engine` shows nothing else. */
+/* Writes all that a user should see into the name: `openssl engine` shows nothing else. */
 static void describe(void)
 {
     const struct trossl_selection *s = &shared.selection;
@@ -91,7 +91,7 @@ static void end(void)
     trossl_selection_end(&shared.selection);
 }
 
-/* Draws no random numbers, like the provider: the generator of 1.1.1 may be waiting for our AES. */
+/* Draws no random numbers: the generator of 1.1.1 may be waiting for this engine's AES. */
 static int begin(const void *libcrypto)
 {
     if (!tre_evp_find(libcrypto) || !trossl_selection_begin(&shared.selection))
@@ -109,7 +109,7 @@ static int begin(const void *libcrypto)
     return 1;
 }
 
-/* If a process has two libcryptos, only the first one gets the engine. */
+/* Returns 0 for a second libcrypto: only a process's first one gets the engine. */
 static int join(const void *libcrypto)
 {
     pthread_mutex_lock(&shared.lock);
@@ -145,7 +145,7 @@ static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
     return *cipher != NULL;
 }
 
-/* No key is in use any more: each context holds a reference to its engine. */
+/* No key is in use when this is called, because each context holds a reference to its engine. */
 static int destroy(ENGINE *e)
 {
     (void)e;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * GCM as libcrypto 1.1.1 has it: IVs of any length, and TLS 1.2 records (RFC 5288), which are
- * one call each after EVP_CTRL_AEAD_TLS1_AAD.
- */
+/* GCM as libcrypto 1.1.1 defines it, with IVs of any length. After EVP_CTRL_AEAD_TLS1_AAD one call
+ * is a whole TLS 1.2 record (RFC 5288). */
 #include "aead.h"
 
 #define DEFAULT_IV 12
@@ -10,7 +8,7 @@
 struct gcm {
     struct tr_gcm_key key;
     struct tr_gcm core;
-    uint8_t *long_iv; /* an IV that is too long for libcrypto's context */
+    uint8_t *long_iv; /* an IV too long for libcrypto's context, or NULL */
     int iv_len;
     int tag_len; /* -1: there is no tag */
     uint8_t key_set, iv_set;
@@ -60,8 +58,8 @@ static int start(EVP_CIPHER_CTX *ctx, struct gcm *g)
     return g->iv_set;
 }
 
-/* Sets the part of the IV that stays for this key, and begins the counter at a random number
- * (SP 800-38D section 8.2.1). The length -1 sets the whole IV. */
+/* Sets the fixed part of the IV. When encrypting, draws the counter part at random (SP 800-38D
+ * section 8.2.1). The length -1 sets the whole IV. */
 static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed, int len)
 {
     uint8_t *iv = iv_of(ctx, g);
@@ -80,7 +78,7 @@ static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed
     return 1;
 }
 
-/* Starts a message with the IV, returns its last len bytes, and increments it. */
+/* Starts a message, returns the last len bytes of its IV, and increments the IV. */
 static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
 {
     if (!g->iv_gen || !g->key_set || out == NULL || !start(ctx, g))
@@ -89,7 +87,7 @@ static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
     return 1;
 }
 
-/* Takes the sender's last bytes of the IV, and starts a message with it. */
+/* Sets the last len bytes of the IV, which the sender transmits, and starts a message. */
 static int take_explicit_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *in, int len)
 {
     if (!g->iv_gen || !g->key_set || tre_evp.encrypting(ctx) || in == NULL || len < 0 ||
@@ -129,7 +127,7 @@ static int cleanup(EVP_CIPHER_CTX *ctx)
     return 1;
 }
 
-/* libcrypto has copied the contexts byte by byte. */
+/* Corrects the pointers of a context that libcrypto has copied bytewise, and copies a long IV. */
 static int copy(const struct gcm *from, EVP_CIPHER_CTX *to)
 {
     struct gcm *g = tre_evp.data(to);
@@ -145,7 +143,7 @@ static int copy(const struct gcm *from, EVP_CIPHER_CTX *to)
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-/* One TLS record in place. */
+/* Seals or opens one TLS record in place. */
 static int record(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, const uint8_t *in, size_t len)
 {
     size_t n;
@@ -165,11 +163,11 @@ static int finish(EVP_CIPHER_CTX *ctx, struct gcm *g)
     } else if (g->tag_len < 0 || tr_gcm_check(&g->core, g->buffer, (size_t)g->tag_len) != TR_OK) {
         return -1;
     }
-    g->iv_set = 0; /* an IV is for one message */
+    g->iv_set = 0; /* an IV serves one message */
     return 0;
 }
 
-/* No in: the end. No out: AAD. */
+/* in NULL: the end. out NULL: AAD. */
 static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
 {
     struct gcm *g = tre_evp.data(ctx);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A mode as EVP_CIPHER has it, EVP_CIPHER_meth_new(3). libcrypto allocates a context of zeros for
- * it and cleanses it at the end. The context begins with a key object of the core, or with a
- * struct of the mode.
+ * A mode as an EVP_CIPHER, EVP_CIPHER_meth_new(3). libcrypto allocates its context, zeroed, and
+ * cleanses it at the end. The context begins with a key object of the core, or with a struct of the
+ * mode.
  */
 #ifndef TENROUNDS_ENGINE_MODE_H
 #define TENROUNDS_ENGINE_MODE_H
@@ -10,8 +10,8 @@
 #include "evp.h"
 #include "tenrounds.h"
 
-/* 1.1.1 needs this flag to store the IV in the parameters of CMS and PKCS#8. In 3.x it is the
- * default, and 0. */
+/* 1.1.1 needs this flag to store the IV in the parameters of CMS and PKCS#8. In 3.x it is 0,
+ * because that is the default. */
 #define TRE_DEFAULT_ASN1 0x1000
 
 struct tre_mode {

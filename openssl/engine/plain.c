@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * ECB, CBC, CFB, OFB and CTR. libcrypto handles partial blocks and padding. IV, keystream and the
- * number of bytes used of it ("num") are in libcrypto's context.
- */
+/* ECB, CBC, CFB, OFB and CTR. libcrypto handles partial blocks and padding. Its context stores IV,
+ * keystream and the number of keystream bytes used ("num"). */
 #include "mode.h"
 
 static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
@@ -13,7 +11,7 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
            TR_OK;
 }
 
-/* The key, or NULL if it was not set: then the call fails. */
+/* The key; NULL if it was not set, so that the call fails. */
 static const struct tr_aes_key *key_of(const EVP_CIPHER_CTX *ctx)
 {
     const struct tr_aes_key *key = tre_evp.data(ctx);
