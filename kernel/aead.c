@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The AEADs: gcm, rfc4106(gcm) and ccm. A transform's context holds the key, which requests only
- * read, so any number of them run at the same time. Requests are synchronous, so the message object
- * is on the stack: a message takes at most 256 bytes. The core processes AAD and data in the pieces
- * that the scatterlists have.
+ * The AEADs gcm, rfc4106(gcm) and ccm. Requests only read the key in a transform's context, so any
+ * number of them run at the same time. Requests are synchronous, so the message object, at most 256
+ * bytes, is on the stack. The core processes AAD and data in the pieces of the scatterlists.
  *
  * Decryption writes the plaintext before it has checked the tag. The kernel's interface allows
  * that: after -EBADMSG the caller must not use the output.
@@ -21,7 +20,7 @@
 
 #define RFC4106_IV 8u
 
-/* The key is on a cache line boundary, so that no 64-byte load of the powers of H crosses one. */
+/* The key begins on a cache line, so that no 64-byte load of the powers of H crosses one. */
 struct gcm_context {
     struct tr_gcm_key key __aligned(64);
     u8 salt[4]; /* rfc4106: the first bytes of the IV */
@@ -40,13 +39,13 @@ static struct tr_ccm_key *ccm_of(struct crypto_aead *tfm)
 
 /* ---- Code that all modes share ---- */
 
-/* One request, and the calls of its mode. */
+/* One request, and the functions of its mode. */
 struct message {
     enum tr_kernel_alg alg;
     bool decrypt;
     bool begun;
     const struct tr_aes_key *key;
-    tr_features fast; /* a backend with these features needs one hold of the registers per step */
+    tr_features fast; /* features that a backend needs to hold the registers for a whole step */
     struct aead_request *req;
     const u8 *iv;
     enum tr_status (*begin)(struct message *m);
@@ -104,15 +103,15 @@ static enum tr_status begin_with(struct message *m, const struct short_aad *aad)
 }
 
 /* Acquires the vector registers once for a whole step, if the backend is fast enough. Software
- * GHASH is 6 times as slow as AES and uses no vector registers. */
+ * GHASH must not run in a hold: it takes 6 times as long as AES, and uses no vector registers. */
 static bool hold(const struct message *m, unsigned int len)
 {
     return (m->key->backend->features & m->fast) == m->fast && tr_kernel_hold(m->key, len);
 }
 
-/* Processes the data and computes the tag. The core continues in mid-block, so each step takes all
- * bytes of its piece. The last step also computes the tag: a message of one step, such as a packet,
- * needs one hold of the registers. */
+/* Processes the data and computes the tag. The core can continue in mid-block, so each step takes
+ * all bytes of its piece. The last step also computes the tag, so a one-step message, such as a
+ * packet, needs one hold of the registers. */
 static noinline int crypt_data(struct message *m, const struct short_aad *aad, u8 tag[TR_BLOCK])
 {
     struct tr_steps steps __uninitialized;
@@ -242,8 +241,8 @@ static int gcm_decrypt(struct aead_request *req)
     return gcm_crypt(req, TR_KERNEL_GCM, req->iv, req->assoclen, true);
 }
 
-/* RFC 4106 section 4: the IV is the salt, which comes with the key, and the request's IV. The last
- * 8 bytes of the AAD repeat the request's IV and are not authenticated. */
+/* RFC 4106 section 4: the IV is the salt, which comes with the key, followed by the request's IV.
+ * The last 8 bytes of the AAD repeat the request's IV and are not authenticated. */
 static int rfc4106_crypt(struct aead_request *req, bool decrypt)
 {
     u8 iv[GCM_AES_IV_SIZE];

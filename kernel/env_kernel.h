@@ -2,22 +2,21 @@
 /*
  * The core's environment in the Linux kernel, included by core/dispatch/env.h. It includes no
  * kernel header except those for types, so that the kernel's names cannot collide with the core's.
- * vector.c and features.c include the others.
  *
- * Vector registers belong to the task until kernel_fpu_begin(). Until kernel_fpu_end() no other
- * task runs on that processor, and interrupts may not use the registers. The module therefore holds
- * them for one bulk call or one step of a request, and for TR_KERNEL_HOLD bytes at most.
+ * Vector registers belong to the task until kernel_fpu_begin(). From then until kernel_fpu_end(),
+ * no other task runs on that processor, and interrupts may not use the registers. The module
+ * therefore holds them for one bulk call or one step, and for TR_KERNEL_HOLD bytes at most.
  *
- * A hold lasts less than 25 µs. With AES instructions the slowest operations are CBC encryption and
- * CBC-MAC, because they are latency-bound: 14 rounds of 4 to 8 cycles per block, 29,000 cycles for
- * 4 KiB at most. On Zen 4 they take 3.9 µs; every other mode takes 1 µs at most. With vperm they
- * take 5.2 µs for 1 KiB on Zen 4, so the bound holds on processors down to a quarter of its speed.
+ * A hold lasts less than 25 µs. With AES instructions, the slowest operations are CBC encryption
+ * and CBC-MAC, because they are latency-bound. Their 14 rounds of 4 to 8 cycles per block take at
+ * most 29,000 cycles for 4 KiB. On Zen 4 both take 3.9 µs; every other mode takes 1 µs at most.
+ * With vperm, both take 5.2 µs for 1 KiB on Zen 4, so 25 µs suffice at a quarter of its speed.
  */
 #ifndef TR_ENV_KERNEL_H
 #define TR_ENV_KERNEL_H
 
 #define TR_ENV_ALL_MODES   0
-#define TR_ENV_LARGE_STACK 0 /* 16 KiB for the whole call chain, and 2 KiB per function */
+#define TR_ENV_LARGE_STACK 0 /* 16 KiB of stack for the whole call chain, and 2 KiB per function */
 
 /* Most bytes per hold of the vector registers. */
 #define TR_KERNEL_HOLD       4096u /* with AES instructions */

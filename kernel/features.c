@@ -12,7 +12,7 @@
 #    include <asm/fpu/types.h>
 #endif
 
-/* Whether the kernel saves the AVX registers, or the AVX-512 registers, of a task. */
+/* Whether the kernel saves a task's AVX registers, or its AVX-512 registers. */
 static bool saves(bool avx512)
 {
 #ifdef CONFIG_UML

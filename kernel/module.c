@@ -14,13 +14,13 @@
 
 const struct tr_backend *tr_kernel_backend;
 
-/* The core calls this where a key is set without naming a backend. */
+/* The core calls this when a key is set without naming a backend. */
 const struct tr_backend *tr_backend_selected(void)
 {
     return tr_kernel_backend;
 }
 
-/* Memory for the known-answer tests: too much for the stack. */
+/* Memory for the known-answer tests, too much for the stack. */
 union known_work {
     struct tr_known_work brief;
     struct tr_known_long_work lengthy;
@@ -65,7 +65,7 @@ static int default_priority(const struct tr_backend *b)
     return b->features & TR_FEATURE_AES ? 250 : 90;
 }
 
-/* Logs the one line that a successful load prints. */
+/* Logs the line that a successful load prints. */
 static void say(const struct tr_selection *s, int priority)
 {
     char failed[128] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The skciphers: ecb, cbc, cts(cbc), ctr, xctr and xts. Data arrives as scatterlists and is
+ * The skciphers ecb, cbc, cts(cbc), ctr, xctr and xts. Data arrives as scatterlists and is
  * processed in steps of at most a page (steps.h). The vector registers are released before a step
  * ends, because the walk may sleep between steps. Requests are synchronous and work in any context.
  *
@@ -93,8 +93,8 @@ BLOCKS(cbc_decrypt, CBC, CBC_DECRYPT)
 
 /* ---- cts(cbc) ---- */
 
-/* CBC with ciphertext stealing, CS3 (RFC 3962 section 5), as in crypto/cts.c. The last 17 to 32
- * bytes, which swap places, are copied into one buffer and processed as a step of their own. */
+/* CBC with ciphertext stealing, CS3 (RFC 3962 section 5), as in crypto/cts.c. Copies the last 17 to
+ * 32 bytes, which swap places, into a buffer and processes them as a separate step. */
 static int cts(struct skcipher_request *req, int decrypt)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
@@ -155,7 +155,7 @@ static int ctr(struct skcipher_request *req)
     tr_kernel_count_call(TR_KERNEL_CTR);
     while (steps.nbytes != 0) {
         unsigned int len = stream_step(&steps), rest = len % TR_BLOCK;
-        /* Without a partial block there is one bulk call, which acquires the registers itself. */
+        /* Without a partial block, one bulk call suffices; it acquires the registers itself. */
         bool held = rest != 0 && tr_kernel_hold(key, len);
 
         if (len != rest)
@@ -174,8 +174,8 @@ static int ctr(struct skcipher_request *req)
 }
 
 /* XCTR (HCTR2, Crowley, Huckleberry and Biggers, 2021, ia.cr/2021/1441): keystream block i = 1, 2,
- * .. is E(IV XOR i), with i in little-endian order. The core has no operation for it, so the
- * keystream is made by ECB, 32 blocks per call. */
+ * .. is E(IV XOR i), with i in little-endian order. The core has no operation for XCTR, so ECB
+ * computes the keystream, 32 blocks per call. */
 #define XCTR_BLOCKS 32u
 
 static void xctr_step(const struct tr_aes_key *key, const u8 *iv, unsigned int done, u8 *out,
@@ -229,7 +229,7 @@ static int xctr(struct skcipher_request *req)
 /* One data unit of XTS. */
 struct xts_unit {
     const struct xts_keys *keys;
-    struct tr_xts_run run; /* computes the first tweak along with the first blocks */
+    struct tr_xts_run run; /* computes the first tweak together with the first blocks */
 };
 
 static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decrypt)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Iterates over a request's data in contiguous steps of at most a page, as struct skcipher_walk
- * does. Data within one page, such as a disk sector or a packet, is one step without a walk. A walk
- * costs as much time as 1 KiB of AES.
+ * does. Data within one page, such as a disk sector or a packet, is one step without a walk: a walk
+ * takes as much time as 1 KiB of AES.
  *
  *     err = tr_steps_begin(&s, req);          (tr_steps_begin_aead() for AEADs)
  *     while (s.nbytes != 0) {
@@ -10,7 +10,7 @@
  *         err = tr_steps_next(&s, rest);      rest: bytes not processed, or a negative error
  *     }
  *
- * s.total is the number of bytes that remain, those of the current step included.
+ * s.total is the number of bytes left, including the current step.
  */
 #ifndef TENROUNDS_STEPS_H
 #define TENROUNDS_STEPS_H
@@ -31,8 +31,8 @@ struct tr_steps {
     struct skcipher_walk walk; /* used if walks is set */
 };
 
-/* The address of len bytes that begin at offset skip of a scatterlist. NULL unless they lie within
- * one page that is always mapped. */
+/* The address of len bytes at offset skip of a scatterlist. NULL unless they are in one page that
+ * is always mapped. */
 static inline u8 *tr_within_page(struct scatterlist *sg, unsigned int skip, unsigned int len)
 {
     unsigned int offset;
@@ -50,7 +50,7 @@ static inline u8 *tr_within_page(struct scatterlist *sg, unsigned int skip, unsi
                                                      : NULL;
 }
 
-/* Copies the walk's current piece into s. */
+/* Makes the walk's current piece the current step. */
 static inline int tr_steps_take(struct tr_steps *s, int err)
 {
     s->walks = true;
@@ -87,7 +87,7 @@ static inline int tr_steps_begin(struct tr_steps *s, struct skcipher_request *re
     return tr_steps_take(s, skcipher_walk_virt(&s->walk, req, false));
 }
 
-/* Begins with the data of an AEAD request: the AAD before it and the tag behind it are left out. */
+/* Begins with the data of an AEAD request, without its AAD and tag. */
 static inline int tr_steps_begin_aead(struct tr_steps *s, struct aead_request *req, bool decrypt)
 {
     unsigned int tag = decrypt ? crypto_aead_authsize(crypto_aead_reqtfm(req)) : 0;

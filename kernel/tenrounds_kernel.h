@@ -88,14 +88,14 @@ extern char *tr_kernel_sabotage;
 
 /*
  * Acquires the vector registers for several bulk calls that process len bytes and a few single
- * blocks. The caller passes the result to tr_kernel_release() and must not sleep in between. On
- * false the registers are not held, and each bulk call tries to acquire them itself.
+ * blocks. The caller passes the result to tr_kernel_release() and must not sleep in between. If the
+ * result is false, the registers are not held, and each bulk call tries to acquire them itself.
  */
 bool tr_kernel_hold(const struct tr_aes_key *key, unsigned int len);
 void tr_kernel_release(bool held);
 
-/* Makes the parameter refuse effective. Before, it is ignored, so that known-answer tests never run
- * on the fallback. */
+/* Makes the parameter refuse effective. It is ignored before, so that the known-answer tests never
+ * run on the fallback. */
 void tr_kernel_vector_loaded(void);
 
 /* Appends the backend's name to cra_driver_name, an array of CRYPTO_MAX_ALG_NAME bytes. */
