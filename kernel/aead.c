@@ -178,7 +178,7 @@ static int crypt_message(struct message *m, unsigned int aad_len)
 /* ---- gcm, rfc4106(gcm) ---- */
 
 struct gcm_message {
-    struct message message; /* first */
+    struct message message;
     struct tr_gcm gcm;
 };
 
@@ -296,7 +296,7 @@ static int rfc4106_set_authsize(struct crypto_aead *tfm, unsigned int size)
 /* ---- ccm ---- */
 
 struct ccm_message {
-    struct message message; /* first */
+    struct message message;
     struct tr_ccm ccm;
 };
 
@@ -305,8 +305,8 @@ static struct tr_ccm *ccm_in(struct message *m)
     return &container_of(m, struct ccm_message, message)->ccm;
 }
 
-/* The request's IV is counter block 0 (RFC 3610 section 2.3): a byte with the size of the length
- * field less one, then the nonce, then the length field. */
+/* The request's IV is counter block 0 (RFC 3610 section 2.3). It begins with a byte, the size of
+ * the length field less one; then come the nonce and the length field. */
 static enum tr_status ccm_begin(struct message *m)
 {
     struct crypto_aead *tfm = crypto_aead_reqtfm(m->req);

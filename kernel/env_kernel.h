@@ -18,7 +18,7 @@
 #define TR_ENV_ALL_MODES   0
 #define TR_ENV_LARGE_STACK 0 /* 16 KiB of stack for the whole call chain, and 2 KiB per function */
 
-/* Most bytes per hold of the vector registers. */
+/* Maximum bytes per hold of the vector registers. */
 #define TR_KERNEL_HOLD       4096u /* with AES instructions */
 #define TR_KERNEL_HOLD_VPERM 1024u
 

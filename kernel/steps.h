@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Iterates over a request's data in contiguous steps of at most a page, as struct skcipher_walk
- * does. Data within one page, such as a disk sector or a packet, is one step without a walk: a walk
- * takes as much time as 1 KiB of AES.
+ * does. Data within one page, such as a disk sector or a packet, is one step without a walk. A walk
+ * would take as much time as 1 KiB of AES.
  *
  *     err = tr_steps_begin(&s, req);          (tr_steps_begin_aead() for AEADs)
  *     while (s.nbytes != 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Declarations shared by the module's files. The module is the core (../core, the same files as in
- * user space) and
+ * Declarations shared by the module's files. The module consists of the core (../core, the same
+ * files as in user space) and
  *
- *   module.c      loading and unloading: selects a backend, runs known-answer tests, registers
+ *   module.c      loading and unloading: tests and selects a backend, registers algorithms
  *   params.c      the module's parameters
  *   features.c    the processor features that the kernel permits
  *   vector.c      acquires and releases the vector registers

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The counters file: shared memory in which the module counts what it executes in other programs'
- * processes, so that the `tenrounds` command can report which code ran.
+ * The counters file: shared memory in which the module counts what it executes. From it, the
+ * `tenrounds` command learns which code ran in other programs' processes.
  *
  * TENROUNDS_COUNTERS is /proc/PID/fd/N, the path of a memfd (memfd_create(2)). Its creator gives it
  * 64 KiB, TROSSL_COUNTERS_NEW followed by zeros, and seals it against shrinking (F_SEAL_SHRINK).
@@ -54,9 +54,9 @@ struct trossl_counters_file {
 /*
  * Maps the memfd at path and adds 1 to its process count. The memfd must be sealed against
  * shrinking, large enough, and owned by the effective user. It must begin with TROSSL_COUNTERS_NEW
- * or be a counters file of this layout, because a path or a descriptor can also lead to the
- * program's own memory. Otherwise, or if mapping fails, returns NULL and leaves the file unchanged.
- * path may be NULL.
+ * or be a counters file of this layout. The path or the descriptor can also lead to the program's
+ * own memory, which must not change. If a check or the mapping fails, returns NULL and leaves the
+ * file unchanged. path may be NULL.
  */
 struct trossl_counters_file *trossl_counters_open(const char *path);
 void trossl_counters_close(struct trossl_counters_file *file);

@@ -20,7 +20,7 @@
 #    define LIBCRYPTO_MASKED   trossl_ia32cap_masked
 #endif
 
-/* Appends to text, truncated to its size. */
+/* Appends to text, truncated to TROSSL_TEXT bytes. */
 __attribute__((format(printf, 2, 3))) static void add(char text[TROSSL_TEXT], const char *format,
                                                       ...)
 {

@@ -155,7 +155,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len < 7 || len > 13)
         return trp_aead_failed(c, PROV_R_INVALID_IV_LENGTH);
-    /* A new length invalidates the IV: two IVs with a common prefix would become one nonce. */
+    /* A new length invalidates the IV: truncated, two IVs with a common prefix become one nonce. */
     if (len != c->a.iv_len)
         c->a.iv_state = TRP_IV_NONE;
     c->a.iv_len = len;

@@ -74,7 +74,6 @@ OSSL_FUNC_cipher_cipher_fn trp_ecb_cipher, trp_cbc_cipher;
 OSSL_FUNC_cipher_cipher_fn trp_cfb_cipher, trp_ofb_cipher, trp_ctr_cipher;
 OSSL_FUNC_cipher_cipher_fn trp_cfb8_cipher, trp_cfb1_cipher;
 
-/* Parameters. */
 int trp_get_params(OSSL_PARAM params[], const struct trp_kind *kind);
 OSSL_FUNC_cipher_gettable_params_fn trp_gettable_params;
 OSSL_FUNC_cipher_gettable_ctx_params_fn trp_gettable_ctx_params;

@@ -14,7 +14,7 @@ struct cmac {
     struct tr_cmac_key key;
     struct tr_cmac core;
     const struct trp_provider *provider;
-    enum trp_whose now, next; /* whose cipher is in use, and whose waits for its key, if any */
+    enum trp_whose now, next; /* owners of the cipher in use, and of one that waits for its key */
     size_t key_len, next_key_len;
     int keyed;          /* key is set */
     EVP_MAC_CTX *other; /* another provider's context, if now or next is TRP_OTHERS; else NULL */

@@ -360,7 +360,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len == 0 || len > TRP_MAX_IV)
         return trp_aead_failed(g, PROV_R_INVALID_IV_LENGTH);
-    /* A new length invalidates the IV: two IVs with a common prefix would become one nonce. */
+    /* A new length invalidates the IV: truncated, two IVs with a common prefix become one nonce. */
     if (len != g->a.iv_len && g->a.iv_state != TRP_IV_NONE)
         g->a.iv_state = TRP_IV_SPENT;
     g->a.iv_len = len;
@@ -397,8 +397,8 @@ static const struct trp_aead_param gcm_set[] = {
 #define ONLY(params, name)                                                                         \
     ((params)[0].key != NULL && trp_param_is_short((params), (name)) && (params)[1].key == NULL)
 
-/* Handles parameters in the table's order, or in the caller's order as the default provider of 3.2
- * to 3.5 does. */
+/* Handles parameters in the table's order; with OpenSSL 3.2 to 3.5 in the caller's order, like the
+ * default provider. */
 static __attribute__((noinline)) int act(void *ctx, const struct trp_aead_param *table,
                                          const OSSL_PARAM params[])
 {

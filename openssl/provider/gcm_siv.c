@@ -5,8 +5,8 @@
  * last nonce, which is zero at first. AAD stays for the following messages, which can extend it. An
  * update of 0 bytes without output removes it.
  *
- * When opening, update succeeds even on tag mismatch, which final reports. The output is then
- * zeros; the default provider returns the unauthenticated plaintext.
+ * When opening, update succeeds even on tag mismatch; final reports the mismatch. The output is
+ * then zeros, whereas the default provider returns the unauthenticated plaintext.
  *
  * A final without an update processes a message of 0 bytes, as in OpenSSL 4.0. Earlier versions
  * refuse to seal such a message. Before 3.6 they compare its tag with that of an earlier message,

@@ -13,7 +13,7 @@ enum trp_whose { TRP_NOBODYS, TRP_OURS, TRP_OTHERS };
 
 /* The cipher that the parameters of a MAC name. */
 struct trp_mac_cipher {
-    enum trp_whose whose;            /* TRP_NOBODYS: they name none */
+    enum trp_whose whose;            /* TRP_NOBODYS: no cipher is named */
     const OSSL_ALGORITHM *algorithm; /* if TRP_OURS */
     size_t key_len;                  /* if TRP_OURS */
     OSSL_PARAM params[4];            /* if TRP_OTHERS: the parameters to forward */

@@ -116,9 +116,9 @@ static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_le
 }
 
 /*
- * Whether pipes a and b conflict: one writes memory that the other reads or writes, and at least
- * one would join the multi-buffer call (done is not 0). Conflicting pipes must run one after the
- * other.
+ * Whether pipes a and b conflict, and at least one would join the multi-buffer call (done is not
+ * 0). They conflict if one writes memory that the other reads or writes, and must then run one
+ * after the other.
  */
 static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
                    size_t a, size_t b)

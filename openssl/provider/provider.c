@@ -230,7 +230,7 @@ OSSL_provider_init_fn OSSL_provider_init;
 
 /*
  * The entry point. libcrypto calls it once for each library context, which owns all state. It draws
- * no random numbers, fetches nothing, and takes no lock but the dynamic linker's: the random
+ * no random numbers, fetches nothing, and takes no lock but the dynamic linker's. The random
  * generator itself may be waiting for this provider's AES.
  */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
