@@ -22,7 +22,7 @@
 #define TR_KERNEL_HOLD       4096u /* with AES instructions */
 #define TR_KERNEL_HOLD_VPERM 1024u
 
-tr_features tr_env_never(void);
+tr_features tr_env_unusable(void);
 
 /* Acquires the vector registers; 0 if the kernel refuses them (vector.c). */
 int tr_kernel_vector_begin(void);

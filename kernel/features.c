@@ -23,7 +23,7 @@ static bool saves(bool avx512)
 #endif
 }
 
-tr_features tr_env_never(void)
+tr_features tr_env_unusable(void)
 {
     bool avx = saves(false);
     tr_features may = 0;

@@ -30,9 +30,9 @@ union known_work {
 static enum tr_status known(const struct tr_backend *backend, int falsify, void *memory)
 {
     union known_work *work = memory;
-    enum tr_status status = tr_known_short(backend, falsify, &work->brief);
+    enum tr_status status = tr_kat_short(backend, falsify, &work->brief);
 
-    return status == TR_OK ? tr_known_long(backend, &work->lengthy) : status;
+    return status == TR_OK ? tr_kat_long(backend, &work->lengthy) : status;
 }
 
 /* Selects the strongest backend that passes its known-answer tests. bitslice has to pass them too,

@@ -128,7 +128,7 @@ struct tr_backend {
     tr_multibuffer_fn *multibuffer;
     /* Counts blocks that bypassed bulk[], in a host's own code or multi-buffer code. NULL except in
      * counting tables. */
-    void (*done_by_host)(const struct tr_backend *table, enum tr_op op, size_t blocks);
+    void (*count_blocks)(const struct tr_backend *table, enum tr_op op, size_t blocks);
 };
 
 /* The backends of the build, one file each; backends.c has the list. */
@@ -231,8 +231,8 @@ static inline void tr_bulk_by_host(const struct tr_aes_key *key, enum tr_op op, 
 {
     const struct tr_backend *b = tr_backend_doing(key->backend, op);
     TR_PROBE_BULK(op, b->name, blocks * TR_BLOCK);
-    if (b->done_by_host != NULL)
-        b->done_by_host(b, op, blocks);
+    if (b->count_blocks != NULL)
+        b->count_blocks(b, op, blocks);
 }
 
 const char *tr_op_name(enum tr_op op);

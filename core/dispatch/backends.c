@@ -93,7 +93,7 @@ static tr_features avoid(tr_features usable, const char *sabotage)
     return strongest(usable) != strongest(usable & ~TR_FEATURE_AVX512) ? TR_FEATURE_AVX512 : 0;
 }
 
-enum tr_status tr_select_by(tr_known_fn *known, void *memory, const char *mask,
+enum tr_status tr_select_by(tr_kat_fn *known, void *memory, const char *mask,
                             tr_features also_masked, const char *sabotage,
                             struct tr_selection *selection)
 {
@@ -102,7 +102,7 @@ enum tr_status tr_select_by(tr_known_fn *known, void *memory, const char *mask,
     tr_features wanted;
     (void)tr_mask_read(mask, &s.masked, &wanted, &s.bad_mask);
     s.masked |= also_masked;
-    tr_features usable = s.cpu.usable & ~s.masked & ~tr_env_never();
+    tr_features usable = s.cpu.usable & ~s.masked & ~tr_env_unusable();
     s.avoided = avoid(usable, sabotage) & ~wanted;
     usable &= ~s.avoided;
     for (unsigned i = 0; i < COUNT && s.backend == NULL; i++) {

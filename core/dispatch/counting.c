@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "dispatch/counting.h"
 
-static const struct tr_front *front_of(const struct tr_backend *table)
+static const struct tr_counting_table *front_of(const struct tr_backend *table)
 {
-    return (const struct tr_front *)table;
+    return (const struct tr_counting_table *)table;
 }
 
 static void count(const struct tr_backend *table, enum tr_op op, size_t blocks)
 {
-    const struct tr_front *front = front_of(table);
+    const struct tr_counting_table *front = front_of(table);
     __atomic_fetch_add(&front->bulk[op].calls, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&front->bulk[op].bytes, blocks * TR_BLOCK, __ATOMIC_RELAXED);
 }
@@ -18,7 +18,7 @@ static void count_and_do(enum tr_op op, const struct tr_aes_key *key, uint8_t *o
 {
     const struct tr_backend *table = tr_backend_doing(key->backend, op);
     count(table, op, blocks);
-    front_of(table)->below->bulk[op](key, out, in, blocks, iv);
+    front_of(table)->wrapped->bulk[op](key, out, in, blocks, iv);
 }
 
 #define COUNTED(constant, name)                                                                    \
@@ -38,34 +38,34 @@ static tr_bulk_fn *const counted[TR_OPS] = {
 
 static void expand_key(struct tr_aes_key *key, const uint8_t *raw)
 {
-    const struct tr_front *front = front_of(key->backend);
+    const struct tr_counting_table *front = front_of(key->backend);
     __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
-    front->below->expand_key(key, raw);
+    front->wrapped->expand_key(key, raw);
 }
 
 static void expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
 {
-    const struct tr_front *front = front_of(key->backend);
+    const struct tr_counting_table *front = front_of(key->backend);
     __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
-    front->below->expand_encryption_key(key, raw);
+    front->wrapped->expand_encryption_key(key, raw);
 }
 
 static void gcm_key(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw)
 {
-    const struct tr_front *front = front_of(key->backend);
+    const struct tr_counting_table *front = front_of(key->backend);
     __atomic_fetch_add(front->keys, 1, __ATOMIC_RELAXED);
-    front->below->gcm_key(key, hash, raw);
+    front->wrapped->gcm_key(key, hash, raw);
 }
 
 const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                           const struct tr_backend *backend,
                                           struct tr_counters *counters)
 {
-    struct tr_front *front = counting->front;
+    struct tr_counting_table *front = counting->front;
     for (const struct tr_backend *b = backend; b != NULL; b = b->weaker, front++) {
         unsigned index = tr_backend_index(b);
-        *front = (struct tr_front){
-            .below = b,
+        *front = (struct tr_counting_table){
+            .wrapped = b,
             .bulk = counters->bulk[index],
             .keys = &counters->keys[index],
             .table = {.name = b->name,
@@ -78,7 +78,7 @@ const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                       .ghash_key_refused = b->ghash_key_refused,
                       .gcm_key = b->gcm_key != NULL ? gcm_key : NULL,
                       .multibuffer = b->multibuffer,
-                      .done_by_host = count}};
+                      .count_blocks = count}};
         for (unsigned op = 0; op < TR_OPS; op++)
             front->table.bulk[op] = b->bulk[op] != NULL ? counted[op] : NULL;
     }

@@ -18,9 +18,9 @@ struct tr_counters {
 };
 
 struct tr_counting {
-    struct tr_front {
+    struct tr_counting_table {
         struct tr_backend table; /* first, so that a table's address is its front's */
-        const struct tr_backend *below;
+        const struct tr_backend *wrapped;
         struct tr_count *bulk;
         uint64_t *keys;
     } front[TR_MAX_BACKENDS];

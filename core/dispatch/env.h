@@ -21,7 +21,7 @@
 #    define TR_ENV_LARGE_STACK   1
 
 /* Features that are never used in this environment, whatever CPUID says. */
-static inline tr_features tr_env_never(void)
+static inline tr_features tr_env_unusable(void)
 {
     return 0;
 }

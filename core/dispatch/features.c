@@ -13,7 +13,7 @@ const char *tr_feature_name(unsigned index)
 }
 
 /* Whether the word is a request, not a mask: see tr_mask_parse(). */
-static int is_wish(const char *word, size_t n)
+static int is_request(const char *word, size_t n)
 {
     return tr_word_is(word, n, "avx512");
 }
@@ -53,7 +53,7 @@ enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *
         tr_features feature = masked_by(text, n);
         if (feature != 0) {
             *masked |= feature;
-        } else if (is_wish(text, n)) {
+        } else if (is_request(text, n)) {
             *wanted |= TR_FEATURE_AVX512;
         } else if (*bad == NULL) {
             *bad = text; /* the words after it still count */

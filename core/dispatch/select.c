@@ -8,13 +8,13 @@ static __attribute__((__noinline__)) enum tr_status known_short(const struct tr_
                                                                 int falsify)
 {
     struct tr_known_work work;
-    return tr_known_short(backend, falsify, &work);
+    return tr_kat_short(backend, falsify, &work);
 }
 
 static __attribute__((__noinline__)) enum tr_status known_long(const struct tr_backend *backend)
 {
     struct tr_known_long_work work;
-    return tr_known_long(backend, &work);
+    return tr_kat_long(backend, &work);
 }
 
 static enum tr_status known(const struct tr_backend *backend, int falsify, void *unused)
@@ -23,14 +23,14 @@ static enum tr_status known(const struct tr_backend *backend, int falsify, void 
     enum tr_status status = known_short(backend, falsify);
     if (status == TR_OK)
         status = known_long(backend);
-    return status == TR_OK ? tr_known_ctr(backend) : status;
+    return status == TR_OK ? tr_kat_ctr(backend) : status;
 }
 
 enum tr_status tr_backend_self_test(const struct tr_backend *backend)
 {
     enum tr_status status = known(backend, 0, NULL);
     return status == TR_OK && tr_backend_with_multibuffer(backend) != NULL
-               ? tr_known_multibuffer(backend)
+               ? tr_kat_multibuffer(backend)
                : status;
 }
 

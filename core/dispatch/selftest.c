@@ -202,7 +202,7 @@ static int multibuffer_is_right(struct multibuffer_test *c, enum tr_mode mode)
     return right;
 }
 
-enum tr_status tr_known_multibuffer(const struct tr_backend *backend)
+enum tr_status tr_kat_multibuffer(const struct tr_backend *backend)
 {
     struct multibuffer_test c;
     uint8_t raw[32];
@@ -239,7 +239,7 @@ static int set_key(union tr_known_key *w, enum tr_known mode, const struct tr_ba
             return 0;
         /* Makes GCM_LONG keep its powers in the key from the first message, to save stack. The
          * short tests cover powers on the stack and then in the key. */
-        w->gcm.hash.asked = mode == TR_KNOWN_GCM_LONG;
+        w->gcm.hash.powers_wanted = mode == TR_KNOWN_GCM_LONG;
         return 1;
     }
 }
@@ -402,8 +402,7 @@ static int fused_are_right(struct tr_known_work *w, const struct tr_backend *bac
     return 1;
 }
 
-enum tr_status tr_known_short(const struct tr_backend *backend, int falsify,
-                              struct tr_known_work *w)
+enum tr_status tr_kat_short(const struct tr_backend *backend, int falsify, struct tr_known_work *w)
 {
     uint8_t raw[64];
     for (size_t i = 0; i < sizeof(raw); i++)
@@ -418,7 +417,7 @@ enum tr_status tr_known_short(const struct tr_backend *backend, int falsify,
     return TR_OK;
 }
 
-enum tr_status tr_known_long(const struct tr_backend *backend, struct tr_known_long_work *w)
+enum tr_status tr_kat_long(const struct tr_backend *backend, struct tr_known_long_work *w)
 {
     uint8_t raw[64], aad[TR_BLOCK];
     for (size_t i = 0; i < sizeof(raw); i++)
@@ -439,7 +438,7 @@ enum tr_status tr_known_long(const struct tr_backend *backend, struct tr_known_l
 }
 
 #if TR_ENV_LARGE_STACK
-enum tr_status tr_known_ctr(const struct tr_backend *backend)
+enum tr_status tr_kat_ctr(const struct tr_backend *backend)
 {
     uint8_t raw[32];
     struct tr_aes_key key;

@@ -83,18 +83,18 @@ struct tr_known_long_work {
 
 /* The three groups of known-answer tests that select a backend. falsify makes the expected answers
  * wrong, to test the reaction to a failure. */
-enum tr_status tr_known_short(const struct tr_backend *backend, int falsify,
-                              struct tr_known_work *work);
-enum tr_status tr_known_long(const struct tr_backend *backend, struct tr_known_long_work *work);
-enum tr_status tr_known_ctr(const struct tr_backend *backend); /* needs a large stack */
+enum tr_status tr_kat_short(const struct tr_backend *backend, int falsify,
+                            struct tr_known_work *work);
+enum tr_status tr_kat_long(const struct tr_backend *backend, struct tr_known_long_work *work);
+enum tr_status tr_kat_ctr(const struct tr_backend *backend); /* needs a large stack */
 
 /* The known-answer tests of a backend's multi-buffer code, which the backend must have. They need
  * as much stack again, so they run just before the first multi-buffer call. */
-enum tr_status tr_known_multibuffer(const struct tr_backend *backend);
+enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
 
 /* As tr_select(), with the caller's function to test one backend. The function gets memory. */
-typedef enum tr_status tr_known_fn(const struct tr_backend *backend, int falsify, void *memory);
-enum tr_status tr_select_by(tr_known_fn *known, void *memory, const char *mask,
+typedef enum tr_status tr_kat_fn(const struct tr_backend *backend, int falsify, void *memory);
+enum tr_status tr_select_by(tr_kat_fn *known, void *memory, const char *mask,
                             tr_features also_masked, const char *sabotage,
                             struct tr_selection *selection);
 

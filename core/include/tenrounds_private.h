@@ -12,12 +12,11 @@
 #    error "include tenrounds.h instead"
 #endif
 
-/* ---- Keys: constant once set, except the powers, made and asked of struct tr_ghash_key ---- */
+/* ---- Keys: constant once set, except for the powers in struct tr_ghash_key ---- */
 
 struct tr_aes_key {
     uint8_t enc[15][TR_BLOCK]; /* round keys 0 to rounds, in order of use */
-    uint8_t dec[15]
-               [TR_BLOCK]; /* of the equivalent inverse cipher (FIPS-197 5.3.5), in order of use */
+    uint8_t dec[15][TR_BLOCK]; /* of the equivalent inverse cipher (FIPS-197 section 5.3.5) */
     const struct tr_backend *backend; /* NULL: the key was never set */
     uint32_t rounds;                  /* 10, 12 or 14 */
 } TR_ALIGNED(16);
@@ -28,9 +27,9 @@ struct tr_ghash_key {
     uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* tables of H^2, if there is no CLMUL */
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK];  /* powers of H in the backend's form, H last */
     uint8_t h[TR_BLOCK];
-    uintptr_t made; /* atomic: the number of powers, encoded (modes/ghash.h) */
-    uint8_t asked;  /* atomic: a message has needed more powers */
-    uint8_t sole;   /* the key belongs to one message, so no other thread reads it */
+    uintptr_t powers_state; /* atomic: the number of powers, encoded (modes/ghash.h) */
+    uint8_t powers_wanted;  /* atomic: a message has needed more powers */
+    uint8_t unshared;       /* the key belongs to one message, so no other thread reads it */
 } TR_ALIGNED(16);
 
 /* The tables come first. They are multiples of 64 bytes, so in an object aligned to 64 bytes no

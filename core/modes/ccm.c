@@ -301,7 +301,7 @@ static struct tr_job plaintext_job(const void *jobs, size_t i)
 {
     const struct tr_ccm_job *first = jobs;
     struct tr_ccm_job *job = (struct tr_ccm_job *)(uintptr_t)first + i;
-    return (struct tr_job){tr_key_in_place(&first->key->aes, &job->key->aes), job->working.run.mac,
+    return (struct tr_job){tr_shared_key(&first->key->aes, &job->key->aes), job->working.run.mac,
                            job->in, NULL, job->len / TR_BLOCK};
 }
 

@@ -161,7 +161,7 @@ enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data
 static const struct tr_aes_key *key_of(const void *jobs, size_t i)
 {
     const struct tr_cmac_job *first = jobs;
-    return tr_key_in_place(&first->key->aes, &first[i].key->aes);
+    return tr_shared_key(&first->key->aes, &first[i].key->aes);
 }
 
 static struct tr_job first_blocks_job(const void *jobs, size_t i)

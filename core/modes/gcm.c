@@ -3,6 +3,8 @@
  * has none, its CTR and GHASH. gcm_message.c has the one-shot calls. */
 #include "modes/gcm.h"
 
+#include "modes/aead.h"
+
 #include "modes/ghash.h"
 #include "modes/modes.h"
 
@@ -295,7 +297,7 @@ enum tr_status tr_gcm_check(struct tr_gcm *g, const uint8_t *tag, size_t tag_len
     enum tr_status status = finish(g, tag_len);
     if (status != TR_OK)
         return status;
-    int good = tr_gcm_same_tag(g->mask, tag, tag_len);
+    int good = tr_same_tag(g->mask, tag, tag_len);
     cleanse_message(g);
     return good ? TR_OK : TR_ERR_TAG;
 }

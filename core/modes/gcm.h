@@ -18,13 +18,4 @@ TR_INLINE struct part tr_gcm_j0(const uint8_t iv[TR_GCM_IV])
     return j0;
 }
 
-/* As tr_equal(), but compares words. a has 16 bytes, b has len. */
-TR_INLINE int tr_gcm_same_tag(const uint8_t a[TR_BLOCK], const uint8_t *b, size_t len)
-{
-    struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
-    uint64_t any = difference.low | difference.high;
-    __asm__("" : "+r"(any)); /* one result for both words, so no early exit */
-    return any == 0;
-}
-
 #endif

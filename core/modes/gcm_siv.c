@@ -35,7 +35,7 @@ static void store_hash_key(uint8_t h[16], struct part key)
 enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_key *key,
                                 const uint8_t nonce[12])
 {
-    uint8_t blocks[6][TR_BLOCK], raw[32];
+    uint8_t blocks[6][TR_BLOCK];
     if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
     size_t key_len = 4 * ((size_t)key->aes.rounds - 6); /* FIPS-197 section 5 */
@@ -45,15 +45,16 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
         part_store_vector(blocks[i], (struct part){block.low | i, block.high});
     tr_bulk(&key->aes, TR_OP_ECB_ENCRYPT, blocks[0], blocks[0], n, NULL);
     store_hash_key(g->hash.h, (struct part){part_load64(blocks[0]), part_load64(blocks[1])});
-    g->hash.sole = 1;
+    g->hash.unshared = 1;
     tr_ghash_expand(&g->hash, key->aes.backend);
     part_store_block(g->ghash.hash, (struct part){0, 0});
-    for (size_t i = 2; i < n; i += 2)
-        part_store_vector(raw + 8 * (i - 2),
-                          (struct part){part_load64(blocks[i]), part_load64(blocks[i + 1])});
-    enum tr_status status = tr_aes_set_encryption_key(&g->aes, key->aes.backend, raw, key_len);
+    /* The message-encryption key, in place: block i has been read. */
+    for (size_t i = 0; i < n / 2 - 1; i++)
+        part_store_vector(blocks[i], (struct part){part_load64(blocks[2 * i + 2]),
+                                                   part_load64(blocks[2 * i + 3])});
+    enum tr_status status =
+        tr_aes_set_encryption_key(&g->aes, key->aes.backend, blocks[0], key_len);
     tr_cleanse_inline(blocks, n * TR_BLOCK);
-    tr_cleanse_inline(raw, (n - 2) * 8);
     __builtin_memcpy(g->nonce, nonce, 12);
     g->aad_len = 0;
     g->used = 0;
@@ -149,24 +150,20 @@ static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t 
         polyval_padded(g, plaintext, len);
     }
     part_store_vector(end, lengths);
-    size_t blocks = (size_t)(end - all) / TR_BLOCK + 1;
-    polyval(g, all, blocks);
-    for (size_t i = 0; i < blocks; i++)
-        tr_cleanse_inline(all + i * TR_BLOCK, TR_BLOCK);
+    polyval(g, all, (size_t)(end - all) / TR_BLOCK + 1);
+    tr_cleanse_inline(all, (size_t)(end - all));
 }
 
 /* Computes the tag of the plaintext (4). */
 static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len, uint8_t tag[16])
 {
-    uint8_t block[TR_BLOCK];
     hash_message(g, plaintext, len);
     struct part hash = part_load_block(g->ghash.hash), nonce = part_load(g->nonce, 12);
     hash =
         part_xor((struct part){__builtin_bswap64(hash.high), __builtin_bswap64(hash.low)}, nonce);
     hash.high &= UINT64_MAX >> 1;
-    part_store_vector(block, hash);
-    tr_bulk(&g->aes, TR_OP_ECB_ENCRYPT, tag, block, 1, NULL);
-    tr_cleanse_inline(block, sizeof(block));
+    part_store_vector(tag, hash);
+    tr_bulk(&g->aes, TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
 }
 
 /* Computes the counter blocks of a chunk. The counter is the first 32 bits, little-endian, and
@@ -251,7 +248,7 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     counter_mode(g, tag, out, in, len);
     make_tag(g, out, len, expected);
     g->phase = IDLE;
-    if (!tr_equal(expected, tag, TR_BLOCK)) {
+    if (!tr_same_tag(expected, tag, TR_BLOCK)) {
         tr_cleanse(out, len);
         status = TR_ERR_TAG;
     }
@@ -269,7 +266,7 @@ static void cleanse_message(struct tr_gcm_siv *g)
         tr_cleanse(g, sizeof(*g)); /* the powers are tables with another layout */
         return;
     }
-    const size_t powers = tr_ghash_powers_at(tr_ghash_made(&g->hash)) * (size_t)TR_BLOCK;
+    const size_t powers = tr_ghash_powers_at(tr_ghash_published(&g->hash)) * (size_t)TR_BLOCK;
     const size_t first = __builtin_offsetof(struct tr_gcm_siv, hash.h) - powers;
     const size_t end =
         __builtin_offsetof(struct tr_gcm_siv, aes.enc) + (g->aes.rounds + 1) * (size_t)TR_BLOCK;

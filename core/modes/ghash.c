@@ -14,7 +14,7 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
 {
     if (backend == NULL)
         backend = tr_backend_selected();
-    hash->sole = 0;
+    hash->unshared = 0;
     if (backend->gcm_key != NULL && (key_len == 16 || key_len == 24 || key_len == 32) &&
         tr_env_vector_begin(backend->features)) {
         aes->rounds = (uint32_t)key_len / 4 + 6;

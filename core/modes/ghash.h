@@ -8,11 +8,11 @@
  * the core computes them only on demand:
  *
  * - The first message that needs more computes them on its stack, because a key is often used once.
- *   It only records in the key (`asked`) that it did. The next such message keeps its powers in the
- *   key.
- * - tr_ghash_key.made encodes how many powers the key holds: the key's own address + 2 * stage, + 1
- *   while a thread computes more. In a copied key the address does not match, so only the first
- *   powers are used.
+ *   It only records in the key (powers_wanted) that it did. The next such message keeps its powers
+ *   in the key.
+ * - tr_ghash_key.powers_state encodes how many powers the key holds: the key's own address
+ *   + 2 * stage, + 1 while a thread computes more. In a copied key the address does not match, so
+ *   only the first powers are used.
  * - A thread that needs more powers sets the lowest bit and appends them: it never changes existing
  *   powers. It then publishes the new stage with release semantics.
  * - A thread that finds the bit set by another thread uses its stack. No thread ever waits for
@@ -49,41 +49,42 @@ TR_INLINE unsigned tr_ghash_powers_at(unsigned stage)
 }
 
 /* The stage that is published in this key. A copied key's stage is 0. */
-TR_INLINE unsigned tr_ghash_made(const struct tr_ghash_key *key)
+TR_INLINE unsigned tr_ghash_published(const struct tr_ghash_key *key)
 {
-    uintptr_t made = __atomic_load_n(&key->made, __ATOMIC_ACQUIRE) - (uintptr_t)key;
-    return made < 2 * TR_GHASH_STAGES + 2 ? (unsigned)made / 2 : 0;
+    uintptr_t own = __atomic_load_n(&key->powers_state, __ATOMIC_ACQUIRE) - (uintptr_t)key;
+    return own < 2 * TR_GHASH_STAGES + 2 ? (unsigned)own / 2 : 0;
 }
 
 /* Whether this message keeps its powers in the key: false only for the key's first one. */
 TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
 {
-    if (key->sole || __atomic_load_n(&key->asked, __ATOMIC_RELAXED) != 0)
+    if (key->unshared || __atomic_load_n(&key->powers_wanted, __ATOMIC_RELAXED) != 0)
         return 1;
-    __atomic_store_n((uint8_t *)(uintptr_t)&key->asked, 1, __ATOMIC_RELAXED);
+    __atomic_store_n((uint8_t *)(uintptr_t)&key->powers_wanted, 1, __ATOMIC_RELAXED);
     return 0;
 }
 
 /* Whether the caller must compute powers up to this stage and then publish them. 0 if another
  * thread already computes powers. */
-static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *made)
+static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *state)
 {
-    uintptr_t now = __atomic_load_n(&key->made, __ATOMIC_ACQUIRE), own = now - (uintptr_t)key;
-    *made =
+    uintptr_t now = __atomic_load_n(&key->powers_state, __ATOMIC_ACQUIRE),
+              own = now - (uintptr_t)key;
+    *state =
         own < 2 * TR_GHASH_STAGES + 2 ? now : (uintptr_t)key; /* a copied key starts at stage 0 */
-    if (key->sole)
+    if (key->unshared)
         return 1;
     if (own < 2 * TR_GHASH_STAGES + 2 && own % 2 != 0)
         return 0;
-    /* only the powers, made and asked change in an otherwise constant key */
-    return __atomic_compare_exchange_n((uintptr_t *)(uintptr_t)&key->made, &now, *made | 1, 0,
-                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    /* only the powers, powers_state and powers_wanted change in an otherwise constant key */
+    return __atomic_compare_exchange_n((uintptr_t *)(uintptr_t)&key->powers_state, &now, *state | 1,
+                                       0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static inline void tr_ghash_publish(const struct tr_ghash_key *key, unsigned stage)
 {
-    __atomic_store_n((uintptr_t *)(uintptr_t)&key->made, (uintptr_t)key + 2 * (uintptr_t)stage,
-                     __ATOMIC_RELEASE);
+    __atomic_store_n((uintptr_t *)(uintptr_t)&key->powers_state,
+                     (uintptr_t)key + 2 * (uintptr_t)stage, __ATOMIC_RELEASE);
 }
 
 /* Sets an AES key for modes that only encrypt, its hash subkey, and the first powers. */

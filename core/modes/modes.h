@@ -62,8 +62,8 @@ TR_INLINE enum tr_status tr_stream_check(const struct tr_aes_key *key, const uin
 
 /* Returns first if both keys are equal, otherwise key. Multi-buffer code is faster if equal keys
  * have one address. Whether keys are equal is not secret, but their bytes are. */
-static inline const struct tr_aes_key *tr_key_in_place(const struct tr_aes_key *first,
-                                                       const struct tr_aes_key *key)
+static inline const struct tr_aes_key *tr_shared_key(const struct tr_aes_key *first,
+                                                     const struct tr_aes_key *key)
 {
     return key != first && key->backend == first->backend && key->rounds == first->rounds &&
                    tr_equal(key->enc[0], first->enc[0], 2 * TR_BLOCK)

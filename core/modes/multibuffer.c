@@ -59,7 +59,7 @@ static int are_trusted(const struct tr_backend *b)
     const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;
     uint32_t known = __atomic_load_n(&verdicts, __ATOMIC_RELAXED) & (right | wrong);
     if (known == 0) {
-        known = tr_known_multibuffer(tr_backend_at(i)) == TR_OK ? right : wrong;
+        known = tr_kat_multibuffer(tr_backend_at(i)) == TR_OK ? right : wrong;
         __atomic_fetch_or(&verdicts, known, __ATOMIC_RELAXED);
     }
     return known == right;
@@ -75,8 +75,8 @@ static void run(enum tr_mb_op op, const struct tr_job *list, size_t count)
         b->multibuffer(op, list, count, &last);
         tr_env_vector_end();
         TR_PROBE_BULK(counted_as[op], b->name, (blocks_of(list, count) - last.blocks) * TR_BLOCK);
-        if (b->done_by_host != NULL)
-            b->done_by_host(b, counted_as[op], blocks_of(list, count) - last.blocks);
+        if (b->count_blocks != NULL)
+            b->count_blocks(b, counted_as[op], blocks_of(list, count) - last.blocks);
         if (last.blocks != 0)
             alone(op, &last);
         return;

@@ -91,8 +91,8 @@ static void multiply(uint64_t y[2], const struct factor *h)
 
 void tr_portable_ghash_key(struct tr_ghash_key *key)
 {
-    key->made = (uintptr_t)key;
-    key->asked = 0;
+    key->powers_state = (uintptr_t)key;
+    key->powers_wanted = 0;
 }
 
 void tr_portable_ghash_powers(struct tr_ghash_key *key)
@@ -111,8 +111,8 @@ void tr_portable_ghash_powers(struct tr_ghash_key *key)
         tr_store64_be(to + 8, __builtin_bswap64(form[1]));
         multiply(power, &h);
     }
-    key->made = (uintptr_t)key;
-    key->asked = 0;
+    key->powers_state = (uintptr_t)key;
+    key->powers_wanted = 0;
     tr_cleanse(power, sizeof(power));
     tr_cleanse(&h, sizeof(h));
 }
@@ -139,8 +139,8 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
                     sum ^= (uint8_t)((0u - (n >> (3 - bit) & 1u)) & multiple[4 * nibble + bit][j]);
                 *to++ = sum;
             }
-    key->made = (uintptr_t)key;
-    key->asked = 0;
+    key->powers_state = (uintptr_t)key;
+    key->powers_wanted = 0;
     tr_cleanse(multiple, sizeof(multiple));
 }
 

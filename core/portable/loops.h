@@ -103,9 +103,9 @@ SERIAL(cbc_encrypt, TR_OP_CBC_ENCRYPT)
 SERIAL(cfb_encrypt, TR_OP_CFB_ENCRYPT)
 SERIAL(ofb, TR_OP_OFB)
 
-#define ITSELF(name) name
+#define IDENTITY(name) name
 #define TR_PORTABLE_OPS                                                                            \
-    TR_SHAPE_ENTRIES(ITSELF), [TR_OP_CBC_ENCRYPT] = cbc_encrypt,                                   \
-                              [TR_OP_CFB_ENCRYPT] = cfb_encrypt, [TR_OP_OFB] = ofb
+    TR_SHAPE_ENTRIES(IDENTITY), [TR_OP_CBC_ENCRYPT] = cbc_encrypt,                                 \
+                                [TR_OP_CFB_ENCRYPT] = cfb_encrypt, [TR_OP_OFB] = ofb
 
 #endif

@@ -19,7 +19,8 @@
  *   TR_TARGET            its target attribute
  *   v_lanes(p)           16 bytes of memory in every lane
  *   v_shuffle(x, index)  bytes of x within lanes
- *   FEWEST, FOR_FEWER    the fewest blocks for which bitslicing is faster; the backend for fewer
+ *   MIN_BLOCKS           the fewest blocks for which bitslicing is faster
+ *   SMALL_BACKEND        the backend for fewer blocks
  *   TERNARY(a, b, c, f)  if there is an instruction for it: the function f of three bits, numbered
  *                        as VPTERNLOG does
  */
@@ -279,7 +280,7 @@ TR_INLINE TR_TARGET void group(const struct schedule *s, uint8_t *out, const uin
 TR_INLINE TR_TARGET void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                   size_t blocks, uint8_t *iv, struct tr_shape shape)
 {
-    if (blocks >= FEWEST) {
+    if (blocks >= MIN_BLOCKS) {
         struct schedule s;
         prepare(&s, key, shape.inverse);
         for (; blocks >= GROUP; blocks -= GROUP) {
@@ -287,7 +288,7 @@ TR_INLINE TR_TARGET void parallel(const struct tr_aes_key *key, uint8_t *out, co
             in += GROUP * TR_BLOCK;
             out += GROUP * TR_BLOCK;
         }
-        if (blocks >= FEWEST) {
+        if (blocks >= MIN_BLOCKS) {
             uint8_t rest[GROUP * TR_BLOCK] = {0};
             __builtin_memcpy(rest, in, blocks * TR_BLOCK);
             group(&s, rest, rest, blocks, iv, shape);
@@ -298,7 +299,7 @@ TR_INLINE TR_TARGET void parallel(const struct tr_aes_key *key, uint8_t *out, co
         tr_cleanse(&s, sizeof(s));
     }
     if (blocks != 0)
-        FOR_FEWER.bulk[shape.op](key, out, in, blocks, iv);
+        SMALL_BACKEND.bulk[shape.op](key, out, in, blocks, iv);
 }
 
 #define PARALLEL(name, shape)                                                                      \
@@ -309,7 +310,7 @@ TR_INLINE TR_TARGET void parallel(const struct tr_aes_key *key, uint8_t *out, co
     }
 TR_SHAPES(PARALLEL)
 
-#define ITSELF(name)    name
-#define TR_BITSLICE_OPS TR_SHAPE_ENTRIES(ITSELF)
+#define IDENTITY(name)  name
+#define TR_BITSLICE_OPS TR_SHAPE_ENTRIES(IDENTITY)
 
 #endif

@@ -71,17 +71,17 @@ TR_INLINE TR_TARGET void ctr_first_time(struct bulk *b, uint8_t *e, V base)
 }
 
 /*
- * Processes a group with the same last bytes, a multiple of 256 blocks later. wipe: cleanses its
+ * Processes a group with the same last bytes, a multiple of 256 blocks later. cleanse: cleanses its
  * table entries, because no later group reads them.
  */
-TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int wipe)
+TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int cleanse)
 {
     V x[IN_FLIGHT];
     UNROLL
     for (unsigned j = 0; j < IN_FLIGHT; j++)
         x[j] = v_xor(base, v_load(e + (size_t)j * VBYTES));
     UNROLL
-    for (unsigned j = 0; wipe && j < IN_FLIGHT; j++)
+    for (unsigned j = 0; cleanse && j < IN_FLIGHT; j++)
         v_store(e + (size_t)j * VBYTES, v_zero());
     ctr_later_rounds(x, b);
 }

@@ -256,7 +256,7 @@ TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, e
 }
 
 /* Whether gcm_long() takes a call. With a 96-bit IV, a message's first counter is 2. */
-TR_INLINE TR_TARGET int is_long(uint64_t count, size_t blocks)
+TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 {
     return blocks >= GCM_LONG_FROM && count % GROUP <= GCM_MAX_FIRST_COUNT;
 }
@@ -407,8 +407,8 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
 }
 
 /*
- * Processes full groups for which is_long() holds. low and high are the first counter, y the hash
- * so far. Returns the hash.
+ * Processes full groups for which takes_long_path() holds. low and high are the first counter, y
+ * the hash so far. Returns the hash.
  */
 static TR_TARGET B gcm_long(struct bulk bulk, size_t blocks, uint64_t low, uint64_t high,
                             const struct tr_ghash_key *ghash, B y, int decrypt)

@@ -29,7 +29,7 @@ TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
 #define HALF_GROUP (IN_FLIGHT / 2u)
 #define HALF_BYTES ((size_t)HALF_GROUP * VBYTES) /* bytes */
 _Static_assert(2 * HALF_BYTES == (size_t)GROUP * TR_BLOCK,
-               "what is left of groups is done in two halves");
+               "the tail after full groups is done in two halves");
 /* Vectors of the longest message that is hashed with a single reduction. */
 #if V_MASKED && V_REGISTERS > 8
 #    define SHORT_VECTORS IN_FLIGHT
@@ -39,8 +39,8 @@ _Static_assert(2 * HALF_BYTES == (size_t)GROUP * TR_BLOCK,
 _Static_assert(HALF_GROUP <= (sizeof(void *) == 8 ? 4 : 2),
                "there is a case for each number of vectors");
 _Static_assert(SHORT_VECTORS *VBLOCKS + 2 <= MOST_POWERS && GROUP <= MOST_POWERS,
-               "and a power for each block, lengths and hash");
-_Static_assert(MOST_POWERS <= TR_GHASH_POWERS, "and the key has room");
+               "there is a power for each block, the lengths and the hash");
+_Static_assert(MOST_POWERS <= TR_GHASH_POWERS, "the key has room");
 
 /* Returns H^n, H^(n-1), .. in lanes 0, 1, .. (as many as blocks). */
 TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)

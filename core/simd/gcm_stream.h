@@ -185,7 +185,7 @@ TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
 {
     struct bulk r = bulk_start(key, key->enc, out, in);
 #if GCM_LONG
-    if (!is_secret && is_long(low, len / TR_BLOCK))
+    if (!is_secret && takes_long_path(low, len / TR_BLOCK))
         return gcm_long(r, len / TR_BLOCK, low, high, ghash, y, decrypt);
 #endif
     struct gcm g = gcm_start(r, ghash, y, low, high);
@@ -212,7 +212,7 @@ TR_INLINE TR_TARGET const uint8_t *group_to_hash(const uint8_t *out, size_t len,
                                                  int is_secret)
 {
 #if GCM_LONG
-    if (!is_secret && is_long(low, len / TR_BLOCK))
+    if (!is_secret && takes_long_path(low, len / TR_BLOCK))
         return NULL;
 #endif
     (void)low;

@@ -6,7 +6,7 @@
  * reversed, bit 127 - i of a register is the coefficient of x^i. The carry-less product of two such
  * registers has the coefficient of x^k in bit 254 - k. The same order in 256 bits puts it in bit
  * 255 - k, so the product is one bit too low. The hash subkey is therefore stored as H x^-1 in this
- * order, computed once (hash_key_form()).
+ * order, computed once (h_times_x_inverse()).
  *
  * Reduction. The low half of a 256-bit product holds the high powers, x^128 and up. The polynomial
  * x^128 + x^7 + x^2 + x + 1 is 0xc2000000 00000000 in this order; swapping halves supplies its
@@ -77,7 +77,7 @@ TR_INLINE TR_TARGET void store_polynomial(uint8_t *p, B x)
  * Returns h x^-1, bits reflected, in lane 0: shifts by one bit, and XORs the polynomial if a one is
  * shifted out.
  */
-TR_INLINE TR_TARGET V hash_key_form(B h)
+TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 {
     V x = v_zero_extend(b_byteswap(h)), high_bits = v_shift_right64(x, 63);
     V carry = v_shift_bytes_right(high_bits, 8);
@@ -102,7 +102,7 @@ TR_INLINE unsigned stage_for(size_t n)
 TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
 {
     unsigned stage = stage_for(n);
-    return stage == 0 || tr_ghash_made(k) >= stage;
+    return stage == 0 || tr_ghash_published(k) >= stage;
 }
 
 /*
@@ -137,9 +137,9 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
 {
     const struct tr_ghash_key *k = *hash;
     const unsigned stage = stage_for(n), wanted = tr_ghash_powers_at(stage);
-    uintptr_t made;
-    if (tr_ghash_keeps(k) && tr_ghash_claim(k, &made)) {
-        unsigned ready = tr_ghash_powers_at((unsigned)(made - (uintptr_t)k) / 2);
+    uintptr_t before;
+    if (tr_ghash_keeps(k) && tr_ghash_claim(k, &before)) {
+        unsigned ready = tr_ghash_powers_at((unsigned)(before - (uintptr_t)k) / 2);
         /* The cast is safe: the key object itself is not const, because it was set at run time. */
         more_powers((uint8_t(*)[TR_BLOCK])(uintptr_t)k->power, k->power, ready, wanted);
         tr_ghash_publish(k, ready > wanted ? tr_ghash_stage(ready) : stage);
@@ -164,7 +164,7 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
 TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
 {
     uint8_t *end = (uint8_t *)(k->power + TR_GHASH_POWERS);
-    V h1 = hash_key_form(h), h2 = multiply(h1, h1);
+    V h1 = h_times_x_inverse(h), h2 = multiply(h1, h1);
     unsigned stage = 0;
 #if VBLOCKS == 1
     v_store(end - TR_BLOCK, h1);
@@ -184,8 +184,8 @@ TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
     stage = 1;
 #    endif
 #endif
-    k->made = (uintptr_t)k + 2 * stage;
-    k->asked = 0;
+    k->powers_state = (uintptr_t)k + 2 * stage;
+    k->powers_wanted = 0;
 }
 
 static TR_TARGET void ghash_key(struct tr_ghash_key *k)
@@ -205,20 +205,20 @@ TR_INLINE TR_TARGET V hash_vector(const uint8_t *in, int polyval)
 }
 
 /* Returns the XOR of the halves of each block, in both halves. */
-TR_INLINE TR_TARGET V halves_sum(V x)
+TR_INLINE TR_TARGET V xor_of_halves(V x)
 {
     return v_xor(x, v_swap_halves(x));
 }
 
 /*
  * multiply_add() with three multiplications (Karatsuba). p->middle also includes low and high,
- * which the caller removes. sum is halves_sum(power).
+ * which the caller removes. sum is xor_of_halves(power).
  */
 TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 {
     p->low = v_xor(p->low, v_clmul_ll(a, power));
     p->high = v_xor(p->high, v_clmul_hh(a, power));
-    p->middle = v_xor(p->middle, v_clmul_ll(halves_sum(a), sum));
+    p->middle = v_xor(p->middle, v_clmul_ll(xor_of_halves(a), sum));
 }
 
 /*
@@ -233,7 +233,7 @@ TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash_key *g, B y, const uint8
     V sums[HASHED];
     UNROLL
     for (unsigned j = 0; j < HASHED; j++)
-        sums[j] = halves_sum(v_load(powers + (size_t)j * VBYTES));
+        sums[j] = xor_of_halves(v_load(powers + (size_t)j * VBYTES));
     for (; groups != 0; groups--, in += HASHED * VBYTES) {
         struct product p = no_product();
         UNROLL

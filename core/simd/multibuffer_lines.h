@@ -113,8 +113,8 @@ TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_
  * Sets the two moves that overlap the rounds of a batch: the next batch's input and the previous
  * batch's output. The last batch moves its own input again. The first one writes to nowhere.
  */
-TR_INLINE void mb_beside(struct multibuffer *m, struct mb_move move[2], size_t batch,
-                         size_t batches)
+TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], size_t batch,
+                              size_t batches)
 {
     move[0] = mb_move_in(m, 0, batch + 1 < batches ? batch + 1 : batch, batches);
     move[1] = mb_move_out(m, 0, batch - 1, batches);
@@ -218,7 +218,7 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
     }
     for (size_t batch = 0; batch != batches; batch++) {
         struct mb_move beside[2];
-        mb_beside(m, beside, batch, batches);
+        mb_interleaved(m, beside, batch, batches);
         for (unsigned step = 0; step != MB_STEPS; step++)
             mb_step(op, m, s, held, n, vectors, own, batch, step, beside);
     }

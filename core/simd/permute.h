@@ -187,7 +187,7 @@ TR_INLINE TR_TARGET void parallel(const struct tr_aes_key *key, uint8_t *out, co
     }
 TR_SHAPES(PARALLEL)
 
-#define ITSELF(name)   name
-#define TR_PERMUTE_OPS TR_SHAPE_ENTRIES(ITSELF)
+#define IDENTITY(name) name
+#define TR_PERMUTE_OPS TR_SHAPE_ENTRIES(IDENTITY)
 
 #endif

@@ -299,8 +299,8 @@ TR_TARGET void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_t
 static void ghash_key(struct tr_ghash_key *key)
 {
     tr_vperm_ghash_tables((struct ghash_tables *)key->power, key->h);
-    key->made = (uintptr_t)key;
-    key->asked = 0;
+    key->powers_state = (uintptr_t)key;
+    key->powers_wanted = 0;
 }
 
 /* Shortest call, in blocks, for which computing the powers for groups pays. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Written by scripts/vperm-tables; what the tables are is said in vperm.c. */
+/* Written by scripts/vperm-tables. vperm.h describes the tables. */
 #ifndef TR_VPERM_TABLES_H
 #define TR_VPERM_TABLES_H
 

@@ -3,10 +3,10 @@
 #include "dispatch/backend.h"
 #if TR_WIDE_BITSLICE
 #    include <tmmintrin.h>
-#    define TR_TARGET __attribute__((target("ssse3")))
-#    define VBLOCKS   1
-#    define FEWEST    5
-#    define FOR_FEWER tr_vperm
+#    define TR_TARGET     __attribute__((target("ssse3")))
+#    define VBLOCKS       1
+#    define MIN_BLOCKS    5
+#    define SMALL_BACKEND tr_vperm
 typedef uint64_t V __attribute__((vector_size(16)));
 #    define v_lanes(p)          ((V)(_mm_load_si128((const __m128i *)(p))))
 #    define v_shuffle(x, index) ((V)_mm_shuffle_epi8((__m128i)(x), (__m128i)(index)))

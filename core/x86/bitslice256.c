@@ -3,10 +3,10 @@
 #include "dispatch/backend.h"
 #if TR_WIDE_BITSLICE
 #    include <immintrin.h>
-#    define TR_TARGET __attribute__((target("avx2")))
-#    define VBLOCKS   2
-#    define FEWEST    16
-#    define FOR_FEWER tr_vperm256
+#    define TR_TARGET     __attribute__((target("avx2")))
+#    define VBLOCKS       2
+#    define MIN_BLOCKS    16
+#    define SMALL_BACKEND tr_vperm256
 typedef uint64_t V __attribute__((vector_size(32)));
 #    define v_lanes(p)          ((V)_mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(p))))
 #    define v_shuffle(x, index) ((V)_mm256_shuffle_epi8((__m256i)(x), (__m256i)(index)))

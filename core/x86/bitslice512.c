@@ -3,10 +3,10 @@
 #include "dispatch/backend.h"
 #if TR_WIDE_BITSLICE
 #    include <immintrin.h>
-#    define TR_TARGET __attribute__((target("avx2,avx512f,avx512bw,avx512vl")))
-#    define VBLOCKS   4
-#    define FEWEST    25
-#    define FOR_FEWER tr_vperm256
+#    define TR_TARGET     __attribute__((target("avx2,avx512f,avx512bw,avx512vl")))
+#    define VBLOCKS       4
+#    define MIN_BLOCKS    25
+#    define SMALL_BACKEND tr_vperm256
 typedef uint64_t V __attribute__((vector_size(64)));
 #    define TERNARY(a, b, c, f)                                                                    \
         ((V)_mm512_ternarylogic_epi64((__m512i)(a), (__m512i)(b), (__m512i)(c), f))

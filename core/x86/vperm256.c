@@ -190,10 +190,10 @@ static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_g
                                                                const struct ghash_tables *h)
 {
     uint8_t square[TR_BLOCK];
-    uintptr_t made;
-    if (!tr_ghash_claim(k, &made))
+    uintptr_t state;
+    if (!tr_ghash_claim(k, &state))
         return 0;
-    if (made != (uintptr_t)k) { /* another thread has published them meanwhile */
+    if (state != (uintptr_t)k) { /* another thread has published them meanwhile */
         tr_ghash_publish(k, 1);
         return 1;
     }
@@ -220,7 +220,8 @@ TR_TARGET void tr_vperm256_ghash(const struct tr_aes_key *key, uint8_t *out, con
         in += done * TR_BLOCK;
         blocks -= done;
     }
-    const int square = blocks > 1 && (tr_ghash_made(g->key) != 0 || make_square(g->key, power[0]));
+    const int square =
+        blocks > 1 && (tr_ghash_published(g->key) != 0 || make_square(g->key, power[0]));
     V y = v_lanes_unaligned(g->hash);
     for (; square && blocks > 1; blocks -= 2, in += 2 * (size_t)TR_BLOCK) {
         V x[2] = {y ^ v_lanes_unaligned(in), v_lanes_unaligned(in + TR_BLOCK)};

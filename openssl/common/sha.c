@@ -148,16 +148,16 @@ const struct trossl_sha_code trossl_sha256_portable = {
 
 /* Tests the interleaved code against separate hash and CBC, for each key length and for one and two
  * records. Each test has two blocks of the hash and eight of AES. */
-static int beside_agrees(const struct trossl_sha_code *code, const uint8_t data[CHECKED],
-                         const uint32_t expected[TROSSL_SHA_WORDS])
+static int interleaved_agrees(const struct trossl_sha_code *code, const uint8_t data[CHECKED],
+                              const uint32_t expected[TROSSL_SHA_WORDS])
 {
     uint8_t ivs[3][TR_BLOCK], out[3][CHECKED];
     uint32_t h[2][TROSSL_SHA_WORDS];
     struct tr_aes_key key;
     int good = 1;
     for (size_t len = 16; len <= 32; len += 8) {
-        const struct trossl_beside b[2] = {{ivs[0], h[0], out[0], data, data},
-                                           {ivs[1], h[1], out[1], data, data}};
+        const struct trossl_interleaved b[2] = {{ivs[0], h[0], out[0], data, data},
+                                                {ivs[1], h[1], out[1], data, data}};
         memcpy(ivs[2], data, TR_BLOCK);
         if (tr_aes_set_key(&key, &tr_aesni_noclmul, data, len) != TR_OK ||
             tr_cbc_encrypt(&key, ivs[2], out[2], data, CHECKED) != TR_OK)
@@ -168,7 +168,7 @@ static int beside_agrees(const struct trossl_sha_code *code, const uint8_t data[
                 memcpy(h[i], code->initial, sizeof(h[i]));
                 memset(out[i], 0, CHECKED);
             }
-            code->cbc_beside(&key, b, records, 2);
+            code->cbc_interleaved(&key, b, records, 2);
             for (unsigned i = 0; i < records; i++)
                 good &= memcmp(out[i], out[2], CHECKED) == 0 &&
                         memcmp(ivs[i], ivs[2], TR_BLOCK) == 0 &&
@@ -194,7 +194,7 @@ static const struct trossl_sha_code *choose_code(tr_features usable,
     instructions->blocks(h, data, 2);
     portable->blocks(expected, data, 2);
     if (memcmp(h, expected, portable->digest_len) != 0 ||
-        ((usable & TR_FEATURE_AES) != 0 && !beside_agrees(instructions, data, expected)))
+        ((usable & TR_FEATURE_AES) != 0 && !interleaved_agrees(instructions, data, expected)))
         return portable;
     return instructions;
 }
@@ -311,9 +311,9 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
  * the result. The blocks before the first possible end are hashed as they are. Each later block is
  * built with masks and hashed; a mask keeps the result of the last one.
  */
-void trossl_sha_end_secretly(const struct trossl_sha_code *code, struct trossl_sha *sha,
-                             const uint8_t *data, size_t len, size_t least, size_t most,
-                             uint8_t *digest)
+void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
+                               const uint8_t *data, size_t len, size_t least, size_t most,
+                               uint8_t *digest)
 {
     uint8_t block[TROSSL_SHA_BLOCK];
     uint32_t result[TROSSL_SHA_WORDS] = {0};

@@ -17,7 +17,7 @@
 typedef void trossl_sha_blocks_fn(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data, size_t blocks);
 
 /* One record that is hashed and encrypted at the same time. */
-struct trossl_beside {
+struct trossl_interleaved {
     uint8_t *iv; /* chaining value of CBC, 16 bytes, updated */
     uint32_t *h; /* chaining value of the hash, updated */
     uint8_t *out;
@@ -27,8 +27,9 @@ struct trossl_beside {
 
 /* Hashes 64 * n bytes at b->hashed and encrypts 64 * n bytes at b->in with AES-CBC, interleaved.
  * Processes one record, or two independent records. */
-typedef void trossl_cbc_beside_fn(const struct tr_aes_key *key, const struct trossl_beside *b,
-                                  unsigned records, size_t n);
+typedef void trossl_cbc_interleaved_fn(const struct tr_aes_key *key,
+                                       const struct trossl_interleaved *b, unsigned records,
+                                       size_t n);
 
 /* One implementation of one hash. */
 struct trossl_sha_code {
@@ -36,7 +37,7 @@ struct trossl_sha_code {
     size_t digest_len;
     uint32_t initial[TROSSL_SHA_WORDS]; /* FIPS 180-4 section 5.3 */
     trossl_sha_blocks_fn *blocks;
-    trossl_cbc_beside_fn *cbc_beside; /* NULL if there is none; needs AES-NI */
+    trossl_cbc_interleaved_fn *cbc_interleaved; /* NULL if there is none; needs AES-NI */
 };
 
 /* Portable C. */
@@ -75,8 +76,8 @@ void trossl_sha_digest(const struct trossl_sha_code *code, const uint32_t h[TROS
  * Both bounds are public, and `most` bytes must be readable. The number of compressions and the
  * bytes read depend only on the bounds. *sha cannot be used afterwards.
  */
-void trossl_sha_end_secretly(const struct trossl_sha_code *code, struct trossl_sha *sha,
-                             const uint8_t *data, size_t len, size_t least, size_t most,
-                             uint8_t *digest);
+void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
+                               const uint8_t *data, size_t len, size_t least, size_t most,
+                               uint8_t *digest);
 
 #endif

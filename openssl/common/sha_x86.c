@@ -192,8 +192,8 @@ INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
  * plaintext. The CBC state then is the ciphertext, which needs no cleansing.
  */
 #    define BESIDE(hash, groups, rounds, L)                                                        \
-        static TARGET_BESIDE void hash##_beside_##rounds##_##L(                                    \
-            const struct tr_aes_key *key, const struct trossl_beside *b, size_t n)                 \
+        static TARGET_BESIDE void hash##_interleaved_##rounds##_##L(                               \
+            const struct tr_aes_key *key, const struct trossl_interleaved *b, size_t n)            \
         {                                                                                          \
             struct hash s[L];                                                                      \
             struct cbc c[L];                                                                       \
@@ -260,17 +260,18 @@ INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
         BESIDE(hash, groups, 10, 2)                                                                \
         BESIDE(hash, groups, 12, 2)                                                                \
         BESIDE(hash, groups, 14, 2)                                                                \
-        static void hash##_beside(const struct tr_aes_key *key, const struct trossl_beside *b,     \
-                                  unsigned records, size_t n)                                      \
+        static void hash##_interleaved(const struct tr_aes_key *key,                               \
+                                       const struct trossl_interleaved *b, unsigned records,       \
+                                       size_t n)                                                   \
         {                                                                                          \
             if (n == 0)                                                                            \
                 return;                                                                            \
             if (key->rounds == 10)                                                                 \
-                (records == 1 ? hash##_beside_10_1 : hash##_beside_10_2)(key, b, n);               \
+                (records == 1 ? hash##_interleaved_10_1 : hash##_interleaved_10_2)(key, b, n);     \
             else if (key->rounds == 12)                                                            \
-                (records == 1 ? hash##_beside_12_1 : hash##_beside_12_2)(key, b, n);               \
+                (records == 1 ? hash##_interleaved_12_1 : hash##_interleaved_12_2)(key, b, n);     \
             else                                                                                   \
-                (records == 1 ? hash##_beside_14_1 : hash##_beside_14_2)(key, b, n);               \
+                (records == 1 ? hash##_interleaved_14_1 : hash##_interleaved_14_2)(key, b, n);     \
         }
 
 HASH(sha1, 20)
@@ -281,7 +282,7 @@ const struct trossl_sha_code trossl_sha1_x86 = {
     .digest_len = 20,
     .initial = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0},
     .blocks = sha1_blocks,
-    .cbc_beside = sha1_beside};
+    .cbc_interleaved = sha1_interleaved};
 
 const struct trossl_sha_code trossl_sha256_x86 = {.name = "SHA-256 with SHA instructions",
                                                   .digest_len = 32,
@@ -289,5 +290,5 @@ const struct trossl_sha_code trossl_sha256_x86 = {.name = "SHA-256 with SHA inst
                                                               0xa54ff53a, 0x510e527f, 0x9b05688c,
                                                               0x1f83d9ab, 0x5be0cd19},
                                                   .blocks = sha256_blocks,
-                                                  .cbc_beside = sha256_beside};
+                                                  .cbc_interleaved = sha256_interleaved};
 #endif

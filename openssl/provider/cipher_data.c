@@ -78,8 +78,8 @@ static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, u
 
 /* Whether this update's blocks can go straight to the bulk operation, as nearly all can. One branch
  * tests all conditions. waits: with padding, decryption holds back the last block. */
-INLINE int is_straight(const struct trp_cipher *cipher, int waits, const uint8_t *out,
-                       size_t out_size, const uint8_t *in, size_t len)
+INLINE int can_bulk_direct(const struct trp_cipher *cipher, int waits, const uint8_t *out,
+                           size_t out_size, const uint8_t *in, size_t len)
 {
     const struct tr_cipher *c = &cipher->core;
     const size_t obstacles = c->used | len % TR_BLOCK | cipher->tls_version |
@@ -88,8 +88,8 @@ INLINE int is_straight(const struct trp_cipher *cipher, int waits, const uint8_t
     return LIKELY(obstacles == 0 && len - 1 < out_size && !tr_partial_overlap(out, in, len));
 }
 
-INLINE void straight(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
-                     size_t len)
+INLINE void bulk_direct(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
+                        size_t len)
 {
     tr_bulk(c->key, operation(mode, c->decrypt), out, in, len / TR_BLOCK, c->iv);
 }
@@ -101,7 +101,7 @@ INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out
     if (UNLIKELY(c->used != 0 || len == 0 || len % TR_BLOCK != 0 ||
                  tr_partial_overlap(out, in, len)))
         return crypt_any(c, out, in, len);
-    straight(c, mode, out, in, len);
+    bulk_direct(c, mode, out, in, len);
     return TR_OK;
 }
 
@@ -193,10 +193,10 @@ static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *c
 INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                         size_t out_size, const uint8_t *in, size_t len)
 {
-    if (!is_straight(cipher, 1, out, out_size, in, len))
+    if (!can_bulk_direct(cipher, 1, out, out_size, in, len))
         return block_update_otherwise(cipher, out, out_len, out_size, in, len);
     *out_len = len;
-    straight(&cipher->core, mode, out, in, len);
+    bulk_direct(&cipher->core, mode, out, in, len);
     return 1;
 }
 
@@ -256,10 +256,10 @@ static __attribute__((noinline)) int stream_update_otherwise(struct trp_cipher *
 INLINE int stream_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out,
                          size_t *out_len, size_t out_size, const uint8_t *in, size_t len)
 {
-    if (!is_straight(cipher, 0, out, out_size, in, len))
+    if (!can_bulk_direct(cipher, 0, out, out_size, in, len))
         return stream_update_otherwise(cipher, out, out_len, out_size, in, len);
     *out_len = len;
-    straight(&cipher->core, mode, out, in, len);
+    bulk_direct(&cipher->core, mode, out, in, len);
     return 1;
 }
 

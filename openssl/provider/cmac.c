@@ -16,8 +16,9 @@ struct cmac {
     const struct trp_provider *provider;
     enum trp_whose now, next; /* owners of the cipher in use, and of one that waits for its key */
     size_t key_len, next_key_len;
-    int keyed;          /* key is set */
-    EVP_MAC_CTX *other; /* another provider's context, if now or next is TRP_OTHERS; else NULL */
+    int keyed; /* key is set */
+    EVP_MAC_CTX
+        *other; /* another provider's context, if now or next is TRP_OWNER_OTHER; else NULL */
 };
 
 static void *cmac_new(void *provctx)
@@ -43,7 +44,7 @@ static void cmac_free(void *ctx)
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;
-    if (from->now == TRP_NOBODYS || (from->now == TRP_OURS && !from->keyed))
+    if (from->now == TRP_OWNER_NONE || (from->now == TRP_OWNER_SELF && !from->keyed))
         return NULL;
     struct cmac *copy = trp_context_copy(from->provider, from, sizeof(*from));
     if (copy == NULL)
@@ -66,14 +67,14 @@ static void drop_other(struct cmac *c)
 static int set_cipher(struct cmac *c, const struct trp_mac_cipher *cipher)
 {
     const struct trp_evp *const evp = &c->provider->evp;
-    c->next = TRP_NOBODYS;
-    if (c->now != TRP_OTHERS)
+    c->next = TRP_OWNER_NONE;
+    if (c->now != TRP_OWNER_OTHER)
         drop_other(c);
-    if (cipher->whose == TRP_OTHERS) {
+    if (cipher->whose == TRP_OWNER_OTHER) {
         if (c->other == NULL && (c->other = trp_mac_other(c->provider, "CMAC")) == NULL)
             return 0;
         if (!evp->mac_ctx_set_params(c->other, cipher->params)) {
-            if (c->now != TRP_OTHERS)
+            if (c->now != TRP_OWNER_OTHER)
                 drop_other(c);
             return 0;
         }
@@ -100,27 +101,27 @@ static int set_our_key(struct cmac *c, const uint8_t *key, size_t key_len)
 /* Starts the next message under the same key. */
 static int restart(struct cmac *c)
 {
-    if (c->now == TRP_OTHERS)
+    if (c->now == TRP_OWNER_OTHER)
         return c->provider->evp.mac_init(c->other, NULL, 0, NULL);
-    return c->now == TRP_OURS && c->keyed && tr_cmac_start(&c->core, &c->key) == TR_OK;
+    return c->now == TRP_OWNER_SELF && c->keyed && tr_cmac_start(&c->core, &c->key) == TR_OK;
 }
 
 /* Sets a key. Without one: switches to the waiting cipher, or starts the next message if none
  * waits. */
 static int set_key(struct cmac *c, const uint8_t *key, size_t key_len)
 {
-    const int same = c->next == TRP_NOBODYS;
+    const int same = c->next == TRP_OWNER_NONE;
     if (same && key == NULL && key_len == 0)
         return restart(c);
     if (!same) {
         c->now = c->next;
         c->key_len = c->next_key_len;
-        c->next = TRP_NOBODYS;
+        c->next = TRP_OWNER_NONE;
     }
-    if (c->now == TRP_OTHERS)
+    if (c->now == TRP_OWNER_OTHER)
         return trp_mac_other_set_key(c->provider, c->other, key, key_len);
     drop_other(c);
-    if (c->now == TRP_NOBODYS || (same && key == NULL))
+    if (c->now == TRP_OWNER_NONE || (same && key == NULL))
         return key == NULL;
     return set_our_key(c, key, key_len);
 }
@@ -132,7 +133,7 @@ static int cmac_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     if (params == NULL || params->key == NULL)
         return 1;
     if (!trp_mac_cipher(&cipher, params, "-CBC") ||
-        (cipher.whose != TRP_NOBODYS && !set_cipher(c, &cipher)))
+        (cipher.whose != TRP_OWNER_NONE && !set_cipher(c, &cipher)))
         return 0;
     const OSSL_PARAM *const key = trp_param_find(params, OSSL_MAC_PARAM_KEY);
     return key == NULL ||
@@ -152,9 +153,9 @@ static int cmac_init(void *ctx, const unsigned char *key, size_t key_len, const 
 static int cmac_update(void *ctx, const unsigned char *data, size_t len)
 {
     struct cmac *c = ctx;
-    if (c->now == TRP_OTHERS)
+    if (c->now == TRP_OWNER_OTHER)
         return c->provider->evp.mac_update(c->other, data, len);
-    if (c->now != TRP_OURS || !c->keyed)
+    if (c->now != TRP_OWNER_SELF || !c->keyed)
         return 0;
     return len == 0 || tr_cmac_update(&c->core, data, len) == TR_OK ||
            TRP_RAISE(c->provider, ERR_LIB_EVP, EVP_R_UPDATE_ERROR);
@@ -163,9 +164,9 @@ static int cmac_update(void *ctx, const unsigned char *data, size_t len)
 static int cmac_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_size)
 {
     struct cmac *c = ctx;
-    if (c->now == TRP_OTHERS)
+    if (c->now == TRP_OWNER_OTHER)
         return c->provider->evp.mac_final(c->other, out, out_len, out_size);
-    if (c->now != TRP_OURS || !c->keyed)
+    if (c->now != TRP_OWNER_SELF || !c->keyed)
         return 0;
     *out_len = TR_BLOCK;
     if (out == NULL)
@@ -199,12 +200,12 @@ static int cmac_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     const struct cmac *c = ctx;
     static const char *const keys[] = {OSSL_MAC_PARAM_SIZE, OSSL_MAC_PARAM_BLOCK_SIZE};
-    if (c->now == TRP_OTHERS)
+    if (c->now == TRP_OWNER_OTHER)
         return c->provider->evp.mac_ctx_get_params(c->other, params);
     for (int i = 0; i < 2; i++) {
         OSSL_PARAM *const p = (OSSL_PARAM *)trp_param_find(params, keys[i]);
         if (p != NULL &&
-            !trp_param_set_number(p, c->now == TRP_OURS ? TR_BLOCK : 0, sizeof(size_t)))
+            !trp_param_set_number(p, c->now == TRP_OWNER_SELF ? TR_BLOCK : 0, sizeof(size_t)))
             return 0;
     }
     return 1;

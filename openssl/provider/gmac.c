@@ -179,8 +179,8 @@ static int gmac_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     if (params == NULL || params->key == NULL)
         return 1;
     if (!trp_mac_cipher(&cipher, params, "-GCM") ||
-        (cipher.whose == TRP_OURS && !set_our_cipher(g, &cipher)) ||
-        (cipher.whose == TRP_OTHERS && !set_other_cipher(g, &cipher)))
+        (cipher.whose == TRP_OWNER_SELF && !set_our_cipher(g, &cipher)) ||
+        (cipher.whose == TRP_OWNER_OTHER && !set_other_cipher(g, &cipher)))
         return 0;
     const OSSL_PARAM *p = trp_param_find(params, OSSL_MAC_PARAM_KEY);
     if (p != NULL &&

@@ -35,7 +35,7 @@ static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char
         if (strcspn(first, ":") != end + mode_len || strncmp(first + end, mode, mode_len) != 0 ||
             !has_name(first, name))
             continue;
-        cipher->whose = TRP_OURS;
+        cipher->whose = TRP_OWNER_SELF;
         cipher->algorithm = a;
         cipher->key_len = first[4] == '1' && first[5] == '2' ? 16 : first[4] == '1' ? 24 : 32;
         return 1;
@@ -58,7 +58,7 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
                             *const engine = trp_param_find(params, PARAM_ENGINE);
     const OSSL_PARAM end = TRP_END;
     OSSL_PARAM *p = cipher->params;
-    cipher->whose = TRP_NOBODYS;
+    cipher->whose = TRP_OWNER_NONE;
     if (name == NULL)
         return 1;
     if (name->data_type != OSSL_PARAM_UTF8_STRING ||
@@ -68,7 +68,7 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
         (query == NULL || query->data == NULL || may_be_ours(query->data)) &&
         find_ours(cipher, name->data, mode))
         return 1;
-    cipher->whose = TRP_OTHERS;
+    cipher->whose = TRP_OWNER_OTHER;
     *p++ = *name;
     if (query != NULL)
         *p++ = *query;

@@ -9,14 +9,14 @@
 
 #include "provider.h"
 
-enum trp_whose { TRP_NOBODYS, TRP_OURS, TRP_OTHERS };
+enum trp_whose { TRP_OWNER_NONE, TRP_OWNER_SELF, TRP_OWNER_OTHER };
 
 /* The cipher that the parameters of a MAC name. */
 struct trp_mac_cipher {
-    enum trp_whose whose;            /* TRP_NOBODYS: no cipher is named */
-    const OSSL_ALGORITHM *algorithm; /* if TRP_OURS */
-    size_t key_len;                  /* if TRP_OURS */
-    OSSL_PARAM params[4];            /* if TRP_OTHERS: the parameters to forward */
+    enum trp_whose whose;            /* TRP_OWNER_NONE: no cipher is named */
+    const OSSL_ALGORITHM *algorithm; /* if TRP_OWNER_SELF */
+    size_t key_len;                  /* if TRP_OWNER_SELF */
+    OSSL_PARAM params[4];            /* if TRP_OWNER_OTHER: the parameters to forward */
 };
 
 /* Finds the cipher that the parameters name. mode is the mode part of cipher names, "-CBC" or

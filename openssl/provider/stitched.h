@@ -53,6 +53,6 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
  * MAC. Returns 0 if both are right. Constant time: the time depends neither on which of them is
  * wrong nor on the payload length.
  */
-size_t trp_stitched_wrong(struct trp_stitched *c, const uint8_t *record, size_t len);
+size_t trp_stitched_verify(struct trp_stitched *c, const uint8_t *record, size_t len);
 
 #endif

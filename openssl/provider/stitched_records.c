@@ -83,10 +83,10 @@ static void hash(struct sealing *s, size_t n)
 }
 
 /* Whether interleaved code exists for this hash and the CBC backend uses AES instructions. */
-static int has_beside(const struct trp_stitched *c)
+static int has_interleaved(const struct trp_stitched *c)
 {
     const struct tr_aes_key *key = &c->base.key;
-    return c->sha->cbc_beside != NULL &&
+    return c->sha->cbc_interleaved != NULL &&
            (tr_backend_doing(key->backend, TR_OP_CBC_ENCRYPT)->features & TR_FEATURE_AES) != 0;
 }
 
@@ -99,20 +99,20 @@ static size_t whole_blocks(const struct sealing *s)
 
 /* Hashes and encrypts one record, or two at once, interleaved: as many whole blocks as each of the
  * records has. */
-static void seal_beside(struct sealing *s, unsigned records)
+static void seal_interleaved(struct sealing *s, unsigned records)
 {
     const struct tr_aes_key *key = &s->c->base.key;
-    struct trossl_beside b[2];
+    struct trossl_interleaved b[2];
     size_t n = whole_blocks(&s[0]);
     if (records == 2 && whole_blocks(&s[1]) < n)
         n = whole_blocks(&s[1]);
-    if (n == 0 || !has_beside(s->c))
+    if (n == 0 || !has_interleaved(s->c))
         return;
     for (unsigned i = 0; i < records; i++) {
         hash(&s[i], TROSSL_SHA_BLOCK - s[i].md.len % TROSSL_SHA_BLOCK);
-        b[i] = (struct trossl_beside){s[i].iv, s[i].md.h, s[i].out, s[i].in, s[i].hashed};
+        b[i] = (struct trossl_interleaved){s[i].iv, s[i].md.h, s[i].out, s[i].in, s[i].hashed};
     }
-    s->c->sha->cbc_beside(key, b, records, n);
+    s->c->sha->cbc_interleaved(key, b, records, n);
     for (unsigned i = 0; i < records; i++) {
         s[i].done = n * TROSSL_SHA_BLOCK;
         s[i].md.len += s[i].done;
@@ -128,10 +128,10 @@ static void end_hash(struct sealing *s, uint8_t *digest)
     const struct tr_aes_key *key = &s->c->base.key;
     uint8_t last[2 * TROSSL_SHA_BLOCK];
     size_t n = trossl_sha_last(&s->md, last), i = 0;
-    for (; i < n && has_beside(s->c) && s->len - s->done >= TROSSL_SHA_BLOCK; i++) {
+    for (; i < n && has_interleaved(s->c) && s->len - s->done >= TROSSL_SHA_BLOCK; i++) {
         uint8_t *out = s->out + s->done;
-        const struct trossl_beside b = {s->iv, s->md.h, out, out, last + i * TROSSL_SHA_BLOCK};
-        s->c->sha->cbc_beside(key, &b, 1, 1);
+        const struct trossl_interleaved b = {s->iv, s->md.h, out, out, last + i * TROSSL_SHA_BLOCK};
+        s->c->sha->cbc_interleaved(key, &b, 1, 1);
         tr_bulk_by_host(key, TR_OP_CBC_ENCRYPT, TROSSL_SHA_BLOCK / TR_BLOCK);
         s->done += TROSSL_SHA_BLOCK;
     }
@@ -174,7 +174,7 @@ static int seal_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     if (len != sealed_len(c, payload_len) || payload_len < skip)
         return 0;
     struct sealing s = sealing(c, c->aad, c->base.cipher.core.iv, out, in, payload_len, skip);
-    seal_beside(&s, 1);
+    seal_interleaved(&s, 1);
     (void)seal_rest(&s);
     return 1;
 }
@@ -223,7 +223,7 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
             s[j] = sealing(c, aad, ivs[i + j], out + HEADER + TR_BLOCK, in, n, 0);
             out += HEADER + TR_BLOCK + sealed_len(c, n);
         }
-        seal_beside(s, 2);
+        seal_interleaved(s, 2);
         (void)seal_rest(&s[0]);
         (void)seal_rest(&s[1]);
     }
@@ -232,7 +232,7 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-size_t trp_stitched_wrong(struct trp_stitched *c, const uint8_t *record, size_t len)
+size_t trp_stitched_verify(struct trp_stitched *c, const uint8_t *record, size_t len)
 {
     const struct trossl_sha_code *sha = c->sha;
     const size_t most = len - sha->digest_len, least = most > MAX_PADDING ? most - MAX_PADDING : 0;
@@ -242,7 +242,7 @@ size_t trp_stitched_wrong(struct trp_stitched *c, const uint8_t *record, size_t 
     size_t payload = trp_tls_split(TLS1_VERSION, record, len, mac, sha->digest_len, &good);
     put16(c->aad + 11, payload);
     trossl_sha_update(sha, &md, c->aad, TRP_AAD);
-    trossl_sha_end_secretly(sha, &md, record, payload, least, most, expected);
+    trossl_sha_end_secret_len(sha, &md, record, payload, least, most, expected);
     md = c->tail;
     trossl_sha_update(sha, &md, expected, sha->digest_len);
     trossl_sha_end(sha, &md, expected);
@@ -269,7 +269,7 @@ static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     if (from != 0)
         memcpy(core->iv, in, TR_BLOCK);
     (void)tr_cbc_decrypt(core->key, core->iv, out + from, in + from, len - from);
-    if (fits && trp_stitched_wrong(c, out + skip, len - skip) == 0)
+    if (fits && trp_stitched_verify(c, out + skip, len - skip) == 0)
         return 1;
     tr_cleanse(out, len);
     return 0;

@@ -64,12 +64,12 @@ static struct tr_known_long_work long_work;
 
 static enum tr_status known(const struct tr_backend *b, int falsify)
 {
-    enum tr_status status = tr_known_short(b, falsify, &work);
+    enum tr_status status = tr_kat_short(b, falsify, &work);
     if (status == TR_OK)
-        status = tr_known_long(b, &long_work);
+        status = tr_kat_long(b, &long_work);
     if (status == TR_OK)
-        status = tr_known_ctr(b);
-    return status == TR_OK && tr_backend_with_multibuffer(b) != NULL ? tr_known_multibuffer(b)
+        status = tr_kat_ctr(b);
+    return status == TR_OK && tr_backend_with_multibuffer(b) != NULL ? tr_kat_multibuffer(b)
                                                                      : status;
 }
 

@@ -83,7 +83,7 @@ static bool secretly(const struct trossl_sha_code *code, const uint8_t *data, si
     trossl_sha_begin(code, &sha);
     trossl_sha_update(code, &sha, data, before);
     copy = sha;
-    trossl_sha_end_secretly(code, &copy, data + before, len, least, most, digest);
+    trossl_sha_end_secret_len(code, &copy, data + before, len, least, most, digest);
     trossl_sha_update(code, &sha, data + before, len);
     trossl_sha_end(code, &sha, expected);
     if (memcmp(digest, expected, code->digest_len) == 0)
@@ -107,8 +107,8 @@ static bool all_secretly(const struct trossl_sha_code *code, struct tap_random *
 
 /* Compares CBC and hash interleaved, over n hash blocks, with the two run separately. The hashed
  * bytes begin `ahead` bytes after CBC's input. */
-static bool is_beside(const struct trossl_sha_code *code, struct tap_random *random,
-                      const uint8_t *data, size_t n, int in_place, size_t ahead)
+static bool interleaved_matches(const struct trossl_sha_code *code, struct tap_random *random,
+                                const uint8_t *data, size_t n, int in_place, size_t ahead)
 {
     static const size_t key_lens[] = {16, 24, 32};
     static uint8_t buffer[2 * LONGEST], expected[LONGEST];
@@ -127,20 +127,20 @@ static bool is_beside(const struct trossl_sha_code *code, struct tap_random *ran
         return false;
     code->blocks(h[1], data + ahead, n);
     uint8_t *const out = in_place ? buffer : buffer + LONGEST;
-    const struct trossl_beside b = {iv[0], h[0], out, buffer, buffer + ahead};
-    code->cbc_beside(&key, &b, 1, n);
+    const struct trossl_interleaved b = {iv[0], h[0], out, buffer, buffer + ahead};
+    code->cbc_interleaved(&key, &b, 1, n);
     return tap_same(out, expected, len) && tap_same(iv[0], iv[1], 16) &&
            tap_same(h[0], h[1], code->digest_len);
 }
 
-static bool all_beside(const struct trossl_sha_code *code, struct tap_random *random,
-                       const uint8_t *data)
+static bool all_interleaved(const struct trossl_sha_code *code, struct tap_random *random,
+                            const uint8_t *data)
 {
     bool good = true;
     for (size_t n = 1; good && n <= 16; n++) {
         for (size_t ahead = 0; good && ahead < 80; ahead++)
-            good = is_beside(code, random, data, n, 0, ahead) &&
-                   is_beside(code, random, data, n, 1, ahead);
+            good = interleaved_matches(code, random, data, n, 0, ahead) &&
+                   interleaved_matches(code, random, data, n, 1, ahead);
     }
     return good;
 }
@@ -180,7 +180,7 @@ int main(void)
         tap_fill(&random, data, sizeof(data));
         test(best[i]);
         if ((cpu.usable & TR_FEATURE_AES) != 0)
-            tap_ok(all_beside(best[i], &random, data), "%s beside CBC", best[i]->name);
+            tap_ok(all_interleaved(best[i], &random, data), "%s beside CBC", best[i]->name);
         else
             tap_skip(1, "aes", "no AES instructions");
     }

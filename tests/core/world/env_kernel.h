@@ -6,7 +6,7 @@
 #define TR_ENV_ALL_MODES   1
 #define TR_ENV_LARGE_STACK 1
 
-static inline tr_features tr_env_never(void)
+static inline tr_features tr_env_unusable(void)
 {
     return 0;
 }
