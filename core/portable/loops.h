@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The modes of SP 800-38A over a software cipher that processes several blocks per call. This is a
+ * The modes of SP 800-38A over a software cipher that processes several blocks per call. A
  * template: the including file first defines these names.
  *
  *   BLOCKS                     the largest number of blocks per call of the cipher
