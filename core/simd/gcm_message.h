@@ -249,7 +249,8 @@ static NOT_INLINE TR_TARGET void long_open(const struct tr_aes_key *key, uint8_t
  */
 TR_INLINE size_t message_powers(const struct tr_gcm_message *m)
 {
-    size_t data = (size_t)(m->len / TR_BLOCK) + 3, aad = (size_t)(m->aad_len / TR_BLOCK);
+    size_t data = (size_t)((m->len + TR_BLOCK - 1) / TR_BLOCK) + 2,
+           aad = (size_t)(m->aad_len / TR_BLOCK);
     return data > aad ? data : aad;
 }
 
