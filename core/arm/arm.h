@@ -17,5 +17,6 @@
 #endif
 
 void tr_armce_expand_key(struct tr_aes_key *key, const uint8_t *raw);
+void tr_armce_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw);
 
 #endif

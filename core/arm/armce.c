@@ -26,12 +26,17 @@ TR_TARGET void tr_armce_expand_key(struct tr_aes_key *key, const uint8_t *raw)
     expand_key(key, raw);
 }
 
+TR_TARGET void tr_armce_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
+{
+    expand_encryption_key(key, raw);
+}
+
 const struct tr_backend tr_armce = {
     .name = "armce",
     .features = TR_ARMCE_FEATURES | TR_FEATURE_CLMUL,
     .weaker = &tr_bitslice,
     .expand_key = tr_armce_expand_key,
-    .expand_encryption_key = expand_encryption_key,
+    .expand_encryption_key = tr_armce_expand_encryption_key,
     .ghash_key = ghash_key,
     .ghash_key_refused = tr_portable_ghash_powers,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
@@ -43,7 +48,7 @@ const struct tr_backend tr_armce_noclmul = {
     .features = TR_ARMCE_FEATURES,
     .weaker = &tr_vperm, /* for GHASH */
     .expand_key = tr_armce_expand_key,
-    .expand_encryption_key = expand_encryption_key,
+    .expand_encryption_key = tr_armce_expand_encryption_key,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

@@ -21,6 +21,7 @@ const struct tr_backend tr_armce_eor3 = {
     .features = TR_ARMCE_FEATURES | TR_FEATURE_CLMUL | TR_FEATURE_SHA3,
     .weaker = &tr_armce,
     .expand_key = tr_armce_expand_key,
+    .expand_encryption_key = tr_armce_expand_encryption_key,
     .ghash_key = ghash_key,
     .ghash_key_refused = tr_portable_ghash_powers,
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},

@@ -15,7 +15,7 @@ TR_INLINE enum tr_status set_key(struct tr_aes_key *key, const struct tr_backend
     key->backend = backend;
     if (!tr_env_vector_begin(backend->features)) {
         /* All backends share one key format, so the key's own backend can still use it later. */
-        tr_portable_expand_key(key, raw);
+        (encryption ? tr_portable_expand_encryption_key : tr_portable_expand_key)(key, raw);
         return TR_OK;
     }
     if (encryption && backend->expand_encryption_key != NULL)

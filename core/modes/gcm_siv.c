@@ -256,14 +256,13 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* Cleanses the message of a one-shot call, except the parts that were never written. The key only
- * encrypts, and most messages need few powers. The written bytes are adjacent, from the powers to
- * the round keys. */
+/* Cleanses the message of a one-shot call. Most messages need few powers, and the key only
+ * encrypts, so only the bytes from the powers to the last round key were written. */
 static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;
-    if ((b->features & TR_FEATURE_CLMUL) == 0) {
-        tr_cleanse(g, sizeof(*g)); /* the powers are tables with another layout */
+    if ((b->features & TR_FEATURE_CLMUL) == 0 || b->expand_encryption_key == NULL) {
+        tr_cleanse(g, sizeof(*g)); /* tables of another layout, or a key that also decrypts */
         return;
     }
     const size_t powers = tr_ghash_powers_at(tr_ghash_published(&g->hash)) * (size_t)TR_BLOCK;
@@ -271,10 +270,12 @@ static void cleanse_message(struct tr_gcm_siv *g)
     const size_t end =
         __builtin_offsetof(struct tr_gcm_siv, aes.enc) + (g->aes.rounds + 1) * (size_t)TR_BLOCK;
     uint8_t *memory = (uint8_t *)g + first;
-    if (b->cleanse != NULL)
-        b->cleanse(memory, (end - first + 63) / 64 * 64); /* rounded up into dec */
-    else
+    if (b->cleanse != NULL && tr_env_vector_begin(b->features)) {
+        b->cleanse(memory, (end - first + 63) / 64 * 64); /* the next bytes belong to aes, too */
+        tr_env_vector_end();
+    } else {
         tr_cleanse_inline(memory, end - first);
+    }
     tr_cleanse_inline(g->ghash.hash, TR_BLOCK);
 }
 

@@ -89,9 +89,15 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes as many");
 
-/* The most powers that one reduction uses: GCM's longest short message with AAD and lengths. */
-#define HASHED      8u /* vectors of a group, loaded as needed, so that 8 registers suffice */
-#define MOST_POWERS (HASHED * VBLOCKS + 2)
+#define HASHED 8u /* vectors of a group, loaded as needed, so that 8 registers suffice */
+
+/* The most powers that one reduction uses: a group's, and in gcm_message.h's longest short message
+ * one for AAD and one for the lengths. */
+#if V_MASKED && V_REGISTERS > 8
+#    define MOST_POWERS (HASHED * VBLOCKS + 2)
+#else
+#    define MOST_POWERS (HASHED * VBLOCKS)
+#endif
 
 /* The stage that has the powers for n blocks. */
 TR_INLINE unsigned stage_for(size_t n)

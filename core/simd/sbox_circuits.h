@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Written by scripts/sbox-circuits, whose docstring describes the circuits. q[7] is the highest bit.
+ * Written by scripts/sbox-circuits: its docstring describes the circuits. q[7] is the highest bit.
  *
  * A template: the file that includes it defines TR_TARGET and V, a vector of 64-bit words, and
  * TERNARY or not.

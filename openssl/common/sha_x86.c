@@ -14,10 +14,10 @@
 #if TR_X86
 #    include <immintrin.h>
 
-#    define TARGET        __attribute__((target("sha,ssse3")))
-#    define TARGET_BESIDE __attribute__((target("aes,sha,ssse3")))
-#    define INLINE        static inline __attribute__((always_inline))
-#    define UNROLL        _Pragma("GCC unroll 20")
+#    define TARGET             __attribute__((target("sha,ssse3")))
+#    define TARGET_INTERLEAVED __attribute__((target("aes,sha,ssse3")))
+#    define INLINE             static inline __attribute__((always_inline))
+#    define UNROLL             _Pragma("GCC unroll 20")
 
 INLINE TARGET __m128i load(const void *p)
 {
@@ -160,8 +160,8 @@ struct cbc {
     __m128i k0, kn, s;
 };
 
-INLINE TARGET_BESIDE void cbc_begin(struct cbc *c, const struct tr_aes_key *key, const uint8_t *iv,
-                                    const uint8_t *in)
+INLINE TARGET_INTERLEAVED void cbc_begin(struct cbc *c, const struct tr_aes_key *key,
+                                         const uint8_t *iv, const uint8_t *in)
 {
     c->keys = key->enc;
     c->k0 = load(key->enc[0]);
@@ -170,7 +170,7 @@ INLINE TARGET_BESIDE void cbc_begin(struct cbc *c, const struct tr_aes_key *key,
     c->s = _mm_xor_si128(load(iv), f);
 }
 
-INLINE TARGET_BESIDE void cbc_rounds(struct cbc *c, int from, int to)
+INLINE TARGET_INTERLEAVED void cbc_rounds(struct cbc *c, int from, int to)
 {
     UNROLL
     for (int r = from; r < to; r++)
@@ -178,7 +178,7 @@ INLINE TARGET_BESIDE void cbc_rounds(struct cbc *c, int from, int to)
 }
 
 /* Does a block's last round, XORs the next plaintext in, and returns the ciphertext. */
-INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
+INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
 {
     __m128i f = _mm_xor_si128(c->k0, next);
     c->s = _mm_aesenclast_si128(c->s, _mm_xor_si128(c->kn, f));
@@ -191,8 +191,8 @@ INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
  * plaintext before it writes. After the last block, the first round key takes the place of the next
  * plaintext. The CBC state then is the ciphertext, which needs no cleansing.
  */
-#    define BESIDE(hash, groups, rounds, L)                                                        \
-        static TARGET_BESIDE void hash##_interleaved_##rounds##_##L(                               \
+#    define INTERLEAVED(hash, groups, rounds, L)                                                   \
+        static TARGET_INTERLEAVED void hash##_interleaved_##rounds##_##L(                          \
             const struct tr_aes_key *key, const struct trossl_interleaved *b, size_t n)            \
         {                                                                                          \
             struct hash s[L];                                                                      \
@@ -254,12 +254,12 @@ INLINE TARGET_BESIDE __m128i cbc_end(struct cbc *c, __m128i next)
             }                                                                                      \
             hash##_store(&s, h);                                                                   \
         }                                                                                          \
-        BESIDE(hash, groups, 10, 1)                                                                \
-        BESIDE(hash, groups, 12, 1)                                                                \
-        BESIDE(hash, groups, 14, 1)                                                                \
-        BESIDE(hash, groups, 10, 2)                                                                \
-        BESIDE(hash, groups, 12, 2)                                                                \
-        BESIDE(hash, groups, 14, 2)                                                                \
+        INTERLEAVED(hash, groups, 10, 1)                                                           \
+        INTERLEAVED(hash, groups, 12, 1)                                                           \
+        INTERLEAVED(hash, groups, 14, 1)                                                           \
+        INTERLEAVED(hash, groups, 10, 2)                                                           \
+        INTERLEAVED(hash, groups, 12, 2)                                                           \
+        INTERLEAVED(hash, groups, 14, 2)                                                           \
         static void hash##_interleaved(const struct tr_aes_key *key,                               \
                                        const struct trossl_interleaved *b, unsigned records,       \
                                        size_t n)                                                   \

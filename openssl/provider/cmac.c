@@ -18,7 +18,7 @@ struct cmac {
     size_t key_len, next_key_len;
     int keyed; /* key is set */
     EVP_MAC_CTX
-        *other; /* another provider's context, if now or next is TRP_OWNER_OTHER; else NULL */
+    *other; /* another provider's context, if now or next is TRP_OWNER_OTHER; else NULL */
 };
 
 static void *cmac_new(void *provctx)

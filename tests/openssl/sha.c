@@ -75,8 +75,8 @@ static bool in_pieces(const struct trossl_sha_code *code, struct tap_random *ran
 
 /* Compares the digests with len secret and public, for `before` public bytes and len more. Only
  * least <= len <= most is public. */
-static bool secretly(const struct trossl_sha_code *code, const uint8_t *data, size_t before,
-                     size_t least, size_t len, size_t most)
+static bool secret_len_matches(const struct trossl_sha_code *code, const uint8_t *data,
+                               size_t before, size_t least, size_t len, size_t most)
 {
     struct trossl_sha sha, copy;
     uint8_t digest[TROSSL_SHA_MAX], expected[TROSSL_SHA_MAX];
@@ -92,15 +92,15 @@ static bool secretly(const struct trossl_sha_code *code, const uint8_t *data, si
     return false;
 }
 
-static bool all_secretly(const struct trossl_sha_code *code, struct tap_random *random,
-                         const uint8_t *data)
+static bool all_secret_lens(const struct trossl_sha_code *code, struct tap_random *random,
+                            const uint8_t *data)
 {
     bool good = true;
     for (unsigned i = 0; good && i < 20000; i++) {
         const size_t before = tap_below(random, 150), least = tap_below(random, 400);
         const size_t most = least + tap_below(random, 300);
-        good =
-            secretly(code, data, before, least, least + tap_below(random, most - least + 1), most);
+        good = secret_len_matches(code, data, before, least,
+                                  least + tap_below(random, most - least + 1), most);
     }
     return good;
 }
@@ -158,7 +158,7 @@ static void test(const struct trossl_sha_code *code)
     for (size_t len = 0; good && len <= 600; len++)
         good = in_pieces(code, &random, data, len);
     tap_ok(good, "%s: up to 600 bytes in pieces", code->name);
-    tap_ok(all_secretly(code, &random, data), "%s: a secret length", code->name);
+    tap_ok(all_secret_lens(code, &random, data), "%s: a secret length", code->name);
 }
 
 int main(void)
