@@ -7,9 +7,9 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
-/* tr_cleanse() for a constant number of bytes, in 16-byte stores. A libc's memset() or the
- * compiler's REP STOS would take longer than encrypting a block. Clobbers only the cleansed bytes,
- * so other values stay in registers. */
+/* tr_cleanse() for buffers on the stack and in messages, inline, in 16-byte stores. A libc's
+ * memset() or the compiler's REP STOS would take longer than encrypting a block. Clobbers only the
+ * cleansed bytes, so other values stay in registers. */
 TR_INLINE void tr_cleanse_inline(void *memory, size_t len)
 {
     typedef uint64_t two __attribute__((vector_size(16), aligned(1), may_alias));
@@ -24,7 +24,7 @@ TR_INLINE void tr_cleanse_inline(void *memory, size_t len)
     }
 }
 
-/* tr_length() is the length of text. tr_word_is() tells whether text equals the n bytes at word. */
+/* tr_length() returns the length of text. tr_word_is(): whether text equals the n bytes at word. */
 TR_INLINE size_t tr_length(const char *text)
 {
     size_t n = 0;

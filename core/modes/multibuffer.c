@@ -28,9 +28,9 @@ static size_t blocks_of(const struct tr_job *list, size_t count)
 }
 
 /*
- * Whether multi-buffer code is faster. It pays pipeline fill and drain. Short chains that run one
- * after the other overlap in the reorder window anyway. Approximate cycles on Zen 4: 17 per block
- * of a chain of at most 4 blocks, 41 per block of a longer chain, 45 per step of all lanes.
+ * Whether multi-buffer code is faster. Its pipeline takes time to fill and drain. Short chains that
+ * run one after the other overlap in the reorder window anyway. Approximate cycles on Zen 4: 17 per
+ * block of a chain of at most 4 blocks, 41 per block of a longer chain, 45 per step of all lanes.
  * Different keys cost more, because the round-key schedules of all lanes must first be copied.
  */
 static int is_worth_it(const struct tr_job *list, size_t count)
@@ -47,13 +47,13 @@ static int is_worth_it(const struct tr_job *list, size_t count)
 }
 
 /* Whether a backend's multi-buffer code passes its known-answer tests. Runs them before the first
- * use and stores the result in one word, two bits per backend. If they fail, jobs run one after the
- * other. Racing threads compute the same result. */
+ * use and stores the result in one word, two bits per backend. If the tests fail, jobs run one
+ * after the other. Racing threads compute the same result. */
 static int are_trusted(const struct tr_backend *b)
 {
     static uint32_t verdicts;
     unsigned i = 0;
-    /* Counting tables are not in the list, but share this code. */
+    /* Tables of counting.h are unlisted, but have this pointer. */
     while (tr_backend_at(i)->multibuffer != b->multibuffer)
         i++;
     const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;
@@ -85,8 +85,8 @@ static void run(enum tr_mb_op op, const struct tr_job *list, size_t count)
         alone(op, &list[i]);
 }
 
-/* The number of length classes. Lengths in a class differ by less than 25 %. Longer ones have lower
- * numbers. */
+/* The number of length classes. Lengths in a class differ by less than 25 %. Classes of longer jobs
+ * have lower numbers. */
 #define CLASSES 256u
 
 static unsigned class_of(size_t blocks)
@@ -119,8 +119,8 @@ static int is_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
     return a == b || (a->backend == b->backend && a->rounds == b->rounds);
 }
 
-/* Removes from the list all jobs with the first job's key size and backend, and runs them. Returns
- * the number of remaining jobs. */
+/* Runs all jobs that have the first job's key size and backend, and removes them from the list.
+ * Returns the number of remaining jobs. */
 static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
 {
     struct tr_job kind[MOST];

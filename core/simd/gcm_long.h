@@ -3,20 +3,20 @@
  * GCM for long calls: does the same as gcm_stream.h, with more precomputation and fewer operations
  * a vector.
  *
- * Bound. On Zen 4 AES and carry-less multiplications share two of the four vector ports, and each
- * takes one cycle of both for 64 bytes. XORs, shuffles and broadcasts can use the other two ports,
- * but 4 in 10 take an AES issue slot: ports are assigned when operations enter the schedulers. So
- * this code does fewer operations of both kinds:
+ * Bound. On Zen 4 AES and carry-less multiplications share two of the four vector ports. For 64
+ * bytes, each operation fills both for a cycle. XORs, shuffles and broadcasts can use the other two
+ * ports, but 4 in 10 take an AES issue slot: ports are assigned when operations enter the
+ * schedulers. So this code does fewer operations of all kinds:
  *
  *   AES          A table of states replaces counting and two rounds by one XOR (FACE, Park and Lee,
  *                CHES 2018). Within 256 blocks only the counter's last byte changes. The state
  *                after round 2 is F(last byte) ^ G(other bytes). The table holds the states of the
  *                first 256 blocks. In each later period of 256 blocks, all states differ from the
  *                table by the same value.
- *   hash         Three multiplications a vector (Karatsuba). The operands of a pair of vectors take
- *                five operations in all, and XORs take three terms each. Each lane accumulates its
- *                own hash, with the same powers of H in all lanes. The last group uses a different
- *                power in each lane, which combines the hashes.
+ *   hash         Three multiplications a vector (Karatsuba). Preparing two vectors for them takes
+ *                five operations. Each XOR takes three terms. Each lane accumulates its own hash,
+ *                with the same powers of H in all lanes. The last group uses a different power in
+ *                each lane, which combines the hashes.
  *   round keys   In memory as whole vectors: a broadcast load takes a vector port, a plain load
  *                does not.
  *
@@ -49,11 +49,11 @@
 #    define GCM_PAIRS           (IN_FLIGHT / 2)
 #    define GCM_PERIOD          256u /* blocks whose states the table holds */
 #    define GCM_MAX_ROUNDS      14u
-/* Largest last byte of the first counter with the table; without it, modulo GROUP. */
+/* Limit of the first counter: modulo 256 with the table, modulo GROUP without it. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
-/* The first vectors of each group, which then count without carry into other bytes. */
+/* Vectors at the start of each group whose counters, given that limit, carry nothing. */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
-/* Shortest calls, in blocks, for which the precomputation pays, and for which the table does. */
+/* Shortest calls, in blocks, for which the precomputation pays, and for which the table pays. */
 #    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
 #    define GCM_TABLE_FROM      (3 * GCM_PERIOD / 2)
 
@@ -79,7 +79,7 @@ struct gcm_long {
     V period; /* difference of the current period's states from the table's */
 };
 
-/* In each lane: the low halves of two blocks, the high halves, and the XOR of both. */
+/* Returns, in each lane, the low halves of two blocks, their high halves, and the XOR of both. */
 TR_INLINE TR_TARGET struct factors pair(V a, V b)
 {
     V low = v_unpack_low(a, b), high = v_unpack_high(a, b);
@@ -108,7 +108,7 @@ TR_INLINE TR_TARGET V both_products(V a, V b, V sum, int first)
 
 #    define GCM_STEPS (2 * GCM_PAIRS)
 
-/* Hashes half of a pair of vectors. Pair 0 comes last, because it depends on the hash so far. */
+/* Does one of two steps of hashing a pair of vectors. Pair 0 is last: it needs the hash so far. */
 TR_INLINE TR_TARGET void hash_step(struct gcm_long *g, const uint8_t *data, unsigned step,
                                    struct factors *x)
 {
@@ -149,8 +149,8 @@ TR_INLINE TR_TARGET void long_round(V x[IN_FLIGHT], V k)
 }
 
 /*
- * Source of a group's states after two rounds: computed; computed and stored in the table; read
- * from the table; read from the table for the last time.
+ * Where a group's states after two rounds come from: computed; computed and stored in the table;
+ * read from the table; read from the table for the last time.
  */
 enum states { COUNTED, KEPT, FROM_TABLE, FROM_TABLE_LAST };
 
@@ -173,16 +173,16 @@ TR_INLINE TR_TARGET V two_rounds(const struct gcm_long *g, V counters)
 }
 
 /*
- * Where a group gets its states: its part of the table, and the value to XOR to it. Vectors from
- * GCM_LONG_STEADY on have a value of their own.
+ * A group's part of the table, and the value to XOR to its states. Vectors from GCM_LONG_STEADY on
+ * have a value of their own.
  */
 struct origin {
     V *table, difference, last_difference;
 };
 
 /*
- * For a group after the first 256 blocks. A period may begin a few blocks after a multiple of 256.
- * The counter's last byte then wraps in the period's last vectors.
+ * Returns the origin of a group after the first 256 blocks. A period's first counter may be a few
+ * blocks above a multiple of 256. Its last byte then wraps in the period's last vectors.
  */
 TR_INLINE TR_TARGET struct origin from_table(struct gcm_long *g, size_t done)
 {
@@ -203,7 +203,7 @@ TR_INLINE TR_TARGET V state_from_table(const struct origin *from, unsigned j)
 }
 
 /*
- * Encrypts or decrypts a full group, interleaved with the hash of the group at hashed (NULL: none).
+ * Encrypts or decrypts a full group, and hashes the group at `hashed` (NULL: none) in between.
  * from: the part of the table to read or to fill.
  */
 TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, enum states states,
@@ -263,9 +263,9 @@ TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 
 #    if VBLOCKS == 4 && IN_FLIGHT == 8
 /*
- * Groups from the table, AES-128, vectors staggered. Seven middle rounds and the last one remain,
- * and the eight vectors are one round apart. Each step ends one vector, begins another and does a
- * hash step, so all ports always get the same mix of operations.
+ * AES-128 groups from the table, with staggered vectors. After the table, seven middle rounds and
+ * the last one remain, and the eight vectors are one round apart. Each step ends one vector, begins
+ * another and does a hash step, so all ports always get the same mix of operations.
  */
 #        define STAGGERED_ROUNDS 10u
 
@@ -320,7 +320,7 @@ TR_INLINE TR_TARGET void stagger(struct gcm_long *g, struct staggered *p, const 
         g->bulk.chain = v_add32(g->bulk.chain, GROUP);
 }
 
-/* Processes all groups after the first period. Returns the last group's ciphertext. */
+/* Processes all groups after the first period. Returns the last group's output. */
 TR_INLINE TR_TARGET const uint8_t *staggered_groups(struct gcm_long *g, size_t blocks, int decrypt)
 {
     struct staggered p;
@@ -379,7 +379,7 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
         pending = g->bulk.out;
         if (decrypt && done == blocks - GROUP)
             prepare_powers(g, 1);
-        /* Keep the states if there is a next period. */
+        /* Keep the states if another period follows. */
         int again = use_table && blocks - done > GCM_PERIOD;
         if (use_table && done >= GCM_PERIOD) {
             struct origin from = from_table(g, done);

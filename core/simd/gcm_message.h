@@ -10,9 +10,12 @@
  * included: 20 more cost 3 cycles. Back-to-back calls on ZMM take 57 cycles for 16 bytes, 71 for
  * 64, 109 for 256 and 400 for 1024 (docs/tuning/gcm.md).
  *
- * Avoid three hidden costs: a wide load of bytes just written by narrower stores, which waits until
- * they retire; structures passed by value, for the same reason; operations that wait for AES in the
- * 128 entries of the schedulers.
+ * Avoid three hidden costs:
+ *
+ * - store-forwarding stalls: a wide load of bytes just written by narrower stores waits until these
+ *   retire
+ * - structures passed by value, which cause the same stalls
+ * - operations that wait for AES in the 128 entries of the schedulers
  */
 #ifndef TR_SIMD_GCM_MESSAGE_H
 #define TR_SIMD_GCM_MESSAGE_H
@@ -28,7 +31,7 @@ TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
     return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? v : __builtin_bswap32(v);
 }
 
-/* Hashes the AAD except for its last, perhaps partial block. */
+/* Hashes the AAD except for its last block, which may be partial. */
 static NOT_INLINE TR_TARGET B gcm_long_aad(const struct tr_ghash_key *ghash, const uint8_t *aad,
                                            size_t blocks)
 {
@@ -43,7 +46,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
                                  struct tr_gcm_message *m, int is_long, int decrypt)
 {
     /*
-     * Loads words: callers often assemble a nonce from words, and a wider load would then be a
+     * Loads words: callers often assemble a nonce from words, and a wider load would then cause a
      * store-forwarding stall.
      */
     uint64_t high = (uint64_t)load32_be(m->iv) << 32 | load32_be(m->iv + 4);
@@ -52,7 +55,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
     struct gcm_tail end = {
         .whole = 1, .begun = 1, .lengths = b_of((uint64_t)len * 8, (uint64_t)aad_len * 8)};
     /*
-     * Keeps the block in a register. gcc would store its halves and load both at once, a
+     * Keeps the block in a register. Otherwise gcc would store its halves and load both at once: a
      * store-forwarding stall.
      */
     __asm__("" : "+" V_REGISTER(end.lengths));
@@ -73,7 +76,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
 }
 
 #if V_MASKED
-/* The length block, in bits. Two loads: the caller has just stored the fields one by one. */
+/* The length block, in bits. Loads both fields one by one, as the caller has just stored them. */
 TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 {
     return b_shift_left64(b_load_halves((const uint8_t *)&m->len), 3);
@@ -83,7 +86,7 @@ TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 
 /*
  * A message with one or two blocks of data, in one vector. For AES, lanes 0 and 1 are counter
- * blocks and lane 3 is J0. For GHASH, the lanes are both data blocks, the lengths and the AAD.
+ * blocks and lane 3 is J0. For GHASH, the four lanes are two data blocks, the lengths and the AAD.
  *
  * Calls overlap within the reorder window, so both latency and the number of instructions count.
  * Work that does not depend on AES is done in parallel with it. h_down, which is H x^-64, applies
@@ -135,7 +138,7 @@ static NOT_INLINE TR_TARGET void tiny_open(const struct tr_aes_key *key, uint8_t
 #endif
 
 #if V_MASKED
-/* A round of u vectors and of the tag's mask. */
+/* Does a round of u vectors and of the tag's mask. */
 TR_INLINE TR_TARGET void round_and_mask(V x[IN_FLIGHT], unsigned u, B *mask, const uint8_t *key)
 {
     V k = v_load_all(key);
@@ -146,8 +149,8 @@ TR_INLINE TR_TARGET void round_and_mask(V x[IN_FLIGHT], unsigned u, B *mask, con
 }
 
 /*
- * Processes a message of u vectors, at most SHORT_VECTORS, with AAD of at most a block. The
- * counters of so few blocks differ in the last byte only, so they need no byte swap. AAD and
+ * Processes a message of u vectors, at most SHORT_VECTORS, with at most a block of AAD. The
+ * counters of so few blocks differ only in the last byte, so they need no byte swap. AAD and
  * lengths are hashed before AES in program order, because they do not depend on it.
  */
 TR_INLINE TR_TARGET void short_vectors(const struct tr_aes_key *key, uint8_t *out,

@@ -5,8 +5,8 @@
  * Encryption hashes the previous group, because this group's ciphertext does not exist yet.
  *
  * Bound for AES-128 on Zen 4: 10 AES operations and 4 carry-less multiplications a vector, on the
- * same ports. From 1024 bytes on, the bound is mostly the throughput of the four vector ports, over
- * all operations. gcm_long.h needs fewer operations for long messages.
+ * same ports. From 1024 bytes on, the bound is mostly all vector operations together, on all four
+ * ports. gcm_long.h needs fewer operations for long messages.
  */
 #ifndef TR_SIMD_GCM_STREAM_H
 #define TR_SIMD_GCM_STREAM_H
@@ -16,8 +16,8 @@
 #include "simd/gcm_parts.h"
 
 /*
- * Vectors that steady_counters() prepares. First counters up to 2 VBLOCKS carry nothing, because 2
- * VBLOCKS + STEADY_VECTORS VBLOCKS - 1 < GROUP.
+ * Vectors that steady_counters() prepares. First counters up to 2 * VBLOCKS carry nothing:
+ * (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
@@ -46,8 +46,8 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
         x = v_xor(x, g->y);
     multiply_add(&g->product, x, v_load(g->ghash->power[TR_GHASH_POWERS - GROUP + j * VBLOCKS]));
     /*
-     * A barrier after every two vectors: else gcc would reorder the XORs, keep all products, and
-     * run out of registers.
+     * A barrier after every two vectors. Without it, gcc would reorder the XORs, keep all products,
+     * and run out of registers.
      */
     if (j % 2 == 1)
         __asm__(""
@@ -56,8 +56,8 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
 }
 
 /*
- * Encrypts a full group in counter mode, interleaved with the hash of the group at hashed (NULL:
- * none). steady: from steady_counters(), or NULL.
+ * Encrypts a full group in counter mode, and hashes the group at `hashed` (NULL: none) in between.
+ * steady: from steady_counters(), or NULL.
  */
 TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V *steady)
 {
@@ -126,21 +126,21 @@ TR_INLINE TR_TARGET void gcm_hash_half(struct gcm *g, const uint8_t *data)
     gcm_reduce(g);
 }
 
-/* What gcm_last_vectors() does in addition to the last vectors of a call. */
+/* Work for gcm_last_vectors() in addition to the last vectors of a call. */
 struct gcm_tail {
     int whole;            /* the message ends here: also hash its lengths */
     int is_secret;        /* the counter is derived from H: no branch may depend on it */
-    unsigned begun;       /* 1: a block is XORed to the hash but not multiplied yet */
+    unsigned begun;       /* 1: a block is already XORed to the hash, but not multiplied yet */
     const uint8_t *group; /* an earlier full group, not hashed yet, or NULL */
     const uint8_t *half;  /* an earlier half group, not hashed yet, or NULL */
     B lengths;
 };
 
 /*
- * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them,
- * the hash so far and (at the end of a message) the length block with a single reduction.
- * end->group and end->half are hashed after AES in program order: they depend on earlier AES
- * results, and waiting instructions would occupy the schedulers.
+ * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Adds them and
+ * (at the end of a message) the length block to the hash with a single reduction. end->group and
+ * end->half are hashed after AES in program order: they depend on earlier AES results, and waiting
+ * instructions would occupy the schedulers.
  */
 TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
                                           const struct gcm_tail *end, int decrypt)

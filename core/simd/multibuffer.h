@@ -6,9 +6,9 @@
  *
  * Terms
  *   job       a chain with its key, chaining value and blocks: struct tr_job, as the modes pass it
- *   lane      the 128 bits of a vector in which one job runs, numbered across all vectors
+ *   lane      the 128 bits of a vector in which one job runs; lanes are numbered across all vectors
  *   step      one block of each lane goes through all rounds, all vectors interleaved
- *   batch      MB_STEPS steps: 64 bytes of each lane, a cache line of most messages
+ *   batch     MB_STEPS steps: 64 bytes of each lane, a cache line of most messages
  *   segment   the batches between two refills: it ends when the first job ends and another job
  *             takes its lane
  *   idle      a lane without a job; it reads the input of another lane and stores to a scratch
@@ -16,21 +16,21 @@
  *
  * A batch, with lanes 0 to 7 in two vectors of four; a3 is block 3 of this batch of job a:
  *
- *      memory             buffers        registers
- *                                        vector 0     vector 1
- *      next batch's  -->   in_batch
+ *      memory                 buffers          registers
+ *                                              vector 0     vector 1
+ *      next batch's      -->  in_batch
  *      64 B a job
- *                         in_batch step 0 a0 b0 c0 d0  e0 f0 g0 h0  n rounds -> out_batch
- *                                 step 1 a1 b1 c1 d1  e1 f1 g1 h1  n rounds -> out_batch
- *                                 step 2 a2 b2 c2 d2  e2 f2 g2 h2  n rounds -> out_batch
- *                                 step 3 a3 b3 c3 d3  e3 f3 g3 h3  n rounds -> out_batch
- *      last batch's  <--   out_batch
+ *                             in_batch step 0  a0 b0 c0 d0  e0 f0 g0 h0  n rounds -> out_batch
+ *                                      step 1  a1 b1 c1 d1  e1 f1 g1 h1  n rounds -> out_batch
+ *                                      step 2  a2 b2 c2 d2  e2 f2 g2 h2  n rounds -> out_batch
+ *                                      step 3  a3 b3 c3 d3  e3 f3 g3 h3  n rounds -> out_batch
+ *      previous batch's  <--  out_batch
  *      64 B a job
  *
  * The transfers on the left overlap the rounds. Each moves a whole cache line of a job. Messages
  * whose addresses differ by a multiple of 4096 conflict in one cache set. If they were moved block
- * by block, each block would fetch its line again (16 % of the AES rate). Lines become vectors in
- * multibuffer_lines.h (512 bits) and multibuffer_rows.h (128 and 256 bits).
+ * by block, each block would fetch its line again (16 % of the AES rate). multibuffer_lines.h (512
+ * bits) and multibuffer_rows.h (128 and 256 bits) make vectors of the lines.
  *
  * Bound: AES throughput, and the longest job, because it is serial. 16 messages of 16 KiB, AES-128
  * in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Each call
@@ -53,7 +53,7 @@
 #if MULTIBUFFER
 /*
  * Defines mb_segment() once for each operation, number of rounds and kind of keys, so that no
- * variant saves registers that only another needs.
+ * variant saves registers that only another variant needs.
  */
 #    define MB_SEGMENT(name, op, n, vectors, own)                                                  \
         static TR_TARGET __attribute__((__noinline__)) void name(struct multibuffer *m,            \
@@ -89,7 +89,7 @@ MB_OP(mb_mac, TR_MB_MAC)
         {                                                                                          \
             MB_ENTRY(name##_10), MB_ENTRY(name##_12), MB_ENTRY(name##_14)                          \
         }
-/* Index: operation; key size; 0 for shared keys, 1 for own keys, 2 for shared keys in all lanes. */
+/* Indices: operation; key size; 0: shared key, 1: own keys, 2: shared key and MB_LANES lanes. */
 static void (*const mb_table[3][3][3])(struct multibuffer *m, size_t batches) = {
     [TR_MB_CBC] = MB_TABLE(mb_cbc), [TR_MB_CFB] = MB_TABLE(mb_cfb), [TR_MB_MAC] = MB_TABLE(mb_mac)};
 
@@ -180,8 +180,8 @@ static TR_TARGET void mb_narrow(struct multibuffer *m)
 }
 
 /*
- * Prepares the last batch before end. A job that ends within this batch reads a padded copy of its
- * input and stores to m->nowhere; mb_end() then stores the job's last blocks.
+ * Prepares the last batch before `end`. A job that ends within this batch reads a padded copy of
+ * its input and stores to m->nowhere; mb_end() then stores the job's last blocks.
  */
 static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A segment of multibuffer.h for vectors of four blocks. The input of a batch is a line of 64 bytes
+ * Runs a segment (multibuffer.h) in vectors of 4 blocks. The input of a batch is a line of 64 bytes
  * for each lane. Shuffles transpose the four lines of a vector, so that the four blocks of each
  * step form one vector. The output is transposed back in the same way. Both overlap the rounds:
  *
@@ -11,13 +11,13 @@
  *        job d     d0 d1 d2 d3                           step 3    a3 b3 c3 d3
  *
  * Bound: AES throughput. Beside its rounds, a vector needs a load, two shuffles and a store in each
- * direction, three XORs and one more store. These have other ports. However, Zen 4 assigns
+ * direction, three XORs and one more store. These can use other ports. However, Zen 4 assigns
  * operations to ports when they enter the schedulers, and 16 chains leave AES no spare cycle. A
  * single operation between rounds costs as much as a round (91 % of the AES rate); a pair costs
  * nothing (100 %). So moves and XORs are issued in pairs (docs/tuning/multibuffer.md).
  *
- * No XOR lies on the chain, as in serial.h: the last round key is XORed with the next block and the
- * first round key beforehand. XORing these two to the result again gives the output.
+ * As in serial.h, no XOR lies on the chain. Beforehand, the last round key is XORed with the next
+ * block and the first round key. XORing those two to the result again gives the output.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H
@@ -59,7 +59,7 @@ TR_INLINE TR_TARGET void mb_transpose_pair(V *a, V *b)
     MB_IN_ORDER(*b);
 }
 
-/* Does one piece of a move, so that operations are issued in pairs. */
+/* Does one piece of a move. Its loads, shuffles or stores are in pairs. */
 #    define MB_PIECES 6u
 TR_INLINE TR_TARGET void mb_piece(const struct mb_move *move, V a[4], unsigned piece)
 {
@@ -111,7 +111,8 @@ TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_
 
 /*
  * Sets the two moves that overlap the rounds of a batch: the next batch's input and the previous
- * batch's output. The last batch moves its own input again. The first one writes to nowhere.
+ * batch's output. The last batch moves its own input again. The first has no output yet and fills
+ * m->nowhere.
  */
 TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], size_t batch,
                               size_t batches)
@@ -124,7 +125,7 @@ TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], siz
 
 /*
  * Does the last round of a vector with the key last ^ first ^ next block, and stores the output.
- * Two XORs precede the round; an XOR and a store follow it. So these are in pairs, too.
+ * These operations are in pairs, too: two XORs precede the round, an XOR and a store follow it.
  */
 TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)
@@ -141,7 +142,7 @@ TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, cons
     return s;
 }
 
-/* A step of all lanes. The pieces of its share of the moves are spread evenly over the rounds. */
+/* Does a step of all lanes, and its share of the moves, in pieces spread evenly over the rounds. */
 TR_INLINE TR_TARGET void mb_step(enum tr_mb_op op, const struct multibuffer *m, V s[MB_VECTORS],
                                  const V held[MB_HELD], unsigned n, unsigned vectors, int own,
                                  size_t batch, unsigned step, const struct mb_move beside[2])
@@ -248,7 +249,7 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
     }
 }
 /*
- * Cleanses input, keys, and buffered output that no job receives. After the end of a CFB job that
+ * Cleanses input, keys, and buffered output that no job receives. Past the end of a CFB job, such
  * output is keystream.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A segment of multibuffer.h for vectors of one or two blocks. Input lines of 64 bytes are copied
+ * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. Input lines of 64 bytes are copied
  * unchanged. A step inserts the blocks of its lanes into vectors and stores its output as vectors.
- * Blocks are then copied out of memory: on Zen 4 an extraction costs more than a store and a load.
+ * Blocks are then copied from there: on Zen 4 an extraction costs more than a store and a load.
  *
  * Bound: AES throughput, and the loads and insertions. For messages a multiple of 4096 bytes apart,
  * vaes256 reaches 56 % of the AES rate and aesni 37 % (Zen 4; docs/tuning/multibuffer.md).
@@ -24,8 +24,8 @@
  *   rows 16 on     one row for each round key, if jobs have keys of their own
  *
  * 16 rows of 16 lanes are 4096 bytes, so input and output do not alias. With input and output 4096
- * bytes apart, the code reached 58 % of the AES rate instead of 78 % (Zen 4). A key aliases only
- * its own vector.
+ * bytes apart, the code reached 58 % of the AES rate instead of 78 % (Zen 4). Round key r aliases
+ * row r of them.
  */
 TR_INLINE unsigned mb_input_row(unsigned lanes, size_t batch)
 {
@@ -72,7 +72,7 @@ TR_INLINE TR_TARGET V mb_leave(enum tr_mb_op op, unsigned j, V s, V k, const uin
     return s;
 }
 
-/* Copies a lane's input of a batch into the rows, and output blocks back to a job. */
+/* Copy a lane's input of a batch into the rows, and a lane's output to its job. */
 TR_INLINE TR_TARGET void mb_copy_in(struct multibuffer *m, unsigned lanes, const mb_base *in,
                                     unsigned lane, size_t batch)
 {
@@ -92,8 +92,8 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uin
 }
 
 /*
- * What a step copies beside its rounds, for a quarter of the lanes: the next batch's input and the
- * previous batch's output. The first step takes the lanes of the vectors that are furthest ahead.
+ * A step's share of the copies, for a quarter of the lanes: the next batch's input and the previous
+ * batch's output. The first step takes the lanes of the vectors that are furthest ahead.
  */
 struct mb_share {
     const mb_base *in;
@@ -104,7 +104,7 @@ struct mb_share {
     const uint8_t *after, *after_last;
 };
 
-/* The last batch copies its own input again. The first batch, having no output, copies to none. */
+/* The last batch copies its own input again. The first has no output yet and fills m->nowhere. */
 TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step,
                                    size_t batches)
 {
@@ -134,7 +134,7 @@ TR_INLINE TR_TARGET void mb_copy(enum tr_mb_op op, const struct mb_share *share,
                     share->after_last + i * TR_BLOCK, lanes * TR_BLOCK);
 }
 
-/* Copies the output of a batch to the jobs of the first count lanes. */
+/* Copies the output of a batch to the jobs in the first `count` lanes. */
 static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned lanes,
                              unsigned count, size_t batch)
 {
@@ -228,7 +228,7 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         s[j] = mb_leave(op, j, s[j], mb_key(m, held, own, j, n), from, to);
         v_store(m->chain[j], s[j]);
     }
-    /* Copies what the last step, which is outside the loop, left to copy; then the last batch. */
+    /* The last step is outside the loop: copies its share here, and then the last batch. */
     if (op != TR_MB_MAC && batches > 1)
         mb_put(m, m->out, lanes, part, batches - 2);
     if (op != TR_MB_MAC)
@@ -251,7 +251,7 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
         m->none[lane] = mb_base_of(m->nowhere, 0);
 }
 /*
- * Cleanses input, keys, and buffered output that no job receives. After the end of a CFB job that
+ * Cleanses input, keys, and buffered output that no job receives. Past the end of a CFB job, such
  * output is keystream.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)

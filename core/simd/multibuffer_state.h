@@ -3,8 +3,8 @@
  * The state of multi-buffer code. multibuffer.h defines the terms job, lane, step, batch, segment.
  *
  * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals that of an earlier store
- * modulo 4096. The output of a step is stored only after its rounds. So no load that overlaps the
- * rounds may alias that output. Each layout below says how it ensures this.
+ * modulo 4096. A step stores its output only after its rounds. So no load that overlaps the rounds
+ * may alias that output. Each layout below says how it ensures this.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H
@@ -25,7 +25,8 @@
 /*
  * The shape of a step, chosen by measurements on Zen 4.
  *
- *   MB_VECTORS_NARROW, MB_VECTORS   vectors that go through the rounds together: usually, at most
+ *   MB_VECTORS_NARROW, MB_VECTORS   vectors that go through the rounds together: the usual number
+ *                                   and the maximum
  *   MB_KEYS_HELD                    round keys in registers if all jobs share a key
  *   MB_OWN_KEYS_HELD                round keys in registers for each vector if jobs' keys differ
  */
@@ -53,7 +54,7 @@
 #    define MB_STEPS       4u
 #    define MB_BATCH_BYTES (MB_STEPS * TR_BLOCK)
 
-/* Maximum batches of a segment with idle lanes, which store to m->nowhere of this length. */
+/* Maximum batches of a segment with idle lanes: m->nowhere, to which they store, is this long. */
 #    define MB_IDLE_BATCHES 16u
 
 /* Rows of multibuffer_rows.h: input of two batches, output of two batches, and the round keys. */

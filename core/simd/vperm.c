@@ -2,8 +2,8 @@
 /*
  * AES by vector permutation, for processors without AES instructions. PSHUFB (SSSE3) or TBL (NEON)
  * looks up 16 bytes in a table of 16 that is a register, so no memory address depends on a secret.
- * vperm.h has the round. This file has the 128-bit form, and the keys, serial modes and GHASH that
- * the wider software backends take from it.
+ * vperm.h has the round. This file has the 128-bit backend, and the key expansion, serial modes and
+ * GHASH that the wider software backends share.
  *
  * Bound: 13 shuffles and 16 other operations a round and block; four blocks at once hide their
  * latency. The serial modes are latency-bound: the bound is 17 cycles a round, and they take 19.3
@@ -86,7 +86,7 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(16);
 
-/* XORs the S-box constant to the round keys. Brings the middle ones into the state's basis. */
+/* XORs the S-box constant to the round keys. Maps the middle round keys to the state's basis. */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const V c = (V){0} ^ 0x63;
@@ -191,8 +191,7 @@ TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_le
 
 /*
  * The serial modes. The chain stays in registers and in the state's basis. The last round's result
- * goes straight into the next block's first round. Output and addend are computed off the
- * chain.
+ * goes straight into the next block's first round. Output and addend are not part of the chain.
  */
 TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, uint8_t *iv, enum tr_op op)
@@ -253,8 +252,8 @@ TR_INLINE TR_TARGET void interleave_halves(V new[16], const V old[16])
 }
 
 /*
- * Transposes 16 x 16 bytes. Interleaving the halves rotates the eight bits of row and column by
- * one. Doing it four times transposes.
+ * Transposes 16 x 16 bytes. Interleaving halves rotates a byte's 8-bit index (row, column) by one.
+ * Four times swap row and column.
  */
 TR_INLINE TR_TARGET void transpose(V row[16])
 {

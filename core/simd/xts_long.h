@@ -4,13 +4,13 @@
  *
  * A tweak is doubled in two general registers, and only its low half is stored: 8 bytes a block.
  * The high half is in memory already. Let n be a multiple of 8 below 64. The tweak n blocks later
- * has the same bytes, moved up by n / 8. Only its low half also has new bytes, from the reduction.
- * So storing only the new low halves, n / 8 bytes further down, yields the vector of tweaks n
- * blocks later.
+ * has the same bytes, moved up by n / 8. New bytes, from the reduction, are only in its low half.
+ * So it suffices to store the new low halves n / 8 bytes lower: the tweaks n blocks later begin
+ * there.
  *
  * Bound: AES throughput. The two XORs a vector fit in while AES waits for operands. 16 KiB reach
- * 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). YMM needs
- * twice as many instructions as ZMM for the same bytes, more than Zen 4's maximum of six a cycle.
+ * 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). At the AES
+ * rate, YMM's instructions (twice ZMM's) would exceed six a cycle, Zen 4's maximum.
  */
 #ifndef TR_SIMD_XTS_LONG_H
 #define TR_SIMD_XTS_LONG_H
@@ -35,8 +35,9 @@
 #    define PLACES (STAY ? 1u : 3u)
 
 /*
- * SLIDE: bytes by which a place moves down for the tweaks of PLACES groups later, x^(8 SLIDE) times
- * its own. TURNS: how often a place moves before it starts at the top again. XTS_LONG_FROM: blocks.
+ * SLIDE: bytes a place moves down to hold the tweaks PLACES groups later: the old ones times
+ * x^(8 SLIDE). TURNS: moves before a place restarts at the top. XTS_LONG_FROM: shortest call, in
+ * blocks.
  */
 #    define SLIDE         (PLACES * GROUP / 8)
 #    define TURNS         (STAY ? 8u : 16u)
@@ -87,7 +88,7 @@ TR_INLINE TR_TARGET void xts_enter(V x[IN_FLIGHT], const V tweak[IN_FLIGHT], con
         x[j] = v_xor3(keys, tweak[j], v_load(r->in + (size_t)j * VBYTES));
 }
 
-/* Processes a group with these tweaks. Stores the tweaks of the group after the next at `later`. */
+/* Processes a group with these tweaks. Stores at `later` the tweaks of the group after the next. */
 TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, const V tweak[IN_FLIGHT],
                                         struct xts_next *next, int decrypt, uint8_t *later)
 {
@@ -189,8 +190,8 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 }
 
 /*
- * Stores the tweaks of the first PLACES groups. Returns the third group's first tweak, because the
- * first turn stores that group's low halves again. Its place therefore begins one SLIDE lower.
+ * Stores the tweaks of the first PLACES groups. Returns the third group's first tweak: from there
+ * on, the first turn stores low halves again. The third place therefore has moved down already.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {
@@ -208,8 +209,9 @@ TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 }
 
 /*
- * A turn: processes one group from each place, `slide` bytes above the place's bottom. The last
- * turn computes only the tweaks that it uses itself.
+ * A turn: processes one group from each place. The first two groups are `slide` bytes above the
+ * bottom of their places, the third is one SLIDE lower. The last turn computes only the tweaks that
+ * it uses itself.
  */
 TR_INLINE TR_TARGET void xts_turn(struct bulk *r, struct xts_next *next, int decrypt,
                                   struct xts_places *places, size_t slide, int last)
