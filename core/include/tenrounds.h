@@ -40,19 +40,19 @@
  *              of the hash subkey, the call publishes them in the key atomically.
  *   Messages   A message object (struct tr_gcm, tr_ccm, tr_ocb, tr_siv, tr_gcm_siv, tr_cmac,
  *              tr_cipher) belongs to one thread at a time. It refers to its key, which must outlive
- *              it. The modes without an object keep their position in the caller's iv, counter and
- *              used. These belong to one thread, too.
+ *              it. Modes without an object keep their position in the caller's iv, counter,
+ *              keystream and *used. These variables belong to one thread, too.
  *   Unset keys An object whose bytes are all zero (never set, or cleansed) gives TR_ERR_STATE in
  *              every call. Calls with any other uninitialized object are undefined behaviour.
  *   Errors     Every function that can fail returns enum tr_status. An error other than TR_ERR_TAG
  *              leaves the output and all objects unchanged, but sets *out_len to 0. If several
- *              errors apply, any of them may be returned.
+ *              errors apply, the function may return any of them.
  *              After TR_ERR_TAG from a call that also decrypts (tr_*_open, tr_*_unwrap,
  *              tr_siv_decrypt, tr_gcm_siv_decrypt) the whole output holds zeros. TR_ERR_TAG from
  *              tr_*_check and tr_*_verify ends the message, and the caller must discard its
  *              plaintext.
- *   Threads    Functions share only two writable words, which are stored atomically: the selected
- *              backend, and which backends' multi-buffer code passed its known-answer tests.
+ *   Threads    Functions share only two writable words, which they store atomically: the selected
+ *              backend, and the results of the multi-buffer known-answer tests.
  *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack (20 KiB
  *              as 32-bit code). Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up
  *              to 64 KiB, all other calls up to 12 KiB.
@@ -88,14 +88,14 @@ extern "C" {
 
 enum tr_status {
     TR_OK = 0,
-    TR_ERR_KEY_LENGTH, /* the mode does not take a key of this length; most: 16, 24 or 32 */
-    TR_ERR_LENGTH,     /* the mode does not take data of this length, or *used is above 15 */
+    TR_ERR_KEY_LENGTH, /* the mode takes no key of this length; most take 16, 24 or 32 */
+    TR_ERR_LENGTH,     /* the mode takes no data of this length, or *used is above 15 */
     TR_ERR_OVERLAP,    /* input and output overlap partially */
     TR_ERR_PADDING,    /* the last block does not end in PKCS#7 padding */
     TR_ERR_MODE,       /* there is no such mode or feature */
     TR_ERR_SELF_TEST,  /* a known-answer test failed */
-    TR_ERR_IV_LENGTH,  /* the mode does not take an IV of this length */
-    TR_ERR_TAG_LENGTH, /* the mode does not take a tag of this length */
+    TR_ERR_IV_LENGTH,  /* the mode takes no IV of this length */
+    TR_ERR_TAG_LENGTH, /* the mode takes no tag of this length */
     TR_ERR_TAG,        /* the tag does not match: discard the message */
     TR_ERR_STATE,      /* the object was never set or started, or the calls are out of order */
     TR_ERR_EQUAL_KEYS  /* both halves of an XTS key are equal, so encryption would not be safe */
@@ -134,7 +134,7 @@ typedef uint32_t tr_features;
 
 struct tr_cpu {
     tr_features present; /* reported by CPUID; on Arm by the kernel, getauxval(3) */
-    tr_features usable;  /* those whose registers the operating system saves */
+    tr_features usable;  /* the present ones whose registers the operating system saves */
     uint64_t xcr0;       /* the value of XGETBV(0); 0 without XSAVE */
 };
 
@@ -148,7 +148,7 @@ TR_API const char *tr_feature_name(unsigned index);
  * "noavx512,novaes". Stores the features to be masked in *masked. NULL and "" mask nothing.
  *
  * A word that names no feature gives TR_ERR_MODE, and *bad (if bad is not NULL) points at the first
- * such word. The other words still apply, so a typing error never unmasks a feature.
+ * such word. The other words still apply: a typing error affects only its own word.
  *
  * The word "avx512" masks nothing. It lets selection use 512-bit registers even on processors where
  * it would avoid them (struct tr_selection, avoided). "noavx512" overrides it.
@@ -199,8 +199,8 @@ TR_API const struct tr_backend *tr_backend_selected(void);
 /* ---- Keys and messages ---------------------------------------------------------------------- */
 
 /*
- * Every key and message type, complete so that callers can own objects of them, and opaque. All are
- * aligned to 16 bytes. Bytes on 64-bit systems:
+ * All key and message types. Callers can own objects of them, but not use their fields. All are
+ * aligned to 16 bytes. Sizes in bytes on 64-bit systems:
  *
  *     tr_aes_key 496   tr_gcm_key 1680   tr_ccm_key 496   tr_ocb_key 784   tr_siv_key 1040
  *     tr_gcm_siv_key 496   tr_xts_key 1008   tr_cmac_key 528
@@ -229,8 +229,8 @@ TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16
                                      const uint8_t *in, size_t len);
 
 /*
- * CFB128 (6.3) and OFB (6.4), any length. *used is the number of bytes already used of the current
- * block, 0 to 15 (else TR_ERR_LENGTH). Set it to 0 before the first call; each call updates it.
+ * CFB128 (6.3) and OFB (6.4), any length. *used is how many bytes of the current block are already
+ * used, 0 to 15 (else TR_ERR_LENGTH). Set it to 0 before the first call; each call updates it.
  *
  * iv is the shift register, which each call updates. At a block boundary (*used == 0) it is the
  * last ciphertext block (CFB) or output block (OFB). Within a block it is the keystream block. In
@@ -249,7 +249,7 @@ TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsig
 /*
  * CTR (6.5, B.1 with m = 128), any length. Encryption and decryption are the same. counter is the
  * next counter block, a 128-bit big-endian number that wraps. keystream is the current keystream
- * block. *used is the number of its bytes already used, 0 to 15 (0: there is no current block).
+ * block. *used is how many of its bytes are already used, 0 to 15 (0: there is no current block).
  * Before the first call set *used to 0; keystream may hold anything.
  */
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
@@ -258,9 +258,9 @@ TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
 
 /*
  * CFB with segments of 8 bits or 1 bit (6.3), any number of segments. Each call updates iv, the
- * shift register. CFB1 takes a length in bits, the highest bit of a byte first. Bits of the last
- * byte of out beyond the length keep their value. Encryption is serial and computes one block per
- * segment: 16 or 128 times the cost of CFB128. Decryption is parallel.
+ * shift register. CFB1 takes a length in bits, the highest bit of a byte first. In out's last byte,
+ * bits beyond the length keep their value. Encryption is serial and computes one block per segment:
+ * 16 or 128 times the cost of CFB128. Decryption is parallel.
  */
 TR_API enum tr_status tr_cfb8_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                       const uint8_t *in, size_t len);
@@ -275,7 +275,7 @@ TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[1
  * CBC with ciphertext stealing (SP 800-38A addendum): a whole message of at least 16 bytes (else
  * TR_ERR_LENGTH). The ciphertext is as long as the plaintext. CS1 writes the partial ciphertext
  * block before the last full block. CS2 swaps these two if there is a partial block. CS3 always
- * swaps the last two blocks (as RFC 3962). iv becomes the last full ciphertext block.
+ * swaps the last two blocks (as RFC 3962 does). iv becomes the last full ciphertext block.
  */
 enum tr_cts { TR_CS1 = 1, TR_CS2, TR_CS3 };
 TR_API enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form,
@@ -288,7 +288,7 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
 /* ---- Key wrap (NIST SP 800-38F, RFC 3394 and 5649) ------------------------------------------ */
 
 /*
- * KW and KWP. The lengths are in bytes; any other length is TR_ERR_LENGTH.
+ * KW and KWP. Lengths are in bytes; those not listed give TR_ERR_LENGTH.
  *
  *   tr_kw_wrap (6.2)    len = 16, 24, .. below 2^31; writes len + 8
  *   tr_kw_unwrap        len = 24, 32, .. up to 2^31; writes len - 8
@@ -298,8 +298,8 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
  *
  * iv is KW's 8-byte integrity check value, icv the first 4 bytes of KWP's. NULL selects the
  * standard's value. If unwrapping does not find the value, it returns TR_ERR_TAG, and out holds
- * zeros. A non-zero inverse wraps with the inverse cipher and unwraps with the forward one (5.1).
- * in and out may overlap in any way.
+ * zeros. If the parameter inverse is not 0, wrap uses the inverse cipher, and unwrap the forward
+ * one (5.1). The buffers in and out may overlap in any way.
  */
 TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                                  uint8_t *out, const uint8_t *in, size_t len);
@@ -314,7 +314,7 @@ TR_API enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, c
 /* ---- XTS (NIST SP 800-38E, IEEE 1619) ------------------------------------------------------- */
 
 /* raw is both keys, the data key first. key_len is 32 or 64 (else TR_ERR_KEY_LENGTH; there is no
- * XTS-AES-192). Two equal halves are accepted, so that old data can be decrypted. Encryption with
+ * XTS-AES-192). The call accepts two equal keys, so that old data can be decrypted. Encryption with
  * them gives TR_ERR_EQUAL_KEYS. */
 TR_API enum tr_status tr_xts_set_key(struct tr_xts_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
@@ -376,7 +376,7 @@ TR_API enum tr_status tr_cmac_tag(struct tr_cmac *cmac, uint8_t *tag, size_t tag
 TR_API enum tr_status tr_cmac_check(struct tr_cmac *cmac, const uint8_t *tag,
                                     size_t tag_len) TR_MUST_CHECK;
 
-/* Makes *cmac refer to key, a copy of the key it was started with. Needed after copying a key
+/* Makes *cmac refer to *key, a copy of the key that it was started with. Needed after copying a key
  * together with its message. The other tr_*_rebind() functions do the same. */
 TR_API void tr_cmac_rebind(struct tr_cmac *cmac, const struct tr_cmac_key *key);
 
@@ -400,7 +400,7 @@ TR_API enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_bac
  * never the same IV twice under one key: reuse reveals the hash subkey and the XOR of the
  * plaintexts. A message has at most 2^36 - 32 bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH). The
  * tag is truncated to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). The standard
- * allows only 4, 8 and 12 to 16 (5.2.1.2). AAD may not overlap out.
+ * allows only tags of 4, 8 and 12 to 16 bytes (5.2.1.2). AAD may not overlap out.
  */
 TR_API enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                                   const uint8_t *aad, size_t aad_len, uint8_t *out,
@@ -445,9 +445,10 @@ TR_API enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *n
 
 /*
  * Streaming calls. CCM needs the lengths beforehand, so start takes them, with the limits above.
- * AAD and then data follow in pieces of any length that add up to these lengths. Exceeding one is
- * TR_ERR_LENGTH. Data before all AAD, or a tag before all data, is TR_ERR_STATE. The tag has the
- * length that start was given. Do not use the plaintext before tr_ccm_check() has returned TR_OK.
+ * AAD and then data follow, in pieces of any length. The pieces must add up to the lengths given to
+ * start: more gives TR_ERR_LENGTH; data before all AAD, or a tag before all data, TR_ERR_STATE. The
+ * tag has the length given to start. Do not use the plaintext before tr_ccm_check() has returned
+ * TR_OK.
  */
 TR_API enum tr_status tr_ccm_start(struct tr_ccm *ccm, const struct tr_ccm_key *key,
                                    const uint8_t *nonce, size_t nonce_len, size_t tag_len,
@@ -462,8 +463,8 @@ TR_API enum tr_status tr_ccm_check(struct tr_ccm *ccm, const uint8_t *tag) TR_MU
 TR_API void tr_ccm_rebind(struct tr_ccm *ccm, const struct tr_ccm_key *key);
 
 /* Multi-buffer CCM (see above). Opening returns TR_ERR_TAG if any tag does not match. Each job's
- * status then tells whether its own tag matched. The output of a job that failed holds zeros, the
- * output of the others is valid. */
+ * status then tells whether its own tag matched. The output of a job that failed holds zeros; the
+ * outputs of the others are valid. */
 struct tr_ccm_job {
     const struct tr_ccm_key *key;
     const uint8_t *nonce;
@@ -500,7 +501,7 @@ TR_API enum tr_status tr_ocb_open(const struct tr_ocb_key *key, const uint8_t *n
 /*
  * Streaming calls: start, then AAD and data in any order and any number of pieces, then tag or
  * check. All pieces of data except the last are whole blocks. Data after a partial block is
- * TR_ERR_STATE. The tag has the length that start was given. Do not use the plaintext before
+ * TR_ERR_STATE. The tag has the length given to start. Do not use the plaintext before
  * tr_ocb_check() has returned TR_OK.
  */
 TR_API enum tr_status tr_ocb_start(struct tr_ocb *ocb, const struct tr_ocb_key *key,
@@ -533,8 +534,8 @@ TR_API enum tr_status tr_siv_open(const struct tr_siv_key *key, const uint8_t *a
 /*
  * Streaming calls, for several AAD components. Call start, then tr_siv_aad() for each component (at
  * most 126, else TR_ERR_LENGTH; a nonce is the last). Then pass all data in one call, which ends
- * the message. tr_siv_again() starts another message with the same AAD, to which more components
- * can be added.
+ * the message. tr_siv_again() starts another message with the same AAD; tr_siv_aad() can then add
+ * components.
  */
 TR_API enum tr_status tr_siv_start(struct tr_siv *siv, const struct tr_siv_key *key) TR_MUST_CHECK;
 TR_API enum tr_status tr_siv_again(struct tr_siv *siv);
@@ -547,8 +548,8 @@ TR_API void tr_siv_rebind(struct tr_siv *siv, const struct tr_siv_key *key);
 
 /* ---- GCM-SIV (RFC 8452) --------------------------------------------------------------------- */
 
-/* key_len is 16, 24 or 32 (else TR_ERR_KEY_LENGTH). 24 is not in the RFC; it works as in
- * OpenSSL. */
+/* key_len is 16, 24 or 32 (else TR_ERR_KEY_LENGTH). The RFC has no keys of 24 bytes; they work as
+ * in OpenSSL. */
 TR_API enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key,
                                          const struct tr_backend *backend, const uint8_t *raw,
                                          size_t key_len) TR_MUST_CHECK;
@@ -587,7 +588,7 @@ struct tr_cipher {
     const struct tr_aes_key *key;
     uint8_t iv[TR_BLOCK];     /* as in the functions of the mode */
     uint8_t buffer[TR_BLOCK]; /* CTR: the keystream block; ECB, CBC: a partial block of input */
-    unsigned used; /* bytes of iv or buffer in use: 0 to 15; 16 also when decrypting with padding */
+    unsigned used; /* bytes of iv or buffer in use: 0 to 15, or to 16 if decrypting with padding */
     uint8_t mode;  /* enum tr_mode */
     uint8_t decrypt;
     uint8_t padding; /* PKCS#7, ECB and CBC only */
@@ -610,9 +611,9 @@ TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
 
 /*
  * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes one
- * block. Decryption verifies the padding (TR_ERR_PADDING) and writes the bytes before it. Only this
- * result reveals whether the padding was right. Without padding, a partial block in the buffer
- * gives TR_ERR_LENGTH. On success the buffer is empty.
+ * block. Decryption verifies the padding (TR_ERR_PADDING) and writes the bytes before it. Only the
+ * status and outputs reveal if it was right. Without padding, a partial block in the buffer gives
+ * TR_ERR_LENGTH. On success the buffer is empty.
  */
 TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16],
                                       size_t *out_len) TR_MUST_CHECK;
