@@ -45,7 +45,7 @@ struct message {
     bool decrypt;
     bool begun;
     const struct tr_aes_key *key;
-    tr_features fast; /* features that a backend needs to hold the registers for a whole step */
+    tr_features fast; /* features of a backend that is fast enough for hold() */
     struct aead_request *req;
     const u8 *iv;
     enum tr_status (*begin)(struct message *m);
@@ -62,7 +62,7 @@ static int error_of(enum tr_status status)
     return status == TR_ERR_LENGTH ? -EOVERFLOW : -EINVAL;
 }
 
-/* Authenticates the first len bytes of source. */
+/* Authenticates the first len bytes of the list source. */
 static noinline int hash_aad(struct message *m, struct scatterlist *source, unsigned int len)
 {
     struct sg_mapping_iter piece;
@@ -82,7 +82,7 @@ static noinline int hash_aad(struct message *m, struct scatterlist *source, unsi
     return len == 0 ? error_of(status) : -EINVAL;
 }
 
-/* A copy of short AAD, which is authenticated in the same hold of the registers as the data. */
+/* A copy of short AAD, to authenticate it while the registers are held for the data. */
 struct short_aad {
     unsigned int len;
     u8 bytes[2 * TR_BLOCK];
@@ -103,7 +103,8 @@ static enum tr_status begin_with(struct message *m, const struct short_aad *aad)
 }
 
 /* Acquires the vector registers once for a whole step, if the backend is fast enough. Software
- * GHASH must not run in a hold: it takes 6 times as long as AES, and uses no vector registers. */
+ * GHASH must not run while they are held: it takes 6 times as long as AES and does not need
+ * them. */
 static bool hold(const struct message *m, unsigned int len)
 {
     return (m->key->backend->features & m->fast) == m->fast && tr_kernel_hold(m->key, len);
@@ -111,7 +112,7 @@ static bool hold(const struct message *m, unsigned int len)
 
 /* Processes the data and computes the tag. The core can continue in mid-block, so each step takes
  * all bytes of its piece. The last step also computes the tag, so a one-step message, such as a
- * packet, needs one hold of the registers. */
+ * packet, acquires the registers only once. */
 static noinline int crypt_data(struct message *m, const struct short_aad *aad, u8 tag[TR_BLOCK])
 {
     struct tr_steps steps __uninitialized;
@@ -241,7 +242,7 @@ static int gcm_decrypt(struct aead_request *req)
     return gcm_crypt(req, TR_KERNEL_GCM, req->iv, req->assoclen, true);
 }
 
-/* RFC 4106 section 4: the IV is the salt, which comes with the key, followed by the request's IV.
+/* RFC 4106 section 4: GCM's IV is the salt, which comes with the key, and then the request's IV.
  * The last 8 bytes of the AAD repeat the request's IV and are not authenticated. */
 static int rfc4106_crypt(struct aead_request *req, bool decrypt)
 {
@@ -305,8 +306,8 @@ static struct tr_ccm *ccm_in(struct message *m)
     return &container_of(m, struct ccm_message, message)->ccm;
 }
 
-/* The request's IV is counter block 0 (RFC 3610 section 2.3). It begins with a byte, the size of
- * the length field less one; then come the nonce and the length field. */
+/* The request's IV is counter block 0 (RFC 3610 section 2.3). Its first byte is the size of the
+ * length field less one; then come the nonce and the length field. */
 static enum tr_status ccm_begin(struct message *m)
 {
     struct crypto_aead *tfm = crypto_aead_reqtfm(m->req);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-CCM as EVP defines it: the messages of ccm.h in the contexts and parameters of a provider.
- * After the parameter "tlsaad" every update is a TLS 1.2 record. */
+/* AES-CCM as EVP defines it: connects ccm.h to the contexts and parameters of a provider. After the
+ * parameter "tlsaad" every update is a TLS 1.2 record. */
 #include "ccm.h"
 
 #include "aead.h"
@@ -18,8 +18,8 @@ static struct trossl_ccm_settings settings(const struct trp_ccm *c)
                                         c->a.encrypt};
 }
 
-/* Processes AAD or data. Decrypting the data spends the IV. After encryption, reading the tag
- * spends it. */
+/* Processes AAD or data. The IV is spent after the data when decrypting, after get_tag() when
+ * encrypting. */
 static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     const struct trossl_ccm_settings now = settings(c);
@@ -89,8 +89,8 @@ static const OSSL_PARAM ccm_gettable[] = {TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_T
 static const OSSL_PARAM ccm_settable[] = {TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS, TRP_END};
 TRP_AEAD_LISTS(ccm)
 
-/* Copies as many bytes as the caller asks for, at most 16. Bytes beyond the IV are zero or belong
- * to an earlier IV. */
+/* Copies as many bytes of the IV buffer as the caller asks for, at most 16. Bytes beyond the IV are
+ * zero or belong to an earlier IV. */
 static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     const struct trp_ccm *c = ctx;
@@ -155,7 +155,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len < 7 || len > 13)
         return trp_aead_failed(c, PROV_R_INVALID_IV_LENGTH);
-    /* A new length invalidates the IV: truncated, two IVs with a common prefix become one nonce. */
+    /* A new length invalidates the IV: cut short, IVs with the same prefix would be one nonce. */
     if (len != c->a.iv_len)
         c->a.iv_state = TRP_IV_NONE;
     c->a.iv_len = len;

@@ -76,8 +76,9 @@ static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, u
     return TR_ERR_MODE;
 }
 
-/* Whether this update's blocks can go straight to the bulk operation, as nearly all can. One branch
- * tests all conditions. waits: with padding, decryption holds back the last block. */
+/* Whether this update can go straight to the bulk operation, as nearly all updates can. ORs most
+ * conditions together, to test them with one branch. waits: the mode has padding, with which
+ * decryption holds back the last block. */
 INLINE int can_bulk_direct(const struct trp_cipher *cipher, int waits, const uint8_t *out,
                            size_t out_size, const uint8_t *in, size_t len)
 {
@@ -94,7 +95,7 @@ INLINE void bulk_direct(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, co
     tr_bulk(c->key, operation(mode, c->decrypt), out, in, len / TR_BLOCK, c->iv);
 }
 
-/* Encrypts or decrypts at once. ECB and CBC buffer no partial block. */
+/* Encrypts or decrypts. ECB and CBC refuse a partial block. */
 INLINE enum tr_status crypt(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                             size_t len)
 {
@@ -189,7 +190,7 @@ static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *c
     return LIKELY(status == TR_OK) ? 1 : trp_raise_status(cipher, status);
 }
 
-/* No value is needed after the call of the bulk operation, so this function saves no registers. */
+/* Needs no value after it has called the bulk operation, so it saves no registers. */
 INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                         size_t out_size, const uint8_t *in, size_t len)
 {
@@ -208,7 +209,7 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
         return no_key(cipher);
     if (cipher->tls_version != 0)
         return record_failed(cipher, "each update is a whole one, there is nothing to end");
-    /* If padding was switched off meanwhile, a block held back for padding is ordinary data. */
+    /* If padding was switched off during the message, a block held back for it is ordinary data. */
     if ((c->padding || c->used != 0) && out_size < TR_BLOCK)
         return no_room(cipher);
     enum tr_status status;

@@ -5,22 +5,22 @@
  *
  * The IV state (enum trp_iv_state) after each call; "-": the call fails.
  *
- *   call                       | NONE       | GIVEN  | IN_USE    | SPENT
- *   ---------------------------+------------+--------+-----------+-------
- *   init with an IV            | GIVEN      | GIVEN  | GIVEN     | GIVEN
- *   init without, new key      | NONE       | GIVEN  | IN_USE 1) | SPENT
- *   new IV length              | NONE       | SPENT  | SPENT     | SPENT
- *   fixed part of the IV       | GIVEN      | GIVEN  | GIVEN     | GIVEN
- *   next IV, explicit part 2)  | IN_USE     | IN_USE | IN_USE    | IN_USE
- *   AAD, data                  | IN_USE 3)  | IN_USE | IN_USE    | -
- *   final                      | SPENT 3)   | SPENT  | SPENT 4)  | -
- *   TLS record 2)              | SPENT      | SPENT  | SPENT     | SPENT
+ *   call                      | NONE      | GIVEN    | IN_USE    | SPENT
+ *   --------------------------+-----------+----------+-----------+-------
+ *   init with an IV           | GIVEN     | GIVEN    | GIVEN     | GIVEN
+ *   init with a new key only  | NONE      | GIVEN    | IN_USE 1) | SPENT
+ *   new IV length             | NONE      | SPENT    | SPENT     | SPENT
+ *   fixed part of the IV      | GIVEN     | GIVEN    | GIVEN     | GIVEN
+ *   next IV, explicit part 2) | IN_USE    | IN_USE   | IN_USE    | IN_USE
+ *   AAD, data                 | IN_USE 3) | IN_USE   | IN_USE    | -
+ *   final                     | SPENT 3)  | SPENT 4) | SPENT 4)  | -
+ *   TLS record 2)             | SPENT     | SPENT    | SPENT     | SPENT
  *
  *   1) A new key abandons the message: AAD, data and final fail until there is another IV.
  *   2) Needs the fixed part of the IV. Only decryption takes an explicit part. A record contains
  *      its own explicit part.
  *   3) Encryption generates an IV if its length is at least 12 bytes; decryption fails.
- *   4) Decryption needs a tag. If it has none, or the tag does not match, the state stays IN_USE.
+ *   4) Decryption needs a tag. If it has none, or the tag does not match, the state is IN_USE.
  *
  * AAD, data, final and records need a key. The message itself is in gcm_message.h.
  */
@@ -45,8 +45,8 @@ struct trp_gcm {
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
-/* Starts a message in streaming calls. A held message would read the IV later, when next_iv() has
- * already incremented it. */
+/* Starts a message in the state STREAMING: in HELD it would read the IV after next_iv() has
+ * incremented it. */
 static int start(struct trp_gcm *g)
 {
     if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len) != TR_OK ||
@@ -66,8 +66,8 @@ static int generate_iv(struct trp_gcm *g)
     return 1;
 }
 
-/* Sets the fixed part of the IV. When encrypting, draws the counter part at random (SP 800-38D
- * section 8.2.1). The length -1 sets the whole IV. */
+/* Sets the fixed part of the IV. When encrypting, draws the other part, a counter, at random (SP
+ * 800-38D section 8.2.1). The length -1 sets the whole IV. */
 static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {
@@ -177,7 +177,7 @@ static inline int end(struct trp_gcm *g)
     return 1;
 }
 
-/* in NULL: final. out NULL: AAD. */
+/* Processes data; AAD if out is NULL; ends the message if in is NULL. */
 static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len,
                                            const uint8_t *in, size_t len)
 {
@@ -188,7 +188,7 @@ static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size
         return 0;
     if (in == NULL)
         return end(g);
-    if (out != NULL) /* EVP_Cipher() may pass 0 bytes; AAD may still follow */
+    if (out != NULL) /* 0 bytes, from EVP_Cipher(), do not end the AAD */
         return len == 0 || data(g, out, out_len, in, len);
     if (trp_gcm_aad(&g->message, in, len) != TR_OK)
         return 0;
@@ -360,7 +360,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len == 0 || len > TRP_MAX_IV)
         return trp_aead_failed(g, PROV_R_INVALID_IV_LENGTH);
-    /* A new length invalidates the IV: truncated, two IVs with a common prefix become one nonce. */
+    /* A new length invalidates the IV: cut short, IVs with the same prefix would be one nonce. */
     if (len != g->a.iv_len && g->a.iv_state != TRP_IV_NONE)
         g->a.iv_state = TRP_IV_SPENT;
     g->a.iv_len = len;
@@ -397,8 +397,8 @@ static const struct trp_aead_param gcm_set[] = {
 #define ONLY(params, name)                                                                         \
     ((params)[0].key != NULL && trp_param_is_short((params), (name)) && (params)[1].key == NULL)
 
-/* Handles parameters in the table's order; with OpenSSL 3.2 to 3.5 in the caller's order, like the
- * default provider. */
+/* Handles parameters in the table's order. With OpenSSL 3.2 to 3.5, uses the caller's order, like
+ * the default provider. */
 static __attribute__((noinline)) int act(void *ctx, const struct trp_aead_param *table,
                                          const OSSL_PARAM params[])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-OCB as EVP defines it. The block size is 16, so final writes a partial block. The tag length
- * is set before the message; the default is 16. */
+/* AES-OCB as EVP defines it. The block size is 16, so final writes a partial block. The caller sets
+ * the tag length before the message; the default is 16. */
 #include "aead.h"
 
 #define MAX_IV 15
@@ -66,7 +66,7 @@ static int data(struct trp_ocb *o, uint8_t *out, size_t *out_len, size_t out_siz
     if (done != 0) {
         uint8_t block[TR_BLOCK];
         status = crypt(o, block, o->a.buffer, TR_BLOCK);
-        /* The block must not be written over input that has not been read yet. */
+        /* The block must not overwrite input that has not been read yet. */
         if (status == TR_OK && whole != 0 && out < in + whole && in < out + TR_BLOCK)
             status = TR_ERR_OVERLAP;
         if (status == TR_OK) {
@@ -202,7 +202,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     size_t len;
     if (!trp_aead_take_number(o, p, &len) || len < 1 || len > MAX_IV)
         return 0;
-    /* A new length invalidates the IV: truncated, two IVs with a common prefix become one nonce. */
+    /* A new length invalidates the IV: cut short, IVs with the same prefix would be one nonce. */
     if (len != o->a.iv_len)
         o->a.iv_state = TRP_IV_NONE;
     o->a.iv_len = len;

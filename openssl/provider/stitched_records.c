@@ -46,8 +46,8 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
 /* ---- Sealing --------------------------------------------------------------------------------- */
 
 /*
- * A record that is being sealed. out has the ciphertext of the first `done` bytes of in. The next
- * `left` bytes to hash are at `hashed`. Hashing runs ahead of encryption, so in-place encryption
+ * A record that is being sealed. out has the ciphertext of the first `done` bytes of in. `hashed`
+ * points to the `left` bytes to hash. Hashing runs ahead of encryption, so in-place encryption
  * overwrites only bytes that are already hashed.
  */
 struct sealing {
@@ -58,7 +58,7 @@ struct sealing {
     struct trossl_sha md;
 };
 
-/* Begins a record and hashes its AAD. The first skip bytes are the explicit IV, which is not
+/* Begins a record and hashes its AAD. The first `skip` bytes are the explicit IV, which is not
  * hashed. */
 static struct sealing sealing(struct trp_stitched *c, const uint8_t *aad, uint8_t *iv, uint8_t *out,
                               const uint8_t *in, size_t len, size_t skip)
@@ -90,15 +90,15 @@ static int has_interleaved(const struct trp_stitched *c)
            (tr_backend_doing(key->backend, TR_OP_CBC_ENCRYPT)->features & TR_FEATURE_AES) != 0;
 }
 
-/* The number of whole 64-byte blocks left to hash after the block that begins with the AAD. */
+/* The number of whole 64-byte blocks still to hash after the block that begins with the AAD. */
 static size_t whole_blocks(const struct sealing *s)
 {
     size_t first = TROSSL_SHA_BLOCK - s->md.len % TROSSL_SHA_BLOCK;
     return s->left > first ? (s->left - first) / TROSSL_SHA_BLOCK : 0;
 }
 
-/* Hashes and encrypts one record, or two at once, interleaved: as many whole blocks as each of the
- * records has. */
+/* Hashes and encrypts one record, or two at once, interleaved, up to the last whole block of the
+ * shorter. */
 static void seal_interleaved(struct sealing *s, unsigned records)
 {
     const struct tr_aes_key *key = &s->c->base.key;
@@ -261,7 +261,7 @@ static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     struct tr_cipher *core = &c->base.cipher.core;
     size_t skip = EXPLICIT_IV(c->aad);
     int fits = len >= skip + c->sha->digest_len + 1;
-    /* Like the default provider: SHA-1 uses the explicit IV as the IV, SHA-256 decrypts it. */
+    /* Like the default provider: the explicit IV is the IV for SHA-1, but data for SHA-256. */
     int is_sha1 = c->sha->digest_len == 20;
     size_t from = is_sha1 ? skip : 0;
     if (!fits && is_sha1)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests the errors that tenrounds.h promises, for every function that takes a key or a message.
- * Covers keys and messages never set or cleansed, partial overlap, forged tags, and wrong lengths
- * of data, IV and tag. An error must leave the output and all objects unchanged. Only on tag
- * mismatch must a call that decrypts leave zeros.
+ * Covers keys and messages unset or cleansed, partial overlap, forged tags, and wrong lengths of
+ * data, IV and tag. An error must leave the output and all objects unchanged. But on tag mismatch,
+ * a call that decrypts must leave zeros.
  */
 #include "common.h"
 
@@ -162,7 +162,7 @@ enum {
     TAG = 4,   /* test that a forged tag leaves zeros */
     CHECK = 8, /* test a forged tag in a call that decrypts nothing */
     MESSAGE = 16,
-    DECRYPTS = 32, /* no test of a good call, which would need valid ciphertext */
+    DECRYPTS = 32, /* no test of a correct call, which would need valid ciphertext */
 };
 
 #if SIZE_MAX > 0xffffffff
@@ -175,7 +175,7 @@ static const struct {
     const char *name;
     enum tr_status (*call)(void);
     unsigned flags;
-    /* Lengths in bytes. A bad length of 0: no test. bad_iv or bad_tag of SIZE_MAX: 0 bytes. */
+    /* In bytes. bad_*: 0 means no test; SIZE_MAX means an IV or tag of 0 bytes. */
     size_t good_len, bad_len, bad_iv, bad_tag;
 } calls[] = {
 #define ROW(name, ...)                                                                             \
@@ -269,7 +269,7 @@ static bool set_keys(const struct tr_backend *b)
            tr_gcm_siv_set_key(&k.gcm_siv, b, raw, 16) == TR_OK;
 }
 
-/* Sets good arguments, in place. With `messages`, also starts a message in each mode. */
+/* Sets correct arguments, with out == in. If `messages`, also starts a message in each mode. */
 static bool begin(size_t i, bool messages)
 {
     memset(&w, 0, sizeof(w));
@@ -360,7 +360,7 @@ static bool bad_arguments(size_t i)
     return good;
 }
 
-/* Tests a random tag, a forgery. The call may only set the output to zeros and end the message. */
+/* Tests a forged (random) tag. The call may only set the output to zeros and end the message. */
 static bool wrong_tag(size_t i)
 {
     if (!(calls[i].flags & (TAG | CHECK)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks by the counters file which backend ran, for each mask and for backends whose known-answer
+ * Reads from the counters which backend ran, for each mask and for backends whose known-answer
  * tests fail. Each case runs in its own process: this program with the argument "work".
  */
 #define _GNU_SOURCE
@@ -269,7 +269,8 @@ static bool in_several_processes(void)
     return c.processes == 3 && ran_on(strongest(0, NULL), &c, 3);
 }
 
-/* Whether a program that does this works and is counted. */
+/* Whether a program works and is counted despite `how`, an action of before_loading() or
+ * after_loading(). */
 static bool counted_anyway(const char *how)
 {
     counting_clear(&counts);
@@ -278,7 +279,7 @@ static bool counted_anyway(const char *how)
     return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 1);
 }
 
-/* Whether a process counts by an inherited descriptor if, as without /proc, the path is missing. */
+/* Whether a process counts by an inherited descriptor if the path is missing, as without /proc. */
 static bool by_descriptor(void)
 {
     char path[64];
@@ -349,7 +350,7 @@ static bool disk_file_does_no_harm(const char *how)
     return start(&cases[0].environment, file, how).status == 0;
 }
 
-/* Whether the child leaves a memfd unchanged that is unsafe to map or has other contents. */
+/* Whether the child leaves unchanged a memfd that is unsafe to map or has other contents. */
 static bool memfd_left_alone(size_t size, int seals, const char *text, size_t len)
 {
     struct counting c = counting_with(size, seals & ~F_SEAL_WRITE);
@@ -423,7 +424,7 @@ static void readable_copy(char directory[], char module[PATH_MAX])
     setenv("OPENSSL_MODULES", directory, 1);
 }
 
-/* Tests with another user, which only root can become. Otherwise tests another user's file. */
+/* As root, tests programs that become another user; otherwise, another user's file. */
 static void other_users(void)
 {
     if (geteuid() != 0) {

@@ -6,8 +6,8 @@
  *                    seed=1 cases=1000
  *
  * Loading succeeds if both drivers gave the same result for every request. Both get the same
- * request and the same memory contents. The return value, the IV afterwards and all memory must
- * agree, also outside the pieces.
+ * request and the same memory contents. The return value, the IV afterwards and all memory, even
+ * outside the pieces, must agree.
  *
  * The seed determines:
  *
@@ -17,8 +17,8 @@
  * - in-place requests with one list or with two lists of the same memory, and out-of-place requests
  * - unaligned keys and IVs, AAD in pieces, wrong tags, counters that wrap
  *
- * Our driver runs in task context, with softirqs disabled, and within kernel_fpu_begin(), where the
- * kernel refuses it the vector registers.
+ * Our driver runs plainly, with softirqs disabled, or within kernel_fpu_begin(), where the kernel
+ * refuses it the vector registers.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
@@ -113,7 +113,7 @@ static void shuffle(struct shape *s)
     }
 }
 
-/* Makes a random shape of total bytes. */
+/* Makes a random shape of `total` bytes. */
 static void make_shape(struct shape *s, u32 total)
 {
     u32 style = below(6), at = below(64), left = total;
@@ -145,8 +145,8 @@ struct list {
     struct scatterlist first[PIECES + 3], second[PIECES + 3];
 };
 
-/* Makes the scatterlist of a shape over an arena. A chained table begins after split pieces, or
- * nowhere if split is 0. */
+/* Makes the scatterlist of a shape over an arena. Piece number `split` begins a chained table; 0:
+ * there is none. */
 static struct scatterlist *make_list(struct list *list, const struct shape *s, u8 *arena, u32 split)
 {
     struct scatterlist *sg = list->first;
