@@ -2,9 +2,9 @@
 /*
  * Counters in debugfs. tenrounds/counters has one line per algorithm, "NAME calls N bytes N steps
  * N", for encryption and decryption together. A step is one contiguous piece of a scatterlist, at
- * most a page. Two more lines, "holds N" and "refused N", count requests for the vector registers.
- * While the parameter measure is set, the line "longest_hold_ns N" follows. tenrounds/backend has
- * the name of the backend.
+ * most a page. Two more lines, "holds N" and "refused N", count the requests for the vector
+ * registers that succeeded and failed. While the parameter "measure" is set, the line
+ * "longest_hold_ns N" follows. tenrounds/backend has the name of the backend.
  */
 #include "tenrounds_kernel.h"
 
@@ -61,7 +61,7 @@ static int backend_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(backend);
 
-/* Creates the files. Ignores errors: the algorithms also work without debugfs or in lockdown. */
+/* Creates the files. Ignores errors: the algorithms work even without debugfs or in lockdown. */
 void tr_kernel_counters_show(void)
 {
     directory = debugfs_create_dir("tenrounds", NULL);

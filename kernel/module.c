@@ -14,13 +14,13 @@
 
 const struct tr_backend *tr_kernel_backend;
 
-/* The core calls this when a key is set without naming a backend. */
+/* The core calls this when a caller sets a key without naming a backend. */
 const struct tr_backend *tr_backend_selected(void)
 {
     return tr_kernel_backend;
 }
 
-/* Memory for the known-answer tests, too much for the stack. */
+/* Memory for the known-answer tests. It is too large for the stack. */
 union known_work {
     struct tr_known_work brief;
     struct tr_known_long_work lengthy;

@@ -51,7 +51,7 @@ static int xts_set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int 
     return 0;
 }
 
-/* Makes part a request for the first len bytes of req. */
+/* Makes *part a request for the first len bytes of *req. */
 static void first_part(struct skcipher_request *part, struct skcipher_request *req,
                        unsigned int len)
 {
@@ -93,8 +93,8 @@ BLOCKS(cbc_decrypt, CBC, CBC_DECRYPT)
 
 /* ---- cts(cbc) ---- */
 
-/* CBC with ciphertext stealing, CS3 (RFC 3962 section 5), as in crypto/cts.c. Copies the last 17 to
- * 32 bytes, which swap places, into a buffer and processes them as a separate step. */
+/* CBC with ciphertext stealing, CS3 (RFC 3962 section 5), as in crypto/cts.c. Copies the last two
+ * blocks (17 to 32 bytes), which swap places, to a buffer and processes them as a separate step. */
 static int cts(struct skcipher_request *req, int decrypt)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));
@@ -155,7 +155,7 @@ static int ctr(struct skcipher_request *req)
     tr_kernel_count_call(TR_KERNEL_CTR);
     while (steps.nbytes != 0) {
         unsigned int len = stream_step(&steps), rest = len % TR_BLOCK;
-        /* Without a partial block, one bulk call suffices; it acquires the registers itself. */
+        /* Without a partial block, one bulk call suffices, and it acquires the registers itself. */
         bool held = rest != 0 && tr_kernel_hold(key, len);
 
         if (len != rest)
@@ -249,7 +249,7 @@ static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decr
     return err;
 }
 
-/* Ciphertext stealing: processes the last 17 to 31 bytes, which begin at offset begin. */
+/* Ciphertext stealing: processes the last 17 to 31 bytes, from the offset `begin` on. */
 static void xts_end(struct skcipher_request *req, struct xts_unit *x, int decrypt,
                     unsigned int begin)
 {

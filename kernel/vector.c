@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Acquires and releases the vector registers. Acquisition fails in an interrupt that hit a hold, at
- * random in the kernel's self-tests, and through the parameter refuse. The core then falls back to
- * bitslice.
+ * Acquires and releases the vector registers. Acquisition fails in an interrupt of code that holds
+ * them, at random in the kernel's self-tests, and through the parameter "refuse". The core then
+ * falls back to bitslice.
  *
  * Each bulk call of the core acquires and releases the registers. If a step needs several bulk
  * calls, tr_kernel_hold() acquires the registers first, and the bulk calls then leave them alone.
@@ -19,7 +19,7 @@
 static bool loaded;
 /* The context() for which tr_kernel_hold() acquired this processor's registers, or 0. */
 static DEFINE_PER_CPU(unsigned int, holder);
-static DEFINE_PER_CPU(unsigned int, asked); /* requests counted for the parameter refuse */
+static DEFINE_PER_CPU(unsigned int, asked); /* requests counted for the parameter "refuse" */
 static DEFINE_PER_CPU(u64, since);          /* start of the current hold in ns; 0 if not measured */
 
 void tr_kernel_vector_loaded(void)
@@ -35,9 +35,10 @@ static bool refused_by_parameter(void)
 }
 
 /*
- * The kind of the running context: task, softirq, hardirq or NMI. An interrupt that hits a hold
- * finds holder set to another kind than its own. Two contexts of one kind never overlap on a
- * processor: a holder is not preempted, and an interrupt is not interrupted by its own kind.
+ * The kind of the running context: task, softirq, hardirq or NMI. An interrupt of code that holds
+ * the registers finds the variable holder set to a kind other than its own. Two contexts of one
+ * kind never overlap on a processor: a holder is not preempted, and an interrupt is not interrupted
+ * by its own kind.
  */
 static unsigned int context(void)
 {
