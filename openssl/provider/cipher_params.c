@@ -115,8 +115,8 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* Sets the position in a block, 0 to 15. OpenSSL 3.0.8 accepts any number and then reads beyond the
- * block. OpenSSL 3.0.22 accepts only 0 for CFB, OFB and CTR. */
+/* Sets the position in a block, 0 to 15. The default provider of OpenSSL 3.0.8 accepts any number
+ * and then reads beyond the block; that of 3.0.22 accepts only 0 for CFB, OFB and CTR. */
 static int set_num(struct trp_cipher *cipher, const OSSL_PARAM *p)
 {
     uint64_t num;
@@ -139,7 +139,7 @@ static int set_one(struct trp_cipher *cipher, const OSSL_PARAM *p)
             return 0;
         cipher->core.padding = value != 0;
     } else if (trp_param_is(p, OSSL_CIPHER_PARAM_USE_BITS)) {
-        /* Only CFB1 uses it; every mode accepts it. */
+        /* Every mode accepts this parameter; only CFB1 uses it. */
         if (!trp_param_get_number(p, UINT_MAX, &value))
             return 0;
         cipher->use_bits = value != 0;

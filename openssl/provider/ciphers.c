@@ -180,7 +180,7 @@ MODES(CIPHER, 128)
 MODES(CIPHER, 192)
 MODES(CIPHER, 256)
 
-/* The ciphers have all names of the default provider, because a program can use any of them. The
+/* A cipher has all its names in the default provider, because a program can use any of them. The
  * OIDs are NIST's (Computer Security Objects Register, aes). */
 #define ALGORITHM(names, bits, name)                                                               \
     {                                                                                              \
@@ -193,12 +193,12 @@ MODES(CIPHER, 256)
 #define OID(number) "2.16.840.1.101.3.4.1." #number
 
 const OSSL_ALGORITHM trp_ciphers[] = {
-    /* The TRP_SHA_CIPHERS ciphers with an HMAC: */
+    /* First the TRP_SHA_CIPHERS ciphers with an HMAC: */
     FAMILY("AES-128-CBC-HMAC-SHA1", stitched_128_sha1),
     FAMILY("AES-256-CBC-HMAC-SHA1", stitched_256_sha1),
     FAMILY("AES-128-CBC-HMAC-SHA256", stitched_128_sha256),
     FAMILY("AES-256-CBC-HMAC-SHA256", stitched_256_sha256),
-    /* The others: */
+    /* Then all others: */
     ALGORITHM("AES-256-ECB:" OID(41), 256, ecb),
     ALGORITHM("AES-192-ECB:" OID(21), 192, ecb),
     ALGORITHM("AES-128-ECB:" OID(1), 128, ecb),

@@ -14,7 +14,7 @@ struct cmac {
     struct tr_cmac_key key;
     struct tr_cmac core;
     const struct trp_provider *provider;
-    enum trp_whose now, next; /* owners of the cipher in use, and of one that waits for its key */
+    enum trp_whose now, next; /* owner of the cipher in use, and of the one waiting for its key */
     size_t key_len, next_key_len;
     int keyed; /* key is set */
     EVP_MAC_CTX
@@ -39,7 +39,7 @@ static void cmac_free(void *ctx)
     trp_context_free(c->provider, c, sizeof(*c));
 }
 
-/* Refuses to copy a context without a key, like the default provider. So it also fails while
+/* Refuses to copy a context without a key, like the default provider. Therefore also fails while
  * another provider's cipher waits for its key. */
 static void *cmac_dup(void *ctx)
 {
@@ -106,8 +106,8 @@ static int restart(struct cmac *c)
     return c->now == TRP_OWNER_SELF && c->keyed && tr_cmac_start(&c->core, &c->key) == TR_OK;
 }
 
-/* Sets a key. Without one: switches to the waiting cipher, or starts the next message if none
- * waits. */
+/* Sets a key. Without a key, switches to the waiting cipher, or starts the next message if no
+ * cipher waits. */
 static int set_key(struct cmac *c, const uint8_t *key, size_t key_len)
 {
     const int same = c->next == TRP_OWNER_NONE;

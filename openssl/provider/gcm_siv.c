@@ -3,14 +3,14 @@
  * AES-GCM-SIV as EVP defines it since OpenSSL 3.2; here it works with every version. An update with
  * output is the whole message, and each init allows one message. An init without a nonce keeps the
  * last nonce, which is zero at first. AAD stays for the following messages, which can extend it. An
- * update of 0 bytes without output removes it.
+ * update of 0 bytes without output removes the AAD.
  *
  * When opening, update succeeds even on tag mismatch; final reports the mismatch. The output is
  * then zeros, whereas the default provider returns the unauthenticated plaintext.
  *
  * A final without an update processes a message of 0 bytes, as in OpenSSL 4.0. Earlier versions
- * refuse to seal such a message. Before 3.6 they compare its tag with that of an earlier message,
- * or with zeros.
+ * refuse to seal such a message. When opening it, versions before 3.6 compare its tag with that of
+ * an earlier message, or with zeros.
  */
 #include "aead.h"
 #include "siv.h"
@@ -31,7 +31,7 @@ struct trp_gcm_siv {
     uint8_t speed;          /* "speed": one init allows any number of messages */
     uint8_t sealed, opened; /* a message was sealed or opened since the last init */
     uint8_t tag_set;        /* an expected tag was ever set */
-    uint8_t tag_is_made;    /* a message since the last init has set tag */
+    uint8_t tag_is_made;    /* a message since the last init has set the field tag */
     uint8_t authentic;      /* that message's tag matched */
     uint8_t tag[TR_BLOCK];
 };
@@ -176,7 +176,7 @@ static const struct trp_aead_param gcm_siv_get[] = {
 static int set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm_siv *g = ctx;
-    /* When encrypting, programs set the tag length with a NULL tag of 16 bytes. */
+    /* When encrypting, programs set the tag length with NULL data and the size 16. */
     if (p->data_type != OSSL_PARAM_OCTET_STRING || p->data_size != TR_BLOCK ||
         (p->data == NULL && !g->a.encrypt))
         return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);

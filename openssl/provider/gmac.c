@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GMAC. For AES-GCM it uses this provider's GCM functions: the data is the AAD of an empty message.
- * For any other cipher, it forwards every call to another provider's GMAC. */
+/* GMAC. For AES-GCM this file uses the provider's own GCM functions: the data is the AAD of an
+ * empty message. For any other cipher, it forwards every call to another provider's GMAC. */
 #include "dispatch.h"
 #include "mac.h"
 #include "param.h"
@@ -26,8 +26,8 @@ struct gmac {
     /* At most one is not NULL: this provider's GCM context, or another provider's GMAC. */
     void *ours;
     EVP_MAC_CTX *other;
-    struct gcm_functions gcm; /* functions of ours */
-    size_t key_len;           /* key length of ours in bytes */
+    struct gcm_functions gcm; /* the functions for the context `ours` */
+    size_t key_len;           /* the key length of `ours`, in bytes */
 };
 
 static struct gcm_functions functions_of(const OSSL_DISPATCH *table)
@@ -165,7 +165,7 @@ static int set_iv(struct gmac *g, const void *iv, size_t iv_len)
         return TRP_RAISE(g->provider, ERR_LIB_EVP, EVP_R_NO_CIPHER_SET);
     if (iv != NULL)
         return g->gcm.init(g->ours, NULL, 0, iv, iv_len, NULL);
-    /* Sets the IV length alone. A change invalidates the old IV. */
+    /* Sets only the IV length. A change invalidates the old IV. */
     const OSSL_PARAM params[] = {
         {OSSL_CIPHER_PARAM_AEAD_IVLEN, OSSL_PARAM_UNSIGNED_INTEGER, &iv_len, sizeof(iv_len), 0},
         TRP_END};

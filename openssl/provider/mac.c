@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A parameter before OpenSSL 4.0: an engine for the cipher. */
+/* A parameter of OpenSSL before 4.0: an engine for the cipher. */
 #define PARAM_ENGINE "engine"
 
 /* Whether a colon-separated list contains the name, ignoring case. */
@@ -25,8 +25,8 @@ static int has_name(const char *names, const char *name)
     return 0;
 }
 
-/* Finds this provider's cipher by any of its names. The first name of each is "AES-", the key bits
- * and the mode. */
+/* Finds this provider's cipher by any of its names. The first name of each cipher is "AES-", the
+ * key bits and the mode. */
 static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char *mode)
 {
     for (const OSSL_ALGORITHM *a = trp_ciphers; a->algorithm_names != NULL; a++) {
@@ -43,7 +43,7 @@ static int find_ours(struct trp_mac_cipher *cipher, const char *name, const char
     return 0;
 }
 
-/* Whether a property query is empty, or asks for this provider alone. */
+/* Whether a property query is empty, or asks only for this provider. */
 static int may_be_ours(const char *query)
 {
     if (*query == '?')
@@ -81,7 +81,7 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *name)
 {
     const struct trp_evp *const evp = &provider->evp;
-    /* This may not be the context of the libcrypto that a provider is linked with
+    /* This context may belong to another libcrypto than the one a provider is linked with
      * (provider-base(7)). The functions in evp come from the libcrypto that owns the context. */
     OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
     EVP_MAC *const mac = evp->mac_fetch(libctx, name, "provider!=tenrounds");

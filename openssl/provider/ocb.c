@@ -101,7 +101,7 @@ static int ocb_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
         return data(o, out, out_len, out_size, in, len);
     if (tr_ocb_aad(&o->core, in, len) != TR_OK)
         return trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
-    /* All of the AAD was processed. Like the default provider, reports whole blocks only. */
+    /* All of the AAD was processed. Like the default provider, reports only whole blocks. */
     *out_len = (o->aad_used + len) / TR_BLOCK * TR_BLOCK;
     o->aad_used = (o->aad_used + len) % TR_BLOCK;
     return 1;
@@ -127,8 +127,8 @@ static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     return (o->a.encrypt ? tr_ocb_tag(&o->core, o->tag) : tr_ocb_check(&o->core, o->tag)) == TR_OK;
 }
 
-/* EVP_Cipher(): data bypasses the buffer; a NULL input ends the message. Before 3.0.22 and 3.5.8
- * the default provider succeeds on NULL input without comparing the tag (CVE-2026-75803). */
+/* EVP_Cipher(): data bypasses the buffer; NULL input ends the message. Before 3.0.22 and 3.5.8, the
+ * default provider succeeds on NULL input without comparing the tag (CVE-2026-75803). */
 static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
@@ -176,7 +176,7 @@ static const struct trp_aead_param ocb_get[] = {
     {OSSL_CIPHER_PARAM_AEAD_TAG, get_tag},
     {NULL, NULL}};
 
-/* Sets the expected tag. NULL data sets the tag length alone. */
+/* Sets the expected tag. NULL data sets only the tag length. */
 static int set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ocb *o = ctx;

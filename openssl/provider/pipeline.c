@@ -42,8 +42,8 @@ int trp_pipes_copy(struct trp_keyed *ctx)
 
 /* ---- Init ------------------------------------------------------------------------------------ */
 
-/* Makes n copies of the context, each with its IV. Reuses the memory of old if that has n pipes.
- * NULL if an IV is missing or wrong, or if out of memory. */
+/* Makes n copies of the context, each with its IV. Reuses the memory of *old if that has n pipes.
+ * Returns NULL if an IV is missing or wrong, or if memory runs out. */
 static struct trp_pipes *begin(struct trp_pipes *old, const struct trp_cipher *ctx, size_t n,
                                const uint8_t **iv, size_t iv_len)
 {
@@ -99,7 +99,7 @@ static int has_pipes(const struct trp_cipher *ctx, size_t n)
            TRP_RAISE(ctx->provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
 }
 
-/* Whether this update's whole blocks can join the multi-buffer call, past the pipe's buffer. */
+/* Whether this update's whole blocks can join the multi-buffer call, bypassing the buffer. */
 static int can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t out_size,
                     const uint8_t *in, size_t len)
 {
@@ -116,9 +116,9 @@ static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_le
 }
 
 /*
- * Whether pipes a and b conflict, and at least one would join the multi-buffer call (done is not
- * 0). They conflict if one writes memory that the other reads or writes, and must then run one
- * after the other.
+ * Whether pipes a and b conflict, and at least one of them would join the multi-buffer call (its
+ * done[] is not 0). They conflict if one writes memory that the other reads or writes. They must
+ * then run one after the other.
  */
 static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
                    size_t a, size_t b)
@@ -132,7 +132,7 @@ static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, cons
            overlap(out[a], a_len, out[b], b_len);
 }
 
-/* With fewer bytes than this in all pipes together, a multi-buffer call gains nothing. */
+/* A multi-buffer call gains nothing if all pipes together have fewer bytes than this. */
 #define WORTH_IT 2048
 
 /* Encrypts the whole blocks of all pipes in one multi-buffer call. Stores in done[i] how many bytes

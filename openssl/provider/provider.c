@@ -36,7 +36,7 @@ void *trp_context(const struct trp_provider *provider, size_t size)
     return p == NULL ? NULL : memset(p, 0, size);
 }
 
-/* Not inline: for a constant size, the compiler would use narrower registers than memcpy() does. */
+/* Not inline: if size were a constant, the compiler would use narrower registers than memcpy(). */
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size)
 {
     return trp_context_with_room(provider, from, size, 0);
@@ -121,8 +121,8 @@ static int get_params(void *provctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* Writes everything that a user should see into build_info, because `openssl list -providers
- * -verbose` shows only name, version and this text. */
+/* Writes all that a user should see into the build info, because `openssl list -providers -verbose`
+ * shows only name, version and build info. */
 static void describe(struct trp_provider *provider)
 {
     const struct trossl_selection *s = &provider->selection;
@@ -229,9 +229,9 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 OSSL_provider_init_fn OSSL_provider_init;
 
 /*
- * The entry point. libcrypto calls it once for each library context, which owns all state. It draws
- * no random numbers, fetches nothing, and takes no lock but the dynamic linker's. The random
- * generator itself may be waiting for this provider's AES.
+ * The entry point. libcrypto calls it once for each library context, which owns all state. The
+ * random generator may be waiting for this provider's AES. So the function draws no random numbers,
+ * fetches nothing, and takes no lock but the dynamic linker's.
  */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,

@@ -5,9 +5,9 @@
  * the next message keeps the AAD components of the one before, and can add more.
  *
  * Final returns the result of the last message. An init or a new tag resets that result; other
- * parameters do not. Default providers without the fix of CVE-2026-45446 never reset it; with the
- * fix, they reset it at any parameter. Distributions backport the fix under old version numbers, so
- * the version does not show which behaviour to follow.
+ * parameters do not. Default providers without the fix for CVE-2026-45446 never reset it; with the
+ * fix, any parameter resets it. Distributions backport the fix under old version numbers, so the
+ * version does not show which behaviour to follow.
  */
 #include "siv.h"
 
@@ -46,7 +46,7 @@ static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t le
     status = s->a.encrypt ? tr_siv_encrypt(&s->core, out, in, len, s->tag)
                           : tr_siv_decrypt(&s->core, out, in, len, s->tag);
     s->done = status == TR_OK;
-    /* As in the default provider, a short message leaves its doubling in the S2V state. */
+    /* As in the default provider, a short message leaves the S2V state doubled. */
     if (len < TR_BLOCK)
         tr_double(s->core.sum, s->core.sum);
     (void)tr_siv_again(&s->core);
@@ -74,7 +74,7 @@ static int siv_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
     *out_len = 0;
     if (!s->a.key_set)
         return no_key(s);
-    /* Before OpenSSL 3.2, an update of 0 bytes is not a message; a message may still follow. */
+    /* Before OpenSSL 3.2, an update of 0 bytes is no message, so a message may still follow. */
     if (out != NULL && len == 0 && s->a.provider->libcrypto < TRP_LIBCRYPTO(3, 2))
         return 1;
     if (out != NULL && out_size < len)
@@ -114,7 +114,7 @@ const OSSL_PARAM *trp_siv_settable_ctx_params(void *ctx, void *provctx)
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
 {
     const struct trp_aead *a = ctx;
-    /* Parameters of another type fail in SIV of OpenSSL 4.0, and are ignored otherwise. */
+    /* A parameter of another type is an error in SIV since OpenSSL 4.0. Otherwise it is ignored. */
     if (p->data_type != OSSL_PARAM_OCTET_STRING &&
         !(a->kind->evp_mode == EVP_CIPH_SIV_MODE && a->provider->libcrypto >= TRP_LIBCRYPTO(4, 0)))
         return 1;

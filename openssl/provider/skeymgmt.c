@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Key objects, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
- * EVP_CipherInit_SKEY() refuses a key whose key manager belongs to another provider than the
- * cipher. A program that prefers this provider's AES therefore needs this provider's key manager,
- * too. The ciphers have no init for key objects: libcrypto exports the bytes and calls the usual
- * init. Interface: provider-skeymgmt(7).
+ * EVP_CipherInit_SKEY() refuses a key if its key manager and the cipher belong to different
+ * providers. A program that prefers this provider's AES therefore needs this provider's key
+ * manager, too. The ciphers have no init for key objects: libcrypto exports the bytes and calls the
+ * usual init. Interface: provider-skeymgmt(7).
  */
 #include "param.h"
 #include "provider.h"

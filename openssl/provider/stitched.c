@@ -60,7 +60,7 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
     if (!stitched_cipher(ctx, out, out_len, out_size, in, len))
         return 0;
     if (c->base.cipher.core.decrypt && c->base.cipher.tls_version != 0) {
-        /* The payload stays in place. Its length is not secret now, because the MAC was right. */
+        /* The payload stays in place. Its length is no longer secret, because the MAC was right. */
         size_t removed = out[len - 1] + (size_t)1 + c->tls_removed;
         if (*out_len < removed)
             return 0;
@@ -73,8 +73,8 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-/* Stores a record's AAD (RFC 5246 section 6.2.3.1). When sealing, libssl's length field counts the
- * explicit IV; the stored one does not. */
+/* Stores a record's AAD (RFC 5246 section 6.2.3.1). When sealing, the length field from libssl
+ * counts the explicit IV; the stored field does not. */
 static int set_aad(struct trp_stitched *c, const uint8_t *aad, size_t len)
 {
     if (len != TRP_AAD || aad == NULL)
@@ -111,8 +111,8 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
     if (!trp_param_get_number(p, UINT_MAX, &version))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     c->base.cipher.tls_version = (unsigned)version;
-    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. Like the default provider, every call
-     * subtracts one more block. */
+    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. Every call subtracts one more block, as in
+     * the default provider. */
     if (version == SSL3_VERSION || version == TLS1_VERSION) {
         if (c->tls_removed < TR_BLOCK)
             return failed(c, ERR_R_INTERNAL_ERROR);
@@ -134,7 +134,7 @@ static int get_interleave(const OSSL_PARAM params[], size_t *records)
 
 /*
  * Plans the sealing of several records. The AAD contains their total length. If that is 0, the
- * total length is the parameter's data_size, although its data still has 13 bytes
+ * total length is the parameter's data_size, although its data has only 13 bytes
  * (EVP_EncryptInit(3), EVP_CTRL_TLS1_1_MULTIBLOCK_AAD).
  */
 static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
@@ -168,8 +168,8 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
     const OSSL_PARAM *in = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN);
     size_t records;
     /* plan_many() has told the caller the output size. EVP_CIPHER_CTX_ctrl() passes the input size
-     * as the output size, so only a smaller output size is certainly wrong. The default provider of
-     * 4.0 also refuses larger sizes. */
+     * as the output size. So an output size is certainly wrong only if it is smaller than the
+     * input. The default provider of 4.0 also refuses larger sizes. */
     if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
         out->data_size < in->data_size || !get_interleave(params, &records) ||

@@ -13,7 +13,7 @@
 #include <openssl/prov_ssl.h>
 #include <string.h>
 
-#define MAX_PADDING 256 /* with its length byte */
+#define MAX_PADDING 256 /* bytes, including the length byte */
 #define MAX_MAC     64
 
 /* ---- Masks ---------------------------------------------------------------------------------- */
@@ -56,8 +56,8 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-/* Whether the last `last` + 1 of n <= 256 bytes, or all n if n is less, have the value last. Uses
- * 16-bit numbers, so that the compiler vectorizes the loop. */
+/* Whether the bytes at the end all have the value `last`: the final `last` + 1 of n <= 256, or all
+ * if n is less. Uses 16-bit numbers, so that the compiler vectorizes the loop. */
 static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
 {
     int16_t first = (int16_t)opaque(n - 1 - last);
@@ -69,8 +69,8 @@ static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
     return mask_equal(wrong, 0);
 }
 
-/* The number of padding bytes at the end of the record, with the length byte. If the padding is
- * wrong, returns 0 and sets *good to 0. The record is longer than mac_size. */
+/* Returns the number of padding bytes, including the length byte. If the padding is wrong, returns
+ * 0 and sets *good to 0. The record is longer than mac_size. */
 static size_t padding_of(unsigned version, const uint8_t *record, size_t len, size_t mac_size,
                          size_t *good)
 {
@@ -88,9 +88,9 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
 
 /*
  * Copies the MAC: the n bytes before the secret offset `end`, which is at least len - MAX_PADDING.
- * Reads every byte that can belong to the MAC. At each multiple of 16 it reads a chunk; a mask
- * keeps the right one. Then it moves the chunk by 8, 4, 2 and 1 bytes where the offset has that
- * bit. size is a constant bound of n.
+ * Reads every byte that can belong to the MAC: a chunk at each multiple of 16. A mask keeps the
+ * right chunk. Then moves the chunk by 8, 4, 2 and 1 bytes, for each such bit that is set in the
+ * offset. The parameter size is a constant upper bound of n.
  */
 static inline __attribute__((always_inline)) void
 copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)

@@ -12,7 +12,7 @@
 #endif
 
 #define SEMIBLOCK 8
-#define IV_PAD    4 /* the IV length of KWP, which tells it from KW */
+#define IV_PAD    4 /* the IV length of KWP; KW has 8 */
 
 struct trp_wrap {
     struct trp_keyed base;
@@ -101,11 +101,11 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
     if (len > INT_MAX - 2 * SEMIBLOCK || (decrypt && len < 2 * SEMIBLOCK) ||
         ((decrypt || !is_padded(w)) && len % SEMIBLOCK != 0))
         return failed(w, PROV_R_INVALID_INPUT_LENGTH);
-    if (out == NULL) { /* asks for the size of the output */
+    if (out == NULL) { /* the caller asks for the size of the output */
         *out_len = decrypt ? len - SEMIBLOCK : (len + 7) / SEMIBLOCK * SEMIBLOCK + SEMIBLOCK;
         return 1;
     }
-    /* Wrapping adds one semiblock, and KWP up to 7 bytes of padding. This check cannot require
+    /* Wrapping adds one semiblock, and in KWP up to 7 bytes of padding. This check cannot require
      * those 7 bytes: EVP_CipherUpdate() passes len + 8 as out_size, whatever the buffer's size. */
     if (!decrypt && out_size < len + SEMIBLOCK)
         return failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-XTS: every update is one whole data unit, whose number is the IV. */
+/* AES-XTS: every update is one whole data unit. The IV is the number of the unit. */
 #include "dispatch.h"
 #include "param.h"
 #include "util.h"
@@ -81,7 +81,7 @@ static const OSSL_PARAM *xts_settable_ctx_params(void *ctx, void *provctx)
     return list;
 }
 
-/* Refuses equal halves when encrypting. Decryption accepts them, for old data. */
+/* Sets both keys. Refuses equal keys when encrypting. Decryption accepts them, for old data. */
 static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
 {
     if (len != x->kind->key_len)
