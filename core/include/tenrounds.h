@@ -445,8 +445,8 @@ TR_API enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *n
 
 /*
  * Streaming calls. CCM needs the lengths beforehand, so start takes them, with the limits above.
- * AAD and then data follow, in pieces of any length. The pieces must add up to the lengths given to
- * start: more gives TR_ERR_LENGTH; data before all AAD, or a tag before all data, TR_ERR_STATE. The
+ * AAD and then data follow, in pieces of any length that add up to the lengths given to start. More
+ * bytes give TR_ERR_LENGTH. Data before all AAD, or a tag before all data, gives TR_ERR_STATE. The
  * tag has the length given to start. Do not use the plaintext before tr_ccm_check() has returned
  * TR_OK.
  */
@@ -612,8 +612,8 @@ TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
 /*
  * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes one
  * block. Decryption verifies the padding (TR_ERR_PADDING) and writes the bytes before it. Only the
- * status and outputs reveal if it was right. Without padding, a partial block in the buffer gives
- * TR_ERR_LENGTH. On success the buffer is empty.
+ * status and outputs reveal if the padding was right. Without padding, a partial block in the
+ * buffer gives TR_ERR_LENGTH. On success the buffer is empty.
  */
 TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16],
                                       size_t *out_len) TR_MUST_CHECK;
