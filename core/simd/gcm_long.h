@@ -182,7 +182,7 @@ struct origin {
 
 /*
  * Returns the origin of a group after the first 256 blocks. A period's first counter may be a few
- * blocks above a multiple of 256. Its last byte then wraps in the period's last vectors.
+ * blocks above a multiple of 256. The counter's last byte then wraps in the last vectors.
  */
 TR_INLINE TR_TARGET struct origin from_table(struct gcm_long *g, size_t done)
 {

@@ -104,7 +104,8 @@ struct mb_share {
     const uint8_t *after, *after_last;
 };
 
-/* The last batch copies its own input again. The first has no output yet and fills m->nowhere. */
+/* The last batch copies its own input again. For the first there is no output yet: it fills
+ * m->nowhere. */
 TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step,
                                    size_t batches)
 {
