@@ -62,8 +62,8 @@ TR_INLINE void tr_store64_be(uint8_t *p, uint64_t v)
     __builtin_memcpy(p, &v, 8);
 }
 
-/* Adds n to a 128-bit big-endian counter (SP 800-38A B.1). The compiler computes the carry without
- * a branch; the counter is public anyway. */
+/* Adds n to a 128-bit big-endian counter (SP 800-38A appendix B.1). The compiler computes the carry
+ * without a branch; the counter is public anyway. */
 TR_INLINE void tr_counter_add(uint8_t counter[16], uint64_t n)
 {
     uint64_t low = tr_load64_be(counter + 8) + n;

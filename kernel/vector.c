@@ -35,10 +35,9 @@ static bool refused_by_parameter(void)
 }
 
 /*
- * The kind of the running context: task, softirq, hardirq or NMI. An interrupt of code that holds
- * the registers finds the variable holder set to a kind other than its own. Two contexts of one
- * kind never overlap on a processor: a holder is not preempted, and an interrupt is not interrupted
- * by its own kind.
+ * The kind of the running context: task, softirq, hardirq or NMI. In an interrupt of code that
+ * called tr_kernel_hold(), `holder` differs from context(). Two contexts of one kind never overlap
+ * on a processor: a holder is not preempted, and an interrupt is not interrupted by its own kind.
  */
 static unsigned int context(void)
 {

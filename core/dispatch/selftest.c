@@ -72,7 +72,7 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
 };
 
 /* (J0 H^-1 XOR 128) H^-1, where H is the hash subkey and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee
- * (SP 800-38D 7.1 step 2, solved for the IV). */
+ * (SP 800-38D section 7.1 step 2, solved for the IV). */
 const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
     {0x44, 0x80, 0x55, 0x74, 0x4b, 0x21, 0xfb, 0x67, 0x41, 0xdf, 0xcb, 0xd9, 0x18, 0x8f, 0x24,
      0x68},
@@ -237,7 +237,7 @@ static int set_key(union tr_known_key *w, enum tr_known mode, const struct tr_ba
     default:
         if (tr_gcm_set_key(&w->gcm, backend, raw, len) != TR_OK)
             return 0;
-        /* Makes GCM_LONG keep its powers in the key from the first message, to save stack. The
+        /* Makes GCM_LONG keep its powers in the key from the first message, to use less stack. The
          * short tests cover powers on the stack and then in the key. */
         w->gcm.hash.powers_wanted = mode == TR_KNOWN_GCM_LONG;
         return 1;

@@ -216,9 +216,9 @@ TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_bac
 
 /* ---- Modes (NIST SP 800-38A) ---------------------------------------------------------------- */
 
-/* ECB (6.1) and CBC (6.2). len is a multiple of 16 (else TR_ERR_LENGTH); 0 is allowed. iv is the
- * 16-byte chaining value. Each call updates it, so that calls can continue a message. It may not
- * overlap the data. */
+/* ECB (section 6.1) and CBC (section 6.2). len is a multiple of 16 (else TR_ERR_LENGTH); 0 is
+ * allowed. iv is the 16-byte chaining value. Each call updates it, so that calls can continue a
+ * message. It may not overlap the data. */
 TR_API enum tr_status tr_ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                      size_t len);
 TR_API enum tr_status tr_ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -229,8 +229,9 @@ TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16
                                      const uint8_t *in, size_t len);
 
 /*
- * CFB128 (6.3) and OFB (6.4), any length. *used is how many bytes of the current block are already
- * used, 0 to 15 (else TR_ERR_LENGTH). Set it to 0 before the first call; each call updates it.
+ * CFB128 (section 6.3) and OFB (section 6.4), any length. *used is how many bytes of the current
+ * block are already used, 0 to 15 (else TR_ERR_LENGTH). Set it to 0 before the first call; each
+ * call updates it.
  *
  * iv is the shift register, which each call updates. At a block boundary (*used == 0) it is the
  * last ciphertext block (CFB) or output block (OFB). Within a block it is the keystream block. In
@@ -247,20 +248,20 @@ TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsig
                              uint8_t *out, const uint8_t *in, size_t len);
 
 /*
- * CTR (6.5, B.1 with m = 128), any length. Encryption and decryption are the same. counter is the
- * next counter block, a 128-bit big-endian number that wraps. keystream is the current keystream
- * block. *used is how many of its bytes are already used, 0 to 15 (0: there is no current block).
- * Before the first call set *used to 0; keystream may hold anything.
+ * CTR (section 6.5, appendix B.1 with m = 128), any length. Encryption and decryption are the same.
+ * counter is the next counter block, a 128-bit big-endian number that wraps. keystream is the
+ * current keystream block. *used is how many of its bytes are already used, 0 to 15 (0: there is no
+ * current block). Before the first call set *used to 0; keystream may hold anything.
  */
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
                              uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
                              size_t len);
 
 /*
- * CFB with segments of 8 bits or 1 bit (6.3), any number of segments. Each call updates iv, the
- * shift register. CFB1 takes a length in bits, the highest bit of a byte first. In out's last byte,
- * bits beyond the length keep their value. Encryption is serial and computes one block per segment:
- * 16 or 128 times the cost of CFB128. Decryption is parallel.
+ * CFB with segments of 8 bits or 1 bit (section 6.3), any number of segments. Each call updates iv,
+ * the shift register. CFB1 takes a length in bits, the highest bit of a byte first. In out's last
+ * byte, bits beyond the length keep their value. Encryption is serial and computes one block per
+ * segment: 16 or 128 times the cost of CFB128. Decryption is parallel.
  */
 TR_API enum tr_status tr_cfb8_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                       const uint8_t *in, size_t len);
@@ -288,18 +289,19 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
 /* ---- Key wrap (NIST SP 800-38F, RFC 3394 and 5649) ------------------------------------------ */
 
 /*
- * KW and KWP. Lengths are in bytes; those not listed give TR_ERR_LENGTH.
+ * KW (section 6.2) and KWP (section 6.3). Lengths are in bytes; those not listed give
+ * TR_ERR_LENGTH.
  *
- *   tr_kw_wrap (6.2)    len = 16, 24, .. below 2^31; writes len + 8
+ *   tr_kw_wrap          len = 16, 24, .. below 2^31; writes len + 8
  *   tr_kw_unwrap        len = 24, 32, .. up to 2^31; writes len - 8
- *   tr_kwp_wrap (6.3)   len = 1 to 2^31 - 1; writes len rounded up to a multiple of 8, plus 8
+ *   tr_kwp_wrap         len = 1 to 2^31 - 1; writes len rounded up to a multiple of 8, plus 8
  *   tr_kwp_unwrap       len = 16, 24, .. up to 2^31 + 8; needs len - 8 bytes at out, and stores
  *                       the length of the plaintext in *out_len
  *
  * iv is KW's 8-byte integrity check value, icv the first 4 bytes of KWP's. NULL selects the
  * standard's value. If unwrapping does not find the value, it returns TR_ERR_TAG, and out holds
  * zeros. If the parameter inverse is not 0, wrap uses the inverse cipher, and unwrap the forward
- * one (5.1). The buffers in and out may overlap in any way.
+ * one (section 5.1). The buffers in and out may overlap in any way.
  */
 TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                                  uint8_t *out, const uint8_t *in, size_t len);
@@ -396,11 +398,11 @@ TR_API enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_bac
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
 /*
- * One-shot calls. The IV has at least 1 byte (5.2.1.1; else TR_ERR_IV_LENGTH). Use 12 bytes, and
- * never the same IV twice under one key: reuse reveals the hash subkey and the XOR of the
- * plaintexts. A message has at most 2^36 - 32 bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH). The
- * tag is truncated to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). The standard
- * allows only tags of 4, 8 and 12 to 16 bytes (5.2.1.2). AAD may not overlap out.
+ * One-shot calls. The IV has at least 1 byte (section 5.2.1.1; else TR_ERR_IV_LENGTH). Use 12
+ * bytes, and never the same IV twice under one key: reuse reveals the hash subkey and the XOR of
+ * the plaintexts. A message has at most 2^36 - 32 bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH).
+ * The tag is truncated to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). The standard
+ * allows only tags of 4, 8 and 12 to 16 bytes (section 5.2.1.2). AAD may not overlap out.
  */
 TR_API enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                                   const uint8_t *aad, size_t aad_len, uint8_t *out,

@@ -54,7 +54,7 @@ static void mac_update(struct tr_ccm *c, const uint8_t *data, size_t len)
         mac_part(c, part_load(data, len), len);
 }
 
-/* Hashes the encoded length of the AAD, which precedes the AAD (A.2.2). */
+/* Hashes the encoded length of the AAD, which precedes the AAD (appendix A.2.2). */
 static void mac_aad_length(struct tr_ccm *c, uint64_t len)
 {
     uint8_t encoded[10] = {0xff, 0xff};
@@ -92,8 +92,9 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, cons
         return status;
     c->key = key;
     unsigned q = 15 - (unsigned)nonce_len;
-    /* B0 (A.2.1) and counter block 0 (A.3): flags, nonce, length or counter. If q < 8, the 8-byte
-     * len overlaps the end of the nonce. check_start() ensures that those bytes of len are 0. */
+    /* Formats B0 (appendix A.2.1) and counter block 0 (appendix A.3): flags, nonce, length or
+     * counter. If q < 8, the 8-byte len overlaps the end of the nonce. check_start() ensures that
+     * those bytes of len are 0. */
     uint8_t blocks[2][TR_BLOCK];
     struct part counter = part_up(part_load(nonce, nonce_len), 1), b0 = counter;
     counter.low |= q - 1;

@@ -5,7 +5,7 @@
 
 enum phase { IDLE, DATA };
 
-/* 6.1 */
+/* section 6.1 */
 enum tr_status tr_cmac_set_key(struct tr_cmac_key *k, const struct tr_backend *backend,
                                const uint8_t *raw, size_t key_len)
 {
@@ -59,7 +59,8 @@ enum tr_status tr_cmac_update(struct tr_cmac *c, const uint8_t *data, size_t len
     return TR_OK;
 }
 
-/* Writes the 16-byte tag over the chaining value (6.2 steps 4 to 6), and ends the message. */
+/* Writes the 16-byte tag over the chaining value (section 6.2 steps 4 to 6), and ends the
+ * message. */
 static enum tr_status finish(struct tr_cmac *c, size_t tag_len)
 {
     if (c->phase != DATA || !tr_is_set(&c->key->aes))
@@ -104,7 +105,7 @@ TR_INLINE size_t before_last(size_t len)
     return len == 0 ? 0 : (len - 1) / TR_BLOCK * TR_BLOCK;
 }
 
-/* The last block of a message, padded and XORed with its subkey (6.2 steps 1 to 4). */
+/* The last block of a message, padded and XORed with its subkey (section 6.2 steps 1 to 4). */
 TR_INLINE struct part last_block(const struct tr_cmac_key *key, const uint8_t *data, size_t len)
 {
     size_t done = before_last(len), n = len - done;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CTR, SP 800-38A section 6.5, with the standard incrementing function of B.1 over all 128 bits. */
+/* CTR, SP 800-38A section 6.5, with the standard incrementing function of appendix B.1 over all 128
+ * bits. */
 #include "modes/keystream.h"
 
 TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t counter[16], uint8_t keystream[16],

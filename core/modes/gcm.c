@@ -11,7 +11,7 @@
 /* The phase of a message: the kind of input that came last. */
 enum phase { IDLE, AAD, DATA };
 
-/* 5.2.1.1, in bytes. */
+/* section 5.2.1.1, in bytes. */
 #define MAX_AAD 0x1fffffffffffffffu
 
 enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_backend *backend,
@@ -26,8 +26,8 @@ void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
     g->ghash.key = &key->hash;
 }
 
-/* Hashes the length block (7.1 step 5; both lengths in bits). The same GHASH call pads a partial
- * block with zeros. */
+/* Hashes the length block (section 7.1 step 5; both lengths in bits). The same GHASH call pads a
+ * partial block with zeros. */
 static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
     uint8_t blocks[2 * TR_BLOCK];
@@ -45,7 +45,7 @@ enum tr_status tr_gcm_start(struct tr_gcm *g, const struct tr_gcm_key *key, cons
 {
     if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
-    uint64_t bytes = iv_len; /* a comparison that a 32-bit size_t decides makes gcc warn */
+    uint64_t bytes = iv_len; /* avoids a gcc warning where size_t has 32 bits */
     if (bytes == 0 || bytes > MAX_AAD)
         return TR_ERR_IV_LENGTH;
     tr_gcm_rebind(g, key);
@@ -81,7 +81,7 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
     if (len > MAX_AAD - g->aad_len)
         return TR_ERR_LENGTH;
     if (g->aad_len == 0 && len == TR_BLOCK) {
-        /* Delays the multiplication of a full block too, to do it together with the data. */
+        /* Holds back even a full block, to multiply it together with the data. */
         part_store_block(g->ghash.hash, part_load_block(aad));
         g->used = TR_BLOCK;
     } else {

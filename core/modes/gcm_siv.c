@@ -8,7 +8,7 @@
 
 enum phase { IDLE, AAD };
 
-/* 6 */
+/* section 6 */
 #define MAX_BYTES (1ull << 36)
 
 #define SHORT (16u * TR_BLOCK) /* bytes of a message */
@@ -19,9 +19,8 @@ enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key, const struct tr_ba
     return tr_aes_set_encryption_key(&key->aes, backend, raw, key_len);
 }
 
-/* Stores POLYVAL's key in GHASH's form, multiplied by x. The first bit is the coefficient of 1.
- * Uses one wide store: narrower ones would stall the vector load that follows (store
- * forwarding). */
+/* Stores POLYVAL's key, times x, in GHASH's form: its first bit is the coefficient of x^0. Uses one
+ * wide store: narrower ones would stall the vector load that follows (store forwarding). */
 static void store_hash_key(uint8_t h[16], struct part key)
 {
     uint64_t carry = 0 - (key.low & 1);
@@ -30,7 +29,7 @@ static void store_hash_key(uint8_t h[16], struct part key)
     part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
-/* Derives the keys of this nonce (4): the first halves of 4 or 6 blocks. A 192-bit key, which
+/* Derives this nonce's keys (section 4): first halves of 4 or 6 blocks. A 192-bit key, which
  * OpenSSL has and the RFC does not, needs 5 of 6. */
 enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_key *key,
                                 const uint8_t nonce[12])
@@ -48,7 +47,7 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
     g->hash.unshared = 1;
     tr_ghash_expand(&g->hash, key->aes.backend);
     part_store_block(g->ghash.hash, (struct part){0, 0});
-    /* The message-encryption key, in place: block i has been read. */
+    /* Packs the encryption key in place: block i was read before. */
     for (size_t i = 0; i < n / 2 - 1; i++)
         part_store_vector(blocks[i], (struct part){part_load64(blocks[2 * i + 2]),
                                                    part_load64(blocks[2 * i + 3])});
@@ -67,7 +66,7 @@ static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
     uint8_t reversed[TR_CHUNK * TR_BLOCK];
     if (blocks == 0)
         return;
-    g->ghash.key = &g->hash; /* the message may be a copy */
+    g->ghash.key = &g->hash; /* g may have been copied */
     size_t done = tr_bulk(&g->aes, TR_OP_POLYVAL, NULL, data, blocks, &g->ghash);
     if (done == blocks)
         return;
@@ -137,8 +136,8 @@ static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
     return to + TR_BLOCK;
 }
 
-/* Hashes the remaining AAD, the plaintext and the lengths (4). Hashes a short message in one call,
- * with a single latency of multiplication and reduction. */
+/* Hashes the remaining AAD, the plaintext and the lengths (section 4). Hashes a short message in
+ * one call, with a single latency of multiplication and reduction. */
 static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len)
 {
     uint8_t all[SHORT + 2 * TR_BLOCK], *end = all;
@@ -154,7 +153,7 @@ static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t 
     tr_cleanse_inline(all, (size_t)(end - all));
 }
 
-/* Computes the tag of the plaintext (4). */
+/* Computes the tag of the plaintext (section 4). */
 static void make_tag(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len, uint8_t tag[16])
 {
     hash_message(g, plaintext, len);
@@ -218,7 +217,7 @@ static enum tr_status check(const struct tr_gcm_siv *g, const uint8_t *out, cons
 {
     if (g->phase != AAD || !tr_is_set(&g->aes))
         return TR_ERR_STATE;
-    uint64_t bytes = len; /* a comparison that a 32-bit size_t decides makes gcc warn */
+    uint64_t bytes = len; /* avoids a gcc warning where size_t has 32 bits */
     if (bytes > MAX_BYTES)
         return TR_ERR_LENGTH;
     return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;

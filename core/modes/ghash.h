@@ -10,9 +10,9 @@
  * - The first message that needs more computes them on its stack, because a key is often used once.
  *   It only records in the key (powers_wanted) that it did. The next such message keeps its powers
  *   in the key.
- * - tr_ghash_key.powers_state encodes how many powers the key holds: the key's own address
- *   + 2 * stage, + 1 while a thread computes more. In a copied key the address does not match, so
- *   only the first powers are used.
+ * - tr_ghash_key.powers_state gives the number of powers: the key's own address + 2 *
+ *   tr_ghash_stage(), + 1 while a thread computes more. In a copied key the address does not match,
+ *   so only the first powers are used.
  * - A thread that needs more powers sets the lowest bit and appends them: it never changes existing
  *   powers. It then publishes the new stage with release semantics.
  * - A thread that finds the bit set by another thread uses its stack. No thread ever waits for
@@ -21,7 +21,7 @@
  * Three alternatives are slower:
  *
  * - Computing all powers with the key costs 33 % for a new key with one short message.
- * - Setting the bit for the first message too costs 10 % at 1350 bytes (Zen 4): the locked
+ * - Setting the bit from the first message on costs 10 % at 1350 bytes (Zen 4): the locked
  *   instruction serializes key setup and message.
  * - Always using the stack would compute the powers again in every message of 100 bytes or more.
  */
@@ -32,7 +32,8 @@
 #include "tenrounds.h"
 #include "util.h"
 
-/* The number of powers that ghash_key computes, and the number of stages that add more. */
+/* The number of powers that ghash_key computes: 4 (with four-block vectors, first_powers() computes
+ * 8). The number of stages that add more. */
 #define TR_GHASH_FIRST_POWERS 4u
 #define TR_GHASH_STAGES       7u
 
@@ -55,7 +56,8 @@ TR_INLINE unsigned tr_ghash_published(const struct tr_ghash_key *key)
     return own < 2 * TR_GHASH_STAGES + 2 ? (unsigned)own / 2 : 0;
 }
 
-/* Whether this message keeps its powers in the key: false only for the key's first one. */
+/* Whether this message keeps its powers in the key: false only for the first message that needs
+ * more powers. */
 TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
 {
     if (key->unshared || __atomic_load_n(&key->powers_wanted, __ATOMIC_RELAXED) != 0)
@@ -64,8 +66,8 @@ TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
     return 0;
 }
 
-/* Whether the caller must compute powers up to this stage and then publish them. 0 if another
- * thread already computes powers. */
+/* Whether the caller must compute more powers and publish them; 0 if another thread does so.
+ * *state: the state before. */
 static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *state)
 {
     uintptr_t now = __atomic_load_n(&key->powers_state, __ATOMIC_ACQUIRE),
@@ -109,7 +111,7 @@ void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned
 struct tr_gcm_message {
     const struct tr_ghash_key *hash;
     const uint8_t *iv, *aad;
-    uint64_t len, aad_len; /* in bytes; in the length block's order once byte-reversed */
+    uint64_t len, aad_len; /* in bytes; adjacent and in this order for gcm_lengths() */
     uint8_t *tag;          /* 16 bytes are written */
 };
 

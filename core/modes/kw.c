@@ -6,16 +6,17 @@
 #define SEMI  8u
 #define LIMIT 0x80000000u /* bytes of plaintext, exclusive */
 
-static const uint8_t kw_iv[SEMI] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6}; /* 6.2 */
-static const uint8_t kwp_icv[4] = {0xa6, 0x59, 0x59, 0xa6};                          /* 6.3 */
+/* sections 6.2 and 6.3 */
+static const uint8_t kw_iv[SEMI] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6};
+static const uint8_t kwp_icv[4] = {0xa6, 0x59, 0x59, 0xa6};
 
-/* The cipher direction for wrapping or unwrapping (5.1). */
+/* The cipher direction for wrapping or unwrapping (section 5.1). */
 static enum tr_op cipher(int unwrap, int inverse)
 {
     return (unwrap != 0) != (inverse != 0) ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
 }
 
-/* W (6.1), in place, on n semiblocks, at least three. */
+/* Computes W (section 6.1) in place on n semiblocks, at least three. */
 static void w(const struct tr_aes_key *key, enum tr_op op, uint8_t *s, size_t n)
 {
     uint8_t block[TR_BLOCK];
@@ -33,7 +34,7 @@ static void w(const struct tr_aes_key *key, enum tr_op op, uint8_t *s, size_t n)
     tr_cleanse(block, sizeof(block));
 }
 
-/* The inverse of W. The first semiblock is in a, the other n are in r. */
+/* The inverse of W. The first semiblock is in `a`, the other n are in `r`. */
 static void w_inverse(const struct tr_aes_key *key, enum tr_op op, uint8_t a[SEMI], uint8_t *r,
                       size_t n)
 {
@@ -103,8 +104,8 @@ enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint
     return TR_OK;
 }
 
-/* Whether a is right and the padding at the end of the room bytes at out, 0 to 7 bytes, is zero
- * (6.3). Stores the plaintext's length, which is valid only then. Constant-time. */
+/* Whether `a` is right and the padding at the end of the `room` bytes at `out`, 0 to 7 bytes, is
+ * zero (section 6.3). Stores the plaintext's length, which is valid only then. Constant-time. */
 static int kwp_is_right(const uint8_t a[SEMI], const uint8_t *icv, const uint8_t *out, size_t room,
                         size_t *plaintext)
 {

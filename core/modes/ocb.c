@@ -8,7 +8,7 @@
 /* The phase of a message. LAST: a partial block of data has come. */
 enum phase { IDLE, MESSAGE, LAST };
 
-/* 4.1 */
+/* section 4.1 */
 enum tr_status tr_ocb_set_key(struct tr_ocb_key *k, const struct tr_backend *backend,
                               const uint8_t *raw, size_t key_len)
 {
@@ -42,8 +42,8 @@ static void restart(struct tr_ocb_run *r, const struct tr_ocb_key *key)
     r->index = 0;
 }
 
-/* Computes the first offset (4.2, "Nonce-dependent and per-encryption variables"). The nonce is
- * public, so the shift is public too. */
+/* Computes the first offset (section 4.2, "Nonce-dependent and per-encryption variables"). The
+ * nonce is public, and so is the shift. */
 static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len)
 {
     uint8_t top[TR_BLOCK] = {0};
@@ -86,7 +86,7 @@ static void next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
     }
 }
 
-/* out = a XOR b for n blocks. If sum is not NULL, XORs a into it. */
+/* out = a XOR b for n blocks. If `sum` is not NULL, XORs `a` into it. */
 static void add_blocks(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n, uint8_t *sum)
 {
     for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK) {
@@ -123,7 +123,8 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
     tr_cleanse(offsets, sizeof(offsets));
 }
 
-/* Processes the partial last block, of len bytes (4.2, "Process any final partial block"). */
+/* Processes the partial last block, of `len` bytes (section 4.2, "Process any final partial
+ * block"). */
 static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     uint8_t pad[TR_BLOCK];
@@ -165,7 +166,7 @@ enum tr_status tr_ocb_decrypt(struct tr_ocb *o, uint8_t *out, const uint8_t *in,
     return update(o, out, in, len, 1);
 }
 
-/* HASH (4.1) of whole blocks. */
+/* Computes HASH (section 4.1) of whole blocks. */
 static void hash_blocks(struct tr_ocb *o, const uint8_t *in, size_t blocks)
 {
     uint8_t work[TR_CHUNK * TR_BLOCK];

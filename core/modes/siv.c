@@ -4,7 +4,7 @@
 
 enum phase { IDLE, AAD, DONE };
 
-/* 2.6 */
+/* section 2.6 */
 #define MAX_COMPONENTS 126
 
 static const uint8_t zeros[TR_BLOCK];
@@ -64,8 +64,8 @@ enum tr_status tr_siv_aad(struct tr_siv *s, const uint8_t *aad, size_t len)
     return TR_OK;
 }
 
-/* Processes the plaintext, the last string of S2V (2.4). XORs D into its last 16 bytes. If it is
- * shorter, XORs the doubled D into the padded string. */
+/* Processes the plaintext, the last string of S2V (section 2.4). XORs D into its last 16 bytes. If
+ * it is shorter, XORs the doubled D into the padded string. */
 static enum tr_status s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t v[16])
 {
     uint8_t block[TR_BLOCK] = {0}, doubled[TR_BLOCK] = {0};
@@ -92,7 +92,7 @@ static enum tr_status s2v_last(struct tr_siv *s, const uint8_t *data, size_t len
     return status;
 }
 
-/* Counter mode (2.5). The first counter is V with two bits cleared. */
+/* Counter mode (section 2.5). The first counter is V with two bits cleared. */
 static void counter_mode(struct tr_siv *s, const uint8_t v[16], uint8_t *out, const uint8_t *in,
                          size_t len)
 {

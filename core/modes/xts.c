@@ -5,7 +5,7 @@
 
 #include "part.h"
 
-/* bytes of a data unit: 2^20 blocks (IEEE 1619 5.1) */
+/* bytes of a data unit: 2^20 blocks (IEEE 1619 section 5.1) */
 #define MAX_UNIT 0x1000000u
 
 enum tr_status tr_xts_set_key(struct tr_xts_key *x, const struct tr_backend *backend,
@@ -90,9 +90,9 @@ static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, c
     tr_cleanse_inline(run.tweak, sizeof(run.tweak));
 }
 
-/* Ciphertext stealing. Processes the full block with tweak first, and fills up the partial block
- * with the end of the result. Processes the filled block with tweak second, and stores the result
- * in the full block's place. */
+/* Ciphertext stealing. Processes the full block with the tweak `first`, and fills up the partial
+ * block with the end of the result. Processes the filled block with the tweak `second`, and stores
+ * the result in the full block's place. */
 static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                   size_t rest, const uint8_t first[16], const uint8_t second[16])
 {

@@ -5,16 +5,16 @@
 
 #include "modes/modes.h"
 
-/* Processes any number of whole blocks, and advances run past them. At the unit's first block the
- * tweak in run need not be computed yet. */
+/* Processes any number of whole blocks, and advances `run` past them. At the unit's first block the
+ * tweak in `run` need not be computed yet. */
 void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                    size_t blocks, struct tr_xts_run *run);
 
 /* Computes the first tweak from the data-unit number, unless that is done. */
 void tr_xts_begin(struct tr_xts_run *run);
 
-/* Processes the last full block and the rest bytes after it, 1 to 15 (IEEE 1619 5.3.2, 5.4.2).
- * tweak belongs to the full block. */
+/* Processes the last full block and the `rest` bytes after it, 1 to 15 (IEEE 1619 sections 5.3.2,
+ * 5.4.2). `tweak` belongs to the full block. */
 void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                   size_t rest, uint8_t tweak[16]);
 

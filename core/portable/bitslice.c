@@ -304,14 +304,14 @@ void tr_portable_expand_encryption_key(struct tr_aes_key *key, const uint8_t *ra
     tr_expand_words(key, raw, sub_word);
 }
 
-/* Multiplies each of four bytes by x in GF(2^8) (4.2.1). */
+/* Multiplies each of four bytes by x in GF(2^8) (FIPS-197 section 4.2.1). */
 static uint32_t times_x(uint32_t a)
 {
     return (a & 0x7f7f7f7f) << 1 ^ (a >> 7 & 0x01010101) * 0x1b;
 }
 
-/* InvMixColumns (5.3.3) of one column. The multiples by 0e, 0b, 0d and 09 are XORs of a, 2 a, 4 a
- * and 8 a. */
+/* InvMixColumns (FIPS-197 section 5.3.3) of one column. The multiples by 0e, 0b, 0d and 09 are XORs
+ * of a, 2 a, 4 a and 8 a. */
 static uint32_t inv_mix_column(uint32_t a)
 {
     uint32_t a2 = times_x(a), a4 = times_x(a2), a8 = times_x(a4);

@@ -16,7 +16,7 @@ struct ccm_pair {
     struct serial_state mac, counter;
 };
 
-/* serial_rounds() of both; n is a constant. */
+/* Does serial_rounds() for the MAC and the counter block; n is a constant. */
 TR_INLINE TR_TARGET struct ccm_pair ccm_rounds(struct ccm_pair p, const uint8_t keys[][16],
                                                unsigned n)
 {
@@ -38,7 +38,8 @@ TR_INLINE TR_TARGET struct ccm_pair ccm_rounds(struct ccm_pair p, const uint8_t 
     return (struct ccm_pair){{mac, b_zero()}, {counter, b_zero()}};
 }
 
-/* Counts in 64 bits only: the message ends before its counter field wraps (SP 800-38C A.3). */
+/* Counts in 64 bits only: the message ends before its counter field wraps (SP 800-38C appendix
+ * A.3). */
 TR_INLINE TR_TARGET void ccm(const struct tr_aes_key *key, unsigned n, uint8_t *out,
                              const uint8_t *in, size_t blocks, struct tr_ccm_run *run, int decrypt)
 {

@@ -8,10 +8,10 @@
  * 255 - k, so the product is one bit too low. The hash subkey is therefore stored as H x^-1 in this
  * order, computed once (h_times_x_inverse()).
  *
- * Reduction. The low half of a 256-bit product holds the high powers, x^128 and up. The polynomial
- * x^128 + x^7 + x^2 + x + 1 is 0xc2000000 00000000 in this order; swapping halves supplies its
- * leading term. One multiplication and one swap fold 64 bits of the low half into the 128 bits
- * above them. Two folds reduce.
+ * Reduction. The low half of a 256-bit product holds the high powers, x^128 and up. Modulo GHASH's
+ * polynomial, x^128 is x^7 + x^2 + x + 1: 0xc2000000 00000000 has x^7, x^2 and x in this order;
+ * swapping halves adds the 1. One multiplication and one swap fold 64 bits of the low half into the
+ * 128 bits above them. Two folds reduce.
  *
  * The hash of n blocks X0 to Xn-1 after the hash Y is (Y ^ X0) H^n ^ X1 H^(n-1) ^ .. ^ Xn-1 H. The
  * products are XORed unreduced and reduced once.
@@ -91,8 +91,8 @@ _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes as many");
 
 #define HASHED 8u /* vectors of a group, loaded as needed, so that 8 registers suffice */
 
-/* The most powers that one reduction uses: a group's, and in gcm_message.h's longest short message
- * one for AAD and one for the lengths. */
+/* The most powers that one reduction uses: a group's, and in gcm_message.h one for AAD and one for
+ * the lengths. */
 #if V_MASKED && V_REGISTERS > 8
 #    define MOST_POWERS (HASHED * VBLOCKS + 2)
 #else
@@ -155,7 +155,7 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     struct tr_ghash_key own TR_ALIGNED(64);
     uint8_t *end = (uint8_t *)(own.power + TR_GHASH_POWERS);
     const uint8_t *first = (const uint8_t *)(k->power + TR_GHASH_POWERS);
-    /* As wide as the stores before and the loads after, so that stores are forwarded. */
+    /* Copies as wide as the stores before and loads after, so that stores forward. */
     for (size_t i = VBYTES; i <= TR_GHASH_FIRST_POWERS * TR_BLOCK; i += VBYTES)
         v_store(end - i, v_load(first - i));
     more_powers(own.power, k->power, TR_GHASH_FIRST_POWERS, wanted);

@@ -8,9 +8,9 @@
  *   job       a chain with its key, chaining value and blocks: struct tr_job, as the modes pass it
  *   lane      the 128 bits of a vector in which one job runs; lanes are numbered across all vectors
  *   step      one block of each lane goes through all rounds, all vectors interleaved
- *   batch     MB_STEPS steps: 64 bytes of each lane, a cache line of most messages
- *   segment   the batches between two refills: it ends when the first job ends and another job
- *             takes its lane
+ *   batch     MB_STEPS steps: 64 bytes of each lane, one cache line if aligned
+ *   segment   the batches between two refills: it ends when the first job ends. A segment with idle
+ *             lanes also ends after MB_IDLE_BATCHES batches
  *   idle      a lane without a job; it reads the input of another lane and stores to a scratch
  *             buffer (nowhere)
  *
@@ -18,19 +18,19 @@
  *
  *      memory                 buffers          registers
  *                                              vector 0     vector 1
- *      next batch's      -->  in_batch
+ *      next batch        -->  in_batch
  *      64 B a job
  *                             in_batch step 0  a0 b0 c0 d0  e0 f0 g0 h0  n rounds -> out_batch
  *                                      step 1  a1 b1 c1 d1  e1 f1 g1 h1  n rounds -> out_batch
  *                                      step 2  a2 b2 c2 d2  e2 f2 g2 h2  n rounds -> out_batch
  *                                      step 3  a3 b3 c3 d3  e3 f3 g3 h3  n rounds -> out_batch
- *      previous batch's  <--  out_batch
+ *      previous batch    <--  out_batch
  *      64 B a job
  *
  * The transfers on the left overlap the rounds. Each moves a whole cache line of a job. Messages
  * whose addresses differ by a multiple of 4096 conflict in one cache set. If they were moved block
- * by block, each block would fetch its line again (16 % of the AES rate). multibuffer_lines.h (512
- * bits) and multibuffer_rows.h (128 and 256 bits) make vectors of the lines.
+ * by block, each block would fetch its line again, at 16 % of the AES rate. multibuffer_lines.h
+ * (512 bits) and multibuffer_rows.h (128 and 256 bits) make vectors of the lines.
  *
  * Bound: AES throughput, and the longest job, because it is serial. 16 messages of 16 KiB, AES-128
  * in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Each call
@@ -39,10 +39,10 @@
  *
  * Rules for speed:
  *
- * - Load chaining values from where they are: rebuilding them causes store-forwarding stalls.
+ * - Load chaining values from where they are: wide loads of copies stall (store forwarding).
  * - Pass no structure by value, for the same reason.
  * - Run the longest job first.
- * - Use fewer lanes when the other jobs would wait for one long job.
+ * - Use fewer lanes when one long job would run alone at the end.
  */
 #ifndef TR_SIMD_MULTIBUFFER_H
 #define TR_SIMD_MULTIBUFFER_H
@@ -53,7 +53,7 @@
 #if MULTIBUFFER
 /*
  * Defines mb_segment() once for each operation, number of rounds and kind of keys, so that no
- * variant saves registers that only another variant needs.
+ * variant pushes registers that only another one uses.
  */
 #    define MB_SEGMENT(name, op, n, vectors, own)                                                  \
         static TR_TARGET __attribute__((__noinline__)) void name(struct multibuffer *m,            \
@@ -244,7 +244,7 @@ static TR_TARGET void mb_set_up(struct multibuffer *m, const struct tr_job *jobs
     }
     /*
      * A step of MB_LANES lanes takes longer than one of MB_LANES_NARROW. More lanes pay only if
-     * they avoid refills, and if no long job then runs alone.
+     * they avoid refills and leave no long job to run alone.
      */
     m->lanes = MB_LANES_NARROW;
     if (MB_LANES > MB_LANES_NARROW && !m->own && blocks > MB_LANES_NARROW * longest &&

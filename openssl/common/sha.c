@@ -30,7 +30,7 @@ static inline uint32_t right(uint32_t x, unsigned n)
     return left(x, 32 - n);
 }
 
-/* Ch and Maj (4.1.1), each with one operation less than in the standard. */
+/* Ch and Maj (section 4.1.1), each with one operation less than in the standard. */
 static inline uint32_t choose(uint32_t x, uint32_t y, uint32_t z)
 {
     return z ^ (x & (y ^ z));
@@ -41,7 +41,7 @@ static inline uint32_t majority(uint32_t x, uint32_t y, uint32_t z)
     return (x & y) | (z & (x | y));
 }
 
-/* f(t) + K(t) (4.1.1, 4.2.1); t is public. */
+/* f(t) + K(t) (sections 4.1.1, 4.2.1); t is public. */
 static inline uint32_t sha1_f(unsigned t, uint32_t b, uint32_t c, uint32_t d)
 {
     switch (t / 20) {
@@ -79,7 +79,7 @@ static void sha1_block(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data)
     tr_cleanse(w, sizeof(w));
 }
 
-/* K (4.2.2). */
+/* K (section 4.2.2). */
 static const uint32_t k256[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -258,7 +258,7 @@ void trossl_sha_digest(const struct trossl_sha_code *code, const uint32_t h[TROS
         store32(digest + 4 * i, h[i]);
 }
 
-/* Padding (5.1.1): a one bit, zeros, the length in bits. */
+/* Padding (FIPS 180-4 section 5.1.1): a one bit, zeros, the length in bits. */
 size_t trossl_sha_last(const struct trossl_sha *sha, uint8_t last[2 * TROSSL_SHA_BLOCK])
 {
     size_t used = sha->len % TROSSL_SHA_BLOCK;

@@ -10,7 +10,7 @@
 #include "cipher.h"
 #include "sha.h"
 
-#define TRP_AAD        13u /* bytes of sequence number, type, version and length (6.2.3.1) */
+#define TRP_AAD        13u /* bytes of sequence number, type, version, length (section 6.2.3.1) */
 #define TRP_NO_PAYLOAD ((size_t)-1)
 
 struct trp_stitched {

@@ -162,7 +162,7 @@ enum {
     TAG = 4,   /* test that a forged tag leaves zeros */
     CHECK = 8, /* test a forged tag in a call that decrypts nothing */
     MESSAGE = 16,
-    DECRYPTS = 32, /* no test of a correct call, which would need valid ciphertext */
+    DECRYPTS = 32, /* no test of a correct call, which would need valid input */
 };
 
 #if SIZE_MAX > 0xffffffff

@@ -576,7 +576,7 @@ static bool no_plaintext(const struct family *family, struct tap_random *random)
     return good;
 }
 
-static const uint8_t key[64] = {1}, nonce[12] = {3}; /* of the first vector in RFC 8452 C.1 */
+static const uint8_t key[64] = {1}, nonce[12] = {3}; /* of RFC 8452 appendix C.1, first vector */
 
 static EVP_CIPHER_CTX *ours(const char *name, const uint8_t *raw, int encrypt)
 {

@@ -30,7 +30,7 @@ static void *library;
 #    define LIBCRYPTO(name) name
 #endif
 
-/* Examples of SP 800-38B, D.1 and D.4. */
+/* Examples of SP 800-38B, appendices D.1 and D.4. */
 static const struct {
     const char *cipher;
     size_t key_len, len, tag_len;
