@@ -71,7 +71,7 @@ TR_INLINE void tr_counter_add(uint8_t counter[16], uint64_t n)
     tr_store64_be(counter, tr_load64_be(counter) + (low < n));
 }
 
-/* Adds n to the last 32 bits, modulo 2^32 (SP 800-38D 6.2). */
+/* Adds n to the last 32 bits, modulo 2^32 (SP 800-38D section 6.2). */
 TR_INLINE void tr_counter_add32(uint8_t counter[16], uint32_t n)
 {
     uint64_t low = tr_load64_be(counter + 8);
@@ -98,7 +98,8 @@ TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
     __builtin_memcpy(out, x, 16);
 }
 
-/* out = t x in GF(2^128) with XTS's byte order (IEEE 1619 5.2): the first byte is the lowest. */
+/* out = t x in GF(2^128) with XTS's byte order (IEEE 1619 section 5.2): the first byte is the
+ * lowest. */
 TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
 {
     uint64_t low, high, carry;

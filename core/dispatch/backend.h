@@ -70,15 +70,15 @@ enum tr_op {
 
 /*
  * A bulk operation: processes `blocks` whole blocks, at least one (but see GCM_SEAL). The modes
- * have checked that in and out are identical or disjoint. state carries the mode's data from call
- * to call:
+ * have checked that `in` and `out` are identical or disjoint. `state` carries the mode's data from
+ * call to call:
  *
  *   CBC, CFB, OFB, CTR   16 bytes: the IV, shift register or counter; ECB: not used
  *   GHASH, POLYVAL       struct tr_ghash; key and out are not used
  *   CTR_LE               16 bytes: GCM-SIV's counter block (RFC 8452 section 4)
  *   GCM                  struct tr_gcm: computes a mask that is due, hashes a partial block first
  *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message, never split; blocks may be 0
- *   GCM_TAG              struct tr_gcm; in is the length block, out the tag
+ *   GCM_TAG              struct tr_gcm; `in` is the length block, `out` the tag
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  struct tr_xts_run
  */
@@ -163,7 +163,7 @@ tr_features tr_features_saved(uint64_t xcr0);
 enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
                             const char **bad);
 
-/* Whether 512-bit registers lower this processor's clock so much that they do not pay
+/* Whether 512-bit registers lower this processor's clock so much that narrower ones are faster
  * (x86/clock.h). */
 int tr_clock_drops(void);
 

@@ -3,7 +3,7 @@
  * Counts calls and bytes of bulk operations. A host that counts puts a counting table in front of
  * each backend from the selected one down. Each table counts the call and passes it on. The host
  * expands its keys for tr_counting_init()'s result. It owns the counters, which may lie in memory
- * that several processes share. Hosts that do not count pay nothing.
+ * that several processes share. Hosts that do not count have no overhead.
  */
 #ifndef TR_COUNTING_H
 #define TR_COUNTING_H
@@ -19,7 +19,7 @@ struct tr_counters {
 
 struct tr_counting {
     struct tr_counting_table {
-        struct tr_backend table; /* first, so that a table's address is its front's */
+        struct tr_backend table; /* first: front_of() casts its address */
         const struct tr_backend *wrapped;
         struct tr_count *bulk;
         uint64_t *keys;

@@ -15,7 +15,7 @@ struct tr_job {
     const struct tr_aes_key *key;
     uint8_t *chain; /* 16 bytes, updated */
     const uint8_t *in;
-    uint8_t *out; /* in, or disjoint from every job's in and out; MAC: not used */
+    uint8_t *out; /* `in`, or disjoint from every job's `in` and `out`; MAC: not used */
     size_t blocks;
 };
 
@@ -29,13 +29,13 @@ static inline struct tr_job tr_stream_job(const void *jobs, size_t i)
 /* Returns job i of the caller's array. */
 typedef struct tr_job tr_job_at_fn(const void *jobs, size_t i);
 
-/* Runs count jobs, 2 or more, each of at least one block, with keys of one size and backend. Jobs
+/* Runs `count` jobs, 2 or more, each of at least one block, with keys of one size and backend. Jobs
  * start in their order, so the longest should come first. If only one job remains, the backend may
- * hand it back: *last then describes its remaining blocks. Otherwise it sets last->blocks to 0. */
+ * hand it back: *last describes its remaining blocks. Otherwise it sets last->blocks to 0. */
 typedef void tr_multibuffer_fn(enum tr_mb_op op, const struct tr_job *jobs, size_t count,
                                struct tr_job *last);
 
-/* Runs count jobs to their ends. Their lengths, key sizes and backends may differ. The modes call
+/* Runs `count` jobs to their ends. Their lengths, key sizes and backends may differ. The modes call
  * this function. */
 void tr_multibuffer(enum tr_mb_op op, tr_job_at_fn *of, const void *jobs, size_t count);
 

@@ -175,7 +175,7 @@ static int jobs_are_right(struct multibuffer_test *c, enum tr_mb_op op,
                                      chain_blocks(i)};
     }
     if (!tr_env_vector_begin(b->features))
-        return 1; /* registers refused: the modes then use no lanes */
+        return 1; /* registers refused: the modes use no lanes */
     b->multibuffer(op, c->jobs, JOBS, &last);
     tr_env_vector_end();
     if (last.blocks != 0)
@@ -366,7 +366,7 @@ static int fused_is_asked(enum tr_known mode)
            (TR_ENV_ALL_MODES || (mode != TR_KNOWN_OCB && mode != TR_KNOWN_GCM_SIV));
 }
 
-/* Long messages run other code only in fused modes. Elsewhere they would only take time. */
+/* Long messages run other code only in fused modes. In other modes they would test nothing new. */
 static int long_is_asked(enum tr_known mode, const struct tr_backend *backend)
 {
     if (mode == TR_KNOWN_GCM_LONG)

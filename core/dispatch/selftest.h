@@ -81,8 +81,8 @@ struct tr_known_long_work {
     uint8_t data[6231];
 };
 
-/* The three groups of known-answer tests that select a backend. falsify makes the expected answers
- * wrong, to test the reaction to a failure. */
+/* The three groups of known-answer tests that select a backend. `falsify` makes the expected
+ * answers wrong, to test the reaction to a failure. */
 enum tr_status tr_kat_short(const struct tr_backend *backend, int falsify,
                             struct tr_known_work *work);
 enum tr_status tr_kat_long(const struct tr_backend *backend, struct tr_known_long_work *work);
@@ -92,19 +92,19 @@ enum tr_status tr_kat_ctr(const struct tr_backend *backend); /* needs a large st
  * as much stack again, so they run just before the first multi-buffer call. */
 enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
 
-/* As tr_select(), with the caller's function to test one backend. The function gets memory. */
+/* As tr_select(), with the caller's function to test one backend. The function gets `memory`. */
 typedef enum tr_status tr_kat_fn(const struct tr_backend *backend, int falsify, void *memory);
 enum tr_status tr_select_by(tr_kat_fn *known, void *memory, const char *mask,
                             tr_features also_masked, const char *sabotage,
                             struct tr_selection *selection);
 
-/* For tests: tr_select() as if the known-answer tests of the backends in sabotage failed. The word
- * "clock" simulates a processor that lowers its clock for 512-bit registers. Commas separate the
- * words. */
+/* For tests: tr_select() as if the known-answer tests of the backends in `sabotage` failed. The
+ * word "clock" simulates a processor that lowers its clock for 512-bit registers. Commas separate
+ * the words. */
 enum tr_status tr_select_sabotaged(const char *mask, tr_features also_masked, const char *sabotage,
                                    struct tr_selection *selection);
 
-/* Whether name is one of the comma-separated words of text, which may be NULL. */
+/* Whether `name` is one of the comma-separated words of `text`, which may be NULL. */
 int tr_is_listed(const char *text, const char *name);
 
 #endif

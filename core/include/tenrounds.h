@@ -324,8 +324,8 @@ TR_API enum tr_status tr_xts_set_key(struct tr_xts_key *key, const struct tr_bac
 /* Non-zero if both halves of the key are equal. */
 TR_API int tr_xts_keys_equal(const struct tr_xts_key *key);
 
-/* One data unit of 16 to 2^24 bytes (IEEE 1619 5.1; else TR_ERR_LENGTH), with ciphertext stealing
- * if len is not a multiple of 16. tweak is the number of the unit, little-endian. */
+/* One data unit of 16 to 2^24 bytes (IEEE 1619 section 5.1; else TR_ERR_LENGTH), with ciphertext
+ * stealing if len is not a multiple of 16. tweak is the number of the unit, little-endian. */
 TR_API enum tr_status tr_xts_encrypt(const struct tr_xts_key *key, const uint8_t tweak[16],
                                      uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_xts_decrypt(const struct tr_xts_key *key, const uint8_t tweak[16],

@@ -9,8 +9,8 @@
 /*
  * Seals or opens a message with the streaming calls: start, AAD, data, tag. `mode` is part of the
  * functions' names, and `m` is the message object. `start` and `end` are the first and the last
- * call. The macros use the caller's aad, out, in and their lengths. Their value is the status. On
- * tag mismatch, opening cleanses the plaintext.
+ * call. The macros use the caller's `aad`, `out`, `in` and their lengths. Their value is the
+ * status. On tag mismatch, opening cleanses the plaintext.
  */
 #define TR_SEAL_STEPS(mode, m, start, end)                                                         \
     ({                                                                                             \
@@ -47,7 +47,7 @@ TR_INLINE size_t tr_fill_buffer(uint8_t buffer[TR_BLOCK], unsigned *used, const 
     return n;
 }
 
-/* As tr_equal(), but compares words. a has 16 bytes, b has len. */
+/* As tr_equal(), but compares words. `a` has 16 bytes, `b` has `len`. */
 TR_INLINE int tr_same_tag(const uint8_t a[TR_BLOCK], const uint8_t *b, size_t len)
 {
     struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);

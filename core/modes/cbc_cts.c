@@ -42,9 +42,9 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
     return TR_OK;
 }
 
-/* Decrypts the last two blocks. cut holds only the first `last` bytes of its block. D(full) is the
- * zero-padded plaintext XOR that block. Where the padding is zero, D(full) therefore supplies the
- * missing bytes of cut. */
+/* Decrypts the last two blocks. `cut` holds only the first `last` bytes of its block. D(full) is
+ * the zero-padded plaintext XOR that block. Where the padding is zero, D(full) therefore supplies
+ * the missing bytes of `cut`. */
 static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                      const uint8_t *full, const uint8_t *cut, size_t last)
 {

@@ -4,8 +4,8 @@
 #include "modes/modes.h"
 #include "part.h"
 
-/* Encrypts or decrypts up to len bytes of the current block, from offset used to its end at most.
- * Returns the number of bytes. */
+/* Encrypts or decrypts up to `len` bytes of the current block, from offset `used` to its end at
+ * most. Returns the number of bytes. */
 static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out, const uint8_t *in,
                        size_t len)
 {
@@ -15,8 +15,8 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
     struct part shift = part_load_block(iv), data = part_load(in, n);
     struct part result = part_first(part_xor(data, part_down(shift, used)), n);
     part_store(out, result, n);
-    /* Replaces used bytes of the output block by ciphertext, which is output XOR plaintext in both
-     * directions. */
+    /* Replaces the used bytes of the output block by ciphertext, which is output XOR plaintext in
+     * both directions. */
     struct part plaintext = decrypt ? result : data;
     part_store_block(iv, part_xor(shift, part_up(plaintext, used)));
     return n;

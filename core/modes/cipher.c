@@ -26,7 +26,7 @@ enum tr_status tr_cipher_start(struct tr_cipher *c, const struct tr_aes_key *key
     return TR_OK;
 }
 
-/* The number of bytes that stay in the buffer after total bytes of input. Decryption with padding
+/* The number of bytes that stay in the buffer after `total` bytes of input. Decryption with padding
  * keeps the last block, because it may hold the padding. */
 static size_t kept(const struct tr_cipher *c, size_t total)
 {
@@ -52,7 +52,7 @@ static enum tr_status whole_blocks(struct tr_cipher *c, uint8_t *out, const uint
                       : tr_cbc_encrypt(c->key, c->iv, out, in, len);
 }
 
-/* Processes the buffered partial block first (if any), then whole blocks directly from in. Copies
+/* Processes the buffered partial block first (if any), then whole blocks directly from `in`. Copies
  * the tail before it writes any output. An overlap is therefore an error in only two cases: the
  * first block would overwrite unread input, or the whole blocks overlap partially. */
 static enum tr_status buffered_update(struct tr_cipher *c, uint8_t *out, const uint8_t *in,

@@ -77,7 +77,7 @@ struct short_message {
     struct tr_ghash ghash;
 };
 
-/* Encrypts or decrypts in to m->text, after the mask. */
+/* Encrypts or decrypts `in` to m->text, after the mask. */
 static void short_crypt(const struct tr_gcm_key *key, struct short_message *m, const uint8_t *iv,
                         const uint8_t *in, size_t len)
 {

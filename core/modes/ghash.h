@@ -10,9 +10,9 @@
  * - The first message that needs more computes them on its stack, because a key is often used once.
  *   It only records in the key (powers_wanted) that it did. The next such message keeps its powers
  *   in the key.
- * - tr_ghash_key.powers_state gives the number of powers: the key's own address + 2 *
- *   tr_ghash_stage(), + 1 while a thread computes more. In a copied key the address does not match,
- *   so only the first powers are used.
+ * - tr_ghash_key.powers_state gives the number of powers: the key's own address
+ *   + 2 * tr_ghash_stage(), + 1 while a thread computes more. In a copied key the address does not
+ *   match, so only the first powers are used.
  * - A thread that needs more powers sets the lowest bit and appends them: it never changes existing
  *   powers. It then publishes the new stage with release semantics.
  * - A thread that finds the bit set by another thread uses its stack. No thread ever waits for

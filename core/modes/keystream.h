@@ -6,8 +6,8 @@
 #include "modes/modes.h"
 #include "part.h"
 
-/* XORs up to len bytes of the current keystream block, from offset used to its end at most. Returns
- * the number of bytes. */
+/* XORs up to `len` bytes of the current keystream block, from offset `used` to its end at most.
+ * Returns the number of bytes. */
 static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, uint8_t *out,
                                       const uint8_t *in, size_t len)
 {

@@ -36,9 +36,9 @@ TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_o
     return TR_OK;
 }
 
-/* For modes of any length: whether tr_whole_blocks() can process the whole call, as it can most.
- * Other calls go to a separate function (TR_ANY_LENGTH), so that they do not slow down the common
- * ones. */
+/* For modes of any length: whether tr_whole_blocks() can process the whole call. Most calls
+ * qualify. The others go to a separate function (TR_ANY_LENGTH), so that they do not slow down the
+ * common ones. */
 TR_INLINE int tr_is_whole(size_t len, unsigned used)
 {
     return __builtin_expect((len % TR_BLOCK | used) == 0, 1);
@@ -60,8 +60,8 @@ TR_INLINE enum tr_status tr_stream_check(const struct tr_aes_key *key, const uin
  * enough for the widest backend. */
 #define TR_CHUNK 64u
 
-/* Returns first if both keys are equal, otherwise key. Multi-buffer code is faster if equal keys
- * have one address. Whether keys are equal is not secret, but their bytes are. */
+/* Returns `first` if both keys are equal, otherwise `key`. Multi-buffer code is faster if equal
+ * keys have one address. Whether keys are equal is not secret, but their bytes are. */
 static inline const struct tr_aes_key *tr_shared_key(const struct tr_aes_key *first,
                                                      const struct tr_aes_key *key)
 {

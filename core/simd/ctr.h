@@ -19,7 +19,7 @@
 #define CTR_WRAP ((uint64_t)1 << 40) /* blocks */
 
 #if CTR_STATES
-/* Processes blocks from the counter low on, which does not wrap. Not inlined: 4 KiB of stack. */
+/* Processes blocks from the counter `low` on, which does not wrap. Not inlined: 4 KiB of stack. */
 static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t *out,
                                           const uint8_t *in, size_t blocks, uint64_t high,
                                           uint64_t low)
@@ -36,7 +36,7 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
 #endif
 
 /*
- * Processes blocks from the counter low on, which does not wrap. In XMM and YMM, eight vectors in
+ * Processes blocks from the counter `low` on, which does not wrap. In XMM and YMM, eight vectors in
  * flight only just cover the latency, and any other operation may take an AES issue slot. So calls
  * of at least 8 groups first bring the counter to a multiple of GROUP. XMM goes from 90 % to 95 %
  * of the AES rate, YMM from 86 % to 93 % (Zen 4). ZMM gains nothing.

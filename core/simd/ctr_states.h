@@ -35,7 +35,8 @@
 #if CTR_STATES
 /* Blocks that share a table. */
 #    define CTR_PERIOD    256u
-/* Blocks from which the table pays, including up to GROUP - 1 before the counter is aligned. */
+/* Shortest call, in blocks, that is faster with the table. Includes up to GROUP - 1 blocks before
+ * the counter is aligned. */
 #    define CTR_LONG_FROM (CTR_PERIOD + GROUP + (VBLOCKS == 1 ? 32u : 112u))
 
 /* Does the remaining rounds of a group whose first two rounds are done. */
@@ -71,8 +72,8 @@ TR_INLINE TR_TARGET void ctr_first_time(struct bulk *b, uint8_t *e, V base)
 }
 
 /*
- * Processes a group with the same last bytes, a multiple of 256 blocks later. cleanse: cleanses its
- * table entries, because no later group reads them.
+ * Processes a group with the same last bytes, a multiple of 256 blocks later. If `cleanse`,
+ * cleanses its table entries, because no later group reads them.
  */
 TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int cleanse)
 {
@@ -86,7 +87,7 @@ TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int c
     ctr_later_rounds(x, b);
 }
 
-/* s(0, ..) for the 256 blocks that contain the counter with these halves. */
+/* Returns s(0, ..) for the 256 blocks that contain the counter with these halves. */
 TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low)
 {
     B x = b_byteswap(b_of(low & ~(uint64_t)(CTR_PERIOD - 1), high));
@@ -97,7 +98,8 @@ TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low
 /* What a stage of a call does with the table: fill it, nothing, read it, read and cleanse it. */
 enum ctr_stage { CTR_KEEP, CTR_PLAIN, CTR_USE, CTR_LAST };
 
-/* Does one stage. blocks and low are multiples of GROUP. Returns the next counter's low half. */
+/* Does one stage. `blocks` and `low` are multiples of GROUP. Returns the next counter's low
+ * half. */
 TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uint8_t *e,
                                        uint64_t high, uint64_t low, size_t blocks)
 {
@@ -117,8 +119,8 @@ TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uin
 }
 
 /*
- * Encrypts all full groups by the table. blocks is at least CTR_LONG_FROM - GROUP, low a multiple
- * of GROUP. Returns the number of blocks that remain, fewer than GROUP.
+ * Encrypts all full groups by the table. `blocks` is at least CTR_LONG_FROM - GROUP, `low` a
+ * multiple of GROUP. Returns the number of blocks that remain, fewer than GROUP.
  */
 TR_INLINE TR_TARGET size_t ctr_by_states(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {

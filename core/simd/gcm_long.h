@@ -38,7 +38,7 @@
 #include "simd/ghash.h"
 #include "simd/rounds.h"
 
-/* Whether gcm_long() is available: it takes 6 KiB of stack. */
+/* Whether gcm_long() is available: it needs 6 KiB of stack. */
 #if V_LONG_GCM && TR_ENV_LARGE_STACK
 #    define GCM_LONG 1
 #else
@@ -53,7 +53,7 @@
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
 /* Vectors at the start of each group whose counters, given that limit, carry nothing. */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
-/* Shortest calls, in blocks, for which the precomputation pays, and for which the table pays. */
+/* Shortest calls, in blocks, that are faster with the precomputation, and with the table. */
 #    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
 #    define GCM_TABLE_FROM      (3 * GCM_PERIOD / 2)
 
@@ -86,7 +86,7 @@ TR_INLINE TR_TARGET struct factors pair(V a, V b)
     return (struct factors){low, high, v_xor(low, high)};
 }
 
-/* Loads the powers of H for a group. last: for the last group, which combines the lanes. */
+/* Loads the powers of H for a group. `last`: for the last group, which combines the lanes. */
 TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
 {
     for (unsigned j = 0; j < GCM_PAIRS; j++) {
@@ -98,7 +98,8 @@ TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
 }
 
 /*
- * Returns sum XORed with the products of the low halves and of the high halves. first: omits sum.
+ * Returns `sum` XORed with the products of the low halves and of the high halves. `first`: omits
+ * `sum`.
  */
 TR_INLINE TR_TARGET V both_products(V a, V b, V sum, int first)
 {
@@ -204,7 +205,7 @@ TR_INLINE TR_TARGET V state_from_table(const struct origin *from, unsigned j)
 
 /*
  * Encrypts or decrypts a full group, and hashes the group at `hashed` (NULL: none) in between.
- * from: the part of the table to read or to fill.
+ * `from`: the part of the table to read or to fill.
  */
 TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, enum states states,
                                     const struct origin *from)
@@ -255,7 +256,7 @@ TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, e
     r->out += GROUP * TR_BLOCK;
 }
 
-/* Whether gcm_long() takes a call. With a 96-bit IV, a message's first counter is 2. */
+/* Whether gcm_long() can process a call. With a 96-bit IV, a message's first counter is 2. */
 TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 {
     return blocks >= GCM_LONG_FROM && count % GROUP <= GCM_MAX_FIRST_COUNT;
@@ -407,8 +408,8 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
 }
 
 /*
- * Processes full groups for which takes_long_path() holds. low and high are the first counter, y
- * the hash so far. Returns the hash.
+ * Processes full groups for which takes_long_path() holds. `low` and `high` are the first counter,
+ * `y` the hash so far. Returns the hash.
  */
 static TR_TARGET B gcm_long(struct bulk bulk, size_t blocks, uint64_t low, uint64_t high,
                             const struct tr_ghash_key *ghash, B y, int decrypt)

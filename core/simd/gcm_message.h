@@ -39,7 +39,7 @@ static NOT_INLINE TR_TARGET B gcm_long_aad(const struct tr_ghash_key *ghash, con
 }
 
 /*
- * Processes a message of any length. is_long is a compile-time constant, 0 if the data is at most
+ * Processes a message of any length. `is_long` is a compile-time constant, 0 if the data is at most
  * half a group and the AAD at most a block.
  */
 TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

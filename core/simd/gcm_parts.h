@@ -109,7 +109,7 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
     struct bulk *r = &g->bulk;
     /*
      * Loads the round keys again: gcc would broadcast the tag mask's keys from registers, which
-     * takes shuffles.
+     * needs shuffles.
      */
     __asm__("" : "+r"(r->keys));
     V x[IN_FLIGHT], k = first_key(r->keys);

@@ -25,7 +25,8 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
         with_powers(polyval, key, out, in, blocks, g, &g->key, blocks);
 }
 
-/* Encrypts u vectors with counters from r->chain. If part is not 0, u is 1, with `part` blocks. */
+/* Encrypts u vectors with counters from r->chain. If `part` is not 0, u is 1, with `part`
+ * blocks. */
 TR_INLINE TR_TARGET void ctr_le_group(struct bulk *r, unsigned u, unsigned part)
 {
     V x[IN_FLIGHT], k = first_key(r->keys);

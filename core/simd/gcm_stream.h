@@ -57,7 +57,7 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
 
 /*
  * Encrypts a full group in counter mode, and hashes the group at `hashed` (NULL: none) in between.
- * steady: from steady_counters(), or NULL.
+ * `steady`: from steady_counters(), or NULL.
  */
 TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V *steady)
 {
@@ -178,8 +178,8 @@ static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
         const struct tr_ghash_key *ghash, uint64_t low, uint64_t high, B y, int is_secret
 
 /*
- * Processes full groups. is_secret: the counter is derived from H, so no branch or index may depend
- * on it. Returns the hash. After encryption it may lack the last group: see group_to_hash().
+ * Processes full groups. `is_secret`: the counter is derived from H, so no branch or index may
+ * depend on it. Returns the hash. After encryption it may lack the last group: see group_to_hash().
  */
 TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
 {
@@ -221,8 +221,8 @@ TR_INLINE TR_TARGET const uint8_t *group_to_hash(const uint8_t *out, size_t len,
 }
 
 /*
- * Processes len bytes, with counters from low on. Except at the end of a message, len is a multiple
- * of 16. is_short is a compile-time constant: 1 if len <= HALF_BYTES. Returns the hash.
+ * Processes len bytes, with counters from `low` on. Except at the end of a message, len is a
+ * multiple of 16. `is_short` is a compile-time constant: 1 if len <= HALF_BYTES. Returns the hash.
  */
 TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t len, const struct tr_ghash_key *ghash, uint64_t low,
@@ -322,7 +322,7 @@ static TR_TARGET void gcm_decrypt(const struct tr_aes_key *key, uint8_t *out, co
         with_powers(gcm_decrypt, key, out, in, blocks, g, &g->ghash.key, blocks + 1);
 }
 
-/* Computes the tag of a message. in is the length block, out the tag. */
+/* Computes the tag of a message. `in` is the length block, `out` the tag. */
 static TR_TARGET void gcm_tag(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               size_t blocks, void *state)
 {

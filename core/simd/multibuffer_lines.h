@@ -125,7 +125,7 @@ TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], siz
 
 /*
  * Does the last round of a vector with the key last ^ first ^ next block, and stores the output.
- * These operations are in pairs, too: two XORs precede the round, an XOR and a store follow it.
+ * These operations, too, are in pairs: two XORs precede the round, an XOR and a store follow it.
  */
 TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)
@@ -185,7 +185,7 @@ TR_INLINE TR_TARGET void mb_step(enum tr_mb_op op, const struct multibuffer *m, 
                           from + j * VBLOCKS * MB_BATCH_BYTES, to + j * VBLOCKS * MB_BATCH_BYTES);
 }
 
-/* Processes a segment. n, vectors and own are constants. */
+/* Processes a segment. `n`, `vectors` and `own` are constants. */
 TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
                                     unsigned vectors, int own, size_t batches)
 {

@@ -2,7 +2,7 @@
 /*
  * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. Input lines of 64 bytes are copied
  * unchanged. A step inserts the blocks of its lanes into vectors and stores its output as vectors.
- * Blocks are then copied from there: on Zen 4 an extraction costs more than a store and a load.
+ * Blocks are copied from there: on Zen 4 an extraction costs more than a store and a load.
  *
  * Bound: AES throughput, and the loads and insertions. For messages a multiple of 4096 bytes apart,
  * vaes256 reaches 56 % of the AES rate and aesni 37 % (Zen 4; docs/tuning/multibuffer.md).
@@ -149,7 +149,7 @@ static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned
 /* Rounds by which vector j is ahead of vector 0, which spreads the vectors' last rounds evenly. */
 #    define MB_AHEAD(j) ((j)*n / vectors)
 
-/* Processes a segment. n, vectors and own are constants. */
+/* Processes a segment. `n`, `vectors` and `own` are constants. */
 TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
                                     unsigned vectors, int own, size_t batches)
 {

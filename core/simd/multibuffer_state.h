@@ -14,7 +14,7 @@
 #include "simd/vector.h"
 #include "util.h"
 
-/* Whether multi-buffer code is compiled: its state takes up to 17 KiB of stack. */
+/* Whether multi-buffer code is compiled: its state needs up to 17 KiB of stack. */
 #if V_MULTIBUFFER && TR_ENV_LARGE_STACK
 #    define MULTIBUFFER 1
 #else

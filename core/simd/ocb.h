@@ -36,7 +36,7 @@ TR_INLINE TR_TARGET V ocb_offset(const struct ocb *o, unsigned j)
     return j == IN_FLIGHT - 1 ? v_xor(offset, o->own) : offset;
 }
 
-/* Processes u vectors. The last one has only `part` blocks, unless part is 0. */
+/* Processes u vectors. The last one has only `part` blocks, unless `part` is 0. */
 TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsigned part)
 {
     struct bulk *r = &o->run;

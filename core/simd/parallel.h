@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ECB, and decryption in CBC and CFB, for one vector type; the loop over groups that CTR uses too
- * (ctr.h).
+ * ECB, and decryption in CBC and CFB, for one vector type; the loop over groups, which CTR also
+ * uses (ctr.h).
  *
  * Bound: throughput of AES, one operation a round and vector. That is 10 cycles for 64 bytes of
  * AES-128 with VAES on Zen 4. 16 KiB reach at least 99 % of that rate (docs/tuning/parallel.md).
@@ -46,7 +46,7 @@ struct group {
 };
 
 /*
- * Returns vector j after the first round key. first is vector 0's input: in CFB the input shifted
+ * Returns vector j after the first round key. `first` is vector 0's input: in CFB the input shifted
  * by a block, in CTR the counters XORed with the key. In an aligned group no vector number carries,
  * so one XOR into byte 15 replaces an addition, a byte swap and an XOR.
  */

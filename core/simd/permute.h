@@ -34,7 +34,7 @@ struct bulk {
     x64 counters; /* of the next vector, little-endian */
 };
 
-/* part: the number of blocks, or 0 for a whole vector. */
+/* `part`: the number of blocks, or 0 for a whole vector. */
 TR_INLINE TR_TARGET V load_vector(const uint8_t *p, unsigned part)
 {
     return part != 0 ? v_load_part(p, part) : v_load(p);
@@ -57,7 +57,7 @@ TR_INLINE TR_TARGET V counter_blocks(const struct bulk *r, unsigned j)
 }
 
 /*
- * Processes n vectors, the last with part blocks (0: whole). Reads all input before it writes any
+ * Processes n vectors, the last with `part` blocks (0: whole). Reads all input before it writes any
  * output, so in == out is allowed.
  */
 TR_INLINE TR_TARGET void group(const struct schedule *s, struct bulk *r, unsigned n, unsigned part,

@@ -91,7 +91,7 @@ TR_INLINE TR_TARGET V first_key(const uint8_t (*keys)[TR_BLOCK])
     return V_KEY_FIRST ? v_zero() : v_load_all(keys[0]);
 }
 
-/* A middle round of u vectors. key points to the key that AESENC would take in this round. */
+/* A middle round of u vectors. `key` points to the key that AESENC would take in this round. */
 TR_INLINE TR_TARGET void middle_round(V *x, unsigned u, int inverse, const uint8_t (*key)[TR_BLOCK])
 {
     V k = v_load_all(*(key - V_KEY_FIRST));
@@ -144,7 +144,7 @@ TR_INLINE TR_TARGET V last_round(V x, V key, int inverse)
 
 /* ---- Whole and partial vectors ---- */
 
-/* part: the number of blocks, or 0 for a whole vector. */
+/* `part`: the number of blocks, or 0 for a whole vector. */
 TR_INLINE TR_TARGET V load_vector(const uint8_t *in, unsigned part)
 {
     return part ? v_load_part(in, part) : v_load(in);
@@ -158,7 +158,7 @@ TR_INLINE TR_TARGET void store_vector(uint8_t *out, V x, unsigned part)
         v_store(out, x);
 }
 
-/* Returns part for the last of u vectors, which may be partial, and 0 for the others. */
+/* Returns `part` for the last of u vectors, which may be partial, and 0 for the others. */
 TR_INLINE unsigned part_of(unsigned j, unsigned u, unsigned part)
 {
     return j == u - 1 ? part : 0;

@@ -36,7 +36,7 @@
  *   V_LONG_GCM
  *       simd/gcm_long.h is available, because it was measured to be faster
  *   V_MULTIBUFFER
- *       simd/multibuffer.h is available; then v_gather() or v_even_blocks() exists, see below
+ *       simd/multibuffer.h is available, and v_gather() or v_even_blocks() exists, see below
  *   V_FEW
  *       the backend has functions for calls of at most TR_FEW blocks (simd/few.h)
  *   V_LINKAGE

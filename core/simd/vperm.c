@@ -48,7 +48,8 @@ TR_INLINE TR_TARGET void store(uint8_t *p, V x)
     __builtin_memcpy(p, &x, sizeof(x));
 }
 
-/* Bytes of x selected by index. An index is below 16, or has its high bit set, which gives zero. */
+/* Returns the bytes of x that `index` selects. An index is below 16, or has its high bit set, which
+ * gives zero. */
 TR_INLINE TR_TARGET V v_shuffle(V x, V index)
 {
 #    if TR_X86
@@ -102,7 +103,7 @@ TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, 
     }
 }
 
-/* SubWord, without a table in memory. */
+/* Computes SubWord without a table in memory. */
 TR_TARGET static uint32_t sub_word(uint32_t word)
 {
     struct inverse v = invert_bytes(map_bytes(enter_encryption, (V)(words){word}));
@@ -302,7 +303,7 @@ static void ghash_key(struct tr_ghash_key *key)
     key->powers_wanted = 0;
 }
 
-/* Shortest call, in blocks, for which computing the powers for groups pays. */
+/* Shortest call, in blocks, that is faster with powers for groups, including their computation. */
 #    define GHASH_LONG 48u
 
 TR_TARGET static void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

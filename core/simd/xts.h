@@ -42,7 +42,7 @@ TR_INLINE TR_TARGET B xts_first_tweak(struct tr_xts_run *state)
     return t;
 }
 
-/* Processes u vectors. The last one has only `part` blocks, unless part is 0. */
+/* Processes u vectors. The last one has only `part` blocks, unless `part` is 0. */
 TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsigned part,
                                    unsigned ahead)
 {

@@ -13,9 +13,9 @@
 #include "simd/rounds.h"
 
 /*
- * t times x^(n + lane) in each lane, for n + lane below 64. t is the same in all lanes; swapped is
- * t with its halves exchanged. Each half is shifted. The bits shifted out of the low half go to the
- * high half; the bits shifted out of the high half are reduced.
+ * Returns t times x^(n + lane) in each lane, for n + lane below 64. `t` is the same in all lanes;
+ * `swapped` is `t` with its halves exchanged. Each half is shifted. The bits shifted out of the low
+ * half go to the high half; the bits shifted out of the high half are reduced.
  */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {
@@ -23,12 +23,12 @@ TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
     return v_xor3(v_shift_left_by_lane(t, n), out, v_clmul_ll(out, v_low_halves(0x86)));
 }
 
-/* t times x^n in each lane, for a constant n from 1 to 56. */
+/* Returns t times x^n in each lane, for a constant n from 1 to 56. */
 #define TIMES_X(t, swapped, n)                                                                     \
     v_xor3(v_shift_left64((t), (n)), v_shift_right64((swapped), 64 - (n)),                         \
            v_clmul_ll(v_shift_right64((swapped), 64 - (n)), v_low_halves(0x86)))
 
-/* Does the last round of u vectors. The last vector has only `part` blocks, unless part is 0. */
+/* Does the last round of u vectors. The last vector has only `part` blocks, unless `part` is 0. */
 TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsigned part,
                                    int decrypt, uint8_t *out)
 {
@@ -52,7 +52,7 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
  */
 #define XTS_AHEAD (VBLOCKS == 4 ? 6u : IN_FLIGHT)
 
-/* Does all rounds of u vectors after the XOR of the first round key; part as in xts_leave(). */
+/* Does all rounds of u vectors after the XOR of the first round key; `part` as in xts_leave(). */
 TR_INLINE TR_TARGET void xts_rounds(struct bulk *r, V *x, const V *tweak, unsigned u, unsigned part,
                                     unsigned ahead, int decrypt)
 {

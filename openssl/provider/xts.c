@@ -8,7 +8,7 @@
 #include <openssl/evp.h>
 #include <string.h>
 
-#define MAX_UNIT (TR_BLOCK << 20) /* IEEE 1619 5.1: 2^20 blocks */
+#define MAX_UNIT (TR_BLOCK << 20) /* IEEE 1619 section 5.1: 2^20 blocks */
 
 struct trp_xts {
     struct tr_xts_key key;

@@ -146,7 +146,7 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
     return schedule->len == 16 * (key.rounds + 1) && same(r, "the words", key.enc, schedule);
 }
 
-/* ---- Monte Carlo (AESAVS 6.4) --------------------------------------------------------------- */
+/* ---- Monte Carlo (AESAVS section 6.4) ------------------------------------------------------- */
 
 /*
  * A Monte Carlo chain. The inner loop of 1000 steps is the same in all these modes. The first input

@@ -280,7 +280,7 @@ static void test(const struct version *version, const struct cipher *cipher)
     if (capture(version, cipher, 0, other_wire) != len || memcmp(wire, other_wire, len) != 0)
         FAILED("%s %s: the wire differs", version->name, cipher->name);
 
-    size_t first = 5 + ((size_t)wire[3] << 8 | wire[4]); /* bytes of record 1: RFC 8446 5.1 */
+    size_t first = 5 + ((size_t)wire[3] << 8 | wire[4]); /* of record 1: RFC 8446 section 5.1 */
     for (int rx = 0; rx < 2; rx++) {
         corrupted(version, cipher, rx, first, first - 1);
         corrupted(version, cipher, rx, first, first - cipher->tag_len - 1);
