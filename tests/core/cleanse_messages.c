@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that one-shot calls of GCM-SIV leave none of the keys on the stack that they derived for the
- * nonce: the round keys, those of the inverse cipher, the hash subkey. Each call runs on a separate
+ * Tests that one-shot calls of GCM-SIV leave no key on the stack that they derived for the nonce:
+ * the round keys, those of the inverse cipher, the hash subkey. Each call runs on a separate
  * stack, which is then searched. A function that leaves a key there shows that the search works.
  * Round keys are searched for as whole tables, because a compiler may spill single ones.
  */

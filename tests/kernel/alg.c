@@ -149,7 +149,7 @@ static unsigned long counter(const char *wanted)
     exit(2);
 }
 
-/* Makes one request with each key. Both must give want. Sets the number of register holds of each. */
+/* Makes one request with each key. Both must give want. Sets how often each held the registers. */
 static int hold_counts(const struct algorithm keys[2], const char *name, int decrypt,
                        const uint8_t *from, size_t len, const uint8_t *want, size_t room,
                        unsigned long holds[2])
