@@ -7,6 +7,16 @@ use crate::error::{Error, Kind, Result};
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 
+/// Sets when `out` and `err` use colours.
+pub fn set_color(when: clap::ColorChoice) {
+    let choice = match when {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+}
+
 /// Writes a text, with or without colours, to standard output.
 pub fn out(text: impl Display) -> Result<()> {
     written(write!(anstream::stdout(), "{text}"))
@@ -32,6 +42,17 @@ fn written(done: std::io::Result<()>) -> Result<()> {
             ),
         ),
     })
+}
+
+/// The width to which text is wrapped: that of the terminal, but at most 100 columns; without a
+/// terminal that of COLUMNS. None: lines stay as long as they are, for grep(1) and its like.
+pub fn columns() -> Option<usize> {
+    const WIDEST: usize = 100;
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    let terminal = terminal.map(|(width, _)| usize::from(width.0));
+    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = terminal.or_else(variable).filter(|columns| *columns > 0)?;
+    Some(columns.min(WIDEST))
 }
 
 /// Writes a text to standard error. Ignores errors, because there is nowhere to report them.

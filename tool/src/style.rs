@@ -2,9 +2,11 @@
 //! Colours, and how figures are written. Print with anstream, which drops colours where there is no
 //! terminal and with NO_COLOR.
 
+use crate::output::columns;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Display;
 use std::io::IsTerminal;
+use textwrap::{Options, WordSplitter};
 
 pub const BOLD: Style = Style::new().bold();
 pub const DIM: Style = Style::new().dimmed();
@@ -14,7 +16,41 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Text in a style.
 pub fn paint(style: Style, text: impl Display) -> String {
-    format!("{style}{text}{style:#}")
+    match text.to_string() {
+        text if text.is_empty() => text,
+        text => format!("{style}{text}{style:#}"),
+    }
+}
+
+/// The columns that a text takes on a terminal.
+pub fn width(text: &str) -> usize {
+    textwrap::core::display_width(text)
+}
+
+/// A paragraph behind a label. Lines that do not fit on the terminal continue below its beginning.
+pub fn item(label: &str, text: impl Display) -> String {
+    wrapped(label, &text.to_string(), columns())
+}
+
+/// The columns that a paragraph behind a label should have at least.
+pub const ROOM: usize = 20;
+
+/// The same for a terminal of so many columns.
+pub fn wrapped(label: &str, text: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else {
+        return format!("{label}{text}").trim_end().to_owned() + "\n";
+    };
+    let indentation = match width(label) {
+        deep if deep + ROOM > columns => deep.min(columns / 3),
+        fits => fits,
+    };
+    let indentation = " ".repeat(indentation);
+    let options = Options::new(columns)
+        .initial_indent(label)
+        .subsequent_indent(&indentation)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .break_words(false);
+    textwrap::fill(text, options) + "\n"
 }
 
 /// 1234567 as "1,234,567".
@@ -64,6 +100,20 @@ mod tests {
             [0, 999, 1000, 1_234_567].map(grouped),
             ["0", "999", "1,000", "1,234,567"]
         );
+    }
+
+    #[test]
+    fn long_lines_hang_below_their_beginning() {
+        let text = format!("one {} three --four-five", paint(GOOD, "two"));
+        let plain = |columns| {
+            let text = wrapped("  a: ", &text, columns);
+            anstream::adapter::strip_str(&text).to_string()
+        };
+        assert_eq!(plain(None), "  a: one two three --four-five\n");
+        assert_eq!(plain(Some(20)), "  a: one two three\n     --four-five\n");
+        assert_eq!(plain(Some(6)), "  a: one\n  two\n  three\n  --four-five\n");
+        assert_eq!(wrapped("  ", "", Some(1)), "\n");
+        assert_eq!(wrapped("  ", "", None), "\n");
     }
 
     #[test]

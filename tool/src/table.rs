@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Aligned columns, whose cells may be coloured.
+//! Aligned columns, whose cells may be coloured. On a terminal that is too narrow for them each row
+//! becomes a short list.
 
-use crate::style::{paint, DIM};
+use crate::output::columns;
+use crate::style::{item, paint, width, wrapped, DIM, ROOM};
 use std::fmt;
 
 pub struct Table {
     heads: Vec<String>,
     right: Vec<bool>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Row>,
+}
+
+enum Row {
+    /// A line above the rows of a group.
+    Title(String),
+    Cells(Vec<String>),
 }
 
 impl Table {
@@ -25,39 +33,125 @@ impl Table {
 
     pub fn row(&mut self, cells: Vec<String>) {
         assert_eq!(cells.len(), self.heads.len());
-        self.rows.push(cells);
+        self.rows.push(Row::Cells(cells));
     }
 
-    fn width(&self, column: usize) -> usize {
-        let cells = self.rows.iter().map(|row| width(&row[column]));
-        cells.max().unwrap_or(0).max(width(&self.heads[column]))
+    /// Begins a group of rows.
+    pub fn title(&mut self, title: String) {
+        self.rows.push(Row::Title(title));
     }
 
-    fn line(&self, cells: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.heads.iter().map(|head| width(head)).collect();
+        for row in &self.rows {
+            if let Row::Cells(cells) = row {
+                for (widest, cell) in widths.iter_mut().zip(cells) {
+                    *widest = width(cell).max(*widest);
+                }
+            }
+        }
+        widths
+    }
+
+    /// The last cell hangs in its column.
+    fn line(&self, widths: &[usize], cells: &[String], columns: Option<usize>) -> String {
         let mut line = String::new();
+        let last = cells.len() - 1;
         for (column, cell) in cells.iter().enumerate() {
-            let padding = " ".repeat(self.width(column) - width(cell));
+            let padding = " ".repeat(widths[column] - width(cell));
             match self.right[column] {
                 true => line.push_str(&format!("  {padding}{cell}")),
+                false if column == last => return wrapped(&(line + "  "), cell, columns),
                 false => line.push_str(&format!("  {cell}{padding}")),
             }
         }
-        writeln!(f, "{}", line.trim_end())
+        line.trim_end().to_owned() + "\n"
+    }
+
+    fn aligned(&self, widths: &[usize], columns: Option<usize>) -> String {
+        let heads: Vec<String> = self.heads.iter().map(|head| paint(DIM, head)).collect();
+        let mut out = self.line(widths, &heads, columns);
+        for row in &self.rows {
+            match row {
+                Row::Title(title) => out.push_str(&item("", title)),
+                Row::Cells(cells) => out.push_str(&self.line(widths, cells, columns)),
+            }
+        }
+        out
+    }
+
+    /// The first cell of each row, and below it the others behind their heads.
+    fn listed(&self) -> String {
+        let mut out = String::new();
+        let widest = self.heads.iter().skip(1).map(|head| width(head)).max();
+        for row in &self.rows {
+            let cells = match row {
+                Row::Title(title) => {
+                    out.push_str(&item("", title));
+                    continue;
+                }
+                Row::Cells(cells) => cells,
+            };
+            out.push_str(&item("  ", &cells[0]));
+            for (head, cell) in self.heads.iter().zip(cells).skip(1) {
+                if !cell.is_empty() {
+                    let padding = " ".repeat(widest.unwrap_or(0) - width(head));
+                    let label = format!("    {}{padding}  ", paint(DIM, head));
+                    out.push_str(&item(&label, cell));
+                }
+            }
+        }
+        out
+    }
+
+    fn text(&self, columns: Option<usize>) -> String {
+        let widths = self.widths();
+        let mut needed = widths.clone();
+        if let (Some(false), Some(last)) = (self.right.last(), needed.last_mut()) {
+            *last = ROOM.min(*last);
+        }
+        let needed: usize = needed.iter().map(|width| width + 2).sum();
+        match columns {
+            Some(columns) if needed > columns => self.listed(),
+            _ => self.aligned(&widths, columns),
+        }
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let heads: Vec<String> = self.heads.iter().map(|head| paint(DIM, head)).collect();
-        self.line(&heads, f)?;
-        self.rows.iter().try_for_each(|row| self.line(row, f))
+        f.write_str(&self.text(columns()))
     }
 }
 
-/// The columns that a text takes on a terminal, without its escape sequences.
-fn width(text: &str) -> usize {
-    anstream::adapter::strip_str(text)
-        .to_string()
-        .chars()
-        .count()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_gets_a_list() {
+        let mut table = Table::new(&["Mode", ">bytes", ""]);
+        table.title("A group".to_owned());
+        table.row(vec!["ctr".into(), "16".into(), paint(DIM, "fast")]);
+        table.row(vec!["xts".into(), "1,024".into(), String::new()]);
+        let plain = |columns| {
+            let text = table.text(columns);
+            anstream::adapter::strip_str(&text).to_string()
+        };
+        let aligned = "  Mode  bytes\nA group\n  ctr      16  fast\n  xts   1,024\n";
+        assert_eq!(plain(None), aligned);
+        assert_eq!(plain(Some(19)), aligned);
+        assert_eq!(
+            plain(Some(18)),
+            "A group\n  ctr\n    bytes  16\n           fast\n  xts\n    bytes  1,024\n"
+        );
+    }
+    #[test]
+    fn the_last_column_is_wrapped() {
+        let mut table = Table::new(&["Name", "does"]);
+        table.row(vec!["a".into(), "one two three four five six".into()]);
+        let text = anstream::adapter::strip_str(&table.text(Some(28))).to_string();
+        let expected = "  Name  does\n  a     one two three four\n        five six\n";
+        assert_eq!(text, expected);
+    }
 }
