@@ -1,61 +1,83 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The command line: help, man pages and completions all come from here.
+//! The command line: help, man pages and completions all come from here and from pages.rs.
 
-use clap::{Args, Parser, Subcommand};
+use crate::pages;
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// AES at the processor's speed, in the OpenSSL that is installed.
+/// AES at the processor's speed, in the OpenSSL that is installed
+///
+/// `tenrounds detect` shows what this machine can do. `tenrounds run -- COMMAND` lets one command use
+/// it, and `tenrounds enable` all programs.
 #[derive(Parser, Debug)]
 #[command(
     name = "tenrounds",
     version,
-    disable_help_subcommand = true,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_long_help = ENVIRONMENT
+    max_term_width = 100
 )]
 pub struct Cli {
-    /// Never colour the output (as does the environment variable NO_COLOR)
-    #[arg(long, global = true)]
-    pub no_color: bool,
+    /// When to use colours
+    ///
+    /// `auto` uses them on a terminal, unless the environment variable NO_COLOR is set.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        display_order = 900
+    )]
+    pub color: ColorChoice,
 
     #[command(subcommand)]
     pub command: Command,
 }
 
-const ENVIRONMENT: &str = "\
-Environment:
-  TENROUNDS_MASK       features never to be used, e.g. noavx512,novaes; avx512: 512-bit registers
-                       also on processors whose clock they lower
-  TENROUNDS_MODULE     path of the provider, if it is not beside this program
-  TENROUNDS_LIBCRYPTO  path of the libcrypto to look at, instead of the system's
-  NO_COLOR             no colours
-
-Exit status: 0 success, 1 failure (also if the output cannot be written), 2 wrong command line.
-run: that of the command, 127 if it was not found, 126 if it cannot be executed.
-doctor: 0 healthy, 1 warnings, 2 problems, 3 no report or wrong command line.
-compare --fail-slower: 3 if something got slower.";
-
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Show what this machine can do for AES, what is selected, and what would make it better
+    /// Show what this machine runs for AES, in tenrounds, in OpenSSL and in the kernel
+    ///
+    /// The first lines are the verdict. A table then compares the code of tenrounds, of OpenSSL and
+    /// of the kernel for each mode. `--verbose` adds the processor's instructions, the masks in
+    /// force, the kernel's drivers, and settings that would give faster code.
     Detect(DetectArgs),
-    /// Run a command with the provider preferred in every OpenSSL that it uses
+    /// Run a command with tenrounds preferred in every OpenSSL that it uses
+    ///
+    /// Programs with an OpenSSL of their own inside (static, bundled), Node.js, setuid programs and
+    /// callers of the old AES_* functions are not reached.
     Run(RunArgs),
-    /// Prefer the provider in all programs of yours, or of the system, in one step that can be undone
+    /// Prefer tenrounds in all programs, yours or the system's
+    ///
+    /// Before anything is replaced, `enable` tries the result in child processes: providers, a cipher
+    /// with its known answer, random numbers, a TLS handshake, ssh. Afterwards it tries again, and
+    /// takes the change back if a trial fails. It refuses a configuration that it does not
+    /// understand.
     Enable(EnableArgs),
     /// Undo 'enable', to the byte
+    ///
+    /// If somebody changed a file since, only the lines of `enable` are removed.
     Disable(DisableArgs),
-    /// Show where the provider is enabled, by which file, and whether it works
+    /// Show whether tenrounds is in force, and where it is enabled
+    ///
+    /// The first line is the verdict. Each configuration follows, with the file that enables
+    /// tenrounds in it, and a trial of it in child processes. Changes nothing.
     Status(StatusArgs),
-    /// Say what on this machine is broken, slow or in the way, with the evidence and the cure
+    /// Find what on this machine is broken, slow or in the way
+    ///
+    /// Each finding has its evidence and its cure. The doctor only reads: configurations, variables,
+    /// processes, the kernel's drivers and disks. As root it sees the processes of all users, and
+    /// encrypted disks.
     Doctor(DoctorArgs),
     /// Measure each algorithm at the usual sizes, through the core and through libcrypto
     Speed(SpeedArgs),
     /// Compare software, stock OpenSSL and tenrounds with the limit of this processor
     Compare(CompareArgs),
     /// Check every backend against known answers and against every other
+    ///
+    /// A backend is tenrounds' code for one set of instructions. All backends that this processor can
+    /// run process the same random messages, and must agree.
     Selftest(SelftestArgs),
     /// Write the completions of a shell to standard output
     Completions {
@@ -76,11 +98,18 @@ pub enum Command {
     },
     /// Tell whether the libcrypto of this environment prefers the provider
     #[command(hide = true)]
-    Probe,
+    Probe {
+        /// Ciphers and MACs to fetch besides
+        algorithms: Vec<String>,
+    },
 }
 
 #[derive(Args, Debug)]
 pub struct DetectArgs {
+    /// Show everything: instructions, masks, backends, kernel drivers, settings
+    #[arg(long, short, conflicts_with = "json")]
+    pub verbose: bool,
+
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
@@ -91,12 +120,6 @@ pub struct DetectArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "\
-It only reads: configurations, variables, processes, the kernel's drivers and disks. As root it sees the
-processes of all users, and encrypted disks.
-
-Exit status, as of monitoring plugins: 0 healthy (notes do not count), 1 warnings, 2 problems, 3 it could not
-look, or the command line is wrong.")]
 pub struct DoctorArgs {
     /// Show all evidence, also of notes, and all processes, drivers and disks
     #[arg(long, short, conflicts_with = "json")]
@@ -114,22 +137,19 @@ pub struct DoctorArgs {
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tenrounds run [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
-                      tenrounds run [--mask WORD[,WORD...]] --print-env",
-    after_help = "\
-Programs with an OpenSSL of their own inside (static, bundled), Node.js, setuid programs and callers
-of the old AES_* functions are not reached. For the current shell:
-  eval \"$(tenrounds run --print-env)\"
-
-The exit status is that of the command. If the counts cannot be taken or written, a message
-on standard error says so, and the exit status does not change. The counts name the program without
-its arguments."
+                            tenrounds run [--mask WORD[,WORD...]] --print-env"
 )]
 pub struct RunArgs {
-    /// Features to mask, in tenrounds and in stock OpenSSL code: noaes, noclmul, novaes, noavx512, ...
+    /// Features to mask, in tenrounds and in OpenSSL's own code
+    ///
+    /// Words such as noaes, noclmul, novaes and noavx512 take features of the processor away.
     #[arg(long, value_name = "WORD[,WORD...]")]
     pub mask: Option<String>,
 
-    /// Afterwards show which code executed, on standard error or as JSON in FILE
+    /// Show afterwards which code executed, on standard error or as JSON in FILE
+    ///
+    /// If the counts cannot be taken or written, a message on standard error says so, and the exit
+    /// status does not change. The counts name the program without its arguments.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub count: Option<PathBuf>,
 
@@ -137,7 +157,7 @@ pub struct RunArgs {
     #[arg(long, requires = "count")]
     pub json: bool,
 
-    /// Print the environment as shell commands for eval instead of running a command
+    /// Print the environment as shell commands instead of running a command
     #[arg(long, conflicts_with_all = ["count", "command"])]
     pub print_env: bool,
 
@@ -151,13 +171,13 @@ pub struct RunArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Before anything is replaced, the result is tried in child processes: providers, a cipher with its known
-answer, random numbers, a TLS handshake, ssh. Afterwards it is tried again, and taken back if it fails.
-What is not understood is refused, and stays as it is.")]
 pub struct EnableArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
+
+    /// Change nothing, and show a diff of each file that would be created or changed
+    #[arg(long)]
+    pub dry_run: bool,
 
     /// Add the line that sets OPENSSL_CONF to the shell's profile, or to FILE, instead of printing it
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "system")]
@@ -176,11 +196,16 @@ pub struct DisableArgs {
 
 #[derive(Args, Debug)]
 pub struct ScopeArgs {
-    /// For you: a configuration in ~/.config/tenrounds, and a line for the shell's profile (the default)
+    /// For you (the default)
+    ///
+    /// `enable` writes a configuration into ~/.config/tenrounds, and prints the line that makes a
+    /// shell use it.
     #[arg(long)]
     pub user: bool,
 
-    /// For the system: a line in the openssl.cnf of every installed OpenSSL
+    /// For the system
+    ///
+    /// `enable` adds a line to the openssl.cnf of every installed OpenSSL. This needs root.
     #[arg(long, conflicts_with = "user")]
     pub system: bool,
 
@@ -199,6 +224,13 @@ pub struct ScopeArgs {
 
 #[derive(Args, Debug)]
 pub struct StatusArgs {
+    /// Exit with status 1 unless tenrounds is in force
+    ///
+    /// It is in force if every OpenSSL that was found takes AES from it. If OPENSSL_CONF is set, the
+    /// file that it names decides.
+    #[arg(long)]
+    pub check: bool,
+
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
@@ -297,17 +329,87 @@ pub struct MeasureArgs {
 
 #[derive(Args, Debug)]
 pub struct SelftestArgs {
-    /// Check this backend only (against all usable others)
+    /// Check only this backend, against all usable others
     #[arg(long, value_name = "NAME")]
     pub backend: Option<String>,
 
-    /// The seed of the random cross-check, as an earlier run printed it
+    /// The seed of the random messages, as an earlier run printed it [default: random]
     #[arg(long, allow_negative_numbers = true, value_name = "N")]
     pub seed: Option<u64>,
 
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// What is seen of the words before clap has parsed them, for its own answers.
+pub struct Early {
+    pub color: ColorChoice,
+    /// The first word that is no option.
+    pub command: Option<String>,
+}
+
+impl Early {
+    pub fn of(words: &[OsString]) -> Early {
+        let mut color = ColorChoice::Auto;
+        let mut words = words.iter().map(|word| word.to_string_lossy());
+        let mut command = None;
+        while let Some(word) = words.next() {
+            let value = match word.strip_prefix("--color") {
+                Some("") => words.next(),
+                Some(value) => value.strip_prefix('=').map(|value| value.to_owned().into()),
+                None => None,
+            };
+            match value {
+                Some(value) => color = value.parse().unwrap_or(color),
+                // What follows "--" belongs to the command that `run` starts.
+                None if word == "--" => break,
+                None if word.starts_with('-') || command.is_some() => {}
+                None => command = Some(word.into_owned()),
+            }
+        }
+        Early { color, command }
+    }
+}
+
+/// The whole command line, with the sections that pages.rs adds to the long help.
+pub fn command() -> clap::Command {
+    let mut command = Cli::command().after_long_help(pages::help("tenrounds"));
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    for name in names {
+        command = command.mut_subcommand(&name, |sub| sub.after_long_help(pages::help(&name)));
+    }
+    command
+}
+
+/// The command line as people see it, without hidden commands and options.
+pub fn visible(command: &clap::Command) -> clap::Command {
+    let mut seen = clap::Command::new(command.get_name().to_owned());
+    seen = seen
+        .about(command.get_about().cloned().unwrap_or_default())
+        .args(command.get_arguments().filter(|a| !a.is_hide_set()));
+    if let Some(version) = command.get_version() {
+        seen = seen.version(version.to_owned());
+    }
+    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    seen.subcommands(shown.map(visible))
+}
+
+/// The names of hidden commands, and of hidden options as "--NAME".
+pub fn hidden(command: &clap::Command) -> Vec<String> {
+    let options = command.get_arguments().filter(|arg| arg.is_hide_set());
+    let options = options.filter_map(|arg| Some(format!("--{}", arg.get_long()?)));
+    let mut names: Vec<String> = options.collect();
+    for sub in command.get_subcommands() {
+        if sub.is_hide_set() {
+            names.push(sub.get_name().to_owned());
+        }
+        names.extend(hidden(sub));
+    }
+    names
 }
 
 /// The largest size of one measured call.
@@ -367,11 +469,46 @@ fn parse_threads(text: &str) -> Result<Threads, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definitions_are_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+        visible(&command()).debug_assert();
+    }
+
+    #[test]
+    fn seen_early() {
+        use ColorChoice::{Always, Auto, Never};
+        let early = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let early = Early::of(&words);
+            (early.color, early.command)
+        };
+        let doctor = Some("doctor".to_owned());
+        assert_eq!(
+            early("--color never doctor --nonsense"),
+            (Never, doctor.clone())
+        );
+        assert_eq!(early("doctor --color=always"), (Always, doctor));
+        let run = Some("run".to_owned());
+        assert_eq!(early("run -- ls --color=never"), (Auto, run));
+        assert_eq!(early("--color"), (Auto, None));
+    }
+
+    #[test]
+    fn hidden_names() {
+        let hidden = hidden(&command());
+        for name in [
+            "--root", "--die-at", "--module", "worker", "generate", "probe",
+        ] {
+            assert!(hidden.contains(&name.to_owned()), "{name}");
+        }
+        assert!(!hidden.contains(&"--json".to_owned()));
+        let seen = visible(&command());
+        assert!(seen.find_subcommand("worker").is_none());
+        let enable = seen.find_subcommand("enable").unwrap();
+        assert!(enable.get_arguments().all(|arg| arg.get_id() != "die_at"));
+        assert!(enable.get_arguments().any(|arg| arg.get_id() == "system"));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::fmt;
 pub enum Kind {
     /// The command line is wrong: 2.
     Usage,
+    /// A variable of the environment is wrong: 2.
+    Environment,
     /// It could not be done, or a check failed: 1.
     Failure,
     /// A failure that may be expected: this libcrypto or provider has no such thing.
@@ -65,6 +67,11 @@ impl Error {
         self.kind == Kind::Absent
     }
 
+    /// Whether the command line is wrong.
+    pub fn is_usage(&self) -> bool {
+        self.kind == Kind::Usage
+    }
+
     /// Whether writing to standard output failed.
     pub fn is_output(&self) -> bool {
         matches!(self.kind, Kind::Unwritten | Kind::Unread)
@@ -78,7 +85,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::Failure | Kind::Absent | Kind::Unwritten | Kind::Unread => 1,
-            Kind::Usage => 2,
+            Kind::Usage | Kind::Environment => 2,
             Kind::Unknown => 3,
             Kind::NotExecutable => 126,
             Kind::NotFound => 127,

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Man pages and completions, from the definitions of the command line.
 
-use crate::cli::Cli;
+use crate::cli;
 use crate::error::{Error, Result};
 use crate::output;
-use clap::CommandFactory;
+use crate::pages;
+use clap::Command;
 use clap_complete::Shell;
+use clap_mangen::Man;
+use roff::{bold, roman, Inline, Roff};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+
+/// When the texts of the manual pages last changed.
+const DATE: &str = "2026-11-23";
 
 /// Writes a shell's completions to standard output.
 pub fn completions(shell: Shell) -> Result<()> {
@@ -16,14 +23,22 @@ pub fn completions(shell: Shell) -> Result<()> {
 
 fn completions_of(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "tenrounds", &mut text);
+    let mut command = cli::visible(&cli::command());
+    clap_complete::generate(shell, &mut command, "tenrounds", &mut text);
     text
 }
 
 /// Writes everything into a tree laid out as installed.
 pub fn tree(root: &Path) -> Result<()> {
     let share = root.join("share");
-    man_pages(&share.join("man/man1"))?;
+    let mut command = cli::command().disable_help_subcommand(true);
+    command.build();
+    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    for command in shown.chain([&command]) {
+        let name = command.get_display_name().unwrap_or(command.get_name());
+        let page = page(name, command).expect("memory can be written");
+        write(&share.join(format!("man/man1/{name}.1")), &page)?;
+    }
     let shells = [
         (Shell::Bash, "bash-completion/completions/tenrounds"),
         (Shell::Zsh, "zsh/site-functions/_tenrounds"),
@@ -35,16 +50,82 @@ pub fn tree(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// tenrounds.1 and tenrounds-COMMAND.1 for each command that is not hidden.
-fn man_pages(dir: &Path) -> Result<()> {
-    fs::create_dir_all(dir)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
-        .map_err(|error| Error::failure(format!("{}: {error}", dir.display())))
+/// The manual page of a command. clap_mangen knows its options, pages.rs the rest.
+fn page(name: &str, command: &Command) -> std::io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let man = Man::new(command.clone().subcommand_help_heading("COMMANDS"))
+        .title(name.to_uppercase())
+        .date(DATE)
+        .source(concat!("tenrounds ", env!("CARGO_PKG_VERSION")))
+        .manual("tenrounds");
+    man.render_title(&mut out)?;
+    man.render_name_section(&mut out)?;
+    synopsis(command).to_writer(&mut out)?;
+    man.render_description_section(&mut out)?;
+    man.render_options_section(&mut out)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut out)?;
+    }
+    sections(command).to_writer(&mut out)?;
+    Ok(tidied(&out))
+}
+
+/// clap_mangen repeats this at each section, and puts an empty line between two line breaks, which
+/// mandoc(1) warns about.
+fn tidied(page: &[u8]) -> Vec<u8> {
+    const QUOTES: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
+    let page = String::from_utf8_lossy(page).replace(QUOTES, "");
+    let page = page.replace(".br\n\n.br\n", ".sp\n");
+    format!(".\\\" SPDX-License-Identifier: BSD-2-Clause\n{QUOTES}{page}").into_bytes()
+}
+
+/// The usage, as `--help` has it.
+fn synopsis(command: &Command) -> Roff {
+    let usage = command.clone().render_usage().to_string();
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    for (index, line) in usage.trim_start_matches("Usage:").lines().enumerate() {
+        if index > 0 {
+            roff.control("br", []);
+        }
+        roff.text([bold(line.trim())]);
+    }
+    roff
+}
+
+fn sections(command: &Command) -> Roff {
+    let page = pages::of(command.get_name());
+    let mut roff = Roff::new();
+    let mut list = |title: &str, lines: &mut dyn Iterator<Item = &(&str, &str)>| {
+        let lines: Vec<_> = lines.collect();
+        if !lines.is_empty() {
+            roff.control("SH", [title]);
+        }
+        for (name, text) in lines {
+            roff.control("TP", []);
+            roff.text([bold(*name)]);
+            roff.text([roman(*text)]);
+        }
+    };
+    list("ENVIRONMENT", &mut page.variables());
+    list("EXIT STATUS", &mut page.exit.iter());
+    list("EXAMPLES", &mut page.examples.iter());
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text(see_also(command.get_name(), page.see_also));
+    roff
+}
+
+fn see_also(command: &str, more: &[&str]) -> Vec<Inline> {
+    let usual = ["tenrounds(1)", "tenrounds(5)"];
+    let itself = format!("{command}(1)");
+    let mut pages: Vec<&str> = usual.iter().chain(more).copied().collect();
+    pages.retain(|page| *page != itself);
+    vec![roman(pages.join(", "))]
 }
 
 fn write(path: &Path, text: &[u8]) -> Result<()> {
     let dir = path.parent().expect("every file has a directory");
     fs::create_dir_all(dir)
-        .and_then(|()| fs::write(path, text))
+        .and_then(|()| fs::File::create(path)?.write_all(text))
         .map_err(|error| Error::failure(format!("{}: {error}", path.display())))
 }

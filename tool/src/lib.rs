@@ -2,10 +2,12 @@
 //! `tenrounds`: AES at the processor's speed in the OpenSSL that is installed. A library for the sake of the benchmark in
 //! `bench/`, which takes from here what is public; nobody else should.
 
+mod advice;
 pub mod algorithm;
 pub mod bench;
 mod cli;
 pub mod core;
+mod counters;
 mod detect;
 mod doctor;
 mod elf;
@@ -13,12 +15,14 @@ mod enable;
 pub mod error;
 mod generate;
 pub mod host;
-mod included;
+mod inventory;
 mod kernel;
 pub mod libcrypto;
+mod limited;
 pub mod masks;
-mod openssl_cnf;
+mod openssl;
 mod output;
+mod pages;
 pub mod provider;
 mod root;
 mod run;
@@ -27,111 +31,132 @@ mod selection;
 mod selftest;
 pub mod style;
 pub mod table;
+mod trust;
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::FromArgMatches;
 use cli::{Cli, Command};
-use error::Result;
+use error::{Error, Result};
 use std::process::ExitCode;
 
-fn dispatch(cli: Cli) -> Result<ExitCode> {
-    if cli.no_color {
-        anstream::ColorChoice::Never.write_global();
-    }
-    let result = match cli.command {
+fn dispatch(command: Command) -> Result<ExitCode> {
+    let result = match command {
         Command::Doctor(args) => return doctor::run(&args).map(ExitCode::from),
         Command::Compare(args) => return bench::compare(&args).map(ExitCode::from),
+        Command::Status(args) => return enable::status(&args).map(ExitCode::from),
         Command::Detect(args) => detect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
-        Command::Status(args) => enable::status(&args),
         Command::Speed(args) => bench::speed(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),
         Command::Completions { shell } => generate::completions(shell),
         Command::Generate { dir } => generate::tree(&dir),
-        Command::Probe => {
-            let seen = serde_json::to_string(&run::probe::look()?).expect("plain data");
+        Command::Probe { algorithms } => {
+            let seen = openssl::probe::look(&algorithms)?;
+            let seen = serde_json::to_string(&seen).expect("plain data");
             output::plain((seen + "\n").as_bytes())
         }
     };
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// The command line, or the exit status where that is all there is to do.
-fn command_line() -> std::result::Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| {
-        if !error.use_stderr() {
-            return match output::out(error.render().ansi()) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) => failed(&error),
-            };
+/// The command line, and the name of its command; or clap's answer.
+fn command_line() -> std::result::Result<(Cli, String), clap::Error> {
+    let mut matches = cli::command().try_get_matches()?;
+    let name = matches.subcommand_name().unwrap_or_default().to_owned();
+    Ok((Cli::from_arg_matches_mut(&mut matches)?, name))
+}
+
+/// Prints what clap answers, help or an error, and returns the exit status.
+fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
+    forget_hidden(&mut answer);
+    let text = answer.render();
+    if !answer.use_stderr() {
+        let written = output::out(text.ansi());
+        return written.map_or_else(|error| failed(&error, command), |()| ExitCode::SUCCESS);
+    }
+    output::err(text.ansi());
+    // For `doctor` 2 means problems of the machine; for monitoring a wrong command line is 3.
+    ExitCode::from(if command == Some("doctor") { 3 } else { 2 })
+}
+
+/// clap suggests hidden names, too.
+fn forget_hidden(answer: &mut clap::Error) {
+    let hidden = cli::hidden(&cli::command());
+    let is_hidden = |name: &String| hidden.contains(name);
+    if let Some(ContextValue::String(_)) = answer.get(ContextKind::SuggestedArg) {
+        let name = answer.remove(ContextKind::SuggestedArg);
+        match name {
+            Some(ContextValue::String(name)) if !is_hidden(&name) => {
+                answer.insert(ContextKind::SuggestedArg, ContextValue::String(name));
+            }
+            _ => {}
         }
-        output::complain(one_line(&error));
-        ExitCode::from(if is_doctor() { 3 } else { 2 })
-    })
+    }
+    if let Some(ContextValue::Strings(mut names)) = answer.remove(ContextKind::SuggestedSubcommand)
+    {
+        names.retain(|name| !is_hidden(name));
+        if !names.is_empty() {
+            let names = ContextValue::Strings(names);
+            answer.insert(ContextKind::SuggestedSubcommand, names);
+        }
+    }
+    if let Some(ContextValue::StyledStrs(mut tips)) = answer.remove(ContextKind::Suggested) {
+        let names_hidden = |tip: &String| {
+            let mut words = tip.split([' ', '\'']);
+            words.any(|word| is_hidden(&word.to_owned()))
+        };
+        tips.retain(|tip| !names_hidden(&tip.to_string()));
+        if !tips.is_empty() {
+            answer.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
 }
 
 /// Prints the error and returns the exit status. `doctor` returns 3 if it cannot write its report,
 /// because 1 and 2 are its verdicts.
-fn failed(error: &error::Error) -> ExitCode {
+fn failed(error: &Error, command: Option<&str>) -> ExitCode {
+    if let (true, Some(command)) = (error.is_usage(), command) {
+        return answered(in_claps_form(error, command), Some(command));
+    }
     if !error.is_silent() {
         output::complain(error);
     }
-    ExitCode::from(match error.is_output() && is_doctor() {
+    ExitCode::from(match error.is_output() && command == Some("doctor") {
         true => 3,
         false => error.exit_code(),
     })
 }
 
-/// For `doctor` 2 means problems of the machine, so a wrong command line is what it is for monitoring: 3.
-fn is_doctor() -> bool {
-    let mut words = std::env::args_os().skip(1);
-    words
-        .find(|word| !word.to_string_lossy().starts_with('-'))
-        .is_some_and(|word| word == "doctor")
-}
-
-/// clap's message in one line, without the usage that follows it.
-fn one_line(error: &clap::Error) -> String {
-    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "say what to do: detect, doctor, run, enable, disable, status, speed, compare, selftest (see 'tenrounds --help')"
-            .into();
+/// What a command itself has against its arguments, as clap says it: with the command's usage.
+fn in_claps_form(error: &Error, name: &str) -> clap::Error {
+    let mut command = cli::command();
+    command.build();
+    let error = clap::Error::raw(ErrorKind::ValueValidation, error);
+    match command.find_subcommand_mut(name) {
+        Some(command) => error.format(command),
+        None => error.format(&mut command),
     }
-    if error.kind() == clap::error::ErrorKind::MissingRequiredArgument {
-        let missing = error.get(clap::error::ContextKind::InvalidArg);
-        let missing = missing.map_or(String::new(), |m| m.to_string());
-        return format!(
-            "there is no {} (see 'tenrounds --help')",
-            missing.trim_end_matches("...")
-        );
-    }
-    let text = error.to_string();
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said: Vec<&str> = lines
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        .collect();
-    let said = said.join(" ");
-    format!(
-        "{} (see 'tenrounds --help')",
-        said.trim_start_matches("error: ")
-    )
 }
 
 /// All commands, including the hidden ones, for tests that run each of them.
 pub fn commands() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    cli::command()
 }
 
 /// The whole program.
 pub fn main() -> ExitCode {
     run::child::restore_sigpipe();
-    let cli = match command_line() {
-        Ok(cli) => cli,
-        Err(status) => return status,
-    };
-    match dispatch(cli) {
-        Ok(status) => status,
-        Err(error) => failed(&error),
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let early = cli::Early::of(&words);
+    output::set_color(early.color);
+    match command_line() {
+        Err(answer) => answered(answer, early.command.as_deref()),
+        Ok((cli, name)) => {
+            output::set_color(cli.color);
+            dispatch(cli.command).unwrap_or_else(|error| failed(&error, Some(&name)))
+        }
     }
 }

@@ -3,9 +3,8 @@
 //! configuration files.
 
 use crate::error::{Error, Result};
-use crate::included;
 use libloading::Library;
-use std::ffi::{c_char, c_int, c_ulong, c_void, CStr, CString, OsString};
+use std::ffi::{c_char, c_int, c_long, c_ulong, c_void, CStr, CString, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -162,26 +161,6 @@ impl LibCrypto {
     }
 }
 
-impl LibCrypto {
-    /// What is wrong with a configuration file, and where. libcrypto repeats the line in its own words.
-    fn parse_error(&self, file: &Path, line: usize) -> String {
-        let said = self.take_error();
-        let said = said
-            .replace(&format!("line {line})"), ")")
-            .replace(" ()", "");
-        match included::locate(file, line) {
-            _ if line == 0 => format!("{}: {said}", file.display()),
-            Some((file, line)) => {
-                format!("{}: line {line}: {said}; mend that line", file.display())
-            }
-            None => format!(
-                "{}: line {line} of it and what it includes: {said}",
-                file.display()
-            ),
-        }
-    }
-}
-
 fn string(pointer: *const c_char) -> Option<String> {
     if pointer.is_null() {
         return None;
@@ -203,6 +182,14 @@ fn file_of(address: *const c_void) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
 }
 
+/// Why libcrypto cannot parse a configuration file.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The line, counted through the files that the configuration includes; 0: none in particular.
+    pub line: usize,
+    pub said: String,
+}
+
 /// A configuration file as libcrypto itself reads it.
 pub struct Conf<'a> {
     libcrypto: &'a LibCrypto,
@@ -217,14 +204,27 @@ struct ConfValue {
 }
 
 impl<'a> Conf<'a> {
-    /// Parses a file. An error names the file, the line, and what libcrypto says about it.
-    pub fn load(libcrypto: &'a LibCrypto, file: &Path) -> Result<Conf<'a>> {
+    /// Parses a file.
+    pub fn load(libcrypto: &'a LibCrypto, file: &Path) -> std::result::Result<Conf<'a>, Refusal> {
+        let mut line = 0;
+        Conf::parse(libcrypto, file, &mut line).map_err(|error| {
+            // libcrypto repeats the line in its own words.
+            let said = error.to_string();
+            let said = said.replace(&format!("line {line})"), ")");
+            Refusal {
+                line: usize::try_from(line).unwrap_or(0),
+                said: said.replace(" ()", ""),
+            }
+        })
+    }
+
+    fn parse(libcrypto: &'a LibCrypto, file: &Path, line: &mut c_long) -> Result<Conf<'a>> {
         libcrypto.init_without_config()?;
         let new: extern "C" fn(*const c_void) -> *mut c_void = libcrypto.symbol("NCONF_new")?;
-        let load: extern "C" fn(*mut c_void, *const c_char, *mut std::ffi::c_long) -> c_int =
+        let load: extern "C" fn(*mut c_void, *const c_char, *mut c_long) -> c_int =
             libcrypto.symbol("NCONF_load")?;
         let name = CString::new(file.as_os_str().as_bytes())
-            .map_err(|_| Error::failure(format!("{}: a zero byte in the name", file.display())))?;
+            .map_err(|_| Error::failure("a zero byte in the name"))?;
         let conf = Conf {
             libcrypto,
             conf: new(std::ptr::null()),
@@ -232,10 +232,9 @@ impl<'a> Conf<'a> {
         if conf.conf.is_null() {
             return Err(Error::failure("out of memory"));
         }
-        let mut line = 0;
-        match load(conf.conf, name.as_ptr(), &mut line) {
+        match load(conf.conf, name.as_ptr(), line) {
             1 => Ok(conf),
-            _ => Err(Error::failure(libcrypto.parse_error(file, line as usize))),
+            _ => Err(Error::failure(libcrypto.take_error())),
         }
     }
 

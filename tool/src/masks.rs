@@ -4,7 +4,7 @@
 //! features are added to one.
 
 use crate::core::{self, feature, feature_names, names_of, parse_mask, Features, Mask};
-use crate::error::{suggestion, Error, Result};
+use crate::error::{suggestion, Error, Kind, Result};
 use crate::schema;
 use std::collections::BTreeMap;
 
@@ -148,11 +148,16 @@ pub fn parse(mask: &str, origin: &str) -> Result<Mask> {
             .map(|name| format!("no{name}"))
             .chain(["avx512".to_owned()])
             .collect();
-        Error::usage(format!(
+        let kind = match origin {
+            TENROUNDS_MASK => Kind::Environment,
+            _ => Kind::Usage,
+        };
+        let message = format!(
             "{origin}: there is no mask '{bad}'{}; there are {}",
             suggestion(bad, words.iter().map(String::as_str)),
             words.join(", ")
-        ))
+        );
+        Error::new(kind, message)
     })
 }
 

@@ -20,6 +20,11 @@ impl Root {
         Root(prefix.to_owned())
     }
 
+    /// The running machine itself.
+    pub fn machine() -> Root {
+        Root::new(Path::new("/"))
+    }
+
     /// Whether this is the running machine itself.
     pub fn is_machine(&self) -> bool {
         self.0 == Path::new("/")
@@ -129,13 +134,18 @@ impl Root {
 
     /// The names in a directory, sorted; none if it cannot be read.
     pub fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
-        let entries = std::fs::read_dir(self.path(path)).into_iter().flatten();
-        let mut names: Vec<String> = entries
-            .flatten()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
+        let mut names = self.unsorted_names(path);
         names.sort();
         names
+    }
+
+    /// The same in the order of readdir(3).
+    pub fn unsorted_names(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(path)).into_iter().flatten();
+        entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
     }
 
     /// What a symbolic link says; None if it is none.

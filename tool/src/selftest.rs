@@ -8,7 +8,7 @@ use crate::core::{names_of, passes_known_answers, Backend, Cpu, Key, Stream, BLO
 use crate::error::{suggestion, Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::schema::Document;
-use crate::style::{grouped, paint, BAD, BOLD, DIM, GOOD, WARN};
+use crate::style::{grouped, item, paint, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use crate::{host, masks, output};
 use fastrand::Rng;
@@ -304,6 +304,20 @@ impl Selftest {
         }
     }
 
+    /// The first line.
+    fn verdict(&self) -> String {
+        let ran = self.backends.iter().filter(|line| line.usable).count();
+        let (cases, seed) = (grouped(self.cases), self.seed);
+        match self.passed {
+            true => format!(
+                "{}: {ran} of {} backends can run here; each passed its known-answer tests and agrees with all others on {cases} random messages (seed {seed}).",
+                paint(GOOD, "Passed"),
+                self.backends.len(),
+            ),
+            false => format!("{} (seed {seed}).", paint(BAD, "Failed")),
+        }
+    }
+
     fn text(&self) -> String {
         let verdict = |result: Option<bool>| match result {
             Some(true) => paint(GOOD, "pass"),
@@ -324,19 +338,12 @@ impl Selftest {
                 paint(WARN, why),
             ]);
         }
-        let mut out = table.to_string();
+        let mut out = item("", self.verdict()) + &table.to_string();
         for line in &self.backends {
             for difference in &line.differences {
-                out.push_str(&format!("  {}\n", paint(BAD, difference)));
+                out += &item("  ", paint(BAD, difference));
             }
         }
-        let cases = grouped(self.cases);
-        out + &format!(
-            "  {}\n",
-            paint(
-                DIM,
-                format!("{cases} random messages each, seed {}", self.seed)
-            )
-        )
+        out
     }
 }

@@ -2,7 +2,7 @@
 //! Whose code is measured, and the environment that makes libcrypto be that.
 
 use crate::error::Result;
-use crate::run;
+use crate::openssl::{self, store::Lifetime};
 use std::ffi::OsString;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +84,10 @@ impl Implementation {
     pub fn environment(self) -> Result<Vec<(&'static str, OsString)>> {
         Ok(match self {
             Implementation::Software => vec![("OPENSSL_ia32cap", SOFTWARE_MASK.into())],
-            Implementation::Tenrounds => vec![("OPENSSL_CONF", run::configuration()?.into())],
+            Implementation::Tenrounds => vec![(
+                "OPENSSL_CONF",
+                openssl::prepare(&[], Lifetime::Session)?.into(),
+            )],
             _ => vec![],
         })
     }

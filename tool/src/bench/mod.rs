@@ -26,7 +26,7 @@ mod report;
 mod scaling;
 mod speed;
 pub mod stats;
-mod subject;
+pub mod subject;
 mod svg;
 mod team;
 pub mod window;

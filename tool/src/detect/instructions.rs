@@ -19,78 +19,23 @@ pub struct Instruction {
 }
 
 /// Intel SDM volume 2, and for what each is used here: FIPS-197 and SP 800-38D.
+#[rustfmt::skip]
 const INSTRUCTIONS: [(&str, Features, &str); 15] = [
-    (
-        "AESENC",
-        feature::AES,
-        "one round of encryption on one block",
-    ),
-    (
-        "AESENCLAST",
-        feature::AES,
-        "the last round of encryption, which has no MixColumns",
-    ),
-    (
-        "AESDEC",
-        feature::AES,
-        "one round of decryption on one block",
-    ),
+    ("AESENC", feature::AES, "one round of encryption on one block"),
+    ("AESENCLAST", feature::AES, "the last round of encryption, which has no MixColumns"),
+    ("AESDEC", feature::AES, "one round of decryption on one block"),
     ("AESDECLAST", feature::AES, "the last round of decryption"),
-    (
-        "AESKEYGENASSIST",
-        feature::AES,
-        "a step of the key expansion",
-    ),
-    (
-        "AESIMC",
-        feature::AES,
-        "turns an encryption round key into a decryption one",
-    ),
-    (
-        "PCLMULQDQ",
-        feature::CLMUL,
-        "carry-less multiplication, for GCM's GHASH",
-    ),
-    (
-        "VAES",
-        feature::VAES,
-        "the four rounds on 2 blocks at once, with AVX-512 on 4",
-    ),
-    (
-        "VPCLMULQDQ",
-        feature::VCLMUL,
-        "PCLMULQDQ on 2 pairs at once, with AVX-512 on 4",
-    ),
-    (
-        "SHA",
-        feature::SHA,
-        "SHA-1 and SHA-256, beside AES-CBC in suites of TLS 1.2",
-    ),
-    (
-        "SSSE3",
-        feature::SSSE3,
-        "PSHUFB, which reverses the bytes of counters",
-    ),
-    (
-        "AVX",
-        feature::AVX,
-        "three-operand forms, and registers of 256 bits",
-    ),
-    (
-        "AVX2",
-        feature::AVX2,
-        "integer arithmetic on 256 bits: 2 blocks a register",
-    ),
-    (
-        "AVX-512 F+BW+VL",
-        feature::AVX512,
-        "registers of 512 bits: 4 blocks each, 32 of them",
-    ),
-    (
-        "AVX-512 VBMI",
-        feature::AVX512VBMI,
-        "bytes from anywhere in a register: the S-box without AES instructions",
-    ),
+    ("AESKEYGENASSIST", feature::AES, "a step of the key expansion"),
+    ("AESIMC", feature::AES, "turns an encryption round key into a decryption one"),
+    ("PCLMULQDQ", feature::CLMUL, "carry-less multiplication, for GCM's GHASH"),
+    ("VAES", feature::VAES, "the four rounds on 2 blocks at once, with AVX-512 on 4"),
+    ("VPCLMULQDQ", feature::VCLMUL, "PCLMULQDQ on 2 pairs at once, with AVX-512 on 4"),
+    ("SHA", feature::SHA, "SHA-1 and SHA-256, beside AES-CBC in suites of TLS 1.2"),
+    ("SSSE3", feature::SSSE3, "PSHUFB, which reverses the bytes of counters"),
+    ("AVX", feature::AVX, "three-operand forms, and registers of 256 bits"),
+    ("AVX2", feature::AVX2, "integer arithmetic on 256 bits: 2 blocks a register"),
+    ("AVX-512 F+BW+VL", feature::AVX512, "registers of 512 bits: 4 blocks each, 32 of them"),
+    ("AVX-512 VBMI", feature::AVX512VBMI, "any bytes of a register: the S-box without AES instructions"),
 ];
 
 pub fn list(cpu: &Cpu, masked: Features) -> Vec<Instruction> {

@@ -1,26 +1,113 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `detect` shows to people.
 
-use super::{Detect, Host};
+use super::code::Code;
+use super::facts::Detect;
+use super::table::{Needs, Row};
+use super::verdict;
 use crate::core;
 use crate::kernel::text;
-use crate::style::{paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
+use crate::schema::Host;
+use crate::style::{item, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
-use std::fmt::Write;
 
-pub fn render(host: &Host, detect: &Detect) -> String {
-    let parts = [
-        machine(host, detect),
-        masks(host),
-        instructions(detect),
-        modes(detect),
-        failed(detect),
-        avoided(detect),
-        kernel(detect),
-        advice(detect),
-    ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+pub fn render(host: &Host, detect: &Detect, verbose: bool) -> String {
+    let mut parts = vec![summary(detect), table(host, detect)];
+    if verbose {
+        parts.extend([
+            machine(host, detect),
+            masks(host),
+            instructions(detect),
+            modes(detect),
+            failed(detect),
+            avoided(detect),
+            kernel(detect),
+            advice(detect),
+        ]);
+    } else {
+        let more = "--verbose adds instructions, masks, backends, kernel drivers and settings";
+        parts.push(item("", paint(DIM, more)));
+    }
+    parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+/// The verdict, its first line in bold.
+fn summary(detect: &Detect) -> String {
+    let lines = detect.verdict.iter().enumerate();
+    let lines = lines.map(|(index, line)| match index {
+        0 => item("", paint(BOLD, line)),
+        _ => item("", line),
+    });
+    lines.collect()
+}
+
+fn table(host: &Host, detect: &Detect) -> String {
+    let stock = match &host.openssl {
+        Some(openssl) => openssl
+            .version
+            .split(' ')
+            .take(2)
+            .collect::<Vec<_>>()
+            .join(" "),
+        None => "OpenSSL".to_owned(),
+    };
+    let in_kernel = detect.table.iter().any(|row| row.driver.is_some());
+    let heads = ["AES mode", "tenrounds", &stock, "kernel"];
+    let heads = &heads[..if in_kernel { 4 } else { 3 }];
+    let mut table = Table::new(heads);
+    for needs in Needs::ALL {
+        table.title(needs.title().to_owned());
+        for row in detect.table.iter().filter(|row| row.needs == needs) {
+            let mut cells = cells(&name(&detect.table, row), row);
+            cells.truncate(heads.len());
+            table.row(cells);
+        }
+    }
+    let mut out = table.to_string();
+    out += &item("", paint(DIM, LEGEND));
+    if !in_kernel {
+        out += &item(
+            "",
+            paint(DIM, "The kernel shows no driver for these modes."),
+        );
+    }
+    out
+}
+
+const LEGEND: &str = "AES-NI does a round on one block, VAES on 2 (256 bits) or 4 (512 bits). -: it does not have the mode.";
+
+/// The mode, and the direction if the other one has a row of its own.
+fn name(table: &[Row], row: &Row) -> String {
+    let name = row.mode.to_ascii_uppercase();
+    let rows = table.iter().filter(|other| other.mode == row.mode).count();
+    match row.directions[..] {
+        ["encrypt"] if rows > 1 => format!("{name} encryption"),
+        ["decrypt"] if rows > 1 => format!("{name} decryption"),
+        _ => name,
+    }
+}
+
+fn cells(name: &str, row: &Row) -> Vec<String> {
+    let words = |code: Option<Code>| code.map_or("-", Code::words);
+    let style = match (row.tenrounds, row.openssl) {
+        (Some(ours), Some(theirs)) if ours > theirs => GOOD,
+        _ => anstyle::Style::new(),
+    };
+    let kernel = match (&row.driver, row.kernel) {
+        (None, _) => "-".to_owned(),
+        (Some(driver), _) if driver.contains("-tenrounds-") => {
+            format!("{} (tenrounds)", words(row.kernel))
+        }
+        (Some(_), Some(code)) => code.words().to_owned(),
+        (Some(driver), None) => driver.clone(),
+    };
+    vec![
+        name.to_owned(),
+        paint(style, words(row.tenrounds)),
+        words(row.openssl).to_owned(),
+        kernel,
+    ]
 }
 
 /// The signs for yes, no and "leads to".
@@ -36,7 +123,8 @@ fn heading(text: &str) -> String {
 }
 
 fn line(out: &mut String, name: &str, value: &str) {
-    let _ = writeln!(out, "  {}  {value}", paint(DIM, format!("{name:<11}")));
+    let label = format!("  {}  ", paint(DIM, format!("{name:<11}")));
+    *out += &item(&label, value);
 }
 
 fn machine(host: &Host, detect: &Detect) -> String {
@@ -99,13 +187,11 @@ fn masks(host: &Host) -> String {
             true => "takes nothing away".to_owned(),
             false => paint(WARN, format!("takes away {}", mask.removes.join(", "))),
         };
-        let _ = writeln!(out, "  {name}={}  {removes}", mask.value);
+        out += &item("  ", format!("{name}={}  {removes}", mask.value));
         if mask.hex != mask.value {
-            let _ = writeln!(
-                out,
-                "    {} {}",
-                paint(DIM, "as OPENSSL_ia32cap:"),
-                mask.hex
+            out += &item(
+                &format!("    {} ", paint(DIM, "as OPENSSL_ia32cap:")),
+                &mask.hex,
             );
         }
     }
@@ -148,13 +234,10 @@ fn modes(detect: &Detect) -> String {
             paint(style, executed),
         ]);
     }
-    let notes = [
-        "  present: the strongest backend this processor has; selected: the one tenrounds chose;",
-        "  executed: whose code just ran. CBC and CFB encryption and OFB wait for each block before",
-        "  the next, so wider registers do not help them, and the narrow code does it.",
-    ];
-    let notes: Vec<String> = notes.iter().map(|note| paint(DIM, note)).collect();
-    format!("{table}{}\n", notes.join("\n"))
+    let notes = "present: the strongest backend this processor has; selected: the one tenrounds chose; \
+                 executed: whose code just ran. CBC and CFB encryption and OFB wait for each block before \
+                 the next, so wider registers do not help them, and the narrow code does it.";
+    format!("{table}{}", item("  ", paint(DIM, notes)))
 }
 
 fn kernel(detect: &Detect) -> String {
@@ -170,39 +253,28 @@ fn kernel(detect: &Detect) -> String {
 }
 
 fn avoided(detect: &Detect) -> String {
-    if detect.avoided.is_empty() {
-        return String::new();
+    match detect.avoided.is_empty() {
+        true => String::new(),
+        false => item("  ", verdict::avoided(detect)),
     }
-    format!(
-        "  {} lowers the clock of this processor, and AES is no faster by it: {} is selected.\n  \
-         TENROUNDS_MASK=avx512 uses it nonetheless.\n",
-        detect.avoided.join(", "),
-        detect.backend
-    )
 }
 
 fn failed(detect: &Detect) -> String {
+    let line = |name| {
+        paint(
+            BAD,
+            format!("{name} failed its known answers and is not used"),
+        )
+    };
     let failed = detect.failed.iter();
-    failed
-        .map(|name| {
-            paint(
-                BAD,
-                format!("  {name} failed its known answers and is not used\n"),
-            )
-        })
-        .collect()
+    failed.map(|name| item("  ", line(name))).collect()
 }
 
 fn advice(detect: &Detect) -> String {
     let (_, _, leads_to) = signs();
     if detect.advice.is_empty() {
-        return format!(
-            "  {}\n",
-            paint(
-                GOOD,
-                "No setting of this machine would give a better backend."
-            )
-        );
+        let nothing = "No setting of this machine would give a better backend.";
+        return item("  ", paint(GOOD, nothing));
     }
     let mut out = heading("A setting away");
     for advice in &detect.advice {
@@ -210,14 +282,10 @@ fn advice(detect: &Detect) -> String {
             Some(backend) => format!(" {leads_to} {}", paint(GOOD, backend)),
             None => String::new(),
         };
-        let _ = writeln!(out, "  {}{gives}", paint(WARN, &advice.problem));
+        out += &item("  ", format!("{}{gives}", paint(WARN, &advice.problem)));
         for setting in &advice.settings {
-            let _ = writeln!(
-                out,
-                "    {}  {}",
-                paint(DIM, format!("{:<9}", setting.at)),
-                setting.set
-            );
+            let label = format!("    {}  ", paint(DIM, format!("{:<9}", setting.at)));
+            out += &item(&label, &setting.set);
         }
     }
     out

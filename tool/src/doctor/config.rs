@@ -4,12 +4,11 @@
 //! the last assignment counts.
 
 use super::finding::{Finding, Group};
-use super::install::Install;
 use super::module;
-use crate::enable::OWN_HEAD;
-use crate::openssl_cnf::{plain_name, Assignment, Cnf};
+use crate::inventory::install::Install;
+use crate::openssl::cnf::{plain_name, Assignment, Cnf, Place, Trouble};
+use crate::openssl::configuration::{clauses, is_fips, OWN_HEAD, PROPERTY};
 use crate::root::Root;
-use crate::run::config::PROPERTY;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +53,6 @@ pub fn check(source: &Source) -> Effect {
     let reading = Reading {
         root,
         source,
-        init: cnf.get("default", "openssl_conf").map(|a| a.value.clone()),
         cnf: &cnf,
     };
     let mut findings = reading.troubles();
@@ -100,13 +98,6 @@ struct Reading<'a> {
     root: &'a Root,
     source: &'a Source<'a>,
     cnf: &'a Cnf,
-    /// The section that openssl_conf names.
-    init: Option<String>,
-}
-
-/// "name = value" as evidence.
-pub fn line(a: &Assignment) -> String {
-    format!("[{}] {} = {}", a.section, a.name, a.value)
 }
 
 fn is_off(value: &str) -> bool {
@@ -118,18 +109,6 @@ impl<'a> Reading<'a> {
         &self.source.file
     }
 
-    /// The section that an entry of the initial section names, and that entry.
-    fn initial(&self, name: &'a str) -> Option<&'a Assignment> {
-        let init = self.init.as_deref()?;
-        let mut all = self.cnf.assignments.iter();
-        all.rfind(|a| a.section == init && plain_name(&a.name) == name)
-    }
-
-    fn last(&self, section: &str, name: &str) -> Option<&'a Assignment> {
-        let mut all = self.cnf.assignments.iter();
-        all.rfind(|a| a.section == section && plain_name(&a.name) == name)
-    }
-
     /// Whether this OpenSSL takes "activate = 0" for yes: 3.0 looks only whether the line is there
     /// (crypto/provider_conf.c).
     fn any_value_activates(&self) -> bool {
@@ -138,7 +117,7 @@ impl<'a> Reading<'a> {
     }
 
     fn troubles(&self) -> Vec<Finding> {
-        let finding = |trouble: &crate::openssl_cnf::Trouble| {
+        let finding = |trouble: &Trouble| {
             let finding = match trouble.unreadable {
                 true => Finding::warning(
                     GROUP,
@@ -175,15 +154,14 @@ impl<'a> Reading<'a> {
             .assignments
             .iter()
             .find(|a| a.name == "openssl_conf" && a.section != "default")?;
-        if self.init.is_some() {
+        if self.cnf.init().is_some() {
             return None;
         }
         let says = format!(
             "openssl_conf stands in section [{}], where OpenSSL does not look: nothing of [{}] is read",
             stray.section, stray.value
         );
-        let finding =
-            Finding::warning(GROUP, "conf-not-read", says).seen(&stray.place, line(stray));
+        let finding = Finding::warning(GROUP, "conf-not-read", says).seen(&stray.place, stray);
         Some(finding.cure(
             &stray.place,
             format!(
@@ -197,7 +175,7 @@ impl<'a> Reading<'a> {
     /// Sections that matter here and are opened twice in one file. Files that `enable` wrote are
     /// exempt.
     fn duplicates(&self) -> Vec<Finding> {
-        let mut places: BTreeMap<&str, Vec<&crate::openssl_cnf::Place>> = BTreeMap::new();
+        let mut places: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
         for (name, place) in &self.cnf.headers {
             if !self.is_ours(&place.file) {
                 places.entry(name).or_default().push(place);
@@ -231,40 +209,29 @@ impl<'a> Reading<'a> {
 
     /// Whether a section is part of what is initialised.
     fn matters(&self, section: &str) -> bool {
-        let Some(init) = self.init.as_deref() else {
+        let Some(init) = self.cnf.init() else {
             return false;
         };
-        let named_by = |parent: &str| {
-            let mut all = self.cnf.assignments.iter();
-            all.any(|a| a.section == parent && a.value == section)
-        };
-        section == init
-            || named_by(init)
-            || self
-                .initial("providers")
-                .is_some_and(|a| named_by(&a.value))
+        let named_by = |parent: &str| self.cnf.section(parent).any(|a| a.value == section);
+        let providers = self.cnf.initial("providers");
+        section == init || named_by(init) || providers.is_some_and(|a| named_by(&a.value))
     }
 
     fn providers(&self) -> Vec<Provider<'a>> {
-        let Some(list) = self.initial("providers") else {
+        let Some(list) = self.cnf.initial("providers") else {
             return Vec::new();
         };
         let mut providers: Vec<Provider> = Vec::new();
-        for named in self
-            .cnf
-            .assignments
-            .iter()
-            .filter(|a| a.section == list.value)
-        {
+        for named in self.cnf.section(&list.value) {
             let name = plain_name(&named.name);
             providers.retain(|p| p.name != name);
-            let activate = self.last(&named.value, "activate");
+            let activate = self.cnf.get(&named.value, "activate");
             let active = activate.is_some_and(|a| self.any_value_activates() || !is_off(&a.value));
             providers.push(Provider {
                 name,
                 named,
                 activate,
-                module: self.last(&named.value, "module"),
+                module: self.cnf.get(&named.value, "module"),
                 active,
             });
         }
@@ -273,8 +240,8 @@ impl<'a> Reading<'a> {
 
     fn missing_sections(&self, providers: &[Provider]) -> Vec<Finding> {
         let parts = ["providers", "alg_section", "ssl_conf", "engines"];
-        let named = parts.iter().filter_map(|part| self.initial(part));
-        let init = self.last("default", "openssl_conf");
+        let named = parts.iter().filter_map(|part| self.cnf.initial(part));
+        let init = self.cnf.get("default", "openssl_conf");
         let all = init
             .into_iter()
             .chain(named)
@@ -286,7 +253,7 @@ impl<'a> Reading<'a> {
                     a.value
                 );
                 Finding::problem(GROUP, "section-missing", says)
-                    .seen(&a.place, line(a))
+                    .seen(&a.place, a)
                     .cure(
                         &a.place,
                         format!("write the section [{}], or take this line away", a.value),
@@ -304,8 +271,8 @@ impl<'a> Reading<'a> {
                     "'{}' is activated although its line says {}: OpenSSL 3.0 takes any value for yes",
                     p.name, activate.value
                 );
-                let finding = Finding::warning(GROUP, "activate-off", says)
-                    .seen(&activate.place, line(activate));
+                let finding =
+                    Finding::warning(GROUP, "activate-off", says).seen(&activate.place, activate);
                 found.push(finding.cure(&activate.place, "take this line away"));
             }
         }
@@ -328,10 +295,10 @@ impl<'a> Reading<'a> {
         );
         let list = &other.named.section;
         let activate = other.activate.expect("active by a line");
-        let finding = Finding::problem(GROUP, "default-not-activated", says)
-            .seen(&activate.place, line(activate));
+        let finding =
+            Finding::problem(GROUP, "default-not-activated", says).seen(&activate.place, activate);
         match providers.iter().find(|p| p.name == "default") {
-            Some(default) => finding.seen(&default.named.place, line(default.named)).cure(
+            Some(default) => finding.seen(&default.named.place, default.named).cure(
                 &default.named.place,
                 format!("in the section [{}]: activate = 1", default.named.value),
             ),
@@ -366,22 +333,9 @@ impl<'a> Reading<'a> {
             .collect()
     }
 
-    fn alg_section(&self) -> Option<&'a str> {
-        self.initial("alg_section").map(|a| a.value.as_str())
-    }
-
-    fn default_properties(&self) -> Vec<&'a Assignment> {
-        let Some(section) = self.alg_section() else {
-            return Vec::new();
-        };
-        let all = self.cnf.assignments.iter();
-        all.filter(|a| a.section == section && plain_name(&a.name) == "default_properties")
-            .collect()
-    }
-
     fn properties(&self, providers: &[Provider]) -> Vec<Finding> {
         let mut found = Vec::new();
-        let set = self.default_properties();
+        let set = self.cnf.default_properties();
         found.extend(self.set_twice(&set));
         let all = self.cnf.assignments.iter();
         let mut stray = all
@@ -391,12 +345,10 @@ impl<'a> Reading<'a> {
                 "default_properties stands in section [{}], which no alg_section names: it is not read",
                 stray.section
             );
-            let finding = Finding::warning(GROUP, "properties-not-read", says)
-                .seen(&stray.place, line(stray));
-            let init = self
-                .init
-                .as_deref()
-                .unwrap_or("the section that openssl_conf names");
+            let finding =
+                Finding::warning(GROUP, "properties-not-read", says).seen(&stray.place, stray);
+            let init = self.cnf.init();
+            let init = init.unwrap_or("the section that openssl_conf names");
             found.push(finding.cure(
                 self.file().display(),
                 format!("in [{init}]: alg_section = {}", stray.section),
@@ -425,7 +377,7 @@ impl<'a> Reading<'a> {
         );
         let mut finding = Finding::warning(GROUP, "properties-twice", says);
         for a in set {
-            finding = finding.seen(&a.place, line(a));
+            finding = finding.seen(&a.place, a);
         }
         Some(finding.cure(
             &set[0].place,
@@ -438,11 +390,10 @@ impl<'a> Reading<'a> {
             .iter()
             .find(|p| p.active && p.name == "fips")
             .map(|p| p.named);
-        let mode = self
-            .alg_section()
-            .and_then(|section| self.last(section, "fips_mode"));
+        let section = self.cnf.initial("alg_section");
+        let mode = section.and_then(|section| self.cnf.get(&section.value, "fips_mode"));
         let mode = mode.filter(|a| !is_off(&a.value));
-        let properties = self.default_properties().last().copied();
+        let properties = self.cnf.default_properties().last().copied();
         let properties = properties.filter(|a| clauses(&a.value).any(is_fips));
         let lines: Vec<&Assignment> = [provider, mode, properties].into_iter().flatten().collect();
         if lines.is_empty() {
@@ -469,14 +420,14 @@ impl<'a> Reading<'a> {
             ),
         };
         for a in lines {
-            finding = finding.seen(&a.place, line(a));
+            finding = finding.seen(&a.place, a);
         }
         vec![finding]
     }
 
     /// OpenSSL 4 has no engines.
     fn engines(&self) -> Option<Finding> {
-        let engines = self.initial("engines")?;
+        let engines = self.cnf.initial("engines")?;
         if self.source.install?.major() < 4 {
             return None;
         }
@@ -484,8 +435,7 @@ impl<'a> Reading<'a> {
             "engines are configured, and {} has none",
             self.source.install?.name()
         );
-        let finding =
-            Finding::warning(GROUP, "engines-gone", says).seen(&engines.place, line(engines));
+        let finding = Finding::warning(GROUP, "engines-gone", says).seen(&engines.place, engines);
         Some(finding.cure(
             &engines.place,
             "take this line away, and use the provider of the same name",
@@ -494,24 +444,12 @@ impl<'a> Reading<'a> {
 
     fn prefers_tenrounds(&self, providers: &[Provider]) -> bool {
         let active = providers.iter().any(|p| p.active && p.name == "tenrounds");
-        let set = self.default_properties();
+        let set = self.cnf.default_properties();
         active
             && set.last().is_some_and(|a| {
                 clauses(&a.value).any(|c| c.trim_start_matches('?') == "provider=tenrounds")
             })
     }
-}
-
-fn clauses(properties: &str) -> impl Iterator<Item = &str> {
-    properties
-        .split(',')
-        .map(str::trim)
-        .filter(|clause| !clause.is_empty())
-}
-
-fn is_fips(clause: &str) -> bool {
-    let clause: String = clause.chars().filter(|c| *c != ' ').collect();
-    clause == "fips" || clause.eq_ignore_ascii_case("fips=yes")
 }
 
 /// A clause without a question mark makes everything else unavailable.
@@ -529,7 +467,7 @@ fn mandatory(set: &Assignment, clause: &str) -> Option<Finding> {
     let mended = set.value.replace(clause, &format!("?{clause}"));
     Some(
         Finding::problem(GROUP, "properties-demanded", says)
-            .seen(&set.place, line(set))
+            .seen(&set.place, set)
             .cure(&set.place, format!("default_properties = {mended}")),
     )
 }
@@ -540,10 +478,9 @@ fn preferred_but_absent(set: &Assignment, providers: &[Provider]) -> Option<Find
         return None;
     }
     let says = "tenrounds is preferred, but not activated: nothing is taken from it";
-    let finding =
-        Finding::warning(GROUP, "preferred-not-activated", says).seen(&set.place, line(set));
+    let finding = Finding::warning(GROUP, "preferred-not-activated", says).seen(&set.place, set);
     Some(match providers.iter().find(|p| p.name == "tenrounds") {
-        Some(p) => finding.seen(&p.named.place, line(p.named)).cure(
+        Some(p) => finding.seen(&p.named.place, p.named).cure(
             &p.named.place,
             format!("in the section [{}]: activate = 1", p.named.value),
         ),

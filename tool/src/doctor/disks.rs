@@ -3,6 +3,7 @@
 //! stands for the key in dmsetup's answer is measured and thrown away.
 
 use super::finding::{Finding, Group};
+use super::means::Means;
 use crate::kernel::drivers::{is_software, Driver};
 use crate::root::Root;
 use serde::Serialize;
@@ -132,11 +133,12 @@ fn table(root: &Root, name: &str) -> Option<Table> {
     parse(String::from_utf8_lossy(&output.stdout).lines().next()?)
 }
 
-pub fn check(disks: &[Disk]) -> Vec<Finding> {
+pub fn check(means: &Means, disks: &[Disk]) -> Vec<Finding> {
+    let of_disk = |disk| of_disk(means, disk);
     disks.iter().flat_map(of_disk).collect()
 }
 
-fn of_disk(disk: &Disk) -> Vec<Finding> {
+fn of_disk(means: &Means, disk: &Disk) -> Vec<Finding> {
     let group = Group::Kernel;
     let from = format!("dmsetup table {}", disk.name);
     let Some(cipher) = &disk.cipher else {
@@ -179,15 +181,16 @@ fn of_disk(disk: &Disk) -> Vec<Finding> {
             "{} is encrypted in software: the kernel uses no AES instructions for it",
             disk.name
         );
-        found.push(
-            Finding::warning(group, "disk-software", says)
-                .seen(&from, cipher)
-                .seen("/proc/crypto", driver)
-                .cure(
-                    "shell",
-                    "modprobe aesni_intel   (then close and open the disk again)",
-                ),
-        );
+        let finding = Finding::warning(group, "disk-software", says)
+            .seen(&from, cipher)
+            .seen("/proc/crypto", driver);
+        found.push(match means.can_load("aesni_intel") {
+            true => finding.cure(
+                "shell",
+                "modprobe aesni_intel   (then close and open the disk again)",
+            ),
+            false => finding.cure("system", "boot a kernel with CONFIG_CRYPTO_AES_NI_INTEL"),
+        });
     }
     found
 }

@@ -3,21 +3,13 @@
 //! set them for everybody.
 
 use super::finding::{Finding, Group};
-use super::processes::Process;
 use crate::core::{names_of, Features, Mask};
+use crate::inventory::processes::Process;
+use crate::inventory::VARIABLES;
 use crate::masks;
 use crate::root::Root;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-pub const VARIABLES: [&str; 6] = [
-    "OPENSSL_CONF",
-    "OPENSSL_MODULES",
-    "OPENSSL_ENGINES",
-    "OPENSSL_CONF_INCLUDE",
-    masks::IA32CAP,
-    masks::TENROUNDS_MASK,
-];
 
 /// Files from which a shell or a service gets variables.
 const FILES: [&str; 4] = [

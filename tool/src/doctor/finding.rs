@@ -27,26 +27,6 @@ pub enum Group {
     Kernel,
 }
 
-impl Group {
-    pub const ALL: [Group; 5] = [
-        Group::Configuration,
-        Group::Environment,
-        Group::Processor,
-        Group::Processes,
-        Group::Kernel,
-    ];
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Group::Configuration => "Configuration of OpenSSL",
-            Group::Environment => "Environment",
-            Group::Processor => "Processor and virtual machine",
-            Group::Processes => "Running processes",
-            Group::Kernel => "Kernel and disks",
-        }
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Evidence {
     /// The file, the line of it, the variable or the command that was read.

@@ -2,10 +2,11 @@
 //! The kernel's own AES: which driver it takes for each algorithm.
 
 use super::finding::{Finding, Group};
+use super::means::Means;
 use crate::kernel::drivers::{is_software, selected, Driver, FILE};
 use crate::root::Root;
 
-pub fn check(root: &Root, drivers: Option<&[Driver]>) -> Vec<Finding> {
+pub fn check(root: &Root, means: &Means, drivers: Option<&[Driver]>) -> Vec<Finding> {
     let Some(drivers) = drivers else {
         let says = "this kernel does not tell about its ciphers: no /proc/crypto";
         return vec![
@@ -14,8 +15,8 @@ pub fn check(root: &Root, drivers: Option<&[Driver]>) -> Vec<Finding> {
     };
     let mut found = Vec::new();
     found.extend(failed(drivers));
-    found.extend(software(root, drivers));
-    found.extend(narrow(root, drivers));
+    found.extend(software(root, means, drivers));
+    found.extend(narrow(root, means, drivers));
     found.extend(absent(root));
     found
 }
@@ -46,7 +47,7 @@ fn cpu_has(root: &Root, flag: &str) -> bool {
 }
 
 /// The processor has the instructions and the kernel does not use them.
-fn software(root: &Root, drivers: &[Driver]) -> Option<Finding> {
+fn software(root: &Root, means: &Means, drivers: &[Driver]) -> Option<Finding> {
     let slow: Vec<&Driver> = drivers
         .iter()
         .filter(|d| d.selected && is_software(&d.driver))
@@ -64,14 +65,17 @@ fn software(root: &Root, drivers: &[Driver]) -> Option<Finding> {
     } else {
         "aesni_intel"
     };
-    Some(finding.cure(
-        "shell",
-        format!("modprobe {module}   (if there is no such module: a kernel with CONFIG_CRYPTO_AES_NI_INTEL)"),
-    ))
+    Some(match means.can_load(module) {
+        true => finding.cure("shell", format!("modprobe {module}")),
+        false => finding.cure(
+            "system",
+            "boot a kernel that has them built in or as a module (CONFIG_CRYPTO_AES_NI_INTEL, on Arm CONFIG_CRYPTO_AES_ARM64_CE_BLK)",
+        ),
+    })
 }
 
 /// VAES is there, and the kernel's XTS, which disks use, is narrow.
-fn narrow(root: &Root, drivers: &[Driver]) -> Option<Finding> {
+fn narrow(root: &Root, means: &Means, drivers: &[Driver]) -> Option<Finding> {
     let xts = selected(drivers, "xts(aes)")?;
     let narrow = xts.driver.contains("aesni") || xts.driver.ends_with("-avx");
     let narrow = narrow && xts.backend().is_none();
@@ -79,15 +83,19 @@ fn narrow(root: &Root, drivers: &[Driver]) -> Option<Finding> {
         return None;
     }
     let says = "the kernel encrypts disks with AES-NI although the processor has VAES";
-    Some(
-        Finding::note(Group::Kernel, "kernel-no-vaes", says)
-            .seen(FILE, xts.shown())
-            .cure(
-                "system",
-                "Linux 6.10 or later has XTS with VAES, 6.11 GCM, 6.15 CTR",
-            )
-            .cure("shell", "make deb && apt install ./build/deb/tenrounds-dkms_*.deb && modprobe tenrounds   (other ways: docs/kernel.md)"),
-    )
+    let finding = Finding::note(Group::Kernel, "kernel-no-vaes", says)
+        .seen(FILE, xts.shown())
+        .cure(
+            "system",
+            "boot Linux 6.10 or later, which has XTS with VAES; 6.11 has GCM, 6.15 CTR",
+        );
+    Some(match means.loads_modules {
+        true => finding.cure(
+            "system",
+            "or install the package tenrounds-dkms, then: modprobe tenrounds   (man tenrounds-kernel)",
+        ),
+        false => finding,
+    })
 }
 
 /// What this kernel does not have at all.
@@ -108,7 +116,7 @@ fn absent(root: &Root) -> Option<Finding> {
     if parts.is_empty() {
         return None;
     }
-    let says = format!("of this kernel: {}", parts.join("; "));
+    let says = format!("this kernel lacks parts: {}", parts.join("; "));
     Some(
         Finding::note(Group::Kernel, "kernel-absent", says)
             .seen(

@@ -3,23 +3,23 @@
 
 use super::disks::Disk;
 use super::finding::{Finding, Group};
+use super::means::Means;
 use crate::kernel::drivers::{self, Driver, FILE};
 use crate::kernel::module::{Module, DKMS};
-use crate::kernel::signatures::{is_like, Signatures};
+use crate::kernel::signatures::Signatures;
 use crate::kernel::Kernel;
 use crate::root::Root;
 
 const GROUP: Group = Group::Kernel;
 const SYS: &str = "/sys/module/tenrounds";
-const RELOAD: &str = "modprobe -r tenrounds && modprobe tenrounds   (as soon as nothing uses it)";
 
-pub fn check(root: &Root, kernel: &Kernel, disks: &[Disk]) -> Vec<Finding> {
+pub fn check(root: &Root, means: &Means, kernel: &Kernel, disks: &[Disk]) -> Vec<Finding> {
     let module = &kernel.module;
     let mut found = Vec::new();
     if module.loaded {
-        found.extend(version(module));
-        found.extend(parameters(module));
-        found.extend(outranked(kernel));
+        found.extend(version(means, module));
+        found.extend(parameters(means, module));
+        found.extend(outranked(means, kernel));
         found.extend(registers(module));
         found.extend(taint(root, module));
         found.extend(
@@ -28,14 +28,28 @@ pub fn check(root: &Root, kernel: &Kernel, disks: &[Disk]) -> Vec<Finding> {
                 .filter_map(|disk| opened_before(disk, kernel.drivers())),
         );
     } else if module.loadable {
-        found.extend(not_built(root, module));
+        found.extend(not_built(root, means, module));
         found.extend(unloaded(kernel));
-        found.extend(signatures(&kernel.signatures, module));
+        found.extend(signatures(means, &kernel.signatures, module));
     }
     found
 }
 
-fn not_built(root: &Root, module: &Module) -> Option<Finding> {
+/// How to load the module again, with these parameters.
+fn reload(means: &Means, parameters: &str) -> (&'static str, String) {
+    match means.loads_modules {
+        true => (
+            "shell",
+            format!("modprobe -r tenrounds && modprobe tenrounds{parameters}   (as soon as nothing uses it)"),
+        ),
+        false => (
+            "at the next boot",
+            format!("load tenrounds{parameters} before the kernel stops loading modules"),
+        ),
+    }
+}
+
+fn not_built(root: &Root, means: &Means, module: &Module) -> Option<Finding> {
     if module.file.is_some() || !module.by_dkms() {
         return None;
     }
@@ -51,21 +65,26 @@ fn not_built(root: &Root, module: &Module) -> Option<Finding> {
     }
     let headers = format!("/lib/modules/{release}/build");
     if !root.exists(format!("{headers}/Makefile")) {
-        let packages = match is_like(root, "fedora") {
-            true => format!("dnf install kernel-devel-{release}"),
-            false => format!("apt install linux-headers-{release}"),
+        let debian = format!("linux-headers-{release}");
+        let fedora = format!("kernel-devel-{release}");
+        finding = finding.seen(headers, "no headers");
+        finding = match means.install(&debian, &fedora) {
+            Some(command) => finding.cure("shell", command),
+            None => finding.cure("system", format!("install the headers of Linux {release}")),
         };
-        finding = finding.seen(headers, "no headers").cure("shell", packages);
     }
     let version = &module.dkms[0].version;
     let log = format!("{DKMS}/{version}/build/make.log");
     if root.exists(&log) {
         finding = finding.seen(log, "the log of a build that failed");
     }
-    Some(finding.cure(
-        "shell",
-        format!("dkms install tenrounds/{version} -k {release}"),
-    ))
+    Some(match means.has("dkms") {
+        true => finding.cure(
+            "shell",
+            format!("dkms install tenrounds/{version} -k {release}"),
+        ),
+        false => finding,
+    })
 }
 
 fn unloaded(kernel: &Kernel) -> Option<Finding> {
@@ -87,7 +106,7 @@ fn unloaded(kernel: &Kernel) -> Option<Finding> {
 }
 
 /// What a kernel that demands signatures says to a module of DKMS.
-fn signatures(s: &Signatures, module: &Module) -> Option<Finding> {
+fn signatures(means: &Means, s: &Signatures, module: &Module) -> Option<Finding> {
     if !s.required || s.loads == Some(true) {
         return None;
     }
@@ -113,19 +132,31 @@ fn signatures(s: &Signatures, module: &Module) -> Option<Finding> {
     };
     let mut finding = seen_signatures(finding, s);
     if !s.exists || s.signed == Some(false) {
-        let version = module
-            .dkms
-            .first()
-            .map_or("VERSION", |built| built.version.as_str());
-        let again = format!(
-            "dkms install tenrounds/{version} --force   (signs it; makes the key if there is none)"
-        );
-        finding = finding.cure("shell", again);
+        finding = match module.dkms.first().filter(|_| means.has("dkms")) {
+            Some(built) => finding.cure(
+                "shell",
+                format!(
+                    "dkms install tenrounds/{} --force   (signs it; makes the key if there is none)",
+                    built.version
+                ),
+            ),
+            None => finding.cure(
+                "system",
+                "install the package tenrounds-dkms: DKMS makes its key when it builds a module   (man tenrounds-kernel)",
+            ),
+        };
+    }
+    if !s.exists || !means.has("mokutil") {
+        let first = match s.exists {
+            true => "install mokutil, then again: tenrounds doctor   (names the command that enrols the key)",
+            false => "once the key exists, again: tenrounds doctor   (names the command that enrols it)",
+        };
+        return Some(finding.cure("then", first));
     }
     if s.enrolled != Some(true) {
         finding = finding.cure("shell", format!("{}   (asks for a password, which the firmware asks for again at the next boot: 'Enroll MOK')", s.line()));
     }
-    if s.exists && s.enrolled.is_none() {
+    if s.enrolled.is_none() {
         finding = finding.cure(
             "shell",
             format!(
@@ -151,25 +182,22 @@ fn seen_signatures(finding: Finding, s: &Signatures) -> Finding {
         .seen(&s.certificate, exists)
 }
 
-fn version(module: &Module) -> Option<Finding> {
+fn version(means: &Means, module: &Module) -> Option<Finding> {
     let ours = env!("CARGO_PKG_VERSION");
     let version = module.version.as_ref().filter(|version| *version != ours)?;
     let says = format!("the loaded module is tenrounds {version}, this command {ours}");
+    let (at, again) = reload(means, "");
     Some(
         Finding::warning(GROUP, "kernel-module-version", says)
             .seen(format!("{SYS}/version"), version)
-            .cure("shell", RELOAD),
+            .cure(at, again),
     )
 }
 
 /// Parameters that make it slower than it has to be, or wrong on purpose.
-fn parameters(module: &Module) -> Vec<Finding> {
+fn parameters(means: &Means, module: &Module) -> Vec<Finding> {
     let meant = [
         ("mask", "takes features of the processor away"),
-        (
-            "sabotage",
-            "makes backends fail their known answers, for tests",
-        ),
         (
             "refuse",
             "refuses the vector registers, for tests: the software does the work",
@@ -183,9 +211,9 @@ fn parameters(module: &Module) -> Vec<Finding> {
         .iter()
         .filter_map(|(name, does)| Some((name, does, module.set(name)?)));
     set.map(|(name, does, value)| {
-        let cure = match *name {
-            "refuse" | "measure" => format!("echo 0 > {SYS}/parameters/{name}"),
-            _ => RELOAD.to_owned(),
+        let (at, cure) = match *name {
+            "refuse" | "measure" => ("shell", format!("echo 0 > {SYS}/parameters/{name}")),
+            _ => reload(means, ""),
         };
         Finding::warning(
             GROUP,
@@ -193,7 +221,7 @@ fn parameters(module: &Module) -> Vec<Finding> {
             format!("the module's parameter {name} {does}"),
         )
         .seen(format!("{SYS}/parameters/{name}"), value)
-        .cure("shell", cure)
+        .cure(at, cure)
         .cure(
             "/etc/modprobe.d, kernel command line",
             format!("no tenrounds.{name}, and no 'options tenrounds {name}='"),
@@ -203,7 +231,7 @@ fn parameters(module: &Module) -> Vec<Finding> {
 }
 
 /// Ours passed and another driver is selected.
-fn outranked(kernel: &Kernel) -> Option<Finding> {
+fn outranked(means: &Means, kernel: &Kernel) -> Option<Finding> {
     let drivers = kernel.drivers();
     let ours = drivers
         .iter()
@@ -242,8 +270,12 @@ fn outranked(kernel: &Kernel) -> Option<Finding> {
             ),
         );
     }
-    let above = strongest.priority + 1;
-    Some(finding.cure("shell", format!("modprobe -r tenrounds && modprobe tenrounds priority={above}   (only where it was measured to be faster)")))
+    let priority = format!(" priority={}", strongest.priority + 1);
+    let (at, again) = reload(means, &priority);
+    Some(finding.cure(
+        at,
+        format!("{again}   (only where it was measured to be faster)"),
+    ))
 }
 
 /// More than one in a hundred is worth a word.

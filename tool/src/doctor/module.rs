@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Whether the module of a provider can be loaded by the OpenSSL that is to load it.
 
-use super::config;
 use super::finding::{Finding, Group};
-use super::install::Install;
 use crate::elf::{self, Elf};
-use crate::enable::files::Trusted;
-use crate::openssl_cnf::Assignment;
+use crate::inventory::install::Install;
+use crate::openssl::cnf::Assignment;
 use crate::root::Root;
+use crate::trust::Trusted;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -44,7 +43,7 @@ pub fn check(root: &Root, loaded: &Loaded, install: Option<&Install>) -> Vec<Fin
     let Some(file) = locate(root, loaded.path, install) else {
         return Vec::new();
     };
-    let seen = |finding: Finding| finding.seen(&line.place, config::line(line));
+    let seen = |finding: Finding| finding.seen(&line.place, line);
     let elf = match root.open(&file) {
         Ok(opened) => Elf::read(opened),
         Err(error) => return vec![seen(unopened(provider, &file, &error, line))],
@@ -112,7 +111,7 @@ fn replaceable(root: &Root, loaded: &Loaded, file: &Path) -> Option<Finding> {
         finding = finding.cure("shell", format!("sudo {cure}"));
     }
     let elsewhere = match provider {
-        "tenrounds" => "sudo make install (or install the package), then: sudo tenrounds enable --system   (loads a copy that only root can replace)",
+        "tenrounds" => "install tenrounds for the system (the package, or sudo make install in its source tree), then: sudo tenrounds enable --system   (loads a copy that only root can replace)",
         _ => "install it where only root can write, and name that path in the configuration",
     };
     Some(match loose.iter().all(|part| part.cure.is_some()) {

@@ -1,323 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Running processes: which libcrypto each has mapped, whether tenrounds is in it, and which carry
-//! cryptography of their own. By /proc/PID/maps; nothing is attached to, and processes may vanish.
+//! Findings about running processes: replaced libraries, and cryptography that is not reached.
 
-use super::environment::VARIABLES;
 use super::finding::{Finding, Group};
-use super::install::is_libcrypto;
-use super::scan::{Scanner, Seen};
-use crate::root::Root;
-use crate::run::reach::is_old;
-use crate::style::clean;
-use serde::Serialize;
+use crate::inventory::is_old;
+use crate::inventory::processes::{count, Library, Process, Processes};
+use crate::inventory::scan::BUDGET;
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
-
-/// A libcrypto in a process.
-#[derive(Debug, Clone, Serialize)]
-pub struct Library {
-    pub path: String,
-    /// "3.0.13"; null if the file is gone or does not say.
-    pub version: Option<String>,
-    /// The file was replaced or removed since the process started.
-    pub deleted: bool,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct Process {
-    pub pid: u32,
-    pub name: String,
-    /// Its root, "/proc/PID/root", if that differs from ours, as in a container or chroot.
-    pub root: Option<String>,
-    /// The root in which its paths are resolved.
-    #[serde(skip)]
-    pub view: Root,
-    /// The systemd unit that it belongs to.
-    pub unit: Option<String>,
-    pub libcrypto: Vec<Library>,
-    /// The provider or engine of ours that is mapped.
-    pub tenrounds: Option<String>,
-    /// Its file was replaced or removed since the process started.
-    pub tenrounds_deleted: bool,
-    /// Files with cryptography of their own, as "PATH (library)".
-    pub carries: Vec<String>,
-    /// Other libraries that do AES: "GnuTLS".
-    pub other: Vec<String>,
-    /// Files that set default properties by program, over the configuration.
-    pub sets_properties: Vec<String>,
-    /// The variables that matter; null if they cannot be read.
-    #[serde(serialize_with = "as_map")]
-    pub variables: Option<Vec<(&'static str, String)>>,
-}
-
-fn as_map<S: serde::Serializer>(
-    variables: &Option<Vec<(&'static str, String)>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match variables {
-        Some(list) => serializer.collect_map(list.iter().map(|(name, value)| (name, value))),
-        None => serializer.serialize_none(),
-    }
-}
-
-#[derive(Debug, Default, Serialize)]
-pub struct Processes {
-    /// Processes with programs in them (kernel threads have none).
-    pub seen: usize,
-    /// Processes of other users, of which only the name can be read.
-    pub unreadable: usize,
-    /// Files that were not looked into, because that would have taken too long.
-    pub unscanned: usize,
-    /// Those that have a libcrypto or cryptography of their own, or such a variable.
-    pub list: Vec<Process>,
-}
-
-/// Other libraries with AES of their own, by the beginning of their file's name.
-const OTHERS: [(&str, &str); 8] = [
-    ("libgnutls.so", "GnuTLS"),
-    ("libgcrypt.so", "libgcrypt"),
-    ("libfreebl", "NSS"),
-    ("libwolfssl.so", "wolfSSL"),
-    ("libmbedcrypto.so", "Mbed TLS"),
-    ("libsodium.so", "libsodium"),
-    ("libbotan-", "Botan"),
-    ("libjdk_crypto", "Java"),
-];
-
-/// The file name of the provider, and of the engine.
-const OUR_FILE: &str = "tenrounds.so";
-
-/// A file that is mapped for execution.
-struct Mapping<'a> {
-    path: &'a str,
-    deleted: bool,
-}
-
-impl<'a> Mapping<'a> {
-    fn name(&self) -> &'a str {
-        self.path.rsplit('/').next().unwrap_or_default()
-    }
-}
-
-fn mapping(line: &str) -> Option<Mapping<'_>> {
-    // address, permissions, offset, device, inode, path (proc_pid_maps(5))
-    let mut rest = line;
-    let mut fields = [""; 5];
-    for field in &mut fields {
-        rest = rest.trim_start();
-        let end = rest.find(' ')?;
-        *field = &rest[..end];
-        rest = &rest[end..];
-    }
-    let path = rest.trim_start();
-    let executable = fields[1].as_bytes().get(2) == Some(&b'x');
-    (executable && path.starts_with('/')).then(|| match path.strip_suffix(" (deleted)") {
-        Some(path) => Mapping {
-            path,
-            deleted: true,
-        },
-        None => Mapping {
-            path,
-            deleted: false,
-        },
-    })
-}
-
-/// The PID and the mappings of each process, and the number of processes whose mappings this user
-/// may not read.
-pub fn maps(root: &Root) -> (Vec<(u32, String)>, usize) {
-    let pids = root.names("/proc").into_iter();
-    let mut pids: Vec<u32> = pids.filter_map(|name| name.parse().ok()).collect();
-    pids.sort_unstable();
-    let own = root.is_machine().then(std::process::id);
-    let mut found = Vec::new();
-    let mut unreadable = 0;
-    for pid in pids.into_iter().filter(|pid| Some(*pid) != own) {
-        match root.text(format!("/proc/{pid}/maps")) {
-            // Kernel threads have no mappings.
-            Ok(maps) if maps.is_empty() => {}
-            Ok(maps) => found.push((pid, maps)),
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => unreadable += 1,
-            // It has ended since.
-            Err(_) => {}
-        }
-    }
-    (found, unreadable)
-}
-
-pub fn find(root: &Root, scanner: &mut Scanner) -> Processes {
-    let (maps, unreadable) = maps(root);
-    scanner.expect(maps.len());
-    let mut list = Vec::new();
-    for (pid, maps) in &maps {
-        scanner.step();
-        list.extend(process(root, *pid, maps, scanner));
-    }
-    Processes {
-        seen: maps.len() + unreadable,
-        unreadable,
-        unscanned: scanner.skipped(),
-        list,
-    }
-}
-
-/// The root of a process as a path in ours; None unless the process is in a chroot. The kernel
-/// shows the mappings of a chrooted process by their paths in our root. It shows those of a
-/// container's process by their paths in the container.
-fn chroot(root: &Root, pid: u32) -> Option<String> {
-    let link = root.link(format!("/proc/{pid}/root"))?;
-    let link = link.into_os_string().into_string().ok()?;
-    (link != "/").then_some(link)
-}
-
-/// Converts the path of a mapped file to its path in the root of its process.
-fn inside<'a>(chroot: Option<&str>, path: &'a str) -> &'a str {
-    let rest = chroot.and_then(|chroot| path.strip_prefix(chroot));
-    rest.filter(|rest| rest.starts_with('/')).unwrap_or(path)
-}
-
-/// The OpenSSL files that a process has mapped.
-pub struct Mapped {
-    /// The paths of its libcryptos. If one was replaced since, the new file at its path is assumed
-    /// to read the same configuration.
-    pub libcrypto: BTreeSet<String>,
-    pub tenrounds: bool,
-}
-
-pub fn openssl(root: &Root, pid: u32, maps: &str) -> Mapped {
-    let chroot = chroot(root, pid);
-    let mut found = Mapped {
-        libcrypto: BTreeSet::new(),
-        tenrounds: false,
-    };
-    for mapping in maps.lines().filter_map(mapping) {
-        match mapping.name() {
-            name if name == OUR_FILE => found.tenrounds = true,
-            name if is_libcrypto(name) => {
-                let path = inside(chroot.as_deref(), mapping.path);
-                found.libcrypto.insert(path.to_owned());
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-/// Whether a process was started with OPENSSL_CONF, which replaces the system's configuration.
-pub fn has_own_configuration(root: &Root, pid: u32) -> bool {
-    let set = variables(root, pid).unwrap_or_default();
-    set.iter().any(|(name, _)| *name == "OPENSSL_CONF")
-}
-
-pub fn name(root: &Root, pid: u32) -> String {
-    clean(root.line(format!("/proc/{pid}/comm")).unwrap_or_default())
-}
-
-fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<Process> {
-    let view = root.of_process(pid)?;
-    let elsewhere = view.identity("/") != root.identity("/");
-    let mut process = Process {
-        pid,
-        root: elsewhere.then(|| format!("/proc/{pid}/root")),
-        view,
-        name: name(root, pid),
-        unit: unit(root, pid),
-        libcrypto: Vec::new(),
-        tenrounds: None,
-        tenrounds_deleted: false,
-        carries: Vec::new(),
-        other: Vec::new(),
-        sets_properties: Vec::new(),
-        variables: variables(root, pid),
-    };
-    let mut paths = BTreeSet::new();
-    let chroot = chroot(root, pid);
-    for mut mapping in maps.lines().filter_map(mapping) {
-        mapping.path = inside(chroot.as_deref(), mapping.path);
-        if paths.insert(mapping.path) {
-            process.take(&mapping, scanner);
-        }
-    }
-    let matters = !process.libcrypto.is_empty()
-        || process.tenrounds.is_some()
-        || !process.carries.is_empty()
-        || !process.other.is_empty()
-        || process.variables.iter().flatten().next().is_some();
-    matters.then_some(process)
-}
-
-impl Process {
-    fn take(&mut self, mapping: &Mapping, scanner: &mut Scanner) {
-        let name = mapping.name();
-        if name == OUR_FILE {
-            self.tenrounds = Some(clean(mapping.path));
-            self.tenrounds_deleted = mapping.deleted;
-            return;
-        }
-        if let Some((_, library)) = OTHERS.iter().find(|(start, _)| name.starts_with(start)) {
-            self.other.push((*library).to_owned());
-            return;
-        }
-        let seen = match mapping.deleted {
-            true => Seen::default(),
-            false => scanner.scan(&self.view, mapping.path),
-        };
-        if is_libcrypto(name) {
-            self.libcrypto.push(Library {
-                path: clean(mapping.path),
-                version: seen.version.or_else(|| by_name(name)),
-                deleted: mapping.deleted,
-            });
-            return;
-        }
-        if name.starts_with("libssl.") || name.starts_with("libssl-") {
-            return;
-        }
-        if let Some(own) = seen.own {
-            self.carries
-                .push(clean(format!("{} ({own})", mapping.path)));
-        }
-        if seen.sets_properties {
-            self.sets_properties.push(clean(mapping.path));
-        }
-    }
-
-    fn is_restart_needed(&self) -> bool {
-        self.tenrounds_deleted || self.libcrypto.iter().any(|library| library.deleted)
-    }
-
-    fn label(&self) -> String {
-        format!("{} ({})", self.pid, self.name)
-    }
-}
-
-/// "1.1" of libcrypto.so.1.1, where the file itself is gone.
-fn by_name(name: &str) -> Option<String> {
-    let (_, version) = name.split_once(".so.")?;
-    Some(clean(version))
-}
-
-/// The last part of its control group that names a service.
-pub fn unit(root: &Root, pid: u32) -> Option<String> {
-    let groups = root.text(format!("/proc/{pid}/cgroup")).ok()?;
-    let unit = groups
-        .lines()
-        .flat_map(|line| line.split('/'))
-        .rfind(|part| part.ends_with(".service") && !part.starts_with("user@"))?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
-    unit.chars().all(plain).then(|| unit.to_owned())
-}
-
-fn variables(root: &Root, pid: u32) -> Option<Vec<(&'static str, String)>> {
-    let bytes = root.bytes(format!("/proc/{pid}/environ")).ok()?;
-    let one = |entry: &[u8]| {
-        let text = String::from_utf8_lossy(entry);
-        let (name, value) = text.split_once('=')?;
-        let known = VARIABLES.iter().find(|known| **known == name)?;
-        Some((*known, clean(value)))
-    };
-    Some(bytes.split(|byte| *byte == 0).filter_map(one).collect())
-}
 
 /// "12 (nginx), 13 (nginx) and 4 more".
 fn who(processes: &[&Process]) -> String {
@@ -326,14 +14,6 @@ fn who(processes: &[&Process]) -> String {
     match processes.len().saturating_sub(SHOWN) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
-    }
-}
-
-/// "1 process", "3 processes".
-pub fn count(n: usize) -> String {
-    match n {
-        1 => "1 process".to_owned(),
-        n => format!("{n} processes"),
     }
 }
 
@@ -360,7 +40,7 @@ fn restart(processes: &Processes) -> Option<Finding> {
         return None;
     }
     let says = format!(
-        "{} still run code that was replaced on disk: {}",
+        "code that was replaced on disk still runs in {}: {}",
         count(stale.len()),
         who(&stale)
     );
@@ -466,7 +146,7 @@ fn carrying(processes: &Processes) -> Vec<Finding> {
     let mut found = Vec::new();
     if !carrying.is_empty() {
         let says = format!(
-            "{} with cryptography of their own, which is not reached: {}",
+            "cryptography that tenrounds does not reach is bundled in {}: {}",
             count(carrying.len()),
             who(&carrying)
         );
@@ -479,7 +159,7 @@ fn carrying(processes: &Processes) -> Vec<Finding> {
         }
         found.push(finding.cure(
             "system",
-            "docs/reach.md says for each kind what to do; often: the distribution's build",
+            "install the distribution's build of it, which uses the system's OpenSSL   (man tenrounds-run says what is not reached)",
         ));
     }
     if let Some(first) = other.first() {
@@ -532,10 +212,7 @@ fn unreadable(processes: &Processes) -> Vec<Finding> {
         );
         found.push(
             Finding::note(Group::Processes, "incomplete", says)
-                .seen(
-                    "time",
-                    format!("more than {} s", super::scan::BUDGET.as_secs()),
-                )
+                .seen("time", format!("more than {} s", BUDGET.as_secs()))
                 .cure(
                     "shell",
                     "tenrounds doctor   (again; files are read faster then)",
@@ -543,32 +220,4 @@ fn unreadable(processes: &Processes) -> Vec<Finding> {
         );
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_in_a_chroot() {
-        assert_eq!(inside(Some("/srv/a"), "/srv/a/lib/x.so"), "/lib/x.so");
-        assert_eq!(inside(Some("/srv/a"), "/srv/ab/x.so"), "/srv/ab/x.so");
-        assert_eq!(inside(None, "/lib/x.so"), "/lib/x.so");
-    }
-
-    #[test]
-    fn lines_of_maps() {
-        let line = "7f2c-7f2d r-xp 00028000 fe:00 247278        /usr/lib/a b.so (deleted)";
-        let found = mapping(line).unwrap();
-        assert_eq!((found.path, found.deleted), ("/usr/lib/a b.so", true));
-        for other in [
-            "7f2c-7f2d r--p 00028000 fe:00 247278   /usr/lib/a.so",
-            "7ffc-7ffd r-xp 00000000 00:00 0        [vdso]",
-            "7ffc-7ffd r-xp 00000000 00:00 0 ",
-            "",
-            "x",
-        ] {
-            assert!(mapping(other).is_none(), "{other}");
-        }
-    }
 }

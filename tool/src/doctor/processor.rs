@@ -3,8 +3,8 @@
 //! `detect`; here it gets its evidence.
 
 use super::finding::{Finding, Group};
+use crate::advice::{advise, known_features, Advice, Facts};
 use crate::core::{self, avoided_on, feature, names_of, Cpu, Features};
-use crate::detect::advice::{advise, known_features, Advice, Facts};
 use crate::root::Root;
 
 const CPUINFO: &str = "/proc/cpuinfo";

@@ -2,15 +2,16 @@
 //! Checks that OpenSSL starts with each configuration. Runs `openssl` in child processes, as
 //! `enable` does, because parsing the file does not show everything that OpenSSL refuses.
 
-use super::config::{self, Effect, Source};
+use super::config::{Effect, Source};
 use super::finding::{Finding, Group};
 use super::module;
-use crate::enable::files::{Loose, Trusted};
-use crate::enable::find::{self, Program};
-use crate::enable::{trial, OWN};
 use crate::libcrypto::LibCrypto;
-use crate::openssl_cnf::{plain_name, Assignment, Cnf};
+use crate::openssl::cnf::{plain_name, Assignment, Cnf};
+use crate::openssl::configuration::OWN;
+use crate::openssl::programs::{self, Program};
+use crate::openssl::trial;
 use crate::root::Root;
+use crate::trust::{Loose, Trusted};
 use std::path::{Path, PathBuf};
 
 const GROUP: Group = Group::Configuration;
@@ -28,7 +29,7 @@ struct Trial<'a> {
 
 pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
     let libcrypto = LibCrypto::open().ok();
-    let found = find::installations(root.top(), libcrypto.as_ref());
+    let found = programs::installations(root.top(), libcrypto.as_ref());
     let own: Vec<(&Source, &Effect)> = sources
         .iter()
         .zip(effects)
@@ -36,7 +37,7 @@ pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding
         .collect();
     let mut trials = Vec::new();
     for site in &found.sites {
-        let identity = Root::new(Path::new("/")).identity(&site.conf);
+        let identity = Root::machine().identity(&site.conf);
         let mut by_file = own.iter().filter(|(source, _)| !source.by_variable);
         let is_it = |source: &Source| identity.is_some() && root.identity(&source.file) == identity;
         if let Some((source, effect)) = by_file.find(|(source, _)| is_it(source)) {
@@ -123,7 +124,7 @@ impl Trial<'_> {
         let cnf = &self.effect.cnf;
         let line = errors.iter().find_map(|error| error.line(cnf));
         if let Some(line) = line {
-            finding = finding.seen(&line.place, config::line(line));
+            finding = finding.seen(&line.place, line);
         }
         for error in errors.iter().take(SHOWN) {
             finding = finding.seen(format!("OpenSSL, {}", error.function), error.text());
@@ -180,7 +181,7 @@ impl Trial<'_> {
             .map_or(name, |module| &module.value);
         Some(
             Finding::problem(GROUP, "provider-not-loaded", says)
-                .seen(&named.place, config::line(named))
+                .seen(&named.place, named)
                 .seen(
                     format!("{} list -providers", program.display()),
                     format!("active: {}", shown.join(", ")),

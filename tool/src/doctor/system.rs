@@ -3,8 +3,8 @@
 
 use super::finding::{Finding, Group};
 use crate::libcrypto::LibCrypto;
+use crate::openssl::probe;
 use crate::root::Root;
-use crate::run::probe;
 
 const GROUP: Group = Group::Configuration;
 const FIPS: &str = "/proc/sys/crypto/fips_enabled";

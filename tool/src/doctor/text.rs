@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `doctor` shows to people. The first line is the one that monitoring shows.
 
-use super::finding::{Finding, Group, Severity};
-use super::processes::count;
-use super::Doctor;
+use super::examination::Doctor;
+use super::finding::{Finding, Severity};
+use crate::inventory::processes::{count, Process};
 use crate::kernel::drivers::is_software;
 use crate::kernel::text;
-use crate::style::{paint, BAD, BOLD, DIM, GOOD, WARN};
+use crate::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 pub fn render(doctor: &Doctor, verbose: bool) -> String {
     let mut out = summary(doctor);
-    for group in Group::ALL {
-        out.push_str(&findings(doctor, group, verbose));
+    for severity in [Severity::Problem, Severity::Warning, Severity::Note] {
+        out.push_str(&findings(doctor, severity, verbose));
     }
     out.push_str(&looked_at(doctor));
     if verbose {
@@ -55,51 +55,43 @@ fn summary(doctor: &Doctor) -> String {
     } else {
         counts.join(", ")
     };
-    format!("tenrounds doctor {}: {counts}\n", paint(style, word))
+    let mut out = format!("tenrounds doctor {}: {counts}\n", paint(style, word));
+    for line in &doctor.summary {
+        out += &item("", paint(BOLD, line));
+    }
+    out
 }
 
-fn findings(doctor: &Doctor, group: Group, verbose: bool) -> String {
-    let of_group: Vec<&Finding> = doctor
-        .findings
-        .iter()
-        .filter(|f| f.group == group)
+fn findings(doctor: &Doctor, severity: Severity, verbose: bool) -> String {
+    let full = verbose || severity > Severity::Note;
+    let (style, title) = match severity {
+        Severity::Problem => (BAD, "Problems"),
+        Severity::Warning => (WARN, "Warnings"),
+        Severity::Note if full => (BOLD, "Notes"),
+        Severity::Note => (BOLD, "Notes; --verbose shows their evidence"),
+    };
+    let all = doctor.findings.iter();
+    let shown: Vec<String> = all
+        .filter(|finding| finding.severity == severity)
+        .map(|finding| show(finding, style, full))
         .collect();
-    if of_group.is_empty() {
-        return String::new();
+    match shown.is_empty() {
+        true => String::new(),
+        false => format!("\n{}\n{}", paint(style, title), shown.concat()),
     }
-    let mut out = format!("\n{}\n", paint(BOLD, group.title()));
-    for finding in of_group {
-        let (style, word) = match finding.severity {
-            Severity::Problem => (BAD, "problem"),
-            Severity::Warning => (WARN, "warning"),
-            Severity::Note => (DIM, "note"),
-        };
-        let _ = writeln!(
-            out,
-            "  {}  {}",
-            paint(style, format!("{word:<7}")),
-            finding.says
-        );
-        let full = verbose || finding.severity > Severity::Note;
-        if full {
-            for evidence in &finding.evidence {
-                let _ = writeln!(
-                    out,
-                    "           {} {}: {}",
-                    paint(DIM, "seen"),
-                    evidence.from,
-                    evidence.value
-                );
-            }
-            for cure in &finding.cures {
-                let _ = writeln!(
-                    out,
-                    "           {} {}: {}",
-                    paint(GOOD, "cure"),
-                    cure.at,
-                    cure.set
-                );
-            }
+}
+
+/// What is wrong, and in full what was seen and what to do.
+fn show(finding: &Finding, style: anstyle::Style, full: bool) -> String {
+    let mut out = item(&format!("  {} ", paint(style, "*")), &finding.says);
+    if full {
+        for evidence in &finding.evidence {
+            let label = format!("      {} ", paint(DIM, "seen"));
+            out += &item(&label, format!("{}: {}", evidence.from, evidence.value));
+        }
+        for cure in &finding.cures {
+            let label = format!("      {} ", paint(GOOD, "cure"));
+            out += &item(&label, format!("{}: {}", cure.at, cure.set));
         }
     }
     out
@@ -108,33 +100,25 @@ fn findings(doctor: &Doctor, group: Group, verbose: bool) -> String {
 /// What the verdict rests on, in a few lines.
 fn looked_at(doctor: &Doctor) -> String {
     let mut out = format!("\n{}\n", paint(BOLD, "Looked at"));
+    let mut line = |text: String| out += &item("  ", text);
     if doctor.openssl.is_empty() {
-        let _ = writeln!(out, "  no libcrypto is installed");
+        line("no libcrypto is installed".to_owned());
     }
     for install in &doctor.openssl {
-        let directory = install
-            .directory
-            .as_ref()
-            .map_or("unknown directory".into(), |d| d.display().to_string());
-        let _ = writeln!(
-            out,
-            "  {}, {}, {directory}/openssl.cnf",
-            install.name(),
-            install.kind
-        );
+        let directory = install.directory.as_ref();
+        let directory = directory.map_or("unknown directory".into(), |d| d.display().to_string());
+        let (name, kind) = (install.name(), &install.kind);
+        line(format!("{name}, {kind}, {directory}/openssl.cnf"));
     }
     let list = &doctor.processes.list;
-    let having = |which: &dyn Fn(&super::processes::Process) -> bool| {
-        list.iter().filter(|p| which(p)).count()
-    };
-    let _ = writeln!(
-        out,
-        "  {}: {} with libcrypto, {} with tenrounds in it, {} with cryptography of their own",
+    let having = |which: &dyn Fn(&Process) -> bool| list.iter().filter(|p| which(p)).count();
+    line(format!(
+        "{}: {} with libcrypto, {} with tenrounds in it, {} that bundle their own cryptography",
         count(doctor.processes.seen),
         having(&|p| !p.libcrypto.is_empty()),
         having(&|p| p.tenrounds.is_some()),
         having(&|p| !p.carries.is_empty())
-    );
+    ));
     let kernel = &doctor.kernel.kernel;
     let selected = kernel.drivers().iter().filter(|d| d.selected);
     let mut by_kind: BTreeMap<bool, usize> = BTreeMap::new();
@@ -142,26 +126,17 @@ fn looked_at(doctor: &Doctor) -> String {
         *by_kind.entry(is_software(&driver.driver)).or_default() += 1;
     }
     let kinds = |software| by_kind.get(&software).copied().unwrap_or(0);
-    let _ = writeln!(
-        out,
-        "  kernel: {} algorithms with AES, {} of them in software; {} encrypted disks",
+    line(format!(
+        "kernel: {} algorithms with AES, {} of them in software; {} encrypted disks",
         kinds(true) + kinds(false),
         kinds(true),
         doctor.kernel.disks.len()
-    );
-    let _ = writeln!(out, "  kernel module: {}", text::module(kernel));
-    let _ = writeln!(
-        out,
-        "  Secure Boot: {}",
+    ));
+    line(format!("kernel module: {}", text::module(kernel)));
+    line(format!(
+        "Secure Boot: {}",
         text::signatures(&kernel.signatures)
-    );
-    if doctor.findings.iter().any(|f| f.severity == Severity::Note) {
-        let _ = writeln!(
-            out,
-            "  {}",
-            paint(DIM, "--verbose shows all evidence, processes and drivers")
-        );
-    }
+    ));
     out
 }
 

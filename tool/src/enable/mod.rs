@@ -2,39 +2,35 @@
 //! `enable`, `disable`, `status`: the provider preferred by configuration, for a user or for the system.
 //! docs/enable.md says what is changed, and what is done about everything that can go wrong.
 
+mod change;
 mod edit;
-pub mod files;
-pub mod find;
-mod limited;
+mod files;
 mod report;
 mod running;
+mod site;
 mod state;
 mod status;
 mod system;
-pub mod trial;
 mod undo;
 mod user;
 
 use crate::cli::{DisableArgs, EnableArgs, StatusArgs};
 use crate::error::{Error, Result};
-use report::{Report, Site};
+use report::{InForce, Report};
+use site::Site;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// The name of our own file beside an openssl.cnf.
-pub const OWN: &str = "tenrounds.cnf";
-/// How our own files begin.
-pub const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' removes it.";
 
 pub fn enable(args: &EnableArgs) -> Result<()> {
     files::die_at(args.scope.die_at);
     files::for_user(!args.scope.system);
     let begin = Instant::now();
     let report = match args.scope.system {
-        true => system::enable(&root(&args.scope.root)?)?,
+        true => system::enable(&root(&args.scope.root)?, args.dry_run)?,
         false => user::enable(
             &root(&args.scope.root)?,
             args.profile.as_deref().map(Path::new),
+            args.dry_run,
         )?,
     };
     end("enable", report, begin, args.scope.json)
@@ -51,10 +47,13 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     end("disable", report, begin, args.scope.json)
 }
 
-pub fn status(args: &StatusArgs) -> Result<()> {
+/// The exit status: with `--check` 1 unless tenrounds is in force.
+pub fn status(args: &StatusArgs) -> Result<u8> {
     let begin = Instant::now();
     let report = status::look(&root(&args.root)?)?;
-    end("status", report, begin, args.json)
+    let in_force = report.in_force == Some(InForce::Yes);
+    end("status", report, begin, args.json)?;
+    Ok(u8::from(args.check && !in_force))
 }
 
 fn root(root: &Path) -> Result<PathBuf> {

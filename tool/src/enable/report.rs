@@ -1,102 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `enable`, `disable` and `status` say.
 
-use super::find::Program;
 use super::running::Running;
-use super::trial::{Check, Trial, Verdict};
+use super::site::{Outcome, Site};
 use crate::error::Result;
 use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::masks::{IA32CAP, TENROUNDS_MASK};
+use crate::openssl::trial::Verdict;
 use crate::output;
-use crate::provider;
 use crate::schema::Document;
-use crate::style::{paint, BAD, BOLD, DIM, GOOD, WARN};
+use crate::style::{item, paint, BAD, BOLD, DIM, GOOD, WARN};
 use serde::Serialize;
-use std::path::PathBuf;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    Enabled,
-    AlreadyEnabled,
-    Disabled,
-    NotEnabled,
-    /// It stays as it was, because of the reason.
-    Refused,
-    /// Enabled, and does not work.
-    Broken,
-    /// Somebody changed what `enable` wrote.
-    Damaged,
-    /// An `enable` or `disable` was interrupted; what is in force works.
-    HalfDone,
-}
-
-impl Outcome {
-    /// Whether this outcome makes the command fail.
-    pub fn is_bad(self) -> bool {
-        matches!(self, Outcome::Refused | Outcome::Broken | Outcome::Damaged)
-    }
-}
-
-/// One configuration file.
-#[derive(Debug, Serialize)]
-pub struct Site {
-    /// "system" or "user".
-    pub scope: &'static str,
-    /// As OpenSSL calls it.
-    pub configuration: PathBuf,
-    /// The same with all symbolic links followed.
-    pub file: Option<PathBuf>,
-    /// The programs that read it.
-    pub openssl: Vec<Program>,
-    pub outcome: Outcome,
-    pub reason: Option<String>,
-    /// Our own file.
-    pub own_file: Option<PathBuf>,
-    pub backup: Option<PathBuf>,
-    pub module: Option<PathBuf>,
-    pub provider_version: Option<String>,
-    pub checks: Vec<Check>,
-}
-
-impl Site {
-    pub fn new(scope: &'static str, configuration: PathBuf, openssl: Vec<Program>) -> Site {
-        Site {
-            scope,
-            configuration,
-            file: None,
-            openssl,
-            outcome: Outcome::NotEnabled,
-            reason: None,
-            own_file: None,
-            backup: None,
-            module: None,
-            provider_version: None,
-            checks: Vec::new(),
-        }
-    }
-
-    /// Marks the site as enabled but not working. If its module is damaged, that is the reason, not
-    /// `problem`.
-    pub fn broken(&mut self, problem: &str) {
-        let damage = self.module.as_deref().and_then(provider::damage);
-        let undo = match self.scope {
-            "system" => "tenrounds disable --system",
-            _ => "tenrounds disable",
-        };
-        self.outcome = Outcome::Broken;
-        self.reason = Some(format!(
-            "{}; to disable tenrounds: {undo}",
-            damage.as_deref().unwrap_or(problem)
-        ));
-    }
-
-    pub fn tried(&mut self, trial: Trial) {
-        self.provider_version = trial.provider_version;
-        self.checks = trial.checks;
-    }
-}
+use std::path::{Path, PathBuf};
 
 /// An `openssl` that does not count.
 #[derive(Debug, Serialize)]
@@ -113,8 +29,32 @@ pub struct Override {
     pub effect: &'static str,
 }
 
+/// Whether OpenSSL takes AES from tenrounds, as configured in this environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InForce {
+    Yes,
+    /// In some installations of OpenSSL, but not in all.
+    Partly,
+    No,
+}
+
+#[rustfmt::skip]
+const OVERRIDES: [(&str, &str); 4] = [
+    ("OPENSSL_CONF", "programs started from here read this file instead"),
+    ("OPENSSL_CONF_INCLUDE", "relative names of included files are looked for there"),
+    (TENROUNDS_MASK, "tenrounds does without these features in programs started from here"),
+    (IA32CAP, "OpenSSL and tenrounds see this processor instead in programs started from here"),
+];
+
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
+    /// Of `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<InForce>,
+    /// Of `enable`: nothing was written.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
     pub sites: Vec<Site>,
     pub passed_over: Vec<PassedOver>,
     pub overrides: Vec<Override>,
@@ -130,6 +70,13 @@ pub struct Report {
 }
 
 impl Report {
+    pub fn new(dry_run: bool) -> Report {
+        Report {
+            dry_run,
+            ..Report::default()
+        }
+    }
+
     pub fn passed_over(&mut self, found: Vec<(PathBuf, String)>) {
         let over = found.into_iter();
         self.passed_over
@@ -137,7 +84,7 @@ impl Report {
     }
 
     /// A provider of another version than this tool's.
-    pub fn note_version(&mut self, version: Option<&str>, module: Option<&std::path::Path>) {
+    pub fn note_version(&mut self, version: Option<&str>, module: Option<&Path>) {
         let tool = env!("CARGO_PKG_VERSION");
         let Some(version) = version.filter(|version| *version != tool) else {
             return;
@@ -151,27 +98,19 @@ impl Report {
         }
     }
 
+    /// What else a dry run would write.
+    pub fn note_state(&mut self, dir: &Path) {
+        if self.dry_run {
+            self.notes.push(format!(
+                "'tenrounds enable' would also keep in {} what 'tenrounds disable' needs: a copy of each changed file, and its checksum",
+                dir.display()
+            ));
+        }
+    }
+
     /// The variables that have a say. One that leads to `ours` does what it should.
-    pub fn note_overrides(&mut self, ours: Option<&std::path::Path>) {
-        let known: [(&'static str, &'static str); 4] = [
-            (
-                "OPENSSL_CONF",
-                "programs started from here read this file instead",
-            ),
-            (
-                "OPENSSL_CONF_INCLUDE",
-                "relative names of included files are looked for there",
-            ),
-            (
-                TENROUNDS_MASK,
-                "tenrounds does without these features in programs started from here",
-            ),
-            (
-                IA32CAP,
-                "OpenSSL and tenrounds see this processor instead in programs started from here",
-            ),
-        ];
-        for (variable, effect) in known {
+    pub fn note_overrides(&mut self, ours: Option<&Path>) {
+        for (variable, effect) in OVERRIDES {
             let Some(value) = std::env::var_os(variable) else {
                 continue;
             };
@@ -203,7 +142,7 @@ impl Report {
     }
 
     fn text(&self, command: &'static str) -> String {
-        let mut text = String::new();
+        let mut text = self.verdict();
         let told = self.sites.iter().position(|site| site.outcome.is_bad());
         for (i, site) in self.sites.iter().enumerate() {
             // The error gives this site's reason.
@@ -215,37 +154,115 @@ impl Report {
         }
         for over in &self.passed_over {
             let line = format!("{} {}", over.path.display(), over.reason);
-            text += &format!("{}\n", paint(DIM, line));
+            text += &item("", paint(DIM, line));
         }
         for one in &self.overrides {
             let head = paint(WARN, format!("{}={}", one.variable, one.value));
-            text += &format!("{head}: {}\n", one.effect);
+            text += &item("", format!("{head}: {}", one.effect));
         }
-        if let Some(note) = self.running.as_ref().and_then(Running::text) {
-            text += &format!("{} {note}\n", paint(WARN, "Note:"));
-        }
-        for note in &self.notes {
-            text += &format!("{} {note}\n", paint(WARN, "Note:"));
-        }
-        match (&self.export, &self.profile) {
-            (Some(_), Some(profile)) => {
-                text += &format!(
-                    "{} enables it in new shells. For this shell: . {}\n",
-                    profile.display(),
-                    profile.display()
-                );
-            }
-            (Some(export), None) if command == "enable" => {
-                text += &format!(
-                    "This line enables it in a shell. Add it to your profile, or run 'tenrounds enable --profile':\n  {export}\n"
-                );
-            }
-            _ => {}
+        let running = self.running.as_ref().map(Running::lines);
+        for note in running.iter().flatten().chain(&self.notes) {
+            text += &item(&paint(WARN, "Note: "), note);
         }
         if command == "enable" {
+            text += &self.how_to_use();
             text += &format!("{}\n", paint(DIM, format!("{:.2} s", self.seconds)));
         }
         text
+    }
+
+    /// The first line: of `status` whether tenrounds is in force, of a dry run that it was one.
+    fn verdict(&self) -> String {
+        if self.dry_run {
+            let changes = self.sites.iter().flat_map(|site| &site.changes);
+            let would = match changes.count() {
+                0 => "no file would change".to_owned(),
+                1 => "this file would be written".to_owned(),
+                n => format!("these {n} files would be written"),
+            };
+            return item(
+                "",
+                paint(BOLD, format!("Dry run, nothing was changed; {would}:")),
+            );
+        }
+        let Some(in_force) = self.in_force else {
+            return String::new();
+        };
+        let (style, verdict) = match in_force {
+            InForce::Yes => (GOOD, "tenrounds is in force"),
+            InForce::Partly => (WARN, "tenrounds is in force in part"),
+            InForce::No => (BOLD, "tenrounds is not in force"),
+        };
+        item(
+            "",
+            format!("{}. {}.", paint(style, verdict), self.why(in_force)),
+        )
+    }
+
+    /// Why, and what to do first.
+    fn why(&self, in_force: InForce) -> String {
+        let conf = self.overrides.iter().find(|o| o.variable == "OPENSSL_CONF");
+        let of = |scope: &str| {
+            let scope = scope.to_owned();
+            self.sites.iter().filter(move |site| site.scope == scope)
+        };
+        let count = of("system").filter(|site| site.outcome == Outcome::Enabled);
+        let (count, all) = (count.count(), of("system").count());
+        let mut user = of("user").filter(|site| site.outcome == Outcome::Enabled);
+        match (in_force, conf, user.next()) {
+            (InForce::Yes, None, Some(site)) if count < all || all == 0 => format!(
+                "Programs started from this shell read {}",
+                site.configuration.display()
+            ),
+            (InForce::Yes, None, _) => {
+                "Every program that reads the system's OpenSSL configuration takes AES from it"
+                    .to_owned()
+            }
+            (InForce::Yes, Some(conf), _) => {
+                format!("OPENSSL_CONF of this shell names {}, which prefers it", conf.value)
+            }
+            (InForce::Partly, ..) => format!(
+                "{count} of {all} configurations of OpenSSL enable it. For the others: sudo tenrounds enable --system"
+            ),
+            (InForce::No, Some(conf), _) => format!(
+                "OPENSSL_CONF of this shell names '{}', which does not prefer it. To change that: unset OPENSSL_CONF",
+                conf.value
+            ),
+            (InForce::No, None, Some(site)) => format!(
+                "It is enabled for you, but OPENSSL_CONF of this shell does not name {}",
+                site.configuration.display()
+            ),
+            (InForce::No, None, None) if self.sites.iter().any(|s| s.outcome.is_bad()) => {
+                "It is enabled, but does not work".to_owned()
+            }
+            (InForce::No, None, None) => {
+                "For the system: sudo tenrounds enable --system; for you: tenrounds enable"
+                    .to_owned()
+            }
+        }
+    }
+
+    /// What the user of a shell does with a configuration of their own.
+    fn how_to_use(&self) -> String {
+        match (&self.export, &self.profile) {
+            (Some(_), Some(_)) if self.dry_run => String::new(), // the diff has the line
+            (Some(_), Some(profile)) => {
+                let profile = profile.display();
+                let line =
+                    format!("{profile} enables it in new shells. For this shell: . {profile}");
+                item("", line)
+            }
+            (Some(export), None) => {
+                let enables = if self.dry_run {
+                    "would enable"
+                } else {
+                    "enables"
+                };
+                let line = format!("This line {enables} it in a shell. Add it to your profile, or run 'tenrounds enable --profile':");
+                item("", line) + &format!("  {export}\n")
+            }
+            (None, _) => String::new(),
+        }
     }
 }
 
@@ -253,6 +270,7 @@ fn word(site: &Site) -> String {
     match site.outcome {
         Outcome::Enabled => paint(GOOD, "enabled"),
         Outcome::AlreadyEnabled => paint(GOOD, "enabled already"),
+        Outcome::WouldEnable => paint(GOOD, "would be enabled"),
         Outcome::Disabled => paint(GOOD, "disabled"),
         Outcome::NotEnabled => "not enabled".to_owned(),
         Outcome::Refused => paint(BAD, "left as it is"),
@@ -264,8 +282,8 @@ fn word(site: &Site) -> String {
 
 fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
     let name = paint(BOLD, site.configuration.display());
-    let mut all = format!("{name}: {} ({})\n", word(site), site.scope);
-    let mut line = |head: &str, text: String| all += &format!("  {head:<10} {text}\n");
+    let mut all = item("", format!("{name}: {} ({})", word(site), site.scope));
+    let mut line = |head: &str, text: String| all += &item(&format!("  {head:<10} "), text);
     if let Some(file) = site
         .file
         .as_ref()
@@ -303,5 +321,6 @@ fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
         };
         line(check.name, format!("{verdict}: {}", check.saw));
     }
-    all
+    let changes = site.changes.iter().map(|change| change.text());
+    all + &changes.collect::<String>()
 }

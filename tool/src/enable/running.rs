@@ -2,13 +2,13 @@
 //! Finds the services that run without tenrounds after `enable --system` until they are restarted.
 //! OpenSSL reads its configuration once, when a program starts.
 
-use super::report::{Outcome, Site};
-use crate::doctor::install::{Install, Known};
-use crate::doctor::processes;
+use super::site::{Outcome, Site};
+use crate::inventory::install::{Install, Known};
+use crate::inventory::processes;
 use crate::root::Root;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The maximum number of services that the text names.
 const SHOWN: usize = 8;
@@ -32,7 +32,7 @@ pub struct Service {
 /// if no site is enabled.
 pub fn find(root: &Root, sites: &[Site]) -> Option<Running> {
     let enabled = |site: &&Site| matches!(site.outcome, Outcome::Enabled | Outcome::AlreadyEnabled);
-    let machine = Root::new(Path::new("/"));
+    let machine = Root::machine();
     let files = sites.iter().filter(enabled);
     let files: Vec<(u64, u64)> = files
         .filter_map(|site| machine.identity(&site.configuration))
@@ -78,22 +78,27 @@ pub fn find(root: &Root, sites: &[Site]) -> Option<Running> {
 }
 
 impl Running {
-    /// The text for people; None if there is no such service.
-    pub fn text(&self) -> Option<String> {
-        let first = self.services.first()?;
+    /// The notes for people; none if there is no such service.
+    pub fn lines(&self) -> Vec<String> {
+        let Some(first) = self.services.first() else {
+            return Vec::new();
+        };
         let names: Vec<String> = self.services.iter().take(SHOWN).map(label).collect();
         let more = match self.services.len().saturating_sub(SHOWN) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let restart = match first.is_unit {
-            true => format!("\n  To restart one: systemctl restart {}", first.name),
-            false => String::new(),
-        };
-        Some(format!(
-            "Running without tenrounds until restarted: {}{more}.\n  To list the processes: sudo tenrounds doctor --verbose{restart}",
-            names.join(", ")
-        ))
+        let mut lines = vec![
+            format!(
+                "Running without tenrounds until restarted: {}{more}.",
+                names.join(", ")
+            ),
+            "To list the processes: sudo tenrounds doctor --verbose".to_owned(),
+        ];
+        if first.is_unit {
+            lines.push(format!("To restart one: systemctl restart {}", first.name));
+        }
+        lines
     }
 }
 

@@ -4,15 +4,21 @@
 
 use super::files::{self, Like, Time};
 use crate::error::{Error, Result};
+use crate::openssl::programs::below;
 use crate::output;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// Where the state of the system is kept.
+pub fn system_dir(root: &Path) -> PathBuf {
+    below(root, Path::new("/var/lib/tenrounds"))
+}
 
 const FILE: &str = "enabled.json";
 const LOCK: &str = "lock";
@@ -56,6 +62,9 @@ pub struct State {
     dir: PathBuf,
     #[serde(skip)]
     lock: Option<File>,
+    /// Of a dry run: the directory to try things in.
+    #[serde(skip)]
+    elsewhere: Option<PathBuf>,
 }
 
 impl State {
@@ -66,6 +75,7 @@ impl State {
             files: Vec::new(),
             dir: PathBuf::new(),
             lock: None,
+            elsewhere: None,
         }
     }
 
@@ -101,6 +111,25 @@ impl State {
         let _ = fs::remove_dir_all(dir.join(TRIAL));
         files::sweep(&dir.join(FILE));
         Ok(state)
+    }
+
+    /// Reads what there is for a dry run, which tries things in a temporary directory.
+    pub fn dry_run(dir: &Path) -> Result<State> {
+        let mut state = State::look(dir)?;
+        let name = format!("tenrounds-dry-run-{:016x}", fastrand::u64(..));
+        let elsewhere = std::env::temp_dir().join(name);
+        // This fails if the directory exists, so nobody else has put anything there.
+        let made = fs::DirBuilder::new().mode(0o700).create(&elsewhere);
+        made.map_err(|error| {
+            let why = files::explain(&error);
+            Error::failure(format!("{}: {why}", elsewhere.display()))
+        })?;
+        state.elsewhere = Some(elsewhere);
+        Ok(state)
+    }
+
+    pub fn is_dry_run(&self) -> bool {
+        self.elsewhere.is_some()
     }
 
     pub fn entry(&self, file: &Path) -> Option<&Entry> {
@@ -185,6 +214,9 @@ impl State {
 
     /// A directory to try things in, gone when the state is.
     pub fn trial(&self) -> Result<PathBuf> {
+        if let Some(elsewhere) = &self.elsewhere {
+            return Ok(elsewhere.clone());
+        }
         let dir = self.dir.join(TRIAL);
         files::make_directory(&dir, 0o700)?;
         Ok(dir)
@@ -193,6 +225,9 @@ impl State {
 
 impl Drop for State {
     fn drop(&mut self) {
+        if let Some(elsewhere) = &self.elsewhere {
+            let _ = fs::remove_dir_all(elsewhere);
+        }
         if self.lock.is_none() {
             return;
         }

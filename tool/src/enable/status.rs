@@ -3,22 +3,23 @@
 
 use super::edit::{self, Found};
 use super::files;
-use super::find;
-use super::report::{Outcome, Report, Site};
-use super::state::{checksum, State};
-use super::system::state_dir;
-use super::trial::Subject;
+use super::report::{InForce, Report};
+use super::site::{Outcome, Site};
+use super::state::{self, checksum, State};
 use super::user::Home;
-use super::{OWN, OWN_HEAD};
 use crate::error::Result;
-use crate::libcrypto::{Conf, LibCrypto};
-use crate::run::config;
+use crate::libcrypto::LibCrypto;
+use crate::openssl::cnf::Cnf;
+use crate::openssl::configuration::{self, OWN, OWN_HEAD};
+use crate::openssl::trial::Subject;
+use crate::openssl::{probe, programs};
+use crate::root::Root;
 use std::path::{Path, PathBuf};
 
 pub fn look(root: &Path) -> Result<Report> {
     let libcrypto = LibCrypto::open()?;
-    let found = find::installations(root, Some(&libcrypto));
-    let state = State::look(&state_dir(root));
+    let found = programs::installations(root, Some(&libcrypto));
+    let state = State::look(&state::system_dir(root));
     let mut report = Report::default();
     let rooted = root != Path::new("/");
     let state = state.unwrap_or_else(|error| {
@@ -32,7 +33,7 @@ pub fn look(root: &Path) -> Result<Report> {
         .collect();
     for site in &found.sites {
         let mut shown = Site::new("system", site.conf.clone(), site.programs.clone());
-        system(site, &state, &libcrypto, &mut shown);
+        system(site, &state, &mut shown);
         if shown.outcome == Outcome::Enabled {
             let conf = rooted.then_some(site.conf.as_path());
             try_out(&mut shown, conf, site.ours || rooted);
@@ -40,25 +41,46 @@ pub fn look(root: &Path) -> Result<Report> {
         report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
         report.sites.push(shown);
     }
-    if let Ok(home) = Home::find() {
+    let home = Home::find().ok();
+    if let Some(home) = &home {
         let mut shown = Site::new("user", home.own.clone(), programs);
-        user(&home, &libcrypto, &mut shown);
+        user(home, &mut shown);
         if shown.outcome == Outcome::Enabled {
             try_out(&mut shown, Some(&home.own), true);
         }
         report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
         report.sites.push(shown);
-        report.note_overrides(Some(&home.own));
     }
+    report.note_overrides(home.as_ref().map(|home| home.own.as_path()));
     report.passed_over(found.passed_over);
+    report.in_force = Some(in_force(&report.sites));
     Ok(report)
 }
 
-fn module(libcrypto: &LibCrypto, file: &Path) -> Option<PathBuf> {
-    config::module(&Conf::load(libcrypto, file).ok()?)
+/// What programs started from here read: the file of OPENSSL_CONF, or else the system's.
+fn in_force(sites: &[Site]) -> InForce {
+    let works = |site: &&Site| site.outcome == Outcome::Enabled;
+    if let Some(conf) = std::env::var_os("OPENSSL_CONF") {
+        let user = sites.iter().find(|site| site.scope == "user");
+        let prefers = match user.filter(|site| site.configuration.as_os_str() == conf) {
+            Some(site) => works(&site),
+            None => probe::ask(&[]).is_ok_and(|probe| probe.problem().is_none()),
+        };
+        return if prefers { InForce::Yes } else { InForce::No };
+    }
+    let system = sites.iter().filter(|site| site.scope == "system");
+    match (system.clone().filter(works).count(), system.count()) {
+        (0, _) => InForce::No,
+        (enabled, all) if enabled == all => InForce::Yes,
+        _ => InForce::Partly,
+    }
 }
 
-fn system(site: &find::Site, state: &State, libcrypto: &LibCrypto, shown: &mut Site) {
+fn module(file: &Path) -> Option<PathBuf> {
+    configuration::module(&Cnf::read(&Root::machine(), file))
+}
+
+fn system(site: &programs::Site, state: &State, shown: &mut Site) {
     let mut is = |outcome, reason: Option<String>| {
         shown.outcome = outcome;
         shown.reason = reason;
@@ -77,7 +99,7 @@ fn system(site: &find::Site, state: &State, libcrypto: &LibCrypto, shown: &mut S
     let ours = own_text
         .as_ref()
         .is_some_and(|text| text.starts_with(format!("# {OWN_HEAD}\n").as_bytes()));
-    match edit::find(&text, &config::include_line(&own), &own.to_string_lossy()) {
+    match edit::find(&text, &configuration::include_line(&own), &own.to_string_lossy()) {
         Found::Damaged(why) => is(Outcome::Damaged, Some(why)),
         Found::Nothing if entry.is_some_and(|entry| entry.done) => is(
             Outcome::NotEnabled,
@@ -95,7 +117,7 @@ fn system(site: &find::Site, state: &State, libcrypto: &LibCrypto, shown: &mut S
         Found::Ours(_) => {
             let changed = entry.is_some_and(|entry| entry.after != checksum(&text));
             is(Outcome::Enabled, changed.then(|| "changed since 'tenrounds enable': 'tenrounds disable --system' will remove only our lines".into()));
-            shown.module = module(libcrypto, &site.conf);
+            shown.module = module(&site.conf);
         }
     }
     let known = entry.and_then(|entry| entry.backup.clone());
@@ -104,7 +126,7 @@ fn system(site: &find::Site, state: &State, libcrypto: &LibCrypto, shown: &mut S
     shown.file = Some(file);
 }
 
-fn user(home: &Home, libcrypto: &LibCrypto, shown: &mut Site) {
+fn user(home: &Home, shown: &mut Site) {
     match files::read(&home.own) {
         Ok(None) => {}
         Err(error) => shown.reason = Some(error.to_string()),
@@ -112,7 +134,7 @@ fn user(home: &Home, libcrypto: &LibCrypto, shown: &mut Site) {
             let named = std::env::var_os("OPENSSL_CONF");
             shown.outcome = Outcome::Enabled;
             shown.own_file = Some(home.own.clone());
-            shown.module = module(libcrypto, &home.own);
+            shown.module = module(&home.own);
             if named.as_deref() != Some(home.own.as_os_str()) {
                 shown.reason =
                     Some("in shells whose OPENSSL_CONF names it, which this one does not".into());

@@ -1,34 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! For the system: one line in each openssl.cnf, which includes a file of our own beside it.
 
+use super::change::Change;
 use super::edit::{self, Found};
 use super::files::{self, Like, Replacement, Time};
-use super::find;
-use super::report::{Outcome, Report, Site};
+use super::report::Report;
 use super::running;
+use super::site::{Outcome, Site};
 use super::state::{self, checksum, Entry, State};
-use super::trial::{Subject, Trial};
-use super::undo::works;
-use super::{OWN, OWN_HEAD};
 use crate::error::{Error, Result};
-use crate::libcrypto::{Conf, LibCrypto};
-use crate::provider;
+use crate::libcrypto::LibCrypto;
+use crate::openssl::cnf::Cnf;
+use crate::openssl::configuration::{self, Config, OWN, OWN_HEAD};
+use crate::openssl::programs;
+use crate::openssl::trial::{self, Subject, Trial};
 use crate::root::Root;
-use crate::run::config;
+use crate::{provider, trust};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-pub fn state_dir(root: &Path) -> PathBuf {
-    find::below(root, Path::new("/var/lib/tenrounds"))
-}
-
-pub fn enable(root: &Path) -> Result<Report> {
+/// Enables tenrounds in each openssl.cnf. A dry run only says what would be written.
+pub fn enable(root: &Path, dry_run: bool) -> Result<Report> {
     let libcrypto = LibCrypto::open()?;
     let module = provider::find(Some(&libcrypto))?;
-    files::only_mine(&module)?;
-    let found = find::installations(root, Some(&libcrypto));
-    let mut report = Report::default();
+    trust::only_mine(&module)?;
+    let found = programs::installations(root, Some(&libcrypto));
+    let mut report = Report::new(dry_run);
     if found.sites.is_empty() {
         let over: Vec<String> = found
             .passed_over
@@ -41,7 +39,11 @@ pub fn enable(root: &Path) -> Result<Report> {
             over.join("; ")
         )));
     }
-    let mut state = State::lock(&state_dir(root))?;
+    let dir = state::system_dir(root);
+    let mut state = match dry_run {
+        true => State::dry_run(&dir)?,
+        false => State::lock(&dir)?,
+    };
     let scratch = state.trial()?;
     for site in found.sites {
         let mut shown = Site::new("system", site.conf.clone(), site.programs.clone());
@@ -61,6 +63,7 @@ pub fn enable(root: &Path) -> Result<Report> {
         report.note_version(shown.provider_version.as_deref(), Some(&module));
         report.sites.push(shown);
     }
+    report.note_state(&dir);
     report.running = running::find(&Root::new(root), &report.sites);
     report.passed_over(found.passed_over);
     report.note_overrides(None);
@@ -73,7 +76,7 @@ struct Work<'a> {
     state: &'a mut State,
     /// Whether the programs are told where the configuration is, instead of looking where they always do.
     rooted: bool,
-    site: &'a find::Site,
+    site: &'a programs::Site,
     /// A private directory to try things in.
     scratch: PathBuf,
     notes: &'a mut Vec<String>,
@@ -98,13 +101,13 @@ struct Before {
 impl Work<'_> {
     fn enable(&mut self, shown: &mut Site) -> Result<()> {
         let before = self.before()?;
-        self.refuse_fips(&before)?;
+        let base = self.read_base(&before)?;
         let comments = [
             OWN_HEAD.to_owned(),
             format!("{} includes it.", before.file.display()),
         ];
-        let named = (before.base.as_deref(), before.file.as_path());
-        let config = config::addition(self.libcrypto, &comments, None, named, self.module)?;
+        let named = (base.as_ref(), before.file.as_path());
+        let config = configuration::addition(&comments, None, named, self.module)?;
         shown.file = Some(before.file.clone());
         shown.own_file = Some(before.own.clone());
         shown.module = Some(self.module.to_owned());
@@ -117,31 +120,39 @@ impl Work<'_> {
                 return Err(self.untried(&problem, &before));
             }
         }
+        if there {
+            self.look_again(shown, &before);
+        }
+        if self.state.is_dry_run() {
+            propose(shown, &before, &config.text);
+            return Ok(());
+        }
         let entry = self.entry(&before, &config.text)?;
         shown.backup.clone_from(&entry.backup);
+        let done = true;
         match there {
-            true => self.look_again(shown, &before, entry),
+            true => self.state.put(Entry { done, ..entry }),
             false => self.install(shown, &before, &config.text, entry),
         }
     }
 
     /// There is nothing to do but to see whether it works.
-    fn look_again(&mut self, shown: &mut Site, before: &Before, entry: Entry) -> Result<()> {
+    fn look_again(&self, shown: &mut Site, before: &Before) {
         let trial = self.verify(before);
         shown.outcome = Outcome::AlreadyEnabled;
         if let Some(problem) = trial.problem() {
             shown.broken(&format!("enabled already, but {problem}"));
         }
         shown.tried(trial);
-        let done = true;
-        self.state.put(Entry { done, ..entry })
     }
 
     fn before(&self) -> Result<Before> {
         let file = files::real(&self.site.conf)?;
         let own = file.with_file_name(OWN);
-        files::sweep(&file);
-        files::sweep(&own);
+        if !self.state.is_dry_run() {
+            files::sweep(&file);
+            files::sweep(&own);
+        }
         let own_now = refuse_foreign(&own, self.state.entry(&file))?;
         let current = files::read(&file)?;
         let links = fs::metadata(&file).map_or(1, |meta| meta.nlink());
@@ -152,7 +163,7 @@ impl Work<'_> {
             )));
         }
         refuse_zeros(&file, current.as_deref().unwrap_or_default())?;
-        let line = config::include_line(&own);
+        let line = configuration::include_line(&own);
         let (original, present) = original(self.state, &file, current.as_deref(), &line, &own)?;
         let base = self.base(original.as_deref(), present)?;
         Ok(Before {
@@ -180,34 +191,35 @@ impl Work<'_> {
         }
     }
 
-    fn refuse_fips(&mut self, before: &Before) -> Result<()> {
+    /// Reads the configuration as it is without our lines, and refuses it if FIPS is in force.
+    fn read_base(&mut self, before: &Before) -> Result<Option<Cnf>> {
         let Some(base) = &before.base else {
-            return Ok(());
+            return Ok(None);
         };
         let file = &before.file;
-        let conf = Conf::load(self.libcrypto, base)?;
-        if let Some(why) = config::fips(&conf) {
+        let cnf = configuration::load(self.libcrypto, base)?;
+        if let Some(why) = configuration::fips(&cnf) {
             return Err(Error::failure(format!(
                 "{}: FIPS is in force ('{why}'), and tenrounds is not validated; it stays off here",
                 file.display()
             )));
         }
-        if config::lacks_default(&conf) {
+        if configuration::lacks_default(&cnf) {
             self.notes.push(format!(
                 "{} activates providers and not 'default', which switches that off; with tenrounds it is on",
                 file.display()
             ));
         }
-        Ok(())
+        Ok(Some(cnf))
     }
 
     /// What is to be, in a private place.
-    fn candidate(&self, before: &Before, config: &config::Config) -> Result<PathBuf> {
+    fn candidate(&self, before: &Before, config: &Config) -> Result<PathBuf> {
         let own = self.scratch.join(OWN);
         let file = self.scratch.join("openssl.cnf");
         files::replace(&own, &config.text, Like::New(0o600), None)?;
         let original = before.original.as_deref().unwrap_or_default();
-        let text = edit::add(original, &config::include_line(&own));
+        let text = edit::add(original, &configuration::include_line(&own));
         files::replace(&file, &text, Like::New(0o600), None)?;
         config.verify(self.libcrypto, &file, self.module)?;
         Ok(file)
@@ -215,7 +227,7 @@ impl Work<'_> {
 
     fn untried(&self, problem: &str, before: &Before) -> Error {
         let base = before.base.as_deref().unwrap_or(Path::new("/dev/null"));
-        let cure = match works(&self.site.programs, base) {
+        let cure = match trial::works(&self.site.programs, base) {
             Ok(()) => String::new(),
             Err(why) => format!(
                 "; nor does OpenSSL work without tenrounds ({why}): mend {} first",
@@ -315,6 +327,18 @@ impl Work<'_> {
             made.push(Replacement::make(&before.file, current, &text, like())?);
         }
         Ok(())
+    }
+}
+
+/// Says what would be written. If nothing would, the site is enabled already.
+fn propose(shown: &mut Site, before: &Before, own: &[u8]) {
+    let files = [
+        Change::of(&before.own, before.own_now.as_deref(), own),
+        Change::of(&before.file, before.current.as_deref(), &after(before)),
+    ];
+    shown.changes.extend(files.into_iter().flatten());
+    if !shown.changes.is_empty() {
+        shown.outcome = Outcome::WouldEnable;
     }
 }
 

@@ -3,24 +3,24 @@
 
 use super::edit::{self, Found};
 use super::files::{self, Like};
-use super::find::{self, Program};
-use super::report::{Outcome, Report, Site};
+use super::report::Report;
+use super::site::{Outcome, Site};
 use super::state::{self, checksum, Entry, State};
-use super::system::state_dir;
-use super::{trial, OWN, OWN_HEAD};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
-use crate::openssl_cnf::Cnf;
+use crate::openssl::cnf::Cnf;
+use crate::openssl::configuration::{self, OWN, OWN_HEAD};
+use crate::openssl::programs::{self, Program};
+use crate::openssl::trial;
 use crate::root::Root;
-use crate::run::config;
 use std::path::{Path, PathBuf};
 
 /// Undoes all changes of `enable`, or only those that load one of these modules, if any are given.
 pub fn disable(root: &Path, modules: &[PathBuf]) -> Result<Report> {
-    let dir = state_dir(root);
+    let dir = state::system_dir(root);
     // libcrypto may be missing: our lines are removed even if OpenSSL was uninstalled since.
     let libcrypto = LibCrypto::open().ok();
-    let found = find::installations(root, libcrypto.as_ref());
+    let found = programs::installations(root, libcrypto.as_ref());
     let mut report = Report::default();
     let sites = places(&State::look(&dir)?, &found.sites, modules);
     refuse_others(root, &sites, modules)?;
@@ -60,14 +60,14 @@ struct Place {
 }
 
 /// What was changed, by the state or by the looks of it.
-fn places(state: &State, sites: &[find::Site], modules: &[PathBuf]) -> Vec<Place> {
+fn places(state: &State, sites: &[programs::Site], modules: &[PathBuf]) -> Vec<Place> {
     let mut places: Vec<Place> = sites
         .iter()
         .map(|site| {
             let file = files::real(&site.conf).unwrap_or_else(|_| site.conf.clone());
             let own = file.with_file_name(OWN);
             let text = files::read(&file).ok().flatten().unwrap_or_default();
-            let line = config::include_line(&own);
+            let line = configuration::include_line(&own);
             let inside = edit::find(&text, &line, &own.to_string_lossy()) != Found::Nothing;
             Place {
                 touched: inside || state.entry(&file).is_some(),
@@ -100,7 +100,7 @@ pub fn loads(own: &Path, modules: &[PathBuf]) -> bool {
     let text = files::read(own).ok().flatten();
     let lines: Vec<Vec<u8>> = names(modules)
         .iter()
-        .map(|module| config::module_line(module))
+        .map(|module| configuration::module_line(module))
         .collect();
     text.map_or(true, |text| {
         let mut there = text.split_inclusive(|&byte| byte == b'\n');
@@ -151,11 +151,11 @@ fn undo(
     files::sweep(file);
     files::sweep(&own);
     let scratch = state.trial()?;
-    let check = |conf: &Path| works(&place.programs, conf);
+    let check = |conf: &Path| trial::works(&place.programs, conf);
     undo_edit(
         state,
         file,
-        &config::include_line(&own),
+        &configuration::include_line(&own),
         &own.to_string_lossy(),
         &check,
         &scratch,
@@ -178,13 +178,6 @@ fn undo(
         }
     }
     Ok(())
-}
-
-/// Whether OpenSSL works with a configuration, as far as it does without any.
-pub fn works(programs: &[Program], conf: &Path) -> std::result::Result<(), String> {
-    programs
-        .iter()
-        .try_for_each(|program| trial::random(&program.path, Some(conf)).map(|_| ()))
 }
 
 type Works<'a> = dyn Fn(&Path) -> std::result::Result<(), String> + 'a;

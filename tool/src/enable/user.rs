@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! For one user: a configuration that includes the system's, and the line that sets OPENSSL_CONF.
 
+use super::change::Change;
 use super::edit::{self, Found};
 use super::files::{self, Like, Replacement, Time};
-use super::find::{self, Program};
-use super::report::{Outcome, Report, Site};
+use super::report::Report;
+use super::site::{Outcome, Site};
 use super::state::{checksum, Entry, State};
-
-use super::trial::{Subject, Trial};
 use super::undo::{loads, remove_own, undo_edit};
-use super::OWN_HEAD;
 use crate::error::{Error, Result};
-use crate::libcrypto::{Conf, LibCrypto};
+use crate::libcrypto::LibCrypto;
+use crate::openssl::cnf::Cnf;
+use crate::openssl::configuration::{self, Config, OWN_HEAD};
+use crate::openssl::programs::{self, Program};
+use crate::openssl::trial::{Subject, Trial};
 use crate::provider;
-use crate::run::config;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -98,7 +99,7 @@ impl Home {
 fn base(libcrypto: &LibCrypto, own: &Path) -> Option<PathBuf> {
     let named = std::env::var_os("OPENSSL_CONF").filter(|path| path != own.as_os_str());
     match named {
-        Some(_) => config::base(libcrypto),
+        Some(_) => configuration::base(libcrypto),
         None => libcrypto
             .config_dir()
             .map(|dir| dir.join("openssl.cnf"))
@@ -106,20 +107,26 @@ fn base(libcrypto: &LibCrypto, own: &Path) -> Option<PathBuf> {
     }
 }
 
-pub fn enable(root: &Path, profile: Option<&Path>) -> Result<Report> {
+/// Enables tenrounds for this user. A dry run only says what would be written.
+pub fn enable(root: &Path, profile: Option<&Path>, dry_run: bool) -> Result<Report> {
     let home = Home::find()?;
     home.refuse_foreign()?;
     let libcrypto = LibCrypto::open()?;
     let module = provider::find(Some(&libcrypto))?;
     let base = base(&libcrypto, &home.own);
-    refuse(&home, &libcrypto, base.as_deref())?;
-    let named = (base.as_deref(), base.as_deref().unwrap_or(&home.own));
+    refuse_foreign(&home.own)?;
+    let read = |base: &PathBuf| read_base(&libcrypto, base);
+    let cnf = base.as_ref().map(read).transpose()?;
+    let named = (cnf.as_ref(), base.as_deref().unwrap_or(&home.own));
     let comments = [OWN_HEAD.to_owned()];
-    let config = config::addition(&libcrypto, &comments, base.as_deref(), named, &module)?;
+    let config = configuration::addition(&comments, base.as_deref(), named, &module)?;
     let edited = profile.map(|path| edited(&home, path)).transpose()?;
-    let found = find::installations(root, Some(&libcrypto));
+    let found = programs::installations(root, Some(&libcrypto));
 
-    let mut state = State::lock(&home.state)?;
+    let mut state = match dry_run {
+        true => State::dry_run(&home.state)?,
+        false => State::lock(&home.state)?,
+    };
     let work = Work {
         libcrypto: &libcrypto,
         module: &module,
@@ -130,9 +137,13 @@ pub fn enable(root: &Path, profile: Option<&Path>) -> Result<Report> {
     };
     let mut shown = Site::new("user", home.own.clone(), work.programs.clone());
     work.enable(&mut state, &config, &mut shown)?;
-    let mut report = Report::default();
+    let mut report = Report::new(dry_run);
+    report.note_state(&home.state);
     if let Some(edited) = edited {
-        edited.write(&mut state)?;
+        match dry_run {
+            true => shown.changes.extend(edited.change()),
+            false => edited.write(&mut state)?,
+        }
         report.profile = Some(edited.file);
     }
     let line_for = report.profile.as_deref().unwrap_or(Path::new(""));
@@ -155,11 +166,13 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn enable(&self, state: &mut State, config: &config::Config, shown: &mut Site) -> Result<()> {
+    fn enable(&self, state: &mut State, config: &Config, shown: &mut Site) -> Result<()> {
         let own = &self.home.own;
         shown.own_file = Some(own.clone());
         shown.module = Some(self.module.to_owned());
-        files::sweep(own);
+        if !state.is_dry_run() {
+            files::sweep(own);
+        }
         let current = files::read(own)?;
         let mut entry = created(own, &config.text);
         if current.as_deref() == Some(&config.text) {
@@ -169,12 +182,22 @@ impl Work<'_> {
                 shown.broken(&format!("enabled already, but {problem}"));
             }
             shown.tried(trial);
+            if state.is_dry_run() {
+                return Ok(());
+            }
         } else {
             let candidate = self.scratch.join("openssl.cnf");
             files::replace(&candidate, &config.text, Like::New(0o600), None)?;
             config.verify(self.libcrypto, &candidate, self.module)?;
             let trial = self.try_out(&candidate);
             refused(&trial, "tried in child processes, nothing was changed")?;
+            if state.is_dry_run() {
+                let change = Change::of(own, current.as_deref(), &config.text);
+                shown.changes.extend(change);
+                shown.outcome = Outcome::WouldEnable;
+                shown.tried(trial);
+                return Ok(());
+            }
             state.put(entry.clone())?;
             shown.tried(self.replace(state, current.as_deref(), &config.text)?);
             shown.outcome = Outcome::Enabled;
@@ -231,18 +254,22 @@ fn refused(trial: &Trial, when: &str) -> Result<()> {
     }
 }
 
-fn refuse(home: &Home, libcrypto: &LibCrypto, base: Option<&Path>) -> Result<()> {
+fn refuse_foreign(own: &Path) -> Result<()> {
     let head = format!("# {OWN_HEAD}\n");
-    let text = files::read(&home.own)?;
-    if text.is_some_and(|text| !text.starts_with(head.as_bytes())) {
-        return Err(Error::failure(format!(
+    match files::read(own)? {
+        Some(text) if !text.starts_with(head.as_bytes()) => Err(Error::failure(format!(
             "{}: is there already, and 'tenrounds enable' did not write it; move it away",
-            home.own.display()
-        )));
+            own.display()
+        ))),
+        _ => Ok(()),
     }
-    let Some(base) = base else { return Ok(()) };
-    match config::fips(&Conf::load(libcrypto, base)?) {
-        None => Ok(()),
+}
+
+/// Reads the configuration to include, and refuses it if FIPS is in force.
+fn read_base(libcrypto: &LibCrypto, base: &Path) -> Result<Cnf> {
+    let cnf = configuration::load(libcrypto, base)?;
+    match configuration::fips(&cnf) {
+        None => Ok(cnf),
         Some(why) => Err(Error::failure(format!(
             "{}: FIPS is in force ('{why}'), and tenrounds is not validated; it stays off here",
             base.display()
@@ -288,6 +315,10 @@ fn edited(home: &Home, profile: &Path) -> Result<Edited> {
 }
 
 impl Edited {
+    fn change(&self) -> Option<Change> {
+        Change::of(&self.file, self.before.as_deref(), self.after.as_deref()?)
+    }
+
     fn write(&self, state: &mut State) -> Result<()> {
         let Some(after) = &self.after else {
             return Ok(());

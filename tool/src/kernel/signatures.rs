@@ -132,7 +132,7 @@ fn certificate(root: &Root) -> String {
 }
 
 /// Whether the distribution, or one it names as its model, is this one (os-release(5)).
-pub fn is_like(root: &Root, wanted: &str) -> bool {
+fn is_like(root: &Root, wanted: &str) -> bool {
     let text = root
         .text("/etc/os-release")
         .or_else(|_| root.text("/usr/lib/os-release"));

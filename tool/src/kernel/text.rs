@@ -114,7 +114,7 @@ pub fn module(kernel: &Kernel) -> String {
 
 fn absent(module: &Module) -> String {
     match (&module.file, module.by_dkms()) {
-        _ if !module.loadable => "none: this kernel loads no modules".to_owned(),
+        _ if !module.loadable => "none, because this kernel loads no modules".to_owned(),
         (Some(file), _) => format!("not loaded; modprobe tenrounds loads {file}"),
         (None, true) => paint(
             WARN,
@@ -157,8 +157,8 @@ pub fn signatures(s: &Signatures) -> String {
     if !s.required {
         let boot = match s.secure_boot {
             Some(true) => "on, and yet this kernel asks for no signatures",
-            Some(false) => "off: the kernel asks for no signatures",
-            None => "none to be seen: the kernel asks for no signatures",
+            Some(false) => "off; the kernel asks for no signatures",
+            None => "not seen; the kernel asks for no signatures",
         };
         return boot.to_owned();
     }
@@ -170,6 +170,10 @@ pub fn signatures(s: &Signatures) -> String {
     let verdict = match (s.loads, s.signed) {
         (Some(true), _) => paint(GOOD, "DKMS's key is enrolled, so that its modules load"),
         (Some(false), Some(false)) => paint(BAD, "the module is not signed and would be refused"),
+        _ if !s.exists => {
+            "modules of DKMS load once its key is enrolled; DKMS makes the key when it first builds one"
+                .to_owned()
+        }
         (Some(false), _) => paint(
             BAD,
             format!("modules of DKMS are refused until: {}", s.line()),

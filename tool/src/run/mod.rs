@@ -2,27 +2,18 @@
 //! `run`: any command with the provider preferred in every OpenSSL that it uses.
 
 pub mod child;
-pub mod config;
-pub mod counters;
-pub mod memory;
-pub mod probe;
-pub mod reach;
+mod reach;
 mod report;
-pub mod store;
 
 use crate::cli::RunArgs;
 use crate::core::{self, Mask};
-use crate::error::{Error, Result};
-use crate::libcrypto::LibCrypto;
+use crate::counters::memory::Memory;
+use crate::error::Result;
 use crate::masks::{self, Ia32cap};
-use crate::{output, provider, selection};
-use memory::Memory;
-use std::ffi::OsString;
+use crate::openssl::store::Lifetime;
+use crate::openssl::{self, Variable};
+use crate::{output, selection};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use store::Lifetime;
-
-type Environment = Vec<(&'static str, OsString)>;
 
 pub fn run(args: &RunArgs) -> Result<()> {
     // The provider would ignore a wrong word; here somebody can still be told.
@@ -35,7 +26,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         true => Lifetime::Persistent,
         false => Lifetime::Session,
     };
-    let configuration = prepare(&environment, lifetime)?;
+    let configuration = openssl::prepare(&environment, lifetime)?;
     environment.push(("OPENSSL_CONF", configuration.clone().into()));
     if args.print_env {
         return print_environment(&environment);
@@ -66,47 +57,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     }
 }
 
-/// The configuration with which a program prefers the provider, checked and tried in this environment.
-pub fn configuration() -> Result<PathBuf> {
-    prepare(&Vec::new(), Lifetime::Session)
-}
-
-/// Writes the configuration, checks it, and tries it.
-fn prepare(environment: &Environment, lifetime: Lifetime) -> Result<PathBuf> {
-    let libcrypto = LibCrypto::open()?;
-    let module = provider::find(Some(&libcrypto))?;
-    let base = config::base(&libcrypto);
-    let config = config::generate(&libcrypto, base.as_deref(), &module)?;
-    let file = store::put(lifetime, "openssl", ".cnf", &config.text)?;
-    config.verify(&libcrypto, &file, &module)?;
-    let mut tried = environment.clone();
-    tried.push(("OPENSSL_CONF", file.clone().into()));
-    match probe::ask(&tried)?.problem() {
-        None => Ok(file),
-        Some(problem) => Err(untried(&problem, environment, base.as_deref(), &file)),
-    }
-}
-
-/// Nothing was run, because the configuration failed its trial; and whether the base does so by itself.
-fn untried(problem: &str, environment: &Environment, base: Option<&Path>, file: &Path) -> Error {
-    let alone = probe::ask(environment).is_ok_and(|probe| probe.works());
-    let what_to_do = match (alone, base) {
-        (false, Some(base)) => {
-            format!("so it is without tenrounds: mend {} first", base.display())
-        }
-        _ => format!(
-            "see {}, which includes the usual configuration",
-            file.display()
-        ),
-    };
-    Error::failure(format!(
-        "tried in a child process, {problem}; nothing was run; {what_to_do}"
-    ))
-}
-
 /// The variables of a mask, for tenrounds and for stock code, and a line that says so. They are set for
 /// this process, too, so that what it reports of the host is what the command sees.
-fn masking(mask: Option<&str>) -> Result<Environment> {
+fn masking(mask: Option<&str>) -> Result<Vec<Variable>> {
     let Some(mask) = mask else {
         return Ok(Vec::new());
     };
@@ -133,7 +86,7 @@ fn masking(mask: Option<&str>) -> Result<Environment> {
         masks::TENROUNDS_MASK,
         masks::IA32CAP
     ));
-    let variables: Environment = vec![
+    let variables: Vec<Variable> = vec![
         (masks::TENROUNDS_MASK, ours.into()),
         (masks::IA32CAP, stock.to_string().into()),
     ];
@@ -144,7 +97,7 @@ fn masking(mask: Option<&str>) -> Result<Environment> {
 }
 
 /// Lines for eval in any shell of the Bourne family.
-fn print_environment(environment: &Environment) -> Result<()> {
+fn print_environment(environment: &[Variable]) -> Result<()> {
     let mut lines = Vec::new();
     for (name, value) in environment {
         lines.extend(format!("export {name}='").into_bytes());

@@ -3,6 +3,7 @@
 //! system, and so the provider, is loaded. docs/reach.md says what to do where it is not.
 
 use crate::elf::Elf;
+use crate::inventory::is_old;
 use crate::style::clean;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -168,29 +169,5 @@ fn inside(own: &str) -> &'static str {
     match own.starts_with("OpenSSL") {
         true => "it is reached only if that one loads providers, which `run --count` tells",
         false => "it is not reached",
-    }
-}
-
-pub fn is_old(name: &str) -> bool {
-    let of = |library: &str| {
-        name.strip_prefix(library)
-            .and_then(|rest| rest.strip_prefix(".so."))
-    };
-    let version = of("libcrypto").or_else(|| of("libssl"));
-    version.is_some_and(|version| version.starts_with("0.") || version.starts_with("1."))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn old_libraries() {
-        for name in ["libcrypto.so.1.1", "libssl.so.1.0.0", "libcrypto.so.0.9.8"] {
-            assert!(is_old(name), "{name}");
-        }
-        for name in ["libcrypto.so.3", "libssl.so.4", "libc.so.6", "libcrypto.so"] {
-            assert!(!is_old(name), "{name}");
-        }
     }
 }

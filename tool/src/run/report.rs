@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `run --count` says after the command.
 
-use super::counters::Counters;
+use crate::counters::Counters;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::schema::Document;

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Help, and what is said to a wrong command line.
 
-use crate::support::{contains, Finish, Place};
+use crate::support::{contains, Done, Finish, Place};
+
+const COMMANDS: [&str; 10] = [
+    "detect",
+    "doctor",
+    "run",
+    "enable",
+    "disable",
+    "status",
+    "speed",
+    "compare",
+    "selftest",
+    "completions",
+];
 
 #[test]
 fn every_command_explains_itself() {
     let place = Place::new();
     let help = place.tool(["--help"]).done().ok().out;
-    contains(
-        &help,
-        &[
-            "detect",
-            "doctor",
-            "run",
-            "enable",
-            "disable",
-            "status",
-            "speed",
-            "compare",
-            "selftest",
-            "TENROUNDS_MASK",
-        ],
-    );
-    for command in [
-        "detect",
-        "doctor",
-        "run",
-        "enable",
-        "disable",
-        "status",
-        "speed",
-        "compare",
-        "selftest",
-        "completions",
-    ] {
-        let help = place.tool([command, "--help"]).done().ok().out;
-        contains(&help, &["Usage: tenrounds", command]);
+    contains(&help, &COMMANDS);
+    contains(&help, &["Examples:", "Exit status:", "TENROUNDS_MASK"]);
+    for hidden in ["worker", "probe", "generate"] {
+        assert!(!help.contains(hidden), "{hidden}");
+    }
+    for command in COMMANDS {
+        let long = place.tool([command, "--help"]).done().ok().out;
+        let usage = format!("Usage: tenrounds {command}");
+        contains(&long, &[&usage, "Examples:", "Exit status:", "--color"]);
+        for hidden in ["--root", "--die-at", "--module"] {
+            assert!(!long.contains(hidden), "{command}: {hidden}");
+        }
+        let short = place.tool([command, "-h"]).done().ok().out;
+        contains(&short, &[&usage, "see more with '--help'"]);
+        assert!(short.lines().count() < long.lines().count(), "{command}");
+        let same = place.tool(["help", command]).done().ok().out;
+        assert_eq!(same, long, "tenrounds help {command}");
     }
     contains(
         &place.tool(["--version"]).done().ok().out,
@@ -44,21 +45,80 @@ fn every_command_explains_itself() {
 }
 
 #[test]
-fn wrong_words_are_answered_in_one_line() {
+fn without_a_command_the_help_is_shown() {
+    let place = Place::new();
+    let bare = place.tool([""; 0]).done();
+    assert_eq!((bare.status, bare.out.as_str()), (Some(2), ""));
+    contains(&bare.err, &["Usage: tenrounds", "detect", "doctor"]);
+    contains(&place.tool(["help"]).done().ok().out, &COMMANDS);
+}
+
+/// Each line fits, and no line of a paragraph ends long before it has to.
+#[test]
+fn help_is_wrapped_by_the_terminal_alone() {
+    let place = Place::new();
+    for command in COMMANDS {
+        for columns in [80, 200] {
+            let mut tool = place.tool([command, "--help"]);
+            let help = tool.env("COLUMNS", columns.to_string()).done().ok().out;
+            let widest = help.lines().map(|line| line.chars().count()).max();
+            let limit = columns.min(100);
+            assert!(widest <= Some(limit), "{command}, {columns}: {widest:?}");
+            for pair in help.lines().collect::<Vec<_>>().windows(2) {
+                let indent = |line: &str| line.len() - line.trim_start().len();
+                let prose =
+                    pair[0].split_whitespace().count() > 5 && indent(pair[0]) == indent(pair[1]);
+                let next = pair[1].split_whitespace().next().unwrap_or_default();
+                let ends =
+                    pair[0].ends_with(['.', ':']) || next.is_empty() || next.starts_with('-');
+                let fits = pair[0].chars().count() + 1 + next.chars().count() <= limit;
+                let usage = pair[1].contains("tenrounds run");
+                assert!(!prose || ends || usage || !fits, "{command}: {pair:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_words_are_answered_with_the_nearest_and_the_usage() {
     let place = Place::new();
     let said = |args: &[&str]| place.tool(args).done().failed(2);
     contains(&said(&["detcet"]), &["'detcet'", "'detect'"]);
-    contains(&said(&["detect", "--jsn"]), &["'--jsn'", "'--json'"]);
-    contains(&said(&[]), &["detect, doctor, run, enable"]);
-    contains(&said(&["run"]), &["no <COMMAND>"]);
+    contains(
+        &said(&["detect", "--jsn"]),
+        &["'--jsn'", "'--json'", "Usage: tenrounds detect"],
+    );
+    contains(&said(&["run"]), &["<COMMAND>", "Usage: tenrounds run"]);
     contains(
         &said(&["selftest", "--backend", "vaes215"]),
-        &["'vaes215'", "mean 'vaes512'", "bitslice"],
+        &[
+            "'vaes215'",
+            "mean 'vaes512'",
+            "bitslice",
+            "Usage: tenrounds selftest",
+        ],
     );
     contains(
         &said(&["completions", "tcsh"]),
         &["'tcsh'", "bash", "zsh", "fish"],
     );
+}
+
+#[test]
+fn hidden_names_are_not_suggested() {
+    let place = Place::new();
+    for (args, hidden) in [
+        (&["enable", "--rot", "/x"][..], "--root"),
+        (&["enable", "--die-a", "1"], "--die-at"),
+        (&["disable", "--modul", "x"], "--module"),
+        (&["--die-at", "1"], "--die-at' exists"),
+        (&["wroker"], "worker"),
+        (&["prob"], "probe"),
+    ] {
+        let said = place.tool(args).done().failed(2);
+        let tip = said.split("tip:").nth(1).unwrap_or_default();
+        assert!(!tip.contains(hidden), "{said}");
+    }
 }
 
 #[test]
@@ -72,6 +132,7 @@ fn an_unknown_algorithm_or_size_is_named() {
                 "aes-128-crt",
                 "did you mean 'aes-128-ctr'?",
                 "aes-{128,192,256}",
+                &format!("Usage: tenrounds {command}"),
             ],
         );
         for size in ["0", "16X", "1G"] {
@@ -105,4 +166,34 @@ fn an_unknown_mask_is_named_with_the_nearest() {
             "novaes",
         ],
     );
+}
+
+#[test]
+fn colours_by_option_and_variable() {
+    let place = Place::new();
+    let coloured = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut tool = place.tool(args);
+        let done: Done = tool.envs(variables.iter().copied()).done();
+        format!("{}{}", done.out, done.err).contains('\x1b')
+    };
+    let no_color = ("NO_COLOR", "1");
+    // Output, help and errors alike.
+    for line in [
+        &["status"][..],
+        &["--help"],
+        &["detcet"],
+        &["status", "--x"],
+    ] {
+        let with = |option: &[&str], variables: &[(&str, &str)]| {
+            coloured(&[line, option].concat(), variables)
+        };
+        assert!(!with(&[], &[]), "{line:?}: no terminal");
+        assert!(with(&["--color=always"], &[]), "{line:?}");
+        assert!(with(&["--color=always"], &[no_color]), "{line:?}");
+        assert!(with(&[], &[("CLICOLOR_FORCE", "1")]), "{line:?}");
+        let never = with(&["--color", "never"], &[("CLICOLOR_FORCE", "1")]);
+        assert!(!never, "{line:?}");
+    }
+    let said = place.tool(["--color=sometimes", "status"]).done().failed(2);
+    contains(&said, &["sometimes", "auto, always, never"]);
 }

@@ -2,6 +2,7 @@
 
 use crate::json::{valid, Document};
 use crate::support::{contains, module, without_aes, Finish, Place};
+use serde_json::Value;
 
 fn detect(place: &Place, environment: &[(&str, &str)]) -> (Document, String) {
     let done = place
@@ -25,7 +26,7 @@ fn kernel_sees(flag: &str) -> bool {
 #[test]
 fn the_text_has_all_parts_and_no_escape_sequences_in_a_pipe() {
     let place = Place::new();
-    let done = place.tool(["detect"]).done().ok();
+    let done = place.tool(["detect", "--verbose"]).done().ok();
     let parts = [
         "Processor",
         "System",
@@ -41,20 +42,146 @@ fn the_text_has_all_parts_and_no_escape_sequences_in_a_pipe() {
     assert!(!done.out.contains('\x1b'), "{}", done.out);
 }
 
-#[test]
-fn no_color_wins_over_a_demand_for_colour() {
-    let place = Place::new();
-    let coloured = |args: &[&str], no_color| {
-        let mut tool = place.tool(args);
-        tool.env("CLICOLOR_FORCE", "1");
-        if no_color {
-            tool.env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
-        }
-        tool.done().ok().out.contains('\x1b')
+/// Of the table: what runs a mode, by field.
+fn cell(json: &Document, mode: &str, direction: &str, field: &str) -> Value {
+    let rows = json.list("/detect/table");
+    let is_it = |row: &&Value| {
+        let directions = row["directions"].as_array().unwrap();
+        row["mode"] == mode && directions.contains(&direction.into())
     };
-    assert!(coloured(&["detect"], false));
-    assert!(!coloured(&["detect"], true));
-    assert!(!coloured(&["detect", "--no-color"], false));
+    let row = rows.iter().find(is_it);
+    row.unwrap_or_else(|| panic!("no {mode} {direction} in {rows:#?}"))[field].clone()
+}
+
+#[test]
+fn the_verdict_comes_first_and_is_true() {
+    let place = Place::new();
+    let (json, _) = detect(&place, &[]);
+    let verdict = json.list("/detect/verdict");
+    let first = verdict[0].as_str().unwrap();
+    let words = |code: &Value| match code.as_str() {
+        Some("vaes512") => "VAES at 512 bits",
+        Some("vaes256") => "VAES at 256 bits",
+        Some("aesni") => "128-bit AES-NI",
+        Some("software") => "software",
+        other => panic!("{other:?}"),
+    };
+    let (ours, theirs) = (
+        cell(&json, "gcm", "encrypt", "tenrounds"),
+        cell(&json, "gcm", "encrypt", "openssl"),
+    );
+    assert!(
+        first.starts_with(&format!("AES-GCM runs on {}", words(&ours))),
+        "{first}"
+    );
+    let version = json.text("/host/openssl/version");
+    let version: Vec<&str> = version.split(' ').take(2).collect();
+    let uses = match ours == theirs {
+        true => "uses the same instructions".to_owned(),
+        false => format!("uses {} for it", words(&theirs)),
+    };
+    contains(
+        first,
+        &[
+            &format!("Your {} {uses}", version.join(" ")),
+            "tenrounds compare gcm",
+        ],
+    );
+    contains(
+        verdict[1].as_str().unwrap(),
+        &["is not in force", "tenrounds run"],
+    );
+    let text = place.tool(["detect"]).done().ok().out;
+    assert_eq!(text.lines().next(), Some(first));
+    assert!(
+        !text.contains("AESKEYGENASSIST"),
+        "the rest is behind --verbose: {text}"
+    );
+
+    let inside = ["run", "--", crate::support::TOOL, "detect"];
+    let text = place.tool(inside).done().ok().out;
+    contains(text.lines().nth(1).unwrap(), &["is in force"]);
+    let absent = [("TENROUNDS_MODULE", "/nonexistent/tenrounds.so")];
+    let (json, _) = detect(&place, &absent);
+    contains(
+        &json.text("/detect/verdict/1"),
+        &["its provider was not found"],
+    );
+}
+
+#[test]
+fn the_table_says_what_runs_each_mode() {
+    let place = Place::new();
+    let (json, _) = detect(&place, &[]);
+    // The table and what was counted agree.
+    for line in json.list("/detect/modes") {
+        let (mode, direction) = (
+            line["mode"].as_str().unwrap(),
+            line["direction"].as_str().unwrap(),
+        );
+        let direction = if ["ofb", "ctr"].contains(&mode) {
+            "encrypt"
+        } else {
+            direction
+        };
+        let backend = cell(&json, mode, direction, "backend");
+        assert_eq!(line["executed"], serde_json::json!([backend]), "{line}");
+    }
+    assert_eq!(cell(&json, "gcm", "encrypt", "needs"), "hash");
+    assert_eq!(cell(&json, "xts", "decrypt", "needs"), "parallel");
+    assert_eq!(cell(&json, "cmac", "encrypt", "needs"), "chain");
+    // What OpenSSL has, it says itself.
+    let mut openssl = place.program("openssl");
+    let list = openssl.args(["list", "-cipher-algorithms"]).done().ok().out;
+    for mode in ["ctr", "gcm", "siv", "gcm-siv", "ocb"] {
+        let name = format!("aes-128-{mode}");
+        let mut words = list.split([' ', ',', '\n']);
+        let listed = words.any(|word| word.eq_ignore_ascii_case(&name));
+        assert_eq!(
+            !cell(&json, mode, "encrypt", "openssl").is_null(),
+            listed,
+            "{mode}"
+        );
+    }
+    let text = place.tool(["detect"]).done().ok().out;
+    let lines: Vec<&str> = text.lines().collect();
+    let at = |start: &str| {
+        lines
+            .iter()
+            .position(|line| line.trim_start().starts_with(start))
+    };
+    assert!(
+        at("Independent blocks:") < at("CTR") && at("CTR") < at("Independent blocks, and"),
+        "{text}"
+    );
+    assert!(
+        at("GCM ") < at("A chain") && at("A chain") < at("CBC encryption"),
+        "{text}"
+    );
+    assert!(at("CBC decryption") < at("A chain"), "{text}");
+}
+
+#[test]
+fn a_mask_changes_the_verdict() {
+    let place = Place::new();
+    let (json, _) = detect(&place, &[("OPENSSL_ia32cap", "~0x200000200000000")]);
+    for side in ["tenrounds", "openssl"] {
+        assert_eq!(cell(&json, "gcm", "encrypt", side), "software", "{side}");
+    }
+    let first = json.text("/detect/verdict/0");
+    contains(
+        &first,
+        &["constant-time software", "AES instructions are masked"],
+    );
+    let (json, _) = detect(&place, &[("TENROUNDS_MASK", "noaes")]);
+    assert_eq!(cell(&json, "ctr", "encrypt", "tenrounds"), "software");
+    if kernel_sees("aes") {
+        assert_ne!(cell(&json, "ctr", "encrypt", "openssl"), "software");
+        contains(
+            &json.text("/detect/verdict/2"),
+            &["A setting may help", "TENROUNDS_MASK hides aes"],
+        );
+    }
 }
 
 #[test]

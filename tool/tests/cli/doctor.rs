@@ -27,7 +27,122 @@ fn a_healthy_machine() {
     );
     let text = machine.doctor(&[], &[]).ok().out;
     assert_eq!(text.lines().next(), Some("tenrounds doctor OK: 1 note"));
+    assert_eq!(
+        text.lines().nth(1),
+        Some("tenrounds is in force: OpenSSL's configuration prefers it; 0 of 1 running processes with OpenSSL have it loaded.")
+    );
+    assert_eq!(examined.0.text("/doctor/in_force"), "yes");
     assert!(!text.contains('\x1b'), "{text}");
+}
+
+/// The lines after the first say whether tenrounds is in force, and what to do first.
+#[test]
+fn the_verdict() {
+    let summary = |machine: &Machine| {
+        let examined = machine.examined(&[]);
+        let lines = examined.0.list("/doctor/summary");
+        let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+        let text = machine.doctor(&[], &[]).out;
+        let shown: Vec<&str> = text.lines().skip(1).take(lines.len()).collect();
+        assert_eq!(shown, lines);
+        (examined.0.text("/doctor/in_force"), lines.join("\n"))
+    };
+    let machine = Machine::healthy();
+    machine.write("etc/ssl/openssl.cnf", "");
+    let (in_force, said) = summary(&machine);
+    assert_eq!(in_force, "no");
+    contains(
+        &said,
+        &[
+            "is not in force",
+            "Do first, to use it: sudo tenrounds enable --system",
+        ],
+    );
+
+    let machine = Machine::healthy();
+    let library = std::fs::read(machine.dir.join("usr/lib/libcrypto.so.3")).unwrap();
+    let other = String::from_utf8_lossy(&library).into_owned();
+    assert!(other.contains("/usr/lib/ssl"));
+    let at = library
+        .windows(12)
+        .position(|w| w == b"/usr/lib/ssl")
+        .unwrap();
+    let mut other = library.clone();
+    other[at..at + 12].copy_from_slice(b"/opt/new/ssl");
+    machine.write("opt/new/lib/libcrypto.so.3", other);
+    machine.write("opt/new/ssl/openssl.cnf", "");
+    let (in_force, said) = summary(&machine);
+    assert_eq!(in_force, "partly");
+    contains(&said, &["in force in part: 1 of 2 configurations"]);
+
+    let machine = Machine::healthy();
+    machine.edit(
+        "proc/100/maps",
+        "libcrypto.so.3",
+        "libcrypto.so.3 (deleted)",
+    );
+    let (in_force, said) = summary(&machine);
+    assert_eq!(in_force, "yes");
+    contains(
+        &said,
+        &["Do first: systemctl restart nginx.service. Reason: code that was replaced"],
+    );
+
+    machine.remove("usr/lib/ossl-modules/tenrounds.so");
+    let (in_force, said) = summary(&machine);
+    assert_eq!(in_force, "no");
+    contains(
+        &said,
+        &[
+            "prefers it, but is broken",
+            "module of provider 'tenrounds' does not exist",
+        ],
+    );
+    // The worst comes first.
+    let text = machine.doctor(&[], &[]).out;
+    let at = |title: &str| {
+        text.find(&format!("\n{title}"))
+            .unwrap_or_else(|| panic!("{title} in {text}"))
+    };
+    assert!(at("Problems\n") < at("Warnings\n"));
+    assert!(at("Warnings\n") < at("Looked at\n"));
+}
+
+/// A cure is one that this machine can do.
+#[test]
+fn cures_that_cannot_work_are_not_named() {
+    let machine = Machine::healthy();
+    machine.edit(
+        "proc/crypto",
+        "xts-aes-vaes-avx512",
+        "xts(ecb(aes-generic))",
+    );
+    let cures = |machine: &Machine| {
+        let examined = machine.examined(&[]);
+        examined.the("kernel-software") + &examined.the("disk-software")
+    };
+    // No module of this name is listed for the kernel.
+    machine.write("proc/sys/kernel/osrelease", "6.1.0\n");
+    assert!(!cures(&machine).contains("modprobe"));
+    machine.write(
+        "lib/modules/6.1.0/modules.dep",
+        "kernel/arch/x86/crypto/aesni-intel.ko: \n",
+    );
+    assert_eq!(cures(&machine).matches("modprobe aesni_intel").count(), 2);
+    machine.remove("proc/modules");
+    assert!(!cures(&machine).contains("modprobe"));
+
+    let fault = "sys/devices/system/cpu/vulnerabilities/gather_data_sampling";
+    machine.write(fault, "Vulnerable: No microcode\n");
+    let cure = |machine: &Machine| machine.examined(&[]).the("cpu-fault");
+    contains(&cure(&machine), &["on the host"]);
+    machine.edit("proc/cpuinfo", " hypervisor", "");
+    contains(
+        &cure(&machine),
+        &["install the package with the processor's microcode"],
+    );
+    machine.write("usr/bin/apt-get", "");
+    contains(&cure(&machine), &["apt-get install amd64-microcode"]);
 }
 
 /// The second line of each configuration says what is to be found.
@@ -683,7 +798,7 @@ fn the_kernel() {
             "xts-aes-vaes-avx512",
             "xts(ecb(aes-generic))",
             "kernel-software",
-            "modprobe aesni_intel",
+            "CONFIG_CRYPTO_AES_NI_INTEL",
         ),
         (
             "selftest     : passed",
@@ -798,9 +913,13 @@ fn faults_of_the_processor() {
         "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
         "acpi-cpufreq\n",
     );
+    machine.write(
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_available_governors",
+        "performance powersave\n",
+    );
     contains(
         &machine.examined(&[]).the("cpu-governor"),
-        &["powersave (acpi-cpufreq)"],
+        &["powersave (acpi-cpufreq)", "echo performance | sudo tee"],
     );
     machine.write(
         "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Man pages and completions.
 
-use crate::support::{contains, Finish, Place};
+use crate::support::{contains, skip, Finish, Place};
 
 #[test]
 fn the_staged_tree_has_pages_for_all_and_completions_for_three_shells() {
@@ -12,19 +12,45 @@ fn the_staged_tree_has_pages_for_all_and_completions_for_three_shells() {
         .done()
         .ok();
     let read = |file: &str| std::fs::read_to_string(root.join("share").join(file)).expect(file);
-    for command in [
-        "detect",
-        "run",
-        "speed",
-        "compare",
-        "selftest",
-        "completions",
-    ] {
-        let page = read(&format!("man/man1/tenrounds-{command}.1"));
-        contains(&page, &[".TH", ".SH SYNOPSIS", command]);
+    let pages = std::fs::read_dir(root.join("share/man/man1")).unwrap();
+    let names: Vec<String> = pages
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let shown = tenrounds::commands();
+    let shown = shown.get_subcommands().filter(|sub| !sub.is_hide_set());
+    assert_eq!(names.len(), shown.count() + 1, "{names:?}");
+    for name in names {
+        let page = read(&format!("man/man1/{name}"));
+        for section in [
+            "NAME",
+            "SYNOPSIS",
+            "DESCRIPTION",
+            "OPTIONS",
+            "ENVIRONMENT",
+            "\"EXIT STATUS\"",
+            "EXAMPLES",
+            "\"SEE ALSO\"",
+        ] {
+            contains(&page, &[&format!("\n.SH {section}\n")]);
+        }
+        contains(&page, &[".TH TENROUNDS", "SPDX-License-Identifier"]);
+        for hidden in ["die\\-at", "\\-\\-root", "worker"] {
+            assert!(!page.contains(hidden), "{hidden} in {name}");
+        }
     }
     contains(&read("man/man1/tenrounds.1"), &["detect", "TENROUNDS_MASK"]);
-    assert!(!root.join("share/man/man1/tenrounds-worker.1").exists());
+    for completions in [
+        "bash-completion/completions/tenrounds",
+        "zsh/site-functions/_tenrounds",
+        "fish/vendor_completions.d/tenrounds.fish",
+    ] {
+        for hidden in ["die-at", "worker", "probe", "generate"] {
+            assert!(
+                !read(completions).contains(hidden),
+                "{hidden} in {completions}"
+            );
+        }
+    }
     contains(
         &read("bash-completion/completions/tenrounds"),
         &["detect", "--print-env"],
@@ -46,6 +72,27 @@ fn completions_for_one_shell_go_to_standard_output() {
         &place.tool(["completions", "bash"]).done().ok().out,
         &["_tenrounds()"],
     );
+}
+
+#[test]
+fn the_pages_pass_mandoc() {
+    let place = Place::new();
+    let root = place.path("dist");
+    place
+        .tool(["generate".as_ref(), root.as_os_str()])
+        .done()
+        .ok();
+    let mut mandoc = place.program("sh");
+    mandoc.args(["-c", "mandoc -T lint -W warning dist/share/man/man1/*.1"]);
+    match mandoc.done() {
+        done if done.status == Some(127) => skip("there is no mandoc"),
+        done => assert_eq!(
+            (done.status, done.out.as_str()),
+            (Some(0), ""),
+            "{}",
+            done.err
+        ),
+    }
 }
 
 #[test]

@@ -36,6 +36,8 @@ fn debian() -> Machine {
 /// It has the module of DKMS, for its kernel.
 fn installed() -> Machine {
     let machine = debian();
+    machine.write("usr/sbin/dkms", "");
+    machine.write("usr/bin/apt-get", "");
     let dkms = format!("var/lib/dkms/tenrounds/{VERSION}");
     machine.write(&format!("usr/src/tenrounds-{VERSION}/dkms.conf"), "");
     machine.write(&format!("{dkms}/{RELEASE}/x86_64/module/tenrounds.ko"), "");
@@ -87,6 +89,7 @@ fn loaded() -> Machine {
 
 /// Secure Boot, and the kernel locked down by it, as Debian, Ubuntu and Fedora do.
 fn secure(machine: &Machine) {
+    machine.write("usr/bin/mokutil", "");
     let variable = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
     machine.write(variable, [6, 0, 0, 0, 1]);
     machine.write(
@@ -98,9 +101,7 @@ fn secure(machine: &Machine) {
 fn detect(machine: &Machine, json: bool) -> String {
     let place = Place::new();
     let mut tool = place.tool(["detect", "--root", machine.dir.to_str().unwrap()]);
-    if json {
-        tool.arg("--json");
-    }
+    tool.arg(if json { "--json" } else { "--verbose" });
     tool.done().ok().out
 }
 
@@ -134,7 +135,21 @@ fn drivers_and_who_is_selected() {
             "selected for 2 of its 2",
             "49,152",
             "refused 5",
+            "VAES, 512 bits (tenrounds)",
         ],
+    );
+    let kernel = |mode| {
+        let rows = document.list("/detect/table");
+        let row = rows.into_iter().find(|row| row["mode"] == mode).unwrap();
+        (row["driver"].clone(), row["kernel"].clone())
+    };
+    assert_eq!(
+        kernel("xts"),
+        ("xts-aes-tenrounds-vaes512".into(), "vaes512".into())
+    );
+    assert_eq!(
+        kernel("gcm"),
+        (serde_json::Value::Null, serde_json::Value::Null)
     );
     let text = machine.doctor(&["--verbose"], &[]).ok().out;
     contains(&text, &["loaded, backend vaes512", "49,152", "refused 5"]);
@@ -237,6 +252,38 @@ fn a_loaded_module_that_does_less_than_it_could() {
     );
 }
 
+/// Only builds for tests have this parameter.
+#[test]
+fn parameters_of_test_builds_are_not_known() {
+    let machine = loaded();
+    machine.write("sys/module/tenrounds/parameters/sabotage", "vaes512\n");
+    let ids = machine.examined(&[]).ids();
+    assert!(
+        !ids.contains(&"kernel-module-parameter".to_owned()),
+        "{ids:?}"
+    );
+}
+
+/// A kernel that has stopped to load modules is told nothing that would need one.
+#[test]
+fn nothing_that_the_kernel_cannot_do() {
+    let machines = [
+        (loaded(), "sys/module/tenrounds/version", "0.0.9\n"),
+        (loaded(), "sys/module/tenrounds/parameters/mask", "novaes\n"),
+        (installed(), "proc/sys/kernel/tainted", "0\n"),
+        (debian(), "proc/sys/kernel/tainted", "0\n"),
+    ];
+    for (machine, file, text) in machines {
+        machine.write(file, text);
+        machine.write("proc/sys/kernel/modules_disabled", "1\n");
+        secure(&machine);
+        let all = machine.doctor(&["--verbose"], &[]).out;
+        for part in ["modprobe ", "mokutil", "dkms install", "docs/"] {
+            assert!(!all.contains(part), "{part} for {file}:\n{all}");
+        }
+    }
+}
+
 #[test]
 fn a_driver_of_higher_priority() {
     let cases = [
@@ -284,17 +331,25 @@ fn a_module_that_is_not_loaded() {
     let release = "linux-headers-6.12.117+deb12-cloud-amd64";
     contains(
         &examined.the("kernel-module-not-built"),
-        &[release, "installed for 6.1.0-56", "-k 6.12.117+deb12"],
+        &[
+            "apt-get install ",
+            release,
+            "installed for 6.1.0-56",
+            "-k 6.12.117+deb12",
+        ],
     );
     assert_eq!(examined.status(), 1);
-    machine.write(
-        "etc/os-release",
-        "ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n",
-    );
+    machine.remove("usr/bin/apt-get");
+    let found = machine.examined(&[]).the("kernel-module-not-built");
+    contains(&found, &["install the headers of Linux 6.12.117+deb12"]);
+    machine.write("usr/bin/dnf", "");
     contains(
         &machine.examined(&[]).the("kernel-module-not-built"),
         &["dnf install kernel-devel-6.12.117+deb12"],
     );
+    machine.remove("usr/sbin/dkms");
+    let found = machine.examined(&[]).the("kernel-module-not-built");
+    assert!(!found.contains("dkms install"), "{found}");
     machine.write("proc/sys/kernel/modules_disabled", "1\n");
     contains(&detect(&machine, false), &["this kernel loads no modules"]);
 }
@@ -318,10 +373,16 @@ fn secure_boot_without_an_enrolled_key() {
         &said,
         &[
             "has not made its key yet",
-            "mokutil --import /var/lib/dkms/mok.pub",
+            "tenrounds-dkms",
+            "once the key exists",
             "\"note\"",
         ],
     );
+    assert!(
+        !said.contains("mokutil"),
+        "there is no file to import: {said}"
+    );
+    assert!(!detect(&machine, false).contains("mokutil"));
     let machine = installed();
     secure(&machine);
     let signed = format!("lib/modules/{RELEASE}/updates/dkms/tenrounds.ko");
@@ -348,6 +409,11 @@ fn secure_boot_without_an_enrolled_key() {
     );
     // Who cannot read the firmware's list is told how to ask.
     machine.remove(LIST);
+    machine.remove("usr/bin/mokutil");
+    let said = machine.examined(&[]).the("kernel-module-refused");
+    assert!(!said.contains("mokutil --"), "{said}");
+    contains(&said, &["install mokutil"]);
+    machine.write("usr/bin/mokutil", "");
     contains(
         &machine.examined(&[]).the("kernel-module-refused"),
         &["cannot be told", "mokutil --test-key"],
@@ -364,6 +430,8 @@ fn secure_boot_with_an_enrolled_key() {
         &machine.examined(&[]).the("kernel-module-refused"),
         &["carries no signature", "--force"],
     );
+    let all = machine.doctor(&["--verbose"], &[]).out;
+    assert!(!all.contains("VERSION"), "{all}");
     let signed = format!("lib/modules/{RELEASE}/updates/dkms/tenrounds.ko");
     machine.write(&signed, "\x7fELF ~Module signature appended~\n");
     machine.examined(&[]).the("kernel-module-unloaded");
@@ -402,6 +470,7 @@ fn the_key_lies_where_the_distribution_has_it() {
         let machine = debian();
         secure(&machine);
         machine.write(file, text);
+        machine.write(certificate.trim_start_matches('/'), CERTIFICATE);
         let said = machine.examined(&[]).the("kernel-signatures");
         contains(&said, &[&format!("mokutil --import {certificate} ")]);
     }

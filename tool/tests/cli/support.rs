@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
 
 /// Variables that steer the tool, libcrypto or colours.
-const CLEARED: [&str; 15] = [
+const CLEARED: [&str; 16] = [
     "TENROUNDS_MASK",
     "TENROUNDS_SABOTAGE",
     "TENROUNDS_COUNTERS",
@@ -22,6 +22,7 @@ const CLEARED: [&str; 15] = [
     "OPENSSL_ENGINES",
     "XDG_RUNTIME_DIR",
     "NO_COLOR",
+    "COLUMNS",
     "CLICOLOR",
     "CLICOLOR_FORCE",
     "COLORTERM",
@@ -116,9 +117,15 @@ impl Done {
         self
     }
 
-    /// Failed with this status and exactly one line on standard error, of the tool.
+    /// Failed with this status and exactly one line on standard error, of the tool; or, if the
+    /// command line is wrong, with clap's answer, which is returned as one line.
     pub fn failed(self, status: i32) -> String {
         assert_eq!(self.status, Some(status), "{self:?}");
+        if let Some(said) = self.err.strip_prefix("error: ") {
+            assert!([2, 3].contains(&status), "{self:?}");
+            contains(said, &["\nFor more information, try '--help'."]);
+            return said.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
         let lines: Vec<&str> = self.err.lines().collect();
         assert_eq!(lines.len(), 1, "{self:?}");
         assert!(lines[0].starts_with("tenrounds: "), "{self:?}");

@@ -6,12 +6,18 @@
 //! one name in one section the last holds. So what the base names (its providers, algorithm and TLS
 //! sections, whatever they are called) is extended in place, and nothing of it is lost.
 
+use super::cnf::{self, Cnf};
 use crate::error::{Error, Result};
-use crate::libcrypto::{Conf, LibCrypto};
+use crate::libcrypto::{Conf, LibCrypto, Refusal};
+use crate::root::Root;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 pub const PROPERTY: &str = "?provider=tenrounds";
+/// The name of our own file beside an openssl.cnf.
+pub const OWN: &str = "tenrounds.cnf";
+/// How our own files begin.
+pub const OWN_HEAD: &str = "Written by 'tenrounds enable'; 'tenrounds disable' removes it.";
 
 /// A generated configuration.
 pub struct Config {
@@ -35,24 +41,43 @@ pub fn base(libcrypto: &LibCrypto) -> Option<PathBuf> {
     Some(std::env::current_dir().map_or(path.clone(), |dir| dir.join(path)))
 }
 
-/// Writes the configuration on top of a base, which it includes. A base that libcrypto cannot parse is an
-/// error that names its line.
-pub fn generate(libcrypto: &LibCrypto, base: Option<&Path>, module: &Path) -> Result<Config> {
+/// Reads a configuration. What libcrypto cannot parse is an error that names the line.
+pub fn load(libcrypto: &LibCrypto, file: &Path) -> Result<Cnf> {
+    match Conf::load(libcrypto, file) {
+        Ok(_) => Ok(Cnf::read(&Root::machine(), file)),
+        Err(refusal) => Err(refused(file, &refusal)),
+    }
+}
+
+fn refused(file: &Path, Refusal { line, said }: &Refusal) -> Error {
+    let name = file.display();
+    Error::failure(match cnf::locate(&Root::machine(), file, *line) {
+        _ if *line == 0 => format!("{name}: {said}"),
+        Some(place) => {
+            let (name, line) = (place.file.display(), place.line);
+            format!("{name}: line {line}: {said}; mend that line")
+        }
+        None => format!("{name}: line {line} of it and what it includes: {said}"),
+    })
+}
+
+/// Writes the configuration on top of a base, which it includes.
+pub fn generate(base: Option<(&Path, &Cnf)>, module: &Path) -> Result<Config> {
     let mut text = Writer::new();
     text.comment("Written by 'tenrounds run': the configuration below, and tenrounds preferred.");
-    if let Some(base) = base {
+    if let Some((base, _)) = base {
         text.assign(".include", base.as_os_str().as_bytes());
     }
-    extend(text, libcrypto, base, base, module, false)
+    let (named, cnf) = base.unzip();
+    extend(text, cnf, named, module, false)
 }
 
 /// Writes, behind some comments, what is to be read after a base, which is included or includes it. In
 /// messages the base is called `named`.
 pub fn addition(
-    libcrypto: &LibCrypto,
     comments: &[String],
     included: Option<&Path>,
-    (base, named): (Option<&Path>, &Path),
+    (base, named): (Option<&Cnf>, &Path),
     module: &Path,
 ) -> Result<Config> {
     let mut text = Writer::new();
@@ -62,7 +87,7 @@ pub fn addition(
     if let Some(included) = included {
         text.assign(".include", included.as_os_str().as_bytes());
     }
-    extend(text, libcrypto, base, Some(named), module, true)
+    extend(text, base, Some(named), module, true)
 }
 
 /// A line that includes a file.
@@ -83,94 +108,94 @@ pub fn module_line(module: &Path) -> Vec<u8> {
 /// if the module was deleted, OpenSSL then works without it and leaves no error in its queue.
 fn extend(
     mut text: Writer,
-    libcrypto: &LibCrypto,
-    base: Option<&Path>,
+    base: Option<&Cnf>,
     named: Option<&Path>,
     module: &Path,
     lasting: bool,
 ) -> Result<Config> {
-    let conf = base.map(|base| Conf::load(libcrypto, base)).transpose()?;
-    let layout = Layout::read(conf.as_ref());
+    let nothing = Cnf::default();
+    let layout = Layout::of(base.unwrap_or(&nothing));
     let properties = properties(layout.properties.as_deref(), named)?;
     text.section("default");
-    text.assign_unless(layout.has_init, "openssl_conf", layout.init.as_bytes());
-    text.section(&layout.init);
-    text.assign_unless(
-        layout.has_providers,
-        "providers",
-        layout.providers.as_bytes(),
-    );
-    text.assign_unless(
-        layout.has_algorithms,
-        "alg_section",
-        layout.algorithms.as_bytes(),
-    );
-    text.section(&layout.providers);
-    text.assign_unless(layout.has_default, "default", layout.default.as_bytes());
-    text.assign_unless(
-        layout.has_tenrounds,
-        "tenrounds",
-        layout.tenrounds.as_bytes(),
-    );
-    text.section(&layout.default);
+    text.assign_new("openssl_conf", &layout.init);
+    text.section(&layout.init.name);
+    text.assign_new("providers", &layout.providers);
+    text.assign_new("alg_section", &layout.algorithms);
+    text.section(&layout.providers.name);
+    text.assign_new("default", &layout.default);
+    text.assign_new("tenrounds", &layout.tenrounds);
+    text.section(&layout.default.name);
     text.assign("activate", b"1");
-    text.section(&layout.tenrounds);
+    text.section(&layout.tenrounds.name);
     text.assign("module", module.as_os_str().as_bytes());
     text.assign("activate", b"1");
     if lasting {
         text.assign("soft_load", b"1");
     }
-    text.section(&layout.algorithms);
+    text.section(&layout.algorithms.name);
     text.assign("default_properties", properties.as_bytes());
     Ok(Config {
         text: text.0,
-        provider_section: layout.tenrounds,
-        algorithm_section: layout.algorithms,
+        provider_section: layout.tenrounds.name,
+        algorithm_section: layout.algorithms.name,
         properties,
     })
 }
 
+/// The clauses of a property query (property(7)).
+pub fn clauses(properties: &str) -> impl Iterator<Item = &str> {
+    let clauses = properties.split(',').map(str::trim);
+    clauses.filter(|clause| !clause.is_empty())
+}
+
+/// Whether a clause demands FIPS.
+pub fn is_fips(clause: &str) -> bool {
+    let clause: String = clause.chars().filter(|c| !c.is_whitespace()).collect();
+    clause.eq_ignore_ascii_case("fips") || clause.eq_ignore_ascii_case("fips=yes")
+}
+
 /// What puts FIPS in force in a configuration, or None.
-pub fn fips(conf: &Conf<'_>) -> Option<String> {
-    let layout = Layout::read(Some(conf));
+pub fn fips(cnf: &Cnf) -> Option<String> {
+    let layout = Layout::of(cnf);
     let asked = layout.properties.unwrap_or_default();
-    let squeezed: String = asked.chars().filter(|c| !c.is_whitespace()).collect();
-    let clause = squeezed
-        .split(',')
-        .map(|clause| clause.trim_start_matches('?'))
-        .find(|clause| {
-            clause.eq_ignore_ascii_case("fips") || clause.eq_ignore_ascii_case("fips=yes")
-        });
-    if clause.is_some() {
+    if clauses(&asked).any(|clause| is_fips(clause.trim_start_matches('?'))) {
         return Some(format!("default_properties = {asked}"));
     }
-    let section = own(conf, &layout.providers, "fips")?;
-    own(conf, &section, "activate").map(|value| format!("[{section}] activate = {value}"))
+    let section = cnf.value(&layout.providers.name, "fips")?;
+    let activate = cnf.value(section, "activate")?;
+    Some(format!("[{section}] activate = {activate}"))
 }
 
 /// The module that a configuration names for the provider.
-pub fn module(conf: &Conf<'_>) -> Option<PathBuf> {
-    let section = Layout::read(Some(conf)).tenrounds;
-    own(conf, &section, "module").map(PathBuf::from)
+pub fn module(cnf: &Cnf) -> Option<PathBuf> {
+    let section = Layout::of(cnf).tenrounds.name;
+    cnf.value(&section, "module").map(PathBuf::from)
 }
 
 /// Whether a configuration activates providers, but not `default`, which it thereby switches off.
-pub fn lacks_default(conf: &Conf<'_>) -> bool {
-    let layout = Layout::read(Some(conf));
-    let activated = |section: &str| own(conf, section, "activate").is_some();
-    let others = conf.section(&layout.providers).unwrap_or_default();
-    let others = others.iter().any(|(_, section)| activated(section));
-    others && !(layout.has_default && activated(&layout.default))
+pub fn lacks_default(cnf: &Cnf) -> bool {
+    let layout = Layout::of(cnf);
+    let activated = |section: &str| cnf.get(section, "activate").is_some();
+    let mut others = cnf.section(&layout.providers.name);
+    others.any(|a| activated(&a.value)) && !activated(&layout.default.name)
 }
 
 impl Config {
     /// Has libcrypto parse the written file and looks whether it understood what was meant.
     pub fn verify(&self, libcrypto: &LibCrypto, file: &Path, module: &Path) -> Result<()> {
-        let conf = Conf::load(libcrypto, file)?;
+        let conf = Conf::load(libcrypto, file).map_err(|refusal| refused(file, &refusal))?;
+        let holds = |section: &str, name: &str, wanted: &str| {
+            let entries = conf.section(section).unwrap_or_default();
+            let last = entries.iter().rev().find(|(entry, _)| entry == name);
+            last.is_some_and(|(_, value)| value == wanted)
+        };
         let module = module.to_string_lossy();
-        let arrived = own(&conf, &self.provider_section, "module").is_some_and(|m| m == module)
-            && own(&conf, &self.algorithm_section, "default_properties").as_ref()
-                == Some(&self.properties);
+        let arrived = holds(&self.provider_section, "module", &module)
+            && holds(
+                &self.algorithm_section,
+                "default_properties",
+                &self.properties,
+            );
         if !arrived {
             return Err(Error::failure(format!(
                 "{}: libcrypto reads something else in it than was written; is there an unusual character in {module}?",
@@ -181,44 +206,43 @@ impl Config {
     }
 }
 
-/// The names of the sections that matter, and which entries the base has already.
+/// A section that matters.
+struct Section {
+    name: String,
+    /// Whether the base names it already.
+    named: bool,
+}
+
+/// The sections that matter, and the properties that the base asks for.
 struct Layout {
-    init: String,
-    has_init: bool,
-    providers: String,
-    has_providers: bool,
-    algorithms: String,
-    has_algorithms: bool,
-    default: String,
-    has_default: bool,
-    tenrounds: String,
-    has_tenrounds: bool,
+    init: Section,
+    providers: Section,
+    algorithms: Section,
+    default: Section,
+    tenrounds: Section,
     properties: Option<String>,
 }
 
 impl Layout {
-    fn read(conf: Option<&Conf<'_>>) -> Layout {
-        let look = |section: &str, name: &str| conf.and_then(|conf| own(conf, section, name));
-        let or_ours = |found: &Option<String>, ours: &str| {
-            found.clone().unwrap_or_else(|| unused_section(conf, ours))
+    fn of(cnf: &Cnf) -> Layout {
+        let look = |section: &str, name: &str, ours: &str| match cnf.value(section, name) {
+            Some(found) => Section {
+                name: found.to_owned(),
+                named: true,
+            },
+            None => Section {
+                name: unused_section(cnf, ours),
+                named: false,
+            },
         };
-        let found_init = look("default", "openssl_conf");
-        let init = or_ours(&found_init, "tenrounds_init");
-        let found_providers = look(&init, "providers");
-        let found_algorithms = look(&init, "alg_section");
-        let providers = or_ours(&found_providers, "tenrounds_providers");
-        let algorithms = or_ours(&found_algorithms, "tenrounds_algorithms");
-        let found_default = look(&providers, "default");
-        let found_tenrounds = look(&providers, "tenrounds");
+        let init = look("default", "openssl_conf", "tenrounds_init");
+        let providers = look(&init.name, "providers", "tenrounds_providers");
+        let algorithms = look(&init.name, "alg_section", "tenrounds_algorithms");
+        let properties = cnf.value(&algorithms.name, "default_properties");
         Layout {
-            default: or_ours(&found_default, "tenrounds_default"),
-            tenrounds: or_ours(&found_tenrounds, "tenrounds_provider"),
-            properties: look(&algorithms, "default_properties"),
-            has_init: found_init.is_some(),
-            has_providers: found_providers.is_some(),
-            has_algorithms: found_algorithms.is_some(),
-            has_default: found_default.is_some(),
-            has_tenrounds: found_tenrounds.is_some(),
+            default: look(&providers.name, "default", "tenrounds_default"),
+            tenrounds: look(&providers.name, "tenrounds", "tenrounds_provider"),
+            properties: properties.map(str::to_owned),
             init,
             providers,
             algorithms,
@@ -226,25 +250,11 @@ impl Layout {
     }
 }
 
-/// The value of a name in exactly this section (libcrypto's own lookup falls back to [default]). A
-/// provider's name may follow a dot, as in "1.default".
-fn own(conf: &Conf<'_>, section: &str, name: &str) -> Option<String> {
-    let entries = conf.section(section)?;
-    let is_meant =
-        |entry: &str| entry == name || entry.split_once('.').is_some_and(|e| e.1 == name);
-    entries
-        .into_iter()
-        .rev()
-        .find(|(entry, _)| is_meant(entry))
-        .map(|(_, value)| value)
-}
-
-fn unused_section(conf: Option<&Conf<'_>>, name: &str) -> String {
-    let is_used = |name: &String| conf.is_some_and(|conf| conf.section(name).is_some());
+fn unused_section(cnf: &Cnf, name: &str) -> String {
     let numbered = (2..).map(|n| format!("{name}_{n}"));
     std::iter::once(name.to_owned())
         .chain(numbered)
-        .find(|n| !is_used(n))
+        .find(|name| !cnf.has_section(name))
         .expect("some number is free")
 }
 
@@ -252,11 +262,7 @@ fn unused_section(conf: Option<&Conf<'_>>, name: &str) -> String {
 fn properties(existing: Option<&str>, base: Option<&Path>) -> Result<String> {
     let existing = existing.unwrap_or("").trim();
     let base = base.map_or(String::new(), |base| base.display().to_string());
-    let clauses: Vec<&str> = existing
-        .split(',')
-        .map(str::trim)
-        .filter(|c| !c.is_empty())
-        .collect();
+    let clauses: Vec<&str> = clauses(existing).collect();
     if clauses.contains(&PROPERTY) {
         return Ok(existing.to_owned());
     }
@@ -309,9 +315,10 @@ impl Writer {
         self.0.push(b'\n');
     }
 
-    fn assign_unless(&mut self, exists: bool, name: &str, value: &[u8]) {
-        if !exists {
-            self.assign(name, value);
+    /// Names a section, unless the base does.
+    fn assign_new(&mut self, name: &str, section: &Section) {
+        if !section.named {
+            self.assign(name, section.name.as_bytes());
         }
     }
 }
@@ -327,12 +334,13 @@ mod tests {
         std::fs::create_dir_all(&dir).unwrap();
         let (base_file, file) = (dir.join("base $1.cnf"), dir.join("out.cnf"));
         std::fs::write(&base_file, base).unwrap();
-        let config = generate(&libcrypto, Some(&base_file), Path::new(module)).unwrap();
+        let cnf = load(&libcrypto, &base_file).unwrap();
+        let config = generate(Some((&base_file, &cnf)), Path::new(module)).unwrap();
         std::fs::write(&file, &config.text).unwrap();
         config.verify(&libcrypto, &file, Path::new(module)).unwrap();
         let conf = Conf::load(&libcrypto, &file).unwrap();
-        let init = own(&conf, "default", "openssl_conf").unwrap();
-        let entries = conf.section(&init).unwrap();
+        let init = Cnf::read(&Root::machine(), &file);
+        let entries = conf.section(init.init().unwrap()).unwrap();
         std::fs::remove_dir_all(&dir).unwrap();
         (String::from_utf8(config.text).unwrap(), entries)
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The installations of OpenSSL on this machine: every `openssl` is asked where its configuration lies.
 
-use super::limited;
 use crate::libcrypto::LibCrypto;
+use crate::limited;
 use crate::root::Root;
+use crate::trust;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -137,7 +138,7 @@ fn trusted(program: &Path) -> Result<(), String> {
     if !root_runs() {
         return Ok(());
     }
-    super::files::only_mine(program).map_err(|_| {
+    trust::only_mine(program).map_err(|_| {
         "could be replaced by another user than root, so root does not run it".to_owned()
     })
 }

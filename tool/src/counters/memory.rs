@@ -2,7 +2,7 @@
 //! The shared memory in which the processes of a command count: a sealed memfd, not a file on disk
 //! (openssl/common/counters_file.h says why). Nothing is left behind, however this process ends.
 
-use super::counters::{Counters, NEW};
+use super::{Counters, NEW};
 use crate::error::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::Error as IoError;

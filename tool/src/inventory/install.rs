@@ -2,6 +2,7 @@
 //! Every libcrypto that is installed, with the directories that are built into it. They are read from the
 //! file; nothing is executed.
 
+use super::is_libcrypto;
 use super::processes::Process;
 use crate::elf::Elf;
 use crate::root::Root;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Install {
@@ -136,12 +137,6 @@ pub fn find(root: &Root, processes: &[Process]) -> Vec<Install> {
     installs
 }
 
-/// "libcrypto.so", "libcrypto.so.3", "libcrypto-1a2b3c.so.1.1" as in wheels.
-pub fn is_libcrypto(name: &str) -> bool {
-    let rest = name.strip_prefix("libcrypto");
-    rest.is_some_and(|rest| rest.starts_with(['.', '-']) && rest.contains(".so"))
-}
-
 fn directories(root: &Root, place: &str) -> Vec<PathBuf> {
     match place.split_once("/*") {
         None => vec![PathBuf::from(place)],
@@ -168,7 +163,7 @@ fn look(file: File) -> Option<Install> {
         directory: elf.directory("OPENSSLDIR").map(PathBuf::from),
         modules: elf.directory("MODULESDIR").map(PathBuf::from),
         root: None,
-        view: Root::new(Path::new("/")),
+        view: Root::machine(),
         c_library: elf.c_library(),
     })
 }

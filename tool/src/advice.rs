@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! When a better backend is only a setting away, the exact setting.
 
-use super::list_or;
 use crate::core::{avoided_on, feature, names_of, parse_mask, Features, Selection};
 use crate::masks;
 use crate::schema::Host;
@@ -82,6 +81,14 @@ fn avoided_unless_wanted(vendor: &str, family: u16, model: u16) -> Features {
     avoided_on(vendor, family, model) & !parse_mask(&mask).unwrap_or_default().wanted
 }
 
+/// "a, b", or "nothing".
+fn listed(features: Features) -> String {
+    match names_of(features).join(", ") {
+        names if names.is_empty() => "nothing".to_owned(),
+        names => names,
+    }
+}
+
 /// Ranks a set of usable features: the place of the strongest backend (0 is best), and its name.
 pub type Strongest = fn(Features) -> (usize, &'static str);
 
@@ -115,11 +122,7 @@ fn mask(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     let verb = if names.len() == 1 { "hides" } else { "hide" };
     Some(Advice {
         kind: "masks",
-        problem: format!(
-            "{} {verb} {}",
-            names.join(" and "),
-            list_or(hidden, "nothing")
-        ),
+        problem: format!("{} {verb} {}", names.join(" and "), listed(hidden)),
         gives: Some(gives),
         settings: in_the_way
             .iter()
@@ -221,10 +224,7 @@ fn virtual_machine(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     if missing != 0 {
         return Some(Advice {
             kind: "cpu-model",
-            problem: format!(
-                "the virtual machine's CPU model hides {}",
-                list_or(missing, "nothing")
-            ),
+            problem: format!("the virtual machine's CPU model hides {}", listed(missing)),
             gives: facts.gain(strongest, facts.present, facts.present | missing),
             settings: cpu_model_settings(missing),
         });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A configuration put to use in child processes: whether OpenSSL works with it, and takes AES from us.
 
-use super::find::Program;
-use super::limited;
-use crate::run::memory::Memory;
-use crate::run::probe;
+use super::probe;
+use super::programs::Program;
+use crate::counters::memory::Memory;
+use crate::limited;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -237,6 +237,13 @@ fn parse_providers(text: &str) -> Vec<(String, String)> {
 pub fn random(program: &Path, conf: Conf<'_>) -> Answer {
     starts(program, conf).map_err(|said| said.into_iter().next().unwrap_or_default())?;
     Ok("16 random bytes".into())
+}
+
+/// Whether programs work with a configuration, as far as they do without any.
+pub fn works(programs: &[Program], conf: &Path) -> Result<(), String> {
+    programs
+        .iter()
+        .try_for_each(|program| random(&program.path, Some(conf)).map(|_| ()))
 }
 
 /// The arguments with which `starts` runs a program.

@@ -5,7 +5,8 @@
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use serde::{Deserialize, Serialize};
-use std::ffi::{c_char, c_int, c_void, CStr, OsString};
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int, c_void, CStr, CString, OsString};
 use std::process::{Command, Stdio};
 
 /// What the child saw.
@@ -21,35 +22,37 @@ pub struct Probe {
     pub digest: bool,
     /// What libcrypto said where something failed.
     pub error: Option<String>,
+    /// The algorithms that were asked about.
+    pub served: BTreeMap<String, Served>,
     /// Why libcrypto refuses its configuration, if it does. Ciphers may still work, but programs
     /// that initialise libcrypto explicitly fail: `openssl`, and all that use TLS.
     pub refused: Option<String>,
 }
 
+/// Who has an algorithm.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Served {
+    /// The provider that it is fetched from.
+    pub by: Option<String>,
+    /// Whether OpenSSL's default provider has it.
+    pub by_default: bool,
+}
+
 // include/openssl/crypto.h
 const OPENSSL_INIT_LOAD_CONFIG: u64 = 0x40;
 
+type Fetch = extern "C" fn(*const c_void, *const c_char, *const c_char) -> *const c_void;
+type ProviderOf = extern "C" fn(*const c_void) -> *const c_void;
+
 /// Looks, in this process, with whatever configuration the environment names.
-pub fn look() -> Result<Probe> {
+pub fn look(algorithms: &[String]) -> Result<Probe> {
     let libcrypto = LibCrypto::open()?;
     let init: extern "C" fn(u64, *const c_void) -> c_int =
         libcrypto.symbol("OPENSSL_init_crypto")?;
     let started = init(OPENSSL_INIT_LOAD_CONFIG, std::ptr::null()) == 1;
     let refused = (!started).then(|| libcrypto.take_error());
-    type Fetch = extern "C" fn(*const c_void, *const c_char, *const c_char) -> *const c_void;
-    let fetch: Fetch = libcrypto.symbol("EVP_CIPHER_fetch")?;
-    let provider_of: extern "C" fn(*const c_void) -> *const c_void =
-        libcrypto.symbol("EVP_CIPHER_get0_provider")?;
-    let name_of: extern "C" fn(*const c_void) -> *const c_char =
-        libcrypto.symbol("OSSL_PROVIDER_get0_name")?;
-    let name = b"AES-128-CTR\0".as_ptr().cast();
-    let cipher = fetch(std::ptr::null(), name, std::ptr::null());
-    let found = (!cipher.is_null()).then(|| provider_of(cipher));
-    let provider = found.map(|found| {
-        unsafe { CStr::from_ptr(name_of(found)) }
-            .to_string_lossy()
-            .into_owned()
-    });
+    let found = fetch(&libcrypto, "AES-128-CTR", None)?;
+    let provider = found.map(|found| name_of(&libcrypto, found)).transpose()?;
     let version = found.and_then(|found| version_of(&libcrypto, found));
     let random = random_works(&libcrypto)?;
     let digest = digest_works(&libcrypto)?;
@@ -59,12 +62,49 @@ pub fn look() -> Result<Probe> {
         random,
         digest,
         error: None,
+        served: BTreeMap::new(),
         refused,
     };
     if !probe.works() {
         probe.error = Some(libcrypto.take_error());
     }
+    for name in algorithms {
+        let by = fetch(&libcrypto, name, None)?;
+        let served = Served {
+            by: by.map(|by| name_of(&libcrypto, by)).transpose()?,
+            by_default: fetch(&libcrypto, name, Some("provider=default"))?.is_some(),
+        };
+        probe.served.insert(name.clone(), served);
+    }
     Ok(probe)
+}
+
+/// The provider that a cipher or MAC is fetched from.
+fn fetch(
+    libcrypto: &LibCrypto,
+    name: &str,
+    properties: Option<&str>,
+) -> Result<Option<*const c_void>> {
+    let name = CString::new(name).map_err(|_| Error::usage("a zero byte in a name"))?;
+    let properties = properties.map(|p| CString::new(p).expect("no zero byte"));
+    let properties = properties.as_ref().map_or(std::ptr::null(), |p| p.as_ptr());
+    for kind in ["CIPHER", "MAC"] {
+        let fetch: Fetch = libcrypto.symbol(&format!("EVP_{kind}_fetch"))?;
+        let provider_of: ProviderOf = libcrypto.symbol(&format!("EVP_{kind}_get0_provider"))?;
+        // It is not freed: this process only looks.
+        let method = fetch(std::ptr::null(), name.as_ptr(), properties);
+        if !method.is_null() {
+            return Ok(Some(provider_of(method)));
+        }
+    }
+    Ok(None)
+}
+
+fn name_of(libcrypto: &LibCrypto, provider: *const c_void) -> Result<String> {
+    let name_of: extern "C" fn(*const c_void) -> *const c_char =
+        libcrypto.symbol("OSSL_PROVIDER_get0_name")?;
+    let name = unsafe { CStr::from_ptr(name_of(provider)) };
+    Ok(name.to_string_lossy().into_owned())
 }
 
 /// include/openssl/core.h: OSSL_PARAM.
@@ -146,6 +186,13 @@ fn digest_works(libcrypto: &LibCrypto) -> Result<bool> {
 pub fn ask(environment: &[(&'static str, OsString)]) -> Result<Probe> {
     ask_with(|command| {
         command.envs(environment.iter().map(|(name, value)| (name, value)));
+    })
+}
+
+/// Has a child look in this environment, and ask for these algorithms.
+pub fn ask_for(algorithms: &[String]) -> Result<Probe> {
+    ask_with(|command| {
+        command.args(algorithms);
     })
 }
 

@@ -2,6 +2,8 @@
 //! Reads the counters file, in which the provider of each process counts what its backends
 //! executed. openssl/common/counters_file.h describes the layout.
 
+pub mod memory;
+
 use serde::Serialize;
 
 const MAGIC: &[u8; 8] = b"TRCOUNT1";

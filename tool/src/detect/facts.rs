@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What `detect` finds out.
+
+use super::instructions::{self, Instruction};
+use super::modes::{self, ModeLine};
+use super::table::{self, Row, Sides};
+use crate::advice::{self, Advice};
+use crate::core::{self, names_of};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::libcrypto::LibCrypto;
+use crate::openssl::probe::{self, Served};
+use crate::root::Root;
+use crate::schema::Host;
+use crate::{provider, selection};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The object `detect` of the JSON document.
+#[derive(Debug, Serialize)]
+pub struct Detect {
+    /// The first lines of the text.
+    pub verdict: Vec<String>,
+    /// What runs each mode.
+    pub table: Vec<Row>,
+    pub instructions: Vec<Instruction>,
+    /// The backend that is selected.
+    pub backend: &'static str,
+    pub modes: Vec<ModeLine>,
+    /// Backends that failed their known answers and were passed over.
+    pub failed: Vec<&'static str>,
+    /// Features that selection does without, because they lower this processor's clock.
+    pub avoided: Vec<&'static str>,
+    pub provider: Provider,
+    pub kernel: Kernel,
+    pub advice: Vec<Advice>,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Provider {
+    /// The module that `run` would use; null if there is none.
+    pub module: Option<String>,
+    /// The provider from which this environment's libcrypto takes AES-128-CTR now.
+    pub in_use: Option<String>,
+}
+
+impl Detect {
+    /// All but the verdict, which rests on the rest.
+    pub fn here(host: &Host, libcrypto: &Result<LibCrypto>, root: &Root) -> Result<Detect> {
+        let selection = selection::here();
+        let mut warnings = selection::warnings(&selection);
+        if let Err(error) = libcrypto {
+            warnings.push(error.to_string());
+        }
+        let backend = selection.backend.ok_or_else(|| {
+            Error::failure("no backend passes its known answers here, not even the portable one; please report this")
+        })?;
+        let (provider, served, unusable) = provider_state(libcrypto.as_ref().ok())?;
+        warnings.extend(unusable);
+        let kernel = Kernel::read(root);
+        let sides = Sides {
+            selected: backend,
+            openssl: host.openssl.as_ref(),
+            served: &served,
+            drivers: kernel.drivers(),
+        };
+        Ok(Detect {
+            verdict: Vec::new(),
+            table: table::rows(&sides)?,
+            instructions: instructions::list(&selection.cpu, selection.masked),
+            backend: backend.name(),
+            modes: modes::list(backend, &selection)?,
+            failed: selection.failed.iter().map(|b| b.name()).collect(),
+            avoided: names_of(selection.avoided),
+            advice: advice::advise(&advice::Facts::of(host, &selection), core::strongest),
+            provider,
+            kernel,
+            warnings,
+        })
+    }
+}
+
+/// The provider's state, who has which algorithm, and warnings if the provider is damaged or if
+/// libcrypto does not work as configured.
+fn provider_state(
+    libcrypto: Option<&LibCrypto>,
+) -> Result<(Provider, BTreeMap<String, Served>, Vec<String>)> {
+    let module = provider::find(libcrypto);
+    let there = provider::places(libcrypto).iter().any(|p| p.is_file());
+    let damaged = module.as_ref().err().filter(|_| there);
+    let damaged = damaged.map(ToString::to_string);
+    let module = module.ok().map(|path| path.display().to_string());
+    let names = table::names()?;
+    let (in_use, served, warning) = match libcrypto.map(|_| probe::ask_for(&names)) {
+        Some(Ok(probe)) => (probe.provider, probe.served, probe.error),
+        Some(Err(error)) => (None, BTreeMap::new(), Some(error.to_string())),
+        None => (None, BTreeMap::new(), None),
+    };
+    let warning = warning.map(|why| format!("OpenSSL does not work as it is configured: {why}"));
+    let warnings = damaged.into_iter().chain(warning).collect();
+    Ok((Provider { module, in_use }, served, warnings))
+}

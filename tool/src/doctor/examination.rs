@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The examination: every part of the machine in turn, then the verdict.
+
+use super::config::{self, Effect, Source};
+use super::finding::{Finding, Severity};
+use super::means::Means;
+use super::verdict::{self, InForce};
+use super::{
+    disks, environment, hazards, kernel, kernel_module, processes, processor, starts, system,
+};
+use crate::inventory;
+use crate::inventory::install::{self, Install};
+use crate::inventory::processes::Processes;
+use crate::inventory::scan::Scanner;
+use crate::root::Root;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// The object `doctor` of the JSON document.
+#[derive(Debug, Serialize)]
+pub struct Doctor {
+    /// "healthy", "warnings" or "problems".
+    pub verdict: &'static str,
+    /// The exit status: 0, 1, 2.
+    pub status: u8,
+    /// Whether tenrounds is in force.
+    pub in_force: InForce,
+    /// The first lines of the text, after the one that monitoring shows.
+    pub summary: Vec<String>,
+    pub findings: Vec<Finding>,
+    pub openssl: Vec<Install>,
+    pub processes: Processes,
+    pub kernel: Kernel,
+    pub seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Kernel {
+    #[serde(flatten)]
+    pub kernel: crate::kernel::Kernel,
+    pub disks: Vec<disks::Disk>,
+}
+
+impl Doctor {
+    pub fn examine(root: &Root) -> Doctor {
+        let begun = Instant::now();
+        let processes = inventory::processes::find(root, &mut Scanner::new());
+        let openssl = install::find(root, &processes.list);
+        let here = environment::here();
+        let sources = sources(root, &openssl, &here);
+        let effects: Vec<Effect> = sources.iter().map(config::check).collect();
+        let ours = sources.iter().zip(&effects);
+        let mut ours = ours.filter(|(source, _)| source.in_this_root());
+        let preferred = ours.any(|(_, effect)| effect.prefers_tenrounds);
+        let kernel = crate::kernel::Kernel::read(root);
+        let means = Means::of(root, &kernel);
+        let disks = disks::find(root, kernel.drivers());
+        let mut findings = of_configurations(&sources, &effects);
+        findings.extend(tried(root, &sources, &effects));
+        findings.extend(system::fips(root, preferred));
+        findings.extend(environment::check(root, &here, &processes.list));
+        findings.extend(processor::check(root));
+        findings.extend(processes::check(&processes, preferred));
+        findings.extend(kernel::check(root, &means, kernel.drivers.as_deref()));
+        findings.extend(kernel_module::check(root, &means, &kernel, &disks));
+        findings.extend(disks::check(&means, &disks));
+        findings.extend(hazards::check(root, &means));
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        let (verdict, status) = match findings.first().map(|finding| finding.severity) {
+            Some(Severity::Problem) => ("problems", 2),
+            Some(Severity::Warning) => ("warnings", 1),
+            Some(Severity::Note) | None => ("healthy", 0),
+        };
+        let in_force = InForce::of(&sources, &effects, &findings);
+        let summary = verdict::lines(in_force, &sources, &effects, &processes, &findings);
+        Doctor {
+            verdict,
+            status,
+            in_force,
+            summary,
+            findings,
+            openssl,
+            processes,
+            kernel: Kernel { kernel, disks },
+            seconds: begun.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+/// The findings of all configurations, each once, with who reads it.
+fn of_configurations(sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for (source, effect) in sources.iter().zip(effects) {
+        for finding in effect.findings.iter().cloned() {
+            let finding = match source.install.and_then(|install| install.root.as_ref()) {
+                Some(root) => finding.seen(root, "these paths are relative to this root"),
+                None => finding,
+            };
+            let new = |f: &Finding| f.id != finding.id || f.evidence != finding.evidence;
+            if findings.iter().all(new) {
+                findings.push(finding.seen("who reads it", &source.reader));
+            }
+        }
+    }
+    findings
+}
+
+/// What OpenSSL says when it is tried with each configuration.
+fn tried(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding> {
+    let mut started = starts::check(root, sources, effects);
+    let mut all = sources.iter().zip(effects);
+    let refused = |(source, effect): (&Source, &Effect)| {
+        source.in_this_root() && starts::refused_to_root(source, effect).is_some()
+    };
+    if started.is_empty() && !all.any(refused) {
+        started.extend(system::works(root));
+    }
+    started
+}
+
+/// The configuration of each OpenSSL, and that of OPENSSL_CONF for the first of them.
+fn sources<'a>(
+    root: &'a Root,
+    installs: &'a [Install],
+    here: &[(&'static str, String)],
+) -> Vec<Source<'a>> {
+    let mut sources: Vec<Source> = installs
+        .iter()
+        .filter_map(|install| {
+            Some(Source {
+                view: &install.view,
+                file: install.configuration()?,
+                reader: install.name(),
+                install: Some(install),
+                by_variable: false,
+            })
+        })
+        .collect();
+    let variable = here.iter().find(|(name, _)| *name == "OPENSSL_CONF");
+    if let Some((_, file)) = variable.filter(|(_, file)| !file.is_empty()) {
+        let dir = std::env::current_dir().unwrap_or_default();
+        let dir = if root.is_machine() {
+            dir
+        } else {
+            PathBuf::from("/")
+        };
+        sources.push(Source {
+            view: root,
+            file: dir.join(file),
+            reader: "whatever this shell starts (OPENSSL_CONF)".to_owned(),
+            install: installs
+                .iter()
+                .find(|install| install.major() >= 3 && install.root.is_none()),
+            by_variable: true,
+        });
+    }
+    sources
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! One configuration file, and what became of it.
+
+use super::change::Change;
+use crate::openssl::programs::Program;
+use crate::openssl::trial::{Check, Trial};
+use crate::provider;
+use serde::Serialize;
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Enabled,
+    AlreadyEnabled,
+    /// A dry run found nothing against it.
+    WouldEnable,
+    Disabled,
+    NotEnabled,
+    /// It stays as it was, because of the reason.
+    Refused,
+    /// Enabled, and does not work.
+    Broken,
+    /// Somebody changed what `enable` wrote.
+    Damaged,
+    /// An `enable` or `disable` was interrupted; what is in force works.
+    HalfDone,
+}
+
+impl Outcome {
+    /// Whether this outcome makes the command fail.
+    pub fn is_bad(self) -> bool {
+        matches!(self, Outcome::Refused | Outcome::Broken | Outcome::Damaged)
+    }
+}
+
+/// One configuration file.
+#[derive(Debug, Serialize)]
+pub struct Site {
+    /// "system" or "user".
+    pub scope: &'static str,
+    /// As OpenSSL calls it.
+    pub configuration: PathBuf,
+    /// The same with all symbolic links followed.
+    pub file: Option<PathBuf>,
+    /// The programs that read it.
+    pub openssl: Vec<Program>,
+    pub outcome: Outcome,
+    pub reason: Option<String>,
+    /// Our own file.
+    pub own_file: Option<PathBuf>,
+    pub backup: Option<PathBuf>,
+    pub module: Option<PathBuf>,
+    pub provider_version: Option<String>,
+    pub checks: Vec<Check>,
+    /// Of a dry run: what would be written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+impl Site {
+    pub fn new(scope: &'static str, configuration: PathBuf, openssl: Vec<Program>) -> Site {
+        Site {
+            scope,
+            configuration,
+            file: None,
+            openssl,
+            outcome: Outcome::NotEnabled,
+            reason: None,
+            own_file: None,
+            backup: None,
+            module: None,
+            provider_version: None,
+            checks: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+
+    /// Marks the site as enabled but not working. If its module is damaged, that is the reason, not
+    /// `problem`.
+    pub fn broken(&mut self, problem: &str) {
+        let damage = self.module.as_deref().and_then(provider::damage);
+        let undo = match self.scope {
+            "system" => "tenrounds disable --system",
+            _ => "tenrounds disable",
+        };
+        self.outcome = Outcome::Broken;
+        self.reason = Some(format!(
+            "{}; to disable tenrounds: {undo}",
+            damage.as_deref().unwrap_or(problem)
+        ));
+    }
+
+    pub fn tried(&mut self, trial: Trial) {
+        self.provider_version = trial.provider_version;
+        self.checks = trial.checks;
+    }
+}

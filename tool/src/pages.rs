@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What `--help` and the manual page of each command have besides its options: examples, exit
+//! status, environment.
+
+use anstyle::Style;
+
+type Lines = &'static [(&'static str, &'static str)];
+
+/// The sections of one command.
+pub struct Page {
+    /// Command lines, and what they do.
+    pub examples: Lines,
+    pub exit: Lines,
+    /// The names of the variables that the command reads, of `VARIABLES`.
+    pub environment: &'static [&'static str],
+    /// Manual pages besides tenrounds(1) and tenrounds(5).
+    pub see_also: &'static [&'static str],
+}
+
+/// Every variable that a command reads.
+#[rustfmt::skip]
+pub const VARIABLES: Lines = &[
+    ("TENROUNDS_MASK", "Features never to be used, such as noavx512,novaes. The word avx512 asks for 512-bit registers also on processors whose clock they lower."),
+    ("TENROUNDS_MODULE", "The path of the provider, if it is not beside this program."),
+    ("TENROUNDS_LIBCRYPTO", "The path of the libcrypto to look at, instead of the system's."),
+    ("OPENSSL_CONF", "The configuration that libcrypto reads, instead of the system's."),
+    ("OPENSSL_ia32cap", "Features that OpenSSL's own code does without; tenrounds honours it, too."),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "The directories for a user's configuration and for what undoes it, instead of ~/.config and ~/.local/state."),
+    ("COLUMNS", "The width to which text is wrapped where there is no terminal."),
+    ("NO_COLOR", "No colours, unless --color=always says otherwise."),
+];
+
+const MASKS: &[&str] = &["TENROUNDS_MASK", "OPENSSL_ia32cap"];
+const WHERE: &[&str] = &[
+    "TENROUNDS_MODULE",
+    "TENROUNDS_LIBCRYPTO",
+    "OPENSSL_CONF",
+    "TENROUNDS_MASK",
+    "OPENSSL_ia32cap",
+];
+const HOME: &[&str] = &[
+    "TENROUNDS_MODULE",
+    "TENROUNDS_LIBCRYPTO",
+    "OPENSSL_CONF",
+    "XDG_CONFIG_HOME, XDG_STATE_HOME",
+];
+const DISPLAY: &[&str] = &["COLUMNS", "NO_COLOR"];
+
+/// What most commands have.
+const USUAL: Page = Page {
+    examples: &[],
+    exit: &[
+        ("0", "Success."),
+        ("1", "Failure, also if the output cannot be written."),
+        ("2", "The command line or a mask is wrong."),
+    ],
+    environment: WHERE,
+    see_also: &[],
+};
+
+#[rustfmt::skip]
+const PAGES: &[(&str, Page)] = &[
+    ("tenrounds", Page {
+        examples: &[
+            ("tenrounds detect", "What does this machine run for AES?"),
+            ("tenrounds compare gcm", "How fast is AES-GCM in OpenSSL, in tenrounds, and at most?"),
+            ("tenrounds run --count -- openssl enc -aes-256-ctr -pbkdf2 -pass file:KEY -in FILE -out FILE.enc",
+             "Let one command use tenrounds, and show what executed."),
+            ("sudo tenrounds enable --system", "Let all programs use it."),
+            ("tenrounds doctor", "Is anything broken, slow or in the way?"),
+        ],
+        exit: &[
+            ("0", "Success."),
+            ("1", "Failure, also if the output cannot be written."),
+            ("2", "The command line or a mask is wrong."),
+            ("other", "The pages of doctor, run and compare say what theirs mean."),
+        ],
+        see_also: &["openssl(1)", "OSSL_PROVIDER-tenrounds(7)"],
+        ..USUAL
+    }),
+    ("detect", Page {
+        examples: &[
+            ("tenrounds detect", "The verdict and the table of modes."),
+            ("tenrounds detect --verbose", "Everything, such as the kernel's drivers and the settings of a virtual machine."),
+            ("TENROUNDS_MASK=noavx512 tenrounds detect", "The same without 512-bit registers."),
+        ],
+        ..USUAL
+    }),
+    ("run", Page {
+        examples: &[
+            ("tenrounds run -- curl -sO https://example.org/FILE", "Run one command with tenrounds."),
+            ("tenrounds run --count -- openssl speed -evp aes-256-gcm", "Show afterwards which code executed."),
+            ("tenrounds run --mask noavx512 --count=counts.json -- COMMAND", "Without 512-bit registers; the counts go to a file."),
+            ("eval \"$(tenrounds run --print-env)\"", "Prefer tenrounds in all commands of this shell."),
+        ],
+        exit: &[
+            ("the command's", "If the command was started."),
+            ("1", "The configuration could not be written or does not work; nothing was run."),
+            ("2", "The command line or a mask is wrong."),
+            ("126", "The command exists, but cannot be executed."),
+            ("127", "There is no such command."),
+        ],
+        see_also: &["OSSL_PROVIDER-tenrounds(7)"],
+        ..USUAL
+    }),
+    ("enable", Page {
+        examples: &[
+            ("tenrounds enable --dry-run", "What would be written?"),
+            ("tenrounds enable --profile", "For you, in every new shell."),
+            ("sudo tenrounds enable --system", "For every program that reads the system's openssl.cnf."),
+        ],
+        exit: &[
+            ("0", "Every configuration is enabled, or would be."),
+            ("1", "At least one was refused and stays as it was."),
+            ("2", "The command line is wrong."),
+        ],
+        environment: HOME,
+        see_also: &["tenrounds-disable(1)", "tenrounds-status(1)", "config(5)"],
+    }),
+    ("disable", Page {
+        examples: &[
+            ("tenrounds disable", "For you."),
+            ("sudo tenrounds disable --system", "For the system."),
+        ],
+        environment: HOME,
+        see_also: &["tenrounds-enable(1)"],
+        ..USUAL
+    }),
+    ("status", Page {
+        examples: &[
+            ("tenrounds status", "Is tenrounds in force, and where is it enabled?"),
+            ("tenrounds status --check >/dev/null || sudo tenrounds enable --system", "Enable it unless it is in force."),
+        ],
+        exit: &[
+            ("0", "Tenrounds is in force, or was not asked for with --check."),
+            ("1", "It is enabled somewhere and does not work; with --check, it is not in force."),
+            ("2", "The command line is wrong."),
+        ],
+        see_also: &["tenrounds-enable(1)", "tenrounds-doctor(1)"],
+        ..USUAL
+    }),
+    ("doctor", Page {
+        examples: &[
+            ("tenrounds doctor", "The verdict, and what to do first."),
+            ("sudo tenrounds doctor --verbose", "Everything, with the processes of all users and encrypted disks."),
+            ("tenrounds doctor --json | jq -r '.doctor.findings[].id'", "The findings, for a script."),
+        ],
+        exit: &[
+            ("0", "Healthy; notes do not count."),
+            ("1", "Warnings."),
+            ("2", "Problems."),
+            ("3", "The doctor could not look, or the command line is wrong."),
+        ],
+        see_also: &["tenrounds-kernel(7)"],
+        ..USUAL
+    }),
+    ("speed", Page {
+        examples: &[("tenrounds speed aes-256-gcm", "AES-256-GCM at the usual sizes.")],
+        ..USUAL
+    }),
+    ("compare", Page {
+        examples: &[("tenrounds compare gcm", "AES-GCM with all key sizes.")],
+        ..USUAL
+    }),
+    ("selftest", Page {
+        examples: &[
+            ("tenrounds selftest", "Check all backends."),
+            ("tenrounds selftest --backend vaes256 --seed 7", "Repeat the messages of an earlier run for one backend."),
+        ],
+        exit: &[
+            ("0", "All checks passed."),
+            ("1", "A check failed, or the backend cannot run here."),
+            ("2", "The command line or a mask is wrong."),
+        ],
+        environment: MASKS,
+        ..USUAL
+    }),
+    ("completions", Page {
+        examples: &[
+            ("tenrounds completions bash >~/.local/share/bash-completion/completions/tenrounds", "Install them for you."),
+        ],
+        environment: &[],
+        ..USUAL
+    }),
+];
+
+/// The page of a command, or of "tenrounds" itself.
+pub fn of(command: &str) -> &'static Page {
+    let mut pages = PAGES.iter();
+    pages
+        .find(|(name, _)| *name == command)
+        .map_or(&USUAL, |(_, page)| page)
+}
+
+impl Page {
+    /// The variables that the command reads, with what they say.
+    pub fn variables(&self) -> impl Iterator<Item = &'static (&'static str, &'static str)> + '_ {
+        let named = |name: &str| self.environment.contains(&name) || DISPLAY.contains(&name);
+        VARIABLES.iter().filter(move |(name, _)| named(name))
+    }
+}
+
+/// The end of a command's long help. clap wraps it to the terminal.
+pub fn help(command: &str) -> String {
+    let page = of(command);
+    let mut out = String::new();
+    section(&mut out, "Examples", page.examples.iter());
+    section(&mut out, "Exit status", page.exit.iter());
+    section(&mut out, "Environment", page.variables());
+    out.trim_end().to_owned()
+}
+
+/// In the style of clap's own sections.
+fn section(
+    out: &mut String,
+    title: &str,
+    lines: impl Iterator<Item = &'static (&'static str, &'static str)>,
+) {
+    let heading = Style::new().bold().underline();
+    let bold = Style::new().bold();
+    let lines: Vec<String> = lines
+        .map(|(name, text)| format!("  {bold}{name}{bold:#}\n          {text}\n"))
+        .collect();
+    if !lines.is_empty() {
+        *out += &format!("{heading}{title}:{heading:#}\n{}\n", lines.join(""));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page_with_examples() {
+        let command = crate::cli::command();
+        let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+        for name in shown.map(|sub| sub.get_name()).chain(["tenrounds"]) {
+            let page = of(name);
+            assert!(
+                !page.examples.is_empty(),
+                "no example for '{name}' in PAGES"
+            );
+            for variable in page.environment {
+                assert!(VARIABLES.iter().any(|v| v.0 == *variable), "{variable}");
+            }
+        }
+        for (name, _) in PAGES {
+            assert!(
+                *name == "tenrounds" || command.find_subcommand(name).is_some(),
+                "there is no command '{name}'"
+            );
+        }
+    }
+
+    /// Each example is a command line that the tool accepts.
+    #[test]
+    fn the_examples_are_accepted() {
+        let examples = PAGES.iter().flat_map(|(_, page)| page.examples);
+        for (line, _) in examples {
+            let at = line.find("tenrounds ").unwrap();
+            let line = line[at..].split(['|', '>']).next().unwrap();
+            let words = line.trim_end_matches([')', '"']).split_whitespace();
+            if let Err(error) = crate::cli::command().try_get_matches_from(words) {
+                panic!("{line}: {error}");
+            }
+        }
+    }
+}

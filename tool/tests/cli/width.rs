@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The output of the commands on narrow terminals: lines are wrapped, and 20 columns are no reason
+//! to panic.
+
+use crate::enable_support::{Machine, DEBIAN};
+use crate::support::{contains, Done, Finish};
+use std::process::{Command, Stdio};
+
+/// Command lines whose output people read, and the words that open it.
+const LINES: [(&[&str], &str); 9] = [
+    (&["detect"], "AES-GCM"),
+    (&["detect", "--verbose"], "AES-GCM"),
+    (&["doctor"], "tenrounds"),
+    (&["doctor", "--verbose"], "tenrounds"),
+    (&["status"], "tenrounds is"),
+    (&["enable", "--dry-run"], "Dry run"),
+    (&["enable", "--system", "--dry-run"], "Dry run"),
+    (&["disable"], ""),
+    (
+        &["selftest", "--backend", "bitslice", "--seed", "1"],
+        "Passed",
+    ),
+];
+
+struct Test {
+    enables: Machine,
+    healthy: crate::machine::Machine,
+}
+
+impl Test {
+    fn new() -> Test {
+        Test {
+            enables: Machine::debian(DEBIAN),
+            healthy: crate::machine::Machine::healthy(),
+        }
+    }
+
+    fn tool(&self, line: &[&str]) -> Command {
+        let mut command = self.enables.place.tool(line);
+        self.enables.at_home(&mut command);
+        let root = match line[0] {
+            "doctor" | "detect" => &self.healthy.dir,
+            "selftest" => return command,
+            _ => &self.enables.root,
+        };
+        command.arg("--root").arg(root);
+        command
+    }
+}
+
+/// Lines that are too long, although none of their words is. A diff is never broken.
+fn too_long(text: &str, columns: usize) -> Vec<&str> {
+    let of_diff = |line: &&str| line.starts_with(['+', '-', '@']);
+    let long_word = |line: &&str| {
+        let mut words = line.split_whitespace();
+        words.any(|word| word.chars().count() + 16 > columns)
+    };
+    let lines = text.lines();
+    let lines = lines.filter(|line| line.chars().count() > columns);
+    lines
+        .filter(|line| !of_diff(line) && !long_word(line))
+        .collect()
+}
+
+#[test]
+fn lines_are_wrapped_to_the_terminal() {
+    let test = Test::new();
+    for (line, first) in LINES {
+        for columns in [80, 40] {
+            let mut tool = test.tool(line);
+            let done = tool.env("COLUMNS", columns.to_string()).done();
+            assert!(matches!(done.status, Some(0..=2)), "{line:?}: {done:?}");
+            assert!(done.out.starts_with(first), "{line:?}: {}", done.out);
+            assert!(!done.out.contains('\x1b'), "{line:?}");
+            let long = too_long(&done.out, columns);
+            assert!(long.is_empty(), "{line:?} in {columns} columns: {long:#?}");
+        }
+    }
+}
+
+/// The words are the same in any width, and without one each paragraph is one line.
+#[test]
+fn nothing_is_lost_by_wrapping() {
+    let test = Test::new();
+    let words = |done: Done| -> Vec<String> {
+        let mut words: Vec<String> = done.out.split_whitespace().map(str::to_owned).collect();
+        words.retain(|word| word.parse::<f64>().is_err()); // times
+        words
+    };
+    for (line, _) in LINES.iter().filter(|(line, _)| {
+        !line.contains(&"--verbose") && line[0] != "detect" && line[0] != "selftest"
+    }) {
+        let whole = test.tool(line).done();
+        let mut narrow = test.tool(line);
+        let narrow = narrow.env("COLUMNS", "30").done();
+        assert!(narrow.out.lines().count() >= whole.out.lines().count());
+        assert_eq!(words(narrow), words(whole), "{line:?}");
+    }
+    let detect = test.tool(&["detect"]).done().ok().out;
+    contains(
+        detect.lines().next().unwrap(),
+        &["AES-GCM", "tenrounds compare gcm"],
+    );
+}
+
+#[test]
+fn twenty_columns_and_fewer_are_survived() {
+    let test = Test::new();
+    let help = [
+        &["--help"][..],
+        &["enable", "--help"],
+        &["run", "--help"],
+        &["detcet"],
+    ];
+    for columns in ["20", "7", "1"] {
+        for (line, _) in LINES {
+            let done = test.tool(line).env("COLUMNS", columns).done();
+            assert!(matches!(done.status, Some(0..=2)), "{line:?}: {done:?}");
+            assert!(!done.err.contains("panicked"), "{line:?}: {done:?}");
+            assert!(!done.out.is_empty());
+        }
+        for line in help {
+            let done = test.enables.place.tool(line).env("COLUMNS", columns).done();
+            assert!(matches!(done.status, Some(0 | 2)), "{line:?}: {done:?}");
+        }
+    }
+    for nonsense in ["0", "-1", "wide", ""] {
+        let done = test.tool(&["status"]).env("COLUMNS", nonsense).done().ok();
+        contains(&done.out, &["not enabled (system)"]);
+    }
+}
+
+/// On a terminal of 40 columns, by script(1): its width counts, and colours are used.
+#[test]
+fn a_terminal_is_asked_for_its_width() {
+    let test = Test::new();
+    let mut script = test.enables.place.program("script");
+    let line = format!(
+        "stty cols 40 rows 24; '{}' status --root '{}'",
+        crate::support::TOOL,
+        test.enables.root.display()
+    );
+    script
+        .args(["-qec", &line, "/dev/null"])
+        .stdin(Stdio::null());
+    test.enables.at_home(&mut script);
+    let Ok(output) = script.env("TERM", "xterm").env("COLUMNS", "200").output() else {
+        return crate::support::skip("there is no script(1)");
+    };
+    let text = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    assert!(text.contains('\x1b'), "{text:?}");
+    let plain = strip(&text);
+    contains(&plain, &["tenrounds is not in force."]);
+    let long = too_long(&plain, 40);
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+/// Without the escape sequences of colours.
+fn strip(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or("", |(_, rest)| rest));
+    }
+    plain
+}
