@@ -7,8 +7,8 @@
  *
  * In some states our provider refuses calls on purpose, and the test checks that it does:
  * OSSL_PROVIDER-tenrounds(7), DIFFERENCES. The sequences leave out partial overlap, which only ours
- * refuses. After the end of a CCM message they also leave out final, empty data, and any AAD. Random
- * IVs differ between the sides; generated_iv() tests them.
+ * refuses. After the end of a CCM message they also leave out final, empty data, and any AAD.
+ * Random IVs differ between the sides; generated_iv() tests them.
  */
 #define MAX_DATA 2000
 #include "sequences.h"
@@ -80,14 +80,14 @@ struct state {
     bool open;    /* a message has begun and has not ended */
     bool stuck;   /* skip data, AAD and final until the next IV */
     bool refused; /* ours must refuse data, AAD and final until the next IV: see refuses() */
-    /* CCM: skip AAD, final and data of 0 bytes until an init with a cipher. Set by data, by final, by
-     * do_length(), and by a second key. */
+    /* CCM: skip AAD, final and data of 0 bytes until an init with a cipher. Set by data, by final,
+     * by do_length(), and by a second key. */
     bool spent;
     bool no_aad; /* skip AAD: EVP_Cipher() with 0 bytes makes the default provider pad the AAD */
-    /* Stuck until an init with a cipher. Set if an init without one fails; for CCM also if data, AAD
-     * or final fails, on a change of direction, and on a new key when `spent` is set. */
+    /* Stuck until an init with a cipher. Set if an init without one fails; for CCM also if data,
+     * AAD or final fails, on a change of direction, and on a new key when `spent` is set. */
     bool dead;
-    bool record; /* the provider may treat the next data as a TLS record */
+    bool record;                     /* the provider may treat the next data as a TLS record */
     enum { NONE, MAYBE, GIVEN } tag; /* whether a tag was set or computed; OCB: always GIVEN */
     bool partial; /* OCB: EVP_Cipher() ended the data with a partial block; skip data */
     unsigned waits, aad_waits;       /* OCB: buffered bytes of a partial block */
