@@ -58,7 +58,7 @@ sanitized:
 
 tool:
 	@mkdir -p $(BUILD)
-	@scripts/progress $(BUILD)/tool.log scripts/cargo build --release --locked --manifest-path tool/Cargo.toml \
+	@scripts/progress $(BUILD)/tool.log scripts/cargo build --release --locked --package tenrounds \
 	    --target-dir $(BUILD)/cargo
 
 stage: c tool

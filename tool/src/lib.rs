@@ -1,32 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds`: AES at the processor's speed in the OpenSSL that is installed. A library for the sake of the benchmark in
-//! `bench/`, which takes from here what is public; nobody else should.
+//! `tenrounds`: AES at the processor's speed in the OpenSSL that is installed.
 
-pub mod algorithm;
-pub mod bench;
+mod bench;
 mod cli;
-pub mod core;
+mod conf;
 mod detect;
 mod doctor;
-mod elf;
 mod enable;
-pub mod error;
 mod generate;
-pub mod host;
 mod included;
 mod kernel;
-pub mod libcrypto;
-pub mod masks;
 mod openssl_cnf;
-mod output;
-pub mod provider;
 mod root;
 mod run;
-pub mod schema;
-mod selection;
 mod selftest;
-pub mod style;
-pub mod table;
+
+use ::libcrypto;
+use ::libcrypto::{elf, module as provider};
+use catalogue as algorithm;
+use machine::{host, masks, schema, selection};
+use tenrounds_sys as core;
+use terminal::{error, output, style, table};
 
 use clap::Parser;
 use cli::{Cli, Command};

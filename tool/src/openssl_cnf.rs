@@ -384,7 +384,8 @@ mod tests {
     /// The same values as libcrypto's own parser, and errors in the same files.
     #[test]
     fn libcrypto_agrees() {
-        use crate::libcrypto::{Conf, LibCrypto};
+        use crate::conf::Conf;
+        use crate::libcrypto::LibCrypto;
         let libcrypto = LibCrypto::open().unwrap();
         let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/doctor/conf");
         let fixtures = std::fs::read_dir(dir)

@@ -311,7 +311,7 @@ fn other_ciphers_have_the_threads_asked_for() {
     for row in figures.filter(|r| drawn.contains(&r["implementation"].as_str().unwrap())) {
         assert_eq!(row["threads"].to_string(), threads, "{row}");
         let rate = row["bytes_per_second"].as_f64().unwrap();
-        let label = tenrounds::bench::gigabytes(rate);
+        let label = terminal::gigabytes(rate);
         assert!(labels.contains(&&*label), "no {label} in {labels:?}: {row}");
     }
 

@@ -11,7 +11,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 // include/openssl/crypto.h
 const OPENSSL_VERSION: c_int = 0;

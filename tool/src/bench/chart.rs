@@ -2,6 +2,7 @@
 //! Tables and bars for the terminal. Colours and block characters where it is one; plain ASCII where not.
 
 use anstyle::{AnsiColor, Style};
+pub use terminal::gigabytes;
 
 /// How to draw.
 #[derive(Clone, Copy)]
@@ -113,17 +114,6 @@ fn stroke(paint: Paint, length: f64) -> String {
 /// The widest of some labels, with a gap.
 pub fn label_width<'a>(labels: impl IntoIterator<Item = &'a str>) -> usize {
     labels.into_iter().map(width).max().unwrap_or(0) + 2
-}
-
-/// "17.9", "1.45", "0.064": three figures of gigabytes.
-pub fn gigabytes(bytes_per_second: f64) -> String {
-    let value = bytes_per_second / 1e9;
-    match value {
-        v if v >= 99.95 => format!("{v:.0}"),
-        v if v >= 9.995 => format!("{v:.1}"),
-        v if v >= 0.0995 => format!("{v:.2}"),
-        v => format!("{v:.3}"),
-    }
 }
 
 #[cfg(test)]

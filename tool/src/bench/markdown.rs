@@ -9,6 +9,7 @@ use super::implementation::Implementation::{self, *};
 use super::report::{blocks, openssl};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+pub use terminal::today;
 
 fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
@@ -156,19 +157,6 @@ fn threads(found: &Comparison) -> String {
         (Some(several), 1) => format!("{several} threads"),
         _ => "one thread unless stated otherwise".into(),
     }
-}
-
-/// "2026-11-21" by UTC.
-pub fn today() -> String {
-    let mut date: libc::tm = unsafe { std::mem::zeroed() };
-    let now = unsafe { libc::time(std::ptr::null_mut()) };
-    unsafe { libc::gmtime_r(&now, &mut date) };
-    format!(
-        "{:04}-{:02}-{:02}",
-        date.tm_year + 1900,
-        date.tm_mon + 1,
-        date.tm_mday
-    )
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! From the command line to the list of cases.
 
-use super::crew::processors;
 use super::figure::size_name;
 use super::measure::{Case, Effort};
 use super::subject::{parse, Call, Subject};
 use crate::algorithm::Direction;
 use crate::cli::{MeasureArgs, Threads};
 use crate::error::{Error, Result};
+use ::measure::affinity::processors;
 use std::time::Duration;
 
 /// The columns everyone knows.
@@ -117,7 +117,7 @@ pub fn several_threads() -> Vec<usize> {
 /// The direction asked for. A MAC has one.
 pub fn direction(args: &MeasureArgs, subject: Subject) -> Direction {
     match (args.decrypt, subject.call()) {
-        (true, Call::Stream(_) | Call::Message(_)) => Direction::Decrypt,
+        (true, Call::Stream | Call::Message(_)) => Direction::Decrypt,
         _ => Direction::Encrypt,
     }
 }

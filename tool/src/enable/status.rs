@@ -10,8 +10,9 @@ use super::system::state_dir;
 use super::trial::Subject;
 use super::user::Home;
 use super::{OWN, OWN_HEAD};
+use crate::conf::Conf;
 use crate::error::Result;
-use crate::libcrypto::{Conf, LibCrypto};
+use crate::libcrypto::LibCrypto;
 use crate::run::config;
 use std::path::{Path, PathBuf};
 

@@ -6,8 +6,9 @@
 //! one name in one section the last holds. So what the base names (its providers, algorithm and TLS
 //! sections, whatever they are called) is extended in place, and nothing of it is lost.
 
+use crate::conf::Conf;
 use crate::error::{Error, Result};
-use crate::libcrypto::{Conf, LibCrypto};
+use crate::libcrypto::LibCrypto;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 

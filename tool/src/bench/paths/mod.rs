@@ -57,7 +57,7 @@ fn asked(args: &CompareArgs) -> Result<Vec<Subject>> {
             other.title()
         )));
     }
-    let mut modes: Vec<&str> = subjects.iter().map(|s| s.mode()).collect();
+    let mut modes: Vec<&str> = subjects.iter().map(|s| s.mode().name()).collect();
     modes.dedup();
     match (&args.driver, modes.len()) {
         (Some(driver), 2..) => Err(Error::usage(format!(

@@ -302,10 +302,8 @@ fn modes(count: usize) -> Vec<Figure> {
                 false => (23.4, [0.03, 0.4, 1.04]),
             };
             let mut figure = aes(&name, direction, limit, parts);
-            if subject
-                .ceiling(direction, crate::bench::limit::Limit::Xmm)
-                .is_some()
-            {
+            let xmm = crate::bench::limit::Limit::Xmm;
+            if crate::bench::limit::ceiling(subject, direction, xmm).is_some() {
                 figure
                     .rounds
                     .rates
