@@ -7,6 +7,22 @@ use catalogue::Cipher;
 pub use catalogue::{Direction, Mode, BLOCK};
 pub const TAG: usize = 16;
 
+/// The modes of the grid.
+#[cfg(test)]
+pub const MODES: [Mode; 11] = [
+    Mode::Ecb,
+    Mode::Cbc,
+    Mode::Cfb128,
+    Mode::Ofb,
+    Mode::Ctr,
+    Mode::Xts,
+    Mode::Gcm,
+    Mode::Ccm,
+    Mode::Cmac,
+    Mode::GcmSiv,
+    Mode::Ocb,
+];
+
 /// So many streams are not alike: `Spec::lengths` says how long each is.
 pub const RAGGED: usize = 64;
 /// Their bytes together in the grid.

@@ -155,7 +155,7 @@ impl Cipher {
             Mode::Ocb => 11,
             Mode::Xts => 13,
             Mode::GcmSiv => 16,
-            Mode::Cmac => return Ok(None),
+            _ => return Ok(None),
         };
         // enum gcry_cipher_algos
         let algorithm = match spec.key_bits {
