@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=sh disable=SC2016,SC2034 # expanded later; used by the scripts that read this file
+# shellcheck shell=sh disable=SC2016,SC2034 # expanded later; used by scripts that read this file
 # Functions and variables that several scripts share, in POSIX sh. A script reads this file with
 #   . "$(dirname -- "$0")/lib.sh"
 
@@ -46,7 +46,7 @@ quietly() {
     }
 }
 
-# rust_version FOLDER: the minimum version of Rust of tool or bench.
+# rust_version FOLDER: the minimum version of Rust of the workspace (.) or of bench.
 rust_version() { sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' "$root/$1/Cargo.toml"; }
 
 # own_apt ARCHITECTURE TOOL ARGUMENT...: runs a tool of apt with package lists in $work, because the
