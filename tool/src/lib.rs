@@ -33,13 +33,16 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     }
     let result = match cli.command {
         Command::Doctor(args) => return doctor::run(&args).map(ExitCode::from),
-        Command::Compare(args) => return bench::compare(&args).map(ExitCode::from),
+        Command::Diff(args) => return bench::diff(&args).map(ExitCode::from),
         Command::Detect(args) => detect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
         Command::Status(args) => enable::status(&args),
         Command::Speed(args) => bench::speed(&args),
+        Command::Compare(args) => bench::compare(&args),
+        Command::ComparePaths(args) => bench::compare_paths(&args),
+        Command::Picture(args) => bench::picture(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),
         Command::Completions { shell } => generate::completions(shell),
@@ -89,7 +92,7 @@ fn is_doctor() -> bool {
 /// clap's message in one line, without the usage that follows it.
 fn one_line(error: &clap::Error) -> String {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "say what to do: detect, doctor, run, enable, disable, status, speed, compare, selftest (see 'tenrounds --help')"
+        return "say what to do: detect, doctor, run, enable, disable, status, speed, compare, compare-paths, diff, selftest (see 'tenrounds --help')"
             .into();
     }
     if error.kind() == clap::error::ErrorKind::MissingRequiredArgument {

@@ -64,13 +64,17 @@ pub fn writable(path: &Path) -> Result<()> {
     }
 }
 
-/// A bar on standard error, if that is a terminal.
+/// A bar on standard error, if that is a terminal; on a narrow one without the bar itself.
 pub fn progress(steps: usize, expected: Duration) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
-    let template = format!(
-        "{{bar:30}} {{pos}}/{{len}} {{elapsed}} of about {:.0}s  {{msg}}",
-        expected.as_secs_f64().ceil()
-    );
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    let template = match size.map_or(0, |(width, _)| width.0) {
+        80.. => format!(
+            "{{bar:30}} {{pos}}/{{len}} {{elapsed}} of about {:.0}s  {{wide_msg}}",
+            expected.as_secs_f64().ceil()
+        ),
+        _ => "{pos}/{len} {wide_msg}".to_owned(),
+    };
     bar.set_style(ProgressStyle::with_template(&template).expect("a valid template"));
     bar
 }

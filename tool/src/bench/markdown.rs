@@ -6,7 +6,7 @@ use super::chart::gigabytes;
 use super::compare::Comparison;
 use super::figure::{size_name, sizes, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
-use super::report::{blocks, openssl};
+use super::report::{blocks, openssl, words};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 pub use terminal::today;
@@ -18,7 +18,8 @@ fn percent(fraction: f64) -> String {
     }
 }
 
-fn times(ratio: f64) -> String {
+/// "2.43×", "28×".
+pub fn times(ratio: f64) -> String {
     match ratio {
         r if r >= 9.95 => format!("{r:.0}×"),
         r => format!("{r:.2}×"),
@@ -132,19 +133,17 @@ fn notes(found: &Comparison) -> String {
         env!("CARGO_PKG_VERSION"),
         found.backend.map_or("no backend", |b| b.name()),
         today(),
-        found.effort.rounds,
+        found.rounds(),
         threads(found),
     );
     if !found.notes.is_empty() {
         let _ = write!(out, "\nAbsent: {}.\n", found.notes.join("; "));
     }
-    if found.doubtful() > 0 {
-        let _ = write!(
-            out,
-            "\nThe machine was busy: in {} of the rounds that count, wall clock and CPU time disagree by \
-             more than 5 %.\n",
-            found.doubtful()
-        );
+    for line in words(&found.figures) {
+        let _ = write!(out, "\n{line}\n");
+    }
+    if let Some(warning) = found.disturbance().warning() {
+        let _ = write!(out, "\n{warning}\n");
     }
     out
 }

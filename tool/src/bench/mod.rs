@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Measuring: `speed`, `compare`, and the worker processes that they ask. docs/measuring.md says how and
+//! Measuring: `speed`, `compare`, `compare-paths`, `diff`, and the worker processes that they ask. docs/measuring.md says how and
 //! why.
 
 mod afalg;
-mod baseline;
+mod busy;
 mod chart;
 mod compare;
 mod count;
 mod crew;
 mod crossing;
+mod diff;
 mod engine;
 mod evp;
 mod figure;
@@ -20,8 +21,10 @@ mod markdown;
 mod measure;
 mod message;
 mod paths;
+mod picture;
 mod plan;
 mod report;
+mod runs;
 mod scaling;
 mod speed;
 mod subject;
@@ -30,6 +33,9 @@ mod team;
 mod worker;
 
 pub use compare::compare;
+pub use diff::diff;
+pub use paths::compare_paths;
+pub use picture::picture;
 pub use speed::speed;
 
 use ::measure::{limit, place as buffer, stats, window};

@@ -18,6 +18,8 @@ fn every_command_explains_itself() {
             "status",
             "speed",
             "compare",
+            "compare-paths",
+            "diff",
             "selftest",
             "TENROUNDS_MASK",
         ],
@@ -31,6 +33,8 @@ fn every_command_explains_itself() {
         "status",
         "speed",
         "compare",
+        "compare-paths",
+        "diff",
         "selftest",
         "completions",
     ] {

@@ -17,6 +17,8 @@ fn the_staged_tree_has_pages_for_all_and_completions_for_three_shells() {
         "run",
         "speed",
         "compare",
+        "compare-paths",
+        "diff",
         "selftest",
         "completions",
     ] {

@@ -5,9 +5,9 @@
 // Tests may print: the lint is for the tool's own output.
 #![allow(clippy::disallowed_macros)]
 
-mod baseline;
 mod command_line;
 mod detect;
+mod diff;
 mod doctor;
 mod enable;
 mod enable_support;
@@ -19,6 +19,7 @@ mod json;
 mod kernel;
 mod machine;
 mod output;
+mod picture;
 mod run;
 mod run_config;
 mod run_count;
