@@ -9,7 +9,7 @@ mod cipher;
 mod rows;
 
 pub use cipher::{all, Cipher};
-pub use rows::ROWS;
+pub use rows::{COMPOSED, ROWS};
 
 /// A mode of operation, or a cipher that is not AES and is measured for comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -159,9 +159,9 @@ pub enum Needs {
 /// A host's name for a mode; None if it does not offer the mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Hosts {
-    /// The provider's names for libcrypto; `{}` stands for the key size in bits. The first is
-    /// the one that is shown.
-    pub provider: &'static [&'static str],
+    /// The provider's algorithms, each with its names; `{}` stands for the key size in bits. The
+    /// first algorithm has the mode's OID.
+    pub provider: &'static [&'static [&'static str]],
     /// Whether the provider's algorithm is a MAC.
     pub mac: bool,
     /// The classic engine has it.

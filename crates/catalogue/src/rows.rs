@@ -15,16 +15,19 @@ const NOWHERE: Hosts = Hosts {
     kernel: None,
 };
 
-const fn provider(names: &'static [&'static str]) -> Hosts {
+const fn provider(algorithms: &'static [&'static [&'static str]]) -> Hosts {
     Hosts {
-        provider: names,
+        provider: algorithms,
         ..NOWHERE
     }
 }
 
-const fn everywhere(names: &'static [&'static str], kernel: Option<&'static str>) -> Hosts {
+const fn everywhere(
+    algorithms: &'static [&'static [&'static str]],
+    kernel: Option<&'static str>,
+) -> Hosts {
     Hosts {
-        provider: names,
+        provider: algorithms,
         mac: false,
         engine: true,
         kernel,
@@ -91,7 +94,7 @@ pub static ROWS: [Row; 19] = [
         oid: Some((NIST, [1, 21, 41])),
         ops: ["ecb_encrypt", "ecb_decrypt"],
         unit: BLOCK,
-        hosts: everywhere(&["AES-{}-ECB"], Some("ecb(aes)")),
+        hosts: everywhere(&[&["AES-{}-ECB"]], Some("ecb(aes)")),
         ..STREAM
     },
     Row {
@@ -104,7 +107,7 @@ pub static ROWS: [Row; 19] = [
         needs: CHAIN_ENCRYPTING,
         ops: ["cbc_encrypt", "cbc_decrypt"],
         unit: BLOCK,
-        hosts: everywhere(&["AES-{}-CBC", "AES{}"], Some("cbc(aes)")),
+        hosts: everywhere(&[&["AES-{}-CBC", "AES{}"]], Some("cbc(aes)")),
         ..STREAM
     },
     Row {
@@ -123,7 +126,7 @@ pub static ROWS: [Row; 19] = [
         shortest: BLOCK,
         hosts: Hosts {
             kernel: Some("cts(cbc(aes))"),
-            ..provider(&["AES-{}-CBC-CTS"])
+            ..provider(&[&["AES-{}-CBC-CTS"]])
         },
         measured: false,
         ..STREAM
@@ -137,7 +140,7 @@ pub static ROWS: [Row; 19] = [
         bound: ENCRYPTION_CHAINED,
         needs: CHAIN_ENCRYPTING,
         ops: ["cfb_encrypt", "cfb_decrypt"],
-        hosts: everywhere(&["AES-{}-CFB"], None),
+        hosts: everywhere(&[&["AES-{}-CFB"]], None),
         ..STREAM
     },
     Row {
@@ -147,7 +150,7 @@ pub static ROWS: [Row; 19] = [
         bound: ENCRYPTION_CHAINED,
         needs: CHAIN_ENCRYPTING,
         ops: ["ecb_encrypt"; 2],
-        hosts: provider(&["AES-{}-CFB8"]),
+        hosts: provider(&[&["AES-{}-CFB8"]]),
         measured: false,
         ..STREAM
     },
@@ -158,7 +161,7 @@ pub static ROWS: [Row; 19] = [
         bound: ENCRYPTION_CHAINED,
         needs: CHAIN_ENCRYPTING,
         ops: ["ecb_encrypt"; 2],
-        hosts: provider(&["AES-{}-CFB1"]),
+        hosts: provider(&[&["AES-{}-CFB1"]]),
         measured: false,
         ..STREAM
     },
@@ -171,7 +174,7 @@ pub static ROWS: [Row; 19] = [
         bound: [Bound::Latency; 2],
         needs: CHAIN,
         ops: ["ofb"; 2],
-        hosts: everywhere(&["AES-{}-OFB"], None),
+        hosts: everywhere(&[&["AES-{}-OFB"]], None),
         ..STREAM
     },
     Row {
@@ -180,7 +183,7 @@ pub static ROWS: [Row; 19] = [
         title: "CTR",
         directions: ONE,
         ops: ["ctr"; 2],
-        hosts: everywhere(&["AES-{}-CTR"], Some("ctr(aes)")),
+        hosts: everywhere(&[&["AES-{}-CTR"]], Some("ctr(aes)")),
         ..STREAM
     },
     Row {
@@ -194,7 +197,7 @@ pub static ROWS: [Row; 19] = [
         needs: HASHED,
         ops: ["gcm_encrypt", "gcm_decrypt"],
         plain_op: "ctr",
-        hosts: everywhere(&["AES-{}-GCM", "id-aes{}-GCM"], Some("gcm(aes)")),
+        hosts: everywhere(&[&["AES-{}-GCM", "id-aes{}-GCM"]], Some("gcm(aes)")),
         ..MESSAGE
     },
     Row {
@@ -213,7 +216,7 @@ pub static ROWS: [Row; 19] = [
         ops: ["ccm_encrypt", "ccm_decrypt"],
         plain_op: "ctr",
         longest: (1 << 24) - 1, // 3 bytes for the length: 15 less the nonce (SP 800-38C A.1)
-        hosts: everywhere(&["AES-{}-CCM", "id-aes{}-CCM"], Some("ccm(aes)")),
+        hosts: everywhere(&[&["AES-{}-CCM", "id-aes{}-CCM"]], Some("ccm(aes)")),
         ..MESSAGE
     },
     Row {
@@ -223,7 +226,7 @@ pub static ROWS: [Row; 19] = [
         source: "RFC 7253",
         ops: ["ocb_encrypt", "ocb_decrypt"],
         plain_op: "ecb_encrypt",
-        hosts: provider(&["AES-{}-OCB"]),
+        hosts: provider(&[&["AES-{}-OCB"]]),
         ..MESSAGE
     },
     Row {
@@ -237,7 +240,7 @@ pub static ROWS: [Row; 19] = [
         bound: [Bound::LatencyThenThroughput, Bound::Latency],
         needs: CHAIN,
         ops: ["ctr"; 2],
-        hosts: provider(&["AES-{}-SIV"]),
+        hosts: provider(&[&["AES-{}-SIV"]]),
         ..MESSAGE
     },
     Row {
@@ -253,7 +256,7 @@ pub static ROWS: [Row; 19] = [
         needs: HASHED,
         ops: ["ctr_le"; 2],
         plain_op: "ecb_encrypt",
-        hosts: provider(&["AES-{}-GCM-SIV"]),
+        hosts: provider(&[&["AES-{}-GCM-SIV"]]),
         ..MESSAGE
     },
     Row {
@@ -273,7 +276,7 @@ pub static ROWS: [Row; 19] = [
         plain_op: "ecb_encrypt",
         shortest: BLOCK,
         longest: 1 << 24, // 2^20 blocks (IEEE 1619 section 5.1)
-        hosts: everywhere(&["AES-{}-XTS"], Some("xts(aes)")),
+        hosts: everywhere(&[&["AES-{}-XTS"]], Some("xts(aes)")),
         ..MESSAGE
     },
     Row {
@@ -284,7 +287,10 @@ pub static ROWS: [Row; 19] = [
         oid: Some((NIST, [5, 25, 45])),
         shortest: 16,
         unit: 8,
-        hosts: provider(&["AES-{}-WRAP", "AES-{}-WRAP-INV"]),
+        hosts: provider(&[
+            &["AES-{}-WRAP", "id-aes{}-wrap", "AES{}-WRAP"],
+            &["AES-{}-WRAP-INV", "AES{}-WRAP-INV"],
+        ]),
         ..WRAP
     },
     Row {
@@ -293,7 +299,10 @@ pub static ROWS: [Row; 19] = [
         title: "KWP",
         aliases: &["id-aes{}-wrap-pad", "aes{}-wrap-pad"],
         oid: Some((NIST, [8, 28, 48])),
-        hosts: provider(&["AES-{}-WRAP-PAD", "AES-{}-WRAP-PAD-INV"]),
+        hosts: provider(&[
+            &["AES-{}-WRAP-PAD", "id-aes{}-wrap-pad", "AES{}-WRAP-PAD"],
+            &["AES-{}-WRAP-PAD-INV", "AES{}-WRAP-PAD-INV"],
+        ]),
         ..WRAP
     },
     Row {
@@ -309,7 +318,7 @@ pub static ROWS: [Row; 19] = [
         shortest: 0,
         hosts: Hosts {
             mac: true,
-            ..provider(&["CMAC"])
+            ..provider(&[&["CMAC"]])
         },
         ..STREAM
     },
@@ -333,4 +342,14 @@ pub static ROWS: [Row; 19] = [
         bound: [Bound::Unknown; 2],
         ..MESSAGE
     },
+];
+
+/// The provider's algorithms that are no modes of their own: GMAC is GCM without data, and the others
+/// are CBC with the HMAC of TLS records, for key sizes and processors that OpenSSL has them for, too.
+pub const COMPOSED: [&str; 5] = [
+    "GMAC",
+    "AES-128-CBC-HMAC-SHA1",
+    "AES-256-CBC-HMAC-SHA1",
+    "AES-128-CBC-HMAC-SHA256",
+    "AES-256-CBC-HMAC-SHA256",
 ];

@@ -5,6 +5,7 @@
 // Tests may print: the lint is for the tool's own output.
 #![allow(clippy::disallowed_macros)]
 
+mod catalogue;
 mod command_line;
 mod detect;
 mod diff;
