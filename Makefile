@@ -22,6 +22,9 @@
 #   make deb      Debian packages, in build/deb
 #   make check-packages   install, enable and remove them in a chroot
 #   make install  DESTDIR= PREFIX=/usr/local      make uninstall, make clean
+#   INSTALL_DEPS=no    only name missing dependencies and the apt-get line that installs them.
+#                      Without it, make installs them, and asks on a terminal before it uses sudo;
+#                      INSTALL_DEPS=yes does not ask
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -58,7 +61,7 @@ sanitized:
 
 tool:
 	@mkdir -p $(BUILD)
-	@scripts/progress $(BUILD)/tool.log scripts/cargo build --release --locked --manifest-path tool/Cargo.toml \
+	@scripts/progress $(BUILD)/tool.log scripts/cargo build --release --locked --package tenrounds \
 	    --target-dir $(BUILD)/cargo
 
 stage: c tool
@@ -147,6 +150,7 @@ lint:
 install: $(if $(and $(SUDO_UID),$(wildcard $(DIST)/bin/tenrounds)),,all)
 	@scripts/install $(DIST) "$(PREFIX)" "$(DESTDIR)"
 
+# Removes what the manifest below PREFIX lists; needs no build.
 uninstall:
 	@scripts/install --remove $(DIST) "$(PREFIX)" "$(DESTDIR)"
 

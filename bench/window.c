@@ -11,7 +11,7 @@
  * The answer is the rate and this thread's share of the window's wall-clock time, or "error WHY".
  */
 #define _GNU_SOURCE
-#include "limit.h"
+#include "../crates/measure/c/limit.h"
 
 #include <openssl/evp.h>
 #include <openssl/provider.h>

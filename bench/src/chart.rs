@@ -9,8 +9,8 @@ use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use tenrounds::bench::size_name;
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
+use terminal::size_name;
 
 const FONT: &str = "sans-serif";
 const INK: RGBColor = RGBColor(38, 43, 51);

@@ -3,7 +3,7 @@
 
 use crate::peer::{Direction, Inputs, Operation, Peer, Spec};
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 /// Calls that are compared: more than one, so that what is carried on is compared, too.
 const CALLS: usize = 3;
@@ -48,7 +48,7 @@ pub fn input(reference: &dyn Peer, spec: Spec, bytes: usize) -> Result<Vec<u8>> 
     };
     let mut data = vec![0; sealing.input_bytes(bytes)];
     fill(&mut data, bytes as u64);
-    if !spec.mode.authenticated() || spec.direction == Direction::Encrypt {
+    if !spec.mode.is_aead() || spec.direction == Direction::Encrypt {
         return Ok(data);
     }
     let mut sealed = vec![0; sealing.output_bytes(bytes)];
@@ -117,7 +117,7 @@ impl Wanted {
                 )));
             }
         }
-        if spec.mode.authenticated() && spec.direction == Direction::Decrypt {
+        if spec.mode.is_aead() && spec.direction == Direction::Decrypt {
             let mut input = self.input.clone();
             *input.last_mut().expect("a tag at least") ^= 1;
             if caught(|| theirs.call(&input, &mut vec![0; length])).is_ok() {
@@ -136,7 +136,7 @@ mod tests {
 
     fn cells() -> Vec<(Spec, usize)> {
         let mut cells = Vec::new();
-        for mode in Mode::ALL {
+        for mode in crate::peer::MODES {
             for direction in [Direction::Encrypt, Direction::Decrypt] {
                 for streams in [1, 16, RAGGED] {
                     let spec = Spec {
@@ -156,8 +156,8 @@ mod tests {
     #[test]
     fn every_backend_agrees_with_the_reference() {
         let reference = selected().unwrap();
-        let usable = tenrounds::core::Cpu::detect().usable;
-        for backend in tenrounds::core::Backend::all() {
+        let usable = tenrounds_sys::Cpu::detect().usable;
+        for backend in tenrounds_sys::Backend::all() {
             if backend.features() & !usable != 0 {
                 continue;
             }

@@ -10,11 +10,11 @@ use crate::run::{self, Found};
 use crate::{chart, markdown, peers, table, threads, worker};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget};
+use libcrypto::LibCrypto;
+use machine::{host, schema};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tenrounds::error::{Error, Result};
-use tenrounds::libcrypto::LibCrypto;
-use tenrounds::{host, schema};
+use terminal::error::{Error, Result};
 
 /// AES at every size against the processor's limit and against other libraries, side by side in one run
 #[derive(Parser)]
@@ -243,7 +243,7 @@ pub fn run(cli: &Cli) -> Result<bool> {
         std::fs::create_dir_all(dir).map_err(|e| cannot_write(dir, &e))?;
     }
     for file in json.iter().chain(&markdown) {
-        tenrounds::bench::writable(file)?;
+        terminal::writable(file)?;
     }
     let begin = Instant::now();
     let seed = cli.seed.unwrap_or_else(|| fastrand::u64(1..1 << 48));
@@ -265,7 +265,7 @@ pub fn run(cli: &Cli) -> Result<bool> {
         seed,
         quick: cli.quick,
         host: host::read(LibCrypto::open().ok().as_ref()),
-        date: tenrounds::bench::today(),
+        date: terminal::today(),
         seconds: begin.elapsed().as_secs_f64(),
         processes: cli.processes(),
         rounds: plans[0].rounds,
@@ -337,7 +337,7 @@ fn name() -> String {
         "{name}family-{}-model-{}-{}",
         cpu.family,
         cpu.model,
-        tenrounds::bench::today()
+        terminal::today()
     )
 }
 
@@ -378,7 +378,7 @@ fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
     for plan in plans.iter_mut() {
         plan.rounds = if cli.check { 0 } else { rounds };
     }
-    let bar = tenrounds::bench::progress(cells.iter().sum::<usize>() * cli.processes(), expected);
+    let bar = terminal::progress(cells.iter().sum::<usize>() * cli.processes(), expected);
     if expected < Duration::from_secs(1) {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }

@@ -7,7 +7,7 @@ use crate::peer::{Direction, Mode, RAGGED};
 use crate::plan::Environment;
 use crate::results::{Results, Row};
 use crate::worker::ONE_THREAD;
-use tenrounds::bench::size_name;
+use terminal::size_name;
 
 /// What a figure says about.
 #[derive(Clone, Copy)]
@@ -286,19 +286,18 @@ impl Figure {
     }
 
     fn judge(&self, row: &Row) -> Vec<Judged> {
-        let judged =
-            |of: &str, what: String, factor: f64, s: &tenrounds::bench::stats::Summary| Judged {
-                id: id(row, of),
-                environment: row.environment,
-                cell: row.cell,
-                subject: row.subject.clone(),
-                what,
-                target: self.target,
-                value: s.median * factor,
-                spread: (s.q3 - s.q1) / 2.0 * factor,
-                met: s.median * factor >= self.target,
-                reason: None,
-            };
+        let judged = |of: &str, what: String, factor: f64, s: &measure::stats::Summary| Judged {
+            id: id(row, of),
+            environment: row.environment,
+            cell: row.cell,
+            subject: row.subject.clone(),
+            what,
+            target: self.target,
+            value: s.median * factor,
+            spread: (s.q3 - s.q1) / 2.0 * factor,
+            met: s.median * factor >= self.target,
+            reason: None,
+        };
         let what = self.what.to_owned();
         match self.of {
             Of::Bound => row

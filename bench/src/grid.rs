@@ -3,7 +3,7 @@
 
 use crate::peer::{Direction, Mode, Spec, BLOCK, RAGGED, RAGGED_BYTES};
 use serde::{Deserialize, Serialize};
-use tenrounds::error::{suggestion, Error, Result};
+use terminal::error::{suggestion, Error, Result};
 
 /// Bytes of a call.
 pub const SIZES: [usize; 14] = [
@@ -98,8 +98,8 @@ impl Way {
         let mode = self.mode.name().to_uppercase();
         let way = match (self.mode, self.direction) {
             (Mode::Ofb | Mode::Ctr | Mode::Cmac, _) => mode,
-            (m, Direction::Encrypt) if m.authenticated() => format!("{mode} sealing"),
-            (m, Direction::Decrypt) if m.authenticated() => format!("{mode} opening"),
+            (m, Direction::Encrypt) if m.is_aead() => format!("{mode} sealing"),
+            (m, Direction::Decrypt) if m.is_aead() => format!("{mode} opening"),
             (_, Direction::Encrypt) => format!("{mode} encryption"),
             (_, Direction::Decrypt) => format!("{mode} decryption"),
         };

@@ -5,9 +5,9 @@ use crate::cli::Run;
 use crate::limits::Bound;
 use crate::results::is_ours;
 use crate::worker::Missing;
+use machine::schema::Host;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tenrounds::schema::Host;
 
 #[derive(Serialize)]
 pub struct Document {
@@ -107,7 +107,7 @@ fn short(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-fn summary(s: &tenrounds::bench::stats::Summary) -> Summary {
+fn summary(s: &measure::stats::Summary) -> Summary {
     Summary {
         median: short(s.median),
         q1: short(s.q1),
@@ -141,7 +141,7 @@ impl Document {
         };
         Document {
             schema: "tenrounds-bench-1",
-            version: tenrounds::core::version().to_owned(),
+            version: tenrounds_sys::version().to_owned(),
             date: run.date.clone(),
             seed: run.seed,
             quick: run.quick,
@@ -320,8 +320,8 @@ mod tests {
         let run = Run {
             seed: 7,
             quick: true,
-            host: tenrounds::host::read(None),
-            date: tenrounds::bench::today(),
+            host: machine::host::read(None),
+            date: terminal::today(),
             seconds: 1.5,
             processes: 1,
             rounds: 2,

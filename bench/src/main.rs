@@ -13,19 +13,17 @@ mod markdown;
 mod ours;
 mod peer;
 mod peers;
-mod place;
 mod plan;
 mod results;
 mod run;
 mod table;
 mod threads;
-mod window;
 mod worker;
 
 use clap::Parser;
 use cli::Cli;
 use std::process::ExitCode;
-use tenrounds::error::Result;
+use terminal::error::Result;
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|a| a == run::WORKER) {

@@ -8,8 +8,8 @@ use crate::plan::Environment;
 use crate::results::{is_bound, is_ours, Row};
 use crate::table::{by_cell, nanoseconds, percent};
 use std::fmt::Write;
-use tenrounds::bench::{gigabytes, size_name};
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
+use terminal::{gigabytes, size_name};
 
 const BEGIN: &str = "<!-- written by tenrounds-bench --publish: begin -->";
 const END: &str = "<!-- end -->";

@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What is measured: a library behind one adapter, the same for all of them.
 
-use tenrounds::error::Result;
+use terminal::error::Result;
 
-pub const BLOCK: usize = 16;
+use catalogue::Cipher;
+pub use catalogue::{Direction, Mode, BLOCK};
 pub const TAG: usize = 16;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
-    Ecb,
-    Cbc,
-    Cfb128,
-    Ofb,
-    Ctr,
-    Xts,
-    Gcm,
-    Ccm,
-    Cmac,
-    GcmSiv,
-    Ocb,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    Encrypt,
-    Decrypt,
-}
+/// The modes of the grid.
+#[cfg(test)]
+pub const MODES: [Mode; 11] = [
+    Mode::Ecb,
+    Mode::Cbc,
+    Mode::Cfb128,
+    Mode::Ofb,
+    Mode::Ctr,
+    Mode::Xts,
+    Mode::Gcm,
+    Mode::Ccm,
+    Mode::Cmac,
+    Mode::GcmSiv,
+    Mode::Ocb,
+];
 
 /// So many streams are not alike: `Spec::lengths` says how long each is.
 pub const RAGGED: usize = 64;
@@ -42,70 +38,15 @@ pub struct Spec {
     pub streams: usize,
 }
 
-impl Mode {
-    #[cfg(test)]
-    pub const ALL: [Mode; 11] = [
-        Mode::Ecb,
-        Mode::Cbc,
-        Mode::Cfb128,
-        Mode::Ofb,
-        Mode::Ctr,
-        Mode::Xts,
-        Mode::Gcm,
-        Mode::Ccm,
-        Mode::Cmac,
-        Mode::GcmSiv,
-        Mode::Ocb,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Ecb => "ecb",
-            Mode::Cbc => "cbc",
-            Mode::Cfb128 => "cfb",
-            Mode::Ofb => "ofb",
-            Mode::Ctr => "ctr",
-            Mode::Xts => "xts",
-            Mode::Gcm => "gcm",
-            Mode::Ccm => "ccm",
-            Mode::Cmac => "cmac",
-            Mode::GcmSiv => "gcm-siv",
-            Mode::Ocb => "ocb",
-        }
-    }
-
-    /// Whether it takes whole blocks only.
-    pub fn whole_blocks(self) -> bool {
-        matches!(self, Mode::Ecb | Mode::Cbc)
-    }
-
-    /// Whether a message ends in a tag behind its data.
-    pub fn authenticated(self) -> bool {
-        matches!(self, Mode::Gcm | Mode::Ccm | Mode::GcmSiv | Mode::Ocb)
-    }
-
-    /// Whether a call goes on where the call before ended, instead of being a message of its own.
-    pub fn goes_on(self) -> bool {
-        matches!(
-            self,
-            Mode::Ecb | Mode::Cbc | Mode::Cfb128 | Mode::Ofb | Mode::Ctr
-        )
-    }
-}
-
-impl Direction {
-    pub fn name(self) -> &'static str {
-        match self {
-            Direction::Encrypt => "encrypt",
-            Direction::Decrypt => "decrypt",
-        }
-    }
-}
-
 impl Spec {
+    /// The mode with its key size.
+    pub fn cipher(&self) -> Cipher {
+        Cipher::new(self.mode, self.key_bits).expect("a key size of the mode")
+    }
+
     /// The bytes of the key: XTS has two.
     pub fn key_bytes(&self) -> usize {
-        usize::from(self.key_bits) / 8 * if self.mode == Mode::Xts { 2 } else { 1 }
+        self.cipher().key_bytes()
     }
 
     /// The bytes of each stream's data.
@@ -126,7 +67,7 @@ impl Spec {
 
     /// What a stream reads beyond its data: the tag to be checked.
     fn read_more(&self) -> usize {
-        let opens = self.mode.authenticated() && self.direction == Direction::Decrypt;
+        let opens = self.mode.is_aead() && self.direction == Direction::Decrypt;
         if opens {
             TAG
         } else {
@@ -136,7 +77,7 @@ impl Spec {
 
     /// What a stream writes beyond its data: the tag of a sealed message.
     fn written_more(&self) -> usize {
-        let seals = self.mode.authenticated() && self.direction == Direction::Encrypt;
+        let seals = self.mode.is_aead() && self.direction == Direction::Encrypt;
         if seals {
             TAG
         } else {
@@ -255,10 +196,12 @@ pub trait Operation {
 #[inline(always)]
 fn fence() {
     #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has the instruction.
     unsafe {
         std::arch::x86_64::_mm_lfence()
     };
     #[cfg(target_arch = "aarch64")]
+    // SAFETY: barriers have no other effect.
     unsafe {
         std::arch::asm!("dsb sy", "isb")
     };

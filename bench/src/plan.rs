@@ -3,7 +3,7 @@
 
 use crate::grid::{self, Cell, Wanted};
 use serde::{Deserialize, Serialize};
-use tenrounds::error::Result;
+use terminal::error::Result;
 
 /// Whether the processor's instructions for AES are there for OpenSSL and for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use crate::limits::{self, Bound};
 use crate::plan::Environment;
 use crate::run::{Found, Rounds};
 use crate::worker::{Subject, CEILING, LIMIT, ONE_THREAD};
+use measure::stats::Summary;
 use std::collections::BTreeMap;
-use tenrounds::bench::stats::Summary;
 
 pub struct Row {
     pub environment: Environment,

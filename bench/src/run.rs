@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 /// The name under which the program starts itself.
 pub const WORKER: &str = "worker";

@@ -9,9 +9,9 @@ use crate::results::Row;
 use crate::run::Found;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tenrounds::bench::gigabytes;
-use tenrounds::style::{clean, paint, BAD, BOLD, DIM, GOOD, WARN};
-use tenrounds::table::Table;
+use terminal::gigabytes;
+use terminal::style::{clean, paint, BAD, BOLD, DIM, GOOD, WARN};
+use terminal::table::Table;
 
 pub fn percent(value: f64) -> String {
     match value * 100.0 {

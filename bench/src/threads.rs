@@ -5,56 +5,18 @@ use crate::check;
 use crate::grid::Cell;
 use crate::limits;
 use crate::peer::Peer;
-use crate::place::Place;
 use crate::plan::Plan;
-use crate::window::{window, Time, Window};
-use crate::worker::{evp, selected, Done, LIMIT, ONE_THREAD};
+use crate::worker::{evp, selected, warm_window, Done, LIMIT, ONE_THREAD};
+use measure::affinity::{pin_to_number, processors};
+use measure::place::Place;
+use measure::window::{Pace, Window};
 use std::sync::{Barrier, Mutex};
-use tenrounds::core::Cpu;
-use tenrounds::error::{Error, Result};
-
-/// The processors that this process was allowed at first.
-fn allowed() -> Vec<usize> {
-    static ALLOWED: std::sync::OnceLock<Vec<usize>> = std::sync::OnceLock::new();
-    let read = || {
-        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-        let size = std::mem::size_of::<libc::cpu_set_t>();
-        match unsafe { libc::sched_getaffinity(0, size, &mut set) } {
-            0 => (0..libc::CPU_SETSIZE as usize)
-                .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
-                .collect(),
-            _ => Vec::new(),
-        }
-    };
-    ALLOWED.get_or_init(read).clone()
-}
+use tenrounds_sys::Cpu;
+use terminal::error::{Error, Result};
 
 /// How many threads can have a processor each.
 pub fn available() -> usize {
-    allowed().len().max(1)
-}
-
-/// Pins the calling thread: number 0 to the last processor it is allowed, 1 to the one before. The first one has most of
-/// the interrupts.
-pub fn pin(number: usize) -> Result<()> {
-    let allowed = allowed();
-    let Some(&cpu) = allowed.iter().rev().nth(number) else {
-        return Err(Error::failure(format!(
-            "thread {} has no processor of its own: {} are allowed",
-            number + 1,
-            allowed.len()
-        )));
-    };
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    unsafe { libc::CPU_SET(cpu, &mut set) };
-    let size = std::mem::size_of::<libc::cpu_set_t>();
-    match unsafe { libc::sched_setaffinity(0, size, &set) } {
-        0 => Ok(()),
-        _ => Err(Error::failure(format!(
-            "cannot pin a thread to processor {cpu}: {}",
-            std::io::Error::last_os_error()
-        ))),
-    }
+    processors().len().max(1)
 }
 
 /// Who takes part: the core, EVP, and the limit.
@@ -103,7 +65,7 @@ pub fn cell(plan: &Plan, cell: Cell) -> Result<Done> {
                 (format!("{subject}/{ONE_THREAD}"), &one),
                 (subject.into(), &all),
             ] {
-                done.doubtful += windows.iter().filter(|w| !w.undisturbed).count();
+                done.doubtful += windows.iter().filter(|w| !w.undisturbed()).count();
                 let rate = windows.iter().map(Window::rate).sum();
                 done.rates.entry(id).or_default().push(rate);
             }
@@ -121,7 +83,7 @@ fn rounds(plan: &Plan, cell: Cell, subject: &str) -> Result<Vec<Round>> {
     let taken: Mutex<Vec<Round>> = Mutex::new(empty());
     let there: Mutex<Vec<Result<bool>>> = Mutex::new(Vec::new());
     let thread = |number: usize| {
-        let ready = pin(number).and_then(|()| work(subject, cell));
+        let ready = pin_to_number(number).and_then(|()| work(subject, cell));
         let said = ready.as_ref().map(Option::is_some).map_err(Error::clone);
         there.lock().expect("nobody panics with it").push(said);
         barrier.wait();
@@ -130,16 +92,16 @@ fn rounds(plan: &Plan, cell: Cell, subject: &str) -> Result<Vec<Round>> {
             return;
         }
         let mut work = ready.ok().flatten().expect("it is there");
-        let mut time = Time::unknown();
+        let mut pace = Pace::default();
         for round in 0..plan.rounds {
             barrier.wait();
             if number == 0 {
-                if let Ok(window) = window(&mut time, plan.window_us, &mut work) {
+                if let Ok(window) = warm_window(&mut pace, plan.window_us, &mut work) {
                     taken.lock().expect("the same")[round].0.push(window);
                 }
             }
             barrier.wait();
-            if let Ok(window) = window(&mut time, plan.window_us, &mut work) {
+            if let Ok(window) = warm_window(&mut pace, plan.window_us, &mut work) {
                 taken.lock().expect("the same")[round].1.push(window);
             }
         }

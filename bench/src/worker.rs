@@ -8,16 +8,16 @@ use crate::limits::{self, Figure};
 use crate::ours::Core;
 use crate::peer::{Operation, Peer, Spec};
 use crate::peers;
-use crate::place::Place;
 use crate::plan::{Environment, Plan};
 use crate::threads;
-use crate::window::{window, Time, Window};
+use measure::affinity::pin_to_number;
+use measure::limit::Work;
+use measure::place::Place;
+use measure::window::{Pace, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufRead, Write};
-use tenrounds::bench::limit::Work;
-use tenrounds::core;
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 /// Bounds among the subjects of a cell.
 pub const LIMIT: &str = "limit";
@@ -96,15 +96,15 @@ pub fn serve() -> Result<()> {
 
 /// The core as this environment selects it.
 pub fn selected() -> Result<Core> {
-    let mask = std::env::var(tenrounds::masks::TENROUNDS_MASK).ok();
-    let backend = core::select(mask.as_deref(), 0).backend;
+    let mask = std::env::var(machine::masks::TENROUNDS_MASK).ok();
+    let backend = tenrounds_sys::select(mask.as_deref(), 0).backend;
     let none = || Error::failure("no backend passes its known answers; see 'tenrounds selftest'");
     Ok(Core::selected(backend.ok_or_else(none)?))
 }
 
 /// Ours through EVP of the system's OpenSSL.
 pub fn evp() -> Result<Box<dyn Peer>> {
-    let module = tenrounds::provider::find(None)?;
+    let module = libcrypto::module::find(None)?;
     Ok(Box::new(peers::openssl::with_provider(&module)?))
 }
 
@@ -118,7 +118,7 @@ fn without_home(text: &str) -> String {
 
 /// Many messages by the pipelines of OpenSSL 3.5.
 fn pipelines() -> Result<Box<dyn Peer>> {
-    let module = tenrounds::provider::find(None)?;
+    let module = libcrypto::module::find(None)?;
     Ok(Box::new(peers::openssl::with_pipelines(&module)?))
 }
 
@@ -130,9 +130,10 @@ fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
     let mut all: Vec<Box<dyn Peer>> = Vec::new();
     let mut missing = Vec::new();
     if plan.environment == Environment::Plain {
-        let usable = core::Cpu::detect().usable;
+        let usable = tenrounds_sys::Cpu::detect().usable;
         for name in ["vaes256", "aesni"] {
-            let backend = core::Backend::by_name(name).filter(|b| b.features() & !usable == 0);
+            let backend =
+                tenrounds_sys::Backend::by_name(name).filter(|b| b.features() & !usable == 0);
             if let Some(backend) = backend.filter(|b| *b != reference.backend()) {
                 all.push(Box::new(Core::of(backend)));
             }
@@ -170,7 +171,7 @@ fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
 }
 
 fn measure(plan: &Plan) -> Result<()> {
-    threads::pin(0)?;
+    pin_to_number(0)?;
     fastrand::seed(plan.seed);
     let (peers, absent) = subjects(plan)?;
     let subject = |peer: &dyn Peer| Subject {
@@ -206,11 +207,18 @@ fn measure(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
+/// Warms up and takes a window. `work` does so many units and returns their bytes.
+pub fn warm_window(pace: &mut Pace, us: u64, work: &mut dyn FnMut(u64) -> u64) -> Result<Window> {
+    let mut work = |units| Ok(work(units));
+    pace.warm_up(&mut work)?;
+    pace.window(us, &mut work)
+}
+
 /// One of those that take turns.
 struct Player {
     id: String,
     work: Kindred,
-    time: Time,
+    pace: Pace,
 }
 
 enum Kindred {
@@ -223,7 +231,7 @@ impl Player {
         Player {
             id: id.into(),
             work: Kindred::Bound(work),
-            time: Time::unknown(),
+            pace: Pace::default(),
         }
     }
 
@@ -232,8 +240,8 @@ impl Player {
         let alone = cell.kind == Kind::Alone;
         let (input, output) = place.both();
         match &mut self.work {
-            Kindred::Bound(work) => window(&mut self.time, us, &mut |n| work.run(n)),
-            Kindred::Peer(operation) => window(&mut self.time, us, &mut |calls| {
+            Kindred::Bound(work) => warm_window(&mut self.pace, us, &mut |n| work.run(n)),
+            Kindred::Peer(operation) => warm_window(&mut self.pace, us, &mut |calls| {
                 operation.run(calls, input, output, alone);
                 calls * bytes
             }),
@@ -302,11 +310,11 @@ fn one_cell(
             players.push(Player {
                 id: peer.id(),
                 work: Kindred::Peer(operation),
-                time: Time::unknown(),
+                pace: Pace::default(),
             });
         }
     }
-    let cpu = core::Cpu::detect();
+    let cpu = tenrounds_sys::Cpu::detect();
     if cell.kind == Kind::Throughput {
         let work = limits::work(cell.spec, &cpu);
         players.extend(work.map(|work| Player::bound(LIMIT, work)));
@@ -321,13 +329,13 @@ fn one_cell(
         for player in &mut players {
             let mut taken = player.window(&mut place, &cell, plan.window_us)?;
             for _ in 0..REPEATS {
-                if taken.undisturbed {
+                if taken.undisturbed() {
                     break;
                 }
                 done.repeated += 1;
                 taken = player.window(&mut place, &cell, plan.window_us)?;
             }
-            done.doubtful += usize::from(!taken.undisturbed);
+            done.doubtful += usize::from(!taken.undisturbed());
             let rates = done.rates.entry(player.id.clone()).or_default();
             rates.push(taken.rate());
         }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * armce with EOR3, which XORs three vectors and is part of the SHA-3 extension (Armv8.2). The
- * compiler fuses two XORs into an EOR3 if nothing else needs the intermediate result. Examples are
- * the last round key with the mode's data, and the products of GHASH. Keys and the serial modes,
- * which have no XOR on the chain, use armce's functions.
+ * compiler fuses two XORs into an EOR3 if nothing else needs the intermediate result. It does so
+ * when a mode XORs the last round key and its data, and when GHASH XORs its products. Key expansion
+ * and the serial modes use armce's functions. The serial modes have no XOR on the chain
+ * (simd/serial.h).
  */
 #include "dispatch/backend.h"
 #include "portable/ghash.h"

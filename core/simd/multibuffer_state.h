@@ -3,8 +3,9 @@
  * The state of multi-buffer code. multibuffer.h defines the terms job, lane, step, batch, segment.
  *
  * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals that of an earlier store
- * modulo 4096. A step stores its output only after its rounds. So no load that overlaps the rounds
- * may alias that output. Each layout below says how it ensures this.
+ * modulo 4096. A step stores its output only after its rounds. Later loads, which the core executes
+ * during these rounds, would wait for the store. So they must not alias the step's output. Each
+ * layout below says how it ensures this.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H
@@ -62,8 +63,9 @@
 
 /*
  * A buffer's address minus the offset at which its job started, so that all lanes use one offset.
- * The base may lie before the buffer: it is computed as an integer and used only with an offset. An
- * integer type would cost an instruction for each access (gcc 12).
+ * The base may lie before the buffer, so mb_base_of() computes it as an integer, and mb_at() always
+ * adds an offset before it is used. The type is a pointer all the same, because an integer type
+ * would cost an instruction for each access (gcc 12).
  */
 typedef uint8_t *mb_base;
 
@@ -71,14 +73,16 @@ struct multibuffer {
 #    if VBLOCKS == 4
     /*
      * The layout of multibuffer_lines.h: the input of a batch aliases only the output of the
-     * previous batch, which is already stored. All other loaded data is in the rest of the page.
+     * previous batch, which is already stored. The other data that the rounds load lies in the part
+     * of the page (modulo 4096) that out_batch does not use, except keys 11 to 14 of own_keys.
      */
     union {
         struct {
             uint8_t out_batch[2][MB_LANES * MB_BATCH_BYTES]; /* even batches, odd batches */
             mb_base in[MB_LANES], out[MB_LANES], none[MB_LANES];
             const uint8_t *from[MB_LANES]; /* chaining values */
-            mb_base lines[MB_LANES];       /* in out_batch[0]; plus MB_PAGE: in in_batch[0] */
+            /* A lane's line of out_batch[0]; adding MB_PAGE gives its line of in_batch[0]. */
+            mb_base lines[MB_LANES];
         };
         uint8_t page[4096];
     };
@@ -100,7 +104,8 @@ struct multibuffer {
 #    endif
     uint8_t tail[MB_LANES][MB_BATCH_BYTES]; /* padded input of a lane's last batch */
     uint8_t nowhere[MB_IDLE_BATCHES * MB_BATCH_BYTES];
-    mb_base cut_in[MB_LANES], cut_out[MB_LANES]; /* in and out, if jobs end within the last batch */
+    /* in and out for the last batch, with other bases for the jobs that end within it: mb_cut(). */
+    mb_base cut_in[MB_LANES], cut_out[MB_LANES];
     const mb_base *last_in, *last_out; /* for the last batch: cut_in and cut_out, or in and out */
     size_t end[MB_LANES];              /* the batch at which the lane's job ends; SIZE_MAX: idle */
     const struct tr_job *job[MB_LANES];

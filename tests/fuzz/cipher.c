@@ -9,8 +9,8 @@
 
 static uint8_t in_bytes[ROOM], out_bytes[ROOM + 16], expected[ROOM + 16];
 
-/* Makes the expected message, with its own padding (RFC 5652 section 6.3). Returns its length, or
- * -1 if the message must fail. */
+/* Makes the expected message. Adds or removes the padding (RFC 5652 section 6.3) without tr_cipher.
+ * Returns the message's length, or -1 if the message must fail. */
 static long one_shot(const struct tr_aes_key *key, enum tr_mode mode, bool decrypt, bool padding,
                      const uint8_t iv[16], size_t len)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-# Counts what an AF_ALG operation costs, and tests compare --paths on a kernel that has AF_ALG.
+# Counts what an AF_ALG operation costs, and tests compare-paths on a kernel that has AF_ALG.
 # guest: plain
 # modules: aesni-intel algif_skcipher
 # programs: BUILD/dist/bin/tenrounds BUILD/dist/lib/ossl-modules/tenrounds.so
@@ -55,7 +55,7 @@ check 'splice' "$bin/chunks" splice "$(driver cbc)" 10 65536 64
 operations splice 64 $spliced
 echo nop >$tracing/current_tracer
 
-# ---- compare --paths ----
+# ---- compare-paths ----
 
 # Prints the value of "counted" for a path and a size, on one line.
 counted() { # path bytes
@@ -73,8 +73,8 @@ of() {
 }
 
 # It fails unless all paths compute the same output as the core.
-compare() { tenrounds compare --paths aes-128-cbc --decrypt --seconds 0.01 --bytes 16,64K,128K --json "$@" >/tmp/paths.json; }
-check 'compare --paths' compare
+compare() { tenrounds compare-paths aes-128-cbc --decrypt --seconds 0.01 --bytes 16,64K,128K --json "$@" >/tmp/paths.json; }
+check 'compare-paths' compare
 for who in tenrounds-core tenrounds openssl; do
     same "$who makes no system calls" "$(counted $who 65536)" "$(of '' 0 0 0 0)"
 done
@@ -97,16 +97,16 @@ same 'what AF_ALG took' "$driver" "$(driver cbc)"
 
 # --driver selects the kernel's own driver by its name.
 before_calls=$(counter 'cbc(aes)' calls)
-check 'compare --paths with a driver' sh -c \
-    "tenrounds compare --paths aes-128-cbc --seconds 0.01 --bytes 4K --driver cbc-aes-aesni | grep -q 'cbc(aes): cbc-aes-aesni,'"
+check 'compare-paths with a driver' sh -c \
+    "tenrounds compare-paths aes-128-cbc --seconds 0.01 --bytes 4K --driver cbc-aes-aesni | grep -q 'cbc(aes): cbc-aes-aesni,'"
 # The engine opens cbc(aes) by the algorithm's name, so it still gets our driver.
 check 'and ours for the engine' test "$(counter 'cbc(aes)' calls)" -gt "$before_calls"
-refused 'a driver of another mode' tenrounds compare --paths aes-128-cbc --bytes 16 --driver ctr-aes-aesni
+refused 'a driver of another mode' tenrounds compare-paths aes-128-cbc --bytes 16 --driver ctr-aes-aesni
 cp "$output" /tmp/said
 check 'which is said' grep -q 'ctr-aes-aesni: that does ctr(aes), not cbc(aes)' /tmp/said
 # A path that computes wrong output is detected before anything is timed.
 export TENROUNDS_CORRUPT=af-alg
-refused 'a kernel that computes wrongly' tenrounds compare --paths aes-128-cbc --bytes 16
+refused 'a kernel that computes wrongly' tenrounds compare-paths aes-128-cbc --bytes 16
 cp "$output" /tmp/said
 check 'which is said' grep -q 'tenrounds-core and af-alg differ' /tmp/said
 unset TENROUNDS_CORRUPT

@@ -7,8 +7,8 @@
  *
  * In some states our provider refuses calls on purpose, and the test checks that it does:
  * OSSL_PROVIDER-tenrounds(7), DIFFERENCES. The sequences leave out partial overlap, which only ours
- * refuses. After the end of a CCM message they also leave out AAD and data of 0 bytes. Random IVs
- * differ between the sides; generated_iv() tests them.
+ * refuses. After the end of a CCM message they also leave out final, empty data, and any AAD.
+ * Random IVs differ between the sides; generated_iv() tests them.
  */
 #define MAX_DATA 2000
 #include "sequences.h"
@@ -80,10 +80,14 @@ struct state {
     bool open;    /* a message has begun and has not ended */
     bool stuck;   /* skip data, AAD and final until the next IV */
     bool refused; /* ours must refuse data, AAD and final until the next IV: see refuses() */
-    bool spent; /* CCM: skip AAD, final and data of 0 bytes, after data or a second length or key */
+    /* CCM: skip AAD, final and data of 0 bytes until an init with a cipher. Set by data, by final,
+     * by do_length(), and by a second key. */
+    bool spent;
     bool no_aad; /* skip AAD: EVP_Cipher() with 0 bytes makes the default provider pad the AAD */
-    bool dead;   /* CCM: stuck until an init with a cipher, after a failure or change of key */
-    bool record; /* the provider may treat the next data as a TLS record */
+    /* Stuck until an init with a cipher. Set if an init without one fails; for CCM also if data,
+     * AAD or final fails, on a change of direction, and on a new key when `spent` is set. */
+    bool dead;
+    bool record;                     /* the provider may treat the next data as a TLS record */
     enum { NONE, MAYBE, GIVEN } tag; /* whether a tag was set or computed; OCB: always GIVEN */
     bool partial; /* OCB: EVP_Cipher() ended the data with a partial block; skip data */
     unsigned waits, aad_waits;       /* OCB: buffered bytes of a partial block */
@@ -97,10 +101,14 @@ struct state {
 /* Whether the default provider has the parameter "iv-generated": since 3.2. */
 static bool knows_generated;
 
-/* Our errors are those of OpenSSL 3.0; later versions give more reasons. growing: GROWS is set. */
-static bool same_errors_expected, growing;
+/* Whether this is OpenSSL 3.0: ours returns its error reasons, and later versions give more. */
+static bool same_errors_expected;
 
-/* Whether the default provider's CCM final checks empty messages: 3.0.22, 4.0 and ours do. */
+/* Whether the cipher under test has the trait GROWS: its errors are not compared. */
+static bool growing;
+
+/* Whether the default provider's CCM checks the tag of an empty message in final. 3.0.22, 4.0 and
+ * ours do. */
 static bool ccm_final_checks;
 
 static bool final_checks(void)
@@ -162,8 +170,9 @@ static bool ready(const struct state *s)
 /* The number of calls that ours refused on purpose. */
 static unsigned refusals;
 
-/* Checks that ours refuses data, AAD and final until the next IV, and writes no output. It calls
- * only a copy of our context: the default provider would continue with an undefined state. */
+/* Checks that ours refuses data, AAD and final until the next IV, and writes no output. Calls ours
+ * with a copy of the context, so the context stays unchanged. Does not call the default provider,
+ * which would not refuse and would continue with an undefined state. */
 static bool refuses(const struct state *s)
 {
     static const uint8_t in[32];
@@ -461,8 +470,9 @@ static bool do_get_tag(struct state *s, struct tap_random *random)
            control(s, "get tag", EVP_CTRL_AEAD_GET_TAG, len, room, sizeof(room));
 }
 
-/* Sets or increments an IV by controls, as SSH and TLS 1.2 do. After a fixed part, encryption draws
- * the rest at random, so the test then sets a whole IV to keep the sides equal. */
+/* Sets or increments an IV by controls, as SSH and TLS 1.2 do. When encrypting, the control that
+ * sets a fixed part draws the rest of the IV at random. The test therefore sets a whole IV after
+ * it, to keep the sides equal. */
 static bool do_iv_gen(struct state *s, struct tap_random *random)
 {
     uint8_t iv[160];
@@ -517,8 +527,9 @@ static bool do_record(struct state *s, struct tap_random *random)
         return refuses_record(s);
     if (!has(s, TLS) || !ready(s) || s->iv_len < 8 || s->refused || nonce_is_cut(s))
         return true;
-    /* If the AAD is refused, the record becomes data after the end. With 0 bytes, the default
-     * provider's CCM then starts a second message under the same nonce. */
+    /* If the provider refuses the AAD, it takes the record for ordinary data, possibly after the
+     * end of the message. If that data has 0 bytes, the default provider's CCM starts a second
+     * message under the same nonce. */
     if (aad_len != 13 && len == 0)
         return true;
     s->record = true; /* even if the provider refuses the AAD */

@@ -2,8 +2,10 @@
 //! The command line: help, man pages and completions all come from here and from pages.rs.
 
 use crate::pages;
+use clap::builder::{TypedValueParser, UnknownArgumentValueParser};
+use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// AES at the processor's speed, in the OpenSSL that is installed
@@ -70,10 +72,27 @@ pub enum Command {
     /// processes, the kernel's drivers and disks. As root it sees the processes of all users, and
     /// encrypted disks.
     Doctor(DoctorArgs),
-    /// Measure each algorithm at the usual sizes, through the core and through libcrypto
+    /// Measure AES in stock OpenSSL and in tenrounds, in the columns of `openssl speed`
+    ///
+    /// Without arguments it takes ten seconds for AES-128-GCM, and for AES-256 in GCM, CTR, CBC (both
+    /// directions) and XTS.
     Speed(SpeedArgs),
     /// Compare software, stock OpenSSL and tenrounds with the limit of this processor
+    ///
+    /// The limit is what one core can do with nothing but AES rounds, measured in the same run. Without
+    /// arguments it takes less than 15 seconds.
     Compare(CompareArgs),
+    /// Compare AES in user space with AES in the kernel
+    ///
+    /// Measures the core, OpenSSL with tenrounds, stock OpenSSL, AF_ALG and OpenSSL's engine afalg, from
+    /// 16 bytes to 1 MiB, with their system calls, copies and CPU time. Says from which size on the
+    /// kernel is faster.
+    ComparePaths(PathsArgs),
+    /// Compare two JSON files of earlier runs, row by row
+    ///
+    /// Rows are compared as fractions of the limit that was measured in the same run. A row is faster or
+    /// slower only if it changed by more than both spreads together.
+    Diff(DiffArgs),
     /// Check every backend against known answers and against every other
     ///
     /// A backend is tenrounds' code for one set of instructions. All backends that this processor can
@@ -90,6 +109,9 @@ pub enum Command {
         /// The root of the tree, which gets share/man, share/bash-completion, ...
         dir: PathBuf,
     },
+    /// Draw the README's picture from the newest published run
+    #[command(hide = true)]
+    Picture(PictureArgs),
     /// A measuring process of speed and compare
     #[command(hide = true, disable_help_flag = true)]
     Worker {
@@ -242,27 +264,129 @@ pub struct StatusArgs {
 
 #[derive(Args, Debug)]
 pub struct SpeedArgs {
-    /// aes-{128,192,256}-MODE, or a group: aes-128, gcm, aead, all; all if none is given. MODE is ecb, cbc,
-    /// cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv, xts or cmac
+    /// aes-{128,192,256}-MODE, or a group: aes-128, gcm, aead, all [default: what people use most]
+    ///
+    /// MODE is ecb, cbc, cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv, xts or cmac.
     #[arg(value_name = "ALGORITHM")]
     pub algorithms: Vec<String>,
 
     #[command(flatten)]
     pub measure: MeasureArgs,
+
+    #[command(flatten)]
+    pub cases: CaseArgs,
 }
 
 #[derive(Args, Debug)]
+#[command(
+    arg = moved("paths", "tenrounds compare-paths"),
+    arg = moved("baseline", "tenrounds diff OLD NEW")
+)]
 pub struct CompareArgs {
-    /// aes-{128,192,256}-MODE, rc4, chacha20-poly1305, or a group: aes-128, gcm, aead, all; CBC and CTR with
-    /// 128 and 256 bits if none is given. MODE is ecb, cbc, cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv,
-    /// xts or cmac
+    /// aes-{128,192,256}-MODE, rc4, chacha20-poly1305, or a group: aes-128, gcm, aead, all
+    /// [default: what people use most]
+    ///
+    /// MODE is ecb, cbc, cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv, xts or cmac.
     #[arg(value_name = "ALGORITHM")]
     pub algorithms: Vec<String>,
 
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// Write one Markdown table instead of text; other ciphers are in it only if you name them
+    #[command(flatten)]
+    pub cases: CaseArgs,
+
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct PathsArgs {
+    /// aes-{128,192,256}-MODE, or a group: aes-128, cbc [default: aes-128-cbc aes-128-ctr]
+    ///
+    /// MODE is ecb, cbc or ctr.
+    #[arg(value_name = "ALGORITHM")]
+    pub algorithms: Vec<String>,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+
+    /// The kernel's driver that AF_ALG takes, as in /proc/crypto; for one mode
+    #[arg(long, value_name = "NAME")]
+    pub driver: Option<String>,
+
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// A JSON file of `tenrounds compare --json`, `tenrounds speed --json` or `make bench`
+    pub old: PathBuf,
+
+    /// A later file of the same kind
+    pub new: PathBuf,
+
+    /// Exit with status 3 if a row is slower
+    #[arg(long)]
+    pub fail_slower: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct PictureArgs {
+    /// The directory of published runs (docs/benchmarks)
+    pub runs: PathBuf,
+
+    /// The directory that gets speed-light.svg and speed-dark.svg (docs/images)
+    pub images: PathBuf,
+}
+
+/// What speed, compare and compare-paths measure.
+#[derive(Args, Debug)]
+pub struct MeasureArgs {
+    /// Sizes of one call in bytes, up to 64 MiB; K and M multiply by 1024 and 1048576
+    #[arg(long, allow_negative_numbers = true, value_name = "N[,N...]", value_delimiter = ',', value_parser = Checked(parse_bytes))]
+    pub bytes: Vec<usize>,
+
+    /// Seconds for each figure, 0.01 to 3600
+    #[arg(long, allow_negative_numbers = true, value_name = "S", value_parser = Checked(parse_seconds))]
+    pub seconds: Option<f64>,
+
+    /// Measure decryption instead of encryption
+    #[arg(long)]
+    pub decrypt: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What speed and compare can measure besides.
+#[derive(Args, Debug)]
+pub struct CaseArgs {
+    /// The sizes of `openssl speed -aead`: 2, 31, 136, 1024, 8192 and 16384 bytes; AEADs only
+    #[arg(long, conflicts_with = "bytes")]
+    pub aead: bool,
+
+    /// Numbers of threads, or `all`: 1, 2, 4 and so on up to the number of processors [default: 1]
+    ///
+    /// With more than one thread, `speed` also shows how many times the rate of one thread they reach.
+    #[arg(long, allow_negative_numbers = true, value_name = "N[,N...]", value_delimiter = ',', value_parser = Checked(parse_threads))]
+    pub threads: Vec<Threads>,
+
+    /// Measure the core without libcrypto, too
+    #[arg(long)]
+    pub core: bool,
+}
+
+/// How compare and compare-paths measure and report.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Write Markdown instead of text; RC4 and ChaCha20 are in it only if you name them
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 
@@ -270,61 +394,45 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with = "seconds")]
     pub quick: bool,
 
-    /// Measure the core without libcrypto, too
-    #[arg(long)]
-    pub core: bool,
-
-    /// Compare user space with the kernel: core, OpenSSL with tenrounds, stock OpenSSL, AF_ALG and OpenSSL's
-    /// engine afalg, from 16 bytes to 1 MiB, with system calls, copies and CPU time; ecb, cbc and ctr
-    #[arg(long, conflicts_with_all = ["core", "threads", "aead"])]
-    pub paths: bool,
-
-    /// The kernel's driver that AF_ALG is to take, as in /proc/crypto (with --paths, for one mode)
-    #[arg(long, value_name = "NAME", requires = "paths")]
-    pub driver: Option<String>,
-
     /// Draw the chart into an SVG file, too
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-
-    /// Measure nothing, but compare two JSON files of earlier runs, of compare or of `make bench`, row by row as
-    /// fractions of the limit; what changed beyond both spreads is marked
-    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"],
-          conflicts_with_all = ["algorithms", "bytes", "aead", "seconds", "decrypt", "threads", "markdown",
-                                "quick", "core", "paths", "svg"])]
-    pub baseline: Option<Vec<PathBuf>>,
-
-    /// Exit with status 3 if something got slower (with --baseline)
-    #[arg(long, requires = "baseline")]
-    pub fail_slower: bool,
 }
 
-#[derive(Args, Debug)]
-pub struct MeasureArgs {
-    /// Sizes of one call in bytes, up to 64 MiB; K and M multiply by 1024 and 1048576
-    #[arg(long, allow_negative_numbers = true, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_bytes)]
-    pub bytes: Vec<usize>,
+/// An option that is a command of its own now: an error that names the command.
+fn moved(option: &'static str, command: &str) -> clap::Arg {
+    clap::Arg::new(option)
+        .long(option)
+        .hide(true)
+        .action(clap::ArgAction::SetTrue)
+        .value_parser(UnknownArgumentValueParser::suggest(format!(
+            "it is a command of its own: {command}"
+        )))
+}
 
-    /// The sizes of `openssl speed -aead`: 2, 31, 136, 1024, 8192 and 16384 bytes; AEADs only
-    #[arg(long, conflicts_with = "bytes")]
-    pub aead: bool,
+/// A value parser whose errors show the command's usage.
+#[derive(Clone)]
+struct Checked<T>(fn(&str) -> Result<T, String>);
 
-    /// Seconds for each figure, 0.01 to 3600
-    #[arg(long, allow_negative_numbers = true, value_name = "S", value_parser = parse_seconds)]
-    pub seconds: Option<f64>,
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Checked<T> {
+    type Value = T;
 
-    /// Measure decryption instead of encryption
-    #[arg(long)]
-    pub decrypt: bool,
-
-    /// Numbers of threads, or `all`: 1, 2, 4 and so on up to the number of processors. With more than
-    /// one, speed also tells how many times one thread's rate they reach
-    #[arg(long, allow_negative_numbers = true, value_name = "N[,N...]", value_delimiter = ',', value_parser = parse_threads)]
-    pub threads: Vec<Threads>,
-
-    /// Write JSON instead of text
-    #[arg(long)]
-    pub json: bool,
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        let value = value.to_string_lossy();
+        (self.0)(&value).map_err(|why| {
+            let option = argument.filter(|argument| !argument.is_positional());
+            let message = option.map_or(why.clone(), |option| {
+                format!("invalid value '{value}' for '{option}': {why}")
+            });
+            let mut command = command.clone();
+            command.error(ErrorKind::ValueValidation, message)
+        })
+    }
 }
 
 #[derive(Args, Debug)]
@@ -340,6 +448,16 @@ pub struct SelftestArgs {
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// Sets when output has colours.
+pub fn use_colour(when: ColorChoice) {
+    let choice = match when {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
 }
 
 /// What is seen of the words before clap has parsed them, for its own answers.
@@ -418,34 +536,39 @@ pub const MAX_BYTES: usize = 64 << 20;
 pub const MAX_THREADS: usize = 1024;
 
 fn parse_bytes(text: &str) -> Result<usize, String> {
-    let (digits, unit) = match text.trim_end_matches(['k', 'K', 'm', 'M']) {
-        digits if digits.len() == text.len() => (digits, 1),
-        digits => match &text[digits.len()..] {
-            "k" | "K" => (digits, 1 << 10),
-            "m" | "M" => (digits, 1 << 20),
-            _ => ("", 1),
+    let wrong = || {
+        // "16KiB" and "16kb" mean 16K.
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let near = match text[digits.len()..].chars().next() {
+            Some(unit) => format!("{digits}{}", unit.to_ascii_uppercase()),
+            None => String::new(),
+        };
+        let near = match near != text && bytes_of(&near).is_some() {
+            true => format!("; did you mean '{near}'?"),
+            false => String::new(),
+        };
+        format!("say a number of bytes from 1 to {MAX_BYTES}, such as 16, 16384 or 16K{near}")
+    };
+    bytes_of(text).ok_or_else(wrong)
+}
+
+/// "16", "16K", "1M".
+fn bytes_of(text: &str) -> Option<usize> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1 << 10),
+        None => match text.strip_suffix(['m', 'M']) {
+            Some(digits) => (digits, 1 << 20),
+            None => (text, 1),
         },
     };
-    let wrong = || {
-        format!("'{text}' is no size: say a number of bytes from 1 to {MAX_BYTES}, such as 16, 16384 or 16K")
-    };
-    let bytes = digits
-        .parse::<usize>()
-        .ok()
-        .and_then(|n| n.checked_mul(unit))
-        .ok_or_else(wrong)?;
-    match bytes {
-        1..=MAX_BYTES => Ok(bytes),
-        _ => Err(wrong()),
-    }
+    let bytes = digits.parse::<usize>().ok()?.checked_mul(unit)?;
+    (1..=MAX_BYTES).contains(&bytes).then_some(bytes)
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.01..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err(format!(
-            "'{text}' is no duration: say a number of seconds from 0.01 to 3600"
-        )),
+        _ => Err("say a number of seconds from 0.01 to 3600".into()),
     }
 }
 
@@ -460,9 +583,7 @@ fn parse_threads(text: &str) -> Result<Threads, String> {
     match text.parse::<usize>() {
         Ok(threads) if (1..=MAX_THREADS).contains(&threads) => Ok(Threads::Just(threads)),
         Err(_) if text == "all" => Ok(Threads::All),
-        _ => Err(format!(
-            "'{text}' is no number of threads: say 1 to {MAX_THREADS}, or all"
-        )),
+        _ => Err(format!("say 1 to {MAX_THREADS} threads, or all")),
     }
 }
 
@@ -518,6 +639,14 @@ mod tests {
         assert_eq!(parse_bytes("2M"), Ok(2 << 20));
         for wrong in ["", "0", "k", "1kk", "-1", "65M", "99999999999999999999M"] {
             assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+        for meant in ["16KiB", "16kb", "16Kbytes"] {
+            let error = parse_bytes(meant).unwrap_err();
+            assert!(error.ends_with("did you mean '16K'?"), "{meant}: {error}");
+        }
+        for other in ["16G", "x", "65M", ""] {
+            let error = parse_bytes(other).unwrap_err();
+            assert!(!error.contains("did you mean"), "{other}: {error}");
         }
     }
 }

@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds`: AES at the processor's speed in the OpenSSL that is installed. A library for the sake of the benchmark in
-//! `bench/`, which takes from here what is public; nobody else should.
+//! `tenrounds`: AES at the processor's speed in the OpenSSL that is installed.
 
 mod advice;
-pub mod algorithm;
-pub mod bench;
+mod bench;
 mod cli;
-pub mod core;
 mod counters;
 mod detect;
 mod doctor;
-mod elf;
 mod enable;
-pub mod error;
 mod generate;
-pub mod host;
 mod inventory;
 mod kernel;
-pub mod libcrypto;
 mod limited;
-pub mod masks;
 mod openssl;
-mod output;
 mod pages;
-pub mod provider;
 mod root;
 mod run;
-pub mod schema;
-mod selection;
 mod selftest;
-pub mod style;
-pub mod table;
 mod trust;
+
+use ::libcrypto;
+use ::libcrypto::{elf, module as provider};
+use catalogue as algorithm;
+use machine::{host, masks, schema, selection};
+use tenrounds_sys as core;
+use terminal::{error, output, style, table};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::FromArgMatches;
@@ -42,13 +35,16 @@ use std::process::ExitCode;
 fn dispatch(command: Command) -> Result<ExitCode> {
     let result = match command {
         Command::Doctor(args) => return doctor::run(&args).map(ExitCode::from),
-        Command::Compare(args) => return bench::compare(&args).map(ExitCode::from),
+        Command::Diff(args) => return bench::diff(&args).map(ExitCode::from),
         Command::Status(args) => return enable::status(&args).map(ExitCode::from),
         Command::Detect(args) => detect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
         Command::Speed(args) => bench::speed(&args),
+        Command::Compare(args) => bench::compare(&args),
+        Command::ComparePaths(args) => bench::compare_paths(&args),
+        Command::Picture(args) => bench::picture(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),
         Command::Completions { shell } => generate::completions(shell),
@@ -151,11 +147,11 @@ pub fn main() -> ExitCode {
     run::child::restore_sigpipe();
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let early = cli::Early::of(&words);
-    output::set_color(early.color);
+    cli::use_colour(early.color);
     match command_line() {
         Err(answer) => answered(answer, early.command.as_deref()),
         Ok((cli, name)) => {
-            output::set_color(cli.color);
+            cli::use_colour(cli.color);
             dispatch(cli.command).unwrap_or_else(|error| failed(&error, Some(&name)))
         }
     }

@@ -73,7 +73,7 @@ const PAGES: &[(&str, Page)] = &[
             ("0", "Success."),
             ("1", "Failure, also if the output cannot be written."),
             ("2", "The command line or a mask is wrong."),
-            ("other", "The pages of doctor, run and compare say what theirs mean."),
+            ("other", "The pages of doctor, run and diff say what theirs mean."),
         ],
         see_also: &["openssl(1)", "OSSL_PROVIDER-tenrounds(7)"],
         ..USUAL
@@ -155,12 +155,44 @@ const PAGES: &[(&str, Page)] = &[
         ..USUAL
     }),
     ("speed", Page {
-        examples: &[("tenrounds speed aes-256-gcm", "AES-256-GCM at the usual sizes.")],
+        examples: &[
+            ("tenrounds speed", "The modes that people use most, in ten seconds."),
+            ("tenrounds speed aes-256-gcm --decrypt", "One mode at the usual sizes, decrypting."),
+            ("tenrounds speed ctr gcm --threads all", "Does it scale with threads?"),
+        ],
+        see_also: &["tenrounds-compare(1)", "openssl-speed(1)"],
         ..USUAL
     }),
     ("compare", Page {
-        examples: &[("tenrounds compare gcm", "AES-GCM with all key sizes.")],
+        examples: &[
+            ("tenrounds compare gcm", "AES-GCM with all key sizes, against the limit of this processor."),
+            ("tenrounds compare aes-256 --svg aes.svg", "All modes of a key size, as a chart."),
+            ("tenrounds compare all --json >mine.json", "Everything, to compare it later with diff."),
+        ],
+        see_also: &["tenrounds-speed(1)", "tenrounds-diff(1)"],
         ..USUAL
+    }),
+    ("compare-paths", Page {
+        examples: &[
+            ("tenrounds compare-paths", "From which size on is the kernel's AES faster?"),
+            ("tenrounds compare-paths aes-128-ctr --driver ctr-aes-aesni", "With one of the kernel's drivers."),
+        ],
+        see_also: &["tenrounds-compare(1)", "tenrounds-kernel(7)"],
+        ..USUAL
+    }),
+    ("diff", Page {
+        examples: &[
+            ("tenrounds diff old.json new.json", "What changed by more than the spreads?"),
+            ("tenrounds diff --fail-slower old.json new.json", "The same for a script."),
+        ],
+        exit: &[
+            ("0", "Success."),
+            ("1", "A file could not be read, or the two cannot be compared."),
+            ("2", "The command line is wrong."),
+            ("3", "With --fail-slower: a row is slower."),
+        ],
+        environment: &[],
+        see_also: &["tenrounds-compare(1)"],
     }),
     ("selftest", Page {
         examples: &[

@@ -7,7 +7,7 @@ use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use aws_lc_sys as c;
 use std::ffi::{c_int, c_void, CStr};
 use std::ptr::{null, null_mut};
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 const NONCE: usize = 12;
 type Update =

@@ -4,7 +4,7 @@
 
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use graviola::aead::AesGcm;
-use tenrounds::error::Result;
+use terminal::error::Result;
 
 const NONCE: usize = 12;
 

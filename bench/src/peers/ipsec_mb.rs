@@ -12,7 +12,7 @@ use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::path::PathBuf;
 use std::ptr::{null, null_mut};
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 const NONCE: usize = 12;
 /// IMB_MAX_BURST_SIZE
@@ -170,7 +170,7 @@ impl Peer for IpsecMb {
         if spec.streams > MOST_STREAMS || !fits(spec, bytes) {
             return Ok(None);
         }
-        if spec.mode.goes_on() && spec.lengths(bytes).iter().any(|n| n % 16 != 0) {
+        if spec.mode.streams() && spec.lengths(bytes).iter().any(|n| n % 16 != 0) {
             return Ok(None);
         }
         let in_lanes = match spec.mode {

@@ -7,7 +7,7 @@ use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::path::PathBuf;
 use std::ptr::{null, null_mut};
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 const NONCE: usize = 12;
 
@@ -115,7 +115,7 @@ impl Peer for Libgcrypt {
                 crypt,
                 bytes,
             }),
-            mode if mode.authenticated() => Box::new(Message {
+            mode if mode.is_aead() => Box::new(Message {
                 cipher,
                 crypt,
                 mode,
@@ -155,7 +155,7 @@ impl Cipher {
             Mode::Ocb => 11,
             Mode::Xts => 13,
             Mode::GcmSiv => 16,
-            Mode::Cmac => return Ok(None),
+            _ => return Ok(None),
         };
         // enum gcry_cipher_algos
         let algorithm = match spec.key_bits {
@@ -198,7 +198,7 @@ impl Cipher {
                     (f.gcry_cipher_ctl)(self.handle, GCRYCTL_RESET, null_mut(), 0)
                         | (f.gcry_cipher_setiv)(self.handle, iv, NONCE)
                 }
-                mode if mode.authenticated() => (f.gcry_cipher_setiv)(self.handle, iv, NONCE),
+                mode if mode.is_aead() => (f.gcry_cipher_setiv)(self.handle, iv, NONCE),
                 _ => (f.gcry_cipher_setiv)(self.handle, iv, 16),
             }
         };

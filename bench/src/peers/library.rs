@@ -6,7 +6,7 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{c_void, CStr, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 pub struct Shared {
     library: Library,
@@ -65,7 +65,7 @@ macro_rules! functions {
         #[derive(Clone, Copy)]
         pub struct $name { $($function: unsafe extern "C" fn($($argument),*) $(-> $result)?),* }
         impl $name {
-            fn load(library: &'static $crate::peers::library::Shared) -> tenrounds::error::Result<$name> {
+            fn load(library: &'static $crate::peers::library::Shared) -> terminal::error::Result<$name> {
                 Ok($name { $($function: library.symbol(stringify!($function))?),* })
             }
         }

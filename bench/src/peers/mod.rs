@@ -16,7 +16,7 @@ mod rustcrypto;
 mod tests;
 
 use crate::peer::{Absent, Mode, Peer, Spec, TAG};
-use tenrounds::error::Result;
+use terminal::error::Result;
 
 /// Whether the mode takes data of this length.
 fn fits(spec: Spec, bytes: usize) -> bool {

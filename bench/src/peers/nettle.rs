@@ -8,7 +8,7 @@ use super::{check_tag, fits};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use std::ffi::c_void;
 use std::path::PathBuf;
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 const NONCE: usize = 12;
 
@@ -108,7 +108,7 @@ impl Peer for Nettle {
     ) -> Result<Option<Box<dyn Operation>>> {
         if spec.streams != 1
             || !fits(spec, bytes)
-            || spec.mode.goes_on() && !bytes.is_multiple_of(16)
+            || spec.mode.streams() && !bytes.is_multiple_of(16)
         {
             return Ok(None);
         }

@@ -11,7 +11,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 // include/openssl/crypto.h
 const OPENSSL_VERSION: c_int = 0;
@@ -326,20 +326,13 @@ impl Peer for Evp {
     }
 }
 
+/// The name that EVP fetches; for CMAC that of the cipher that it uses.
 fn cipher_name(spec: Spec) -> CString {
-    let mode = match spec.mode {
-        Mode::Ecb => "ECB",
-        Mode::Cbc | Mode::Cmac => "CBC",
-        Mode::Cfb128 => "CFB",
-        Mode::Ofb => "OFB",
-        Mode::Ctr => "CTR",
-        Mode::Xts => "XTS",
-        Mode::Gcm => "GCM",
-        Mode::Ccm => "CCM",
-        Mode::GcmSiv => "GCM-SIV",
-        Mode::Ocb => "OCB",
+    let name = match spec.mode {
+        Mode::Cmac => format!("AES-{}-CBC", spec.key_bits),
+        _ => spec.cipher().title(),
     };
-    CString::new(format!("AES-{}-{mode}", spec.key_bits)).expect("no zero in it")
+    CString::new(name).expect("no zero in it")
 }
 
 /// An EVP_CIPHER_CTX that has its key.

@@ -4,7 +4,7 @@
 
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use ring::aead::{Aad, LessSafeKey, Nonce, UnboundKey, AES_128_GCM, AES_256_GCM};
-use tenrounds::error::{Error, Result};
+use terminal::error::{Error, Result};
 
 const NONCE: usize = 12;
 

@@ -12,7 +12,7 @@ use aes::cipher::{
 };
 use aes_gcm::aead::AeadInOut;
 use cmac::{digest::FixedOutputReset, Cmac, Mac};
-use tenrounds::error::Result;
+use terminal::error::Result;
 
 type Block = Array<u8, U16>;
 

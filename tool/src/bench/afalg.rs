@@ -6,9 +6,9 @@
 
 use super::buffer::Buffer;
 use super::evp::{key, IV};
+use super::job::{Job, SAMPLE_CALLS};
 use super::subject::Subject;
-use super::window::{Job, SAMPLE_CALLS};
-use crate::algorithm::Direction;
+use crate::algorithm::{Direction, Mode};
 use crate::error::{Error, Result};
 use crate::kernel::drivers::{self, Driver};
 use crate::root::Root;
@@ -39,8 +39,15 @@ const PIPE_BYTES: usize = 4 * CHUNK;
 
 /// What the kernel calls a cipher that goes on from call to call; None for what is not offered here.
 pub fn name(subject: Subject) -> Option<String> {
-    let known = subject.is_aes() && ["ecb", "cbc", "ctr"].contains(&subject.mode());
-    known.then(|| format!("{}(aes)", subject.mode()))
+    let known = subject.is_aes() && [Mode::Ecb, Mode::Cbc, Mode::Ctr].contains(&subject.mode());
+    known.then(|| {
+        subject
+            .row()
+            .hosts
+            .kernel
+            .expect("the kernel has these")
+            .into()
+    })
 }
 
 fn why(call: &str, errno: Errno) -> String {
@@ -134,7 +141,7 @@ impl AfAlgJob {
         driver: Option<&str>,
     ) -> Result<AfAlgJob> {
         let bound = bound(subject, driver)?;
-        let has_iv = subject.mode() != "ecb";
+        let has_iv = subject.mode() != Mode::Ecb;
         let pipe = match input {
             Input::Copied => None,
             Input::Referenced => Some(pipe(PIPE_BYTES)?),

@@ -2,24 +2,53 @@
 //! Tables and bars for the terminal. Colours and block characters where it is one; plain ASCII where not.
 
 use anstyle::{AnsiColor, Style};
+pub use terminal::gigabytes;
 
 /// How to draw.
 #[derive(Clone, Copy)]
 pub struct Paint {
     pub colours: bool,
-    /// Block characters instead of '#'.
+    /// Block characters instead of '#', and "±" instead of "+-".
     pub blocks: bool,
+    /// The columns of the terminal; None: there is no terminal.
+    pub columns: Option<usize>,
 }
+
+/// The columns of a page where there is no terminal.
+const PAGE: usize = 80;
 
 impl Paint {
     /// Colours on a terminal, unless NO_COLOR or --no-color forbid it, and blocks if it can show them.
     pub fn for_stdout() -> Paint {
-        let choice = anstream::AutoStream::choice(&std::io::stdout());
+        let stdout = std::io::stdout();
+        let choice = anstream::AutoStream::choice(&stdout);
         let colours = choice != anstream::ColorChoice::Never;
+        let size = terminal_size::terminal_size_of(&stdout);
         Paint {
             colours,
             blocks: colours && crate::style::unicode(),
+            // A terminal that does not know its width says 0.
+            columns: size
+                .map(|(width, _)| usize::from(width.0))
+                .filter(|n| *n > 0),
         }
+    }
+
+    /// The columns of a paragraph: no more than people like to read.
+    pub fn page(self) -> usize {
+        self.columns.unwrap_or(PAGE).min(PAGE)
+    }
+
+    pub fn plus_minus(self) -> &'static str {
+        match self.blocks {
+            true => "±",
+            false => "+-",
+        }
+    }
+
+    /// Wraps a text into lines of a page.
+    pub fn paragraph(self, text: &str) -> String {
+        fill(text, self.page()).join("\n") + "\n"
     }
 
     pub fn style(self, style: Style, text: &str) -> String {
@@ -60,24 +89,67 @@ impl Row {
 }
 
 const COLUMN: usize = 9;
+const INDENT: usize = 2;
 
 fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Lines of equal layout. `label_width` keeps several tables in step.
-pub fn table(paint: Paint, label_width: usize, rows: &[Row]) -> String {
-    columns(paint, label_width, COLUMN, rows)
+/// Wraps a text at spaces into lines of at most so many columns; a longer word has a line of its own.
+pub fn fill(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if width(line) + 1 + width(word) <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
-/// The same with columns of another width.
-pub fn columns(paint: Paint, label_width: usize, column: usize, rows: &[Row]) -> String {
-    let line = |row: &Row| {
-        let cells: String = row.cells.iter().map(|c| format!("{c:>column$}")).collect();
-        let line = format!("  {:<label_width$}{cells}", row.label);
-        paint.style(row.style, line.trim_end()) + "\n"
+/// The columns of a table: spaces before it, of the labels, and of each cell.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    pub indent: usize,
+    pub label: usize,
+    pub cell: usize,
+}
+
+/// Lines of equal layout. `label_width` keeps several tables in step.
+pub fn table(paint: Paint, label_width: usize, rows: &[Row]) -> String {
+    let layout = Layout {
+        indent: INDENT,
+        label: label_width,
+        cell: COLUMN,
     };
-    rows.iter().map(line).collect()
+    columns(paint, layout, rows)
+}
+
+/// The same in another layout. Columns that the terminal is too narrow for follow below, with the labels
+/// again.
+pub fn columns(paint: Paint, layout: Layout, rows: &[Row]) -> String {
+    let Layout {
+        indent,
+        label,
+        cell,
+    } = layout;
+    let room = paint.columns.unwrap_or(usize::MAX);
+    let fit = (room.saturating_sub(indent + label) / cell).max(1);
+    let most = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
+    let part = |first: usize| {
+        let line = |row: &Row| {
+            let cells = row.cells.iter().skip(first).take(fit);
+            let cells: String = cells.map(|c| format!("{c:>cell$}")).collect();
+            let line = format!("{:indent$}{:<label$}{cells}", "", row.label);
+            paint.style(row.style, line.trim_end()) + "\n"
+        };
+        rows.iter().map(line).collect::<String>()
+    };
+    let parts: Vec<String> = (0..most.max(1)).step_by(fit).map(part).collect();
+    parts.join("\n")
 }
 
 /// One bar of a chart.
@@ -89,15 +161,23 @@ pub struct Bar {
 }
 
 const BAR_WIDTH: usize = 46;
+const SHORTEST_BAR: usize = 4;
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// Horizontal bars; the longest fills the width.
+/// Horizontal bars; the longest fills the width that the texts leave.
 pub fn bars(paint: Paint, label_width: usize, bars: &[Bar]) -> String {
     let longest = bars.iter().map(|b| b.value).fold(0.0, f64::max);
+    let texts = bars.iter().map(|b| width(&b.text)).max().unwrap_or(0);
+    let room = paint.columns.unwrap_or(PAGE);
+    let room = room.saturating_sub(INDENT + label_width + 1 + texts);
+    let room = room.clamp(SHORTEST_BAR, BAR_WIDTH);
     let line = |bar: &Bar| {
-        let length = bar.value / longest * BAR_WIDTH as f64;
+        let length = bar.value / longest * room as f64;
         let drawn = paint.colour(bar.colour, &stroke(paint, length));
-        format!("  {:<label_width$}{drawn} {}\n", bar.label, bar.text)
+        format!(
+            "{:INDENT$}{:<label_width$}{drawn} {}\n",
+            "", bar.label, bar.text
+        )
     };
     bars.iter().map(line).collect()
 }
@@ -115,17 +195,6 @@ pub fn label_width<'a>(labels: impl IntoIterator<Item = &'a str>) -> usize {
     labels.into_iter().map(width).max().unwrap_or(0) + 2
 }
 
-/// "17.9", "1.45", "0.064": three figures of gigabytes.
-pub fn gigabytes(bytes_per_second: f64) -> String {
-    let value = bytes_per_second / 1e9;
-    match value {
-        v if v >= 99.95 => format!("{v:.0}"),
-        v if v >= 9.995 => format!("{v:.1}"),
-        v if v >= 0.0995 => format!("{v:.2}"),
-        v => format!("{v:.3}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,10 +202,12 @@ mod tests {
     const PLAIN: Paint = Paint {
         colours: false,
         blocks: false,
+        columns: None,
     };
     const FANCY: Paint = Paint {
         colours: true,
         blocks: true,
+        columns: Some(80),
     };
 
     #[test]
@@ -169,6 +240,42 @@ mod tests {
             table(PLAIN, 6, &rows),
             "  a             1       22\n  long        333\n"
         );
+    }
+
+    /// Every width down to nothing: no panic, every cell once, and no line too long where there is room for a
+    /// column.
+    #[test]
+    fn narrow_terminals_get_the_columns_below_each_other() {
+        let cells = |sign: &str| (0..6).map(|n| format!("{sign}{n}")).collect();
+        let rows = [Row::new("head", cells("h")), Row::new("row", cells("r"))];
+        for columns in 0..100 {
+            let paint = Paint {
+                columns: Some(columns),
+                ..PLAIN
+            };
+            let drawn = table(paint, 6, &rows);
+            for n in 0..6 {
+                assert_eq!(drawn.matches(&format!("r{n}")).count(), 1, "{drawn}");
+            }
+            let longest = drawn.lines().map(width).max().unwrap();
+            assert!(
+                longest <= columns.max(INDENT + 6 + COLUMN),
+                "{columns}: {drawn}"
+            );
+            let bar = Bar {
+                label: "x".into(),
+                value: 1.0,
+                text: "24.9 GB/s".into(),
+                colour: AnsiColor::Green,
+            };
+            let drawn = bars(paint, 3, &[bar]);
+            assert!(
+                width(drawn.trim_end()) <= columns.max(19),
+                "{columns}: {drawn}"
+            );
+            let words = paint.paragraph("a word and another");
+            assert_eq!(words.split_whitespace().count(), 4);
+        }
     }
 
     #[test]

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `tenrounds compare`: software, stock OpenSSL and tenrounds against the limit, in one run.
 
+use super::busy::{Disturbance, Load, Watch};
 use super::chart::Paint;
 use super::figure::{limit_rows, Figure};
 use super::implementation::Implementation;
 use super::limit::Limit;
 use super::measure::{limits, widest, Case, Effort, Rounds, TEAMS};
-use super::plan::{cases, label, subjects};
+use super::plan::{cases, label, of_all, work, Pace};
 use super::stats::Summary;
 use super::subject::{references, Subject};
 use super::team::WorkerProcess;
-use super::{baseline, markdown, paths, progress, report, svg};
+use super::{markdown, progress, report, svg};
 use crate::algorithm::Direction;
-use crate::cli::CompareArgs;
+use crate::cli::{CompareArgs, MeasureArgs, ReportArgs};
 use crate::core::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
@@ -20,10 +21,10 @@ use crate::masks;
 use crate::output;
 use crate::schema::{Document, Host};
 use serde::Serialize;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-const DEFAULT: [&str; 4] = ["aes-128-cbc", "aes-128-ctr", "aes-256-cbc", "aes-256-ctr"];
-const THOROUGH: Effort = Effort {
+pub const THOROUGH: Effort = Effort {
     rounds: 40,
     window_us: 2000,
 };
@@ -31,6 +32,13 @@ const QUICK: Effort = Effort {
     rounds: 10,
     window_us: 1000,
 };
+/// Where nothing is named: so many rounds that the whole takes about 11 seconds on an idle machine.
+const USUAL: Effort = Effort {
+    rounds: 25,
+    window_us: 2000,
+};
+/// And no more than this on a busy one, plus the rounds that are never left out.
+const USUAL_TIME: Duration = Duration::from_millis(13_500);
 
 /// Everything that a comparison found.
 pub struct Comparison {
@@ -45,6 +53,7 @@ pub struct Comparison {
     pub notes: Vec<String>,
     pub effort: Effort,
     pub took: Duration,
+    pub load: Option<Load>,
 }
 
 impl Comparison {
@@ -60,12 +69,18 @@ impl Comparison {
         self.figures.iter().chain(&self.references)
     }
 
-    pub fn discarded(&self) -> usize {
-        self.all().map(|f| f.rounds.discarded).sum()
+    pub fn disturbance(&self) -> Disturbance {
+        Disturbance::of(self.load, self.all().map(|f| &f.rounds))
     }
 
-    pub fn doubtful(&self) -> usize {
-        self.all().map(|f| f.rounds.doubtful).sum()
+    /// "40", or "12 to 40" where a busy machine left no time for all.
+    pub fn rounds(&self) -> String {
+        let rounds = self.all().flat_map(|f| f.rounds.rates.values());
+        let fewest = rounds.map(Vec::len).min();
+        match fewest.filter(|fewest| *fewest < self.effort.rounds) {
+            Some(fewest) => format!("{fewest} to {}", self.effort.rounds),
+            None => self.effort.rounds.to_string(),
+        }
     }
 }
 
@@ -86,14 +101,19 @@ struct How {
     /// Rounds repeated because wall clock and CPU time disagreed, and rounds that count nevertheless.
     rounds_discarded: usize,
     rounds_doubtful: usize,
+    busy: bool,
+    /// null: /proc/stat could not be read.
+    load: Option<Load>,
     notes: Vec<String>,
 }
 
-pub fn effort(args: &CompareArgs) -> Effort {
-    let effort = if args.quick { QUICK } else { THOROUGH };
-    args.measure
-        .seconds
-        .map_or(effort, |s| Effort::of_seconds(s, effort.window_us))
+/// The effort asked for, or else the usual one.
+pub fn effort(measure: &MeasureArgs, report: &ReportArgs, usual: Effort) -> Effort {
+    match (measure.seconds, report.quick) {
+        (Some(seconds), _) => Effort::of_seconds(seconds, THOROUGH.window_us),
+        (None, true) => QUICK,
+        (None, false) => usual,
+    }
 }
 
 /// The processes that take part, weakest first; the limit only where there is one.
@@ -136,37 +156,27 @@ fn verify_mask(software: &WorkerProcess) -> Result<()> {
 /// The reference ciphers that were not asked for, at all sizes and the lowest number of threads.
 fn reference_cases(cases: &[Case]) -> Vec<Case> {
     let asked = |s: &Subject| cases.iter().any(|c| c.subject == *s);
+    let others = references().into_iter().filter(|s| !asked(s));
+    let others: Vec<_> = others.map(|s| (s, Direction::Encrypt)).collect();
     let threads = cases.iter().map(|c| c.threads).min().unwrap_or(1);
     let mut sizes: Vec<usize> = cases.iter().map(|c| c.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let of = |subject| {
-        let case = |&bytes| Case {
-            subject,
-            direction: Direction::Encrypt,
-            bytes,
-            threads,
-        };
-        sizes.iter().map(case).collect::<Vec<_>>()
-    };
-    references()
-        .into_iter()
-        .filter(|s| !asked(s))
-        .flat_map(of)
-        .collect()
+    of_all(&others, &[threads], &sizes)
 }
 
 /// Measures OpenSSL's other ciphers as references, and notes those that are missing.
 fn measure_references(
     cases: &[Case],
     teams: &mut [Vec<WorkerProcess>],
-    effort: Effort,
+    pace: &mut Pace,
     bar: &indicatif::ProgressBar,
     notes: &mut Vec<String>,
 ) -> Vec<Figure> {
     let mut absent: Option<Subject> = None;
     let mut figures = Vec::new();
     for &case in cases {
+        let effort = pace.next(1);
         if absent == Some(case.subject) {
             continue;
         }
@@ -186,17 +196,14 @@ fn measure_references(
     figures
 }
 
-/// The windows of a round of each case.
-fn windows(cases: &[Case], team: &[WorkerProcess]) -> usize {
-    let taking_part = |case: &Case| {
-        let concerned = |worker: &&WorkerProcess| case.concerns(worker.implementation);
-        team.iter().filter(concerned).count()
-    };
-    cases.iter().map(taking_part).sum()
+/// The windows of a round of a case.
+pub fn windows(case: &Case, team: &[WorkerProcess]) -> usize {
+    let concerned = |worker: &&WorkerProcess| case.concerns(worker.implementation);
+    team.iter().filter(concerned).count()
 }
 
 /// Who has no such cipher, once for all its sizes and directions.
-fn note_absent(rounds: &Rounds, notes: &mut Vec<String>) {
+pub fn note_absent(rounds: &Rounds, notes: &mut Vec<String>) {
     for why in rounds.absent.values() {
         // Each process says for itself whose it is: "openssl: OpenSSL 3.0.22 has no ...".
         let (_, what) = why.split_once(": ").unwrap_or(("", why));
@@ -207,58 +214,53 @@ fn note_absent(rounds: &Rounds, notes: &mut Vec<String>) {
 }
 
 fn run(args: &CompareArgs) -> Result<Comparison> {
+    let watch = Watch::start();
     let started = Instant::now();
-    let asked = subjects(&args.algorithms, &DEFAULT)?;
-    let effort = effort(args);
-    let all = cases(&args.measure, &asked)?;
+    let usual = args.algorithms.is_empty();
+    let effort = effort(
+        &args.measure,
+        &args.report,
+        if usual { USUAL } else { THOROUGH },
+    );
+    let work = work(&args.algorithms, args.measure.decrypt, true)?;
+    let all = cases(&args.measure, &args.cases, &work)?;
     let of_aes = |case: &Case| case.subject.is_aes();
     let (aes, mut references): (Vec<Case>, Vec<Case>) = all.iter().copied().partition(of_aes);
     masks::masked()?; // a wrong word is an error before anything is measured
     let libcrypto = LibCrypto::open()?;
     let usable = Limit::usable(&Cpu::detect());
-    let teams = (0..TEAMS).map(|_| team(&usable, args.core));
+    let teams = (0..TEAMS).map(|_| team(&usable, args.cases.core));
     let mut teams = teams.collect::<Result<Vec<_>>>()?;
-    if !args.markdown {
+    if !args.report.markdown {
         references.extend(reference_cases(&all));
     }
 
-    let windows = windows(&aes, &teams[0]) + references.len();
+    let of_case = |case: &Case| windows(case, &teams[0]);
+    let windows_of: Vec<usize> = aes.iter().map(of_case).collect();
+    let windows = windows_of.iter().sum::<usize>() + references.len();
+    let end = (usual && args.measure.seconds.is_none()).then_some(started + USUAL_TIME);
+    let mut pace = Pace::new(effort, end, windows);
     let bar = progress(aes.len() + references.len(), effort.duration(windows));
-    let limits = match usable.is_empty() {
-        true => vec![],
-        false => {
-            let probe = teams[0]
-                .last_mut()
-                .expect("the limit is the last of the team");
-            limits(
-                probe,
-                &usable,
-                1,
-                Effort {
-                    rounds: effort.rounds.div_ceil(2),
-                    ..effort
-                },
-            )?
-        }
-    };
+    let limits = measure_limits(&usable, &mut teams[0], effort)?;
     let widest = widest(&limits);
     let mut notes = Vec::new();
     let mut figures = Vec::new();
-    for case in aes {
+    for (case, windows) in aes.into_iter().zip(windows_of) {
         bar.set_message(label(&case));
-        let rounds = case.measure(&mut teams, widest, effort)?;
+        let rounds = case.measure(&mut teams, widest, pace.next(windows))?;
         note_absent(&rounds, &mut notes);
         if !rounds.rates.is_empty() {
             figures.push(Figure { case, rounds });
         }
         bar.inc(1);
     }
-    let references = measure_references(&references, &mut teams, effort, &bar, &mut notes);
+    let references = measure_references(&references, &mut teams, &mut pace, &bar, &mut notes);
     bar.finish_and_clear();
     let backend = teams[0]
         .iter()
         .find_map(|c| c.backend.as_deref())
         .and_then(Backend::by_name);
+    drop(teams);
     Ok(Comparison {
         host: crate::host::read(Some(&libcrypto)),
         figures,
@@ -269,7 +271,25 @@ fn run(args: &CompareArgs) -> Result<Comparison> {
         notes,
         effort,
         took: started.elapsed(),
+        load: watch.end(),
     })
+}
+
+/// The limits by themselves; none where the processor has no AES instructions.
+fn measure_limits(
+    usable: &[Limit],
+    team: &mut [WorkerProcess],
+    effort: Effort,
+) -> Result<Vec<(Limit, Summary)>> {
+    if usable.is_empty() {
+        return Ok(vec![]);
+    }
+    let probe = team.last_mut().expect("the limit is the last of the team");
+    let half = Effort {
+        rounds: effort.rounds.div_ceil(2),
+        ..effort
+    };
+    limits(probe, usable, 1, half)
 }
 
 fn json(found: &Comparison) -> String {
@@ -279,48 +299,74 @@ fn json(found: &Comparison) -> String {
             .all()
             .flat_map(|f| f.rows(found.backend, found.widest)),
     );
+    let disturbance = found.disturbance();
     let how = How {
         seconds: found.took.as_secs_f64(),
         rounds: found.effort.rounds,
         window_us: found.effort.window_us,
-        rounds_discarded: found.discarded(),
-        rounds_doubtful: found.doubtful(),
+        rounds_discarded: disturbance.discarded,
+        rounds_doubtful: disturbance.doubtful,
+        busy: disturbance.is_busy(),
+        load: disturbance.load,
         notes: found.notes.clone(),
     };
     Document::new("compare", found.host.clone(), rows, Body { compare: how }).to_json()
 }
 
-/// Measures, or compares what was measured; the exit status.
-pub fn compare(args: &CompareArgs) -> Result<u8> {
-    if let Some(files) = &args.baseline {
-        return baseline::run(args, files);
-    }
-    match args.paths {
-        true => paths::compare(args)?,
-        false => measure(args)?,
-    }
-    Ok(0)
+/// What `compare` and `compare-paths` show of what they found, and where.
+pub struct Report<'a, T> {
+    pub json: fn(&T) -> String,
+    pub markdown: fn(&T) -> String,
+    pub text: fn(&T, Paint) -> String,
+    pub svg: fn(&T, &Path) -> Result<()>,
+    pub args: &'a ReportArgs,
 }
 
-fn measure(args: &CompareArgs) -> Result<()> {
-    if let Some(path) = &args.svg {
-        svg::writable(path)?;
+impl<T> Report<'_, T> {
+    /// Measures and shows. Files that cannot be written are an error before anything is measured.
+    pub fn of(self, json: bool, measure: impl FnOnce() -> Result<T>) -> Result<()> {
+        let file = self.args.svg.as_deref();
+        file.map_or(Ok(()), svg::writable)?;
+        let found = measure()?;
+        let shown = output::out(match (json, self.args.markdown) {
+            (true, _) => (self.json)(&found),
+            (_, true) => (self.markdown)(&found),
+            _ => (self.text)(&found, Paint::for_stdout()),
+        });
+        file.map_or(Ok(()), |file| (self.svg)(&found, file))
+            .and(shown)
     }
-    let found = run(args)?;
-    let shown = match (args.measure.json, args.markdown) {
-        (true, _) => output::out(json(&found)),
-        (_, true) => output::out(markdown::text(&found)),
-        _ => output::out(report::text(&found, Paint::for_stdout())),
+}
+
+pub fn compare(args: &CompareArgs) -> Result<()> {
+    let report = Report {
+        json,
+        markdown: markdown::text,
+        text: report::text,
+        svg: svg::write,
+        args: &args.report,
     };
-    match &args.svg {
-        Some(path) => svg::write(&found, path).and(shown),
-        None => shown,
-    }
+    report.of(args.measure.json, || run(args))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::SIZES;
     use super::*;
+
+    #[test]
+    fn without_arguments_it_takes_less_than_fifteen_seconds() {
+        let work = work(&[], false, true).unwrap();
+        let windows = |(subject, direction): &(Subject, Direction)| {
+            let has_ceiling =
+                super::super::limit::ceiling(*subject, *direction, Limit::Xmm).is_some();
+            (4 + usize::from(has_ceiling)) * SIZES.len()
+        };
+        let windows: usize = work.iter().map(windows).sum();
+        let took = USUAL.duration(windows + references().len() * SIZES.len());
+        assert!(took < USUAL_TIME, "{took:?}");
+        assert!(USUAL_TIME.as_secs() < 15);
+    }
 
     #[test]
     fn what_libcrypto_says_is_understood() {

@@ -2,7 +2,7 @@
 //! The system calls that some work makes, and the bytes that cross into the kernel by them: counted by tracing
 //! a child that does the work (ptrace(2)), not assumed.
 
-use super::window::Job;
+use super::job::Job;
 use crate::error::{Error, Result};
 use crate::output;
 use nix::errno::Errno;
@@ -230,7 +230,7 @@ mod tests {
     use super::super::jobs::CoreJob;
     use super::super::subject::Subject;
     use super::*;
-    use crate::algorithm::{Direction, Mode};
+    use crate::algorithm::Direction;
     use crate::core::Backend;
 
     // The tests' harness has threads, which fork() leaves behind; what is counted here needs none of them.
@@ -250,7 +250,7 @@ mod tests {
         let subject = Subject::by_name("aes-128-cbc").unwrap();
         let backend = Backend::by_name("bitslice").unwrap();
         let make = || -> Result<Box<dyn Job>> {
-            let job = CoreJob::new(backend, subject, Mode::Cbc, Direction::Encrypt, 1024);
+            let job = CoreJob::new(backend, subject, Direction::Encrypt, 1024);
             Ok(Box::new(job?))
         };
         let counts = count(make, 7).unwrap();

@@ -2,39 +2,14 @@
 //! The threads of a worker process: each pinned to a processor, each with its own job, all starting a
 //! window together.
 
-use super::window::{Job, Runner, Window};
+use super::job::{Job, Runner};
+use super::window::Window;
 use crate::error::{Error, Result};
+use ::measure::affinity::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-
-/// The processors that this process may use, the last first: interrupts tend to go to the first.
-pub fn processors() -> Vec<usize> {
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    let size = std::mem::size_of_val(&set);
-    if unsafe { libc::sched_getaffinity(0, size, &mut set) } != 0 {
-        return vec![];
-    }
-    let usable = |cpu: &usize| unsafe { libc::CPU_ISSET(*cpu, &set) };
-    (0..libc::CPU_SETSIZE as usize)
-        .filter(usable)
-        .rev()
-        .collect()
-}
-
-/// Keeps the calling thread on one processor.
-pub fn pin(processor: usize) -> Result<()> {
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    unsafe { libc::CPU_SET(processor, &mut set) };
-    match unsafe { libc::sched_setaffinity(0, std::mem::size_of_val(&set), &set) } {
-        0 => Ok(()),
-        _ => Err(Error::failure(format!(
-            "cannot stay on processor {processor}: {}",
-            std::io::Error::last_os_error()
-        ))),
-    }
-}
 
 /// Lets so many threads through together, by spinning: a sleeping thread would start late.
 struct Gate {
@@ -161,21 +136,21 @@ mod tests {
     use super::super::jobs::CoreJob;
     use super::super::subject::Subject;
     use super::*;
-    use crate::algorithm::{Direction, Mode};
+    use crate::algorithm::Direction;
     use crate::core::Backend;
 
     #[test]
     fn every_thread_delivers_a_window() {
-        let processors = processors();
+        let processors = ::measure::affinity::processors();
         let subject = Subject::by_name("aes-128-ctr").unwrap();
         let backend = Backend::by_name("bitslice").unwrap();
         let job = move |_: &usize| -> Box<dyn Job> {
-            let job = CoreJob::new(backend, subject, Mode::Ctr, Direction::Encrypt, 256);
+            let job = CoreJob::new(backend, subject, Direction::Encrypt, 256);
             Box::new(job.unwrap())
         };
         // In a thread of its own, which stays pinned.
         let windows = std::thread::spawn(move || {
-            let mut crew = Crew::new(processors.iter().map(job).collect(), &processors).unwrap();
+            let mut crew = Crew::new(processors.iter().map(job).collect(), processors).unwrap();
             (crew.window(200).unwrap(), processors.len())
         });
         let (windows, threads) = windows.join().unwrap();

@@ -4,7 +4,7 @@
 
 use super::afalg::{pipe, CHUNK};
 use super::buffer::Buffer;
-use super::window::Job;
+use super::job::Job;
 use crate::error::{Error, Result};
 use nix::fcntl::{splice, SpliceFFlags};
 use nix::unistd::write;

@@ -5,8 +5,8 @@
 use super::afalg;
 use super::buffer::Buffer;
 use super::evp::{key, Ptr, IV};
+use super::job::{Job, SAMPLE_CALLS};
 use super::subject::Subject;
-use super::window::{Job, SAMPLE_CALLS};
 use crate::algorithm::Direction;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;

@@ -4,9 +4,9 @@
 
 use super::buffer::Buffer;
 use super::implementation::Implementation;
+use super::job::{Job, SAMPLE_CALLS};
 use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
 use super::subject::{Call, Shape, Subject};
-use super::window::{Job, SAMPLE_CALLS};
 use crate::algorithm::Direction;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
@@ -371,7 +371,7 @@ impl EvpMessages {
             if shape.announced {
                 status &= update(c.context, null, &mut written, null, len as c_int);
             }
-            if shape.forgets {
+            if shape.empty_aad_first {
                 status &= update(c.context, null, &mut written, AAD.as_ptr(), 0);
             }
             status &= update(

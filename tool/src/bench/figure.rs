@@ -8,6 +8,7 @@ use super::stats::Summary;
 use crate::algorithm::Direction;
 use crate::core::{Backend, Op};
 use crate::schema::{Measurement, Scaling};
+pub use terminal::size_name;
 
 pub struct Figure {
     pub case: Case,
@@ -109,15 +110,6 @@ pub fn limit_rows(limits: &[(Limit, Summary)], threads: usize) -> Vec<Measuremen
         scaling: None,
     };
     limits.iter().map(row).collect()
-}
-
-/// "16 B", "1 KiB", "1 MiB".
-pub fn size_name(bytes: usize) -> String {
-    match bytes {
-        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
-        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),
-        b => format!("{b} B"),
-    }
 }
 
 /// "AES-128-CBC encrypt", without the direction where both are the same work.

@@ -3,13 +3,13 @@
 
 use super::buffer::Buffer;
 use super::evp::{key, IV};
+use super::job::{Job, SAMPLE_CALLS};
 use super::limit::Work;
-use super::message::{nonce, Messages, Tag, AAD};
+use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
 use super::subject::Subject;
-use super::window::{Job, SAMPLE_CALLS};
-use crate::algorithm::{Direction, Mode};
-use crate::core::{self, Backend, Key, Message, Stream};
-use crate::error::Result;
+use crate::algorithm::Direction;
+use crate::core::{Backend, Key, Message, Stream};
+use crate::error::{Error, Result};
 
 /// Nothing but the instructions that bound a mode.
 pub struct LimitJob(pub Work);
@@ -27,11 +27,17 @@ impl Job for LimitJob {
     }
 }
 
+/// Bytes of the nonce of an AEAD.
+const NONCE_BYTES: usize = 12;
+
+fn set_key(backend: Backend, subject: Subject) -> Result<Key<'static>> {
+    Key::new(subject.mode(), backend, &key(subject)).map_err(Error::from_reason)
+}
+
 /// A streaming mode of the core on one buffer, in place.
 pub struct CoreJob {
     key: Key<'static>,
     stream: Stream,
-    mode: Mode,
     direction: Direction,
     buffer: Buffer,
     bytes: u64,
@@ -41,14 +47,12 @@ impl CoreJob {
     pub fn new(
         backend: Backend,
         subject: Subject,
-        mode: Mode,
         direction: Direction,
         bytes: usize,
     ) -> Result<CoreJob> {
         Ok(CoreJob {
-            key: Key::new(backend, &key(subject))?,
+            key: set_key(backend, subject)?,
             stream: Stream::new(IV),
-            mode,
             direction,
             buffer: Buffer::new(bytes),
             bytes: bytes as u64,
@@ -58,10 +62,10 @@ impl CoreJob {
 
 impl Job for CoreJob {
     fn run(&mut self, calls: u64) -> Result<u64> {
-        let (mode, direction) = (self.mode, self.direction);
         for _ in 0..calls {
             self.stream
-                .process(&self.key, mode, direction, self.buffer.data())?;
+                .process(&self.key, self.direction, self.buffer.data())
+                .map_err(Error::from_reason)?;
         }
         Ok(calls * self.bytes)
     }
@@ -83,12 +87,17 @@ impl Job for CoreJob {
 }
 
 /// The core's one-shot calls for whole messages.
-pub struct CoreMessages(core::Messages);
+pub struct CoreMessages(Key<'static>);
 
 impl CoreMessages {
     pub fn new(backend: Backend, subject: Subject) -> Result<CoreMessages> {
-        let messages = core::Messages::new(subject.mode(), backend, &key(subject))?;
-        Ok(CoreMessages(messages))
+        set_key(backend, subject).map(CoreMessages)
+    }
+
+    fn message(&self, direction: Direction, message: &Message) -> Result<()> {
+        // SAFETY: seal() and open() pass slices, and the IV and tag have the lengths of the mode.
+        let done = unsafe { self.0.message(direction, message) };
+        done.map_err(Error::from_reason)
     }
 }
 
@@ -98,15 +107,17 @@ impl Messages for CoreMessages {
         for number in 0..times {
             let nonce = nonce(number);
             let message = Message {
-                nonce: nonce.as_ptr(),
+                iv: nonce.as_ptr(),
+                iv_len: NONCE_BYTES,
                 aad: AAD.as_ptr(),
                 aad_len: AAD.len(),
                 out: data.as_mut_ptr(),
                 input: data.as_ptr(),
                 len: data.len(),
                 tag: tag.as_mut_ptr(),
+                tag_len: TAG_BYTES,
             };
-            unsafe { self.0.seal(&message)? };
+            self.message(Direction::Encrypt, &message)?;
         }
         Ok(tag)
     }
@@ -115,15 +126,17 @@ impl Messages for CoreMessages {
         let (nonce, mut tag) = (nonce(0), *tag);
         for _ in 0..times {
             let message = Message {
-                nonce: nonce.as_ptr(),
+                iv: nonce.as_ptr(),
+                iv_len: NONCE_BYTES,
                 aad: AAD.as_ptr(),
                 aad_len: AAD.len(),
                 out: out.as_mut_ptr(),
                 input: sealed.as_ptr(),
                 len: sealed.len(),
                 tag: tag.as_mut_ptr(),
+                tag_len: TAG_BYTES,
             };
-            unsafe { self.0.open(&message)? };
+            self.message(Direction::Decrypt, &message)?;
         }
         Ok(())
     }

@@ -6,9 +6,10 @@ use super::chart::gigabytes;
 use super::compare::Comparison;
 use super::figure::{size_name, sizes, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
-use super::report::{blocks, openssl};
+use super::report::{blocks, openssl, words};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+pub use terminal::today;
 
 fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
@@ -17,7 +18,8 @@ fn percent(fraction: f64) -> String {
     }
 }
 
-fn times(ratio: f64) -> String {
+/// "2.43×", "28×".
+pub fn times(ratio: f64) -> String {
     match ratio {
         r if r >= 9.95 => format!("{r:.0}×"),
         r => format!("{r:.2}×"),
@@ -131,19 +133,17 @@ fn notes(found: &Comparison) -> String {
         env!("CARGO_PKG_VERSION"),
         found.backend.map_or("no backend", |b| b.name()),
         today(),
-        found.effort.rounds,
+        found.rounds(),
         threads(found),
     );
     if !found.notes.is_empty() {
         let _ = write!(out, "\nAbsent: {}.\n", found.notes.join("; "));
     }
-    if found.doubtful() > 0 {
-        let _ = write!(
-            out,
-            "\nThe machine was busy: in {} of the rounds that count, wall clock and CPU time disagree by \
-             more than 5 %.\n",
-            found.doubtful()
-        );
+    for line in words(&found.figures) {
+        let _ = write!(out, "\n{line}\n");
+    }
+    if let Some(warning) = found.disturbance().warning() {
+        let _ = write!(out, "\n{warning}\n");
     }
     out
 }
@@ -156,19 +156,6 @@ fn threads(found: &Comparison) -> String {
         (Some(several), 1) => format!("{several} threads"),
         _ => "one thread unless stated otherwise".into(),
     }
-}
-
-/// "2026-11-21" by UTC.
-pub fn today() -> String {
-    let mut date: libc::tm = unsafe { std::mem::zeroed() };
-    let now = unsafe { libc::time(std::ptr::null_mut()) };
-    unsafe { libc::gmtime_r(&now, &mut date) };
-    format!(
-        "{:04}-{:02}-{:02}",
-        date.tm_year + 1900,
-        date.tm_mon + 1,
-        date.tm_mday
-    )
 }
 
 #[cfg(test)]

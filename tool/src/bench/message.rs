@@ -4,7 +4,7 @@
 //! the tag must fit every time.
 
 use super::buffer::Buffer;
-use super::window::{Job, SAMPLE_CALLS};
+use super::job::{Job, SAMPLE_CALLS};
 use crate::algorithm::Direction;
 use crate::error::Result;
 

@@ -1,93 +1,114 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! From the command line to the list of cases.
+//! From the command line to the list of cases, and how long they take.
 
-use super::crew::processors;
 use super::figure::size_name;
-use super::measure::{Case, Effort};
+use super::measure::{Case, Effort, TEAMS};
 use super::subject::{parse, Call, Subject};
-use crate::algorithm::Direction;
-use crate::cli::{MeasureArgs, Threads};
+use crate::algorithm::Direction::{self, Decrypt, Encrypt};
+use crate::cli::{CaseArgs, MeasureArgs, Threads};
 use crate::error::{Error, Result};
-use std::time::Duration;
+use ::measure::affinity::processors;
+use std::time::{Duration, Instant};
 
-/// The columns everyone knows.
+/// The columns of openssl speed.
 pub const SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
 
 /// Those of openssl speed -aead.
 const AEAD_SIZES: [usize; 6] = [2, 31, 136, 1024, 8192, 16384];
+
+/// What `speed` and `compare` measure if nothing is named: AES where people meet it. TLS 1.3 and SSH negotiate
+/// GCM with 128 or 256 bits; SSH and encrypted backups use CTR; `openssl enc` and older TLS use CBC, whose two
+/// directions have unlike bounds; LUKS uses XTS. Decryption of the others is about as fast as encryption.
+const USUAL: [(&str, Direction); 6] = [
+    ("aes-128-gcm", Encrypt),
+    ("aes-256-gcm", Encrypt),
+    ("aes-256-ctr", Encrypt),
+    ("aes-256-cbc", Encrypt),
+    ("aes-256-cbc", Decrypt),
+    ("aes-256-xts", Encrypt),
+];
 
 const BLOCK: usize = 16;
 
 /// Besides the window itself: warming up, the pipes, and the change of process.
 const WINDOW_OVERHEAD_US: u64 = 350;
 
-pub fn subjects(names: &[String], default: &[&str]) -> Result<Vec<Subject>> {
-    match names.is_empty() {
-        true => parse(&default.iter().map(|s| s.to_string()).collect::<Vec<_>>()),
-        false => parse(names),
+/// What to measure: an algorithm and a direction.
+pub type Work = (Subject, Direction);
+
+/// The algorithms that were named, in all directions that differ, or in one. USUAL if none was named.
+pub fn work(names: &[String], decrypt: bool, all_directions: bool) -> Result<Vec<Work>> {
+    let mut work: Vec<Work> = Vec::new();
+    if names.is_empty() {
+        work = USUAL
+            .iter()
+            .map(|(name, direction)| (Subject::by_name(name).expect("it exists"), *direction))
+            .collect();
+    }
+    for subject in parse(names)? {
+        match all_directions {
+            true => work.extend(subject.directions().iter().map(|d| (subject, *d))),
+            false => work.push((subject, Encrypt)),
+        }
+    }
+    if decrypt {
+        for (subject, direction) in &mut work {
+            *direction = decryption(*subject);
+        }
+        work.dedup();
+    }
+    Ok(work)
+}
+
+/// Decryption, except of a MAC, which has one direction.
+fn decryption(subject: Subject) -> Direction {
+    match subject.call() {
+        Call::Mac => Encrypt,
+        Call::Stream | Call::Message(_) | Call::Wrap => Decrypt,
     }
 }
 
-/// The sizes asked for, or the usual six; whole blocks where the subjects need them.
-pub fn sizes(args: &MeasureArgs, subjects: &[Subject]) -> Result<Vec<usize>> {
-    sizes_of(args, subjects, &SIZES)
-}
-
-/// The same, with other usual ones.
-pub fn sizes_of(args: &MeasureArgs, subjects: &[Subject], usual: &[usize]) -> Result<Vec<usize>> {
-    if args.aead {
-        return match subjects.iter().find(|s| !s.is_aead()) {
-            Some(other) => Err(Error::usage(format!(
-                "--aead: {} is no AEAD; say `aead` for all that are",
-                other.title()
-            ))),
-            None => Ok(AEAD_SIZES.to_vec()),
-        };
-    }
-    if args.bytes.is_empty() {
+/// The sizes asked for, or the usual ones. An error if an algorithm does not take one of them.
+pub fn sizes(bytes: &[usize], usual: &[usize], work: &[Work]) -> Result<Vec<usize>> {
+    if bytes.is_empty() {
         return Ok(usual.to_vec());
     }
-    if let Some((bytes, subject)) = wrong_length(&args.bytes, subjects) {
+    for (subject, _) in work {
         let lengths = subject.lengths();
-        return Err(Error::usage(format!(
-            "--bytes {bytes}: {} takes messages of {} to {} bytes",
-            subject.title(),
-            lengths.start(),
-            lengths.end()
-        )));
+        if let Some(bytes) = bytes.iter().find(|bytes| !lengths.contains(bytes)) {
+            return Err(Error::usage(format!(
+                "--bytes {bytes}: {} takes messages of {} to {} bytes",
+                subject.title(),
+                lengths.start(),
+                lengths.end()
+            )));
+        }
+        if subject.whole_blocks() {
+            whole_blocks(bytes, &subject.title())?;
+        }
     }
-    let broken = |bytes: &&usize| **bytes % BLOCK != 0;
-    if let (Some(bytes), Some(subject)) = (
-        args.bytes.iter().find(broken),
-        subjects.iter().find(|s| s.whole_blocks()),
-    ) {
-        let below = (bytes / BLOCK * BLOCK).max(BLOCK);
-        return Err(Error::usage(format!(
-            "--bytes {bytes}: {} takes whole blocks of {BLOCK} bytes; say {below} or {}",
-            subject.title(),
-            below + BLOCK
-        )));
-    }
-    Ok(args.bytes.clone())
+    Ok(bytes.to_vec())
 }
 
-/// A size that a subject does not take at all.
-fn wrong_length(sizes: &[usize], subjects: &[Subject]) -> Option<(usize, Subject)> {
-    let pairs = subjects
-        .iter()
-        .flat_map(|s| sizes.iter().map(move |b| (*b, *s)));
-    pairs
-        .into_iter()
-        .find(|(bytes, subject)| !subject.lengths().contains(bytes))
+/// An error if a size is no multiple of a block, with the two nearest that are.
+pub fn whole_blocks(bytes: &[usize], who: &str) -> Result<()> {
+    let Some(bytes) = bytes.iter().find(|bytes| *bytes % BLOCK != 0) else {
+        return Ok(());
+    };
+    let below = (bytes / BLOCK * BLOCK).max(BLOCK);
+    Err(Error::usage(format!(
+        "--bytes {bytes}: {who} takes whole blocks of {BLOCK} bytes; say {below} or {}",
+        below + BLOCK
+    )))
 }
 
-/// The thread counts asked for, in order, none if none was.
-pub fn threads(args: &MeasureArgs) -> Result<Vec<usize>> {
+/// The numbers of threads asked for, in order; one if none was.
+pub fn threads(asked: &[Threads]) -> Result<Vec<usize>> {
     let available = processors().len();
     let mut counts = Vec::new();
-    for asked in &args.threads {
+    for asked in asked {
         match *asked {
-            Threads::All => counts.extend(std::iter::once(1).chain(several_threads())),
+            Threads::All => counts.extend(powers_up_to(available)),
             Threads::Just(n) if n <= available => counts.push(n),
             Threads::Just(n) => {
                 return Err(Error::usage(format!(
@@ -97,67 +118,53 @@ pub fn threads(args: &MeasureArgs) -> Result<Vec<usize>> {
             }
         }
     }
+    if counts.is_empty() {
+        counts.push(1);
+    }
     counts.sort_unstable();
     counts.dedup();
     Ok(counts)
 }
 
-/// 2, 4, 8 and so on up to the number of processors, and that number.
-pub fn several_threads() -> Vec<usize> {
-    let available = processors().len();
-    let mut counts: Vec<usize> = std::iter::successors(Some(2), |n| Some(n * 2))
-        .take_while(|n| *n < available)
-        .collect();
-    if available > 1 {
-        counts.push(available);
-    }
-    counts
+/// 1, 2, 4, 8 and so on, and the number of processors.
+fn powers_up_to(available: usize) -> Vec<usize> {
+    let powers = std::iter::successors(Some(1), |n| Some(n * 2));
+    let powers = powers.take_while(|n| *n < available);
+    powers.chain([available.max(1)]).collect()
 }
 
-/// The direction asked for. A MAC has one.
-pub fn direction(args: &MeasureArgs, subject: Subject) -> Direction {
-    match (args.decrypt, subject.call()) {
-        (true, Call::Stream(_) | Call::Message(_)) => Direction::Decrypt,
-        _ => Direction::Encrypt,
-    }
-}
-
-/// That one, or all that differ.
-pub fn directions(args: &MeasureArgs, subject: Subject) -> Vec<Direction> {
-    match args.decrypt {
-        true => vec![direction(args, subject)],
-        false => subject.directions().to_vec(),
+/// The sizes asked for: those of openssl speed if none was.
+pub fn sizes_asked(measure: &MeasureArgs, asked: &CaseArgs, work: &[Work]) -> Result<Vec<usize>> {
+    match (asked.aead, work.iter().find(|(s, _)| !s.is_aead())) {
+        (true, Some((other, _))) => Err(Error::usage(format!(
+            "--aead: {} is no AEAD; say `aead` for all that are",
+            other.title()
+        ))),
+        (true, None) => Ok(AEAD_SIZES.to_vec()),
+        (false, _) => sizes(&measure.bytes, &SIZES, work),
     }
 }
 
-/// All sizes at each number of threads; where no number was asked for, one thread, and several at the
-/// largest size.
-pub fn cases(args: &MeasureArgs, subjects: &[Subject]) -> Result<Vec<Case>> {
-    let sizes = sizes(args, subjects)?;
-    let largest = *sizes.iter().max().expect("at least one size");
-    let asked = threads(args)?;
+/// The work with all sizes and numbers of threads asked for.
+pub fn cases(measure: &MeasureArgs, asked: &CaseArgs, work: &[Work]) -> Result<Vec<Case>> {
+    let sizes = sizes_asked(measure, asked, work)?;
+    Ok(of_all(work, &threads(&asked.threads)?, &sizes))
+}
+
+/// Each with each.
+pub fn of_all(work: &[Work], threads: &[usize], sizes: &[usize]) -> Vec<Case> {
     let mut cases = Vec::new();
-    for &subject in subjects {
-        for direction in directions(args, subject) {
-            let case = |bytes, threads| Case {
+    for &(subject, direction) in work {
+        for &threads in threads {
+            cases.extend(sizes.iter().map(|&bytes| Case {
                 subject,
                 direction,
                 bytes,
                 threads,
-            };
-            for &threads in if asked.is_empty() { &[1][..] } else { &asked } {
-                cases.extend(sizes.iter().map(|&bytes| case(bytes, threads)));
-            }
-            if asked.is_empty() {
-                cases.extend(
-                    several_threads()
-                        .into_iter()
-                        .map(|threads| case(largest, threads)),
-                );
-            }
+            }));
         }
     }
-    Ok(cases)
+    cases
 }
 
 impl Effort {
@@ -177,6 +184,57 @@ impl Effort {
     }
 }
 
+/// Keeps a run within its time. On a busy machine rounds take longer and are repeated; then the cases that are
+/// left get fewer.
+pub struct Pace {
+    effort: Effort,
+    began: Instant,
+    end: Option<Instant>,
+    /// Windows of a round of all cases that are left.
+    windows: usize,
+    /// Windows of all rounds that were asked for.
+    spent: u32,
+}
+
+impl Pace {
+    /// The effort for so many windows a round; without an end, all cases get all of it.
+    pub fn new(effort: Effort, end: Option<Instant>, windows: usize) -> Pace {
+        Pace {
+            effort,
+            began: Instant::now(),
+            end,
+            windows,
+            spent: 0,
+        }
+    }
+
+    /// The effort for the next case, which has so many windows.
+    pub fn next(&mut self, windows: usize) -> Effort {
+        let now = Instant::now();
+        let left = self.end.map(|end| end.saturating_duration_since(now));
+        let measured = (now - self.began) / self.spent.max(1);
+        let rounds = self.rounds_in(left, measured);
+        self.windows = self.windows.saturating_sub(windows);
+        self.spent += (windows * rounds) as u32;
+        Effort {
+            rounds,
+            ..self.effort
+        }
+    }
+
+    /// Rounds of all cases that are left that fit into a time: at least one for each team.
+    fn rounds_in(&self, left: Option<Duration>, measured: Duration) -> usize {
+        let one = Effort {
+            rounds: 1,
+            ..self.effort
+        };
+        let window = one.duration(1).max(measured);
+        let round = window.as_nanos() * self.windows.max(1) as u128;
+        let fit = left.map_or(usize::MAX, |left| (left.as_nanos() / round) as usize);
+        fit.max(TEAMS).min(self.effort.rounds)
+    }
+}
+
 /// "AES-128-CBC at 16 B": what a progress bar says.
 pub fn label(case: &Case) -> String {
     format!("{} at {}", case.subject.title(), size_name(case.bytes))
@@ -186,61 +244,76 @@ pub fn label(case: &Case) -> String {
 mod tests {
     use super::*;
 
-    fn args() -> MeasureArgs {
+    fn measure(bytes: &[usize]) -> MeasureArgs {
         MeasureArgs {
-            bytes: vec![],
-            aead: false,
+            bytes: bytes.to_vec(),
             seconds: None,
             decrypt: false,
-            threads: vec![],
             json: false,
         }
     }
 
-    fn aes(name: &str) -> Vec<Subject> {
-        parse(&[name.to_string()]).unwrap()
+    fn with_threads(threads: &[Threads]) -> CaseArgs {
+        CaseArgs {
+            aead: false,
+            threads: threads.to_vec(),
+            core: false,
+        }
+    }
+
+    fn named(name: &str) -> Vec<Work> {
+        work(&[name.to_owned()], false, true).unwrap()
     }
 
     #[test]
-    fn by_default_six_sizes_and_both_directions_where_they_differ() {
-        let single = |name| {
-            let cases = cases(&args(), &aes(name)).unwrap();
-            cases.into_iter().filter(|c| c.threads == 1).count()
+    fn by_default_six_sizes_one_thread_and_both_directions_where_they_differ() {
+        let count = |name| {
+            let cases = cases(&measure(&[]), &with_threads(&[]), &named(name)).unwrap();
+            assert!(cases.iter().all(|case| case.threads == 1));
+            cases.len()
         };
-        assert_eq!((single("aes-128-cbc"), single("aes-128-ctr")), (12, 6));
+        assert_eq!((count("aes-128-cbc"), count("aes-128-ctr")), (12, 6));
+    }
+
+    #[test]
+    fn what_people_use_is_measured_if_nothing_is_named() {
+        let usual = work(&[], false, true).unwrap();
+        assert_eq!(usual.len(), USUAL.len());
+        let decrypted = work(&[], true, false).unwrap();
+        assert!(decrypted.iter().all(|(_, d)| *d == Decrypt));
+        assert_eq!(decrypted.len(), USUAL.len() - 1, "CBC decryption once");
+        assert_eq!(
+            work(&["cmac".into()], true, false).unwrap()[0].1,
+            Encrypt,
+            "a MAC has one direction"
+        );
     }
 
     #[test]
     fn broken_blocks_and_too_many_threads_are_named() {
-        let args = MeasureArgs {
-            bytes: vec![100],
-            threads: vec![Threads::Just(100_000)],
-            ..args()
+        let many = with_threads(&[Threads::Just(100_000)]);
+        let error = |name| {
+            let cases = cases(&measure(&[100]), &many, &named(name));
+            cases.unwrap_err().to_string()
         };
-        let error = cases(&args, &aes("aes-128-cbc")).unwrap_err().to_string();
+        let said = error("aes-128-cbc");
         assert!(
-            error.contains("--bytes 100") && error.contains("96 or 112"),
-            "{error}"
+            said.contains("--bytes 100") && said.contains("96 or 112"),
+            "{said}"
         );
-        let error = cases(&args, &aes("aes-128-ctr")).unwrap_err().to_string();
-        assert!(error.contains("--threads 100000"), "{error}");
+        let said = error("aes-128-ctr");
+        assert!(said.contains("--threads 100000"), "{said}");
     }
 
     #[test]
     fn all_threads_are_powers_of_two_and_the_number_of_processors() {
-        let of = |asked: &[Threads]| {
-            let args = MeasureArgs {
-                threads: asked.to_vec(),
-                ..args()
-            };
-            threads(&args).unwrap()
-        };
-        let all = of(&[Threads::All]);
+        let all = threads(&[Threads::All]).unwrap();
         assert_eq!((all[0], all.last()), (1, Some(&processors().len())));
         assert!(all.windows(2).all(|pair| pair[1] <= 2 * pair[0]), "{all:?}");
-        assert_eq!(of(&[Threads::All, Threads::Just(1)]), all);
-        assert_eq!(of(&[Threads::Just(1)]), [1]);
-        assert_eq!(of(&[]), [0usize; 0]);
+        assert_eq!(threads(&[Threads::All, Threads::Just(1)]).unwrap(), all);
+        assert_eq!(threads(&[]).unwrap(), [1]);
+        assert_eq!(powers_up_to(6), [1, 2, 4, 6]);
+        assert_eq!(powers_up_to(1), [1]);
     }
 
     #[test]
@@ -249,5 +322,24 @@ mod tests {
         assert_eq!((effort.rounds, effort.window_us), (50, 2000));
         let effort = Effort::of_seconds(0.001, 2000);
         assert_eq!((effort.rounds, effort.window_us), (1, 1000));
+    }
+
+    #[test]
+    fn a_run_that_is_late_takes_fewer_rounds() {
+        let effort = Effort {
+            rounds: 25,
+            window_us: 2000,
+        };
+        let pace = Pace::new(effort, None, 100);
+        let window = Duration::from_micros(2000 + WINDOW_OVERHEAD_US);
+        let rounds = |left, measured| pace.rounds_in(left, measured);
+        assert_eq!(rounds(None, window * 9), 25);
+        assert_eq!(rounds(Some(window * 100 * 40), Duration::ZERO), 25);
+        assert_eq!(rounds(Some(window * 100 * 12), window / 2), 12);
+        // So far each window took twice as long as on an idle machine.
+        assert_eq!(rounds(Some(window * 100 * 40), window * 2), 20);
+        assert_eq!(rounds(Some(Duration::ZERO), window), TEAMS);
+        let mut last = Pace::new(effort, Some(Instant::now()), 0);
+        assert_eq!(last.next(7).rounds, TEAMS);
     }
 }

@@ -1,29 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison as a person reads it: per algorithm a table and bars, then the references and how it was
-//! measured.
+//! A comparison as a person reads it: all algorithms at the largest size, then each at all sizes, other ciphers,
+//! what the words mean, and how it was measured.
 
-use super::chart::{bars, gigabytes, label_width, table, Bar, Paint, Row};
+use super::chart::{bars, columns, gigabytes, label_width, table, Bar, Layout, Paint, Row};
 use super::compare::Comparison;
 use super::figure::{size_name, sizes, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
+use super::stats::Summary;
 use super::subject::Bound;
+use crate::algorithm::Mode;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
-/// The width of the terminal that every line should fit.
-const COLUMNS: usize = 80;
-
 const SHOWN: [Implementation; 6] = [Software, OpenSsl, Tenrounds, Core, Ceiling, Limit];
+const DIM: Style = Style::new().dimmed();
 
 pub fn text(found: &Comparison, paint: Paint) -> String {
+    let blocks = blocks(&found.figures);
     let mut out = heading(found, paint);
-    for block in blocks(&found.figures) {
-        out += &match block[0].case.threads {
-            1 => full(found, block, paint),
-            _ => brief(found, block, paint),
-        };
+    if blocks.len() > 1 {
+        out += &overview(&blocks, paint);
+    }
+    for figures in blocks {
+        out += &block(figures, paint);
     }
     out += &references(found, paint);
+    if !found.figures.is_empty() {
+        let sign = paint.plus_minus();
+        out += &paint.paragraph(&format!(
+            "{sign}: half of the rounds are within this of the median."
+        ));
+    }
+    for line in words(&found.figures) {
+        out += &paint.paragraph(line);
+    }
     out + &ending(found, paint)
 }
 
@@ -33,45 +43,36 @@ fn heading(found: &Comparison, paint: Paint) -> String {
         Some(name) => format!("{}, in a virtual machine ({name})", host.cpu.brand),
         None => host.cpu.brand.clone(),
     };
-    let mut out = format!("{}\n", paint.bold(&place));
+    let mut out = format!("{}\n", paint.bold(paint.paragraph(&place).trim_end()));
     let backend = found.backend.map_or("none", |b| b.name());
-    let _ = writeln!(
-        out,
+    let mut say = |line: &str| out += &paint.paragraph(line);
+    say(&format!(
         "{}; tenrounds {}, backend {backend}",
         found.openssl_version(),
-        version()
-    );
+        env!("CARGO_PKG_VERSION")
+    ));
     for (name, mask) in &host.masks {
-        let _ = writeln!(out, "mask in force: {name}={} ({})", mask.value, mask.hex);
+        say(&format!(
+            "mask in force: {name}={} ({})",
+            mask.value, mask.hex
+        ));
     }
     let limits = found
         .limits
         .iter()
         .map(|(limit, rate)| format!("{} {}", limit.name(), gigabytes(rate.median)));
-    match found.limits.is_empty() {
-        true => out += "limit: none, this processor has no AES instructions\n",
-        false => {
-            let limits: Vec<String> = limits.collect();
-            let _ = writeln!(out, "GB/s through one round: {}", limits.join(", "));
-        }
-    }
+    let limits: Vec<String> = limits.collect();
+    say(&match limits.is_empty() {
+        true => "limit: none, this processor has no AES instructions".into(),
+        false => format!("GB/s through one AES round: {}", limits.join(", ")),
+    });
     out + "\n"
-}
-
-fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
 }
 
 /// Figures of one algorithm, direction and number of threads.
 pub fn blocks(figures: &[Figure]) -> Vec<&[Figure]> {
     let together = |a: &Figure, b: &Figure| {
-        let key = |f: &Figure| {
-            (
-                f.case.subject.name(),
-                f.case.direction.name(),
-                f.case.threads,
-            )
-        };
+        let key = |f: &Figure| (f.case.subject, f.case.direction, f.case.threads);
         key(a) == key(b)
     };
     let mut blocks = Vec::new();
@@ -85,30 +86,18 @@ pub fn blocks(figures: &[Figure]) -> Vec<&[Figure]> {
     blocks
 }
 
-fn label(found: &Comparison, who: Implementation, figure: &Figure) -> String {
-    match who {
-        Software => "software".into(),
-        OpenSsl => openssl(found),
-        Tenrounds => "tenrounds".into(),
-        Core => "tenrounds core".into(),
-        Limit => match figure.case.subject.bound(figure.case.direction) {
-            Bound::Latency => "limit (latency)".into(),
-            Bound::LatencyThenThroughput | Bound::HashThenThroughput => "limit (two passes)".into(),
-            _ => "limit".into(),
-        },
-        Ceiling => "ceiling (AES+CLMUL)".into(),
-        other => other.name().into(), // of --paths
-    }
-}
-
 /// "OpenSSL 3.0.22", without the date.
 pub fn openssl(found: &Comparison) -> String {
-    found
-        .openssl_version()
-        .split(' ')
-        .take(2)
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words = found.openssl_version().split(' ');
+    words.take(2).collect::<Vec<_>>().join(" ")
+}
+
+fn label(who: Implementation) -> &'static str {
+    match who {
+        OpenSsl => "OpenSSL",
+        Core => "core",
+        other => other.name(),
+    }
 }
 
 fn colour(who: Implementation) -> AnsiColor {
@@ -121,10 +110,18 @@ fn colour(who: Implementation) -> AnsiColor {
 }
 
 fn percent(fraction: f64) -> String {
-    format!("{:.0}%", fraction * 100.0)
+    match fraction * 100.0 {
+        p if p >= 9.95 => format!("{p:.0}%"),
+        p => format!("{p:.1}%"),
+    }
 }
 
-fn times(ratio: f64) -> String {
+/// The spread of a figure, in percent of it.
+pub fn spread(summary: Summary) -> String {
+    percent(summary.spread())
+}
+
+pub fn times(ratio: f64) -> String {
     format!("{ratio:.2}x")
 }
 
@@ -142,115 +139,168 @@ fn measured(block: &[Figure]) -> impl Iterator<Item = Implementation> + '_ {
         .filter(|who| block[0].rounds.rates.contains_key(who))
 }
 
-fn full(found: &Comparison, block: &[Figure], paint: Paint) -> String {
-    let labels: Vec<(Implementation, String)> = measured(block)
-        .map(|who| (who, label(found, who, &block[0])))
-        .collect();
-    let ratio_label = "tenrounds / OpenSSL";
-    let width = label_width(labels.iter().map(|(_, l)| l.as_str()).chain([ratio_label]));
+fn largest(block: &[Figure]) -> &Figure {
+    let largest = block.iter().max_by_key(|f| f.case.bytes);
+    largest.expect("a block is not empty")
+}
 
-    let mut rows = vec![
-        Row::new("GB/s", cells(block, |f| Some(size_name(f.case.bytes))))
-            .styled(Style::new().dimmed()),
+/// A line for each algorithm, at its largest size.
+fn overview(blocks: &[&[Figure]], paint: Paint) -> String {
+    let titles: Vec<String> = blocks
+        .iter()
+        .map(|b| title_with_threads(&b[0].case))
+        .collect();
+    let heads = [
+        "OpenSSL",
+        "tenrounds",
+        "speed-up",
+        paint.plus_minus(),
+        "of limit",
     ];
-    for (who, label) in &labels {
+    let heads = Row::new("GB/s", heads.map(str::to_owned).to_vec()).styled(DIM);
+    let width = label_width(titles.iter().map(String::as_str));
+    let row = |(block, title): (&&[Figure], &String)| {
+        let f = largest(block);
+        let cells = [
+            f.rate(OpenSsl).map(gigabytes),
+            f.rate(Tenrounds).map(gigabytes),
+            f.ratio(Tenrounds, OpenSsl).map(times),
+            f.rounds.ratio(Tenrounds, OpenSsl).map(spread),
+            f.ratio(Tenrounds, Limit).map(percent),
+        ];
+        let cells = cells.map(|cell| cell.unwrap_or_else(|| "-".into()));
+        Row::new(title, cells.to_vec())
+    };
+    let rows: Vec<Row> = std::iter::once(heads)
+        .chain(blocks.iter().zip(&titles).map(row))
+        .collect();
+    let heading = format!("At {}", size_name(largest(blocks[0]).case.bytes));
+    let layout = Layout {
+        indent: 2,
+        label: width,
+        cell: 10,
+    };
+    let table = columns(paint, layout, &rows);
+    format!("{}\n{table}\n", paint.bold(&heading))
+}
+
+/// One algorithm at all sizes.
+fn block(block: &[Figure], paint: Paint) -> String {
+    let sizes = cells(block, |f| Some(size_name(f.case.bytes)));
+    let mut rows = vec![Row::new("GB/s", sizes).styled(DIM)];
+    let sign = format!(" {}", paint.plus_minus());
+    let within = |cells| Row::new(sign.clone(), cells).styled(DIM);
+    for who in measured(block) {
         let style = match who {
             Tenrounds => Style::new().bold(),
             _ => Style::new(),
         };
-        let rates = cells(block, |f| f.rate(*who).map(gigabytes));
-        rows.push(Row::new(label, rates).styled(style));
+        let rates = cells(block, |f| f.rate(who).map(gigabytes));
+        rows.push(Row::new(label(who), rates).styled(style));
+        if matches!(who, OpenSsl | Tenrounds | Core) {
+            rows.push(within(cells(block, |f| f.rounds.rate(who).map(spread))));
+        }
     }
-    rows.push(Row::new(
-        ratio_label,
-        cells(block, |f| f.ratio(Tenrounds, OpenSsl).map(times)),
-    ));
-    rows.push(Row::new(
-        "% of the limit",
-        cells(block, |f| f.ratio(Tenrounds, Limit).map(percent)),
-    ));
-    if block[0].ratio(Tenrounds, Ceiling).is_some() {
-        rows.push(Row::new(
-            "% of the ceiling",
-            cells(block, |f| f.ratio(Tenrounds, Ceiling).map(percent)),
-        ));
+    let speed_up = |f: &Figure| f.rounds.ratio(Tenrounds, OpenSsl);
+    if block.iter().any(|f| speed_up(f).is_some()) {
+        let medians = cells(block, |f| speed_up(f).map(|s| times(s.median)));
+        rows.push(Row::new("speed-up", medians));
+        rows.push(within(cells(block, |f| speed_up(f).map(spread))));
     }
-
-    let largest = block
-        .iter()
-        .max_by_key(|f| f.case.bytes)
-        .expect("a block is not empty");
-    let drawn: Vec<Bar> = labels
-        .iter()
-        .map(|(who, label)| bar(*who, label, largest))
-        .collect();
+    for (bound, label) in [(Limit, "of limit"), (Ceiling, "of ceiling")] {
+        if block.iter().any(|f| f.ratio(Tenrounds, bound).is_some()) {
+            let fractions = cells(block, |f| f.ratio(Tenrounds, bound).map(percent));
+            rows.push(Row::new(label, fractions));
+        }
+    }
+    let width = label_width(rows.iter().map(|row| row.label.as_str()));
+    let largest = largest(block);
+    let bar = |who| bar(who, largest, paint);
+    let drawn: Vec<Bar> = measured(block).filter_map(bar).collect();
+    let size = size_name(largest.case.bytes);
+    let verdict = verdict(largest).map_or(format!("At {size}:"), |verdict| {
+        format!("At {size}, tenrounds: {verdict}")
+    });
     format!(
-        "{}\n{}\n  At {}{}\n{}\n",
-        paint.bold(&title(&block[0].case)),
+        "{}\n{}\n{}{}\n",
+        paint.bold(&title_with_threads(&block[0].case)),
         table(paint, width, &rows),
-        size_name(largest.case.bytes),
-        verdict(largest).map_or(":".into(), |v| format!(", tenrounds: {v}")),
+        paint.paragraph(&verdict),
         bars(paint, width, &drawn)
     )
 }
 
-fn bar(who: Implementation, label: &str, figure: &Figure) -> Bar {
-    let value = figure.rate(who).unwrap_or(0.0);
-    Bar {
-        label: label.into(),
-        value,
-        text: gigabytes(value) + " GB/s",
+fn bar(who: Implementation, figure: &Figure, paint: Paint) -> Option<Bar> {
+    let rate = figure.rounds.rate(who)?;
+    Some(Bar {
+        label: label(who).into(),
+        value: rate.median,
+        text: format!(
+            "{} GB/s {}{}",
+            gigabytes(rate.median),
+            paint.plus_minus(),
+            spread(rate)
+        ),
         colour: colour(who),
-    }
+    })
 }
 
 /// tenrounds against whatever else was measured: "2.41x OpenSSL, 97% of the limit".
 fn verdict(figure: &Figure) -> Option<String> {
     let to = |other| figure.ratio(Tenrounds, other);
+    let why = match figure.case.subject.bound(figure.case.direction) {
+        Bound::Latency => " (each block waits for the one before)",
+        Bound::LatencyThenThroughput | Bound::HashThenThroughput => " (of two passes)",
+        _ => "",
+    };
     let parts = [
         to(OpenSsl).map(|ratio| format!("{} OpenSSL", times(ratio))),
-        to(Limit).map(|fraction| format!("{} of the limit", percent(fraction))),
+        to(Limit).map(|fraction| format!("{} of the limit{why}", percent(fraction))),
         to(Ceiling).map(|fraction| format!("{} of the ceiling", percent(fraction))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Several threads: one line per size.
-fn brief(found: &Comparison, block: &[Figure], paint: Paint) -> String {
-    let mut out = String::new();
-    for figure in block {
-        let rates: Vec<String> = measured(block)
-            .filter_map(|who| {
-                let rate = gigabytes(figure.rate(who)?);
-                Some(format!("{} {rate}", label(found, who, figure)))
-            })
-            .collect();
-        let rates = fill(&(rates.join(", ") + " GB/s"), COLUMNS - 2);
-        let case = &figure.case;
-        let heading = format!("{}, {}", title_with_threads(case), size_name(case.bytes));
-        let _ = writeln!(out, "{}", paint.bold(&heading));
-        for line in rates.into_iter().chain(verdict(figure)) {
-            let _ = writeln!(out, "  {line}");
-        }
-        out.push('\n');
-    }
-    out
+/// What the words in a comparison mean: those that are in it.
+pub fn words(figures: &[Figure]) -> Vec<&'static str> {
+    let has = |who| figures.iter().any(|f| f.rate(who).is_some());
+    let noise = |f: &Figure| beyond_the_limit(f) && !skips_rounds(f);
+    let words = [
+        (
+            has(Limit),
+            "limit: what this processor does with nothing but AES rounds; where each block waits for the one \
+             before, as in CBC encryption, with one chain of them.",
+        ),
+        (
+            has(Ceiling),
+            "ceiling: the same with nothing but AES rounds and GCM's multiplications.",
+        ),
+        (figures.iter().any(skips_rounds), SKIPS_ROUNDS),
+        (
+            figures.iter().any(noise),
+            "Slightly more than 100% is noise: the limit is measured, too.",
+        ),
+    ];
+    words.into_iter().filter(|w| w.0).map(|w| w.1).collect()
 }
 
-/// Wraps a text at spaces into lines of at most `columns` columns.
-fn fill(text: &str, columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+pub const SKIPS_ROUNDS: &str =
+    "More than 100%: long CTR calls skip two rounds for most blocks, so they can exceed the limit.";
+
+/// Whether it does so by what is shown as more than 100%.
+fn beyond_the_limit(figure: &Figure) -> bool {
+    let fractions = [Tenrounds, Core].map(|who| figure.ratio(who, Limit));
+    fractions
+        .into_iter()
+        .flatten()
+        .any(|fraction| fraction >= 1.005)
+}
+
+/// Whether it is beyond the limit because it does not do all rounds (core/simd/ctr_states.h).
+pub fn skips_rounds(figure: &Figure) -> bool {
+    let case = &figure.case;
+    (case.subject.mode(), case.bytes > 4096) == (Mode::Ctr, true) && beyond_the_limit(figure)
 }
 
 /// The table of other ciphers: a column for each size, a row for each cipher and number of threads.
@@ -272,10 +322,8 @@ fn references(found: &Comparison, paint: Paint) -> String {
         let labels: Vec<String> = labels.collect();
         let sizes = sizes(&found.references);
         let width = label_width(labels.iter().map(String::as_str));
-        let mut rows = vec![
-            Row::new("GB/s", sizes.iter().map(|b| size_name(*b)).collect())
-                .styled(Style::new().dimmed()),
-        ];
+        let mut rows =
+            vec![Row::new("GB/s", sizes.iter().map(|b| size_name(*b)).collect()).styled(DIM)];
         for (block, label) in blocks.iter().zip(&labels) {
             let cell = |bytes: &usize| {
                 let figure = block.iter().find(|f| f.case.bytes == *bytes)?;
@@ -287,44 +335,88 @@ fn references(found: &Comparison, paint: Paint) -> String {
         let _ = writeln!(
             out,
             "{}\n{}",
-            paint.bold(&heading),
+            paint.bold(paint.paragraph(&heading).trim_end()),
             table(paint, width, &rows)
         );
     }
     for note in &found.notes {
-        out += &paragraph(&format!("Note: {note}"));
+        out += &paint.paragraph(&format!("Note: {note}"));
     }
     out
 }
 
 fn ending(found: &Comparison, paint: Paint) -> String {
-    let effort = found.effort;
-    let mut out = paragraph(&format!(
-        "Each figure is the median of {} rounds of windows of {} ms, interleaved; ratios and fractions are \
-         paired within rounds. All outputs were equal. It took {:.1} s.",
-        effort.rounds,
-        effort.window_us as f64 / 1000.0,
+    let mut out = paint.paragraph(&format!(
+        "Each figure is the median of {} rounds of windows of {} ms, interleaved; ratios are paired within \
+         rounds. All outputs were equal. It took {:.1} s.",
+        found.rounds(),
+        found.effort.window_us as f64 / 1000.0,
         found.took.as_secs_f64()
     ));
-    if found.discarded() > 0 {
-        out += &paragraph(&format!(
-            "{} rounds were repeated because wall clock and CPU time disagreed by more than 5 %.",
-            found.discarded()
-        ));
-    }
-    if found.doubtful() > 0 {
-        let warning = paragraph(&format!(
-            "Warning: the machine is busy. In {} rounds that count, wall clock and CPU time disagree by \
-             more than 5 %.",
-            found.doubtful()
-        ));
+    if let Some(warning) = found.disturbance().warning() {
+        let warning = paint.paragraph(&warning);
         out += &paint.colour(AnsiColor::Yellow, warning.trim_end());
         out.push('\n');
     }
     out
 }
 
-/// Wraps a text for the terminal.
-fn paragraph(text: &str) -> String {
-    fill(text, COLUMNS).join("\n") + "\n"
+#[cfg(test)]
+mod tests {
+    use super::super::measure::{Case, Rounds};
+    use super::super::subject::Subject;
+    use super::*;
+    use crate::algorithm::Direction;
+
+    /// Figures of tenrounds at these fractions of the limit.
+    fn at(name: &str, fractions: &[f64]) -> Vec<Figure> {
+        let case = Case {
+            subject: Subject::by_name(name).unwrap(),
+            direction: Direction::Encrypt,
+            bytes: 16384,
+            threads: 1,
+        };
+        let figure = |fraction: &f64| {
+            let mut rounds = Rounds::default();
+            rounds.rates.insert(Limit, vec![1e9; 3]);
+            rounds.rates.insert(Tenrounds, vec![fraction * 1e9; 3]);
+            Figure { case, rounds }
+        };
+        fractions.iter().map(figure).collect()
+    }
+
+    #[test]
+    fn only_words_that_occur_are_explained() {
+        let said = |name: &str, fractions: &[f64]| words(&at(name, fractions)).join("\n");
+        assert!(said("aes-128-gcm", &[0.6]).starts_with("limit: "));
+        assert!(!said("aes-128-gcm", &[0.6]).contains("ceiling"));
+        assert!(said("aes-128-ctr", &[0.9, 1.13]).contains("skip two rounds"));
+        assert!(!said("aes-128-ctr", &[0.9, 1.004]).contains("100%"));
+        // A mode that does all rounds.
+        let noise = said("aes-128-ecb", &[1.02]);
+        assert!(!noise.contains("skip two rounds") && noise.contains("is noise"));
+        let mut gcm = at("aes-128-gcm", &[0.6]);
+        gcm[0].rounds.rates.insert(Ceiling, vec![0.77e9; 3]);
+        assert!(words(&gcm).join("\n").contains("ceiling: "));
+        assert_eq!(words(&[]), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_latency_bound_limit_is_said_to_be_one() {
+        let said = |name: &str| verdict(&at(name, &[0.99])[0]).unwrap();
+        assert!(said("aes-128-cbc").contains("each block waits for the one before"));
+        assert_eq!(said("aes-128-ctr"), "99% of the limit");
+    }
+
+    #[test]
+    fn spreads_have_two_or_three_figures() {
+        let of = |q1, q3| {
+            spread(Summary {
+                median: 100.0,
+                q1,
+                q3,
+            })
+        };
+        assert_eq!([of(99.6, 100.4), of(80.0, 120.0)], ["0.4%", "20%"]);
+    }
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds speed`: the columns that `openssl speed` made familiar, through the core and through
-//! libcrypto.
+//! `tenrounds speed`: stock OpenSSL and tenrounds in the columns that `openssl speed` made familiar.
 
-use super::chart::Paint;
+use super::busy::{Disturbance, Load, Watch};
+use super::chart::{columns, label_width, Layout, Paint, Row};
+use super::compare::note_absent;
 use super::figure::Figure;
-use super::implementation::Implementation::{self, Core, Tenrounds};
-use super::limit::Limit;
+use super::implementation::Implementation::{self, Core, Limit, OpenSsl, Tenrounds};
+use super::limit;
 use super::measure::{limits, widest, Case, Effort, TEAMS};
-use super::plan::{direction, label, sizes, subjects, threads};
+use super::plan::{label, of_all, sizes_asked, threads, work, Pace};
 use super::progress;
+use super::report::{spread, times, words};
 use super::scaling::Scaling;
 use super::team::WorkerProcess;
+use crate::algorithm::Direction;
 use crate::cli::SpeedArgs;
 use crate::core::{Backend, Cpu};
 use crate::error::{Error, Result};
@@ -18,16 +21,24 @@ use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::output;
 use crate::schema::{Document, Host};
+use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::fmt::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-const DEFAULT: [&str; 1] = ["all"];
+/// Seconds for each figure. What is measured if nothing is named then takes nine seconds on an idle machine.
 const SECONDS: f64 = 0.1;
+/// And no more than this on a busy one, plus the rounds that are never left out.
+const USUAL_TIME: Duration = Duration::from_secs(12);
 const WINDOW_US: u64 = 2000;
 
-/// Through what each row goes.
-const ROWS: [(Implementation, &str); 2] = [(Core, "core"), (Tenrounds, "evp")];
+/// The rows of an algorithm, in this order.
+const ROWS: [(Implementation, &str); 4] = [
+    (OpenSsl, "OpenSSL"),
+    (Tenrounds, "tenrounds"),
+    (Core, "core"),
+    (Limit, "limit"),
+];
 
 /// What JSON says besides the rows.
 #[derive(Serialize)]
@@ -43,34 +54,23 @@ struct How {
     /// Windows repeated because wall clock and CPU time disagreed, and windows that count nevertheless.
     windows_discarded: usize,
     windows_doubtful: usize,
+    busy: bool,
+    /// null: /proc/stat could not be read.
+    load: Option<Load>,
+    notes: Vec<String>,
 }
 
-/// The numbers of threads, and what is measured with each.
-fn cases(args: &SpeedArgs) -> Result<(Vec<usize>, Vec<Case>)> {
-    let subjects = subjects(&args.algorithms, &DEFAULT)?;
-    if let Some(other) = subjects.iter().find(|s| !s.is_aes()) {
+/// What is measured, with one thread.
+fn cases(args: &SpeedArgs) -> Result<Vec<Case>> {
+    let work = work(&args.algorithms, args.measure.decrypt, false)?;
+    if let Some((other, _)) = work.iter().find(|(subject, _)| !subject.is_aes()) {
         return Err(Error::usage(format!(
             "tenrounds has no {}; `tenrounds compare` shows OpenSSL's",
             other.title()
         )));
     }
-    let sizes = sizes(&args.measure, &subjects)?;
-    let mut threads = threads(&args.measure)?;
-    if threads.is_empty() {
-        threads.push(1);
-    }
-    let mut cases = Vec::new();
-    for &subject in &subjects {
-        let direction = direction(&args.measure, subject);
-        let case = |&bytes| Case {
-            subject,
-            direction,
-            bytes,
-            threads: 1,
-        };
-        cases.extend(sizes.iter().map(case));
-    }
-    Ok((threads, cases))
+    let sizes = sizes_asked(&args.measure, &args.cases, &work)?;
+    Ok(of_all(&work, &[1], &sizes))
 }
 
 /// Who measures: one thread, or several of which each round has all.
@@ -80,13 +80,14 @@ enum Crowd {
 }
 
 impl Crowd {
-    fn start(counts: &[usize]) -> Result<Crowd> {
-        let who = ROWS.map(|(who, _)| who);
+    fn start(counts: &[usize], core: bool) -> Result<Crowd> {
+        let core = core.then_some(Core);
+        let who: Vec<_> = [OpenSsl, Tenrounds].into_iter().chain(core).collect();
         if counts != [1] {
             let widest = widest_here()?;
             return Ok(Crowd::Several(Scaling::new(&who, counts, widest)?));
         }
-        let team = |_| who.into_iter().map(WorkerProcess::start).collect();
+        let team = |_| who.iter().map(|who| WorkerProcess::start(*who)).collect();
         let teams = (0..TEAMS).map(team).collect::<Result<Vec<_>>>()?;
         Ok(Crowd::One(teams))
     }
@@ -98,7 +99,7 @@ impl Crowd {
         }
     }
 
-    fn widest(&self) -> Option<Limit> {
+    fn widest(&self) -> Option<limit::Limit> {
         match self {
             Crowd::One(_) => None,
             Crowd::Several(scaling) => scaling.widest,
@@ -118,12 +119,12 @@ impl Crowd {
 }
 
 /// The registers with the highest throughput, by a short look.
-fn widest_here() -> Result<Option<Limit>> {
-    let usable = Limit::usable(&Cpu::detect());
+fn widest_here() -> Result<Option<limit::Limit>> {
+    let usable = limit::Limit::usable(&Cpu::detect());
     if usable.is_empty() {
         return Ok(None);
     }
-    let mut probe = WorkerProcess::start(Implementation::Limit)?;
+    let mut probe = WorkerProcess::start(Limit)?;
     let look = Effort {
         rounds: 10,
         window_us: WINDOW_US,
@@ -131,15 +132,15 @@ fn widest_here() -> Result<Option<Limit>> {
     Ok(widest(&limits(&mut probe, &usable, 1, look)?))
 }
 
+fn same_work(a: &Figure, b: &Figure) -> bool {
+    (a.case.subject, a.case.direction) == (b.case.subject, b.case.direction)
+}
+
 /// The sizes of an algorithm with one number of threads next to each other: a row.
 fn order_by_threads(figures: &mut [Figure]) {
     let mut rest = figures;
     while let Some(first) = rest.first() {
-        let subject = first.case.subject;
-        let length = rest
-            .iter()
-            .take_while(|f| f.case.subject == subject)
-            .count();
+        let length = rest.iter().take_while(|f| same_work(first, f)).count();
         let (block, others) = rest.split_at_mut(length);
         block.sort_by_key(|f| f.case.threads); // stable: sizes stay in order
         rest = others;
@@ -164,66 +165,93 @@ fn heading(host: &Host, libcrypto: &LibCrypto, backend: Option<&str>) -> String 
         );
     }
     let _ = writeln!(out, "backend: {}", backend.unwrap_or("none"));
-    out
+    out + "The 'numbers' are in 1000s of bytes per second processed.\n"
 }
 
-fn name(case: &Case, through: &str) -> String {
+/// "AES-256-CBC decrypt tenrounds x2". Without a direction it is encryption.
+fn name(case: &Case, who: &str) -> String {
+    let direction = match case.direction {
+        Direction::Encrypt => "",
+        Direction::Decrypt => " decrypt",
+    };
+    let name = format!("{}{direction} {who}", case.subject.title());
     match case.threads {
-        1 => format!("{} {through}", case.subject.title()),
-        n => format!("{} {through} x{n}", case.subject.title()),
+        1 => name,
+        n => format!("{name} x{n}"),
     }
 }
 
-fn table(figures: &[Figure], columns: usize, paint: Paint) -> String {
-    let mut out = "The 'numbers' are in 1000s of bytes per second processed.\n".to_owned();
-    let header: String = figures[..columns]
-        .iter()
-        .map(|f| format!("{:>14}", bytes_heading(f.case.bytes)))
-        .collect();
-    let names = figures.iter().map(|f| name(&f.case, "limit").len());
-    let width = names.max().unwrap_or(0).max(20);
-    let _ = writeln!(
-        out,
-        "{}",
-        paint.bold(&format!("{:<width$}{header}", "type"))
-    );
-    for row in figures.chunks(columns) {
-        let limit = (Implementation::Limit, "limit");
-        for (who, through) in ROWS.into_iter().chain([limit]) {
-            if who == Implementation::Limit && row[0].rate(who).is_none() {
-                continue;
-            }
-            let line = |name: &str, cell: &dyn Fn(&Figure) -> Option<String>| {
-                let cells = row.iter().map(|f| cell(f).unwrap_or_else(|| "-".into()));
-                let cells: String = cells.map(|cell| format!("{cell:>14}")).collect();
-                format!("{name:<width$}{cells}\n")
-            };
-            out += &line(&name(&row[0].case, through), &|f| {
-                Some(format!("{:.2}k", f.rate(who)? / 1000.0))
-            });
-            if row[0].case.threads > 1 {
-                let times = |f: &Figure| Some(f.rounds.scaling.get(&who)?.median);
-                out += &line("  times one thread", &|f| Some(format!("{:.3}", times(f)?)));
-                out += &line("  efficiency", &|f| {
-                    let part = times(f)? / f.case.threads as f64;
-                    Some(format!("{:.1}%", 100.0 * part))
-                });
-            }
+/// A row of cells for figures of several sizes; "-" where there is none.
+fn row(label: String, figures: &[Figure], cell: impl Fn(&Figure) -> Option<String>) -> Row {
+    let cells = figures.iter().map(cell);
+    Row::new(
+        label,
+        cells
+            .map(|cell| cell.unwrap_or_else(|| "-".into()))
+            .collect(),
+    )
+}
+
+/// The rows of an algorithm with one number of threads.
+fn rows(figures: &[Figure], paint: Paint) -> Vec<Row> {
+    let dim = Style::new().dimmed();
+    let sign = paint.plus_minus();
+    let mut rows = Vec::new();
+    for (who, title) in ROWS {
+        if figures.iter().all(|f| f.rate(who).is_none()) {
+            continue;
+        }
+        rows.push(row(name(&figures[0].case, title), figures, |f| {
+            Some(format!("{:.2}k", f.rate(who)? / 1000.0))
+        }));
+        let within = |f: &Figure| f.rounds.rate(who).map(spread);
+        rows.push(row(format!("  {sign}"), figures, within).styled(dim));
+        if figures[0].case.threads > 1 {
+            let times = |f: &Figure| Some(f.rounds.scaling.get(&who)?.median);
+            rows.push(row("  times one thread".into(), figures, |f| {
+                times(f).map(|n| format!("{n:.3}"))
+            }));
+            rows.push(row("  efficiency".into(), figures, |f| {
+                let part = times(f)? / f.case.threads as f64;
+                Some(format!("{:.1}%", 100.0 * part))
+            }));
         }
     }
-    out
+    let speed_up = |f: &Figure| f.rounds.ratio(Tenrounds, OpenSsl);
+    if figures.iter().any(|f| speed_up(f).is_some()) {
+        rows.push(row("  speed-up".into(), figures, |f| {
+            let ratio = speed_up(f)?;
+            Some(format!("{} {sign}{}", times(ratio.median), spread(ratio)))
+        }));
+    }
+    rows
 }
 
-fn bytes_heading(bytes: usize) -> String {
-    format!("{bytes} bytes")
+fn table(figures: &[Figure], paint: Paint) -> String {
+    let together =
+        |f: &&Figure| same_work(&figures[0], f) && f.case.threads == figures[0].case.threads;
+    let sizes = figures.iter().take_while(together).count();
+    let heads = row("type".into(), &figures[..sizes], |f| {
+        Some(format!("{} bytes", f.case.bytes))
+    });
+    let mut all = vec![heads.styled(Style::new().bold())];
+    all.extend(figures.chunks(sizes).flat_map(|f| rows(f, paint)));
+    let layout = Layout {
+        indent: 0,
+        label: label_width(all.iter().map(|row| row.label.as_str())),
+        cell: 14,
+    };
+    columns(paint, layout, &all)
 }
 
 pub fn speed(args: &SpeedArgs) -> Result<()> {
+    let watch = Watch::start();
     let started = Instant::now();
-    let (counts, cases) = cases(args)?;
+    let cases = cases(args)?;
+    let counts = threads(&args.cases.threads)?;
     masks::masked()?; // a wrong word is an error before anything is measured
     let libcrypto = LibCrypto::open()?;
-    let mut crowd = Crowd::start(&counts)?;
+    let mut crowd = Crowd::start(&counts, args.cases.core)?;
     let host = crate::host::read(Some(&libcrypto));
     let backend = crowd.first().iter().find_map(|c| c.backend.clone());
     let effort = Effort::of_seconds(args.measure.seconds.unwrap_or(SECONDS), WINDOW_US);
@@ -231,52 +259,72 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     let expected = effort.duration(cases.len() * crowd.first().len());
     if !args.measure.json {
         output::out(heading(&host, &libcrypto, backend.as_deref()))?;
-        output::err(format!(
-            "This takes about {:.0} s.\n",
-            expected.as_secs_f64().ceil()
-        ));
+        let seconds = expected.as_secs_f64().ceil();
+        output::err(format!("This takes about {seconds:.0} s.\n"));
     }
     let bar = progress(cases.len(), expected);
+    let usual = args.algorithms.is_empty() && args.measure.seconds.is_none();
+    let end = usual.then_some(started + USUAL_TIME);
+    let windows = crowd.first().len();
+    let mut pace = Pace::new(effort, end, windows * cases.len());
+    let mut notes = Vec::new();
     let mut figures = Vec::new();
     for case in cases {
         bar.set_message(label(&case));
-        figures.extend(crowd.measure(case, effort)?);
+        let measured = crowd.measure(case, pace.next(windows))?;
+        note_absent(&measured[0].rounds, &mut notes);
+        figures.extend(measured);
         bar.inc(1);
     }
     bar.finish_and_clear();
+    let widest = crowd.widest();
+    drop(crowd);
     figures.retain(|f| counts.contains(&f.case.threads));
     order_by_threads(&mut figures);
-    let total = |count: fn(&Figure) -> usize| figures.iter().map(count).sum::<usize>();
-    let how = How {
-        seconds: started.elapsed().as_secs_f64(),
-        windows_discarded: total(|f| f.rounds.discarded),
-        windows_doubtful: total(|f| f.rounds.doubtful),
-    };
+    let disturbance = Disturbance::of(watch.end(), figures.iter().map(|f| &f.rounds));
+    let seconds = started.elapsed().as_secs_f64();
     if args.measure.json {
+        let how = How {
+            seconds,
+            windows_discarded: disturbance.discarded,
+            windows_doubtful: disturbance.doubtful,
+            busy: disturbance.is_busy(),
+            load: disturbance.load,
+            notes,
+        };
         let backend = backend.as_deref().and_then(Backend::by_name);
-        let widest = crowd.widest();
-        let rows = figures
-            .iter()
-            .flat_map(|f| f.rows(backend, widest))
-            .collect();
+        let rows = figures.iter().flat_map(|f| f.rows(backend, widest));
+        let rows = rows.collect();
         return output::out(Document::new("speed", host, rows, Body { speed: how }).to_json());
     }
-    let columns = figures
-        .iter()
-        .take_while(|f| same_row(&figures[0], f))
-        .count();
-    let mut text = table(&figures, columns, paint).to_string();
-    text += &format!("Wall clock, medians. It took {:.1} s.\n", how.seconds);
-    if how.windows_doubtful > 0 {
-        text += &format!(
-            "Warning: the machine is busy. In {} rounds that count, wall clock and CPU time disagree \
-             by more than 5 %.\n",
-            how.windows_doubtful
-        );
+    let mut text = table(&figures, paint);
+    for line in words(&figures) {
+        text += &paint.paragraph(line);
+    }
+    for note in notes {
+        text += &paint.paragraph(&format!("Note: {note}"));
+    }
+    text += &paint.paragraph(&format!(
+        "Wall clock, medians; {}: half of the rounds are within this of the median. It took {seconds:.1} s.",
+        paint.plus_minus()
+    ));
+    if let Some(warning) = disturbance.warning() {
+        let warning = paint.paragraph(&warning);
+        text += &paint.colour(AnsiColor::Yellow, warning.trim_end());
+        text.push('\n');
     }
     output::out(text)
 }
 
-fn same_row(a: &Figure, b: &Figure) -> bool {
-    (a.case.subject, a.case.threads) == (b.case.subject, b.case.threads)
+#[cfg(test)]
+mod tests {
+    use super::super::plan::SIZES;
+    use super::*;
+
+    #[test]
+    fn without_arguments_it_takes_ten_seconds() {
+        let windows = work(&[], false, false).unwrap().len() * SIZES.len() * 2;
+        let took = Effort::of_seconds(SECONDS, WINDOW_US).duration(windows);
+        assert!((7.0..10.5).contains(&took.as_secs_f64()), "{took:?}");
+    }
 }

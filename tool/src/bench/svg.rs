@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison as a picture: grouped bars at the largest size, the limit as a line over each group.
+//! A comparison as a picture: grouped bars at the largest size, the limit as a line over each group, and below
+//! it how many times faster tenrounds is than OpenSSL.
 
 use super::compare::Comparison;
 use super::figure::{size_name, title, Figure};
 use super::implementation::Implementation::{self, *};
+use super::markdown::{times, today};
+use super::report::{skips_rounds, SKIPS_ROUNDS};
 use crate::error::{Error, Result};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -11,16 +14,17 @@ use std::path::Path;
 
 const BARS: [Implementation; 3] = [Software, OpenSsl, Tenrounds];
 const FONT: &str = "sans-serif";
-const INK: RGBColor = RGBColor(38, 43, 51);
-const PALE: RGBColor = RGBColor(225, 228, 233);
+pub const INK: RGBColor = RGBColor(38, 43, 51);
+pub const MUTED: RGBColor = RGBColor(96, 104, 116);
+pub const PALE: RGBColor = RGBColor(225, 228, 233);
 const LIMIT: RGBColor = RGBColor(192, 57, 43);
 
 const GROUP: f64 = 1.0;
 const BAR: f64 = 0.28;
 const LIMIT_LINE: f64 = 0.45;
-const PANEL: u32 = 456;
+const PANEL: u32 = 470;
 /// The texts above the panels: left edge, tops of the title and the host, and line spacing.
-const MARGIN: i32 = 24;
+pub const MARGIN: i32 = 24;
 const TITLE: i32 = 20;
 const HOST: i32 = 48;
 const HOST_LINE: i32 = 18;
@@ -46,6 +50,8 @@ struct Group {
     ceiling: Option<f64>,
     /// Ours, as a part of the limit.
     fraction: Option<f64>,
+    /// Ours, to OpenSSL's.
+    ratio: Option<f64>,
 }
 
 /// The number of threads and the size that the picture shows: the lowest number, the largest size.
@@ -60,8 +66,14 @@ fn shown(found: &Comparison) -> (usize, usize) {
     (threads.unwrap_or(1), bytes.unwrap_or(0))
 }
 
-fn groups(found: &Comparison) -> Vec<Group> {
+/// The figures of the picture.
+fn drawn(found: &Comparison) -> impl Iterator<Item = &Figure> {
     let (threads, bytes) = shown(found);
+    let drawn = move |f: &&Figure| (f.case.threads, f.case.bytes) == (threads, bytes);
+    found.all().filter(drawn)
+}
+
+fn groups(found: &Comparison) -> Vec<Group> {
     let group = |figure: &Figure| Group {
         lines: title(&figure.case)
             .replacen("Poly", "\u{200b}Poly", 1)
@@ -75,12 +87,36 @@ fn groups(found: &Comparison) -> Vec<Group> {
         limit: figure.rate(Limit),
         ceiling: figure.rate(Ceiling),
         fraction: figure.ratio(Tenrounds, Limit),
+        ratio: figure.ratio(Tenrounds, OpenSsl),
     };
-    found
-        .all()
-        .filter(|f| f.case.threads == threads && f.case.bytes == bytes)
-        .map(group)
-        .collect()
+    drawn(found).map(group).collect()
+}
+
+/// What a picture says about the run: "AMD EPYC · busy virtual machine (KVM) · OpenSSL 3.0.22 · tenrounds 0.1.0 ·
+/// 2026-11-21".
+pub struct About<'a> {
+    pub processor: &'a str,
+    pub hypervisor: Option<&'a str>,
+    pub busy: bool,
+    pub openssl: &'a str,
+    pub version: &'a str,
+    pub date: &'a str,
+}
+
+impl About<'_> {
+    pub fn line(&self) -> String {
+        let busy = if self.busy { "busy " } else { "" };
+        let machine = match self.hypervisor {
+            Some(name) => Some(format!("{busy}virtual machine ({name})")),
+            None => self.busy.then(|| "busy machine".to_owned()),
+        };
+        let version = format!("tenrounds {}", self.version);
+        let parts = [Some(self.processor), machine.as_deref()]
+            .into_iter()
+            .flatten();
+        let parts = parts.chain([self.openssl, &version, self.date]);
+        parts.collect::<Vec<_>>().join(" · ")
+    }
 }
 
 /// An error, before anything is measured, if the file cannot be written. Leaves no trace.
@@ -110,11 +146,11 @@ pub fn write(found: &Comparison, path: &Path) -> Result<()> {
     std::fs::write(path, picture).map_err(|error| cannot_write(path, &error.to_string()))
 }
 
-fn text(size: f64, colour: &RGBColor) -> TextStyle<'_> {
+pub fn text(size: f64, colour: &RGBColor) -> TextStyle<'_> {
     (FONT, size).into_font().color(colour)
 }
 
-fn anchored(size: f64, colour: &RGBColor, h: HPos, v: VPos) -> TextStyle<'_> {
+pub fn anchored(size: f64, colour: &RGBColor, h: HPos, v: VPos) -> TextStyle<'_> {
     text(size, colour).pos(Pos::new(h, v))
 }
 
@@ -125,7 +161,7 @@ fn pixels(size: f64) -> f64 {
 
 /// An upper bound for the width of a text in pixels. The viewer's sans-serif font is unknown, so
 /// each letter counts as at least as wide as in DejaVu Sans and Verdana.
-fn width(text: &str, size: f64) -> f64 {
+pub fn width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | ' ' | '.' | ',' | '\'' => 0.34,
         'f' | 'r' | 't' | '-' | '(' | ')' | '/' | ':' | '!' | '|' | '[' | ']' => 0.42,
@@ -138,7 +174,7 @@ fn width(text: &str, size: f64) -> f64 {
 }
 
 /// Wraps a text into lines of at most `room` pixels, at spaces or within a word wider than a line.
-fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
+pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {
         let line = lines.last_mut().expect("there is a line");
@@ -241,9 +277,20 @@ impl Heading {
             "{what}: {threads} thread{plural}, calls of {}",
             size_name(bytes)
         );
-        let host = format!("{} · {}", found.host.cpu.brand, found.openssl_version());
+        let about = About {
+            processor: &found.host.cpu.brand,
+            hypervisor: found.host.hypervisor.as_deref(),
+            busy: found.disturbance().is_busy(),
+            openssl: found.openssl_version(),
+            version: env!("CARGO_PKG_VERSION"),
+            date: &today(),
+        };
         let right = width as i32 - MARGIN;
-        let host = wrap(&host, Heading::SIZE, f64::from(right - MARGIN));
+        let room = f64::from(right - MARGIN);
+        let mut host = wrap(&about.line(), Heading::SIZE, room);
+        if drawn(found).any(skips_rounds) {
+            host.extend(wrap(SKIPS_ROUNDS, Heading::SIZE, room));
+        }
         let top = HOST + HOST_LINE * (host.len() as i32 - 1) + 30;
         let legend = place(entries(found, groups, threads), right, top);
         let bottom = legend.last().map_or(top, |(_, _, (_, y))| *y);
@@ -260,7 +307,7 @@ impl Heading {
         area.draw(&Text::new(self.title, (MARGIN, TITLE), title))?;
         for (index, line) in self.host.into_iter().enumerate() {
             let at = (MARGIN, HOST + HOST_LINE * index as i32);
-            let style = text(Heading::SIZE, &RGBColor(96, 104, 116));
+            let style = text(Heading::SIZE, &MUTED);
             area.draw(&Text::new(line, at, style))?;
         }
         for (mark, label, (x, y)) in self.legend {
@@ -298,8 +345,8 @@ fn entries(found: &Comparison, groups: &[Group], threads: usize) -> Vec<(Mark, S
         (Mark::Square(colour(who)), label)
     });
     let limit = match threads {
-        1 => "limit of this core".to_owned(),
-        n => format!("limit of {n} threads"),
+        1 => "limit of this core (AES rounds alone)".to_owned(),
+        n => format!("limit of {n} threads (AES rounds alone)"),
     };
     let limit = groups.iter().any(|g| g.limit.is_some()).then_some(limit);
     let ceiling = groups.iter().any(|g| g.ceiling.is_some());
@@ -332,7 +379,7 @@ fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) ->
         .margin_right(24)
         .margin_top(8)
         .margin_bottom(8)
-        .x_label_area_size(52)
+        .x_label_area_size(66)
         .y_label_area_size(64)
         .build_cartesian_2d(0.0..most as f64 * GROUP, 0.0..highest * 1.08)?;
     chart
@@ -375,7 +422,7 @@ fn plot<'a>(groups: &[Group], (most, highest): (usize, f64), area: &Area<'a>) ->
             let line = ends.map(|x| (pixel(x, 0.0).0, y)).to_vec();
             area.draw(&PathElement::new(line, LIMIT.stroke_width(stroke)))?;
         }
-        below(area, pixel(centre, 0.0), &group.lines)?;
+        below(area, pixel(centre, 0.0), group)?;
     }
     Ok(())
 }
@@ -452,12 +499,15 @@ fn clear_above(mut top: i32, height: i32, bounds: &[(i32, u32)]) -> i32 {
     top
 }
 
-/// The group's name under the axis, one word per line.
-fn below<'a>(area: &Area<'a>, axis: (i32, i32), lines: &[String]) -> Drawn<'a> {
-    for (index, line) in lines.iter().enumerate() {
+/// The group's name under the axis, one word per line, and its ratio.
+fn below<'a>(area: &Area<'a>, axis: (i32, i32), group: &Group) -> Drawn<'a> {
+    let ratio = group.ratio.map(times);
+    let names = group.lines.iter().map(|line| (line.clone(), INK));
+    let ratio = ratio.map(|ratio| (ratio, colour(Tenrounds)));
+    for (index, (line, ink)) in names.chain(ratio).enumerate() {
         let place = (axis.0, axis.1 + 8 + 17 * index as i32);
-        let style = anchored(13.0, &INK, HPos::Center, VPos::Top);
-        area.draw(&Text::new(line.clone(), place, style))?;
+        let style = anchored(13.0, &ink, HPos::Center, VPos::Top);
+        area.draw(&Text::new(line, place, style))?;
     }
     Ok(())
 }

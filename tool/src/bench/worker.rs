@@ -4,22 +4,24 @@
 
 use super::afalg::{AfAlgJob, Input};
 use super::count::{self, Counts};
-use super::crew::{processors, Crew};
+use super::crew::Crew;
 use super::crossing::{CrossingJob, NullCalls};
 use super::engine::EngineJob;
 use super::evp::{self, load_provider, EvpMessages, StreamJob};
 use super::implementation::Implementation;
+use super::job::Job;
 use super::jobs::{CoreJob, CoreMessages, LimitJob};
 use super::limit::Work;
 use super::mac::EvpMac;
 use super::message::MessageJob;
 use super::subject::{Call, Subject};
-use super::window::{Job, Window};
+use super::window::Window;
 use crate::algorithm::Direction;
 use crate::core::{self, Backend};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::{masks, output, selection};
+use ::measure::affinity::processors;
 use serde::{Deserialize, Serialize};
 use std::io::BufRead;
 
@@ -75,7 +77,7 @@ struct Worker {
     driver: Option<String>,
     libcrypto: Option<LibCrypto>,
     backend: Option<Backend>,
-    processors: Vec<usize>,
+    processors: &'static [usize],
     crew: Option<Crew>,
 }
 
@@ -204,7 +206,7 @@ impl Worker {
         }
         let who = self.implementation;
         Ok(match subject.call() {
-            Call::Stream(_) => {
+            Call::Stream => {
                 let job = StreamJob::new(libcrypto, who, subject, direction, bytes);
                 Box::new(job?)
             }
@@ -216,6 +218,7 @@ impl Worker {
                 let side = |_| EvpMac::new(libcrypto, who, subject);
                 Box::new(MessageJob::new(side, direction, bytes)?)
             }
+            Call::Wrap => return Err(Error::usage(format!("{} is not measured", subject.title()))),
         })
     }
 
@@ -237,7 +240,7 @@ impl Worker {
         if std::env::var_os(CORRUPT).is_some_and(|who| who == self.implementation.name()) {
             sample.iter_mut().take(1).for_each(|byte| *byte ^= 1);
         }
-        self.crew = Some(Crew::new(jobs, &self.processors)?);
+        self.crew = Some(Crew::new(jobs, self.processors)?);
         Ok(Answer::Ready {
             digest: format!("{:016x}", fnv1a(&sample)),
         })
@@ -260,8 +263,8 @@ fn core_job(
     bytes: usize,
 ) -> Result<Box<dyn Job>> {
     Ok(match subject.call() {
-        Call::Stream(Some(mode)) => {
-            let job = CoreJob::new(backend, subject, mode, direction, bytes);
+        Call::Stream => {
+            let job = CoreJob::new(backend, subject, direction, bytes);
             Box::new(job?)
         }
         _ => {

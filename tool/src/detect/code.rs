@@ -2,7 +2,7 @@
 //! Kinds of AES code, by the instructions that they use: what a backend of tenrounds, OpenSSL's own
 //! code and a driver of the kernel have in common.
 
-use crate::algorithm::Direction;
+use crate::algorithm::{Direction, Mode};
 use crate::kernel::drivers::{is_software, Driver};
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ impl Code {
 ///
 /// VAES needs AVX-512 in all of them: ossl_vaes_vpclmulqdq_capable() for GCM since 3.1,
 /// aesni_xts_avx512_eligible() for XTS since 3.5, ossl_aes_cfb128_vaes_eligible() for CFB in 4.0.
-pub fn stock(mode: &str, direction: Direction, version: (u32, u32), sees: &[&str]) -> Code {
+pub fn stock(mode: Mode, direction: Direction, version: (u32, u32), sees: &[&str]) -> Code {
     let has = |feature: &str| sees.contains(&feature);
     if !has("aes") {
         return Code::Software;
@@ -88,15 +88,15 @@ pub fn stock(mode: &str, direction: Direction, version: (u32, u32), sees: &[&str
     }
     let wide = has("vaes") && has("vclmul") && has("avx512");
     let since = match mode {
-        "gcm" => (3, 1),
-        "xts" => (3, 5),
-        "cfb" => (4, 0),
+        Mode::Gcm => (3, 1),
+        Mode::Xts => (3, 5),
+        Mode::Cfb128 => (4, 0),
         _ => (u32::MAX, 0),
     };
     // Its main branch had VAES for these two after 4.0, in no release that is known here.
-    let maybe = mode == "ctr" || (mode == "cbc" && direction == Direction::Decrypt);
+    let maybe = mode == Mode::Ctr || (mode == Mode::Cbc && direction == Direction::Decrypt);
     // Between 3.5, which has none, and 4.0.
-    let maybe_cfb = mode == "cfb" && version > (3, 5) && version < (4, 0);
+    let maybe_cfb = mode == Mode::Cfb128 && version > (3, 5) && version < (4, 0);
     match () {
         () if wide && version >= since => Code::Vaes512,
         () if wide && (maybe_cfb || maybe && version > (4, 0)) => Code::Instructions,
@@ -114,21 +114,27 @@ mod tests {
         let wide = ["aes", "clmul", "avx2", "avx512", "vaes", "vclmul"];
         let no_avx512 = ["aes", "clmul", "avx2", "vaes", "vclmul"];
         for (mode, direction, version, sees, code) in [
-            ("gcm", Encrypt, (3, 0), &wide[..], Code::Aesni),
-            ("gcm", Encrypt, (3, 1), &wide, Code::Vaes512),
-            ("gcm", Encrypt, (3, 5), &no_avx512, Code::Aesni),
-            ("xts", Encrypt, (3, 4), &wide, Code::Aesni),
-            ("xts", Decrypt, (3, 5), &wide, Code::Vaes512),
-            ("cfb", Decrypt, (3, 5), &wide, Code::Aesni),
-            ("cfb", Decrypt, (3, 6), &wide, Code::Instructions),
-            ("cfb", Decrypt, (4, 0), &wide, Code::Vaes512),
-            ("ctr", Encrypt, (4, 0), &wide, Code::Aesni),
-            ("ctr", Encrypt, (4, 1), &wide, Code::Instructions),
-            ("cbc", Decrypt, (4, 1), &wide, Code::Instructions),
-            ("cbc", Encrypt, (4, 1), &wide, Code::Aesni),
-            ("gcm", Encrypt, (3, 5), &["ssse3", "avx2"], Code::Software),
+            (Mode::Gcm, Encrypt, (3, 0), &wide[..], Code::Aesni),
+            (Mode::Gcm, Encrypt, (3, 1), &wide, Code::Vaes512),
+            (Mode::Gcm, Encrypt, (3, 5), &no_avx512, Code::Aesni),
+            (Mode::Xts, Encrypt, (3, 4), &wide, Code::Aesni),
+            (Mode::Xts, Decrypt, (3, 5), &wide, Code::Vaes512),
+            (Mode::Cfb128, Decrypt, (3, 5), &wide, Code::Aesni),
+            (Mode::Cfb128, Decrypt, (3, 6), &wide, Code::Instructions),
+            (Mode::Cfb128, Decrypt, (4, 0), &wide, Code::Vaes512),
+            (Mode::Ctr, Encrypt, (4, 0), &wide, Code::Aesni),
+            (Mode::Ctr, Encrypt, (4, 1), &wide, Code::Instructions),
+            (Mode::Cbc, Decrypt, (4, 1), &wide, Code::Instructions),
+            (Mode::Cbc, Encrypt, (4, 1), &wide, Code::Aesni),
             (
-                "gcm",
+                Mode::Gcm,
+                Encrypt,
+                (3, 5),
+                &["ssse3", "avx2"],
+                Code::Software,
+            ),
+            (
+                Mode::Gcm,
                 Encrypt,
                 (3, 5),
                 &["aes", "clmul", "neon"],
@@ -136,7 +142,7 @@ mod tests {
             ),
         ] {
             let found = stock(mode, direction, version, sees);
-            assert_eq!(found, code, "{mode} {direction:?} {version:?} {sees:?}");
+            assert_eq!(found, code, "{mode:?} {direction:?} {version:?} {sees:?}");
         }
     }
 

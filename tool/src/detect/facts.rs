@@ -56,7 +56,7 @@ impl Detect {
         let backend = selection.backend.ok_or_else(|| {
             Error::failure("no backend passes its known answers here, not even the portable one; please report this")
         })?;
-        let (provider, served, unusable) = provider_state(libcrypto.as_ref().ok())?;
+        let (provider, served, unusable) = provider_state(libcrypto.as_ref().ok());
         warnings.extend(unusable);
         let kernel = Kernel::read(root);
         let sides = Sides {
@@ -67,7 +67,7 @@ impl Detect {
         };
         Ok(Detect {
             verdict: Vec::new(),
-            table: table::rows(&sides)?,
+            table: table::rows(&sides),
             instructions: instructions::list(&selection.cpu, selection.masked),
             backend: backend.name(),
             modes: modes::list(backend, &selection)?,
@@ -85,13 +85,13 @@ impl Detect {
 /// libcrypto does not work as configured.
 fn provider_state(
     libcrypto: Option<&LibCrypto>,
-) -> Result<(Provider, BTreeMap<String, Served>, Vec<String>)> {
+) -> (Provider, BTreeMap<String, Served>, Vec<String>) {
     let module = provider::find(libcrypto);
     let there = provider::places(libcrypto).iter().any(|p| p.is_file());
     let damaged = module.as_ref().err().filter(|_| there);
     let damaged = damaged.map(ToString::to_string);
     let module = module.ok().map(|path| path.display().to_string());
-    let names = table::names()?;
+    let names = table::names();
     let (in_use, served, warning) = match libcrypto.map(|_| probe::ask_for(&names)) {
         Some(Ok(probe)) => (probe.provider, probe.served, probe.error),
         Some(Err(error)) => (None, BTreeMap::new(), Some(error.to_string())),
@@ -99,5 +99,5 @@ fn provider_state(
     };
     let warning = warning.map(|why| format!("OpenSSL does not work as it is configured: {why}"));
     let warnings = damaged.into_iter().chain(warning).collect();
-    Ok((Provider { module, in_use }, served, warnings))
+    (Provider { module, in_use }, served, warnings)
 }

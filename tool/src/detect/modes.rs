@@ -2,9 +2,9 @@
 //! Per mode and direction three separate facts: the strongest backend that the processor has, the one
 //! that is selected, and the one whose code did the work when it was tried just now.
 
-use crate::algorithm::{Algorithm, Direction, Mode};
+use crate::algorithm::{Cipher, Direction, Mode, KEY_BITS};
 use crate::core::{Backend, Counted, Features, Op, Selection, Stream, BLOCK};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -33,11 +33,12 @@ pub fn list(selected: Backend, selection: &Selection) -> Result<Vec<ModeLine>> {
     let strongest = strongest_of(selection.cpu.present);
     let gains = strongest_of(selection.cpu.present & !selection.avoided);
     let mut lines: Vec<ModeLine> = Vec::new();
-    for mode in Mode::ALL {
+    for mode in [Mode::Ecb, Mode::Cbc, Mode::Cfb128, Mode::Ofb, Mode::Ctr] {
         for direction in Direction::BOTH {
-            let best = gains.doing(Op::of(mode, direction)).name();
-            for key_bits in Algorithm::KEY_BITS {
-                let executed = executed(selected, Algorithm { key_bits, mode }, direction)?;
+            let best = gains.doing_mode(mode, direction).unwrap_or(gains).name();
+            for key_bits in KEY_BITS {
+                let cipher = Cipher::new(mode, key_bits).expect("all key sizes");
+                let executed = executed(selected, cipher, direction)?;
                 match lines.last_mut() {
                     Some(last)
                         if (last.mode, last.direction) == (mode.name(), direction.name())
@@ -62,15 +63,14 @@ pub fn list(selected: Backend, selection: &Selection) -> Result<Vec<ModeLine>> {
 }
 
 /// Runs 100 blocks through the counting table: enough for every backend's widest loop and its tail.
-fn executed(
-    selected: Backend,
-    algorithm: Algorithm,
-    direction: Direction,
-) -> Result<Vec<&'static str>> {
+fn executed(selected: Backend, cipher: Cipher, direction: Direction) -> Result<Vec<&'static str>> {
     let counted = Counted::new(selected);
-    let key = counted.key(&vec![0x5a; algorithm.key_bytes()])?;
+    let key = counted.key(cipher.mode(), &vec![0x5a; cipher.key_bytes()]);
+    let key = key.map_err(Error::from_reason)?;
     let mut data = [0u8; 100 * BLOCK];
-    Stream::new([0; BLOCK]).process(&key, algorithm.mode, direction, &mut data)?;
+    let mut stream = Stream::new([0; BLOCK]);
+    let done = stream.process(&key, direction, &mut data);
+    done.map_err(Error::from_reason)?;
     let ran = |b: &Backend| Op::all().any(|op| counted.read(*b, op).0 > 0);
     Ok(Backend::all()
         .into_iter()

@@ -2,56 +2,37 @@
 //! Each mode with what runs it here: in tenrounds, in OpenSSL, in the kernel.
 
 use super::code::{stock, Code};
-use crate::algorithm::Direction;
-use crate::bench::subject::{self, Bound, Subject};
+use crate::algorithm::{Cipher, Direction, Mode, Needs};
 use crate::core::{Backend, Op};
-use crate::error::Result;
 use crate::kernel::drivers::{selected, Driver};
 use crate::openssl::probe::Served;
 use crate::schema::OpenSsl;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a mode asks of the processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Needs {
-    /// Independent blocks: many at once.
-    Parallel,
-    /// The same, and a hash over them.
-    Hash,
-    /// Each block waits for the one before.
-    Chain,
-}
-
-impl Needs {
-    pub const ALL: [Needs; 3] = [Needs::Parallel, Needs::Hash, Needs::Chain];
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Needs::Parallel => "Independent blocks: the more at once, the faster",
-            Needs::Hash => "Independent blocks, and a hash over them by carry-less multiplication",
-            Needs::Chain => {
-                "A chain, each block waits for the one before: wide registers do not help"
-            }
-        }
-    }
-
-    fn of(bound: Bound) -> Option<Needs> {
-        Some(match bound {
-            Bound::Throughput => Needs::Parallel,
-            Bound::Hashed | Bound::HashThenThroughput => Needs::Hash,
-            Bound::Latency | Bound::LatencyThenThroughput => Needs::Chain,
-            Bound::Unknown => return None,
-        })
-    }
-}
+/// The groups of the table.
+pub const GROUPS: [(Needs, &str); 3] = [
+    (
+        Needs::Aes,
+        "Independent blocks: the more at once, the faster",
+    ),
+    (
+        Needs::AesAndClmul,
+        "Independent blocks, and a hash over them by carry-less multiplication",
+    ),
+    (
+        Needs::OneChain,
+        "A chain, each block waits for the one before: wide registers do not help",
+    ),
+];
 
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub mode: &'static str,
     /// Those for which the row holds.
     pub directions: Vec<&'static str>,
+    /// "parallel", "hash" or "chain".
+    #[serde(serialize_with = "as_word")]
     pub needs: Needs,
     /// The backend whose code does the mode; null: this build has none.
     pub backend: Option<&'static str>,
@@ -63,16 +44,37 @@ pub struct Row {
     pub driver: Option<String>,
     /// What that is made of; null: its name does not say.
     pub kernel: Option<Code>,
+    /// As the text has it.
+    #[serde(skip)]
+    pub title: &'static str,
+    /// Not only `--verbose` shows it.
+    #[serde(skip)]
+    pub usual: bool,
+}
+
+fn as_word<S: serde::Serializer>(needs: &Needs, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match needs {
+        Needs::Aes => "parallel",
+        Needs::AesAndClmul => "hash",
+        Needs::OneChain => "chain",
+    })
 }
 
 /// The names under which OpenSSL has the modes.
-pub fn names() -> Result<Vec<String>> {
-    Ok(subjects()?.into_iter().map(Subject::fetched).collect())
+pub fn names() -> Vec<String> {
+    ciphers().map(name).collect()
 }
 
-/// Every mode with one key size. XTS has no 192 bits.
-fn subjects() -> Result<Vec<Subject>> {
-    subject::parse(&["aes-128".to_owned()])
+/// Every mode with one key size, which all have.
+fn ciphers() -> impl Iterator<Item = Cipher> {
+    Mode::aes().filter_map(|mode| Cipher::new(mode, 128))
+}
+
+/// The first of the provider's names, which are OpenSSL's own.
+fn name(cipher: Cipher) -> String {
+    let names = cipher.row().hosts.provider.first();
+    let name = names.and_then(|names| names.first());
+    name.map_or(cipher.fetched(), |name| name.replace("{}", "128"))
 }
 
 /// What the rows are about.
@@ -84,44 +86,45 @@ pub struct Sides<'a> {
     pub drivers: &'a [Driver],
 }
 
-pub fn rows(sides: &Sides) -> Result<Vec<Row>> {
+pub fn rows(sides: &Sides) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for subject in subjects()? {
-        for direction in subject.directions() {
-            let Some(row) = row(subject, *direction, sides) else {
-                continue;
-            };
+    for cipher in ciphers() {
+        for direction in cipher.directions() {
+            let row = row(cipher, *direction, sides);
             match rows.last_mut().filter(|last| same(last, &row)) {
                 Some(last) => last.directions.push(direction.name()),
                 None => rows.push(row),
             }
         }
     }
-    Ok(rows)
+    rows
 }
 
-fn row(subject: Subject, direction: Direction, sides: &Sides) -> Option<Row> {
-    let needs = Needs::of(subject.bound(direction))?;
+fn row(cipher: Cipher, direction: Direction, sides: &Sides) -> Row {
+    let mode = cipher.row();
+    let needs = mode.needs[direction as usize];
     let ops = match needs {
         // SIV's second pass is CTR; the chain bounds it.
-        Needs::Chain if subject.ops(direction)[0] == "ctr" => ["cbc_encrypt", ""],
-        _ => subject.ops(direction),
+        Needs::OneChain if cipher.ops(direction)[0] == "ctr" => ["cbc_encrypt", ""],
+        _ => cipher.ops(direction),
     };
-    let ops = ops.into_iter();
     let doing = |op| sides.selected.doing_any(Op::by_name(op)?);
-    let backend = ops.filter(|op| !op.is_empty()).find_map(doing);
+    let backend = ops.into_iter().filter(|op| !op.is_empty()).find_map(doing);
     let backend = backend.map(Backend::name);
     let has_it = |openssl: &&OpenSsl| {
-        let served = sides.served.get(&subject.fetched());
+        let served = sides.served.get(&name(cipher));
         openssl.cpu_settings.is_some() && served.is_some_and(|served| served.by_default)
     };
     let stock = sides.openssl.filter(has_it).map(|openssl| {
         let version = version(&openssl.version);
-        stock(subject.mode(), direction, version, &openssl.sees)
+        stock(cipher.mode(), direction, version, &openssl.sees)
     });
-    let driver = selected(sides.drivers, &format!("{}(aes)", subject.mode()));
-    Some(Row {
-        mode: subject.mode(),
+    let driver = mode.hosts.kernel;
+    let driver = driver.and_then(|algorithm| selected(sides.drivers, algorithm));
+    Row {
+        mode: mode.name,
+        title: mode.title,
+        usual: mode.measured,
         directions: vec![direction.name()],
         needs,
         backend,
@@ -129,7 +132,7 @@ fn row(subject: Subject, direction: Direction, sides: &Sides) -> Option<Row> {
         openssl: stock,
         driver: driver.map(|driver| driver.driver.clone()),
         kernel: driver.and_then(Code::of_driver),
-    })
+    }
 }
 
 /// Whether two directions of a mode need no rows of their own.
@@ -164,18 +167,18 @@ mod tests {
             served: &BTreeMap::new(),
             drivers: &[],
         };
-        let rows = rows(&sides).unwrap();
+        let rows = rows(&sides);
         let needs = |mode: &str, direction: &str| {
             let mut of_mode = rows.iter().filter(|row| row.mode == mode);
             of_mode
                 .find(|row| row.directions.contains(&direction))
                 .map(|row| row.needs)
         };
-        assert_eq!(needs("ctr", "encrypt"), Some(Needs::Parallel));
-        assert_eq!(needs("cbc", "encrypt"), Some(Needs::Chain));
-        assert_eq!(needs("cbc", "decrypt"), Some(Needs::Parallel));
-        assert_eq!(needs("gcm", "decrypt"), Some(Needs::Hash));
-        assert_eq!(needs("cmac", "encrypt"), Some(Needs::Chain));
+        assert_eq!(needs("ctr", "encrypt"), Some(Needs::Aes));
+        assert_eq!(needs("cbc", "encrypt"), Some(Needs::OneChain));
+        assert_eq!(needs("cbc", "decrypt"), Some(Needs::Aes));
+        assert_eq!(needs("gcm", "decrypt"), Some(Needs::AesAndClmul));
+        assert_eq!(needs("cmac", "encrypt"), Some(Needs::OneChain));
         assert!(rows.iter().all(|row| row.backend.is_some()), "{rows:?}");
         let xts: Vec<_> = rows.iter().filter(|row| row.mode == "xts").collect();
         assert_eq!(xts.len(), 1, "both directions in one row");

@@ -3,7 +3,7 @@
 
 use super::code::Code;
 use super::facts::Detect;
-use super::table::{Needs, Row};
+use super::table::{Row, GROUPS};
 use super::verdict;
 use crate::core;
 use crate::kernel::text;
@@ -12,7 +12,7 @@ use crate::style::{item, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 
 pub fn render(host: &Host, detect: &Detect, verbose: bool) -> String {
-    let mut parts = vec![summary(detect), table(host, detect)];
+    let mut parts = vec![summary(detect), table(host, detect, verbose)];
     if verbose {
         parts.extend([
             machine(host, detect),
@@ -25,7 +25,8 @@ pub fn render(host: &Host, detect: &Detect, verbose: bool) -> String {
             advice(detect),
         ]);
     } else {
-        let more = "--verbose adds instructions, masks, backends, kernel drivers and settings";
+        let more =
+            "--verbose adds other modes, instructions, masks, backends, kernel drivers, settings";
         parts.push(item("", paint(DIM, more)));
     }
     parts.retain(|part| !part.is_empty());
@@ -42,7 +43,7 @@ fn summary(detect: &Detect) -> String {
     lines.collect()
 }
 
-fn table(host: &Host, detect: &Detect) -> String {
+fn table(host: &Host, detect: &Detect, all: bool) -> String {
     let stock = match &host.openssl {
         Some(openssl) => openssl
             .version
@@ -56,9 +57,10 @@ fn table(host: &Host, detect: &Detect) -> String {
     let heads = ["AES mode", "tenrounds", &stock, "kernel"];
     let heads = &heads[..if in_kernel { 4 } else { 3 }];
     let mut table = Table::new(heads);
-    for needs in Needs::ALL {
-        table.title(needs.title().to_owned());
-        for row in detect.table.iter().filter(|row| row.needs == needs) {
+    for (needs, title) in GROUPS {
+        table.title(title.to_owned());
+        let of_group = detect.table.iter().filter(|row| row.needs == needs);
+        for row in of_group.filter(|row| all || row.usual) {
             let mut cells = cells(&name(&detect.table, row), row);
             cells.truncate(heads.len());
             table.row(cells);
@@ -79,12 +81,12 @@ const LEGEND: &str = "AES-NI does a round on one block, VAES on 2 (256 bits) or 
 
 /// The mode, and the direction if the other one has a row of its own.
 fn name(table: &[Row], row: &Row) -> String {
-    let name = row.mode.to_ascii_uppercase();
+    let name = row.title;
     let rows = table.iter().filter(|other| other.mode == row.mode).count();
     match row.directions[..] {
         ["encrypt"] if rows > 1 => format!("{name} encryption"),
         ["decrypt"] if rows > 1 => format!("{name} decryption"),
-        _ => name,
+        _ => name.to_owned(),
     }
 }
 

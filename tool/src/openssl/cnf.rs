@@ -406,7 +406,8 @@ fn variable(text: &str) -> Result<(&str, &str), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::libcrypto::{Conf, LibCrypto};
+    use crate::libcrypto::LibCrypto;
+    use crate::openssl::conf::Conf;
 
     fn directory() -> PathBuf {
         use std::sync::atomic::{AtomicU32, Ordering};

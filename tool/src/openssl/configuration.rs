@@ -7,8 +7,9 @@
 //! sections, whatever they are called) is extended in place, and nothing of it is lost.
 
 use super::cnf::{self, Cnf};
+use super::conf::{Conf, Refusal};
 use crate::error::{Error, Result};
-use crate::libcrypto::{Conf, LibCrypto, Refusal};
+use crate::libcrypto::LibCrypto;
 use crate::root::Root;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 //! The installed OpenSSL: its configurations, its programs, and whether they work with the provider.
 
 pub mod cnf;
+mod conf;
 pub mod configuration;
 pub mod probe;
 pub mod programs;

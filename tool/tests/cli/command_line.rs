@@ -3,7 +3,7 @@
 
 use crate::support::{contains, Done, Finish, Place};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 12] = [
     "detect",
     "doctor",
     "run",
@@ -12,6 +12,8 @@ const COMMANDS: [&str; 10] = [
     "status",
     "speed",
     "compare",
+    "compare-paths",
+    "diff",
     "selftest",
     "completions",
 ];
@@ -22,7 +24,7 @@ fn every_command_explains_itself() {
     let help = place.tool(["--help"]).done().ok().out;
     contains(&help, &COMMANDS);
     contains(&help, &["Examples:", "Exit status:", "TENROUNDS_MASK"]);
-    for hidden in ["worker", "probe", "generate"] {
+    for hidden in ["worker", "probe", "generate", "picture"] {
         assert!(!help.contains(hidden), "{hidden}");
     }
     for command in COMMANDS {

@@ -68,7 +68,6 @@ fn every_command_writes_what_the_schema_says() {
         "0.01",
         "--json",
     ];
-    let paths = [&quick[..], &["--paths"]].concat();
     let commands: [(&str, Vec<&str>); 8] = [
         ("detect", vec!["--json"]),
         ("doctor", vec!["--json"]),
@@ -76,7 +75,7 @@ fn every_command_writes_what_the_schema_says() {
         ("status", vec!["--json"]),
         ("speed", quick.to_vec()),
         ("compare", quick.to_vec()),
-        ("compare", paths),
+        ("compare-paths", quick.to_vec()),
         ("run", vec![&count, "--", "openssl", "rand", "-hex", "16"]),
     ];
     for (command, args) in commands {

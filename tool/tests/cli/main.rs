@@ -5,9 +5,10 @@
 // Tests may print: the lint is for the tool's own output.
 #![allow(clippy::disallowed_macros)]
 
-mod baseline;
+mod catalogue;
 mod command_line;
 mod detect;
+mod diff;
 mod doctor;
 mod enable;
 mod enable_dry_run;
@@ -20,6 +21,7 @@ mod json;
 mod kernel;
 mod machine;
 mod output;
+mod picture;
 mod run;
 mod run_config;
 mod run_count;

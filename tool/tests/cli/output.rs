@@ -2,6 +2,7 @@
 //! What every command does if it cannot write. On standard output that is an error, and on standard
 //! error it changes nothing. If the reader has closed the pipe, the command ends silently.
 
+use crate::diff::{BENCH_NEW, BENCH_OLD};
 use crate::enable_support::{Machine, DEBIAN};
 use crate::support::{contains, Done, Finish};
 use std::fs::OpenOptions;
@@ -24,12 +25,13 @@ fn lines() -> Vec<Vec<String>> {
         let arguments: &[&str] = match name {
             "detect" | "doctor" | "enable" | "disable" | "status" | "probe" => &[],
             "run" => &["--print-env"],
-            "speed" | "compare" => &quick,
+            "speed" | "compare" | "compare-paths" => &quick,
+            "diff" => &[BENCH_OLD, BENCH_NEW],
             "selftest" => &["--backend", "bitslice"],
             "completions" => &["bash"],
             "worker" => &["tenrounds-core"],
-            // It writes only files.
-            "generate" => continue,
+            // They write only files.
+            "generate" | "picture" => continue,
             new => panic!("say here how 'tenrounds {new}' writes to standard output"),
         };
         let words = std::iter::once(name).chain(arguments.iter().copied());

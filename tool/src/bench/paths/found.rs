@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What a comparison of paths found, and what follows from it.
 
+use super::super::busy::{Disturbance, Load};
 use super::super::count::Counts;
 use super::super::implementation::Implementation::{self, *};
 use super::super::measure::{Case, Effort, Rounds};
@@ -32,6 +33,7 @@ pub struct Found {
     pub notes: Vec<String>,
     pub effort: Effort,
     pub took: Duration,
+    pub load: Option<Load>,
 }
 
 /// A size of an algorithm in a direction.
@@ -183,12 +185,8 @@ impl Found {
         blocks
     }
 
-    pub fn discarded(&self) -> usize {
-        self.figures.iter().map(|f| f.rounds.discarded).sum()
-    }
-
-    pub fn doubtful(&self) -> usize {
-        self.figures.iter().map(|f| f.rounds.doubtful).sum()
+    pub fn disturbance(&self) -> Disturbance {
+        Disturbance::of(self.load, self.figures.iter().map(|f| &f.rounds))
     }
 
     /// "OpenSSL 3.0.22".

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A comparison of paths as JSON: docs/json.md.
 
+use super::super::busy::Load;
 use super::super::count::Bytes;
 use super::super::figure;
 use super::super::implementation::Implementation::{
@@ -14,22 +15,20 @@ use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 struct Body {
-    compare: How,
-}
-
-#[derive(Serialize)]
-struct How {
-    seconds: f64,
-    rounds: usize,
-    window_us: u64,
-    rounds_discarded: usize,
-    rounds_doubtful: usize,
-    notes: Vec<String>,
+    #[serde(rename = "compare-paths")]
     paths: Paths,
 }
 
 #[derive(Serialize)]
 struct Paths {
+    seconds: f64,
+    rounds: usize,
+    window_us: u64,
+    rounds_discarded: usize,
+    rounds_doubtful: usize,
+    busy: bool,
+    load: Option<Load>,
+    notes: Vec<String>,
     af_alg: Availability,
     engine: Availability,
     splice_copies: Option<bool>,
@@ -186,7 +185,16 @@ pub fn text(found: &Found) -> String {
             errno: missing.and_then(|u| u.errno),
         }
     };
+    let disturbance = found.disturbance();
     let paths = Paths {
+        seconds: found.took.as_secs_f64(),
+        rounds: found.effort.rounds,
+        window_us: found.effort.window_us,
+        rounds_discarded: disturbance.discarded,
+        rounds_doubtful: disturbance.doubtful,
+        busy: disturbance.is_busy(),
+        load: disturbance.load,
+        notes: found.notes.clone(),
         af_alg: availability(AfAlg),
         engine: availability(AfAlgEngine),
         splice_copies: found.splice_copies,
@@ -196,15 +204,6 @@ pub fn text(found: &Found) -> String {
         estimate: found.figures.iter().filter_map(estimate).collect(),
         crossovers: found.blocks().into_iter().flat_map(crossovers_of).collect(),
     };
-    let how = How {
-        seconds: found.took.as_secs_f64(),
-        rounds: found.effort.rounds,
-        window_us: found.effort.window_us,
-        rounds_discarded: found.discarded(),
-        rounds_doubtful: found.doubtful(),
-        notes: found.notes.clone(),
-        paths,
-    };
     let rows = found.figures.iter().flat_map(|f| rows(found, f)).collect();
-    Document::new("compare", found.host.clone(), rows, Body { compare: how }).to_json()
+    Document::new("compare-paths", found.host.clone(), rows, Body { paths }).to_json()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds compare --paths`: the same bytes through user space and through the kernel, in one run: throughput,
+//! `tenrounds compare-paths`: the same bytes through user space and through the kernel, in one run: throughput,
 //! system calls, bytes that cross, CPU time, and from what size the kernel wins.
 
 mod found;
@@ -8,32 +8,28 @@ mod report;
 mod svg;
 
 use super::afalg;
-use super::chart::Paint;
-use super::compare::effort;
+use super::busy::Watch;
+use super::compare::{effort, windows, Report, THOROUGH};
 use super::engine;
 use super::implementation::Implementation::{self, *};
 use super::measure::{Case, Effort, TEAMS};
-use super::plan::{directions, label, sizes_of, subjects};
+use super::plan::{label, of_all, sizes, whole_blocks, work, Work};
 use super::progress;
 use super::stats::Summary;
-use super::subject::Subject;
 use super::team::WorkerProcess;
 use super::worker::Request;
-use crate::algorithm::Direction;
-use crate::cli::CompareArgs;
+use crate::cli::PathsArgs;
 use crate::core::Backend;
 use crate::error::{Error, Result};
 use crate::kernel::drivers::Driver;
 use crate::libcrypto::LibCrypto;
 use crate::masks;
-use crate::output;
 use found::{Figure, Found, Unavailable};
 use std::time::Instant;
 
 /// From one block to a large file's buffer.
 const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
 const DEFAULT: [&str; 2] = ["aes-128-cbc", "aes-128-ctr"];
-const BLOCK: usize = 16;
 /// Calls whose system calls are counted: more than one, so that what comes in every second call is seen.
 const COUNTED: u64 = 10;
 
@@ -48,48 +44,34 @@ const PATHS: [Implementation; 7] = [
     Crossing,
 ];
 
-fn asked(args: &CompareArgs) -> Result<Vec<Subject>> {
-    let subjects = subjects(&args.algorithms, &DEFAULT)?;
-    if let Some(other) = subjects.iter().find(|s| afalg::name(**s).is_none()) {
+fn asked(args: &PathsArgs) -> Result<Vec<Work>> {
+    let usual = || DEFAULT.map(str::to_owned).to_vec();
+    let names = match args.algorithms.is_empty() {
+        true => usual(),
+        false => args.algorithms.clone(),
+    };
+    let work = work(&names, args.measure.decrypt, true)?;
+    if let Some((other, _)) = work.iter().find(|(s, _)| afalg::name(*s).is_none()) {
         return Err(Error::usage(format!(
-            "--paths: {} is not compared there; say ecb, cbc or ctr, or one of them with a key size, such \
+            "compare-paths does not measure {}; say ecb, cbc or ctr, or one of them with a key size, such \
              as aes-128-cbc",
             other.title()
         )));
     }
-    let mut modes: Vec<&str> = subjects.iter().map(|s| s.mode()).collect();
+    let mut modes: Vec<&str> = work.iter().map(|(s, _)| s.mode().name()).collect();
     modes.dedup();
     match (&args.driver, modes.len()) {
         (Some(driver), 2..) => Err(Error::usage(format!(
             "--driver {driver}: a driver has one mode; say which, such as aes-128-cbc"
         ))),
-        _ => Ok(subjects),
+        _ => Ok(work),
     }
 }
 
-fn cases(args: &CompareArgs, subjects: &[Subject]) -> Result<Vec<Case>> {
-    let sizes = sizes_of(&args.measure, subjects, &SIZES)?;
-    if let Some(bytes) = sizes.iter().find(|bytes| *bytes % BLOCK != 0) {
-        let below = (bytes / BLOCK * BLOCK).max(BLOCK);
-        return Err(Error::usage(format!(
-            "--bytes {bytes}: the kernel takes whole blocks of {BLOCK} bytes; say {below} or {}",
-            below + BLOCK
-        )));
-    }
-    let case = |subject: Subject, direction: Direction| {
-        sizes.iter().map(move |&bytes| Case {
-            subject,
-            direction,
-            bytes,
-            threads: 1,
-        })
-    };
-    let both = |&subject: &Subject| {
-        let directions = directions(&args.measure, subject).into_iter();
-        directions.map(move |direction| (subject, direction))
-    };
-    let pairs = subjects.iter().flat_map(both);
-    Ok(pairs.flat_map(|(s, d)| case(s, d)).collect())
+fn cases(args: &PathsArgs, work: &[Work]) -> Result<Vec<Case>> {
+    let sizes = sizes(&args.measure.bytes, &SIZES, work)?;
+    whole_blocks(&sizes, "the kernel")?;
+    Ok(of_all(work, &[1], &sizes))
 }
 
 /// What of the kernel cannot be measured here, and why.
@@ -183,23 +165,24 @@ fn note(notes: &mut Vec<String>, text: String) {
 
 /// The drivers that the kernel takes for the algorithms asked for; after the measurement, because templates
 /// such as cbc(aes-generic) are made when they are first wanted.
-fn drivers(subjects: &[Subject], forced: Option<&str>) -> Vec<Driver> {
+fn drivers(work: &[Work], forced: Option<&str>) -> Vec<Driver> {
     let wanted = |driver: &Driver| match forced {
         Some(name) => driver.driver == name,
         None => {
-            let of = |s: &Subject| afalg::name(*s).is_some_and(|name| name == driver.algorithm);
-            driver.selected && subjects.iter().any(of)
+            let of = |(s, _): &Work| afalg::name(*s).is_some_and(|name| name == driver.algorithm);
+            driver.selected && work.iter().any(of)
         }
     };
     let all = afalg::kernel_drivers().into_iter();
     all.filter(wanted).collect()
 }
 
-fn run(args: &CompareArgs) -> Result<Found> {
+fn run(args: &PathsArgs) -> Result<Found> {
+    let watch = Watch::start();
     let started = Instant::now();
-    let subjects = asked(args)?;
-    let cases = cases(args, &subjects)?;
-    let effort = effort(args);
+    let work = asked(args)?;
+    let cases = cases(args, &work)?;
+    let effort = effort(&args.measure, &args.report, THOROUGH);
     masks::masked()?; // a wrong word is an error before anything is measured
     let libcrypto = LibCrypto::open()?;
     let unavailable = unavailable(&libcrypto);
@@ -208,23 +191,15 @@ fn run(args: &CompareArgs) -> Result<Found> {
         return Err(Error::failure(format!("--driver {driver}: {}", u.why)));
     }
     if let Some(driver) = driver {
-        afalg::check_driver(subjects[0], driver)?;
+        afalg::check_driver(work[0].0, driver)?;
     }
     let splice_copies = match unavailable.iter().any(|u| u.path == AfAlgSplice) {
         true => None,
-        false => Some(afalg::splice_copies(subjects[0], driver)?),
+        false => Some(afalg::splice_copies(work[0].0, driver)?),
     };
     let teams = (0..TEAMS).map(|_| team(&unavailable, driver));
     let mut teams = teams.collect::<Result<Vec<_>>>()?;
-    let windows: usize = cases
-        .iter()
-        .map(|case| {
-            teams[0]
-                .iter()
-                .filter(|w| case.concerns(w.implementation))
-                .count()
-        })
-        .sum();
+    let windows: usize = cases.iter().map(|case| windows(case, &teams[0])).sum();
     let bar = progress(cases.len(), effort.duration(windows));
     let null_call = null_call(&mut teams[0], effort)?;
     let mut notes = Vec::new();
@@ -242,10 +217,12 @@ fn run(args: &CompareArgs) -> Result<Found> {
     }
     bar.finish_and_clear();
     let backend = teams[0].iter().find_map(|w| w.backend.as_deref());
+    let backend = backend.and_then(Backend::by_name);
+    drop(teams);
     Ok(Found {
         host: crate::host::read(Some(&libcrypto)),
-        backend: backend.and_then(Backend::by_name),
-        drivers: drivers(&subjects, driver),
+        backend,
+        drivers: drivers(&work, driver),
         unavailable,
         splice_copies,
         null_call,
@@ -253,21 +230,17 @@ fn run(args: &CompareArgs) -> Result<Found> {
         notes,
         effort,
         took: started.elapsed(),
+        load: watch.end(),
     })
 }
 
-pub fn compare(args: &CompareArgs) -> Result<()> {
-    if let Some(path) = &args.svg {
-        super::svg::writable(path)?;
-    }
-    let found = run(args)?;
-    let shown = match (args.measure.json, args.markdown) {
-        (true, _) => output::out(json::text(&found)),
-        (_, true) => output::out(report::markdown(&found)),
-        _ => output::out(report::text(&found, Paint::for_stdout())),
+pub fn compare_paths(args: &PathsArgs) -> Result<()> {
+    let report = Report {
+        json: json::text,
+        markdown: report::markdown,
+        text: report::text,
+        svg: svg::write,
+        args: &args.report,
     };
-    match &args.svg {
-        Some(path) => svg::write(&found, path).and(shown),
-        None => shown,
-    }
+    report.of(args.measure.json, || run(args))
 }

@@ -2,7 +2,7 @@
 //! A comparison of paths as a person reads it: a table of throughput for each algorithm and direction, what a
 //! call costs, and from what size the kernel wins; and the same in Markdown.
 
-use super::super::chart::{bars, columns, gigabytes, label_width, Bar, Paint, Row};
+use super::super::chart::{bars, columns, gigabytes, label_width, Bar, Layout, Paint, Row};
 use super::super::figure::{size_name, title};
 use super::super::implementation::Implementation::{self, *};
 use super::super::markdown::today;
@@ -82,6 +82,7 @@ fn heading(found: &Found) -> Vec<String> {
     if found.splice_copies == Some(true) {
         lines.push("this kernel copies what is spliced into AF_ALG".into());
     }
+    lines.extend(missing(found));
     if let Some(null) = &found.null_call {
         lines.push(format!(
             "a system call that does nothing takes {:.0} ns",
@@ -91,23 +92,34 @@ fn heading(found: &Found) -> Vec<String> {
     lines
 }
 
+/// The paths that this machine lacks, by reason.
+fn missing(found: &Found) -> Vec<String> {
+    let concerned = |who| found.figures.iter().any(|f| f.case.concerns(who));
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for missing in found.unavailable.iter().filter(|m| concerned(m.path)) {
+        let name = label(found, missing.path);
+        match reasons.iter_mut().find(|(why, _)| *why == missing.why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((&missing.why, vec![name])),
+        }
+    }
+    let line =
+        |(why, names): (&str, Vec<String>)| format!("not available: {}: {why}", names.join("; "));
+    reasons.into_iter().map(line).collect()
+}
+
 /// Names and cells of the rows of throughput.
 fn rates(found: &Found, block: &[Figure]) -> Vec<(String, Vec<String>)> {
     let cells = |cell: &dyn Fn(&Figure) -> Option<String>| {
         let cell = |f| cell(f).unwrap_or_else(|| "-".into());
         block.iter().map(cell).collect::<Vec<_>>()
     };
-    let concerned = |who: &&Implementation| block[0].case.concerns(**who);
+    let shown =
+        |who: &&Implementation| block[0].case.concerns(**who) && found.why_not(**who).is_none();
     let mut rows: Vec<(String, Vec<String>)> = PATHS
         .iter()
-        .filter(concerned)
-        .map(|&who| match found.why_not(who) {
-            Some(missing) => {
-                let name = label(found, who);
-                (format!("{name}: not available: {}", missing.why), vec![])
-            }
-            None => (label(found, who), cells(&|f| f.rate(who).map(rate))),
-        })
+        .filter(shown)
+        .map(|&who| (label(found, who), cells(&|f| f.rate(who).map(rate))))
         .collect();
     let best = cells(&|f| f.estimate().map(rate));
     rows.push(("   crossing, then core".into(), best));
@@ -125,7 +137,7 @@ fn rates(found: &Found, block: &[Figure]) -> Vec<(String, Vec<String>)> {
 }
 
 /// The figure whose costs are shown.
-fn shown(block: &[Figure]) -> &Figure {
+pub fn shown(block: &[Figure]) -> &Figure {
     let largest = block.iter().max_by_key(|f| f.case.bytes);
     let wanted = block.iter().find(|f| f.case.bytes == SHOWN);
     wanted.or(largest).expect("a block is not empty")
@@ -198,17 +210,20 @@ fn rate(bytes_per_second: f64) -> String {
     }
 }
 
-/// Rows without cells are lines of their own.
-fn styled(paint: Paint, rows: &[(String, Vec<String>)], heads: Row, column: usize) -> String {
-    let labels = rows.iter().filter(|(_, cells)| !cells.is_empty());
-    let labels = labels.map(|(label, _)| label.as_str());
+fn styled(paint: Paint, rows: &[(String, Vec<String>)], heads: Row, cell: usize) -> String {
+    let labels = rows.iter().map(|(label, _)| label.as_str());
     let width = label_width(labels.chain([heads.label.as_str()]));
     let mut all = vec![heads.styled(Style::new().dimmed())];
     all.extend(
         rows.iter()
             .map(|(label, cells)| Row::new(label, cells.clone())),
     );
-    columns(paint, width, column, &all)
+    let layout = Layout {
+        indent: 2,
+        label: width,
+        cell,
+    };
+    columns(paint, layout, &all)
 }
 
 fn colour(who: Implementation) -> AnsiColor {
@@ -257,58 +272,57 @@ fn block(found: &Found, block: &[Figure], paint: Paint) -> String {
         drawn(found, figure, paint),
     );
     for line in verdicts(found, block) {
-        let _ = writeln!(out, "  {line}");
+        out += &paint.paragraph(&line);
     }
     out + "\n"
 }
 
-const EXPLANATION: &str = "\
-crossing alone: as many system calls as AF_ALG makes with send, and one copy of the data into pages of the
-kernel (a pipe to /dev/null). AF_ALG does as much by other code, and pins pages and walks lists besides.
-crossing, then core: an estimate for a kernel that computes as fast as the core. calls: system calls; copied: bytes that they copy;
-in place: bytes of pages that the kernel reads or writes where they are. user, sys: CPU time of a call,
-by the kernel's account, which is rough where it counts clock ticks.
-";
+const EXPLANATION: [&str; 3] = [
+    "crossing alone: as many system calls as AF_ALG makes with send, and one copy of the data into pages of \
+     the kernel (a pipe to /dev/null). AF_ALG does as much by other code, and also pins pages and walks lists.",
+    "crossing, then core: an estimate for a kernel that computes as fast as the core.",
+    "calls: system calls. copied: bytes that they copy. in place: bytes of pages that the kernel reads or \
+     writes where they are. user, sys: CPU time of a call by the kernel's account, which is rough where it \
+     counts clock ticks.",
+];
 
-fn explanation(found: &Found) -> String {
-    let mut out = String::from(EXPLANATION);
+fn explanation(found: &Found) -> Vec<String> {
     let effort = found.effort;
-    let _ = writeln!(
-        out,
-        "Each rate is the median of {} rounds of windows of {} ms, interleaved; ratios are paired within rounds.\n\
-         All outputs were equal to the core's. It took {:.1} s.",
+    let mut lines = EXPLANATION.map(str::to_owned).to_vec();
+    lines.push(format!(
+        "Each rate is the median of {} rounds of windows of {} ms, interleaved; ratios are paired within \
+         rounds. All outputs were equal to the core's. It took {:.1} s.",
         effort.rounds,
         effort.window_us as f64 / 1000.0,
         found.took.as_secs_f64()
-    );
-    for note in &found.notes {
-        let _ = writeln!(out, "Note: {note}");
-    }
-    out
-}
-
-fn busy(found: &Found) -> Option<String> {
-    (found.doubtful() > 0).then(|| {
-        format!(
-            "Warning: the machine is busy. In {} rounds that count, wall clock and CPU time disagree by more than 5 %.",
-            found.doubtful()
-        )
-    })
+    ));
+    lines.extend(found.notes.iter().map(|note| format!("Note: {note}")));
+    lines
 }
 
 pub fn text(found: &Found, paint: Paint) -> String {
-    let heading = heading(found);
-    let mut out = format!(
-        "{}\n{}\n\n",
-        paint.bold(&heading[0]),
-        heading[1..].join("\n")
-    );
+    let mut out = String::new();
+    for (number, line) in heading(found).iter().enumerate() {
+        let line = paint.paragraph(line);
+        out += &match number {
+            0 => paint.bold(line.trim_end()) + "\n",
+            _ => line,
+        };
+    }
+    out.push('\n');
     for figures in found.blocks() {
         out += &block(found, figures, paint);
     }
-    out += &explanation(found);
-    if let Some(warning) = busy(found) {
-        let _ = writeln!(out, "{}", paint.colour(AnsiColor::Yellow, &warning));
+    for line in explanation(found) {
+        out += &paint.paragraph(&line);
+    }
+    if let Some(warning) = found.disturbance().warning() {
+        let warning = paint.paragraph(&warning);
+        let _ = writeln!(
+            out,
+            "{}",
+            paint.colour(AnsiColor::Yellow, warning.trim_end())
+        );
     }
     out
 }
@@ -320,10 +334,7 @@ fn markdown_table(heads: &[String], rows: &[(String, Vec<String>)]) -> String {
         "---|".repeat(heads.len())
     );
     for (name, cells) in rows {
-        // What is not available fills no cells.
-        let missing = heads.len() - 1 - cells.len();
-        let cells = cells.join(" | ") + &" |".repeat(missing.saturating_sub(1));
-        let _ = writeln!(out, "| {} | {cells} |", name.trim());
+        let _ = writeln!(out, "| {} | {} |", name.trim(), cells.join(" | "));
     }
     out
 }
@@ -353,7 +364,7 @@ pub fn markdown(found: &Found) -> String {
     for note in &found.notes {
         let _ = writeln!(out, "\n{note}.");
     }
-    if let Some(warning) = busy(found) {
+    if let Some(warning) = found.disturbance().warning() {
         let _ = writeln!(out, "\n{warning}");
     }
     out

@@ -4,17 +4,18 @@
 
 use super::super::figure::{size_name, title};
 use super::super::implementation::Implementation::{self, *};
+use super::super::markdown::{times, today};
+use super::super::svg::{text, wrap, About, INK, MARGIN, MUTED, PALE};
 use super::found::{Figure, Found};
+use super::report::shown;
 use super::PATHS;
 use crate::error::{Error, Result};
 use plotters::prelude::*;
 use std::path::Path;
 
 const FONT: &str = "sans-serif";
-const INK: RGBColor = RGBColor(38, 43, 51);
-const PALE: RGBColor = RGBColor(225, 228, 233);
 const WIDTH: u32 = 860;
-const HEADING: u32 = 64;
+const LINE: i32 = 18;
 const PANEL: u32 = 380;
 
 fn colour(who: Implementation) -> RGBColor {
@@ -55,24 +56,53 @@ pub fn write(found: &Found, path: &Path) -> Result<()> {
     std::fs::write(path, picture).map_err(|why| failed(why.to_string()))
 }
 
+/// "AES-128-CTR: at 16 KiB, tenrounds 2.67× OpenSSL 3.0.22".
+fn caption(found: &Found, block: &[Figure]) -> String {
+    let title = title(&block[0].case);
+    let figure = shown(block);
+    match figure.ratio(Tenrounds, OpenSsl) {
+        Some(ratio) => format!(
+            "{title}: at {}, tenrounds {} {}",
+            size_name(figure.case.bytes),
+            times(ratio),
+            found.openssl()
+        ),
+        None => title,
+    }
+}
+
 fn draw(found: &Found, out: &mut String) -> std::result::Result<(), String> {
+    let about = About {
+        processor: &found.host.cpu.brand,
+        hypervisor: found.host.hypervisor.as_deref(),
+        busy: found.disturbance().is_busy(),
+        openssl: &format!("{} · {}", found.openssl(), found.host.kernel),
+        version: env!("CARGO_PKG_VERSION"),
+        date: &today(),
+    };
+    let about = wrap(
+        &about.line(),
+        14.0,
+        f64::from(WIDTH) - 2.0 * f64::from(MARGIN),
+    );
+    let heading = (46 + LINE * about.len() as i32) as u32;
     let blocks = found.blocks();
-    let size = (WIDTH, HEADING + PANEL * blocks.len() as u32);
+    let size = (WIDTH, heading + PANEL * blocks.len() as u32);
     let root = SVGBackend::with_string(out, size).into_drawing_area();
     let failed = |error: &dyn std::fmt::Display| error.to_string();
     root.fill(&WHITE).map_err(|e| failed(&e))?;
-    let (head, body) = root.split_vertically(HEADING);
-    let text = |text: &str, y: i32, size: f64| {
-        Text::new(
-            text.to_owned(),
-            (24, y),
-            (FONT, size).into_font().color(&INK),
-        )
-    };
-    let host = format!("{} · {}", found.host.cpu.brand, found.host.kernel);
-    head.draw(&text("AES: user space and the kernel", 16, 22.0))
-        .map_err(|e| failed(&e))?;
-    head.draw(&text(&host, 44, 14.0)).map_err(|e| failed(&e))?;
+    let (head, body) = root.split_vertically(heading);
+    let title = Text::new(
+        "AES: user space and the kernel",
+        (MARGIN, 16),
+        text(22.0, &INK),
+    );
+    head.draw(&title).map_err(|e| failed(&e))?;
+    for (index, line) in about.into_iter().enumerate() {
+        let at = (MARGIN, 44 + LINE * index as i32);
+        let line = Text::new(line, at, text(14.0, &MUTED));
+        head.draw(&line).map_err(|e| failed(&e))?;
+    }
     let panels = body.split_evenly((blocks.len().max(1), 1));
     for (block, area) in blocks.into_iter().zip(panels) {
         panel(found, block, &area)?;
@@ -90,7 +120,7 @@ fn panel(found: &Found, block: &[Figure], area: &Area) -> std::result::Result<()
     let sizes = low(&mut all().map(|p| p.0)) / 1.3..high(&mut all().map(|p| p.0)) * 1.3;
     let rates = low(&mut all().map(|p| p.1)) / 1.5..high(&mut all().map(|p| p.1)) * 1.5;
     let mut chart = ChartBuilder::on(area)
-        .caption(title(&block[0].case), (FONT, 16.0).into_font().color(&INK))
+        .caption(caption(found, block), text(16.0, &INK))
         .margin(14)
         .x_label_area_size(36)
         .y_label_area_size(64)

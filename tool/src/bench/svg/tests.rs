@@ -275,6 +275,7 @@ fn comparison(figures: Vec<Figure>, references: Vec<Figure>) -> Comparison {
             window_us: 1000,
         },
         took: Duration::from_secs(1),
+        load: None,
     }
 }
 
@@ -302,10 +303,8 @@ fn modes(count: usize) -> Vec<Figure> {
                 false => (23.4, [0.03, 0.4, 1.04]),
             };
             let mut figure = aes(&name, direction, limit, parts);
-            if subject
-                .ceiling(direction, crate::bench::limit::Limit::Xmm)
-                .is_some()
-            {
+            let xmm = crate::bench::limit::Limit::Xmm;
+            if crate::bench::limit::ceiling(subject, direction, xmm).is_some() {
                 figure
                     .rounds
                     .rates
@@ -432,4 +431,53 @@ fn other_ciphers_alone_have_a_heading_and_a_legend_of_their_own() {
         heading.contains("16 KiB") && !heading.contains("AES"),
         "{heading}"
     );
+}
+
+/// The picture can be understood without the run's other output.
+#[test]
+fn ratio_date_version_and_a_busy_machine_are_in_the_picture() {
+    let ctr = || {
+        vec![aes(
+            "aes-128-ctr",
+            Direction::Encrypt,
+            23.5,
+            [0.03, 0.4, 1.07],
+        )]
+    };
+    let said = |change: &dyn Fn(&mut Comparison)| {
+        let mut found = comparison(ctr(), references());
+        found.host.hypervisor = Some("KVM".into());
+        change(&mut found);
+        let seen = Seen::of(&found);
+        seen.check("about the run");
+        let texts: Vec<&str> = seen.texts.iter().map(|(text, _)| text.as_str()).collect();
+        texts.join(" ")
+    };
+    let quiet = said(&|_| ());
+    let (today, version) = (today(), env!("CARGO_PKG_VERSION"));
+    for part in [
+        "2.68×",
+        &today,
+        &format!("tenrounds {version}"),
+        "· virtual machine (KVM)",
+    ] {
+        assert!(quiet.contains(part), "no {part} in {quiet}");
+    }
+    assert!(quiet.contains("skip two rounds"), "{quiet}");
+    let busy = said(&|found| found.figures[0].rounds.doubtful = 1);
+    assert!(busy.contains("busy virtual machine (KVM)"), "{busy}");
+    let metal = said(&|found| {
+        found.host.hypervisor = None;
+        found.figures[0].rounds.discarded = 100;
+    });
+    assert!(metal.contains("· busy machine ·"), "{metal}");
+    let slower = said(&|found| {
+        found.figures = vec![aes(
+            "aes-128-ctr",
+            Direction::Encrypt,
+            23.5,
+            [0.03, 0.4, 1.0],
+        )]
+    });
+    assert!(!slower.contains("skip two rounds"), "{slower}");
 }

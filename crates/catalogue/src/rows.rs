@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The table.
+
+use crate::{Bound, Call, Direction, Hosts, Mode, Needs, Row, Shape, BLOCK, KEY_BITS};
+
+const NIST: &str = "2.16.840.1.101.3.4.1";
+const BOTH: &[Direction] = &Direction::BOTH;
+/// Decryption is the same as encryption.
+const ONE: &[Direction] = &[Direction::Encrypt];
+
+const NOWHERE: Hosts = Hosts {
+    provider: &[],
+    mac: false,
+    engine: false,
+    kernel: None,
+};
+
+const fn provider(algorithms: &'static [&'static [&'static str]]) -> Hosts {
+    Hosts {
+        provider: algorithms,
+        ..NOWHERE
+    }
+}
+
+const fn everywhere(
+    algorithms: &'static [&'static [&'static str]],
+    kernel: Option<&'static str>,
+) -> Hosts {
+    Hosts {
+        provider: algorithms,
+        mac: false,
+        engine: true,
+        kernel,
+    }
+}
+
+/// A mode of SP 800-38A over independent blocks; the rows below say how they differ.
+const STREAM: Row = Row {
+    mode: Mode::Ecb,
+    name: "",
+    title: "",
+    source: "SP 800-38A",
+    aliases: &[],
+    oid: None,
+    key_bits: &KEY_BITS,
+    double_key: false,
+    call: Call::Stream,
+    directions: BOTH,
+    bound: [Bound::Throughput; 2],
+    needs: [Needs::Aes; 2],
+    ops: [""; 2],
+    plain_op: "",
+    shortest: 1,
+    longest: usize::MAX,
+    unit: 1,
+    hosts: NOWHERE,
+    measured: true,
+};
+
+const SHAPE: Shape = Shape {
+    iv: 12,
+    announced: false,
+    empty_aad_first: false,
+    authenticated: true,
+};
+const MESSAGE: Row = Row {
+    call: Call::Message(SHAPE),
+    ..STREAM
+};
+/// Key wrap (SP 800-38F): at most 2^31 bytes, a chain of blocks.
+const WRAP: Row = Row {
+    source: "SP 800-38F",
+    call: Call::Wrap,
+    bound: [Bound::Latency; 2],
+    needs: [Needs::OneChain; 2],
+    ops: ["kw_wrap", "kw_unwrap"],
+    longest: (1 << 31) - 8,
+    measured: false,
+    ..STREAM
+};
+
+const ENCRYPTION_CHAINED: [Bound; 2] = [Bound::Latency, Bound::Throughput];
+const CHAIN_ENCRYPTING: [Needs; 2] = [Needs::OneChain, Needs::Aes];
+const CHAIN: [Needs; 2] = [Needs::OneChain; 2];
+const HASHED: [Needs; 2] = [Needs::AesAndClmul; 2];
+
+/// The modes, in the order of [`Mode`] and in which they are shown. The last two are what programs
+/// used before AES instructions, and what they use where there are none.
+pub static ROWS: [Row; 19] = [
+    Row {
+        mode: Mode::Ecb,
+        name: "ecb",
+        title: "ECB",
+        oid: Some((NIST, [1, 21, 41])),
+        ops: ["ecb_encrypt", "ecb_decrypt"],
+        unit: BLOCK,
+        hosts: everywhere(&[&["AES-{}-ECB"]], Some("ecb(aes)")),
+        ..STREAM
+    },
+    Row {
+        mode: Mode::Cbc,
+        name: "cbc",
+        title: "CBC",
+        aliases: &["aes{}"], // AES128 is CBC in libcrypto
+        oid: Some((NIST, [2, 22, 42])),
+        bound: ENCRYPTION_CHAINED,
+        needs: CHAIN_ENCRYPTING,
+        ops: ["cbc_encrypt", "cbc_decrypt"],
+        unit: BLOCK,
+        hosts: everywhere(&[&["AES-{}-CBC", "AES{}"]], Some("cbc(aes)")),
+        ..STREAM
+    },
+    Row {
+        mode: Mode::CbcCts,
+        name: "cbc-cts",
+        title: "CBC-CTS",
+        source: "SP 800-38A addendum",
+        call: Call::Message(Shape {
+            iv: 16,
+            authenticated: false,
+            ..SHAPE
+        }),
+        bound: ENCRYPTION_CHAINED,
+        needs: CHAIN_ENCRYPTING,
+        ops: ["cbc_encrypt", "cbc_decrypt"],
+        shortest: BLOCK,
+        hosts: Hosts {
+            kernel: Some("cts(cbc(aes))"),
+            ..provider(&[&["AES-{}-CBC-CTS"]])
+        },
+        measured: false,
+        ..STREAM
+    },
+    Row {
+        mode: Mode::Cfb128,
+        name: "cfb",
+        title: "CFB",
+        aliases: &["aes-{}-cfb128"],
+        oid: Some((NIST, [4, 24, 44])),
+        bound: ENCRYPTION_CHAINED,
+        needs: CHAIN_ENCRYPTING,
+        ops: ["cfb_encrypt", "cfb_decrypt"],
+        hosts: everywhere(&[&["AES-{}-CFB"]], None),
+        ..STREAM
+    },
+    Row {
+        mode: Mode::Cfb8,
+        name: "cfb8",
+        title: "CFB8",
+        bound: ENCRYPTION_CHAINED,
+        needs: CHAIN_ENCRYPTING,
+        ops: ["ecb_encrypt"; 2],
+        hosts: provider(&[&["AES-{}-CFB8"]]),
+        measured: false,
+        ..STREAM
+    },
+    Row {
+        mode: Mode::Cfb1,
+        name: "cfb1",
+        title: "CFB1",
+        bound: ENCRYPTION_CHAINED,
+        needs: CHAIN_ENCRYPTING,
+        ops: ["ecb_encrypt"; 2],
+        hosts: provider(&[&["AES-{}-CFB1"]]),
+        measured: false,
+        ..STREAM
+    },
+    Row {
+        mode: Mode::Ofb,
+        name: "ofb",
+        title: "OFB",
+        oid: Some((NIST, [3, 23, 43])),
+        directions: ONE,
+        bound: [Bound::Latency; 2],
+        needs: CHAIN,
+        ops: ["ofb"; 2],
+        hosts: everywhere(&[&["AES-{}-OFB"]], None),
+        ..STREAM
+    },
+    Row {
+        mode: Mode::Ctr,
+        name: "ctr",
+        title: "CTR",
+        directions: ONE,
+        ops: ["ctr"; 2],
+        hosts: everywhere(&[&["AES-{}-CTR"]], Some("ctr(aes)")),
+        ..STREAM
+    },
+    Row {
+        mode: Mode::Gcm,
+        name: "gcm",
+        title: "GCM",
+        source: "SP 800-38D",
+        aliases: &["id-aes{}-gcm"],
+        oid: Some((NIST, [6, 26, 46])),
+        bound: [Bound::Hashed; 2],
+        needs: HASHED,
+        ops: ["gcm_encrypt", "gcm_decrypt"],
+        plain_op: "ctr",
+        hosts: everywhere(&[&["AES-{}-GCM", "id-aes{}-GCM"]], Some("gcm(aes)")),
+        ..MESSAGE
+    },
+    Row {
+        mode: Mode::Ccm,
+        name: "ccm",
+        title: "CCM",
+        source: "SP 800-38C",
+        aliases: &["id-aes{}-ccm"],
+        oid: Some((NIST, [7, 27, 47])),
+        call: Call::Message(Shape {
+            announced: true,
+            ..SHAPE
+        }),
+        bound: [Bound::Latency; 2],
+        needs: CHAIN,
+        ops: ["ccm_encrypt", "ccm_decrypt"],
+        plain_op: "ctr",
+        longest: (1 << 24) - 1, // 3 bytes for the length: 15 less the nonce (SP 800-38C A.1)
+        hosts: everywhere(&[&["AES-{}-CCM", "id-aes{}-CCM"]], Some("ccm(aes)")),
+        ..MESSAGE
+    },
+    Row {
+        mode: Mode::Ocb,
+        name: "ocb",
+        title: "OCB",
+        source: "RFC 7253",
+        ops: ["ocb_encrypt", "ocb_decrypt"],
+        plain_op: "ecb_encrypt",
+        hosts: provider(&[&["AES-{}-OCB"]]),
+        ..MESSAGE
+    },
+    Row {
+        mode: Mode::Siv,
+        name: "siv",
+        title: "SIV",
+        source: "RFC 5297",
+        double_key: true,
+        call: Call::Message(Shape { iv: 0, ..SHAPE }),
+        // Decryption can do both passes at once: the tag, where the keystream begins, is known.
+        bound: [Bound::LatencyThenThroughput, Bound::Latency],
+        needs: CHAIN,
+        ops: ["ctr"; 2],
+        hosts: provider(&[&["AES-{}-SIV"]]),
+        ..MESSAGE
+    },
+    Row {
+        mode: Mode::GcmSiv,
+        name: "gcm-siv",
+        title: "GCM-SIV",
+        source: "RFC 8452",
+        call: Call::Message(Shape {
+            empty_aad_first: true,
+            ..SHAPE
+        }),
+        bound: [Bound::HashThenThroughput, Bound::Hashed],
+        needs: HASHED,
+        ops: ["ctr_le"; 2],
+        plain_op: "ecb_encrypt",
+        hosts: provider(&[&["AES-{}-GCM-SIV"]]),
+        ..MESSAGE
+    },
+    Row {
+        mode: Mode::Xts,
+        name: "xts",
+        title: "XTS",
+        source: "SP 800-38E, IEEE 1619",
+        oid: Some(("1.3.111.2.1619.0.1", [1, 0, 2])),
+        key_bits: &[128, 256],
+        double_key: true,
+        call: Call::Message(Shape {
+            iv: 16,
+            authenticated: false,
+            ..SHAPE
+        }),
+        ops: ["xts_encrypt", "xts_decrypt"],
+        plain_op: "ecb_encrypt",
+        shortest: BLOCK,
+        longest: 1 << 24, // 2^20 blocks (IEEE 1619 section 5.1)
+        hosts: everywhere(&[&["AES-{}-XTS"]], Some("xts(aes)")),
+        ..MESSAGE
+    },
+    Row {
+        mode: Mode::Kw,
+        name: "wrap",
+        title: "KW",
+        aliases: &["id-aes{}-wrap", "aes{}-wrap"],
+        oid: Some((NIST, [5, 25, 45])),
+        shortest: 16,
+        unit: 8,
+        hosts: provider(&[
+            &["AES-{}-WRAP", "id-aes{}-wrap", "AES{}-WRAP"],
+            &["AES-{}-WRAP-INV", "AES{}-WRAP-INV"],
+        ]),
+        ..WRAP
+    },
+    Row {
+        mode: Mode::Kwp,
+        name: "wrap-pad",
+        title: "KWP",
+        aliases: &["id-aes{}-wrap-pad", "aes{}-wrap-pad"],
+        oid: Some((NIST, [8, 28, 48])),
+        hosts: provider(&[
+            &["AES-{}-WRAP-PAD", "id-aes{}-wrap-pad", "AES{}-WRAP-PAD"],
+            &["AES-{}-WRAP-PAD-INV", "AES{}-WRAP-PAD-INV"],
+        ]),
+        ..WRAP
+    },
+    Row {
+        mode: Mode::Cmac,
+        name: "cmac",
+        title: "CMAC",
+        source: "SP 800-38B",
+        call: Call::Mac,
+        directions: ONE,
+        bound: [Bound::Latency; 2],
+        needs: CHAIN,
+        ops: ["cbc_encrypt"; 2],
+        shortest: 0,
+        hosts: Hosts {
+            mac: true,
+            ..provider(&[&["CMAC"]])
+        },
+        ..STREAM
+    },
+    Row {
+        mode: Mode::Rc4,
+        name: "rc4",
+        title: "RC4",
+        source: "",
+        key_bits: &[128],
+        directions: ONE,
+        bound: [Bound::Unknown; 2],
+        ..STREAM
+    },
+    Row {
+        mode: Mode::ChaCha20Poly1305,
+        name: "chacha20-poly1305",
+        title: "ChaCha20-Poly1305",
+        source: "RFC 8439",
+        key_bits: &[256],
+        directions: ONE,
+        bound: [Bound::Unknown; 2],
+        ..MESSAGE
+    },
+];
+
+/// The provider's algorithms that are no modes of their own: GMAC is GCM without data, and the others
+/// are CBC with the HMAC of TLS records, for key sizes and processors that OpenSSL has them for, too.
+pub const COMPOSED: [&str; 5] = [
+    "GMAC",
+    "AES-128-CBC-HMAC-SHA1",
+    "AES-256-CBC-HMAC-SHA1",
+    "AES-128-CBC-HMAC-SHA256",
+    "AES-256-CBC-HMAC-SHA256",
+];

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Where the provider module lies.
+
+use crate::elf::{self, Elf};
+use crate::LibCrypto;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
+
+pub const MODULE: &str = "TENROUNDS_MODULE";
+const FILE: &str = "tenrounds.so";
+
+/// The places to look in, in this order: what TENROUNDS_MODULE names, and nothing else; or beside this
+/// program, and where libcrypto keeps its modules.
+pub fn places(libcrypto: Option<&LibCrypto>) -> Vec<PathBuf> {
+    if let Some(path) = std::env::var_os(MODULE) {
+        return vec![PathBuf::from(path)];
+    }
+    let program = std::env::current_exe().ok();
+    let beside = program
+        .as_deref()
+        .and_then(|program| program.parent()?.parent())
+        .map(|prefix| prefix.join("lib/ossl-modules").join(FILE));
+    let modules = libcrypto
+        .and_then(LibCrypto::modules_dir)
+        .map(|dir| dir.join(FILE));
+    beside.into_iter().chain(modules).collect()
+}
+
+/// The absolute path of the module.
+pub fn find(libcrypto: Option<&LibCrypto>) -> Result<PathBuf> {
+    let places = places(libcrypto);
+    let Some(path) = places.iter().find(|path| path.is_file()) else {
+        return Err(missing(&places));
+    };
+    let path = path
+        .canonicalize()
+        .map_err(|e| Error::failure(format!("{}: {e}", path.display())))?;
+    match damage(&path) {
+        None => Ok(path),
+        Some(why) => Err(Error::failure(format!(
+            "{why}; if it is enabled, 'tenrounds status' says how to disable it"
+        ))),
+    }
+}
+
+/// Says what is wrong with a damaged module, and what to do; None if it is sound. A truncated
+/// module can kill the programs that load it (SIGBUS), because the dynamic linker maps pages beyond
+/// its end.
+pub fn damage(path: &Path) -> Option<String> {
+    let name = path.display();
+    let again =
+        "install tenrounds again ('make install', or the package openssl-provider-tenrounds)";
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Some(format!("the provider {name} does not exist; {again}"))
+        }
+        Err(error) => return Some(format!("the provider {name} cannot be read: {error}")),
+    };
+    let size = file.metadata().map_or(0, |meta| meta.len());
+    let what = match (elf::cut(file), Elf::open(path)) {
+        (Some((size, whole)), _) => format!("it is truncated to {size} of {whole} bytes"),
+        (None, None) => format!("its {size} bytes are not a complete ELF file"),
+        (None, Some(elf)) if elf.is_provider => return None,
+        (None, Some(_)) => format!("it has {size} bytes and does not define OSSL_provider_init()"),
+    };
+    Some(format!("the provider {name} is damaged: {what}; {again}"))
+}
+
+fn missing(places: &[PathBuf]) -> Error {
+    let list: Vec<String> = places
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    Error::failure(format!(
+        "the provider is missing: looked for {}; build it with 'make', or name it in {MODULE}",
+        list.join(" and ")
+    ))
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The selection as the provider makes it in this environment, and what about it must not go unsaid.
+
+use crate::masks::{self, IA32CAP, TENROUNDS_MASK};
+use tenrounds_sys::Selection;
+
+/// The selection by the processor and both masks.
+pub fn here() -> Selection {
+    let variable = |name| std::env::var(name).ok();
+    let also = variable(IA32CAP).map_or(0, |value| tenrounds_sys::ia32cap_masked(&value));
+    tenrounds_sys::select(variable(TENROUNDS_MASK).as_deref(), also)
+}
+
+/// Backends that failed their known answers, and a mask with a wrong word: one line each.
+pub fn warnings(selection: &Selection) -> Vec<String> {
+    let instead = selection
+        .backend
+        .map_or("nothing", |backend| backend.name());
+    let failed = selection.failed.iter().map(|backend| {
+        let name = backend.name();
+        format!("backend {name} failed its known answers and was passed over for {instead}")
+    });
+    let bad_mask = selection.bad_mask.as_deref();
+    let bad_mask = bad_mask.and_then(|rest| masks::parse(rest, TENROUNDS_MASK).err());
+    failed
+        .chain(bad_mask.map(|error| error.to_string()))
+        .collect()
+}

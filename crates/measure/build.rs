@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Compiles the limit probe.
+
+fn main() {
+    for file in ["c/limit.c", "c/limit.h", "../../core/include"] {
+        println!("cargo:rerun-if-changed={file}");
+    }
+    cc::Build::new()
+        .file("c/limit.c")
+        .include("../../core/include")
+        .include("../../core")
+        .std("c11")
+        .opt_level(3)
+        .compile("tenrounds_limit");
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Where the data of measurements lie: at the start of a cache line, at another one of a page in each
+//! window. A load waits for an earlier store that has the same address modulo 4096 (4K aliasing), and
+//! keys and contexts have an address, too. Changing the line keeps any implementation from being
+//! lucky or unlucky all the time.
+
+const PAGE: usize = 4096;
+const LINE: usize = 64;
+/// Coprime to the lines of a page, so that the data visit all of them.
+const STEP: usize = 29;
+
+/// Bytes on a line of a page.
+pub struct Buffer {
+    memory: Vec<u8>,
+    page: usize,
+    line: usize,
+    bytes: usize,
+}
+
+impl Buffer {
+    pub fn new(bytes: usize) -> Buffer {
+        let memory = vec![0; bytes + 2 * PAGE];
+        let page = memory.as_ptr().align_offset(PAGE);
+        Buffer {
+            memory,
+            page,
+            line: 0,
+            bytes,
+        }
+    }
+
+    /// Moves to another line for the next window, with the data.
+    pub fn move_on(&mut self) {
+        self.move_to((self.line + STEP) % (PAGE / LINE));
+    }
+
+    fn move_to(&mut self, line: usize) {
+        let from = self.page + self.line * LINE;
+        self.line = line;
+        self.memory
+            .copy_within(from..from + self.bytes, self.page + line * LINE);
+    }
+
+    pub fn data(&mut self) -> &mut [u8] {
+        &mut self.memory[self.page + self.line * LINE..][..self.bytes]
+    }
+
+    /// Writes the input of samples: the same bytes everywhere, no two blocks alike.
+    pub fn fill(&mut self) {
+        for (index, chunk) in self.data().chunks_mut(8).enumerate() {
+            let word = (index as u64 + 1)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .to_le_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
+    }
+}
+
+/// Input and output, apart, each on a line drawn at random.
+pub struct Place {
+    input: Buffer,
+    output: Buffer,
+}
+
+impl Place {
+    pub fn new(input: &[u8], output_bytes: usize) -> Place {
+        let mut place = Place {
+            input: Buffer::new(input.len()),
+            output: Buffer::new(output_bytes),
+        };
+        place.input.data().copy_from_slice(input);
+        place
+    }
+
+    pub fn both(&mut self) -> (&[u8], &mut [u8]) {
+        (self.input.data(), self.output.data())
+    }
+
+    /// Moves both to other lines.
+    pub fn move_on(&mut self) {
+        for buffer in [&mut self.input, &mut self.output] {
+            buffer.move_to(fastrand::usize(0..PAGE / LINE));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_buffer_visits_every_line_of_a_page() {
+        let mut buffer = Buffer::new(37);
+        buffer.fill();
+        let filled = buffer.data().to_vec();
+        assert_ne!(filled[..8], filled[8..16]);
+        let mut lines = BTreeSet::new();
+        for _ in 0..PAGE / LINE {
+            let data = buffer.data();
+            assert_eq!(data, filled);
+            assert_eq!(data.as_ptr() as usize % LINE, 0);
+            lines.insert(data.as_ptr() as usize % PAGE);
+            buffer.move_on();
+        }
+        assert_eq!(lines.len(), PAGE / LINE);
+    }
+
+    #[test]
+    fn input_and_output_move() {
+        let input: Vec<u8> = (0..100).collect();
+        let mut place = Place::new(&input, 50);
+        let mut lines = BTreeSet::new();
+        for _ in 0..200 {
+            place.move_on();
+            let (moved, output) = place.both();
+            assert_eq!(moved, input);
+            assert_eq!(output.len(), 50);
+            assert_eq!(moved.as_ptr() as usize % LINE, 0);
+            lines.insert(moved.as_ptr() as usize % PAGE);
+        }
+        assert!(lines.len() > 20);
+    }
+}

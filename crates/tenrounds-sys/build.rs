@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Compiles the AES core into the program, so that `cargo build` needs no other build system.
+
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = "../..";
+
+/// The folders of the core's sources. Those of another architecture compile to nothing.
+const FOLDERS: [&str; 6] = [
+    "core/dispatch",
+    "core/modes",
+    "core/simd",
+    "core/portable",
+    "core/arm",
+    "core/x86",
+];
+
+fn c_files(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn main() {
+    let root = Path::new(ROOT);
+    let mut build = cc::Build::new();
+    let add = |build: &mut cc::Build, file: PathBuf| {
+        println!("cargo:rerun-if-changed={}", file.display());
+        build.file(file);
+    };
+    let faults = std::env::var_os("CARGO_FEATURE_FAULTS").is_some();
+    for folder in FOLDERS.map(|folder| root.join(folder)) {
+        println!("cargo:rerun-if-changed={}", folder.display());
+        let mut files = c_files(&folder);
+        if faults {
+            // tests/faults.c takes its place.
+            files.retain(|file| !file.ends_with("dispatch/faults.c"));
+        }
+        build.files(files);
+    }
+    println!("cargo:rerun-if-changed={ROOT}/core/include");
+    if faults {
+        add(&mut build, root.join("tests/faults.c"));
+    }
+    add(&mut build, root.join("openssl/common/ia32cap.c"));
+    add(&mut build, PathBuf::from("c/shim.c"));
+    add(&mut build, PathBuf::from("c/layout.c"));
+    build
+        .include(root.join("core/include"))
+        .include(root.join("core"))
+        .include(root.join("openssl/common"))
+        .std("c11")
+        .flag_if_supported("-Wno-psabi")
+        .opt_level(3)
+        .compile("tenrounds_core");
+}

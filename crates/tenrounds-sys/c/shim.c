@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The core's inline functions as functions, and the counting table with its counters as one opaque
+ * object.
+ */
+#include "dispatch/backend.h"
+#include "dispatch/counting.h"
+#include "x86/clock.h"
+
+#include <stdlib.h>
+
+const struct tr_backend *shim_backend_doing(const struct tr_backend *backend, unsigned op);
+struct shim_counted *shim_counted_new(const struct tr_backend *below);
+void shim_counted_free(struct shim_counted *counted);
+const struct tr_backend *shim_counted_backend(const struct shim_counted *counted);
+void shim_counted_read(const struct shim_counted *counted, unsigned backend, unsigned op,
+                       uint64_t *calls, uint64_t *bytes);
+unsigned shim_ops(void);
+int shim_clock_drops(int is_intel, unsigned family, unsigned model);
+
+struct shim_counted {
+    struct tr_counting counting;
+    struct tr_counters counters;
+    const struct tr_backend *front;
+};
+
+const struct tr_backend *shim_backend_doing(const struct tr_backend *backend, unsigned op)
+{
+    return op < TR_OPS ? tr_backend_doing(backend, (enum tr_op)op) : NULL;
+}
+
+struct shim_counted *shim_counted_new(const struct tr_backend *below)
+{
+    struct shim_counted *counted = calloc(1, sizeof(*counted));
+    if (counted != NULL)
+        counted->front = tr_counting_init(&counted->counting, below, &counted->counters);
+    return counted;
+}
+
+void shim_counted_free(struct shim_counted *counted)
+{
+    free(counted);
+}
+
+const struct tr_backend *shim_counted_backend(const struct shim_counted *counted)
+{
+    return counted->front;
+}
+
+void shim_counted_read(const struct shim_counted *counted, unsigned backend, unsigned op,
+                       uint64_t *calls, uint64_t *bytes)
+{
+    *calls = *bytes = 0;
+    if (backend >= TR_MAX_BACKENDS || op >= TR_OPS)
+        return;
+    *calls = counted->counters.bulk[backend][op].calls;
+    *bytes = counted->counters.bulk[backend][op].bytes;
+}
+
+unsigned shim_ops(void)
+{
+    return TR_OPS;
+}
+
+int shim_clock_drops(int is_intel, unsigned family, unsigned model)
+{
+    return tr_clock_drops_at_512_bits(is_intel, family, model);
+}

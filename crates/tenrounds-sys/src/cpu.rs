@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The processor's features, and masks.
+
+use crate::raw;
+use crate::status::text;
+use std::ffi::{c_char, c_int, c_uint, CStr, CString};
+
+/// A set of features: the bits of TR_FEATURE_* in tenrounds.h.
+pub type Features = u32;
+
+/// Single features.
+pub mod feature {
+    use super::Features;
+    pub const AES: Features = 1 << 0;
+    pub const CLMUL: Features = 1 << 1;
+    pub const SSSE3: Features = 1 << 2;
+    pub const AVX: Features = 1 << 3;
+    pub const AVX2: Features = 1 << 4;
+    pub const AVX512: Features = 1 << 5;
+    pub const VAES: Features = 1 << 6;
+    pub const VCLMUL: Features = 1 << 7;
+    pub const SHA: Features = 1 << 8;
+    // 9 and 10 are Arm's: neon, sha3.
+    pub const AVX512VBMI: Features = 1 << 11;
+}
+
+extern "C" {
+    fn tr_mask_read(
+        text: *const c_char,
+        masked: *mut u32,
+        wanted: *mut u32,
+        bad: *mut *const c_char,
+    ) -> c_int;
+    fn trossl_ia32cap_masked(value: *const c_char) -> u32;
+    fn shim_clock_drops(is_intel: c_int, family: c_uint, model: c_uint) -> c_int;
+}
+
+/// The names of all features, by bit.
+pub fn feature_names() -> Vec<&'static str> {
+    // SAFETY: any index is allowed.
+    (0..)
+        .map_while(|i| text(unsafe { raw::tr_feature_name(i) }))
+        .collect()
+}
+
+/// The names of the features in a set.
+pub fn names_of(features: Features) -> Vec<&'static str> {
+    let names = feature_names().into_iter().enumerate();
+    names
+        .filter(|(bit, _)| features >> bit & 1 != 0)
+        .map(|(_, name)| name)
+        .collect()
+}
+
+/// The processor's features, and those that the operating system lets programs use.
+#[derive(Debug, Clone, Copy)]
+pub struct Cpu {
+    pub present: Features,
+    pub usable: Features,
+    /// XGETBV(0): the register state that the operating system saves.
+    pub xcr0: u64,
+}
+
+impl Cpu {
+    pub fn detect() -> Cpu {
+        let mut cpu = raw::tr_cpu::default();
+        // SAFETY: the pointer is valid.
+        unsafe { raw::tr_cpu_detect(&mut cpu) };
+        Cpu::from(cpu)
+    }
+}
+
+impl From<raw::tr_cpu> for Cpu {
+    fn from(cpu: raw::tr_cpu) -> Cpu {
+        Cpu {
+            present: cpu.present,
+            usable: cpu.usable,
+            xcr0: cpu.xcr0,
+        }
+    }
+}
+
+/// A mask: features not to be used, and features to be used although selection would avoid them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mask {
+    pub masked: Features,
+    pub wanted: Features,
+}
+
+/// Reads a mask such as "noavx512,novaes". The error is the text from the first wrong word on.
+pub fn parse_mask(mask: &str) -> Result<Mask, String> {
+    let c_mask = CString::new(mask).map_err(|_| mask.to_owned())?;
+    let (mut masked, mut wanted) = (0, 0);
+    let mut bad = std::ptr::null();
+    // SAFETY: the pointers are valid; `bad` will point into c_mask.
+    let status = unsafe { tr_mask_read(c_mask.as_ptr(), &mut masked, &mut wanted, &mut bad) };
+    match status {
+        raw::TR_OK => Ok(Mask { masked, wanted }),
+        _ if bad.is_null() => Err(mask.to_owned()),
+        // SAFETY: `bad` points into c_mask.
+        _ => Err(unsafe { CStr::from_ptr(bad) }
+            .to_string_lossy()
+            .into_owned()),
+    }
+}
+
+/// The features that selection avoids on such a processor: 512 bits where they lower the clock.
+pub fn avoided_on(vendor: &str, family: u16, model: u16) -> Features {
+    let is_intel = c_int::from(vendor == "GenuineIntel");
+    // SAFETY: any numbers are allowed.
+    match unsafe { shim_clock_drops(is_intel, family.into(), model.into()) } {
+        0 => 0,
+        _ => feature::AVX512,
+    }
+}
+
+/// The features that libcrypto would not see with this OPENSSL_ia32cap.
+pub fn ia32cap_masked(value: &str) -> Features {
+    let value = CString::new(value).unwrap_or_default();
+    // SAFETY: the string is valid.
+    unsafe { trossl_ia32cap_masked(value.as_ptr()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks() {
+        let mask = |masked, wanted| Ok(Mask { masked, wanted });
+        assert_eq!(
+            parse_mask("noaes,noclmul"),
+            mask(feature::AES | feature::CLMUL, 0)
+        );
+        assert_eq!(
+            parse_mask("novaes avx512"),
+            mask(feature::VAES, feature::AVX512)
+        );
+        assert_eq!(parse_mask(""), mask(0, 0));
+        assert_eq!(
+            parse_mask("noaes,nonsense,novaes"),
+            Err("nonsense,novaes".into())
+        );
+    }
+}

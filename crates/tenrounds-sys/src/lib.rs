@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The AES core (C): `raw` is its interface, the rest are safe wrappers: features and masks, backends
+//! and their selection, keys, streams and whole messages of every mode of the catalogue.
+
+mod backend;
+mod counted;
+mod cpu;
+mod key;
+pub mod raw;
+mod status;
+mod stream;
+
+pub use backend::{passes_known_answers, select, strongest, Backend, Op, Selection};
+pub use catalogue::BLOCK;
+pub use counted::Counted;
+pub use cpu::{
+    avoided_on, feature, feature_names, ia32cap_masked, names_of, parse_mask, Cpu, Features, Mask,
+};
+pub use key::{Key, Message, Parameters};
+pub use status::{explain, Error, Result};
+pub use stream::Stream;
+
+/// The version of the core.
+pub fn version() -> &'static str {
+    // SAFETY: the function returns a constant string.
+    status::text(unsafe { raw::tr_version() }).unwrap_or("?")
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `tenrounds.h` in Rust: structs, and the functions as they are. The header says what each
+//! function needs; a test compares the layouts with C.
+
+#![allow(non_camel_case_types)]
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+/// enum tr_status.
+pub type tr_status = c_int;
+pub const TR_OK: tr_status = 0;
+
+macro_rules! opaque {
+    ($($(#[$doc:meta])* $name:ident: $size:literal;)*) => {$(
+        $(#[$doc])*
+        #[repr(C, align(16))]
+        pub struct $name([u8; $size]);
+    )*};
+}
+
+// Sizes on 64-bit systems, as in the header.
+opaque! {
+    tr_aes_key: 496;
+    tr_gcm_key: 1680;
+    tr_ccm_key: 496;
+    tr_ocb_key: 784;
+    tr_siv_key: 1040;
+    tr_gcm_siv_key: 496;
+    tr_xts_key: 1008;
+    tr_cmac_key: 528;
+    /// A CCM message.
+    tr_ccm: 96;
+}
+
+/// A backend's table, of which only the address is known.
+#[repr(C)]
+pub struct tr_backend {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct tr_cpu {
+    pub present: u32,
+    pub usable: u32,
+    pub xcr0: u64,
+}
+
+#[repr(C)]
+pub struct tr_selection {
+    pub backend: *const tr_backend,
+    pub cpu: tr_cpu,
+    pub masked: u32,
+    pub avoided: u32,
+    pub failed: u32,
+    pub bad_mask: *const c_char,
+}
+
+#[repr(C)]
+pub struct tr_stream {
+    pub key: *const c_void,
+    pub iv: *mut u8,
+    pub out: *mut u8,
+    pub input: *const u8,
+    pub len: usize,
+}
+
+#[repr(C)]
+pub struct tr_cmac_job {
+    pub key: *const c_void,
+    pub data: *const u8,
+    pub len: usize,
+    pub tag: [u8; 16],
+    pub working: [u8; 16],
+}
+
+#[repr(C)]
+pub struct tr_ccm_job {
+    pub key: *const c_void,
+    pub nonce: *const u8,
+    pub nonce_len: usize,
+    pub aad: *const u8,
+    pub aad_len: usize,
+    pub out: *mut u8,
+    pub input: *const u8,
+    pub len: usize,
+    pub tag: *mut u8,
+    pub tag_len: usize,
+    pub status: tr_status,
+    pub working: std::mem::MaybeUninit<tr_ccm>,
+}
+
+/// A key object of any mode. Rust checks the mode where it takes the address (object.rs).
+pub type Key = *const c_void;
+
+pub type SetKey =
+    unsafe extern "C" fn(*mut c_void, *const tr_backend, *const u8, usize) -> tr_status;
+pub type Plain = unsafe extern "C" fn(Key, *mut u8, *const u8, usize) -> tr_status;
+pub type Chained = unsafe extern "C" fn(Key, *mut u8, *mut u8, *const u8, usize) -> tr_status;
+pub type Feedback =
+    unsafe extern "C" fn(Key, *mut u8, *mut c_uint, *mut u8, *const u8, usize) -> tr_status;
+pub type Tweaked = unsafe extern "C" fn(Key, *const u8, *mut u8, *const u8, usize) -> tr_status;
+/// Nonce, AAD, out, in, tag: each with its length, but out. Opening only reads the tag.
+pub type Sealing = unsafe extern "C" fn(
+    Key,
+    *const u8,
+    usize,
+    *const u8,
+    usize,
+    *mut u8,
+    *const u8,
+    usize,
+    *mut u8,
+    usize,
+) -> tr_status;
+/// GCM-SIV: nonce of 12 bytes, AAD, out, in, tag of 16 bytes.
+pub type SealingGcmSiv = unsafe extern "C" fn(
+    Key,
+    *const u8,
+    *const u8,
+    usize,
+    *mut u8,
+    *const u8,
+    usize,
+    *mut u8,
+) -> tr_status;
+/// SIV: AAD, out, in, tag of 16 bytes.
+pub type SealingSiv =
+    unsafe extern "C" fn(Key, *const u8, usize, *mut u8, *const u8, usize, *mut u8) -> tr_status;
+
+macro_rules! functions {
+    ($($kind:ty: $($name:ident),*;)*) => {$($(
+        /// As in the header.
+        pub fn $name() -> $kind {
+            extern "C" {
+                fn $name();
+            }
+            // SAFETY: the header declares the function with this type, but for `const`.
+            unsafe { std::mem::transmute::<unsafe extern "C" fn(), $kind>($name) }
+        }
+    )*)*};
+}
+
+functions! {
+    SetKey: tr_aes_set_key, tr_gcm_set_key, tr_ccm_set_key, tr_ocb_set_key, tr_siv_set_key,
+        tr_gcm_siv_set_key, tr_xts_set_key, tr_cmac_set_key;
+    Plain: tr_ecb_encrypt, tr_ecb_decrypt;
+    Chained: tr_cbc_encrypt, tr_cbc_decrypt, tr_cfb8_encrypt, tr_cfb8_decrypt, tr_cfb1_encrypt,
+        tr_cfb1_decrypt;
+    Feedback: tr_cfb128_encrypt, tr_cfb128_decrypt, tr_ofb;
+    Tweaked: tr_xts_encrypt, tr_xts_decrypt;
+    Sealing: tr_gcm_seal, tr_gcm_open, tr_ccm_seal, tr_ccm_open, tr_ocb_seal, tr_ocb_open;
+    SealingGcmSiv: tr_gcm_siv_seal, tr_gcm_siv_open;
+    SealingSiv: tr_siv_seal, tr_siv_open;
+}
+
+extern "C" {
+    pub fn tr_strerror(status: tr_status) -> *const c_char;
+    pub fn tr_version() -> *const c_char;
+    pub fn tr_cleanse(memory: *mut c_void, len: usize);
+    pub fn tr_cpu_detect(cpu: *mut tr_cpu);
+    pub fn tr_feature_name(index: c_uint) -> *const c_char;
+    pub fn tr_backend_at(index: c_uint) -> *const tr_backend;
+    pub fn tr_backend_name(backend: *const tr_backend) -> *const c_char;
+    pub fn tr_backend_features(backend: *const tr_backend) -> u32;
+    pub fn tr_select(
+        mask: *const c_char,
+        also_masked: u32,
+        selection: *mut tr_selection,
+    ) -> tr_status;
+    pub fn tr_ctr(
+        key: Key,
+        counter: *mut u8,
+        keystream: *mut u8,
+        used: *mut c_uint,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_cbc_cts_encrypt(
+        key: Key,
+        form: c_int,
+        iv: *mut u8,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_cbc_cts_decrypt(
+        key: Key,
+        form: c_int,
+        iv: *mut u8,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_kw_wrap(
+        key: Key,
+        inverse: c_int,
+        iv: *const u8,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_kw_unwrap(
+        key: Key,
+        inverse: c_int,
+        iv: *const u8,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_kwp_wrap(
+        key: Key,
+        inverse: c_int,
+        icv: *const u8,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_kwp_unwrap(
+        key: Key,
+        inverse: c_int,
+        icv: *const u8,
+        out: *mut u8,
+        out_len: *mut usize,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_cmac_sign(
+        key: Key,
+        data: *const u8,
+        len: usize,
+        tag: *mut u8,
+        tag_len: usize,
+    ) -> tr_status;
+    pub fn tr_cmac_verify(
+        key: Key,
+        data: *const u8,
+        len: usize,
+        tag: *const u8,
+        tag_len: usize,
+    ) -> tr_status;
+    pub fn tr_cbc_encrypt_many(jobs: *const tr_stream, count: usize) -> tr_status;
+    pub fn tr_cfb128_encrypt_many(jobs: *const tr_stream, count: usize) -> tr_status;
+    pub fn tr_cmac_sign_many(jobs: *mut tr_cmac_job, count: usize) -> tr_status;
+    pub fn tr_ccm_seal_many(jobs: *mut tr_ccm_job, count: usize) -> tr_status;
+    pub fn tr_ccm_open_many(jobs: *mut tr_ccm_job, count: usize) -> tr_status;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memoffset::offset_of;
+    use std::collections::BTreeMap;
+    use std::ffi::CStr;
+    use std::mem::{align_of, size_of};
+
+    #[repr(C)]
+    struct Layout {
+        kind: *const c_char,
+        what: *const c_char,
+        value: usize,
+    }
+
+    extern "C" {
+        fn shim_layout(count: *mut usize) -> *const Layout;
+    }
+
+    fn in_c() -> BTreeMap<(String, String), usize> {
+        let mut count = 0;
+        // SAFETY: the function returns a constant array of so many elements, with constant strings.
+        let rows = unsafe {
+            let first = shim_layout(&mut count);
+            std::slice::from_raw_parts(first, count)
+        };
+        // SAFETY: as above.
+        let text = |p| unsafe { CStr::from_ptr(p) }.to_str().unwrap().to_owned();
+        let key = |row: &Layout| (text(row.kind), text(row.what));
+        rows.iter().map(|row| (key(row), row.value)).collect()
+    }
+
+    macro_rules! here {
+        ($map:ident, $($name:ident: $($field:ident),*;)*) => {$(
+            let mut add = |what: &str, value| {
+                $map.insert((stringify!($name).to_owned(), what.to_owned()), value);
+            };
+            add("size", size_of::<$name>());
+            add("align", align_of::<$name>());
+            $(
+                let field = stringify!($field);
+                let field = if field == "input" { "in" } else { field };
+                add(field, offset_of!($name, $field));
+            )*
+        )*};
+    }
+
+    #[test]
+    fn layouts_are_those_of_c() {
+        let mut here = BTreeMap::new();
+        here!(here,
+            tr_aes_key:; tr_gcm_key:; tr_ccm_key:; tr_ocb_key:; tr_siv_key:; tr_gcm_siv_key:;
+            tr_xts_key:; tr_cmac_key:;
+            tr_cpu: present, usable, xcr0;
+            tr_selection: backend, cpu, masked, avoided, failed, bad_mask;
+            tr_stream: key, iv, out, input, len;
+            tr_cmac_job: key, data, len, tag, working;
+            tr_ccm_job: key, nonce, nonce_len, aad, aad_len, out, input, len, tag, tag_len, status,
+                working;
+        );
+        assert_eq!(here, in_c());
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What every command says and how: errors with their exit status, output, styles, tables.
+
+pub mod error;
+pub mod output;
+pub mod style;
+pub mod table;
+
+use error::{Error, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::path::Path;
+use std::time::Duration;
+
+/// "16 B", "1 KiB", "1 MiB".
+pub fn size_name(bytes: usize) -> String {
+    match bytes {
+        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
+        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),
+        b => format!("{b} B"),
+    }
+}
+
+/// "17.9", "1.45", "0.064": three figures of gigabytes.
+pub fn gigabytes(bytes_per_second: f64) -> String {
+    let value = bytes_per_second / 1e9;
+    match value {
+        v if v >= 99.95 => format!("{v:.0}"),
+        v if v >= 9.995 => format!("{v:.1}"),
+        v if v >= 0.0995 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    }
+}
+
+/// "2026-11-21" by UTC.
+pub fn today() -> String {
+    // SAFETY: all zeros is a valid struct tm.
+    let mut date: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointers are valid or null where that is allowed.
+    unsafe {
+        let now = libc::time(std::ptr::null_mut());
+        libc::gmtime_r(&now, &mut date);
+    }
+    format!(
+        "{:04}-{:02}-{:02}",
+        date.tm_year + 1900,
+        date.tm_mon + 1,
+        date.tm_mday
+    )
+}
+
+/// Checks that a file can be written before the work that fills it, and leaves no trace.
+pub fn writable(path: &Path) -> Result<()> {
+    let failed = |error| Error::failure(format!("cannot write {}: {error}", path.display()));
+    let existed = path.exists();
+    let mut options = std::fs::OpenOptions::new();
+    options
+        .append(true)
+        .create(true)
+        .open(path)
+        .map_err(failed)?;
+    match existed {
+        true => Ok(()),
+        false => std::fs::remove_file(path).map_err(failed),
+    }
+}
+
+/// A bar on standard error, if that is a terminal; on a narrow one without the bar itself.
+pub fn progress(steps: usize, expected: Duration) -> ProgressBar {
+    let bar = ProgressBar::new(steps as u64);
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    let template = match size.map_or(0, |(width, _)| width.0) {
+        80.. => format!(
+            "{{bar:30}} {{pos}}/{{len}} {{elapsed}} of about {:.0}s  {{wide_msg}}",
+            expected.as_secs_f64().ceil()
+        ),
+        _ => "{pos}/{len} {wide_msg}".to_owned(),
+    };
+    bar.set_style(ProgressStyle::with_template(&template).expect("a valid template"));
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_names() {
+        let sizes = [16, 1000, 1024, 16384, 1 << 20].map(size_name);
+        assert_eq!(sizes, ["16 B", "1000 B", "1 KiB", "16 KiB", "1 MiB"]);
+    }
+}

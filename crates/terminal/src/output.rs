@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Writes to standard output and standard error, for the whole tool. print!() and eprint!() panic
+//! if they cannot write, so clippy.toml forbids them. Colours are dropped unless the stream is a
+//! terminal.
+
+use crate::error::{Error, Kind, Result};
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
+
+/// Writes a text, with or without colours, to standard output.
+pub fn out(text: impl Display) -> Result<()> {
+    written(write!(anstream::stdout(), "{text}"))
+}
+
+/// Writes bytes to standard output as they are.
+pub fn plain(bytes: &[u8]) -> Result<()> {
+    written(std::io::stdout().write_all(bytes))
+}
+
+/// Flushes standard output, because a write error at process exit would be lost. Converts the
+/// error.
+fn written(done: std::io::Result<()>) -> Result<()> {
+    let done = done.and_then(|()| std::io::stdout().flush());
+    done.map_err(|error| match error.kind() {
+        // The reader has closed the pipe. SIGPIPE ends the process first, unless the caller ignores
+        // SIGPIPE.
+        ErrorKind::BrokenPipe => Error::new(Kind::Unread, ""),
+        _ => Error::new(
+            Kind::Unwritten,
+            format!(
+                "cannot write to standard output: {error}; the output is incomplete; free space on the disk, or redirect the output elsewhere"
+            ),
+        ),
+    })
+}
+
+/// The width to which text is wrapped: that of the terminal, but at most 100 columns; without a
+/// terminal that of COLUMNS. None: lines stay as long as they are, for grep(1) and its like.
+pub fn columns() -> Option<usize> {
+    const WIDEST: usize = 100;
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    let terminal = terminal.map(|(width, _)| usize::from(width.0));
+    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = terminal.or_else(variable).filter(|columns| *columns > 0)?;
+    Some(columns.min(WIDEST))
+}
+
+/// Writes a text to standard error. Ignores errors, because there is nowhere to report them.
+pub fn err(text: impl Display) {
+    let mut stderr = anstream::stderr().lock();
+    let _ = write!(stderr, "{text}");
+}
+
+/// Writes a message of the tool to standard error, as one line.
+pub fn complain(message: impl Display) {
+    err(format!("tenrounds: {message}\n"));
+}

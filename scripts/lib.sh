@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=sh disable=SC2016,SC2034 # expanded later; used by scripts that read this file
+# Functions and variables that several scripts share, in POSIX sh. A script reads this file with
+#   . "$(dirname -- "$0")/lib.sh"
+
+# The tree, and the folder for what later runs use again: other OpenSSLs, kernels, base systems.
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/tenrounds
+# Messages begin with this name. A script that users call through make sets it to tenrounds.
+self=${0##*/}
+
+say() { echo "$self: $*" >&2; }
+fail() {
+    say "$*"
+    exit 1
+}
+usage() { # ARGUMENTS: what may follow the script's name
+    echo "usage: scripts/${0##*/} $*" >&2
+    exit 2
+}
+
+# at_exit COMMAND: runs a shell command when the script ends, also by a signal.
+at_exit() {
+    # shellcheck disable=SC2064 # the caller decides what is expanded when
+    trap "$1" EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+# work_in FOLDER: creates a folder, which at_exit removes, and sets $work to it.
+work_in() {
+    work=$1
+    at_exit 'rm -rf "$work"'
+    mkdir -p "$work" || exit 1
+}
+# temporary: the same with a new folder in TMPDIR.
+temporary() { work_in "$(mktemp -d "${TMPDIR:-/tmp}/tenrounds-${0##*/}.XXXXXX")"; }
+
+# quietly LOG COMMAND...: runs a program, shows that it is alive, and prints its output if it fails.
+quietly() {
+    "$root/scripts/progress" "$@" || {
+        quiet_log=$1
+        shift
+        fail "'$*' failed; its output is also in $quiet_log"
+    }
+}
+
+# rust_version FOLDER: the minimum version of Rust of the workspace (.) or of bench.
+rust_version() { sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' "$root/$1/Cargo.toml"; }
+
+# own_apt ARCHITECTURE TOOL ARGUMENT...: runs a tool of apt with package lists in $work, because the
+# user may not be allowed to update the system's. It sees no package as installed.
+own_apt() {
+    apt_arch=$1 apt_tool=$2
+    shift 2
+    "$apt_tool" -qq -o APT::Architecture="$apt_arch" -o APT::Architectures="$apt_arch" \
+        -o APT::Sandbox::User="$(id -un)" -o Dir::State::lists="$work/lists" \
+        -o Dir::State::status=/dev/null -o Dir::Cache="$work" "$@"
+}
+# own_lists ARCHITECTURE: fetches these lists.
+own_lists() {
+    command -v apt-get >/dev/null 2>&1 || fail "there is no apt here to download packages of Debian or Ubuntu"
+    mkdir -p "$work/lists/partial" "$work/archives/partial"
+    # A source may fail to answer or lack this architecture, if another one has the packages.
+    own_apt "$1" apt-get update >"$work/apt.log" 2>&1 || :
+}
+# own_packages ARCHITECTURE NAME...: downloads packages and unpacks them into $work/root.
+own_packages() {
+    packages_arch=$1
+    shift
+    mkdir -p "$work/debs" "$work/root"
+    (cd "$work/debs" && own_apt "$packages_arch" apt-get download "$@" >>"$work/apt.log" 2>&1) || {
+        cat "$work/apt.log" >&2
+        fail "apt cannot download, for $packages_arch: $*"
+    }
+    for package in "$work"/debs/*.deb; do
+        dpkg-deb -x "$package" "$work/root" || exit 1
+    done
+}
+
+# bare_debian TAR NAME,NAME...: makes a minimal Debian 12 with these packages, if there is none yet.
+bare_debian() {
+    [ ! -e "$1" ] || return 0
+    mkdir -p "$cache"
+    say 'downloading a minimal Debian 12'
+    quietly "$work/debootstrap.log" \
+        debootstrap --variant=minbase --include="$2" bookworm "$work/base"
+    # Debian's installer writes three package sources, debootstrap one.
+    sed -i 's|^deb \([^ ]*\) bookworm main$|&\ndeb \1 bookworm-updates main\ndeb \1-security bookworm-security main|' \
+        "$work/base/etc/apt/sources.list"
+    rm -rf "$work"/base/var/cache/apt/archives/*.deb "$work"/base/var/lib/apt/lists/*
+    tar -C "$work/base" --numeric-owner -cf "$1.$$" . && mv "$1.$$" "$1" && rm -rf "$work/base"
+}

@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Tests what scripts/install writes, records and removes: install.sh SCRIPTS
+#
+# The staged tool is a fake, which writes its arguments to a file and disables nothing; the tests of
+# the tool (tool/tests/cli/system.rs) uninstall while tenrounds is enabled.
+set -u
+scripts=$1
+. "$(dirname -- "$0")/tap.sh"
+export HOME="$dir/home"
+unset SUDO_UID
+manifest=$dir/prefix/share/tenrounds/manifest
+
+# stage VERSION: a staged tree with the layout that make produces.
+stage() {
+    rm -rf "$dir/dist"
+    mkdir -p "$dir/dist/bin" "$dir/dist/lib/ossl-modules" "$dir/dist/share/man/man1"
+    printf '#!/bin/sh\n# %s\n%s\n' "$1" "echo \"\$@\" >>$dir/tool" >"$dir/dist/bin/tenrounds"
+    chmod 755 "$dir/dist/bin/tenrounds"
+    echo "module $1" >"$dir/dist/lib/ossl-modules/tenrounds.so"
+    echo library >"$dir/dist/lib/libtenrounds.so.2"
+    ln -s libtenrounds.so.2 "$dir/dist/lib/libtenrounds.so"
+    echo page >"$dir/dist/share/man/man1/tenrounds-$1.1"
+}
+# before: a prefix in which files lie already.
+before() {
+    rm -rf "$dir/prefix" "$dir/tool"
+    mkdir -p "$dir/prefix/lib" "$dir/prefix/share/man/man1" "$dir/home"
+    chmod 2775 "$dir/prefix/lib"
+    echo other >"$dir/prefix/share/man/man1/other.1"
+    tree >"$dir/before"
+}
+tree() { (cd "$dir/prefix" && find . -printf '%y %m %p %l\n' | LC_ALL=C sort); }
+install_it() { sh "$scripts/install" "$dir/dist" "$dir/prefix"; }
+uninstall() { sh "$scripts/install" --remove "$dir/dist" "$dir/prefix" >"$dir/out" 2>&1; }
+as_before() { tree | diff "$dir/before" -; }
+refused() { # WORDS
+    ! uninstall || return 1
+    cat "$dir/out"
+    grep -qF 'nothing was removed' "$dir/out" && grep -qF -- "$1" "$dir/out" && [ -x "$dir/prefix/bin/tenrounds" ]
+}
+
+recorded() {
+    stage 1 && before && install_it && cat "$manifest" &&
+        grep -qx "file $(sha256sum <"$dir/dist/bin/tenrounds" | cut -d ' ' -f 1) bin/tenrounds" "$manifest" &&
+        grep -qx 'link libtenrounds.so.2 lib/libtenrounds.so' "$manifest" &&
+        grep -qx 'dir - share/tenrounds' "$manifest" && ! grep -x 'dir - share' "$manifest" &&
+        [ "$(grep -c '^file\|^link' "$manifest")" -eq "$(find "$dir/dist" ! -type d | wc -l)" ]
+}
+modes_kept() { [ "$(stat -c %a "$dir/prefix/lib")" = 2775 ]; }
+modes_set() {
+    stage 1 && before && chmod 700 "$dir/dist/bin" && chmod 600 "$dir/dist/lib/libtenrounds.so.2" &&
+        (umask 077 && install_it) && tree && [ "$(stat -c %a "$dir/prefix/bin")" = 755 ] &&
+        [ "$(stat -c %a "$dir/prefix/lib/libtenrounds.so.2")" = 644 ] && [ "$(stat -c %a "$manifest")" = 644 ]
+}
+removed() { stage 1 && before && install_it && uninstall && as_before; }
+disabled_first() { cat "$dir/tool" && grep -q '^disable --system .*/prefix/lib/ossl-modules/tenrounds.so' "$dir/tool"; }
+new_prefix() {
+    stage 1 && before && rm -r "$dir/prefix" && install_it && uninstall && cat "$dir/out" && [ ! -e "$dir/prefix" ]
+}
+without_tree() {
+    stage 1 && before && install_it && rm -rf "$dir/dist" && uninstall && as_before && disabled_first
+}
+upgraded() {
+    stage 1 && before && install_it && stage 2 && install_it && tree &&
+        [ ! -e "$dir/prefix/share/man/man1/tenrounds-1.1" ] && [ -e "$dir/prefix/share/man/man1/tenrounds-2.1" ] &&
+        ! grep tenrounds-1.1 "$manifest" && uninstall && as_before
+}
+changed_stays() {
+    stage 1 && before && install_it && echo changed >"$dir/prefix/lib/libtenrounds.so.2" && uninstall &&
+        cat "$dir/out" && grep -qF "$dir/prefix/lib/libtenrounds.so.2" "$dir/out" &&
+        [ "$(cat "$dir/prefix/lib/libtenrounds.so.2")" = changed ] && rm "$dir/prefix/lib/libtenrounds.so.2" && as_before
+}
+unknown_stays() {
+    stage 1 && before && install_it && echo own >"$dir/prefix/lib/ossl-modules/own.so" && uninstall && tree &&
+        [ -e "$dir/prefix/lib/ossl-modules/own.so" ] && [ ! -e "$dir/prefix/lib/ossl-modules/tenrounds.so" ]
+}
+interrupted() {
+    stage 1 && before && install_it && rm "$dir/prefix/bin/tenrounds" "$dir/prefix/lib/libtenrounds.so" &&
+        uninstall && as_before
+}
+no_manifest() { stage 1 && before && install_it && rm "$manifest" && refused "there is no $manifest"; }
+damaged() { # LINE
+    stage 1 && before && install_it && echo "$1" >>"$manifest" && refused "$1" && [ -e "$dir/home" ]
+}
+image() {
+    stage 1 && before && rm -rf "$dir/image" && sh "$scripts/install" "$dir/dist" /usr/local "$dir/image" &&
+        [ -x "$dir/image/usr/local/bin/tenrounds" ] && ! grep "$dir" "$dir/image/usr/local/share/tenrounds/manifest" &&
+        sh "$scripts/install" --remove "$dir/dist" /usr/local "$dir/image" && [ ! -e "$dir/image/usr/local" ]
+}
+not_built() {
+    before && rm -rf "$dir/dist" && ! install_it 2>"$dir/out" && grep -q 'run make first' "$dir/out" && as_before
+}
+
+result 'installing records every file, link and new directory' recorded
+result 'directories that were there keep their modes' modes_kept
+result "the builder's umask does not reach what is installed" modes_set
+result 'uninstalling leaves the prefix as it was before' removed
+result 'it disables tenrounds first' disabled_first
+result 'a prefix that did not exist is removed' new_prefix
+result 'uninstalling needs no build tree' without_tree
+result 'an upgrade removes the files that only the old version had' upgraded
+result 'a file that has changed since stays, and is named' changed_stays
+result 'a file that was not installed stays' unknown_stays
+result 'a half removed installation can be removed' interrupted
+result 'without a manifest nothing is removed' no_manifest
+result 'with a path that leaves the prefix nothing is removed' damaged "dir - ../home"
+result 'with an absolute path nothing is removed' damaged "file 00 $dir/home"
+result 'with an unknown line nothing is removed' damaged 'nonsense'
+result 'an image at DESTDIR is independent of its place' image
+result 'without a build nothing is installed' not_built
+planned

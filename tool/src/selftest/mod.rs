@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `selftest`: the known answers of every backend, and each usable backend against every other on
+//! random messages of every mode.
+
+mod case;
+mod cross_check;
+mod progress;
+
+use crate::cli::SelftestArgs;
+use crate::core::{names_of, passes_known_answers, Backend, Cpu};
+use crate::error::{suggestion, Error, Result};
+use crate::libcrypto::LibCrypto;
+use crate::schema::Document;
+use crate::style::{grouped, item, paint, BAD, BOLD, DIM, GOOD, WARN};
+use crate::table::Table;
+use crate::{host, masks, output};
+use catalogue::{Mode, KEY_BITS};
+use cross_check::Difference;
+use serde::Serialize;
+
+#[derive(Debug, Serialize)]
+struct Selftest {
+    seed: u64,
+    /// Messages that every usable backend processed.
+    cases: u64,
+    /// The modes of these messages, each with all its key sizes.
+    modes: Vec<&'static str>,
+    passed: bool,
+    backends: Vec<Line>,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    name: &'static str,
+    usable: bool,
+    /// The features it lacks here.
+    missing: Vec<&'static str>,
+    /// The features it lacks because of a mask.
+    masked: Vec<&'static str>,
+    /// null: not run.
+    known_answers: Option<bool>,
+    /// Agrees with every other usable backend; null: there is no other, or not run.
+    cross_check: Option<bool>,
+    /// The first disagreements.
+    differences: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Body {
+    selftest: Selftest,
+}
+
+pub fn run(args: &SelftestArgs) -> Result<()> {
+    let asked = asked_for(args.backend.as_deref())?;
+    let seed = args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..)));
+    let result = test(&asked, seed)?;
+    let passed = result.passed;
+    let problem = result.problem();
+    match args.json {
+        true => {
+            let libcrypto = LibCrypto::open().ok();
+            let host = host::read(libcrypto.as_ref());
+            let body = Body { selftest: result };
+            output::out(Document::new("selftest", host, Vec::new(), body).to_json())?;
+        }
+        false => output::out(result.text())?,
+    }
+    match passed {
+        true => Ok(()),
+        false => Err(Error::failure(problem)),
+    }
+}
+
+fn asked_for(name: Option<&str>) -> Result<Vec<Backend>> {
+    let Some(name) = name else {
+        return Ok(Backend::all());
+    };
+    let names: Vec<&str> = Backend::all().into_iter().map(Backend::name).collect();
+    Backend::by_name(name)
+        .map(|backend| vec![backend])
+        .ok_or_else(|| {
+            let near = suggestion(name, names.iter().copied());
+            let all = names.join(", ");
+            Error::usage(format!(
+                "--backend: there is no backend '{name}'{near}; there are {all}"
+            ))
+        })
+}
+
+fn test(asked: &[Backend], seed: u64) -> Result<Selftest> {
+    let cpu = Cpu::detect();
+    let masked = masks::masked()?;
+    let usable = |b: &Backend| b.runs_with(cpu.usable & !masked);
+    let running: Vec<Backend> = Backend::all().into_iter().filter(usable).collect();
+    let found = cross_check::run(&running, seed);
+    let lines: Vec<Line> = asked
+        .iter()
+        .map(|b| {
+            let lacks = b.features() & !cpu.usable;
+            let ran = usable(b);
+            let own: Vec<String> = found
+                .differences
+                .iter()
+                .filter(|d| d.backends.contains(b))
+                .map(Difference::to_string)
+                .collect();
+            Line {
+                name: b.name(),
+                usable: ran,
+                missing: names_of(lacks),
+                masked: names_of(b.features() & masked & !lacks),
+                known_answers: ran.then(|| passes_known_answers(*b)),
+                cross_check: (ran && running.len() > 1).then_some(own.is_empty()),
+                differences: own,
+            }
+        })
+        .collect();
+    let failed = |line: &Line| line.known_answers == Some(false) || line.cross_check == Some(false);
+    let none_ran = !lines.iter().any(|line| line.usable);
+    let passed = !none_ran && !lines.iter().any(failed);
+    Ok(Selftest {
+        seed,
+        cases: found.cases,
+        modes: Mode::aes().map(Mode::title).collect(),
+        passed,
+        backends: lines,
+    })
+}
+
+impl Selftest {
+    fn problem(&self) -> String {
+        let failed =
+            |line: &&Line| line.known_answers == Some(false) || line.cross_check == Some(false);
+        let names: Vec<&str> = self
+            .backends
+            .iter()
+            .filter(failed)
+            .map(|line| line.name)
+            .collect();
+        match names.is_empty() {
+            true => "selftest: the backend cannot run here, so nothing was checked".to_owned(),
+            false => format!(
+                "selftest: {} failed; please report this with the output of 'tenrounds selftest --json --seed {}'",
+                names.join(", "),
+                self.seed
+            ),
+        }
+    }
+
+    /// The first line.
+    fn verdict(&self) -> String {
+        let ran = self.backends.iter().filter(|line| line.usable).count();
+        match self.passed {
+            true => format!(
+                "{}: each of {ran} backends passes its known-answer tests and agrees with the others.",
+                paint(GOOD, "Passed"),
+            ),
+            false => paint(BAD, "Failed."),
+        }
+    }
+
+    fn text(&self) -> String {
+        let verdict = |result: Option<bool>| match result {
+            Some(true) => paint(GOOD, "pass"),
+            Some(false) => paint(BAD, "FAIL"),
+            None => paint(DIM, "-"),
+        };
+        let mut table = Table::new(&["Backend", "known answers", "cross-check", ""]);
+        for line in &self.backends {
+            let why = match (line.missing.is_empty(), line.masked.is_empty()) {
+                (false, _) => format!("not usable here: lacks {}", line.missing.join(", ")),
+                (true, false) => format!("masked: {}", line.masked.join(", ")),
+                (true, true) => String::new(),
+            };
+            table.row(vec![
+                paint(BOLD, line.name),
+                verdict(line.known_answers),
+                verdict(line.cross_check),
+                paint(WARN, why),
+            ]);
+        }
+        let mut out = item("", self.verdict()) + &table.to_string();
+        for line in &self.backends {
+            for difference in &line.differences {
+                out += &item("  ", paint(BAD, difference));
+            }
+        }
+        out + &self.coverage()
+    }
+
+    /// The messages that were tried.
+    fn coverage(&self) -> String {
+        let ran = self.backends.iter().filter(|line| line.usable).count();
+        let messages = format!(
+            "{} random messages on each backend ({ran} here), with keys of {} bits:",
+            grouped(self.cases),
+            KEY_BITS.map(|bits| bits.to_string()).join(", ")
+        );
+        let lines = [
+            messages,
+            self.modes.join(", "),
+            format!("seed {}", self.seed),
+        ];
+        lines.map(|line| item("  ", paint(DIM, line))).concat()
+    }
+}
