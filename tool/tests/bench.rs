@@ -350,36 +350,48 @@ fn the_table_in_markdown_has_all_that_was_asked_for() {
     }
 }
 
-/// A copy of the program whose figures are not waited for.
+/// A copy of the script, with a fake tenrounds that prints the published table.
 #[test]
 fn scripts_table_replaces_what_is_between_its_markers() {
     let place = Place::new();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/table");
-    let bin = place.path("dist/bin");
-    std::fs::create_dir_all(&bin).unwrap();
-    let program = bin.join("tenrounds");
-    std::fs::write(&program, "#!/bin/sh\necho \"| $1 |\"\n").unwrap();
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&program, executable).unwrap();
-    let file = place.path("README.md");
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let (bin, scripts) = (place.path("dist/bin"), place.path("scripts"));
+    let documents = place.path("docs/benchmarks");
+    for folder in [&bin, &scripts, &documents] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let script = scripts.join("table");
+    std::fs::copy(root.join("scripts/table"), &script).unwrap();
     let (begin, end) = (
         "<!-- table: made by scripts/table -->",
         "<!-- end of the table -->",
     );
-    std::fs::write(&file, format!("before\n{begin}\nold\n{end}\nafter\n")).unwrap();
-    let dist = place.path("dist");
-    let arguments = [dist.to_str().unwrap(), file.to_str().unwrap()];
-    for _ in 0..2 {
-        place.program(script).args(arguments).done().ok();
-        let text = std::fs::read_to_string(&file).unwrap();
-        let expected = format!("before\n{begin}\n\n| compare |\n\n{end}\nafter\n");
-        assert_eq!(text, expected);
+    let published = std::fs::read_to_string(root.join("docs/benchmarks/openssl.md")).unwrap();
+    let table = published.split_once(begin).unwrap().1;
+    let table = table.split_once(end).unwrap().0.trim();
+    let program = bin.join("tenrounds");
+    std::fs::write(&program, format!("#!/bin/sh\ncat <<'END'\n{table}\nEND\n")).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, executable).unwrap();
+    let (whole, readme) = (documents.join("openssl.md"), place.path("README.md"));
+    for file in [&whole, &readme] {
+        std::fs::write(file, format!("before\n{begin}\nold\n{end}\nafter\n")).unwrap();
     }
-    std::fs::write(&file, "no markers\n").unwrap();
-    let refused = place.program(script).args(arguments).done();
+    let dist = place.path("dist");
+    for _ in 0..2 {
+        place.program(&script).arg(&dist).done().ok();
+        let text = std::fs::read_to_string(&whole).unwrap();
+        let expected = format!("before\n{begin}\n\n{table}\n\n{end}\nafter\n");
+        assert_eq!(text, expected);
+        let excerpt = std::fs::read_to_string(&readme).unwrap();
+        assert_eq!(excerpt.matches("\n| AES-").count(), 6, "{excerpt}");
+    }
+    place.program(&script).arg("--check").done().ok();
+    std::fs::write(&readme, "no markers\n").unwrap();
+    let refused = place.program(&script).arg(&dist).done();
     assert_eq!(refused.status, Some(1));
     contains(&refused.err, &["has no line"]);
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "no markers\n");
+    assert_eq!(std::fs::read_to_string(&readme).unwrap(), "no markers\n");
 }
 
 /// Runs the demo with a fake tenrounds that doubles the figures of `openssl speed`. With `enabled`,
