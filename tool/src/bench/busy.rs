@@ -68,6 +68,7 @@ impl Watch {
 
     /// What others did. The measuring processes must have ended, or they count among the others.
     pub fn end(&self) -> Option<Load> {
+        // SAFETY: sysconf() takes any number and touches no memory of ours.
         let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
         let own = own_seconds()? - self.own?;
         let seconds = self.began.elapsed().as_secs_f64();
