@@ -485,6 +485,50 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    fn said(words: &str) -> String {
+        let error = Cli::try_parse_from(words.split(' ')).unwrap_err();
+        error.to_string()
+    }
+
+    #[test]
+    fn a_wrong_value_is_answered_with_the_usage_of_its_command() {
+        for command in ["speed", "compare", "compare-paths"] {
+            for (option, hint) in [
+                ("--bytes 16KiB", "did you mean '16K'?"),
+                ("--seconds 0", "from 0.01 to 3600"),
+            ] {
+                let said = said(&format!("tenrounds {command} {option}"));
+                let (_, value) = option.split_once(' ').unwrap();
+                for part in [&format!("error: invalid value '{value}' for '--"), hint] {
+                    assert!(said.contains(part), "{said}");
+                }
+                let usage = format!("Usage: tenrounds {command} [OPTIONS] [ALGORITHM]...");
+                assert!(said.contains(&usage), "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_option_that_moved_names_its_command() {
+        let paths = said("tenrounds compare --paths");
+        let diff = said("tenrounds compare --baseline old.json new.json");
+        for (said, tip) in [
+            (paths, "tenrounds compare-paths"),
+            (diff, "tenrounds diff OLD NEW"),
+        ] {
+            assert!(said.contains("error: unexpected argument '--"), "{said}");
+            assert!(
+                said.contains(&format!("tip: it is a command of its own: {tip}")),
+                "{said}"
+            );
+            assert!(said.contains("Usage: tenrounds compare"), "{said}");
+        }
+        let help = <Cli as CommandFactory>::command()
+            .find_subcommand_mut("compare")
+            .map(|c| c.render_long_help());
+        assert!(!help.unwrap().to_string().contains("--baseline"));
+    }
+
     #[test]
     fn sizes() {
         assert_eq!(parse_bytes("16"), Ok(16));

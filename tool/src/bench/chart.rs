@@ -23,14 +23,10 @@ impl Paint {
         let stdout = std::io::stdout();
         let choice = anstream::AutoStream::choice(&stdout);
         let colours = choice != anstream::ColorChoice::Never;
-        let size = terminal_size::terminal_size_of(&stdout);
         Paint {
             colours,
             blocks: colours && crate::style::unicode(),
-            // A terminal that does not know its width says 0.
-            columns: size
-                .map(|(width, _)| usize::from(width.0))
-                .filter(|n| *n > 0),
+            columns: terminal::columns(),
         }
     }
 

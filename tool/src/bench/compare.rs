@@ -326,7 +326,7 @@ impl<T> Report<'_, T> {
     /// Measures and shows. Files that cannot be written are an error before anything is measured.
     pub fn of(self, json: bool, measure: impl FnOnce() -> Result<T>) -> Result<()> {
         let file = self.args.svg.as_deref();
-        file.map_or(Ok(()), svg::writable)?;
+        file.map_or(Ok(()), terminal::writable)?;
         let found = measure()?;
         let shown = output::out(match (json, self.args.markdown) {
             (true, _) => (self.json)(&found),

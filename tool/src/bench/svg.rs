@@ -119,22 +119,6 @@ impl About<'_> {
     }
 }
 
-/// An error, before anything is measured, if the file cannot be written. Leaves no trace.
-pub fn writable(path: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| cannot_write(path, &error.to_string());
-    let existed = path.exists();
-    let mut options = std::fs::OpenOptions::new();
-    options
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(failed)?;
-    match existed {
-        true => Ok(()),
-        false => std::fs::remove_file(path).map_err(failed),
-    }
-}
-
 fn cannot_write(path: &Path, why: &str) -> Error {
     Error::failure(format!("cannot write {}: {why}", path.display()))
 }
