@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! speed and compare end to end, with windows too short to say anything about time: what is written, in
-//! which form, and what happens when something is wrong. Needs the built provider in TENROUNDS_MODULE.
+//! speed and compare end to end, with windows too short to say anything about time: what is
+//! written, in which form, and what happens when something is wrong. Needs the built provider in
+//! TENROUNDS_MODULE.
 
 #[path = "cli/support.rs"]
 #[allow(dead_code)] // the rest of it is for the other tests
@@ -122,8 +123,8 @@ fn compare_can_show_the_core() {
     assert!(!core.is_empty());
 }
 
-/// Every mode of whole messages, both ways, through libcrypto and the core: what is compared before the
-/// first window is that all seal alike and open each what they sealed.
+/// Every mode of whole messages, both ways, through libcrypto and the core: what is compared before
+/// the first window is that all seal alike and open each what they sealed.
 #[test]
 fn compare_knows_whole_messages() {
     let place = Place::new();
@@ -545,7 +546,8 @@ fn a_terminal_gets_colours_unless_no_color_forbids_it() {
     );
 }
 
-/// Without colours, so that lengths can be counted; what is on standard error is cleared by a carriage return.
+/// Without colours, so that lengths can be counted; what is on standard error is cleared by a
+/// carriage return.
 #[test]
 fn output_fits_the_terminal() {
     let place = Place::new();
@@ -607,7 +609,8 @@ fn a_busy_machine_is_named_by_all_who_measure() {
     drop(others);
 }
 
-/// ± in ASCII, one below each rate of OpenSSL and tenrounds and below the speed-up; and what the words mean.
+/// ± in ASCII, one below each rate of OpenSSL and tenrounds and below the speed-up; and what the
+/// words mean.
 #[test]
 fn spreads_are_shown_and_words_explained() {
     let place = Place::new();
@@ -864,7 +867,8 @@ fn speed_measures_the_direction_and_threads_asked_for() {
         .all(|r| r["threads"] == 1 && r["bytes"] == 64));
 }
 
-/// Several threads: a row for each number of them, and what they reach of one thread's rate in the same rounds.
+/// Several threads: a row for each number of them, and what they reach of one thread's rate in the
+/// same rounds.
 #[test]
 fn speed_tells_how_it_scales() {
     let place = Place::new();

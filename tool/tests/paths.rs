@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! compare-paths end to end, with windows too short to say anything about time. What is asked of a kernel
-//! with AF_ALG and of one without differs, and is asked of whichever runs here. Needs the built provider in
-//! TENROUNDS_MODULE.
+//! compare-paths end to end, with windows too short to say anything about time. What is asked of a
+//! kernel with AF_ALG and of one without differs, and is asked of whichever runs here. Needs the
+//! built provider in TENROUNDS_MODULE.
 
 #[path = "cli/support.rs"]
 #[allow(dead_code)] // the rest of it is for the other tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison as a picture: grouped bars at the largest size, the limit as a line over each group, and below
-//! it how many times faster tenrounds is than OpenSSL.
+//! A comparison as a picture: grouped bars at the largest size, the limit as a line over each
+//! group, and below it how many times faster tenrounds is than OpenSSL.
 
 use super::compare::Comparison;
 use super::figure::{size_name, title, Figure};
@@ -92,8 +92,8 @@ fn groups(found: &Comparison) -> Vec<Group> {
     drawn(found).map(group).collect()
 }
 
-/// What a picture says about the run: "AMD EPYC · busy virtual machine (KVM) · OpenSSL 3.0.22 · tenrounds 0.1.0 ·
-/// 2026-11-21".
+/// What a picture says about the run: "AMD EPYC · busy virtual machine (KVM) · OpenSSL 3.0.22 ·
+/// tenrounds 0.1.0 · 2026-11-21".
 pub struct About<'a> {
     pub processor: &'a str,
     pub hypervisor: Option<&'a str>,
