@@ -418,6 +418,7 @@ impl Messages for EvpMessages {
     }
 
     fn open(&mut self, times: u64, out: &mut [u8], sealed: &[u8], tag: &Tag) -> Result<()> {
+        assert_eq!(out.len(), sealed.len());
         let (mut status, mut tag) = (1, *tag);
         for _ in 0..times {
             status &= self.message(0, out.as_mut_ptr(), sealed.as_ptr(), sealed.len(), &mut tag);
