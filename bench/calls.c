@@ -3,17 +3,15 @@
  * Times each call of the EVP interface by itself, with the default provider and tenrounds
  * alternating in one process.
  *
- *     bench-calls [--swap] [--libcrypto FILE] [--against FILE | --before DIR] [--rounds N]
- *                 CIPHER [BYTES...]
+ *     bench-calls [--swap] [--libcrypto FILE] [--before DIR] [--rounds N] CIPHER [BYTES...]
  *     bench-calls --instructions N ...        under callgrind: N calls of each row, one dump a row
  *
  * The program loads libcrypto at run time, so that one binary serves every version. OPENSSL_MODULES
  * is the folder of tenrounds.so.
  *
- *   --against   takes the default provider from another libcrypto.
- *   --before    puts the tenrounds.so of another folder in the place of the default provider, to
- *               compare two versions of tenrounds.
- *   --swap      exchanges the places of the two providers, in time and in memory.
+ *   --before  puts the tenrounds.so of another folder in the place of the default provider, to
+ *             compare two versions of tenrounds.
+ *   --swap    exchanges the places of the two providers, in time and in memory.
  *
  * Some calls can be repeated as they are: an update of CTR, an init, a whole message. They run on
  * one context. Any other call runs on BATCH contexts, one after the other. Untimed calls bring
@@ -70,10 +68,8 @@ static __attribute__((noreturn, format(printf, 1, 2))) void fail(const char *for
     X(EVP_CIPHER_CTX_ctrl)                                                                         \
     X(EVP_CIPHER_CTX_set_padding)                                                                  \
     X(EVP_CIPHER_CTX_get_params)                                                                   \
-    X(EVP_CIPHER_CTX_set_params)                                                                   \
     X(EVP_CIPHER_fetch)                                                                            \
     X(EVP_CIPHER_get_mode)                                                                         \
-    X(EVP_CIPHER_get_key_length)                                                                   \
     X(EVP_CIPHER_get_iv_length)                                                                    \
     X(EVP_CipherInit_ex2)                                                                          \
     X(EVP_CipherUpdate)                                                                            \
@@ -83,20 +79,20 @@ static __attribute__((noreturn, format(printf, 1, 2))) void fail(const char *for
     X(OSSL_PROVIDER_set_default_search_path)                                                       \
     X(OpenSSL_version)
 
-struct library {
+static struct {
 #define POINTER(name) __typeof__(&name) name;
     FUNCTIONS(POINTER)
 #undef POINTER
-};
+} lib;
 
-static void load(struct library *lib, const char *file)
+static void load(const char *file)
 {
     void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
         fail("cannot load '%s': %s", file, dlerror());
 #define FIND(name)                                                                                 \
-    *(void **)&lib->name = dlsym(handle, #name);                                                   \
-    if (lib->name == NULL)                                                                         \
+    *(void **)&lib.name = dlsym(handle, #name);                                                    \
+    if (lib.name == NULL)                                                                          \
         fail("'%s' has no %s: OpenSSL 3.0 or later is needed", file, #name);
     FUNCTIONS(FIND)
 #undef FIND
@@ -106,9 +102,8 @@ static void load(struct library *lib, const char *file)
 
 struct subject {
     const char *title;
-    const struct library *lib;
     EVP_CIPHER *cipher;
-    int mode, key_len, iv_len;
+    int mode, iv_len;
     EVP_CIPHER_CTX *ctx[BATCH], *spare[BATCH];
     uint8_t buffer[MAX_BYTES + 64] __attribute__((aligned(64)));
     uint8_t output[MAX_BYTES + 64] __attribute__((aligned(64)));
@@ -131,26 +126,24 @@ static void must(int result, const char *what, const struct subject *s)
 /* Fetches a cipher from the modules in `folder`, or from libcrypto's own module folder if it is
  * NULL. Each subject has its own library context, because one context cannot hold two modules of
  * the same name. */
-static void fetch(struct subject *s, const struct library *lib, const char *title,
-                  const char *provider, const char *folder, const char *name)
+static void fetch(struct subject *s, const char *title, const char *provider, const char *folder,
+                  const char *name)
 {
     char properties[40];
-    OSSL_LIB_CTX *context = lib->OSSL_LIB_CTX_new();
-    s->lib = lib;
+    OSSL_LIB_CTX *context = lib.OSSL_LIB_CTX_new();
     s->title = title;
     if (context == NULL ||
-        (folder != NULL && lib->OSSL_PROVIDER_set_default_search_path(context, folder) != 1))
+        (folder != NULL && lib.OSSL_PROVIDER_set_default_search_path(context, folder) != 1))
         fail("no memory");
-    if (lib->OSSL_PROVIDER_load(context, provider) == NULL)
+    if (lib.OSSL_PROVIDER_load(context, provider) == NULL)
         fail("provider '%s' cannot be loaded; %s has to name its directory", provider,
              folder != NULL ? "--before" : "OPENSSL_MODULES");
     snprintf(properties, sizeof(properties), "provider=%s", provider);
-    s->cipher = lib->EVP_CIPHER_fetch(context, name, properties);
+    s->cipher = lib.EVP_CIPHER_fetch(context, name, properties);
     if (s->cipher == NULL)
         fail("no cipher '%s' in provider '%s' (as in AES-128-GCM, AES-256-XTS)", name, provider);
-    s->mode = lib->EVP_CIPHER_get_mode(s->cipher);
-    s->key_len = lib->EVP_CIPHER_get_key_length(s->cipher);
-    s->iv_len = lib->EVP_CIPHER_get_iv_length(s->cipher);
+    s->mode = lib.EVP_CIPHER_get_mode(s->cipher);
+    s->iv_len = lib.EVP_CIPHER_get_iv_length(s->cipher);
 }
 
 static bool is_aead(const struct subject *s)
@@ -163,79 +156,79 @@ static bool is_aead(const struct subject *s)
 
 static void new (struct subject *s, unsigned i)
 {
-    s->ctx[i] = s->lib->EVP_CIPHER_CTX_new();
+    s->ctx[i] = lib.EVP_CIPHER_CTX_new();
 }
 
 static void release(struct subject *s, unsigned i)
 {
-    s->lib->EVP_CIPHER_CTX_free(s->ctx[i]);
+    lib.EVP_CIPHER_CTX_free(s->ctx[i]);
     s->ctx[i] = NULL;
 }
 
 /* Sets the cipher alone. CCM needs the lengths of nonce and tag before the key. */
 static void set_cipher(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CipherInit_ex2(s->ctx[i], s->cipher, NULL, NULL, 1, NULL));
+    MUST(lib.EVP_CipherInit_ex2(s->ctx[i], s->cipher, NULL, NULL, 1, NULL));
     if (s->mode == EVP_CIPH_CCM_MODE) {
-        MUST(s->lib->EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_SET_IVLEN, NONCE, NULL));
-        MUST(s->lib->EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_SET_TAG, TAG, NULL));
+        MUST(lib.EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_SET_IVLEN, NONCE, NULL));
+        MUST(lib.EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_SET_TAG, TAG, NULL));
     }
 }
 
 static void init_all(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CipherInit_ex2(s->ctx[i], s->cipher, key, iv, 1, NULL));
+    MUST(lib.EVP_CipherInit_ex2(s->ctx[i], s->cipher, key, iv, 1, NULL));
 }
 
 static void init_key(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CipherInit_ex2(s->ctx[i], NULL, key, iv, 1, NULL));
+    MUST(lib.EVP_CipherInit_ex2(s->ctx[i], NULL, key, iv, 1, NULL));
 }
 
 static void init_iv(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CipherInit_ex2(s->ctx[i], NULL, NULL, iv, -1, NULL));
+    MUST(lib.EVP_CipherInit_ex2(s->ctx[i], NULL, NULL, iv, -1, NULL));
 }
 
 static void add_length(struct subject *s, unsigned i)
 {
     int n;
     if (s->mode == EVP_CIPH_CCM_MODE)
-        MUST(s->lib->EVP_CipherUpdate(s->ctx[i], NULL, &n, NULL, (int)bytes));
+        MUST(lib.EVP_CipherUpdate(s->ctx[i], NULL, &n, NULL, (int)bytes));
 }
 
 static void add_aad(struct subject *s, unsigned i)
 {
     int n;
-    MUST(s->lib->EVP_CipherUpdate(s->ctx[i], NULL, &n, aad, AAD));
+    MUST(lib.EVP_CipherUpdate(s->ctx[i], NULL, &n, aad, AAD));
 }
 
 static void update(struct subject *s, unsigned i)
 {
     int n;
-    MUST(s->lib->EVP_CipherUpdate(s->ctx[i], s->buffer, &n, s->buffer, (int)bytes));
+    MUST(lib.EVP_CipherUpdate(s->ctx[i], s->buffer, &n, s->buffer, (int)bytes));
 }
 
 static void update_elsewhere(struct subject *s, unsigned i)
 {
     int n;
-    MUST(s->lib->EVP_CipherUpdate(s->ctx[i], s->output, &n, s->buffer, (int)bytes));
+    MUST(lib.EVP_CipherUpdate(s->ctx[i], s->output, &n, s->buffer, (int)bytes));
 }
 
 static void final(struct subject *s, unsigned i)
 {
     int n;
-    MUST(s->lib->EVP_CipherFinal_ex(s->ctx[i], s->buffer + bytes, &n));
+    MUST(lib.EVP_CipherFinal_ex(s->ctx[i], s->buffer + bytes, &n));
 }
 
 static void get_tag(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_GET_TAG, TAG, s->sealed));
+    MUST(lib.EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_GET_TAG, TAG, s->sealed));
 }
 
 static void set_tag(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_SET_TAG, TAG, s->sealed));
+    MUST(lib.EVP_CIPHER_CTX_ctrl(s->ctx[i], EVP_CTRL_AEAD_SET_TAG, TAG, s->sealed));
 }
 
 static void get_iv(struct subject *s, unsigned i)
@@ -244,22 +237,22 @@ static void get_iv(struct subject *s, unsigned i)
     OSSL_PARAM params[] = {
         {OSSL_CIPHER_PARAM_UPDATED_IV, OSSL_PARAM_OCTET_STRING, now, (size_t)s->iv_len, 0},
         {NULL, 0, NULL, 0, 0}};
-    MUST(s->lib->EVP_CIPHER_CTX_get_params(s->ctx[i], params));
+    MUST(lib.EVP_CIPHER_CTX_get_params(s->ctx[i], params));
 }
 
 static void set_padding(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CIPHER_CTX_set_padding(s->ctx[i], 0));
+    MUST(lib.EVP_CIPHER_CTX_set_padding(s->ctx[i], 0));
 }
 
 static void copy(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CIPHER_CTX_copy(s->spare[i], s->ctx[i]));
+    MUST(lib.EVP_CIPHER_CTX_copy(s->spare[i], s->ctx[i]));
 }
 
 static void reset_spare(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CIPHER_CTX_reset(s->spare[i]));
+    MUST(lib.EVP_CIPHER_CTX_reset(s->spare[i]));
 }
 
 /* Encrypts a message under the key that is set, as `tenrounds compare` does. */
@@ -356,7 +349,7 @@ static void with_final(struct subject *s, unsigned i)
 
 static void decrypting(struct subject *s, unsigned i)
 {
-    MUST(s->lib->EVP_CipherInit_ex2(s->ctx[i], NULL, NULL, iv, 0, NULL));
+    MUST(lib.EVP_CipherInit_ex2(s->ctx[i], NULL, NULL, iv, 0, NULL));
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
@@ -410,9 +403,9 @@ static void begin(struct subject *s)
 {
     for (unsigned i = 0; i < BATCH; i++) {
         if (s->spare[i] == NULL)
-            s->spare[i] = s->lib->EVP_CIPHER_CTX_new();
+            s->spare[i] = lib.EVP_CIPHER_CTX_new();
         keyed(s, i);
-        MUST(s->lib->EVP_CIPHER_CTX_copy(s->spare[i], s->ctx[i]));
+        MUST(lib.EVP_CIPHER_CTX_copy(s->spare[i], s->ctx[i]));
     }
 }
 
@@ -544,10 +537,9 @@ static unsigned number(const char *text, unsigned most, const char *what)
 
 int main(int argc, char **argv)
 {
-    static struct library libs[2];
     static struct subject subjects[2];
     static const unsigned usual[] = {16, 64, 256};
-    const char *file = "libcrypto.so.3", *against = NULL, *before = NULL;
+    const char *file = "libcrypto.so.3", *before = NULL;
     unsigned rounds = 301, calls = 0;
     int arg = 1;
     if (argc > 1 && strcmp(argv[1], "--swap") == 0) {
@@ -558,8 +550,6 @@ int main(int argc, char **argv)
         const char *value = argv[arg + 1];
         if (strcmp(argv[arg], "--libcrypto") == 0 && value != NULL)
             file = value;
-        else if (strcmp(argv[arg], "--against") == 0 && value != NULL)
-            against = value;
         else if (strcmp(argv[arg], "--before") == 0 && value != NULL)
             before = value;
         else if (strcmp(argv[arg], "--rounds") == 0)
@@ -567,8 +557,8 @@ int main(int argc, char **argv)
         else if (strcmp(argv[arg], "--instructions") == 0)
             calls = number(value, 100000, "calls");
         else
-            fail("unknown or incomplete option '%s'; known: --libcrypto FILE, --against FILE, "
-                 "--before DIR, --rounds N, --instructions N",
+            fail("unknown or incomplete option '%s'; known: --libcrypto FILE, --before DIR, "
+                 "--rounds N, --instructions N",
                  argv[arg]);
     }
     if (arg == argc)
@@ -578,17 +568,14 @@ int main(int argc, char **argv)
     for (int i = arg + 1; i < argc; i++)
         (void)number(argv[i], MAX_BYTES, "size");
 
-    load(&libs[0], file);
-    if (against != NULL)
-        load(&libs[1], against);
-    const struct library *other = against != NULL ? &libs[1] : &libs[0];
+    load(file);
     for (unsigned i = 0; i < 2; i++) {
         if (i == ours)
-            fetch(&subjects[i], &libs[0], "tenrounds", "tenrounds", NULL, argv[arg]);
+            fetch(&subjects[i], "tenrounds", "tenrounds", NULL, argv[arg]);
         else if (before != NULL)
-            fetch(&subjects[i], other, "before", "tenrounds", before, argv[arg]);
+            fetch(&subjects[i], "before", "tenrounds", before, argv[arg]);
         else
-            fetch(&subjects[i], other, "default", "default", NULL, argv[arg]);
+            fetch(&subjects[i], "default", "default", NULL, argv[arg]);
     }
     if (subjects[0].mode == EVP_CIPH_SIV_MODE || subjects[0].mode == EVP_CIPH_WRAP_MODE)
         fail("'%s' has calls of its own order, which are not measured here", argv[arg]);
@@ -596,11 +583,8 @@ int main(int argc, char **argv)
         key[i] = (uint8_t)(3 * i + 1);
 
     if (calls == 0) {
-        printf("%s: %s", argv[arg], other->OpenSSL_version(OPENSSL_VERSION));
-        if (against != NULL)
-            printf("; tenrounds in %s", libs[0].OpenSSL_version(OPENSSL_VERSION));
-        printf("\n%-34s %9s %9s %7s\n", "ns a call", subjects[1 - ours].title, subjects[ours].title,
-               "ratio");
+        printf("%s: %s\n%-34s %9s %9s %7s\n", argv[arg], lib.OpenSSL_version(OPENSSL_VERSION),
+               "ns a call", subjects[1 - ours].title, subjects[ours].title, "ratio");
     }
     for (unsigned r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         if (!applies(&rows[r], &subjects[0]))

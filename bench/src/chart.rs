@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The run as pictures: a panel for each mode, a line for each library, over the bytes of a call.
 
-use crate::cli::Run;
 use crate::grid::{Cell, Kind, Way};
 use crate::plan::Environment;
-use crate::results::{is_bound, is_ours, Row};
+use crate::results::{is_bound, is_ours, Row, Run};
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::Shift;
 use plotters::prelude::*;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The command line, and what it starts.
 
-use crate::goals::{self, Judged, Reasons};
-use crate::grid;
-use crate::json::Document;
+use crate::files::Files;
+use crate::json::short;
 use crate::plan::{Environment, Plan};
-use crate::results::Results;
-use crate::run::{self, Found};
-use crate::{chart, markdown, peers, table, threads, worker};
+use crate::results::{Effort, Host, Probed, Results, Run};
+use crate::run::{self, Fault, Found};
+use crate::{goals, grid, overview, peers, table, threads, worker};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use libcrypto::LibCrypto;
-use machine::{host, schema};
-use std::path::{Path, PathBuf};
+use machine::host;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use terminal::error::{Error, Result};
 
@@ -53,6 +52,9 @@ pub struct Cli {
     /// Of the order of windows and the places of buffers; drawn if not given
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Write the reports of an earlier run, its JSON, instead of measuring
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["modes", "check", "quick", "seconds", "list"])]
+    pub from: Option<PathBuf>,
     /// Write JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -62,7 +64,7 @@ pub struct Cli {
     /// Write charts
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
-    /// Write all three, named after processor and date, and the misses into DIR/README.md
+    /// Write all three, named after processor and date, and compare DIR's runs in DIR/README.md
     #[arg(long, value_name = "DIR")]
     pub publish: Option<PathBuf>,
     /// Show what can be measured
@@ -230,21 +232,16 @@ pub fn run(cli: &Cli) -> Result<bool> {
         list();
         return Ok(true);
     }
-    let name = cli.publish.as_ref().map(|dir| (dir.clone(), name()));
-    let json = cli
-        .json
-        .clone()
-        .or(name.as_ref().map(|(d, n)| d.join(format!("{n}.json"))));
-    let markdown = cli
-        .markdown
-        .clone()
-        .or(name.as_ref().map(|(d, n)| d.join(format!("{n}.md"))));
-    for dir in cli.publish.iter().chain(&cli.svg) {
-        std::fs::create_dir_all(dir).map_err(|e| cannot_write(dir, &e))?;
+    if let Some(file) = &cli.from {
+        let run = overview::read(file)?;
+        let files = Files::of(cli, &run.host.cpu, &run.date)?;
+        anstream::print!("{}", table::text(&run));
+        files.write(&run)?;
+        return Ok(true);
     }
-    for file in json.iter().chain(&markdown) {
-        terminal::writable(file)?;
-    }
+    let host = host::read(LibCrypto::open().ok().as_ref());
+    let host = Host::of(&host);
+    let files = Files::of(cli, &host.cpu, &terminal::today())?;
     let begin = Instant::now();
     let seed = cli.seed.unwrap_or_else(|| fastrand::u64(1..1 << 48));
     let mut plans = cli.plans(seed)?;
@@ -259,87 +256,62 @@ pub fn run(cli: &Cli) -> Result<bool> {
         anstream::print!("{}", table::checked(&found));
         return Ok(sound && complete(&found)?);
     }
-    let results = Results::of(&found);
-    let goals = goals::judge(&results, &Reasons::known());
-    let run = Run {
-        seed,
-        quick: cli.quick,
-        host: host::read(LibCrypto::open().ok().as_ref()),
-        date: terminal::today(),
-        seconds: begin.elapsed().as_secs_f64(),
-        processes: cli.processes(),
+    let effort = Effort {
         rounds: plans[0].rounds,
-        found: &found,
-        results: &results,
-        goals: &goals,
+        processes: cli.processes(),
+        window_us: WINDOW_US,
+        seconds: short(begin.elapsed().as_secs_f64()),
+        repeated: found.iter().map(|f| f.repeated).sum(),
+        doubtful: found.iter().map(|f| f.doubtful).sum(),
     };
+    let run = measured(cli, seed, host, effort, &found);
     anstream::print!("{}", table::text(&run));
-    let write =
-        |path: &Path, text: String| std::fs::write(path, text).map_err(|e| cannot_write(path, &e));
-    let charts: Vec<(String, String)> = match (&cli.svg, &name) {
-        (None, None) => Vec::new(),
-        (_, name) => chart::all(&run, name.as_ref().map_or("", |(_, n)| n))?,
-    };
-    for dir in cli.svg.iter().chain(cli.publish.as_ref()) {
-        for (file, picture) in &charts {
-            write(&dir.join(file), picture.clone())?;
-        }
-    }
-    if let Some(path) = json {
-        write(&path, Document::of(&run).to_json())?;
-    }
-    if let Some(path) = markdown {
-        let pictures: Vec<&str> = charts.iter().map(|(file, _)| &**file).collect();
-        write(&path, markdown::text(&run, &pictures))?;
-    }
-    if let Some((dir, name)) = &name {
-        let readme = dir.join("README.md");
-        if let Ok(text) = std::fs::read_to_string(&readme) {
-            write(&readme, markdown::readme(&text, &run, name)?)?;
-        }
-    }
+    files.write(&run)?;
     Ok(sound)
 }
 
-/// What reports tell of.
-pub struct Run<'a> {
-    pub seed: u64,
-    pub quick: bool,
-    pub host: schema::Host,
-    pub date: String,
-    pub seconds: f64,
-    pub processes: usize,
-    pub rounds: usize,
-    pub found: &'a [Found],
-    pub results: &'a Results,
-    pub goals: &'a [Judged],
-}
-
-pub fn cannot_write(path: &Path, why: &dyn std::fmt::Display) -> Error {
-    Error::failure(format!("cannot write {}: {why}", path.display()))
-}
-
-/// "amd-epyc-family-25-model-17-2026-11-21".
-fn name() -> String {
-    let cpu = host::read(None).cpu;
-    let mut name = String::new();
-    for word in cpu
-        .brand
-        .to_ascii_lowercase()
-        .split(|c: char| !c.is_ascii_alphanumeric())
-    {
-        if !word.is_empty() {
-            name += word;
-            name.push('-');
-        }
+fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, found: &[Found]) -> Run {
+    let results = Results::of(found);
+    let fault = |f: &Fault| Fault {
+        environment: f.environment,
+        cell: f.cell,
+        subject: f.subject.clone(),
+        why: f.why.clone(),
+    };
+    let limit = |figure: &crate::limits::Figure| {
+        let summary = figure.summary()?;
+        Some(Probed {
+            name: figure.name.clone(),
+            what: figure.what.clone(),
+            bytes_per_second: short(summary.median),
+            spread: short(summary.spread()),
+        })
+    };
+    let commit = std::env::var(COMMIT)
+        .ok()
+        .filter(|commit| !commit.is_empty());
+    Run {
+        version: tenrounds_sys::version().to_owned(),
+        commit,
+        date: terminal::today(),
+        seed,
+        quick: cli.quick,
+        host,
+        effort,
+        absent: found.first().map_or(Vec::new(), |f| f.absent.clone()),
+        wrong: found.iter().flat_map(|f| &f.faults).map(fault).collect(),
+        limits: found
+            .iter()
+            .flat_map(|f| &f.probe)
+            .filter_map(limit)
+            .collect(),
+        goals: goals::judge(&results),
+        results,
     }
-    format!(
-        "{name}family-{}-model-{}-{}",
-        cpu.family,
-        cpu.model,
-        terminal::today()
-    )
 }
+
+/// The commit that is measured; scripts/bench sets it.
+const COMMIT: &str = "TENROUNDS_BENCH_COMMIT";
 
 fn list() {
     println!("modes (those without a star are measured only if named, or with 'all'):");
@@ -356,7 +328,8 @@ fn list() {
     }
 }
 
-/// Divides the time among all windows, and makes the bar. How many take part is not known before, so it is guessed.
+/// Divides the time among all windows, and makes the bar. The number of subjects in a cell is not known
+/// beforehand, so it is estimated.
 fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
     let cells: Vec<usize> = plans
         .iter()
@@ -385,10 +358,9 @@ fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
     Ok(bar)
 }
 
-/// How many take turns in a cell, roughly: bounds, ours, and others.
+/// The number of subjects that take turns in a cell, roughly: bounds, ours, and others.
 fn plan_width(plan: &Plan, streams: usize) -> usize {
-    let (found, _) = found_peers();
-    let others = found.iter().filter(|id| plan.wants(id)).count();
+    let others = found_peers().iter().filter(|id| plan.wants(id)).count();
     match (plan.environment, streams) {
         (Environment::Software, _) => 3 + others,
         (_, 1) => 5 + others * 3 / 4,
@@ -396,12 +368,9 @@ fn plan_width(plan: &Plan, streams: usize) -> usize {
     }
 }
 
-fn found_peers() -> &'static (Vec<String>, usize) {
-    static FOUND: std::sync::OnceLock<(Vec<String>, usize)> = std::sync::OnceLock::new();
-    FOUND.get_or_init(|| {
-        let (found, absent) = peers::all();
-        (found.iter().map(|p| p.id()).collect(), absent.len())
-    })
+fn found_peers() -> &'static [String] {
+    static FOUND: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
+    FOUND.get_or_init(|| peers::all().0.iter().map(|p| p.id()).collect())
 }
 
 #[cfg(test)]
@@ -421,12 +390,5 @@ mod tests {
             (Ok(16), Ok(1024), Ok(1 << 20))
         );
         assert!(size("1").is_err() && size("1G").is_err() && size("99M").is_err());
-    }
-
-    #[test]
-    fn names_have_no_special_characters() {
-        let name = name();
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        assert!(name.chars().all(plain), "{name}");
     }
 }

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The figures to reach, in one table, and how a run stands to them. A figure is a median, compared as it is;
-//! against the best peer, half of the rounds may say otherwise: the upper quartile counts.
+//! The goals, in one table, and how a run stands to them. A median is compared with its goal as it
+//! is. Against the best peer the upper quartile counts, so that a tie within the noise is met.
 
 use crate::grid::{Cell, Kind, Way};
-use crate::peer::{Direction, Mode, RAGGED};
+use crate::peer::{Direction, Mode, Spec, RAGGED};
 use crate::plan::Environment;
-use crate::results::{Results, Row};
+use crate::results::{way, Results, Row};
 use crate::worker::ONE_THREAD;
+use measure::stats::Summary;
 use terminal::size_name;
 
-/// What a figure says about.
+/// What a goal compares with.
 #[derive(Clone, Copy)]
 enum Of {
-    /// The fraction of the bound: of the throughput of rounds or of the latency of a chain.
-    Bound,
-    /// Of the bound of 128-bit registers, which is half of the throughput.
-    HalfBound,
+    /// The limit of the cell.
+    Limit,
+    /// That of 128-bit registers, which is half of it.
+    HalfLimit,
     /// GB/s.
     Rate,
-    /// The ratio to the subject whose id begins so; every one of them counts.
+    /// Each subject whose id begins so.
     To(&'static [&'static str]),
-    /// The ratio to one thread.
+    /// One thread.
     OneThread,
 }
 
 struct Figure {
-    /// As the issue's row calls it.
+    /// A short name, for goals that a run does not measure.
     what: &'static str,
     environment: Environment,
     subject: &'static str,
     ways: &'static [(Mode, Direction)],
     streams: usize,
     key_bits: u16,
-    /// From, to, in bytes, both included.
+    /// From, to, in bytes; both included.
     sizes: (usize, usize),
     target: f64,
     of: Of,
@@ -80,7 +81,7 @@ const fn figure(
         key_bits: 128,
         sizes,
         target,
-        of: Of::Bound,
+        of: Of::Limit,
     }
 }
 
@@ -109,7 +110,6 @@ const fn masked(figure: Figure) -> Figure {
     }
 }
 
-/// Row by row.
 const FIGURES: &[Figure] = &[
     figure("ECB, CTR, CBC dec, CFB dec", PARALLEL, (8192, EVERY), 0.98),
     figure("ECB, CTR, CBC dec, CFB dec", PARALLEL, (1024, 1024), 0.95),
@@ -121,7 +121,7 @@ const FIGURES: &[Figure] = &[
     by(
         "core-aesni",
         of(
-            Of::HalfBound,
+            Of::HalfLimit,
             figure("the same, aesni, of half", PARALLEL, (8192, EVERY), 0.98),
         ),
     ),
@@ -191,25 +191,30 @@ const FIGURES: &[Figure] = &[
     ),
 ];
 
-/// A goal and how it stands.
+/// A goal and how a run stands to it.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// Way, key bits, size, subject, and what of: "gcm-encrypt/128/16384/core/bound".
+    /// Way, key bits, size, subject, and what it compares with: "gcm-encrypt/128/16384/core/bound".
     pub id: String,
     pub environment: Environment,
     pub cell: Cell,
     pub subject: String,
-    pub what: String,
+    /// What `target` is a multiple of: [`OF_LIMIT`] or its like, or the title of another library.
+    pub of: String,
     pub target: f64,
     pub value: f64,
     /// Half the distance of the quartiles.
     pub spread: f64,
     pub met: bool,
-    pub reason: Option<String>,
 }
 
+pub const OF_LIMIT: &str = "limit";
+pub const OF_HALF_LIMIT: &str = "half the limit";
+pub const OF_RATE: &str = "GB/s";
+pub const OF_ONE_THREAD: &str = "one thread";
+
 impl Judged {
-    /// By how much it is missed, as a part of the target.
+    /// By how much it is missed, as a fraction of the target.
     pub fn missed_by(&self) -> f64 {
         1.0 - self.value / self.target
     }
@@ -218,15 +223,65 @@ impl Judged {
     pub fn place(&self) -> String {
         place(self.environment, &self.cell)
     }
+
+    /// Whether it compares with the best of the other libraries.
+    pub fn of_best(&self) -> bool {
+        self.id.ends_with("/best")
+    }
+
+    /// "51.5 ± 0.7 %, goal 80 %" of the limit, "0.961 ± 0.014 GB/s, goal 1.4",
+    /// "1.003 ± 0.009 × OpenSSL 4.0.3, goal 1.1".
+    pub fn said(&self) -> String {
+        let percent = |of: &str| {
+            let (value, spread) = (self.value * 100.0, self.spread * 100.0);
+            let goal = (self.target * 1000.0).round() / 10.0;
+            format!("{value:.1} ± {spread:.1} %{of}, goal {goal} %")
+        };
+        let times = if self.of == OF_RATE { "" } else { "× " };
+        let number = format!("{:.3} ± {:.3} {times}{}", self.value, self.spread, self.of);
+        match &*self.of {
+            OF_LIMIT => percent(""),
+            OF_HALF_LIMIT => percent(" of half the limit"),
+            _ if self.of_best() => number,
+            _ => format!("{number}, goal {}", self.target),
+        }
+    }
+}
+
+/// The goals of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Goals {
+    pub met: usize,
+    /// All of a run that was just measured; those that are missed of a published one.
+    pub judged: Vec<Judged>,
+}
+
+impl Goals {
+    pub fn missed(&self) -> impl Iterator<Item = &Judged> {
+        self.judged.iter().filter(|g| !g.met)
+    }
+
+    pub fn count(&self) -> usize {
+        self.met + self.missed().count()
+    }
 }
 
 /// "CBC encryption, AES-128, 16 KiB", with what is unusual about it.
 pub fn place(environment: Environment, cell: &Cell) -> String {
-    let way = Way::of(&cell.spec);
-    let mut text = format!("{}, AES-{}", way.title(), cell.spec.key_bits);
+    let mut text = format!(
+        "{}, AES-{}",
+        Way::of(&cell.spec).title(),
+        cell.spec.key_bits
+    );
     if cell.spec.streams != RAGGED {
         text += &format!(", {}", size_name(cell.bytes));
     }
+    text + &unusual(environment, cell)
+}
+
+/// ", alone", ", 2 threads", ", software".
+pub fn unusual(environment: Environment, cell: &Cell) -> String {
+    let mut text = String::new();
     if cell.kind == Kind::Alone {
         text += ", alone";
     }
@@ -239,25 +294,55 @@ pub fn place(environment: Environment, cell: &Cell) -> String {
     text
 }
 
-/// The goal's name in the file of reasons: way, key bits, size, what is special, subject, and what it is of.
-fn id(row: &Row, of: &str) -> String {
-    let cell = &row.cell;
-    let mut id = format!(
-        "{}/{}/{}",
-        Way::of(&cell.spec).name(),
-        cell.spec.key_bits,
-        cell.bytes
-    );
+/// The name of what is said of a subject in a cell: way, key bits, size, what is unusual, subject, and
+/// what of it.
+pub fn id(environment: Environment, cell: &Cell, subject: &str, of: &str) -> String {
+    let way = Way::of(&cell.spec).name();
+    let mut id = format!("{way}/{}/{}", cell.spec.key_bits, cell.bytes);
     if cell.kind == Kind::Alone {
         id += "/alone";
     }
     if cell.threads > 1 {
-        id += &format!("/{}-threads", cell.threads);
+        id += &format!("/{}{THREADS}", cell.threads);
     }
-    if row.environment == Environment::Software {
+    if environment == Environment::Software {
         id += "/software";
     }
-    format!("{id}/{}/{of}", row.subject)
+    format!("{id}/{subject}/{of}")
+}
+
+const THREADS: &str = "-threads";
+
+/// The reverse of `id`: environment, cell and subject. None for what is no id.
+pub fn parse_id(id: &str) -> Option<(Environment, Cell, String)> {
+    let mut parts = id.split('/');
+    let way = way(parts.next()?)?;
+    let mut cell = Cell {
+        spec: Spec {
+            mode: way.mode,
+            key_bits: parts.next()?.parse().ok()?,
+            direction: way.direction,
+            streams: way.streams,
+        },
+        bytes: parts.next()?.parse().ok()?,
+        kind: Kind::Throughput,
+        threads: 1,
+    };
+    let mut environment = Environment::Plain;
+    loop {
+        match parts.next()? {
+            "alone" => cell.kind = Kind::Alone,
+            "software" => environment = Environment::Software,
+            part => match part.strip_suffix(THREADS) {
+                Some(threads) => cell.threads = threads.parse().ok()?,
+                None => {
+                    let of = parts.next();
+                    return (of.is_some() && parts.next().is_none())
+                        .then(|| (environment, cell, part.to_owned()));
+                }
+            },
+        }
+    }
 }
 
 impl Figure {
@@ -285,50 +370,44 @@ impl Figure {
             && (self.sizes.0..=self.sizes.1).contains(&cell.bytes)
     }
 
-    fn judge(&self, row: &Row) -> Vec<Judged> {
-        let judged = |of: &str, what: String, factor: f64, s: &measure::stats::Summary| Judged {
-            id: id(row, of),
+    fn judge(&self, row: &Row, results: &Results) -> Vec<Judged> {
+        let judged = |name: &str, of: &str, factor: f64, s: &Summary| Judged {
+            id: id(row.environment, &row.cell, &row.subject, name),
             environment: row.environment,
             cell: row.cell,
             subject: row.subject.clone(),
-            what,
+            of: of.to_owned(),
             target: self.target,
             value: s.median * factor,
             spread: (s.q3 - s.q1) / 2.0 * factor,
             met: s.median * factor >= self.target,
-            reason: None,
         };
-        let what = self.what.to_owned();
+        let limit = |of: &str, factor: f64| {
+            let found = row.limit.iter();
+            found.map(|s| judged("bound", of, factor, s)).collect()
+        };
         match self.of {
-            Of::Bound => row
-                .limit
-                .iter()
-                .map(|s| judged("bound", what.clone(), 1.0, s))
-                .collect(),
-            Of::HalfBound => row
-                .limit
-                .iter()
-                .map(|s| judged("bound", what.clone(), 2.0, s))
-                .collect(),
-            Of::Rate => vec![judged("rate", what, 1e-9, &row.rate)],
-            Of::To(others) => row
-                .ratios
-                .iter()
-                .filter(|(id, _)| others.iter().any(|o| id.starts_with(o)))
-                .map(|(id, s)| judged(id, format!("{what} ({id})"), 1.0, s))
-                .collect(),
+            Of::Limit => limit(OF_LIMIT, 1.0),
+            Of::HalfLimit => limit(OF_HALF_LIMIT, 2.0),
+            Of::Rate => vec![judged("rate", OF_RATE, 1e-9, &row.rate)],
+            Of::To(others) => {
+                let meant = |id: &str| others.iter().any(|o| id.starts_with(o));
+                let found = row.ratios.iter().filter(|(id, _)| meant(id));
+                found
+                    .map(|(id, s)| judged(id, results.title(id), 1.0, s))
+                    .collect()
+            }
             Of::OneThread => {
-                let ratio = row.ratios.get(ONE_THREAD);
-                ratio
-                    .iter()
-                    .map(|s| judged(ONE_THREAD, what.clone(), 1.0, s))
+                let found = row.ratios.get(ONE_THREAD).into_iter();
+                found
+                    .map(|s| judged(ONE_THREAD, OF_ONE_THREAD, 1.0, s))
                     .collect()
             }
         }
     }
 }
 
-/// At least the best peer, in every row and at every size, by the core's own calls.
+/// At least the best peer, in every cell, by the core's own calls.
 fn against_best(results: &Results) -> Vec<Judged> {
     let mut judged = Vec::new();
     for (environment, cell) in results.cells() {
@@ -341,39 +420,34 @@ fn against_best(results: &Results) -> Vec<Judged> {
             continue;
         };
         judged.push(Judged {
-            id: id(ours, "best"),
+            id: id(environment, &cell, &ours.subject, "best"),
             environment,
             cell,
             subject: ours.subject.clone(),
-            what: format!("to the best: {}", results.title(&best.subject)),
+            of: results.title(&best.subject).to_owned(),
             target: 1.0,
             value: ratio.median,
             spread: (ratio.q3 - ratio.q1) / 2.0,
             met: ratio.q3 >= 1.0,
-            reason: None,
         });
     }
     judged
 }
 
-/// All goals that this run can say something about.
-pub fn judge(results: &Results, reasons: &Reasons) -> Vec<Judged> {
-    let mut all: Vec<Judged> = Vec::new();
+/// All goals that a run measures.
+pub fn judge(results: &Results) -> Goals {
+    let mut judged: Vec<Judged> = Vec::new();
     for row in &results.rows {
         for figure in FIGURES.iter().filter(|f| f.concerns(row)) {
-            all.extend(figure.judge(row));
+            judged.extend(figure.judge(row, results));
         }
     }
-    all.extend(against_best(results));
-    for goal in &mut all {
-        if !goal.met {
-            goal.reason = reasons.of(&goal.id);
-        }
-    }
-    all
+    judged.extend(against_best(results));
+    let met = judged.iter().filter(|g| g.met).count();
+    Goals { met, judged }
 }
 
-/// Figures of the table that no row of this run says anything about: "XTS, AES-128, 512 B".
+/// Goals that no row of a run measures: "XTS, AES-128, 512 B".
 pub fn unmeasured(results: &Results) -> Vec<String> {
     let missing = FIGURES
         .iter()
@@ -383,84 +457,10 @@ pub fn unmeasured(results: &Results) -> Vec<String> {
     titles
 }
 
-/// Why goals are missed, by hand: bench/reasons.toml.
-#[derive(Default)]
-pub struct Reasons(Vec<(String, String)>);
-
-impl Reasons {
-    pub fn of(&self, id: &str) -> Option<String> {
-        let fits = |(pattern, _): &&(String, String)| matches(pattern, id);
-        self.0.iter().find(fits).map(|(_, why)| why.clone())
-    }
-
-    /// `[[reason]]` with `goals`, a list of patterns, and `why`.
-    pub fn parse(text: &str) -> Result<Reasons, String> {
-        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-        let entries = table.get("reason").and_then(|r| r.as_array());
-        let mut reasons = Vec::new();
-        for entry in entries.into_iter().flatten() {
-            let why = entry.get("why").and_then(|w| w.as_str());
-            let goals = entry.get("goals").and_then(|g| g.as_array());
-            let (Some(why), Some(goals)) = (why, goals) else {
-                return Err("a reason needs 'goals' and 'why'".into());
-            };
-            for goal in goals {
-                let goal = goal.as_str().ok_or("a goal is a text")?;
-                reasons.push((goal.to_owned(), why.to_owned()));
-            }
-        }
-        Ok(Reasons(reasons))
-    }
-
-    pub fn known() -> Reasons {
-        Reasons::parse(include_str!("../reasons.toml")).expect("a test has read it")
-    }
-}
-
-/// Whether an id fits a pattern, in which * stands for anything.
-fn matches(pattern: &str, id: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = id.strip_prefix(first) else {
-        return false;
-    };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, between)) = parts.split_last() else {
-        return rest.is_empty();
-    };
-    for part in between {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peer::Spec;
     use crate::run::{Found, Rounds};
-
-    #[test]
-    fn patterns() {
-        assert!(matches(
-            "gcm-*/128/*/core/bound",
-            "gcm-encrypt/128/16384/core/bound"
-        ));
-        assert!(!matches(
-            "gcm-*/128/*/core/bound",
-            "gcm-encrypt/256/16384/core/bound"
-        ));
-        assert!(matches("a", "a") && !matches("a", "ab") && matches("*", "x"));
-    }
-
-    #[test]
-    fn the_reasons_can_be_read() {
-        Reasons::parse(include_str!("../reasons.toml")).unwrap();
-        assert!(Reasons::parse("[[reason]]\nwhy = 'x'").is_err());
-    }
 
     fn results(rates: &[(&str, [f64; 3])], threads: usize) -> Results {
         let cell = Cell {
@@ -500,14 +500,16 @@ mod tests {
             ],
             1,
         );
-        let why = "[[reason]]\ngoals = ['ctr/128/16384/core/*']\nwhy = 'known'";
-        let judged = judge(&found, &Reasons::parse(why).unwrap());
+        let goals = judge(&found);
+        let judged = &goals.judged;
         let ids: Vec<&str> = judged.iter().map(|j| &*j.id).collect();
         assert_eq!(ids, ["ctr/128/16384/core/bound", "ctr/128/16384/core/best"]);
         assert!((judged[0].value - 0.97).abs() < 1e-9 && !judged[0].met);
         assert!((judged[0].missed_by() - (1.0 - 0.97 / 0.98)).abs() < 1e-9);
         assert!((judged[1].value - 0.97 / 0.98).abs() < 1e-9 && !judged[1].met);
-        assert_eq!(judged[0].reason.as_deref(), Some("known"));
+        assert_eq!((goals.met, goals.count()), (0, 2));
+        assert_eq!(judged[0].said(), "97.0 ± 0.0 %, goal 98 %");
+        assert_eq!(judged[1].said(), "0.990 ± 0.000 × other");
     }
 
     #[test]
@@ -519,16 +521,50 @@ mod tests {
             ],
             1,
         );
-        let judged = judge(&found, &Reasons::default());
-        assert!(judged[0].value < 1.0 && judged[0].met);
+        let goals = judge(&found);
+        assert!(goals.judged[0].value < 1.0 && goals.judged[0].met);
+        assert_eq!((goals.met, goals.missed().count()), (1, 0));
     }
 
     #[test]
     fn threads_have_their_own_goals() {
         let found = results(&[("core", [1.9e9; 3]), ("core/one-thread", [1e9; 3])], 2);
-        let judged = judge(&found, &Reasons::default());
+        let judged = judge(&found).judged;
         assert_eq!(judged.len(), 1);
         assert_eq!(judged[0].id, "ctr/128/16384/2-threads/core/one-thread");
         assert!(!judged[0].met);
+        assert_eq!(judged[0].said(), "1.900 ± 0.000 × one thread, goal 1.95");
+    }
+
+    #[test]
+    fn ids_can_be_read_back() {
+        for text in [
+            "ctr/128/16384/core/bound",
+            "cmac/256/16/alone/core/best",
+            "cmac-16/128/64/core/best",
+            "gcm-encrypt/128/16384/2-threads/evp/one-thread",
+            "cbc-encrypt-ragged/128/194560/core-vaes256/bound",
+            "cbc-decrypt/128/1024/alone/software/evp/openssl-3.0.22",
+        ] {
+            let (environment, cell, subject) = parse_id(text).unwrap();
+            assert_eq!(
+                id(
+                    environment,
+                    &cell,
+                    &subject,
+                    text.rsplit('/').next().unwrap()
+                ),
+                text
+            );
+        }
+        for wrong in [
+            "",
+            "ctr/128/16384/core",
+            "none/128/16/core/bound",
+            "ctr/128/x/core/bound",
+            "ctr/128/16/core/bound/y",
+        ] {
+            assert!(parse_id(wrong).is_none(), "{wrong}");
+        }
     }
 }

@@ -44,15 +44,6 @@ pub enum Kind {
     Alone,
 }
 
-impl Kind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Throughput => "throughput",
-            Kind::Alone => "alone",
-        }
-    }
-}
-
 /// One cell: all subjects take turns in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cell {

@@ -14,13 +14,6 @@ pub enum Environment {
 }
 
 impl Environment {
-    pub fn name(self) -> &'static str {
-        match self {
-            Environment::Plain => "plain",
-            Environment::Software => "software",
-        }
-    }
-
     /// What the environment of the process has more than ours. AES-NI and PCLMULQDQ are bits 57 and 33 of the first word,
     /// VAES and VPCLMULQDQ bits 41 and 42 of the second (OPENSSL_ia32cap(3)).
     pub fn variables(self) -> &'static [(&'static str, &'static str)] {

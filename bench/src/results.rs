@@ -1,13 +1,88 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What was found, as rows: a cell, and one of those that took turns in it.
+//! The results of a run as rows: one for each cell and each subject that took turns in it.
 
-use crate::grid::{Cell, Way};
+use crate::goals::Goals;
+use crate::grid::{self, Cell, Way};
 use crate::limits::{self, Bound};
 use crate::plan::Environment;
-use crate::run::{Found, Rounds};
-use crate::worker::{Subject, CEILING, LIMIT, ONE_THREAD};
+use crate::run::{Fault, Found, Rounds};
+use crate::worker::{Missing, Subject, CEILING, LIMIT, ONE_THREAD};
 use measure::stats::Summary;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// A run as the reports need it: just measured, or read from a published file.
+pub struct Run {
+    /// Of tenrounds.
+    pub version: String,
+    /// The commit that was measured, where it is known.
+    pub commit: Option<String>,
+    pub date: String,
+    pub seed: u64,
+    pub quick: bool,
+    pub host: Host,
+    pub effort: Effort,
+    pub absent: Vec<Missing>,
+    pub wrong: Vec<Fault>,
+    pub limits: Vec<Probed>,
+    pub results: Results,
+    pub goals: Goals,
+}
+
+/// The machine. Fields that no report shows are kept as they are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    pub cpu: Cpu,
+    pub microcode: Option<String>,
+    pub governor: Option<String>,
+    pub hypervisor: Option<String>,
+    pub os: Option<String>,
+    pub kernel: String,
+    #[serde(flatten)]
+    more: serde_json::Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    pub vendor: String,
+    pub brand: String,
+    pub family: u16,
+    pub model: u16,
+    pub stepping: u8,
+    pub threads: usize,
+}
+
+impl Host {
+    pub fn of(host: &machine::schema::Host) -> Host {
+        let value = serde_json::to_value(host).expect("plain data serialises");
+        serde_json::from_value(value).expect("these are its fields")
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Effort {
+    /// Of each cell, all processes together.
+    pub rounds: usize,
+    pub processes: usize,
+    pub window_us: u64,
+    pub seconds: f64,
+    /// Windows that were repeated because wall clock and CPU time disagreed.
+    pub repeated: usize,
+    /// Windows that count although they did, for want of better ones.
+    pub doubtful: usize,
+}
+
+/// A figure of the limit probe by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probed {
+    pub name: String,
+    pub what: String,
+    pub bytes_per_second: f64,
+    pub spread: f64,
+}
 
 pub struct Row {
     pub environment: Environment,
@@ -16,7 +91,7 @@ pub struct Row {
     pub rate: Summary,
     pub bound: Option<Bound>,
     pub limit: Option<Summary>,
-    /// Ours to the others.
+    /// Of ours to the others. Published files do not have them.
     pub ratios: BTreeMap<String, Summary>,
 }
 
@@ -27,10 +102,17 @@ impl Row {
     }
 }
 
+/// The way of this name: "cbc-encrypt-16".
+pub fn way(name: &str) -> Option<Way> {
+    let named = grid::ways(&[name.to_owned()]).ok()?;
+    // "cmac" is also the name of a mode with several ways.
+    named.into_iter().find(|w| w.name() == name)
+}
+
 /// The subjects whose rows have ratios to the others.
 const COMPARED: [&str; 2] = ["core", "evp"];
 
-/// Everything of a run, for reports.
+/// Subjects and rows, in the order in which they were measured.
 pub struct Results {
     pub subjects: Vec<(Environment, Subject)>,
     pub rows: Vec<Row>,
@@ -112,6 +194,19 @@ impl Results {
             }
         }
         ways
+    }
+
+    /// The fraction of the ceiling that a subject reaches, where the cell has one.
+    pub fn of_ceiling(&self, environment: Environment, cell: Cell, subject: &str) -> Option<f64> {
+        let limit = |id: &str| Some(self.row(environment, cell, id)?.limit?.median);
+        Some(limit(subject)? / limit(CEILING)?)
+    }
+
+    /// The id of the stock OpenSSL of the libcrypto in which the provider was measured.
+    pub fn stock(&self) -> Option<String> {
+        let (_, evp) = self.subjects.iter().find(|(_, s)| s.id == "evp")?;
+        let id = format!("openssl-{}", evp.version.split(' ').next()?);
+        self.subjects.iter().any(|(_, s)| s.id == id).then_some(id)
     }
 
     pub fn row(&self, environment: Environment, cell: Cell, subject: &str) -> Option<&Row> {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What is printed: a line for each cell, and what was wrong or absent.
+//! The terminal's report: a line for each cell, and notes on what was wrong or absent.
 
-use crate::cli::Run;
 use crate::goals::{place, unmeasured, Judged};
 use crate::grid::{Cell, Kind};
 use crate::plan::Environment;
-use crate::results::Row;
-use crate::run::Found;
+use crate::results::{Row, Run};
+use crate::run::{Fault, Found};
+use crate::worker::Missing;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use terminal::gigabytes;
@@ -35,35 +35,25 @@ fn figure(row: &Row) -> String {
     }
 }
 
-/// "0.97 of 0.98", "1.46 of 1.4".
-pub fn standing(goal: &Judged) -> String {
-    format!("{:.3} of {}", goal.value, goal.target)
-}
-
-/// The goals of a cell in a few words: met, or which is missed by how much.
+/// The goals of a cell: met, or which are missed by how much. Empty where it has none; a published
+/// run names only those that it misses.
 fn verdict(goals: &[&Judged]) -> String {
-    let missed: Vec<&&Judged> = goals.iter().filter(|g| !g.met).collect();
     if goals.is_empty() {
-        return paint(DIM, "no goal");
+        return String::new();
     }
-    if missed.is_empty() {
-        return paint(GOOD, "met");
+    let missed = goals.iter().filter(|g| !g.met).map(|g| {
+        let subject = if g.of_best() { "" } else { &*g.subject };
+        let missed_by = percent(g.missed_by());
+        let said = format!("{subject} {}, missed by {missed_by}", g.said());
+        said.trim_start().to_owned()
+    });
+    match missed.collect::<Vec<String>>() {
+        none if none.is_empty() => paint(GOOD, "met"),
+        missed => paint(WARN, missed.join("; ")),
     }
-    let said: Vec<String> = missed
-        .iter()
-        .map(|g| {
-            let what = match g.id.rsplit('/').next() {
-                Some("best") => g.what.trim_start_matches("to the best: ").to_owned(),
-                Some("bound" | "rate") | None => format!("{} {}", g.subject, standing(g)),
-                Some(other) => format!("{} to {other} {}", g.subject, standing(g)),
-            };
-            format!("{what}, by {}", percent(g.missed_by()))
-        })
-        .collect();
-    paint(WARN, said.join("; "))
 }
 
-pub fn by_cell(goals: &[Judged]) -> BTreeMap<String, Vec<&Judged>> {
+fn by_cell(goals: &[Judged]) -> BTreeMap<String, Vec<&Judged>> {
     let mut map: BTreeMap<String, Vec<&Judged>> = BTreeMap::new();
     for goal in goals {
         map.entry(goal.place()).or_default().push(goal);
@@ -72,14 +62,17 @@ pub fn by_cell(goals: &[Judged]) -> BTreeMap<String, Vec<&Judged>> {
 }
 
 fn line(run: &Run, environment: Environment, cell: Cell, goals: &[&Judged]) -> Vec<String> {
-    let results = run.results;
+    let results = &run.results;
     let row = |id: &str| results.row(environment, cell, id);
     let of = |id: &str| {
         let limit = row(id).and_then(|r| r.limit);
         limit.map_or(String::new(), |l| percent(l.median))
     };
     let best = results.best_peer(environment, cell);
-    let to_best = best.and_then(|b| Some(row("core")?.ratios.get(&b.subject)?.median));
+    let to_best = best.zip(row("core")).map(|(best, core)| {
+        let paired = core.ratios.get(&best.subject).map(|ratio| ratio.median);
+        paired.unwrap_or(core.rate.median / best.rate.median)
+    });
     vec![
         place(environment, &cell),
         row("core").map_or(String::new(), figure),
@@ -88,10 +81,14 @@ fn line(run: &Run, environment: Environment, cell: Cell, goals: &[&Judged]) -> V
         of("evp"),
         best.map_or(String::new(), |b| results.title(&b.subject).to_owned()),
         best.map_or(String::new(), figure),
-        to_best.map_or(String::new(), |r| format!("{r:.2}×")),
+        to_best.map_or(String::new(), |r| format!("{r:.2} ×")),
         verdict(goals),
     ]
 }
+
+/// What the columns say, in the words of `tenrounds compare`.
+const MEANING: &str =
+    "limit: nothing but AES rounds, independent ones or one chain, as the mode needs them";
 
 /// The table, and notes below it.
 pub fn text(run: &Run) -> String {
@@ -99,91 +96,76 @@ pub fn text(run: &Run) -> String {
         "",
         ">core",
         ">of limit",
-        ">evp",
+        ">in OpenSSL",
         ">of limit",
         "best other",
         ">",
         ">core to it",
         "goal",
     ]);
-    let goals = by_cell(run.goals);
+    let goals = by_cell(&run.goals.judged);
     for (environment, cell) in run.results.cells() {
         let of_cell = goals.get(&place(environment, &cell));
         table.row(line(run, environment, cell, of_cell.map_or(&[], |g| g)));
     }
-    let met = run.goals.iter().filter(|g| g.met).count();
-    let mut out = format!("{table}\n");
-    for figure in run.found.iter().flat_map(|f| &f.probe) {
-        if let Some(summary) = figure.summary() {
-            let rate = gigabytes(summary.median);
-            let _ = writeln!(
-                out,
-                "  limit: {rate:>6} GB/s  {} ({})",
-                figure.what, figure.name
-            );
-        }
+    let mut out = format!("{table}\n{}\n", paint(DIM, MEANING));
+    for limit in &run.limits {
+        let rate = gigabytes(limit.bytes_per_second);
+        let _ = writeln!(out, "  {rate:>6} GB/s  {} ({})", limit.what, limit.name);
     }
+    let effort = &run.effort;
     let _ = writeln!(
         out,
         "\n{} of {} goals met. Medians of {} rounds shared by {} processes, seed {}; {:.0} seconds.",
-        paint(BOLD, met),
-        run.goals.len(),
-        run.rounds,
-        run.processes,
+        paint(BOLD, run.goals.met),
+        run.goals.count(),
+        effort.rounds,
+        effort.processes,
         run.seed,
-        run.seconds
+        effort.seconds
     );
-    let unmeasured = unmeasured(run.results);
+    let unmeasured = unmeasured(&run.results);
     if !unmeasured.is_empty() {
         let _ = writeln!(out, "Not measured here: {}.", unmeasured.join("; "));
     }
-    out + &notes(run.found)
-}
-
-/// What is absent, doubtful or wrong.
-fn notes(found: &[Found]) -> String {
-    let mut out = String::new();
-    for missing in found.first().into_iter().flat_map(|f| &f.absent) {
-        let _ = writeln!(out, "absent: {}: {}", missing.title, clean(&missing.why));
-    }
-    let doubtful: usize = found.iter().map(|f| f.doubtful).sum();
-    if doubtful > 0 {
+    out += &absent(&run.absent);
+    if effort.doubtful > 0 {
         let _ = writeln!(
             out,
-            "The machine was busy: in {doubtful} windows wall clock and CPU time disagree by more than 5 %."
+            "The machine was busy: in {} windows wall clock and CPU time disagree by more than 5 %.",
+            effort.doubtful
         );
     }
-    out + &faults(found)
+    out + &faults(run.wrong.iter())
 }
 
-fn faults(found: &[Found]) -> String {
-    let mut out = String::new();
-    for fault in found.iter().flat_map(|f| &f.faults) {
-        let _ = writeln!(
-            out,
-            "{} {}: {}: {}",
+fn absent(missing: &[Missing]) -> String {
+    let line = |m: &Missing| format!("absent: {}: {}\n", m.title, clean(&m.why));
+    missing.iter().map(line).collect()
+}
+
+fn faults<'a>(faults: impl Iterator<Item = &'a Fault>) -> String {
+    let line = |f: &Fault| {
+        let place = place(f.environment, &f.cell);
+        format!(
+            "{} {}: {place}: {}\n",
             paint(BAD, "wrong:"),
-            fault.subject,
-            place(fault.environment, &fault.cell),
-            clean(&fault.why)
-        );
-    }
-    out
+            f.subject,
+            clean(&f.why)
+        )
+    };
+    faults.map(line).collect()
 }
 
 /// For --check.
 pub fn checked(found: &[Found]) -> String {
     let right: usize = found.iter().map(|f| f.right).sum();
     let wrong: usize = found.iter().map(|f| f.faults.len()).sum();
-    let mut out = String::new();
-    for missing in found.first().into_iter().flat_map(|f| &f.absent) {
-        let _ = writeln!(out, "absent: {}: {}", missing.title, clean(&missing.why));
-    }
-    let subjects = found.first().map_or(0, |f| f.subjects.len());
-    out += &faults(found);
-    let _ = writeln!(
-        out,
-        "{right} outputs of {subjects} subjects are those of the core, {wrong} are not"
-    );
-    out
+    let first = found.first();
+    let subjects = first.map_or(0, |f| f.subjects.len());
+    absent(first.map_or(&[], |f| &f.absent))
+        + &faults(found.iter().flat_map(|f| &f.faults))
+        + &format!(
+            "{right} outputs of {subjects} subjects are those of the core, {wrong} are not\n"
+        )
 }

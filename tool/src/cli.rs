@@ -74,24 +74,24 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Measure AES in stock OpenSSL and in tenrounds, in the columns of `openssl speed`
     ///
-    /// Without arguments it takes ten seconds for AES-128-GCM, and for AES-256 in GCM, CTR, CBC (both
-    /// directions) and XTS.
+    /// Without arguments it takes ten seconds for AES-128-GCM, and for AES-256 in GCM, CTR, CBC
+    /// (both directions) and XTS.
     Speed(SpeedArgs),
     /// Compare software, stock OpenSSL and tenrounds with the limit of this processor
     ///
-    /// The limit is what one core can do with nothing but AES rounds, measured in the same run. Without
-    /// arguments it takes less than 15 seconds.
+    /// The limit is what one core can do with nothing but AES rounds, measured in the same run.
+    /// Without arguments it takes less than 15 seconds.
     Compare(CompareArgs),
     /// Compare AES in user space with AES in the kernel
     ///
-    /// Measures the core, OpenSSL with tenrounds, stock OpenSSL, AF_ALG and OpenSSL's engine afalg, from
-    /// 16 bytes to 1 MiB, with their system calls, copies and CPU time. Says from which size on the
-    /// kernel is faster.
+    /// Measures the core, OpenSSL with tenrounds, stock OpenSSL, AF_ALG and OpenSSL's engine afalg,
+    /// from 16 bytes to 1 MiB, with their system calls, copies and CPU time. Says from which size
+    /// on the kernel is faster.
     ComparePaths(PathsArgs),
     /// Compare two JSON files of earlier runs, row by row
     ///
-    /// Rows are compared as fractions of the limit that was measured in the same run. A row is faster or
-    /// slower only if it changed by more than both spreads together.
+    /// Rows are compared as fractions of the limit that was measured in the same run. A row is
+    /// faster or slower only if it changed by more than both spreads together.
     Diff(DiffArgs),
     /// Check every backend against known answers and against every other
     ///
@@ -349,11 +349,22 @@ pub struct PictureArgs {
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
     /// Sizes of one call in bytes, up to 64 MiB; K and M multiply by 1024 and 1048576
-    #[arg(long, allow_negative_numbers = true, value_name = "N[,N...]", value_delimiter = ',', value_parser = Checked(parse_bytes))]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "N[,N...]",
+        value_delimiter = ',',
+        value_parser = Checked(parse_bytes)
+    )]
     pub bytes: Vec<usize>,
 
     /// Seconds for each figure, 0.01 to 3600
-    #[arg(long, allow_negative_numbers = true, value_name = "S", value_parser = Checked(parse_seconds))]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "S",
+        value_parser = Checked(parse_seconds)
+    )]
     pub seconds: Option<f64>,
 
     /// Measure decryption instead of encryption
@@ -374,8 +385,15 @@ pub struct CaseArgs {
 
     /// Numbers of threads, or `all`: 1, 2, 4 and so on up to the number of processors [default: 1]
     ///
-    /// With more than one thread, `speed` also shows how many times the rate of one thread they reach.
-    #[arg(long, allow_negative_numbers = true, value_name = "N[,N...]", value_delimiter = ',', value_parser = Checked(parse_threads))]
+    /// With more than one thread, `speed` also shows how many times the rate of one thread they
+    /// reach.
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "N[,N...]",
+        value_delimiter = ',',
+        value_parser = Checked(parse_threads)
+    )]
     pub threads: Vec<Threads>,
 
     /// Measure the core without libcrypto, too
@@ -630,6 +648,50 @@ mod tests {
         let enable = seen.find_subcommand("enable").unwrap();
         assert!(enable.get_arguments().all(|arg| arg.get_id() != "die_at"));
         assert!(enable.get_arguments().any(|arg| arg.get_id() == "system"));
+    }
+
+    fn said(words: &str) -> String {
+        let error = Cli::try_parse_from(words.split(' ')).unwrap_err();
+        error.to_string()
+    }
+
+    #[test]
+    fn a_wrong_value_is_answered_with_the_usage_of_its_command() {
+        for command in ["speed", "compare", "compare-paths"] {
+            for (option, hint) in [
+                ("--bytes 16KiB", "did you mean '16K'?"),
+                ("--seconds 0", "from 0.01 to 3600"),
+            ] {
+                let said = said(&format!("tenrounds {command} {option}"));
+                let (_, value) = option.split_once(' ').unwrap();
+                for part in [&format!("error: invalid value '{value}' for '--"), hint] {
+                    assert!(said.contains(part), "{said}");
+                }
+                let usage = format!("Usage: tenrounds {command} [OPTIONS] [ALGORITHM]...");
+                assert!(said.contains(&usage), "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_option_that_moved_names_its_command() {
+        let paths = said("tenrounds compare --paths");
+        let diff = said("tenrounds compare --baseline old.json new.json");
+        for (said, tip) in [
+            (paths, "tenrounds compare-paths"),
+            (diff, "tenrounds diff OLD NEW"),
+        ] {
+            assert!(said.contains("error: unexpected argument '--"), "{said}");
+            assert!(
+                said.contains(&format!("tip: it is a command of its own: {tip}")),
+                "{said}"
+            );
+            assert!(said.contains("Usage: tenrounds compare"), "{said}");
+        }
+        let help = <Cli as CommandFactory>::command()
+            .find_subcommand_mut("compare")
+            .map(|c| c.render_long_help());
+        assert!(!help.unwrap().to_string().contains("--baseline"));
     }
 
     #[test]

@@ -64,16 +64,28 @@ pub fn writable(path: &Path) -> Result<()> {
     }
 }
 
-/// A bar on standard error, if that is a terminal; on a narrow one without the bar itself.
+/// The columns of the terminal on standard output; None: there is no terminal, or it does not say.
+pub fn columns() -> Option<usize> {
+    columns_of(terminal_size::terminal_size_of(std::io::stdout()))
+}
+
+type Size = (terminal_size::Width, terminal_size::Height);
+
+fn columns_of(size: Option<Size>) -> Option<usize> {
+    let columns = size.map(|(width, _)| usize::from(width.0));
+    columns.filter(|columns| *columns > 0)
+}
+
+/// A bar on standard error, if that is a terminal; on a narrow one the count without the bar.
 pub fn progress(steps: usize, expected: Duration) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
     let size = terminal_size::terminal_size_of(std::io::stderr());
-    let template = match size.map_or(0, |(width, _)| width.0) {
-        80.. => format!(
+    let template = match columns_of(size) {
+        Some(0..=79) => "{pos}/{len} {wide_msg}".to_owned(),
+        _ => format!(
             "{{bar:30}} {{pos}}/{{len}} {{elapsed}} of about {:.0}s  {{wide_msg}}",
             expected.as_secs_f64().ceil()
         ),
-        _ => "{pos}/{len} {wide_msg}".to_owned(),
     };
     bar.set_style(ProgressStyle::with_template(&template).expect("a valid template"));
     bar

@@ -162,6 +162,7 @@ impl AfAlgJob {
 fn start(bound: &OwnedFd, direction: Direction, has_iv: bool) -> Result<OwnedFd> {
     let failed = |call| move |errno| Error::failure(why(call, errno));
     let socket = accept(bound.as_raw_fd()).map_err(failed("accept"))?;
+    // SAFETY: accept() has just opened this descriptor, and nothing else owns it.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
     let operation = match direction {
         Direction::Encrypt => libc::ALG_OP_ENCRYPT,

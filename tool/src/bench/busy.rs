@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Whether the machine was busy while something was measured: other programs, the hypervisor, and the rounds
-//! that they disturbed.
+//! Whether the machine was busy while something was measured: other programs, the hypervisor, and
+//! the rounds that they disturbed.
 
+use super::chart::Paint;
 use super::measure::Rounds;
+use anstyle::AnsiColor;
 use nix::sys::resource::{getrusage, UsageWho};
 use nix::sys::time::TimeValLike;
 use serde::Serialize;
@@ -68,6 +70,7 @@ impl Watch {
 
     /// What others did. The measuring processes must have ended, or they count among the others.
     pub fn end(&self) -> Option<Load> {
+        // SAFETY: sysconf() takes any number and touches no memory of ours.
         let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
         let own = own_seconds()? - self.own?;
         let seconds = self.began.elapsed().as_secs_f64();
@@ -97,8 +100,8 @@ impl Load {
     }
 }
 
-/// Beyond these the machine counts as busy: the fraction of its processors that others use, of its time
-/// that the hypervisor takes, of rounds that are repeated, and of disturbed rounds that count.
+/// Beyond these the machine counts as busy: the fraction of its processors that others use, of its
+/// time that the hypervisor takes, of rounds that are repeated, and of disturbed rounds that count.
 const OTHERS: f64 = 0.1;
 const STOLEN: f64 = 0.01;
 const REPEATED: f64 = 0.1;
@@ -161,14 +164,33 @@ impl Disturbance {
         reasons
     }
 
-    /// A warning of `speed`, `compare` and `compare-paths`.
-    pub fn warning(&self) -> Option<String> {
-        self.is_busy().then(|| {
-            format!(
+    /// What `speed`, `compare` and `compare-paths` say about it; nothing after an undisturbed run.
+    pub fn remark(&self) -> Option<String> {
+        if self.is_busy() {
+            return Some(format!(
                 "Warning: the machine was busy: {}. Ratios are more reliable than rates.",
                 self.reasons().join("; ")
+            ));
+        }
+        (self.discarded + self.doubtful > 0).then(|| {
+            format!(
+                "Wall clock and CPU time disagreed by more than 5 % in some rounds: {} were \
+                 repeated, and {} of those that count are disturbed.",
+                self.discarded, self.doubtful
             )
         })
+    }
+
+    /// The same in lines for the terminal.
+    pub fn text(&self, paint: Paint) -> String {
+        let Some(remark) = self.remark() else {
+            return String::new();
+        };
+        let lines = paint.paragraph(&remark);
+        match self.is_busy() {
+            true => paint.colour(AnsiColor::Yellow, lines.trim_end()) + "\n",
+            false => lines,
+        }
     }
 }
 
@@ -216,11 +238,17 @@ mod tests {
             discarded: 3,
             doubtful: 0,
         };
-        assert_eq!(quiet.warning(), None);
+        assert!(!quiet.is_busy());
+        let remark = quiet.remark().unwrap();
+        assert!(
+            remark.contains("3 were repeated, and 0 of those"),
+            "{remark}"
+        );
+        assert_eq!(Disturbance::default().remark(), None);
         let said = |change: &dyn Fn(&mut Disturbance)| {
             let mut busy = quiet;
             change(&mut busy);
-            busy.warning().unwrap_or_default()
+            busy.remark().unwrap_or_default()
         };
         let load = |others, stolen| {
             Some(Load {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Tables and bars for the terminal. Colours and block characters where it is one; plain ASCII where not.
+//! Tables and bars for the terminal. Colours and block characters where it is one; plain ASCII
+//! where not.
 
 use anstyle::{AnsiColor, Style};
 pub use terminal::gigabytes;
@@ -18,19 +19,16 @@ pub struct Paint {
 const PAGE: usize = 80;
 
 impl Paint {
-    /// Colours on a terminal, unless NO_COLOR or --no-color forbid it, and blocks if it can show them.
+    /// Colours on a terminal, unless NO_COLOR or --no-color forbid it, and blocks if it can show
+    /// them.
     pub fn for_stdout() -> Paint {
         let stdout = std::io::stdout();
         let choice = anstream::AutoStream::choice(&stdout);
         let colours = choice != anstream::ColorChoice::Never;
-        let size = terminal_size::terminal_size_of(&stdout);
         Paint {
             colours,
             blocks: colours && crate::style::unicode(),
-            // A terminal that does not know its width says 0.
-            columns: size
-                .map(|(width, _)| usize::from(width.0))
-                .filter(|n| *n > 0),
+            columns: terminal::columns(),
         }
     }
 
@@ -95,7 +93,8 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Wraps a text at spaces into lines of at most so many columns; a longer word has a line of its own.
+/// Wraps a text at spaces into lines of at most so many columns; a longer word has a line of its
+/// own.
 pub fn fill(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -128,8 +127,8 @@ pub fn table(paint: Paint, label_width: usize, rows: &[Row]) -> String {
     columns(paint, layout, rows)
 }
 
-/// The same in another layout. Columns that the terminal is too narrow for follow below, with the labels
-/// again.
+/// The same in another layout. Columns that the terminal is too narrow for follow below, with the
+/// labels again.
 pub fn columns(paint: Paint, layout: Layout, rows: &[Row]) -> String {
     let Layout {
         indent,
@@ -242,8 +241,8 @@ mod tests {
         );
     }
 
-    /// Every width down to nothing: no panic, every cell once, and no line too long where there is room for a
-    /// column.
+    /// Every width down to nothing: no panic, every cell once, and no line too long where there is
+    /// room for a column.
     #[test]
     fn narrow_terminals_get_the_columns_below_each_other() {
         let cells = |sign: &str| (0..6).map(|n| format!("{sign}{n}")).collect();

@@ -98,7 +98,8 @@ struct How {
     /// Rounds of each figure, microseconds of each window.
     rounds: usize,
     window_us: u64,
-    /// Rounds repeated because wall clock and CPU time disagreed, and rounds that count nevertheless.
+    /// Rounds repeated because wall clock and CPU time disagreed, and rounds that count
+    /// nevertheless.
     rounds_discarded: usize,
     rounds_doubtful: usize,
     busy: bool,
@@ -134,8 +135,8 @@ fn team(limits: &[Limit], core: bool) -> Result<Vec<WorkerProcess>> {
 /// AES-NI and PCLMULQDQ in the first word of what libcrypto says about the processor.
 const AES_AND_CLMUL: u64 = 1 << 57 | 1 << 33;
 
-/// The first word of "OPENSSL_ia32cap=0x...:0x..."; None where libcrypto says no such thing, because it
-/// is not for x86 or has no assembly, and there is nothing to mask.
+/// The first word of "OPENSSL_ia32cap=0x...:0x..."; None where libcrypto says no such thing,
+/// because it is not for x86 or has no assembly, and there is nothing to mask.
 fn capabilities(cpu_settings: &str) -> Option<u64> {
     let (_, word) = cpu_settings.split_once("OPENSSL_ia32cap=0x")?;
     let end = word.find(|c: char| !c.is_ascii_hexdigit());
@@ -326,7 +327,7 @@ impl<T> Report<'_, T> {
     /// Measures and shows. Files that cannot be written are an error before anything is measured.
     pub fn of(self, json: bool, measure: impl FnOnce() -> Result<T>) -> Result<()> {
         let file = self.args.svg.as_deref();
-        file.map_or(Ok(()), svg::writable)?;
+        file.map_or(Ok(()), terminal::writable)?;
         let found = measure()?;
         let shown = output::out(match (json, self.args.markdown) {
             (true, _) => (self.json)(&found),

@@ -68,6 +68,7 @@ const KNOWN: [(c_long, &str, Crossing); 11] = [
 const MARK: c_long = libc::SYS_getppid;
 
 fn mark() {
+    // SAFETY: getppid() takes no arguments and touches no memory of ours.
     unsafe { libc::syscall(MARK) };
 }
 
@@ -78,6 +79,7 @@ fn failed(what: &str) -> impl Fn(Errno) -> Error + '_ {
 /// Does so many calls of a job in a child that is traced. The job is made there, and does its sample before.
 /// The process must have no other threads.
 pub fn count(make: impl FnOnce() -> Result<Box<dyn Job>>, calls: u64) -> Result<Counts> {
+    // SAFETY: the process has no other threads (see above), so the child finds no lock held.
     match unsafe { fork() }.map_err(failed("fork"))? {
         ForkResult::Child => {
             let status = match work(make, calls) {
@@ -87,6 +89,7 @@ pub fn count(make: impl FnOnce() -> Result<Box<dyn Job>>, calls: u64) -> Result<
                     1
                 }
             };
+            // SAFETY: _exit() takes any number and does not return.
             unsafe { libc::_exit(status) }
         }
         ForkResult::Parent { child } => {
@@ -162,11 +165,13 @@ impl Tracer {
         let info = ptrace::syscall_info(self.child).map_err(failed("PTRACE_GET_SYSCALL_INFO"))?;
         match info.op {
             libc::PTRACE_SYSCALL_INFO_ENTRY => {
+                // SAFETY: the kernel fills this member of the union when it sets `op` to ENTRY.
                 let entry = unsafe { info.u.entry };
                 self.entered = Some((entry.nr as c_long, entry.args));
                 Ok(())
             }
             libc::PTRACE_SYSCALL_INFO_EXIT => match self.entered.take() {
+                // SAFETY: the kernel fills this member of the union when it sets `op` to EXIT.
                 Some((number, args)) => self.done(number, &args, unsafe { info.u.exit.sval }),
                 None => Ok(()),
             },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds diff`: two documents of earlier runs, row by row. Rows are compared as fractions of the limit that was
-//! measured in the same run, because absolute times of unlike machines, or of one machine at two times, mean nothing.
+//! `tenrounds diff`: two documents of earlier runs, row by row. Rows are compared as fractions of
+//! the limit that was measured in the same run, because absolute times of unlike machines, or of
+//! one machine at two times, mean nothing.
 
 use super::chart::Paint;
 use super::figure::size_name;
@@ -188,8 +189,8 @@ fn unknown(schema: Option<&str>, version: Option<&str>) -> String {
     });
     match schema {
         Some(schema) if schema.starts_with("tenrounds") => format!(
-            "has the schema {}{by}; this is tenrounds {}, which reads {known}; measure again, or compare \
-             with the tenrounds that wrote it",
+            "has the schema {}{by}; this is tenrounds {}, which reads {known}; measure again, or \
+             compare with the tenrounds that wrote it",
             clean(schema),
             env!("CARGO_PKG_VERSION")
         ),
@@ -257,8 +258,8 @@ fn compare(files: [String; 2], old: &Run, new: &Run) -> Result<Diff> {
     }
     if rows.is_empty() {
         return Err(Error::failure(format!(
-            "nothing to compare: {} and {} have no row in common that has a limit; measure both with the same \
-             arguments, on a processor with AES instructions",
+            "nothing to compare: {} and {} have no row in common that has a limit; measure both \
+             with the same arguments, on a processor with AES instructions",
             files[0], files[1]
         )));
     }
@@ -345,8 +346,8 @@ fn text(found: &Diff, painting: Paint) -> String {
         "\n{rows} rows in both: {slower} slower and {faster} faster beyond both spreads.\n"
     );
     let words = painting.paragraph(&format!(
-        "limit: nothing but AES rounds, measured in the same run. {}: half the distance between the \
-         quartiles.",
+        "limit: nothing but AES rounds, measured in the same run. {}: half the distance between \
+         the quartiles.",
         painting.plus_minus()
     ));
     out + &paint(DIM, words.trim_end()) + "\n"

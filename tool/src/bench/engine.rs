@@ -37,7 +37,7 @@ pub struct EngineJob {
     bytes: usize,
 }
 
-// Used by the thread that owns it, and by no other.
+// SAFETY: libcrypto ties no context or engine to a thread, and only the owner calls them.
 unsafe impl Send for EngineJob {}
 
 type ById = unsafe extern "C" fn(*const c_char) -> Ptr;
@@ -52,6 +52,7 @@ fn engine(libcrypto: &LibCrypto) -> Result<(Ptr, Status, Status)> {
     let init: Status = libcrypto.symbol("ENGINE_init").map_err(none)?;
     let free: Status = libcrypto.symbol("ENGINE_free").map_err(none)?;
     let finish: Status = libcrypto.symbol("ENGINE_finish").map_err(none)?;
+    // SAFETY: AFALG ends with a zero byte.
     let engine = unsafe { by_id(AFALG.as_ptr().cast()) };
     let refused = |what: &str| {
         let said = libcrypto.take_error();
@@ -60,7 +61,9 @@ fn engine(libcrypto: &LibCrypto) -> Result<(Ptr, Status, Status)> {
     if engine.is_null() {
         return Err(refused("ENGINE_by_id(\"afalg\")"));
     }
+    // SAFETY: ENGINE_by_id() returned this engine, and it is not NULL.
     if unsafe { init(engine) } != 1 {
+        // SAFETY: this releases the reference of ENGINE_by_id(); nothing uses it later.
         unsafe { free(engine) };
         return Err(refused("ENGINE_init"));
     }
@@ -70,6 +73,7 @@ fn engine(libcrypto: &LibCrypto) -> Result<(Ptr, Status, Status)> {
 /// Whether this libcrypto has the engine and the engine works, or why not.
 pub fn probe(libcrypto: &LibCrypto) -> Result<()> {
     let (engine, free, finish) = engine(libcrypto)?;
+    // SAFETY: this releases both references of engine(); nothing uses them later.
     unsafe {
         finish(engine);
         free(engine);
@@ -118,7 +122,9 @@ impl EngineJob {
                 update,
             },
             engine,
+            // SAFETY: `name` is a C string that outlives the call.
             cipher: unsafe { by_name(name.as_ptr()) },
+            // SAFETY: EVP_CIPHER_CTX_new() has no requirements.
             context: unsafe { new() },
             subject,
             direction,
@@ -133,6 +139,7 @@ impl EngineJob {
         let key = key(self.subject);
         let encrypt = c_int::from(self.direction == Direction::Encrypt);
         let (init, set_padding) = (self.api.init, self.api.set_padding);
+        // SAFETY: the key and the IV are as long as the cipher needs, and outlive the call.
         let status = unsafe {
             init(
                 self.context,
@@ -159,6 +166,7 @@ impl EngineJob {
 
 impl Drop for EngineJob {
     fn drop(&mut self) {
+        // SAFETY: this value owns the context and both references; nothing uses them later.
         unsafe {
             (self.api.free)(self.context);
             (self.api.engine_finish)(self.engine);
@@ -174,6 +182,7 @@ impl Job for EngineJob {
         let mut status = 1;
         for _ in 0..calls {
             let mut written = 0;
+            // SAFETY: the buffer has `len` bytes, in whole blocks, so the output fits.
             status &= unsafe { update(context, data, &mut written, data, len) };
         }
         self.check(status, "EVP_CipherUpdate")?;

@@ -63,6 +63,7 @@ pub fn load_provider(libcrypto: &LibCrypto, name: &str) -> Result<Ptr> {
     let load: unsafe extern "C" fn(Ptr, *const c_char) -> Ptr =
         libcrypto.symbol("OSSL_PROVIDER_load")?;
     let c_name = CString::new(name).expect("a name without zero bytes");
+    // SAFETY: `c_name` outlives the call, and NULL stands for the default library context.
     match unsafe { load(std::ptr::null_mut(), c_name.as_ptr()) } {
         provider if provider.is_null() => Err(Error::failure(format!(
             "OpenSSL does not load the provider \"{name}\": {}",
@@ -115,7 +116,9 @@ pub fn selected_backend(libcrypto: &LibCrypto, provider: &str) -> Result<String>
     let key = CStr::from_bytes_with_nul(b"selected-backend\0").expect("one zero byte");
     let data = std::ptr::addr_of_mut!(name).cast();
     let mut params = [Param::new(key, OSSL_PARAM_UTF8_PTR, data, 0), Param::end()];
+    // SAFETY: an end marker closes the parameters; `name`, which they point to, outlives the call.
     match unsafe { get(provider, params.as_mut_ptr()) } {
+        // SAFETY: the provider set `name` to a C string of its own, and it stays loaded.
         1 if !name.is_null() => Ok(unsafe { CStr::from_ptr(name) }
             .to_string_lossy()
             .into_owned()),
@@ -140,7 +143,7 @@ struct Cipher {
     context: Ptr,
 }
 
-// A context is used by the thread that owns it, and by no other.
+// SAFETY: libcrypto ties no context to a thread, and only the owner calls it.
 unsafe impl Send for Cipher {}
 
 impl Cipher {
@@ -154,6 +157,7 @@ impl Cipher {
         let provider = implementation.provider(subject.is_legacy());
         let name = CString::new(subject.fetched()).expect("a name without zero bytes");
         let properties = CString::new(format!("provider={provider}")).expect("the same");
+        // SAFETY: both strings outlive the call, and NULL stands for the default library context.
         let fetched =
             unsafe { (api.fetch)(std::ptr::null_mut(), name.as_ptr(), properties.as_ptr()) };
         if fetched.is_null() {
@@ -164,8 +168,10 @@ impl Cipher {
             subject,
             direction,
             cipher: fetched,
+            // SAFETY: EVP_CIPHER_CTX_new() has no requirements.
             context: unsafe { (api.new)() },
         };
+        // SAFETY: a fetched cipher has a provider; `cipher` keeps it alive while `from` is used.
         let from = unsafe {
             let provider = (api.provider_of)(fetched);
             CStr::from_ptr((api.provider_name)(provider)).to_string_lossy()
@@ -189,6 +195,7 @@ impl Cipher {
         let pointer = |bytes: Option<&[u8]>| bytes.map_or(std::ptr::null(), <[u8]>::as_ptr);
         let encrypt = c_int::from(self.direction == Direction::Encrypt);
         let params = std::ptr::null_mut();
+        // SAFETY: the callers pass a key and an IV as long as the cipher needs, or NULL.
         unsafe {
             (self.api.init)(
                 self.context,
@@ -202,6 +209,7 @@ impl Cipher {
     }
 
     fn control(&self, command: c_int, value: usize, data: *mut u8) -> c_int {
+        // SAFETY: the callers pass NULL, or a tag of `value` bytes.
         unsafe { (self.api.control)(self.context, command, value as c_int, data.cast()) }
     }
 
@@ -215,6 +223,7 @@ impl Cipher {
 
 impl Drop for Cipher {
     fn drop(&mut self) {
+        // SAFETY: this value owns both, and nothing uses them later.
         unsafe {
             (self.api.free)(self.context);
             (self.api.cipher_free)(self.cipher);
@@ -274,6 +283,7 @@ impl StreamJob {
         let status = c.init(c.cipher, Some(&key(c.subject)), Some(&IV));
         c.check(status, "EVP_CipherInit_ex2")?;
         // A padded decryption would hold back a block of each call.
+        // SAFETY: EVP_CipherInit_ex2() has just given this context its cipher.
         let status = unsafe { (c.api.set_padding)(c.context, 0) };
         c.check(status, "EVP_CIPHER_CTX_set_padding")
     }
@@ -286,6 +296,7 @@ impl Job for StreamJob {
         let mut status = 1;
         for _ in 0..calls {
             let mut written = 0;
+            // SAFETY: the buffer has `len` bytes, in whole blocks for ECB and CBC, so output fits.
             status &= unsafe { update(context, data, &mut written, data, len) };
         }
         self.cipher.check(status, "EVP_CipherUpdate")?;
@@ -361,12 +372,14 @@ impl EvpMessages {
             _ => c.init(null, None, Some(&nonce)),
         };
         if !shape.authenticated {
+            // SAFETY: the callers pass `len` readable bytes and room for as many.
             return status & unsafe { update(c.context, out, &mut written, input, len as c_int) };
         }
         if decrypts {
             status &= c.control(EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag);
         }
         let null = null.cast();
+        // SAFETY: the callers pass `len` readable bytes and room for as many, including the tail.
         unsafe {
             if shape.announced {
                 status &= update(c.context, null, &mut written, null, len as c_int);
@@ -405,6 +418,7 @@ impl Messages for EvpMessages {
     }
 
     fn open(&mut self, times: u64, out: &mut [u8], sealed: &[u8], tag: &Tag) -> Result<()> {
+        assert_eq!(out.len(), sealed.len());
         let (mut status, mut tag) = (1, *tag);
         for _ in 0..times {
             status &= self.message(0, out.as_mut_ptr(), sealed.as_ptr(), sealed.len(), &mut tag);

@@ -15,8 +15,8 @@ pub struct Figure {
     pub rounds: Rounds,
 }
 
-/// The backend whose code does a case, where another is selected: the selected one may leave an operation
-/// to a weaker one.
+/// The backend whose code does a case, where another is selected: the selected one may leave an
+/// operation to a weaker one.
 fn doing(selected: Backend, case: &Case) -> &'static str {
     let ops = case.subject.ops(case.direction).into_iter();
     let doing = |name| selected.doing_any(Op::by_name(name)?);

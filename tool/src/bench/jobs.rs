@@ -123,6 +123,7 @@ impl Messages for CoreMessages {
     }
 
     fn open(&mut self, times: u64, out: &mut [u8], sealed: &[u8], tag: &Tag) -> Result<()> {
+        assert_eq!(out.len(), sealed.len());
         let (nonce, mut tag) = (nonce(0), *tag);
         for _ in 0..times {
             let message = Message {

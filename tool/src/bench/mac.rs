@@ -27,7 +27,7 @@ pub struct EvpMac {
     context: Ptr,
 }
 
-// A context is used by the thread that owns it, and by no other.
+// SAFETY: libcrypto ties no context to a thread, and only the owner calls it.
 unsafe impl Send for EvpMac {}
 
 impl EvpMac {
@@ -46,6 +46,7 @@ impl EvpMac {
         let provider = implementation.provider(false);
         let name = CString::new(subject.fetched()).expect("a name without zero bytes");
         let properties = CString::new(format!("provider={provider}")).expect("the same");
+        // SAFETY: both strings outlive the call, and NULL stands for the default library context.
         let mac = unsafe { fetch(std::ptr::null_mut(), name.as_ptr(), properties.as_ptr()) };
         if mac.is_null() {
             return Err(absent(libcrypto, provider, subject));
@@ -58,8 +59,10 @@ impl EvpMac {
             free: libcrypto.symbol("EVP_MAC_free")?,
             context_free: libcrypto.symbol("EVP_MAC_CTX_free")?,
             mac,
+            // SAFETY: EVP_MAC_fetch() returned this MAC, and it is not NULL.
             context: unsafe { new(mac) },
         };
+        // SAFETY: a fetched MAC has a provider; `job` keeps it alive while `from` is used.
         let from = unsafe { CStr::from_ptr(provider_name(provider_of(mac))) };
         verify_provider(subject, &from.to_string_lossy(), provider)?;
         job.start()?;
@@ -78,6 +81,7 @@ impl EvpMac {
             Param::end(),
         ];
         let key = key(self.subject);
+        // SAFETY: an end marker closes the parameters; they and the key outlive the call.
         let status = unsafe { (self.init)(self.context, key.as_ptr(), key.len(), params.as_ptr()) };
         self.check(status)
     }
@@ -97,6 +101,7 @@ impl Messages for EvpMac {
     fn seal(&mut self, times: u64, data: &mut [u8]) -> Result<Tag> {
         let (mut status, mut tag, mut length) = (1, Tag::default(), 0);
         for _ in 0..times {
+            // SAFETY: each pointer has its length; start() has set the cipher and the key.
             unsafe {
                 status &= (self.init)(self.context, std::ptr::null(), 0, std::ptr::null());
                 status &= (self.update)(self.context, data.as_ptr(), data.len());
@@ -114,6 +119,7 @@ impl Messages for EvpMac {
 
 impl Drop for EvpMac {
     fn drop(&mut self) {
+        // SAFETY: this value owns both, and nothing uses them later.
         unsafe {
             (self.context_free)(self.context);
             (self.free)(self.mac);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison as one table for a document: a row for each algorithm and direction, for each size the ratio
-//! to OpenSSL and the fraction of the limit.
+//! A comparison as one table for a document: a row for each algorithm and direction, for each size
+//! the ratio to OpenSSL and the fraction of the limit.
 
 use super::chart::gigabytes;
 use super::compare::Comparison;
@@ -124,8 +124,8 @@ fn notes(found: &Comparison) -> String {
         .map(|(name, mask)| format!("`{name}={}`, ", mask.value))
         .collect();
     let mut out = format!(
-        "\n{}, family {} model {}{place}; {masks}{}, tenrounds {} with `{}`; {}. Medians of {} paired rounds, \
-         {}.\n",
+        "\n{}, family {} model {}{place}; {masks}{}, tenrounds {} with `{}`; {}. Medians of {} \
+         paired rounds, {}.\n",
         host.cpu.brand,
         host.cpu.family,
         host.cpu.model,
@@ -142,8 +142,8 @@ fn notes(found: &Comparison) -> String {
     for line in words(&found.figures) {
         let _ = write!(out, "\n{line}\n");
     }
-    if let Some(warning) = found.disturbance().warning() {
-        let _ = write!(out, "\n{warning}\n");
+    if let Some(remark) = found.disturbance().remark() {
+        let _ = write!(out, "\n{remark}\n");
     }
     out
 }

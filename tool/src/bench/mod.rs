@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Measuring: `speed`, `compare`, `compare-paths`, `diff`, and the worker processes that they ask. docs/measuring.md says how and
-//! why.
+//! Measuring: `speed`, `compare`, `compare-paths`, `diff`, and the worker processes that they ask.
+//! docs/measuring.md says how and why.
 
 mod afalg;
 mod busy;
@@ -44,7 +44,8 @@ use terminal::progress;
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 
-/// A measuring process: its arguments are the implementation and, for AF_ALG, a driver of the kernel.
+/// A measuring process: its arguments are the implementation and, for AF_ALG, a driver of the
+/// kernel.
 pub fn worker(args: &[OsString]) -> Result<()> {
     let name = args.first().and_then(|a| a.to_str());
     let name = name.ok_or_else(|| Error::usage("a worker needs the name of an implementation"))?;

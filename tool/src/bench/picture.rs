@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The README's picture, for light and for dark pages, from the newest run that `make bench` has published: stock
-//! OpenSSL, tenrounds and the limit in five modes. Maintainers draw it by `tenrounds picture docs/benchmarks
-//! docs/images`; a test compares it with the run.
+//! The README's picture, for light and for dark pages, from the newest run that `make bench` has
+//! published: stock OpenSSL, tenrounds and the limit in five modes. Maintainers draw it by
+//! `tenrounds picture docs/benchmarks docs/images`; a test compares it with the run.
 
 use super::busy::Disturbance;
 use super::runs::{self, Row, What};
@@ -407,7 +407,8 @@ mod tests {
             "effort": {"rounds": 40, "repeated": 0, "doubtful": 0},
             "subjects": [
                 {"id": "evp", "title": "tenrounds in OpenSSL 9"},
-                {"id": "openssl-10", "title": "OpenSSL 10"}, {"id": "openssl-9", "title": "OpenSSL 9"}
+                {"id": "openssl-10", "title": "OpenSSL 10"},
+                {"id": "openssl-9", "title": "OpenSSL 9"}
             ],
             "tables": ways.zip(rates).map(table).collect::<Vec<_>>()
         });

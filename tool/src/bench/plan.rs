@@ -16,9 +16,10 @@ pub const SIZES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
 /// Those of openssl speed -aead.
 const AEAD_SIZES: [usize; 6] = [2, 31, 136, 1024, 8192, 16384];
 
-/// What `speed` and `compare` measure if nothing is named: AES where people meet it. TLS 1.3 and SSH negotiate
-/// GCM with 128 or 256 bits; SSH and encrypted backups use CTR; `openssl enc` and older TLS use CBC, whose two
-/// directions have unlike bounds; LUKS uses XTS. Decryption of the others is about as fast as encryption.
+/// What `speed` and `compare` measure if nothing is named: AES where people meet it. TLS 1.3 and
+/// SSH negotiate GCM with 128 or 256 bits; SSH and encrypted backups use CTR; `openssl enc` and
+/// older TLS use CBC, whose two directions have unlike bounds; LUKS uses XTS. Decryption of the
+/// others is about as fast as encryption.
 const USUAL: [(&str, Direction); 6] = [
     ("aes-128-gcm", Encrypt),
     ("aes-256-gcm", Encrypt),
@@ -36,7 +37,8 @@ const WINDOW_OVERHEAD_US: u64 = 350;
 /// What to measure: an algorithm and a direction.
 pub type Work = (Subject, Direction);
 
-/// The algorithms that were named, in all directions that differ, or in one. USUAL if none was named.
+/// The algorithms that were named, in all directions that differ, or in one. USUAL if none was
+/// named.
 pub fn work(names: &[String], decrypt: bool, all_directions: bool) -> Result<Vec<Work>> {
     let mut work: Vec<Work> = Vec::new();
     if names.is_empty() {
@@ -184,8 +186,8 @@ impl Effort {
     }
 }
 
-/// Keeps a run within its time. On a busy machine rounds take longer and are repeated; then the cases that are
-/// left get fewer.
+/// Keeps a run within its time. On a busy machine rounds take longer and are repeated; then the
+/// cases that are left get fewer.
 pub struct Pace {
     effort: Effort,
     began: Instant,

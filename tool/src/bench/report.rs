@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison as a person reads it: all algorithms at the largest size, then each at all sizes, other ciphers,
-//! what the words mean, and how it was measured.
+//! A comparison as a person reads it: all algorithms at the largest size, then each at all sizes,
+//! other ciphers, what the words mean, and how it was measured.
 
 use super::chart::{bars, columns, gigabytes, label_width, table, Bar, Layout, Paint, Row};
 use super::compare::Comparison;
@@ -269,8 +269,8 @@ pub fn words(figures: &[Figure]) -> Vec<&'static str> {
     let words = [
         (
             has(Limit),
-            "limit: what this processor does with nothing but AES rounds; where each block waits for the one \
-             before, as in CBC encryption, with one chain of them.",
+            "limit: what this processor does with nothing but AES rounds; where each block waits \
+             for the one before, as in CBC encryption, with one chain of them.",
         ),
         (
             has(Ceiling),
@@ -346,19 +346,14 @@ fn references(found: &Comparison, paint: Paint) -> String {
 }
 
 fn ending(found: &Comparison, paint: Paint) -> String {
-    let mut out = paint.paragraph(&format!(
-        "Each figure is the median of {} rounds of windows of {} ms, interleaved; ratios are paired within \
-         rounds. All outputs were equal. It took {:.1} s.",
+    let out = paint.paragraph(&format!(
+        "Each figure is the median of {} rounds of windows of {} ms, interleaved; ratios are \
+         paired within rounds. All outputs were equal. It took {:.1} s.",
         found.rounds(),
         found.effort.window_us as f64 / 1000.0,
         found.took.as_secs_f64()
     ));
-    if let Some(warning) = found.disturbance().warning() {
-        let warning = paint.paragraph(&warning);
-        out += &paint.colour(AnsiColor::Yellow, warning.trim_end());
-        out.push('\n');
-    }
-    out
+    out + &found.disturbance().text(paint)
 }
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ impl Fraction {
     }
 }
 
-/// What was measured: a way is a mode in a direction and a number of streams, such as "ctr", "gcm-encrypt",
-/// "cbc-encrypt-16".
+/// What was measured: a way is a mode in a direction and a number of streams, such as "ctr",
+/// "gcm-encrypt", "cbc-encrypt-16".
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct What {
     pub way: String,
@@ -186,8 +186,8 @@ impl Table {
     }
 }
 
-/// The rows of a document of tenrounds-bench; None for other documents. An error if it is not what its schema
-/// says.
+/// The rows of a document of tenrounds-bench; None for other documents. An error if it is not what
+/// its schema says.
 pub fn rows(document: &Value) -> Option<Result<Vec<Row>, String>> {
     let wrong = |schema: &str, why: serde_json::Error| format!("is no {schema}: {why}");
     match document["schema"].as_str()? {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Several threads against one. A round has a window with each number of threads, so that what they reach
-//! together is compared with one thread at the same clock and among the same neighbours; and the limit with as many
-//! threads each, which tells what the processors have to give: two threads of one core share its AES units.
+//! Several threads against one. A round has a window with each number of threads, so that what they
+//! reach together is compared with one thread at the same clock and among the same neighbours; and
+//! the limit with as many threads each, which tells what the processors have to give: two threads
+//! of one core share its AES units.
 
 use super::figure::Figure;
 use super::implementation::Implementation;
@@ -12,7 +13,8 @@ use super::team::WorkerProcess;
 use crate::error::Result;
 use std::collections::BTreeMap;
 
-/// Teams in which each implementation has a member for each number of threads, the first of which is 1.
+/// Teams in which each implementation has a member for each number of threads, the first of which
+/// is 1.
 pub struct Scaling {
     counts: Vec<usize>,
     pub widest: Option<Limit>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds speed`: stock OpenSSL and tenrounds in the columns that `openssl speed` made familiar.
+//! `tenrounds speed`: stock OpenSSL and tenrounds in the columns that `openssl speed` made
+//! familiar.
 
 use super::busy::{Disturbance, Load, Watch};
 use super::chart::{columns, label_width, Layout, Paint, Row};
@@ -21,12 +22,13 @@ use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::output;
 use crate::schema::{Document, Host};
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// Seconds for each figure. What is measured if nothing is named then takes nine seconds on an idle machine.
+/// Seconds for each figure. What is measured if nothing is named then takes nine seconds on an idle
+/// machine.
 const SECONDS: f64 = 0.1;
 /// And no more than this on a busy one, plus the rounds that are never left out.
 const USUAL_TIME: Duration = Duration::from_secs(12);
@@ -51,7 +53,8 @@ struct Body {
 struct How {
     /// Seconds that the command took.
     seconds: f64,
-    /// Windows repeated because wall clock and CPU time disagreed, and windows that count nevertheless.
+    /// Windows repeated because wall clock and CPU time disagreed, and windows that count
+    /// nevertheless.
     windows_discarded: usize,
     windows_doubtful: usize,
     busy: bool,
@@ -305,15 +308,11 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
         text += &paint.paragraph(&format!("Note: {note}"));
     }
     text += &paint.paragraph(&format!(
-        "Wall clock, medians; {}: half of the rounds are within this of the median. It took {seconds:.1} s.",
+        "Wall clock, medians; {}: half of the rounds are within this of the median. It took \
+         {seconds:.1} s.",
         paint.plus_minus()
     ));
-    if let Some(warning) = disturbance.warning() {
-        let warning = paint.paragraph(&warning);
-        text += &paint.colour(AnsiColor::Yellow, warning.trim_end());
-        text.push('\n');
-    }
-    output::out(text)
+    output::out(text + &disturbance.text(paint))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison as a picture: grouped bars at the largest size, the limit as a line over each group, and below
-//! it how many times faster tenrounds is than OpenSSL.
+//! A comparison as a picture: grouped bars at the largest size, the limit as a line over each
+//! group, and below it how many times faster tenrounds is than OpenSSL.
 
 use super::compare::Comparison;
 use super::figure::{size_name, title, Figure};
@@ -92,8 +92,8 @@ fn groups(found: &Comparison) -> Vec<Group> {
     drawn(found).map(group).collect()
 }
 
-/// What a picture says about the run: "AMD EPYC · busy virtual machine (KVM) · OpenSSL 3.0.22 · tenrounds 0.1.0 ·
-/// 2026-11-21".
+/// What a picture says about the run: "AMD EPYC · busy virtual machine (KVM) · OpenSSL 3.0.22 ·
+/// tenrounds 0.1.0 · 2026-11-21".
 pub struct About<'a> {
     pub processor: &'a str,
     pub hypervisor: Option<&'a str>,
@@ -116,22 +116,6 @@ impl About<'_> {
             .flatten();
         let parts = parts.chain([self.openssl, &version, self.date]);
         parts.collect::<Vec<_>>().join(" · ")
-    }
-}
-
-/// An error, before anything is measured, if the file cannot be written. Leaves no trace.
-pub fn writable(path: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| cannot_write(path, &error.to_string());
-    let existed = path.exists();
-    let mut options = std::fs::OpenOptions::new();
-    options
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(failed)?;
-    match existed {
-        true => Ok(()),
-        false => std::fs::remove_file(path).map_err(failed),
     }
 }
 

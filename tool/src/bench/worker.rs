@@ -72,13 +72,14 @@ pub enum Answer {
 const CORRUPT: &str = "TENROUNDS_CORRUPT";
 
 struct Worker {
+    /// Before libcrypto, which its jobs call when they are dropped.
+    crew: Option<Crew>,
     implementation: Implementation,
     /// The kernel's driver to take instead of the one with the highest priority.
     driver: Option<String>,
     libcrypto: Option<LibCrypto>,
     backend: Option<Backend>,
     processors: &'static [usize],
-    crew: Option<Crew>,
 }
 
 impl Worker {

@@ -10,8 +10,9 @@ type Names = BTreeSet<String>;
 /// What `openssl list` says about the provider's algorithms: a set of names for each.
 fn listed(place: &Place, kind: &str) -> BTreeSet<Names> {
     let mut openssl = place.program("openssl");
-    openssl.args(["list", kind, "-provider", "tenrounds", "-provider-path"]);
-    let done = openssl.arg(module().parent().unwrap()).done().ok();
+    openssl.args(["list", kind, "-provider-path"]);
+    openssl.arg(module().parent().unwrap());
+    let done = openssl.args(["-provider", "tenrounds"]).done().ok();
     let lines = done
         .out
         .lines()

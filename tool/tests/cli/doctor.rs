@@ -374,6 +374,7 @@ fn a_module_that_others_can_replace() {
         );
         // As root, the doctor does not try the configuration.
         let tried = !examined.ids().contains(&"not-tried".to_owned());
+        // SAFETY: geteuid() has no requirements.
         assert_eq!(tried, unsafe { libc::geteuid() } != 0);
     }
     // In a sticky directory only the owner can replace a file.
@@ -386,6 +387,7 @@ fn a_module_that_others_can_replace() {
 /// Only root can change the owner of a file.
 #[test]
 fn a_module_of_another_user() {
+    // SAFETY: geteuid() has no requirements.
     if unsafe { libc::geteuid() } != 0 {
         return skip("only root can change the owner of a file");
     }

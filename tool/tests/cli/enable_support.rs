@@ -175,6 +175,7 @@ fn walk(dir: &Path, tree: &mut Tree) {
 /// Whether mount namespaces can be had, for tests that need a file system of their own. Where tests must
 /// run it is a failure if not.
 pub fn namespace() -> Option<Command> {
+    // SAFETY: geteuid() has no requirements.
     let user = unsafe { libc::geteuid() };
     let mut options = vec!["--mount"];
     if user != 0 {

@@ -125,6 +125,7 @@ fn links_are_followed_and_stay() {
 /// Runs the tool as somebody who may not do everything: this user, or of root's, nobody.
 fn as_nobody(command: &mut std::process::Command) -> &mut std::process::Command {
     const NOBODY: u32 = 65534;
+    // SAFETY: geteuid() has no requirements.
     if unsafe { libc::geteuid() } == 0 {
         command.uid(NOBODY).gid(NOBODY);
     }

@@ -185,6 +185,7 @@ fn set_immutable(path: &Path, immutable: bool) -> bool {
     const FS_IMMUTABLE_FL: libc::c_long = 0x10;
     let file = fs::File::open(path).unwrap();
     let mut flags: libc::c_long = 0;
+    // SAFETY: `flags` outlives both calls and is no smaller than the int that the kernel accesses.
     unsafe {
         if libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &mut flags) != 0 {
             return false;
@@ -237,6 +238,7 @@ fn a_home_that_cannot_be_written() {
     }
     let home = machine.place.path("home");
     fs::set_permissions(&home, fs::Permissions::from_mode(0o555)).unwrap();
+    // SAFETY: geteuid() has no requirements.
     if unsafe { libc::geteuid() } != 0 {
         let said = machine.tool(&["enable"]).done().failed(1);
         contains(&said, &["Permission denied", "XDG_CONFIG_HOME"]);

@@ -84,9 +84,11 @@ fn full() -> Stdio {
 fn unread() -> Stdio {
     let mut ends = [0; 2];
     assert_eq!(
+        // SAFETY: `ends` has room for the two descriptors.
         unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) },
         0
     );
+    // SAFETY: pipe2() has just opened both descriptors, and nothing else owns them.
     let [reads, writes] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
     drop(reads);
     writes.into()
@@ -139,9 +141,11 @@ fn a_pipe_that_nobody_reads_ends_it_quietly() {
             let mut command = test.tool(&line);
             if ignored {
                 let ignore = || {
+                    // SAFETY: SIG_IGN installs no handler.
                     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
                     Ok(())
                 };
+                // SAFETY: the closure only calls signal(), which is async-signal-safe.
                 unsafe { command.pre_exec(ignore) };
             }
             let output = command.stdout(unread()).output().unwrap();

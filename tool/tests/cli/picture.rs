@@ -19,8 +19,8 @@ fn the_readme_s_picture_shows_the_newest_published_run() {
         let published = std::fs::read_to_string(root.join("docs/images").join(name)).unwrap();
         assert!(
             drawn == published,
-            "docs/images/{name} does not show the newest run of docs/benchmarks: run 'tenrounds picture \
-             docs/benchmarks docs/images'"
+            "docs/images/{name} does not show the newest run of docs/benchmarks: run 'tenrounds \
+             picture docs/benchmarks docs/images'"
         );
     }
 }

@@ -133,6 +133,7 @@ fn a_setuid_program_of_another_user() {
 
 /// Root makes one; everybody else finds root's passwd or su.
 fn other_users_setuid(place: &Place) -> Option<PathBuf> {
+    // SAFETY: getuid() has no requirements.
     if unsafe { libc::getuid() } != 0 {
         let root = ["/usr/bin/su", "/usr/bin/passwd", "/bin/su"];
         return root.iter().map(PathBuf::from).find(|file| file.is_file());

@@ -150,6 +150,7 @@ pub struct Guarded(pub Child);
 impl Guarded {
     pub fn signal(&self, signal: i32) {
         let pid = i32::try_from(self.0.id()).unwrap();
+        // SAFETY: kill() takes any numbers and touches no memory of ours.
         assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
     }
 }

@@ -72,8 +72,8 @@ impl Figure {
         })
     }
 
-    /// Bytes per second of a kernel that crosses as fast as a pipe does and then computes as fast as the core:
-    /// by rounds, and the same as a ratio to another path.
+    /// Bytes per second of a kernel that crosses as fast as a pipe does and then computes as fast
+    /// as the core: by rounds, and the same as a ratio to another path.
     fn estimate_rounds(&self) -> Option<Vec<f64>> {
         let core = self.rounds.rates.get(&Core)?.iter();
         let crossing = self.rounds.rates.get(&Crossing)?.iter();

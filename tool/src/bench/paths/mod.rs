@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds compare-paths`: the same bytes through user space and through the kernel, in one run: throughput,
-//! system calls, bytes that cross, CPU time, and from what size the kernel wins.
+//! `tenrounds compare-paths`: the same bytes through user space and through the kernel, in one run:
+//! throughput, system calls, bytes that cross, CPU time, and from what size the kernel wins.
 
 mod found;
 mod json;
@@ -30,7 +30,8 @@ use std::time::Instant;
 /// From one block to a large file's buffer.
 const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
 const DEFAULT: [&str; 2] = ["aes-128-cbc", "aes-128-ctr"];
-/// Calls whose system calls are counted: more than one, so that what comes in every second call is seen.
+/// Calls whose system calls are counted: more than one, so that what comes in every second call is
+/// seen.
 const COUNTED: u64 = 10;
 
 /// In the order in which they are shown. The core is the first: all others must agree with it.
@@ -53,8 +54,8 @@ fn asked(args: &PathsArgs) -> Result<Vec<Work>> {
     let work = work(&names, args.measure.decrypt, true)?;
     if let Some((other, _)) = work.iter().find(|(s, _)| afalg::name(*s).is_none()) {
         return Err(Error::usage(format!(
-            "compare-paths does not measure {}; say ecb, cbc or ctr, or one of them with a key size, such \
-             as aes-128-cbc",
+            "compare-paths does not measure {}; say ecb, cbc or ctr, or one of them with a key \
+             size, such as aes-128-cbc",
             other.title()
         )));
     }
@@ -163,8 +164,8 @@ fn note(notes: &mut Vec<String>, text: String) {
     }
 }
 
-/// The drivers that the kernel takes for the algorithms asked for; after the measurement, because templates
-/// such as cbc(aes-generic) are made when they are first wanted.
+/// The drivers that the kernel takes for the algorithms asked for; after the measurement, because
+/// templates such as cbc(aes-generic) are made when they are first wanted.
 fn drivers(work: &[Work], forced: Option<&str>) -> Vec<Driver> {
     let wanted = |driver: &Driver| match forced {
         Some(name) => driver.driver == name,

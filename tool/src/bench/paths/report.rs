@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison of paths as a person reads it: a table of throughput for each algorithm and direction, what a
-//! call costs, and from what size the kernel wins; and the same in Markdown.
+//! A comparison of paths as a person reads it: a table of throughput for each algorithm and
+//! direction, what a call costs, and from what size the kernel wins; and the same in Markdown.
 
 use super::super::chart::{bars, columns, gigabytes, label_width, Bar, Layout, Paint, Row};
 use super::super::figure::{size_name, title};
@@ -278,20 +278,21 @@ fn block(found: &Found, block: &[Figure], paint: Paint) -> String {
 }
 
 const EXPLANATION: [&str; 3] = [
-    "crossing alone: as many system calls as AF_ALG makes with send, and one copy of the data into pages of \
-     the kernel (a pipe to /dev/null). AF_ALG does as much by other code, and also pins pages and walks lists.",
+    "crossing alone: as many system calls as AF_ALG makes with send, and one copy of the data into \
+     pages of the kernel (a pipe to /dev/null). AF_ALG does as much by other code, and also pins \
+     pages and walks lists.",
     "crossing, then core: an estimate for a kernel that computes as fast as the core.",
-    "calls: system calls. copied: bytes that they copy. in place: bytes of pages that the kernel reads or \
-     writes where they are. user, sys: CPU time of a call by the kernel's account, which is rough where it \
-     counts clock ticks.",
+    "calls: system calls. copied: bytes that they copy. in place: bytes of pages that the kernel \
+     reads or writes where they are. user, sys: CPU time of a call by the kernel's account, which \
+     is rough where it counts clock ticks.",
 ];
 
 fn explanation(found: &Found) -> Vec<String> {
     let effort = found.effort;
     let mut lines = EXPLANATION.map(str::to_owned).to_vec();
     lines.push(format!(
-        "Each rate is the median of {} rounds of windows of {} ms, interleaved; ratios are paired within \
-         rounds. All outputs were equal to the core's. It took {:.1} s.",
+        "Each rate is the median of {} rounds of windows of {} ms, interleaved; ratios are paired \
+         within rounds. All outputs were equal to the core's. It took {:.1} s.",
         effort.rounds,
         effort.window_us as f64 / 1000.0,
         found.took.as_secs_f64()
@@ -316,15 +317,7 @@ pub fn text(found: &Found, paint: Paint) -> String {
     for line in explanation(found) {
         out += &paint.paragraph(&line);
     }
-    if let Some(warning) = found.disturbance().warning() {
-        let warning = paint.paragraph(&warning);
-        let _ = writeln!(
-            out,
-            "{}",
-            paint.colour(AnsiColor::Yellow, warning.trim_end())
-        );
-    }
-    out
+    out + &found.disturbance().text(paint)
 }
 
 fn markdown_table(heads: &[String], rows: &[(String, Vec<String>)]) -> String {
@@ -364,8 +357,8 @@ pub fn markdown(found: &Found) -> String {
     for note in &found.notes {
         let _ = writeln!(out, "\n{note}.");
     }
-    if let Some(warning) = found.disturbance().warning() {
-        let _ = writeln!(out, "\n{warning}");
+    if let Some(remark) = found.disturbance().remark() {
+        let _ = writeln!(out, "\n{remark}");
     }
     out
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison of paths as a picture: throughput over size, a line for each path, both axes logarithmic, a
-//! panel for each algorithm and direction.
+//! A comparison of paths as a picture: throughput over size, a line for each path, both axes
+//! logarithmic, a panel for each algorithm and direction.
 
 use super::super::figure::{size_name, title};
 use super::super::implementation::Implementation::{self, *};

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The files that a run is written to.
+
+use crate::cli::Cli;
+use crate::reasons::Families;
+use crate::results::{Cpu, Run};
+use crate::{chart, json, markdown, overview};
+use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
+
+pub struct Files {
+    json: Option<PathBuf>,
+    markdown: Option<PathBuf>,
+    /// Directories.
+    svg: Vec<PathBuf>,
+    /// Directory and name.
+    publish: Option<(PathBuf, String)>,
+}
+
+impl Files {
+    /// Fails, before anything is measured, if one of them cannot be written.
+    pub fn of(cli: &Cli, cpu: &Cpu, date: &str) -> Result<Files> {
+        let publish = cli
+            .publish
+            .as_ref()
+            .map(|dir| (dir.clone(), name(cpu, date)));
+        let named = |end: &str| {
+            publish
+                .as_ref()
+                .map(|(dir, name)| dir.join(format!("{name}.{end}")))
+        };
+        let files = Files {
+            json: cli.json.clone().or(named("json")),
+            markdown: cli.markdown.clone().or(named("md")),
+            svg: cli.svg.iter().chain(&cli.publish).cloned().collect(),
+            publish,
+        };
+        for dir in &files.svg {
+            std::fs::create_dir_all(dir).map_err(|e| cannot_write(dir, &e))?;
+        }
+        for file in files.json.iter().chain(&files.markdown) {
+            terminal::writable(file)?;
+        }
+        if let Some(dir) = &cli.publish {
+            overview::published(dir)?;
+        }
+        Ok(files)
+    }
+
+    /// Everything is made from the JSON's text, so that a published run gives the same files again.
+    pub fn write(&self, run: &Run) -> Result<()> {
+        let text = json::write(run);
+        let run = json::read(&text).expect("it was just written");
+        let families = Families::known();
+        let charts = match (self.svg.is_empty(), &self.publish) {
+            (true, _) => Vec::new(),
+            (false, name) => chart::all(&run, name.as_ref().map_or("", |(_, n)| n))?,
+        };
+        for dir in &self.svg {
+            for (file, picture) in &charts {
+                write(&dir.join(file), picture)?;
+            }
+        }
+        if let Some(path) = &self.json {
+            write(path, &text)?;
+        }
+        if let Some(path) = &self.markdown {
+            let pictures: Vec<&str> = charts.iter().map(|(file, _)| &**file).collect();
+            write(path, &markdown::text(&run, &families, &pictures))?;
+        }
+        if let Some((dir, _)) = &self.publish {
+            let readme = dir.join("README.md");
+            if let Ok(text) = std::fs::read_to_string(&readme) {
+                let runs = overview::published(dir)?;
+                write(&readme, &overview::readme(&text, &runs, &families)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|e| cannot_write(path, &e))
+}
+
+fn cannot_write(path: &Path, why: &dyn std::fmt::Display) -> Error {
+    Error::failure(format!("cannot write {}: {why}", path.display()))
+}
+
+/// "amd-epyc-family-25-model-17-2026-11-21".
+fn name(cpu: &Cpu, date: &str) -> String {
+    let brand = cpu.brand.to_ascii_lowercase();
+    let words = brand.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    format!(
+        "{}-family-{}-model-{}-{date}",
+        words.join("-"),
+        cpu.family,
+        cpu.model
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_after_processor_and_date() {
+        let cpu = Cpu {
+            vendor: "GenuineIntel".into(),
+            brand: "Intel(R) Xeon(R) Processor".into(),
+            family: 6,
+            model: 207,
+            stepping: 2,
+            threads: 2,
+        };
+        let name = name(&cpu, "2026-11-22");
+        assert_eq!(
+            name,
+            "intel-r-xeon-r-processor-family-6-model-207-2026-11-22"
+        );
+    }
+}
