@@ -11,13 +11,14 @@ use crate::table::{nanoseconds, percent};
 use std::fmt::Write;
 use terminal::{gigabytes, size_name};
 
-/// What the columns of all tables mean. `tenrounds compare` uses the same words.
+/// What the columns of all tables mean, in the words of docs/measuring.md.
 pub const MEANING: &str = "\
 GB/s, and in brackets the fraction of the **limit**: what this processor reaches with nothing but AES rounds. Modes \
 whose blocks are independent have the throughput of rounds on the widest registers as their limit, modes whose blocks \
 wait for each other the latency of one chain of rounds. Calls of CTR beyond 256 blocks skip two rounds of most blocks, and \
-short messages of serial modes overlap at their ends, so both can exceed it. GCM also multiplies for each block: its \
-**ceiling** is nothing but AES rounds and carry-less multiplications. ± is half the distance of the quartiles.";
+short messages of serial modes overlap at their ends, so both can exceed it. GCM, and GCM-SIV when it opens, also \
+multiply for each block: their **ceiling** is nothing but AES rounds and carry-less multiplications. When GCM-SIV seals, its \
+rounds begin at the tag, so its limit is two passes: multiplications, then rounds. ± is half the distance of the quartiles.";
 
 /// Lines of at most 100 columns.
 pub fn fill(text: &str) -> String {
