@@ -90,6 +90,7 @@ impl Trusted<'_> {
 /// the system is to load it.
 pub fn only_mine(path: &Path) -> Result<()> {
     let top = Path::new("/");
+    // SAFETY: it has no arguments and cannot fail.
     let trusted = Trusted::root_and(top, unsafe { libc::geteuid() });
     let wrong = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
     let loose = trusted

@@ -66,6 +66,7 @@ pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding
 /// module or an engine. Root does not try such a configuration. None if there is no such part, and always
 /// None if this process is not root.
 pub fn refused_to_root(source: &Source, effect: &Effect) -> Option<Loose> {
+    // SAFETY: it has no arguments and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         return None;
     }

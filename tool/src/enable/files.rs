@@ -21,6 +21,7 @@ pub fn die_at(step: Option<u32>) {
 /// Between any two of these something on the disk changes.
 pub fn step() {
     if STEPS_LEFT.fetch_sub(1, Ordering::Relaxed) == 0 {
+        // SAFETY: raise() takes any signal.
         unsafe { libc::raise(libc::SIGKILL) };
     }
 }
@@ -95,8 +96,10 @@ pub fn explain_at(path: &Path, error: &std::io::Error) -> String {
 /// command that clears it.
 fn locked_by(path: &Path) -> Option<String> {
     let name = CString::new(path.as_os_str().as_bytes()).ok()?;
+    // SAFETY: all zeros is a valid statx.
     let mut found: libc::statx = unsafe { std::mem::zeroed() };
     let (flags, nothing) = (libc::AT_SYMLINK_NOFOLLOW, 0);
+    // SAFETY: the name is a C string, and the pointer is valid.
     let status = unsafe { libc::statx(libc::AT_FDCWD, name.as_ptr(), flags, nothing, &mut found) };
     let has = |bit: libc::c_int| status == 0 && found.stx_attributes & bit as u64 != 0;
     let (word, letter) = match () {
@@ -113,6 +116,7 @@ fn locked_by(path: &Path) -> Option<String> {
 /// What a system error means for the user.
 pub fn explain(error: &std::io::Error) -> String {
     let for_user = FOR_USER.load(Ordering::Relaxed);
+    // SAFETY: it has no arguments and cannot fail.
     let root = unsafe { libc::geteuid() } == 0;
     let advice = match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) if root => {
@@ -315,6 +319,7 @@ fn copy_attributes(from: &Path, to: &File) -> std::io::Result<()> {
     use std::os::fd::AsRawFd;
     let path = CString::new(from.as_os_str().as_bytes())?;
     let mut names = vec![0u8; 4096];
+    // SAFETY: the path is a C string, and the buffer has this length.
     let len = unsafe { libc::listxattr(path.as_ptr(), names.as_mut_ptr().cast(), names.len()) };
     if len < 0 {
         // A file system without them.
@@ -324,6 +329,7 @@ fn copy_attributes(from: &Path, to: &File) -> std::io::Result<()> {
     for name in names.split(|&byte| byte == 0).filter(|n| !n.is_empty()) {
         let name = CString::new(name)?;
         let mut value = vec![0u8; 65536];
+        // SAFETY: path and name are C strings, and the buffer has this length.
         let len = unsafe {
             libc::getxattr(
                 path.as_ptr(),
@@ -335,6 +341,8 @@ fn copy_attributes(from: &Path, to: &File) -> std::io::Result<()> {
         if len < 0 {
             continue;
         }
+        // SAFETY: the descriptor is open, the name is a C string, and the buffer has
+        // this length.
         let set = unsafe {
             libc::fsetxattr(
                 to.as_raw_fd(),
@@ -393,10 +401,12 @@ impl Time {
 
     fn set(self, file: &File) -> std::io::Result<()> {
         use std::os::fd::AsRawFd;
+        // SAFETY: all zeros is a valid timespec.
         let mut times: [libc::timespec; 2] = unsafe { std::mem::zeroed() };
         times[0].tv_nsec = libc::UTIME_OMIT;
         times[1].tv_sec = self.seconds as libc::time_t;
         times[1].tv_nsec = self.nanoseconds as _;
+        // SAFETY: the descriptor is open, and there are two times.
         match unsafe { libc::futimens(file.as_raw_fd(), times.as_ptr()) } {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),

@@ -263,6 +263,7 @@ fn wait_for_lock(dir: &Path) -> Result<File> {
             }
             opened => opened.map_err(failed)?,
         };
+        // SAFETY: the descriptor is open.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
             let same = |there: fs::Metadata| {
                 file.metadata()

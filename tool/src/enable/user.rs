@@ -48,6 +48,7 @@ impl Home {
 
     /// Under sudo HOME may still be the caller's, where root should leave nothing.
     fn refuse_foreign(&self) -> Result<()> {
+        // SAFETY: it has no arguments and cannot fail.
         let user = unsafe { libc::geteuid() };
         let owner = fs::metadata(&self.home).map(|meta| meta.uid());
         let owner = owner

@@ -103,6 +103,7 @@ fn fetch(
 fn name_of(libcrypto: &LibCrypto, provider: *const c_void) -> Result<String> {
     let name_of: extern "C" fn(*const c_void) -> *const c_char =
         libcrypto.symbol("OSSL_PROVIDER_get0_name")?;
+    // SAFETY: libcrypto returns a C string that lives as long as the provider.
     let name = unsafe { CStr::from_ptr(name_of(provider)) };
     Ok(name.to_string_lossy().into_owned())
 }
@@ -144,6 +145,7 @@ fn version_of(libcrypto: &LibCrypto, provider: *const c_void) -> Option<String> 
     ];
     let answered = get(provider, params.as_mut_ptr()) == 1;
     (answered && !version.is_null()).then(|| {
+        // SAFETY: the provider has set it to a C string.
         unsafe { CStr::from_ptr(version) }
             .to_string_lossy()
             .into_owned()

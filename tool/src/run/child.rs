@@ -17,7 +17,9 @@ static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
 #[link_section = ".init_array"]
 static REMEMBER: extern "C" fn() = {
     extern "C" fn remember() {
+        // SAFETY: all zeros is a valid sigaction.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointers are valid or null.
         unsafe { libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action) };
         PIPE_IGNORED.store(action.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
     }
@@ -27,6 +29,7 @@ static REMEMBER: extern "C" fn() = {
 /// Gives SIGPIPE back its meaning: output into a closed pipe ends the program quietly.
 pub fn restore_sigpipe() {
     if !PIPE_IGNORED.load(Ordering::Relaxed) {
+        // SAFETY: the arguments are valid.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     }
 }
@@ -38,6 +41,7 @@ pub fn command(line: &[OsString], environment: &[(&'static str, OsString)]) -> C
         .args(&line[1..])
         .envs(environment.iter().map(|(name, value)| (name, value)));
     if PIPE_IGNORED.load(Ordering::Relaxed) {
+        // SAFETY: the closure only calls signal(), which is async-signal-safe.
         unsafe {
             command.pre_exec(|| {
                 libc::signal(libc::SIGPIPE, libc::SIG_IGN);
@@ -88,16 +92,21 @@ const FORWARDED: [libc::c_int; 6] = [
 /// Passes on what another process sent to this one. What the terminal sends, it sends to the child, too.
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let child = CHILD.load(Ordering::Relaxed);
+    // SAFETY: the kernel passes a valid siginfo, because of SA_SIGINFO.
     let from_process = unsafe { (*info).si_code } <= 0;
     if child > 0 && from_process {
+        // SAFETY: kill() takes any numbers.
         unsafe { libc::kill(child, signal) };
     }
 }
 
 /// Runs the command to its end. Signals that reach this process meanwhile reach the command.
 pub fn wait(mut command: Command) -> Result<ExitStatus> {
+    // SAFETY: all zeros is a valid sigset_t.
     let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
     let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointers are valid; sigprocmask() in the closure is async-signal-safe.
     unsafe {
         libc::sigemptyset(&mut blocked);
         for signal in FORWARDED {
@@ -115,6 +124,7 @@ pub fn wait(mut command: Command) -> Result<ExitStatus> {
         CHILD.store(child.id() as i32, Ordering::Relaxed);
         FORWARDED.into_iter().for_each(forward_from_now_on);
     }
+    // SAFETY: the set is valid.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
     let mut child = spawned.map_err(|error| cannot_start(&command, &error))?;
     let status = child
@@ -126,6 +136,8 @@ pub fn wait(mut command: Command) -> Result<ExitStatus> {
 
 /// A signal that this process was told to ignore stays ignored, as it is for the command.
 fn forward_from_now_on(signal: libc::c_int) {
+    // SAFETY: all zeros is a valid sigaction, the pointers are valid, and forward() has the
+    // type of a handler with SA_SIGINFO.
     unsafe {
         let mut old: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &mut old);
@@ -142,6 +154,8 @@ fn forward_from_now_on(signal: libc::c_int) {
 /// Ends this process as the command ended: with its status, or by the same signal.
 pub fn end_like(status: ExitStatus) -> ! {
     if let Some(signal) = status.signal() {
+        // SAFETY: the pointers are valid, and this process has no other threads to
+        // disturb.
         unsafe {
             // One core file is enough.
             let none = libc::rlimit {

@@ -106,6 +106,7 @@ fn first_line(file: &Path) -> Option<Vec<u8>> {
 /// its caller has (secure_getenv(3)).
 fn privileged(file: &Path) -> Option<String> {
     let meta = file.metadata().ok()?;
+    // SAFETY: they have no arguments and cannot fail.
     let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
     let changes = |bit: u32, word: &str| {
         let other = if word == "setuid" {
