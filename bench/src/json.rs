@@ -174,7 +174,7 @@ pub fn read(text: &str) -> Result<Run, String> {
         Some("tenrounds-bench-1") => {
             return Err(format!(
                 "has the schema tenrounds-bench-1, of which this program reads only {SCHEMA}: measure again \
-                 (make bench), or compare it with another run by 'tenrounds compare --baseline', which reads both"
+                 (make bench), or compare it with another run by 'tenrounds diff', which reads both"
             ))
         }
         other => {
@@ -631,7 +631,7 @@ mod tests {
             ),
             (
                 text.replace("bench-2", "bench-1"),
-                "tenrounds compare --baseline",
+                "tenrounds diff",
             ),
             (text.replace("bench-2", "bench-3"), "\"tenrounds-bench-3\""),
             (

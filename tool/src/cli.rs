@@ -109,7 +109,7 @@ pub enum Command {
         /// The root of the tree, which gets share/man, share/bash-completion, ...
         dir: PathBuf,
     },
-    /// Draw the README's picture from the newest published run
+    /// Draw the README's picture from a published run
     #[command(hide = true)]
     Picture(PictureArgs),
     /// A measuring process of speed and compare
@@ -321,7 +321,7 @@ pub struct PathsArgs {
 
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// A JSON file of `tenrounds compare --json`, `tenrounds speed --json` or `make bench`
+    /// A JSON file of `tenrounds compare --json` or of `make bench`
     pub old: PathBuf,
 
     /// A later file of the same kind
@@ -338,8 +338,8 @@ pub struct DiffArgs {
 
 #[derive(Args, Debug)]
 pub struct PictureArgs {
-    /// The directory of published runs (docs/benchmarks)
-    pub runs: PathBuf,
+    /// The run (docs/benchmarks/NAME.json)
+    pub run: PathBuf,
 
     /// The directory that gets speed-light.svg and speed-dark.svg (docs/images)
     pub images: PathBuf,
@@ -349,6 +349,9 @@ pub struct PictureArgs {
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
     /// Sizes of one call in bytes, up to 64 MiB; K and M multiply by 1024 and 1048576
+    ///
+    /// By default those of `openssl speed`: 16, 64, 256, 1024, 8192 and 16384 bytes. For
+    /// `compare-paths` seven sizes from 16 bytes to 1 MiB.
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -359,6 +362,9 @@ pub struct MeasureArgs {
     pub bytes: Vec<usize>,
 
     /// Seconds for each figure, 0.01 to 3600
+    ///
+    /// By default 0.1 for `speed`, and 0.08 for `compare` and `compare-paths`. Without algorithms,
+    /// `speed` and `compare` take less on a busy machine.
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -367,7 +373,9 @@ pub struct MeasureArgs {
     )]
     pub seconds: Option<f64>,
 
-    /// Measure decryption instead of encryption
+    /// Measure only decryption
+    ///
+    /// By default `speed` measures only encryption, and the others both directions, if these differ.
     #[arg(long)]
     pub decrypt: bool,
 
@@ -404,11 +412,13 @@ pub struct CaseArgs {
 /// How compare and compare-paths measure and report.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// Write Markdown instead of text; RC4 and ChaCha20 are in it only if you name them
+    /// Write Markdown instead of text
+    ///
+    /// For `compare` it has RC4 and ChaCha20-Poly1305 only if you name them.
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 
-    /// Fewer and shorter windows
+    /// Measure less: 10 rounds, in windows of 1 ms
     #[arg(long, conflicts_with = "seconds")]
     pub quick: bool,
 

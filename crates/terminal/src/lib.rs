@@ -64,16 +64,18 @@ pub fn writable(path: &Path) -> Result<()> {
     }
 }
 
-/// The columns of the terminal on standard output; None: there is no terminal, or it does not say.
+/// The columns of the terminal on standard output; without a terminal those of COLUMNS. None: lines
+/// may have any length.
 pub fn columns() -> Option<usize> {
-    columns_of(terminal_size::terminal_size_of(std::io::stdout()))
+    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = columns_of(terminal_size::terminal_size_of(std::io::stdout()));
+    columns.or_else(variable).filter(|columns| *columns > 0)
 }
 
 type Size = (terminal_size::Width, terminal_size::Height);
 
 fn columns_of(size: Option<Size>) -> Option<usize> {
-    let columns = size.map(|(width, _)| usize::from(width.0));
-    columns.filter(|columns| *columns > 0)
+    size.map(|(width, _)| usize::from(width.0))
 }
 
 /// A bar on standard error, if that is a terminal; on a narrow one the count without the bar.

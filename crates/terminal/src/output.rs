@@ -34,15 +34,11 @@ fn written(done: std::io::Result<()>) -> Result<()> {
     })
 }
 
-/// The width to which text is wrapped: that of the terminal, but at most 100 columns; without a
-/// terminal that of COLUMNS. None: lines stay as long as they are, for grep(1) and its like.
+/// The width to which text is wrapped: that of the terminal, but at most 100 columns. None: lines
+/// stay as long as they are, for grep(1) and its like.
 pub fn columns() -> Option<usize> {
     const WIDEST: usize = 100;
-    let terminal = terminal_size::terminal_size_of(std::io::stdout());
-    let terminal = terminal.map(|(width, _)| usize::from(width.0));
-    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let columns = terminal.or_else(variable).filter(|columns| *columns > 0)?;
-    Some(columns.min(WIDEST))
+    crate::columns().map(|columns| columns.min(WIDEST))
 }
 
 /// Writes a text to standard error. Ignores errors, because there is nowhere to report them.

@@ -4,6 +4,7 @@
 
 use anstyle::{AnsiColor, Style};
 pub use terminal::gigabytes;
+use terminal::style::wrapped;
 
 /// How to draw.
 #[derive(Clone, Copy)]
@@ -46,7 +47,7 @@ impl Paint {
 
     /// Wraps a text into lines of a page.
     pub fn paragraph(self, text: &str) -> String {
-        fill(text, self.page()).join("\n") + "\n"
+        wrapped("", text, Some(self.page()))
     }
 
     pub fn style(self, style: Style, text: &str) -> String {
@@ -91,22 +92,6 @@ const INDENT: usize = 2;
 
 fn width(text: &str) -> usize {
     text.chars().count()
-}
-
-/// Wraps a text at spaces into lines of at most so many columns; a longer word has a line of its
-/// own.
-pub fn fill(text: &str, columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if width(line) + 1 + width(word) <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// The columns of a table: spaces before it, of the labels, and of each cell.

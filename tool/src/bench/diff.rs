@@ -15,8 +15,11 @@ use crate::style::{clean, paint, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+
+/// More rows than this are shown only if they changed.
+const MANY: usize = 100;
 
 /// The exit status with --fail-slower where something is slower.
 const SLOWER: u8 = 3;
@@ -263,13 +266,16 @@ fn compare(files: [String; 2], old: &Run, new: &Run) -> Result<Diff> {
             files[0], files[1]
         )));
     }
-    let still = |name: &String| new.rows.iter().any(|(other, _)| other == name);
+    let in_new: BTreeSet<&String> = new.rows.iter().map(|(name, _)| name).collect();
     let only_in_old = old.rows.iter().map(|(name, _)| name);
     let count = |verdict| rows.iter().filter(|r| r.verdict == verdict).count();
     Ok(Diff {
         of: [old.schema.clone(), new.schema.clone()],
         unlike: unlike(old, new),
-        only_in_old: only_in_old.filter(|n| !still(n)).cloned().collect(),
+        only_in_old: only_in_old
+            .filter(|n| !in_new.contains(n))
+            .cloned()
+            .collect(),
         only_in_new,
         without_limit,
         slower: count(Verdict::Slower),
@@ -279,49 +285,36 @@ fn compare(files: [String; 2], old: &Run, new: &Run) -> Result<Diff> {
     })
 }
 
+/// The names; of many, how many they are.
 fn list(out: &mut String, heading: &str, names: &[String]) {
-    if !names.is_empty() {
-        *out += &format!("\n{}\n", paint(BOLD, heading));
-        names.iter().for_each(|name| *out += &format!("  {name}\n"));
+    match names.len() {
+        0 => {}
+        1..=MANY => {
+            *out += &format!("\n{}\n", paint(BOLD, heading));
+            names.iter().for_each(|name| *out += &format!("  {name}\n"));
+        }
+        many => *out += &format!("\n{}: {many} rows (see --json)\n", paint(BOLD, heading)),
     }
 }
 
-/// The cells of a row: its name, both fractions, the change and the verdict.
-fn cells(pair: &Pair, sign: &str) -> [String; 5] {
-    let shown = |f: Fraction| format!("{:.3} {sign}{:.3}", f.limit_fraction, f.margin());
-    [
-        pair.row.clone(),
-        shown(pair.old),
-        shown(pair.new),
-        format!("{:+.1} %", 100.0 * (pair.ratio - 1.0)),
-        match pair.verdict {
+fn table(pairs: &[&Pair], sign: &str) -> String {
+    let mut table = Table::new(&["fraction of the limit", ">old", ">new", ">change", ""]);
+    for pair in pairs {
+        let shown = |f: Fraction| format!("{:.3} {sign}{:.3}", f.limit_fraction, f.margin());
+        let mark = match pair.verdict {
             Verdict::Same => String::new(),
             Verdict::Faster => paint(GOOD, "faster"),
             Verdict::Slower => paint(BAD, "SLOWER"),
-        },
-    ]
-}
-
-/// A table; where the terminal is too narrow for it, three lines for each row.
-fn table(pairs: &[Pair], painting: Paint) -> String {
-    let sign = painting.plus_minus();
-    let mut table = Table::new(&["fraction of the limit", ">old", ">new", ">change", ""]);
-    for pair in pairs {
-        table.row(cells(pair, sign).to_vec());
+        };
+        table.row(vec![
+            pair.row.clone(),
+            shown(pair.old),
+            shown(pair.new),
+            format!("{:+.1} %", 100.0 * (pair.ratio - 1.0)),
+            mark,
+        ]);
     }
-    let table = table.to_string();
-    let plain = anstream::adapter::strip_str(&table).to_string();
-    let width = plain.lines().map(|line| line.chars().count()).max();
-    match painting.columns {
-        Some(columns) if width > Some(columns) => {
-            let lines = pairs.iter().map(|pair| {
-                let [row, old, new, change, verdict] = cells(pair, sign);
-                format!("{row}\n  {old}  {new}\n  {change}  {verdict}\n")
-            });
-            lines.collect()
-        }
-        _ => table,
-    }
+    table.to_string()
 }
 
 fn text(found: &Diff, painting: Paint) -> String {
@@ -336,15 +329,24 @@ fn text(found: &Diff, painting: Paint) -> String {
         }
         out += &format!("{table}\n");
     }
-    out += &table(&found.rows, painting);
+    let changed = |pair: &&Pair| found.rows.len() <= MANY || pair.verdict != Verdict::Same;
+    let shown: Vec<&Pair> = found.rows.iter().filter(changed).collect();
+    if !shown.is_empty() {
+        out += &table(&shown, painting.plus_minus());
+    }
     list(&mut out, "Only in the old file", &found.only_in_old);
     list(&mut out, "Only in the new file", &found.only_in_new);
     list(&mut out, "Without a limit", &found.without_limit);
     let Diff { slower, faster, .. } = found;
     let rows = found.rows.len();
-    out += &format!(
-        "\n{rows} rows in both: {slower} slower and {faster} faster beyond both spreads.\n"
-    );
+    let others = match rows > shown.len() {
+        true => " The others are not shown (see --json).",
+        false => "",
+    };
+    out.push('\n');
+    out += &painting.paragraph(&format!(
+        "{rows} rows in both: {slower} slower and {faster} faster beyond both spreads.{others}"
+    ));
     let words = painting.paragraph(&format!(
         "limit: nothing but AES rounds, measured in the same run. {}: half the distance between \
          the quartiles.",
@@ -394,31 +396,47 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_gets_three_lines_for_a_row() {
-        let pairs = [Pair {
-            row: "aes-128-cbc decrypt, 1 KiB, tenrounds".into(),
+    fn of_many_rows_only_those_that_changed_are_shown() {
+        let row = |nth: usize, verdict| Pair {
+            row: format!("row {nth}"),
             old: at(0.90, 0.01),
-            new: at(0.87, 0.01),
-            ratio: 0.87 / 0.90,
-            verdict: Verdict::Slower,
-        }];
-        for (columns, lines) in [(None, 2), (Some(120), 2), (Some(40), 3), (Some(0), 3)] {
-            let drawn = table(
-                &pairs,
-                Paint {
-                    colours: false,
-                    blocks: false,
-                    columns,
-                },
-            );
-            let drawn = anstream::adapter::strip_str(&drawn).to_string();
-            assert_eq!(drawn.lines().count(), lines, "{drawn}");
-            assert!(
-                drawn.contains("0.900 +-0.009") && drawn.contains("-3.3 %"),
-                "{drawn}"
-            );
-            let longest = drawn.lines().map(str::len).max().unwrap();
-            assert!(columns != Some(40) || longest <= 40, "{drawn}");
-        }
+            new: at(0.90, 0.01),
+            ratio: 1.0,
+            verdict,
+        };
+        let said = |count: usize, changed: usize| {
+            let verdict = |nth| match nth < changed {
+                true => Verdict::Faster,
+                false => Verdict::Same,
+            };
+            let found = Diff {
+                files: ["old".into(), "new".into()],
+                of: ["tenrounds-1".into(), "tenrounds-1".into()],
+                unlike: vec![],
+                rows: (0..count).map(|nth| row(nth, verdict(nth))).collect(),
+                only_in_old: vec![],
+                only_in_new: vec![],
+                without_limit: (0..count).map(|nth| format!("unbound {nth}")).collect(),
+                slower: 0,
+                faster: changed,
+            };
+            let plain = Paint {
+                colours: false,
+                blocks: false,
+                columns: None,
+            };
+            text(&found, plain)
+        };
+        assert_eq!(said(MANY, 1).matches("row ").count(), MANY);
+        let many = said(MANY + 1, 2);
+        assert_eq!(many.matches("row ").count(), 2, "{many}");
+        assert!(
+            many.contains("101 rows in both") && many.contains("The others are"),
+            "{many}"
+        );
+        assert!(many.contains("Without a limit") && many.contains(": 101 rows (see --json)"));
+        assert!(said(MANY, 1).contains("unbound 99") && !many.contains("unbound"));
+        let same = said(MANY + 1, 0);
+        assert!(!same.contains("fraction of the limit"), "{same}");
     }
 }

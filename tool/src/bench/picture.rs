@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The README's picture, for light and for dark pages, from the newest run that `make bench` has
-//! published: stock OpenSSL, tenrounds and the limit in five modes. Maintainers draw it by
-//! `tenrounds picture docs/benchmarks docs/images`; a test compares it with the run.
+//! The README's picture, for light and for dark pages, from a run that `make bench` has published:
+//! stock OpenSSL, tenrounds and the limit in five modes. Maintainers draw it by `tenrounds picture
+//! docs/benchmarks/RUN.json docs/images`; a test compares it with the newest run of its processor.
 
 use super::busy::Disturbance;
 use super::runs::{self, Row, What};
@@ -13,7 +13,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The modes: their way in the run, and their name.
 const MODES: [(&str, &[&str]); 5] = [
@@ -89,25 +89,6 @@ fn read(file: PathBuf) -> Result<Run> {
         document,
         rows,
     })
-}
-
-/// The run with the latest date of those that are no quick ones.
-fn newest(dir: &Path) -> Result<Run> {
-    let failed = |why: &dyn std::fmt::Display| Error::failure(format!("{}: {why}", dir.display()));
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(|why| failed(&why))? {
-        let path = entry.map_err(|why| failed(&why))?.path();
-        if path.extension().is_some_and(|end| end == "json") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    let mut runs = files.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-    runs.retain(|run| run.document["quick"] == false);
-    let newest = runs
-        .into_iter()
-        .max_by_key(|run| run.text("/date").to_owned());
-    newest.ok_or_else(|| failed(&"has no JSON of a full run (make bench)"))
 }
 
 impl Run {
@@ -367,7 +348,7 @@ impl Theme {
 
 /// Draws both pictures into a directory.
 pub fn picture(args: &PictureArgs) -> Result<()> {
-    let picture = Picture::of(&newest(&args.runs)?)?;
+    let picture = Picture::of(&read(args.run.clone())?)?;
     for theme in &THEMES {
         let file = args.images.join(format!("speed-{}.svg", theme.name));
         let failed = |why| Error::failure(format!("cannot write {}: {why}", file.display()));
