@@ -73,7 +73,7 @@ const WRAP: Row = Row {
     call: Call::Wrap,
     bound: [Bound::Latency; 2],
     needs: [Needs::OneChain; 2],
-    ops: ["kw_wrap", "kw_unwrap"],
+    ops: ["ecb_encrypt", "ecb_decrypt"],
     longest: (1 << 31) - 8,
     measured: false,
     ..STREAM
