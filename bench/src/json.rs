@@ -629,10 +629,7 @@ mod tests {
                 "{}".to_owned(),
                 "has the schema \"none\" instead of tenrounds-bench-2",
             ),
-            (
-                text.replace("bench-2", "bench-1"),
-                "tenrounds diff",
-            ),
+            (text.replace("bench-2", "bench-1"), "tenrounds diff"),
             (text.replace("bench-2", "bench-3"), "\"tenrounds-bench-3\""),
             (
                 text.replace("\"seed\"", "\"seeds\""),
