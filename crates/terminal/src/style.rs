@@ -37,8 +37,11 @@ pub const ROOM: usize = 20;
 
 /// The same for a terminal of so many columns.
 pub fn wrapped(label: &str, text: &str, columns: Option<usize>) -> String {
-    let Some(columns) = columns else {
-        return format!("{label}{text}").trim_end().to_owned() + "\n";
+    let alone = || format!("{label}{text}").trim_end().to_owned() + "\n";
+    // textwrap drops the label of an empty text.
+    let columns = match columns {
+        Some(columns) if !text.is_empty() => columns,
+        _ => return alone(),
     };
     let indentation = match width(label) {
         deep if deep + ROOM > columns => deep.min(columns / 3),
