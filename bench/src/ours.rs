@@ -197,8 +197,13 @@ impl Operation for OneMessage {
             input: input[..self.bytes].as_ptr(),
             len: self.bytes,
         };
+        // A MAC signs in either direction.
+        let direction = match self.spec.mode {
+            Mode::Cmac => Direction::Encrypt,
+            _ => self.spec.direction,
+        };
         // SAFETY: the slices have these lengths, and the tag its place.
-        let done = unsafe { self.key.message(self.spec.direction, &message) };
+        let done = unsafe { self.key.message(direction, &message) };
         if let Err(error) = done {
             failed(&error.to_string());
         }
