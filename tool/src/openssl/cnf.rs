@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The one reader of openssl.cnf (config(5)): `.include`, `.pragma`, variables, and the place of
-//! every line, which libcrypto's own parser does not tell. It does not stop at an error: it collects
-//! what is wrong, and reads on.
+//! The one reader of openssl.cnf (config(5)). It understands every line as libcrypto does
+//! (crypto/conf/conf_def.c), and adds two things: the file and line of each assignment, which
+//! libcrypto does not report, and recovery. After an error it records the trouble and reads on.
+
+mod input;
+mod syntax;
+#[cfg(test)]
+mod tests;
 
 use crate::root::Root;
+use input::{Directory, Input};
 use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use syntax::{skip_space, trim_end, Syntax};
 
-/// libcrypto sets no limit to included files that include files. Here a loop must end.
+/// The deepest nesting of included files. libcrypto has no such limit; here a loop must end.
 const DEPTH: usize = 16;
 const MAX_FILES: usize = 1000;
-/// The longest value after variables are replaced (crypto/conf/conf_def.c, MAX_CONF_VALUE_LENGTH).
+/// The longest value after the expansion of variables (MAX_CONF_VALUE_LENGTH in conf_def.c).
 const MAX_VALUE: usize = 65536;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -61,7 +71,7 @@ impl Cnf {
     /// Reads a file and all files that it includes.
     pub fn read(root: &Root, file: &Path) -> Cnf {
         let mut reader = Reader::new(root);
-        reader.file(file, 0, None);
+        reader.read(file);
         reader.cnf
     }
 
@@ -123,20 +133,26 @@ pub fn plain_name(name: &str) -> &str {
 pub fn locate(root: &Root, file: &Path, number: usize) -> Option<Place> {
     let mut reader = Reader::new(root);
     reader.wanted = number;
-    reader.file(file, 0, None);
+    reader.read(file);
     reader.found
 }
 
 struct Reader<'a> {
     root: &'a Root,
     cnf: Cnf,
-    section: String,
-    dollar_is_plain: bool,
+    section: Vec<u8>,
+    syntax: Syntax,
     absolute_only: bool,
     include_dir: Option<PathBuf>,
-    values: HashMap<(String, String), String>,
+    /// The value of each section and name.
+    values: HashMap<(Vec<u8>, Vec<u8>), Vec<u8>>,
+    /// The open files. The last one is read; each of the others includes the one after it.
+    inputs: Vec<Input>,
+    /// The directory whose files are being included.
+    directory: Option<Directory>,
+    /// How many files were opened.
     files: usize,
-    /// Lines of all files that were read so far.
+    /// How many lines libcrypto has counted in all files.
     lines: usize,
     /// The line to find, and its place.
     wanted: usize,
@@ -148,11 +164,13 @@ impl<'a> Reader<'a> {
         Reader {
             root,
             cnf: Cnf::default(),
-            section: "default".to_owned(),
-            dollar_is_plain: false,
+            section: b"default".to_vec(),
+            syntax: Syntax::default(),
             absolute_only: false,
             include_dir: None,
             values: HashMap::new(),
+            inputs: Vec::new(),
+            directory: None,
             files: 0,
             lines: 0,
             wanted: 0,
@@ -160,92 +178,149 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn file(&mut self, file: &Path, depth: usize, from: Option<&Place>) {
-        self.files += 1;
-        let place = || {
-            from.cloned().unwrap_or(Place {
-                file: file.to_owned(),
-                line: 0,
-            })
+    /// Reads a file and everything that it includes.
+    fn read(&mut self, file: &Path) {
+        let place = Place {
+            file: file.to_owned(),
+            line: 0,
         };
-        if depth > DEPTH || self.files > MAX_FILES {
-            let what = format!("{} is included too deeply; a loop?", file.display());
-            return self.trouble(place(), what, false);
+        if let Some(mut input) = self.open(file, &place) {
+            input.skip(BYTE_ORDER_MARK);
+            self.inputs.push(input);
         }
-        if self.root.path(file).is_dir() {
-            for name in self.root.unsorted_names(file) {
-                if name.ends_with(".cnf") || name.ends_with(".conf") {
-                    self.file(&file.join(name), depth + 1, from);
+        let mut line = Vec::new();
+        let mut continued = false;
+        while let Some(input) = self.inputs.last_mut() {
+            let chunk = input.chunk();
+            if chunk.is_empty() && !continued {
+                self.end_of_file();
+                continue;
+            }
+            let ends = chunk.iter().rposition(|b| !b"\r\n".contains(b));
+            let bare = &chunk[..ends.map_or(0, |at| at + 1)];
+            // A chunk without a newline is a part of a long line.
+            continued = !chunk.is_empty() && bare.len() == chunk.len();
+            line.extend_from_slice(bare);
+            let place = input.place();
+            if !continued {
+                self.lines += 1;
+                if self.lines == self.wanted {
+                    self.found = Some(place.clone());
                 }
             }
-            return;
-        }
-        match self.root.bytes(file) {
-            Ok(bytes) => self.text(file, &String::from_utf8_lossy(&bytes), depth),
-            Err(error) => {
-                let what = format!("cannot read {}: {error}", file.display());
-                self.trouble(place(), what, true);
+            if !continued && line.ends_with(b"\\") && !line.ends_with(b"\\\\") {
+                line.pop();
+                continued = true;
+            }
+            if !continued {
+                self.line(&std::mem::take(&mut line), &place);
             }
         }
     }
 
-    fn trouble(&mut self, place: Place, what: String, unreadable: bool) {
+    /// Opens a file that `from` includes. Records the trouble if that is impossible.
+    fn open(&mut self, file: &Path, from: &Place) -> Option<Input> {
+        self.files += 1;
+        if self.inputs.len() > DEPTH || self.files > MAX_FILES {
+            let what = format!("{} is included too deeply; a loop?", file.display());
+            self.trouble(from, what, false);
+            return None;
+        }
+        match self.root.bytes(file) {
+            Ok(bytes) => Some(Input::new(file, bytes)),
+            Err(error) => {
+                let what = format!("cannot read {}: {error}", file.display());
+                self.trouble(from, what, true);
+                None
+            }
+        }
+    }
+
+    /// Continues after the end of a file: with the next file of the directory, or else with the
+    /// file that included it. libcrypto does so even if a file of the directory included this one;
+    /// the rest of that file then follows the directory.
+    fn end_of_file(&mut self) {
+        self.inputs.pop();
+        self.next_in_directory();
+    }
+
+    fn next_in_directory(&mut self) {
+        while let Some(directory) = &mut self.directory {
+            let from = directory.from.clone();
+            match directory.next() {
+                Some(file) => {
+                    if let Some(input) = self.open(&file, &from) {
+                        self.inputs.push(input);
+                        return;
+                    }
+                }
+                None => self.directory = None,
+            }
+        }
+    }
+
+    fn trouble(&mut self, place: &Place, what: String, unreadable: bool) {
         self.cnf.troubles.push(Trouble {
-            place,
+            place: place.clone(),
             what,
             unreadable,
         });
     }
 
-    fn text(&mut self, file: &Path, text: &str, depth: usize) {
-        let mut joined = String::new();
-        for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-            let place = Place {
-                file: file.to_owned(),
-                line: index + 1,
-            };
-            self.lines += 1;
-            if self.lines == self.wanted {
-                self.found = Some(place.clone());
-            }
-            joined.push_str(line.trim_end_matches('\r'));
-            if joined.ends_with('\\') && !joined.ends_with("\\\\") {
-                joined.pop();
-                continue;
-            }
-            self.line(&std::mem::take(&mut joined), place, depth);
-        }
-    }
-
-    fn line(&mut self, line: &str, place: Place, depth: usize) {
-        let line = without_comment(line).trim();
+    fn line(&mut self, line: &[u8], place: &Place) {
+        let line = skip_space(syntax::without_comment(line));
         if line.is_empty() {
             return;
         }
-        if let Some(rest) = line.strip_prefix('[') {
-            match rest.split_once(']') {
-                Some((name, _)) => {
-                    self.section = name.trim().to_owned();
-                    self.cnf.headers.push((self.section.clone(), place));
-                }
-                None => self.trouble(place, format!("no ']' after '{line}'"), false),
-            }
-            return;
-        }
-        let done = if let Some(value) = directive(line, ".include") {
-            self.include(value, &place, depth)
-        } else if let Some(value) = directive(line, ".pragma") {
-            self.pragma(value)
-        } else {
-            self.assign(line, &place)
+        let done = match line {
+            [b'[', name @ ..] => self.header(line, name, place),
+            line => self.entry(line, place),
         };
         if let Err(what) = done {
             self.trouble(place, what, false);
         }
     }
 
-    fn include(&mut self, value: &str, place: &Place, depth: usize) -> Result<(), String> {
-        let path = PathBuf::from(self.expand(value)?);
+    fn header(&mut self, line: &[u8], rest: &[u8], place: &Place) -> Result<(), String> {
+        let name = self.syntax.header(rest);
+        let name = name.ok_or_else(|| format!("no ']' after '{}'", text(line)))?;
+        self.section = self.expand(None, name)?;
+        let header = (text(&self.section), place.clone());
+        self.cnf.headers.push(header);
+        Ok(())
+    }
+
+    /// An assignment or a directive: a name, and what follows it.
+    fn entry(&mut self, line: &[u8], place: &Place) -> Result<(), String> {
+        let (section, name, after) = self.syntax.name(line);
+        let section = section.unwrap_or(&self.section).to_vec();
+        if let Some(value) = syntax::directive(".pragma", name, after) {
+            return self.pragma(value);
+        }
+        if let Some(value) = syntax::directive(".include", name, after) {
+            return self.include(&section, value, place);
+        }
+        let stray = skip_space(after);
+        let [b'=', value @ ..] = stray else {
+            return Err(match text(stray).chars().next() {
+                Some(stray) => format!("no '=' before '{stray}' in '{}'", text(line)),
+                None => format!("no '=' in '{}'", text(line)),
+            });
+        };
+        let value = self.expand(Some(&section), trim_end(skip_space(value)))?;
+        self.cnf.assignments.push(Assignment {
+            place: place.clone(),
+            section: text(&section),
+            name: text(name),
+            value: text(&value),
+        });
+        self.values.insert((section, name.to_vec()), value);
+        Ok(())
+    }
+
+    fn include(&mut self, section: &[u8], value: &[u8], place: &Place) -> Result<(), String> {
+        let value = self.expand(Some(section), trim_end(value))?;
+        let path = PathBuf::from(OsString::from_vec(value));
         let dir = std::env::var_os("OPENSSL_CONF_INCLUDE").map(PathBuf::from);
         let dir = dir.or_else(|| self.include_dir.clone());
         let path = match dir {
@@ -255,337 +330,96 @@ impl<'a> Reader<'a> {
         if self.absolute_only && path.is_relative() {
             return Err(format!("'{}' is no absolute path", path.display()));
         }
-        self.file(&path, depth + 1, Some(place));
+        if !self.root.path(&path).is_dir() {
+            let input = self.open(&path, place);
+            self.inputs.extend(input);
+        } else if self.directory.is_none() {
+            let names = self.root.unsorted_names(&path);
+            self.directory = Some(Directory::new(path, names, place.clone()));
+            self.next_in_directory();
+        } else {
+            let what = format!(
+                "{} is not read: a file of an included directory cannot include a directory",
+                path.display()
+            );
+            self.trouble(place, what, true);
+        }
         Ok(())
     }
 
     /// config(5), section "Directives". libcrypto ignores a pragma that it does not know.
-    fn pragma(&mut self, value: &str) -> Result<(), String> {
-        let wrong = || format!("'.pragma {value}' is no pragma");
-        let (name, value) = value
-            .split_once(':')
-            .map(|(name, value)| (name.trim(), value.trim()))
-            .filter(|(name, value)| !name.is_empty() && !value.is_empty())
-            .ok_or_else(wrong)?;
-        let flag = || match value {
-            "on" | "true" => Ok(true),
-            "off" | "false" => Ok(false),
+    fn pragma(&mut self, value: &[u8]) -> Result<(), String> {
+        let whole = trim_end(value);
+        let wrong = || format!("'.pragma {}' is no pragma", text(whole));
+        let colon = whole.iter().position(|&b| b == b':').ok_or_else(wrong)?;
+        let (name, value) = (&whole[..colon], &whole[colon + 1..]);
+        if name.is_empty() || value.is_empty() {
+            return Err(wrong());
+        }
+        let value = skip_space(value);
+        let flag = || match value.to_ascii_lowercase().as_slice() {
+            b"on" | b"true" => Ok(true),
+            b"off" | b"false" => Ok(false),
             _ => Err(wrong()),
         };
-        match name {
-            "dollarid" => self.dollar_is_plain = flag()?,
-            "abspath" => self.absolute_only = flag()?,
-            "includedir" => self.include_dir = Some(PathBuf::from(value)),
+        match trim_end(name) {
+            b"dollarid" => self.syntax.dollar_in_names = flag()?,
+            b"abspath" => self.absolute_only = flag()?,
+            b"includedir" => {
+                self.include_dir = Some(PathBuf::from(OsString::from_vec(value.to_vec())));
+            }
             _ => {}
         }
         Ok(())
     }
 
-    fn assign(&mut self, line: &str, place: &Place) -> Result<(), String> {
-        let no_equals = || format!("no '=' in '{line}'");
-        let (name, value) = line.split_once('=').ok_or_else(no_equals)?;
-        let (section, name) = match name.split_once("::") {
-            Some((section, name)) => (section.trim(), name.trim()),
-            None => (self.section.as_str(), name.trim()),
-        };
-        if let Some(stray) = name.chars().find(|c| !self.may_be_in_a_name(*c)) {
-            return Err(format!("no '=' before '{stray}' in '{line}'"));
-        }
-        let value = self.expand(value.trim())?;
-        let key = (section.to_owned(), name.to_owned());
-        self.cnf.assignments.push(Assignment {
-            place: place.clone(),
-            section: key.0.clone(),
-            name: key.1.clone(),
-            value: value.clone(),
-        });
-        self.values.insert(key, value);
-        Ok(())
-    }
-
-    /// crypto/conf/keysets.pl: letters, digits and these signs; a backslash escapes any other.
-    fn may_be_in_a_name(&self, c: char) -> bool {
-        c.is_ascii_alphanumeric()
-            || "_!.%&*+,/;?@^~|-\\".contains(c)
-            || c == '$' && self.dollar_is_plain
-    }
-
-    /// Takes quotes away and puts the values of variables in.
-    fn expand(&self, raw: &str) -> Result<String, String> {
-        let mut out = String::new();
-        let mut rest = raw.chars();
-        while let Some(c) = rest.next() {
-            match c {
-                '\'' | '"' | '`' => {
-                    let quoted: String = rest.by_ref().take_while(|&q| q != c).collect();
-                    out.push_str(&quoted);
+    /// Removes quotes and backslashes, and puts the values of variables in. A name without a section
+    /// is looked up in `section` and then in [default].
+    fn expand(&self, section: Option<&[u8]>, raw: &[u8]) -> Result<Vec<u8>, String> {
+        let mut out = Vec::new();
+        let mut rest = raw;
+        // libcrypto limits the size of its buffer, and only where it inserts a variable.
+        let mut size = raw.len() + 1;
+        while let [first, after @ ..] = rest {
+            rest = match first {
+                b'\'' | b'"' | b'`' => syntax::unquote(*first, after, &mut out),
+                b'\\' => syntax::unescape(after, &mut out),
+                b'$' if self.syntax.is_variable(after) => {
+                    let (of, name, after) = self.syntax.variable(after)?;
+                    let value = self.value_of(of.or(section), name)?;
+                    let consumed = rest.len() - after.len();
+                    size = size + value.len() - consumed;
+                    if size > MAX_VALUE {
+                        return Err("a value becomes longer than 65536 bytes".to_owned());
+                    }
+                    out.extend_from_slice(&value);
+                    after
                 }
-                '\\' => match rest.next() {
-                    Some('n') => out.push('\n'),
-                    Some('t') => out.push('\t'),
-                    Some('r') => out.push('\r'),
-                    Some('b') => out.push('\u{8}'),
-                    Some(other) => out.push(other),
-                    None => {}
-                },
-                '$' if !self.dollar_is_plain => {
-                    let (name, after) = variable(rest.as_str())?;
-                    out.push_str(&self.value_of(name)?);
-                    rest = after.chars();
+                &other => {
+                    out.push(other);
+                    after
                 }
-                c => out.push(c),
-            }
-            if out.len() > MAX_VALUE {
-                return Err("a value becomes longer than 65536 bytes".to_owned());
-            }
+            };
         }
         Ok(out)
     }
 
-    fn value_of(&self, name: &str) -> Result<String, String> {
-        let (section, key) = name.split_once("::").unwrap_or((&self.section, name));
-        let look = |section: &str| {
-            self.values
-                .get(&(section.to_owned(), key.to_owned()))
-                .cloned()
+    /// Looks a variable up: in its section, then in the environment for the section ENV, then in
+    /// [default].
+    fn value_of(&self, section: Option<&[u8]>, name: &[u8]) -> Result<Vec<u8>, String> {
+        let look = |section: &[u8]| self.values.get(&(section.to_vec(), name.to_vec())).cloned();
+        let environment = || match section {
+            Some(b"ENV") => std::env::var_os(OsString::from_vec(name.to_vec())),
+            _ => None,
         };
-        let found = match section {
-            "ENV" => std::env::var(key).ok().or_else(|| look("ENV")),
-            section => look(section),
-        };
-        found
-            .or_else(|| look("default"))
-            .ok_or_else(|| format!("the variable '{name}' has no value"))
+        section
+            .and_then(look)
+            .or_else(|| environment().map(OsStringExt::into_vec))
+            .or_else(|| look(b"default"))
+            .ok_or_else(|| format!("the variable '{}' has no value", text(name)))
     }
 }
 
-/// What follows ".include" or ".pragma", with or without an equals sign.
-fn directive<'a>(line: &'a str, word: &str) -> Option<&'a str> {
-    let rest = line.strip_prefix(word)?;
-    let value = rest.trim_start();
-    match value.strip_prefix('=') {
-        Some(value) => Some(value.trim()),
-        None => (value.len() < rest.len()).then_some(value),
-    }
-}
-
-fn without_comment(line: &str) -> &str {
-    let mut quote = None;
-    let mut escaped = false;
-    for (at, c) in line.char_indices() {
-        match (c, quote) {
-            _ if escaped => escaped = false,
-            ('\\', _) => escaped = true,
-            (c, Some(q)) if c == q => quote = None,
-            (_, Some(_)) => {}
-            ('\'' | '"' | '`', None) => quote = Some(c),
-            ('#', None) => return &line[..at],
-            _ => {}
-        }
-    }
-    line
-}
-
-/// The name of a variable behind the dollar sign, and what follows it.
-fn variable(text: &str) -> Result<(&str, &str), String> {
-    for (open, close) in [('{', '}'), ('(', ')')] {
-        if let Some(inner) = text.strip_prefix(open) {
-            let parts = inner.split_once(close);
-            return parts.ok_or_else(|| format!("no '{close}' after '${text}'"));
-        }
-    }
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let word = |text: &str| text.find(|c| !is_part(c)).unwrap_or(text.len());
-    let mut end = word(text);
-    if text[end..].starts_with("::") {
-        end += 2 + word(&text[end + 2..]);
-    }
-    Ok(text.split_at(end))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::libcrypto::LibCrypto;
-    use crate::openssl::conf::Conf;
-
-    fn directory() -> PathBuf {
-        use std::sync::atomic::{AtomicU32, Ordering};
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("tenrounds-cnf-{}-{number}", std::process::id());
-        std::env::temp_dir().join(name)
-    }
-
-    fn read(files: &[(&str, &str)]) -> Cnf {
-        let dir = directory();
-        for (name, text) in files {
-            let path = dir.join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let cnf = Cnf::read(&Root::new(&dir), Path::new("/openssl.cnf"));
-        std::fs::remove_dir_all(&dir).unwrap();
-        cnf
-    }
-
-    #[test]
-    fn what_libcrypto_reads() {
-        let cnf = read(&[
-            (
-                "openssl.cnf",
-                "a = 1 # not this\nb = \"x # y\" \\\n  z\n[ one ]\nc = $a${b}\n1.d = \\$e\n\
-                 .include /sub\nother::f = $one::c\n[one]\nc = last\n",
-            ),
-            ("sub/a.cnf", "in_one = yes\n[two]\ng = 1\n"),
-            ("sub/b.txt", "[never]\n"),
-        ]);
-        assert!(cnf.troubles.is_empty(), "{:?}", cnf.troubles);
-        let look = |section, name| cnf.value(section, name);
-        assert_eq!(look("default", "b"), Some("x # y   z"));
-        assert_eq!(look("one", "d"), Some("$e"));
-        assert_eq!(look("one", "c"), Some("last"));
-        assert_eq!(look("one", "in_one"), Some("yes"));
-        assert_eq!(look("other", "f"), Some("1x # y   z"));
-        assert_eq!(cnf.get("two", "g").unwrap().place.line, 3);
-        assert!(!cnf.has_section("never"));
-        assert_eq!(
-            cnf.headers.iter().filter(|(name, _)| name == "one").count(),
-            2
-        );
-    }
-
-    #[test]
-    fn what_libcrypto_refuses() {
-        let cnf = read(&[(
-            "openssl.cnf",
-            "[ open\nno equals\na = $nothing\n.include /absent.cnf\n.include /openssl.cnf\n",
-        )]);
-        let said: Vec<&str> = cnf.troubles.iter().map(|t| t.what.as_str()).collect();
-        for part in [
-            "no ']'",
-            "no '='",
-            "'nothing' has no value",
-            "/absent.cnf",
-            "a loop?",
-        ] {
-            assert!(
-                said.iter().any(|what| what.contains(part)),
-                "{part} in {said:?}"
-            );
-        }
-        assert!(cnf.troubles[3].unreadable);
-    }
-
-    /// Each of these files alone is refused by libcrypto and by this reader, or by neither.
-    #[test]
-    fn libcrypto_refuses_the_same_lines() {
-        let libcrypto = LibCrypto::open().unwrap();
-        let dir = directory();
-        std::fs::create_dir_all(&dir).unwrap();
-        let file = dir.join("a.cnf");
-        for (text, refused) in [
-            ("a b = c\n", true),
-            ("a\u{fc} = c\n", true),
-            ("$a = c\n", true),
-            (".pragma = dollarid:on\n$a = c\nb = $a\n", false),
-            (".pragma dollarid:perhaps\n", true),
-            (".pragma nothing\n", true),
-            (".pragma = other:1\n", false),
-            (".pragma = abspath:true\n.include = somewhere.cnf\n", true),
-            (".pragma = includedir:/absent\n", false),
-            ("a = ${b\n", true),
-            ("b = 1\na = $(b)${b}$b\n", false),
-            ("s::a = 1\n[t]\nb = $s::a\n", false),
-            ("= 1\n", false),
-            ("a-b.c;d@e = 1\n", false),
-            ("a = \"x # y\n", false),
-            ("a\n", true),
-        ] {
-            std::fs::write(&file, text).unwrap();
-            let cnf = Cnf::read(&Root::new(Path::new("/")), &file);
-            let by_us = cnf.troubles.iter().any(|t| !t.unreadable);
-            let by_them = Conf::load(&libcrypto, &file).is_err();
-            assert_eq!((by_us, by_them), (refused, refused), "{text}");
-        }
-        std::fs::remove_dir_all(&dir).unwrap();
-    }
-
-    #[test]
-    fn lines_are_counted_through_included_files() {
-        let dir = directory();
-        std::fs::create_dir_all(&dir).unwrap();
-        std::fs::write(dir.join("inner.cnf"), "1\n2\n3\n").unwrap();
-        std::fs::write(dir.join("outer.cnf"), "1\n.include = /inner.cnf\n3\n").unwrap();
-        let root = Root::new(&dir);
-        let place = |n| locate(&root, Path::new("/outer.cnf"), n).map(|p| p.to_string());
-        let found: Vec<_> = (1..=7).map(place).collect();
-        std::fs::remove_dir_all(&dir).unwrap();
-        let (outer, inner) = ("/outer.cnf", "/inner.cnf");
-        let lines = [
-            (outer, 1),
-            (outer, 2),
-            (inner, 1),
-            (inner, 2),
-            (inner, 3),
-            (outer, 3),
-        ];
-        let expected = lines.map(|(file, line)| Some(format!("{file}:{line}")));
-        assert_eq!(found[..6], expected);
-        assert_eq!(found[6], None);
-    }
-
-    /// The same values as libcrypto's own parser, and errors in the same files.
-    #[test]
-    fn libcrypto_agrees() {
-        let libcrypto = LibCrypto::open().unwrap();
-        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/doctor/conf");
-        let fixtures = std::fs::read_dir(dir)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
-        let system = libcrypto.config_dir().map(|dir| dir.join("openssl.cnf"));
-        let mut compared = 0;
-        for file in fixtures.chain(system).filter(|file| file.exists()) {
-            let name = file.display();
-            let cnf = Cnf::read(&Root::new(Path::new("/")), &file);
-            let conf = Conf::load(&libcrypto, &file);
-            let refused = cnf.troubles.iter().any(|t| !t.unreadable);
-            // What is included there depends on the machine.
-            if std::fs::read_to_string(&file).unwrap().contains(".include") {
-                continue;
-            }
-            assert_eq!(conf.is_err(), refused, "{name}: {:?}", cnf.troubles);
-            let Ok(conf) = conf else { continue };
-            for a in &cnf.assignments {
-                let theirs = conf.section(&a.section).unwrap_or_default();
-                let theirs = theirs
-                    .iter()
-                    .rev()
-                    .find(|(key, _)| *key == a.name)
-                    .map(|(_, v)| v);
-                let ours = cnf.assignments.iter().rev();
-                let ours = ours
-                    .filter(|b| b.section == a.section && b.name == a.name)
-                    .map(|b| &b.value)
-                    .next();
-                assert_eq!(ours, theirs, "{name}: [{}] {}", a.section, a.name);
-                compared += 1;
-            }
-        }
-        assert!(compared > 50, "{compared}");
-    }
-
-    #[test]
-    fn noise_is_survived() {
-        let noise: String = (0u32..20000)
-            .map(|n| char::from((n.wrapping_mul(2654435761) >> 24) as u8))
-            .collect();
-        read(&[("openssl.cnf", &noise)]);
-        read(&[("openssl.cnf", "a=${\n[]\n=\n$=$\n.include\n.pragma\n\\")]);
-        let doubling: String = (0..40)
-            .map(|n| format!("a{} = $a{n}$a{n}\n", n + 1))
-            .collect();
-        let cnf = read(&[("openssl.cnf", &format!("a0 = xx\n{doubling}"))]);
-        assert!(cnf.troubles.iter().any(|t| t.what.contains("65536")));
-    }
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The files of a configuration, in the chunks in which libcrypto reads them.
+
+use super::Place;
+use std::path::{Path, PathBuf};
+
+/// The longest part of a line that libcrypto reads at once (CONFBUFSIZE in conf_def.c, less one byte
+/// each for the caller and for the zero). It shows: a carriage return at the end of a chunk ends the
+/// line.
+const CHUNK: usize = 510;
+
+/// A file that is being read.
+pub struct Input {
+    file: PathBuf,
+    bytes: Vec<u8>,
+    at: usize,
+    /// The number of the line that the last chunk belongs to.
+    line: usize,
+}
+
+impl Input {
+    pub fn new(file: &Path, bytes: Vec<u8>) -> Input {
+        Input {
+            file: file.to_owned(),
+            bytes,
+            at: 0,
+            line: 0,
+        }
+    }
+
+    /// Skips this text if the file begins with it.
+    pub fn skip(&mut self, prefix: &[u8]) {
+        if self.bytes.starts_with(prefix) {
+            self.bytes.drain(..prefix.len());
+        }
+    }
+
+    /// The next part of the file, up to the end of a line; empty at the end of the file. A zero byte
+    /// hides the rest of its chunk, because libcrypto reads C strings.
+    pub fn chunk(&mut self) -> &[u8] {
+        let begin = self.at;
+        let rest = &self.bytes[begin..];
+        if !rest.is_empty() && (begin == 0 || self.bytes[begin - 1] == b'\n') {
+            self.line += 1;
+        }
+        let rest = &rest[..rest.len().min(CHUNK)];
+        let newline = rest.iter().position(|&b| b == b'\n');
+        let chunk = &rest[..newline.map_or(rest.len(), |at| at + 1)];
+        self.at += chunk.len();
+        let zero = chunk.iter().position(|&b| b == 0);
+        &chunk[..zero.unwrap_or(chunk.len())]
+    }
+
+    pub fn place(&self) -> Place {
+        Place {
+            file: self.file.clone(),
+            line: self.line,
+        }
+    }
+}
+
+/// A directory whose files are included one after the other.
+pub struct Directory {
+    path: PathBuf,
+    names: std::vec::IntoIter<String>,
+    /// The line that includes it.
+    pub from: Place,
+}
+
+impl Directory {
+    pub fn new(path: PathBuf, names: Vec<String>, from: Place) -> Directory {
+        Directory {
+            path,
+            names: names.into_iter(),
+            from,
+        }
+    }
+}
+
+impl Iterator for Directory {
+    type Item = PathBuf;
+
+    /// The next file whose name ends in .cnf or .conf, in any case, and has something before that.
+    fn next(&mut self) -> Option<PathBuf> {
+        let is_included = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            let stem = name.strip_suffix(".conf").or(name.strip_suffix(".cnf"));
+            stem.is_some_and(|stem| !stem.is_empty())
+        };
+        let name = self.names.find(|name| is_included(name))?;
+        Some(self.path.join(name))
+    }
+}
