@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 /// AES at the processor's speed, in the OpenSSL that is installed
 ///
-/// `tenrounds detect` shows what this machine can do. `tenrounds run -- COMMAND` lets one command use
-/// it, and `tenrounds enable` all programs.
+/// `tenrounds detect` shows which AES code this machine can run. `tenrounds run -- COMMAND` uses
+/// tenrounds for one command. `tenrounds enable` uses it for all programs.
 #[derive(Parser, Debug)]
 #[command(
     name = "tenrounds",
@@ -39,7 +39,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Show what this machine runs for AES, in tenrounds, in OpenSSL and in the kernel
+    /// Show which AES code tenrounds, OpenSSL and the kernel run on this machine
     ///
     /// The first lines are the verdict. A table then compares the code of tenrounds, of OpenSSL and
     /// of the kernel for each mode. `--verbose` adds the processor's instructions, the masks in
@@ -47,58 +47,57 @@ pub enum Command {
     Detect(DetectArgs),
     /// Run a command with tenrounds preferred in every OpenSSL that it uses
     ///
-    /// Programs with an OpenSSL of their own inside (static, bundled), Node.js, setuid programs and
-    /// callers of the old AES_* functions are not reached.
+    /// These programs do not use it: those that bundle their own OpenSSL or are linked statically,
+    /// Node.js, setuid programs, and callers of the old AES_* functions.
     Run(RunArgs),
     /// Prefer tenrounds in all programs, yours or the system's
     ///
-    /// Before anything is replaced, `enable` tries the result in child processes: providers, a cipher
-    /// with its known answer, random numbers, a TLS handshake, ssh. Afterwards it tries again, and
-    /// takes the change back if a trial fails. It refuses a configuration that it does not
-    /// understand.
+    /// Before `enable` replaces a file, it tries the result in child processes: providers, a cipher
+    /// with a known answer, random numbers, a TLS handshake, ssh. Afterwards it tries again, and
+    /// restores the file if a trial fails. It refuses a configuration that it does not understand.
     Enable(EnableArgs),
-    /// Undo 'enable', to the byte
+    /// Undo `enable`, byte for byte
     ///
-    /// If somebody changed a file since, only the lines of `enable` are removed.
+    /// If somebody has changed a file since, `disable` removes only the lines of `enable`.
     Disable(DisableArgs),
     /// Show whether tenrounds is in force, and where it is enabled
     ///
-    /// The first line is the verdict. Each configuration follows, with the file that enables
-    /// tenrounds in it, and a trial of it in child processes. Changes nothing.
+    /// The first line is the verdict. Then comes each configuration, with the file that enables
+    /// tenrounds in it. `status` tries each one in child processes. It changes nothing.
     Status(StatusArgs),
-    /// Find what on this machine is broken, slow or in the way
+    /// Find misconfigurations, faults and slow paths of AES on this machine
     ///
-    /// Each finding has its evidence and its cure. The doctor only reads: configurations, variables,
-    /// processes, the kernel's drivers and disks. As root it sees the processes of all users, and
-    /// encrypted disks.
+    /// Each finding says what was seen, and how to correct it. The doctor changes nothing. It
+    /// examines configurations, environment variables, processes, the kernel's drivers and disks.
+    /// Only root sees the processes of all users, and encrypted disks.
     Doctor(DoctorArgs),
     /// Measure AES in stock OpenSSL and in tenrounds, in the columns of `openssl speed`
     ///
-    /// Without arguments it takes ten seconds for AES-128-GCM, and for AES-256 in GCM, CTR, CBC
-    /// (both directions) and XTS.
+    /// Without arguments, `speed` measures AES-128-GCM, and AES-256 in GCM, CTR, CBC (both
+    /// directions) and XTS. That takes about ten seconds.
     Speed(SpeedArgs),
     /// Compare software, stock OpenSSL and tenrounds with the limit of this processor
     ///
-    /// The limit is what one core can do with nothing but AES rounds, measured in the same run.
-    /// Without arguments it takes less than 15 seconds.
+    /// The limit is the throughput of AES rounds alone on one core, measured in the same run.
+    /// Without arguments, `compare` takes less than 15 seconds.
     Compare(CompareArgs),
     /// Compare AES in user space with AES in the kernel
     ///
     /// Measures the core, OpenSSL with tenrounds, stock OpenSSL, AF_ALG and OpenSSL's engine afalg,
-    /// from 16 bytes to 1 MiB, with their system calls, copies and CPU time. Says from which size
-    /// on the kernel is faster.
+    /// from 16 bytes to 1 MiB. Also counts system calls and copies, and measures CPU time. The
+    /// result says from which size on the kernel is faster.
     ComparePaths(PathsArgs),
     /// Compare two JSON files of earlier runs, row by row
     ///
-    /// Rows are compared as fractions of the limit that was measured in the same run. A row is
-    /// faster or slower only if it changed by more than both spreads together.
+    /// `diff` compares the fraction of the limit in each row, which was measured in the same run. A
+    /// row is faster or slower only if it changed by more than both spreads together.
     Diff(DiffArgs),
-    /// Check every backend against known answers and against every other
+    /// Check every backend with known-answer tests and against every other backend
     ///
-    /// A backend is tenrounds' code for one set of instructions. All backends that this processor can
-    /// run process the same random messages, and must agree.
+    /// A backend is tenrounds' code for one set of instructions. All backends that this processor
+    /// supports process the same random messages, and must agree.
     Selftest(SelftestArgs),
-    /// Write the completions of a shell to standard output
+    /// Write completions for a shell to standard output
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -164,13 +163,13 @@ pub struct DoctorArgs {
 pub struct RunArgs {
     /// Features to mask, in tenrounds and in OpenSSL's own code
     ///
-    /// Words such as noaes, noclmul, novaes and noavx512 take features of the processor away.
+    /// Each word disables a feature of the processor: noaes, noclmul, novaes, noavx512 and others.
     #[arg(long, value_name = "WORD[,WORD...]")]
     pub mask: Option<String>,
 
     /// Show afterwards which code executed, on standard error or as JSON in FILE
     ///
-    /// If the counts cannot be taken or written, a message on standard error says so, and the exit
+    /// If counting or writing the counts fails, a message on standard error says so, and the exit
     /// status does not change. The counts name the program without its arguments.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub count: Option<PathBuf>,
@@ -197,7 +196,7 @@ pub struct EnableArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
 
-    /// Change nothing, and show a diff of each file that would be created or changed
+    /// Show a diff of each file that would be created or changed, and change nothing
     #[arg(long)]
     pub dry_run: bool,
 
@@ -218,16 +217,16 @@ pub struct DisableArgs {
 
 #[derive(Args, Debug)]
 pub struct ScopeArgs {
-    /// For you (the default)
+    /// For your account (the default)
     ///
     /// `enable` writes a configuration into ~/.config/tenrounds, and prints the line that makes a
     /// shell use it.
     #[arg(long)]
     pub user: bool,
 
-    /// For the system
+    /// For every program on the machine; needs root
     ///
-    /// `enable` adds a line to the openssl.cnf of every installed OpenSSL. This needs root.
+    /// `enable` adds a line to the openssl.cnf of every installed OpenSSL.
     #[arg(long, conflicts_with = "user")]
     pub system: bool,
 
@@ -264,7 +263,7 @@ pub struct StatusArgs {
 
 #[derive(Args, Debug)]
 pub struct SpeedArgs {
-    /// aes-{128,192,256}-MODE, or a group: aes-128, gcm, aead, all [default: what people use most]
+    /// aes-{128,192,256}-MODE, or a group: aes-128, gcm, aead, all [default: the most used modes]
     ///
     /// MODE is ecb, cbc, cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv, xts or cmac.
     #[arg(value_name = "ALGORITHM")]
@@ -284,7 +283,7 @@ pub struct SpeedArgs {
 )]
 pub struct CompareArgs {
     /// aes-{128,192,256}-MODE, rc4, chacha20-poly1305, or a group: aes-128, gcm, aead, all
-    /// [default: what people use most]
+    /// [default: the most used modes]
     ///
     /// MODE is ecb, cbc, cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv, xts or cmac.
     #[arg(value_name = "ALGORITHM")]
@@ -311,7 +310,7 @@ pub struct PathsArgs {
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// The kernel's driver that AF_ALG takes, as in /proc/crypto; for one mode
+    /// The kernel's driver to measure, by its name in /proc/crypto; for one mode
     #[arg(long, value_name = "NAME")]
     pub driver: Option<String>,
 
@@ -350,8 +349,8 @@ pub struct PictureArgs {
 pub struct MeasureArgs {
     /// Sizes of one call in bytes, up to 64 MiB; K and M multiply by 1024 and 1048576
     ///
-    /// By default those of `openssl speed`: 16, 64, 256, 1024, 8192 and 16384 bytes. For
-    /// `compare-paths` seven sizes from 16 bytes to 1 MiB.
+    /// The default is the sizes of `openssl speed`: 16, 64, 256, 1024, 8192 and 16384 bytes. For
+    /// `compare-paths` it is seven sizes from 16 bytes to 1 MiB.
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -363,8 +362,8 @@ pub struct MeasureArgs {
 
     /// Seconds for each figure, 0.01 to 3600
     ///
-    /// By default 0.1 for `speed`, and 0.08 for `compare` and `compare-paths`. Without algorithms,
-    /// `speed` and `compare` take less on a busy machine.
+    /// The default is 0.1 for `speed`, and 0.08 for `compare` and `compare-paths`. If you name no
+    /// algorithm, `speed` and `compare` use less time for each figure on a busy machine.
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -375,7 +374,8 @@ pub struct MeasureArgs {
 
     /// Measure only decryption
     ///
-    /// By default `speed` measures only encryption, and the others both directions, if these differ.
+    /// By default `speed` measures only encryption. `compare` and `compare-paths` measure both
+    /// directions where these differ.
     #[arg(long)]
     pub decrypt: bool,
 
@@ -393,8 +393,7 @@ pub struct CaseArgs {
 
     /// Numbers of threads, or `all`: 1, 2, 4 and so on up to the number of processors [default: 1]
     ///
-    /// With more than one thread, `speed` also shows how many times the rate of one thread they
-    /// reach.
+    /// With more than one thread, `speed` also shows the ratio to the rate of one thread.
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -404,7 +403,7 @@ pub struct CaseArgs {
     )]
     pub threads: Vec<Threads>,
 
-    /// Measure the core without libcrypto, too
+    /// Also measure the core's own calls, without libcrypto
     #[arg(long)]
     pub core: bool,
 }
@@ -414,15 +413,15 @@ pub struct CaseArgs {
 pub struct ReportArgs {
     /// Write Markdown instead of text
     ///
-    /// For `compare` it has RC4 and ChaCha20-Poly1305 only if you name them.
+    /// The Markdown of `compare` contains RC4 and ChaCha20-Poly1305 only if you name them.
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 
-    /// Measure less: 10 rounds, in windows of 1 ms
+    /// Measure only 10 rounds, in windows of 1 ms
     #[arg(long, conflicts_with = "seconds")]
     pub quick: bool,
 
-    /// Draw the chart into an SVG file, too
+    /// Also draw the chart into an SVG file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 }

@@ -20,14 +20,14 @@ pub struct Page {
 /// Every variable that a command reads.
 #[rustfmt::skip]
 pub const VARIABLES: Lines = &[
-    ("TENROUNDS_MASK", "Features never to be used, such as noavx512,novaes. The word avx512 asks for 512-bit registers also on processors whose clock they lower."),
-    ("TENROUNDS_MODULE", "The path of the provider, if it is not beside this program."),
-    ("TENROUNDS_LIBCRYPTO", "The path of the libcrypto to look at, instead of the system's."),
+    ("TENROUNDS_MASK", "Processor features that tenrounds must not use, such as noavx512,novaes. The word avx512 allows 512-bit registers on processors whose clock they lower."),
+    ("TENROUNDS_MODULE", "The path of the provider, if it is not in this program's installation."),
+    ("TENROUNDS_LIBCRYPTO", "The path of the libcrypto to use and to examine, instead of the system's."),
     ("OPENSSL_CONF", "The configuration that libcrypto reads, instead of the system's."),
-    ("OPENSSL_ia32cap", "Features that OpenSSL's own code does without; tenrounds honours it, too."),
-    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "The directories for a user's configuration and for what undoes it, instead of ~/.config and ~/.local/state."),
-    ("COLUMNS", "The width to which text is wrapped where there is no terminal."),
-    ("NO_COLOR", "No colours, unless --color=always says otherwise."),
+    ("OPENSSL_ia32cap", "OpenSSL's own variable that disables processor features; tenrounds does not use these features, either."),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "The directories for a user's configuration and for the state that disable needs, instead of ~/.config and ~/.local/state."),
+    ("COLUMNS", "The width to which text is wrapped if the output is not a terminal."),
+    ("NO_COLOR", "If set, no colours, unless --color=always is given."),
 ];
 
 const MASKS: &[&str] = &["TENROUNDS_MASK", "OPENSSL_ia32cap"];
@@ -62,18 +62,18 @@ const USUAL: Page = Page {
 const PAGES: &[(&str, Page)] = &[
     ("tenrounds", Page {
         examples: &[
-            ("tenrounds detect", "What does this machine run for AES?"),
-            ("tenrounds compare gcm", "How fast is AES-GCM in OpenSSL, in tenrounds, and at most?"),
+            ("tenrounds detect", "Which AES code does this machine use?"),
+            ("tenrounds compare gcm", "How fast is AES-GCM in OpenSSL and in tenrounds, and what is the limit?"),
             ("tenrounds run --count -- openssl enc -aes-256-ctr -pbkdf2 -pass file:KEY -in FILE -out FILE.enc",
-             "Let one command use tenrounds, and show what executed."),
-            ("sudo tenrounds enable --system", "Let all programs use it."),
+             "Let one command use tenrounds, and show which code executed."),
+            ("sudo tenrounds enable --system", "Let all programs use tenrounds."),
             ("tenrounds doctor", "Is anything broken, slow or in the way?"),
         ],
         exit: &[
             ("0", "Success."),
             ("1", "Failure, also if the output cannot be written."),
             ("2", "The command line or a mask is wrong."),
-            ("other", "The pages of doctor, run and diff say what theirs mean."),
+            ("other", "See the pages of doctor, run and diff."),
         ],
         see_also: &["openssl(1)", "OSSL_PROVIDER-tenrounds(7)"],
         ..USUAL
@@ -82,7 +82,7 @@ const PAGES: &[(&str, Page)] = &[
         examples: &[
             ("tenrounds detect", "The verdict and the table of modes."),
             ("tenrounds detect --verbose", "Everything, such as the kernel's drivers and the settings of a virtual machine."),
-            ("TENROUNDS_MASK=noavx512 tenrounds detect", "The same without 512-bit registers."),
+            ("TENROUNDS_MASK=noavx512 tenrounds detect", "The same, with 512-bit registers masked."),
         ],
         ..USUAL
     }),
@@ -90,12 +90,12 @@ const PAGES: &[(&str, Page)] = &[
         examples: &[
             ("tenrounds run -- curl -sO https://example.org/FILE", "Run one command with tenrounds."),
             ("tenrounds run --count -- openssl speed -evp aes-256-gcm", "Show afterwards which code executed."),
-            ("tenrounds run --mask noavx512 --count=counts.json -- COMMAND", "Without 512-bit registers; the counts go to a file."),
+            ("tenrounds run --mask noavx512 --count=counts.json -- COMMAND", "Mask 512-bit registers, and write the counts to a file."),
             ("eval \"$(tenrounds run --print-env)\"", "Prefer tenrounds in all commands of this shell."),
         ],
         exit: &[
             ("the command's", "If the command was started."),
-            ("1", "The configuration could not be written or does not work; nothing was run."),
+            ("1", "The configuration could not be written or does not work; the command was not started."),
             ("2", "The command line or a mask is wrong."),
             ("126", "The command exists, but cannot be executed."),
             ("127", "There is no such command."),
@@ -106,8 +106,8 @@ const PAGES: &[(&str, Page)] = &[
     ("enable", Page {
         examples: &[
             ("tenrounds enable --dry-run", "What would be written?"),
-            ("tenrounds enable --profile", "For you, in every new shell."),
-            ("sudo tenrounds enable --system", "For every program that reads the system's openssl.cnf."),
+            ("tenrounds enable --profile", "Enable it for your account, in every new shell."),
+            ("sudo tenrounds enable --system", "Enable it for every program that reads the system's openssl.cnf."),
         ],
         exit: &[
             ("0", "Every configuration is enabled, or would be."),
@@ -119,8 +119,8 @@ const PAGES: &[(&str, Page)] = &[
     }),
     ("disable", Page {
         examples: &[
-            ("tenrounds disable", "For you."),
-            ("sudo tenrounds disable --system", "For the system."),
+            ("tenrounds disable", "Disable it for your account."),
+            ("sudo tenrounds disable --system", "Disable it for the system."),
         ],
         environment: HOME,
         see_also: &["tenrounds-enable(1)"],
@@ -132,8 +132,8 @@ const PAGES: &[(&str, Page)] = &[
             ("tenrounds status --check >/dev/null || sudo tenrounds enable --system", "Enable it unless it is in force."),
         ],
         exit: &[
-            ("0", "Tenrounds is in force, or was not asked for with --check."),
-            ("1", "It is enabled somewhere and does not work; with --check, it is not in force."),
+            ("0", "With --check, tenrounds is in force. Otherwise, no enabled configuration is broken."),
+            ("1", "Tenrounds is enabled somewhere and does not work. With --check, also if it is not in force."),
             ("2", "The command line is wrong."),
         ],
         see_also: &["tenrounds-enable(1)", "tenrounds-doctor(1)"],
@@ -146,18 +146,18 @@ const PAGES: &[(&str, Page)] = &[
             ("tenrounds doctor --json | jq -r '.doctor.findings[].id'", "The findings, for a script."),
         ],
         exit: &[
-            ("0", "Healthy; notes do not count."),
-            ("1", "Warnings."),
-            ("2", "Problems."),
-            ("3", "The doctor could not look, or the command line is wrong."),
+            ("0", "OK. There may be notes."),
+            ("1", "WARNING: AES works, but probably not as intended."),
+            ("2", "CRITICAL: something is broken, or will break programs."),
+            ("3", "The doctor could not report, or the command line is wrong."),
         ],
         see_also: &["tenrounds-kernel(7)"],
         ..USUAL
     }),
     ("speed", Page {
         examples: &[
-            ("tenrounds speed", "The modes that people use most, in ten seconds."),
-            ("tenrounds speed aes-256-gcm --decrypt", "One mode at the usual sizes, decrypting."),
+            ("tenrounds speed", "Measure the most used modes, in about ten seconds."),
+            ("tenrounds speed aes-256-gcm --decrypt", "Measure decryption in one mode at the usual sizes."),
             ("tenrounds speed ctr gcm --threads all", "Does it scale with threads?"),
         ],
         see_also: &["tenrounds-compare(1)", "openssl-speed(1)"],
@@ -165,9 +165,9 @@ const PAGES: &[(&str, Page)] = &[
     }),
     ("compare", Page {
         examples: &[
-            ("tenrounds compare gcm", "AES-GCM with all key sizes, against the limit of this processor."),
-            ("tenrounds compare aes-256 --svg aes.svg", "All modes of a key size, as a chart."),
-            ("tenrounds compare all --json >mine.json", "Everything, to compare it later with diff."),
+            ("tenrounds compare gcm", "Compare AES-GCM with the limit of this processor, for all key sizes."),
+            ("tenrounds compare aes-256 --svg aes.svg", "Draw a chart of all modes with one key size."),
+            ("tenrounds compare all --json >mine.json", "Save all results, to compare them later with diff."),
         ],
         see_also: &["tenrounds-speed(1)", "tenrounds-diff(1)"],
         ..USUAL
@@ -175,15 +175,15 @@ const PAGES: &[(&str, Page)] = &[
     ("compare-paths", Page {
         examples: &[
             ("tenrounds compare-paths", "From which size on is the kernel's AES faster?"),
-            ("tenrounds compare-paths aes-128-ctr --driver ctr-aes-aesni", "With one of the kernel's drivers."),
+            ("tenrounds compare-paths aes-128-ctr --driver ctr-aes-aesni", "Measure one of the kernel's drivers."),
         ],
         see_also: &["tenrounds-compare(1)", "tenrounds-kernel(7)"],
         ..USUAL
     }),
     ("diff", Page {
         examples: &[
-            ("tenrounds diff old.json new.json", "What changed by more than the spreads?"),
-            ("tenrounds diff --fail-slower old.json new.json", "The same for a script."),
+            ("tenrounds diff old.json new.json", "Which rows changed by more than both spreads?"),
+            ("tenrounds diff --fail-slower old.json new.json", "The same for a script: exit status 3 if a row is slower."),
         ],
         exit: &[
             ("0", "Success."),
@@ -209,7 +209,7 @@ const PAGES: &[(&str, Page)] = &[
     }),
     ("completions", Page {
         examples: &[
-            ("tenrounds completions bash >~/.local/share/bash-completion/completions/tenrounds", "Install them for you."),
+            ("tenrounds completions bash >~/.local/share/bash-completion/completions/tenrounds", "Install the completions of bash for your account."),
         ],
         environment: &[],
         ..USUAL
