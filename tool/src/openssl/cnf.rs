@@ -75,8 +75,8 @@ impl Cnf {
         reader.cnf
     }
 
-    /// The assignment that holds: the last of that name, with or without a number and a dot before it, in
-    /// that section.
+    /// The assignment that counts: the last one of that name in the section, with or without a
+    /// prefix such as "1.".
     pub fn get(&self, section: &str, name: &str) -> Option<&Assignment> {
         let mut in_section = self.section(section);
         in_section.rfind(|a| plain_name(&a.name) == name)
@@ -123,13 +123,14 @@ impl Cnf {
     }
 }
 
-/// "default" of "1.default": what stands before a dot only keeps names apart (crypto/conf/conf_mod.c).
+/// "default" of "1.default": the text before the dot only keeps names apart
+/// (crypto/conf/conf_mod.c).
 pub fn plain_name(name: &str) -> &str {
     name.split_once('.').map_or(name, |(_, rest)| rest)
 }
 
-/// The place that libcrypto means by a line number. libcrypto counts on through the files that a
-/// configuration includes (crypto/conf/conf_def.c), so the number alone points nowhere in any of them.
+/// The place of a line number that libcrypto reports. libcrypto counts the lines of a configuration
+/// and of the files that it includes together (crypto/conf/conf_def.c).
 pub fn locate(root: &Root, file: &Path, number: usize) -> Option<Place> {
     let mut reader = Reader::new(root);
     reader.wanted = number;
@@ -373,8 +374,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Removes quotes and backslashes, and puts the values of variables in. A name without a section
-    /// is looked up in `section` and then in [default].
+    /// Removes quotes and backslashes, and inserts the values of variables. A name without a
+    /// section is looked up in `section` and then in [default].
     fn expand(&self, section: Option<&[u8]>, raw: &[u8]) -> Result<Vec<u8>, String> {
         let mut out = Vec::new();
         let mut rest = raw;

@@ -4,9 +4,9 @@
 use super::Place;
 use std::path::{Path, PathBuf};
 
-/// The longest part of a line that libcrypto reads at once (CONFBUFSIZE in conf_def.c, less one byte
-/// each for the caller and for the zero). It shows: a carriage return at the end of a chunk ends the
-/// line.
+/// The longest part of a line that libcrypto reads at once: CONFBUFSIZE in conf_def.c, less one
+/// byte for the caller and one for the zero. A carriage return at the end of such a chunk ends the
+/// line, even in its middle.
 const CHUNK: usize = 510;
 
 /// A file that is being read.
@@ -35,8 +35,8 @@ impl Input {
         }
     }
 
-    /// The next part of the file, up to the end of a line; empty at the end of the file. A zero byte
-    /// hides the rest of its chunk, because libcrypto reads C strings.
+    /// The next part of the file, up to the end of a line; empty at the end of the file. A zero
+    /// byte hides the rest of its chunk, because libcrypto reads C strings.
     pub fn chunk(&mut self) -> &[u8] {
         let begin = self.at;
         let rest = &self.bytes[begin..];
