@@ -168,10 +168,6 @@ tr_features tr_features_saved(uint64_t xcr0);
 enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
                             const char **bad);
 
-/* Whether 512-bit registers lower this processor's clock so much that narrower ones are faster
- * (x86/clock.h). */
-int tr_clock_drops(void);
-
 /* The index of a backend for tr_backend_at(), used in counters and reports. */
 unsigned tr_backend_index(const struct tr_backend *backend);
 
