@@ -24,6 +24,12 @@
 
 tr_features tr_env_unusable(void);
 
+/* The kernel's tests of both ways of computing are the hosted ones. */
+static inline const char *tr_env_tuning(void)
+{
+    return NULL;
+}
+
 /* Acquires the vector registers; 0 if the kernel refuses them (vector.c). */
 int tr_kernel_vector_begin(void);
 void tr_kernel_vector_end(void);

@@ -259,8 +259,7 @@ static void xts_end(struct skcipher_request *req, struct xts_unit *x, int decryp
 
     tr_copy_few(end, req->src, begin, len, 0);
     held = tr_kernel_hold(&x->keys->data, len);
-    tr_xts_begin(&x->run);
-    tr_xts_steal(&x->keys->data, decrypt, end, end, len - TR_BLOCK, x->run.tweak);
+    tr_xts_steal(&x->keys->data, decrypt, end, end, len - TR_BLOCK, &x->run);
     tr_kernel_release(held);
     tr_copy_few(end, req->dst, begin, len, 1);
     tr_kernel_count_step(TR_KERNEL_XTS, len);

@@ -266,6 +266,10 @@ TR_INLINE TR_TARGET B b_column_bytes(B x, uint32_t bytes)
 {
     return vqtbl1q_u8(x, vreinterpretq_u8_u32(vdupq_n_u32(bytes)));
 }
+TR_INLINE TR_TARGET B b_select_bytes(B x, B indices)
+{
+    return vqtbl1q_u8(x, indices);
+}
 TR_INLINE TR_TARGET V b_sub_columns(B x, uint32_t rcon)
 {
     return v_xor(v_aese(x, v_zero()), vreinterpretq_u8_u32(vdupq_n_u32(rcon)));

@@ -51,6 +51,8 @@
     X(GCM_DECRYPT, gcm_decrypt)                                                                    \
     X(XTS_ENCRYPT, xts_encrypt)                                                                    \
     X(XTS_DECRYPT, xts_decrypt)                                                                    \
+    X(XTS_ENCRYPT_LAST, xts_encrypt_last)                                                          \
+    X(XTS_DECRYPT_LAST, xts_decrypt_last)                                                          \
     X(OCB_ENCRYPT, ocb_encrypt)                                                                    \
     X(OCB_DECRYPT, ocb_decrypt)                                                                    \
     X(CCM_ENCRYPT, ccm_encrypt)                                                                    \
@@ -81,6 +83,8 @@ enum tr_op {
  *   GCM_TAG              struct tr_gcm; `in` is the length block, `out` the tag
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  struct tr_xts_run
+ *   XTS_*_LAST           struct tr_xts_run: ciphertext stealing, for the last full block and the
+ *                        `rest` bytes after it
  */
 
 /* The tweak of the next block. If key is not NULL, the tweak is not computed yet: it is the
@@ -89,6 +93,7 @@ struct tr_xts_run {
     uint8_t tweak[TR_BLOCK];
     const struct tr_aes_key *key;
     const uint8_t *unit;
+    size_t rest; /* bytes of the last, partial block, 1 to 15, for XTS_*_LAST */
 };
 
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -162,10 +167,6 @@ tr_features tr_features_saved(uint64_t xcr0);
  * selection would avoid them. bad must not be NULL. */
 enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
                             const char **bad);
-
-/* Whether 512-bit registers lower this processor's clock so much that narrower ones are faster
- * (x86/clock.h). */
-int tr_clock_drops(void);
 
 /* The index of a backend for tr_backend_at(), used in counters and reports. */
 unsigned tr_backend_index(const struct tr_backend *backend);

@@ -2,6 +2,7 @@
 /* The list of backends, strongest first, and the choice among them. */
 #include "dispatch/backend.h"
 #include "dispatch/selftest.h"
+#include "dispatch/tuning.h"
 #include "util.h"
 
 static const struct tr_backend *const list[] = {
@@ -88,7 +89,7 @@ static unsigned strongest(tr_features usable)
  * the choice. */
 static tr_features avoid(tr_features usable, const char *sabotage)
 {
-    if (!tr_clock_drops() && !tr_is_listed(sabotage, "clock"))
+    if (!tr_tuning()->clock_drops && !tr_is_listed(sabotage, "clock"))
         return 0;
     return strongest(usable) != strongest(usable & ~TR_FEATURE_AVX512) ? TR_FEATURE_AVX512 : 0;
 }

@@ -53,6 +53,9 @@ const char *tr_env_mask(void);
 /* The fault switch: names of backends whose known-answer tests must fail. NULL except in tests. */
 const char *tr_env_sabotage(void);
 
+/* The name of the tuning to use instead of the processor's own (tuning.h), or NULL. */
+const char *tr_env_tuning(void);
+
 /* The operating system's report of an Arm processor's features (AT_HWCAP); 0 elsewhere. */
 unsigned long tr_env_hwcap(void);
 

@@ -17,6 +17,11 @@ const char *tr_env_mask(void)
     return secure_getenv("TENROUNDS_MASK");
 }
 
+const char *tr_env_tuning(void)
+{
+    return secure_getenv("TENROUNDS_TUNE");
+}
+
 unsigned long tr_env_hwcap(void)
 {
 #if defined(__aarch64__) && defined(__linux__)

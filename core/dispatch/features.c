@@ -85,8 +85,6 @@ tr_features tr_features_saved(uint64_t xcr0)
 }
 
 #if TR_X86
-#    include "x86/clock.h"
-
 #    include <cpuid.h>
 
 static uint64_t read_xcr0(void)
@@ -122,14 +120,6 @@ void tr_cpu_detect(struct tr_cpu *cpu)
     cpu->usable = sse2 ? cpu->present & tr_features_saved(cpu->xcr0) : 0;
 }
 
-int tr_clock_drops(void)
-{
-    uint32_t vendor[3], signature, unused[3];
-    return __get_cpuid(0, &signature, &vendor[0], &vendor[2], &vendor[1]) != 0 &&
-           __get_cpuid(1, &signature, &unused[0], &unused[1], &unused[2]) != 0 &&
-           tr_clock_drops_by_cpuid(vendor, signature);
-}
-
 #elif TR_ARM64
 
 /* Bits of AT_HWCAP (Linux, Documentation/arch/arm64/elf_hwcaps.rst). Reported features are usable:
@@ -157,11 +147,4 @@ void tr_cpu_detect(struct tr_cpu *cpu)
     *cpu = (struct tr_cpu){0};
 }
 
-#endif
-
-#if !TR_X86
-int tr_clock_drops(void)
-{
-    return 0;
-}
 #endif

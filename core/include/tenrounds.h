@@ -186,7 +186,7 @@ struct tr_selection {
  * Chooses the strongest backend whose features are usable and not masked, and which passes its
  * known-answer tests. If 512-bit registers lower the clock (Intel's Ice Lake and Tiger Lake), it
  * prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in *selection.
- * Depends only on its arguments and the processor, and writes nothing else.
+ * Depends only on its arguments, the processor and TENROUNDS_TUNE.
  */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
                                 struct tr_selection *selection) TR_MUST_CHECK;
@@ -195,6 +195,23 @@ TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
  * selects it and stores the choice. Never NULL: if even bitslice fails its known-answer tests, the
  * call aborts the process, because no result could be trusted. */
 TR_API const struct tr_backend *tr_backend_selected(void);
+
+/*
+ * Facts about a microarchitecture by which the core chooses between two ways to compute the same
+ * bytes. No result depends on them. TENROUNDS_TUNE names the row to use instead of the processor's
+ * own, for experiments; any other value has no effect.
+ */
+struct tr_tuning {
+    const char *name;       /* as compilers name it, or "generic" */
+    uint8_t aes_latency;    /* cycles from one AES round to the next */
+    uint8_t separate_clmul; /* 1: AES and carry-less multiplication issue to ports of their own */
+    uint8_t clock_drops;    /* 1: 512-bit registers lower the clock and do not speed up AES */
+};
+
+/* The rows of the table; NULL past the last. The first, "generic", is for unknown processors. */
+TR_API const struct tr_tuning *tr_tuning_at(unsigned index);
+/* The row of this process. */
+TR_API const struct tr_tuning *tr_tuning_selected(void);
 
 /* ---- Keys and messages ---------------------------------------------------------------------- */
 

@@ -108,12 +108,17 @@ static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
 }
 
 void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                  size_t rest, uint8_t tweak[16])
+                  size_t rest, struct tr_xts_run *run)
 {
+    run->rest = rest;
+    enum tr_op op = decrypt ? TR_OP_XTS_DECRYPT_LAST : TR_OP_XTS_ENCRYPT_LAST;
+    if (tr_bulk(key, op, out, in, 1, run) != 0)
+        return;
+    tr_xts_begin(run);
     /* Decryption uses the two tweaks in reverse order. */
     uint8_t tweaks[2][TR_BLOCK];
-    __builtin_memcpy(tweaks[0], tweak, TR_BLOCK);
-    tr_xts_double(tweaks[1], tweak);
+    __builtin_memcpy(tweaks[0], run->tweak, TR_BLOCK);
+    tr_xts_double(tweaks[1], run->tweak);
     const unsigned first = decrypt != 0;
     steal(key, decrypt, out, in, rest, tweaks[first], tweaks[1 - first]);
     tr_cleanse_inline(tweaks, sizeof(tweaks));
@@ -133,11 +138,8 @@ TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16
     run.unit = unit;
     size_t rest = len % TR_BLOCK, whole = len / TR_BLOCK - (rest != 0);
     xts_blocks(&x->data, decrypt, out, in, whole, &run);
-    if (rest != 0) {
-        tr_xts_begin(&run);
-        tr_xts_steal(&x->data, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest,
-                     run.tweak);
-    }
+    if (rest != 0)
+        tr_xts_steal(&x->data, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, &run);
     tr_cleanse_inline(run.tweak, sizeof(run.tweak));
     return TR_OK;
 }

@@ -148,6 +148,8 @@
  *       the same for a block; b_aesdec(), b_aesdeclast() on x86
  *   b_column_bytes(x, bytes)
  *       each column becomes the four bytes that the constant selects [shuffle]
+ *   b_select_bytes(x, indices)
+ *       byte i is x's byte indices[i], or 0 where the index is 128 [shuffle]
  *   b_shift_bytes_left(x, n)
  *       by the constant n bytes, towards the high half [shuffle]
  *   b_sub_columns(x, rcon)

@@ -104,6 +104,73 @@ case n:                                                                         
     }
 }
 
+#if VBLOCKS == 1
+/* One block under `tweak`. */
+TR_INLINE TR_TARGET B xts_block(const struct tr_aes_key *key, int decrypt, B x, B tweak)
+{
+    struct bulk r = bulk_start(key, decrypt ? key->dec : key->enc, NULL, NULL);
+    x = v_xor3(x, tweak, first_key(r.keys));
+    B last = middle_rounds(&x, 1, decrypt, &r);
+    return last_round(x, b_xor(last, tweak), decrypt);
+}
+
+/* A call of one block: two calls of the block cipher, and the tweak of a block that may follow. */
+TR_INLINE TR_TARGET void xts_one(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                 struct tr_xts_run *state, int decrypt)
+{
+    B tweak = xts_first_tweak(state), swapped = v_swap_halves(tweak);
+    b_store(state->tweak, TIMES_X(tweak, swapped, 1));
+    b_store(out, xts_block(key, decrypt, b_load(in), tweak));
+}
+
+/*
+ * Ciphertext stealing (IEEE 1619 sections 5.3.2, 5.4.2) for the last full block and `rest` bytes.
+ * The full block's result lends its first bytes to the end, and its other bytes fill up the partial
+ * block, which is processed in its turn. Decryption uses the two tweaks in reverse order.
+ *
+ * Bound: latency, three calls of the block cipher if the first tweak is due, else two. So all bytes
+ * stay in registers: both partial accesses are whole blocks that overlap the full block, and a
+ * shuffle moves the bytes.
+ */
+TR_INLINE TR_TARGET void xts_last(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                  struct tr_xts_run *state, int decrypt)
+{
+#    define NONE_16 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128
+    static const uint8_t move[48] = {NONE_16, 0, 1,  2,  3,  4,  5,  6,  7,
+                                     8,       9, 10, 11, 12, 13, 14, 15, NONE_16};
+#    undef NONE_16
+    static const uint8_t from[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 255,
+                                     255,        255, 255, 255, 255, 255, 255, 255};
+    const size_t rest = state->rest;
+    B tweak = xts_first_tweak(state), next = v_swap_halves(tweak);
+    next = TIMES_X(tweak, next, 1);
+    /* The partial block is at the end of this one. */
+    B end = b_select_bytes(b_load(in + rest), b_load(move + 32 - rest));
+    B full = xts_block(key, decrypt, b_load(in), decrypt ? next : tweak);
+    B filled = b_xor(end, v_and(full, b_load(from + 16 - rest)));
+    filled = xts_block(key, decrypt, filled, decrypt ? tweak : next);
+    b_store(out + rest, b_select_bytes(full, b_load(move + rest)));
+    b_store(out, filled); /* over the bytes that the store before did not mean */
+}
+
+#    define XTS_LAST(name, decrypt)                                                                \
+        static TR_TARGET void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,  \
+                                   size_t blocks, void *state)                                     \
+        {                                                                                          \
+            (void)blocks;                                                                          \
+            xts_last(key, out, in, state, decrypt);                                                \
+        }
+XTS_LAST(xts_encrypt_last, 0)
+XTS_LAST(xts_decrypt_last, 1)
+#    define XTS_IS_ONE(blocks) __builtin_expect((blocks) == 1, 0)
+#else
+/* A narrower backend does them as fast. */
+#    define XTS_IS_ONE(blocks)                    0
+#    define xts_one(key, out, in, state, decrypt) ((void)0)
+#    define xts_encrypt_last                      NULL
+#    define xts_decrypt_last                      NULL
+#endif
+
 /*
  * Short calls go to the narrower backend before any register is saved. Longer calls are therefore
  * in a separate function.
@@ -120,12 +187,16 @@ case n:                                                                         
         const struct tr_backend *narrower = V_NARROWER(blocks);                                    \
         if (narrower != NULL)                                                                      \
             narrower->bulk[op](key, out, in, blocks, state);                                       \
+        else if (XTS_IS_ONE(blocks))                                                               \
+            xts_one(key, out, in, state, decrypt);                                                 \
         else                                                                                       \
             name##_any(key, out, in, blocks, state);                                               \
     }
 XTS_MODE(xts_encrypt, TR_OP_XTS_ENCRYPT, 0)
 XTS_MODE(xts_decrypt, TR_OP_XTS_DECRYPT, 1)
 
-#define TR_XTS_OPS [TR_OP_XTS_ENCRYPT] = xts_encrypt, [TR_OP_XTS_DECRYPT] = xts_decrypt
+#define TR_XTS_OPS                                                                                 \
+    [TR_OP_XTS_ENCRYPT] = xts_encrypt, [TR_OP_XTS_DECRYPT] = xts_decrypt,                          \
+    [TR_OP_XTS_ENCRYPT_LAST] = xts_encrypt_last, [TR_OP_XTS_DECRYPT_LAST] = xts_decrypt_last
 
 #endif

@@ -87,6 +87,10 @@ TR_INLINE TR_BLOCK_TARGET B b_column_bytes(B x, uint32_t bytes)
 {
     return _mm_shuffle_epi8(x, _mm_set1_epi32((int)bytes));
 }
+TR_INLINE TR_BLOCK_TARGET B b_select_bytes(B x, B indices)
+{
+    return _mm_shuffle_epi8(x, indices);
+}
 TR_INLINE TR_BLOCK_TARGET B b_sub_columns(B x, uint32_t rcon)
 {
     return _mm_aesenclast_si128(x, _mm_set1_epi32((int)rcon));

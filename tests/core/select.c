@@ -7,7 +7,7 @@
 #define _GNU_SOURCE /* setenv, fork */
 #include "common.h"
 #include "dispatch/selftest.h"
-#include "x86/clock.h"
+#include "dispatch/tuning.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -124,7 +124,7 @@ static unsigned expected_index(tr_features usable, unsigned without)
 /* The features that selection uses on this processor without a mask. */
 static tr_features usual(void)
 {
-    return read_cpu().usable & ~(tr_clock_drops() ? TR_FEATURE_AVX512 : 0);
+    return read_cpu().usable & ~(tr_tuning()->clock_drops ? TR_FEATURE_AVX512 : 0);
 }
 
 static void test_cpu(void)
@@ -387,39 +387,71 @@ static void test_environment(void)
            "a process in which every backend fails is aborted");
 }
 
-/* Whether the clock drops at 512 bits; vendor is ebx, edx and ecx of CPUID leaf 0. */
-static bool drops(const char vendor[12], uint32_t signature)
-{
-    uint32_t words[3];
-    memcpy(words, vendor, sizeof(words));
-    return tr_clock_drops_by_cpuid(words, signature);
-}
-
-/* Tests signatures: stepping, model and family as in eax of CPUID leaf 1 (Intel SDM). */
-static void test_clock_by_cpuid(void)
+/* Tests the rows that processors get: family and model as in CPUID leaf 1, decoded. */
+static void test_tuning_of(void)
 {
     static const struct {
         const char *vendor;
-        uint32_t signature;
-        bool drops;
+        unsigned family, model;
+        const char *name;
     } cases[] = {
-        {"GenuineIntel", 0x50657, true},  /* Cascade Lake */
-        {"GenuineIntel", 0x606a6, true},  /* Ice Lake, server */
-        {"GenuineIntel", 0x706e5, true},  /* Ice Lake, client */
-        {"GenuineIntel", 0x806c1, true},  /* Tiger Lake */
-        {"GenuineIntel", 0xa0671, false}, /* Rocket Lake */
-        {"GenuineIntel", 0x806f8, false}, /* Sapphire Rapids */
-        {"GenuineIntel", 0x906ea, false}, /* Coffee Lake: no AVX-512 */
-        {"GenuineIntel", 0x506a6, false}, /* the high half of the model differs */
-        {"GenuineIntel", 0x60ff6, false}, /* family 15 */
-        {"AuthenticAMD", 0x606a6, false}, {"AuthenticAMD", 0xa10f11, false}, /* Zen 4 */
-        {"GenuineIntem", 0x606a6, false},
+        {"GenuineIntel", 6, 0x3c, "haswell"},       {"GenuineIntel", 6, 0x55, "cascadelake"},
+        {"GenuineIntel", 6, 0x6a, "icelake"},       {"GenuineIntel", 6, 0x7e, "icelake"},
+        {"GenuineIntel", 6, 0x8c, "tigerlake"},     {"GenuineIntel", 6, 0xa7, "rocketlake"},
+        {"GenuineIntel", 6, 0x97, "alderlake"},     {"GenuineIntel", 6, 0x8f, "sapphirerapids"},
+        {"GenuineIntel", 6, 0xcf, "emeraldrapids"}, {"GenuineIntel", 6, 0xad, "graniterapids"},
+        {"GenuineIntel", 6, 0x9e, "skylake"},       {"GenuineIntel", 6, 0x5a, "generic"},
+        {"GenuineIntel", 15, 0x55, "generic"},      {"AuthenticAMD", 0x17, 0x01, "znver1"},
+        {"AuthenticAMD", 0x17, 0x71, "znver2"},     {"AuthenticAMD", 0x19, 0x01, "znver3"},
+        {"AuthenticAMD", 0x19, 0x11, "znver4"},     {"AuthenticAMD", 0x19, 0x50, "znver3"},
+        {"AuthenticAMD", 0x19, 0x61, "znver4"},     {"AuthenticAMD", 0x1a, 0x02, "znver5"},
+        {"AuthenticAMD", 0x1b, 0x02, "generic"},    {"AuthenticAMD", 6, 0x6a, "generic"},
+        {"HygonGenuine", 0x18, 0x01, "znver1"},     {"CentaurHauls", 7, 0x3b, "zhaoxin"},
+        {"GenuineIntem", 6, 0x6a, "generic"},
     };
     size_t right = 0;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        right += drops(cases[i].vendor, cases[i].signature) == cases[i].drops;
-    tap_ok(right == sizeof(cases) / sizeof(*cases),
-           "CPUID tells for %zu processors whether their clock drops", right);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct tr_tuning *t = tr_tuning_of(cases[i].vendor, cases[i].family, cases[i].model);
+        if (strcmp(t->name, cases[i].name) == 0)
+            right++;
+        else
+            tap_diag("%s %u %u: %s, not %s", cases[i].vendor, cases[i].family, cases[i].model,
+                     t->name, cases[i].name);
+    }
+    tap_ok(right == sizeof(cases) / sizeof(*cases), "%zu processors get their rows", right);
+    bool good = strcmp(tr_tuning_at(0)->name, "generic") == 0;
+    unsigned rows = 0, drop = 0;
+    for (const struct tr_tuning *t; (t = tr_tuning_at(rows)) != NULL; rows++) {
+        good &= t->aes_latency >= 3 && t->aes_latency <= 8 && t->separate_clmul <= 1;
+        drop += t->clock_drops;
+    }
+    tap_ok(good && rows == 19 && drop == 3, "%u rows have their facts; on %u the clock drops", rows,
+           drop);
+}
+
+static int named_in_child(const char *name)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("TENROUNDS_TUNE", name, 1);
+        int row = 0;
+        while (tr_tuning_at((unsigned)row) != tr_tuning_selected())
+            row++;
+        _exit(row);
+    }
+    int status;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Tests TENROUNDS_TUNE in child processes, which exit with the number of their row. A process keeps
+ * its first answer, so this one must not have asked yet. */
+static void test_tuning_named(void)
+{
+    const int own = named_in_child("");
+    bool good = own >= 0 && named_in_child("nonsense") == own;
+    for (int i = 0; tr_tuning_at((unsigned)i) != NULL; i++)
+        good &= named_in_child(tr_tuning_at((unsigned)i)->name) == i;
+    tap_ok(good, "TENROUNDS_TUNE selects any row, and a wrong name none");
 }
 
 /* Tests selection on a processor whose clock drops at 512 bits. */
@@ -452,7 +484,7 @@ static void test_avoided(void)
                 s.bad_mask == NULL && s.masked == cases[i].masked &&
                 s.backend == tr_backend_at(expected) &&
                 s.avoided == (expected != wide ? TR_FEATURE_AVX512 : 0);
-        if (!tr_clock_drops())
+        if (!tr_tuning()->clock_drops)
             plain &= tr_select_sabotaged(cases[i].mask, 0, NULL, &s) == TR_OK && s.avoided == 0 &&
                      s.backend == tr_backend_at(wide);
     }
@@ -469,17 +501,6 @@ static void test_avoided(void)
                s.failed == 1u << narrow &&
                s.backend == (next < BACKENDS ? tr_backend_at(next) : NULL),
            "where the clock drops and the preferred backend fails, the next one is selected");
-}
-
-/* Cascade Lake, Ice Lake and Tiger Lake drop their clock at 512 bits. Sapphire Rapids, Zen 4 and an
- * equal model number in another family do not. */
-static void test_clock(void)
-{
-    tap_ok(tr_clock_drops_at_512_bits(1, 6, 0x55) && tr_clock_drops_at_512_bits(1, 6, 0x6a) &&
-               tr_clock_drops_at_512_bits(1, 6, 0x8c) && !tr_clock_drops_at_512_bits(1, 6, 0x8f) &&
-               !tr_clock_drops_at_512_bits(0, 0x19, 0x61) &&
-               !tr_clock_drops_at_512_bits(0, 6, 0x55) && !tr_clock_drops_at_512_bits(1, 15, 0x55),
-           "processors whose clock drops at 512 bits");
 }
 
 static void *select_in_thread(void *barrier)
@@ -508,7 +529,8 @@ static void test_threads(void)
 
 int main(void)
 {
-    tap_plan(5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 1 + 1 + 1 + 3);
+    tap_plan(1 + 5 + 7 + 2 + 1 + backend_count() + 1 + 2 + 1 + 2 + 3);
+    test_tuning_named();
     test_cpu();
     test_saved();
     test_good_masks();
@@ -518,8 +540,7 @@ int main(void)
     test_sabotage();
     test_environment();
     test_threads();
-    test_clock();
-    test_clock_by_cpuid();
+    test_tuning_of();
     test_avoided();
     return tap_done();
 }

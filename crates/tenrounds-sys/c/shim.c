@@ -5,7 +5,7 @@
  */
 #include "dispatch/backend.h"
 #include "dispatch/counting.h"
-#include "x86/clock.h"
+#include "dispatch/tuning.h"
 
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ const struct tr_backend *shim_counted_backend(const struct shim_counted *counted
 void shim_counted_read(const struct shim_counted *counted, unsigned backend, unsigned op,
                        uint64_t *calls, uint64_t *bytes);
 unsigned shim_ops(void);
-int shim_clock_drops(int is_intel, unsigned family, unsigned model);
+int shim_clock_drops(const char *vendor, unsigned family, unsigned model);
 
 struct shim_counted {
     struct tr_counting counting;
@@ -62,7 +62,7 @@ unsigned shim_ops(void)
     return TR_OPS;
 }
 
-int shim_clock_drops(int is_intel, unsigned family, unsigned model)
+int shim_clock_drops(const char *vendor, unsigned family, unsigned model)
 {
-    return tr_clock_drops_at_512_bits(is_intel, family, model);
+    return tr_tuning_of(vendor, family, model)->clock_drops;
 }

@@ -32,7 +32,7 @@ extern "C" {
         bad: *mut *const c_char,
     ) -> c_int;
     fn trossl_ia32cap_masked(value: *const c_char) -> u32;
-    fn shim_clock_drops(is_intel: c_int, family: c_uint, model: c_uint) -> c_int;
+    fn shim_clock_drops(vendor: *const c_char, family: c_uint, model: c_uint) -> c_int;
 }
 
 /// The names of all features, by bit.
@@ -106,9 +106,12 @@ pub fn parse_mask(mask: &str) -> Result<Mask, String> {
 
 /// The features that selection avoids on such a processor: 512 bits where they lower the clock.
 pub fn avoided_on(vendor: &str, family: u16, model: u16) -> Features {
-    let is_intel = c_int::from(vendor == "GenuineIntel");
-    // SAFETY: any numbers are allowed.
-    match unsafe { shim_clock_drops(is_intel, family.into(), model.into()) } {
+    let mut name = [0u8; 12];
+    if vendor.len() == name.len() {
+        name.copy_from_slice(vendor.as_bytes());
+    }
+    // SAFETY: the name has the twelve bytes that the call reads; any numbers are allowed.
+    match unsafe { shim_clock_drops(name.as_ptr().cast(), family.into(), model.into()) } {
         0 => 0,
         _ => feature::AVX512,
     }

@@ -28,6 +28,10 @@ static inline size_t tr_env_most_blocks(tr_features features)
     (void)features;
     return world_most();
 }
+static inline const char *tr_env_tuning(void)
+{
+    return NULL;
+}
 unsigned long tr_env_hwcap(void);
 
 #endif

@@ -52,6 +52,7 @@ MODULE_PARM_DESC(everything, "all algorithms, not only those of disks and networ
 
 const char *tr_env_mask(void);
 const char *tr_env_sabotage(void);
+const char *tr_env_tuning(void);
 unsigned long tr_env_hwcap(void);
 void tr_env_fatal(const char *why) __noreturn;
 
@@ -60,6 +61,10 @@ const char *tr_env_mask(void)
     return NULL;
 }
 const char *tr_env_sabotage(void)
+{
+    return NULL;
+}
+const char *tr_env_tuning(void)
 {
     return NULL;
 }

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The table of microarchitectures, and the row of this processor.
+ *
+ * Sources. Families and models: Intel's SDM (volume 4, table 2-1) and Linux
+ * (arch/x86/include/asm/intel-family.h, arch/x86/kernel/cpu/amd.c). Latencies and ports: Agner Fog's
+ * instruction tables and uops.info; those of Zen 4, Zen 5 and Emerald Rapids also by our own
+ * measurements (docs/tuning/README.md). Clocks: the list by which Linux demotes its own 512-bit
+ * drivers (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of 6.10, later
+ * arch/x86/kernel/cpu/intel.c).
+ *
+ * 512 bits where they lower the clock: AES should lose no speed with 256 bits, because such a core
+ * starts one 512-bit round a cycle or two 256-bit rounds, 64 bytes either way. This was measured on
+ * a successor, Emerald Rapids, and on no processor of the list.
+ */
+#include "dispatch/tuning.h"
+
+#include "dispatch/backend.h"
+#include "util.h"
+
+/* name, AES latency, AES and CLMUL on ports of their own, 512 bits lower the clock */
+static const struct tr_tuning table[] = {
+    {"generic", 4, 0, 0},        {"haswell", 7, 1, 0},       {"broadwell", 7, 1, 0},
+    {"skylake", 4, 1, 0},        {"cascadelake", 4, 1, 1}, /* Skylake-X and Cooper Lake, too: they share a model number */
+    {"icelake", 3, 1, 1},        {"tigerlake", 3, 1, 1},     {"rocketlake", 3, 1, 0},
+    {"alderlake", 3, 1, 0}, /* also Raptor, Meteor, Lunar and Arrow Lake; efficient cores differ */
+    {"sapphirerapids", 3, 1, 0}, {"emeraldrapids", 3, 1, 0}, {"graniterapids", 3, 1, 0},
+    {"gracemont", 4, 0, 0}, /* and its successors: Sierra Forest, Grand Ridge, Clearwater Forest */
+    {"znver1", 4, 0, 0},    /* and Zen+, Hygon Dhyana */
+    {"znver2", 4, 0, 0},         {"znver3", 4, 0, 0},        {"znver4", 4, 0, 0},
+    {"znver5", 4, 0, 0},         {"zhaoxin", 4, 0, 0}, /* and VIA: nothing is known, so as generic */
+};
+#define COUNT (sizeof(table) / sizeof(table[0]))
+
+const struct tr_tuning *tr_tuning_at(unsigned index)
+{
+    return index < COUNT ? &table[index] : NULL;
+}
+
+static const struct tr_tuning *by_name(const char *name)
+{
+    for (unsigned i = 0; name != NULL && i < COUNT; i++) {
+        if (tr_word_is(name, tr_length(name), table[i].name))
+            return &table[i];
+    }
+    return NULL;
+}
+
+struct model {
+    uint8_t family, first, last; /* display models, both included */
+    const char *name;
+};
+
+static const struct model intel[] = {
+    {6, 0x3c, 0x3c, "haswell"},       {6, 0x3f, 0x3f, "haswell"},
+    {6, 0x45, 0x46, "haswell"},       {6, 0x3d, 0x3d, "broadwell"},
+    {6, 0x47, 0x47, "broadwell"},     {6, 0x4f, 0x4f, "broadwell"},
+    {6, 0x56, 0x56, "broadwell"},     {6, 0x4e, 0x4e, "skylake"},
+    {6, 0x5e, 0x5e, "skylake"},       {6, 0x8e, 0x8e, "skylake"},
+    {6, 0x9e, 0x9e, "skylake"},       {6, 0xa5, 0xa6, "skylake"},
+    {6, 0x55, 0x55, "cascadelake"},   {6, 0x6a, 0x6a, "icelake"},
+    {6, 0x6c, 0x6c, "icelake"},       {6, 0x7d, 0x7e, "icelake"},
+    {6, 0x9d, 0x9d, "icelake"},       {6, 0x8c, 0x8d, "tigerlake"},
+    {6, 0xa7, 0xa7, "rocketlake"},    {6, 0x97, 0x97, "alderlake"},
+    {6, 0x9a, 0x9a, "alderlake"},     {6, 0xb7, 0xb7, "alderlake"},
+    {6, 0xba, 0xba, "alderlake"},     {6, 0xbf, 0xbf, "alderlake"},
+    {6, 0xaa, 0xaa, "alderlake"},     {6, 0xac, 0xac, "alderlake"},
+    {6, 0xb5, 0xb5, "alderlake"},     {6, 0xbd, 0xbd, "alderlake"},
+    {6, 0xc5, 0xc6, "alderlake"},     {6, 0x8f, 0x8f, "sapphirerapids"},
+    {6, 0xcf, 0xcf, "emeraldrapids"}, {6, 0xad, 0xae, "graniterapids"},
+    {6, 0xbe, 0xbe, "gracemont"},     {6, 0xaf, 0xaf, "gracemont"},
+    {6, 0xb6, 0xb6, "gracemont"},     {6, 0xdd, 0xdd, "gracemont"},
+};
+static const struct model amd[] = {
+    {0x17, 0x00, 0x2f, "znver1"}, {0x17, 0x30, 0xff, "znver2"}, {0x18, 0x00, 0xff, "znver1"},
+    {0x19, 0x00, 0x0f, "znver3"}, {0x19, 0x10, 0x1f, "znver4"}, {0x19, 0x20, 0x5f, "znver3"},
+    {0x19, 0x60, 0xff, "znver4"}, {0x1a, 0x00, 0xff, "znver5"},
+};
+static const struct model zhaoxin[] = {{6, 0x00, 0xff, "zhaoxin"}, {7, 0x00, 0xff, "zhaoxin"}};
+
+static const struct {
+    char vendor[13];
+    uint8_t models;
+    const struct model *model;
+} vendors[] = {
+#define MODELS(list) sizeof(list) / sizeof(list[0]), list
+    {"GenuineIntel", MODELS(intel)},   {"AuthenticAMD", MODELS(amd)},
+    {"HygonGenuine", MODELS(amd)},     {"CentaurHauls", MODELS(zhaoxin)},
+    {"  Shanghai  ", MODELS(zhaoxin)},
+#undef MODELS
+};
+
+const struct tr_tuning *tr_tuning_of(const char vendor[12], unsigned family, unsigned model)
+{
+    for (unsigned v = 0; v < sizeof(vendors) / sizeof(vendors[0]); v++) {
+        if (__builtin_memcmp(vendor, vendors[v].vendor, 12) != 0)
+            continue;
+        for (unsigned i = 0; i < vendors[v].models; i++) {
+            const struct model *m = &vendors[v].model[i];
+            if (family == m->family && model >= m->first && model <= m->last)
+                return by_name(m->name);
+        }
+    }
+    return &table[0];
+}
+
+#if TR_X86
+#    include <cpuid.h>
+
+/* Family and model as in Intel's SDM (volume 2, figure 3-6); AMD's are built alike. */
+static const struct tr_tuning *detect(void)
+{
+    uint32_t vendor[3], signature, unused[3];
+    if (__get_cpuid(0, &signature, &vendor[0], &vendor[2], &vendor[1]) == 0 ||
+        __get_cpuid(1, &signature, &unused[0], &unused[1], &unused[2]) == 0)
+        return &table[0];
+    unsigned family = signature >> 8 & 0xf, model = signature >> 4 & 0xf;
+    if (family == 6 || family == 15)
+        model |= (signature >> 16 & 0xf) << 4;
+    if (family == 15)
+        family += signature >> 20 & 0xff;
+    return tr_tuning_of((const char *)vendor, family, model);
+}
+#else
+static const struct tr_tuning *detect(void)
+{
+    return &table[0];
+}
+#endif
+
+const struct tr_tuning *tr_tuning(void)
+{
+    /* Racing threads find the same row and store the same pointer. */
+    static const struct tr_tuning *found;
+    const struct tr_tuning *tuning = __atomic_load_n(&found, __ATOMIC_RELAXED);
+    if (__builtin_expect(tuning == NULL, 0)) {
+        tuning = by_name(tr_env_tuning());
+        if (tuning == NULL)
+            tuning = detect();
+        __atomic_store_n(&found, tuning, __ATOMIC_RELAXED);
+    }
+    return tuning;
+}
+
+const struct tr_tuning *tr_tuning_selected(void)
+{
+    return tr_tuning();
+}
