@@ -202,10 +202,11 @@ TR_API const struct tr_backend *tr_backend_selected(void);
  * own, for experiments; any other value has no effect.
  */
 struct tr_tuning {
-    const char *name;       /* as compilers name it, or "generic" */
-    uint8_t aes_latency;    /* cycles from one AES round to the next */
-    uint8_t separate_clmul; /* 1: AES and carry-less multiplication issue to ports of their own */
-    uint8_t clock_drops;    /* 1: 512-bit registers lower the clock and do not speed up AES */
+    const char *name;         /* as compilers name it, or "generic" */
+    uint8_t aes_latency;      /* cycles from one AES round to the next */
+    uint8_t aes512_per_cycle; /* 512-bit AES rounds started a cycle; 0 without 512-bit VAES */
+    uint8_t separate_clmul;   /* 1: AES and carry-less multiplication issue to different ports */
+    uint8_t clock_drops;      /* 1: 512-bit registers lower the clock and do not speed up AES */
 };
 
 /* The rows of the table; NULL past the last. The first, "generic", is for unknown processors. */

@@ -15,8 +15,10 @@
 #define TR_SIMD_XTS_H
 
 #include "dispatch/backend.h"
+#include "dispatch/tuning.h"
 #include "simd/xts_group.h"
 #include "simd/xts_long.h"
+#include "simd/xts_ring.h"
 
 struct xts {
     struct bulk bulk;
@@ -56,17 +58,44 @@ TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsig
     xts_rounds(r, x, tweak, u, part, ahead, decrypt);
 }
 
-#if XTS_LONG && !TR_ENV_LARGE_STACK
-/* A kernel limits stack frames to 2 KiB, so there each direction has a frame of its own. */
-static __attribute__((__noinline__)) TR_TARGET B xts_long_encrypt(struct bulk *run, size_t *blocks,
-                                                                  B tweak)
+/*
+ * All but the last groups of a long call. There are two ways, and a processor has a preference. A
+ * kernel limits stack frames to 2 KiB, so there each way and direction has a frame of its own.
+ */
+#if XTS_LONG
+#    if TR_ENV_LARGE_STACK
+#        define XTS_FRAME TR_INLINE
+#    else
+#        define XTS_FRAME static NOT_INLINE
+#    endif
+#    define XTS_WAY(way, name, decrypt)                                                            \
+        XTS_FRAME TR_TARGET B name(struct bulk *run, size_t *blocks, B tweak)                      \
+        {                                                                                          \
+            return way(run, blocks, decrypt, tweak);                                               \
+        }
+XTS_WAY(xts_long, xts_long_encrypt, 0)
+XTS_WAY(xts_long, xts_long_decrypt, 1)
+XTS_WAY(xts_ring, xts_ring_encrypt, 0)
+XTS_WAY(xts_ring, xts_ring_decrypt, 1)
+
+/* tr_tuning() is a call, which would spill the tweak: short calls must not reach it. */
+TR_INLINE TR_TARGET B xts_most(struct bulk *run, size_t *blocks, int decrypt, B tweak)
 {
-    return xts_long(run, blocks, 0, tweak);
+    if (*blocks < XTS_LONG_FROM && *blocks < XTS_RING_FROM)
+        return tweak;
+    if (!xts_prefers_ring()) {
+        if (*blocks >= XTS_LONG_FROM)
+            tweak = (decrypt ? xts_long_decrypt : xts_long_encrypt)(run, blocks, tweak);
+    } else if (*blocks >= XTS_RING_FROM) {
+        tweak = (decrypt ? xts_ring_decrypt : xts_ring_encrypt)(run, blocks, tweak);
+    }
+    return tweak;
 }
-static __attribute__((__noinline__)) TR_TARGET B xts_long_decrypt(struct bulk *run, size_t *blocks,
-                                                                  B tweak)
+#else
+TR_INLINE TR_TARGET B xts_most(struct bulk *run, size_t *blocks, int decrypt, B tweak)
 {
-    return xts_long(run, blocks, 1, tweak);
+    (void)run, (void)blocks, (void)decrypt;
+    return tweak;
 }
 #endif
 
@@ -75,14 +104,7 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
 {
     struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
     B tweak = xts_first_tweak(state);
-#if XTS_LONG
-    if (blocks >= XTS_LONG_FROM)
-#    if TR_ENV_LARGE_STACK
-        tweak = xts_long(&s.bulk, &blocks, decrypt, tweak);
-#    else
-        tweak = (decrypt ? xts_long_decrypt : xts_long_encrypt)(&s.bulk, &blocks, tweak);
-#    endif
-#endif
+    tweak = xts_most(&s.bulk, &blocks, decrypt, tweak);
     xts_tweak(&s, v_broadcast(tweak));
     /*
      * Leaves at most GROUP blocks to the last group below. The next tweak is computed before the
