@@ -18,7 +18,7 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
     /* Replaces the used bytes of the output block by ciphertext, which is output XOR plaintext in
      * both directions. */
     struct part plaintext = decrypt ? result : data;
-    part_store_block(iv, part_xor(shift, part_up(plaintext, used)));
+    part_store_vector(iv, part_xor(shift, part_up(plaintext, used)));
     return n;
 }
 
@@ -38,7 +38,7 @@ TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned 
     }
     size_t rest = done + whole * TR_BLOCK;
     if (rest < len) {
-        tr_bulk(key, TR_OP_ECB_ENCRYPT, iv, iv, 1, NULL);
+        tr_short_bulk(key, TR_OP_ECB_ENCRYPT, iv, iv, 1, NULL);
         in_block(iv, 0, decrypt, out + rest, in + rest, len - rest);
     }
     *used = (unsigned)((*used + len) % TR_BLOCK);

@@ -14,11 +14,11 @@ TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t counter[16], uint
         done = tr_use_keystream(keystream, *used, out, in, len);
     size_t whole = (len - done) / TR_BLOCK;
     if (whole != 0)
-        tr_bulk(key, TR_OP_CTR, out + done, in + done, whole, counter);
+        tr_short_bulk(key, TR_OP_CTR, out + done, in + done, whole, counter);
     size_t rest = done + whole * TR_BLOCK;
     if (rest < len) {
-        tr_bulk(key, TR_OP_ECB_ENCRYPT, keystream, counter, 1, NULL);
-        tr_counter_add(counter, 1);
+        static const uint8_t zeros[TR_BLOCK];
+        tr_short_bulk(key, TR_OP_CTR, keystream, zeros, 1, counter);
         tr_use_keystream(keystream, 0, out + rest, in + rest, len - rest);
     }
     *used = (unsigned)((*used + len) % TR_BLOCK);

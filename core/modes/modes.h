@@ -13,6 +13,24 @@ TR_INLINE int tr_is_set(const struct tr_aes_key *key)
     return __builtin_expect(key->backend != NULL, 1);
 }
 
+/*
+ * As tr_bulk(), for calls that often have at most TR_FEW blocks: these go straight to the backend's
+ * function for few blocks.
+ */
+TR_INLINE void tr_short_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
+                             const uint8_t *in, size_t blocks, void *state)
+{
+#ifdef TR_ENV_ALWAYS_VECTOR
+    tr_few_fn *few = key->backend->few[op];
+    if (blocks <= TR_FEW && few != NULL) {
+        TR_PROBE_BULK(op, key->backend->name, blocks * TR_BLOCK);
+        (void)few(key, out, in, blocks, state);
+        return;
+    }
+#endif
+    tr_bulk(key, op, out, in, blocks, state);
+}
+
 /* Runs a mode that takes only whole blocks. */
 TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                                          const uint8_t *in, size_t len, uint8_t *iv)

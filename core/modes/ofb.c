@@ -16,7 +16,7 @@ TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned 
         tr_bulk(key, TR_OP_OFB, out + done, in + done, whole, iv);
     size_t rest = done + whole * TR_BLOCK;
     if (rest < len) {
-        tr_bulk(key, TR_OP_ECB_ENCRYPT, iv, iv, 1, NULL);
+        tr_short_bulk(key, TR_OP_ECB_ENCRYPT, iv, iv, 1, NULL);
         tr_use_keystream(iv, 0, out + rest, in + rest, len - rest);
     }
     *used = (unsigned)((*used + len) % TR_BLOCK);

@@ -77,8 +77,8 @@ static void add(struct tr_counters *c, const char *backend, enum tr_op op, size_
     count->bytes += bytes;
 }
 
-/* Counts whole blocks and, in modes that allow it, a partial block, which takes one block of
- * ECB. */
+/* Counts whole blocks and, in modes that allow it, a partial block. CTR encrypts its counter as a
+ * block of CTR, the others a block of ECB. */
 static void test_operation(const struct tr_backend *b, size_t which)
 {
     static const uint8_t raw[32] = {7}, iv[16] = {9};
@@ -99,7 +99,7 @@ static void test_operation(const struct tr_backend *b, size_t which)
                 tap_same(counted, straight, len);
     add(&expected, b->name, calls[which].op, 992);
     if (len > 992)
-        add(&expected, b->name, TR_OP_ECB_ENCRYPT, 16);
+        add(&expected, b->name, mode == TR_CTR ? TR_OP_CTR : TR_OP_ECB_ENCRYPT, 16);
     tap_ok(same_counts(&got, &expected) && good && strcmp(front->name, b->name) == 0,
            "%s: %s is done by %s", b->name, tr_op_name(calls[which].op),
            expected_doer(b->name, calls[which].op));
