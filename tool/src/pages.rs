@@ -2,6 +2,7 @@
 //! What `--help` and the manual page of each command have besides its options: examples, exit
 //! status, environment.
 
+use crate::masks::LIBCRYPTO_MASK;
 use anstyle::Style;
 
 type Lines = &'static [(&'static str, &'static str)];
@@ -24,19 +25,19 @@ pub const VARIABLES: Lines = &[
     ("TENROUNDS_MODULE", "The path of the provider, if it is not beside this program."),
     ("TENROUNDS_LIBCRYPTO", "The path of the libcrypto to look at, instead of the system's."),
     ("OPENSSL_CONF", "The configuration that libcrypto reads, instead of the system's."),
-    ("OPENSSL_ia32cap", "Features that OpenSSL's own code does without; tenrounds honours it, too."),
+    (LIBCRYPTO_MASK, "Features that OpenSSL's own code does without; tenrounds honours it, too."),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "The directories for a user's configuration and for what undoes it, instead of ~/.config and ~/.local/state."),
     ("COLUMNS", "The width to which text is wrapped where there is no terminal."),
     ("NO_COLOR", "No colours, unless --color=always says otherwise."),
 ];
 
-const MASKS: &[&str] = &["TENROUNDS_MASK", "OPENSSL_ia32cap"];
+const MASKS: &[&str] = &["TENROUNDS_MASK", LIBCRYPTO_MASK];
 const WHERE: &[&str] = &[
     "TENROUNDS_MODULE",
     "TENROUNDS_LIBCRYPTO",
     "OPENSSL_CONF",
     "TENROUNDS_MASK",
-    "OPENSSL_ia32cap",
+    LIBCRYPTO_MASK,
 ];
 const HOME: &[&str] = &[
     "TENROUNDS_MODULE",
