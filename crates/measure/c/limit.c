@@ -30,7 +30,7 @@
 
 #define TARGET(features) __attribute__((target(features), noinline))
 
-/* One entry of the table of loops. An entry without features does not exist on this architecture. */
+/* An entry of the table of loops. One without features does not exist on this architecture. */
 struct probe {
     void (*run)(uint64_t turns);
     tr_features features;
