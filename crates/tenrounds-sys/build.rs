@@ -50,6 +50,7 @@ fn main() {
         add(&mut build, root.join("tests/faults.c"));
     }
     add(&mut build, root.join("openssl/common/ia32cap.c"));
+    add(&mut build, root.join("openssl/common/armcap.c"));
     add(&mut build, PathBuf::from("c/shim.c"));
     add(&mut build, PathBuf::from("c/layout.c"));
     build

@@ -2,6 +2,7 @@
 //! What `--help` and the manual page of each command have besides its options: examples, exit
 //! status, environment.
 
+use crate::masks::LIBCRYPTO_MASK;
 use anstyle::Style;
 
 type Lines = &'static [(&'static str, &'static str)];
@@ -24,19 +25,19 @@ pub const VARIABLES: Lines = &[
     ("TENROUNDS_MODULE", "The path of the provider, if it is not in this program's installation."),
     ("TENROUNDS_LIBCRYPTO", "The path of the libcrypto to use and to examine, instead of the system's."),
     ("OPENSSL_CONF", "The configuration that libcrypto reads, instead of the system's."),
-    ("OPENSSL_ia32cap", "OpenSSL's own variable that disables processor features; tenrounds does not use these features, either."),
+    (LIBCRYPTO_MASK, "OpenSSL's own variable that disables processor features; tenrounds does not use these features, either."),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "The directories for a user's configuration and for the state that disable needs, instead of ~/.config and ~/.local/state."),
     ("COLUMNS", "The width to which text is wrapped if the output is not a terminal."),
     ("NO_COLOR", "If set, no colours, unless --color=always is given."),
 ];
 
-const MASKS: &[&str] = &["TENROUNDS_MASK", "OPENSSL_ia32cap"];
+const MASKS: &[&str] = &["TENROUNDS_MASK", LIBCRYPTO_MASK];
 const WHERE: &[&str] = &[
     "TENROUNDS_MODULE",
     "TENROUNDS_LIBCRYPTO",
     "OPENSSL_CONF",
     "TENROUNDS_MASK",
-    "OPENSSL_ia32cap",
+    LIBCRYPTO_MASK,
 ];
 const HOME: &[&str] = &[
     "TENROUNDS_MODULE",

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The selection as the provider makes it in this environment, and what about it must not go unsaid.
 
-use crate::masks::{self, IA32CAP, TENROUNDS_MASK};
+use crate::masks::{self, LIBCRYPTO_MASK, TENROUNDS_MASK};
 use tenrounds_sys::Selection;
 
 /// The selection by the processor and both masks.
 pub fn here() -> Selection {
     let variable = |name| std::env::var(name).ok();
-    let also = variable(IA32CAP).map_or(0, |value| tenrounds_sys::ia32cap_masked(&value));
+    let also = variable(LIBCRYPTO_MASK).map_or(0, |value| masks::removed_by(&value));
     tenrounds_sys::select(variable(TENROUNDS_MASK).as_deref(), also)
 }
 

@@ -18,6 +18,11 @@
  * operation had last written such a register or its source, some processors would add a cycle to
  * every dependent round. PXOR and the loop are in one asm statement, so nothing else writes the
  * registers between them. The chain thus has its true latency whatever the caller did before.
+ *
+ * On 64-bit Arm a round is a pair of AESE and AESMC, which processors fuse when AESMC follows AESE
+ * on the same register. AESE adds the round key before the substitution, so a round takes the same
+ * work as on x86 (core/simd/rounds.h). The last round of a block has no AESMC; a loop counts it as
+ * a full round, because a fused pair takes the time of AESE alone.
  */
 #include "limit.h"
 
@@ -25,28 +30,38 @@
 
 #define TARGET(features) __attribute__((target(features), noinline))
 
+/* An entry of the table of loops. One without features does not exist on this architecture. */
+struct probe {
+    void (*run)(uint64_t turns);
+    tr_features features;
+    unsigned width; /* bytes per register */
+    tr_features hash_features;
+    void (*hash[4])(uint64_t turns); /* with 0, 10, 12 and 14 rounds */
+    void (*copy)(uint8_t *out, const uint8_t *in, size_t bytes, uint64_t times);
+};
+
 /* Applies X(register number) to each of the twelve states. */
 #define TWELVE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define TURN(X)   TWELVE(X) TWELVE(X) TWELVE(X) TWELVE(X)
 
-#define CLEAR_XMM(n) "pxor %%xmm" #n ", %%xmm" #n "\n\t"
-#define CLEAR_VEX(n) "vpxor %%xmm" #n ", %%xmm" #n ", %%xmm" #n "\n\t"
-#define ROUND_XMM(n) "aesenc %%xmm15, %%xmm" #n "\n\t"
-#define ROUND_YMM(n) "vaesenc %%ymm15, %%ymm" #n ", %%ymm" #n "\n\t"
-#define ROUND_ZMM(n) "vaesenc %%zmm15, %%zmm" #n ", %%zmm" #n "\n\t"
-#define ROUND_ONE(n) "aesenc %%xmm15, %%xmm0\n\t"
+#if defined(__x86_64__)
+
+#    define CLEAR_XMM(n) "pxor %%xmm" #    n ", %%xmm" #    n "\n\t"
+#    define CLEAR_VEX(n) "vpxor %%xmm" #    n ", %%xmm" #    n ", %%xmm" #    n "\n\t"
+#    define ROUND_XMM(n) "aesenc %%xmm15, %%xmm" #    n "\n\t"
+#    define ROUND_YMM(n) "vaesenc %%ymm15, %%ymm" #    n ", %%ymm" #    n "\n\t"
+#    define ROUND_ZMM(n) "vaesenc %%zmm15, %%zmm" #    n ", %%zmm" #    n "\n\t"
+#    define ROUND_ONE(n) "aesenc %%xmm15, %%xmm0\n\t"
 
 /* A whole loop: clears the registers and repeats the rounds. At the end it clears the registers'
  * upper halves, which would otherwise slow down the caller's SSE code. */
-#define LOOP(clear_key, CLEAR, ROUND, leave)                                                       \
-    __asm__ volatile(clear_key TWELVE(CLEAR) ".p2align 5\n1:\n\t" /* one turn */                   \
-                     TURN(ROUND) "sub $1, %0\n\tjnz 1b\n\t" leave                                  \
-                     : "+r"(turns)                                                                 \
-                     :                                                                             \
-                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",     \
-                       "xmm9", "xmm10", "xmm11", "xmm15", "cc")
-
-#if defined(__x86_64__)
+#    define LOOP(clear_key, CLEAR, ROUND, leave)                                                   \
+        __asm__ volatile(clear_key TWELVE(CLEAR) ".p2align 5\n1:\n\t" /* one turn */               \
+                         TURN(ROUND) "sub $1, %0\n\tjnz 1b\n\t" leave                              \
+                         : "+r"(turns)                                                             \
+                         :                                                                         \
+                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
+                           "xmm9", "xmm10", "xmm11", "xmm15", "cc")
 
 TARGET("aes") static void run_xmm(uint64_t turns)
 {
@@ -145,14 +160,9 @@ COPY_LOOP(copy_zmm, "avx512f", EIGHT("vmovdqa64", "zmm", 0), "vzeroupper\n\t")
 #    define AES_CLMUL (TR_FEATURE_AES | TR_FEATURE_CLMUL | TR_FEATURE_AVX)
 #    define WIDE      (TR_FEATURE_VAES | TR_FEATURE_VCLMUL)
 
-static const struct probe {
-    void (*run)(uint64_t turns);
-    tr_features features;
-    unsigned width; /* bytes per register */
-    tr_features hash_features;
-    void (*hash[4])(uint64_t turns); /* with 0, 10, 12 and 14 rounds */
-    void (*copy)(uint8_t *out, const uint8_t *in, size_t bytes, uint64_t times);
-} probes[TR_LIMIT_COUNT] = {
+#    define CLMUL_CHAIN_FEATURES (TR_FEATURE_CLMUL | TR_FEATURE_AVX)
+
+static const struct probe probes[TR_LIMIT_COUNT] = {
     [TR_LIMIT_XMM] = {run_xmm,
                       TR_FEATURE_AES,
                       16,
@@ -174,6 +184,109 @@ static const struct probe {
     [TR_LIMIT_CHAIN] = {run_chain, TR_FEATURE_AES, 16, 0, {0}, 0},
 };
 
+#elif defined(__aarch64__)
+
+/* gcc and clang spell the attribute differently; gcc up to 13 has AESE only within "crypto". */
+#    if defined(__clang__)
+#        define TARGET_AES TARGET("aes")
+#    else
+#        define TARGET_AES TARGET("+crypto")
+#    endif
+
+#    define CLEAR_Q(n)     "movi v" #    n ".2d, #0\n\t"
+#    define ROUND_Q(n)     "aese v" #    n ".16b, v15.16b\n\taesmc v" #    n ".16b, v" #    n ".16b\n\t"
+#    define ROUND_ONE_Q(n) "aese v0.16b, v15.16b\n\taesmc v0.16b, v0.16b\n\t"
+#    define PRODUCT_Q(n)   "pmull v0.1q, v0.1d, v15.1d\n\t"
+
+#    define LOOP_Q(ROUND)                                                                          \
+        __asm__ volatile("movi v15.2d, #0\n\t" TWELVE(CLEAR_Q) ".p2align 5\n1:\n\t" TURN(          \
+                             ROUND) "subs %0, %0, #1\n\tb.ne 1b\n\t"                               \
+                         : "+r"(turns)                                                             \
+                         :                                                                         \
+                         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",      \
+                           "v11", "v15", "cc")
+
+TARGET_AES static void run_q(uint64_t turns)
+{
+    LOOP_Q(ROUND_Q);
+}
+
+TARGET_AES static void run_chain(uint64_t turns)
+{
+    LOOP_Q(ROUND_ONE_Q);
+}
+
+TARGET_AES static void run_clmul_chain(uint64_t turns)
+{
+    LOOP_Q(PRODUCT_Q);
+}
+
+/* Twelve multiplications, alternating between two result registers and between PMULL and PMULL2. */
+#    define MUL4_Q                                                                                 \
+        "pmull v12.1q, v15.1d, v15.1d\n\tpmull2 v13.1q, v15.2d, v15.2d\n\t"                        \
+        "pmull v12.1q, v15.1d, v15.1d\n\tpmull2 v13.1q, v15.2d, v15.2d\n\t"
+#    define MUL_12_Q  MUL4_Q MUL4_Q MUL4_Q
+#    define LINES_Q_0 ""
+#    define LINES_Q_2 TWELVE(ROUND_Q) TWELVE(ROUND_Q)
+#    define LINES_Q_3 LINES_Q_2 TWELVE(ROUND_Q)
+#    define LINES_Q_4 LINES_Q_2 LINES_Q_2
+#    define LINES_Q_5 LINES_Q_3 LINES_Q_2
+
+/* The three numbers are those of round lines before each of the three lines of multiplications. */
+#    define HASH_LOOP_Q(name, first, second, third)                                                \
+        TARGET_AES static void name(uint64_t turns)                                                \
+        {                                                                                          \
+            __asm__ volatile("movi v15.2d, #0\n\t" TWELVE(                                         \
+                                 CLEAR_Q) ".p2align 5\n1:\n\t" LINES_Q_##first MUL_12_Q            \
+                                 LINES_Q_##second MUL_12_Q LINES_Q_##third MUL_12_Q                \
+                             "subs %0, %0, #1\n\tb.ne 1b\n\t"                                      \
+                             : "+r"(turns)                                                         \
+                             :                                                                     \
+                             : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",  \
+                               "v11", "v12", "v13", "v15", "cc");                                  \
+        }
+HASH_LOOP_Q(hash_0_q, 0, 0, 0)
+HASH_LOOP_Q(hash_10_q, 3, 3, 4)
+HASH_LOOP_Q(hash_12_q, 4, 4, 4)
+HASH_LOOP_Q(hash_14_q, 5, 5, 4)
+
+/* Copies 512 bytes a turn, 64 at a time, alternating loads and stores. */
+static void copy_q(uint8_t *out, const uint8_t *in, size_t bytes, uint64_t times)
+{
+#    define COPY_64                                                                                \
+        "ldp q0, q1, [%1], #32\n\tstp q0, q1, [%2], #32\n\t"                                       \
+        "ldp q2, q3, [%1], #32\n\tstp q2, q3, [%2], #32\n\t"
+    for (; times != 0; times--) {
+        const uint8_t *from = in;
+        uint8_t *to = out;
+        size_t turns = bytes / 512;
+        __asm__ volatile(
+            ".p2align 5\n1:\n\t" COPY_64 COPY_64 COPY_64 COPY_64 COPY_64 COPY_64 COPY_64 COPY_64
+            "subs %0, %0, #1\n\tb.ne 1b\n\t"
+            : "+r"(turns), "+r"(from), "+r"(to)
+            :
+            : "v0", "v1", "v2", "v3", "cc", "memory");
+    }
+}
+
+#    define CLMUL_CHAIN_FEATURES (TR_FEATURE_NEON | TR_FEATURE_CLMUL)
+#    define ARM_AES              (TR_FEATURE_NEON | TR_FEATURE_AES)
+
+/* Arm's registers have 128 bits, so the wider loops do not exist. */
+static const struct probe probes[TR_LIMIT_COUNT] = {
+    [TR_LIMIT_XMM] = {run_q,
+                      ARM_AES,
+                      16,
+                      ARM_AES | TR_FEATURE_CLMUL,
+                      {hash_0_q, hash_10_q, hash_12_q, hash_14_q},
+                      copy_q},
+    [TR_LIMIT_CHAIN] = {run_chain, ARM_AES, 16, 0, {0}, 0},
+};
+
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
 tr_features tr_limit_features(enum tr_limit limit)
 {
     return limit < TR_LIMIT_COUNT ? probes[limit].features : 0;
@@ -181,7 +294,7 @@ tr_features tr_limit_features(enum tr_limit limit)
 
 uint64_t tr_limit_run(enum tr_limit limit, uint64_t rounds)
 {
-    if (limit >= TR_LIMIT_COUNT || rounds == 0)
+    if (limit >= TR_LIMIT_COUNT || probes[limit].run == 0 || rounds == 0)
         return 0;
     uint64_t turns = (rounds - 1) / ROUNDS_PER_TURN + 1;
     probes[limit].run(turns);
@@ -209,7 +322,7 @@ uint64_t tr_limit_hash(enum tr_limit width, unsigned rounds, uint64_t blocks)
 
 tr_features tr_limit_clmul_chain_features(void)
 {
-    return TR_FEATURE_CLMUL | TR_FEATURE_AVX;
+    return CLMUL_CHAIN_FEATURES;
 }
 
 uint64_t tr_limit_clmul_chain(uint64_t products)

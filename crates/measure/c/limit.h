@@ -33,10 +33,10 @@ extern "C" {
 
 /* What to exercise, named by the registers. */
 enum tr_limit {
-    TR_LIMIT_XMM,   /* AESENC on 128-bit registers, independent */
+    TR_LIMIT_XMM,   /* AESENC on 128-bit registers, independent; on Arm AESE and AESMC */
     TR_LIMIT_YMM,   /* VAESENC on 256-bit registers, independent */
     TR_LIMIT_ZMM,   /* VAESENC on 512-bit registers, independent */
-    TR_LIMIT_CHAIN, /* AESENC, each on the result of the one before */
+    TR_LIMIT_CHAIN, /* the same, each on the result of the one before */
     TR_LIMIT_COUNT
 };
 

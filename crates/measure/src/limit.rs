@@ -35,6 +35,8 @@ impl Limit {
 
     pub fn name(self) -> &'static str {
         match self {
+            // Arm's registers of 128 bits belong to NEON.
+            Limit::Xmm if cfg!(target_arch = "aarch64") => "neon",
             Limit::Xmm => "xmm",
             Limit::Ymm => "ymm",
             Limit::Zmm => "zmm",

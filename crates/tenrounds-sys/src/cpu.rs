@@ -20,7 +20,8 @@ pub mod feature {
     pub const VAES: Features = 1 << 6;
     pub const VCLMUL: Features = 1 << 7;
     pub const SHA: Features = 1 << 8;
-    // 9 and 10 are Arm's: neon, sha3.
+    pub const NEON: Features = 1 << 9;
+    pub const SHA3: Features = 1 << 10;
     pub const AVX512VBMI: Features = 1 << 11;
 }
 
@@ -32,6 +33,7 @@ extern "C" {
         bad: *mut *const c_char,
     ) -> c_int;
     fn trossl_ia32cap_masked(value: *const c_char) -> u32;
+    fn trossl_armcap_masked(value: *const c_char) -> u32;
     fn shim_clock_drops(vendor: *const c_char, family: c_uint, model: c_uint) -> c_int;
 }
 
@@ -122,6 +124,13 @@ pub fn ia32cap_masked(value: &str) -> Features {
     let value = CString::new(value).unwrap_or_default();
     // SAFETY: the string is valid.
     unsafe { trossl_ia32cap_masked(value.as_ptr()) }
+}
+
+/// The same with this OPENSSL_armcap.
+pub fn armcap_masked(value: &str) -> Features {
+    let value = CString::new(value).unwrap_or_default();
+    // SAFETY: the string is valid.
+    unsafe { trossl_armcap_masked(value.as_ptr()) }
 }
 
 #[cfg(test)]

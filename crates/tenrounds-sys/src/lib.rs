@@ -14,7 +14,8 @@ pub use backend::{passes_known_answers, select, strongest, Backend, Op, Selectio
 pub use catalogue::BLOCK;
 pub use counted::Counted;
 pub use cpu::{
-    avoided_on, feature, feature_names, ia32cap_masked, names_of, parse_mask, Cpu, Features, Mask,
+    armcap_masked, avoided_on, feature, feature_names, ia32cap_masked, names_of, parse_mask, Cpu,
+    Features, Mask,
 };
 pub use key::{Key, Message, Parameters};
 pub use status::{explain, Error, Result};

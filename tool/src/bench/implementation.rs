@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Whose code is measured, and the environment that makes libcrypto be that.
 
+use crate::core::{feature, Features};
 use crate::error::Result;
+use crate::masks::{CpuMask, LIBCRYPTO_MASK};
 use crate::openssl::{self, store::Lifetime};
 use std::ffi::OsString;
 
@@ -29,9 +31,9 @@ pub enum Implementation {
     Limit,
 }
 
-/// AES-NI and PCLMULQDQ are bits 57 and 33 of the first word, VAES and VPCLMULQDQ bits 41 and 42 of the
-/// second (OPENSSL_ia32cap(3)). libcrypto reads the variable once, when it is loaded.
-pub const SOFTWARE_MASK: &str = "~0x200000200000000:~0x60000000000";
+/// What OpenSSL's software baseline does without. libcrypto reads its variable once, when it is
+/// loaded.
+const HARDWARE: Features = feature::AES | feature::CLMUL | feature::VAES | feature::VCLMUL;
 
 impl Implementation {
     pub const ALL: [Implementation; 10] = [
@@ -83,7 +85,10 @@ impl Implementation {
     /// `tenrounds run` gives to a program.
     pub fn environment(self) -> Result<Vec<(&'static str, OsString)>> {
         Ok(match self {
-            Implementation::Software => vec![("OPENSSL_ia32cap", SOFTWARE_MASK.into())],
+            Implementation::Software => {
+                let mask = CpuMask::none().also_without(HARDWARE);
+                vec![(LIBCRYPTO_MASK, mask.to_string().into())]
+            }
             Implementation::Tenrounds => vec![(
                 "OPENSSL_CONF",
                 openssl::prepare(&[], Lifetime::Session)?.into(),

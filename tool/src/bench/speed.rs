@@ -163,8 +163,10 @@ fn heading(host: &Host, libcrypto: &LibCrypto, backend: Option<&str>) -> String 
     for (name, mask) in &host.masks {
         let _ = writeln!(
             out,
-            "mask: {name}={} (OPENSSL_ia32cap={})",
-            mask.value, mask.hex
+            "mask: {name}={} ({}={})",
+            mask.value,
+            masks::LIBCRYPTO_MASK,
+            mask.hex
         );
     }
     let _ = writeln!(out, "backend: {}", backend.unwrap_or("none"));

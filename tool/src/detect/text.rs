@@ -7,6 +7,7 @@ use super::table::{Row, GROUPS};
 use super::verdict;
 use crate::core;
 use crate::kernel::text;
+use crate::masks::LIBCRYPTO_MASK;
 use crate::schema::Host;
 use crate::style::{item, paint, unicode, BAD, BOLD, DIM, GOOD, WARN};
 use crate::table::Table;
@@ -192,7 +193,7 @@ fn masks(host: &Host) -> String {
         out += &item("  ", format!("{name}={}  {removes}", mask.value));
         if mask.hex != mask.value {
             out += &item(
-                &format!("    {} ", paint(DIM, "as OPENSSL_ia32cap:")),
+                &format!("    {} ", paint(DIM, format!("as {LIBCRYPTO_MASK}:"))),
                 &mask.hex,
             );
         }

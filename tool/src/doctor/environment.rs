@@ -24,6 +24,13 @@ const DIRECTORIES: [&str; 3] = [
     "/etc/systemd/system.conf.d",
 ];
 
+/// The id of the finding that libcrypto's own mask is set.
+const CPU_MASK: &str = if cfg!(target_arch = "aarch64") {
+    "armcap"
+} else {
+    "ia32cap"
+};
+
 /// What this process was given.
 pub fn here() -> Vec<(&'static str, String)> {
     VARIABLES
@@ -62,7 +69,7 @@ fn variable(root: &Root, name: &str, value: &str, who: &str) -> Finding {
             ),
             Ok(mask) => masked("mask", name, mask.masked, who),
         },
-        masks::IA32CAP => masked("ia32cap", name, crate::core::ia32cap_masked(value), who),
+        masks::LIBCRYPTO_MASK => masked(CPU_MASK, name, masks::removed_by(value), who),
         "OPENSSL_CONF" if value.is_empty() => Finding::warning(
             group,
             "conf-variable-empty",

@@ -6,7 +6,7 @@ use super::site::{Outcome, Site};
 use crate::error::Result;
 use crate::host;
 use crate::libcrypto::LibCrypto;
-use crate::masks::{IA32CAP, TENROUNDS_MASK};
+use crate::masks::{LIBCRYPTO_MASK, TENROUNDS_MASK};
 use crate::openssl::trial::Verdict;
 use crate::output;
 use crate::schema::Document;
@@ -44,7 +44,7 @@ const OVERRIDES: [(&str, &str); 4] = [
     ("OPENSSL_CONF", "programs started from here read this file instead"),
     ("OPENSSL_CONF_INCLUDE", "relative names of included files are looked for there"),
     (TENROUNDS_MASK, "tenrounds does without these features in programs started from here"),
-    (IA32CAP, "OpenSSL and tenrounds see this processor instead in programs started from here"),
+    (LIBCRYPTO_MASK, "OpenSSL and tenrounds see this processor instead in programs started from here"),
 ];
 
 #[derive(Debug, Default, Serialize)]

@@ -13,7 +13,7 @@ pub const VARIABLES: [&str; 6] = [
     "OPENSSL_MODULES",
     "OPENSSL_ENGINES",
     "OPENSSL_CONF_INCLUDE",
-    masks::IA32CAP,
+    masks::LIBCRYPTO_MASK,
     masks::TENROUNDS_MASK,
 ];
 

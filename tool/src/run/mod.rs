@@ -9,7 +9,7 @@ use crate::cli::RunArgs;
 use crate::core::{self, Mask};
 use crate::counters::memory::Memory;
 use crate::error::Result;
-use crate::masks::{self, Ia32cap};
+use crate::masks::{self, CpuMask};
 use crate::openssl::store::Lifetime;
 use crate::openssl::{self, Variable};
 use crate::{output, selection};
@@ -73,8 +73,8 @@ fn masking(mask: Option<&str>) -> Result<Vec<Variable>> {
         wanted: asked.wanted | inherited.wanted,
     };
     let ours = masks::words_of(both);
-    let stock = masks::ia32cap()
-        .unwrap_or_else(Ia32cap::none)
+    let stock = masks::libcrypto_mask()
+        .unwrap_or_else(CpuMask::none)
         .also_without(both.masked);
     let away = core::Cpu::detect().present & asked.masked;
     let effect = match core::names_of(away).join(", ") {
@@ -84,11 +84,11 @@ fn masking(mask: Option<&str>) -> Result<Vec<Variable>> {
     output::complain(format!(
         "masked by {}={ours} and {}={stock}, {effect}",
         masks::TENROUNDS_MASK,
-        masks::IA32CAP
+        masks::LIBCRYPTO_MASK
     ));
     let variables: Vec<Variable> = vec![
         (masks::TENROUNDS_MASK, ours.into()),
-        (masks::IA32CAP, stock.to_string().into()),
+        (masks::LIBCRYPTO_MASK, stock.to_string().into()),
     ];
     for (name, value) in &variables {
         std::env::set_var(name, value);

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What the machine is: processor, microcode, hypervisor, operating system.
 
+#[cfg(target_arch = "aarch64")]
+#[path = "arm.rs"]
+mod arch;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[path = "x86.rs"]
+mod arch;
+
 use crate::{masks, schema};
 use libcrypto::LibCrypto;
-use raw_cpuid::CpuId;
 use std::fs::read_to_string;
 
 /// Reads all of it. libcrypto is None where there is none.
@@ -12,7 +18,7 @@ pub fn read(libcrypto: Option<&LibCrypto>) -> schema::Host {
         cpu: cpu(),
         microcode: cpuinfo_field("microcode"),
         governor: first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        hypervisor: hypervisor(),
+        hypervisor: arch::hypervisor(machine()),
         os: os(),
         kernel: kernel(),
         openssl: libcrypto.map(openssl),
@@ -20,19 +26,23 @@ pub fn read(libcrypto: Option<&LibCrypto>) -> schema::Host {
     }
 }
 
+/// What the architecture's file finds out about the processor.
+struct Processor {
+    vendor: String,
+    brand: String,
+    family: u16,
+    model: u16,
+    stepping: u8,
+}
+
 fn cpu() -> schema::Cpu {
-    let cpuid = CpuId::new();
-    let feature = cpuid.get_feature_info();
+    let found = arch::processor();
     schema::Cpu {
-        vendor: cpuid
-            .get_vendor_info()
-            .map_or("unknown".into(), |v| v.as_str().to_owned()),
-        brand: cpuid
-            .get_processor_brand_string()
-            .map_or("unknown".into(), |b| b.as_str().trim().to_owned()),
-        family: feature.as_ref().map_or(0, |f| u16::from(f.family_id())),
-        model: feature.as_ref().map_or(0, |f| u16::from(f.model_id())),
-        stepping: feature.as_ref().map_or(0, |f| f.stepping_id()),
+        vendor: found.vendor,
+        brand: found.brand,
+        family: found.family,
+        model: found.model,
+        stepping: found.stepping,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
     }
 }
@@ -49,39 +59,13 @@ fn openssl(libcrypto: &LibCrypto) -> schema::OpenSsl {
     }
 }
 
-/// The hypervisor by CPUID leaf 0x40000000, with the machine's name by DMI where it can be read.
-fn hypervisor() -> Option<String> {
-    let cpuid = CpuId::new();
-    if !cpuid.get_feature_info()?.has_hypervisor() {
-        return None;
-    }
-    let name = cpuid
-        .get_hypervisor_info()
-        .map_or("unknown".to_owned(), |info| {
-            use raw_cpuid::Hypervisor::*;
-            match info.identify() {
-                Xen => "Xen".into(),
-                VMware => "VMware".into(),
-                HyperV => "Hyper-V".into(),
-                KVM => "KVM".into(),
-                QEMU => "QEMU (TCG)".into(),
-                Bhyve => "bhyve".into(),
-                QNX => "QNX".into(),
-                ACRN => "ACRN".into(),
-                Unknown(ebx, ecx, edx) => {
-                    let bytes = [ebx, ecx, edx].map(u32::to_le_bytes).concat();
-                    String::from_utf8_lossy(&bytes)
-                        .trim_end_matches('\0')
-                        .to_owned()
-                }
-            }
-        });
+/// The machine's vendor and product by DMI; None where they cannot be read.
+fn machine() -> Option<String> {
     let dmi = |file| first_line(&format!("/sys/class/dmi/id/{file}"));
-    Some(match (dmi("sys_vendor"), dmi("product_name")) {
-        (Some(vendor), Some(product)) => format!("{name} ({vendor} {product})"),
-        (None, Some(machine)) | (Some(machine), None) => format!("{name} ({machine})"),
-        (None, None) => name,
-    })
+    match (dmi("sys_vendor"), dmi("product_name")) {
+        (Some(vendor), Some(product)) => Some(format!("{vendor} {product}")),
+        (one, other) => one.or(other),
+    }
 }
 
 fn os() -> Option<String> {

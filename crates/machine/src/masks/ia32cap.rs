@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Masks: TENROUNDS_MASK by the names of features, OPENSSL_ia32cap by bits of CPUID. What a value of the
-//! latter takes away is decided by the same code as in the provider (openssl/common/ia32cap.c); here
-//! features are added to one.
+//! OPENSSL_ia32cap, libcrypto's mask on x86: features are added to a value. The features that a
+//! value removes come from the provider's own code (openssl/common/ia32cap.c).
 
-use crate::schema;
-use std::collections::BTreeMap;
-use tenrounds_sys::{feature, feature_names, names_of, parse_mask, Features, Mask};
-use terminal::error::{suggestion, Error, Kind, Result};
+use tenrounds_sys::{feature, Features};
 
-pub const TENROUNDS_MASK: &str = "TENROUNDS_MASK";
-pub const IA32CAP: &str = "OPENSSL_ia32cap";
+pub const VARIABLE: &str = "OPENSSL_ia32cap";
+
+/// The features that a value removes.
+pub fn removed_by(value: &str) -> Features {
+    tenrounds_sys::ia32cap_masked(value)
+}
 
 /// The words of OPENSSL_ia32cap that libcrypto 3.5 and later reads; earlier ones read two.
 const WORDS: usize = 5;
@@ -116,95 +116,6 @@ impl std::fmt::Display for Ia32cap {
     }
 }
 
-/// The features that a value of OPENSSL_ia32cap takes away.
-fn removed_by(value: &str) -> Features {
-    tenrounds_sys::ia32cap_masked(value)
-}
-
-/// The features in what libcrypto says of the processor: "OPENSSL_ia32cap=0x...:0x... env:...".
-pub fn seen(cpu_settings: &str) -> Vec<&'static str> {
-    let words = cpu_settings.strip_prefix("OPENSSL_ia32cap=").unwrap_or("");
-    let known = removed_by("0"); // to the variable, which is of x86: not Arm's
-    names_of(known & !removed_by(words.split(' ').next().unwrap_or("")))
-}
-
-/// A mask as text: "noaes,novaes,avx512".
-pub fn words_of(mask: Mask) -> String {
-    let masked = names_of(mask.masked).into_iter();
-    let wanted = names_of(mask.wanted).into_iter().map(str::to_owned);
-    let words: Vec<String> = masked
-        .map(|name| format!("no{name}"))
-        .chain(wanted)
-        .collect();
-    words.join(",")
-}
-
-/// Reads a mask; an error lists what exists and suggests the nearest.
-pub fn parse(mask: &str, origin: &str) -> Result<Mask> {
-    parse_mask(mask).map_err(|rest| {
-        let bad = rest.split([',', ' ', '\t']).next().unwrap_or_default();
-        let words: Vec<String> = feature_names()
-            .iter()
-            .map(|name| format!("no{name}"))
-            .chain(["avx512".to_owned()])
-            .collect();
-        let kind = match origin {
-            TENROUNDS_MASK => Kind::Environment,
-            _ => Kind::Usage,
-        };
-        let message = format!(
-            "{origin}: there is no mask '{bad}'{}; there are {}",
-            suggestion(bad, words.iter().map(String::as_str)),
-            words.join(", ")
-        );
-        Error::new(kind, message)
-    })
-}
-
-/// The features that this process's environment takes away: those of both variables.
-pub fn masked() -> Result<Features> {
-    let ours = match std::env::var(TENROUNDS_MASK) {
-        Ok(mask) => parse(&mask, TENROUNDS_MASK)?.masked,
-        Err(_) => 0,
-    };
-    Ok(ours | std::env::var(IA32CAP).map_or(0, |value| removed_by(&value)))
-}
-
-/// OPENSSL_ia32cap of this process's environment.
-pub fn ia32cap() -> Option<Ia32cap> {
-    std::env::var(IA32CAP)
-        .ok()
-        .map(|value| Ia32cap::parse(&value))
-}
-
-/// Both variables, as reported.
-pub fn in_force() -> BTreeMap<String, schema::Mask> {
-    let mut masks = BTreeMap::new();
-    if let Ok(value) = std::env::var(TENROUNDS_MASK) {
-        let mask = parse_mask(&value).unwrap_or_default();
-        if mask != Mask::default() {
-            let hex = Ia32cap::none().also_without(mask.masked);
-            masks.insert(TENROUNDS_MASK.into(), report(value, mask.masked, &hex));
-        }
-    }
-    if let Ok(value) = std::env::var(IA32CAP) {
-        let ia32cap = Ia32cap::parse(&value);
-        masks.insert(
-            IA32CAP.into(),
-            report(value.clone(), removed_by(&value), &ia32cap),
-        );
-    }
-    masks
-}
-
-fn report(value: String, removes: Features, hex: &Ia32cap) -> schema::Mask {
-    schema::Mask {
-        value,
-        hex: hex.to_string(),
-        removes: names_of(removes).into_iter().map(str::to_owned).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,29 +155,10 @@ mod tests {
     }
 
     #[test]
-    fn what_libcrypto_sees() {
-        let settings = "OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab env:~0";
-        assert_eq!(seen(settings).len(), 10);
-        let settings = "OPENSSL_ia32cap=0x7ed8320b078bffff:0x20";
-        assert_eq!(seen(settings), ["aes", "clmul", "ssse3", "avx", "avx2"]);
-        assert_eq!(seen("nothing known"), Vec::<&str>::new());
-    }
-
-    #[test]
     fn numbers_as_in_c() {
         assert_eq!(
             [number("0x1F"), number("31"), number("037"), number("7;8")],
             [31, 31, 31, 7]
         );
-    }
-
-    #[test]
-    fn an_unknown_word_is_named() {
-        let error = parse("noaes,novase", "--mask").unwrap_err().to_string();
-        assert!(
-            error.contains("'novase'; did you mean 'novaes'?"),
-            "{error}"
-        );
-        assert!(error.contains("noavx512"), "{error}");
     }
 }

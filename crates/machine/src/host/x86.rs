@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The processor and the hypervisor, by CPUID.
+
+use super::Processor;
+use raw_cpuid::CpuId;
+
+pub fn processor() -> Processor {
+    let cpuid = CpuId::new();
+    let feature = cpuid.get_feature_info();
+    Processor {
+        vendor: cpuid
+            .get_vendor_info()
+            .map_or("unknown".into(), |v| v.as_str().to_owned()),
+        brand: cpuid
+            .get_processor_brand_string()
+            .map_or("unknown".into(), |b| b.as_str().trim().to_owned()),
+        family: feature.as_ref().map_or(0, |f| u16::from(f.family_id())),
+        model: feature.as_ref().map_or(0, |f| u16::from(f.model_id())),
+        stepping: feature.as_ref().map_or(0, |f| f.stepping_id()),
+    }
+}
+
+/// The hypervisor by CPUID leaf 0x40000000, with the machine's name by DMI where it can be read.
+pub fn hypervisor(machine: Option<String>) -> Option<String> {
+    let cpuid = CpuId::new();
+    if !cpuid.get_feature_info()?.has_hypervisor() {
+        return None;
+    }
+    let name = cpuid
+        .get_hypervisor_info()
+        .map_or("unknown".to_owned(), |info| {
+            use raw_cpuid::Hypervisor::*;
+            match info.identify() {
+                Xen => "Xen".into(),
+                VMware => "VMware".into(),
+                HyperV => "Hyper-V".into(),
+                KVM => "KVM".into(),
+                QEMU => "QEMU (TCG)".into(),
+                Bhyve => "bhyve".into(),
+                QNX => "QNX".into(),
+                ACRN => "ACRN".into(),
+                Unknown(ebx, ecx, edx) => {
+                    let bytes = [ebx, ecx, edx].map(u32::to_le_bytes).concat();
+                    String::from_utf8_lossy(&bytes)
+                        .trim_end_matches('\0')
+                        .to_owned()
+                }
+            }
+        });
+    Some(match machine {
+        Some(machine) => format!("{name} ({machine})"),
+        None => name,
+    })
+}
