@@ -51,8 +51,8 @@
     X(GCM_DECRYPT, gcm_decrypt)                                                                    \
     X(XTS_ENCRYPT, xts_encrypt)                                                                    \
     X(XTS_DECRYPT, xts_decrypt)                                                                    \
-    X(XTS_ENCRYPT_LAST, xts_encrypt_last)                                                          \
-    X(XTS_DECRYPT_LAST, xts_decrypt_last)                                                          \
+    X(XTS_ENCRYPT_CTS, xts_encrypt_cts)                                                            \
+    X(XTS_DECRYPT_CTS, xts_decrypt_cts)                                                            \
     X(OCB_ENCRYPT, ocb_encrypt)                                                                    \
     X(OCB_DECRYPT, ocb_decrypt)                                                                    \
     X(CCM_ENCRYPT, ccm_encrypt)                                                                    \
@@ -83,7 +83,7 @@ enum tr_op {
  *   GCM_TAG              struct tr_gcm; `in` is the length block, `out` the tag
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  struct tr_xts_run
- *   XTS_*_LAST           struct tr_xts_run: ciphertext stealing, for the last full block and the
+ *   XTS_*_CTS           struct tr_xts_run: ciphertext stealing, for the last full block and the
  *                        `rest` bytes after it
  */
 
@@ -93,7 +93,7 @@ struct tr_xts_run {
     uint8_t tweak[TR_BLOCK];
     const struct tr_aes_key *key;
     const uint8_t *unit;
-    size_t rest; /* bytes of the last, partial block, 1 to 15, for XTS_*_LAST */
+    size_t rest; /* bytes of the last, partial block, 1 to 15, for XTS_*_CTS */
 };
 
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

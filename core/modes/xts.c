@@ -111,7 +111,7 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
                   size_t rest, struct tr_xts_run *run)
 {
     run->rest = rest;
-    enum tr_op op = decrypt ? TR_OP_XTS_DECRYPT_LAST : TR_OP_XTS_ENCRYPT_LAST;
+    enum tr_op op = decrypt ? TR_OP_XTS_DECRYPT_CTS : TR_OP_XTS_ENCRYPT_CTS;
     if (tr_bulk(key, op, out, in, 1, run) != 0)
         return;
     tr_xts_begin(run);

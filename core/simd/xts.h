@@ -154,8 +154,8 @@ TR_INLINE TR_TARGET void xts_one(const struct tr_aes_key *key, uint8_t *out, con
  * stay in registers: both partial accesses are whole blocks that overlap the full block, and a
  * shuffle moves the bytes.
  */
-TR_INLINE TR_TARGET void xts_last(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                                  struct tr_xts_run *state, int decrypt)
+TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                                 struct tr_xts_run *state, int decrypt)
 {
 #    define NONE_16 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128
     static const uint8_t move[48] = {NONE_16, 0, 1,  2,  3,  4,  5,  6,  7,
@@ -175,22 +175,22 @@ TR_INLINE TR_TARGET void xts_last(const struct tr_aes_key *key, uint8_t *out, co
     b_store(out, filled); /* over the bytes that the store before did not mean */
 }
 
-#    define XTS_LAST(name, decrypt)                                                                \
+#    define XTS_CTS(name, decrypt)                                                                 \
         static TR_TARGET void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,  \
                                    size_t blocks, void *state)                                     \
         {                                                                                          \
             (void)blocks;                                                                          \
-            xts_last(key, out, in, state, decrypt);                                                \
+            xts_cts(key, out, in, state, decrypt);                                                 \
         }
-XTS_LAST(xts_encrypt_last, 0)
-XTS_LAST(xts_decrypt_last, 1)
+XTS_CTS(xts_encrypt_cts, 0)
+XTS_CTS(xts_decrypt_cts, 1)
 #    define XTS_IS_ONE(blocks) __builtin_expect((blocks) == 1, 0)
 #else
 /* A narrower backend does them as fast. */
 #    define XTS_IS_ONE(blocks)                    0
 #    define xts_one(key, out, in, state, decrypt) ((void)0)
-#    define xts_encrypt_last                      NULL
-#    define xts_decrypt_last                      NULL
+#    define xts_encrypt_cts                       NULL
+#    define xts_decrypt_cts                       NULL
 #endif
 
 /*
@@ -219,6 +219,6 @@ XTS_MODE(xts_decrypt, TR_OP_XTS_DECRYPT, 1)
 
 #define TR_XTS_OPS                                                                                 \
     [TR_OP_XTS_ENCRYPT] = xts_encrypt, [TR_OP_XTS_DECRYPT] = xts_decrypt,                          \
-    [TR_OP_XTS_ENCRYPT_LAST] = xts_encrypt_last, [TR_OP_XTS_DECRYPT_LAST] = xts_decrypt_last
+    [TR_OP_XTS_ENCRYPT_CTS] = xts_encrypt_cts, [TR_OP_XTS_DECRYPT_CTS] = xts_decrypt_cts
 
 #endif

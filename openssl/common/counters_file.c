@@ -10,6 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define NAME_FITS(constant, name)                                                                  \
+    _Static_assert(sizeof(#name) <= TROSSL_COUNTERS_NAME, "the name ends within its field");
+TR_BULK_OPS(NAME_FITS)
+#undef NAME_FITS
+
 _Static_assert(sizeof(struct trossl_counters_file) ==
                    24 + 16 * (TR_MAX_BACKENDS + TR_OPS) + sizeof(struct tr_counters),
                "the layout has no gaps");
