@@ -349,6 +349,17 @@ TR_API enum tr_status tr_xts_encrypt(const struct tr_xts_key *key, const uint8_t
 TR_API enum tr_status tr_xts_decrypt(const struct tr_xts_key *key, const uint8_t tweak[16],
                                      uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 
+/* A run of `units` data units, such as the sectors of a disk: each has unit_len bytes, and they
+ * follow each other in memory and in number. tweak is the number of the first. The results equal
+ * those of a call for each unit, but the first tweaks are computed together. Errors as above, and
+ * TR_ERR_LENGTH if unit_len * units does not fit a size_t; out and in may be the same. */
+TR_API enum tr_status tr_xts_encrypt_units(const struct tr_xts_key *key, const uint8_t tweak[16],
+                                           uint8_t *out, const uint8_t *in, size_t unit_len,
+                                           size_t units) TR_MUST_CHECK;
+TR_API enum tr_status tr_xts_decrypt_units(const struct tr_xts_key *key, const uint8_t tweak[16],
+                                           uint8_t *out, const uint8_t *in, size_t unit_len,
+                                           size_t units) TR_MUST_CHECK;
+
 /* ---- Multi-buffer calls --------------------------------------------------------------------- */
 
 /*

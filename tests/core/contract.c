@@ -77,6 +77,8 @@ CALL(kwp_wrap, tr_kwp_wrap(&k.aes, 0, NULL, out, in, len))
 CALL(kwp_unwrap, tr_kwp_unwrap(&k.aes, 0, NULL, out, &w.out_len, in, len))
 CALL(xts_encrypt, tr_xts_encrypt(&k.xts, w.iv, out, in, len))
 CALL(xts_decrypt, tr_xts_decrypt(&k.xts, w.iv, out, in, len))
+CALL(xts_encrypt_units, tr_xts_encrypt_units(&k.xts, w.iv, out, in, len, 1))
+CALL(xts_decrypt_units, tr_xts_decrypt_units(&k.xts, w.iv, out, in, len, 1))
 CALL(cmac_sign, tr_cmac_sign(&k.cmac, in, len, w.tag, tag_len))
 CALL(cmac_verify, tr_cmac_verify(&k.cmac, in, len, w.tag, tag_len))
 CALL(gcm_seal, tr_gcm_seal(&k.gcm, w.iv, iv_len, NULL, 0, out, in, len, w.tag, tag_len))
@@ -202,6 +204,8 @@ static const struct {
     ROW(kwp_unwrap, TAG | DECRYPTS, 48, 15, 0, 0),
     ROW(xts_encrypt, OVERLAP, 48, 15, 0, 0),
     ROW(xts_decrypt, OVERLAP, 48, (1u << 24) + 1, 0, 0),
+    ROW(xts_encrypt_units, OVERLAP, 48, (1u << 24) + 1, 0, 0),
+    ROW(xts_decrypt_units, OVERLAP, 48, 15, 0, 0),
     ROW(cmac_sign, 0, 48, 0, 0, 17),
     ROW(cmac_verify, CHECK | DECRYPTS, 48, 0, 0, SIZE_MAX),
     ROW(gcm_seal, OVERLAP, 48, GCM_TOO_LONG, SIZE_MAX, 17),
