@@ -84,7 +84,7 @@ enum tr_op {
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  struct tr_xts_run
  *   XTS_*_CTS           struct tr_xts_run: ciphertext stealing, for the last full block and the
- *                        `rest` bytes after it
+ *                        `rest` bytes after it. Counts as one block
  */
 
 /* The tweak of the next block. If key is not NULL, the tweak is not computed yet: it is the

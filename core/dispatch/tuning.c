@@ -22,7 +22,7 @@
 /* clang-format off */
 static const struct tr_tuning table[] = {
     {"generic", 4, 1, 0, 0},
-    {"haswell", 7, 0, 1, 0},
+    {"haswell", 7, 0, 0, 0}, /* CLMUL takes AES's port for one of its three operations */
     {"broadwell", 7, 0, 1, 0},
     {"skylake", 4, 0, 1, 0},
     {"cascadelake", 4, 0, 1, 1}, /* and Skylake-X, Cooper Lake: one model */
@@ -39,6 +39,7 @@ static const struct tr_tuning table[] = {
     {"znver3", 4, 0, 0, 0},
     {"znver4", 4, 1, 0, 0},
     {"znver5", 4, 2, 0, 0},
+    {"znver5-256", 4, 1, 0, 0}, /* Strix Point and Krackan: 512 bits in two halves */
     {"zhaoxin", 4, 0, 0, 0}, /* and VIA: nothing is known */
 };
 /* clang-format on */
@@ -84,9 +85,13 @@ static const struct model intel[] = {
     {6, 0xb6, 0xb6, "gracemont"},     {6, 0xdd, 0xdd, "gracemont"},
 };
 static const struct model amd[] = {
-    {0x17, 0x00, 0x2f, "znver1"}, {0x17, 0x30, 0xff, "znver2"}, {0x18, 0x00, 0xff, "znver1"},
-    {0x19, 0x00, 0x0f, "znver3"}, {0x19, 0x10, 0x1f, "znver4"}, {0x19, 0x20, 0x5f, "znver3"},
-    {0x19, 0x60, 0xff, "znver4"}, {0x1a, 0x00, 0xff, "znver5"},
+    {0x17, 0x00, 0x2f, "znver1"},     {0x17, 0x30, 0x4f, "znver2"},
+    {0x17, 0x50, 0x5f, "znver1"},     {0x17, 0x60, 0xff, "znver2"},
+    {0x18, 0x00, 0xff, "znver1"},     {0x19, 0x00, 0x0f, "znver3"},
+    {0x19, 0x10, 0x1f, "znver4"},     {0x19, 0x20, 0x5f, "znver3"},
+    {0x19, 0x60, 0xff, "znver4"},     {0x1a, 0x00, 0x1f, "znver5"},
+    {0x1a, 0x20, 0x2f, "znver5-256"}, {0x1a, 0x40, 0x4f, "znver5"},
+    {0x1a, 0x60, 0x7f, "znver5-256"},
 };
 static const struct model zhaoxin[] = {{6, 0x00, 0xff, "zhaoxin"}, {7, 0x00, 0xff, "zhaoxin"}};
 

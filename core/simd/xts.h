@@ -4,8 +4,8 @@
  * rounds: they are merged with the XORs of the first and the last round key.
  *
  * Bound: AES throughput, and for each vector two shifts, three XORs and a carry-less
- * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks without
- * multiplications (xts_long.h). A short data unit is bound by latency: 40 cycles for the tweak and
+ * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks in other
+ * ways (xts_long.h, xts_ring.h). A short data unit is bound by latency: 40 cycles for the tweak and
  * 40 for the data (AES-128). Units overlap only if the next one is within the out-of-order window,
  * 320 instructions on Zen 4. So there is no function call between tweak and data, and no
  * store-forwarding stall. 512 bytes in ZMM take 155 cycles, 51 % of the AES rate (Zen 4;
@@ -58,6 +58,8 @@ TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsig
     xts_rounds(r, x, tweak, u, part, ahead, decrypt);
 }
 
+enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
+
 /*
  * All but the last groups of a long call. There are two ways, and a processor has a preference. A
  * kernel limits stack frames to 2 KiB, so there each way and direction has a frame of its own.
@@ -78,23 +80,36 @@ XTS_WAY(xts_long, xts_long_decrypt, 1)
 XTS_WAY(xts_ring, xts_ring_encrypt, 0)
 XTS_WAY(xts_ring, xts_ring_decrypt, 1)
 
-/* tr_tuning() is a call, which would spill the tweak: short calls must not reach it. */
-TR_INLINE TR_TARGET B xts_most(struct bulk *run, size_t *blocks, int decrypt, B tweak)
+/* Which way a call of so many blocks takes. Ask before there is a tweak: tr_tuning() is a call, over
+ * which the compiler would save the tweak on the stack. */
+TR_INLINE enum xts_way xts_way(size_t blocks)
 {
-    if (*blocks < XTS_LONG_FROM && *blocks < XTS_RING_FROM)
-        return tweak;
-    if (!xts_prefers_ring()) {
-        if (*blocks >= XTS_LONG_FROM)
-            tweak = (decrypt ? xts_long_decrypt : xts_long_encrypt)(run, blocks, tweak);
-    } else if (*blocks >= XTS_RING_FROM) {
+    if (blocks < XTS_LONG_FROM && blocks < XTS_RING_FROM)
+        return XTS_BY_GROUPS;
+    if (xts_prefers_ring())
+        return blocks >= XTS_RING_FROM ? XTS_BY_RING : XTS_BY_GROUPS;
+    return blocks >= XTS_LONG_FROM ? XTS_BY_CHAIN : XTS_BY_GROUPS;
+}
+
+TR_INLINE TR_TARGET B xts_most(enum xts_way way, struct bulk *run, size_t *blocks, int decrypt,
+                               B tweak)
+{
+    if (way == XTS_BY_CHAIN)
+        tweak = (decrypt ? xts_long_decrypt : xts_long_encrypt)(run, blocks, tweak);
+    else if (way == XTS_BY_RING)
         tweak = (decrypt ? xts_ring_decrypt : xts_ring_encrypt)(run, blocks, tweak);
-    }
     return tweak;
 }
 #else
-TR_INLINE TR_TARGET B xts_most(struct bulk *run, size_t *blocks, int decrypt, B tweak)
+TR_INLINE enum xts_way xts_way(size_t blocks)
 {
-    (void)run, (void)blocks, (void)decrypt;
+    return (void)blocks, XTS_BY_GROUPS;
+}
+
+TR_INLINE TR_TARGET B xts_most(enum xts_way way, struct bulk *run, size_t *blocks, int decrypt,
+                               B tweak)
+{
+    (void)way, (void)run, (void)blocks, (void)decrypt;
     return tweak;
 }
 #endif
@@ -103,8 +118,8 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
                              size_t blocks, struct tr_xts_run *state, int decrypt)
 {
     struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
-    B tweak = xts_first_tweak(state);
-    tweak = xts_most(&s.bulk, &blocks, decrypt, tweak);
+    const enum xts_way way = xts_way(blocks);
+    B tweak = xts_most(way, &s.bulk, &blocks, decrypt, xts_first_tweak(state));
     xts_tweak(&s, v_broadcast(tweak));
     /*
      * Leaves at most GROUP blocks to the last group below. The next tweak is computed before the

@@ -72,7 +72,7 @@ TR_INLINE TR_TARGET void xts_ring_group(struct bulk *r, V tweak[IN_FLIGHT], int 
     bulk_advance(r, GROUP * TR_BLOCK);
 }
 
-/* Processes all full groups but the last. Updates *run and *blocks, and returns the next tweak. */
+/* Leaves 1 to GROUP blocks. Updates *run and *blocks, and returns the next tweak. */
 TR_INLINE TR_TARGET B xts_ring(struct bulk *run, size_t *blocks, int decrypt, B t)
 {
     struct xts_ring ring;

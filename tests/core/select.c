@@ -405,9 +405,10 @@ static void test_tuning_of(void)
         {"AuthenticAMD", 0x17, 0x71, "znver2"},     {"AuthenticAMD", 0x19, 0x01, "znver3"},
         {"AuthenticAMD", 0x19, 0x11, "znver4"},     {"AuthenticAMD", 0x19, 0x50, "znver3"},
         {"AuthenticAMD", 0x19, 0x61, "znver4"},     {"AuthenticAMD", 0x1a, 0x02, "znver5"},
-        {"AuthenticAMD", 0x1b, 0x02, "generic"},    {"AuthenticAMD", 6, 0x6a, "generic"},
-        {"HygonGenuine", 0x18, 0x01, "znver1"},     {"CentaurHauls", 7, 0x3b, "zhaoxin"},
-        {"GenuineIntem", 6, 0x6a, "generic"},
+        {"AuthenticAMD", 0x1a, 0x24, "znver5-256"}, {"AuthenticAMD", 0x1a, 0x44, "znver5"},
+        {"AuthenticAMD", 0x1a, 0x90, "generic"},    {"AuthenticAMD", 0x1b, 0x02, "generic"},
+        {"AuthenticAMD", 6, 0x6a, "generic"},       {"HygonGenuine", 0x18, 0x01, "znver1"},
+        {"CentaurHauls", 7, 0x3b, "zhaoxin"},       {"GenuineIntem", 6, 0x6a, "generic"},
     };
     size_t right = 0;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -419,13 +420,17 @@ static void test_tuning_of(void)
                      t->name, cases[i].name);
     }
     tap_ok(right == sizeof(cases) / sizeof(*cases), "%zu processors get their rows", right);
+    static const char *const vendors[] = {"GenuineIntel", "AuthenticAMD", "HygonGenuine",
+                                          "CentaurHauls", "  Shanghai  "};
     bool good = strcmp(tr_tuning_at(0)->name, "generic") == 0;
+    for (unsigned i = 0; i < 5 * 0x20 * 0x100; i++)
+        good &= tr_tuning_of(vendors[i % 5], i / 5 % 0x20, i / 5 / 0x20) != NULL;
     unsigned rows = 0, drop = 0;
     for (const struct tr_tuning *t; (t = tr_tuning_at(rows)) != NULL; rows++) {
         good &= t->aes_latency >= 3 && t->aes_latency <= 8 && t->separate_clmul <= 1;
         drop += t->clock_drops;
     }
-    tap_ok(good && rows == 19 && drop == 3, "%u rows have their facts; on %u the clock drops", rows,
+    tap_ok(good && rows == 20 && drop == 3, "%u rows have their facts; on %u the clock drops", rows,
            drop);
 }
 

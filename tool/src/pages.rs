@@ -22,6 +22,7 @@ pub struct Page {
 #[rustfmt::skip]
 pub const VARIABLES: Lines = &[
     ("TENROUNDS_MASK", "Processor features that tenrounds must not use, such as noavx512,novaes. The word avx512 allows 512-bit registers on processors whose clock they lower."),
+    ("TENROUNDS_TUNE", "For experiments: the microarchitecture, such as znver4, whose facts choose between ways that compute the same bytes."),
     ("TENROUNDS_MODULE", "The path of the provider, if it is not in this program's installation."),
     ("TENROUNDS_LIBCRYPTO", "The path of the libcrypto to use and to examine, instead of the system's."),
     ("OPENSSL_CONF", "The configuration that libcrypto reads, instead of the system's."),
@@ -31,12 +32,13 @@ pub const VARIABLES: Lines = &[
     ("NO_COLOR", "If set, no colours, unless --color=always is given."),
 ];
 
-const MASKS: &[&str] = &["TENROUNDS_MASK", LIBCRYPTO_MASK];
+const MASKS: &[&str] = &["TENROUNDS_MASK", "TENROUNDS_TUNE", LIBCRYPTO_MASK];
 const WHERE: &[&str] = &[
     "TENROUNDS_MODULE",
     "TENROUNDS_LIBCRYPTO",
     "OPENSSL_CONF",
     "TENROUNDS_MASK",
+    "TENROUNDS_TUNE",
     LIBCRYPTO_MASK,
 ];
 const HOME: &[&str] = &[

@@ -2,7 +2,10 @@
 //! The selection as the provider makes it in this environment, and what about it must not go unsaid.
 
 use crate::masks::{self, LIBCRYPTO_MASK, TENROUNDS_MASK};
-use tenrounds_sys::Selection;
+use tenrounds_sys::{Selection, Tuning};
+use terminal::error::suggestion;
+
+pub const TENROUNDS_TUNE: &str = "TENROUNDS_TUNE";
 
 /// The selection by the processor and both masks.
 pub fn here() -> Selection {
@@ -24,5 +27,20 @@ pub fn warnings(selection: &Selection) -> Vec<String> {
     let bad_mask = bad_mask.and_then(|rest| masks::parse(rest, TENROUNDS_MASK).err());
     failed
         .chain(bad_mask.map(|error| error.to_string()))
+        .chain(wrong_tuning())
         .collect()
+}
+
+/// What is wrong with TENROUNDS_TUNE, which then has no effect.
+fn wrong_tuning() -> Option<String> {
+    let wanted = std::env::var(TENROUNDS_TUNE).ok()?;
+    let names: Vec<&str> = Tuning::all().iter().map(|row| row.name).collect();
+    if wanted.is_empty() || names.contains(&wanted.as_str()) {
+        return None;
+    }
+    let nearest = suggestion(&wanted, names.iter().copied());
+    Some(format!(
+        "{TENROUNDS_TUNE}: there is no microarchitecture '{wanted}'{nearest}, so it has no effect; there are {}",
+        names.join(", ")
+    ))
 }

@@ -9,6 +9,7 @@ mod key;
 pub mod raw;
 mod status;
 mod stream;
+mod tuning;
 
 pub use backend::{passes_known_answers, select, strongest, Backend, Op, Selection};
 pub use catalogue::BLOCK;
@@ -20,6 +21,7 @@ pub use cpu::{
 pub use key::{Key, Message, Parameters};
 pub use status::{explain, Error, Result};
 pub use stream::Stream;
+pub use tuning::Tuning;
 
 /// The version of the core.
 pub fn version() -> &'static str {

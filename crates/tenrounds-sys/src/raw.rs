@@ -57,6 +57,15 @@ pub struct tr_selection {
 }
 
 #[repr(C)]
+pub struct tr_tuning {
+    pub name: *const c_char,
+    pub aes_latency: u8,
+    pub aes512_per_cycle: u8,
+    pub separate_clmul: u8,
+    pub clock_drops: u8,
+}
+
+#[repr(C)]
 pub struct tr_stream {
     pub key: *const c_void,
     pub iv: *mut u8,
@@ -168,6 +177,8 @@ extern "C" {
         also_masked: u32,
         selection: *mut tr_selection,
     ) -> tr_status;
+    pub fn tr_tuning_at(index: c_uint) -> *const tr_tuning;
+    pub fn tr_tuning_selected() -> *const tr_tuning;
     pub fn tr_ctr(
         key: Key,
         counter: *mut u8,
@@ -302,6 +313,7 @@ mod tests {
             tr_xts_key:; tr_cmac_key:;
             tr_cpu: present, usable, xcr0;
             tr_selection: backend, cpu, masked, avoided, failed, bad_mask;
+            tr_tuning: name, aes_latency, aes512_per_cycle, separate_clmul, clock_drops;
             tr_stream: key, iv, out, input, len;
             tr_cmac_job: key, data, len, tag, working;
             tr_ccm_job: key, nonce, nonce_len, aad, aad_len, out, input, len, tag, tag_len, status,

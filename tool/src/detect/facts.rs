@@ -5,7 +5,7 @@ use super::instructions::{self, Instruction};
 use super::modes::{self, ModeLine};
 use super::table::{self, Row, Sides};
 use crate::advice::{self, Advice};
-use crate::core::{self, names_of};
+use crate::core::{self, names_of, Tuning};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::libcrypto::LibCrypto;
@@ -31,10 +31,38 @@ pub struct Detect {
     pub failed: Vec<&'static str>,
     /// Features that selection does without, because they lower this processor's clock.
     pub avoided: Vec<&'static str>,
+    /// The facts by which the core chooses between ways that compute the same bytes.
+    pub tuning: Facts,
     pub provider: Provider,
     pub kernel: Kernel,
     pub advice: Vec<Advice>,
     pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Facts {
+    pub microarchitecture: &'static str,
+    /// Cycles from one AES round to the next.
+    pub aes_latency: u8,
+    /// 512-bit AES rounds started a cycle; 0 without 512-bit VAES.
+    pub aes512_per_cycle: u8,
+    /// AES and carry-less multiplication issue to different ports.
+    pub separate_clmul: bool,
+    /// 512-bit registers lower the clock.
+    pub clock_drops: bool,
+}
+
+impl Facts {
+    fn selected() -> Facts {
+        let row = Tuning::selected();
+        Facts {
+            microarchitecture: row.name,
+            aes_latency: row.aes_latency,
+            aes512_per_cycle: row.aes512_per_cycle,
+            separate_clmul: row.separate_clmul,
+            clock_drops: row.clock_drops,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -73,6 +101,7 @@ impl Detect {
             modes: modes::list(backend, &selection)?,
             failed: selection.failed.iter().map(|b| b.name()).collect(),
             avoided: names_of(selection.avoided),
+            tuning: Facts::selected(),
             advice: advice::advise(&advice::Facts::of(host, &selection), core::strongest),
             provider,
             kernel,

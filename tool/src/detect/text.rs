@@ -2,7 +2,7 @@
 //! What `detect` shows to people.
 
 use super::code::Code;
-use super::facts::Detect;
+use super::facts::{Detect, Facts};
 use super::table::{Row, GROUPS};
 use super::verdict;
 use crate::core;
@@ -130,6 +130,26 @@ fn line(out: &mut String, name: &str, value: &str) {
     *out += &item(&label, value);
 }
 
+/// "tuned as znver5: an AES round takes 4 cycles; AES and CLMUL share ports".
+fn tuning(t: &Facts) -> String {
+    let ports = match t.separate_clmul {
+        true => "AES and CLMUL have ports of their own",
+        false => "AES and CLMUL share ports",
+    };
+    let wide = match t.aes512_per_cycle {
+        0 => String::new(),
+        n => format!(", {n} of 512 bits may start a cycle"),
+    };
+    let clock = match t.clock_drops {
+        true => "; 512 bits lower the clock",
+        false => "",
+    };
+    format!(
+        "tuned as {}: an AES round takes {} cycles{wide}; {ports}{clock}",
+        t.microarchitecture, t.aes_latency
+    )
+}
+
 fn machine(host: &Host, detect: &Detect) -> String {
     let cpu = &host.cpu;
     let mut out = heading(&format!("tenrounds {}", core::version()));
@@ -143,6 +163,7 @@ fn machine(host: &Host, detect: &Detect) -> String {
             cpu.vendor, cpu.family, cpu.model, cpu.stepping, cpu.threads
         ),
     );
+    line(&mut out, "", &tuning(&detect.tuning));
     line(
         &mut out,
         "Hypervisor",

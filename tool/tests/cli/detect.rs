@@ -277,6 +277,26 @@ fn a_mask_with_a_wrong_word_is_warned_about() {
     contains(&json.text("/detect/warnings/0"), &["'novase'"]);
 }
 
+#[test]
+fn the_facts_in_use_are_said_and_a_wrong_name_is_warned_about() {
+    let (json, err) = detect(&Place::new(), &[("TENROUNDS_TUNE", "emeraldrapids")]);
+    assert_eq!(err, "");
+    let facts = serde_json::json!({
+        "microarchitecture": "emeraldrapids", "aes_latency": 3, "aes512_per_cycle": 1,
+        "separate_clmul": true, "clock_drops": false,
+    });
+    assert_eq!(*json.at("/detect/tuning"), facts);
+    let mut text = Place::new().tool(["detect", "--verbose"]);
+    let text = text.envs([("TENROUNDS_TUNE", "znver4")]).done().ok().out;
+    contains(&text, &["tuned as znver4", "takes 4 cycles"]);
+    let (json, err) = detect(&Place::new(), &[("TENROUNDS_TUNE", "znver55")]);
+    contains(
+        &err,
+        &["TENROUNDS_TUNE", "'znver55'", "mean 'znver", "no effect"],
+    );
+    contains(&json.text("/detect/warnings/0"), &["'znver55'"]);
+}
+
 /// As if 512-bit registers lowered the clock here ("clock" of the tests' switch).
 #[test]
 fn what_selection_does_without_is_said_with_the_way_to_override_it() {

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
 
 /// Variables that steer the tool, libcrypto or colours.
-const CLEARED: [&str; 16] = [
+const CLEARED: [&str; 17] = [
     "TENROUNDS_MASK",
+    "TENROUNDS_TUNE",
     "TENROUNDS_SABOTAGE",
     "TENROUNDS_COUNTERS",
     "TENROUNDS_LIBCRYPTO",
