@@ -23,7 +23,7 @@
 
 #define XTS_RING_BLOCKS 64u
 /* Shortest call, in blocks: from the second time around, a tweak costs less than times_x(). */
-#define XTS_RING_FROM (XTS_RING_BLOCKS + GROUP)
+#define XTS_RING_FROM   (XTS_RING_BLOCKS + GROUP)
 
 /*
  * Whether this processor's long calls use the ring. A doubling of the chain takes 2.7 cycles, so a

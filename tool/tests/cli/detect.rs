@@ -279,17 +279,18 @@ fn a_mask_with_a_wrong_word_is_warned_about() {
 
 #[test]
 fn the_facts_in_use_are_said_and_a_wrong_name_is_warned_about() {
-    let (json, err) = detect(&Place::new(), &[("TENROUNDS_TUNE", "emeraldrapids")]);
+    let place = Place::new();
+    let (json, err) = detect(&place, &[("TENROUNDS_TUNE", "emeraldrapids")]);
     assert_eq!(err, "");
     let facts = serde_json::json!({
         "microarchitecture": "emeraldrapids", "aes_latency": 3, "aes512_per_cycle": 1,
         "separate_clmul": true, "clock_drops": false,
     });
     assert_eq!(*json.at("/detect/tuning"), facts);
-    let mut text = Place::new().tool(["detect", "--verbose"]);
+    let mut text = place.tool(["detect", "--verbose"]);
     let text = text.envs([("TENROUNDS_TUNE", "znver4")]).done().ok().out;
     contains(&text, &["tuned as znver4", "takes 4 cycles"]);
-    let (json, err) = detect(&Place::new(), &[("TENROUNDS_TUNE", "znver55")]);
+    let (json, err) = detect(&place, &[("TENROUNDS_TUNE", "znver55")]);
     contains(
         &err,
         &["TENROUNDS_TUNE", "'znver55'", "mean 'znver", "no effect"],
