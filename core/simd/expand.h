@@ -6,7 +6,7 @@
  * shuffle first copies the word w, rotated or not, to all four columns, so that ShiftRows changes
  * nothing. The round-key operand XORs Rcon. So sub_word() returns SubWord(w) ^ rcon in all columns.
  *
- * Bound: latency, one shuffle and one AESENCLAST a round key (docs/tuning/keys.md).
+ * Bound: latency, one shuffle and one AESENCLAST a round key (docs/tuning/serial.md).
  */
 #ifndef TR_SIMD_EXPAND_H
 #define TR_SIMD_EXPAND_H

@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LONGEST 600
+#define LONGEST 600  /* every length up to this one, in bytes */
+#define LONGER  4111 /* and a few more, which reach the loops of long calls */
 
 static struct tap_random rng;
 static unsigned long calls;
@@ -58,7 +59,7 @@ struct area {
 static bool one_length(const struct area *area, const struct tr_aes_key *key, enum tr_mode mode,
                        bool decrypt, size_t len)
 {
-    static uint8_t message[LONGEST], expected[LONGEST];
+    static uint8_t message[LONGER], expected[LONGER];
     uint8_t iv[16];
     bool good = true;
     random_iv(&rng, mode, iv);
@@ -87,6 +88,7 @@ static bool one_length(const struct area *area, const struct tr_aes_key *key, en
 static void all_lengths(const struct area *area, const struct tr_backend *b, enum tr_mode mode,
                         bool decrypt)
 {
+    static const size_t longer[] = {1152, 1551, 2048, 2320, LONGER};
     const size_t unit = mode_is_blocks(mode) ? 16 : 1;
     unsigned n = 0, good = 0;
     for (size_t i = 0; i < 3; i++) {
@@ -95,6 +97,12 @@ static void all_lengths(const struct area *area, const struct tr_backend *b, enu
         const struct tr_aes_key key = key_for(b, raw, key_lengths[i]);
         for (size_t len = mode_shortest(mode); len <= mode_longest(mode, LONGEST); len += unit, n++)
             good += one_length(area, &key, mode, decrypt, len);
+        for (size_t j = 0; j < sizeof(longer) / sizeof(*longer); j++) {
+            if (longer[j] > mode_longest(mode, LONGER) || longer[j] % unit != 0)
+                continue;
+            good += one_length(area, &key, mode, decrypt, longer[j]);
+            n++;
+        }
     }
     tap_ok(good == n, "%s: %s %s, %u of %u key and message lengths", tr_backend_name(b),
            mode_name(mode), decrypt ? "decryption" : "encryption", good, n);
@@ -250,8 +258,8 @@ static void touch_guard(const struct area *area)
 
 int main(void)
 {
-    const struct area area = {guarded(LONGEST), guarded(LONGEST), guarded(16),
-                              guarded(16),      guarded(LONGEST), guarded(16)};
+    const struct area area = {guarded(LONGER), guarded(LONGER),  guarded(16),
+                              guarded(16),     guarded(LONGEST), guarded(16)};
     const struct tr_backend *b;
     const unsigned each = 2 + AEADS + ALL_MODES * 2;
     tap_plan(1 + backend_count() * each);
