@@ -112,14 +112,20 @@ static const struct {
     bool decrypt;
     enum tr_op op;
 } fused[] = {
-    {"GCM", false, TR_OP_GCM_ENCRYPT}, {"GCM", true, TR_OP_GCM_DECRYPT},
-    {"GCM", false, TR_OP_GCM_SEAL},    {"GCM", true, TR_OP_GCM_OPEN},
-    {"CCM", false, TR_OP_CCM_ENCRYPT}, {"CCM", true, TR_OP_CCM_DECRYPT},
-    {"OCB", false, TR_OP_OCB_ENCRYPT}, {"OCB", true, TR_OP_OCB_DECRYPT},
-    {"GCM-SIV", false, TR_OP_CTR_LE},  {"XTS", false, TR_OP_XTS_ENCRYPT},
-    {"XTS", true, TR_OP_XTS_DECRYPT},
+    {"GCM", false, TR_OP_GCM_ENCRYPT},    {"GCM", true, TR_OP_GCM_DECRYPT},
+    {"GCM", false, TR_OP_GCM_SEAL},       {"GCM", true, TR_OP_GCM_OPEN},
+    {"CCM", false, TR_OP_CCM_ENCRYPT},    {"CCM", true, TR_OP_CCM_DECRYPT},
+    {"OCB", false, TR_OP_OCB_ENCRYPT},    {"OCB", true, TR_OP_OCB_DECRYPT},
+    {"GCM-SIV", false, TR_OP_CTR_LE},     {"XTS", false, TR_OP_XTS_ENCRYPT},
+    {"XTS", true, TR_OP_XTS_DECRYPT},     {"XTS", false, TR_OP_XTS_ENCRYPT_CTS},
+    {"XTS", true, TR_OP_XTS_DECRYPT_CTS},
 };
 #define FUSED (sizeof(fused) / sizeof(*fused))
+
+static bool is_stealing(enum tr_op op)
+{
+    return op == TR_OP_XTS_ENCRYPT_CTS || op == TR_OP_XTS_DECRYPT_CTS;
+}
 
 /* The backend whose fused code runs, or NULL where the mode composes other operations. GHASH and
  * the XTS tweaks need carry-less multiplication. CCM's chain gains nothing from wider vectors.
@@ -133,6 +139,8 @@ static const char *fused_doer(const char *backend, enum tr_op op)
         return SERIAL(clmul);
     if (op == TR_OP_OCB_ENCRYPT || op == TR_OP_OCB_DECRYPT || op == TR_OP_CTR_LE)
         return backend;
+    if (is_stealing(op) && TR_X86)
+        return clmul ? "aesni" : NULL; /* two blocks one after the other gain nothing from width */
     return clmul ? backend : NULL;
 }
 
@@ -182,11 +190,13 @@ static void test_fused(const struct tr_backend *b, size_t which)
     uint8_t in[992] = {0}, counted[992], straight[992];
     const enum tr_op op = fused[which].op;
     const char *doer = fused_doer(b->name, op);
-    bool good = fused_message(tr_counting_init(&counting, b, &got), which, counted, in, 992) &&
-                fused_message(b, which, straight, in, 992) && tap_same(counted, straight, 992);
+    /* Stealing takes the last full block and the partial one, and counts as one block. */
+    const size_t len = is_stealing(op) ? 991 : 992, bytes = is_stealing(op) ? 16 : 992;
+    bool good = fused_message(tr_counting_init(&counting, b, &got), which, counted, in, len) &&
+                fused_message(b, which, straight, in, len) && tap_same(counted, straight, len);
     for (unsigned i = 0; i < TR_MAX_BACKENDS; i++) {
         const bool expected = doer != NULL && i == index_of(doer);
-        if (got.bulk[i][op].bytes == (expected ? 992 : 0))
+        if (got.bulk[i][op].bytes == (expected ? bytes : 0))
             continue;
         tap_diag("%llu bytes by backend %u", (unsigned long long)got.bulk[i][op].bytes, i);
         good = false;
