@@ -148,13 +148,13 @@ static const struct tr_tuning *detect(void)
 const struct tr_tuning *tr_tuning(void)
 {
     /* Racing threads find the same row and store the same pointer. */
-    static const struct tr_tuning *found;
-    const struct tr_tuning *tuning = __atomic_load_n(&found, __ATOMIC_RELAXED);
+    static const struct tr_tuning *tuned;
+    const struct tr_tuning *tuning = __atomic_load_n(&tuned, __ATOMIC_RELAXED);
     if (__builtin_expect(tuning == NULL, 0)) {
         tuning = by_name(tr_env_tuning());
         if (tuning == NULL)
             tuning = detect();
-        __atomic_store_n(&found, tuning, __ATOMIC_RELAXED);
+        __atomic_store_n(&tuned, tuning, __ATOMIC_RELAXED);
     }
     return tuning;
 }
