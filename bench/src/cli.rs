@@ -6,7 +6,7 @@ use crate::json::short;
 use crate::plan::{Environment, Plan};
 use crate::results::{Effort, Host, Probed, Results, Run};
 use crate::run::{self, Fault, Found};
-use crate::{goals, grid, overview, peers, table, threads, worker};
+use crate::{goals, grid, overview, peers, replace, table, threads, worker};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use libcrypto::LibCrypto;
@@ -37,6 +37,9 @@ pub struct Cli {
     /// Fewer sizes, mostly AES-128, in less than two minutes
     #[arg(long)]
     pub quick: bool,
+    /// Ours in the place of the default provider: both side by side in each libcrypto, every cipher that both have
+    #[arg(long, conflicts_with_all = ["peers", "threads"])]
+    pub replace: bool,
     /// Compare all outputs, time nothing
     #[arg(long)]
     pub check: bool,
@@ -53,7 +56,7 @@ pub struct Cli {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Write the reports of an earlier run, its JSON, instead of measuring
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["modes", "check", "quick", "seconds", "list"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["modes", "check", "quick", "replace", "seconds", "list"])]
     pub from: Option<PathBuf>,
     /// Write JSON
     #[arg(long, value_name = "FILE")]
@@ -153,6 +156,7 @@ impl Cli {
             false => &grid::SIZES,
         };
         let bits: &[u16] = match self.quick && !self.check {
+            _ if self.replace => &catalogue::KEY_BITS,
             true => &[128],
             false => &[128, 256],
         };
@@ -172,14 +176,22 @@ impl Cli {
             },
             sizes_named: named,
             quick: self.quick,
-            threads: usize::from(self.threads).min(threads::available()),
+            threads: match self.replace {
+                true => 1,
+                false => usize::from(self.threads).min(threads::available()),
+            },
+            replace: self.replace,
             peers: self.peers.clone(),
             seed,
             window_us: WINDOW_US,
             rounds: 0,
             check_up_to: usize::MAX,
             wrong: Vec::new(),
-            probe_windows: if self.check { 0 } else { PROBE_WINDOWS },
+            probe_windows: if self.check || self.replace {
+                0
+            } else {
+                PROBE_WINDOWS
+            },
         };
         if environment == Environment::Software {
             let wanted = |m: &&&str| {
@@ -235,7 +247,7 @@ pub fn run(cli: &Cli) -> Result<bool> {
     if let Some(file) = &cli.from {
         let run = overview::read(file)?;
         let files = Files::of(cli, &run.host.cpu, &run.date)?;
-        anstream::print!("{}", table::text(&run));
+        anstream::print!("{}", report(&run));
         files.write(&run)?;
         return Ok(true);
     }
@@ -265,9 +277,16 @@ pub fn run(cli: &Cli) -> Result<bool> {
         doubtful: found.iter().map(|f| f.doubtful).sum(),
     };
     let run = measured(cli, seed, host, effort, &found);
-    anstream::print!("{}", table::text(&run));
+    anstream::print!("{}", report(&run));
     files.write(&run)?;
     Ok(sound)
+}
+
+fn report(run: &Run) -> String {
+    match replace::is(run) {
+        true => replace::text(run),
+        false => table::text(run),
+    }
 }
 
 fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, found: &[Found]) -> Run {
@@ -362,6 +381,7 @@ fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
 fn plan_width(plan: &Plan, streams: usize) -> usize {
     let others = found_peers().iter().filter(|id| plan.wants(id)).count();
     match (plan.environment, streams) {
+        _ if plan.replace => 2 * peers::openssl::replaceable().flatten().count(),
         (Environment::Software, _) => 3 + others,
         (_, 1) => 5 + others * 3 / 4,
         _ => 5,

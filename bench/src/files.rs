@@ -4,7 +4,7 @@
 use crate::cli::Cli;
 use crate::reasons::Families;
 use crate::results::{Cpu, Run};
-use crate::{chart, json, markdown, overview};
+use crate::{chart, json, markdown, overview, replace};
 use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
 
@@ -52,7 +52,8 @@ impl Files {
         let text = json::write(run);
         let run = json::read(&text).expect("it was just written");
         let families = Families::known();
-        let charts = match (self.svg.is_empty(), &self.publish) {
+        let replaces = replace::is(&run);
+        let charts = match (self.svg.is_empty() || replaces, &self.publish) {
             (true, _) => Vec::new(),
             (false, name) => chart::all(&run, name.as_ref().map_or("", |(_, n)| n))?,
         };
@@ -66,7 +67,11 @@ impl Files {
         }
         if let Some(path) = &self.markdown {
             let pictures: Vec<&str> = charts.iter().map(|(file, _)| &**file).collect();
-            write(path, &markdown::text(&run, &families, &pictures))?;
+            let page = match replaces {
+                true => replace::page(&run, &families),
+                false => markdown::text(&run, &families, &pictures),
+            };
+            write(path, &page)?;
         }
         if let Some((dir, _)) = &self.publish {
             let readme = dir.join("README.md");

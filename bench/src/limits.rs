@@ -140,6 +140,7 @@ mod tests {
             key_bits: 256,
             direction,
             streams,
+            aad: crate::peer::AAD,
         }
     }
 

@@ -17,6 +17,7 @@ mod peer;
 mod peers;
 mod plan;
 mod reasons;
+mod replace;
 mod results;
 mod run;
 mod table;

@@ -195,6 +195,12 @@ fn goals(run: &Run, family: Option<&Family>, title: &str) -> String {
             fill(&format!("Not measured here: {}.", unmeasured.join("; ")))
         );
     }
+    out + &missed(run, family, title)
+}
+
+/// What is wrong, and the goals that are missed, by their reasons.
+pub fn missed(run: &Run, family: Option<&Family>, title: &str) -> String {
+    let mut out = String::new();
     if !run.wrong.is_empty() {
         out += "Wrong outputs, not timed:\n\n";
         for fault in &run.wrong {

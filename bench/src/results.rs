@@ -4,6 +4,7 @@
 use crate::goals::Goals;
 use crate::grid::{self, Cell, Way};
 use crate::limits::{self, Bound};
+use crate::peers::openssl::replaced;
 use crate::plan::Environment;
 use crate::run::{Fault, Found, Rounds};
 use crate::worker::{Missing, Subject, CEILING, LIMIT, ONE_THREAD};
@@ -91,7 +92,7 @@ pub struct Row {
     pub rate: Summary,
     pub bound: Option<Bound>,
     pub limit: Option<Summary>,
-    /// Of ours to the others. Published files do not have them.
+    /// Of ours to the others. Published files have only those to the default provider that ours replaces.
     pub ratios: BTreeMap<String, Summary>,
 }
 
@@ -109,7 +110,7 @@ pub fn way(name: &str) -> Option<Way> {
     named.into_iter().find(|w| w.name() == name)
 }
 
-/// The subjects whose rows have ratios to the others.
+/// The subjects whose rows have ratios to the others. Ours in one of several libcryptos has that to its default provider.
 const COMPARED: [&str; 2] = ["core", "evp"];
 
 /// Subjects and rows, in the order in which they were measured.
@@ -134,6 +135,8 @@ fn rows(environment: Environment, cell: Cell, rounds: &Rounds) -> Vec<Row> {
         } else if COMPARED.contains(&&**id) {
             let others = rounds.0.keys().filter(|o| !is_ours(o) && !is_bound(o));
             ratios.extend(others.filter_map(|o| Some((o.clone(), ratio(rounds, id, o)?))));
+        } else if let Some(stock) = replaced(id) {
+            ratios.extend(ratio(rounds, id, &stock).map(|r| (stock, r)));
         }
         let limit = ratio(rounds, id, LIMIT);
         Some(Row {

@@ -124,8 +124,29 @@ fn pipelines() -> Result<Box<dyn Peer>> {
 
 type Peers = Vec<Box<dyn Peer>>;
 
+/// The default provider and ours in each libcrypto.
+fn pairs() -> Result<(Peers, Vec<Missing>)> {
+    let module = libcrypto::module::find(None)?;
+    let mut all: Peers = Vec::new();
+    let mut missing = Vec::new();
+    for library in peers::openssl::replaceable() {
+        match library.and_then(|library| peers::openssl::pair(library, &module)) {
+            Ok([stock, ours]) => all.extend([Box::new(stock) as Box<dyn Peer>, Box::new(ours)]),
+            Err(error) => missing.push(Missing {
+                id: "openssl".into(),
+                title: "a libcrypto".into(),
+                why: without_home(&error.to_string()),
+            }),
+        }
+    }
+    Ok((all, missing))
+}
+
 /// Everything that is there: the core, its other backends, ours through EVP, and the peers.
 fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
+    if plan.replace {
+        return pairs();
+    }
     let reference = selected()?;
     let mut all: Vec<Box<dyn Peer>> = Vec::new();
     let mut missing = Vec::new();
@@ -315,7 +336,7 @@ fn one_cell(
         }
     }
     let cpu = tenrounds_sys::Cpu::detect();
-    if cell.kind == Kind::Throughput {
+    if cell.kind == Kind::Throughput && !plan.replace {
         let work = limits::work(cell.spec, &cpu);
         players.extend(work.map(|work| Player::bound(LIMIT, work)));
         let work = limits::ceiling(cell.spec, &cpu);

@@ -2,7 +2,7 @@
 //! AWS-LC, by the crate aws-lc-sys, which compiles it. Streaming modes, XTS and CCM by the EVP_* functions on a live context, GCM and
 //! GCM-SIV by EVP_AEAD_CTX_seal_scatter() and _open_gather(), which are quicker than its EVP_* calls for the same, CMAC by CMAC_*. No AES-128-XTS.
 
-use super::fits;
+use super::takes_part;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use aws_lc_sys as c;
 use std::ffi::{c_int, c_void, CStr};
@@ -37,7 +37,7 @@ impl Peer for AwsLc {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !fits(spec, bytes) {
+        if spec.streams != 1 || !takes_part(spec, bytes) {
             return Ok(None);
         }
         if matches!(spec.mode, Mode::Gcm | Mode::GcmSiv) {

@@ -2,6 +2,7 @@
 //! graviola: GCM alone, with keys of 128 and 256 bits, and in place alone. Input and output are two buffers here, so its calls
 //! have the copy from one to the other in them that whoever has two buffers needs.
 
+use super::takes_part;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use graviola::aead::AesGcm;
 use terminal::error::Result;
@@ -32,7 +33,8 @@ impl Peer for Graviola {
         if !matches!(
             (spec.mode, spec.key_bits, spec.streams),
             (Mode::Gcm, 128 | 256, 1)
-        ) {
+        ) || !takes_part(spec, bytes)
+        {
             return Ok(None);
         }
         let mut nonce = [0; NONCE];

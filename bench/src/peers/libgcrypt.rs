@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! libgcrypt, opened at run time (Debian: libgcrypt20). Declarations of gcrypt.h, version 1.10.
 
-use super::fits;
 use super::library::{functions, Shared};
+use super::takes_part;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ impl Peer for Libgcrypt {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !fits(spec, bytes) {
+        if spec.streams != 1 || !takes_part(spec, bytes) {
             return Ok(None);
         }
         if spec.mode == Mode::Cmac {

@@ -15,15 +15,17 @@ mod rustcrypto;
 #[cfg(test)]
 mod tests;
 
-use crate::peer::{Absent, Mode, Peer, Spec, TAG};
+use crate::peer::{Absent, Peer, Spec, AAD, TAG};
 use terminal::error::Result;
 
 /// Whether the mode takes data of this length.
 fn fits(spec: Spec, bytes: usize) -> bool {
-    match spec.mode {
-        Mode::Xts => bytes >= 16,
-        mode => !mode.whole_blocks() || bytes.is_multiple_of(16),
-    }
+    spec.mode.row().has_length(bytes)
+}
+
+/// Whether an adapter of another library takes part: its messages have AAD of one length.
+fn takes_part(spec: Spec, bytes: usize) -> bool {
+    spec.aad == AAD && fits(spec, bytes)
 }
 
 /// For libraries that leave it to their users to compare tags.
@@ -49,16 +51,11 @@ pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
         }),
     };
     add("openssl", "the system's OpenSSL", boxed(openssl::stock()));
-    add(
-        "openssl-3.5.5",
-        "OpenSSL 3.5.5",
-        boxed(openssl::openssl_3()),
-    );
-    add(
-        "openssl-4.0.3",
-        "OpenSSL 4.0.3",
-        boxed(openssl::openssl_4()),
-    );
+    for built in openssl::BUILT {
+        let version = built.0;
+        let (id, title) = (format!("openssl-{version}"), format!("OpenSSL {version}"));
+        add(&id, &title, boxed(openssl::stock_of(built)));
+    }
     add("libgcrypt", "libgcrypt", boxed(libgcrypt::open()));
     add("nettle", "nettle", boxed(nettle::open()));
     add("ipsec-mb", "ipsec-mb", boxed(ipsec_mb::open()));

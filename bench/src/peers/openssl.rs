@@ -6,7 +6,7 @@
 
 use super::fits;
 use super::library::{functions, Shared};
-use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, AAD, TAG};
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
@@ -221,15 +221,15 @@ pub fn stock() -> Result<Evp> {
     Evp::stock(&format!("openssl-{}", system.number()), system)
 }
 
-/// OpenSSL 3.5.5.
-pub fn openssl_3() -> Result<Evp> {
-    Evp::stock("openssl-3.5.5", built("3.5.5", "libcrypto.so.3")?)
+/// The versions that scripts/versions builds, with their sonames.
+pub const BUILT: [(&str, &str); 2] = [("3.5.5", "libcrypto.so.3"), ("4.0.3", "libcrypto.so.4")];
+
+/// One of those, with its own implementations.
+pub fn stock_of((version, soname): (&str, &str)) -> Result<Evp> {
+    Evp::stock(&format!("openssl-{version}"), built(version, soname)?)
 }
 
-/// OpenSSL 4.0.3.
-pub fn openssl_4() -> Result<Evp> {
-    Evp::stock("openssl-4.0.3", built("4.0.3", "libcrypto.so.4")?)
-}
+const PIPELINES: &str = "evp-pipelines";
 
 /// This project's provider, the module at `path`, in the system's libcrypto.
 pub fn with_provider(path: &Path) -> Result<Evp> {
@@ -238,8 +238,28 @@ pub fn with_provider(path: &Path) -> Result<Evp> {
 
 /// The same in OpenSSL 3.5.5, and nothing but many streams, as its pipelines.
 pub fn with_pipelines(path: &Path) -> Result<Evp> {
-    let library = built("3.5.5", "libcrypto.so.3")?;
-    ours("evp-pipelines", library, path, ", pipelines")
+    let (version, soname) = BUILT[0];
+    ours(PIPELINES, built(version, soname)?, path, ", pipelines")
+}
+
+/// The libcryptos in which this project's provider may replace the default one: the system's, and those that were built.
+pub fn replaceable() -> impl Iterator<Item = Result<&'static LibCrypto>> {
+    let others = BUILT.map(|(version, soname)| built(version, soname));
+    std::iter::once(system()).chain(others)
+}
+
+/// The default provider of a libcrypto, and this project's in the same: "openssl-3.5.5" and "evp-3.5.5".
+pub fn pair(library: &'static LibCrypto, path: &Path) -> Result<[Evp; 2]> {
+    let version = library.number();
+    let stock = Evp::stock(&format!("openssl-{version}"), library)?;
+    Ok([stock, ours(&format!("evp-{version}"), library, path, "")?])
+}
+
+/// The default provider in whose place a subject of [`pair`] is: "openssl-3.5.5" for "evp-3.5.5".
+pub fn replaced(subject: &str) -> Option<String> {
+    let version = subject.strip_prefix("evp-")?;
+    let is_version = version.starts_with(|c: char| c.is_ascii_digit());
+    is_version.then(|| format!("openssl-{version}"))
 }
 
 fn ours(id: &str, library: &'static LibCrypto, path: &Path, how: &str) -> Result<Evp> {
@@ -275,7 +295,7 @@ impl Peer for Evp {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if (spec.streams > 1) != (self.id == "evp-pipelines") || !fits(spec, bytes) {
+        if (spec.streams > 1) != (self.id == PIPELINES) || !fits(spec, bytes) {
             return Ok(None);
         }
         if spec.streams > 1 {
@@ -289,33 +309,20 @@ impl Peer for Evp {
             return Ok(None);
         };
         let encrypt = spec.direction == Direction::Encrypt;
-        // OpenSSL's GCM-SIV, and ours as it does, keeps the additional data of the message before, until there is some of length 0
-        // (3.5.5, 4.0.3: aes_gcm_siv_aad() in providers/implementations/ciphers/cipher_aes_gcm_siv_hw.c).
-        let forget = spec.mode == Mode::GcmSiv;
         Ok(Some(match (spec.mode, encrypt) {
-            (Mode::Xts, _) => Box::new(Sector {
+            (Mode::Xts | Mode::CbcCts, _) => Box::new(Sector {
                 init: context.init(),
                 update: context.update(),
                 iv: inputs.iv,
                 bytes,
                 context,
             }),
-            (Mode::Gcm | Mode::Ccm | Mode::Ocb | Mode::GcmSiv, true) => Box::new(Seal {
-                iv: inputs.iv,
-                aad: inputs.aad,
-                bytes,
-                is_ccm: spec.mode == Mode::Ccm,
-                forget,
-                context,
-            }),
-            (Mode::Gcm | Mode::Ccm | Mode::Ocb | Mode::GcmSiv, false) => Box::new(Open {
-                iv: inputs.iv,
-                aad: inputs.aad,
-                bytes,
-                is_ccm: spec.mode == Mode::Ccm,
-                forget,
-                context,
-            }),
+            (mode, true) if mode.is_aead() => {
+                Box::new(Seal(Message::new(context, spec, bytes, inputs)))
+            }
+            (mode, false) if mode.is_aead() => {
+                Box::new(Open(Message::new(context, spec, bytes, inputs)))
+            }
             _ => Box::new(Stream {
                 update: context.update(),
                 iv: inputs.iv,
@@ -376,7 +383,7 @@ impl Context {
             } else {
                 null()
             };
-            let iv = if spec.mode == Mode::Ecb {
+            let iv = if matches!(spec.mode, Mode::Ecb | Mode::Siv) {
                 null()
             } else {
                 inputs.iv.as_ptr()
@@ -490,36 +497,75 @@ impl Operation for Sector {
     fn restart(&mut self) {}
 }
 
-struct Seal {
+/// What sealing and opening a message have in common.
+struct Message {
     context: Context,
-    forget: bool,
+    /// Of SIV, which has no IV: a message begins with the key.
+    key: Option<Vec<u8>>,
     iv: [u8; 16],
-    aad: [u8; 13],
+    aad: [u8; AAD],
+    aad_len: c_int,
     bytes: usize,
     is_ccm: bool,
+    /// OpenSSL's GCM-SIV, and ours as it does, keeps the additional data of the message before, until there is some
+    /// of length 0 (3.5.5, 4.0.3: aes_gcm_siv_aad() in providers/implementations/ciphers/cipher_aes_gcm_siv_hw.c).
+    forget: bool,
 }
+
+impl Message {
+    fn new(context: Context, spec: Spec, bytes: usize, inputs: &Inputs) -> Message {
+        Message {
+            context,
+            key: (spec.mode == Mode::Siv).then(|| inputs.key.clone()),
+            iv: inputs.iv,
+            aad: inputs.aad,
+            aad_len: spec.aad as c_int,
+            bytes,
+            is_ccm: spec.mode == Mode::Ccm,
+            forget: spec.mode == Mode::GcmSiv,
+        }
+    }
+
+    /// Everything before the data; true if all went well. CCM has to know the length first (EVP_EncryptInit(3)).
+    ///
+    /// # Safety
+    /// The parameters end in END, and what they point to lives.
+    #[inline(always)]
+    unsafe fn begin(&self, init: Init, update: Update, params: *const Param) -> bool {
+        let (ctx, bytes) = (self.context.ctx, self.bytes as c_int);
+        let (key, iv) = match &self.key {
+            Some(key) => (key.as_ptr(), null()),
+            None => (null(), self.iv.as_ptr()),
+        };
+        let (aad, mut len) = (self.aad.as_ptr(), 0);
+        // SAFETY: the context has its cipher, and all lengths are those of live arrays.
+        unsafe {
+            init(ctx, null(), key, iv, params) == 1
+                && (!self.is_ccm || update(ctx, null_mut(), &mut len, null(), bytes) == 1)
+                && (!self.forget || update(ctx, null_mut(), &mut len, aad, 0) == 1)
+                && update(ctx, null_mut(), &mut len, aad, self.aad_len) == 1
+        }
+    }
+}
+
+struct Seal(Message);
 
 impl Operation for Seal {
     #[inline]
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let (input, output) = (&input[..self.bytes], &mut output[..self.bytes + TAG]);
-        let (f, ctx) = (&self.context.f, self.context.ctx);
-        let (out, bytes) = (output.as_mut_ptr(), self.bytes as c_int);
+        let m = &self.0;
+        let (input, output) = (&input[..m.bytes], &mut output[..m.bytes + TAG]);
+        let (f, ctx) = (&m.context.f, m.context.ctx);
+        let (out, bytes) = (output.as_mut_ptr(), m.bytes as c_int);
         let mut len = 0;
         let mut rest = 0;
-        // SAFETY: update and final together write as many bytes as are read, the tag has 16 more. CCM has to know the
-        // length first (EVP_EncryptInit(3)), and has nothing left for final.
+        // SAFETY: update and final together write as many bytes as are read, the tag has 16 more. CCM has nothing left for
+        // final.
         let done = unsafe {
-            let mut tag = [Param::tag(out.add(self.bytes)), Param::END];
-            (f.EVP_EncryptInit_ex2)(ctx, null(), null(), self.iv.as_ptr(), null()) == 1
-                && (!self.is_ccm
-                    || (f.EVP_EncryptUpdate)(ctx, null_mut(), &mut len, null(), bytes) == 1)
-                && (!self.forget
-                    || (f.EVP_EncryptUpdate)(ctx, null_mut(), &mut len, self.aad.as_ptr(), 0) == 1)
-                && (f.EVP_EncryptUpdate)(ctx, null_mut(), &mut len, self.aad.as_ptr(), 13) == 1
+            let mut tag = [Param::tag(out.add(m.bytes)), Param::END];
+            m.begin(f.EVP_EncryptInit_ex2, f.EVP_EncryptUpdate, null())
                 && (f.EVP_EncryptUpdate)(ctx, out, &mut len, input.as_ptr(), bytes) == 1
-                && (self.is_ccm
-                    || (f.EVP_EncryptFinal_ex)(ctx, out.add(len as usize), &mut rest) == 1)
+                && (m.is_ccm || (f.EVP_EncryptFinal_ex)(ctx, out.add(len as usize), &mut rest) == 1)
                 && (f.EVP_CIPHER_CTX_get_params)(ctx, tag.as_mut_ptr()) == 1
         };
         assert!(done && len + rest == bytes, "EVP does not seal");
@@ -528,35 +574,23 @@ impl Operation for Seal {
     fn restart(&mut self) {}
 }
 
-struct Open {
-    context: Context,
-    forget: bool,
-    iv: [u8; 16],
-    aad: [u8; 13],
-    bytes: usize,
-    is_ccm: bool,
-}
+struct Open(Message);
 
 impl Operation for Open {
     #[inline]
     fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let (input, output) = (&input[..self.bytes + TAG], &mut output[..self.bytes]);
-        let (f, ctx) = (&self.context.f, self.context.ctx);
-        let (out, bytes) = (output.as_mut_ptr(), self.bytes as c_int);
+        let m = &self.0;
+        let (input, output) = (&input[..m.bytes + TAG], &mut output[..m.bytes]);
+        let (f, ctx) = (&m.context.f, m.context.ctx);
+        let (out, bytes) = (output.as_mut_ptr(), m.bytes as c_int);
         let mut len = 0;
         let mut rest = 0;
         // SAFETY: as in sealing; the tag is given with the IV, and only read.
         let done = unsafe {
-            let tag = [Param::tag(input.as_ptr().add(self.bytes)), Param::END];
-            (f.EVP_DecryptInit_ex2)(ctx, null(), null(), self.iv.as_ptr(), tag.as_ptr()) == 1
-                && (!self.is_ccm
-                    || (f.EVP_DecryptUpdate)(ctx, null_mut(), &mut len, null(), bytes) == 1)
-                && (!self.forget
-                    || (f.EVP_DecryptUpdate)(ctx, null_mut(), &mut len, self.aad.as_ptr(), 0) == 1)
-                && (f.EVP_DecryptUpdate)(ctx, null_mut(), &mut len, self.aad.as_ptr(), 13) == 1
+            let tag = [Param::tag(input.as_ptr().add(m.bytes)), Param::END];
+            m.begin(f.EVP_DecryptInit_ex2, f.EVP_DecryptUpdate, tag.as_ptr())
                 && (f.EVP_DecryptUpdate)(ctx, out, &mut len, input.as_ptr(), bytes) == 1
-                && (self.is_ccm
-                    || (f.EVP_DecryptFinal_ex)(ctx, out.add(len as usize), &mut rest) == 1)
+                && (m.is_ccm || (f.EVP_DecryptFinal_ex)(ctx, out.add(len as usize), &mut rest) == 1)
         };
         assert!(done && len + rest == bytes, "EVP does not open");
     }
@@ -764,7 +798,7 @@ mod tests {
     /// Each adapter calls into a file of its own, and each such file is mapped.
     #[test]
     fn every_libcrypto_is_its_own_copy() {
-        let opened: Vec<Evp> = [stock(), openssl_3(), openssl_4()]
+        let opened: Vec<Evp> = [stock(), stock_of(BUILT[0]), stock_of(BUILT[1])]
             .into_iter()
             .filter_map(|evp| evp.map_err(|e| println!("absent: {e}")).ok())
             .collect();

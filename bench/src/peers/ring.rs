@@ -2,6 +2,7 @@
 //! ring: GCM alone, with keys of 128 and 256 bits, and in place alone. Input and output are two buffers here, so its calls
 //! have the copy from one to the other in them that whoever has two buffers needs.
 
+use super::takes_part;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use ring::aead::{Aad, LessSafeKey, Nonce, UnboundKey, AES_128_GCM, AES_256_GCM};
 use terminal::error::{Error, Result};
@@ -30,6 +31,7 @@ impl Peer for Ring {
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
         let algorithm = match (spec.mode, spec.key_bits, spec.streams) {
+            _ if !takes_part(spec, bytes) => return Ok(None),
             (Mode::Gcm, 128, 1) => &AES_128_GCM,
             (Mode::Gcm, 256, 1) => &AES_256_GCM,
             _ => return Ok(None),
