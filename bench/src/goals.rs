@@ -243,7 +243,7 @@ impl Judged {
         match &*self.of {
             OF_LIMIT => percent(""),
             OF_HALF_LIMIT => percent(" of half the limit"),
-            _ if self.of_best() => number,
+            _ if self.of_best() || replaced(&self.subject).is_some() => number,
             _ => format!("{number}, goal {}", self.target),
         }
     }

@@ -213,7 +213,7 @@ fn table(run: &Run, subject: &str) -> String {
 fn column(bytes: usize) -> usize {
     match bytes {
         0..64 => bytes,
-        _ => bytes / BLOCK,
+        _ => bytes / BLOCK * BLOCK,
     }
 }
 
@@ -226,5 +226,6 @@ mod tests {
         assert_eq!(column(100), column(96));
         assert_eq!(column(1350), column(1344));
         assert_ne!(column(31), column(16));
+        assert_ne!(column(256), column(16));
     }
 }
