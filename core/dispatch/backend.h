@@ -99,9 +99,9 @@ struct tr_xts_run {
     size_t rest; /* bytes of the last, partial block, 1 to 15, for XTS_*_CTS */
 };
 
-/* One of the operations ECB_ENCRYPT to CTR, on at most TR_FEW blocks. Returns TR_OK, so that a mode's
- * function can end with a jump to it. A call with its return takes 4 cycles, one block 11 (Zen
- * 4). */
+/* One of the operations ECB_ENCRYPT to CTR, on at most TR_FEW blocks. Returns TR_OK, so that a
+ * mode's function can end with a jump to it. A call with its return takes 4 cycles, one block 11
+ * (Zen 4). */
 #define TR_FEW 4u
 typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  size_t blocks, void *state);

@@ -197,9 +197,10 @@ TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
 TR_API const struct tr_backend *tr_backend_selected(void);
 
 /*
- * Facts about a microarchitecture. By the last three the core chooses between two ways to compute
- * the same bytes; the first tells the bound of the serial modes. No result depends on them. TENROUNDS_TUNE names the row to use instead of the processor's
- * own, for experiments; any other value has no effect.
+ * Facts about a microarchitecture. By the last three, the core chooses one of two ways to compute
+ * the same bytes. aes_latency gives the bound of the serial modes. No result depends on these
+ * facts. TENROUNDS_TUNE names the row to use instead of the processor's own, for experiments; any
+ * other value has no effect.
  */
 struct tr_tuning {
     const char *name;         /* as compilers name it, or "generic" */

@@ -80,8 +80,8 @@ XTS_WAY(xts_long, xts_long_decrypt, 1)
 XTS_WAY(xts_ring, xts_ring_encrypt, 0)
 XTS_WAY(xts_ring, xts_ring_decrypt, 1)
 
-/* Which way a call of so many blocks takes. Ask before there is a tweak: tr_tuning() is a call, over
- * which the compiler would save the tweak on the stack. */
+/* The way for a call of this many blocks. Call this before there is a tweak: it calls tr_tuning(),
+ * and the compiler would save the tweak on the stack over that call. */
 TR_INLINE enum xts_way xts_way(size_t blocks)
 {
     if (blocks < XTS_LONG_FROM && blocks < XTS_RING_FROM)

@@ -3,8 +3,8 @@
  * XTS for long calls, where the chain of doublings in xts_long.h would be the bound, or where
  * carry-less multiplication takes no AES issue slot: see xts_prefers_ring().
  *
- * A ring in memory holds the tweaks of the next 64 blocks. Each vector, once used, is replaced by the
- * tweaks 64 blocks later. With the low half l and the high half h of a tweak t, and
+ * A ring in memory holds the tweaks of the next 64 blocks. Each vector, once used, is replaced by
+ * the tweaks 64 blocks later. With the low half l and the high half h of a tweak t, and
  * x^128 = x^7 + x^2 + x + 1:
  *
  *     t x^64 = l x^64 + h x^128 = (l x^64 + h) + h (x^7 + x^2 + x)
