@@ -330,9 +330,9 @@ static int short_gcm_is_right(struct tr_known_work *w)
 }
 
 #if TR_ENV_LARGE_STACK
-/* Compares a CTR call that is long enough for the table of simd/ctr_states.h with shorter
- * calls. 549 and 441 blocks reach every stage of it, at each width. The run of 441 blocks starts
- * within a group. */
+/* Compares a CTR call that is long enough for the table of simd/ctr_states.h with shorter calls.
+ * 549 and 441 blocks reach every stage of it, at each width. The run of 441 blocks starts within a
+ * group. */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
     static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441};
