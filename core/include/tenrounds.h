@@ -51,8 +51,9 @@
  *              tr_siv_decrypt, tr_gcm_siv_decrypt) the whole output holds zeros. TR_ERR_TAG from
  *              tr_*_check and tr_*_verify ends the message, and the caller must discard its
  *              plaintext.
- *   Threads    Functions share only two writable words, which they store atomically: the selected
- *              backend, and the results of the multi-buffer known-answer tests.
+ *   Threads    Functions share only three writable words, which they store atomically: the selected
+ *              backend, the row of struct tr_tuning, and the results of the multi-buffer
+ *              known-answer tests.
  *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack (20 KiB
  *              as 32-bit code). Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up
  *              to 64 KiB, all other calls up to 12 KiB.
