@@ -149,7 +149,8 @@ static unsigned long counter(const char *wanted)
     exit(2);
 }
 
-/* Makes one request with each key. Both must give want. Sets how often each held the registers. */
+/* Makes one request with each key. Both outputs must equal `want`, or each other if that is NULL.
+ * Sets how often each request held the registers. */
 static int hold_counts(const struct algorithm keys[2], const char *name, int decrypt,
                        const uint8_t *from, size_t len, const uint8_t *want, size_t room,
                        unsigned long holds[2])
@@ -225,7 +226,8 @@ static size_t plain_len(const struct algorithm *a, unsigned i)
     return shared_sizes[i] - (a->whole_blocks ? shared_sizes[i] % 16 : 0) + (a->aead ? AAD : 0);
 }
 
-/* Encrypts messages of all sizes, beginning with size number first, and compares them with want. */
+/* Encrypts messages of all sizes, beginning with shared_sizes[first]. Compares the results with
+ * `want`. */
 static int one_of_many(const struct algorithm *a, unsigned first, uint8_t *const want[SIZES])
 {
     for (unsigned i = 0; i < SIZES; i++) {
