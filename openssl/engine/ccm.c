@@ -102,7 +102,7 @@ static int set_iv_len(struct ccm *c, int len)
 {
     if (len < 7 || len > 13)
         return 0;
-    /* A new length invalidates the IV: cut short, IVs with the same prefix would be one nonce. */
+    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
     if (len != c->iv_len)
         c->iv_set = 0;
     c->iv_len = (uint8_t)len;
