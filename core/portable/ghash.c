@@ -130,8 +130,7 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
         high = high >> 1 ^ (carry & 0xe100000000000000);
     }
     /* 16 tables for each nibble of a byte: entry n of table j is byte j of the product n h. The
-     * tables of the high nibble come first. The highest bit of a nibble is its lowest power of x.
-     * */
+     * high nibble's tables come first. The highest bit of a nibble is its lowest power of x. */
     uint8_t *to = key->power[0];
     for (unsigned nibble = 0; nibble < 2; nibble++)
         for (unsigned j = 0; j < TR_BLOCK; j++)

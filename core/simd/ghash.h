@@ -134,7 +134,7 @@ TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (
 
 /*
  * Restarts an operation with powers up to H^n, stored in the key or in a copy of it on the stack.
- * hash is the field of the operation's state that points to the key.
+ * `hash` is the field of the operation's state that points to the key.
  */
 static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
                                              uint8_t *out, const uint8_t *in, size_t blocks,

@@ -39,8 +39,8 @@ static void leave_the_round_keys(void)
 static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
 static ucontext_t test_context, call_context;
 
-/* Whether the stack has these bytes. A secret of zeros does not count: the backend has no such key.
- * */
+/* Whether the stack has these bytes. Zeros do not count: they mean that the backend has no such
+ * key. */
 static bool has(const void *secret, size_t size)
 {
     static const uint8_t zeros[sizeof(derived.enc)];
