@@ -251,8 +251,9 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /* ---- The serial modes ---- */
 
 /*
- * As in serial.h, the chain carries the next block's state after its first XOR, f. The last round
- * key is XORed with f beforehand. The output is the state ^ f, in CFB the state ^ the first key.
+ * As in serial.h, the chain carries the next block's state after its first XOR, with f. The last
+ * round key is XORed with f beforehand. The output is the state ^ f, in CFB the state ^ the first
+ * key.
  */
 TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t blocks, uint8_t *iv, enum tr_op op)

@@ -173,8 +173,9 @@ static int hold_counts(const struct algorithm keys[2], const char *name, int dec
     return 0;
 }
 
-/* Both keys must take equally many register holds. The counter is the module's: the kernel's
- * self-tests of algorithms just registered also count, so the comparison is repeated. */
+/* Requests with both keys must hold the registers equally often. The counter covers the whole
+ * module, and the kernel's self-tests of newly registered algorithms also count. So the comparison
+ * is repeated. */
 static int compare_keys(const struct algorithm keys[2], const char *name, int decrypt,
                         const uint8_t *from, size_t len, const uint8_t *want, size_t room)
 {
