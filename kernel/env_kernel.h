@@ -24,7 +24,7 @@
 
 tr_features tr_env_unusable(void);
 
-/* The kernel's tests of both ways of computing are the hosted ones. */
+/* The module has no TENROUNDS_TUNE. The tests on hosted systems cover what it selects. */
 static inline const char *tr_env_tuning(void)
 {
     return NULL;

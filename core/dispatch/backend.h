@@ -78,14 +78,17 @@ enum tr_op {
  *   CBC, CFB, OFB, CTR   16 bytes: the IV, shift register or counter; ECB: not used
  *   GHASH, POLYVAL       struct tr_ghash; key and out are not used
  *   CTR_LE               16 bytes: GCM-SIV's counter block (RFC 8452 section 4)
- *   GCM                  struct tr_gcm: computes a mask that is due, hashes a partial block first
+ *   GCM                  struct tr_gcm: also computes the mask and the keystream if they are
+ *                        marked due, and hashes a partial block of the call before
  *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message, never split; blocks may be 0
  *   GCM_TAG              struct tr_gcm; `in` is the length block, `out` the tag
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  struct tr_xts_run
- *   XTS_*_CTS           struct tr_xts_run: ciphertext stealing, for the last full block and the
+ *   XTS_*_CTS            struct tr_xts_run: ciphertext stealing, for the last full block and the
  *                        `rest` bytes after it. Counts as one block
  */
+typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
+                        size_t blocks, void *state);
 
 /* The tweak of the next block. If key is not NULL, the tweak is not computed yet: it is the
  * data-unit number at unit, encrypted with key. */
@@ -96,12 +99,9 @@ struct tr_xts_run {
     size_t rest; /* bytes of the last, partial block, 1 to 15, for XTS_*_CTS */
 };
 
-typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
-                        size_t blocks, void *state);
-
-/* One of the operations up to CTR, on at most TR_FEW blocks. Returns TR_OK, so that a mode's
- * function can end with a jump to it. A call with its return takes 4 cycles, one block 11 (Zen
- * 4). */
+/* One of the operations ECB_ENCRYPT to CTR, on at most TR_FEW blocks. Returns TR_OK, so that a
+ * mode's function can end with a jump to it. A call with its return takes 4 cycles, one block 11
+ * (Zen 4). */
 #define TR_FEW 4u
 typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  size_t blocks, void *state);
@@ -124,7 +124,7 @@ struct tr_backend {
     void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
     tr_bulk_fn *bulk[TR_OPS];
     /* The same operations for at most TR_FEW blocks, never split. NULL if the backend has none, and
-     * in counting tables. */
+     * in the tables of counting.h. */
     tr_few_fn *few[TR_OP_CTR + 1];
     /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use
      * tr_cleanse_inline(). */
@@ -132,7 +132,7 @@ struct tr_backend {
     /* Multi-buffer encryption, or NULL. */
     tr_multibuffer_fn *multibuffer;
     /* Counts blocks that bypassed bulk[], in a host's own code or multi-buffer code. NULL except in
-     * counting tables. */
+     * the tables of counting.h. */
     void (*count_blocks)(const struct tr_backend *table, enum tr_op op, size_t blocks);
 };
 
@@ -163,8 +163,8 @@ tr_bulk_fn tr_vperm256_ghash;
 /* The features whose registers the operating system saves if XCR0 has this value. */
 tr_features tr_features_saved(uint64_t xcr0);
 
-/* As tr_mask_parse(). Also stores in *wanted the features that the mask requests even where
- * selection would avoid them. bad must not be NULL. */
+/* As tr_mask_parse(). Also stores in *wanted the features that selection must not avoid: AVX512 if
+ * the text has the word "avx512". bad must not be NULL. */
 enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
                             const char **bad);
 

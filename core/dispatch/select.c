@@ -47,7 +47,7 @@ enum tr_status tr_select(const char *mask, tr_features also_masked, struct tr_se
 
 const struct tr_backend *tr_backend_selected(void)
 {
-    /* The one dispatch word. Racing threads make the same choice and store the same pointer. */
+    /* The dispatch word. Racing threads make the same choice and store the same pointer. */
     static const struct tr_backend *selected;
     const struct tr_backend *backend = __atomic_load_n(&selected, __ATOMIC_ACQUIRE);
     if (backend == NULL) {

@@ -14,7 +14,7 @@
  * Lengths of 1 to 77 blocks, and 389. 77 = 64 + 8 + 4 + 1 blocks run the widest backend's main loop
  * twice, and each loop for fewer blocks once. 13 and 31 blocks reach its partial vectors. The extra
  * bytes test tails, in the modes that accept them. 389 blocks test the loops for long XTS units and
- * for long GCM messages (one and a half periods of the state table, and a tail).
+ * for long GCM messages: 1.5 times the 256 blocks that share a table (simd/gcm_long.h), and a tail.
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
                                       208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
@@ -71,8 +71,9 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
     {0xf0ddb142adc8b927, 0xb906c16fcc970e85, 0xdf6bd571144ee372}, /* GCM_BLOCKS */
 };
 
-/* (J0 H^-1 XOR 128) H^-1, where H is the hash subkey and J0 = a0a1a2a3 a4a5a6a7 a8a9aaab ffffffee
- * (SP 800-38D section 7.1 step 2, solved for the IV). */
+/* GCM_WRAP's IVs of 16 bytes, one for each key size, which give J0 = a0a1a2a3 a4a5a6a7 a8a9aaab
+ * ffffffee. SP 800-38D section 7.1 step 2, solved for the IV: (J0 H^-1 XOR 128) H^-1, where H is
+ * the hash subkey. */
 const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
     {0x44, 0x80, 0x55, 0x74, 0x4b, 0x21, 0xfb, 0x67, 0x41, 0xdf, 0xcb, 0xd9, 0x18, 0x8f, 0x24,
      0x68},
@@ -329,9 +330,9 @@ static int short_gcm_is_right(struct tr_known_work *w)
 }
 
 #if TR_ENV_LARGE_STACK
-/* Compares a CTR call that is long enough for the state table (simd/ctr_states.h) with shorter
- * calls. 549 and 441 blocks reach every stage of it, at each width. The run of 441 blocks starts
- * within a group. */
+/* Compares a CTR call that is long enough for the table of simd/ctr_states.h with shorter calls.
+ * 549 and 441 blocks reach every stage of it, at each width. The run of 441 blocks starts within a
+ * group. */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
     static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441};
@@ -366,7 +367,8 @@ static int fused_is_asked(enum tr_known mode)
            (TR_ENV_ALL_MODES || (mode != TR_KNOWN_OCB && mode != TR_KNOWN_GCM_SIV));
 }
 
-/* Long messages run other code only in fused modes. In other modes they would test nothing new. */
+/* Whether tr_kat_long() tests this mode: only GCM and XTS have other code for long messages, in
+ * their fused operations. CTR has, too; tr_kat_ctr() tests it. */
 static int long_is_asked(enum tr_known mode, const struct tr_backend *backend)
 {
     if (mode == TR_KNOWN_GCM_LONG)

@@ -3,15 +3,15 @@
  * The table of microarchitectures, and the row of this processor.
  *
  * Sources. Families and models: Intel's SDM (volume 4, table 2-1) and Linux
- * (arch/x86/include/asm/intel-family.h, arch/x86/kernel/cpu/amd.c). Latencies and ports: Agner Fog's
- * instruction tables and uops.info; those of Zen 4, Zen 5 and Emerald Rapids also by our own
- * measurements (docs/tuning/README.md). Clocks: the list by which Linux demotes its own 512-bit
- * drivers (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of 6.10, later
+ * (arch/x86/include/asm/intel-family.h, arch/x86/kernel/cpu/amd.c). Latencies and ports: the
+ * instruction tables of Agner Fog, and uops.info; those of Zen 4, Zen 5 and Emerald Rapids also by
+ * our own measurements (docs/tuning/README.md). Clocks: the list by which Linux demotes its own
+ * 512-bit drivers (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of 6.10, later
  * arch/x86/kernel/cpu/intel.c).
  *
- * 512 bits where they lower the clock: AES should lose no speed with 256 bits, because such a core
- * starts one 512-bit round a cycle or two 256-bit rounds, 64 bytes either way. This was measured on
- * a successor, Emerald Rapids, and on no processor of the list.
+ * Processors whose clock drops with 512-bit registers use 256 bits. AES should lose no speed by
+ * that: such a core starts one 512-bit round a cycle or two 256-bit rounds, 64 bytes either way.
+ * This was measured on a successor, Emerald Rapids, and on no processor of the list.
  */
 #include "dispatch/tuning.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Facts about the processor by which the core chooses between two ways to compute the same bytes. */
+/* Facts about the processor that decide which of two ways computes the same bytes faster. */
 #ifndef TR_TUNING_H
 #define TR_TUNING_H
 

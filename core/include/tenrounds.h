@@ -51,8 +51,9 @@
  *              tr_siv_decrypt, tr_gcm_siv_decrypt) the whole output holds zeros. TR_ERR_TAG from
  *              tr_*_check and tr_*_verify ends the message, and the caller must discard its
  *              plaintext.
- *   Threads    Functions share only two writable words, which they store atomically: the selected
- *              backend, and the results of the multi-buffer known-answer tests.
+ *   Threads    Functions share only three writable words, which they store atomically: the selected
+ *              backend, the row of struct tr_tuning, and the results of the multi-buffer
+ *              known-answer tests.
  *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack (20 KiB
  *              as 32-bit code). Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up
  *              to 64 KiB, all other calls up to 12 KiB.
@@ -197,9 +198,10 @@ TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
 TR_API const struct tr_backend *tr_backend_selected(void);
 
 /*
- * Facts about a microarchitecture. By the last three the core chooses between two ways to compute
- * the same bytes; the first tells the bound of the serial modes. No result depends on them. TENROUNDS_TUNE names the row to use instead of the processor's
- * own, for experiments; any other value has no effect.
+ * Facts about a microarchitecture. By the last three, the core chooses one of two ways to compute
+ * the same bytes. aes_latency gives the bound of the serial modes. No result depends on these
+ * facts. TENROUNDS_TUNE names the row to use instead of the processor's own, for experiments; any
+ * other value has no effect.
  */
 struct tr_tuning {
     const char *name;         /* as compilers name it, or "generic" */

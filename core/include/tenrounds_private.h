@@ -22,7 +22,7 @@ struct tr_aes_key {
 } TR_ALIGNED(16);
 
 /* GHASH's hash subkey and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. */
-#define TR_GHASH_POWERS 36u /* 32 blocks before one reduction, AAD and lengths, in whole vectors */
+#define TR_GHASH_POWERS 36u /* for 32 blocks, AAD and lengths in one reduction; whole vectors */
 struct tr_ghash_key {
     uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* tables of H^2, if there is no CLMUL */
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK];  /* powers of H in the backend's form, H last */

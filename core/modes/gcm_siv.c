@@ -29,8 +29,8 @@ static void store_hash_key(uint8_t h[16], struct part key)
     part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
-/* Derives this nonce's keys (section 4): first halves of 4 or 6 blocks. A 192-bit key, which
- * OpenSSL has and the RFC does not, needs 5 of 6. */
+/* Derives this nonce's keys (section 4) from the first halves of 4 blocks, or of 6 for a 256-bit
+ * key. A 192-bit key, which OpenSSL has and the RFC does not, uses 5 of the 6. */
 enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_key *key,
                                 const uint8_t nonce[12])
 {
@@ -47,7 +47,7 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
     g->hash.unshared = 1;
     tr_ghash_expand(&g->hash, key->aes.backend);
     part_store_block(g->ghash.hash, (struct part){0, 0});
-    /* Packs the encryption key in place: block i was read before. */
+    /* Packs the encryption key in place: each block was read before it is overwritten. */
     for (size_t i = 0; i < n / 2 - 1; i++)
         part_store_vector(blocks[i], (struct part){part_load64(blocks[2 * i + 2]),
                                                    part_load64(blocks[2 * i + 3])});

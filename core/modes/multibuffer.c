@@ -53,7 +53,7 @@ static int are_trusted(const struct tr_backend *b)
 {
     static uint32_t verdicts;
     unsigned i = 0;
-    /* Tables of counting.h are unlisted, but have this pointer. */
+    /* tr_backend_at() does not list counting tables (counting.h), but they have this pointer. */
     while (tr_backend_at(i)->multibuffer != b->multibuffer)
         i++;
     const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;

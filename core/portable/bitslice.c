@@ -78,10 +78,10 @@ static uint32_t gather(uint64_t x)
     return (uint32_t)(x | x >> 16);
 }
 
-/* Loads four blocks into one lane, before the transposition. A final bit position consists of row
- * (2 bits), column (2) and block (2). The transposition takes its lowest three bits from the word
- * index. Word 4 l + k therefore gets columns l and l + 2 of block k, with their rows
- * alternating. */
+/* Loads four blocks into one lane, before the transposition. After it, the position of a bit
+ * consists of row (2 bits), column (2) and block (2); the lowest three of these are the index of
+ * the word that held the bit before. So word 4 l + k gets block k's column l in its even bytes, and
+ * column l + 2 in its odd ones. */
 static void load_lane(uint64_t lane[8], const uint8_t *in)
 {
     for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {

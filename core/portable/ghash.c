@@ -4,11 +4,12 @@
  * multiplication. No table, branch or index depends on data. The 64-bit integer multiplication
  * takes the same time for all operands on the processors that run this code (x86-64, Armv8).
  *
- * Integer multiplication is carry-less if the carries have room. Each factor keeps only every
- * fourth bit. At most 16 products then fall on one bit, and their carries disturb only the three
- * bits above it, which are masked. Four residues of each factor give 16 such products. Together
- * they give the low 64 bits of the carry-less product. The high 64 bits come from the bit-reversed
- * factors: they are the low half of that product, reversed. (Pornin, "BearSSL: GHASH, constant-time
+ * Integer multiplication is carry-less if the carries have room. So each factor is split into four
+ * parts; a part keeps every fourth bit. In the product of two parts, at most 15 terms fall on one
+ * bit, and their carries reach only the three bits above it, which are masked. (16 terms can fall
+ * on the highest bit, but its carry leaves the word.) The 16 products of parts, XORed, are the low
+ * 64 bits of the carry-less product. The high 64 bits come from the bit-reversed factors: they are
+ * the low half of that product, reversed. (Pornin, "BearSSL: GHASH, constant-time
  * multiplications".)
  */
 #include "portable/ghash.h"
@@ -128,8 +129,8 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
         low = low >> 1 | high << 63;
         high = high >> 1 ^ (carry & 0xe100000000000000);
     }
-    /* For each nibble of a byte, table j holds byte j of n h for each value n. The tables of the
-     * high nibble come first. The highest bit of a nibble is its lowest power of x. */
+    /* 16 tables for each nibble of a byte: entry n of table j is byte j of the product n h. The
+     * high nibble's tables come first. The highest bit of a nibble is its lowest power of x. */
     uint8_t *to = key->power[0];
     for (unsigned nibble = 0; nibble < 2; nibble++)
         for (unsigned j = 0; j < TR_BLOCK; j++)

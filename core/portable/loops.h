@@ -16,7 +16,7 @@
 #include "modes/shape.h"
 #include "util.h"
 
-/* The parallel modes. before holds the input shifted by one block, with the IV in front. */
+/* The parallel modes. `before` holds the input shifted by one block, with the IV in front. */
 TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, uint8_t *iv, struct tr_shape shape)
 {

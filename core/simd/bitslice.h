@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bitsliced AES in wide registers, the body for all widths. Word i of eight holds bit i of the
- * bytes of eight blocks for each 128-bit lane. Byte p of a lane holds one bit of byte p of each of
- * these blocks. SubBytes is a circuit (sbox_circuits.h). Bytes are moved by byte shuffles within
- * lanes (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009). ShiftRows is
- * never executed: after round r the state lacks r of them. The shuffles of MixColumns and the round
- * keys make up for it, with period 4 (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", CHES
- * 2021). The constant of the S-box is part of the round keys.
+ * Bitsliced AES in wide registers, the body for all widths. Eight vectors hold eight blocks for
+ * each 128-bit lane. In vector i, byte p of a lane has bit i of byte p of these eight blocks, one
+ * bit from each block. SubBytes is a circuit (sbox_circuits.h). Bytes are moved by byte shuffles
+ * within lanes (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009).
+ * ShiftRows is never executed: after round r the state lacks r of them. The shuffles of MixColumns
+ * and the round keys make up for it, with period 4 (Adomnicai and Peyrin, "Fixslicing AES-like
+ * Ciphers", CHES 2021). The constant of the S-box is part of the round keys.
  *
  * Bound, operations a round for eight registers: 115 gates of the S-box (74 of three inputs), 16
  * shuffles, 43 gates of MixColumns and AddRoundKey, 10 loads. On Zen 4 a round of 512 bits takes 91
@@ -21,8 +21,8 @@
  *   v_shuffle(x, index)  bytes of x within lanes
  *   MIN_BLOCKS           the fewest blocks for which bitslicing is faster
  *   SMALL_BACKEND        the backend for fewer blocks
- *   TERNARY(a, b, c, f)  if there is an instruction for it: the function f of three bits, numbered
- *                        as VPTERNLOG does
+ *   TERNARY(a, b, c, f)  if there is an instruction for it: a Boolean function of three inputs. Its
+ *                        truth table is the byte f, as in VPTERNLOG
  */
 #ifndef TR_X86_BITSLICE_H
 #define TR_X86_BITSLICE_H

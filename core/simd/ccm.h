@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CCM (SP 800-38C section 6), a block at a time. The CBC-MAC of the plaintext is a serial chain,
- * folded as in serial.h, and leaves most AES issue slots unused. The rounds of the next counter
- * block are interleaved with it.
+ * CCM (SP 800-38C section 6), a block at a time. The CBC-MAC of the plaintext is a serial chain, of
+ * AES rounds alone, as in serial.h. It leaves most AES issue slots unused, so the rounds of the
+ * next counter block are interleaved with it.
  *
  * Bound: latency, as in CBC encryption. 16 KiB reach 96 % of it (Zen 4; docs/tuning/serial.md).
  */

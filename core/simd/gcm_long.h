@@ -3,9 +3,9 @@
  * GCM for long calls: does the same as gcm_stream.h, with more precomputation and fewer operations
  * a vector.
  *
- * Bound. On Zen 4 AES and carry-less multiplications share two of the four vector ports. For 64
- * bytes, each operation fills both for a cycle. XORs, shuffles and broadcasts can use the other two
- * ports, but 4 in 10 take an AES issue slot: ports are assigned when operations enter the
+ * Bound. On Zen 4 AES and carry-less multiplications share two of the four vector ports. One of
+ * them on 64 bytes takes both ports for a cycle. XORs, shuffles and broadcasts can use the other
+ * two ports, but 4 in 10 take an AES issue slot: ports are assigned when operations enter the
  * schedulers. So this code does fewer operations of all kinds:
  *
  *   AES          A table of states replaces counting and two rounds by one XOR (FACE, Park and Lee,
@@ -49,9 +49,9 @@
 #    define GCM_PAIRS           (IN_FLIGHT / 2)
 #    define GCM_PERIOD          256u /* blocks whose states the table holds */
 #    define GCM_MAX_ROUNDS      14u
-/* Limit of the first counter: modulo 256 with the table, modulo GROUP without it. */
+/* Largest first counter of a call: modulo 256 with the table, modulo GROUP without it. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
-/* Vectors at the start of each group whose counters, given that limit, carry nothing. */
+/* Vectors at the start of each group that count, from such a first counter, only below GROUP. */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
 /* Shortest calls, in blocks, that are faster with the precomputation, and with the table. */
 #    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)

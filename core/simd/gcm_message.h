@@ -84,8 +84,8 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
  * blocks and lane 3 is J0. For GHASH, the four lanes are two data blocks, the lengths and the AAD.
  *
  * Calls overlap within the reorder window, so both latency and the number of instructions count.
- * Work that does not depend on AES is done in parallel with it. h_down, which is H x^-64, applies
- * one of the two reduction steps to the power of H, before the product exists.
+ * Work that does not depend on AES is done in parallel with it. So one of the two reduction steps
+ * is applied to the powers of H, not to the product: h_down is h x^-64.
  */
 TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                       const struct tr_gcm_message *m, size_t len, int decrypt)

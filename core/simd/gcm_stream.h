@@ -16,8 +16,9 @@
 #include "simd/gcm_parts.h"
 
 /*
- * Vectors that steady_counters() prepares. First counters up to 2 * VBLOCKS carry nothing:
- * (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
+ * Vectors that steady_counters() prepares. If a group's first counter is at most 2 * VBLOCKS modulo
+ * GROUP, their additions carry nothing out of the low bits: (2 + STEADY_VECTORS) * VBLOCKS - 1 <
+ * GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 

@@ -9,9 +9,9 @@
  * order, computed once (h_times_x_inverse()).
  *
  * Reduction. The low half of a 256-bit product holds the high powers, x^128 and up. Modulo GHASH's
- * polynomial, x^128 is x^7 + x^2 + x + 1: 0xc2000000 00000000 has x^7, x^2 and x in this order;
- * swapping halves adds the 1. One multiplication and one swap fold 64 bits of the low half into the
- * 128 bits above them. Two folds reduce.
+ * polynomial, x^128 is x^7 + x^2 + x + 1. Multiplication by 0xc200000000000000 gives the terms of
+ * x^7, x^2 and x in this bit order, and a swap of halves gives the term of 1. Together they fold 64
+ * bits of the low half into the 128 bits above them. Two such folds reduce the product.
  *
  * The hash of n blocks X0 to Xn-1 after the hash Y is (Y ^ X0) H^n ^ X1 H^(n-1) ^ .. ^ Xn-1 H. The
  * products are XORed unreduced and reduced once.
@@ -134,7 +134,7 @@ TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (
 
 /*
  * Restarts an operation with powers up to H^n, stored in the key or in a copy of it on the stack.
- * hash is the field of the operation's state that points to the key.
+ * `hash` is the field of the operation's state that points to the key.
  */
 static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
                                              uint8_t *out, const uint8_t *in, size_t blocks,
@@ -155,7 +155,7 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     struct tr_ghash_key own TR_ALIGNED(64);
     uint8_t *end = (uint8_t *)(own.power + TR_GHASH_POWERS);
     const uint8_t *first = (const uint8_t *)(k->power + TR_GHASH_POWERS);
-    /* Copies as wide as the stores before and loads after, so that stores forward. */
+    /* As wide as the earlier stores and the later loads, so that stores forward. */
     for (size_t i = VBYTES; i <= TR_GHASH_FIRST_POWERS * TR_BLOCK; i += VBYTES)
         v_store(end - i, v_load(first - i));
     more_powers(own.power, k->power, TR_GHASH_FIRST_POWERS, wanted);

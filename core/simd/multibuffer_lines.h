@@ -16,8 +16,8 @@
  * single operation between rounds costs as much as a round (91 % of the AES rate); a pair costs
  * nothing (100 %). So moves and XORs are issued in pairs (docs/tuning/multibuffer.md).
  *
- * As in serial.h, no XOR lies on the chain. Beforehand, the last round key is XORed with the next
- * block and the first round key. XORing those two to the result again gives the output.
+ * As in serial.h, no XOR lies on the chain: the key of the last round includes the first XOR of the
+ * next block. An XOR beside the chain takes it out of the output again.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H
@@ -111,8 +111,8 @@ TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_
 
 /*
  * Sets the two moves that overlap the rounds of a batch: the next batch's input and the previous
- * batch's output. The last batch moves its own input again. The first has no output yet and fills
- * m->nowhere.
+ * batch's output. The last batch moves its own input again. In the first batch there is no previous
+ * output: it moves old bytes to m->nowhere.
  */
 TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], size_t batch,
                               size_t batches)
@@ -249,8 +249,8 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
     }
 }
 /*
- * Cleanses input, keys, and buffered output that no job receives. Past the end of a CFB job, such
- * output is keystream.
+ * Cleanses input, keys, and buffered output that no job receives. CFB jobs leave such output if the
+ * last batch is partial: it is keystream.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {

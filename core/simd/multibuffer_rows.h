@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. Input lines of 64 bytes are copied
- * unchanged. A step inserts the blocks of its lanes into vectors and stores its output as vectors.
- * Blocks are copied from there: on Zen 4 an extraction costs more than a store and a load.
+ * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. Lines of 64 bytes are copied from the
+ * jobs' input into rows (below). A step gathers its blocks from there into vectors, and stores
+ * whole vectors to the output rows. From these, blocks are copied to the jobs' output: on Zen 4, to
+ * extract a block from a register costs more than a store and a load.
  *
  * Bound: AES throughput, and the loads and insertions. For messages a multiple of 4096 bytes apart,
  * vaes256 reaches 56 % of the AES rate and aesni 37 % (Zen 4; docs/tuning/multibuffer.md).
@@ -24,8 +25,8 @@
  *   rows 16 on     one row for each round key, if jobs have keys of their own
  *
  * 16 rows of 16 lanes are 4096 bytes, so input and output do not alias. With input and output 4096
- * bytes apart, the code reached 58 % of the AES rate instead of 78 % (Zen 4). Round key r aliases
- * row r of them.
+ * bytes apart, the code reached 58 % of the AES rate instead of 78 % (Zen 4). With 16 lanes, the
+ * row of round key r aliases row r.
  */
 TR_INLINE unsigned mb_input_row(unsigned lanes, size_t batch)
 {
@@ -104,8 +105,8 @@ struct mb_share {
     const uint8_t *after, *after_last;
 };
 
-/* The last batch copies its own input again. For the first there is no output yet: it fills
- * m->nowhere. */
+/* In the last batch, the share copies that batch's own input again. In the first batch there is no
+ * previous output: the share copies old bytes to m->nowhere. */
 TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step,
                                    size_t batches)
 {
@@ -252,8 +253,8 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
         m->none[lane] = mb_base_of(m->nowhere, 0);
 }
 /*
- * Cleanses input, keys, and buffered output that no job receives. Past the end of a CFB job, such
- * output is keystream.
+ * Cleanses input, keys, and buffered output that no job receives. CFB jobs leave such output if the
+ * last batch is partial: it is keystream.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {

@@ -86,8 +86,9 @@ TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int d
 
 /*
  * Computes, for each block of a group, its offset XORed with the last offset before the group. The
- * last block's entry lacks its L, which depends on the group. All vectors have the same pattern
- * (v_gray()), XORed with that of all vectors before. Only a vector's last lane has another L.
+ * last block's entry lacks its L, which depends on the group. v_gray() gives the entries of a
+ * vector relative to `before`, the entry of the last block before the vector. It lacks the L of the
+ * last lane, `own`.
  */
 TR_INLINE TR_TARGET void ocb_sums(uint8_t *sums, const struct tr_ocb_run *state)
 {

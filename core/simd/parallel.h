@@ -47,8 +47,8 @@ struct group {
 
 /*
  * Returns vector j after the first round key. `first` is vector 0's input: in CFB the input shifted
- * by a block, in CTR the counters XORed with the key. In an aligned group no vector number carries,
- * so one XOR into byte 15 replaces an addition, a byte swap and an XOR.
+ * by a block, in CTR the counters XORed with the key. In an aligned group, adding j vectors to the
+ * counter never carries. So one XOR into byte 15 replaces an addition, a byte swap and an XOR.
  */
 TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned j, V k, V first,
                                   V counters)

@@ -181,8 +181,8 @@
  *   v_tiny_counters()
  *       big-endian 2, 3, 0, 1 in the last bytes of lanes 0 to 3 (gcm_message.h)
  *   v_tiny_powers(p, two)
- *       lanes 0 to 3, from H^4, H^3, H^2, H at p: H^3, H^2, H, H^4 if two, else H^2, any, H, H^3
- *       [shuffle]
+ *       for lanes 0 to 3, from H^4, H^3, H^2, H at p: with two data blocks H^3, H^2, H, H^4; with
+ *       one H^2, any, H, H^3 (gcm_message.h) [shuffle]
  */
 #ifndef TR_SIMD_VECTOR_H
 #define TR_SIMD_VECTOR_H

@@ -253,8 +253,8 @@ TR_INLINE TR_TARGET void interleave_halves(V new[16], const V old[16])
 }
 
 /*
- * Transposes 16 x 16 bytes. Interleaving halves rotates a byte's 8-bit index (row, column) by one.
- * Four times swap row and column.
+ * Transposes 16 x 16 bytes. Interleaving halves rotates a byte's 8-bit index (row, column) by one
+ * bit. Four interleavings therefore swap row and column.
  */
 TR_INLINE TR_TARGET void transpose(V row[16])
 {

@@ -66,7 +66,7 @@ TR_INLINE TR_TARGET struct inverse invert_bytes(V x)
     return (struct inverse){look_up(invert[0], iak) ^ j, look_up(invert[0], jak) ^ i};
 }
 
-/* moves[1 + step][rows] does ShiftRows step times, then replaces each row by the one rows below. */
+/* moves[1 + step][rows] does ShiftRows `step` times, then replaces each row r by row r + rows. */
 static const uint8_t moves[3][4][16] TR_ALIGNED(16) = {
     {ROW_MOVES(-1, 0, 0), ROW_MOVES(-1, 1, 0), ROW_MOVES(-1, 2, 0), ROW_MOVES(-1, 3, 0)},
     {ROW_MOVES(0, 0, 0), ROW_MOVES(0, 1, 0), ROW_MOVES(0, 2, 0), ROW_MOVES(0, 3, 0)},

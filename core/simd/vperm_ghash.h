@@ -3,18 +3,18 @@
  * GHASH (SP 800-38D section 6.4) by vector permutation, for processors without carry-less
  * multiplication. Each 128-bit lane holds one block.
  *
- * For a factor h, table j holds byte j of n h for each value n of a nibble. So one shuffle
- * multiplies one nibble of each byte of a block. Byte i of table j's output belongs at byte i + j
- * of the product. The high and the low nibble have a table each, which makes 32 shuffles a block.
- * 32 more shuffles move bytes into place, once for all blocks whose products are XORed. The tables
- * are read in order, so no address depends on a secret.
+ * For a factor h, entry n of table j is byte j of the product n h, where n is a nibble. So one
+ * shuffle multiplies one nibble of each byte of a block. Byte i of table j's output belongs at byte
+ * i + j of the product. The high and the low nibble have 16 tables each, which makes 32 shuffles a
+ * block. 32 more shuffles move bytes into place, once for all blocks whose products are XORed. The
+ * tables are read in order, so no address depends on a secret.
  *
  * A template: the file that includes it defines V and x64 (a vector of bytes, and of 64-bit words),
  * v_load(), v_store(), v_lanes(), v_lanes_unaligned() and v_shuffle() as for vperm.h, and
  * GHASH_LANES, the lanes of V.
  *
- * Bound: a step of four vectors takes 16 (8 + 2) shuffles and as many XORs. Zen 4 can start two
- * shuffles or four XORs a cycle.
+ * Bound: a step of four vectors takes 160 shuffles, 128 to multiply and 32 to move, and as many
+ * XORs. Zen 4 can start two shuffles or four XORs a cycle.
  */
 #ifndef TR_SIMD_VPERM_GHASH_H
 #define TR_SIMD_VPERM_GHASH_H
@@ -33,7 +33,8 @@ void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK
 void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tables);
 
 /*
- * The 16 indices from offset 16 - j move a vector up by j bytes, those from 32 - j down by 16 - j.
+ * The 16 indices from offset 16 - j move a vector up by j bytes. Those from offset 32 - j move it
+ * down by 16 - j bytes.
  */
 static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 #define OUT 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
@@ -43,7 +44,8 @@ static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 };
 
 /*
- * A byte times 1 + x + x^2 + x^7, which is x^128: the part in its own byte, and in the next byte.
+ * The product of a byte n and x^128 = 1 + x + x^2 + x^7: TIMES(n) is the part in n's own byte,
+ * BEYOND(n) the part in the next byte.
  */
 #define TIMES(n)  ((n) ^ (n) >> 1 ^ (n) >> 2 ^ (n) >> 7)
 #define BEYOND(n) (((n) << 7 ^ (n) << 6 ^ (n) << 1) & 0xff)

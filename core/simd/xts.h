@@ -80,8 +80,8 @@ XTS_WAY(xts_long, xts_long_decrypt, 1)
 XTS_WAY(xts_ring, xts_ring_encrypt, 0)
 XTS_WAY(xts_ring, xts_ring_decrypt, 1)
 
-/* Which way a call of so many blocks takes. Ask before there is a tweak: tr_tuning() is a call, over
- * which the compiler would save the tweak on the stack. */
+/* The way for a call of this many blocks. Call this before there is a tweak: it calls tr_tuning(),
+ * and the compiler would save the tweak on the stack over that call. */
 TR_INLINE enum xts_way xts_way(size_t blocks)
 {
     if (blocks < XTS_LONG_FROM && blocks < XTS_RING_FROM)
@@ -165,9 +165,9 @@ TR_INLINE TR_TARGET void xts_one(const struct tr_aes_key *key, uint8_t *out, con
  * The full block's result lends its first bytes to the end, and its other bytes fill up the partial
  * block, which is processed in its turn. Decryption uses the two tweaks in reverse order.
  *
- * Bound: latency, three calls of the block cipher if the first tweak is due, else two. So all bytes
- * stay in registers: both partial accesses are whole blocks that overlap the full block, and a
- * shuffle moves the bytes.
+ * Bound: latency, three calls of the block cipher if the first tweak is not computed yet, else two.
+ * So all bytes stay in registers: both partial accesses are whole blocks that overlap the full
+ * block, and a shuffle moves the bytes.
  */
 TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_xts_run *state, int decrypt)
@@ -181,13 +181,13 @@ TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, con
     const size_t rest = state->rest;
     B tweak = xts_first_tweak(state), next = v_swap_halves(tweak);
     next = TIMES_X(tweak, next, 1);
-    /* The partial block is at the end of this one. */
+    /* The last `rest` bytes of this load are the partial block, which moves to the front. */
     B end = b_select_bytes(b_load(in + rest), b_load(move + 32 - rest));
     B full = xts_block(key, decrypt, b_load(in), decrypt ? next : tweak);
     B filled = b_xor(end, v_and(full, b_load(from + 16 - rest)));
     filled = xts_block(key, decrypt, filled, decrypt ? tweak : next);
     b_store(out + rest, b_select_bytes(full, b_load(move + rest)));
-    b_store(out, filled); /* over the bytes that the store before did not mean */
+    b_store(out, filled); /* also overwrites the bytes that the store above placed here */
 }
 
 #    define XTS_CTS(name, decrypt)                                                                 \
@@ -201,7 +201,7 @@ XTS_CTS(xts_encrypt_cts, 0)
 XTS_CTS(xts_decrypt_cts, 1)
 #    define XTS_IS_ONE(blocks) __builtin_expect((blocks) == 1, 0)
 #else
-/* A narrower backend does them as fast. */
+/* A narrower backend is as fast for one block and for ciphertext stealing. */
 #    define XTS_IS_ONE(blocks)                    0
 #    define xts_one(key, out, in, state, decrypt) ((void)0)
 #    define xts_encrypt_cts                       NULL

@@ -45,10 +45,10 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
 /*
  * How many vectors of the last group go through all rounds before the other vectors begin. The
  * scheduler issues the oldest ready operation first. Eight ZMM vectors together would therefore
- * leave no issue slot to the next data unit's tweak until they end. A loop of only the AES rounds
- * of 512-byte units takes 125 cycles a unit with eight vectors together, and 110 with five and
- * three (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing: there eight vectors only just cover
- * the latency.
+ * leave no issue slot to the next data unit's tweak until they end. In a loop of only the AES
+ * rounds of 512-byte units, a unit takes 125 cycles with eight vectors together, and 110 with five
+ * before three (Zen 4; docs/tuning/xts.md). Here six go before two. XMM and YMM gain nothing: there
+ * eight vectors only just cover the latency.
  */
 #define XTS_AHEAD (VBLOCKS == 4 ? 6u : IN_FLIGHT)
 

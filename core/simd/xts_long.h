@@ -3,10 +3,10 @@
  * XTS for long calls on x86-64: the integer units, which are otherwise idle, compute the tweaks.
  *
  * A tweak is doubled in two general registers, and only its low half is stored: 8 bytes a block.
- * The high half is in memory already. Let n be a multiple of 8 below 64. The tweak n blocks later
- * has the same bytes, moved up by n / 8. New bytes, from the reduction, are only in its low half.
- * So it suffices to store the new low halves n / 8 bytes lower: the tweaks n blocks later begin
- * there.
+ * The high half is in memory already. Let n be a multiple of 8 below 64. Multiplication by x^n
+ * moves the bytes of a tweak up by n / 8, and the reduction changes only its low half. So the old
+ * tweaks in memory, read from n / 8 bytes lower, already have the high halves of the tweaks n
+ * blocks later. Only the low halves are stored there.
  *
  * Bound: AES throughput. The two XORs a vector fit in while AES waits for operands. 16 KiB reach
  * 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). At the AES
@@ -35,9 +35,9 @@
 #    define PLACES (STAY ? 1u : 3u)
 
 /*
- * SLIDE: bytes a place moves down to hold the tweaks PLACES groups later: the old ones times
- * x^(8 SLIDE). TURNS: moves before a place restarts at the top. XTS_LONG_FROM: shortest call, in
- * blocks.
+ * After each use, a place moves down by SLIDE bytes and holds the tweaks PLACES groups later: the
+ * old ones times x^(8 SLIDE). After TURNS moves it restarts at the top. XTS_LONG_FROM: shortest
+ * call, in blocks.
  */
 #    define SLIDE         (PLACES * GROUP / 8)
 #    define TURNS         (STAY ? 8u : 16u)
@@ -190,8 +190,9 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 }
 
 /*
- * Stores the tweaks of the first PLACES groups. Returns the third group's first tweak: from there
- * on, the first turn stores low halves again. The third place therefore has moved down already.
+ * Stores the tweaks of the first PLACES groups. Returns the third group's first tweak, because each
+ * turn begins by storing the low halves of its third group (xts_turn()). The first turn stores the
+ * same bytes again, so the third place has already moved down.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {

@@ -3,13 +3,14 @@
  * XTS for long calls, where the chain of doublings in xts_long.h would be the bound, or where
  * carry-less multiplication takes no AES issue slot: see xts_prefers_ring().
  *
- * A ring in memory holds the tweaks of the next 64 blocks. Each vector, once used, is replaced by the
- * tweaks 64 blocks later. With the halves l and h of a tweak, and x^128 = x^7 + x^2 + x + 1:
+ * A ring in memory holds the tweaks of the next 64 blocks. Each vector, once used, is replaced by
+ * the tweaks 64 blocks later. With the low half l and the high half h of a tweak t, and
+ * x^128 = x^7 + x^2 + x + 1:
  *
- *     t x^64 = h x^128 + l x^64 = (h, l) + h (x^7 + x^2 + x)
+ *     t x^64 = l x^64 + h x^128 = (l x^64 + h) + h (x^7 + x^2 + x)
  *
- * where (h, l) is the tweak with its halves exchanged; it already adds the 1 of the polynomial. So a
- * vector takes a shuffle, a multiplication and an XOR, and no tweak waits for the one before it.
+ * where l x^64 + h is the tweak with its halves exchanged. So a vector takes a shuffle, a
+ * multiplication and an XOR, and no tweak waits for the one before it.
  *
  * Bound: AES throughput. On Zen 5, which starts two rounds of ZMM a cycle, AES-128 of 16 KiB takes
  * 0.61 of the time that it takes with the chain (docs/tuning/xts.md).
@@ -22,15 +23,15 @@
 #include "simd/xts_group.h"
 
 #define XTS_RING_BLOCKS 64u
-/* Shortest call, in blocks: from the second time around, a tweak costs less than times_x(). */
+/* Shortest call, in blocks. The first 64 tweaks need a times_x() each; later ones are cheaper. */
 #define XTS_RING_FROM   (XTS_RING_BLOCKS + GROUP)
 
 /*
  * Whether this processor's long calls use the ring. A doubling of the chain takes 2.7 cycles, so a
  * group on ZMM takes 85. Its AES-128 rounds take 80 cycles at one round a cycle, and 40 at two.
- * Narrower groups have fewer blocks, for which the chain suffices. There the ring's multiplications
- * and accesses cost 5 to 28 % (Zen 5), unless CLMUL has a port of its own: then a sketch of the ring
- * gained 11 % on YMM and 15 % on ZMM (Emerald Rapids).
+ * Narrower groups have fewer blocks, for which the chain suffices: on Zen 5 the ring takes 1.04 to
+ * 1.4 times as long there. If CLMUL has a port of its own, as on Intel, all widths use the ring
+ * (docs/tuning/xts.md).
  */
 TR_INLINE int xts_prefers_ring(void)
 {
@@ -72,7 +73,8 @@ TR_INLINE TR_TARGET void xts_ring_group(struct bulk *r, V tweak[IN_FLIGHT], int 
     bulk_advance(r, GROUP * TR_BLOCK);
 }
 
-/* Leaves 1 to GROUP blocks. Updates *run and *blocks, and returns the next tweak. */
+/* Processes whole groups until 1 to GROUP blocks remain. Updates *run and *blocks, and returns the
+ * next tweak. */
 TR_INLINE TR_TARGET B xts_ring(struct bulk *run, size_t *blocks, int decrypt, B t)
 {
     struct xts_ring ring;

@@ -33,7 +33,7 @@
 
 typedef __m256i V;
 
-/* gcc 12 does not see that the extension is zero. With a known zero it compiles GCM worse. */
+/* Zero-extends, to hide the zero from gcc 12, which would compile GCM worse with a known zero. */
 TR_INLINE TR_TARGET V v_zero(void)
 {
     return _mm256_zextsi128_si256(_mm_setzero_si128());

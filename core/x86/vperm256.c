@@ -151,9 +151,9 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
 }
 
 /*
- * x[0] h^n ^ .. ^ x[n - 1] h, modulo the polynomial. Each x and the result are the same in both
- * lanes. Lane l looks up in table j + l, so eight pairs of look-ups process a block. The results of
- * all blocks are then moved by j + l bytes together.
+ * Returns x[0] h^n ^ .. ^ x[n - 1] h, modulo the polynomial. Each x and the result are the same in
+ * both lanes. Lane l looks up in table j + l, so eight pairs of look-ups process a block. One
+ * shuffle then moves lane l by j + l bytes, for all blocks together.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],
                                        unsigned n)

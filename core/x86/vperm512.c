@@ -6,8 +6,8 @@
  * time is checked only by reading the code: valgrind has no AVX-512.)
  *
  * Bound: 7.2 cycles for a round of 64 bytes on Zen 4. With eight vectors in flight it takes 8.2.
- * One or two blocks and the serial modes are bound by latency: 12 cycles a round, of which they
- * take 12.6 (docs/tuning/software.md).
+ * One or two blocks and the serial modes are bound by the latency of a round, 12 cycles. There a
+ * round takes 12.6 (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "util.h"
@@ -157,7 +157,7 @@ struct chain {
     B row[4];
 };
 
-/* [i]: ShiftRows, then each row replaced by the row i below it. */
+/* rows_up[i] does ShiftRows, then replaces each row r by row r + i. */
 static const uint8_t rows_up[4][16] TR_ALIGNED(16) = {ROW_MOVES(1, 0, 0), ROW_MOVES(1, 1, 0),
                                                       ROW_MOVES(1, 2, 0), ROW_MOVES(1, 3, 0)};
 
@@ -251,8 +251,9 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /* ---- The serial modes ---- */
 
 /*
- * As in serial.h, the chain carries the next block's state after its first XOR, f. The last round
- * key is XORed with f beforehand. The output is the state ^ f, in CFB the state ^ the first key.
+ * As in serial.h, the chain carries the next block's state after its first XOR, with f. The last
+ * round key is XORed with f beforehand. The output is the state ^ f, in CFB the state ^ the first
+ * key.
  */
 TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t blocks, uint8_t *iv, enum tr_op op)

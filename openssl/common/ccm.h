@@ -40,8 +40,8 @@ void trossl_ccm_rebind(struct trossl_ccm *copy);
 /*
  * One update. The pointers select what it does:
  * - in and out NULL: len is the length of the data;
- * - out NULL: in is the AAD;
- * - neither NULL: in is all of the data; computes or checks the tag.
+ * - out NULL: `in` is the AAD;
+ * - neither NULL: `in` is all of the data; computes or checks the tag.
  *
  * On tag mismatch, out holds zeros. TR_ERR_OVERLAP leaves the message unchanged.
  */

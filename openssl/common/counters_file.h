@@ -14,8 +14,9 @@
  *   page, or if somebody truncates the file. Nobody can lift the seal of a memfd, and the module
  *   allocates its pages before it writes to them.
  * - Counts that a process writes out only when it exits are lost on SIGKILL, _exit() and exec.
- * - pwrite() needs a descriptor, whose number a program that closes all descriptors reuses. A
- *   sandbox (seccomp) can kill the process for the call, and RLIMIT_FSIZE sends SIGXFSZ.
+ * - pwrite() needs a descriptor. If a program closes all descriptors and opens another file under
+ *   the same number, pwrite() would write into that file. A sandbox (seccomp) can kill the process
+ *   for the call, and RLIMIT_FSIZE sends SIGXFSZ.
  * - An inherited descriptor is lost when a program closes all descriptors, as Python's subprocess
  *   does. Other programs warn of unknown descriptors. A path has neither problem.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SHA-1 and SHA-256 (FIPS 180-4) for the ciphers AES-CBC-HMAC. The modules are not linked with
- * libcrypto, and interleaving hash and encryption of a record needs a hash of their own. Constant
- * time: no branch or index depends on data.
+ * SHA-1 and SHA-256 (FIPS 180-4) for the ciphers AES-CBC-HMAC. libcrypto's hashes do not suffice,
+ * because the modules are not linked with it and interleave hash and encryption. Constant time: no
+ * branch or index depends on data.
  */
 #ifndef TENROUNDS_SHA_H
 #define TENROUNDS_SHA_H
@@ -22,7 +22,8 @@ struct trossl_interleaved {
     uint32_t *h; /* chaining value of the hash, updated */
     uint8_t *out;
     const uint8_t *in;     /* equal to out, or disjoint from it */
-    const uint8_t *hashed; /* to hash: at or after in, or disjoint; read before out overwrites it */
+    const uint8_t *hashed; /* input of the hash: at or after in, or disjoint from in and out. Each
+                            * byte is hashed before the ciphertext overwrites it */
 };
 
 /* Hashes 64 * n bytes at b->hashed and encrypts 64 * n bytes at b->in with AES-CBC, interleaved.
@@ -46,7 +47,8 @@ extern const struct trossl_sha_code trossl_sha1_portable, trossl_sha256_portable
 extern const struct trossl_sha_code trossl_sha1_x86, trossl_sha256_x86;
 
 /* Return the best code that passes its known-answer test on a processor with these features. The
- * expected results are those of the portable code, which is the fallback, and of separate CBC. */
+ * test compares with the portable code, which is the fallback; interleaved code also with CBC
+ * computed alone. */
 const struct trossl_sha_code *trossl_sha1(tr_features usable);
 const struct trossl_sha_code *trossl_sha256(tr_features usable);
 

@@ -48,8 +48,8 @@ static int record(EVP_CIPHER_CTX *ctx, struct ccm *c, uint8_t *out, const uint8_
                : -1;
 }
 
-/* Ends a decrypted message. Success clears iv_set: more data needs a new IV, and final succeeds.
- * After a failure iv_set stays, so that final fails, too. */
+/* Ends a decrypted message. On success clears iv_set, so that finish() has nothing to do and more
+ * data needs a new IV. On failure keeps iv_set, so that finish() fails, too. */
 static int decrypted(struct ccm *c, enum tr_status status)
 {
     c->ccm.tag_set = c->ccm.len_set = 0;
@@ -102,7 +102,7 @@ static int set_iv_len(struct ccm *c, int len)
 {
     if (len < 7 || len > 13)
         return 0;
-    /* A new length invalidates the IV: cut short, IVs with the same prefix would be one nonce. */
+    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
     if (len != c->iv_len)
         c->iv_set = 0;
     c->iv_len = (uint8_t)len;

@@ -39,7 +39,7 @@ static int set_iv_len(struct gcm *g, int len)
         return 1;
     drop_long_iv(g);
     g->iv_len = len;
-    /* A new length invalidates the IV: cut short, IVs with the same prefix would be one nonce. */
+    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
     g->iv_set = 0;
     if (len <= EVP_MAX_IV_LENGTH)
         return 1;

@@ -10,8 +10,8 @@
 #include "evp.h"
 #include "tenrounds.h"
 
-/* 1.1.1 needs this flag to store the IV in the parameters of CMS and PKCS#8. In 3.x it is 0,
- * because that is the default. */
+/* EVP_CIPH_FLAG_DEFAULT_ASN1 of 1.1.1, which stores the IV in the parameters of CMS and PKCS#8. 3.x
+ * does that without a flag and does not use this bit. */
 #define TRE_DEFAULT_ASN1 0x1000
 
 struct tre_mode {

@@ -54,7 +54,7 @@ struct trp_aead_mode {
     uint8_t no_iv;       /* inits ignore IVs */
     enum tr_status (*set_key)(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len);
-    int (*get_tag)(void *ctx, OSSL_PARAM *p); /* the tag's function in get, for a fast path */
+    int (*get_tag)(void *ctx, OSSL_PARAM *p); /* the tag's entry of `get`, for a fast path */
     /* Each of these may be NULL. */
     void (*restart)(void *ctx); /* called by each init */
     int (*copied)(void *copy);  /* makes a copy independent; 0: out of memory */
@@ -92,8 +92,8 @@ int trp_aead_get_tag_len(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_tls_pad(void *ctx, OSSL_PARAM *p);
 int trp_aead_get_iv(void *ctx, OSSL_PARAM *p);
 
-/* Stores the AAD of a TLS 1.2 record whose tag has tag_len bytes (trossl_tls_take_aad()). reason is
- * the error that it raises for a wrong AAD. */
+/* Stores the AAD of a TLS 1.2 record whose tag has tag_len bytes (trossl_tls_take_aad()). Raises
+ * the error `reason` if the AAD is wrong. */
 int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int reason);
 
 /* Entries of parameter lists. */
@@ -127,8 +127,8 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
 
 /*
  * Defines the cipher trp_<family>_<bits>_functions of the mode <family>_mode, with <family>_update,
- * _final and _cipher. The last arguments initialize its struct trp_kind. host is the prefix of its
- * functions for contexts, inits and parameters.
+ * _final and _cipher. The last arguments initialize its struct trp_kind. `host` is the prefix of
+ * its functions for contexts, inits and parameters.
  */
 #define TRP_AEAD(family, bits, ...) TRP_AEAD_BY(trp_aead, family, bits, __VA_ARGS__)
 #define TRP_AEAD_BY(host, family, bits, ...)                                                       \

@@ -155,7 +155,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len < 7 || len > 13)
         return trp_aead_failed(c, PROV_R_INVALID_IV_LENGTH);
-    /* A new length invalidates the IV: cut short, IVs with the same prefix would be one nonce. */
+    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
     if (len != c->a.iv_len)
         c->a.iv_state = TRP_IV_NONE;
     c->a.iv_len = len;

@@ -13,8 +13,8 @@
 /*
  * Defines the table trp_<name>_functions of the cipher kind_<name>. family is the prefix of its
  * functions: <family>_new(provctx, kind), _free, _dup, _encrypt_init, _decrypt_init, _update,
- * _final, _cipher, and those for context parameters. host is the prefix of functions that families
- * share.
+ * _final, _cipher, and those for context parameters. `host` is the prefix of functions that
+ * families share.
  */
 #define TRP_DISPATCH(name, family)                                                                 \
     TRP_DISPATCH_WITH(name, family, family,                                                        \

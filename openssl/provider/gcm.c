@@ -360,7 +360,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len == 0 || len > TRP_MAX_IV)
         return trp_aead_failed(g, PROV_R_INVALID_IV_LENGTH);
-    /* A new length invalidates the IV: cut short, IVs with the same prefix would be one nonce. */
+    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
     if (len != g->a.iv_len && g->a.iv_state != TRP_IV_NONE)
         g->a.iv_state = TRP_IV_SPENT;
     g->a.iv_len = len;

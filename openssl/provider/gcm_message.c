@@ -3,7 +3,7 @@
 
 #include "util.h"
 
-/* The number of messages that use streaming calls from the start after one of several updates. */
+/* After a message of several updates, this many messages use streaming calls from the start. */
 #define STREAMS 8u
 
 void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *from,

@@ -202,7 +202,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     size_t len;
     if (!trp_aead_take_number(o, p, &len) || len < 1 || len > MAX_IV)
         return 0;
-    /* A new length invalidates the IV: cut short, IVs with the same prefix would be one nonce. */
+    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
     if (len != o->a.iv_len)
         o->a.iv_state = TRP_IV_NONE;
     o->a.iv_len = len;

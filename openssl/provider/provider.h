@@ -53,8 +53,8 @@ static inline void trp_clear_free(const struct trp_provider *provider, void *p, 
  * line, and vector loads cross none. A new context is zeroed. NULL: out of memory. */
 void *trp_context(const struct trp_provider *provider, size_t size);
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size);
-/* The same with `room` more bytes at the end, which are not set, copied or cleansed. A NULL from
- * makes a new context. */
+/* The same with `room` more bytes at the end, which are not set, copied or cleansed. If `from` is
+ * NULL, the context is new. */
 void *trp_context_with_room(const struct trp_provider *provider, const void *from, size_t size,
                             size_t room);
 void trp_context_free(const struct trp_provider *provider, void *p, size_t size); /* cleanses it */

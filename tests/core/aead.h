@@ -30,8 +30,8 @@ struct aead_lengths {
 
 /*
  * A mode's functions and limits. A message is either start, aad, crypt and end (streaming) or
- * `whole` (one-shot). Encryption outputs the tag, decryption takes it as input. It is an argument
- * of crypt in modes that take all data in one call, else of end.
+ * `whole` (one-shot). Encryption outputs the tag, decryption takes it as input. In modes that take
+ * all data in one call, crypt() uses its `tag`; in the others, end() does.
  */
 struct aead {
     const char *name;

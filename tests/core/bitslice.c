@@ -45,8 +45,8 @@ static bool textbook_is_right(void)
 }
 
 /* Compares both round-key schedules with the textbook ones. The decryption schedule is
- * InvMixColumns of the encryption schedule in reverse (FIPS-197 section 5.3.5). bitslice has
- * none. */
+ * InvMixColumns of the encryption schedule in reverse (FIPS-197 section 5.3.5). bitslice has no
+ * decryption schedule. */
 static bool same_schedules(const struct tr_backend *b, const uint8_t *raw, size_t len)
 {
     const struct tr_aes_key key = key_for(b, raw, len);

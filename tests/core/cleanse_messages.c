@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that one-shot calls of GCM-SIV leave no key on the stack that they derived for the nonce:
- * the round keys, those of the inverse cipher, the hash subkey. Each call runs on a separate
+ * Tests that one-shot calls of GCM-SIV derive keys from the nonce and leave none of them on the
+ * stack: the round keys, those of the inverse cipher, the hash subkey. Each call runs on a separate
  * stack, which is then searched. A function that leaves a key there shows that the search works.
  * Round keys are searched for as whole tables, because a compiler may spill single ones.
  */
@@ -39,7 +39,8 @@ static void leave_the_round_keys(void)
 static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
 static ucontext_t test_context, call_context;
 
-/* Whether the stack has these bytes. Zeros are no secret: the backend does not set them. */
+/* Whether the stack has these bytes. Zeros do not count: they mean that the backend has no such
+ * key. */
 static bool has(const void *secret, size_t size)
 {
     static const uint8_t zeros[sizeof(derived.enc)];

@@ -77,8 +77,8 @@ static void add(struct tr_counters *c, const char *backend, enum tr_op op, size_
     count->bytes += bytes;
 }
 
-/* Counts whole blocks and, in modes that allow it, a partial block. CTR encrypts its counter as a
- * block of CTR, the others a block of ECB. */
+/* Counts whole blocks and, in modes that allow it, a partial block. The partial block counts as a
+ * block of CTR in CTR, and as a block of ECB in CFB and OFB. */
 static void test_operation(const struct tr_backend *b, size_t which)
 {
     static const uint8_t raw[32] = {7}, iv[16] = {9};

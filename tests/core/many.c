@@ -25,10 +25,10 @@ struct area {
 };
 static struct area in[JOBS], out[JOBS], expected[JOBS];
 
-/* The number of jobs and their lengths in bytes: often few jobs, short ones or equal ones. */
+/* The shape of a test: often few jobs, short ones or ones of equal length. */
 struct shape {
-    size_t jobs, most;
-    bool equal;
+    size_t jobs, most; /* the number of jobs; their lengths are below `most` bytes */
+    bool equal;        /* every length is most - 1 */
 };
 
 static struct shape random_shape(void)

@@ -292,7 +292,8 @@ static void test_known_answers(void)
 }
 
 /* Falsifies the known answers of each set of backends. Selection must choose the next backend and
- * report the failures. After it, only the next two backends vary, to limit the number of sets. */
+ * report the failures. To limit the number of sets, only the two backends behind the chosen one
+ * vary. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();

@@ -149,9 +149,9 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
 /* ---- Monte Carlo (AESAVS section 6.4) ------------------------------------------------------- */
 
 /*
- * A Monte Carlo chain. The inner loop of 1000 steps is the same in all these modes. The first input
- * is given, the second is the IV, and each later input is the output of two steps before. In ECB
- * each input is the output of the previous step. The mode's state carries over all steps.
+ * A Monte Carlo chain, with an inner loop of 1000 steps. In ECB the first input is given, and each
+ * later one is the output of the previous step. In the other modes the second input is the IV, and
+ * each later one is the output of two steps before. The mode's state carries over all steps.
  */
 struct chain {
     uint8_t key[32], iv[16], input[16];

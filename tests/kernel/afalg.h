@@ -48,7 +48,7 @@ static inline int alg_set_tag_size(int alg, size_t len)
     return setsockopt(alg, SOL_ALG, ALG_SET_AEAD_AUTHSIZE, NULL, (socklen_t)len) == 0 ? 0 : -errno;
 }
 
-/* Makes one request on a socket that accept() returned. For an AEAD, in begins with the AAD.
+/* Makes one request on a socket that accept() returned. For an AEAD, `in` begins with the AAD.
  * Returns the number of output bytes. */
 static inline ssize_t alg_crypt(int op, int decrypt, const uint8_t *iv, size_t iv_len,
                                 size_t aad_len, const void *in, size_t in_len, void *out,

@@ -149,7 +149,8 @@ static unsigned long counter(const char *wanted)
     exit(2);
 }
 
-/* Makes one request with each key. Both must give want. Sets how often each held the registers. */
+/* Makes one request with each key. Both outputs must equal `want`, or each other if that is NULL.
+ * Sets how often each request held the registers. */
 static int hold_counts(const struct algorithm keys[2], const char *name, int decrypt,
                        const uint8_t *from, size_t len, const uint8_t *want, size_t room,
                        unsigned long holds[2])
@@ -172,8 +173,9 @@ static int hold_counts(const struct algorithm keys[2], const char *name, int dec
     return 0;
 }
 
-/* Both keys must take equally many register holds. The counter is the module's: the kernel's
- * self-tests of algorithms just registered also count, so the comparison is repeated. */
+/* Requests with both keys must hold the registers equally often. The counter covers the whole
+ * module, and the kernel's self-tests of newly registered algorithms also count. So the comparison
+ * is repeated. */
 static int compare_keys(const struct algorithm keys[2], const char *name, int decrypt,
                         const uint8_t *from, size_t len, const uint8_t *want, size_t room)
 {
@@ -225,7 +227,8 @@ static size_t plain_len(const struct algorithm *a, unsigned i)
     return shared_sizes[i] - (a->whole_blocks ? shared_sizes[i] % 16 : 0) + (a->aead ? AAD : 0);
 }
 
-/* Encrypts messages of all sizes, beginning with size number first, and compares them with want. */
+/* Encrypts messages of all sizes, beginning with shared_sizes[first]. Compares the results with
+ * `want`. */
 static int one_of_many(const struct algorithm *a, unsigned first, uint8_t *const want[SIZES])
 {
     for (unsigned i = 0; i < SIZES; i++) {

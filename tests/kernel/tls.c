@@ -41,7 +41,7 @@ static void fatal(const char *what)
 
 #define FAILED(...) (failures++, printf(__VA_ARGS__), putchar('\n'))
 
-/* Sets which driver later opens of the algorithm get: ours if us is set, else the kernel's own. */
+/* Makes our driver (if `us` is set) or the kernel's own serve all later opens of the algorithm. */
 static void prefer(int us)
 {
     pid_t child = fork();

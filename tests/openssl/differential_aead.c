@@ -84,8 +84,8 @@ struct state {
      * by do_length(), and by a second key. */
     bool spent;
     bool no_aad; /* skip AAD: EVP_Cipher() with 0 bytes makes the default provider pad the AAD */
-    /* Stuck until an init with a cipher. Set if an init without one fails; for CCM also if data,
-     * AAD or final fails, on a change of direction, and on a new key when `spent` is set. */
+    /* Stuck until an init with a cipher. Set if an init without a cipher fails. CCM also sets it if
+     * data, AAD or final fails, on a change of direction, and on a new key when `spent` is set. */
     bool dead;
     bool record;                     /* the provider may treat the next data as a TLS record */
     enum { NONE, MAYBE, GIVEN } tag; /* whether a tag was set or computed; OCB: always GIVEN */
@@ -161,7 +161,7 @@ static bool has(const struct state *s, unsigned trait)
 
 static bool ready(const struct state *s)
 {
-    /* A GCM record with an IV below 8 bytes: see refuses_record(). */
+    /* The last line excludes a GCM record with an IV below 8 bytes: see refuses_record(). */
     return s->started && (s->key_set || !has(s, KEYED)) && !s->stuck &&
            (s->iv_set || !s->encrypt || !s->key_set || has(s, HOLDS | LENGTHS)) &&
            !(s->record && has(s, IV_GEN) && s->iv_len < 8);

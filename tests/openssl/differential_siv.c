@@ -30,7 +30,8 @@ static const struct family {
 struct state {
     const struct family *family;
     bool started, key_set;
-    bool half;  /* an init failed half way: the default provider may return the expected tag */
+    bool half;  /* an init failed half way: no tag is read, because the default provider may return
+                 * the one that was set */
     bool done;  /* final reports the result of the last message */
     bool reset; /* SIV: only ours still reports that result, because a parameter was set */
     bool stale; /* SIV: a message succeeded with this key; old versions may still report it */
@@ -96,7 +97,8 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
         s->done = s->reset = false;
     else if (good && (params->key == NULL ? none_reset : params_reset))
         reset_by_parameter(s);
-    /* In 4.0, libcrypto can fail although its provider succeeded. Final in a copy shows it. */
+    /* In 4.0, libcrypto can fail although its provider succeeded, and so reset the result. Final in
+     * a copy of the context tells. */
     if (!good && s->done) {
         uint8_t out[16];
         int n;

@@ -55,7 +55,7 @@ struct state {
 
 static bool same_errors_expected;
 
-/* The number of equal tags: per family, with other ciphers (0) and with ours (1). */
+/* How many tags both sides computed, per family: with other ciphers (0) and with ours (1). */
 static unsigned long tags[FAMILIES][2];
 
 /* Whether the results match. Without a cipher, GMAC's error depends on libcrypto's cipher context,
@@ -145,7 +145,7 @@ static void ask(struct asked *a, struct values *v, const struct state *s, struct
              p->data == v->cipher || p->data == v->query ? (char *)p->data : "");
 }
 
-/* Updates the state after a key was set, with which a new cipher of CMAC takes effect. */
+/* Updates the state after a key was set. In CMAC, a new cipher takes effect with its key. */
 static void key_set(struct state *s, bool good)
 {
     if (s->next != NULL)

@@ -73,8 +73,8 @@ static bool in_pieces(const struct trossl_sha_code *code, struct tap_random *ran
            tap_same(digest, expected, code->digest_len);
 }
 
-/* Compares the digests with len secret and public, for `before` public bytes and len more. Only
- * least <= len <= most is public. */
+/* Hashes `before` bytes and len more, once with a secret len and once with a public one, and
+ * compares the digests. Of the secret len, only least <= len <= most is public. */
 static bool secret_len_matches(const struct trossl_sha_code *code, const uint8_t *data,
                                size_t before, size_t least, size_t len, size_t most)
 {

@@ -142,7 +142,7 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* Decrypts len bytes, tag included. wrong is the number, from 1, of the byte to change, or 0. */
+/* Decrypts len bytes, tag included. First changes byte number `wrong`, from 1; 0: none. */
 static int open(const struct pair *pair, int whose, const u8 *sealed, unsigned int aad,
                 unsigned int len, unsigned int wrong)
 {

@@ -49,8 +49,8 @@ struct scene {
 
 bool scene_make(struct scene *s);
 void scene_free(struct scene *s);
-/* Prepares in_len bytes of input, which seed determines, and room for out_len bytes of output.
- * scattered splits both into pieces that straddle blocks. */
+/* Prepares in_len bytes of input, generated from `seed`, and room for out_len bytes of output. With
+ * `scattered`, splits both into pieces that straddle blocks. */
 void scene_set(struct scene *s, unsigned int in_len, unsigned int out_len, bool scattered,
                u32 seed);
 u8 *scene_in(struct scene *s);

@@ -103,8 +103,8 @@ struct work {
 struct operation {
     const char *name, *driver, *generic;
     bool main, aead, decrypt;
-    unsigned int unit, keys,
-        salt; /* bytes: lengths are multiples of unit; a key is `keys` AES keys, then the salt */
+    unsigned int unit;       /* bytes: every length is a multiple */
+    unsigned int keys, salt; /* a raw key is this many AES keys, then this many bytes of salt */
     enum tr_status (*set_key)(struct work *w, const struct tr_backend *b, const u8 *raw,
                               size_t len);
     enum tr_status (*run)(struct work *w); /* NULL: the core has no such call */
