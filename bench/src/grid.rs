@@ -179,7 +179,8 @@ pub fn ways(words: &[String]) -> Result<Vec<Way>> {
     let mut chosen: Vec<Way> = Vec::new();
     for word in words {
         let word = word.to_ascii_lowercase();
-        let means = |w: &Way| word == "all" || w.name() == word || w.mode.name() == word;
+        let of_mode = |w: &Way| w.mode.name() == word && w.aad == AAD;
+        let means = |w: &Way| word == "all" || w.name() == word || of_mode(w);
         let meant: Vec<Way> = all_ways().filter(means).collect();
         if meant.is_empty() {
             let names = all_ways().flat_map(|w| [w.mode.name().to_owned(), w.name()]);

@@ -154,7 +154,7 @@ impl Cipher {
             Mode::Gcm => 9,
             Mode::Ocb => 11,
             Mode::Xts => 13,
-            Mode::GcmSiv => 16,
+            Mode::GcmSiv if spec.key_bits != 192 => 16,
             _ => return Ok(None),
         };
         // enum gcry_cipher_algos
