@@ -10,22 +10,22 @@ use std::time::Duration;
 
 /// A rectangle in pixels.
 #[derive(Clone, Copy, Debug)]
-struct Extent {
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
+pub struct Extent {
+    pub left: f64,
+    pub top: f64,
+    pub right: f64,
+    pub bottom: f64,
 }
 
 impl Extent {
-    fn meets(&self, other: &Extent) -> bool {
+    pub fn meets(&self, other: &Extent) -> bool {
         self.left < other.right
             && other.left < self.right
             && self.top < other.bottom
             && other.top < self.bottom
     }
 
-    fn contains(&self, other: &Extent) -> bool {
+    pub fn contains(&self, other: &Extent) -> bool {
         self.left <= other.left
             && self.top <= other.top
             && self.right >= other.right
@@ -57,7 +57,7 @@ fn number(node: &Node, name: &str) -> f64 {
 }
 
 /// The extent of a text by its anchor, its font size and the widths of its letters.
-fn extent_of_text(node: &Node, text: &str) -> Extent {
+pub fn extent_of_text(node: &Node, text: &str) -> Extent {
     let (x, y, size) = (
         number(node, "x"),
         number(node, "y"),
