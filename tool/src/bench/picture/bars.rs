@@ -94,7 +94,7 @@ impl Bars {
             .any(|g| g.name == ["CTR"] && g.fraction > 1.01)
         {
             notes +=
-                " Long CTR calls skip two rounds for most blocks, so they can exceed the limit.";
+                " Long CTR calls compute two rounds once for many blocks, so they can exceed the limit.";
         }
         Ok(Bars {
             about: wrap(&run.about()?, 14.0, room),
@@ -281,12 +281,12 @@ mod tests {
             said.contains(about) && said.contains("2026-11-21"),
             "{said}"
         );
-        assert!(said.contains("skip two rounds"), "{said}");
+        assert!(said.contains("two rounds once"), "{said}");
         let busy = shown(&|run| run["effort"]["doubtful"] = 2.into());
         assert!(busy.contains("busy virtual machine (KVM)"), "{busy}");
         // An explanation of what does not occur would only confuse.
         let slower = shown(&|run| run["tables"][0]["rows"]["evp"]["l"] = json!([99]));
-        assert!(!slower.contains("skip two rounds"), "{slower}");
+        assert!(!slower.contains("two rounds once"), "{slower}");
     }
 
     #[test]
