@@ -74,7 +74,7 @@ type Drawn<'a> =
 #[serde(tag = "form", rename_all = "lowercase")]
 enum Chart {
     Bars(bars::Chart),
-    Lines(lines::Chart),
+    Lines(Box<lines::Chart>),
 }
 
 impl Chart {

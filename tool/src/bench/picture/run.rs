@@ -94,8 +94,8 @@ impl Run {
 
     /// Bytes per second through one AES round on registers of this width: "aes-xmm".
     pub fn rounds(&self, width: &str) -> Result<f64> {
-        let limits = self.document["limits"].as_array().into_iter().flatten();
-        let found = limits.filter(|limit| limit["name"] == width).next();
+        let mut limits = self.document["limits"].as_array().into_iter().flatten();
+        let found = limits.find(|limit| limit["name"] == width);
         let rate = found.and_then(|limit| limit["bytes_per_second"].as_f64());
         rate.ok_or_else(|| self.wrong(&format!("has no limit '{width}'")))
     }
