@@ -495,3 +495,58 @@ fn short(bytes: usize) -> String {
         b => b.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_has_few_and_round_figures() {
+        assert_eq!(
+            ticks(0.0, 110.0, false),
+            [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
+        );
+        assert_eq!(ticks(0.8, 1.35, false), [0.8, 0.9, 1.0, 1.1, 1.2, 1.3]);
+        assert_eq!(
+            ticks(0.3, 130.0, true),
+            [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
+        );
+        assert_eq!(ticks(0.02, 25.0, true), [0.1, 1.0, 10.0]);
+    }
+
+    #[test]
+    fn sizes_have_room_for_their_labels() {
+        assert_eq!(sizes_of_axis(16, 256, 40.0), [16, 32, 64, 128, 256]);
+        assert_eq!(sizes_of_axis(16, 1 << 10, 20.0), [16, 64, 256, 1024]);
+        assert_eq!(
+            sizes_of_axis(1350, 1 << 14, 36.0),
+            [2048, 4096, 8192, 16384]
+        );
+        assert_eq!([16, 4096, 1 << 20].map(short), ["16", "4K", "1M"]);
+    }
+
+    /// A line on narrow registers is drawn relative to the rounds of that width.
+    #[test]
+    fn a_fraction_is_of_the_rounds_of_its_width() {
+        let chart = |rounds: &str| -> Chart {
+            let text = format!(
+                r#"{{"title": "T", "x": "bytes", "y": {{"name": "%"}},
+                "lines": [{{"name": "XMM", "colour": "blue", "subject": "core-aesni"{rounds}}}],
+                "panels": [{{"title": "P", "way": "ctr"}}],
+                "origin": {{"run": "docs/benchmarks/{RUN}", "figure": "limit", "bytes": [1024]}}}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        const RUN: &str = "amd-epyc-family-25-model-17-2026-11-21.json";
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chart.json");
+        let figure = |chart: &Chart| Lines::of(chart, &file).unwrap().points[0][0][0].1;
+        let of_all = figure(&chart(""));
+        let of_its_width = figure(&chart(r#", "rounds": "aes-xmm""#));
+        assert!((0.4..0.5).contains(&(of_all / 100.0)), "{of_all}");
+        // 236.0 and 117.8 GB/s through one round.
+        assert!((of_its_width / of_all - 236.0 / 117.8).abs() < 1e-9);
+        let unknown = chart(r#", "rounds": "aes-qmm""#);
+        let error = Lines::of(&unknown, &file).err().unwrap().to_string();
+        assert!(error.contains("has no limit 'aes-qmm'"), "{error}");
+    }
+}
