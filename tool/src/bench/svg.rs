@@ -497,4 +497,4 @@ fn below<'a>(area: &Area<'a>, axis: (i32, i32), group: &Group) -> Drawn<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
