@@ -93,7 +93,7 @@ fn size(text: &str) -> std::result::Result<usize, String> {
     }
 }
 
-fn key_bits(text: &str) -> std::result::Result<u16, String> {
+pub fn key_bits(text: &str) -> std::result::Result<u16, String> {
     match text.parse() {
         Ok(bits @ (128 | 192 | 256)) => Ok(bits),
         _ => Err("wanted 128, 192 or 256".into()),

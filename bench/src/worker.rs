@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A measuring process: it gets a plan as one line of JSON, and answers with lines of JSON. All subjects of a cell take
-//! turns in this one process, on one processor.
+//! What a measuring process does: all subjects of a cell take turns in this one process, on one processor.
 
 use crate::check;
 use crate::grid::{Cell, Kind};
@@ -9,14 +8,14 @@ use crate::ours::Core;
 use crate::peer::{Operation, Peer, Spec};
 use crate::peers;
 use crate::plan::{Environment, Plan};
+use crate::process::say;
 use crate::threads;
 use measure::affinity::pin_to_number;
 use measure::limit::Work;
 use measure::place::Place;
-use measure::window::{Pace, Window};
+use measure::window::{undisturbed, Pace, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
-use std::io::{BufRead, Write};
 use terminal::error::{Error, Result};
 
 /// Bounds among the subjects of a cell.
@@ -24,9 +23,6 @@ pub const LIMIT: &str = "limit";
 pub const CEILING: &str = "ceiling";
 /// The rate of one thread beside that of several.
 pub const ONE_THREAD: &str = "one-thread";
-
-/// A window that is disturbed is repeated so many times at most.
-const REPEATS: usize = 4;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Subject {
@@ -56,7 +52,6 @@ pub enum Answer {
     },
     /// A cell is done: bytes per second by subject and round. Empty without timing.
     Cell(Done),
-    Failed(String),
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -67,31 +62,6 @@ pub struct Done {
     pub right: usize,
     pub repeated: usize,
     pub doubtful: usize,
-}
-
-pub fn say(answer: &Answer) {
-    let line = serde_json::to_string(answer).expect("plain data serialises");
-    // Without a reader there is nobody to hear of an error.
-    let _ = writeln!(std::io::stdout(), "{line}");
-}
-
-/// The whole process.
-pub fn serve() -> Result<()> {
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    read.map_err(|e| Error::failure(format!("cannot read the plan: {e}")))?;
-    let plan: Plan = serde_json::from_str(&line)
-        .map_err(|e| Error::usage(format!("a measuring process without a plan: {e}")))?;
-    // The panics of libraries are caught and reported where they matter.
-    std::panic::set_hook(Box::new(|_| {}));
-    let measured = std::panic::catch_unwind(|| measure(&plan));
-    let why = match measured {
-        Ok(Ok(())) => return Ok(()),
-        Ok(Err(error)) => error.to_string(),
-        Err(panic) => check::panic_text(&*panic),
-    };
-    say(&Answer::Failed(why));
-    Ok(())
 }
 
 /// The core as this environment selects it.
@@ -170,7 +140,8 @@ fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
     Ok((all, missing))
 }
 
-fn measure(plan: &Plan) -> Result<()> {
+/// The whole process.
+pub fn measure(plan: &Plan) -> Result<()> {
     pin_to_number(0)?;
     fastrand::seed(plan.seed);
     let (peers, absent) = subjects(plan)?;
@@ -207,13 +178,6 @@ fn measure(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Warms up and takes a window. `work` does so many units and returns their bytes.
-pub fn warm_window(pace: &mut Pace, us: u64, work: &mut dyn FnMut(u64) -> u64) -> Result<Window> {
-    let mut work = |units| Ok(work(units));
-    pace.warm_up(&mut work)?;
-    pace.window(us, &mut work)
-}
-
 /// One of those that take turns.
 struct Player {
     id: String,
@@ -240,10 +204,10 @@ impl Player {
         let alone = cell.kind == Kind::Alone;
         let (input, output) = place.both();
         match &mut self.work {
-            Kindred::Bound(work) => warm_window(&mut self.pace, us, &mut |n| work.run(n)),
-            Kindred::Peer(operation) => warm_window(&mut self.pace, us, &mut |calls| {
+            Kindred::Bound(work) => self.pace.warm_window(us, &mut |n| Ok(work.run(n))),
+            Kindred::Peer(operation) => self.pace.warm_window(us, &mut |calls| {
                 operation.run(calls, input, output, alone);
-                calls * bytes
+                Ok(calls * bytes)
             }),
         }
     }
@@ -327,14 +291,9 @@ fn one_cell(
         place.move_on();
         fastrand::shuffle(&mut players);
         for player in &mut players {
-            let mut taken = player.window(&mut place, &cell, plan.window_us)?;
-            for _ in 0..REPEATS {
-                if taken.undisturbed() {
-                    break;
-                }
-                done.repeated += 1;
-                taken = player.window(&mut place, &cell, plan.window_us)?;
-            }
+            let (taken, repeated) =
+                undisturbed(&mut || player.window(&mut place, &cell, plan.window_us))?;
+            done.repeated += repeated;
             done.doubtful += usize::from(!taken.undisturbed());
             let rates = done.rates.entry(player.id.clone()).or_default();
             rates.push(taken.rate());

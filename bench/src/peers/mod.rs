@@ -7,7 +7,7 @@ mod call;
 mod graviola;
 mod ipsec_mb;
 mod libgcrypt;
-mod library;
+pub mod library;
 mod nettle;
 pub mod openssl;
 mod ring;

@@ -34,6 +34,11 @@ impl Buffer {
         self.move_to((self.line + STEP) % (PAGE / LINE));
     }
 
+    /// Moves to a line drawn at random, with the data.
+    pub fn move_at_random(&mut self) {
+        self.move_to(fastrand::usize(0..PAGE / LINE));
+    }
+
     fn move_to(&mut self, line: usize) {
         let from = self.page + self.line * LINE;
         self.line = line;
@@ -79,7 +84,7 @@ impl Place {
     /// Moves both to other lines.
     pub fn move_on(&mut self) {
         for buffer in [&mut self.input, &mut self.output] {
-            buffer.move_to(fastrand::usize(0..PAGE / LINE));
+            buffer.move_at_random();
         }
     }
 }
