@@ -2,11 +2,11 @@
 //! The goals, in one table, and how a run stands to them. A median is compared with its goal as it
 //! is. Against the best peer the upper quartile counts, so that a tie within the noise is met.
 
+use crate::answer::ONE_THREAD;
 use crate::grid::{Cell, Kind, Way};
 use crate::peer::{Direction, Mode, Spec, RAGGED};
 use crate::plan::Environment;
 use crate::results::{way, Results, Row};
-use crate::worker::ONE_THREAD;
 use measure::stats::Summary;
 use terminal::size_name;
 

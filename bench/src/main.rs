@@ -2,6 +2,7 @@
 //! `tenrounds-bench`: every mode at every size, against the processor's limit and against other libraries, side by
 //! side in one run. docs/measuring.md says how.
 
+mod answer;
 mod calls;
 mod chart;
 mod check;
@@ -19,6 +20,7 @@ mod peer;
 mod peers;
 mod plan;
 mod process;
+mod published;
 mod reasons;
 mod results;
 mod run;

@@ -3,11 +3,11 @@
 //! Where code and data of a process happen to lie differs from process to process, and with it what the processor's
 //! predictors confuse (docs/measuring.md).
 
+use crate::answer::{Answer, Missing, Subject};
 use crate::grid::Cell;
 use crate::limits::Figure;
 use crate::plan::{Environment, Plan};
 use crate::process;
-use crate::worker::{Answer, Missing, Subject};
 use indicatif::ProgressBar;
 use std::collections::BTreeMap;
 use terminal::error::Result;

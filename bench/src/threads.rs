@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Several threads at once, each pinned to a processor of its own, with keys and contexts of its own.
 
+use crate::answer::{Done, LIMIT, ONE_THREAD};
 use crate::check;
 use crate::grid::Cell;
 use crate::limits;
+use crate::ours::selected;
 use crate::peer::Peer;
+use crate::peers::evp;
 use crate::plan::Plan;
-use crate::worker::{evp, selected, Done, LIMIT, ONE_THREAD};
 use measure::affinity::{pin_to_number, processors};
 use measure::place::Place;
 use measure::window::{Pace, Window};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What a measuring process does: all subjects of a cell take turns in this one process, on one processor.
 
+use crate::answer::{Answer, Done, Missing, Subject, CEILING, LIMIT};
 use crate::check;
 use crate::grid::{Cell, Kind};
-use crate::limits::{self, Figure};
-use crate::ours::Core;
+use crate::limits;
+use crate::ours::{selected, Core};
 use crate::peer::{Operation, Peer, Spec};
 use crate::peers;
 use crate::plan::{Environment, Plan};
@@ -14,69 +15,8 @@ use measure::affinity::pin_to_number;
 use measure::limit::Work;
 use measure::place::Place;
 use measure::window::{undisturbed, Pace, Window};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
-use terminal::error::{Error, Result};
-
-/// Bounds among the subjects of a cell.
-pub const LIMIT: &str = "limit";
-pub const CEILING: &str = "ceiling";
-/// The rate of one thread beside that of several.
-pub const ONE_THREAD: &str = "one-thread";
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Subject {
-    pub id: String,
-    pub title: String,
-    pub version: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Missing {
-    pub id: String,
-    pub title: String,
-    pub why: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Answer {
-    Hello {
-        subjects: Vec<Subject>,
-        absent: Vec<Missing>,
-    },
-    Probe(Vec<Figure>),
-    Wrong {
-        cell: usize,
-        subject: String,
-        why: String,
-    },
-    /// A cell is done: bytes per second by subject and round. Empty without timing.
-    Cell(Done),
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Done {
-    pub cell: usize,
-    pub rates: BTreeMap<String, Vec<f64>>,
-    /// Subjects whose output was compared.
-    pub right: usize,
-    pub repeated: usize,
-    pub doubtful: usize,
-}
-
-/// The core as this environment selects it.
-pub fn selected() -> Result<Core> {
-    let mask = std::env::var(machine::masks::TENROUNDS_MASK).ok();
-    let backend = tenrounds_sys::select(mask.as_deref(), 0).backend;
-    let none = || Error::failure("no backend passes its known answers; see 'tenrounds selftest'");
-    Ok(Core::selected(backend.ok_or_else(none)?))
-}
-
-/// Ours through EVP of the system's OpenSSL.
-pub fn evp() -> Result<Box<dyn Peer>> {
-    let module = libcrypto::module::find(None)?;
-    Ok(Box::new(peers::openssl::with_provider(&module)?))
-}
+use std::collections::HashSet;
+use terminal::error::Result;
 
 /// Results are for others, to whom the measuring user's directory says nothing.
 fn without_home(text: &str) -> String {
@@ -84,12 +24,6 @@ fn without_home(text: &str) -> String {
         Ok(home) if home.len() > 1 => text.replace(&home, "~"),
         _ => text.to_owned(),
     }
-}
-
-/// Many messages by the pipelines of OpenSSL 3.5.
-fn pipelines() -> Result<Box<dyn Peer>> {
-    let module = libcrypto::module::find(None)?;
-    Ok(Box::new(peers::openssl::with_pipelines(&module)?))
 }
 
 type Peers = Vec<Box<dyn Peer>>;
@@ -111,11 +45,11 @@ fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
     }
     all.insert(0, Box::new(reference));
     for (id, title, opened) in [
-        ("evp", "tenrounds in the system's OpenSSL", evp()),
+        ("evp", "tenrounds in the system's OpenSSL", peers::evp()),
         (
             "evp-pipelines",
             "tenrounds in OpenSSL 3.5.5, pipelines",
-            pipelines(),
+            peers::pipelines(),
         ),
     ] {
         match opened {

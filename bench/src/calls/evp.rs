@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The EVP calls that are timed, each by itself: the rows of docs/call-costs.md.
 
-use crate::peers::library::{functions, Shared};
+use crate::peers::openssl::{Ctx, Evp, Functions, Param, OSSL_PARAM_OCTET_STRING};
 use measure::place::Buffer;
-use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
+use std::ffi::{c_int, c_void, CString};
 use std::ptr::{null, null_mut};
 use terminal::error::{Error, Result};
 
@@ -11,14 +11,11 @@ use terminal::error::{Error, Result};
 pub const BATCH: usize = 16;
 pub const MAX_BYTES: usize = 16384;
 const TAG: usize = 16;
-const AAD: usize = 13;
 const NONCE: c_int = 12;
 static IV: [u8; 16] = [0; 16];
+static AAD: [u8; 13] = [0; 13];
 
-// include/openssl/crypto.h, core.h, evp.h
-const OPENSSL_VERSION: c_int = 0;
-const OPENSSL_INIT_NO_LOAD_CONFIG: u64 = 0x80;
-const OSSL_PARAM_OCTET_STRING: c_uint = 5;
+// include/openssl/evp.h
 const ECB: c_int = 1;
 const CBC: c_int = 2;
 const GCM: c_int = 6;
@@ -29,62 +26,6 @@ const SIV: c_int = 0x10004;
 const SET_IV_LENGTH: c_int = 0x9;
 const GET_TAG: c_int = 0x10;
 const SET_TAG: c_int = 0x11;
-
-#[repr(C)]
-struct Param {
-    key: *const c_char,
-    data_type: c_uint,
-    data: *mut c_void,
-    data_size: usize,
-    return_size: usize,
-}
-
-type Ctx = *mut c_void;
-
-functions! {
-    /// include/openssl/evp.h, crypto.h, provider.h
-    Functions {
-        fn OPENSSL_init_crypto(u64, *const c_void) -> c_int;
-        fn OpenSSL_version(c_int) -> *const c_char;
-        fn OSSL_LIB_CTX_new() -> *mut c_void;
-        fn OSSL_PROVIDER_load(*mut c_void, *const c_char) -> *mut c_void;
-        fn OSSL_PROVIDER_set_default_search_path(*mut c_void, *const c_char) -> c_int;
-        fn EVP_CIPHER_fetch(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
-        fn EVP_CIPHER_get_mode(*const c_void) -> c_int;
-        fn EVP_CIPHER_get_iv_length(*const c_void) -> c_int;
-        fn EVP_CIPHER_CTX_new() -> Ctx;
-        fn EVP_CIPHER_CTX_free(Ctx);
-        fn EVP_CIPHER_CTX_copy(Ctx, *const c_void) -> c_int;
-        fn EVP_CIPHER_CTX_reset(Ctx) -> c_int;
-        fn EVP_CIPHER_CTX_ctrl(Ctx, c_int, c_int, *mut c_void) -> c_int;
-        fn EVP_CIPHER_CTX_set_padding(Ctx, c_int) -> c_int;
-        fn EVP_CIPHER_CTX_get_params(Ctx, *mut Param) -> c_int;
-        fn EVP_CipherInit_ex2(Ctx, *const c_void, *const u8, *const u8, c_int, *const Param) -> c_int;
-        fn EVP_CipherUpdate(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
-        fn EVP_CipherFinal_ex(Ctx, *mut u8, *mut c_int) -> c_int;
-    }
-}
-
-/// A libcrypto.
-pub struct Library(Functions);
-
-impl Library {
-    pub fn open(file: &str) -> Result<Library> {
-        let named = |why: Error| Error::failure(format!("{file}: {why}"));
-        let functions = Functions::load(Shared::open(file).map_err(named)?).map_err(named)?;
-        // SAFETY: with these arguments it may be called at any time.
-        match unsafe { (functions.OPENSSL_init_crypto)(OPENSSL_INIT_NO_LOAD_CONFIG, null()) } {
-            1 => Ok(Library(functions)),
-            _ => Err(Error::failure(format!("{file} does not initialise"))),
-        }
-    }
-
-    pub fn version(&self) -> String {
-        // SAFETY: it returns a constant string.
-        let text = unsafe { CStr::from_ptr((self.0.OpenSSL_version)(OPENSSL_VERSION)) };
-        text.to_string_lossy().into_owned()
-    }
-}
 
 /// A cipher of one provider, with contexts and data.
 pub struct Subject {
@@ -100,12 +41,10 @@ pub struct Subject {
     buffer: *mut u8,
     output: *mut u8,
     tag: [u8; TAG],
+    /// What get_iv() reads.
+    iv: [u8; 16],
     key: [u8; 64],
     bytes: usize,
-}
-
-fn c_string(text: &str) -> CString {
-    CString::new(text).unwrap_or_default()
 }
 
 /// Calls a function of libcrypto, which returns 1 if it succeeds. A failure is a panic.
@@ -120,59 +59,44 @@ macro_rules! must {
 }
 
 impl Subject {
-    /// Fetches a cipher from a provider, which is in a folder or in libcrypto. Each subject has a library
-    /// context of its own, because one context cannot hold two modules of the same name.
-    pub fn new(
-        library: &Library,
-        title: &'static str,
-        provider: &str,
-        folder: Option<&str>,
-        name: &str,
-    ) -> Result<Subject> {
-        let f = library.0;
-        let failed = |what: String| Err(Error::failure(what));
-        // SAFETY: the arguments are C strings, and the context is new.
-        unsafe {
-            let context = (f.OSSL_LIB_CTX_new)();
-            if let Some(folder) = folder {
-                let path = c_string(folder);
-                (f.OSSL_PROVIDER_set_default_search_path)(context, path.as_ptr());
-            }
-            if (f.OSSL_PROVIDER_load)(context, c_string(provider).as_ptr()).is_null() {
-                let place = folder.unwrap_or("libcrypto");
-                return failed(format!("provider '{provider}' in {place} cannot be loaded"));
-            }
-            let property = c_string(&format!("provider={provider}"));
-            let cipher = (f.EVP_CIPHER_fetch)(context, c_string(name).as_ptr(), property.as_ptr());
-            if cipher.is_null() {
-                return failed(format!(
-                    "no cipher '{name}' in provider '{provider}' (as in AES-128-GCM, AES-256-XTS)"
-                ));
-            }
-            let mode = (f.EVP_CIPHER_get_mode)(cipher);
-            if [SIV, WRAP].contains(&mode) {
-                return failed(format!(
-                    "'{name}' has another order of calls, which is not measured"
-                ));
-            }
-            let mut subject = Subject {
-                f,
-                title,
-                cipher,
-                mode,
-                iv_length: (f.EVP_CIPHER_get_iv_length)(cipher) as usize,
-                contexts: [null_mut(); BATCH],
-                spares: [null_mut(); BATCH],
-                memory: [Buffer::new(MAX_BYTES + TAG), Buffer::new(MAX_BYTES + TAG)],
-                buffer: null_mut(),
-                output: null_mut(),
-                tag: [0; TAG],
-                key: std::array::from_fn(|i| (3 * i + 1) as u8),
-                bytes: 16,
-            };
-            subject.move_on();
-            Ok(subject)
+    /// Fetches a cipher. Each subject has a library context of its own, because one context cannot hold two
+    /// modules of the same name.
+    pub fn new(title: &'static str, evp: &Evp, name: &str) -> Result<Subject> {
+        let f = evp.functions();
+        let cipher = evp.fetch(&CString::new(name).unwrap_or_default());
+        if cipher.is_null() {
+            let what = format!("'{title}' has no cipher '{name}' (as in AES-128-GCM, AES-256-XTS)");
+            return Err(Error::failure(what));
         }
+        // SAFETY: the cipher is there.
+        let (mode, iv_length) = unsafe {
+            (
+                (f.EVP_CIPHER_get_mode)(cipher),
+                (f.EVP_CIPHER_get_iv_length)(cipher),
+            )
+        };
+        if [SIV, WRAP].contains(&mode) {
+            let what = format!("'{name}' has another order of calls, which is not measured");
+            return Err(Error::failure(what));
+        }
+        let mut subject = Subject {
+            f,
+            title,
+            cipher,
+            mode,
+            iv_length: iv_length as usize,
+            contexts: [null_mut(); BATCH],
+            spares: [null_mut(); BATCH],
+            memory: [Buffer::new(MAX_BYTES + TAG), Buffer::new(MAX_BYTES + TAG)],
+            buffer: null_mut(),
+            output: null_mut(),
+            tag: [0; TAG],
+            iv: [0; 16],
+            key: std::array::from_fn(|i| (3 * i + 1) as u8),
+            bytes: 16,
+        };
+        subject.move_on();
+        Ok(subject)
     }
 
     /// Moves the data to other cache lines.
@@ -213,6 +137,7 @@ impl Subject {
         ROWS.iter().filter(move |row| row.which & is != 0)
     }
 
+    #[inline(always)]
     fn init(&mut self, i: usize, cipher: *const c_void, key: bool, iv: bool, encrypt: c_int) {
         let key = if key { self.key.as_ptr() } else { null() };
         let iv = if iv { IV.as_ptr() } else { null() };
@@ -222,6 +147,7 @@ impl Subject {
         );
     }
 
+    #[inline(always)]
     fn update_to(&mut self, i: usize, output: *mut u8) {
         let (mut n, length) = (0, self.bytes as c_int);
         must!(
@@ -230,6 +156,7 @@ impl Subject {
         );
     }
 
+    #[inline(always)]
     fn ctrl(&mut self, i: usize, what: c_int, length: c_int, data: *mut u8) {
         must!(
             self,
@@ -283,16 +210,10 @@ fn add_length(s: &mut Subject, i: usize) {
 }
 
 fn add_aad(s: &mut Subject, i: usize) {
-    let (mut n, aad) = (0, [0; AAD]);
+    let (mut n, aad, length) = (0, AAD.as_ptr(), AAD.len() as c_int);
     must!(
         s,
-        EVP_CipherUpdate(
-            s.contexts[i],
-            null_mut(),
-            &mut n,
-            aad.as_ptr(),
-            AAD as c_int
-        )
+        EVP_CipherUpdate(s.contexts[i], null_mut(), &mut n, aad, length)
     );
 }
 
@@ -323,24 +244,9 @@ fn set_tag(s: &mut Subject, i: usize) {
 }
 
 fn get_iv(s: &mut Subject, i: usize) {
-    let mut iv = [0u8; 16];
-    let param = |key: *const c_char, data_type, data, data_size| Param {
-        key,
-        data_type,
-        data,
-        data_size,
-        return_size: 0,
-    };
-    let updated = c"updated-iv".as_ptr();
-    let mut params = [
-        param(
-            updated,
-            OSSL_PARAM_OCTET_STRING,
-            iv.as_mut_ptr().cast(),
-            s.iv_length,
-        ),
-        param(null(), 0, null_mut(), 0),
-    ];
+    let iv = s.iv.as_mut_ptr();
+    let updated = Param::new(c"updated-iv", OSSL_PARAM_OCTET_STRING, iv, s.iv_length);
+    let mut params = [updated, Param::END];
     must!(
         s,
         EVP_CIPHER_CTX_get_params(s.contexts[i], params.as_mut_ptr())

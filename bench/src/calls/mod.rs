@@ -4,9 +4,10 @@
 
 mod evp;
 
+use crate::peers::openssl::{self, Evp, LibCrypto};
 use crate::process::{self, say};
 use clap::Parser;
-use evp::{Library, Row, Subject, BATCH, MAX_BYTES};
+use evp::{Row, Subject, BATCH, MAX_BYTES};
 use measure::affinity::pin_to_number;
 use measure::stats::Summary;
 use measure::window::{batches, undisturbed, Pace, Window};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, CString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
 
 /// The first arguments of this command, and of its measuring processes.
@@ -26,7 +27,7 @@ const WINDOW_US: u64 = 50;
 
 /// Times each EVP call by itself (scripts/calls)
 #[derive(Parser)]
-#[command(name = "tenrounds-bench calls", args_override_self = true)]
+#[command(name = "tenrounds-bench calls")]
 pub struct Args {
     /// As in AES-128-GCM
     #[arg(required = true, value_name = "CIPHER")]
@@ -85,20 +86,25 @@ enum Answer {
     Times { row: String, rounds: Vec<[f64; 2]> },
 }
 
+fn library(file: &str) -> Result<&'static LibCrypto> {
+    let opened = LibCrypto::open(file).map_err(|e| Error::failure(format!("{file}: {e}")))?;
+    Ok(Box::leak(Box::new(opened)))
+}
+
 /// The other provider, and tenrounds.
-fn subjects(plan: &Plan, library: &Library) -> Result<[Subject; 2]> {
-    let ours = || {
+fn subjects(plan: &Plan, library: &'static LibCrypto) -> Result<[Subject; 2]> {
+    let of = |title, folder: &String| {
+        let module = Path::new(folder).join("tenrounds.so");
         Subject::new(
-            library,
-            "tenrounds",
-            "tenrounds",
-            Some(&plan.module),
+            title,
+            &openssl::ours(title, library, &module, "")?,
             &plan.cipher,
         )
     };
+    let ours = || of("tenrounds", &plan.module);
     let other = || match &plan.before {
-        Some(folder) => Subject::new(library, "before", "tenrounds", Some(folder), &plan.cipher),
-        None => Subject::new(library, "default", "default", None, &plan.cipher),
+        Some(folder) => of("before", folder),
+        None => Subject::new("default", &Evp::stock("default", library)?, &plan.cipher),
     };
     match plan.swapped {
         true => ours().and_then(|ours| Ok([other()?, ours])),
@@ -163,8 +169,8 @@ fn times(plan: &Plan, row: &Row, subjects: &mut [Subject; 2]) -> Result<Vec<[f64
 fn measure(plan: &Plan) -> Result<()> {
     pin_to_number(0)?;
     fastrand::seed(plan.seed);
-    let library = Library::open(&plan.libcrypto)?;
-    let mut subjects = subjects(plan, &library)?;
+    let library = library(&plan.libcrypto)?;
+    let mut subjects = subjects(plan, library)?;
     say(&Answer::Hello {
         openssl: library.version(),
         other: subjects[0].title.to_owned(),
@@ -219,7 +225,7 @@ fn instructions(plan: &Plan, calls: usize) -> Result<()> {
             "--instructions needs valgrind --tool=callgrind, and its header when it is built",
         ));
     }
-    let mut subjects = subjects(plan, &Library::open(&plan.libcrypto)?)?;
+    let mut subjects = subjects(plan, library(&plan.libcrypto)?)?;
     rows(plan, &mut subjects, |row, name, subjects| {
         subjects
             .iter_mut()
@@ -366,7 +372,7 @@ mod tests {
     /// The default provider against itself, which every libcrypto has.
     #[test]
     fn every_call_of_every_kind_of_mode_succeeds() {
-        let library = match Library::open("libcrypto.so.3") {
+        let library = match library("libcrypto.so.3") {
             Ok(library) => library,
             Err(why) => {
                 let must = std::env::var_os("TENROUNDS_MUST_RUN").is_some_and(|v| !v.is_empty());
@@ -392,7 +398,8 @@ mod tests {
             "AES-128-XTS",
             "AES-128-CTR",
         ] {
-            let one = || Subject::new(&library, "default", "default", None, cipher).unwrap();
+            let stock = || Evp::stock("default", library).unwrap();
+            let one = || Subject::new("default", &stock(), cipher).unwrap();
             let plan = plan(cipher);
             rows(&plan, &mut [one(), one()], |row, name, subjects| {
                 let found = times(&plan, row, subjects)?;
@@ -406,7 +413,8 @@ mod tests {
             .unwrap();
         }
         assert!(names.contains_key("set tag") && names.contains_key("update elsewhere, 64 bytes"));
-        let wrap = Subject::new(&library, "default", "default", None, "AES-128-WRAP");
+        let stock = Evp::stock("default", library).unwrap();
+        let wrap = Subject::new("default", &stock, "AES-128-WRAP");
         assert!(wrap.err().unwrap().to_string().contains("another order"));
     }
 }

@@ -15,7 +15,7 @@ mod rustcrypto;
 #[cfg(test)]
 mod tests;
 
-use crate::peer::{Absent, Mode, Peer, Spec, TAG};
+use crate::peer::{Absent, Inputs, Mode, Peer, Spec, TAG};
 use terminal::error::Result;
 
 /// Whether the mode takes data of this length.
@@ -24,6 +24,11 @@ fn fits(spec: Spec, bytes: usize) -> bool {
         Mode::Xts => bytes >= 16,
         mode => !mode.whole_blocks() || bytes.is_multiple_of(16),
     }
+}
+
+/// The nonce of authenticated modes.
+fn nonce(inputs: &Inputs) -> [u8; 12] {
+    *inputs.iv.first_chunk().expect("the IV is longer")
 }
 
 /// For libraries that leave it to their users to compare tags.
@@ -67,6 +72,18 @@ pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
     found.push(Box::new(rustcrypto::RustCrypto));
     found.push(Box::new(graviola::Graviola));
     (found, absent)
+}
+
+/// Ours through EVP of the system's OpenSSL.
+pub fn evp() -> Result<Box<dyn Peer>> {
+    let module = libcrypto::module::find(None)?;
+    Ok(Box::new(openssl::with_provider(&module)?))
+}
+
+/// Many messages by the pipelines of OpenSSL 3.5.
+pub fn pipelines() -> Result<Box<dyn Peer>> {
+    let module = libcrypto::module::find(None)?;
+    Ok(Box::new(openssl::with_pipelines(&module)?))
 }
 
 fn boxed<P: Peer + 'static>(opened: Result<P>) -> Result<Box<dyn Peer>> {

@@ -234,23 +234,19 @@ mod tests {
     #[test]
     fn only_the_timed_part_of_a_batch_counts() {
         let spin = |turns: u64| {
-            std::hint::black_box((0..turns).fold(0u64, |sum, i| std::hint::black_box(sum ^ i)))
+            std::hint::black_box((0..turns).fold(0u64, |sum, i| std::hint::black_box(sum ^ i)));
         };
-        let mut timed = |part: u64| {
+        let timed = |part: u64| {
             let mut batch = |watch: &mut Stopwatch| {
                 spin(20_000 - part);
-                watch.time(|| drop(spin(part)))?;
+                watch.time(|| spin(part))?;
                 Ok(4)
             };
-            batches(200, &mut batch).unwrap()
+            let window = batches(200, &mut batch).unwrap();
+            window.wall_ns as f64 / window.bytes as f64
         };
-        let per_call = |w: Window| w.wall_ns as f64 / w.bytes as f64;
         // The least of several: the machine may be busy.
-        let mut least = |part| {
-            (0..20)
-                .map(|_| per_call(timed(part)))
-                .fold(f64::MAX, f64::min)
-        };
+        let least = |part| (0..20).map(|_| timed(part)).fold(f64::MAX, f64::min);
         let (short, long) = (least(2_000), least(16_000));
         assert!((4.0..16.0).contains(&(long / short)), "{short} {long}");
     }

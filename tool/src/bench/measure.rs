@@ -3,16 +3,14 @@
 //! an order that changes from round to round, so that all of a round see the same clock frequency and the
 //! same neighbours. Ratios are taken within rounds; the median over the rounds is the result.
 
+use super::case::Case;
 use super::implementation::Implementation;
-use super::limit::{ceiling, limit, Limit, Work};
-use super::stats::Summary;
-use super::subject::Subject;
 use super::team::WorkerProcess;
-use super::window::Window;
 use super::worker::Request;
-use crate::algorithm::{Direction, Mode};
-use crate::core::Cpu;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use ::measure::limit::{Limit, Work};
+use ::measure::stats::Summary;
+use ::measure::window::Window;
 use std::collections::BTreeMap;
 
 /// So many sets of processes share the rounds of a case. Where code and data of a process happen to lie
@@ -39,15 +37,6 @@ impl Effort {
         let rounds = self.rounds.div_ceil(count);
         (count, Effort { rounds, ..self })
     }
-}
-
-/// One column of one table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Case {
-    pub subject: Subject,
-    pub direction: Direction,
-    pub bytes: usize,
-    pub threads: usize,
 }
 
 /// Sums over windows.
@@ -122,6 +111,17 @@ impl Rounds {
     }
 }
 
+/// Who has no such cipher, once for all its sizes and directions.
+pub fn note_absent(rounds: &Rounds, notes: &mut Vec<String>) {
+    for why in rounds.absent.values() {
+        // Each process says for itself whose it is: "openssl: OpenSSL 3.0.22 has no ...".
+        let (_, what) = why.split_once(": ").unwrap_or(("", why));
+        if !notes.iter().any(|note| note == what) {
+            notes.push(what.to_owned());
+        }
+    }
+}
+
 /// Rounds as they were taken: the windows of each member of the team, by its place there.
 pub struct Taken {
     pub rounds: Vec<BTreeMap<usize, Vec<Window>>>,
@@ -175,50 +175,6 @@ pub fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Res
 }
 
 impl Case {
-    pub fn request(&self) -> Request {
-        Request::Cipher {
-            name: self.subject.name(),
-            direction: self.direction.name().into(),
-            bytes: self.bytes,
-            threads: self.threads,
-        }
-    }
-
-    pub fn describe(&self) -> String {
-        let plural = if self.threads == 1 { "" } else { "s" };
-        format!(
-            "{} {}, {} bytes, {} thread{plural}",
-            self.subject.title(),
-            self.direction.name(),
-            self.bytes,
-            self.threads
-        )
-    }
-
-    /// Whether an implementation takes part.
-    pub fn concerns(&self, who: Implementation) -> bool {
-        match who {
-            Implementation::OpenSsl => true,
-            Implementation::AfAlg | Implementation::AfAlgSplice => {
-                super::afalg::name(self.subject).is_some()
-            }
-            Implementation::AfAlgEngine => self.subject.mode() == Mode::Cbc,
-            // Of two widths it does not matter which.
-            Implementation::Ceiling => ceiling(self.subject, self.direction, Limit::Xmm).is_some(),
-            _ => self.subject.is_aes(),
-        }
-    }
-
-    /// What bounds this case, given the fastest width: nothing where the processor lacks an instruction.
-    pub fn bound(&self, who: Implementation, widest: Limit) -> Option<Work> {
-        let work = match who {
-            Implementation::Limit => limit(self.subject, self.direction, false, widest),
-            Implementation::Ceiling => ceiling(self.subject, self.direction, widest),
-            _ => None,
-        };
-        work.filter(|work| work.runs(&Cpu::detect()))
-    }
-
     /// Prepares an implementation: the digest of its output, or nothing for a bound. Whether it takes
     /// part at all, or why not.
     pub fn set_up(
@@ -296,22 +252,6 @@ impl Case {
         result.absent = absent;
         Ok(result)
     }
-
-    pub fn verify(&self, digests: &[(Implementation, String)]) -> Result<()> {
-        let Some((first, expected)) = digests.first() else {
-            return Ok(());
-        };
-        match digests.iter().find(|(_, digest)| digest != expected) {
-            None => Ok(()),
-            Some((other, _)) => Err(Error::failure(format!(
-                "the outputs of {} and {} differ for {}: one of them computes wrongly, so nothing \
-                 was timed; run tenrounds selftest",
-                first.name(),
-                other.name(),
-                self.describe()
-            ))),
-        }
-    }
 }
 
 /// The bytes of state per second and round of every limit that the processor can run, in one set of
@@ -339,6 +279,12 @@ pub fn limits(
         .into_iter()
         .map(|r| Summary::of(r).expect("at least one window"));
     Ok(usable.iter().copied().zip(summaries).collect())
+}
+
+/// The windows of a round of a case.
+pub fn windows(case: &Case, team: &[WorkerProcess]) -> usize {
+    let concerned = |worker: &&WorkerProcess| case.concerns(worker.implementation);
+    team.iter().filter(concerned).count()
 }
 
 /// The width with the highest throughput; of two that differ by less than the noise, the wider.
@@ -412,27 +358,5 @@ mod tests {
         assert_eq!(widest(&limits), Some(Limit::Zmm));
         assert_eq!(widest(&limits[..2]), Some(Limit::Ymm));
         assert_eq!(widest(&[(Limit::Chain, at(5.0))]), None);
-    }
-
-    #[test]
-    fn different_outputs_are_an_error() {
-        let case = Case {
-            subject: Subject::by_name("aes-128-cbc").unwrap(),
-            direction: Direction::Encrypt,
-            bytes: 16,
-            threads: 1,
-        };
-        let digest = |who, d: &str| (who, d.to_string());
-        use Implementation::*;
-        assert!(case
-            .verify(&[digest(OpenSsl, "1"), digest(Tenrounds, "1")])
-            .is_ok());
-        let error = case
-            .verify(&[digest(OpenSsl, "1"), digest(Tenrounds, "2")])
-            .unwrap_err();
-        assert!(
-            error.to_string().contains("openssl and tenrounds differ"),
-            "{error}"
-        );
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! From the command line to the list of cases, and how long they take.
 
+use super::case::Case;
 use super::figure::size_name;
-use super::measure::{Case, Effort, TEAMS};
+use super::measure::{Effort, TEAMS};
 use super::subject::{parse, Call, Subject};
 use crate::algorithm::Direction::{self, Decrypt, Encrypt};
-use crate::cli::{CaseArgs, MeasureArgs, Threads};
+use crate::cli::{CaseArgs, MeasureArgs, ReportArgs, Threads};
 use crate::error::{Error, Result};
 use ::measure::affinity::processors;
 use std::time::{Duration, Instant};
@@ -183,6 +184,25 @@ impl Effort {
     pub fn duration(&self, windows: usize) -> Duration {
         let per_window = self.window_us + WINDOW_OVERHEAD_US;
         Duration::from_micros(per_window * (self.rounds * windows) as u64)
+    }
+}
+
+/// Where algorithms are named.
+pub const THOROUGH: Effort = Effort {
+    rounds: 40,
+    window_us: 2000,
+};
+const QUICK: Effort = Effort {
+    rounds: 10,
+    window_us: 1000,
+};
+
+/// The effort asked for, or else the usual one.
+pub fn effort(measure: &MeasureArgs, report: &ReportArgs, usual: Effort) -> Effort {
+    match (measure.seconds, report.quick) {
+        (Some(seconds), _) => Effort::of_seconds(seconds, THOROUGH.window_us),
+        (None, true) => QUICK,
+        (None, false) => usual,
     }
 }
 

@@ -3,12 +3,12 @@
 //! other ciphers, what the words mean, and how it was measured.
 
 use super::chart::{bars, columns, gigabytes, label_width, table, Bar, Layout, Paint, Row};
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use super::figure::{size_name, sizes, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
-use super::stats::Summary;
 use super::subject::Bound;
 use crate::algorithm::Mode;
+use ::measure::stats::Summary;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
@@ -358,7 +358,8 @@ fn ending(found: &Comparison, paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::{Case, Rounds};
+    use super::super::case::Case;
+    use super::super::measure::Rounds;
     use super::super::subject::Subject;
     use super::*;
     use crate::algorithm::Direction;

@@ -4,13 +4,14 @@
 //! the limit with as many threads each, which tells what the processors have to give: two threads
 //! of one core share its AES units.
 
+use super::case::Case;
 use super::figure::Figure;
 use super::implementation::Implementation;
-use super::limit::Limit;
-use super::measure::{take, Case, Effort, Rounds, TEAMS};
-use super::stats::Summary;
+use super::measure::{take, Effort, Rounds, TEAMS};
 use super::team::WorkerProcess;
 use crate::error::Result;
+use ::measure::limit::Limit;
+use ::measure::stats::Summary;
 use std::collections::BTreeMap;
 
 /// Teams in which each implementation has a member for each number of threads, the first of which

@@ -3,14 +3,13 @@
 //! familiar.
 
 use super::busy::{Disturbance, Load, Watch};
+use super::case::Case;
 use super::chart::{columns, label_width, Layout, Paint, Row};
-use super::compare::note_absent;
 use super::figure::Figure;
 use super::implementation::Implementation::{self, Core, Limit, OpenSsl, Tenrounds};
-use super::limit;
-use super::measure::{limits, widest, Case, Effort, TEAMS};
+use super::measure::note_absent;
+use super::measure::{limits, widest, Effort, TEAMS};
 use super::plan::{label, of_all, sizes_asked, threads, work, Pace};
-use super::progress;
 use super::report::{spread, times, words};
 use super::scaling::Scaling;
 use super::team::WorkerProcess;
@@ -22,10 +21,12 @@ use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::output;
 use crate::schema::{Document, Host};
+use ::measure::limit;
 use anstyle::Style;
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
+use terminal::progress;
 
 /// Seconds for each figure. What is measured if nothing is named then takes nine seconds on an idle
 /// machine.

@@ -9,13 +9,12 @@ mod svg;
 
 use super::afalg;
 use super::busy::Watch;
-use super::compare::{effort, windows, Report, THOROUGH};
+use super::case::Case;
 use super::engine;
 use super::implementation::Implementation::{self, *};
-use super::measure::{Case, Effort, TEAMS};
-use super::plan::{label, of_all, sizes, whole_blocks, work, Work};
-use super::progress;
-use super::stats::Summary;
+use super::measure::{windows, Effort, TEAMS};
+use super::plan::{effort, label, of_all, sizes, whole_blocks, work, Work, THOROUGH};
+use super::shown::Report;
 use super::team::WorkerProcess;
 use super::worker::Request;
 use crate::cli::PathsArgs;
@@ -24,8 +23,10 @@ use crate::error::{Error, Result};
 use crate::kernel::drivers::Driver;
 use crate::libcrypto::LibCrypto;
 use crate::masks;
-use found::{Figure, Found, Unavailable};
+use ::measure::stats::Summary;
+use found::{Figure, Found, Unavailable, PATHS};
 use std::time::Instant;
+use terminal::progress;
 
 /// From one block to a large file's buffer.
 const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
@@ -33,17 +34,6 @@ const DEFAULT: [&str; 2] = ["aes-128-cbc", "aes-128-ctr"];
 /// Calls whose system calls are counted: more than one, so that what comes in every second call is
 /// seen.
 const COUNTED: u64 = 10;
-
-/// In the order in which they are shown. The core is the first: all others must agree with it.
-const PATHS: [Implementation; 7] = [
-    Core,
-    Tenrounds,
-    OpenSsl,
-    AfAlg,
-    AfAlgSplice,
-    AfAlgEngine,
-    Crossing,
-];
 
 fn asked(args: &PathsArgs) -> Result<Vec<Work>> {
     let usual = || DEFAULT.map(str::to_owned).to_vec();
