@@ -435,6 +435,7 @@ impl Line {
             median,
             q1: median * (1.0 - spread),
             q3: median * (1.0 + spread),
+            farthest: 0.0,
         };
         let limit = match id {
             LIMIT => bound.map(|_| 1.0),
@@ -489,6 +490,7 @@ mod tests {
             median,
             q1: median * 0.97,
             q3: median * 1.01,
+            farthest: 0.0,
         };
         Row {
             environment: Environment::Plain,

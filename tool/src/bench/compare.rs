@@ -6,8 +6,9 @@ use super::case::Case;
 use super::comparison::Comparison;
 use super::figure::{limit_rows, Figure};
 use super::implementation::Implementation;
-use super::measure::{limits, note_absent, widest, windows, Effort, TEAMS};
-use super::plan::{cases, effort, label, of_all, work, Pace, THOROUGH};
+use super::measure::{limits, note_absent, widest, Effort, Rounds, TEAMS};
+use super::passes;
+use super::plan::{cases, effort, of_all, work, THOROUGH};
 use super::shown::Report;
 use super::subject::{references, Subject};
 use super::team::WorkerProcess;
@@ -23,7 +24,6 @@ use ::measure::limit::Limit;
 use ::measure::stats::Summary;
 use serde::Serialize;
 use std::time::{Duration, Instant};
-use terminal::progress;
 
 /// Where nothing is named: so many rounds that the whole takes about 11 seconds on an idle machine.
 const USUAL: Effort = Effort {
@@ -101,37 +101,6 @@ fn reference_cases(cases: &[Case]) -> Vec<Case> {
     of_all(&others, &[threads], &sizes)
 }
 
-/// Measures OpenSSL's other ciphers as references, and notes those that are missing.
-fn measure_references(
-    cases: &[Case],
-    teams: &mut [Vec<WorkerProcess>],
-    pace: &mut Pace,
-    bar: &indicatif::ProgressBar,
-    notes: &mut Vec<String>,
-) -> Vec<Figure> {
-    let mut absent: Option<Subject> = None;
-    let mut figures = Vec::new();
-    for &case in cases {
-        let effort = pace.next(1);
-        if absent == Some(case.subject) {
-            continue;
-        }
-        bar.set_message(label(&case));
-        match case.measure(teams, None, effort) {
-            Ok(rounds) => figures.push(Figure { case, rounds }),
-            Err(error) => {
-                absent = Some(case.subject);
-                notes.push(format!(
-                    "{} was not measured: {error}",
-                    case.subject.title()
-                ));
-            }
-        }
-        bar.inc(1);
-    }
-    figures
-}
-
 fn run(args: &CompareArgs) -> Result<Comparison> {
     let watch = Watch::start();
     let started = Instant::now();
@@ -154,26 +123,47 @@ fn run(args: &CompareArgs) -> Result<Comparison> {
         references.extend(reference_cases(&all));
     }
 
-    let of_case = |case: &Case| windows(case, &teams[0]);
-    let windows_of: Vec<usize> = aes.iter().map(of_case).collect();
-    let windows = windows_of.iter().sum::<usize>() + references.len();
     let end = (usual && args.measure.seconds.is_none()).then_some(started + USUAL_TIME);
-    let mut pace = Pace::new(effort, end, windows);
-    let bar = progress(aes.len() + references.len(), effort.duration(windows));
+    let all = [aes, references].concat();
+    let bar = passes::bar(&all, &teams, effort);
     let limits = measure_limits(&usable, &mut teams[0], effort)?;
     let widest = widest(&limits);
     let mut notes = Vec::new();
-    let mut figures = Vec::new();
-    for (case, windows) in aes.into_iter().zip(windows_of) {
-        bar.set_message(label(&case));
-        let rounds = case.measure(&mut teams, widest, pace.next(windows))?;
-        note_absent(&rounds, &mut notes);
-        if !rounds.rates.is_empty() {
-            figures.push(Figure { case, rounds });
+    let mut absent: Option<Subject> = None;
+    let share = |team: &mut [WorkerProcess], case: &Case, effort| {
+        let is_aes = case.subject.is_aes();
+        if absent == Some(case.subject) {
+            return Ok(vec![Rounds::default()]);
         }
-        bar.inc(1);
+        match case.measure(team, widest.filter(|_| is_aes), effort) {
+            Ok(rounds) => Ok(vec![rounds]),
+            Err(error) if is_aes => Err(error),
+            // OpenSSL's other ciphers are references; a missing one is noted.
+            Err(error) => {
+                absent = Some(case.subject);
+                let title = case.subject.title();
+                notes.push(format!("{title} was not measured: {error}"));
+                Ok(vec![Rounds::default()])
+            }
+        }
+    };
+    let found = passes::measure(&all, &mut teams, (effort, end), &bar, share)?;
+    let (mut figures, mut references) = (Vec::new(), Vec::new());
+    for (case, rounds) in all.into_iter().zip(found) {
+        for rounds in rounds {
+            if case.subject.is_aes() {
+                note_absent(&rounds, &mut notes);
+            }
+            let list = if case.subject.is_aes() {
+                &mut figures
+            } else {
+                &mut references
+            };
+            if !rounds.rates.is_empty() {
+                list.push(Figure { case, rounds });
+            }
+        }
     }
-    let references = measure_references(&references, &mut teams, &mut pace, &bar, &mut notes);
     bar.finish_and_clear();
     let backend = teams[0]
         .iter()

@@ -26,16 +26,12 @@ pub struct Effort {
     pub window_us: u64,
 }
 
-impl Effort {
-    /// How many of so many teams share the rounds for calls of so many bytes, and the rounds of each. Each
-    /// process holds the data; much of it would fill the memory, and luck matters less.
-    pub fn shared(self, teams: usize, bytes: usize) -> (usize, Effort) {
-        let count = match bytes {
-            LARGE.. => 1,
-            _ => teams.min(self.rounds),
-        };
-        let rounds = self.rounds.div_ceil(count);
-        (count, Effort { rounds, ..self })
+/// The number of teams that share the rounds for calls of so many bytes. Each process holds the data; much of
+/// it would fill the memory, and luck matters less.
+pub fn sharing(bytes: usize) -> usize {
+    match bytes {
+        LARGE.. => 1,
+        _ => TEAMS,
     }
 }
 
@@ -69,21 +65,25 @@ pub struct Rounds {
     pub absent: BTreeMap<Implementation, String>,
     /// With several threads, how many times the rate of one thread in the same round.
     pub scaling: BTreeMap<Implementation, Summary>,
+    /// The number of rounds of each team.
+    pub teams: Vec<usize>,
 }
 
 impl Rounds {
     pub fn rate(&self, who: Implementation) -> Option<Summary> {
-        Summary::of(self.rates.get(&who)?.iter().copied())
+        Summary::of_parts(self.rates.get(&who)?, &self.teams)
     }
 
     /// The ratios a / b, each within its round.
     pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<Summary> {
         let pairs = self.rates.get(&a)?.iter().zip(self.rates.get(&b)?);
-        Summary::of(pairs.map(|(a, b)| a / b))
+        let ratios: Vec<f64> = pairs.map(|(a, b)| a / b).collect();
+        Summary::of_parts(&ratios, &self.teams)
     }
 
     /// Adds the rounds of another team.
     pub fn absorb(&mut self, other: Rounds) {
+        self.teams.extend(other.rates.values().map(Vec::len).max());
         for (who, rates) in other.rates {
             self.rates.entry(who).or_default().extend(rates);
         }
@@ -202,23 +202,8 @@ impl Case {
         Ok(Ok(None))
     }
 
-    /// Measures the case with several teams, which share the rounds.
-    pub fn measure(
-        &self,
-        teams: &mut [Vec<WorkerProcess>],
-        widest: Option<Limit>,
-        effort: Effort,
-    ) -> Result<Rounds> {
-        let (count, share) = effort.shared(teams.len(), self.bytes);
-        let mut result = Rounds::default();
-        for team in &mut teams[..count] {
-            result.absorb(self.measure_with(team, widest, share)?);
-        }
-        Ok(result)
-    }
-
     /// Measures the case with those of a team that it concerns. All outputs must be equal.
-    fn measure_with(
+    pub fn measure(
         &self,
         team: &mut [WorkerProcess],
         widest: Option<Limit>,
@@ -349,6 +334,7 @@ mod tests {
             median,
             q1: median,
             q3: median,
+            farthest: 0.0,
         };
         let limits = [
             (Limit::Xmm, at(50.0)),

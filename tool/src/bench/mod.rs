@@ -22,6 +22,7 @@ mod mac;
 mod markdown;
 mod measure;
 mod message;
+mod passes;
 mod paths;
 mod picture;
 mod plan;

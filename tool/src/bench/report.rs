@@ -28,7 +28,7 @@ pub fn text(found: &Comparison, paint: Paint) -> String {
     if !found.figures.is_empty() {
         let sign = paint.plus_minus();
         out += &paint.paragraph(&format!(
-            "{sign}: half of the rounds are within this of the median."
+            "{sign}: half of the rounds, and the medians of all processes, are within this of the median."
         ));
     }
     for line in words(&found.figures) {
@@ -411,6 +411,7 @@ mod tests {
                 median: 100.0,
                 q1,
                 q3,
+                farthest: 0.0,
             })
         };
         assert_eq!([of(99.6, 100.4), of(80.0, 120.0)], ["0.4%", "20%"]);

@@ -12,8 +12,9 @@ use super::busy::Watch;
 use super::case::Case;
 use super::engine;
 use super::implementation::Implementation::{self, *};
-use super::measure::{windows, Effort, TEAMS};
-use super::plan::{effort, label, of_all, sizes, whole_blocks, work, Work, THOROUGH};
+use super::measure::{Effort, Rounds, TEAMS};
+use super::passes;
+use super::plan::{effort, of_all, sizes, whole_blocks, work, Work, THOROUGH};
 use super::shown::Report;
 use super::team::WorkerProcess;
 use super::worker::Request;
@@ -26,7 +27,6 @@ use crate::masks;
 use ::measure::stats::Summary;
 use found::{Figure, Found, Unavailable, PATHS};
 use std::time::Instant;
-use terminal::progress;
 
 /// From one block to a large file's buffer.
 const SIZES: [usize; 7] = [16, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
@@ -109,17 +109,16 @@ fn null_call(team: &mut [WorkerProcess], effort: Effort) -> Result<Option<Summar
     Ok(Summary::of(times))
 }
 
-/// A case, timed; and the system calls of each path, counted.
-fn measure(
+/// The system calls of each path, counted.
+fn count(
     case: Case,
-    teams: &mut [Vec<WorkerProcess>],
-    effort: Effort,
+    rounds: Rounds,
+    team: &mut [WorkerProcess],
     splice_copies: bool,
     notes: &mut Vec<String>,
 ) -> Result<Figure> {
-    let rounds = case.measure(teams, None, effort)?;
     let mut counts = Vec::new();
-    for worker in &mut teams[0] {
+    for worker in team {
         let who = worker.implementation;
         if !rounds.rates.contains_key(&who) {
             continue;
@@ -190,21 +189,17 @@ fn run(args: &PathsArgs) -> Result<Found> {
     };
     let teams = (0..TEAMS).map(|_| team(&unavailable, driver));
     let mut teams = teams.collect::<Result<Vec<_>>>()?;
-    let windows: usize = cases.iter().map(|case| windows(case, &teams[0])).sum();
-    let bar = progress(cases.len(), effort.duration(windows));
+    let bar = passes::bar(&cases, &teams, effort);
     let null_call = null_call(&mut teams[0], effort)?;
+    let share = |team: &mut [WorkerProcess], case: &Case, effort| {
+        Ok(vec![case.measure(team, None, effort)?])
+    };
+    let measured = passes::measure(&cases, &mut teams, (effort, None), &bar, share)?;
     let mut notes = Vec::new();
     let mut figures = Vec::new();
-    for case in cases {
-        bar.set_message(label(&case));
-        figures.push(measure(
-            case,
-            &mut teams,
-            effort,
-            splice_copies == Some(true),
-            &mut notes,
-        )?);
-        bar.inc(1);
+    for (case, rounds) in cases.into_iter().zip(measured.into_iter().flatten()) {
+        let copies = splice_copies == Some(true);
+        figures.push(count(case, rounds, &mut teams[0], copies, &mut notes)?);
     }
     bar.finish_and_clear();
     let backend = teams[0].iter().find_map(|w| w.backend.as_deref());
