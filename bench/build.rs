@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Compiles callgrind's requests, and for the tests the operations that scripts/bench-commits times.
+//! Compiles callgrind's requests, and for the tests the operations that scripts/bench-commits
+//! times.
 
 fn main() {
     println!("cargo:rerun-if-changed=../core/include");

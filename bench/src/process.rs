@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Measuring processes: this program again, under another first argument. A process gets a plan as one line
-//! of JSON, and answers with lines of JSON.
+//! Measuring processes: this program again, under another first argument. A process gets a plan as
+//! one line of JSON, and answers with lines of JSON.
 
 use crate::check;
 use serde::de::DeserializeOwned;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What a measuring process does: all subjects of a cell take turns in this one process, on one processor.
+//! What a measuring process does: all subjects of a cell take turns in this one process, on one
+//! processor.
 
 use crate::answer::{Answer, Done, Missing, Subject, CEILING, LIMIT};
 use crate::check;

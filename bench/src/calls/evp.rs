@@ -59,8 +59,8 @@ macro_rules! must {
 }
 
 impl Subject {
-    /// Fetches a cipher. Each subject has a library context of its own, because one context cannot hold two
-    /// modules of the same name.
+    /// Fetches a cipher. Each subject has a library context of its own, because one context cannot
+    /// hold two modules of the same name.
     pub fn new(title: &'static str, evp: &Evp, name: &str) -> Result<Subject> {
         let f = evp.functions();
         let cipher = evp.fetch(&CString::new(name).unwrap_or_default());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The cost of each EVP call, with the default provider and tenrounds in turn in one process: `tenrounds-bench calls`,
-//! which scripts/calls and scripts/bench-commits start. docs/call-costs.md describes the rows.
+//! The cost of each EVP call, with the default provider and tenrounds in turn in one process:
+//! `tenrounds-bench calls`, which scripts/calls and scripts/bench-commits start. docs/call-costs.md
+//! describes the rows.
 
 mod evp;
 
@@ -41,13 +42,19 @@ pub struct Args {
     #[arg(long, value_name = "FILE", default_value = "libcrypto.so.3")]
     libcrypto: String,
     /// Sizes of messages
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "16,64,256", value_parser = bytes)]
+    #[arg(
+        long, value_name = "N,..", value_delimiter = ',', default_value = "16,64,256",
+        value_parser = bytes
+    )]
     bytes: Vec<usize>,
     /// Of each row, shared by the processes
     #[arg(long, value_name = "N", default_value_t = 302)]
     rounds: usize,
     /// Pairs of processes; the second of a pair exchanges the places of the providers
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(
+        long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
     pairs: u16,
     /// Under callgrind: make so many calls of each row, and write a dump for each
     #[arg(long, value_name = "N")]
@@ -72,8 +79,8 @@ struct Plan {
     libcrypto: String,
     bytes: Vec<usize>,
     rounds: usize,
-    /// Whether tenrounds is first, in time and in memory. The second is up to 14 % slower in calls that
-    /// allocate, because its contexts come later from the heap.
+    /// Whether tenrounds is first, in time and in memory. The second is up to 14 % slower in calls
+    /// that allocate, because its contexts come later from the heap.
     swapped: bool,
     seed: u64,
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Two builds of the core, window by window in turn: `tenrounds-bench paired`, which scripts/bench-commits starts.
-//! docs/measuring.md describes the method.
+//! Two builds of the core, window by window in turn: `tenrounds-bench paired`, which
+//! scripts/bench-commits starts. docs/measuring.md describes the method.
 
 mod build;
 mod report;
@@ -36,7 +36,8 @@ pub struct Args {
     /// Shared objects of the new build
     #[arg(long, required = true, hide = true)]
     new: Vec<String>,
-    /// Cells whose 'OPERATION BACKEND KEYBITS BYTES' matches, as in 'gcm-*' or vperm; may be repeated
+    /// Cells whose 'OPERATION BACKEND KEYBITS BYTES' matches, as in 'gcm-*' or vperm; may be
+    /// repeated
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
     #[arg(
@@ -55,7 +56,10 @@ pub struct Args {
     )]
     bytes: Vec<usize>,
     /// Bits of keys; 192 and 256 for a few operations
-    #[arg(long, value_name = "BITS,..", value_delimiter = ',', value_parser = crate::cli::key_bits, default_value = "128,256")]
+    #[arg(
+        long, value_name = "BITS,..", value_delimiter = ',',
+        value_parser = crate::cli::key_bits, default_value = "128,256"
+    )]
     keys: Vec<u16>,
     /// Every key size for every operation
     #[arg(long)]
@@ -69,7 +73,10 @@ pub struct Args {
     /// Length of a window in ms [default: 1]
     #[arg(long, value_name = "MS")]
     window: Option<f64>,
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(
+        long, value_name = "N", default_value_t = 5,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
     processes: u16,
     /// The processor to run on [default: the last one]
     #[arg(long, value_name = "N")]

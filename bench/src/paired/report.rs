@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The results of two builds, as text. A ratio is old time over new time: below 1 the new build is slower.
+//! The results of two builds, as text. A ratio is old time over new time: below 1 the new build is
+//! slower.
 
 use super::worker::{Cell, Times};
 use measure::stats::Summary;
@@ -90,8 +91,14 @@ impl Row {
             bytes,
         } = &self.cell;
         format!(
-            "{} {operation:20} {backend:9} {bits:3} {bytes:6}  {:10.1} {:10.1}  {:6.3}  {:6.3} .. {:.3}\n",
-            self.mark(), self.ns_old, self.ns_new, self.ratio, self.quartiles[0], self.quartiles[1],
+            "{} {operation:20} {backend:9} {bits:3} {bytes:6}  {:10.1} {:10.1}  {:6.3}  \
+             {:6.3} .. {:.3}\n",
+            self.mark(),
+            self.ns_old,
+            self.ns_new,
+            self.ratio,
+            self.quartiles[0],
+            self.quartiles[1],
         )
     }
 }
@@ -162,7 +169,8 @@ pub fn text(results: &[Row], all: bool) -> String {
     let again = results.iter().filter(|r| r.first.is_some()).count();
     let _ = writeln!(
         text,
-        "Median spread of a cell (half the distance of the quartiles): {spread:.4}. Disturbed rounds: {:.1} %. \
+        "Median spread of a cell (half the distance of the quartiles): {spread:.4}. \
+         Disturbed rounds: {:.1} %. \
          Measured a second time: {again} cells.",
         100.0 * doubtful as f64 / rounds as f64
     );

@@ -287,7 +287,8 @@ mod tests {
             let output = &pair.output.data()[at..at + 16];
             input.iter().zip(output).map(|(i, o)| i ^ o).collect()
         };
-        // The first call of 20 bytes takes two blocks of keystream, so the second begins with the third.
+        // The first call of 20 bytes takes two blocks of keystream, so the second begins with the
+        // third.
         assert_eq!(keystream(20, 2, 0), keystream(48, 1, 32));
     }
 

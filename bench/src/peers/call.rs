@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! An operation made of a closure, and memory for what a C library keeps in a structure that its users allocate.
+//! An operation made of a closure, and memory for what a C library keeps in a structure that its
+//! users allocate.
 
 use crate::peer::{Operation, TAG};
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The other libraries, an adapter each. An adapter calls its library as those who know it would for speed: modes that
-//! stream on a context that lives on, messages with a key that was expanded before.
+//! The other libraries, an adapter each. An adapter calls its library as those who know it would
+//! for speed: modes that stream on a context that lives on, messages with a key that was expanded
+//! before.
 
 mod aws_lc;
 mod call;

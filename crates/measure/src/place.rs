@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Where the data of measurements lie: at the start of a cache line, at another one of a page in each
-//! window. A load waits for an earlier store that has the same address modulo 4096 (4K aliasing), and
-//! keys and contexts have an address, too. Changing the line keeps any implementation from being
-//! lucky or unlucky all the time.
+//! Where the data of measurements lie: at the start of a cache line, at another one of a page in
+//! each window. A load waits for an earlier store that has the same address modulo 4096 (4K
+//! aliasing), and keys and contexts have an address, too. Changing the line keeps any
+//! implementation from being lucky or unlucky all the time.
 
 const PAGE: usize = 4096;
 const LINE: usize = 64;

@@ -39,8 +39,9 @@ impl Summary {
         Some(Summary { farthest, ..all })
     }
 
-    /// Half the distance between the quartiles, but not less than the distance to the median of any part; as a
-    /// fraction of the median. Parts tell more than quartiles about how another run would differ.
+    /// Half the distance between the quartiles, but not less than the distance to the median of any
+    /// part; as a fraction of the median. Parts tell more than quartiles about how another run
+    /// would differ.
     pub fn spread(&self) -> f64 {
         self.farthest.max((self.q3 - self.q1) / 2.0) / self.median
     }

@@ -93,7 +93,8 @@ impl Pace {
         ((ns / self.unit_ns) as u64).max(1)
     }
 
-    /// Warms up, and learns the time of a unit. `work` does a number of units and returns their bytes.
+    /// Warms up, and learns the time of a unit. `work` does a number of units and returns their
+    /// bytes.
     pub fn warm_up(&mut self, work: &mut dyn FnMut(u64) -> Result<u64>) -> Result<()> {
         loop {
             let units = self.units_in(WARM_UP_NS);
@@ -130,7 +131,8 @@ impl Pace {
 /// A disturbed window is repeated this many times at most.
 const REPEATS: usize = 4;
 
-/// Takes a window, and repeats it while it is disturbed. Returns the last one, and the number of repetitions.
+/// Takes a window, and repeats it while it is disturbed. Returns the last one, and the number of
+/// repetitions.
 pub fn undisturbed(take: &mut dyn FnMut() -> Result<Window>) -> Result<(Window, usize)> {
     let mut repeated = 0;
     loop {
@@ -169,9 +171,9 @@ impl Stopwatch {
     }
 }
 
-/// Takes a window of calls that need a prepared state each. `batch` prepares some states untimed, times the calls
-/// once, and returns the number of calls. The first batch warms up. Subtracts the time of reading the clock.
-/// The CPU time is that of all work, scaled to the timed part.
+/// Takes a window of calls that need a prepared state each. `batch` prepares some states untimed,
+/// times the calls once, and returns the number of calls. The first batch warms up. Subtracts the
+/// time of reading the clock. The CPU time is that of all work, scaled to the timed part.
 pub fn batches(
     microseconds: u64,
     batch: &mut dyn FnMut(&mut Stopwatch) -> Result<u64>,

@@ -54,7 +54,8 @@ impl Case {
         }
     }
 
-    /// What bounds this case, given the fastest width: nothing where the processor lacks an instruction.
+    /// What bounds this case, given the fastest width: nothing where the processor lacks an
+    /// instruction.
     pub fn bound(&self, who: Implementation, widest: Limit) -> Option<Work> {
         let work = match who {
             Implementation::Limit => limit(self.subject, self.direction, false, widest),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Paired measurement. A round is one short window of each implementation, one right after the other in
-//! an order that changes from round to round, so that all of a round see the same clock frequency and the
-//! same neighbours. Ratios are taken within rounds; the median over the rounds is the result.
+//! Paired measurement. A round is one short window of each implementation, one right after the
+//! other in an order that changes from round to round, so that all of a round see the same clock
+//! frequency and the same neighbours. Ratios are taken within rounds; the median over the rounds is
+//! the result.
 
 use super::case::Case;
 use super::implementation::Implementation;
@@ -13,9 +14,9 @@ use ::measure::stats::Summary;
 use ::measure::window::Window;
 use std::collections::BTreeMap;
 
-/// So many sets of processes share the rounds of a case. Where code and data of a process happen to lie
-/// differs from process to process, and with it what the processor's predictors confuse; one process
-/// was seen to do short calls a quarter slower, all its life.
+/// So many sets of processes share the rounds of a case. Where code and data of a process happen to
+/// lie differs from process to process, and with it what the processor's predictors confuse; one
+/// process was seen to do short calls a quarter slower, all its life.
 pub const TEAMS: usize = 5;
 const LARGE: usize = 1 << 20;
 
@@ -26,8 +27,8 @@ pub struct Effort {
     pub window_us: u64,
 }
 
-/// The number of teams that share the rounds for calls of so many bytes. Each process holds the data; much of
-/// it would fill the memory, and luck matters less.
+/// The number of teams that share the rounds for calls of so many bytes. Each process holds the
+/// data; much of it would fill the memory, and luck matters less.
 pub fn sharing(bytes: usize) -> usize {
     match bytes {
         LARGE.. => 1,
@@ -146,8 +147,8 @@ impl Taken {
     }
 }
 
-/// Takes rounds until so many are undisturbed. On a machine that leaves no peace for three times as many,
-/// disturbed ones count, and are reported.
+/// Takes rounds until so many are undisturbed. On a machine that leaves no peace for three times as
+/// many, disturbed ones count, and are reported.
 pub fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Result<Taken> {
     // A fixed seed, so that runs repeat the same orders.
     let mut random = fastrand::Rng::with_seed(0x2545_f491_4f6c_dd1d);
@@ -175,8 +176,8 @@ pub fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Res
 }
 
 impl Case {
-    /// Prepares an implementation: the digest of its output, or nothing for a bound. Whether it takes
-    /// part at all, or why not.
+    /// Prepares an implementation: the digest of its output, or nothing for a bound. Whether it
+    /// takes part at all, or why not.
     pub fn set_up(
         &self,
         worker: &mut WorkerProcess,

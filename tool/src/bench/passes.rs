@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Passes over all cases. Each team of processes measures its share of every case before the next team
-//! begins, so that the rounds of a case lie all over the time of the run. Clock and neighbours change while
-//! it lasts, as they do between two runs; the spread of a figure shows both.
+//! Passes over all cases. Each team of processes measures its share of every case before the next
+//! team begins, so that the rounds of a case lie all over the time of the run. Clock and neighbours
+//! change while it lasts, as they do between two runs; the spread of a figure shows both.
 
 use super::case::Case;
 use super::measure::{windows, Effort, Rounds};
@@ -22,8 +22,8 @@ pub fn bar(cases: &[Case], teams: &[Vec<WorkerProcess>], effort: Effort) -> Prog
     terminal::progress(cases.len() * teams.len(), expected)
 }
 
-/// Measures all cases. `share` measures a team's share of one, in as many ways as it likes; the rounds of each
-/// way are joined.
+/// Measures all cases. `share` measures a team's share of one, in as many ways as it likes; the
+/// rounds of each way are joined.
 pub fn measure(
     cases: &[Case],
     teams: &mut [Vec<WorkerProcess>],

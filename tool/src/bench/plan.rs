@@ -234,8 +234,8 @@ impl Pace {
         }
     }
 
-    /// The effort of a team for its share of the next case, which has so many windows a round; None if the teams
-    /// before have measured all of it.
+    /// The effort of a team for its share of the next case, which has so many windows a round; None
+    /// if the teams before have measured all of it.
     pub fn next(&mut self, team: usize, bytes: usize, windows: usize) -> Option<Effort> {
         if team >= sharing(bytes) {
             return None;
