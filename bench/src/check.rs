@@ -131,8 +131,8 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ours::selected;
     use crate::peer::{Mode, RAGGED, RAGGED_BYTES};
-    use crate::worker::selected;
 
     fn cells() -> Vec<(Spec, usize)> {
         let mut cells = Vec::new();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The command line, and what it starts.
 
-use crate::files::Files;
+use crate::files::{FileArgs, Files};
 use crate::json::short;
 use crate::plan::{Environment, Plan};
-use crate::results::{Effort, Host, Probed, Results, Run};
+use crate::published::{Effort, Host, Probed, Run};
+use crate::results::Results;
 use crate::run::{self, Fault, Found};
-use crate::{goals, grid, overview, peers, replace, table, threads, worker};
+use crate::{goals, grid, overview, peers, replace, table, threads};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use libcrypto::LibCrypto;
@@ -58,18 +59,8 @@ pub struct Cli {
     /// Write the reports of an earlier run, its JSON, instead of measuring
     #[arg(long, value_name = "FILE", conflicts_with_all = ["modes", "check", "quick", "replace", "seconds", "list"])]
     pub from: Option<PathBuf>,
-    /// Write JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write a table as Markdown
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-    /// Write charts
-    #[arg(long, value_name = "DIR")]
-    pub svg: Option<PathBuf>,
-    /// Write all three, named after processor and date, and compare DIR's runs in DIR/README.md
-    #[arg(long, value_name = "DIR")]
-    pub publish: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: FileArgs,
     /// Show what can be measured
     #[arg(long)]
     pub list: bool,
@@ -96,7 +87,7 @@ fn size(text: &str) -> std::result::Result<usize, String> {
     }
 }
 
-fn key_bits(text: &str) -> std::result::Result<u16, String> {
+pub fn key_bits(text: &str) -> std::result::Result<u16, String> {
     match text.parse() {
         Ok(bits @ (128 | 192 | 256)) => Ok(bits),
         _ => Err("wanted 128, 192 or 256".into()),
@@ -246,14 +237,14 @@ pub fn run(cli: &Cli) -> Result<bool> {
     }
     if let Some(file) = &cli.from {
         let run = overview::read(file)?;
-        let files = Files::of(cli, &run.host.cpu, &run.date)?;
+        let files = Files::of(&cli.files, &run.host.cpu, &run.date)?;
         anstream::print!("{}", report(&run));
         files.write(&run)?;
         return Ok(true);
     }
     let host = host::read(LibCrypto::open().ok().as_ref());
     let host = Host::of(&host);
-    let files = Files::of(cli, &host.cpu, &terminal::today())?;
+    let files = Files::of(&cli.files, &host.cpu, &terminal::today())?;
     let begin = Instant::now();
     let seed = cli.seed.unwrap_or_else(|| fastrand::u64(1..1 << 48));
     let mut plans = cli.plans(seed)?;
@@ -339,7 +330,7 @@ fn list() {
     }
     println!("\nlibraries:");
     let (found, absent) = peers::all();
-    for peer in worker::evp().ok().iter().chain(&found) {
+    for peer in peers::evp().ok().iter().chain(&found) {
         println!("  {:<20}{}, {}", peer.id(), peer.title(), peer.version());
     }
     for peer in absent {

@@ -2,12 +2,12 @@
 //! The goals, in one table, and how a run stands to them. A median is compared with its goal as it
 //! is. Against the best peer the upper quartile counts, so that a tie within the noise is met.
 
+use crate::answer::ONE_THREAD;
 use crate::grid::{Cell, Kind, Way};
 use crate::peer::{Direction, Mode, Spec, RAGGED};
 use crate::peers::openssl::replaced;
 use crate::plan::Environment;
 use crate::results::{way, Results, Row};
-use crate::worker::ONE_THREAD;
 use measure::stats::Summary;
 use terminal::size_name;
 

@@ -2,15 +2,16 @@
 //! A run as JSON, docs/schema/tenrounds-bench-2.schema.json: one table for each way, key size and
 //! kind of time, in it one line for each subject, with a figure for each size.
 
+use crate::answer::{Missing, Subject, LIMIT, ONE_THREAD};
 use crate::goals::{id, parse_id, Goals, Judged};
 use crate::grid::{Cell, Kind, Way};
 use crate::limits::Bound;
 use crate::peer::Spec;
 use crate::peers::openssl::replaced;
 use crate::plan::Environment;
-use crate::results::{is_ours, way, Effort, Host, Probed, Results, Row, Run};
+use crate::published::{Effort, Host, Probed, Run};
+use crate::results::{is_ours, way, Results, Row};
 use crate::run::Fault;
-use crate::worker::{Missing, Subject, LIMIT, ONE_THREAD};
 use measure::stats::Summary;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -444,6 +445,7 @@ impl Line {
             median,
             q1: median * (1.0 - spread),
             q3: median * (1.0 + spread),
+            farthest: 0.0,
         };
         let limit = match id {
             LIMIT => bound.map(|_| 1.0),
@@ -501,6 +503,7 @@ mod tests {
             median,
             q1: median * 0.97,
             q3: median * 1.01,
+            farthest: 0.0,
         };
         Row {
             environment: Environment::Plain,

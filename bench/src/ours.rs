@@ -47,6 +47,14 @@ impl Core {
     }
 }
 
+/// The core as this environment selects it.
+pub fn selected() -> Result<Core> {
+    let mask = std::env::var(machine::masks::TENROUNDS_MASK).ok();
+    let backend = tenrounds_sys::select(mask.as_deref(), 0).backend;
+    let none = || Error::failure("no backend passes its known answers; see 'tenrounds selftest'");
+    Ok(Core::selected(backend.ok_or_else(none)?))
+}
+
 impl Peer for Core {
     fn id(&self) -> String {
         self.id.clone()
@@ -236,7 +244,6 @@ impl Operation for OneMessage {
             failed(&error.to_string());
         }
     }
-    fn restart(&mut self) {}
 }
 
 /// CBC and CFB. The streams share a key, as with the other libraries that have such a call.
@@ -271,7 +278,6 @@ impl Operation for Streams {
         // SAFETY: the jobs are valid and disjoint.
         good(unsafe { (self.call)(self.jobs.as_ptr(), self.jobs.len()) });
     }
-    fn restart(&mut self) {}
 }
 
 struct Cmacs {
@@ -301,7 +307,6 @@ impl Operation for Cmacs {
             out.copy_from_slice(&job.tag);
         }
     }
-    fn restart(&mut self) {}
 }
 
 struct Ccms {
@@ -351,5 +356,4 @@ impl Operation for Ccms {
             false => unsafe { raw::tr_ccm_open_many(jobs, count) },
         });
     }
-    fn restart(&mut self) {}
 }

@@ -183,8 +183,8 @@ pub trait Operation {
     /// An error of the library, a wrong tag above all, is a panic; so the status of every call is looked at.
     fn call(&mut self, input: &[u8], output: &mut [u8]);
 
-    /// Back to the first IV, for the check of outputs.
-    fn restart(&mut self);
+    /// Back to the first IV, for the check of outputs. Whole messages have nothing to go back to.
+    fn restart(&mut self) {}
 
     /// The timed loop, compiled for each peer so that the call can be inlined. `alone`: between calls the processor waits for
     /// everything before to be done, so that nothing of two calls overlaps, and the time of a call is its latency.

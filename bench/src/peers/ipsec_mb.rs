@@ -538,6 +538,4 @@ impl Operation for Queue {
         }
         self.0.check_tags(input);
     }
-
-    fn restart(&mut self) {}
 }

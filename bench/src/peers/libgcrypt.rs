@@ -251,8 +251,6 @@ impl Operation for Sector {
             && unsafe { (self.crypt)(self.cipher.handle, to, n, from, n) } == 0;
         assert!(done, "libgcrypt's XTS failed");
     }
-
-    fn restart(&mut self) {}
 }
 
 struct Message {
@@ -299,8 +297,6 @@ impl Operation for Message {
         };
         assert!(done, "libgcrypt failed, or the tag is wrong");
     }
-
-    fn restart(&mut self) {}
 }
 
 struct Mac {
@@ -343,8 +339,6 @@ impl Operation for Mac {
         };
         assert!(done && len == TAG, "libgcrypt does not sign");
     }
-
-    fn restart(&mut self) {}
 }
 
 impl Drop for Mac {

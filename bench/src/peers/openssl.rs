@@ -19,7 +19,7 @@ const OPENSSL_INIT_NO_LOAD_CONFIG: u64 = 0x80;
 // include/openssl/core.h
 const OSSL_PARAM_UNSIGNED_INTEGER: c_uint = 2;
 const OSSL_PARAM_UTF8_STRING: c_uint = 4;
-const OSSL_PARAM_OCTET_STRING: c_uint = 5;
+pub const OSSL_PARAM_OCTET_STRING: c_uint = 5;
 
 /// OSSL_PARAM of include/openssl/core.h.
 #[repr(C)]
@@ -33,7 +33,12 @@ pub struct Param {
 }
 
 impl Param {
-    fn new<T>(key: &'static CStr, data_type: c_uint, data: *const T, data_size: usize) -> Param {
+    pub fn new<T>(
+        key: &'static CStr,
+        data_type: c_uint,
+        data: *const T,
+        data_size: usize,
+    ) -> Param {
         Param {
             key: key.as_ptr(),
             data_type,
@@ -47,7 +52,7 @@ impl Param {
         Param::new(c"tag", OSSL_PARAM_OCTET_STRING, data, TAG)
     }
 
-    const END: Param = Param {
+    pub const END: Param = Param {
         key: null(),
         data_type: 0,
         data: null_mut(),
@@ -56,8 +61,9 @@ impl Param {
     };
 }
 
-type Ctx = *mut c_void;
+pub type Ctx = *mut c_void;
 type Update = unsafe extern "C" fn(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
+type Finish = unsafe extern "C" fn(Ctx, *mut u8, *mut c_int) -> c_int;
 type Init = unsafe extern "C" fn(Ctx, *const c_void, *const u8, *const u8, *const Param) -> c_int;
 
 functions! {
@@ -69,10 +75,18 @@ functions! {
         fn OSSL_PROVIDER_load(*mut c_void, *const c_char) -> *mut c_void;
         fn EVP_CIPHER_fetch(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
         fn EVP_CIPHER_free(*mut c_void);
+        fn EVP_CIPHER_get_mode(*const c_void) -> c_int;
+        fn EVP_CIPHER_get_iv_length(*const c_void) -> c_int;
         fn EVP_CIPHER_CTX_new() -> Ctx;
         fn EVP_CIPHER_CTX_free(Ctx);
+        fn EVP_CIPHER_CTX_copy(Ctx, *const c_void) -> c_int;
+        fn EVP_CIPHER_CTX_reset(Ctx) -> c_int;
+        fn EVP_CIPHER_CTX_ctrl(Ctx, c_int, c_int, *mut c_void) -> c_int;
         fn EVP_CIPHER_CTX_set_padding(Ctx, c_int) -> c_int;
         fn EVP_CIPHER_CTX_get_params(Ctx, *mut Param) -> c_int;
+        fn EVP_CipherInit_ex2(Ctx, *const c_void, *const u8, *const u8, c_int, *const Param) -> c_int;
+        fn EVP_CipherUpdate(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
+        fn EVP_CipherFinal_ex(Ctx, *mut u8, *mut c_int) -> c_int;
         fn EVP_EncryptInit_ex2(Ctx, *const c_void, *const u8, *const u8, *const Param) -> c_int;
         fn EVP_DecryptInit_ex2(Ctx, *const c_void, *const u8, *const u8, *const Param) -> c_int;
         fn EVP_EncryptUpdate(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
@@ -109,7 +123,7 @@ pub struct LibCrypto {
 }
 
 impl LibCrypto {
-    fn open(name: &str) -> Result<LibCrypto> {
+    pub fn open(name: &str) -> Result<LibCrypto> {
         let library = Shared::open(name)?;
         let functions = Functions::load(library)?;
         // SAFETY: with these arguments it may be called at any time.
@@ -124,12 +138,16 @@ impl LibCrypto {
         })
     }
 
-    /// "3.0.22", as it calls itself.
-    fn number(&self) -> String {
+    /// "OpenSSL 3.0.22 25 Aug 2026".
+    pub fn version(&self) -> String {
         // SAFETY: OpenSSL_version() returns a constant string.
         let text = unsafe { CStr::from_ptr((self.functions.OpenSSL_version)(OPENSSL_VERSION)) };
-        let text = text.to_string_lossy();
-        text.split(' ').nth(1).unwrap_or("?").to_owned()
+        text.to_string_lossy().into_owned()
+    }
+
+    /// "3.0.22", as it calls itself.
+    fn number(&self) -> String {
+        self.version().split(' ').nth(1).unwrap_or("?").to_owned()
     }
 }
 
@@ -209,7 +227,18 @@ impl Evp {
         })
     }
 
-    fn stock(id: &str, library: &'static LibCrypto) -> Result<Evp> {
+    pub fn functions(&self) -> Functions {
+        self.library.functions
+    }
+
+    /// NULL if the provider has no such cipher.
+    pub fn fetch(&self, name: &CStr) -> *mut c_void {
+        let fetch = self.library.functions.EVP_CIPHER_fetch;
+        // SAFETY: the context lives, and both are C strings.
+        unsafe { fetch(self.context, name.as_ptr(), self.property.as_ptr()) }
+    }
+
+    pub fn stock(id: &str, library: &'static LibCrypto) -> Result<Evp> {
         let title = format!("OpenSSL {}", library.number());
         Evp::new(id, title, library, c"default", c"provider=default")
     }
@@ -262,7 +291,7 @@ pub fn replaced(subject: &str) -> Option<String> {
     is_version.then(|| format!("openssl-{version}"))
 }
 
-fn ours(id: &str, library: &'static LibCrypto, path: &Path, how: &str) -> Result<Evp> {
+pub fn ours(id: &str, library: &'static LibCrypto, path: &Path, how: &str) -> Result<Evp> {
     let module = path
         .canonicalize()
         .ok()
@@ -308,21 +337,15 @@ impl Peer for Evp {
         let Some(context) = Context::new(self, f, spec, inputs)? else {
             return Ok(None);
         };
-        let encrypt = spec.direction == Direction::Encrypt;
-        Ok(Some(match (spec.mode, encrypt) {
-            (Mode::Xts | Mode::CbcCts, _) => Box::new(Sector {
+        Ok(Some(match spec.mode {
+            Mode::Xts | Mode::CbcCts => Box::new(Sector {
                 init: context.init(),
                 update: context.update(),
                 iv: inputs.iv,
                 bytes,
                 context,
             }),
-            (mode, true) if mode.is_aead() => {
-                Box::new(Seal(Message::new(context, spec, bytes, inputs)))
-            }
-            (mode, false) if mode.is_aead() => {
-                Box::new(Open(Message::new(context, spec, bytes, inputs)))
-            }
+            mode if mode.is_aead() => Box::new(Message::new(context, spec, bytes, inputs)),
             _ => Box::new(Stream {
                 update: context.update(),
                 iv: inputs.iv,
@@ -356,7 +379,7 @@ impl Context {
         let f = *f;
         // SAFETY: all pointers are to live C strings, buffers and parameters; NULL cipher is looked for.
         unsafe {
-            let cipher = (f.EVP_CIPHER_fetch)(evp.context, name.as_ptr(), evp.property.as_ptr());
+            let cipher = evp.fetch(&name);
             if cipher.is_null() {
                 return Ok(None);
             }
@@ -418,6 +441,14 @@ impl Context {
             self.f.EVP_EncryptUpdate
         } else {
             self.f.EVP_DecryptUpdate
+        }
+    }
+
+    fn finish(&self) -> Finish {
+        if self.encrypt {
+            self.f.EVP_EncryptFinal_ex
+        } else {
+            self.f.EVP_DecryptFinal_ex
         }
     }
 
@@ -493,13 +524,14 @@ impl Operation for Sector {
         };
         assert!(done && len as usize == self.bytes, "EVP's XTS failed");
     }
-
-    fn restart(&mut self) {}
 }
 
-/// What sealing and opening a message have in common.
+/// A whole message of an authenticated mode.
 struct Message {
     context: Context,
+    init: Init,
+    update: Update,
+    finish: Finish,
     /// Of SIV, which has no IV: a message begins with the key.
     key: Option<Vec<u8>>,
     iv: [u8; 16],
@@ -515,7 +547,9 @@ struct Message {
 impl Message {
     fn new(context: Context, spec: Spec, bytes: usize, inputs: &Inputs) -> Message {
         Message {
-            context,
+            init: context.init(),
+            update: context.update(),
+            finish: context.finish(),
             key: (spec.mode == Mode::Siv).then(|| inputs.key.clone()),
             iv: inputs.iv,
             aad: inputs.aad,
@@ -523,79 +557,47 @@ impl Message {
             bytes,
             is_ccm: spec.mode == Mode::Ccm,
             forget: spec.mode == Mode::GcmSiv,
+            context,
         }
     }
+}
 
-    /// Everything before the data; true if all went well. CCM has to know the length first (EVP_EncryptInit(3)).
-    ///
-    /// # Safety
-    /// The parameters end in END, and what they point to lives.
-    #[inline(always)]
-    unsafe fn begin(&self, init: Init, update: Update, params: *const Param) -> bool {
-        let (ctx, bytes) = (self.context.ctx, self.bytes as c_int);
+impl Operation for Message {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let encrypt = self.context.encrypt;
+        let (before, after) = if encrypt { (0, TAG) } else { (TAG, 0) };
+        let input = &input[..self.bytes + before];
+        let output = &mut output[..self.bytes + after];
+        let (ctx, init, update) = (self.context.ctx, self.init, self.update);
+        let (out, bytes) = (output.as_mut_ptr(), self.bytes as c_int);
         let (key, iv) = match &self.key {
             Some(key) => (key.as_ptr(), null()),
             None => (null(), self.iv.as_ptr()),
         };
-        let (aad, mut len) = (self.aad.as_ptr(), 0);
-        // SAFETY: the context has its cipher, and all lengths are those of live arrays.
-        unsafe {
-            init(ctx, null(), key, iv, params) == 1
+        let mut len = 0;
+        let mut rest = 0;
+        // SAFETY: update and final together write as many bytes as are read. The tag lies behind them: in the output, or in
+        // the input, where it is given with the IV and only read. CCM has to know the length first (EVP_EncryptInit(3)),
+        // and has nothing left for final.
+        let done = unsafe {
+            let place = match encrypt {
+                true => out.add(self.bytes).cast_const(),
+                false => input.as_ptr().add(self.bytes),
+            };
+            let mut tag = [Param::tag(place), Param::END];
+            let given = if encrypt { null() } else { tag.as_ptr() };
+            init(ctx, null(), key, iv, given) == 1
                 && (!self.is_ccm || update(ctx, null_mut(), &mut len, null(), bytes) == 1)
-                && (!self.forget || update(ctx, null_mut(), &mut len, aad, 0) == 1)
-                && update(ctx, null_mut(), &mut len, aad, self.aad_len) == 1
-        }
-    }
-}
-
-struct Seal(Message);
-
-impl Operation for Seal {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let m = &self.0;
-        let (input, output) = (&input[..m.bytes], &mut output[..m.bytes + TAG]);
-        let (f, ctx) = (&m.context.f, m.context.ctx);
-        let (out, bytes) = (output.as_mut_ptr(), m.bytes as c_int);
-        let mut len = 0;
-        let mut rest = 0;
-        // SAFETY: update and final together write as many bytes as are read, the tag has 16 more. CCM has nothing left for
-        // final.
-        let done = unsafe {
-            let mut tag = [Param::tag(out.add(m.bytes)), Param::END];
-            m.begin(f.EVP_EncryptInit_ex2, f.EVP_EncryptUpdate, null())
-                && (f.EVP_EncryptUpdate)(ctx, out, &mut len, input.as_ptr(), bytes) == 1
-                && (m.is_ccm || (f.EVP_EncryptFinal_ex)(ctx, out.add(len as usize), &mut rest) == 1)
-                && (f.EVP_CIPHER_CTX_get_params)(ctx, tag.as_mut_ptr()) == 1
+                && (!self.forget || update(ctx, null_mut(), &mut len, self.aad.as_ptr(), 0) == 1)
+                && update(ctx, null_mut(), &mut len, self.aad.as_ptr(), self.aad_len) == 1
+                && update(ctx, out, &mut len, input.as_ptr(), bytes) == 1
+                && (self.is_ccm || (self.finish)(ctx, out.add(len as usize), &mut rest) == 1)
+                && (!encrypt
+                    || (self.context.f.EVP_CIPHER_CTX_get_params)(ctx, tag.as_mut_ptr()) == 1)
         };
-        assert!(done && len + rest == bytes, "EVP does not seal");
+        assert!(done && len + rest == bytes, "EVP neither seals nor opens");
     }
-
-    fn restart(&mut self) {}
-}
-
-struct Open(Message);
-
-impl Operation for Open {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let m = &self.0;
-        let (input, output) = (&input[..m.bytes + TAG], &mut output[..m.bytes]);
-        let (f, ctx) = (&m.context.f, m.context.ctx);
-        let (out, bytes) = (output.as_mut_ptr(), m.bytes as c_int);
-        let mut len = 0;
-        let mut rest = 0;
-        // SAFETY: as in sealing; the tag is given with the IV, and only read.
-        let done = unsafe {
-            let tag = [Param::tag(input.as_ptr().add(m.bytes)), Param::END];
-            m.begin(f.EVP_DecryptInit_ex2, f.EVP_DecryptUpdate, tag.as_ptr())
-                && (f.EVP_DecryptUpdate)(ctx, out, &mut len, input.as_ptr(), bytes) == 1
-                && (m.is_ccm || (f.EVP_DecryptFinal_ex)(ctx, out.add(len as usize), &mut rest) == 1)
-        };
-        assert!(done && len + rest == bytes, "EVP does not open");
-    }
-
-    fn restart(&mut self) {}
 }
 
 /// CMAC by EVP_MAC: begun anew with the key that is there.
@@ -653,8 +655,6 @@ impl Operation for Mac {
         };
         assert!(done && len == TAG, "EVP does not sign");
     }
-
-    fn restart(&mut self) {}
 }
 
 impl Drop for Mac {
@@ -726,7 +726,7 @@ impl Pipes {
                 ctx: (f.EVP_CIPHER_CTX_new)(),
                 encrypt: spec.direction == Direction::Encrypt,
             };
-            let cipher = (f.EVP_CIPHER_fetch)(evp.context, name.as_ptr(), evp.property.as_ptr());
+            let cipher = evp.fetch(&name);
             let done = !cipher.is_null()
                 && init(
                     context.ctx,
@@ -786,8 +786,6 @@ impl Operation for Pipes {
             "EVP's pipelines failed"
         );
     }
-
-    fn restart(&mut self) {}
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 //! other ciphers, what the words mean, and how it was measured.
 
 use super::chart::{bars, columns, gigabytes, label_width, table, Bar, Layout, Paint, Row};
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use super::figure::{size_name, sizes, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
-use super::stats::Summary;
 use super::subject::Bound;
 use crate::algorithm::Mode;
+use ::measure::stats::Summary;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub fn text(found: &Comparison, paint: Paint) -> String {
     if !found.figures.is_empty() {
         let sign = paint.plus_minus();
         out += &paint.paragraph(&format!(
-            "{sign}: half of the rounds are within this of the median."
+            "{sign}: half of the rounds, and the medians of all processes, are within this of the median."
         ));
     }
     for line in words(&found.figures) {
@@ -358,7 +358,8 @@ fn ending(found: &Comparison, paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::{Case, Rounds};
+    use super::super::case::Case;
+    use super::super::measure::Rounds;
     use super::super::subject::Subject;
     use super::*;
     use crate::algorithm::Direction;
@@ -410,6 +411,7 @@ mod tests {
                 median: 100.0,
                 q1,
                 q3,
+                farthest: 0.0,
             })
         };
         assert_eq!([of(99.6, 100.4), of(80.0, 120.0)], ["0.4%", "20%"]);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fraction {
     pub limit_fraction: f64,
-    /// Half the distance between the quartiles, as a fraction of the median.
+    /// As the run has it, as a fraction of the median.
     pub spread: f64,
 }
 

@@ -2,7 +2,8 @@
 //! Tests the layout of the picture. Even in the widest of the usual fonts, every text is inside the
 //! picture, overlaps no other text, and touches no limit line.
 
-use super::super::measure::{Case, Effort, Rounds};
+use super::super::case::Case;
+use super::super::measure::{Effort, Rounds};
 use super::super::subject::Subject;
 use super::*;
 use crate::algorithm::Direction;
@@ -303,8 +304,8 @@ fn modes(count: usize) -> Vec<Figure> {
                 false => (23.4, [0.03, 0.4, 1.04]),
             };
             let mut figure = aes(&name, direction, limit, parts);
-            let xmm = crate::bench::limit::Limit::Xmm;
-            if crate::bench::limit::ceiling(subject, direction, xmm).is_some() {
+            let xmm = ::measure::limit::Limit::Xmm;
+            if ::measure::limit::ceiling(subject, direction, xmm).is_some() {
                 figure
                     .rounds
                     .rates
