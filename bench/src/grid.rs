@@ -31,6 +31,8 @@ const ALONE_SIZES: [usize; 4] = [16, 64, 256, 1024];
 const SHORT_JOB: usize = 128;
 /// The longest call of many streams, all together.
 const MOST: usize = 1 << 20;
+/// The same of CFB8 and CFB1, which take up to eight blocks a byte: 1 MiB would take 0.1 s.
+const MOST_BYTEWISE: usize = 1 << 14;
 const STREAMS: usize = 16;
 const THREADS_BYTES: usize = 16384;
 /// The size at which GCM has goals for both key sizes.
@@ -238,7 +240,11 @@ impl Wanted {
         if way.mode.whole_blocks() {
             sizes.iter_mut().for_each(|s| *s = *s / BLOCK * BLOCK);
         }
-        sizes.retain(|s| way.mode.row().has_length(*s) && s * way.streams <= MOST);
+        let most = match way.mode {
+            Mode::Cfb8 | Mode::Cfb1 => MOST_BYTEWISE,
+            _ => MOST,
+        };
+        sizes.retain(|s| way.mode.row().has_length(*s) && s * way.streams <= most);
         sizes.sort_unstable();
         sizes.dedup();
         sizes

@@ -162,7 +162,7 @@ pub fn page(run: &Run, families: &Families) -> String {
         markdown::fill(
             "Each figure is the throughput of tenrounds as a multiple of that of the default provider in the same \
              libcrypto: the same calls of EVP, in alternated windows. Bold cells are slower beyond the spread. Written by \
-             `make bench-replace`; [how it is measured](../measuring.md#in-the-place-of-the-default-provider)."
+             `make bench-replace`; [how it is measured](../../measuring.md#in-the-place-of-the-default-provider)."
         )
     );
     out += &markdown::missed(run, families.of(&run.host.cpu), &title);
@@ -221,6 +221,24 @@ fn column(bytes: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every number of a published page comes from the file beside it.
+    #[test]
+    fn published_pages_are_those_of_their_files() {
+        let dir = "../docs/benchmarks/replace";
+        let runs = crate::overview::published(std::path::Path::new(dir)).unwrap();
+        assert!(!runs.is_empty());
+        for (name, run) in runs {
+            assert!(is(&run), "{name}");
+            let file = format!("{dir}/{name}.md");
+            let written = std::fs::read_to_string(&file).unwrap();
+            let again = page(&run, &Families::known());
+            assert!(
+                written == again,
+                "{file}: write it again (tenrounds-bench --from NAME.json --publish {dir})"
+            );
+        }
+    }
 
     #[test]
     fn sizes_of_whole_blocks_share_their_column() {
