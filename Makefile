@@ -6,7 +6,7 @@
 #   make check    all tests                       make lint     formatters and linters
 #   make check-full   the tests that take longer: other versions of OpenSSL, real programs, Arm,
 #                     32-bit code, the kernel, fuzzing (FUZZ_SECONDS=60 for each target)
-#   make check-arm    of these, the tests for 64-bit Arm under an emulator
+#   make check-arm    of these, the tests for 64-bit Arm under an emulator, also the tool's
 #   make check-i386   of these, the core and the provider as 32-bit code
 #   make check-kernel of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an
 #                     emulator
