@@ -6,7 +6,8 @@
 #   make check    all tests                       make lint     formatters and linters
 #   make check-full   the tests that take longer: other versions of OpenSSL, real programs, Arm,
 #                     32-bit code, the kernel, fuzzing (FUZZ_SECONDS=60 for each target)
-#   make check-arm    of these, the tests for 64-bit Arm under an emulator
+#   make check-arm    of these, the tests for 64-bit Arm under an emulator; make check-arm-tool: those
+#                     of the tool, of which some still fail there
 #   make check-i386   of these, the core and the provider as 32-bit code
 #   make check-kernel of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an
 #                     emulator
@@ -17,6 +18,8 @@
 #   make bench        compare with the processor's limit and other libraries, into docs/benchmarks
 #                     (minutes)
 #   make bench-quick  the same in less than 2 minutes
+#   make bench-replace   compare with the default provider that tenrounds replaces, in each
+#                     libcrypto, into docs/benchmarks/replace (minutes)
 #   make check-fresh  the demo, the tests and the packages from a clone, in a bare Debian 12 in a
 #                     chroot, as root
 #   make deb      Debian packages, in build/deb
@@ -40,7 +43,7 @@ MESON_OPTIONS := --prefix=/ --libdir=lib
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debug -Doptimization=1 -Dwerror=false \
     "-Dc_args=-fno-sanitize=pointer-overflow,null,object-size,alignment -fno-var-tracking --param asan-instrumentation-with-call-threshold=50"
 
-.PHONY: all bench bench-quick demo check check-full check-arm check-i386 check-kernel check-uml check-c check-sanitized check-tool check-fresh lint install uninstall clean help deb check-packages
+.PHONY: all bench bench-quick bench-replace demo check check-full check-arm check-arm-tool check-i386 check-kernel check-uml check-c check-sanitized check-tool check-fresh lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
@@ -90,11 +93,11 @@ check-i386:
 
 # Needs an idle machine. The benchmark builds other libraries the first time. The quick one skips
 # the other versions of OpenSSL if they are not built.
-bench bench-quick:
+bench bench-quick bench-replace:
 	@scripts/dependencies bench
 	@$(MAKE) --no-print-directory stage
 	@$(if $(filter %-quick,$@),,scripts/versions build >/dev/null)
-	@scripts/bench $(BUILD) --publish docs/benchmarks $(if $(filter %-quick,$@),--quick)
+	@scripts/bench $(BUILD) $(if $(filter %-replace,$@),--replace --publish docs/benchmarks/replace,--publish docs/benchmarks $(if $(filter %-quick,$@),--quick))
 
 # Builds for the running kernel, unless KDIR names another.
 .PHONY: kernel-module
@@ -123,9 +126,9 @@ check-packages:
 	@$(MAKE) --no-print-directory deb
 	@scripts/check-packages $(BUILD)
 
-check-arm:
-	@scripts/dependencies check-arm
-	@scripts/arm test $(BUILD)
+check-arm check-arm-tool:
+	@scripts/dependencies $@
+	@scripts/arm test $(BUILD) $(if $(filter %-tool,$@),tool,c)
 
 # Parts of check.
 check-c:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The operations that scripts/bench-commits times: the interface between paired.c and ops.c. ops.c
- * is compiled against the core of each commit, and paired.c loads the two shared objects.
+ * The operations that scripts/bench-commits times: the interface between ops.c and the benchmark
+ * (bench/src/paired). ops.c is compiled against the core of each commit, and the benchmark loads
+ * the two shared objects.
  */
 #ifndef BENCH_PAIRED_OPS_H
 #define BENCH_PAIRED_OPS_H

@@ -3,7 +3,8 @@
 
 use crate::grid::{Cell, Kind, Way};
 use crate::plan::Environment;
-use crate::results::{is_bound, is_ours, Row, Run};
+use crate::published::Run;
+use crate::results::{is_bound, is_ours, Row};
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::Shift;
 use plotters::prelude::*;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Whether a peer computes what the reference computes.
 
-use crate::peer::{Direction, Inputs, Operation, Peer, Spec};
+use crate::peer::{Direction, Inputs, Operation, Peer, Spec, AAD};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use terminal::error::{Error, Result};
 
@@ -25,7 +25,7 @@ pub fn inputs(spec: Spec) -> Inputs {
     Inputs {
         key: (1..=spec.key_bytes() as u8).collect(),
         iv,
-        aad: [0xa5; 13],
+        aad: [0xa5; AAD],
     }
 }
 
@@ -131,8 +131,8 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ours::selected;
     use crate::peer::{Mode, RAGGED, RAGGED_BYTES};
-    use crate::worker::selected;
 
     fn cells() -> Vec<(Spec, usize)> {
         let mut cells = Vec::new();
@@ -144,6 +144,7 @@ mod tests {
                         key_bits: 128,
                         direction,
                         streams,
+                        aad: AAD,
                     };
                     let bytes = if streams == RAGGED { RAGGED_BYTES } else { 96 };
                     cells.push((spec, bytes));
@@ -242,6 +243,7 @@ mod tests {
                 key_bits: 256,
                 direction,
                 streams: 1,
+                aad: AAD,
             };
             let wanted = Wanted::new(&reference, spec, 100).unwrap();
             wanted.check(&Broken(selected().unwrap(), fault))

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The command line, and what it starts.
 
-use crate::files::Files;
+use crate::files::{FileArgs, Files};
 use crate::json::short;
 use crate::plan::{Environment, Plan};
-use crate::results::{Effort, Host, Probed, Results, Run};
+use crate::published::{Effort, Host, Probed, Run};
+use crate::results::Results;
 use crate::run::{self, Fault, Found};
-use crate::{goals, grid, overview, peers, table, threads, worker};
+use crate::{goals, grid, overview, peers, replace, table, threads};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use libcrypto::LibCrypto;
@@ -37,6 +38,9 @@ pub struct Cli {
     /// Fewer sizes, mostly AES-128, in less than two minutes
     #[arg(long)]
     pub quick: bool,
+    /// Ours in the place of the default provider: both side by side in each libcrypto, every cipher that both have
+    #[arg(long, conflicts_with_all = ["peers", "threads"])]
+    pub replace: bool,
     /// Compare all outputs, time nothing
     #[arg(long)]
     pub check: bool,
@@ -53,20 +57,10 @@ pub struct Cli {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Write the reports of an earlier run, its JSON, instead of measuring
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["modes", "check", "quick", "seconds", "list"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["modes", "check", "quick", "replace", "seconds", "list"])]
     pub from: Option<PathBuf>,
-    /// Write JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write a table as Markdown
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-    /// Write charts
-    #[arg(long, value_name = "DIR")]
-    pub svg: Option<PathBuf>,
-    /// Write all three, named after processor and date, and compare DIR's runs in DIR/README.md
-    #[arg(long, value_name = "DIR")]
-    pub publish: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: FileArgs,
     /// Show what can be measured
     #[arg(long)]
     pub list: bool,
@@ -93,7 +87,7 @@ fn size(text: &str) -> std::result::Result<usize, String> {
     }
 }
 
-fn key_bits(text: &str) -> std::result::Result<u16, String> {
+pub fn key_bits(text: &str) -> std::result::Result<u16, String> {
     match text.parse() {
         Ok(bits @ (128 | 192 | 256)) => Ok(bits),
         _ => Err("wanted 128, 192 or 256".into()),
@@ -153,6 +147,7 @@ impl Cli {
             false => &grid::SIZES,
         };
         let bits: &[u16] = match self.quick && !self.check {
+            _ if self.replace => &catalogue::KEY_BITS,
             true => &[128],
             false => &[128, 256],
         };
@@ -172,14 +167,22 @@ impl Cli {
             },
             sizes_named: named,
             quick: self.quick,
-            threads: usize::from(self.threads).min(threads::available()),
+            threads: match self.replace {
+                true => 1,
+                false => usize::from(self.threads).min(threads::available()),
+            },
+            replace: self.replace,
             peers: self.peers.clone(),
             seed,
             window_us: WINDOW_US,
             rounds: 0,
             check_up_to: usize::MAX,
             wrong: Vec::new(),
-            probe_windows: if self.check { 0 } else { PROBE_WINDOWS },
+            probe_windows: if self.check || self.replace {
+                0
+            } else {
+                PROBE_WINDOWS
+            },
         };
         if environment == Environment::Software {
             let wanted = |m: &&&str| {
@@ -234,14 +237,14 @@ pub fn run(cli: &Cli) -> Result<bool> {
     }
     if let Some(file) = &cli.from {
         let run = overview::read(file)?;
-        let files = Files::of(cli, &run.host.cpu, &run.date)?;
-        anstream::print!("{}", table::text(&run));
+        let files = Files::of(&cli.files, &run.host.cpu, &run.date)?;
+        anstream::print!("{}", report(&run));
         files.write(&run)?;
         return Ok(true);
     }
     let host = host::read(LibCrypto::open().ok().as_ref());
     let host = Host::of(&host);
-    let files = Files::of(cli, &host.cpu, &terminal::today())?;
+    let files = Files::of(&cli.files, &host.cpu, &terminal::today())?;
     let begin = Instant::now();
     let seed = cli.seed.unwrap_or_else(|| fastrand::u64(1..1 << 48));
     let mut plans = cli.plans(seed)?;
@@ -265,9 +268,16 @@ pub fn run(cli: &Cli) -> Result<bool> {
         doubtful: found.iter().map(|f| f.doubtful).sum(),
     };
     let run = measured(cli, seed, host, effort, &found);
-    anstream::print!("{}", table::text(&run));
+    anstream::print!("{}", report(&run));
     files.write(&run)?;
     Ok(sound)
+}
+
+fn report(run: &Run) -> String {
+    match replace::is(run) {
+        true => replace::text(run),
+        false => table::text(run),
+    }
 }
 
 fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, found: &[Found]) -> Run {
@@ -320,7 +330,7 @@ fn list() {
     }
     println!("\nlibraries:");
     let (found, absent) = peers::all();
-    for peer in worker::evp().ok().iter().chain(&found) {
+    for peer in peers::evp().ok().iter().chain(&found) {
         println!("  {:<20}{}, {}", peer.id(), peer.title(), peer.version());
     }
     for peer in absent {
@@ -362,6 +372,7 @@ fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
 fn plan_width(plan: &Plan, streams: usize) -> usize {
     let others = found_peers().iter().filter(|id| plan.wants(id)).count();
     match (plan.environment, streams) {
+        _ if plan.replace => 2 * peers::openssl::replaceable().flatten().count(),
         (Environment::Software, _) => 3 + others,
         (_, 1) => 5 + others * 3 / 4,
         _ => 5,

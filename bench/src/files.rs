@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The files that a run is written to.
 
-use crate::cli::Cli;
+use crate::published::{Cpu, Run};
 use crate::reasons::Families;
-use crate::results::{Cpu, Run};
-use crate::{chart, json, markdown, overview};
+use crate::{chart, json, markdown, overview, replace};
 use std::path::{Path, PathBuf};
 use terminal::error::{Error, Result};
+
+/// The options that name files.
+#[derive(clap::Args)]
+pub struct FileArgs {
+    /// Write JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a table as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Write charts
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// Write all three, named after processor and date, and compare DIR's runs in DIR/README.md
+    #[arg(long, value_name = "DIR")]
+    pub publish: Option<PathBuf>,
+}
 
 pub struct Files {
     json: Option<PathBuf>,
@@ -19,8 +35,8 @@ pub struct Files {
 
 impl Files {
     /// Fails, before anything is measured, if one of them cannot be written.
-    pub fn of(cli: &Cli, cpu: &Cpu, date: &str) -> Result<Files> {
-        let publish = cli
+    pub fn of(args: &FileArgs, cpu: &Cpu, date: &str) -> Result<Files> {
+        let publish = args
             .publish
             .as_ref()
             .map(|dir| (dir.clone(), name(cpu, date)));
@@ -30,9 +46,9 @@ impl Files {
                 .map(|(dir, name)| dir.join(format!("{name}.{end}")))
         };
         let files = Files {
-            json: cli.json.clone().or(named("json")),
-            markdown: cli.markdown.clone().or(named("md")),
-            svg: cli.svg.iter().chain(&cli.publish).cloned().collect(),
+            json: args.json.clone().or(named("json")),
+            markdown: args.markdown.clone().or(named("md")),
+            svg: args.svg.iter().chain(&args.publish).cloned().collect(),
             publish,
         };
         for dir in &files.svg {
@@ -41,7 +57,7 @@ impl Files {
         for file in files.json.iter().chain(&files.markdown) {
             terminal::writable(file)?;
         }
-        if let Some(dir) = &cli.publish {
+        if let Some(dir) = &args.publish {
             overview::published(dir)?;
         }
         Ok(files)
@@ -52,7 +68,8 @@ impl Files {
         let text = json::write(run);
         let run = json::read(&text).expect("it was just written");
         let families = Families::known();
-        let charts = match (self.svg.is_empty(), &self.publish) {
+        let replaces = replace::is(&run);
+        let charts = match (self.svg.is_empty() || replaces, &self.publish) {
             (true, _) => Vec::new(),
             (false, name) => chart::all(&run, name.as_ref().map_or("", |(_, n)| n))?,
         };
@@ -66,7 +83,11 @@ impl Files {
         }
         if let Some(path) = &self.markdown {
             let pictures: Vec<&str> = charts.iter().map(|(file, _)| &**file).collect();
-            write(path, &markdown::text(&run, &families, &pictures))?;
+            let page = match replaces {
+                true => replace::page(&run, &families),
+                false => markdown::text(&run, &families, &pictures),
+            };
+            write(path, &page)?;
         }
         if let Some((dir, _)) = &self.publish {
             let readme = dir.join("README.md");

@@ -2,11 +2,12 @@
 //! The goals, in one table, and how a run stands to them. A median is compared with its goal as it
 //! is. Against the best peer the upper quartile counts, so that a tie within the noise is met.
 
+use crate::answer::ONE_THREAD;
 use crate::grid::{Cell, Kind, Way};
 use crate::peer::{Direction, Mode, Spec, RAGGED};
+use crate::peers::openssl::replaced;
 use crate::plan::Environment;
 use crate::results::{way, Results, Row};
-use crate::worker::ONE_THREAD;
 use measure::stats::Summary;
 use terminal::size_name;
 
@@ -242,7 +243,7 @@ impl Judged {
         match &*self.of {
             OF_LIMIT => percent(""),
             OF_HALF_LIMIT => percent(" of half the limit"),
-            _ if self.of_best() => number,
+            _ if self.of_best() || replaced(&self.subject).is_some() => number,
             _ => format!("{number}, goal {}", self.target),
         }
     }
@@ -323,6 +324,7 @@ pub fn parse_id(id: &str) -> Option<(Environment, Cell, String)> {
             key_bits: parts.next()?.parse().ok()?,
             direction: way.direction,
             streams: way.streams,
+            aad: way.aad,
         },
         bytes: parts.next()?.parse().ok()?,
         kind: Kind::Throughput,
@@ -434,6 +436,25 @@ fn against_best(results: &Results) -> Vec<Judged> {
     judged
 }
 
+/// At least the default provider in the same libcrypto, in every cell.
+fn against_replaced(results: &Results) -> impl Iterator<Item = Judged> + '_ {
+    results.rows.iter().filter_map(|row| {
+        let stock = replaced(&row.subject)?;
+        let ratio = row.ratios.get(&stock)?;
+        Some(Judged {
+            id: id(row.environment, &row.cell, &row.subject, &stock),
+            environment: row.environment,
+            cell: row.cell,
+            subject: row.subject.clone(),
+            of: results.title(&stock).to_owned(),
+            target: 1.0,
+            value: ratio.median,
+            spread: (ratio.q3 - ratio.q1) / 2.0,
+            met: ratio.q3 >= 1.0,
+        })
+    })
+}
+
 /// All goals that a run measures.
 pub fn judge(results: &Results) -> Goals {
     let mut judged: Vec<Judged> = Vec::new();
@@ -443,6 +464,7 @@ pub fn judge(results: &Results) -> Goals {
         }
     }
     judged.extend(against_best(results));
+    judged.extend(against_replaced(results));
     let met = judged.iter().filter(|g| g.met).count();
     Goals { met, judged }
 }
@@ -469,6 +491,7 @@ mod tests {
                 key_bits: 128,
                 direction: Encrypt,
                 streams: 1,
+                aad: crate::peer::AAD,
             },
             bytes: 16384,
             kind: Kind::Throughput,
@@ -524,6 +547,26 @@ mod tests {
         let goals = judge(&found);
         assert!(goals.judged[0].value < 1.0 && goals.judged[0].met);
         assert_eq!((goals.met, goals.missed().count()), (1, 0));
+    }
+
+    #[test]
+    fn a_replaced_provider_is_never_faster() {
+        let found = results(
+            &[
+                ("evp-3.5.5", [0.98e9, 1.9e9, 3.8e9]),
+                ("openssl-3.5.5", [1e9, 2e9, 4e9]),
+                // In another libcrypto.
+                ("openssl-4.0.3", [9e9; 3]),
+                ("evp-4.0.3", [9e9; 3]),
+            ],
+            1,
+        );
+        let goals = judge(&found);
+        let ids: Vec<&str> = goals.judged.iter().map(|j| &*j.id).collect();
+        let of = |version: &str| format!("ctr/128/16384/evp-{version}/openssl-{version}");
+        assert_eq!(ids, [of("3.5.5"), of("4.0.3")]);
+        assert!((goals.judged[0].value - 0.95).abs() < 1e-9 && !goals.judged[0].met);
+        assert!(goals.judged[1].met);
     }
 
     #[test]

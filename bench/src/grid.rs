@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The grid: modes, sizes, key sizes, and what is measured of them.
 
-use crate::peer::{Direction, Mode, Spec, BLOCK, RAGGED, RAGGED_BYTES};
+use crate::peer::{Direction, Mode, Spec, AAD, AAD_TLS13, BLOCK, RAGGED, RAGGED_BYTES};
+use catalogue::Cipher;
 use serde::{Deserialize, Serialize};
 use terminal::error::{suggestion, Error, Result};
 
@@ -30,6 +31,8 @@ const ALONE_SIZES: [usize; 4] = [16, 64, 256, 1024];
 const SHORT_JOB: usize = 128;
 /// The longest call of many streams, all together.
 const MOST: usize = 1 << 20;
+/// The same of CFB8 and CFB1, which take up to eight blocks a byte: 1 MiB would take 0.1 s.
+const MOST_BYTEWISE: usize = 1 << 14;
 const STREAMS: usize = 16;
 const THREADS_BYTES: usize = 16384;
 /// The size at which GCM has goals for both key sizes.
@@ -59,6 +62,8 @@ pub struct Way {
     pub mode: Mode,
     pub direction: Direction,
     pub streams: usize,
+    /// Bytes of AAD.
+    pub aad: usize,
 }
 
 impl Way {
@@ -67,6 +72,14 @@ impl Way {
             mode,
             direction,
             streams,
+            aad: AAD,
+        }
+    }
+
+    const fn tls13(mode: Mode, direction: Direction) -> Way {
+        Way {
+            aad: AAD_TLS13,
+            ..Way::new(mode, direction, 1)
         }
     }
 
@@ -78,6 +91,7 @@ impl Way {
             _ => format!("{mode}-{}", self.direction.name()),
         };
         match self.streams {
+            1 if self.aad != AAD => format!("{way}-aad{}", self.aad),
             1 => way,
             RAGGED => way + "-ragged",
             streams => format!("{way}-{streams}"),
@@ -95,6 +109,7 @@ impl Way {
             (_, Direction::Decrypt) => format!("{mode} decryption"),
         };
         match self.streams {
+            1 if self.aad != AAD => format!("{way}, AAD of {} B", self.aad),
             1 => way,
             RAGGED => format!("{way}, {RAGGED} streams of 64 B to 16 KiB"),
             streams => format!("{way}, {streams} streams"),
@@ -102,7 +117,10 @@ impl Way {
     }
 
     pub fn of(spec: &Spec) -> Way {
-        Way::new(spec.mode, spec.direction, spec.streams)
+        Way {
+            aad: spec.aad,
+            ..Way::new(spec.mode, spec.direction, spec.streams)
+        }
     }
 }
 
@@ -132,7 +150,7 @@ const USUAL: [Way; 19] = {
     ]
 };
 /// Known by name.
-const OTHERS: [Way; 6] = {
+const OTHERS: [Way; 16] = {
     use Direction::{Decrypt, Encrypt};
     [
         Way::new(Mode::Cfb128, Encrypt, STREAMS),
@@ -141,6 +159,16 @@ const OTHERS: [Way; 6] = {
         Way::new(Mode::GcmSiv, Decrypt, 1),
         Way::new(Mode::Ocb, Encrypt, 1),
         Way::new(Mode::Ocb, Decrypt, 1),
+        Way::tls13(Mode::Gcm, Encrypt),
+        Way::tls13(Mode::Gcm, Decrypt),
+        Way::new(Mode::CbcCts, Encrypt, 1),
+        Way::new(Mode::CbcCts, Decrypt, 1),
+        Way::new(Mode::Cfb8, Encrypt, 1),
+        Way::new(Mode::Cfb8, Decrypt, 1),
+        Way::new(Mode::Cfb1, Encrypt, 1),
+        Way::new(Mode::Cfb1, Decrypt, 1),
+        Way::new(Mode::Siv, Encrypt, 1),
+        Way::new(Mode::Siv, Decrypt, 1),
     ]
 };
 
@@ -153,7 +181,8 @@ pub fn ways(words: &[String]) -> Result<Vec<Way>> {
     let mut chosen: Vec<Way> = Vec::new();
     for word in words {
         let word = word.to_ascii_lowercase();
-        let means = |w: &Way| word == "all" || w.name() == word || w.mode.name() == word;
+        let of_mode = |w: &Way| w.mode.name() == word && w.aad == AAD;
+        let means = |w: &Way| word == "all" || w.name() == word || of_mode(w);
         let meant: Vec<Way> = all_ways().filter(means).collect();
         if meant.is_empty() {
             let names = all_ways().flat_map(|w| [w.mode.name().to_owned(), w.name()]);
@@ -173,6 +202,11 @@ pub fn ways(words: &[String]) -> Result<Vec<Way>> {
     Ok(chosen)
 }
 
+/// One message at a time: what programs ask of a cipher of libcrypto.
+pub fn one_stream(ways: Vec<Way>) -> Vec<Way> {
+    ways.into_iter().filter(|way| way.streams == 1).collect()
+}
+
 /// For --list.
 pub fn names() -> Vec<(String, String, bool)> {
     let usual = USUAL.map(|w| (w.name(), w.title(), true));
@@ -188,6 +222,8 @@ pub struct Wanted {
     /// Whether the sizes were named, so that none is added.
     pub named: bool,
     pub quick: bool,
+    /// Of single calls, beside successive ones.
+    pub alone: bool,
     pub threads: usize,
 }
 
@@ -204,8 +240,11 @@ impl Wanted {
         if way.mode.whole_blocks() {
             sizes.iter_mut().for_each(|s| *s = *s / BLOCK * BLOCK);
         }
-        let shortest = if way.mode == Mode::Xts { BLOCK } else { 1 };
-        sizes.retain(|s| *s >= shortest && s * way.streams <= MOST);
+        let most = match way.mode {
+            Mode::Cfb8 | Mode::Cfb1 => MOST_BYTEWISE,
+            _ => MOST,
+        };
+        sizes.retain(|s| way.mode.row().has_length(*s) && s * way.streams <= most);
         sizes.sort_unstable();
         sizes.dedup();
         sizes
@@ -220,7 +259,11 @@ impl Wanted {
                     key_bits,
                     direction: way.direction,
                     streams: way.streams,
+                    aad: way.aad,
                 };
+                if Cipher::new(way.mode, key_bits).is_none() {
+                    continue;
+                }
                 let cell = |bytes, kind, threads| Cell {
                     spec,
                     bytes,
@@ -230,7 +273,7 @@ impl Wanted {
                 let sizes = self.sizes_of(way);
                 let short = |s: &&usize| ALONE_SIZES.contains(s) && way.streams == 1;
                 cells.extend(sizes.iter().map(|&s| cell(s, Kind::Throughput, 1)));
-                if !(self.quick && key_bits != 128) {
+                if self.alone && !(self.quick && key_bits != 128) {
                     cells.extend(sizes.iter().filter(short).map(|&s| cell(s, Kind::Alone, 1)));
                 }
                 // A quick run has one key size, but for the goal of the other.
@@ -265,6 +308,7 @@ mod tests {
             key_bits: vec![128, 256],
             named: false,
             quick: false,
+            alone: true,
             threads: 2,
         }
     }

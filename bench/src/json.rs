@@ -2,14 +2,16 @@
 //! A run as JSON, docs/schema/tenrounds-bench-2.schema.json: one table for each way, key size and
 //! kind of time, in it one line for each subject, with a figure for each size.
 
+use crate::answer::{Missing, Subject, LIMIT, ONE_THREAD};
 use crate::goals::{id, parse_id, Goals, Judged};
 use crate::grid::{Cell, Kind, Way};
 use crate::limits::Bound;
 use crate::peer::Spec;
+use crate::peers::openssl::replaced;
 use crate::plan::Environment;
-use crate::results::{is_ours, way, Effort, Host, Probed, Results, Row, Run};
+use crate::published::{Effort, Host, Probed, Run};
+use crate::results::{is_ours, way, Results, Row};
 use crate::run::Fault;
-use crate::worker::{Missing, Subject, LIMIT, ONE_THREAD};
 use measure::stats::Summary;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -87,12 +89,15 @@ struct Line {
     /// Percent of the limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     l: Vec<Option<Figure>>,
-    /// Spread: half the distance of the quartiles of `l`, or of `r` where there is no `l`, in per
+    /// Spread: half the distance of the quartiles of `o`, `l` or `r`, the first that is there, in per
     /// mille of the median.
     s: Vec<Option<u32>>,
     /// Times the rate of one thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     t: Vec<Option<Figure>>,
+    /// Times the rate of the default provider in the same libcrypto.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    o: Vec<Option<Figure>>,
 }
 
 /// A number with three digits, or one decimal from 10 on; no measurement has more. 24.0 is
@@ -269,6 +274,7 @@ fn spec(name: &str, key_bits: u16) -> Result<Spec, String> {
         key_bits,
         direction: way.direction,
         streams: way.streams,
+        aad: way.aad,
     })
 }
 
@@ -373,7 +379,7 @@ impl Table {
                 let lists = [line.r.len(), line.s.len()];
                 let short = lists.iter().any(|n| *n != self.bytes.len());
                 if short
-                    || [&line.l, &line.t]
+                    || [&line.l, &line.t, &line.o]
                         .iter()
                         .any(|f| !f.is_empty() && f.len() != self.bytes.len())
                 {
@@ -408,7 +414,11 @@ impl Line {
         };
         // The limit's own row is 100 % throughout.
         let limit = |row: &Row| row.limit.filter(|_| row.subject != LIMIT);
-        let spread = |row: &Row| limit(row).unwrap_or(row.rate).spread() * 1000.0;
+        let of_replaced = |row: &Row| row.ratios.get(&replaced(&row.subject)?).copied();
+        let spread = |row: &Row| {
+            let figure = of_replaced(row).or(limit(row)).unwrap_or(row.rate);
+            figure.spread() * 1000.0
+        };
         Line {
             r: list(&|row| Some(row.rate.median / 1e9)),
             l: list(&|row| Some(limit(row)?.median * 100.0)),
@@ -417,6 +427,7 @@ impl Line {
                 .map(|row| row.map(|row| spread(row).round() as u32))
                 .collect(),
             t: list(&|row| Some(row.ratios.get(ONE_THREAD)?.median)),
+            o: list(&|row| Some(of_replaced(row)?.median)),
         }
     }
 
@@ -434,12 +445,15 @@ impl Line {
             median,
             q1: median * (1.0 - spread),
             q3: median * (1.0 + spread),
+            farthest: 0.0,
         };
         let limit = match id {
             LIMIT => bound.map(|_| 1.0),
             _ => figure(&self.l).map(|percent| percent / 100.0),
         };
         let one_thread = figure(&self.t).map(|times| (ONE_THREAD.to_owned(), summary(times)));
+        let of_replaced = figure(&self.o).zip(replaced(id));
+        let of_replaced = of_replaced.map(|(times, stock)| (stock, summary(times)));
         Some(Row {
             environment,
             cell,
@@ -447,7 +461,7 @@ impl Line {
             rate: summary(figure(&self.r)? * 1e9),
             bound: bound.filter(|_| limit.is_some()),
             limit: limit.map(summary),
-            ratios: one_thread.into_iter().collect(),
+            ratios: one_thread.into_iter().chain(of_replaced).collect(),
         })
     }
 }
@@ -476,6 +490,7 @@ mod tests {
                 key_bits: 128,
                 direction: Direction::Encrypt,
                 streams: 1,
+                aad: crate::peer::AAD,
             },
             bytes,
             kind,
@@ -488,6 +503,7 @@ mod tests {
             median,
             q1: median * 0.97,
             q3: median * 1.01,
+            farthest: 0.0,
         };
         Row {
             environment: Environment::Plain,

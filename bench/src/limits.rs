@@ -72,9 +72,8 @@ pub fn probe(windows: usize, window_us: u64) -> Result<Vec<Figure>> {
         let mut pace = Pace::default();
         let mut rates = Vec::new();
         for _ in 0..windows {
-            let mut work = |n| Ok(run(n));
-            pace.warm_up(&mut work)?;
-            rates.push(pace.window(window_us, &mut work)?.rate());
+            let window = pace.warm_window(window_us, &mut |n| Ok(run(n)))?;
+            rates.push(window.rate());
         }
         figures.push(Figure { name, what, rates });
         Ok(())
@@ -140,6 +139,7 @@ mod tests {
             key_bits: 256,
             direction,
             streams,
+            aad: crate::peer::AAD,
         }
     }
 

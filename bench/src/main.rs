@@ -2,6 +2,8 @@
 //! `tenrounds-bench`: every mode at every size, against the processor's limit and against other libraries, side by
 //! side in one run. docs/measuring.md says how.
 
+mod answer;
+mod calls;
 mod chart;
 mod check;
 mod cli;
@@ -13,10 +15,14 @@ mod limits;
 mod markdown;
 mod ours;
 mod overview;
+mod paired;
 mod peer;
 mod peers;
 mod plan;
+mod process;
+mod published;
 mod reasons;
+mod replace;
 mod results;
 mod run;
 mod table;
@@ -29,34 +35,45 @@ use std::process::ExitCode;
 use terminal::error::Result;
 
 fn main() -> ExitCode {
-    if std::env::args_os().nth(1).is_some_and(|a| a == run::WORKER) {
-        return ended(worker::serve().map(|()| true));
+    let command = std::env::args().nth(1).unwrap_or_default();
+    match &*command {
+        run::WORKER => ended(process::serve(worker::measure).map(|()| 0)),
+        paired::WORKER => ended(paired::serve().map(|()| 0)),
+        calls::WORKER => ended(calls::serve().map(|()| 0)),
+        calls::COMMAND => parsed(1, |args| calls::run(&args)),
+        paired::COMMAND => parsed(1, |args| paired::run(&args)),
+        _ => parsed(0, |cli: Cli| {
+            if cli.no_color {
+                anstream::ColorChoice::Never.write_global();
+            }
+            // 1 for wrong outputs.
+            cli::run(&cli).map(|sound| u8::from(!sound))
+        }),
     }
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+}
+
+/// Runs a command with its arguments, after so many words.
+fn parsed<A: Parser>(words: usize, run: impl FnOnce(A) -> Result<u8>) -> ExitCode {
+    match A::try_parse_from(std::env::args_os().skip(words)) {
+        Ok(args) => ended(run(args)),
         Err(error) if !error.use_stderr() => {
             let _ = error.print();
-            return ExitCode::SUCCESS;
+            ExitCode::SUCCESS
         }
         Err(error) => {
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();
             let line = line.trim_start_matches("error: ");
-            eprintln!("tenrounds-bench: {line} (see 'tenrounds-bench --help')");
-            return ExitCode::from(2);
+            eprintln!("tenrounds-bench: {line} (see --help)");
+            ExitCode::from(2)
         }
-    };
-    if cli.no_color {
-        anstream::ColorChoice::Never.write_global();
     }
-    ended(cli::run(&cli))
 }
 
-/// 1 for what could not be done and for wrong outputs.
-fn ended(result: Result<bool>) -> ExitCode {
+/// The exit status; 1 for what could not be done.
+fn ended(result: Result<u8>) -> ExitCode {
     match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(status) => ExitCode::from(status),
         Err(error) => {
             eprintln!("tenrounds-bench: {error}");
             ExitCode::from(error.exit_code())

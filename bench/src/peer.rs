@@ -9,7 +9,7 @@ pub const TAG: usize = 16;
 
 /// The modes of the grid.
 #[cfg(test)]
-pub const MODES: [Mode; 11] = [
+pub const MODES: [Mode; 15] = [
     Mode::Ecb,
     Mode::Cbc,
     Mode::Cfb128,
@@ -21,12 +21,21 @@ pub const MODES: [Mode; 11] = [
     Mode::Cmac,
     Mode::GcmSiv,
     Mode::Ocb,
+    Mode::CbcCts,
+    Mode::Cfb8,
+    Mode::Cfb1,
+    Mode::Siv,
 ];
 
 /// So many streams are not alike: `Spec::lengths` says how long each is.
 pub const RAGGED: usize = 64;
 /// Their bytes together in the grid.
 pub const RAGGED_BYTES: usize = 190 << 10;
+
+/// The bytes of AAD of a record of TLS 1.2 (RFC 5246 section 6.2.3.3), which all messages have but those of `-aad5`.
+pub const AAD: usize = 13;
+/// The same of TLS 1.3 (RFC 8446 section 5.2).
+pub const AAD_TLS13: usize = 5;
 
 /// A cell of the grid without its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +45,8 @@ pub struct Spec {
     pub direction: Direction,
     /// 1, or as many jobs in one call: of `bytes` each, or of unequal lengths that add up to `bytes` if there are RAGGED.
     pub streams: usize,
+    /// Bytes of AAD, at most AAD; authenticated modes look at it.
+    pub aad: usize,
 }
 
 impl Spec {
@@ -129,7 +140,7 @@ pub struct Inputs {
     /// IV, counter block or tweak of 16 bytes; GCM, CCM (so L = 3), GCM-SIV and OCB take the first 12.
     pub iv: [u8; 16],
     /// Of authenticated modes.
-    pub aad: [u8; 13],
+    pub aad: [u8; AAD],
 }
 
 impl Inputs {
@@ -172,8 +183,8 @@ pub trait Operation {
     /// An error of the library, a wrong tag above all, is a panic; so the status of every call is looked at.
     fn call(&mut self, input: &[u8], output: &mut [u8]);
 
-    /// Back to the first IV, for the check of outputs.
-    fn restart(&mut self);
+    /// Back to the first IV, for the check of outputs. Whole messages have nothing to go back to.
+    fn restart(&mut self) {}
 
     /// The timed loop, compiled for each peer so that the call can be inlined. `alone`: between calls the processor waits for
     /// everything before to be done, so that nothing of two calls overlaps, and the time of a call is its latency.
@@ -224,6 +235,7 @@ mod tests {
             key_bits: 256,
             direction,
             streams,
+            aad: AAD,
         }
     }
 

@@ -36,6 +36,8 @@ pub struct Plan {
     pub sizes_named: bool,
     pub quick: bool,
     pub threads: usize,
+    /// Nothing but this project's provider and the default provider, side by side in each libcrypto.
+    pub replace: bool,
     /// Ids, or their beginnings; none for all.
     pub peers: Vec<String>,
     pub seed: u64,
@@ -51,12 +53,21 @@ pub struct Plan {
 
 impl Plan {
     pub fn cells(&self) -> Result<Vec<Cell>> {
+        let ways = match self.replace && self.modes.is_empty() {
+            true => grid::ways(&["all".into()])?,
+            false => grid::ways(&self.modes)?,
+        };
         Ok(Wanted {
-            ways: grid::ways(&self.modes)?,
+            ways: if self.replace {
+                grid::one_stream(ways)
+            } else {
+                ways
+            },
             sizes: self.sizes.clone(),
             key_bits: self.key_bits.clone(),
             named: self.sizes_named,
             quick: self.quick,
+            alone: !self.replace,
             threads: self.threads,
         }
         .cells())

@@ -2,7 +2,7 @@
 //! Why goals are missed, by processor family: bench/reasons.toml. A reason was measured on one
 //! family and says nothing about another, so a run quotes only those of its own.
 
-use crate::results::Cpu;
+use crate::published::Cpu;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

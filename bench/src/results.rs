@@ -1,88 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The results of a run as rows: one for each cell and each subject that took turns in it.
 
-use crate::goals::Goals;
+use crate::answer::{Subject, CEILING, LIMIT, ONE_THREAD};
 use crate::grid::{self, Cell, Way};
 use crate::limits::{self, Bound};
+use crate::peers::openssl::replaced;
 use crate::plan::Environment;
-use crate::run::{Fault, Found, Rounds};
-use crate::worker::{Missing, Subject, CEILING, LIMIT, ONE_THREAD};
+use crate::run::{Found, Rounds};
 use measure::stats::Summary;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// A run as the reports need it: just measured, or read from a published file.
-pub struct Run {
-    /// Of tenrounds.
-    pub version: String,
-    /// The commit that was measured, where it is known.
-    pub commit: Option<String>,
-    pub date: String,
-    pub seed: u64,
-    pub quick: bool,
-    pub host: Host,
-    pub effort: Effort,
-    pub absent: Vec<Missing>,
-    pub wrong: Vec<Fault>,
-    pub limits: Vec<Probed>,
-    pub results: Results,
-    pub goals: Goals,
-}
-
-/// The machine. Fields that no report shows are kept as they are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Host {
-    pub cpu: Cpu,
-    pub microcode: Option<String>,
-    pub governor: Option<String>,
-    pub hypervisor: Option<String>,
-    pub os: Option<String>,
-    pub kernel: String,
-    #[serde(flatten)]
-    more: serde_json::Map<String, Value>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cpu {
-    pub vendor: String,
-    pub brand: String,
-    pub family: u16,
-    pub model: u16,
-    pub stepping: u8,
-    pub threads: usize,
-}
-
-impl Host {
-    pub fn of(host: &machine::schema::Host) -> Host {
-        let value = serde_json::to_value(host).expect("plain data serialises");
-        serde_json::from_value(value).expect("these are its fields")
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Effort {
-    /// Of each cell, all processes together.
-    pub rounds: usize,
-    pub processes: usize,
-    pub window_us: u64,
-    pub seconds: f64,
-    /// Windows that were repeated because wall clock and CPU time disagreed.
-    pub repeated: usize,
-    /// Windows that count although they did, for want of better ones.
-    pub doubtful: usize,
-}
-
-/// A figure of the limit probe by itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Probed {
-    pub name: String,
-    pub what: String,
-    pub bytes_per_second: f64,
-    pub spread: f64,
-}
 
 pub struct Row {
     pub environment: Environment,
@@ -91,7 +17,7 @@ pub struct Row {
     pub rate: Summary,
     pub bound: Option<Bound>,
     pub limit: Option<Summary>,
-    /// Of ours to the others. Published files do not have them.
+    /// Of ours to the others. Published files have only those to the default provider that ours replaces.
     pub ratios: BTreeMap<String, Summary>,
 }
 
@@ -109,7 +35,7 @@ pub fn way(name: &str) -> Option<Way> {
     named.into_iter().find(|w| w.name() == name)
 }
 
-/// The subjects whose rows have ratios to the others.
+/// The subjects whose rows have ratios to the others. Ours in one of several libcryptos has that to its default provider.
 const COMPARED: [&str; 2] = ["core", "evp"];
 
 /// Subjects and rows, in the order in which they were measured.
@@ -134,6 +60,8 @@ fn rows(environment: Environment, cell: Cell, rounds: &Rounds) -> Vec<Row> {
         } else if COMPARED.contains(&&**id) {
             let others = rounds.0.keys().filter(|o| !is_ours(o) && !is_bound(o));
             ratios.extend(others.filter_map(|o| Some((o.clone(), ratio(rounds, id, o)?))));
+        } else if let Some(stock) = replaced(id) {
+            ratios.extend(ratio(rounds, id, &stock).map(|r| (stock, r)));
         }
         let limit = ratio(rounds, id, LIMIT);
         Some(Row {

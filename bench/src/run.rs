@@ -3,15 +3,14 @@
 //! Where code and data of a process happen to lie differs from process to process, and with it what the processor's
 //! predictors confuse (docs/measuring.md).
 
+use crate::answer::{Answer, Missing, Subject};
 use crate::grid::Cell;
 use crate::limits::Figure;
 use crate::plan::{Environment, Plan};
-use crate::worker::{Answer, Missing, Subject};
+use crate::process;
 use indicatif::ProgressBar;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
-use terminal::error::{Error, Result};
+use terminal::error::Result;
 
 /// The name under which the program starts itself.
 pub const WORKER: &str = "worker";
@@ -68,7 +67,13 @@ pub fn run(plan: &Plan, processes: usize, bar: &ProgressBar) -> Result<Found> {
             probe_windows: plan.probe_windows / processes,
             ..plan.clone()
         };
-        one(&part, bar, &mut found)?;
+        let variables = plan.environment.variables();
+        process::ask(WORKER, &part, variables, &mut |answer| {
+            if found.take(answer) {
+                bar.inc(1);
+            }
+            Ok(())
+        })?;
     }
     Ok(found)
 }
@@ -80,7 +85,8 @@ impl Found {
         self.faults.iter().filter_map(known).collect()
     }
 
-    fn take(&mut self, answer: Answer) -> Result<bool> {
+    /// Whether a cell is done.
+    fn take(&mut self, answer: Answer) -> bool {
         match answer {
             Answer::Hello { subjects, absent } => {
                 self.subjects = subjects;
@@ -109,50 +115,9 @@ impl Found {
                 self.right += done.right;
                 self.repeated += done.repeated;
                 self.doubtful += done.doubtful;
-                return Ok(true);
+                return true;
             }
-            Answer::Failed(why) => return Err(Error::failure(why)),
         }
-        Ok(false)
-    }
-}
-
-fn one(plan: &Plan, bar: &ProgressBar, found: &mut Found) -> Result<()> {
-    let failed = |what: &str, why: &dyn std::fmt::Display| {
-        Error::failure(format!("a measuring process {what}: {why}"))
-    };
-    let program = std::env::current_exe().map_err(|e| failed("cannot be started", &e))?;
-    let mut child = Command::new(program)
-        .arg(WORKER)
-        .envs(plan.environment.variables().iter().copied())
-        .env_remove("TENROUNDS_COUNTERS") // counting costs time
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| failed("cannot be started", &e))?;
-    let mut requests = child.stdin.take().expect("it is piped");
-    let plan = serde_json::to_string(plan).expect("plain data serialises");
-    let sent = writeln!(requests, "{plan}");
-    let mut result = sent.map_err(|e| failed("takes no plan", &e));
-    drop(requests);
-    for line in BufReader::new(child.stdout.take().expect("it is piped")).lines() {
-        if result.is_err() {
-            continue; // to its end, so that it can end
-        }
-        result = line
-            .map_err(|e| failed("cannot be read", &e))
-            .and_then(|line| {
-                let answer = serde_json::from_str(&line).map_err(|e| failed("says", &e))?;
-                if found.take(answer)? {
-                    bar.inc(1);
-                }
-                Ok(())
-            });
-    }
-    let status = child.wait().map_err(|e| failed("is lost", &e))?;
-    result?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(failed("ended", &status)),
+        false
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The terminal's report: a line for each cell, and notes on what was wrong or absent.
 
+use crate::answer::Missing;
 use crate::goals::{place, unmeasured, Judged};
 use crate::grid::{Cell, Kind};
 use crate::plan::Environment;
-use crate::results::{Row, Run};
+use crate::published::Run;
+use crate::results::Row;
 use crate::run::{Fault, Found};
-use crate::worker::Missing;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use terminal::gigabytes;

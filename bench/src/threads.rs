@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Several threads at once, each pinned to a processor of its own, with keys and contexts of its own.
 
+use crate::answer::{Done, LIMIT, ONE_THREAD};
 use crate::check;
 use crate::grid::Cell;
 use crate::limits;
+use crate::ours::selected;
 use crate::peer::Peer;
+use crate::peers::evp;
 use crate::plan::Plan;
-use crate::worker::{evp, selected, warm_window, Done, LIMIT, ONE_THREAD};
 use measure::affinity::{pin_to_number, processors};
 use measure::place::Place;
 use measure::window::{Pace, Window};
@@ -22,13 +24,13 @@ pub fn available() -> usize {
 /// Who takes part: the core, EVP, and the limit.
 const SUBJECTS: [&str; 3] = ["core", "evp", LIMIT];
 
-type Work = Box<dyn FnMut(u64) -> u64>;
+type Work = Box<dyn FnMut(u64) -> Result<u64>>;
 
 /// The work of one thread; None if it is not there.
 fn work(subject: &str, cell: Cell) -> Result<Option<Work>> {
     if subject == LIMIT {
         let work = limits::work(cell.spec, &Cpu::detect());
-        return Ok(work.map(|work| Box::new(move |n| work.run(n)) as Work));
+        return Ok(work.map(|work| Box::new(move |n| Ok(work.run(n))) as Work));
     }
     let reference = selected()?;
     let input = check::input(&reference, cell.spec, cell.bytes)?;
@@ -48,7 +50,7 @@ fn work(subject: &str, cell: Cell) -> Result<Option<Work>> {
     Ok(Some(Box::new(move |calls| {
         let (input, output) = place.both();
         operation.run(calls, input, output, false);
-        calls * bytes
+        Ok(calls * bytes)
     })))
 }
 
@@ -96,12 +98,12 @@ fn rounds(plan: &Plan, cell: Cell, subject: &str) -> Result<Vec<Round>> {
         for round in 0..plan.rounds {
             barrier.wait();
             if number == 0 {
-                if let Ok(window) = warm_window(&mut pace, plan.window_us, &mut work) {
+                if let Ok(window) = pace.warm_window(plan.window_us, &mut work) {
                     taken.lock().expect("the same")[round].0.push(window);
                 }
             }
             barrier.wait();
-            if let Ok(window) = warm_window(&mut pace, plan.window_us, &mut work) {
+            if let Ok(window) = pace.warm_window(plan.window_us, &mut work) {
                 taken.lock().expect("the same")[round].1.push(window);
             }
         }

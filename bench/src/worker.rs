@@ -1,112 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A measuring process: it gets a plan as one line of JSON, and answers with lines of JSON. All subjects of a cell take
-//! turns in this one process, on one processor.
+//! What a measuring process does: all subjects of a cell take turns in this one process, on one
+//! processor.
 
+use crate::answer::{Answer, Done, Missing, Subject, CEILING, LIMIT};
 use crate::check;
 use crate::grid::{Cell, Kind};
-use crate::limits::{self, Figure};
-use crate::ours::Core;
+use crate::limits;
+use crate::ours::{selected, Core};
 use crate::peer::{Operation, Peer, Spec};
 use crate::peers;
 use crate::plan::{Environment, Plan};
+use crate::process::say;
 use crate::threads;
 use measure::affinity::pin_to_number;
 use measure::limit::Work;
 use measure::place::Place;
-use measure::window::{Pace, Window};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
-use std::io::{BufRead, Write};
-use terminal::error::{Error, Result};
-
-/// Bounds among the subjects of a cell.
-pub const LIMIT: &str = "limit";
-pub const CEILING: &str = "ceiling";
-/// The rate of one thread beside that of several.
-pub const ONE_THREAD: &str = "one-thread";
-
-/// A window that is disturbed is repeated so many times at most.
-const REPEATS: usize = 4;
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Subject {
-    pub id: String,
-    pub title: String,
-    pub version: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Missing {
-    pub id: String,
-    pub title: String,
-    pub why: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Answer {
-    Hello {
-        subjects: Vec<Subject>,
-        absent: Vec<Missing>,
-    },
-    Probe(Vec<Figure>),
-    Wrong {
-        cell: usize,
-        subject: String,
-        why: String,
-    },
-    /// A cell is done: bytes per second by subject and round. Empty without timing.
-    Cell(Done),
-    Failed(String),
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Done {
-    pub cell: usize,
-    pub rates: BTreeMap<String, Vec<f64>>,
-    /// Subjects whose output was compared.
-    pub right: usize,
-    pub repeated: usize,
-    pub doubtful: usize,
-}
-
-pub fn say(answer: &Answer) {
-    let line = serde_json::to_string(answer).expect("plain data serialises");
-    // Without a reader there is nobody to hear of an error.
-    let _ = writeln!(std::io::stdout(), "{line}");
-}
-
-/// The whole process.
-pub fn serve() -> Result<()> {
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    read.map_err(|e| Error::failure(format!("cannot read the plan: {e}")))?;
-    let plan: Plan = serde_json::from_str(&line)
-        .map_err(|e| Error::usage(format!("a measuring process without a plan: {e}")))?;
-    // The panics of libraries are caught and reported where they matter.
-    std::panic::set_hook(Box::new(|_| {}));
-    let measured = std::panic::catch_unwind(|| measure(&plan));
-    let why = match measured {
-        Ok(Ok(())) => return Ok(()),
-        Ok(Err(error)) => error.to_string(),
-        Err(panic) => check::panic_text(&*panic),
-    };
-    say(&Answer::Failed(why));
-    Ok(())
-}
-
-/// The core as this environment selects it.
-pub fn selected() -> Result<Core> {
-    let mask = std::env::var(machine::masks::TENROUNDS_MASK).ok();
-    let backend = tenrounds_sys::select(mask.as_deref(), 0).backend;
-    let none = || Error::failure("no backend passes its known answers; see 'tenrounds selftest'");
-    Ok(Core::selected(backend.ok_or_else(none)?))
-}
-
-/// Ours through EVP of the system's OpenSSL.
-pub fn evp() -> Result<Box<dyn Peer>> {
-    let module = libcrypto::module::find(None)?;
-    Ok(Box::new(peers::openssl::with_provider(&module)?))
-}
+use measure::window::{undisturbed, Pace, Window};
+use std::collections::HashSet;
+use terminal::error::Result;
 
 /// Results are for others, to whom the measuring user's directory says nothing.
 fn without_home(text: &str) -> String {
@@ -116,16 +27,31 @@ fn without_home(text: &str) -> String {
     }
 }
 
-/// Many messages by the pipelines of OpenSSL 3.5.
-fn pipelines() -> Result<Box<dyn Peer>> {
-    let module = libcrypto::module::find(None)?;
-    Ok(Box::new(peers::openssl::with_pipelines(&module)?))
-}
-
 type Peers = Vec<Box<dyn Peer>>;
+
+/// The default provider and ours in each libcrypto.
+fn pairs() -> Result<(Peers, Vec<Missing>)> {
+    let module = libcrypto::module::find(None)?;
+    let mut all: Peers = Vec::new();
+    let mut missing = Vec::new();
+    for library in peers::openssl::replaceable() {
+        match library.and_then(|library| peers::openssl::pair(library, &module)) {
+            Ok([stock, ours]) => all.extend([Box::new(stock) as Box<dyn Peer>, Box::new(ours)]),
+            Err(error) => missing.push(Missing {
+                id: "openssl".into(),
+                title: "a libcrypto".into(),
+                why: without_home(&error.to_string()),
+            }),
+        }
+    }
+    Ok((all, missing))
+}
 
 /// Everything that is there: the core, its other backends, ours through EVP, and the peers.
 fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
+    if plan.replace {
+        return pairs();
+    }
     let reference = selected()?;
     let mut all: Vec<Box<dyn Peer>> = Vec::new();
     let mut missing = Vec::new();
@@ -141,11 +67,11 @@ fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
     }
     all.insert(0, Box::new(reference));
     for (id, title, opened) in [
-        ("evp", "tenrounds in the system's OpenSSL", evp()),
+        ("evp", "tenrounds in the system's OpenSSL", peers::evp()),
         (
             "evp-pipelines",
             "tenrounds in OpenSSL 3.5.5, pipelines",
-            pipelines(),
+            peers::pipelines(),
         ),
     ] {
         match opened {
@@ -170,7 +96,8 @@ fn subjects(plan: &Plan) -> Result<(Peers, Vec<Missing>)> {
     Ok((all, missing))
 }
 
-fn measure(plan: &Plan) -> Result<()> {
+/// The whole process.
+pub fn measure(plan: &Plan) -> Result<()> {
     pin_to_number(0)?;
     fastrand::seed(plan.seed);
     let (peers, absent) = subjects(plan)?;
@@ -207,13 +134,6 @@ fn measure(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Warms up and takes a window. `work` does so many units and returns their bytes.
-pub fn warm_window(pace: &mut Pace, us: u64, work: &mut dyn FnMut(u64) -> u64) -> Result<Window> {
-    let mut work = |units| Ok(work(units));
-    pace.warm_up(&mut work)?;
-    pace.window(us, &mut work)
-}
-
 /// One of those that take turns.
 struct Player {
     id: String,
@@ -240,10 +160,10 @@ impl Player {
         let alone = cell.kind == Kind::Alone;
         let (input, output) = place.both();
         match &mut self.work {
-            Kindred::Bound(work) => warm_window(&mut self.pace, us, &mut |n| work.run(n)),
-            Kindred::Peer(operation) => warm_window(&mut self.pace, us, &mut |calls| {
+            Kindred::Bound(work) => self.pace.warm_window(us, &mut |n| Ok(work.run(n))),
+            Kindred::Peer(operation) => self.pace.warm_window(us, &mut |calls| {
                 operation.run(calls, input, output, alone);
-                calls * bytes
+                Ok(calls * bytes)
             }),
         }
     }
@@ -315,7 +235,7 @@ fn one_cell(
         }
     }
     let cpu = tenrounds_sys::Cpu::detect();
-    if cell.kind == Kind::Throughput {
+    if cell.kind == Kind::Throughput && !plan.replace {
         let work = limits::work(cell.spec, &cpu);
         players.extend(work.map(|work| Player::bound(LIMIT, work)));
         let work = limits::ceiling(cell.spec, &cpu);
@@ -327,14 +247,9 @@ fn one_cell(
         place.move_on();
         fastrand::shuffle(&mut players);
         for player in &mut players {
-            let mut taken = player.window(&mut place, &cell, plan.window_us)?;
-            for _ in 0..REPEATS {
-                if taken.undisturbed() {
-                    break;
-                }
-                done.repeated += 1;
-                taken = player.window(&mut place, &cell, plan.window_us)?;
-            }
+            let (taken, repeated) =
+                undisturbed(&mut || player.window(&mut place, &cell, plan.window_us))?;
+            done.repeated += repeated;
             done.doubtful += usize::from(!taken.undisturbed());
             let rates = done.rates.entry(player.id.clone()).or_default();
             rates.push(taken.rate());

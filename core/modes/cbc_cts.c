@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CBC with ciphertext stealing, SP 800-38A addendum section 3. */
 #include "modes/modes.h"
+#include "part.h"
 
 /* The number of bytes in the last block, 1 to 16. 0 if the message is plain CBC: no bytes are
  * stolen and no blocks swapped. */
@@ -29,36 +30,34 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
     if (status != TR_OK)
         return status;
     size_t last = last_of(form, len), whole = len - last;
-    uint8_t block[TR_BLOCK] = {0};
-    __builtin_memcpy(block, in + whole, last);
-    tr_bulk(key, TR_OP_CBC_ENCRYPT, out, in, whole / TR_BLOCK, iv);
+    uint8_t block[TR_BLOCK];
+    part_store_vector(block, part_load(in + whole, last));
+    tr_short_bulk(key, TR_OP_CBC_ENCRYPT, out, in, whole / TR_BLOCK, iv);
     if (last == 0)
         return TR_OK;
-    tr_bulk(key, TR_OP_CBC_ENCRYPT, block, block, 1, iv);
+    tr_short_bulk(key, TR_OP_CBC_ENCRYPT, block, block, 1, iv);
     uint8_t *before = out + whole - TR_BLOCK;
     if (form != TR_CS1)
-        __builtin_memcpy(out + whole, before, last);
+        part_store(out + whole, part_load_block(before), last);
     __builtin_memcpy(form == TR_CS1 ? before + last : before, block, TR_BLOCK);
     return TR_OK;
 }
 
 /* Decrypts the last two blocks. `cut` holds only the first `last` bytes of its block. D(full) is
  * the zero-padded plaintext XOR that block. Where the padding is zero, D(full) therefore supplies
- * the missing bytes of `cut`. */
+ * the missing bytes of `cut`. Reads both blocks before it writes. */
 static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                      const uint8_t *full, const uint8_t *cut, size_t last)
 {
-    uint8_t c[TR_BLOCK], before[TR_BLOCK], p[TR_BLOCK];
-    __builtin_memcpy(c, full, TR_BLOCK);
-    tr_bulk(key, TR_OP_ECB_DECRYPT, p, c, 1, NULL);
-    __builtin_memcpy(before, p, TR_BLOCK);
-    __builtin_memcpy(before, cut, last);
-    tr_xor_block(p, p, before);
-    tr_bulk(key, TR_OP_CBC_DECRYPT, out, before, 1, iv);
-    __builtin_memcpy(out + TR_BLOCK, p, last);
-    __builtin_memcpy(iv, c, TR_BLOCK);
-    tr_cleanse(before, sizeof(before));
-    tr_cleanse(p, sizeof(p));
+    struct part c = part_load_block(full), stolen = part_load(cut, last);
+    uint8_t block[TR_BLOCK];
+    tr_short_bulk(key, TR_OP_ECB_DECRYPT, block, full, 1, NULL);
+    struct part d = part_load_block(block), p = part_xor(part_first(d, last), stolen);
+    part_store_vector(block, part_xor(d, p));
+    tr_short_bulk(key, TR_OP_CBC_DECRYPT, out, block, 1, iv);
+    part_store(out + TR_BLOCK, p, last);
+    part_store_vector(iv, c);
+    tr_cleanse(block, sizeof(block));
 }
 
 enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
@@ -69,7 +68,7 @@ enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_cts form
         return status;
     size_t last = last_of(form, len), whole = last == 0 ? len : len - last - TR_BLOCK;
     if (whole != 0)
-        tr_bulk(key, TR_OP_CBC_DECRYPT, out, in, whole / TR_BLOCK, iv);
+        tr_short_bulk(key, TR_OP_CBC_DECRYPT, out, in, whole / TR_BLOCK, iv);
     in += whole;
     out += whole;
     if (last != 0 && form == TR_CS1)

@@ -21,6 +21,7 @@
 #define TR_SIMD_GCM_MESSAGE_H
 
 #include "part.h"
+#include "simd/gcm_chunks.h"
 #include "simd/gcm_parts.h"
 #include "simd/gcm_stream.h"
 
@@ -76,12 +77,6 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
 }
 
 #if V_MASKED
-/* The length block, in bits. Loads both fields one by one, as the caller has just stored them. */
-TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
-{
-    return b_shift_left64(b_load_halves((const uint8_t *)&m->len), 3);
-}
-
 #    define TINY (2u * TR_BLOCK)
 
 /*
@@ -271,6 +266,12 @@ static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const
         with_powers(gcm_seal, key, out, in, blocks, m, &m->hash, message_powers(m));
         return;
     }
+#if V_MASKED
+    if (takes_chunks(m, blocks, 0)) {
+        chunks_seal(key, out, in, m);
+        return;
+    }
+#endif
     if (blocks <= SHORT_VECTORS * VBLOCKS && m->aad_len <= TR_BLOCK)
         short_seal(key, out, in, m);
     else
@@ -291,6 +292,12 @@ static TR_TARGET void gcm_open(const struct tr_aes_key *key, uint8_t *out, const
         with_powers(gcm_open, key, out, in, blocks, m, &m->hash, message_powers(m));
         return;
     }
+#if V_MASKED
+    if (takes_chunks(m, blocks, 1)) {
+        chunks_open(key, out, in, m);
+        return;
+    }
+#endif
     if (blocks <= SHORT_VECTORS * VBLOCKS && m->aad_len <= TR_BLOCK)
         short_open(key, out, in, m);
     else

@@ -147,4 +147,12 @@ TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
 #endif
 }
 
+#if V_MASKED
+/* The length block, in bits. Loads both fields one by one, as the caller has just stored them. */
+TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
+{
+    return b_shift_left64(b_load_halves((const uint8_t *)&m->len), 3);
+}
+#endif
+
 #endif

@@ -33,6 +33,28 @@ static inline const char *mode_name(enum tr_mode mode)
     return names[mode];
 }
 
+/* Whether a test covers a mode: all of them, or those that its arguments name. */
+static inline bool mode_wanted(enum tr_mode mode, char *const *arguments)
+{
+    bool named = false;
+    for (char *const *a = arguments + 1; *a != NULL; a++)
+        named |= strcmp(*a, mode_name(mode)) == 0;
+    return named || arguments[1] == NULL;
+}
+
+/* The number of modes that a test covers. Each of its arguments has to name one. */
+static inline unsigned modes_wanted(int argc, char *const *argv)
+{
+    unsigned n = 0;
+    for (unsigned k = 0; k < ALL_MODES; k++)
+        n += mode_wanted(all_modes[k], argv);
+    if (argc > 1 && n != (unsigned)argc - 1) {
+        fprintf(stderr, "an argument names no mode\n");
+        exit(2);
+    }
+    return n;
+}
+
 /* Whether the mode accepts whole blocks only. */
 static inline bool mode_is_blocks(enum tr_mode mode)
 {

@@ -95,9 +95,13 @@ pub type Strongest = fn(Features) -> (usize, &'static str);
 pub fn advise(facts: &Facts, strongest: Strongest) -> Vec<Advice> {
     let mut all = Vec::new();
     all.extend(mask(facts, strongest));
-    all.extend(operating_system(facts, strongest));
-    all.extend(virtual_machine(facts, strongest));
-    all.extend(firmware(facts, strongest));
+    // Linux reports an Arm processor's instructions only if programs can use them. A program cannot
+    // tell whether a hypervisor or the firmware hides others, so there is no such advice on Arm.
+    if cfg!(not(target_arch = "aarch64")) {
+        all.extend(operating_system(facts, strongest));
+        all.extend(virtual_machine(facts, strongest));
+        all.extend(firmware(facts, strongest));
+    }
     all
 }
 
@@ -313,7 +317,55 @@ fn firmware(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "aarch64"))]
+mod tests {
+    use super::*;
+    use crate::core::strongest;
+
+    const ALL: Features = feature::NEON | feature::AES | feature::CLMUL | feature::SHA3;
+
+    /// A virtual machine whose processor has these features.
+    fn with(present: Features) -> Facts {
+        Facts {
+            present,
+            usable: present,
+            masked: 0,
+            avoided: 0,
+            xcr0: 0,
+            vendor: "Arm".into(),
+            family: 8,
+            model: 0xd0c,
+            hypervisor: true,
+            masks: Vec::new(),
+            kernel_command_line: "quiet".into(),
+        }
+    }
+
+    #[test]
+    fn nothing_is_advised_that_cannot_be_known() {
+        for present in [ALL, ALL & !feature::SHA3, feature::NEON] {
+            assert_eq!(advise(&with(present), strongest), []);
+        }
+    }
+
+    #[test]
+    fn a_mask_is_named() {
+        let advice = advise(
+            &Facts {
+                masked: feature::SHA3,
+                masks: vec![("OPENSSL_armcap".to_owned(), feature::SHA3)],
+                ..with(ALL)
+            },
+            strongest,
+        );
+        assert_eq!(advice.len(), 1, "{advice:?}");
+        assert_eq!(advice[0].problem, "OPENSSL_armcap hides sha3");
+        assert_eq!(advice[0].settings[0].set, "unset OPENSSL_armcap");
+        assert_eq!(advice[0].gives, Some("armce-eor3"));
+    }
+}
+
+#[cfg(all(test, not(target_arch = "aarch64")))]
 mod tests {
     use super::*;
     use crate::core::strongest;

@@ -108,7 +108,7 @@ pub enum Command {
         /// The root of the tree, which gets share/man, share/bash-completion, ...
         dir: PathBuf,
     },
-    /// Draw the README's picture from a published run
+    /// Draw the pictures of the documents
     #[command(hide = true)]
     Picture(PictureArgs),
     /// A measuring process of speed and compare
@@ -337,10 +337,10 @@ pub struct DiffArgs {
 
 #[derive(Args, Debug)]
 pub struct PictureArgs {
-    /// The run (docs/benchmarks/NAME.json)
-    pub run: PathBuf,
+    /// What to draw: one file, or all in a directory (docs/charts)
+    pub charts: PathBuf,
 
-    /// The directory that gets speed-light.svg and speed-dark.svg (docs/images)
+    /// The directory that gets NAME-light.svg and NAME-dark.svg for each NAME.json (docs/images)
     pub images: PathBuf,
 }
 

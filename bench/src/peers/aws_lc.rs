@@ -2,7 +2,8 @@
 //! AWS-LC, by the crate aws-lc-sys, which compiles it. Streaming modes, XTS and CCM by the EVP_* functions on a live context, GCM and
 //! GCM-SIV by EVP_AEAD_CTX_seal_scatter() and _open_gather(), which are quicker than its EVP_* calls for the same, CMAC by CMAC_*. No AES-128-XTS.
 
-use super::fits;
+use super::call::operation;
+use super::takes_part;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use aws_lc_sys as c;
 use std::ffi::{c_int, c_void, CStr};
@@ -37,7 +38,7 @@ impl Peer for AwsLc {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !fits(spec, bytes) {
+        if spec.streams != 1 || !takes_part(spec, bytes) {
             return Ok(None);
         }
         if matches!(spec.mode, Mode::Gcm | Mode::GcmSiv) {
@@ -217,8 +218,6 @@ impl Operation for Sector {
             } == 1;
         assert!(done && len as usize == self.bytes, "AWS-LC's XTS failed");
     }
-
-    fn restart(&mut self) {}
 }
 
 struct Ccm {
@@ -263,17 +262,10 @@ impl Operation for Ccm {
         };
         assert!(done && len == bytes, "AWS-LC's CCM failed");
     }
-
-    fn restart(&mut self) {}
 }
 
 /// An EVP_AEAD_CTX that has its key, for sealing or opening.
-struct Aead {
-    ctx: *mut c::EVP_AEAD_CTX,
-    iv: [u8; 16],
-    aad: [u8; 13],
-    bytes: usize,
-}
+struct Aead(*mut c::EVP_AEAD_CTX);
 
 impl Aead {
     fn prepare(spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Option<Box<dyn Operation>>> {
@@ -294,86 +286,71 @@ impl Aead {
                 "AWS-LC does not take the key of {spec:?}"
             )));
         }
-        let aead = Aead {
-            ctx,
-            iv: inputs.iv,
-            aad: inputs.aad,
-            bytes,
-        };
+        let (aead, nonce, aad) = (Aead(ctx), super::nonce(inputs), inputs.aad);
         Ok(Some(match spec.direction {
-            Direction::Encrypt => Box::new(Seal(aead)),
-            Direction::Decrypt => Box::new(Open(aead)),
+            Direction::Encrypt => operation(
+                || (),
+                move |(), input, output| aead.seal(&nonce, &aad, &input[..bytes], output),
+            ),
+            Direction::Decrypt => operation(
+                || (),
+                move |(), input, output| aead.open(&nonce, &aad, input, &mut output[..bytes]),
+            ),
         }))
+    }
+
+    #[inline]
+    fn seal(&self, nonce: &[u8], aad: &[u8], input: &[u8], output: &mut [u8]) {
+        let (data, tag) = output[..input.len() + TAG].split_at_mut(input.len());
+        let mut len = 0;
+        // SAFETY: the lengths are those of the buffers.
+        let done = unsafe {
+            c::EVP_AEAD_CTX_seal_scatter(
+                self.0,
+                data.as_mut_ptr(),
+                tag.as_mut_ptr(),
+                &mut len,
+                TAG,
+                nonce.as_ptr(),
+                nonce.len(),
+                input.as_ptr(),
+                input.len(),
+                null(),
+                0,
+                aad.as_ptr(),
+                aad.len(),
+            )
+        };
+        assert!(done == 1 && len == TAG, "AWS-LC does not seal");
+    }
+
+    #[inline]
+    fn open(&self, nonce: &[u8], aad: &[u8], input: &[u8], output: &mut [u8]) {
+        let (data, tag) = input[..output.len() + TAG].split_at(output.len());
+        // SAFETY: the lengths are those of the buffers.
+        let done = unsafe {
+            c::EVP_AEAD_CTX_open_gather(
+                self.0,
+                output.as_mut_ptr(),
+                nonce.as_ptr(),
+                nonce.len(),
+                data.as_ptr(),
+                data.len(),
+                tag.as_ptr(),
+                TAG,
+                aad.as_ptr(),
+                aad.len(),
+            )
+        };
+        assert_eq!(done, 1, "AWS-LC does not open");
     }
 }
 
 impl Drop for Aead {
     fn drop(&mut self) {
         // SAFETY: it came from EVP_AEAD_CTX_new(), and is freed once.
-        unsafe { c::EVP_AEAD_CTX_free(self.ctx) }
+        unsafe { c::EVP_AEAD_CTX_free(self.0) }
     }
-}
-
-struct Seal(Aead);
-
-impl Operation for Seal {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let a = &self.0;
-        let (input, output) = (&input[..a.bytes], &mut output[..a.bytes + TAG]);
-        let (data, tag) = output.split_at_mut(a.bytes);
-        let mut len = 0;
-        // SAFETY: the lengths are those of the buffers.
-        let done = unsafe {
-            c::EVP_AEAD_CTX_seal_scatter(
-                a.ctx,
-                data.as_mut_ptr(),
-                tag.as_mut_ptr(),
-                &mut len,
-                TAG,
-                a.iv.as_ptr(),
-                NONCE,
-                input.as_ptr(),
-                a.bytes,
-                null(),
-                0,
-                a.aad.as_ptr(),
-                a.aad.len(),
-            )
-        };
-        assert!(done == 1 && len == TAG, "AWS-LC does not seal");
-    }
-
-    fn restart(&mut self) {}
-}
-
-struct Open(Aead);
-
-impl Operation for Open {
-    #[inline]
-    fn call(&mut self, input: &[u8], output: &mut [u8]) {
-        let a = &self.0;
-        let (input, output) = (&input[..a.bytes + TAG], &mut output[..a.bytes]);
-        let (data, tag) = input.split_at(a.bytes);
-        // SAFETY: the lengths are those of the buffers.
-        let done = unsafe {
-            c::EVP_AEAD_CTX_open_gather(
-                a.ctx,
-                output.as_mut_ptr(),
-                a.iv.as_ptr(),
-                NONCE,
-                data.as_ptr(),
-                a.bytes,
-                tag.as_ptr(),
-                TAG,
-                a.aad.as_ptr(),
-                a.aad.len(),
-            )
-        };
-        assert_eq!(done, 1, "AWS-LC does not open");
-    }
-
-    fn restart(&mut self) {}
 }
 
 struct Mac {
@@ -415,8 +392,6 @@ impl Operation for Mac {
         };
         assert!(done && len == TAG, "AWS-LC does not sign");
     }
-
-    fn restart(&mut self) {}
 }
 
 impl Drop for Mac {

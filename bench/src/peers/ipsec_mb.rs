@@ -7,7 +7,7 @@
 
 use super::call::{operation, Memory};
 use super::library::Shared;
-use super::{check_tag, fits};
+use super::{check_tag, takes_part};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::path::PathBuf;
@@ -167,7 +167,7 @@ impl Peer for IpsecMb {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams > MOST_STREAMS || !fits(spec, bytes) {
+        if spec.streams > MOST_STREAMS || !takes_part(spec, bytes) {
             return Ok(None);
         }
         if spec.mode.streams() && spec.lengths(bytes).iter().any(|n| n % 16 != 0) {
@@ -538,6 +538,4 @@ impl Operation for Queue {
         }
         self.0.check_tags(input);
     }
-
-    fn restart(&mut self) {}
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! libgcrypt, opened at run time (Debian: libgcrypt20). Declarations of gcrypt.h, version 1.10.
 
-use super::fits;
 use super::library::{functions, Shared};
+use super::takes_part;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ impl Peer for Libgcrypt {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !fits(spec, bytes) {
+        if spec.streams != 1 || !takes_part(spec, bytes) {
             return Ok(None);
         }
         if spec.mode == Mode::Cmac {
@@ -154,7 +154,7 @@ impl Cipher {
             Mode::Gcm => 9,
             Mode::Ocb => 11,
             Mode::Xts => 13,
-            Mode::GcmSiv => 16,
+            Mode::GcmSiv if spec.key_bits != 192 => 16,
             _ => return Ok(None),
         };
         // enum gcry_cipher_algos
@@ -251,8 +251,6 @@ impl Operation for Sector {
             && unsafe { (self.crypt)(self.cipher.handle, to, n, from, n) } == 0;
         assert!(done, "libgcrypt's XTS failed");
     }
-
-    fn restart(&mut self) {}
 }
 
 struct Message {
@@ -299,8 +297,6 @@ impl Operation for Message {
         };
         assert!(done, "libgcrypt failed, or the tag is wrong");
     }
-
-    fn restart(&mut self) {}
 }
 
 struct Mac {
@@ -343,8 +339,6 @@ impl Operation for Mac {
         };
         assert!(done && len == TAG, "libgcrypt does not sign");
     }
-
-    fn restart(&mut self) {}
 }
 
 impl Drop for Mac {

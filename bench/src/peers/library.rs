@@ -63,7 +63,7 @@ macro_rules! functions {
         $(#[$meta])*
         #[allow(non_snake_case)]
         #[derive(Clone, Copy)]
-        pub struct $name { $($function: unsafe extern "C" fn($($argument),*) $(-> $result)?),* }
+        pub struct $name { $(pub $function: unsafe extern "C" fn($($argument),*) $(-> $result)?),* }
         impl $name {
             fn load(library: &'static $crate::peers::library::Shared) -> terminal::error::Result<$name> {
                 Ok($name { $($function: library.symbol(stringify!($function))?),* })

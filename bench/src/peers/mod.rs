@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The other libraries, an adapter each. An adapter calls its library as those who know it would for speed: modes that
-//! stream on a context that lives on, messages with a key that was expanded before.
+//! The other libraries, an adapter each. An adapter calls its library as those who know it would
+//! for speed: modes that stream on a context that lives on, messages with a key that was expanded
+//! before.
 
 mod aws_lc;
 mod call;
 mod graviola;
 mod ipsec_mb;
 mod libgcrypt;
-mod library;
+pub mod library;
 mod nettle;
 pub mod openssl;
 mod ring;
@@ -15,15 +16,22 @@ mod rustcrypto;
 #[cfg(test)]
 mod tests;
 
-use crate::peer::{Absent, Mode, Peer, Spec, TAG};
+use crate::peer::{Absent, Inputs, Peer, Spec, AAD, TAG};
 use terminal::error::Result;
 
 /// Whether the mode takes data of this length.
 fn fits(spec: Spec, bytes: usize) -> bool {
-    match spec.mode {
-        Mode::Xts => bytes >= 16,
-        mode => !mode.whole_blocks() || bytes.is_multiple_of(16),
-    }
+    spec.mode.row().has_length(bytes)
+}
+
+/// Whether an adapter of another library takes part: its messages have AAD of one length.
+fn takes_part(spec: Spec, bytes: usize) -> bool {
+    spec.aad == AAD && fits(spec, bytes)
+}
+
+/// The nonce of authenticated modes.
+fn nonce(inputs: &Inputs) -> [u8; 12] {
+    *inputs.iv.first_chunk().expect("the IV is longer")
 }
 
 /// For libraries that leave it to their users to compare tags.
@@ -49,16 +57,11 @@ pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
         }),
     };
     add("openssl", "the system's OpenSSL", boxed(openssl::stock()));
-    add(
-        "openssl-3.5.5",
-        "OpenSSL 3.5.5",
-        boxed(openssl::openssl_3()),
-    );
-    add(
-        "openssl-4.0.3",
-        "OpenSSL 4.0.3",
-        boxed(openssl::openssl_4()),
-    );
+    for built in openssl::BUILT {
+        let version = built.0;
+        let (id, title) = (format!("openssl-{version}"), format!("OpenSSL {version}"));
+        add(&id, &title, boxed(openssl::stock_of(built)));
+    }
     add("libgcrypt", "libgcrypt", boxed(libgcrypt::open()));
     add("nettle", "nettle", boxed(nettle::open()));
     add("ipsec-mb", "ipsec-mb", boxed(ipsec_mb::open()));
@@ -67,6 +70,18 @@ pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
     found.push(Box::new(rustcrypto::RustCrypto));
     found.push(Box::new(graviola::Graviola));
     (found, absent)
+}
+
+/// Ours through EVP of the system's OpenSSL.
+pub fn evp() -> Result<Box<dyn Peer>> {
+    let module = libcrypto::module::find(None)?;
+    Ok(Box::new(openssl::with_provider(&module)?))
+}
+
+/// Many messages by the pipelines of OpenSSL 3.5.
+pub fn pipelines() -> Result<Box<dyn Peer>> {
+    let module = libcrypto::module::find(None)?;
+    Ok(Box::new(openssl::with_pipelines(&module)?))
 }
 
 fn boxed<P: Peer + 'static>(opened: Result<P>) -> Result<Box<dyn Peer>> {

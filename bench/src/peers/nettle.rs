@@ -4,7 +4,7 @@
 
 use super::call::{operation, Memory};
 use super::library::Shared;
-use super::{check_tag, fits};
+use super::{check_tag, takes_part};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
 use std::ffi::c_void;
 use std::path::PathBuf;
@@ -107,15 +107,15 @@ impl Peer for Nettle {
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
         if spec.streams != 1
-            || !fits(spec, bytes)
+            || !takes_part(spec, bytes)
             || spec.mode.streams() && !bytes.is_multiple_of(16)
         {
             return Ok(None);
         }
         let has_it = match spec.mode {
             Mode::Xts | Mode::Cmac => spec.key_bits != 192,
-            Mode::Ofb | Mode::GcmSiv | Mode::Ocb => false,
-            _ => true,
+            Mode::Ecb | Mode::Cbc | Mode::Cfb128 | Mode::Ctr | Mode::Gcm | Mode::Ccm => true,
+            _ => false,
         };
         if !has_it {
             return Ok(None);

@@ -3,7 +3,7 @@
 //! ghash and polyval know PCLMULQDQ on 128 bits. What is compiled is what `cargo build --release` makes without more flags.
 //! XTS, and CFB of lengths that are not whole blocks, exist in place alone: their calls have a copy in them.
 
-use super::{fits, locked};
+use super::{locked, takes_part};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec};
 use aes::cipher::{
     array::Array, consts::U12, consts::U16, inout::InOutBuf, BlockCipherDecrypt,
@@ -40,7 +40,7 @@ impl Peer for RustCrypto {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams != 1 || !fits(spec, bytes) {
+        if spec.streams != 1 || !takes_part(spec, bytes) {
             return Ok(None);
         }
         Ok(match spec.key_bits {

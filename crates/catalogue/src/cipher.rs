@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A mode with a key size: "aes-128-gcm".
 
-use crate::{Bound, Call, Direction, Mode, Row, BLOCK, KEY_BITS, ROWS};
+use crate::row::{Bound, Call, Direction, Mode, Row, BLOCK, KEY_BITS};
+use crate::rows::ROWS;
 use std::fmt;
 
 /// A mode with one of its key sizes, or a cipher that is not AES.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The table.
 
-use crate::{Bound, Call, Direction, Hosts, Mode, Needs, Row, Shape, BLOCK, KEY_BITS};
+use crate::row::{Bound, Call, Direction, Hosts, Mode, Needs, Row, Shape, BLOCK, KEY_BITS};
 
 const NIST: &str = "2.16.840.1.101.3.4.1";
 const BOTH: &[Direction] = &Direction::BOTH;
@@ -353,3 +353,45 @@ pub const COMPOSED: [&str; 5] = [
     "AES-128-CBC-HMAC-SHA256",
     "AES-256-CBC-HMAC-SHA256",
 ];
+
+impl Mode {
+    /// The mode's row.
+    pub fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// In small letters, as on the command line and in JSON: "gcm-siv".
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// As headings have it: "GCM-SIV".
+    pub fn title(self) -> &'static str {
+        self.row().title
+    }
+
+    /// The mode of that name, in small letters.
+    pub fn by_name(name: &str) -> Option<Mode> {
+        ROWS.iter().find(|r| r.name == name).map(|r| r.mode)
+    }
+
+    /// All modes of AES, in the order of the rows.
+    pub fn aes() -> impl Iterator<Item = Mode> {
+        ROWS.iter().filter(|r| r.is_aes()).map(|r| r.mode)
+    }
+
+    /// Whether data must be whole blocks.
+    pub fn whole_blocks(self) -> bool {
+        self.row().unit == BLOCK
+    }
+
+    /// Whether a message has additional data and a tag.
+    pub fn is_aead(self) -> bool {
+        matches!(self.row().call, Call::Message(shape) if shape.authenticated)
+    }
+
+    /// Whether calls continue one long message.
+    pub fn streams(self) -> bool {
+        matches!(self.row().call, Call::Stream)
+    }
+}

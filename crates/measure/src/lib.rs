@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The measuring engine that the tool and the benchmark share: timed windows, the order of rounds,
-//! processors, where data lie, limits and ceilings, statistics. docs/measuring.md explains the method.
+//! processors, where data lie, limits and ceilings, statistics. docs/measuring.md explains the
+//! method.
 
 pub mod affinity;
 pub mod limit;

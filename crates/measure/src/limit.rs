@@ -141,8 +141,8 @@ impl Work {
         self.0.iter().all(|pass| pass.runs(cpu))
     }
 
-    /// Does the work of a message, so many times as long as the shortest that fits all loops, and returns
-    /// its bytes. It must run here.
+    /// Does the work of a message, so many times as long as the shortest that fits all loops, and
+    /// returns its bytes. It must run here.
     pub fn run(&self, times: u64) -> u64 {
         let blocks = times * BLOCKS;
         self.0.iter().for_each(|pass| pass.run(blocks));
@@ -176,7 +176,8 @@ pub fn limit(cipher: Cipher, direction: Direction, several: bool, widest: Limit)
     }))
 }
 
-/// The rounds with the multiplications of the hash, for modes that hash each block as they encrypt it.
+/// The rounds with the multiplications of the hash, for modes that hash each block as they encrypt
+/// it.
 pub fn ceiling(cipher: Cipher, direction: Direction, widest: Limit) -> Option<Work> {
     let pass = Pass {
         on: widest,

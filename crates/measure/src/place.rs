@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Where the data of measurements lie: at the start of a cache line, at another one of a page in each
-//! window. A load waits for an earlier store that has the same address modulo 4096 (4K aliasing), and
-//! keys and contexts have an address, too. Changing the line keeps any implementation from being
-//! lucky or unlucky all the time.
+//! Where the data of measurements lie: at the start of a cache line, at another one of a page in
+//! each window. A load waits for an earlier store that has the same address modulo 4096 (4K
+//! aliasing), and keys and contexts have an address, too. Changing the line keeps any
+//! implementation from being lucky or unlucky all the time.
 
 const PAGE: usize = 4096;
 const LINE: usize = 64;
@@ -32,6 +32,11 @@ impl Buffer {
     /// Moves to another line for the next window, with the data.
     pub fn move_on(&mut self) {
         self.move_to((self.line + STEP) % (PAGE / LINE));
+    }
+
+    /// Moves to a line drawn at random, with the data.
+    pub fn move_at_random(&mut self) {
+        self.move_to(fastrand::usize(0..PAGE / LINE));
     }
 
     fn move_to(&mut self, line: usize) {
@@ -79,7 +84,7 @@ impl Place {
     /// Moves both to other lines.
     pub fn move_on(&mut self) {
         for buffer in [&mut self.input, &mut self.output] {
-            buffer.move_to(fastrand::usize(0..PAGE / LINE));
+            buffer.move_at_random();
         }
     }
 }

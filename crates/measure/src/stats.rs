@@ -8,6 +8,8 @@ pub struct Summary {
     /// First and third quartile: half of all measurements lie between them.
     pub q1: f64,
     pub q3: f64,
+    /// How far the median of a part of the measurements lies from that of all, at most.
+    pub farthest: f64,
 }
 
 impl Summary {
@@ -20,12 +22,28 @@ impl Summary {
             median: at(0.5),
             q1: at(0.25),
             q3: at(0.75),
+            farthest: 0.0,
         })
     }
 
-    /// Half the distance between the quartiles, as a fraction of the median.
+    /// Of measurements in parts of these lengths, such as those of each process.
+    pub fn of_parts(values: &[f64], lengths: &[usize]) -> Option<Summary> {
+        let all = Summary::of(values.iter().copied())?;
+        let (mut rest, mut farthest) = (values, 0f64);
+        for length in lengths {
+            let (part, others) = rest.split_at((*length).min(rest.len()));
+            let part = Summary::of(part.iter().copied()).map_or(all.median, |part| part.median);
+            farthest = farthest.max((part - all.median).abs());
+            rest = others;
+        }
+        Some(Summary { farthest, ..all })
+    }
+
+    /// Half the distance between the quartiles, but not less than the distance to the median of any
+    /// part; as a fraction of the median. Parts tell more than quartiles about how another run
+    /// would differ.
     pub fn spread(&self) -> f64 {
-        (self.q3 - self.q1) / 2.0 / self.median
+        self.farthest.max((self.q3 - self.q1) / 2.0) / self.median
     }
 }
 
@@ -51,5 +69,14 @@ mod tests {
         assert_eq!(Summary::of([1.0, 2.0]).unwrap().median, 1.5);
         assert_eq!(Summary::of([]), None);
         assert!((s.spread() - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_spread_reaches_the_median_of_every_part() {
+        let values = [10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 8.0, 8.5, 9.0];
+        let spread = |lengths: &[usize]| Summary::of_parts(&values, lengths).unwrap().spread();
+        assert!((spread(&[6, 3]) - 0.15).abs() < 1e-12);
+        assert_eq!(spread(&[9]), Summary::of(values).unwrap().spread());
+        assert!(spread(&[]) < 0.06);
     }
 }

@@ -93,7 +93,8 @@ impl Pace {
         ((ns / self.unit_ns) as u64).max(1)
     }
 
-    /// Warms up, and learns the time of a unit. `work` does a number of units and returns their bytes.
+    /// Warms up, and learns the time of a unit. `work` does a number of units and returns their
+    /// bytes.
     pub fn warm_up(&mut self, work: &mut dyn FnMut(u64) -> Result<u64>) -> Result<()> {
         loop {
             let units = self.units_in(WARM_UP_NS);
@@ -115,6 +116,86 @@ impl Pace {
     ) -> Result<Window> {
         timed(self.units_in(microseconds as f64 * 1000.0), work)
     }
+
+    /// Warms up, then takes a window of about that length.
+    pub fn warm_window(
+        &mut self,
+        microseconds: u64,
+        work: &mut dyn FnMut(u64) -> Result<u64>,
+    ) -> Result<Window> {
+        self.warm_up(work)?;
+        self.window(microseconds, work)
+    }
+}
+
+/// A disturbed window is repeated this many times at most.
+const REPEATS: usize = 4;
+
+/// Takes a window, and repeats it while it is disturbed. Returns the last one, and the number of
+/// repetitions.
+pub fn undisturbed(take: &mut dyn FnMut() -> Result<Window>) -> Result<(Window, usize)> {
+    let mut repeated = 0;
+    loop {
+        let window = take()?;
+        if window.undisturbed() || repeated == REPEATS {
+            return Ok((window, repeated));
+        }
+        repeated += 1;
+    }
+}
+
+/// Times parts of a window.
+pub struct Stopwatch {
+    timed_ns: u64,
+}
+
+/// The time that it takes to read the clock twice.
+fn clock_ns() -> Result<u64> {
+    let mut costs = (0..101)
+        .map(|_| {
+            let begin = clock(ClockId::CLOCK_MONOTONIC)?;
+            Ok(clock(ClockId::CLOCK_MONOTONIC)? - begin)
+        })
+        .collect::<Result<Vec<u64>>>()?;
+    costs.sort_unstable();
+    Ok(costs[costs.len() / 2])
+}
+
+impl Stopwatch {
+    /// Does some work and adds its time.
+    pub fn time(&mut self, work: impl FnOnce()) -> Result<()> {
+        let begin = clock(ClockId::CLOCK_MONOTONIC)?;
+        work();
+        self.timed_ns += clock(ClockId::CLOCK_MONOTONIC)? - begin;
+        Ok(())
+    }
+}
+
+/// Takes a window of calls that need a prepared state each. `batch` prepares some states untimed,
+/// times the calls once, and returns the number of calls. The first batch warms up. Subtracts the
+/// time of reading the clock. The CPU time is that of all work, scaled to the timed part.
+pub fn batches(
+    microseconds: u64,
+    batch: &mut dyn FnMut(&mut Stopwatch) -> Result<u64>,
+) -> Result<Window> {
+    let read_ns = clock_ns()?;
+    let mut watch = Stopwatch { timed_ns: 0 };
+    batch(&mut watch)?;
+    let (mut calls, mut timed_ns) = (0, 0);
+    let whole = timed(1, &mut |_| {
+        while timed_ns < microseconds * 1000 {
+            watch.timed_ns = 0;
+            calls += batch(&mut watch)?;
+            timed_ns += watch.timed_ns.saturating_sub(read_ns).max(1);
+        }
+        Ok(calls)
+    })?;
+    let part = timed_ns as f64 / whole.wall_ns.max(1) as f64;
+    Ok(Window {
+        wall_ns: timed_ns,
+        cpu_ns: (whole.cpu_ns as f64 * part) as u64,
+        ..whole
+    })
 }
 
 #[cfg(test)]
@@ -134,6 +215,42 @@ mod tests {
         assert!(window(1000, 1040).undisturbed());
         assert!(!window(1000, 900).undisturbed());
         assert_eq!(window(1000, 1000).rate(), 1e9);
+    }
+
+    #[test]
+    fn disturbed_windows_are_repeated() {
+        let window = |cpu_ns| Window {
+            bytes: 1,
+            wall_ns: 1000,
+            cpu_ns,
+            user_ns: 0,
+            system_ns: 0,
+        };
+        let mut times = [100, 200, 990, 300].into_iter();
+        let (taken, repeated) = undisturbed(&mut || Ok(window(times.next().unwrap()))).unwrap();
+        assert_eq!((taken.cpu_ns, repeated), (990, 2));
+        let (taken, repeated) = undisturbed(&mut || Ok(window(500))).unwrap();
+        assert_eq!((taken.cpu_ns, repeated), (500, REPEATS));
+    }
+
+    #[test]
+    fn only_the_timed_part_of_a_batch_counts() {
+        let spin = |turns: u64| {
+            std::hint::black_box((0..turns).fold(0u64, |sum, i| std::hint::black_box(sum ^ i)));
+        };
+        let timed = |part: u64| {
+            let mut batch = |watch: &mut Stopwatch| {
+                spin(20_000 - part);
+                watch.time(|| spin(part))?;
+                Ok(4)
+            };
+            let window = batches(200, &mut batch).unwrap();
+            window.wall_ns as f64 / window.bytes as f64
+        };
+        // The least of several: the machine may be busy.
+        let least = |part| (0..20).map(|_| timed(part)).fold(f64::MAX, f64::min);
+        let (short, long) = (least(2_000), least(16_000));
+        assert!((4.0..16.0).contains(&(long / short)), "{short} {long}");
     }
 
     #[test]

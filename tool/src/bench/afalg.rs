@@ -4,14 +4,14 @@
 //! copies (crypto/af_alg.c, af_alg_sendmsg), or a vmsplice() and a splice() that hand over their pages, from which
 //! some kernels copy nevertheless (Debian's 6.1.192 always); and a recv(), which copies nothing: the cipher writes to the caller's pages (the same file, af_alg_get_rsgl).
 
-use super::buffer::Buffer;
 use super::evp::{key, IV};
-use super::job::{Job, SAMPLE_CALLS};
+use super::job::{sample_in_place, Job};
 use super::subject::Subject;
 use crate::algorithm::{Direction, Mode};
 use crate::error::{Error, Result};
 use crate::kernel::drivers::{self, Driver};
 use crate::root::Root;
+use ::measure::place::Buffer;
 use nix::errno::Errno;
 use nix::fcntl::{fcntl, splice, vmsplice, FcntlArg, SpliceFFlags};
 use nix::sys::socket::{
@@ -260,12 +260,6 @@ impl Job for AfAlgJob {
 
     fn sample(&mut self) -> Result<Vec<u8>> {
         self.message = start(&self.bound, self.direction, self.has_iv)?;
-        let mut output = Vec::new();
-        for _ in 0..SAMPLE_CALLS {
-            self.buffer.fill();
-            self.run(1)?;
-            output.extend_from_slice(self.buffer.data());
-        }
-        Ok(output)
+        sample_in_place(self, |job| &mut job.buffer)
     }
 }

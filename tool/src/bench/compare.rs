@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `tenrounds compare`: software, stock OpenSSL and tenrounds against the limit, in one run.
 
-use super::busy::{Disturbance, Load, Watch};
-use super::chart::Paint;
+use super::busy::{Load, Watch};
+use super::case::Case;
+use super::comparison::Comparison;
 use super::figure::{limit_rows, Figure};
 use super::implementation::Implementation;
-use super::limit::Limit;
-use super::measure::{limits, widest, Case, Effort, Rounds, TEAMS};
-use super::plan::{cases, label, of_all, work, Pace};
-use super::stats::Summary;
+use super::measure::{limits, note_absent, widest, Effort, Rounds, TEAMS};
+use super::passes;
+use super::plan::{cases, effort, of_all, work, THOROUGH};
+use super::shown::Report;
 use super::subject::{references, Subject};
 use super::team::WorkerProcess;
-use super::{markdown, progress, report, svg};
+use super::{markdown, report, svg};
 use crate::algorithm::Direction;
-use crate::cli::{CompareArgs, MeasureArgs, ReportArgs};
+use crate::cli::CompareArgs;
 use crate::core::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks;
-use crate::output;
-use crate::schema::{Document, Host};
+use crate::schema::Document;
+use ::measure::limit::Limit;
+use ::measure::stats::Summary;
 use serde::Serialize;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-pub const THOROUGH: Effort = Effort {
-    rounds: 40,
-    window_us: 2000,
-};
-const QUICK: Effort = Effort {
-    rounds: 10,
-    window_us: 1000,
-};
 /// Where nothing is named: so many rounds that the whole takes about 11 seconds on an idle machine.
 const USUAL: Effort = Effort {
     rounds: 25,
@@ -39,50 +32,6 @@ const USUAL: Effort = Effort {
 };
 /// And no more than this on a busy one, plus the rounds that are never left out.
 const USUAL_TIME: Duration = Duration::from_millis(13_500);
-
-/// Everything that a comparison found.
-pub struct Comparison {
-    pub host: Host,
-    pub figures: Vec<Figure>,
-    /// RC4 and ChaCha20-Poly1305 of OpenSSL.
-    pub references: Vec<Figure>,
-    pub limits: Vec<(Limit, Summary)>,
-    pub widest: Option<Limit>,
-    pub backend: Option<Backend>,
-    /// What could not be measured, and why.
-    pub notes: Vec<String>,
-    pub effort: Effort,
-    pub took: Duration,
-    pub load: Option<Load>,
-}
-
-impl Comparison {
-    pub fn openssl_version(&self) -> &str {
-        self.host
-            .openssl
-            .as_ref()
-            .map_or("OpenSSL", |o| o.version.as_str())
-    }
-
-    /// All figures; those of the reference ciphers come last.
-    pub fn all(&self) -> impl Iterator<Item = &Figure> {
-        self.figures.iter().chain(&self.references)
-    }
-
-    pub fn disturbance(&self) -> Disturbance {
-        Disturbance::of(self.load, self.all().map(|f| &f.rounds))
-    }
-
-    /// "40", or "12 to 40" where a busy machine left no time for all.
-    pub fn rounds(&self) -> String {
-        let rounds = self.all().flat_map(|f| f.rounds.rates.values());
-        let fewest = rounds.map(Vec::len).min();
-        match fewest.filter(|fewest| *fewest < self.effort.rounds) {
-            Some(fewest) => format!("{fewest} to {}", self.effort.rounds),
-            None => self.effort.rounds.to_string(),
-        }
-    }
-}
 
 /// What JSON says besides the rows.
 #[derive(Serialize)]
@@ -106,15 +55,6 @@ struct How {
     /// null: /proc/stat could not be read.
     load: Option<Load>,
     notes: Vec<String>,
-}
-
-/// The effort asked for, or else the usual one.
-pub fn effort(measure: &MeasureArgs, report: &ReportArgs, usual: Effort) -> Effort {
-    match (measure.seconds, report.quick) {
-        (Some(seconds), _) => Effort::of_seconds(seconds, THOROUGH.window_us),
-        (None, true) => QUICK,
-        (None, false) => usual,
-    }
 }
 
 /// The processes that take part, weakest first; the limit only where there is one.
@@ -161,54 +101,6 @@ fn reference_cases(cases: &[Case]) -> Vec<Case> {
     of_all(&others, &[threads], &sizes)
 }
 
-/// Measures OpenSSL's other ciphers as references, and notes those that are missing.
-fn measure_references(
-    cases: &[Case],
-    teams: &mut [Vec<WorkerProcess>],
-    pace: &mut Pace,
-    bar: &indicatif::ProgressBar,
-    notes: &mut Vec<String>,
-) -> Vec<Figure> {
-    let mut absent: Option<Subject> = None;
-    let mut figures = Vec::new();
-    for &case in cases {
-        let effort = pace.next(1);
-        if absent == Some(case.subject) {
-            continue;
-        }
-        bar.set_message(label(&case));
-        match case.measure(teams, None, effort) {
-            Ok(rounds) => figures.push(Figure { case, rounds }),
-            Err(error) => {
-                absent = Some(case.subject);
-                notes.push(format!(
-                    "{} was not measured: {error}",
-                    case.subject.title()
-                ));
-            }
-        }
-        bar.inc(1);
-    }
-    figures
-}
-
-/// The windows of a round of a case.
-pub fn windows(case: &Case, team: &[WorkerProcess]) -> usize {
-    let concerned = |worker: &&WorkerProcess| case.concerns(worker.implementation);
-    team.iter().filter(concerned).count()
-}
-
-/// Who has no such cipher, once for all its sizes and directions.
-pub fn note_absent(rounds: &Rounds, notes: &mut Vec<String>) {
-    for why in rounds.absent.values() {
-        // Each process says for itself whose it is: "openssl: OpenSSL 3.0.22 has no ...".
-        let (_, what) = why.split_once(": ").unwrap_or(("", why));
-        if !notes.iter().any(|note| note == what) {
-            notes.push(what.to_owned());
-        }
-    }
-}
-
 fn run(args: &CompareArgs) -> Result<Comparison> {
     let watch = Watch::start();
     let started = Instant::now();
@@ -231,26 +123,47 @@ fn run(args: &CompareArgs) -> Result<Comparison> {
         references.extend(reference_cases(&all));
     }
 
-    let of_case = |case: &Case| windows(case, &teams[0]);
-    let windows_of: Vec<usize> = aes.iter().map(of_case).collect();
-    let windows = windows_of.iter().sum::<usize>() + references.len();
     let end = (usual && args.measure.seconds.is_none()).then_some(started + USUAL_TIME);
-    let mut pace = Pace::new(effort, end, windows);
-    let bar = progress(aes.len() + references.len(), effort.duration(windows));
+    let all = [aes, references].concat();
+    let bar = passes::bar(&all, &teams, effort);
     let limits = measure_limits(&usable, &mut teams[0], effort)?;
     let widest = widest(&limits);
     let mut notes = Vec::new();
-    let mut figures = Vec::new();
-    for (case, windows) in aes.into_iter().zip(windows_of) {
-        bar.set_message(label(&case));
-        let rounds = case.measure(&mut teams, widest, pace.next(windows))?;
-        note_absent(&rounds, &mut notes);
-        if !rounds.rates.is_empty() {
-            figures.push(Figure { case, rounds });
+    let mut absent: Option<Subject> = None;
+    let share = |team: &mut [WorkerProcess], case: &Case, effort| {
+        let is_aes = case.subject.is_aes();
+        if absent == Some(case.subject) {
+            return Ok(vec![Rounds::default()]);
         }
-        bar.inc(1);
+        match case.measure(team, widest.filter(|_| is_aes), effort) {
+            Ok(rounds) => Ok(vec![rounds]),
+            Err(error) if is_aes => Err(error),
+            // OpenSSL's other ciphers are references; a missing one is noted.
+            Err(error) => {
+                absent = Some(case.subject);
+                let title = case.subject.title();
+                notes.push(format!("{title} was not measured: {error}"));
+                Ok(vec![Rounds::default()])
+            }
+        }
+    };
+    let found = passes::measure(&all, &mut teams, (effort, end), &bar, share)?;
+    let (mut figures, mut references) = (Vec::new(), Vec::new());
+    for (case, rounds) in all.into_iter().zip(found) {
+        for rounds in rounds {
+            if case.subject.is_aes() {
+                note_absent(&rounds, &mut notes);
+            }
+            let list = if case.subject.is_aes() {
+                &mut figures
+            } else {
+                &mut references
+            };
+            if !rounds.rates.is_empty() {
+                list.push(Figure { case, rounds });
+            }
+        }
     }
-    let references = measure_references(&references, &mut teams, &mut pace, &bar, &mut notes);
     bar.finish_and_clear();
     let backend = teams[0]
         .iter()
@@ -309,31 +222,6 @@ fn json(found: &Comparison) -> String {
     Document::new("compare", found.host.clone(), rows, Body { compare: how }).to_json()
 }
 
-/// What `compare` and `compare-paths` show of what they found, and where.
-pub struct Report<'a, T> {
-    pub json: fn(&T) -> String,
-    pub markdown: fn(&T) -> String,
-    pub text: fn(&T, Paint) -> String,
-    pub svg: fn(&T, &Path) -> Result<()>,
-    pub args: &'a ReportArgs,
-}
-
-impl<T> Report<'_, T> {
-    /// Measures and shows. Files that cannot be written are an error before anything is measured.
-    pub fn of(self, json: bool, measure: impl FnOnce() -> Result<T>) -> Result<()> {
-        let file = self.args.svg.as_deref();
-        file.map_or(Ok(()), terminal::writable)?;
-        let found = measure()?;
-        let shown = output::out(match (json, self.args.markdown) {
-            (true, _) => (self.json)(&found),
-            (_, true) => (self.markdown)(&found),
-            _ => (self.text)(&found, Paint::for_stdout()),
-        });
-        file.map_or(Ok(()), |file| (self.svg)(&found, file))
-            .and(shown)
-    }
-}
-
 pub fn compare(args: &CompareArgs) -> Result<()> {
     let report = Report {
         json,
@@ -354,8 +242,7 @@ mod tests {
     fn without_arguments_it_takes_less_than_fifteen_seconds() {
         let work = work(&[], false, true).unwrap();
         let windows = |(subject, direction): &(Subject, Direction)| {
-            let has_ceiling =
-                super::super::limit::ceiling(*subject, *direction, Limit::Xmm).is_some();
+            let has_ceiling = ::measure::limit::ceiling(*subject, *direction, Limit::Xmm).is_some();
             (4 + usize::from(has_ceiling)) * SIZES.len()
         };
         let windows: usize = work.iter().map(windows).sum();

@@ -3,9 +3,9 @@
 //! window together.
 
 use super::job::{Job, Runner};
-use super::window::Window;
 use crate::error::{Error, Result};
 use ::measure::affinity::pin;
+use ::measure::window::Window;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;

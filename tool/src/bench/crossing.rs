@@ -3,9 +3,9 @@
 //! something can be said where AF_ALG is missing. AF_ALG has this to do as well, by other code.
 
 use super::afalg::{pipe, CHUNK};
-use super::buffer::Buffer;
 use super::job::Job;
 use crate::error::{Error, Result};
+use ::measure::place::Buffer;
 use nix::fcntl::{splice, SpliceFFlags};
 use nix::unistd::write;
 use std::fs::{File, OpenOptions};

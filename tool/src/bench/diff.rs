@@ -348,8 +348,7 @@ fn text(found: &Diff, painting: Paint) -> String {
         "{rows} rows in both: {slower} slower and {faster} faster beyond both spreads.{others}"
     ));
     let words = painting.paragraph(&format!(
-        "limit: nothing but AES rounds, measured in the same run. {}: half the distance between \
-         the quartiles.",
+        "limit: nothing but AES rounds, measured in the same run. {}: the spread of each run.",
         painting.plus_minus()
     ));
     out + &paint(DIM, words.trim_end()) + "\n"

@@ -3,13 +3,13 @@
 //! CBC alone.
 
 use super::afalg;
-use super::buffer::Buffer;
 use super::evp::{key, Ptr, IV};
-use super::job::{Job, SAMPLE_CALLS};
+use super::job::{sample_in_place, Job};
 use super::subject::Subject;
 use crate::algorithm::Direction;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use ::measure::place::Buffer;
 use std::ffi::{c_char, c_int, CString};
 
 const AFALG: &[u8] = b"afalg\0";
@@ -195,12 +195,6 @@ impl Job for EngineJob {
 
     fn sample(&mut self) -> Result<Vec<u8>> {
         self.start()?;
-        let mut output = Vec::new();
-        for _ in 0..SAMPLE_CALLS {
-            self.buffer.fill();
-            self.run(1)?;
-            output.extend_from_slice(self.buffer.data());
-        }
-        Ok(output)
+        sample_in_place(self, |job| &mut job.buffer)
     }
 }

@@ -2,14 +2,14 @@
 //! A cipher through libcrypto's EVP interface, as `openssl speed -evp` drives it: one initialised context,
 //! the same buffer in place again and again; or whole messages, as with its `-aead`.
 
-use super::buffer::Buffer;
 use super::implementation::Implementation;
-use super::job::{Job, SAMPLE_CALLS};
+use super::job::{sample_in_place, Job};
 use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
 use super::subject::{Call, Shape, Subject};
 use crate::algorithm::Direction;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use ::measure::place::Buffer;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
 
 pub type Ptr = *mut c_void;
@@ -309,13 +309,7 @@ impl Job for StreamJob {
 
     fn sample(&mut self) -> Result<Vec<u8>> {
         self.start()?;
-        let mut output = Vec::new();
-        for _ in 0..SAMPLE_CALLS {
-            self.buffer.fill();
-            self.run(1)?;
-            output.extend_from_slice(self.buffer.data());
-        }
-        Ok(output)
+        sample_in_place(self, |job| &mut job.buffer)
     }
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What was measured for one case, and the same as rows of the JSON document.
 
+use super::case::Case;
 use super::implementation::Implementation;
-use super::limit::Limit;
-use super::measure::{Case, Rounds};
-use super::stats::Summary;
+use super::measure::Rounds;
 use crate::algorithm::Direction;
 use crate::core::{Backend, Op};
 use crate::schema::{Measurement, Scaling};
+use ::measure::limit::Limit;
+use ::measure::stats::Summary;
 pub use terminal::size_name;
 
 pub struct Figure {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Work that is measured, and its windows.
 
-use super::window::{Pace, Window};
 use crate::error::Result;
+use ::measure::place::Buffer;
+use ::measure::window::{Pace, Window};
 
 /// Calls of a sample: more than one, so that state carried from call to call is compared, too.
 pub const SAMPLE_CALLS: usize = 3;
@@ -17,6 +18,17 @@ pub trait Job: Send {
 
     /// Starts afresh and returns the output for an input that is the same everywhere.
     fn sample(&mut self) -> Result<Vec<u8>>;
+}
+
+/// The output of the calls of a sample, in place.
+pub fn sample_in_place<J: Job>(job: &mut J, buffer: fn(&mut J) -> &mut Buffer) -> Result<Vec<u8>> {
+    let mut output = Vec::new();
+    for _ in 0..SAMPLE_CALLS {
+        buffer(job).fill();
+        job.run(1)?;
+        output.extend_from_slice(buffer(job).data());
+    }
+    Ok(output)
 }
 
 /// A job and its pace.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The work that needs no libcrypto: the core by its own calls, and the limit probe.
 
-use super::buffer::Buffer;
 use super::evp::{key, IV};
-use super::job::{Job, SAMPLE_CALLS};
-use super::limit::Work;
+use super::job::{sample_in_place, Job};
 use super::message::{nonce, Messages, Tag, AAD, TAG_BYTES};
 use super::subject::Subject;
 use crate::algorithm::Direction;
 use crate::core::{Backend, Key, Message, Stream};
 use crate::error::{Error, Result};
+use ::measure::limit::Work;
+use ::measure::place::Buffer;
 
 /// Nothing but the instructions that bound a mode.
 pub struct LimitJob(pub Work);
@@ -76,13 +76,7 @@ impl Job for CoreJob {
 
     fn sample(&mut self) -> Result<Vec<u8>> {
         self.stream = Stream::new(IV);
-        let mut output = Vec::new();
-        for _ in 0..SAMPLE_CALLS {
-            self.buffer.fill();
-            self.run(1)?;
-            output.extend_from_slice(self.buffer.data());
-        }
-        Ok(output)
+        sample_in_place(self, |job| &mut job.buffer)
     }
 }
 

@@ -3,7 +3,7 @@
 //! the ratio to OpenSSL and the fraction of the limit.
 
 use super::chart::gigabytes;
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use super::figure::{size_name, sizes, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
 use super::report::{blocks, openssl, words};

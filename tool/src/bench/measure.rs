@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Paired measurement. A round is one short window of each implementation, one right after the other in
-//! an order that changes from round to round, so that all of a round see the same clock frequency and the
-//! same neighbours. Ratios are taken within rounds; the median over the rounds is the result.
+//! Paired measurement. A round is one short window of each implementation, one right after the
+//! other in an order that changes from round to round, so that all of a round see the same clock
+//! frequency and the same neighbours. Ratios are taken within rounds; the median over the rounds is
+//! the result.
 
+use super::case::Case;
 use super::implementation::Implementation;
-use super::limit::{ceiling, limit, Limit, Work};
-use super::stats::Summary;
-use super::subject::Subject;
 use super::team::WorkerProcess;
-use super::window::Window;
 use super::worker::Request;
-use crate::algorithm::{Direction, Mode};
-use crate::core::Cpu;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use ::measure::limit::{Limit, Work};
+use ::measure::stats::Summary;
+use ::measure::window::Window;
 use std::collections::BTreeMap;
 
-/// So many sets of processes share the rounds of a case. Where code and data of a process happen to lie
-/// differs from process to process, and with it what the processor's predictors confuse; one process
-/// was seen to do short calls a quarter slower, all its life.
+/// So many sets of processes share the rounds of a case. Where code and data of a process happen to
+/// lie differs from process to process, and with it what the processor's predictors confuse; one
+/// process was seen to do short calls a quarter slower, all its life.
 pub const TEAMS: usize = 5;
 const LARGE: usize = 1 << 20;
 
@@ -28,26 +27,13 @@ pub struct Effort {
     pub window_us: u64,
 }
 
-impl Effort {
-    /// How many of so many teams share the rounds for calls of so many bytes, and the rounds of each. Each
-    /// process holds the data; much of it would fill the memory, and luck matters less.
-    pub fn shared(self, teams: usize, bytes: usize) -> (usize, Effort) {
-        let count = match bytes {
-            LARGE.. => 1,
-            _ => teams.min(self.rounds),
-        };
-        let rounds = self.rounds.div_ceil(count);
-        (count, Effort { rounds, ..self })
+/// The number of teams that share the rounds for calls of so many bytes. Each process holds the
+/// data; much of it would fill the memory, and luck matters less.
+pub fn sharing(bytes: usize) -> usize {
+    match bytes {
+        LARGE.. => 1,
+        _ => TEAMS,
     }
-}
-
-/// One column of one table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Case {
-    pub subject: Subject,
-    pub direction: Direction,
-    pub bytes: usize,
-    pub threads: usize,
 }
 
 /// Sums over windows.
@@ -80,21 +66,25 @@ pub struct Rounds {
     pub absent: BTreeMap<Implementation, String>,
     /// With several threads, how many times the rate of one thread in the same round.
     pub scaling: BTreeMap<Implementation, Summary>,
+    /// The number of rounds of each team.
+    pub teams: Vec<usize>,
 }
 
 impl Rounds {
     pub fn rate(&self, who: Implementation) -> Option<Summary> {
-        Summary::of(self.rates.get(&who)?.iter().copied())
+        Summary::of_parts(self.rates.get(&who)?, &self.teams)
     }
 
     /// The ratios a / b, each within its round.
     pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<Summary> {
         let pairs = self.rates.get(&a)?.iter().zip(self.rates.get(&b)?);
-        Summary::of(pairs.map(|(a, b)| a / b))
+        let ratios: Vec<f64> = pairs.map(|(a, b)| a / b).collect();
+        Summary::of_parts(&ratios, &self.teams)
     }
 
     /// Adds the rounds of another team.
     pub fn absorb(&mut self, other: Rounds) {
+        self.teams.extend(other.rates.values().map(Vec::len).max());
         for (who, rates) in other.rates {
             self.rates.entry(who).or_default().extend(rates);
         }
@@ -118,6 +108,17 @@ impl Rounds {
                     system_ns: window.system_ns,
                 });
             }
+        }
+    }
+}
+
+/// Who has no such cipher, once for all its sizes and directions.
+pub fn note_absent(rounds: &Rounds, notes: &mut Vec<String>) {
+    for why in rounds.absent.values() {
+        // Each process says for itself whose it is: "openssl: OpenSSL 3.0.22 has no ...".
+        let (_, what) = why.split_once(": ").unwrap_or(("", why));
+        if !notes.iter().any(|note| note == what) {
+            notes.push(what.to_owned());
         }
     }
 }
@@ -146,8 +147,8 @@ impl Taken {
     }
 }
 
-/// Takes rounds until so many are undisturbed. On a machine that leaves no peace for three times as many,
-/// disturbed ones count, and are reported.
+/// Takes rounds until so many are undisturbed. On a machine that leaves no peace for three times as
+/// many, disturbed ones count, and are reported.
 pub fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Result<Taken> {
     // A fixed seed, so that runs repeat the same orders.
     let mut random = fastrand::Rng::with_seed(0x2545_f491_4f6c_dd1d);
@@ -175,52 +176,8 @@ pub fn take(team: &mut [WorkerProcess], chosen: &[usize], effort: Effort) -> Res
 }
 
 impl Case {
-    pub fn request(&self) -> Request {
-        Request::Cipher {
-            name: self.subject.name(),
-            direction: self.direction.name().into(),
-            bytes: self.bytes,
-            threads: self.threads,
-        }
-    }
-
-    pub fn describe(&self) -> String {
-        let plural = if self.threads == 1 { "" } else { "s" };
-        format!(
-            "{} {}, {} bytes, {} thread{plural}",
-            self.subject.title(),
-            self.direction.name(),
-            self.bytes,
-            self.threads
-        )
-    }
-
-    /// Whether an implementation takes part.
-    pub fn concerns(&self, who: Implementation) -> bool {
-        match who {
-            Implementation::OpenSsl => true,
-            Implementation::AfAlg | Implementation::AfAlgSplice => {
-                super::afalg::name(self.subject).is_some()
-            }
-            Implementation::AfAlgEngine => self.subject.mode() == Mode::Cbc,
-            // Of two widths it does not matter which.
-            Implementation::Ceiling => ceiling(self.subject, self.direction, Limit::Xmm).is_some(),
-            _ => self.subject.is_aes(),
-        }
-    }
-
-    /// What bounds this case, given the fastest width: nothing where the processor lacks an instruction.
-    pub fn bound(&self, who: Implementation, widest: Limit) -> Option<Work> {
-        let work = match who {
-            Implementation::Limit => limit(self.subject, self.direction, false, widest),
-            Implementation::Ceiling => ceiling(self.subject, self.direction, widest),
-            _ => None,
-        };
-        work.filter(|work| work.runs(&Cpu::detect()))
-    }
-
-    /// Prepares an implementation: the digest of its output, or nothing for a bound. Whether it takes
-    /// part at all, or why not.
+    /// Prepares an implementation: the digest of its output, or nothing for a bound. Whether it
+    /// takes part at all, or why not.
     pub fn set_up(
         &self,
         worker: &mut WorkerProcess,
@@ -246,23 +203,8 @@ impl Case {
         Ok(Ok(None))
     }
 
-    /// Measures the case with several teams, which share the rounds.
-    pub fn measure(
-        &self,
-        teams: &mut [Vec<WorkerProcess>],
-        widest: Option<Limit>,
-        effort: Effort,
-    ) -> Result<Rounds> {
-        let (count, share) = effort.shared(teams.len(), self.bytes);
-        let mut result = Rounds::default();
-        for team in &mut teams[..count] {
-            result.absorb(self.measure_with(team, widest, share)?);
-        }
-        Ok(result)
-    }
-
     /// Measures the case with those of a team that it concerns. All outputs must be equal.
-    fn measure_with(
+    pub fn measure(
         &self,
         team: &mut [WorkerProcess],
         widest: Option<Limit>,
@@ -296,22 +238,6 @@ impl Case {
         result.absent = absent;
         Ok(result)
     }
-
-    pub fn verify(&self, digests: &[(Implementation, String)]) -> Result<()> {
-        let Some((first, expected)) = digests.first() else {
-            return Ok(());
-        };
-        match digests.iter().find(|(_, digest)| digest != expected) {
-            None => Ok(()),
-            Some((other, _)) => Err(Error::failure(format!(
-                "the outputs of {} and {} differ for {}: one of them computes wrongly, so nothing \
-                 was timed; run tenrounds selftest",
-                first.name(),
-                other.name(),
-                self.describe()
-            ))),
-        }
-    }
 }
 
 /// The bytes of state per second and round of every limit that the processor can run, in one set of
@@ -339,6 +265,12 @@ pub fn limits(
         .into_iter()
         .map(|r| Summary::of(r).expect("at least one window"));
     Ok(usable.iter().copied().zip(summaries).collect())
+}
+
+/// The windows of a round of a case.
+pub fn windows(case: &Case, team: &[WorkerProcess]) -> usize {
+    let concerned = |worker: &&WorkerProcess| case.concerns(worker.implementation);
+    team.iter().filter(concerned).count()
 }
 
 /// The width with the highest throughput; of two that differ by less than the noise, the wider.
@@ -403,6 +335,7 @@ mod tests {
             median,
             q1: median,
             q3: median,
+            farthest: 0.0,
         };
         let limits = [
             (Limit::Xmm, at(50.0)),
@@ -412,27 +345,5 @@ mod tests {
         assert_eq!(widest(&limits), Some(Limit::Zmm));
         assert_eq!(widest(&limits[..2]), Some(Limit::Ymm));
         assert_eq!(widest(&[(Limit::Chain, at(5.0))]), None);
-    }
-
-    #[test]
-    fn different_outputs_are_an_error() {
-        let case = Case {
-            subject: Subject::by_name("aes-128-cbc").unwrap(),
-            direction: Direction::Encrypt,
-            bytes: 16,
-            threads: 1,
-        };
-        let digest = |who, d: &str| (who, d.to_string());
-        use Implementation::*;
-        assert!(case
-            .verify(&[digest(OpenSsl, "1"), digest(Tenrounds, "1")])
-            .is_ok());
-        let error = case
-            .verify(&[digest(OpenSsl, "1"), digest(Tenrounds, "2")])
-            .unwrap_err();
-        assert!(
-            error.to_string().contains("openssl and tenrounds differ"),
-            "{error}"
-        );
     }
 }

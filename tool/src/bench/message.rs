@@ -3,10 +3,10 @@
 //! new nonce each time; decryption reads one sealed message again and again and writes elsewhere, because
 //! the tag must fit every time.
 
-use super::buffer::Buffer;
 use super::job::{Job, SAMPLE_CALLS};
 use crate::algorithm::Direction;
 use crate::error::Result;
+use ::measure::place::Buffer;
 
 pub const TAG_BYTES: usize = 16;
 pub type Tag = [u8; TAG_BYTES];

@@ -4,8 +4,10 @@
 
 mod afalg;
 mod busy;
+mod case;
 mod chart;
 mod compare;
+mod comparison;
 mod count;
 mod crew;
 mod crossing;
@@ -20,12 +22,14 @@ mod mac;
 mod markdown;
 mod measure;
 mod message;
+mod passes;
 mod paths;
 mod picture;
 mod plan;
 mod report;
 mod runs;
 mod scaling;
+mod shown;
 mod speed;
 mod subject;
 mod svg;
@@ -37,9 +41,6 @@ pub use diff::diff;
 pub use paths::compare_paths;
 pub use picture::picture;
 pub use speed::speed;
-
-use ::measure::{limit, place as buffer, stats, window};
-use terminal::progress;
 
 use crate::error::{Error, Result};
 use std::ffi::OsString;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! From the command line to the list of cases, and how long they take.
 
+use super::case::Case;
 use super::figure::size_name;
-use super::measure::{Case, Effort, TEAMS};
+use super::measure::{sharing, Effort, TEAMS};
 use super::subject::{parse, Call, Subject};
 use crate::algorithm::Direction::{self, Decrypt, Encrypt};
-use crate::cli::{CaseArgs, MeasureArgs, Threads};
+use crate::cli::{CaseArgs, MeasureArgs, ReportArgs, Threads};
 use crate::error::{Error, Result};
 use ::measure::affinity::processors;
 use std::time::{Duration, Instant};
@@ -186,54 +187,82 @@ impl Effort {
     }
 }
 
+/// Where algorithms are named.
+pub const THOROUGH: Effort = Effort {
+    rounds: 40,
+    window_us: 2000,
+};
+const QUICK: Effort = Effort {
+    rounds: 10,
+    window_us: 1000,
+};
+
+/// The effort asked for, or else the usual one.
+pub fn effort(measure: &MeasureArgs, report: &ReportArgs, usual: Effort) -> Effort {
+    match (measure.seconds, report.quick) {
+        (Some(seconds), _) => Effort::of_seconds(seconds, THOROUGH.window_us),
+        (None, true) => QUICK,
+        (None, false) => usual,
+    }
+}
+
 /// Keeps a run within its time. On a busy machine rounds take longer and are repeated; then the
-/// cases that are left get fewer.
+/// shares that are left get fewer.
 pub struct Pace {
-    effort: Effort,
+    /// Of a team's share of a case.
+    share: Effort,
     began: Instant,
     end: Option<Instant>,
-    /// Windows of a round of all cases that are left.
+    /// Windows of a round of all shares that are left.
     windows: usize,
     /// Windows of all rounds that were asked for.
     spent: u32,
 }
 
 impl Pace {
-    /// The effort for so many windows a round; without an end, all cases get all of it.
+    /// The effort for so many windows a round of all cases; without an end, all get all of it.
     pub fn new(effort: Effort, end: Option<Instant>, windows: usize) -> Pace {
         Pace {
-            effort,
+            share: Effort {
+                rounds: effort.rounds.div_ceil(TEAMS),
+                ..effort
+            },
             began: Instant::now(),
             end,
-            windows,
+            windows: windows * TEAMS,
             spent: 0,
         }
     }
 
-    /// The effort for the next case, which has so many windows.
-    pub fn next(&mut self, windows: usize) -> Effort {
+    /// The effort of a team for its share of the next case, which has so many windows a round; None
+    /// if the teams before have measured all of it.
+    pub fn next(&mut self, team: usize, bytes: usize, windows: usize) -> Option<Effort> {
+        if team >= sharing(bytes) {
+            return None;
+        }
+        let shares = TEAMS / sharing(bytes);
         let now = Instant::now();
         let left = self.end.map(|end| end.saturating_duration_since(now));
         let measured = (now - self.began) / self.spent.max(1);
-        let rounds = self.rounds_in(left, measured);
-        self.windows = self.windows.saturating_sub(windows);
+        let rounds = shares * self.rounds_in(left, measured);
+        self.windows = self.windows.saturating_sub(windows * shares);
         self.spent += (windows * rounds) as u32;
-        Effort {
+        Some(Effort {
             rounds,
-            ..self.effort
-        }
+            ..self.share
+        })
     }
 
-    /// Rounds of all cases that are left that fit into a time: at least one for each team.
+    /// Rounds of each share that is left that fit into a time: at least one.
     fn rounds_in(&self, left: Option<Duration>, measured: Duration) -> usize {
         let one = Effort {
             rounds: 1,
-            ..self.effort
+            ..self.share
         };
         let window = one.duration(1).max(measured);
         let round = window.as_nanos() * self.windows.max(1) as u128;
         let fit = left.map_or(usize::MAX, |left| (left.as_nanos() / round) as usize);
-        fit.max(TEAMS).min(self.effort.rounds)
+        fit.clamp(1, self.share.rounds)
     }
 }
 
@@ -334,14 +363,29 @@ mod tests {
         };
         let pace = Pace::new(effort, None, 100);
         let window = Duration::from_micros(2000 + WINDOW_OVERHEAD_US);
+        let all = window * 100 * TEAMS as u32;
         let rounds = |left, measured| pace.rounds_in(left, measured);
-        assert_eq!(rounds(None, window * 9), 25);
-        assert_eq!(rounds(Some(window * 100 * 40), Duration::ZERO), 25);
-        assert_eq!(rounds(Some(window * 100 * 12), window / 2), 12);
+        assert_eq!(rounds(None, window * 9), 5);
+        assert_eq!(rounds(Some(all * 8), Duration::ZERO), 5);
+        assert_eq!(rounds(Some(all * 3), window / 2), 3);
         // So far each window took twice as long as on an idle machine.
-        assert_eq!(rounds(Some(window * 100 * 40), window * 2), 20);
-        assert_eq!(rounds(Some(Duration::ZERO), window), TEAMS);
-        let mut last = Pace::new(effort, Some(Instant::now()), 0);
-        assert_eq!(last.next(7).rounds, TEAMS);
+        assert_eq!(rounds(Some(all * 8), window * 2), 4);
+        assert_eq!(rounds(Some(Duration::ZERO), window), 1);
+    }
+
+    #[test]
+    fn teams_share_the_rounds_but_not_those_of_much_data() {
+        let effort = Effort {
+            rounds: 12,
+            window_us: 2000,
+        };
+        let mut pace = Pace::new(effort, None, 4);
+        let rounds = |pace: &mut Pace, team, bytes| Some(pace.next(team, bytes, 2)?.rounds);
+        let of_teams =
+            |pace: &mut Pace, bytes| [0, 1, TEAMS - 1].map(|team| rounds(pace, team, bytes));
+        assert_eq!(of_teams(&mut pace, 16), [Some(3); 3]);
+        assert_eq!(of_teams(&mut pace, 1 << 20), [Some(15), None, None]);
+        let mut late = Pace::new(effort, Some(Instant::now()), 0);
+        assert_eq!(rounds(&mut late, 0, 16), Some(1));
     }
 }

@@ -3,12 +3,12 @@
 //! other ciphers, what the words mean, and how it was measured.
 
 use super::chart::{bars, columns, gigabytes, label_width, table, Bar, Layout, Paint, Row};
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use super::figure::{size_name, sizes, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
-use super::stats::Summary;
 use super::subject::Bound;
 use crate::algorithm::Mode;
+use ::measure::stats::Summary;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub fn text(found: &Comparison, paint: Paint) -> String {
     if !found.figures.is_empty() {
         let sign = paint.plus_minus();
         out += &paint.paragraph(&format!(
-            "{sign}: half of the rounds are within this of the median."
+            "{sign}: half of the rounds, and the medians of all processes, are within this of the median."
         ));
     }
     for line in words(&found.figures) {
@@ -286,7 +286,7 @@ pub fn words(figures: &[Figure]) -> Vec<&'static str> {
 }
 
 pub const SKIPS_ROUNDS: &str =
-    "More than 100%: long CTR calls skip two rounds for most blocks, so they can exceed the limit.";
+    "More than 100%: long CTR calls compute two rounds once for many blocks, so they can exceed the limit.";
 
 /// Whether it does so by what is shown as more than 100%.
 fn beyond_the_limit(figure: &Figure) -> bool {
@@ -358,7 +358,8 @@ fn ending(found: &Comparison, paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::{Case, Rounds};
+    use super::super::case::Case;
+    use super::super::measure::Rounds;
     use super::super::subject::Subject;
     use super::*;
     use crate::algorithm::Direction;
@@ -385,11 +386,11 @@ mod tests {
         let said = |name: &str, fractions: &[f64]| words(&at(name, fractions)).join("\n");
         assert!(said("aes-128-gcm", &[0.6]).starts_with("limit: "));
         assert!(!said("aes-128-gcm", &[0.6]).contains("ceiling"));
-        assert!(said("aes-128-ctr", &[0.9, 1.13]).contains("skip two rounds"));
+        assert!(said("aes-128-ctr", &[0.9, 1.13]).contains("two rounds once"));
         assert!(!said("aes-128-ctr", &[0.9, 1.004]).contains("100%"));
         // A mode that does all rounds.
         let noise = said("aes-128-ecb", &[1.02]);
-        assert!(!noise.contains("skip two rounds") && noise.contains("is noise"));
+        assert!(!noise.contains("two rounds once") && noise.contains("is noise"));
         let mut gcm = at("aes-128-gcm", &[0.6]);
         gcm[0].rounds.rates.insert(Ceiling, vec![0.77e9; 3]);
         assert!(words(&gcm).join("\n").contains("ceiling: "));
@@ -410,6 +411,7 @@ mod tests {
                 median: 100.0,
                 q1,
                 q3,
+                farthest: 0.0,
             })
         };
         assert_eq!([of(99.6, 100.4), of(80.0, 120.0)], ["0.4%", "20%"]);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fraction {
     pub limit_fraction: f64,
-    /// Half the distance between the quartiles, as a fraction of the median.
+    /// As the run has it, as a fraction of the median.
     pub spread: f64,
 }
 
@@ -54,12 +54,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// One thread, calls one after the other, with the processor's AES.
-    pub fn is_plain(&self) -> bool {
-        let what = &self.what;
-        (what.threads, &*what.kind, &*what.environment) == (1, "throughput", "plain")
-    }
-
     /// "aes-128 ctr, 16 KiB, core": different for different rows.
     pub fn name(&self) -> String {
         let what = &self.what;

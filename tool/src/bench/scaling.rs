@@ -4,19 +4,20 @@
 //! the limit with as many threads each, which tells what the processors have to give: two threads
 //! of one core share its AES units.
 
+use super::case::Case;
 use super::figure::Figure;
 use super::implementation::Implementation;
-use super::limit::Limit;
-use super::measure::{take, Case, Effort, Rounds, TEAMS};
-use super::stats::Summary;
+use super::measure::{take, Effort, Rounds, TEAMS};
 use super::team::WorkerProcess;
 use crate::error::Result;
+use ::measure::limit::Limit;
+use ::measure::stats::Summary;
 use std::collections::BTreeMap;
 
 /// Teams in which each implementation has a member for each number of threads, the first of which
 /// is 1.
 pub struct Scaling {
-    counts: Vec<usize>,
+    pub counts: Vec<usize>,
     pub widest: Option<Limit>,
     pub teams: Vec<Vec<WorkerProcess>>,
 }
@@ -38,35 +39,25 @@ impl Scaling {
         })
     }
 
-    /// A figure for each of the numbers of threads.
-    pub fn measure(&mut self, case: Case, effort: Effort) -> Result<Vec<Figure>> {
-        let (count, share) = effort.shared(self.teams.len(), case.bytes);
-        let mut all: Vec<Rounds> = vec![Rounds::default(); self.counts.len()];
-        for team in &mut self.teams[..count] {
-            let part = measure_with(team, case, &self.counts, self.widest, share)?;
-            for (rounds, part) in all.iter_mut().zip(part) {
-                rounds.absorb(part);
-            }
-        }
+    /// A figure for each of the numbers of threads, from their rounds.
+    pub fn figures(&self, case: Case, mut all: Vec<Rounds>) -> Vec<Figure> {
         let one = all[0].clone();
         for rounds in &mut all {
             rounds.scaling = times_one(rounds, &one);
         }
-        let figures = self
-            .counts
-            .iter()
-            .zip(all)
-            .map(|(&threads, rounds)| Figure {
-                case: Case { threads, ..case },
-                rounds,
-            });
-        Ok(figures.collect())
+        let counted = self.counts.iter().zip(all);
+        let figure = |(&threads, rounds)| Figure {
+            case: Case { threads, ..case },
+            rounds,
+        };
+        counted.map(figure).collect()
     }
 }
 
-fn measure_with(
+/// A team's share: rounds for each number of threads.
+pub fn share(
     team: &mut [WorkerProcess],
-    case: Case,
+    case: &Case,
     counts: &[usize],
     widest: Option<Limit>,
     effort: Effort,
@@ -77,7 +68,7 @@ fn measure_with(
     for (place, worker) in team.iter_mut().enumerate() {
         let threads = counts[place % counts.len()];
         let who = worker.implementation;
-        match (Case { threads, ..case }).set_up(worker, widest)? {
+        match (Case { threads, ..*case }).set_up(worker, widest)? {
             Ok(digest) => {
                 chosen.push(place);
                 digests.extend(digest.map(|digest| (who, digest)));
@@ -98,7 +89,8 @@ fn measure_with(
 fn times_one(rounds: &Rounds, one: &Rounds) -> BTreeMap<Implementation, Summary> {
     let of = |(who, rates): (&Implementation, &Vec<f64>)| {
         let pairs = rates.iter().zip(one.rates.get(who)?);
-        Some((*who, Summary::of(pairs.map(|(all, one)| all / one))?))
+        let ratios: Vec<f64> = pairs.map(|(all, one)| all / one).collect();
+        Some((*who, Summary::of_parts(&ratios, &rounds.teams)?))
     };
     rounds.rates.iter().filter_map(of).collect()
 }

@@ -3,16 +3,16 @@
 //! familiar.
 
 use super::busy::{Disturbance, Load, Watch};
+use super::case::Case;
 use super::chart::{columns, label_width, Layout, Paint, Row};
-use super::compare::note_absent;
 use super::figure::Figure;
 use super::implementation::Implementation::{self, Core, Limit, OpenSsl, Tenrounds};
-use super::limit;
-use super::measure::{limits, widest, Case, Effort, TEAMS};
-use super::plan::{label, of_all, sizes_asked, threads, work, Pace};
-use super::progress;
+use super::measure::note_absent;
+use super::measure::{limits, widest, Effort, TEAMS};
+use super::passes;
+use super::plan::{of_all, sizes_asked, threads, work};
 use super::report::{spread, times, words};
-use super::scaling::Scaling;
+use super::scaling::{self, Scaling};
 use super::team::WorkerProcess;
 use crate::algorithm::Direction;
 use crate::cli::SpeedArgs;
@@ -22,7 +22,9 @@ use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::output;
 use crate::schema::{Document, Host};
+use ::measure::limit;
 use anstyle::Style;
+use indicatif::ProgressBar;
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -95,10 +97,10 @@ impl Crowd {
         Ok(Crowd::One(teams))
     }
 
-    fn first(&self) -> &[WorkerProcess] {
+    fn teams(&self) -> &[Vec<WorkerProcess>] {
         match self {
-            Crowd::One(teams) => &teams[0],
-            Crowd::Several(scaling) => &scaling.teams[0],
+            Crowd::One(teams) => teams,
+            Crowd::Several(scaling) => &scaling.teams,
         }
     }
 
@@ -109,15 +111,36 @@ impl Crowd {
         }
     }
 
-    /// One figure for each number of threads.
-    fn measure(&mut self, case: Case, effort: Effort) -> Result<Vec<Figure>> {
+    /// For each case a figure for each number of threads.
+    fn measure(
+        &mut self,
+        cases: &[Case],
+        effort: (Effort, Option<Instant>),
+        bar: &ProgressBar,
+    ) -> Result<Vec<Figure>> {
+        let mut figures = Vec::new();
         match self {
-            Crowd::Several(scaling) => scaling.measure(case, effort),
-            Crowd::One(teams) => Ok(vec![Figure {
-                case,
-                rounds: case.measure(teams, None, effort)?,
-            }]),
+            Crowd::Several(scaling) => {
+                let (counts, widest) = (scaling.counts.clone(), scaling.widest);
+                let share = |team: &mut [WorkerProcess], case: &Case, effort| {
+                    scaling::share(team, case, &counts, widest, effort)
+                };
+                let found = passes::measure(cases, &mut scaling.teams, effort, bar, share)?;
+                for (case, all) in cases.iter().zip(found) {
+                    figures.extend(scaling.figures(*case, all));
+                }
+            }
+            Crowd::One(teams) => {
+                let share = |team: &mut [WorkerProcess], case: &Case, effort| {
+                    Ok(vec![case.measure(team, None, effort)?])
+                };
+                let found = passes::measure(cases, teams, effort, bar, share)?;
+                for (&case, all) in cases.iter().zip(found) {
+                    figures.extend(all.into_iter().map(|rounds| Figure { case, rounds }));
+                }
+            }
         }
+        Ok(figures)
     }
 }
 
@@ -258,28 +281,22 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     let libcrypto = LibCrypto::open()?;
     let mut crowd = Crowd::start(&counts, args.cases.core)?;
     let host = crate::host::read(Some(&libcrypto));
-    let backend = crowd.first().iter().find_map(|c| c.backend.clone());
+    let backend = crowd.teams()[0].iter().find_map(|c| c.backend.clone());
     let effort = Effort::of_seconds(args.measure.seconds.unwrap_or(SECONDS), WINDOW_US);
     let paint = Paint::for_stdout();
-    let expected = effort.duration(cases.len() * crowd.first().len());
+    let expected = effort.duration(cases.len() * crowd.teams()[0].len());
     if !args.measure.json {
         output::out(heading(&host, &libcrypto, backend.as_deref()))?;
         let seconds = expected.as_secs_f64().ceil();
         output::err(format!("This takes about {seconds:.0} s.\n"));
     }
-    let bar = progress(cases.len(), expected);
+    let bar = passes::bar(&cases, crowd.teams(), effort);
     let usual = args.algorithms.is_empty() && args.measure.seconds.is_none();
     let end = usual.then_some(started + USUAL_TIME);
-    let windows = crowd.first().len();
-    let mut pace = Pace::new(effort, end, windows * cases.len());
+    let mut figures = crowd.measure(&cases, (effort, end), &bar)?;
     let mut notes = Vec::new();
-    let mut figures = Vec::new();
-    for case in cases {
-        bar.set_message(label(&case));
-        let measured = crowd.measure(case, pace.next(windows))?;
-        note_absent(&measured[0].rounds, &mut notes);
-        figures.extend(measured);
-        bar.inc(1);
+    for figure in &figures {
+        note_absent(&figure.rounds, &mut notes);
     }
     bar.finish_and_clear();
     let widest = crowd.widest();
@@ -310,7 +327,8 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
         text += &paint.paragraph(&format!("Note: {note}"));
     }
     text += &paint.paragraph(&format!(
-        "Wall clock, medians; {}: half of the rounds are within this of the median. It took \
+        "Wall clock, medians; {}: half of the rounds, and the medians of all processes, \
+         are within this of the median. It took \
          {seconds:.1} s.",
         paint.plus_minus()
     ));

@@ -2,7 +2,7 @@
 //! A comparison as a picture: grouped bars at the largest size, the limit as a line over each
 //! group, and below it how many times faster tenrounds is than OpenSSL.
 
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use super::figure::{size_name, title, Figure};
 use super::implementation::Implementation::{self, *};
 use super::markdown::{times, today};
@@ -497,4 +497,4 @@ fn below<'a>(area: &Area<'a>, axis: (i32, i32), group: &Group) -> Drawn<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

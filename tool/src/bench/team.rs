@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The worker processes, seen from the process that asks them.
 
+use super::case::Case;
 use super::count::Counts;
 use super::implementation::Implementation;
-use super::measure::Case;
-use super::window::Window;
 use super::worker::{Answer, Request};
 use crate::error::{Error, Result};
+use ::measure::window::Window;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 

@@ -9,7 +9,7 @@ pub struct Instruction {
     pub name: &'static str,
     /// The name of its feature, as in masks.
     pub feature: &'static str,
-    /// CPUID reports it.
+    /// The processor reports it: by CPUID, on Arm by AT_HWCAP.
     pub present: bool,
     /// The operating system saves the registers it needs, too.
     pub usable: bool,
@@ -19,6 +19,7 @@ pub struct Instruction {
 }
 
 /// Intel SDM volume 2, and for what each is used here: FIPS-197 and SP 800-38D.
+#[cfg(not(target_arch = "aarch64"))]
 #[rustfmt::skip]
 const INSTRUCTIONS: [(&str, Features, &str); 15] = [
     ("AESENC", feature::AES, "one round of encryption on one block"),
@@ -36,6 +37,19 @@ const INSTRUCTIONS: [(&str, Features, &str); 15] = [
     ("AVX2", feature::AVX2, "integer arithmetic on 256 bits: 2 blocks a register"),
     ("AVX-512 F+BW+VL", feature::AVX512, "registers of 512 bits: 4 blocks each, 32 of them"),
     ("AVX-512 VBMI", feature::AVX512VBMI, "any bytes of a register: the S-box without AES instructions"),
+];
+
+/// The same of the Arm ARM, section C7.2.
+#[cfg(target_arch = "aarch64")]
+#[rustfmt::skip]
+const INSTRUCTIONS: [(&str, Features, &str); 7] = [
+    ("AESE", feature::AES, "AddRoundKey, SubBytes and ShiftRows on one block"),
+    ("AESMC", feature::AES, "MixColumns, the rest of a round of encryption"),
+    ("AESD", feature::AES, "the inverses of AESE's steps, for decryption"),
+    ("AESIMC", feature::AES, "InvMixColumns, for decryption and its round keys"),
+    ("PMULL", feature::CLMUL, "carry-less multiplication, for GCM's GHASH"),
+    ("EOR3", feature::SHA3, "XOR of 3 registers, for GHASH and keystreams"),
+    ("NEON", feature::NEON, "registers of 128 bits; TBL, the S-box without AES instructions"),
 ];
 
 pub fn list(cpu: &Cpu, masked: Features) -> Vec<Instruction> {

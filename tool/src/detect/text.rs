@@ -78,6 +78,10 @@ fn table(host: &Host, detect: &Detect, all: bool) -> String {
     out
 }
 
+#[cfg(target_arch = "aarch64")]
+const LEGEND: &str =
+    "Armv8 AES does a round on one block with 2 instructions. -: it does not have the mode.";
+#[cfg(not(target_arch = "aarch64"))]
 const LEGEND: &str = "AES-NI does a round on one block, VAES on 2 (256 bits) or 4 (512 bits). -: it does not have the mode.";
 
 /// The mode, and the direction if the other one has a row of its own.
@@ -163,7 +167,10 @@ fn machine(host: &Host, detect: &Detect) -> String {
             cpu.vendor, cpu.family, cpu.model, cpu.stepping, cpu.threads
         ),
     );
-    line(&mut out, "", &tuning(&detect.tuning));
+    // The Arm backends do not use these facts.
+    if cfg!(not(target_arch = "aarch64")) {
+        line(&mut out, "", &tuning(&detect.tuning));
+    }
     line(
         &mut out,
         "Hypervisor",

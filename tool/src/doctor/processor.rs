@@ -9,17 +9,41 @@ use crate::root::Root;
 
 const CPUINFO: &str = "/proc/cpuinfo";
 
-/// The kernel's names of features (arch/x86/include/asm/cpufeatures.h).
-const FLAGS: [(&str, Features); 8] = [
-    ("aes", feature::AES),
-    ("pclmulqdq", feature::CLMUL),
-    ("ssse3", feature::SSSE3),
-    ("avx", feature::AVX),
-    ("avx2", feature::AVX2),
-    ("vaes", feature::VAES),
-    ("vpclmulqdq", feature::VCLMUL),
-    ("sha_ni", feature::SHA),
-];
+/// The field of /proc/cpuinfo with the kernel's names of features, those names (of x86:
+/// arch/x86/include/asm/cpufeatures.h; of Arm: Documentation/arch/arm64/elf_hwcaps.rst), and the
+/// features without all of which AES is software.
+#[cfg(not(target_arch = "aarch64"))]
+mod names {
+    use super::{feature, Features};
+
+    pub const FIELD: &str = "flags";
+    pub const FLAGS: [(&str, Features); 8] = [
+        ("aes", feature::AES),
+        ("pclmulqdq", feature::CLMUL),
+        ("ssse3", feature::SSSE3),
+        ("avx", feature::AVX),
+        ("avx2", feature::AVX2),
+        ("vaes", feature::VAES),
+        ("vpclmulqdq", feature::VCLMUL),
+        ("sha_ni", feature::SHA),
+    ];
+    pub const BASE: Features = feature::AES | feature::CLMUL | feature::SSSE3;
+}
+#[cfg(target_arch = "aarch64")]
+mod names {
+    use super::{feature, Features};
+
+    pub const FIELD: &str = "Features";
+    pub const FLAGS: [(&str, Features); 4] = [
+        ("asimd", feature::NEON),
+        ("aes", feature::AES),
+        ("pmull", feature::CLMUL),
+        ("sha3", feature::SHA3),
+    ];
+    pub const BASE: Features = feature::AES;
+}
+use names::{BASE, FIELD, FLAGS};
+
 const AVX512: [&str; 3] = ["avx512f", "avx512bw", "avx512vl"];
 
 /// What needs the registers that XSAVE saves.
@@ -37,14 +61,10 @@ pub fn check(root: &Root) -> Vec<Finding> {
         .map(|advice| finding(advice, &facts, &cpuinfo))
         .collect();
     found.extend(avoided(&facts, &cpuinfo));
-    let base = feature::AES | feature::CLMUL | feature::SSSE3;
-    if found.is_empty() && facts.present & base == 0 {
+    if found.is_empty() && facts.present & BASE == 0 {
         let says = "this processor has no AES instructions: AES is done in constant-time software";
         let finding = Finding::note(Group::Processor, "no-aes", says);
-        found.push(finding.seen(
-            CPUINFO,
-            format!("model name: {}, no 'aes' in flags", cpuinfo.model_name),
-        ));
+        found.push(finding.seen(CPUINFO, format!("{}, no 'aes' in {FIELD}", cpuinfo.named())));
     }
     found
 }
@@ -101,12 +121,16 @@ struct Cpuinfo {
     vendor: String,
     family: u16,
     model: u16,
-    model_name: String,
+    /// Kernels for x86 have it, and 32-bit ones for Arm.
+    model_name: Option<String>,
+    /// Of Arm's MIDR_EL1, in hexadecimal.
+    implementer: String,
+    part: String,
     flags: Vec<String>,
 }
 
 impl Cpuinfo {
-    /// None if it cannot be read or is not that of x86.
+    /// None if it cannot be read or is not that of this tool's architecture.
     fn read(root: &Root) -> Option<Cpuinfo> {
         let text = root.text(CPUINFO).ok()?;
         let field = |name: &str| {
@@ -120,21 +144,32 @@ impl Cpuinfo {
                 .and_then(|value| value.parse().ok())
                 .unwrap_or(0)
         };
-        let flags = field("flags")?;
+        let flags = field(FIELD)?;
         Some(Cpuinfo {
             vendor: field("vendor_id").unwrap_or_default(),
             family: number("cpu family"),
             model: number("model"),
-            model_name: field("model name").unwrap_or_default(),
+            model_name: field("model name"),
+            implementer: field("CPU implementer").unwrap_or_default(),
+            part: field("CPU part").unwrap_or_default(),
             flags: flags.split_whitespace().map(str::to_owned).collect(),
         })
     }
 
+    /// The lines that name the processor.
+    fn named(&self) -> String {
+        match &self.model_name {
+            Some(name) => format!("model name: {name}"),
+            None => format!(
+                "CPU implementer: {}, CPU part: {}",
+                self.implementer, self.part
+            ),
+        }
+    }
+
     fn model(&self, facts: &Facts) -> String {
-        format!(
-            "{}, family {} model {}",
-            self.model_name, facts.family, facts.model
-        )
+        let name = self.model_name.as_deref().unwrap_or_default();
+        format!("{name}, family {} model {}", facts.family, facts.model)
     }
 
     fn has(&self, flag: &str) -> bool {
@@ -151,8 +186,8 @@ impl Cpuinfo {
     }
 }
 
-/// On this machine by CPUID, which the kernel does not filter. Of a tree, by what the kernel said: without
-/// xsave it hides whatever needs it.
+/// On this machine by CPUID, which the kernel does not filter, or by Arm's AT_HWCAP. Of a tree, by what
+/// the kernel said: on x86 without xsave it hides whatever needs it.
 fn facts(root: &Root, cpuinfo: &Cpuinfo) -> Facts {
     let (vendor, family, model) = (cpuinfo.vendor.clone(), cpuinfo.family, cpuinfo.model);
     let (present, usable, xcr0) = match root.is_machine() {
@@ -163,7 +198,7 @@ fn facts(root: &Root, cpuinfo: &Cpuinfo) -> Facts {
         false => {
             let shown = cpuinfo.features();
             let known = known_features(&vendor, family, model);
-            match cpuinfo.has("xsave") {
+            match cpuinfo.has("xsave") || cfg!(target_arch = "aarch64") {
                 true => (shown, shown, 0xe7),
                 false => (shown | known & WIDE, shown & !WIDE, 0),
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 use crate::json::{valid, Document};
-use crate::support::{contains, module, without_aes, Finish, Place};
+use crate::support::{contains, kernel_sees, module, without_aes, Finish, Place, CPU_MASK};
 use serde_json::Value;
 
 fn detect(place: &Place, environment: &[(&str, &str)]) -> (Document, String) {
@@ -13,30 +13,19 @@ fn detect(place: &Place, environment: &[(&str, &str)]) -> (Document, String) {
     (valid(&done.out), done.err)
 }
 
-/// Does /proc/cpuinfo, which is the kernel's opinion and not ours, have this flag?
-fn kernel_sees(flag: &str) -> bool {
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
-    let flags = cpuinfo
-        .lines()
-        .find(|line| line.starts_with("flags"))
-        .expect("an x86 processor");
-    flags.split_whitespace().any(|f| f == flag)
-}
+/// Some of those in the text.
+const INSTRUCTIONS: [&str; 3] = if cfg!(target_arch = "aarch64") {
+    ["AESMC", "PMULL", "EOR3"]
+} else {
+    ["AESKEYGENASSIST", "VPCLMULQDQ", "AVX-512"]
+};
 
 #[test]
 fn the_text_has_all_parts_and_no_escape_sequences_in_a_pipe() {
     let place = Place::new();
     let done = place.tool(["detect", "--verbose"]).done().ok();
-    let parts = [
-        "Processor",
-        "System",
-        "OpenSSL",
-        "Provider",
-        "AESKEYGENASSIST",
-        "VPCLMULQDQ",
-        "AVX-512",
-    ];
-    contains(&done.out, &parts);
+    contains(&done.out, &["Processor", "System", "OpenSSL", "Provider"]);
+    contains(&done.out, &INSTRUCTIONS);
     contains(&done.out, &["CBC", "CTR", "128/192/256", "executed"]);
     assert!(done.out.is_ascii(), "{}", done.out);
     assert!(!done.out.contains('\x1b'), "{}", done.out);
@@ -63,6 +52,7 @@ fn the_verdict_comes_first_and_is_true() {
         Some("vaes512") => "VAES at 512 bits",
         Some("vaes256") => "VAES at 256 bits",
         Some("aesni") => "128-bit AES-NI",
+        Some("armv8") => "Armv8's AES instructions",
         Some("software") => "software",
         other => panic!("{other:?}"),
     };
@@ -94,7 +84,7 @@ fn the_verdict_comes_first_and_is_true() {
     let text = place.tool(["detect"]).done().ok().out;
     assert_eq!(text.lines().next(), Some(first));
     assert!(
-        !text.contains("AESKEYGENASSIST"),
+        !text.contains(INSTRUCTIONS[0]),
         "the rest is behind --verbose: {text}"
     );
 
@@ -164,7 +154,7 @@ fn the_table_says_what_runs_each_mode() {
 #[test]
 fn a_mask_changes_the_verdict() {
     let place = Place::new();
-    let (json, _) = detect(&place, &[("OPENSSL_ia32cap", "~0x200000200000000")]);
+    let (json, _) = detect(&place, &[CPU_MASK]);
     for side in ["tenrounds", "openssl"] {
         assert_eq!(cell(&json, "gcm", "encrypt", side), "software", "{side}");
     }
@@ -187,19 +177,26 @@ fn a_mask_changes_the_verdict() {
 #[test]
 fn instructions_agree_with_the_kernel() {
     let (json, _) = detect(&Place::new(), &[]);
-    let pairs = [
-        ("aes", "aes"),
-        ("clmul", "pclmulqdq"),
-        ("ssse3", "ssse3"),
-        ("avx2", "avx2"),
-    ];
-    let more = [
-        ("vaes", "vaes"),
-        ("vclmul", "vpclmulqdq"),
-        ("sha", "sha_ni"),
-        ("avx512", "avx512bw"),
-    ];
-    for (feature, flag) in pairs.into_iter().chain(more) {
+    let pairs: &[_] = if cfg!(target_arch = "aarch64") {
+        &[
+            ("aes", "aes"),
+            ("clmul", "pmull"),
+            ("neon", "asimd"),
+            ("sha3", "sha3"),
+        ]
+    } else {
+        &[
+            ("aes", "aes"),
+            ("clmul", "pclmulqdq"),
+            ("ssse3", "ssse3"),
+            ("avx2", "avx2"),
+            ("vaes", "vaes"),
+            ("vclmul", "vpclmulqdq"),
+            ("sha", "sha_ni"),
+            ("avx512", "avx512bw"),
+        ]
+    };
+    for &(feature, flag) in pairs {
         let lines = json.list("/detect/instructions");
         let line = lines.iter().find(|i| i["feature"] == feature).unwrap();
         assert_eq!(line["usable"], kernel_sees(flag), "{feature}");
@@ -240,9 +237,13 @@ fn present_selected_and_executed_are_three_facts() {
 
 #[test]
 fn the_mask_that_everybody_knows_is_understood() {
-    let (json, _) = detect(&Place::new(), &[("OPENSSL_ia32cap", "~0x200000200000000")]);
-    assert_eq!(json.text("/detect/backend"), "bitslice128");
-    let removes = json.list("/host/masks/OPENSSL_ia32cap/removes");
+    let (json, _) = detect(&Place::new(), &[CPU_MASK]);
+    let backend = match CPU_MASK.0 {
+        "OPENSSL_armcap" => "vperm",
+        _ => "bitslice128", // the same bits of the other word are SSSE3 and AVX2
+    };
+    assert_eq!(json.text("/detect/backend"), backend);
+    let removes = json.list(&format!("/host/masks/{}/removes", CPU_MASK.0));
     assert!(
         removes.contains(&"aes".into()) && removes.contains(&"clmul".into()),
         "{removes:?}"
@@ -250,7 +251,7 @@ fn the_mask_that_everybody_knows_is_understood() {
     assert!(!json.list("/host/openssl/sees").contains(&"aes".into()));
     contains(
         &json.text("/host/openssl/cpu_settings"),
-        &["env:~0x200000200000000"],
+        &[&format!("env:{}", CPU_MASK.1)],
     );
 }
 
@@ -289,7 +290,13 @@ fn the_facts_in_use_are_said_and_a_wrong_name_is_warned_about() {
     assert_eq!(*json.at("/detect/tuning"), facts);
     let mut text = place.tool(["detect", "--verbose"]);
     let text = text.envs([("TENROUNDS_TUNE", "znver4")]).done().ok().out;
-    contains(&text, &["tuned as znver4", "takes 4 cycles"]);
+    match cfg!(target_arch = "aarch64") {
+        true => assert!(
+            !text.contains("tuned as"),
+            "Arm has one row of facts: {text}"
+        ),
+        false => contains(&text, &["tuned as znver4", "takes 4 cycles"]),
+    }
     let (json, err) = detect(&place, &[("TENROUNDS_TUNE", "znver55")]);
     contains(
         &err,

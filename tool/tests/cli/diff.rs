@@ -95,7 +95,7 @@ fn as_text() {
     contains(&text, &["4 rows in both: 1 slower and 1 faster"]);
     contains(
         &text,
-        &["limit: nothing but AES rounds", "+-: half the distance"],
+        &["limit: nothing but AES rounds", "+-: the spread of"],
     );
     assert!(text.is_ascii(), "{text}");
 }

@@ -4,7 +4,7 @@
 
 use crate::json::valid;
 use crate::machine::{Machine, FIXTURES};
-use crate::support::{contains, skip, Finish, Place};
+use crate::support::{contains, skip, Finish, Place, CPU_MASK};
 
 #[test]
 fn a_healthy_machine() {
@@ -512,6 +512,16 @@ fn fips_of_the_system() {
     contains(&machine.examined(&[]).the("fips-system"), &["\"note\""]);
 }
 
+/// The id of what is found if libcrypto's own mask is set, and a value of it that masks nothing.
+#[cfg(not(target_arch = "aarch64"))]
+const MASK_FINDING: &str = "ia32cap";
+#[cfg(not(target_arch = "aarch64"))]
+const ALL_FEATURES: &str = "~0x0:~0x0:~0x0:~0x0:~0x0";
+#[cfg(target_arch = "aarch64")]
+const MASK_FINDING: &str = "armcap";
+#[cfg(target_arch = "aarch64")]
+const ALL_FEATURES: &str = "-1";
+
 #[test]
 fn variables_of_this_shell() {
     let cases = [
@@ -521,11 +531,7 @@ fn variables_of_this_shell() {
             "mask-unknown",
             "did you mean 'novaes'",
         ),
-        (
-            ("OPENSSL_ia32cap", "~0x200000200000000"),
-            "ia32cap",
-            "takes aes, clmul",
-        ),
+        (CPU_MASK, MASK_FINDING, "takes aes, clmul"),
         (
             ("OPENSSL_CONF", ""),
             "conf-variable-empty",
@@ -547,7 +553,7 @@ fn variables_of_this_shell() {
             "\"note\"",
         ),
         (
-            ("OPENSSL_ia32cap", "~0x0:~0x0:~0x0:~0x0:~0x0"),
+            (CPU_MASK.0, ALL_FEATURES),
             "variable-overrides",
             "no feature away",
         ),
@@ -574,7 +580,7 @@ fn variables_in_files_and_processes() {
     );
     machine.write(
         "proc/100/environ",
-        "A=b\0OPENSSL_ia32cap=~0x200000200000000\0SECRET=hunter2\0",
+        format!("A=b\0{}={}\0SECRET=hunter2\0", CPU_MASK.0, CPU_MASK.1),
     );
     let done = machine.doctor(&["--json"], &[]);
     assert_eq!(done.status, Some(1));
@@ -583,11 +589,39 @@ fn variables_in_files_and_processes() {
     contains(&examined.the("mask"), &["/etc/profile.d/aes.sh:3"]);
     let cure = "systemctl restart nginx.service";
     contains(
-        &examined.the("ia32cap"),
+        &examined.the(MASK_FINDING),
         &["/proc/100/environ", "100 (nginx)", cure],
     );
 }
 
+/// A program on Arm cannot see what a hypervisor hides, so nothing is said about it.
+#[cfg(target_arch = "aarch64")]
+#[test]
+fn processors() {
+    let machine = Machine::healthy();
+    let healthy = machine.examined(&[]).ids();
+    let arm = |features: &str| {
+        format!(
+            "processor\t: 0\nFeatures\t: fp asimd {features} cpuid\n\
+             CPU implementer\t: 0x41\nCPU part\t: 0xd08\n"
+        )
+    };
+    for features in ["aes pmull sha3", "aes pmull", "aes"] {
+        machine.write("proc/cpuinfo", arm(features));
+        assert_eq!(machine.examined(&[]).ids(), healthy, "{features}");
+    }
+    machine.write("proc/cpuinfo", arm("crc32"));
+    contains(
+        &machine.examined(&[]).the("no-aes"),
+        &[
+            "\"note\"",
+            "constant-time software",
+            "CPU implementer: 0x41, CPU part: 0xd08, no 'aes' in Features",
+        ],
+    );
+}
+
+#[cfg(not(target_arch = "aarch64"))]
 #[test]
 fn virtual_machines() {
     let cases = [
@@ -633,6 +667,7 @@ fn virtual_machines() {
     contains(&bare.examined(&[]).the("firmware"), &["AES-NI"]);
 }
 
+#[cfg(not(target_arch = "aarch64"))]
 #[test]
 fn a_processor_whose_clock_drops() {
     let of_intel = |model: &str| {
@@ -681,10 +716,11 @@ fn a_mask_that_demands() {
 #[test]
 fn other_processors_and_absent_files() {
     let machine = Machine::healthy();
-    machine.write(
-        "proc/cpuinfo",
-        "processor : 0\nFeatures : fp asimd aes pmull\n",
-    );
+    let other = match cfg!(target_arch = "aarch64") {
+        true => "processor : 0\nflags : fpu sse sse2\n",
+        false => "processor : 0\nFeatures : fp asimd aes pmull\n",
+    };
+    machine.write("proc/cpuinfo", other);
     for file in ["sys", "proc/crypto", "proc/cmdline", "etc", "usr"] {
         machine.remove(file);
     }

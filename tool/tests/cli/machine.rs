@@ -35,7 +35,7 @@ impl Machine {
         let current = MODULE.replace("VERSION", env!("CARGO_PKG_VERSION"));
         let module = library("module", &current);
         machine.write("usr/lib/ossl-modules/tenrounds.so", &module);
-        machine.write("usr/lib/ossl-modules/arm.so", for_arm(&module));
+        machine.write("usr/lib/ossl-modules/foreign.so", foreign(&module));
         let old = library("old", &MODULE.replace("VERSION", "0.0.9"));
         machine.write("usr/lib/ossl-modules/old.so", &old);
         machine
@@ -179,9 +179,13 @@ fn compile(source: &str, options: &[&str]) -> Vec<u8> {
     std::fs::read(output).unwrap()
 }
 
-/// The same with another processor in its header (ELF's e_machine): that of 64-bit Arm.
-fn for_arm(library: &[u8]) -> Vec<u8> {
+/// The same with another processor in its header (ELF's e_machine): 64-bit Arm, or there x86-64.
+fn foreign(library: &[u8]) -> Vec<u8> {
     let mut changed = library.to_vec();
-    changed[18..20].copy_from_slice(&[0xb7, 0]);
+    changed[18] = if cfg!(target_arch = "aarch64") {
+        0x3e
+    } else {
+        0xb7
+    };
     changed
 }

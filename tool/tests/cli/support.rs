@@ -6,17 +6,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
 
 /// Variables that steer the tool, libcrypto or colours.
-const CLEARED: [&str; 17] = [
+const CLEARED: [&str; 18] = [
     "TENROUNDS_MASK",
     "TENROUNDS_TUNE",
     "TENROUNDS_SABOTAGE",
     "TENROUNDS_COUNTERS",
     "TENROUNDS_LIBCRYPTO",
     "OPENSSL_ia32cap",
+    "OPENSSL_armcap",
     "OPENSSL_CONF",
     "OPENSSL_CONF_INCLUDE",
     "OPENSSL_MODULES",
@@ -29,6 +31,48 @@ const CLEARED: [&str; 17] = [
     "COLORTERM",
     "TERM",
 ];
+
+/// libcrypto's own mask, and a value that takes away AES and carry-less multiplication.
+#[cfg(not(target_arch = "aarch64"))]
+pub const CPU_MASK: (&str, &str) = ("OPENSSL_ia32cap", "~0x200000200000000");
+#[cfg(target_arch = "aarch64")]
+pub const CPU_MASK: (&str, &str) = ("OPENSSL_armcap", "0x1");
+
+/// The feature that byte shuffles need, with which `vperm` does AES.
+pub const SHUFFLES: &str = if cfg!(target_arch = "aarch64") {
+    "neon"
+} else {
+    "ssse3"
+};
+/// A mask that leaves only the backend `bitslice`.
+pub fn bitslice_alone() -> String {
+    format!("noaes,no{SHUFFLES}")
+}
+
+/// Whether the kernel says that the processor has a feature, by the kernel's name for it. It says so
+/// in /proc/cpuinfo.
+#[cfg(not(target_arch = "aarch64"))]
+pub fn kernel_sees(flag: &str) -> bool {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+    let flags = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("flags"))
+        .expect("an x86 processor");
+    flags.split_whitespace().any(|f| f == flag)
+}
+
+/// On Arm the kernel says so in AT_HWCAP. An emulator shows the host's /proc/cpuinfo.
+#[cfg(target_arch = "aarch64")]
+pub fn kernel_sees(flag: &str) -> bool {
+    use std::arch::is_aarch64_feature_detected;
+    match flag {
+        "asimd" => is_aarch64_feature_detected!("neon"),
+        "aes" => is_aarch64_feature_detected!("aes"),
+        "pmull" => is_aarch64_feature_detected!("pmull"),
+        "sha3" => is_aarch64_feature_detected!("sha3"),
+        other => panic!("{other}"),
+    }
+}
 
 /// The provider under test.
 pub fn module() -> PathBuf {
@@ -50,6 +94,14 @@ pub fn faulty_module() -> PathBuf {
         "set TENROUNDS_FAULTY_MODULE to the provider with a fault switch (tests/openssl/faulty/tenrounds.so in Meson's build directory)",
     );
     PathBuf::from(path)
+}
+
+/// A time that a test allows, and 30 times as much under the emulator (scripts/arm).
+pub fn within(time: Duration) -> Duration {
+    match std::env::var_os("TENROUNDS_EMULATED") {
+        Some(_) => 30 * time,
+        None => time,
+    }
 }
 
 /// A directory of one test, removed at its end.

@@ -26,12 +26,15 @@ pub fn removed_by(value: &str) -> Features {
 pub struct Armcap(u64);
 
 impl Armcap {
-    /// The value that changes nothing: what libcrypto says of this processor. Without a libcrypto,
-    /// only the features that tenrounds knows.
+    /// The value that changes nothing: what libcrypto says of this processor, and the features
+    /// that tenrounds knows. OpenSSL 3.0 does not report SHA3, and a value without that bit would
+    /// disable EOR3 in tenrounds.
     pub fn none() -> Armcap {
         let settings = LibCrypto::open().ok().and_then(|lib| lib.cpu_settings());
         let says = settings.as_deref().and_then(value_in).map(Armcap::parse);
-        says.unwrap_or_else(|| Armcap::of(Cpu::detect().present))
+        let Armcap(says) = says.unwrap_or(Armcap(0));
+        let Armcap(known) = Armcap::of(Cpu::detect().present);
+        Armcap(says | known)
     }
 
     fn of(features: Features) -> Armcap {
@@ -39,19 +42,30 @@ impl Armcap {
         Armcap(named.fold(0, |value, (_, bit)| value | bit))
     }
 
-    /// Reads a number as strtoul() does in base 0: hexadecimal after 0x, octal after 0.
+    /// Reads a number as strtoul() does in base 0: hexadecimal after 0x, octal after 0, and modulo
+    /// 2^64 after a minus sign. libcrypto keeps the lower 32 bits, so that -1 sets all of them.
     pub fn parse(text: &str) -> Armcap {
         let text = text.trim_start();
+        let (negative, text) = match text.strip_prefix('-') {
+            Some(text) => (true, text),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
         let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
             Some(hex) => (hex, 16),
             None if text.starts_with('0') => (text, 8),
             None => (text, 10),
         };
-        let digits = digits.chars().map_while(|c| c.to_digit(radix));
-        Armcap(digits.fold(0u64, |n, digit| {
-            n.saturating_mul(u64::from(radix))
-                .saturating_add(u64::from(digit))
-        }))
+        let mut digits = digits.chars().map_while(|c| c.to_digit(radix));
+        let number = digits.try_fold(0u64, |n, digit| {
+            n.checked_mul(u64::from(radix))?
+                .checked_add(u64::from(digit))
+        });
+        let number = match (number, negative) {
+            (Some(number), true) => number.wrapping_neg(),
+            (Some(number), false) => number,
+            (None, _) => u64::MAX,
+        };
+        Armcap(number & u64::from(u32::MAX))
     }
 
     /// The same value without these features.
@@ -105,6 +119,10 @@ mod tests {
             ("7;8", 7),
             ("", 0),
             (" 5", 5),
+            ("+5", 5),
+            ("-1", 0xffff_ffff),
+            ("-0x3", 0xffff_fffd),
+            ("99999999999999999999", 0xffff_ffff),
         ] {
             let parsed = Armcap::parse(text);
             assert_eq!(parsed, Armcap(value), "{text}");

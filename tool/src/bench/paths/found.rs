@@ -2,14 +2,26 @@
 //! What a comparison of paths found, and what follows from it.
 
 use super::super::busy::{Disturbance, Load};
+use super::super::case::Case;
 use super::super::count::Counts;
 use super::super::implementation::Implementation::{self, *};
-use super::super::measure::{Case, Effort, Rounds};
-use super::super::stats::Summary;
+use super::super::measure::{Effort, Rounds};
 use crate::core::Backend;
 use crate::kernel::drivers::Driver;
 use crate::schema::Host;
+use ::measure::stats::Summary;
 use std::time::Duration;
+
+/// In the order in which they are shown. The core is the first: all others must agree with it.
+pub const PATHS: [Implementation; 7] = [
+    Core,
+    Tenrounds,
+    OpenSsl,
+    AfAlg,
+    AfAlgSplice,
+    AfAlgEngine,
+    Crossing,
+];
 
 /// A path that this machine has not.
 pub struct Unavailable {

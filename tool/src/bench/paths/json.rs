@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A comparison of paths as JSON: docs/json.md.
 
+use super::super::afalg;
 use super::super::busy::Load;
 use super::super::count::Bytes;
 use super::super::figure;
@@ -156,7 +157,7 @@ fn rows(found: &Found, figure: &Figure) -> Vec<Measurement> {
     let mut rows = plain.rows(found.backend, None);
     let kernel = Implementation::ALL.into_iter().filter(|w| w.is_kernel());
     let kernel: Vec<&str> = kernel.map(Implementation::name).collect();
-    let algorithm = super::afalg::name(figure.case.subject);
+    let algorithm = afalg::name(figure.case.subject);
     let mut drivers = found.drivers.iter();
     let driver = drivers.find(|d| Some(&d.algorithm) == algorithm.as_ref());
     for row in &mut rows {

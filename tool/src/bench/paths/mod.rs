@@ -9,13 +9,13 @@ mod svg;
 
 use super::afalg;
 use super::busy::Watch;
-use super::compare::{effort, windows, Report, THOROUGH};
+use super::case::Case;
 use super::engine;
 use super::implementation::Implementation::{self, *};
-use super::measure::{Case, Effort, TEAMS};
-use super::plan::{label, of_all, sizes, whole_blocks, work, Work};
-use super::progress;
-use super::stats::Summary;
+use super::measure::{Effort, Rounds, TEAMS};
+use super::passes;
+use super::plan::{effort, of_all, sizes, whole_blocks, work, Work, THOROUGH};
+use super::shown::Report;
 use super::team::WorkerProcess;
 use super::worker::Request;
 use crate::cli::PathsArgs;
@@ -24,7 +24,8 @@ use crate::error::{Error, Result};
 use crate::kernel::drivers::Driver;
 use crate::libcrypto::LibCrypto;
 use crate::masks;
-use found::{Figure, Found, Unavailable};
+use ::measure::stats::Summary;
+use found::{Figure, Found, Unavailable, PATHS};
 use std::time::Instant;
 
 /// From one block to a large file's buffer.
@@ -33,17 +34,6 @@ const DEFAULT: [&str; 2] = ["aes-128-cbc", "aes-128-ctr"];
 /// Calls whose system calls are counted: more than one, so that what comes in every second call is
 /// seen.
 const COUNTED: u64 = 10;
-
-/// In the order in which they are shown. The core is the first: all others must agree with it.
-const PATHS: [Implementation; 7] = [
-    Core,
-    Tenrounds,
-    OpenSsl,
-    AfAlg,
-    AfAlgSplice,
-    AfAlgEngine,
-    Crossing,
-];
 
 fn asked(args: &PathsArgs) -> Result<Vec<Work>> {
     let usual = || DEFAULT.map(str::to_owned).to_vec();
@@ -119,17 +109,16 @@ fn null_call(team: &mut [WorkerProcess], effort: Effort) -> Result<Option<Summar
     Ok(Summary::of(times))
 }
 
-/// A case, timed; and the system calls of each path, counted.
-fn measure(
+/// The system calls of each path, counted.
+fn count(
     case: Case,
-    teams: &mut [Vec<WorkerProcess>],
-    effort: Effort,
+    rounds: Rounds,
+    team: &mut [WorkerProcess],
     splice_copies: bool,
     notes: &mut Vec<String>,
 ) -> Result<Figure> {
-    let rounds = case.measure(teams, None, effort)?;
     let mut counts = Vec::new();
-    for worker in &mut teams[0] {
+    for worker in team {
         let who = worker.implementation;
         if !rounds.rates.contains_key(&who) {
             continue;
@@ -200,21 +189,17 @@ fn run(args: &PathsArgs) -> Result<Found> {
     };
     let teams = (0..TEAMS).map(|_| team(&unavailable, driver));
     let mut teams = teams.collect::<Result<Vec<_>>>()?;
-    let windows: usize = cases.iter().map(|case| windows(case, &teams[0])).sum();
-    let bar = progress(cases.len(), effort.duration(windows));
+    let bar = passes::bar(&cases, &teams, effort);
     let null_call = null_call(&mut teams[0], effort)?;
+    let share = |team: &mut [WorkerProcess], case: &Case, effort| {
+        Ok(vec![case.measure(team, None, effort)?])
+    };
+    let measured = passes::measure(&cases, &mut teams, (effort, None), &bar, share)?;
     let mut notes = Vec::new();
     let mut figures = Vec::new();
-    for case in cases {
-        bar.set_message(label(&case));
-        figures.push(measure(
-            case,
-            &mut teams,
-            effort,
-            splice_copies == Some(true),
-            &mut notes,
-        )?);
-        bar.inc(1);
+    for (case, rounds) in cases.into_iter().zip(measured.into_iter().flatten()) {
+        let copies = splice_copies == Some(true);
+        figures.push(count(case, rounds, &mut teams[0], copies, &mut notes)?);
     }
     bar.finish_and_clear();
     let backend = teams[0].iter().find_map(|w| w.backend.as_deref());

@@ -6,8 +6,7 @@ use super::super::chart::{bars, columns, gigabytes, label_width, Bar, Layout, Pa
 use super::super::figure::{size_name, title};
 use super::super::implementation::Implementation::{self, *};
 use super::super::markdown::today;
-use super::found::{crossovers, Crossover, Figure, Found, Way};
-use super::PATHS;
+use super::found::{crossovers, Crossover, Figure, Found, Way, PATHS};
 use crate::style::grouped;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;

@@ -2,7 +2,8 @@
 //! Tests the layout of the picture. Even in the widest of the usual fonts, every text is inside the
 //! picture, overlaps no other text, and touches no limit line.
 
-use super::super::measure::{Case, Effort, Rounds};
+use super::super::case::Case;
+use super::super::measure::{Effort, Rounds};
 use super::super::subject::Subject;
 use super::*;
 use crate::algorithm::Direction;
@@ -10,22 +11,22 @@ use std::time::Duration;
 
 /// A rectangle in pixels.
 #[derive(Clone, Copy, Debug)]
-struct Extent {
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
+pub struct Extent {
+    pub left: f64,
+    pub top: f64,
+    pub right: f64,
+    pub bottom: f64,
 }
 
 impl Extent {
-    fn meets(&self, other: &Extent) -> bool {
+    pub fn meets(&self, other: &Extent) -> bool {
         self.left < other.right
             && other.left < self.right
             && self.top < other.bottom
             && other.top < self.bottom
     }
 
-    fn contains(&self, other: &Extent) -> bool {
+    pub fn contains(&self, other: &Extent) -> bool {
         self.left <= other.left
             && self.top <= other.top
             && self.right >= other.right
@@ -57,7 +58,7 @@ fn number(node: &Node, name: &str) -> f64 {
 }
 
 /// The extent of a text by its anchor, its font size and the widths of its letters.
-fn extent_of_text(node: &Node, text: &str) -> Extent {
+pub fn extent_of_text(node: &Node, text: &str) -> Extent {
     let (x, y, size) = (
         number(node, "x"),
         number(node, "y"),
@@ -303,8 +304,8 @@ fn modes(count: usize) -> Vec<Figure> {
                 false => (23.4, [0.03, 0.4, 1.04]),
             };
             let mut figure = aes(&name, direction, limit, parts);
-            let xmm = crate::bench::limit::Limit::Xmm;
-            if crate::bench::limit::ceiling(subject, direction, xmm).is_some() {
+            let xmm = ::measure::limit::Limit::Xmm;
+            if ::measure::limit::ceiling(subject, direction, xmm).is_some() {
                 figure
                     .rounds
                     .rates
@@ -463,7 +464,7 @@ fn ratio_date_version_and_a_busy_machine_are_in_the_picture() {
     ] {
         assert!(quiet.contains(part), "no {part} in {quiet}");
     }
-    assert!(quiet.contains("skip two rounds"), "{quiet}");
+    assert!(quiet.contains("two rounds once"), "{quiet}");
     let busy = said(&|found| found.figures[0].rounds.doubtful = 1);
     assert!(busy.contains("busy virtual machine (KVM)"), "{busy}");
     let metal = said(&|found| {
@@ -479,5 +480,5 @@ fn ratio_date_version_and_a_busy_machine_are_in_the_picture() {
             [0.03, 0.4, 1.0],
         )]
     });
-    assert!(!slower.contains("skip two rounds"), "{slower}");
+    assert!(!slower.contains("two rounds once"), "{slower}");
 }

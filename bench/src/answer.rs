@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What a measuring process answers.
+
+use crate::limits::Figure;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Bounds among the subjects of a cell.
+pub const LIMIT: &str = "limit";
+pub const CEILING: &str = "ceiling";
+/// The rate of one thread beside that of several.
+pub const ONE_THREAD: &str = "one-thread";
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Subject {
+    pub id: String,
+    pub title: String,
+    pub version: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Missing {
+    pub id: String,
+    pub title: String,
+    pub why: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    Hello {
+        subjects: Vec<Subject>,
+        absent: Vec<Missing>,
+    },
+    Probe(Vec<Figure>),
+    Wrong {
+        cell: usize,
+        subject: String,
+        why: String,
+    },
+    /// A cell is done: bytes per second by subject and round. Empty without timing.
+    Cell(Done),
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Done {
+    pub cell: usize,
+    pub rates: BTreeMap<String, Vec<f64>>,
+    /// Subjects whose output was compared.
+    pub right: usize,
+    pub repeated: usize,
+    pub doubtful: usize,
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The cost of each EVP call, with the default provider and tenrounds in turn in one process:
+//! `tenrounds-bench calls`, which scripts/calls and scripts/bench-commits start. docs/call-costs.md
+//! describes the rows.
+
+mod evp;
+
+use crate::peers::openssl::{self, Evp, LibCrypto};
+use crate::process::{self, say};
+use clap::Parser;
+use evp::{Row, Subject, BATCH, MAX_BYTES};
+use measure::affinity::pin_to_number;
+use measure::stats::Summary;
+use measure::window::{batches, undisturbed, Pace, Window};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::ffi::{c_char, CString};
+use std::path::{Path, PathBuf};
+use terminal::error::{Error, Result};
+
+/// The first arguments of this command, and of its measuring processes.
+pub const COMMAND: &str = "calls";
+pub const WORKER: &str = "calls-worker";
+
+/// A window, without its warming up.
+const WINDOW_US: u64 = 50;
+
+/// Times each EVP call by itself (scripts/calls)
+#[derive(Parser)]
+#[command(name = "tenrounds-bench calls")]
+pub struct Args {
+    /// As in AES-128-GCM
+    #[arg(required = true, value_name = "CIPHER")]
+    ciphers: Vec<String>,
+    /// The folder of tenrounds.so
+    #[arg(long, value_name = "DIR")]
+    module: String,
+    /// The tenrounds.so of another folder in the place of the default provider
+    #[arg(long, value_name = "DIR")]
+    before: Option<String>,
+    #[arg(long, value_name = "FILE", default_value = "libcrypto.so.3")]
+    libcrypto: String,
+    /// Sizes of messages
+    #[arg(
+        long, value_name = "N,..", value_delimiter = ',', default_value = "16,64,256",
+        value_parser = bytes
+    )]
+    bytes: Vec<usize>,
+    /// Of each row, shared by the processes
+    #[arg(long, value_name = "N", default_value_t = 302)]
+    rounds: usize,
+    /// Pairs of processes; the second of a pair exchanges the places of the providers
+    #[arg(
+        long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    pairs: u16,
+    /// Under callgrind: make so many calls of each row, and write a dump for each
+    #[arg(long, value_name = "N")]
+    instructions: Option<usize>,
+    /// Write the results to a file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+fn bytes(text: &str) -> std::result::Result<usize, String> {
+    let number = text.parse().ok();
+    let fits = number.filter(|bytes| (1..=MAX_BYTES).contains(bytes));
+    fits.ok_or_else(|| format!("wanted 1 to {MAX_BYTES} bytes"))
+}
+
+/// What a process measures, and how.
+#[derive(Clone, Serialize, Deserialize)]
+struct Plan {
+    cipher: String,
+    module: String,
+    before: Option<String>,
+    libcrypto: String,
+    bytes: Vec<usize>,
+    rounds: usize,
+    /// Whether tenrounds is first, in time and in memory. The second is up to 14 % slower in calls
+    /// that allocate, because its contexts come later from the heap.
+    swapped: bool,
+    seed: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    /// The libcrypto, and what the other provider is called.
+    Hello { openssl: String, other: String },
+    /// A row: nanoseconds per call in each round, of the other provider and tenrounds.
+    Times { row: String, rounds: Vec<[f64; 2]> },
+}
+
+fn library(file: &str) -> Result<&'static LibCrypto> {
+    let opened = LibCrypto::open(file).map_err(|e| Error::failure(format!("{file}: {e}")))?;
+    Ok(Box::leak(Box::new(opened)))
+}
+
+/// The other provider, and tenrounds.
+fn subjects(plan: &Plan, library: &'static LibCrypto) -> Result<[Subject; 2]> {
+    let of = |title, folder: &String| {
+        let module = Path::new(folder).join("tenrounds.so");
+        Subject::new(
+            title,
+            &openssl::ours(title, library, &module, "")?,
+            &plan.cipher,
+        )
+    };
+    let ours = || of("tenrounds", &plan.module);
+    let other = || match &plan.before {
+        Some(folder) => of("before", folder),
+        None => Subject::new("default", &Evp::stock("default", library)?, &plan.cipher),
+    };
+    match plan.swapped {
+        true => ours().and_then(|ours| Ok([other()?, ours])),
+        false => Ok([other()?, ours()?]),
+    }
+}
+
+/// Does `each` for all rows of a cipher, named, after both subjects are in the row's first state.
+fn rows(
+    plan: &Plan,
+    subjects: &mut [Subject; 2],
+    mut each: impl FnMut(&'static Row, String, &mut [Subject; 2]) -> Result<()>,
+) -> Result<()> {
+    let all: Vec<&'static Row> = subjects[0].rows().collect();
+    for row in all {
+        let sizes = if row.sized { &plan.bytes[..] } else { &[16] };
+        for bytes in sizes {
+            let order = if plan.swapped { [1, 0] } else { [0, 1] };
+            order
+                .iter()
+                .for_each(|which| subjects[*which].begin(row, *bytes));
+            let name = match row.sized {
+                true => format!("{}, {bytes} bytes", row.name),
+                false => row.name.to_owned(),
+            };
+            each(row, name, subjects)?;
+        }
+    }
+    Ok(())
+}
+
+fn window(row: &Row, subject: &mut Subject, pace: &mut Pace) -> Result<Window> {
+    match row.prepare {
+        None => pace.warm_window(WINDOW_US, &mut |calls| {
+            (0..calls).for_each(|_| (row.call)(subject, 0));
+            Ok(calls)
+        }),
+        Some(prepare) => batches(WINDOW_US, &mut |watch| {
+            (0..BATCH).for_each(|i| prepare(subject, i));
+            watch.time(|| (0..BATCH).for_each(|i| (row.call)(subject, i)))?;
+            Ok(BATCH as u64)
+        }),
+    }
+}
+
+fn times(plan: &Plan, row: &Row, subjects: &mut [Subject; 2]) -> Result<Vec<[f64; 2]>> {
+    let mut paces = [Pace::default(), Pace::default()];
+    let mut rounds = Vec::new();
+    for number in 0..plan.rounds {
+        let mut round = [0.0; 2];
+        let first = (number + usize::from(plan.swapped)) % 2;
+        for which in [first, 1 - first] {
+            subjects[which].move_on();
+            let take = &mut || window(row, &mut subjects[which], &mut paces[which]);
+            round[which] = 1e9 / undisturbed(take)?.0.rate();
+        }
+        rounds.push(round);
+    }
+    Ok(rounds)
+}
+
+fn measure(plan: &Plan) -> Result<()> {
+    pin_to_number(0)?;
+    fastrand::seed(plan.seed);
+    let library = library(&plan.libcrypto)?;
+    let mut subjects = subjects(plan, library)?;
+    say(&Answer::Hello {
+        openssl: library.version(),
+        other: subjects[0].title.to_owned(),
+    });
+    rows(plan, &mut subjects, |row, name, subjects| {
+        let rounds = times(plan, row, subjects)?;
+        say(&Answer::Times { row: name, rounds });
+        Ok(())
+    })
+}
+
+/// What a measuring process does.
+pub fn serve() -> Result<()> {
+    process::serve(measure)
+}
+
+extern "C" {
+    // bench/callgrind.c
+    fn callgrind_runs() -> bool;
+    fn callgrind_zero();
+    fn callgrind_toggle();
+    fn callgrind_dump(label: *const c_char);
+}
+
+/// Counts the instructions of so many calls: a dump of callgrind for each row and subject.
+fn count(row: &Row, name: &str, subject: &mut Subject, calls: usize) {
+    let label = format!("{}|{name}|{calls}", subject.title);
+    let label = CString::new(label).expect("names have no byte 0");
+    let prepare = row.prepare.unwrap_or(|_, _| ());
+    // Two calls before keep lazy binding and work of the first time out of the count.
+    for _ in 0..2 {
+        prepare(subject, 0);
+        (row.call)(subject, 0);
+    }
+    // SAFETY: requests do nothing without callgrind; the label is a C string.
+    unsafe {
+        callgrind_zero();
+        for _ in 0..calls {
+            prepare(subject, 0);
+            callgrind_toggle();
+            (row.call)(subject, 0);
+            callgrind_toggle();
+        }
+        callgrind_dump(label.as_ptr());
+    }
+}
+
+fn instructions(plan: &Plan, calls: usize) -> Result<()> {
+    // SAFETY: it may be called at any time.
+    if !unsafe { callgrind_runs() } {
+        return Err(Error::usage(
+            "--instructions needs valgrind --tool=callgrind, and its header when it is built",
+        ));
+    }
+    let mut subjects = subjects(plan, library(&plan.libcrypto)?)?;
+    rows(plan, &mut subjects, |row, name, subjects| {
+        subjects
+            .iter_mut()
+            .for_each(|s| count(row, &name, s, calls));
+        Ok(())
+    })
+}
+
+/// What two processes measured, one with the places of the providers exchanged: the geometric mean.
+fn mean(one: &[[f64; 2]], other: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let both = one.iter().zip(other);
+    both.map(|(a, b)| [0, 1].map(|which| (a[which] * b[which]).sqrt()))
+        .collect()
+}
+
+/// The figures of one row.
+#[derive(Serialize)]
+struct Figure {
+    cell: [String; 2],
+    ns_old: f64,
+    ns_new: f64,
+    ratio: f64,
+    quartiles: [f64; 2],
+}
+
+fn figure(cipher: &str, row: &str, rounds: &[[f64; 2]]) -> Figure {
+    let summary =
+        |of: fn(&[f64; 2]) -> f64| Summary::of(rounds.iter().map(of)).expect("there is a round");
+    let ratio = summary(|[old, new]| old / new);
+    Figure {
+        cell: [cipher.to_owned(), row.to_owned()],
+        ns_old: summary(|round| round[0]).median,
+        ns_new: summary(|round| round[1]).median,
+        ratio: ratio.median,
+        quartiles: [ratio.q1, ratio.q3],
+    }
+}
+
+/// Measures a cipher, and prints its table.
+fn cipher(args: &Args, plan: &Plan) -> Result<Vec<Figure>> {
+    let (mut title, mut order) = (None, Vec::new());
+    let mut rounds: BTreeMap<String, Vec<[f64; 2]>> = BTreeMap::new();
+    for _ in 0..args.pairs {
+        let mut pair: [BTreeMap<String, Vec<[f64; 2]>>; 2] = Default::default();
+        for (swapped, found) in [false, true].into_iter().zip(&mut pair) {
+            let plan = Plan {
+                swapped,
+                seed: fastrand::u64(..),
+                ..plan.clone()
+            };
+            process::ask(WORKER, &plan, &[], &mut |answer| {
+                match answer {
+                    Answer::Hello { openssl, other } => title = Some((openssl, other)),
+                    Answer::Times { row, rounds } => {
+                        if !order.contains(&row) {
+                            order.push(row.clone());
+                        }
+                        found.insert(row, rounds);
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        let [plain, mut swapped] = pair;
+        for (row, one) in plain {
+            let other = swapped.remove(&row).unwrap_or_default();
+            rounds.entry(row).or_default().extend(mean(&one, &other));
+        }
+    }
+    let (openssl, other) = title.expect("every process says hello");
+    println!(
+        "{}: {openssl}\n{:34} {other:>9} tenrounds   ratio  quartiles",
+        plan.cipher, "ns a call"
+    );
+    let row = |name: &String| {
+        let found = figure(&plan.cipher, name, &rounds[name]);
+        let Figure {
+            ns_old,
+            ns_new,
+            ratio,
+            quartiles: [low, high],
+            ..
+        } = &found;
+        println!("{name:34} {ns_old:9.1} {ns_new:9.1} {ratio:7.3}  {low:.3} .. {high:.3}");
+        found
+    };
+    Ok(order.iter().map(row).collect())
+}
+
+/// The exit status.
+pub fn run(args: &Args) -> Result<u8> {
+    if let Some(file) = &args.json {
+        terminal::writable(file)?;
+    }
+    let mut figures = Vec::new();
+    for (number, name) in args.ciphers.iter().enumerate() {
+        let plan = Plan {
+            cipher: name.clone(),
+            module: args.module.clone(),
+            before: args.before.clone(),
+            libcrypto: args.libcrypto.clone(),
+            bytes: args.bytes.clone(),
+            rounds: args.rounds.div_ceil(2 * usize::from(args.pairs)).max(1),
+            swapped: false,
+            seed: 0,
+        };
+        if let Some(calls) = args.instructions {
+            instructions(&plan, calls)?;
+            continue;
+        }
+        if number > 0 {
+            println!();
+        }
+        figures.extend(cipher(args, &plan)?);
+    }
+    if let Some(file) = &args.json {
+        let text = serde_json::to_string_pretty(&json!({ "cells": figures }));
+        std::fs::write(file, text.expect("plain data serialises") + "\n")
+            .map_err(|e| Error::failure(format!("cannot write {}: {e}", file.display())))?;
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Args::command().debug_assert();
+        assert_eq!((bytes("16"), bytes("0").is_err()), (Ok(16), true));
+    }
+
+    #[test]
+    fn a_pair_of_processes_has_no_first_place() {
+        // In each process the second provider takes twice the time.
+        let rounds = mean(&[[10.0, 20.0]], &[[20.0, 10.0]]);
+        let found = figure("AES-128-CTR", "final", &rounds);
+        assert!((found.ratio - 1.0).abs() < 1e-9);
+        assert!((found.ns_old - 200f64.sqrt()).abs() < 1e-9);
+    }
+
+    /// The default provider against itself, which every libcrypto has.
+    #[test]
+    fn every_call_of_every_kind_of_mode_succeeds() {
+        let library = match library("libcrypto.so.3") {
+            Ok(library) => library,
+            Err(why) => {
+                let must = std::env::var_os("TENROUNDS_MUST_RUN").is_some_and(|v| !v.is_empty());
+                assert!(!must, "{why}");
+                return println!("# SKIP no libcrypto.so.3: {why}");
+            }
+        };
+        let plan = |cipher: &str| Plan {
+            cipher: cipher.to_owned(),
+            module: String::new(),
+            before: None,
+            libcrypto: String::new(),
+            bytes: vec![16, 64],
+            rounds: 1,
+            swapped: true,
+            seed: 1,
+        };
+        let mut names = BTreeMap::new();
+        for cipher in [
+            "AES-128-GCM",
+            "AES-256-CCM",
+            "AES-128-CBC",
+            "AES-128-XTS",
+            "AES-128-CTR",
+        ] {
+            let stock = || Evp::stock("default", library).unwrap();
+            let one = || Subject::new("default", &stock(), cipher).unwrap();
+            let plan = plan(cipher);
+            rows(&plan, &mut [one(), one()], |row, name, subjects| {
+                let found = times(&plan, row, subjects)?;
+                assert!(
+                    found.len() == 1 && found[0].iter().all(|ns| *ns > 0.0),
+                    "{cipher} {name}"
+                );
+                names.insert(name, cipher.to_owned());
+                Ok(())
+            })
+            .unwrap();
+        }
+        assert!(names.contains_key("set tag") && names.contains_key("update elsewhere, 64 bytes"));
+        let stock = Evp::stock("default", library).unwrap();
+        let wrap = Subject::new("default", &stock, "AES-128-WRAP");
+        assert!(wrap.err().unwrap().to_string().contains("another order"));
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Passes over all cases. Each team of processes measures its share of every case before the next
+//! team begins, so that the rounds of a case lie all over the time of the run. Clock and neighbours
+//! change while it lasts, as they do between two runs; the spread of a figure shows both.
+
+use super::case::Case;
+use super::measure::{windows, Effort, Rounds};
+use super::plan::{label, Pace};
+use super::team::WorkerProcess;
+use crate::error::Result;
+use indicatif::ProgressBar;
+use std::time::Instant;
+
+/// Windows of a round of all cases.
+fn all_windows(cases: &[Case], team: &[WorkerProcess]) -> usize {
+    cases.iter().map(|case| windows(case, team)).sum()
+}
+
+/// A bar for the shares of all cases.
+pub fn bar(cases: &[Case], teams: &[Vec<WorkerProcess>], effort: Effort) -> ProgressBar {
+    let expected = effort.duration(all_windows(cases, &teams[0]));
+    terminal::progress(cases.len() * teams.len(), expected)
+}
+
+/// Measures all cases. `share` measures a team's share of one, in as many ways as it likes; the
+/// rounds of each way are joined.
+pub fn measure(
+    cases: &[Case],
+    teams: &mut [Vec<WorkerProcess>],
+    (effort, end): (Effort, Option<Instant>),
+    bar: &ProgressBar,
+    mut share: impl FnMut(&mut [WorkerProcess], &Case, Effort) -> Result<Vec<Rounds>>,
+) -> Result<Vec<Vec<Rounds>>> {
+    let mut pace = Pace::new(effort, end, all_windows(cases, &teams[0]));
+    let mut found: Vec<Vec<Rounds>> = vec![Vec::new(); cases.len()];
+    for (number, team) in teams.iter_mut().enumerate() {
+        for (case, found) in cases.iter().zip(&mut found) {
+            bar.set_message(label(case));
+            if let Some(effort) = pace.next(number, case.bytes, windows(case, team)) {
+                let parts = share(team, case, effort)?;
+                found.resize_with(parts.len(), Rounds::default);
+                found
+                    .iter_mut()
+                    .zip(parts)
+                    .for_each(|(all, part)| all.absorb(part));
+            }
+            bar.inc(1);
+        }
+    }
+    Ok(found)
+}
