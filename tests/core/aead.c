@@ -477,8 +477,8 @@ static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *re
     return good && tap_same(tag, right, 16) && tap_same(out, expected, len);
 }
 
-/* Processes messages of all sizes in random order under one key. Each uses the key as the last
- * message left it, or a copy of it. */
+/* Processes messages of random lengths under one key. Each uses the key as the last message left
+ * it, or a copy of it. */
 static void gcm_powers(const struct tr_backend *b)
 {
     unsigned good = 0, n = 0;

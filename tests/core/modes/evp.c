@@ -154,7 +154,7 @@ static bool cfb1(struct the_case *c)
     return cfb_small(c, "CFB1", tr_cfb1_encrypt, tr_cfb1_decrypt, 8);
 }
 
-/* CFB1 with a number of bits that is not whole bytes. Later bits must stay unchanged. */
+/* CFB1 with any number of bits. Later bits must stay unchanged. */
 static bool cfb1_bits(struct the_case *c)
 {
     const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);
