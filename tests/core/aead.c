@@ -2,8 +2,8 @@
 /*
  * Compares the authenticated modes of every backend with bitslice. Covers every length from 0 to
  * 600 bytes and some longer ones, with random lengths of key, IV, AAD and tag. Each message is
- * encrypted and decrypted, one-shot and streaming, in place and not, at random alignments. Also
- * tests forged tags, AAD, IVs and ciphertexts, and calls out of order.
+ * encrypted and decrypted, one-shot and streaming, in place and out of place, at random alignments.
+ * Also tests forged tags, AAD, IVs and ciphertexts, and calls out of order.
  */
 #include "aead.h"
 
