@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests every backend that runs here with the published vectors: vectors DIRECTORY. Gives one
- * result per file and backend. Checks the number of cases, so that an empty file cannot pass.
+ * Tests every backend that runs here with the published vectors. Gives one result per file and
+ * backend. Checks the number of cases, so that an empty file cannot pass. Usage: vectors DIRECTORY
  */
 #include "common.h"
 #include "rsp.h"
