@@ -367,8 +367,8 @@ static int fused_is_asked(enum tr_known mode)
            (TR_ENV_ALL_MODES || (mode != TR_KNOWN_OCB && mode != TR_KNOWN_GCM_SIV));
 }
 
-/* Whether tr_kat_long() tests this mode: only GCM and XTS have other code for long messages, in
- * their fused operations. CTR has, too; tr_kat_ctr() tests it. */
+/* Whether tr_kat_long() tests this mode. GCM and XTS have other code for long messages, in their
+ * fused operations. tr_kat_ctr() tests CTR's code for long calls. */
 static int long_is_asked(enum tr_known mode, const struct tr_backend *backend)
 {
     if (mode == TR_KNOWN_GCM_LONG)

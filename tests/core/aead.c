@@ -2,8 +2,8 @@
 /*
  * Compares the authenticated modes of every backend with bitslice. Covers every length from 0 to
  * 600 bytes and some longer ones, with random lengths of key, IV, AAD and tag. Each message is
- * encrypted and decrypted, one-shot and streaming, in place and not, at random alignments. Also
- * tests forged tags, AAD, IVs and ciphertexts, and calls out of order.
+ * encrypted and decrypted, one-shot and streaming, in place and out of place, at random alignments.
+ * Also tests forged tags, AAD, IVs and ciphertexts, and calls out of order.
  */
 #include "aead.h"
 
@@ -172,8 +172,9 @@ static void gcm_aad_in_two(const struct tr_backend *b)
     tap_ok(good, "%s: GCM, AAD of a block and more", tr_backend_name(b));
 }
 
-/* Tests GCM at each text length, with AAD lengths around a block. Short messages, messages in chunks,
- * partial blocks and partial vectors have separate code. */
+/* Tests GCM at each text length up to 800 bytes and some longer ones, with AAD lengths around a
+ * block. Short messages, messages in chunks, partial blocks and partial vectors have separate code.
+ */
 static void gcm_ends(const struct tr_backend *b)
 {
     static struct message m;
@@ -477,8 +478,8 @@ static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *re
     return good && tap_same(tag, right, 16) && tap_same(out, expected, len);
 }
 
-/* Processes messages of all sizes in random order under one key. Each uses the key as the last
- * message left it, or a copy of it. */
+/* Processes messages of random lengths under one key. Each uses the key as the last message left
+ * it, or a copy of it. */
 static void gcm_powers(const struct tr_backend *b)
 {
     unsigned good = 0, n = 0;
