@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_provider_is_never_faster() {
+    fn a_replaced_provider_is_compared_in_its_own_libcrypto() {
         let found = results(
             &[
                 ("evp-3.5.5", [0.98e9, 1.9e9, 3.8e9]),

@@ -30,6 +30,21 @@ fn pairs(run: &Run) -> impl Iterator<Item = (&Row, Summary)> {
     })
 }
 
+/// Whether a cell is slower beyond the spread.
+fn is_slower(run: &Run, row: &Row) -> bool {
+    run.goals.missed().any(|goal| {
+        (goal.environment, goal.cell, &goal.subject) == (row.environment, row.cell, &row.subject)
+    })
+}
+
+/// As many digits as the JSON has.
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 10.0 => format!("{r:.1}"),
+        r => format!("{r:.2}"),
+    }
+}
+
 /// The cells of one way with one key size in one environment, in one libcrypto.
 #[derive(PartialEq, Eq, Clone)]
 struct Group<'a> {
@@ -80,13 +95,12 @@ fn named(environment: Environment, way: Way) -> String {
 
 /// "0.98 to 3.21", the lowest and the highest of a group, and whether none is below 1 beyond its spread.
 fn range(run: &Run, group: &Group<'_>) -> Option<(String, bool)> {
-    let here = pairs(run).filter(|(row, _)| in_group(row, group));
-    let ratios: Vec<Summary> = here.map(|(_, ratio)| ratio).collect();
-    let medians = || ratios.iter().map(|r| r.median);
+    let here = || pairs(run).filter(|(row, _)| in_group(row, group));
+    let medians = || here().map(|(_, ratio)| ratio.median);
     let lowest = medians().min_by(f64::total_cmp)?;
     let highest = medians().max_by(f64::total_cmp)?;
-    let good = ratios.iter().all(|r| r.q3 >= 1.0);
-    Some((format!("{lowest:.2} to {highest:.2}"), good))
+    let good = !here().any(|(row, _)| is_slower(run, row));
+    Some((format!("{} to {}", times(lowest), times(highest)), good))
 }
 
 /// The terminal's report: the verdict, a line for each way, and every cell that got slower.
@@ -200,8 +214,10 @@ fn table(run: &Run, subject: &str) -> String {
             let found = here()
                 .find(|(row, _)| in_group(row, &group) && column(row.cell.bytes) == column(size));
             let _ = match found {
-                Some((_, ratio)) if ratio.q3 < 1.0 => write!(out, " **{:.2}** |", ratio.median),
-                Some((_, ratio)) => write!(out, " {:.2} |", ratio.median),
+                Some((row, ratio)) if is_slower(run, row) => {
+                    write!(out, " **{}** |", times(ratio.median))
+                }
+                Some((_, ratio)) => write!(out, " {} |", times(ratio.median)),
                 None => write!(out, " |"),
             };
         }

@@ -318,11 +318,11 @@ static int gcm_agrees(struct tr_known_work *w, size_t len)
     return right && __builtin_memcmp(tag[0], tag[1], TR_BLOCK) == 0;
 }
 
-/* Tests messages of one to eight vectors of 64 bytes. They are hashed with a single reduction, and
- * each number of vectors has its own code. */
+/* Tests messages of one to twelve vectors of 64 bytes. Each number of vectors up to eight has its own
+ * code, and each number of vectors in the last chunk (simd/gcm_chunks.h). */
 static int short_gcm_is_right(struct tr_known_work *w)
 {
-    for (size_t len = 13; len < 512; len += len < 256 ? 32 : 64) {
+    for (size_t len = 13; len < TR_KNOWN_SHORT / 2; len += len < 256 ? 32 : 64) {
         if (!gcm_agrees(w, len))
             return 0;
     }
@@ -367,8 +367,8 @@ static int fused_is_asked(enum tr_known mode)
            (TR_ENV_ALL_MODES || (mode != TR_KNOWN_OCB && mode != TR_KNOWN_GCM_SIV));
 }
 
-/* Whether tr_kat_long() tests this mode: only GCM and XTS have other code for long messages, in
- * their fused operations. CTR has, too; tr_kat_ctr() tests it. */
+/* Whether tr_kat_long() tests this mode. GCM and XTS have other code for long messages, in their
+ * fused operations. tr_kat_ctr() tests CTR's code for long calls. */
 static int long_is_asked(enum tr_known mode, const struct tr_backend *backend)
 {
     if (mode == TR_KNOWN_GCM_LONG)

@@ -207,7 +207,7 @@ struct tr_tuning {
     const char *name;         /* as compilers name it, or "generic" */
     uint8_t aes_latency;      /* cycles from one AES round to the next */
     uint8_t aes512_per_cycle; /* 512-bit AES rounds started a cycle; 0 without 512-bit VAES */
-    uint8_t separate_clmul;   /* 1: AES and carry-less multiplication issue to different ports */
+    uint8_t separate_clmul;   /* 1: a carry-less multiplication a cycle does not delay AES */
     uint8_t clock_drops;      /* 1: 512-bit registers lower the clock and do not speed up AES */
 };
 

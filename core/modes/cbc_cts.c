@@ -54,8 +54,8 @@ static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
     tr_short_bulk(key, TR_OP_ECB_DECRYPT, block, full, 1, NULL);
     struct part d = part_load_block(block), p = part_xor(part_first(d, last), stolen);
     part_store_vector(block, part_xor(d, p));
+    part_store(out + TR_BLOCK, p, last); /* now, so that p does not live on the stack */
     tr_short_bulk(key, TR_OP_CBC_DECRYPT, out, block, 1, iv);
-    part_store(out + TR_BLOCK, p, last);
     part_store_vector(iv, c);
     tr_cleanse(block, sizeof(block));
 }

@@ -243,8 +243,8 @@ static void mix_columns(word q[8])
         q[i] = doubled[i] ^ ROWS_UP(q[i], 1) ^ ROWS_UP(t[i], 2);
 }
 
-/* The inverse matrix is the matrix of MixColumns times {5, 0, 4, 0}. First computes a ^ 4 (a ^ a
- * two rows down). */
+/* The inverse matrix is the matrix of MixColumns times {5, 0, 4, 0}. First computes 5 a0 ^ 4 a2
+ * as a0 ^ 4 (a0 ^ a2), where a2 is two rows below a0. */
 static void inv_mix_columns(word q[8])
 {
     word t[8], doubled[8];

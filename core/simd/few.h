@@ -4,10 +4,10 @@
  *
  * Bound: the number of instructions and taken jumps from tr_ecb_encrypt() on. One block needs only
  * 5 issue slots on each AES port of Zen 4, so call overhead dominates calls that overlap. The code
- * therefore has no loop and pushes no registers. Round keys are memory operands where the backend
- * has AVX. An ECB call back to back takes 11 cycles for one block, and 21 for four, of which AES
- * takes 20 (Zen 4, AES-128; docs/tuning/parallel.md). A call that depends on the one before takes
- * the latency, 40 cycles.
+ * therefore pushes no registers, and loops only for the additional rounds of AES-192 and AES-256.
+ * Round keys are memory operands where the backend has AVX. An ECB call back to back takes 11
+ * cycles for one block, and 21 for four, of which AES takes 20 (Zen 4, AES-128;
+ * docs/tuning/parallel.md). A call that depends on the one before takes the latency, 40 cycles.
  */
 #ifndef TR_SIMD_FEW_H
 #define TR_SIMD_FEW_H

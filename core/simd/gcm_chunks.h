@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. With full groups,
- * a message of two encrypts the first with nothing to hash, and hashes the second with nothing to
+ * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. A message of two
+ * full groups would encrypt the first with nothing to hash, and hash the second with nothing to
  * encrypt. Sealing hashes a chunk during the rounds of the next one, opening during its own rounds.
  *
- * Bound: as in gcm_stream.h. On Zen 5 sealing 1 KiB takes 0.87 of the time that full groups take
- * (docs/tuning/gcm.md).
+ * Bound: the multiplications, four a vector and two for each reduction. They start every second
+ * cycle on Zen 5, and in every cycle on Emerald Rapids (docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_CHUNKS_H
 #define TR_SIMD_GCM_CHUNKS_H
@@ -13,27 +13,39 @@
 #include "dispatch/tuning.h"
 #include "simd/gcm_parts.h"
 
-#if V_MASKED
+/* Whether there are chunks. With eight registers, half a group is too short to gain from them. */
+#if V_MASKED && V_REGISTERS > 8
+#    define GCM_CHUNKS 1
+#else
+#    define GCM_CHUNKS 0
+#endif
+
+#if GCM_CHUNKS
 #    define CHUNK           HALF_GROUP
 #    define CHUNK_BLOCKS    (CHUNK * VBLOCKS)
 #    define CHUNK_BYTES     HALF_BYTES
-/* Longer messages gain nothing. Up to 253 blocks, only the last byte of the counters changes. */
+/* The longest messages that gain, in blocks. */
 #    define SEAL_CHUNKS_MAX 128u
 #    define OPEN_CHUNKS_MAX 96u
+_Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
+               "from 2 on, only the last byte of so many counters changes");
 
 /*
- * Whether to seal or open a message of so many blocks in chunks. Up to SHORT_VECTORS, a single
- * reduction is 2 to 6 % faster (Zen 5), unless CLMUL has a port of its own: then a sketch of the
- * chunks sealed 512 bytes in 0.8 of the time (Emerald Rapids).
+ * Whether to seal or open a message of so many blocks in chunks. Beyond one reduction (512 bytes)
+ * chunks gain where AES and multiplications do not delay each other: up to 1.22 on Zen 5, in a
+ * sketch 1.2 on Emerald Rapids. Zen 4 was not measured, and keeps full groups. Shorter messages
+ * gain on Emerald Rapids (512 bytes: 1.25 in the sketch) and lose 2 to 6 % on Zen 5.
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {
-    const size_t one_reduction = SHORT_VECTORS * VBLOCKS, fewest = CHUNK_BLOCKS + VBLOCKS;
-    if (blocks <= fewest || m->aad_len > TR_BLOCK)
+    const size_t one_reduction = SHORT_VECTORS * VBLOCKS;
+    if (blocks <= CHUNK_BLOCKS + VBLOCKS || m->aad_len > TR_BLOCK ||
+        blocks > (decrypt ? OPEN_CHUNKS_MAX : SEAL_CHUNKS_MAX))
         return 0;
+    const struct tr_tuning *t = tr_tuning();
     if (blocks <= one_reduction)
-        return !decrypt && tr_tuning()->separate_clmul;
-    return blocks <= (decrypt ? OPEN_CHUNKS_MAX : SEAL_CHUNKS_MAX);
+        return !decrypt && t->separate_clmul;
+    return t->separate_clmul || t->aes512_per_cycle == 2;
 }
 
 /* A message in progress. */
@@ -69,7 +81,8 @@ TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u
     }
 }
 
-/* Hashes vectors j and j + 1 of c, of which it has u, the last with `last` bytes; n: the power of the first block of c. */
+/* Hashes vectors j and j + 1 of the u vectors of c, the last with `last` bytes. n: the power of H
+ * for the first block of c. */
 TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, unsigned u,
                                         size_t last, size_t n)
 {
@@ -86,8 +99,8 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
 }
 
 /*
- * The rounds of u vectors, the last with `last` bytes, beside the hash of hu vectors (0: none), the last with
- * `hlast` bytes. `first`: beside those of the tag's mask, too. Sets c to the ciphertext.
+ * Processes u vectors, the last with `last` bytes. Meanwhile hashes hu vectors (0: none), the last
+ * with `hlast` bytes. If `first`, also encrypts the tag's mask. Sets c to the ciphertext.
  */
 TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, const V *hashed,
                                unsigned hu, size_t hlast, size_t n, int first, int decrypt)

@@ -266,7 +266,7 @@ static TR_TARGET void gcm_seal(const struct tr_aes_key *key, uint8_t *out, const
         with_powers(gcm_seal, key, out, in, blocks, m, &m->hash, message_powers(m));
         return;
     }
-#if V_MASKED
+#if GCM_CHUNKS
     if (takes_chunks(m, blocks, 0)) {
         chunks_seal(key, out, in, m);
         return;
@@ -292,7 +292,7 @@ static TR_TARGET void gcm_open(const struct tr_aes_key *key, uint8_t *out, const
         with_powers(gcm_open, key, out, in, blocks, m, &m->hash, message_powers(m));
         return;
     }
-#if V_MASKED
+#if GCM_CHUNKS
     if (takes_chunks(m, blocks, 1)) {
         chunks_open(key, out, in, m);
         return;

@@ -2,7 +2,7 @@
 /*
  * Compares every backend with bitslice in each mode, key size and direction. Covers each length
  * from 0 to 600 bytes and some up to 20 KiB. Messages are processed in one call and in random
- * pieces, at random alignments, in place and not.
+ * pieces, at random alignments, in place and out of place.
  */
 #include "common.h"
 

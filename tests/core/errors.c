@@ -81,8 +81,8 @@ static void test_used(void)
     tap_ok(good == n, "%u of %u offsets above 15", good, n);
 }
 
-/* Tests every partial overlap of every length, with the output ahead and behind. Modes that accept
- * any length are also called mid-block. */
+/* Tests every partial overlap at lengths up to 130 bytes, with the output ahead and behind. Modes
+ * that accept any length are also called mid-block. */
 static void test_overlap(enum tr_mode mode)
 {
     unsigned n = 0, good = 0;

@@ -54,8 +54,8 @@ struct area {
     struct guarded in, out, iv, keystream, aad, tag;
 };
 
-/* Tests one length in place and not, against both guard pages. The output must equal that of
- * ordinary memory. */
+/* Tests one length in place and out of place, against both guard pages. The output must equal that
+ * of ordinary memory. */
 static bool one_length(const struct area *area, const struct tr_aes_key *key, enum tr_mode mode,
                        bool decrypt, size_t len)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares the multi-buffer calls with single calls. The number of jobs, their lengths and keys are
- * random. Jobs are in place and not, and some keys belong to another backend. No byte outside an
- * output may change. Guard pages detect accesses outside the buffers. Also tests the errors.
+ * random. Jobs are in place or out of place, and some keys belong to another backend. No byte
+ * outside an output may change. Guard pages detect accesses outside the buffers. Also tests the
+ * errors.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "common.h"

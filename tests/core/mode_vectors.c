@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests every backend that runs here with the published vectors of one case per line: mode_vectors
- * DIRECTORY. Gives one result per file and backend. Checks the number of cases per verdict, so that
- * an empty file cannot pass.
+ * Tests every backend that runs here with the published vectors of one case per line. Gives one
+ * result per file and backend. Checks the number of cases per verdict, so that an empty file cannot
+ * pass. Usage: mode_vectors DIRECTORY
  *
  * A valid case must encrypt to its ciphertext and tag, and decrypt to its plaintext. An invalid
  * case must be refused and release no plaintext. Its stated plaintext must encrypt to another

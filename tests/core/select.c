@@ -388,7 +388,7 @@ static void test_environment(void)
            "a process in which every backend fails is aborted");
 }
 
-/* Tests the rows that processors get: family and model as in CPUID leaf 1, decoded. */
+/* Tests which row of the tuning table a processor gets, by vendor, decoded family and model. */
 static void test_tuning_of(void)
 {
     static const struct {
@@ -450,7 +450,7 @@ static int named_in_child(const char *name)
 }
 
 /* Tests TENROUNDS_TUNE in child processes, which exit with the number of their row. A process keeps
- * its first answer, so this one must not have asked yet. */
+ * the row that it selects first, so the parent must not have selected one yet. */
 static void test_tuning_named(void)
 {
     const int own = named_in_child("");

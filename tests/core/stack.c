@@ -25,7 +25,7 @@ static void selection(void)
     good = tr_select(NULL, backend != NULL ? ~tr_backend_features(backend) : 0, &s) == TR_OK;
 }
 
-/* Runs jobs of two key sizes and all lengths, so that the call sorts them by both. */
+/* Runs jobs of two key sizes and of 1 to 64 blocks, so that the call sorts them by both. */
 static void multi_buffer(void)
 {
     static struct tr_aes_key keys[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests every backend that runs here with the published vectors: vectors DIRECTORY. Gives one
- * result per file and backend. Checks the number of cases, so that an empty file cannot pass.
+ * Tests every backend that runs here with the published vectors. Gives one result per file and
+ * backend. Checks the number of cases, so that an empty file cannot pass. Usage: vectors DIRECTORY
  */
 #include "common.h"
 #include "rsp.h"
@@ -213,7 +213,7 @@ static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct 
 }
 
 /* Runs one outer step of a CFB8 chain, byte by byte. The first input is given, then come the bytes
- * of the IV. Each later input is the output of 16 steps before. The next key is the XOR of this key
+ * of the IV. Each later input is the output of 17 steps before. The next key is the XOR of this key
  * and as many of the last output bytes. */
 static bool run_mct_cfb8(const struct tr_backend *b, const struct rsp_record *r, struct chain *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares runs of XTS data units with a call for each unit: random lengths, numbers that carry, in
- * place and not, on every backend. No byte outside the output may change. Also tests the errors
- * that only a run can have.
+ * place and out of place, on every backend. No byte outside the output may change. Also tests the
+ * errors that only a run can have.
  */
 #include "common.h"
 

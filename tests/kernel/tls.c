@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Tests kernel TLS between two sockets: tls ALGORITHM OURS
+ * Tests kernel TLS between two sockets. Usage: tls ALGORITHM OURS
  *
  * ALGORITHM is "gcm(aes)" or "ccm(aes)". For every TLS version and cipher with it, sender and
  * receiver use our driver OURS or the kernel's own, in all four combinations. The test checks that:

@@ -51,8 +51,8 @@ static bool set_tag(EVP_CIPHER_CTX *ctx, uint8_t tag[16])
     return EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0;
 }
 
-/* Makes a context in this state. `fixed`: with a fixed part of the IV, which the calls "next IV"
- * and "TLS record" and the explicit part need. */
+/* Makes a context in this state. `fixed`: sets the fixed part of the IV. The calls "next IV", "TLS
+ * record" and "explicit part" need it. */
 static EVP_CIPHER_CTX *context(enum state state, int encrypt, bool fixed)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();

@@ -151,8 +151,8 @@ static void encrypt_raw(const char *name, const uint8_t *key, const uint8_t *iv,
     EVP_CIPHER_CTX_free(ctx);
 }
 
-/* Whether both sides return the same for a record. If the padding is wrong, the MACs must differ
- * instead, also from `again`, a second result of ours. */
+/* Whether both sides return the same for a record. If the padding is wrong, our MAC must instead
+ * differ from theirs, from the record's, and from that of `again`, our second result. */
 static bool same_record(struct opened o[SIDES], bool right, const struct opened *again)
 {
     const struct opened *a = &o[OURS], *b = &o[THEIRS];
@@ -299,7 +299,7 @@ static bool one_after_the_other(void)
     return good;
 }
 
-/* Compares every padding length with every MAC length, without random choices. */
+/* Opens a record for each combination of padding length and MAC length. */
 static bool every_padding(void)
 {
     static uint8_t record[MAX_RECORD + 64];

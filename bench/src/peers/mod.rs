@@ -56,9 +56,14 @@ pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
             why: error.to_string(),
         }),
     };
-    add("openssl", "the system's OpenSSL", boxed(openssl::stock()));
+    let system = openssl::stock();
+    let own = system.as_ref().map_or(String::new(), Peer::id);
+    add("openssl", "the system's OpenSSL", boxed(system));
     for built in openssl::BUILT {
         let version = built.0;
+        if own.ends_with(version) {
+            continue;
+        }
         let (id, title) = (format!("openssl-{version}"), format!("OpenSSL {version}"));
         add(&id, &title, boxed(openssl::stock_of(built)));
     }

@@ -273,8 +273,16 @@ pub fn with_pipelines(path: &Path) -> Result<Evp> {
 
 /// The libcryptos in which this project's provider may replace the default one: the system's, and those that were built.
 pub fn replaceable() -> impl Iterator<Item = Result<&'static LibCrypto>> {
-    let others = BUILT.map(|(version, soname)| built(version, soname));
-    std::iter::once(system()).chain(others)
+    let system = system();
+    // One version has one id.
+    let own = system
+        .as_ref()
+        .map(|library| library.number())
+        .unwrap_or_default();
+    let others = BUILT
+        .into_iter()
+        .filter(move |(version, _)| *version != own);
+    std::iter::once(system).chain(others.map(|(version, soname)| built(version, soname)))
 }
 
 /// The default provider of a libcrypto, and this project's in the same: "openssl-3.5.5" and "evp-3.5.5".

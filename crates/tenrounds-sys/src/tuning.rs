@@ -12,7 +12,7 @@ pub struct Tuning {
     pub aes_latency: u8,
     /// 512-bit AES rounds started a cycle; 0 without 512-bit VAES.
     pub aes512_per_cycle: u8,
-    /// AES and carry-less multiplication issue to ports of their own.
+    /// A carry-less multiplication a cycle does not delay AES.
     pub separate_clmul: bool,
     /// 512-bit registers lower the clock and do not speed up AES.
     pub clock_drops: bool,

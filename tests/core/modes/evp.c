@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares the modes beyond SP 800-38A with libcrypto's default provider, for each backend and key
- * size. OpenSSL 3.0 lacks GCM-SIV, which is therefore compared with its definition, bit by bit.
- * Messages have random lengths and are processed in place and not, and in pieces. Each is
+ * size. OpenSSL 3.0 lacks GCM-SIV, which is therefore compared with a reference (RFC 8452).
+ * Messages have random lengths and are processed in place, out of place, and in pieces. Each is
  * decrypted. In modes with a tag or a check value it is then decrypted with a flipped bit, which
  * must be detected and leave zeros.
  */
@@ -154,7 +154,7 @@ static bool cfb1(struct the_case *c)
     return cfb_small(c, "CFB1", tr_cfb1_encrypt, tr_cfb1_decrypt, 8);
 }
 
-/* CFB1 with a number of bits that is not whole bytes. Later bits must stay unchanged. */
+/* CFB1 with any number of bits. Later bits must stay unchanged. */
 static bool cfb1_bits(struct the_case *c)
 {
     const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);

@@ -134,11 +134,11 @@ fn line(out: &mut String, name: &str, value: &str) {
     *out += &item(&label, value);
 }
 
-/// "tuned as znver5: an AES round takes 4 cycles; AES and CLMUL share ports".
+/// "tuned as znver5: an AES round takes 4 cycles; CLMUL not at full rate beside AES".
 fn tuning(t: &Facts) -> String {
     let ports = match t.separate_clmul {
-        true => "AES and CLMUL have ports of their own",
-        false => "AES and CLMUL share ports",
+        true => "CLMUL at full rate beside AES",
+        false => "CLMUL not at full rate beside AES",
     };
     let wide = match t.aes512_per_cycle {
         0 => String::new(),
