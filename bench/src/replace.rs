@@ -11,6 +11,7 @@ use crate::plan::Environment;
 use crate::published::Run;
 use crate::reasons::Families;
 use crate::results::Row;
+use crate::table::effort;
 use measure::stats::Summary;
 use std::fmt::Write;
 use terminal::size_name;
@@ -113,7 +114,6 @@ pub fn text(run: &Run) -> String {
             format!("{n} of {} cells get slower", run.goals.count()),
         ),
     };
-    let effort = &run.effort;
     let mut out = format!(
         "{verdict} beyond the spread where tenrounds replaces the default provider in the same libcrypto.\n\n"
     );
@@ -152,15 +152,11 @@ pub fn text(run: &Run) -> String {
             goal.value, goal.spread, goal.of
         );
     }
+    let (met, all) = (paint(BOLD, run.goals.met), run.goals.count());
     let _ = writeln!(
         out,
-        "{} of {} cells are at least as fast. Medians of {} rounds shared by {} processes, seed {}; {:.0} seconds.",
-        paint(BOLD, run.goals.met),
-        run.goals.count(),
-        effort.rounds,
-        effort.processes,
-        run.seed,
-        effort.seconds
+        "{met} of {all} cells are at least as fast. {}",
+        effort(run)
     );
     out
 }

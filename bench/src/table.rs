@@ -91,6 +91,15 @@ fn line(run: &Run, environment: Environment, cell: Cell, goals: &[&Judged]) -> V
 const MEANING: &str =
     "limit: nothing but AES rounds, independent ones or one chain, as the mode needs them";
 
+/// "Medians of 40 rounds shared by 8 processes, seed 7; 380 seconds."
+pub fn effort(run: &Run) -> String {
+    let effort = &run.effort;
+    format!(
+        "Medians of {} rounds shared by {} processes, seed {}; {:.0} seconds.",
+        effort.rounds, effort.processes, run.seed, effort.seconds
+    )
+}
+
 /// The table, and notes below it.
 pub fn text(run: &Run) -> String {
     let mut table = Table::new(&[
@@ -114,27 +123,18 @@ pub fn text(run: &Run) -> String {
         let rate = gigabytes(limit.bytes_per_second);
         let _ = writeln!(out, "  {rate:>6} GB/s  {} ({})", limit.what, limit.name);
     }
-    let effort = &run.effort;
-    let _ = writeln!(
-        out,
-        "\n{} of {} goals met. Medians of {} rounds shared by {} processes, seed {}; {:.0} seconds.",
-        paint(BOLD, run.goals.met),
-        run.goals.count(),
-        effort.rounds,
-        effort.processes,
-        run.seed,
-        effort.seconds
-    );
+    let (met, all) = (paint(BOLD, run.goals.met), run.goals.count());
+    let _ = writeln!(out, "\n{met} of {all} goals met. {}", effort(run));
     let unmeasured = unmeasured(&run.results);
     if !unmeasured.is_empty() {
         let _ = writeln!(out, "Not measured here: {}.", unmeasured.join("; "));
     }
     out += &absent(&run.absent);
-    if effort.doubtful > 0 {
+    if run.effort.doubtful > 0 {
         let _ = writeln!(
             out,
             "The machine was busy: in {} windows wall clock and CPU time disagree by more than 5 %.",
-            effort.doubtful
+            run.effort.doubtful
         );
     }
     out + &faults(run.wrong.iter())

@@ -318,8 +318,8 @@ static int gcm_agrees(struct tr_known_work *w, size_t len)
     return right && __builtin_memcmp(tag[0], tag[1], TR_BLOCK) == 0;
 }
 
-/* Tests messages of one to twelve vectors of 64 bytes. Each number of vectors up to eight has its own
- * code, and each number of vectors in the last chunk (simd/gcm_chunks.h). */
+/* Tests messages of one to twelve vectors of 64 bytes. Each number of vectors up to eight has its
+ * own code, and so has each number of vectors in the last chunk (simd/gcm_chunks.h). */
 static int short_gcm_is_right(struct tr_known_work *w)
 {
     for (size_t len = 13; len < TR_KNOWN_SHORT / 2; len += len < 256 ? 32 : 64) {

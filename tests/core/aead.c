@@ -172,7 +172,8 @@ static void gcm_aad_in_two(const struct tr_backend *b)
     tap_ok(good, "%s: GCM, AAD of a block and more", tr_backend_name(b));
 }
 
-/* The length to test after this one: each up to 800, then some, and those around multiples of 512. */
+/* The length to test after this one: each up to 800, then some, with those around multiples of
+ * 512. */
 static size_t after(size_t len)
 {
     const size_t left = 512 - len % 512, step = left < 61 ? left : 61;
