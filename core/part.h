@@ -59,6 +59,15 @@ TR_INLINE struct part part_load(const uint8_t *p, size_t n)
     return v;
 }
 
+/* As part_load() for 1 to 16 bytes, without a branch. Reads up to 7 bytes before p, so a block that
+ * may be read must precede p. */
+TR_INLINE struct part part_load_after(const uint8_t *p, size_t n)
+{
+    const unsigned shift = 8 * ((16 - (unsigned)n) & 7);
+    const uint64_t last = part_load64(p + n - 8), first = part_load64(n < 8 ? p + n - 8 : p);
+    return (struct part){first >> (n < 8 ? shift : 0), n > 8 ? last >> shift : 0};
+}
+
 TR_INLINE void part_store(uint8_t *p, struct part v, size_t n)
 {
     if (n == 16) {
@@ -108,6 +117,13 @@ TR_INLINE struct part part_first(struct part v, size_t n)
     return v;
 }
 
+/* Clears the first n bytes, 0 to 15, and keeps the others, without a branch. */
+TR_INLINE struct part part_from(struct part v, size_t n)
+{
+    const uint64_t kept = ~(uint64_t)0 << 8 * (n & 7);
+    return (struct part){n < 8 ? v.low & kept : 0, n < 8 ? v.high : v.high & kept};
+}
+
 TR_INLINE struct part part_xor(struct part a, struct part b)
 {
     return (struct part){a.low ^ b.low, a.high ^ b.high};
@@ -124,15 +140,49 @@ TR_INLINE void part_store_block(uint8_t *p, struct part v)
     part_store64(p + 8, v.high);
 }
 
+/* Where the machine's vector registers may be used: not in a kernel's general code, for which even
+ * a function that returns a vector is an error. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && (defined(__SSE2__) || defined(__ARM_NEON))
+#    define TR_PART_VECTOR 1
+typedef uint64_t part_vector __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* Both words as a vector. Without the asm, gcc 12 would move one of them through the stack, where
+ * it would stay. */
+TR_INLINE part_vector part_to_vector(struct part v)
+{
+#    if defined(__x86_64__)
+    typedef long long words __attribute__((vector_size(16)));
+    words low = {(long long)v.low, 0}, high = {(long long)v.high, 0};
+    __asm__("" : "+x"(low), "+x"(high));
+    return (part_vector){(uint64_t)low[0], (uint64_t)high[0]};
+#    else
+    return (part_vector){v.low, v.high};
+#    endif
+}
+#else
+#    define TR_PART_VECTOR 0
+#endif
+
 /* As part_store_block(), in one store if the machine has one of 16 bytes. Use it before a vector
  * load of the same bytes. */
 TR_INLINE void part_store_vector(uint8_t *p, struct part v)
 {
-    typedef uint64_t vector __attribute__((vector_size(16), aligned(1), may_alias));
-    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-        part_store_block(p, v);
-    else
-        *(vector *)p = (vector){v.low, v.high};
+#if TR_PART_VECTOR
+    *(part_vector *)p = part_to_vector(v);
+#else
+    part_store_block(p, v);
+#endif
+}
+
+/* XORs v to 16 bytes, in vector registers if the machine has them: faster than in two words if the
+ * bytes come from a vector store and go to a vector load. */
+TR_INLINE void part_xor_vector(uint8_t *p, struct part v)
+{
+#if TR_PART_VECTOR
+    *(part_vector *)p ^= part_to_vector(v);
+#else
+    part_store_block(p, part_xor(part_load_block(p), v));
+#endif
 }
 
 #endif

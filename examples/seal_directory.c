@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH   192         /* files at a time, within MEMORY */
-#define MEMORY  (64u << 20) /* bytes */
+#define BATCH   192         /* most files in one multi-buffer call */
+#define MEMORY  (64u << 20) /* bytes of files that end a batch early */
 #define LONGEST 0xffffffu   /* bytes of a CCM message with a nonce of 12 bytes */
 #define NONCE   12u
 #define SALT    16u
@@ -80,7 +80,8 @@ static int read_file(struct file *f)
     if (!good)
         fail("cannot read", path == NULL ? f->name : path, strerror(errno));
     else if (status.st_size > (off_t)(LONGEST + (job.opening ? sizeof(struct header) + TAG : 0)))
-        good = fail("cannot seal", path, "CCM with this nonce takes less than 16 MiB");
+        good = fail(job.opening ? "cannot open" : "cannot seal", path,
+                    "CCM with this nonce takes less than 16 MiB");
     size_t have = 0;
     if (good) {
         f->len = (size_t)status.st_size;
@@ -136,8 +137,9 @@ static void forget(struct file *f)
 
 /*
  * Derives a key for each file from KEY and the file's salt, by NIST SP 800-108 in counter mode with
- * CMAC. The CMAC input is one counter byte, the label, a zero byte, the salt, and the length in
- * bits. These are many short messages, too: two for each file if the key is longer than 16 bytes.
+ * CMAC. The CMAC input is one counter byte, the label, a zero byte, the salt, and the key length in
+ * bits. Each file needs one such input, or two if the key is longer than 16 bytes, so one
+ * multi-buffer call computes them all.
  */
 static int derive(struct file *files, size_t count)
 {
@@ -229,9 +231,9 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Measures how many times faster the multi-buffer call is than single calls, in alternating pairs
- * on copies of the data. Reusing the nonces is harmless here: the data is the same, so the output
- * is the same. */
+/* Measures how many times as fast as single calls the multi-buffer call is, in alternating pairs.
+ * The output goes to buffers that are then discarded. Reusing the nonces is harmless here: the data
+ * is the same, so the output is the same. */
 static double compare(size_t count)
 {
     static struct tr_ccm_job many[BATCH];

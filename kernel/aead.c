@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The AEADs gcm, rfc4106(gcm) and ccm. Requests only read the key in a transform's context, so any
- * number of them run at the same time. Requests are synchronous, so the message object, at most 256
- * bytes, is on the stack. The core processes AAD and data in the pieces of the scatterlists.
+ * The AEADs gcm, rfc4106(gcm) and ccm. Any number of requests can use the key in a transform's
+ * context at the same time: they only read it, except that GCM adds powers of H atomically
+ * (modes/ghash.h). Requests are synchronous, so the message object, at most 256 bytes, is on the
+ * stack. The core processes AAD and data in the pieces of the scatterlists.
  *
  * Decryption writes the plaintext before it has checked the tag. The kernel's interface allows
  * that: after -EBADMSG the caller must not use the output.

@@ -93,8 +93,9 @@ BLOCKS(cbc_decrypt, CBC, CBC_DECRYPT)
 
 /* ---- cts(cbc) ---- */
 
-/* CBC with ciphertext stealing, CS3 (RFC 3962 section 5), as in crypto/cts.c. Copies the last two
- * blocks (17 to 32 bytes), which swap places, to a buffer and processes them as a separate step. */
+/* CBC with ciphertext stealing, CS3 (RFC 3962 section 5), as in crypto/cts.c. The last two blocks
+ * swap places, so this function copies them to a buffer and processes them as a separate step. The
+ * step has 17 to 32 bytes, or 16 if that is the whole message. */
 static int cts(struct skcipher_request *req, int decrypt)
 {
     const struct tr_aes_key *key = key_of(crypto_skcipher_reqtfm(req));

@@ -62,7 +62,8 @@ static inline int tr_steps_take(struct tr_steps *s, int err)
     return err;
 }
 
-/* Begins a single step without a walk; false if the input or the output is not within one page. */
+/* Begins a single step without a walk; false if there is no data, or if the input or the output is
+ * not within one page. */
 static inline bool tr_steps_one(struct tr_steps *s, struct scatterlist *src,
                                 struct scatterlist *dst, unsigned int skip, unsigned int len,
                                 u8 *iv)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Acquires and releases the vector registers. Acquisition fails in an interrupt of code that holds
- * them, at random in the kernel's self-tests, and through the parameter "refuse". The core then
- * falls back to bitslice.
+ * Acquires and releases the vector registers. Acquisition fails in an interrupt handler while the
+ * interrupted code holds them, at random in the kernel's self-tests, and as the parameter "refuse"
+ * demands. The core then falls back to bitslice.
  *
  * Each bulk call of the core acquires and releases the registers. If a step needs several bulk
  * calls, tr_kernel_hold() acquires the registers first, and the bulk calls then leave them alone.
@@ -35,9 +35,10 @@ static bool refused_by_parameter(void)
 }
 
 /*
- * The kind of the running context: task, softirq, hardirq or NMI. In an interrupt of code that
- * called tr_kernel_hold(), `holder` differs from context(). Two contexts of one kind never overlap
- * on a processor: a holder is not preempted, and an interrupt is not interrupted by its own kind.
+ * The kind of the running context: task, softirq, hardirq or NMI. An interrupt handler compares it
+ * with `holder`, so it never uses the registers that the interrupted code holds. Two contexts of
+ * one kind never overlap on a processor: a holder is not preempted, and an interrupt is not
+ * interrupted by its own kind.
  */
 static unsigned int context(void)
 {

@@ -64,7 +64,7 @@ static void may_skip(void)
     tap_skip(1, "nosuchflag", "for a missing flag");
 }
 
-/* Every processor here has both flags. A prefix of a flag's name does not count as the flag. */
+/* Every processor that runs this test has both flags of its branch. */
 static void names_a_present_flag(void)
 {
     setenv("TENROUNDS_MUST_RUN", "1", 1);

@@ -31,7 +31,7 @@ static struct {
 
 static inline void tap_plan(unsigned results)
 {
-    /* Buffers by line, so that a crash loses no result and a forked child repeats none. */
+    /* Buffers stdout by line, so that a crash loses no result and a forked child repeats none. */
     setvbuf(stdout, NULL, _IOLBF, 0);
     tap.planned = results;
     printf("1..%u\n", results);
@@ -104,8 +104,8 @@ static inline bool tap_flag_in(const char *flags, const char *flag, size_t len)
     return false;
 }
 
-/* Whether the first "flags" line of /proc/cpuinfo lacks one of the given flags (separated by
- * blanks). False if the file cannot be read. */
+/* Whether the first "flags" line of /proc/cpuinfo ("Features" on Arm) lacks one of the given flags
+ * (separated by blanks). False if the file cannot be read or has no such line. */
 static inline bool tap_cpu_lacks(const char *wanted)
 {
     static char line[16384];

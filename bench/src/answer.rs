@@ -2,12 +2,14 @@
 //! What a measuring process answers.
 
 use crate::limits::Figure;
+use crate::published::Noise;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Bounds among the subjects of a cell.
 pub const LIMIT: &str = "limit";
 pub const CEILING: &str = "ceiling";
+pub const OPERATIONS: &str = "operations";
 /// The rate of one thread beside that of several.
 pub const ONE_THREAD: &str = "one-thread";
 
@@ -49,4 +51,5 @@ pub struct Done {
     pub right: usize,
     pub repeated: usize,
     pub doubtful: usize,
+    pub noise: Noise,
 }

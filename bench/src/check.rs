@@ -48,7 +48,7 @@ pub fn input(reference: &dyn Peer, spec: Spec, bytes: usize) -> Result<Vec<u8>> 
     };
     let mut data = vec![0; sealing.input_bytes(bytes)];
     fill(&mut data, bytes as u64);
-    if !spec.mode.is_aead() || spec.direction == Direction::Encrypt {
+    if !spec.is_checked() || spec.direction == Direction::Encrypt {
         return Ok(data);
     }
     let mut sealed = vec![0; sealing.output_bytes(bytes)];
@@ -84,7 +84,7 @@ pub struct Wanted {
 
 impl Wanted {
     pub fn new(reference: &dyn Peer, spec: Spec, bytes: usize) -> Result<Wanted> {
-        let Some(mut ours) = reference.prepare(spec, bytes, &inputs(spec))? else {
+        let Some(mut ours) = reference.operation(spec, bytes, &inputs(spec))? else {
             return Err(Error::failure("there is no reference for this"));
         };
         let input = input(reference, spec, bytes)?;
@@ -100,7 +100,7 @@ impl Wanted {
     /// None if the peer has no such operation; an error says what is wrong.
     pub fn check(&self, peer: &dyn Peer) -> Result<Option<()>> {
         let (spec, bytes) = (self.spec, self.bytes);
-        let prepared = caught(|| peer.prepare(spec, bytes, &inputs(spec)))??;
+        let prepared = caught(|| peer.operation(spec, bytes, &inputs(spec)))??;
         let Some(mut theirs) = prepared else {
             return Ok(None);
         };
@@ -117,7 +117,7 @@ impl Wanted {
                 )));
             }
         }
-        if spec.mode.is_aead() && spec.direction == Direction::Decrypt {
+        if spec.is_checked() && spec.direction == Direction::Decrypt {
             let mut input = self.input.clone();
             *input.last_mut().expect("a tag at least") ^= 1;
             if caught(|| theirs.call(&input, &mut vec![0; length])).is_ok() {
@@ -132,7 +132,7 @@ impl Wanted {
 mod tests {
     use super::*;
     use crate::ours::selected;
-    use crate::peer::{Mode, RAGGED, RAGGED_BYTES};
+    use crate::peer::{Form, Mode, RAGGED, RAGGED_BYTES};
 
     fn cells() -> Vec<(Spec, usize)> {
         let mut cells = Vec::new();
@@ -145,6 +145,8 @@ mod tests {
                         direction,
                         streams,
                         aad: AAD,
+                        gap: 0,
+                        form: Form::Usual,
                     };
                     let bytes = if streams == RAGGED { RAGGED_BYTES } else { 96 };
                     cells.push((spec, bytes));
@@ -244,6 +246,8 @@ mod tests {
                 direction,
                 streams: 1,
                 aad: AAD,
+                gap: 0,
+                form: Form::Usual,
             };
             let wanted = Wanted::new(&reference, spec, 100).unwrap();
             wanted.check(&Broken(selected().unwrap(), fault))

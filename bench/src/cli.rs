@@ -3,8 +3,9 @@
 
 use crate::files::{FileArgs, Files};
 use crate::json::short;
+use crate::peer::{Mode, Spec};
 use crate::plan::{Environment, Plan};
-use crate::published::{Effort, Host, Probed, Run};
+use crate::published::{Effort, Host, Noise, Probed, Run};
 use crate::results::Results;
 use crate::run::{self, Fault, Found};
 use crate::{goals, grid, overview, peers, replace, table, threads};
@@ -113,9 +114,9 @@ const SOFTWARE_SIZES: [usize; 4] = [16, 256, 1024, 16384];
 
 const QUICK_SECONDS: f64 = 75.0;
 const FULL_SECONDS: f64 = 380.0;
-/// A window of a millisecond with its warming up, and what lies between windows.
+/// A window of a millisecond with its warming up and noise probe, and what lies between windows.
 const WINDOW_US: u64 = 1000;
-const WINDOW_COSTS: f64 = 1.15e-3;
+const WINDOW_COSTS: f64 = 1.17e-3;
 const QUICK_PROCESSES: usize = 5;
 const FULL_PROCESSES: usize = 8;
 const PROBE_WINDOWS: usize = 30;
@@ -266,6 +267,10 @@ pub fn run(cli: &Cli) -> Result<bool> {
         seconds: short(begin.elapsed().as_secs_f64()),
         repeated: found.iter().map(|f| f.repeated).sum(),
         doubtful: found.iter().map(|f| f.doubtful).sum(),
+        noise: Some(Noise {
+            repeated: found.iter().map(|f| f.noise.repeated).sum(),
+            doubtful: found.iter().map(|f| f.noise.doubtful).sum(),
+        }),
     };
     let run = measured(cli, seed, host, effort, &found);
     anstream::print!("{}", report(&run));
@@ -297,6 +302,7 @@ fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, found: &[Found]) -
             spread: short(summary.spread()),
         })
     };
+    let maker = goals::Maker::of(&host.cpu.vendor);
     let commit = std::env::var(COMMIT)
         .ok()
         .filter(|commit| !commit.is_empty());
@@ -315,7 +321,7 @@ fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, found: &[Found]) -
             .flat_map(|f| &f.probe)
             .filter_map(limit)
             .collect(),
-        goals: goals::judge(&results),
+        goals: goals::judge(&results, maker),
         results,
     }
 }
@@ -348,7 +354,7 @@ fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
     let mut windows = 0.0;
     for plan in plans.iter() {
         for cell in plan.cells()? {
-            let takes_part = plan_width(plan, cell.spec.streams);
+            let takes_part = plan_width(plan, &cell.spec);
             windows += takes_part as f64;
         }
     }
@@ -369,12 +375,14 @@ fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
 }
 
 /// The number of subjects that take turns in a cell, roughly: bounds, ours, and others.
-fn plan_width(plan: &Plan, streams: usize) -> usize {
+fn plan_width(plan: &Plan, spec: &Spec) -> usize {
     let others = found_peers().iter().filter(|id| plan.wants(id)).count();
-    match (plan.environment, streams) {
+    // Every library with XTS can do a run of units.
+    let several = spec.streams > 1 && spec.mode != Mode::Xts;
+    match (plan.environment, several) {
         _ if plan.replace => 2 * peers::openssl::replaceable().flatten().count(),
         (Environment::Software, _) => 3 + others,
-        (_, 1) => 5 + others * 3 / 4,
+        (_, false) => 5 + others * 3 / 4,
         _ => 5,
     }
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The grid: modes, sizes, key sizes, and what is measured of them.
 
-use crate::peer::{Direction, Mode, Spec, AAD, AAD_TLS13, BLOCK, RAGGED, RAGGED_BYTES};
+use crate::peer::{
+    Direction, Form, Mode, Spec, AAD, AAD_TLS13, BLOCK, RAGGED, RAGGED_BYTES, STAGGER, UNITS,
+    UNIT_BYTES,
+};
 use catalogue::Cipher;
 use serde::{Deserialize, Serialize};
 use terminal::error::{suggestion, Error, Result};
@@ -29,13 +32,17 @@ pub const QUICK_SIZES: [usize; 8] = [16, 64, 256, 512, 1024, 4096, 8192, 16384];
 const ALONE_SIZES: [usize; 4] = [16, 64, 256, 1024];
 /// Besides, for many streams, whose jobs are short.
 const SHORT_JOB: usize = 128;
+/// Those of staggered streams.
+const STAGGERED_SIZES: [usize; 3] = [SHORT_JOB, 1024, 16384];
 /// The longest call of many streams, all together.
 const MOST: usize = 1 << 20;
 /// The same of CFB8 and CFB1, which take up to eight blocks a byte: 1 MiB would take 0.1 s.
 const MOST_BYTEWISE: usize = 1 << 14;
+/// Those of keys to be wrapped.
+const WRAP_SIZES: [usize; 5] = [16, 24, 32, 64, 256];
 const STREAMS: usize = 16;
 const THREADS_BYTES: usize = 16384;
-/// The size at which GCM has goals for both key sizes.
+/// The size at which a quick run measures GCM with both key sizes.
 const LONG_MESSAGE: usize = 16384;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,6 +71,9 @@ pub struct Way {
     pub streams: usize,
     /// Bytes of AAD.
     pub aad: usize,
+    /// Bytes between streams.
+    pub gap: usize,
+    pub form: Form,
 }
 
 impl Way {
@@ -73,6 +83,22 @@ impl Way {
             direction,
             streams,
             aad: AAD,
+            gap: 0,
+            form: Form::Usual,
+        }
+    }
+
+    const fn staggered(mode: Mode, direction: Direction, streams: usize) -> Way {
+        Way {
+            gap: STAGGER,
+            ..Way::new(mode, direction, streams)
+        }
+    }
+
+    const fn in_form(form: Form, mode: Mode, direction: Direction) -> Way {
+        Way {
+            form,
+            ..Way::new(mode, direction, 1)
         }
     }
 
@@ -91,9 +117,13 @@ impl Way {
             _ => format!("{mode}-{}", self.direction.name()),
         };
         match self.streams {
+            _ if self.form == Form::Inverse => way + "-inverse",
+            _ if self.form == Form::Record => way + "-record",
             1 if self.aad != AAD => format!("{way}-aad{}", self.aad),
             1 => way,
             RAGGED => way + "-ragged",
+            units if self.mode == Mode::Xts => format!("{way}-{units}-units"),
+            streams if self.gap > 0 => format!("{way}-{streams}-staggered"),
             streams => format!("{way}-{streams}"),
         }
     }
@@ -103,29 +133,54 @@ impl Way {
         let mode = self.mode.name().to_uppercase();
         let way = match (self.mode, self.direction) {
             (Mode::Ofb | Mode::Ctr | Mode::Cmac, _) => mode,
+            (Mode::Kw | Mode::Kwp, Direction::Encrypt) => {
+                format!("{} wrapping", self.mode.row().title)
+            }
+            (Mode::Kw | Mode::Kwp, Direction::Decrypt) => {
+                format!("{} unwrapping", self.mode.row().title)
+            }
             (m, Direction::Encrypt) if m.is_aead() => format!("{mode} sealing"),
             (m, Direction::Decrypt) if m.is_aead() => format!("{mode} opening"),
             (_, Direction::Encrypt) => format!("{mode} encryption"),
             (_, Direction::Decrypt) => format!("{mode} decryption"),
         };
         match self.streams {
+            _ if self.form == Form::Inverse => format!("{way}, inverse cipher"),
+            _ if self.form == Form::Record => format!("{way}, record of TLS 1.2"),
             1 if self.aad != AAD => format!("{way}, AAD of {} B", self.aad),
             1 => way,
             RAGGED => format!("{way}, {RAGGED} streams of 64 B to 16 KiB"),
+            units if self.mode == Mode::Xts => format!("{way}, {units} units in one call"),
+            streams if self.gap > 0 => format!("{way}, {streams} staggered streams"),
             streams => format!("{way}, {streams} streams"),
+        }
+    }
+
+    /// The way with a key size.
+    pub fn spec(self, key_bits: u16) -> Spec {
+        Spec {
+            mode: self.mode,
+            key_bits,
+            direction: self.direction,
+            streams: self.streams,
+            aad: self.aad,
+            gap: self.gap,
+            form: self.form,
         }
     }
 
     pub fn of(spec: &Spec) -> Way {
         Way {
             aad: spec.aad,
+            gap: spec.gap,
+            form: spec.form,
             ..Way::new(spec.mode, spec.direction, spec.streams)
         }
     }
 }
 
 /// What is measured unless something else is asked for.
-const USUAL: [Way; 19] = {
+const USUAL: [Way; 21] = {
     use Direction::{Decrypt, Encrypt};
     [
         Way::new(Mode::Ecb, Encrypt, 1),
@@ -138,21 +193,24 @@ const USUAL: [Way; 19] = {
         Way::new(Mode::Ctr, Encrypt, 1),
         Way::new(Mode::Xts, Encrypt, 1),
         Way::new(Mode::Xts, Decrypt, 1),
+        Way::new(Mode::Xts, Encrypt, UNITS),
         Way::new(Mode::Gcm, Encrypt, 1),
         Way::new(Mode::Gcm, Decrypt, 1),
         Way::new(Mode::Ccm, Encrypt, 1),
         Way::new(Mode::Ccm, Decrypt, 1),
         Way::new(Mode::Cmac, Encrypt, 1),
         Way::new(Mode::Cbc, Encrypt, STREAMS),
+        Way::staggered(Mode::Cbc, Encrypt, STREAMS),
         Way::new(Mode::Cbc, Encrypt, RAGGED),
         Way::new(Mode::Ccm, Encrypt, STREAMS),
         Way::new(Mode::Cmac, Encrypt, STREAMS),
     ]
 };
 /// Known by name.
-const OTHERS: [Way; 16] = {
+const OTHERS: [Way; 27] = {
     use Direction::{Decrypt, Encrypt};
     [
+        Way::new(Mode::Xts, Decrypt, UNITS),
         Way::new(Mode::Cfb128, Encrypt, STREAMS),
         Way::new(Mode::Ccm, Decrypt, STREAMS),
         Way::new(Mode::GcmSiv, Encrypt, 1),
@@ -169,6 +227,16 @@ const OTHERS: [Way; 16] = {
         Way::new(Mode::Cfb1, Decrypt, 1),
         Way::new(Mode::Siv, Encrypt, 1),
         Way::new(Mode::Siv, Decrypt, 1),
+        Way::in_form(Form::Record, Mode::Gcm, Encrypt),
+        Way::in_form(Form::Record, Mode::Gcm, Decrypt),
+        Way::new(Mode::Kw, Encrypt, 1),
+        Way::new(Mode::Kw, Decrypt, 1),
+        Way::in_form(Form::Inverse, Mode::Kw, Encrypt),
+        Way::in_form(Form::Inverse, Mode::Kw, Decrypt),
+        Way::new(Mode::Kwp, Encrypt, 1),
+        Way::new(Mode::Kwp, Decrypt, 1),
+        Way::in_form(Form::Inverse, Mode::Kwp, Encrypt),
+        Way::in_form(Form::Inverse, Mode::Kwp, Decrypt),
     ]
 };
 
@@ -181,7 +249,7 @@ pub fn ways(words: &[String]) -> Result<Vec<Way>> {
     let mut chosen: Vec<Way> = Vec::new();
     for word in words {
         let word = word.to_ascii_lowercase();
-        let of_mode = |w: &Way| w.mode.name() == word && w.aad == AAD;
+        let of_mode = |w: &Way| w.mode.name() == word && w.aad == AAD && w.form != Form::Record;
         let means = |w: &Way| word == "all" || w.name() == word || of_mode(w);
         let meant: Vec<Way> = all_ways().filter(means).collect();
         if meant.is_empty() {
@@ -233,8 +301,14 @@ impl Wanted {
         if way.streams == RAGGED {
             return vec![RAGGED_BYTES];
         }
-        let mut sizes = self.sizes.clone();
-        if way.streams > 1 && !self.named {
+        let units = way.mode == Mode::Xts && way.streams > 1;
+        let mut sizes = match self.named {
+            false if units => vec![UNIT_BYTES],
+            false if way.gap > 0 => STAGGERED_SIZES.to_vec(),
+            false if matches!(way.mode, Mode::Kw | Mode::Kwp) => WRAP_SIZES.to_vec(),
+            _ => self.sizes.clone(),
+        };
+        if way.streams > 1 && !units && !self.named {
             sizes.push(SHORT_JOB);
         }
         if way.mode.whole_blocks() {
@@ -244,7 +318,8 @@ impl Wanted {
             Mode::Cfb8 | Mode::Cfb1 => MOST_BYTEWISE,
             _ => MOST,
         };
-        sizes.retain(|s| way.mode.row().has_length(*s) && s * way.streams <= most);
+        let spec = way.spec(128);
+        sizes.retain(|s| spec.has_length(*s) && s * way.streams <= most);
         sizes.sort_unstable();
         sizes.dedup();
         sizes
@@ -254,13 +329,7 @@ impl Wanted {
         let mut cells = Vec::new();
         for &way in &self.ways {
             for &key_bits in &self.key_bits {
-                let spec = Spec {
-                    mode: way.mode,
-                    key_bits,
-                    direction: way.direction,
-                    streams: way.streams,
-                    aad: way.aad,
-                };
+                let spec = way.spec(key_bits);
                 if Cipher::new(way.mode, key_bits).is_none() {
                     continue;
                 }
@@ -276,7 +345,7 @@ impl Wanted {
                 if self.alone && !(self.quick && key_bits != 128) {
                     cells.extend(sizes.iter().filter(short).map(|&s| cell(s, Kind::Alone, 1)));
                 }
-                // A quick run has one key size, but for the goal of the other.
+                // A quick run has one key size, but for long messages of GCM.
                 let other = way.mode == Mode::Gcm && sizes.contains(&LONG_MESSAGE);
                 if self.quick && other && self.key_bits == [128] && !self.named {
                     let spec = Spec {
@@ -360,6 +429,49 @@ mod tests {
             ]
         );
         assert!(cells.iter().any(|c| c.threads == 2));
+    }
+
+    #[test]
+    fn staggered_streams_have_few_sizes() {
+        let cells = wanted(&["cbc-encrypt-16-staggered"]).cells();
+        let mut sizes: Vec<usize> = cells.iter().map(|c| c.bytes).collect();
+        sizes.dedup();
+        // With both key sizes.
+        assert_eq!(sizes, [128, 1024, 16384, 128, 1024, 16384]);
+        assert!(cells.iter().all(|c| c.spec.gap == STAGGER));
+        let adjacent = wanted(&["cbc-encrypt-16"]).cells();
+        assert!(adjacent.len() > cells.len() && adjacent.iter().all(|c| c.spec.gap == 0));
+    }
+
+    #[test]
+    fn wrapped_keys_and_records_have_their_sizes() {
+        let sizes = |word: &str| -> Vec<usize> {
+            let cells = wanted(&[word]).cells();
+            let of_one = cells.iter().filter(|c| c.spec.key_bits == 128);
+            let timed = of_one.filter(|c| c.kind == Kind::Throughput);
+            timed.map(|c| c.bytes).collect()
+        };
+        assert_eq!(sizes("wrap-decrypt-inverse"), [16, 24, 32, 64, 256]);
+        assert_eq!(sizes("wrap-pad-encrypt"), WRAP_SIZES);
+        assert_eq!(sizes("gcm-encrypt-record").last(), Some(&16384));
+        let titles: Vec<String> = ["wrap-pad-decrypt-inverse", "gcm-decrypt-record"]
+            .map(|word| wanted(&[word]).ways[0].title())
+            .into();
+        assert_eq!(
+            titles,
+            [
+                "KWP unwrapping, inverse cipher",
+                "GCM opening, record of TLS 1.2"
+            ]
+        );
+    }
+
+    #[test]
+    fn runs_of_units_have_the_size_of_a_sector() {
+        let cells = wanted(&["xts-encrypt-8-units"]).cells();
+        let sizes: Vec<usize> = cells.iter().map(|c| c.bytes).collect();
+        assert_eq!(sizes, [512, 512]);
+        assert!(cells.iter().all(|c| c.spec.total(c.bytes) == 4096));
     }
 
     #[test]

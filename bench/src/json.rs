@@ -269,13 +269,7 @@ impl Document {
 
 fn spec(name: &str, key_bits: u16) -> Result<Spec, String> {
     let way = way(name).ok_or_else(|| format!("has an unknown way '{name}'"))?;
-    Ok(Spec {
-        mode: way.mode,
-        key_bits,
-        direction: way.direction,
-        streams: way.streams,
-        aad: way.aad,
-    })
+    Ok(way.spec(key_bits))
 }
 
 fn place(id: &str) -> Result<(Environment, Cell, String), String> {
@@ -471,7 +465,8 @@ mod tests {
     use super::*;
     use crate::grid::SIZES;
     use crate::limits;
-    use crate::peer::{Direction, Mode};
+    use crate::peer::{Direction, Form, Mode};
+    use crate::published::Noise;
 
     fn valid(json: &Value) {
         let schema = "../docs/schema/tenrounds-bench-2.schema.json";
@@ -491,6 +486,8 @@ mod tests {
                 direction: Direction::Encrypt,
                 streams: 1,
                 aad: crate::peer::AAD,
+                gap: 0,
+                form: Form::Usual,
             },
             bytes,
             kind,
@@ -564,6 +561,10 @@ mod tests {
                 seconds: 1.5,
                 repeated: 1,
                 doubtful: 0,
+                noise: Some(Noise {
+                    repeated: 2,
+                    doubtful: 1,
+                }),
             },
             absent: vec![Missing {
                 id: "x".into(),
@@ -634,6 +635,7 @@ mod tests {
         assert_eq!((read.goals.met, read.goals.count()), (3, 4));
         assert_eq!(read.goals.judged[0].said(), "5.2 ± 0.1 %, goal 75 %");
         assert_eq!(read.wrong[0].cell.bytes, 16);
+        assert_eq!(read.effort.noise, run().effort.noise);
     }
 
     #[test]

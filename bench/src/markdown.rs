@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A run as a page: its summary, the goals that it misses, and all figures as tables.
 
-use crate::goals::{unmeasured, unusual, Judged};
+use crate::answer::OPERATIONS;
+use crate::goals::{unmeasured, unusual, Judged, Maker};
 use crate::grid::{Cell, Kind, Way};
 use crate::peer::RAGGED;
 use crate::plan::Environment;
@@ -13,13 +14,27 @@ use std::fmt::Write;
 use terminal::{gigabytes, size_name};
 
 /// What the columns of all tables mean, in the words of docs/measuring.md.
-pub const MEANING: &str = "\
+const MEANING: &str = "\
 GB/s, and in brackets the fraction of the **limit**: what this processor reaches with nothing but AES rounds. Modes \
 whose blocks are independent have the throughput of rounds on the widest registers as their limit, modes whose blocks \
 wait for each other the latency of one chain of rounds. Calls of CTR beyond 256 blocks skip two rounds of most blocks, and \
 short messages of serial modes overlap at their ends, so both can exceed it. GCM, and GCM-SIV when it opens, also \
-multiply for each block: their **ceiling** is nothing but AES rounds and carry-less multiplications. When GCM-SIV seals, its \
+multiply for each block: their **ceiling** is nothing but AES rounds and carry-less multiplications. The ceiling of streams \
+of unequal lengths is the chain of the longest. When GCM-SIV seals, its \
 rounds begin at the tag, so its limit is two passes: multiplications, then rounds. ± is half the distance of the quartiles.";
+
+/// What the column of operations means, where they were measured.
+const OPERATIONS_MEANING: &str = "\
+**Of its operations**: the fraction of what the operations of tenrounds' own kernel allow if none waits for another one: \
+rounds, loads, stores, XORs, counters, tweaks and multiplications, in the numbers of core/simd.";
+
+/// What the figures of these runs mean.
+pub fn meaning<'a>(mut runs: impl Iterator<Item = &'a Run>) -> String {
+    match runs.any(|run| run.results.tighter_bound().id == OPERATIONS) {
+        true => format!("{MEANING} {OPERATIONS_MEANING}"),
+        false => MEANING.into(),
+    }
+}
 
 /// Lines of at most 100 columns.
 pub fn fill(text: &str) -> String {
@@ -48,10 +63,17 @@ pub fn provenance(run: &Run) -> String {
         None => "without a hypervisor".into(),
     };
     let effort = &run.effort;
+    let noise = effort.noise.map_or(String::new(), |noise| {
+        format!(
+            " {} were repeated because the noise probes beside them differed by more than 2 % from those of their round; \
+             {} count although they did.",
+            noise.repeated, noise.doubtful
+        )
+    });
     fill(&format!(
         "{}, family {} model {} stepping {}, microcode {}, governor {}, {machine}, {}, {}. tenrounds {}, commit {}, \
          measured on {}. A {} run: medians of {} rounds shared by {} processes, seed {}, {:.0} seconds. {} windows were \
-         repeated because wall clock and CPU time disagreed by more than 5 %; {} count although they did.",
+         repeated because wall clock and CPU time disagreed by more than 5 %; {} count although they did.{noise}",
         host.cpu.brand,
         host.cpu.family,
         host.cpu.model,
@@ -130,7 +152,7 @@ pub fn text(run: &Run, families: &Families, pictures: &[&str]) -> String {
     let _ = write!(
         out,
         "\n{}\n{}\n",
-        fill(MEANING),
+        fill(&meaning(std::iter::once(run))),
         fill("Written by `tenrounds-bench`; [how it is measured](../measuring.md#side-by-side-with-other-libraries).")
     );
     for picture in pictures {
@@ -145,12 +167,14 @@ pub fn text(run: &Run, families: &Families, pictures: &[&str]) -> String {
 
 fn summary(run: &Run) -> String {
     let results = &run.results;
+    let bound = results.tighter_bound();
     let stock = results.stock();
     let stock = stock.as_deref().unwrap_or("-");
     let mut out = format!(
-        "| AES-128, {} | tenrounds | of the ceiling | {} | {} | best other library | tenrounds to it |\n\
+        "| AES-128, {} | tenrounds | {} | {} | {} | best other library | tenrounds to it |\n\
          |---|---:|---:|---:|---:|---:|---:|\n",
         size_name(SHOWN),
+        bound.of,
         results.title("evp"),
         results.title(stock),
     );
@@ -158,7 +182,7 @@ fn summary(run: &Run) -> String {
         let row = |id: &str| results.row(Environment::Plain, cell, id);
         let of = |id: &str| row(id).map_or("-".into(), figure);
         let best = results.best_peer(Environment::Plain, cell);
-        let ceiling = results.of_ceiling(Environment::Plain, cell, "core");
+        let fraction = results.of_bound(Environment::Plain, cell, "core", bound.id);
         let to_best = best
             .zip(row("core"))
             .map(|(b, c)| c.rate.median / b.rate.median);
@@ -167,7 +191,7 @@ fn summary(run: &Run) -> String {
             "| {} | {} | {} | {} | {} | {} | {} |",
             shown_name(&cell),
             of("core"),
-            ceiling.map_or(String::new(), percent),
+            fraction.map_or(String::new(), percent),
             of("evp"),
             of(stock),
             best.map_or("-".into(), |b| format!(
@@ -196,7 +220,7 @@ fn goals(run: &Run, family: Option<&Family>, title: &str) -> String {
             run.goals.missed().count() - best,
         ))
     );
-    let unmeasured = unmeasured(&run.results);
+    let unmeasured = unmeasured(&run.results, Maker::of(&run.host.cpu.vendor));
     if !unmeasured.is_empty() {
         let _ = writeln!(
             out,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The core by its own calls (tenrounds.h), with the selected backend or another one.
 
-use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use crate::peer::{Direction, Form, Inputs, Mode, Operation, Peer, Spec, EXPLICIT, RAGGED, TAG};
 use std::mem::MaybeUninit;
 use tenrounds_sys::raw::{self, tr_ccm_job, tr_cmac_job, tr_status, tr_stream};
 use tenrounds_sys::{explain, Backend, Key, Message, Stream};
@@ -91,6 +91,17 @@ impl Peer for Core {
 
 fn one(key: Key<'static>, spec: Spec, bytes: usize, inputs: &Inputs) -> Box<dyn Operation> {
     match spec.mode.streams() {
+        _ if spec.wraps() => Box::new(Wrap { key, spec, bytes }),
+        _ if spec.form == Form::Record => Box::new(Record {
+            message: OneMessage {
+                key,
+                spec,
+                bytes,
+                iv: inputs.iv,
+                aad: inputs.record_aad(bytes),
+            },
+            first: inputs.iv,
+        }),
         _ if spec.mode == Mode::CbcCts => Box::new(Stealing {
             key,
             direction: spec.direction,
@@ -118,6 +129,9 @@ fn many(
     bytes: usize,
     inputs: &Inputs,
 ) -> Option<Box<dyn Operation>> {
+    if spec.gap > 0 && spec.mode != Mode::Cbc {
+        return None;
+    }
     let lengths = spec.lengths(bytes);
     let count = lengths.len();
     let ivs: Vec<[u8; 16]> = (0..count).map(|i| inputs.iv_of(i)).collect();
@@ -132,6 +146,17 @@ fn many(
             ivs,
             jobs: Vec::with_capacity(count),
             lengths,
+            gap: spec.gap,
+        }),
+        (Mode::Xts, direction) if spec.streams != RAGGED => Box::new(Units {
+            key,
+            call: match direction {
+                Direction::Encrypt => raw::tr_xts_encrypt_units,
+                Direction::Decrypt => raw::tr_xts_decrypt_units,
+            },
+            tweak: inputs.iv,
+            bytes,
+            units: spec.streams,
         }),
         (Mode::Cmac, Direction::Encrypt) => Box::new(Cmacs {
             key,
@@ -197,6 +222,79 @@ impl Operation for Stealing {
     fn restart(&mut self) {}
 }
 
+/// Keys to be wrapped or unwrapped.
+struct Wrap {
+    key: Key<'static>,
+    spec: Spec,
+    bytes: usize,
+}
+
+impl Operation for Wrap {
+    #[inline(always)]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let (spec, bytes) = (self.spec, self.bytes);
+        let (input, output) = (
+            &input[..spec.input_bytes(bytes)],
+            &mut output[..spec.output_bytes(bytes)],
+        );
+        let (key, inverse) = (self.key.as_ptr(), (spec.form == Form::Inverse).into());
+        let (out, data, len) = (output.as_mut_ptr(), input.as_ptr(), input.len());
+        let (standard, mut written) = (std::ptr::null(), bytes);
+        // SAFETY: both are as long as the mode wants, and disjoint.
+        good(unsafe {
+            match (spec.mode, spec.direction) {
+                (Mode::Kw, Direction::Encrypt) => {
+                    raw::tr_kw_wrap(key, inverse, standard, out, data, len)
+                }
+                (Mode::Kw, Direction::Decrypt) => {
+                    raw::tr_kw_unwrap(key, inverse, standard, out, data, len)
+                }
+                (_, Direction::Encrypt) => raw::tr_kwp_wrap(key, inverse, standard, out, data, len),
+                (_, Direction::Decrypt) => {
+                    raw::tr_kwp_unwrap(key, inverse, standard, out, &mut written, data, len)
+                }
+            }
+        });
+        assert_eq!(written, bytes);
+    }
+}
+
+/// Records of TLS 1.2: the explicit part of the IV counts the sealed ones, and is read of those to be opened.
+struct Record {
+    message: OneMessage,
+    first: [u8; 16],
+}
+
+impl Operation for Record {
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let bytes = self.message.bytes;
+        let explicit = 12 - EXPLICIT..12;
+        match self.message.spec.direction {
+            Direction::Encrypt => {
+                let iv = &mut self.message.iv[explicit];
+                output[..EXPLICIT].copy_from_slice(iv);
+                let (text, sealed) = (&input[EXPLICIT..][..bytes], &mut output[EXPLICIT..]);
+                self.message.call(text, sealed);
+                let iv = &mut self.message.iv[12 - EXPLICIT..12];
+                let count = u64::from_be_bytes(iv.try_into().expect("8 bytes")).wrapping_add(1);
+                iv.copy_from_slice(&count.to_be_bytes());
+            }
+            Direction::Decrypt => {
+                output[..EXPLICIT].copy_from_slice(&input[..EXPLICIT]);
+                self.message.iv[explicit].copy_from_slice(&input[..EXPLICIT]);
+                let (sealed, text) = (&input[EXPLICIT..], &mut output[EXPLICIT..]);
+                self.message.call(sealed, text);
+                // EVP works in place, and leaves the tag there.
+                text[bytes..][..TAG].copy_from_slice(&sealed[bytes..][..TAG]);
+            }
+        }
+    }
+
+    fn restart(&mut self) {
+        self.message.iv = self.first;
+    }
+}
+
 /// Whole messages: AEADs, XTS and CMAC.
 struct OneMessage {
     key: Key<'static>,
@@ -253,6 +351,7 @@ struct Streams {
     first: Vec<[u8; 16]>,
     ivs: Vec<[u8; 16]>,
     lengths: Vec<usize>,
+    gap: usize,
     jobs: Vec<tr_stream>,
 }
 
@@ -269,14 +368,38 @@ impl Operation for Streams {
                 input: data,
                 len,
             });
-            // SAFETY: the lengths add up to those of input and output.
+            // SAFETY: lengths and gaps add up to those of input and output.
             unsafe {
-                data = data.add(len);
-                out = out.add(len);
+                data = data.add(len + self.gap);
+                out = out.add(len + self.gap);
             }
         }
         // SAFETY: the jobs are valid and disjoint.
         good(unsafe { (self.call)(self.jobs.as_ptr(), self.jobs.len()) });
+    }
+}
+
+type UnitsCall =
+    unsafe extern "C" fn(raw::Key, *const u8, *mut u8, *const u8, usize, usize) -> tr_status;
+
+/// A run of XTS units.
+struct Units {
+    key: Key<'static>,
+    call: UnitsCall,
+    tweak: [u8; 16],
+    bytes: usize,
+    units: usize,
+}
+
+impl Operation for Units {
+    #[inline(always)]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let total = self.bytes * self.units;
+        let (input, output) = (&input[..total], &mut output[..total]);
+        let (key, tweak) = (self.key.as_ptr(), self.tweak.as_ptr());
+        let (out, data) = (output.as_mut_ptr(), input.as_ptr());
+        // SAFETY: both have the bytes of all units, and are disjoint.
+        good(unsafe { (self.call)(key, tweak, out, data, self.bytes, self.units) });
     }
 }
 

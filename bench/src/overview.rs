@@ -3,7 +3,7 @@
 
 use crate::grid::Way;
 use crate::json;
-use crate::markdown::{figure, fill, provenance, shown, shown_name, MEANING};
+use crate::markdown::{figure, fill, meaning, provenance, shown, shown_name};
 use crate::plan::Environment;
 use crate::published::{Probed, Run};
 use crate::reasons::Families;
@@ -65,7 +65,7 @@ pub fn readme(text: &str, runs: &[(String, Run)], families: &Families) -> Result
     let mut part = format!(
         "\n\n## The families\n\n{}\n{}\n",
         table(&latest),
-        fill(MEANING)
+        fill(&meaning(latest.iter().map(|(.., run)| *run)))
     );
     part += "## The runs\n";
     for (name, run) in runs {
@@ -138,12 +138,12 @@ fn table(latest: &[(String, &str, &Run)]) -> String {
 
 /// "16.1 (68.4 %; 89.0 % of the ceiling)": the core's own, where there is one.
 fn both(run: &Run, row: &Row) -> String {
-    let ceiling = run
-        .results
-        .of_ceiling(row.environment, row.cell, &row.subject);
-    let more = ceiling
+    let results = &run.results;
+    let bound = results.tighter_bound();
+    let more = results
+        .of_bound(row.environment, row.cell, &row.subject, bound.id)
         .filter(|_| row.subject == "core")
-        .map(|c| format!("; {} of the ceiling)", percent(c)));
+        .map(|fraction| format!("; {} {})", percent(fraction), bound.of));
     match more {
         Some(more) => figure(row).trim_end_matches(')').to_owned() + &more,
         None => figure(row),

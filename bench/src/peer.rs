@@ -9,7 +9,7 @@ pub const TAG: usize = 16;
 
 /// The modes of the grid.
 #[cfg(test)]
-pub const MODES: [Mode; 15] = [
+pub const MODES: [Mode; 17] = [
     Mode::Ecb,
     Mode::Cbc,
     Mode::Cfb128,
@@ -25,6 +25,8 @@ pub const MODES: [Mode; 15] = [
     Mode::Cfb8,
     Mode::Cfb1,
     Mode::Siv,
+    Mode::Kw,
+    Mode::Kwp,
 ];
 
 /// So many streams are not alike: `Spec::lengths` says how long each is.
@@ -32,10 +34,35 @@ pub const RAGGED: usize = 64;
 /// Their bytes together in the grid.
 pub const RAGGED_BYTES: usize = 190 << 10;
 
+/// Bytes between staggered streams: one line, so that equal places of streams of a multiple of 4096
+/// bytes lie in different cache sets.
+pub const STAGGER: usize = 64;
+
+/// The data units of a run of XTS, and the bytes of each: sectors of a page.
+pub const UNITS: usize = 8;
+pub const UNIT_BYTES: usize = 512;
+
 /// The bytes of AAD of a record of TLS 1.2 (RFC 5246 section 6.2.3.3), which all messages have but those of `-aad5`.
 pub const AAD: usize = 13;
 /// The same of TLS 1.3 (RFC 8446 section 5.2).
 pub const AAD_TLS13: usize = 5;
+
+/// The bytes of a TLS 1.2 record's explicit part of the IV (RFC 5288 section 3).
+pub const EXPLICIT: usize = 8;
+/// The longest text of a record (RFC 5246 section 6.2.1).
+const MOST_OF_RECORD: usize = 1 << 14;
+/// What key wrap adds: a semiblock (SP 800-38F section 6.2).
+pub const SEMIBLOCK: usize = 8;
+
+/// Which of the ciphers or calls of a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    Usual,
+    /// Key wrap with the inverse cipher: "AES-128-WRAP-INV".
+    Inverse,
+    /// GCM: a record of TLS 1.2 (RFC 5288): explicit part of the IV, text and tag, in one buffer.
+    Record,
+}
 
 /// A cell of the grid without its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,13 +70,35 @@ pub struct Spec {
     pub mode: Mode,
     pub key_bits: u16,
     pub direction: Direction,
-    /// 1, or as many jobs in one call: of `bytes` each, or of unequal lengths that add up to `bytes` if there are RAGGED.
+    /// 1, or as many jobs in one call (in XTS data units with successive numbers): of `bytes` each, or of unequal lengths that add up to `bytes` if there are RAGGED.
     pub streams: usize,
     /// Bytes of AAD, at most AAD; authenticated modes look at it.
     pub aad: usize,
+    /// Bytes that nobody uses after each stream's data, in input and output.
+    pub gap: usize,
+    pub form: Form,
 }
 
 impl Spec {
+    /// Whether the mode is key wrap.
+    pub fn wraps(&self) -> bool {
+        matches!(self.mode, Mode::Kw | Mode::Kwp)
+    }
+
+    /// Whether decryption refuses input that encryption did not write.
+    pub fn is_checked(&self) -> bool {
+        self.mode.is_aead() || self.wraps()
+    }
+
+    /// Whether there are messages of so many bytes. KWP pads to semiblocks, which is left out: OpenSSL unwraps
+    /// the padding, too.
+    pub fn has_length(&self, bytes: usize) -> bool {
+        let record = self.form == Form::Record;
+        self.mode.row().has_length(bytes)
+            && (!self.wraps() || bytes.is_multiple_of(SEMIBLOCK))
+            && (!record || (1..=MOST_OF_RECORD).contains(&bytes))
+    }
+
     /// The mode with its key size.
     pub fn cipher(&self) -> Cipher {
         Cipher::new(self.mode, self.key_bits).expect("a key size of the mode")
@@ -76,29 +125,38 @@ impl Spec {
         }
     }
 
-    /// What a stream reads beyond its data: the tag to be checked.
+    /// What a stream reads beyond its data: the tag to be checked, the semiblock of a wrapped key, or the frame of a record.
     fn read_more(&self) -> usize {
-        let opens = self.mode.is_aead() && self.direction == Direction::Decrypt;
-        if opens {
-            TAG
-        } else {
-            0
+        match (self.form, self.direction) {
+            (Form::Record, _) => EXPLICIT + TAG,
+            (_, Direction::Encrypt) => 0,
+            (_, Direction::Decrypt) => self.sealed_more(),
         }
     }
 
-    /// What a stream writes beyond its data: the tag of a sealed message.
+    /// What encryption adds to the data.
+    fn sealed_more(&self) -> usize {
+        match () {
+            _ if self.wraps() => SEMIBLOCK,
+            _ if self.mode.is_aead() => TAG,
+            _ => 0,
+        }
+    }
+
+    /// What a stream may write beyond its data: the tag of a sealed message, the semiblock of a wrapped key, or the frame of a record.
     fn written_more(&self) -> usize {
-        let seals = self.mode.is_aead() && self.direction == Direction::Encrypt;
-        if seals {
-            TAG
-        } else {
-            0
+        match (self.form, self.direction) {
+            (Form::Record, _) => EXPLICIT + TAG,
+            (_, Direction::Encrypt) => self.sealed_more(),
+            // On failure OpenSSL cleanses as many bytes as it read (CRYPTO_128_unwrap_pad()).
+            (_, Direction::Decrypt) if self.wraps() => SEMIBLOCK,
+            (_, Direction::Decrypt) => 0,
         }
     }
 
     /// The bytes of `input`: stream after stream, each with its data and, to be opened, its tag.
     pub fn input_bytes(&self, bytes: usize) -> usize {
-        self.total(bytes) + self.streams * self.read_more()
+        self.total(bytes) + self.streams * (self.read_more() + self.gap)
     }
 
     /// The bytes of `output`, laid out likewise: each stream's data and, when sealing, its tag. For CMAC nothing but
@@ -106,7 +164,7 @@ impl Spec {
     pub fn output_bytes(&self, bytes: usize) -> usize {
         match self.mode {
             Mode::Cmac => self.streams * TAG,
-            _ => self.total(bytes) + self.streams * self.written_more(),
+            _ => self.total(bytes) + self.streams * (self.written_more() + self.gap),
         }
     }
 }
@@ -144,11 +202,31 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// What libssl gives with a record: sequence number, type, version, and the length of what it passes, without the
+    /// tag when it seals (RFC 5246 section 6.2.3.3). The AAD itself have the length of the text.
+    pub fn record_aad(&self, length: usize) -> [u8; AAD] {
+        let mut aad = self.aad;
+        aad[AAD - 2..].copy_from_slice(&(length as u16).to_be_bytes());
+        aad
+    }
+
     /// The IV of one of several streams: their keys are the same. Stream 0 has `iv`.
     pub fn iv_of(&self, stream: usize) -> [u8; 16] {
         let mut iv = self.iv;
         iv[0] ^= stream as u8;
         iv
+    }
+}
+
+impl Inputs {
+    /// The same for a later data unit of XTS, whose number is the tweak.
+    fn unit(&self, number: usize) -> Inputs {
+        let first = u128::from_le_bytes(self.iv);
+        Inputs {
+            key: self.key.clone(),
+            iv: first.wrapping_add(number as u128).to_le_bytes(),
+            aad: self.aad,
+        }
     }
 }
 
@@ -170,6 +248,41 @@ pub trait Peer {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>>;
+
+    /// The library's own operation. For runs of XTS units, a library without such a call makes one
+    /// call for each unit.
+    fn operation(
+        &self,
+        spec: Spec,
+        bytes: usize,
+        inputs: &Inputs,
+    ) -> Result<Option<Box<dyn Operation>>> {
+        let own = self.prepare(spec, bytes, inputs)?;
+        let run = spec.mode == Mode::Xts && ![1, RAGGED].contains(&spec.streams);
+        if own.is_some() || !run {
+            return Ok(own);
+        }
+        let one = Spec { streams: 1, ..spec };
+        let units = (0..spec.streams).map(|i| self.prepare(one, bytes, &inputs.unit(i)));
+        let units: Option<Vec<_>> = units.collect::<Result<_>>()?;
+        Ok(units.map(|units| Box::new(UnitByUnit { units, bytes }) as Box<dyn Operation>))
+    }
+}
+
+/// A run of XTS units, each with a context of its own, which has its tweak.
+struct UnitByUnit {
+    units: Vec<Box<dyn Operation>>,
+    bytes: usize,
+}
+
+impl Operation for UnitByUnit {
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let input = input.chunks_exact(self.bytes);
+        let output = output.chunks_exact_mut(self.bytes);
+        for ((unit, data), out) in self.units.iter_mut().zip(input).zip(output) {
+            unit.call(data, out);
+        }
+    }
 }
 
 /// A prepared operation: the key is expanded, everything is allocated.
@@ -205,7 +318,7 @@ pub trait Operation {
 /// No later instruction begins before all earlier ones are done (Intel SDM volume 2A, LFENCE; on AMD where Linux has
 /// made it dispatch serialising, which it does on all that can).
 #[inline(always)]
-fn fence() {
+pub fn fence() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 processor has the instruction.
     unsafe {
@@ -236,6 +349,8 @@ mod tests {
             direction,
             streams,
             aad: AAD,
+            gap: 0,
+            form: Form::Usual,
         }
     }
 
@@ -260,6 +375,12 @@ mod tests {
             (seal.input_bytes(100), seal.output_bytes(100)),
             (1600, 1856)
         );
+        let staggered = Spec {
+            gap: STAGGER,
+            ..spec(Mode::Cbc, Direction::Encrypt, 16)
+        };
+        let (read, written) = (staggered.input_bytes(96), staggered.output_bytes(96));
+        assert_eq!((read, written, staggered.total(96)), (2560, 2560, 1536));
         let open = spec(Mode::Gcm, Direction::Decrypt, 1);
         assert_eq!((open.input_bytes(100), open.output_bytes(100)), (116, 100));
         assert_eq!(
@@ -267,5 +388,17 @@ mod tests {
             16
         );
         assert_eq!(spec(Mode::Xts, Direction::Encrypt, 1).key_bytes(), 64);
+        let unwrap = spec(Mode::Kw, Direction::Decrypt, 1);
+        assert_eq!((unwrap.input_bytes(24), unwrap.output_bytes(24)), (32, 32));
+        let record = Spec {
+            form: Form::Record,
+            ..open
+        };
+        assert_eq!(
+            (record.input_bytes(100), record.output_bytes(100)),
+            (124, 124)
+        );
+        assert!(record.has_length(16384) && !record.has_length(16385));
+        assert!(unwrap.has_length(24) && !unwrap.has_length(31));
     }
 }

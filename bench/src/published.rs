@@ -68,6 +68,19 @@ pub struct Effort {
     pub repeated: usize,
     /// Windows that count although they did, for want of better ones.
     pub doubtful: usize,
+    /// What the noise probe found; absent in runs before there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+}
+
+/// Windows whose noise probes differed from their round's median.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// Those that were repeated.
+    pub repeated: usize,
+    /// Those that count all the same, for want of better ones.
+    pub doubtful: usize,
 }
 
 /// A figure of the limit probe by itself.

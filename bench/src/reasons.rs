@@ -184,6 +184,50 @@ mod tests {
         assert_eq!(zen4.why("ctr/128/16/core/best"), Some("the rest"));
     }
 
+    /// A reason stays while the grid has a goal that it explains, or a published run misses one.
+    #[test]
+    fn every_reason_explains_a_goal() {
+        use crate::grid::{ways, Wanted, SIZES};
+        use crate::plan::Environment::{Plain, Software};
+        let wanted = |key_bits: &[u16]| Wanted {
+            ways: ways(&["all".into()]).unwrap(),
+            sizes: SIZES.to_vec(),
+            key_bits: key_bits.to_vec(),
+            named: false,
+            quick: false,
+            alone: true,
+            threads: 2,
+        };
+        let plain = wanted(&[128, 256]).cells().into_iter();
+        let software = wanted(&[128]).cells().into_iter();
+        let software = software.filter(|c| c.threads == 1);
+        let cells = plain.map(|c| (Plain, c));
+        let cells: Vec<_> = cells.chain(software.map(|c| (Software, c))).collect();
+        let possible = crate::goals::possible_ids(&cells);
+        let known = Families::known();
+        let mut published: Vec<(&str, String)> = Vec::new();
+        for dir in ["../docs/benchmarks", "../docs/benchmarks/replace"] {
+            for (_, run) in crate::overview::published(std::path::Path::new(dir)).unwrap() {
+                if let Some(family) = known.of(&run.host.cpu) {
+                    let ids = run.goals.missed().map(|g| (&*family.title, g.id.clone()));
+                    published.extend(ids);
+                }
+            }
+        }
+        for family in &known.0 {
+            for pattern in family.reasons.iter().flat_map(|r| &r.goals) {
+                let missed =
+                    |(title, id): &(&str, String)| *title == family.title && matches(pattern, id);
+                let explains = possible.iter().any(|id| matches(pattern, id));
+                assert!(
+                    explains || published.iter().any(missed),
+                    "{}: no goal fits {pattern}: remove it from bench/reasons.toml",
+                    family.title
+                );
+            }
+        }
+    }
+
     #[test]
     fn a_mistake_in_the_file_is_said() {
         let family = "[a.b]\ntitle = 'B'\nvendor = 'A'\nfamily = 1\nmodels = [[1, 1]]\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The results of a run as rows: one for each cell and each subject that took turns in it.
 
-use crate::answer::{Subject, CEILING, LIMIT, ONE_THREAD};
+use crate::answer::{Subject, CEILING, LIMIT, ONE_THREAD, OPERATIONS};
 use crate::grid::{self, Cell, Way};
 use crate::limits::{self, Bound};
 use crate::peers::openssl::replaced;
@@ -77,8 +77,16 @@ fn rows(environment: Environment, cell: Cell, rounds: &Rounds) -> Vec<Row> {
     subjects.filter_map(row).collect()
 }
 
+/// A bound beside the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TighterBound {
+    pub id: &'static str,
+    /// What a column of fractions is called.
+    pub of: &'static str,
+}
+
 pub fn is_bound(id: &str) -> bool {
-    id == LIMIT || id == CEILING
+    [LIMIT, CEILING, OPERATIONS].contains(&id)
 }
 
 pub fn is_ours(id: &str) -> bool {
@@ -124,10 +132,33 @@ impl Results {
         ways
     }
 
-    /// The fraction of the ceiling that a subject reaches, where the cell has one.
-    pub fn of_ceiling(&self, environment: Environment, cell: Cell, subject: &str) -> Option<f64> {
+    /// The fraction of another bound than the limit, `bound`, that a subject reaches, where the cell
+    /// has that bound.
+    pub fn of_bound(
+        &self,
+        environment: Environment,
+        cell: Cell,
+        subject: &str,
+        bound: &str,
+    ) -> Option<f64> {
         let limit = |id: &str| Some(self.row(environment, cell, id)?.limit?.median);
-        Some(limit(subject)? / limit(CEILING)?)
+        Some(limit(subject)? / limit(bound)?)
+    }
+
+    /// The bound that the core's fractions refer to beside the limit. Runs
+    /// up to 2026-11-22 measured no operations; they have the ceiling instead.
+    pub fn tighter_bound(&self) -> TighterBound {
+        let measured = self.rows.iter().any(|row| row.subject == OPERATIONS);
+        match measured {
+            true => TighterBound {
+                id: OPERATIONS,
+                of: "of its operations",
+            },
+            false => TighterBound {
+                id: CEILING,
+                of: "of the ceiling",
+            },
+        }
     }
 
     /// The id of the stock OpenSSL of the libcrypto in which the provider was measured.
@@ -155,5 +186,45 @@ impl Results {
     pub fn title<'a>(&'a self, id: &'a str) -> &'a str {
         let named = self.subjects.iter().find(|(_, s)| s.id == id);
         named.map_or(id, |(_, s)| &s.title)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Kind;
+
+    fn results(rates: &[(&str, f64)]) -> Results {
+        let cell = Cell {
+            spec: way("xts-encrypt").unwrap().spec(128),
+            bytes: 4096,
+            kind: Kind::Throughput,
+            threads: 1,
+        };
+        let rates = rates
+            .iter()
+            .map(|(id, rate)| ((*id).into(), vec![*rate; 3]));
+        let rounds = Rounds(rates.collect());
+        Results {
+            subjects: Vec::new(),
+            rows: rows(Environment::Plain, cell, &rounds),
+        }
+    }
+
+    #[test]
+    fn fractions_are_of_the_operations_where_they_were_measured() {
+        let new = results(&[("core", 6e9), (LIMIT, 1e10), (OPERATIONS, 8e9)]);
+        let old = results(&[("core", 6e9), (LIMIT, 1e10), (CEILING, 9e9)]);
+        for (results, of, fraction) in [
+            (&new, "of its operations", 0.75),
+            (&old, "of the ceiling", 6.0 / 9.0),
+        ] {
+            let bound = results.tighter_bound();
+            let cell = results.rows[0].cell;
+            let found = results.of_bound(Environment::Plain, cell, "core", bound.id);
+            assert_eq!(bound.of, of);
+            assert!((found.unwrap() - fraction).abs() < 1e-9, "{found:?}");
+            assert!(results.best_peer(Environment::Plain, cell).is_none());
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::grid::Cell;
 use crate::limits::Figure;
 use crate::plan::{Environment, Plan};
 use crate::process;
+use crate::published::Noise;
 use indicatif::ProgressBar;
 use std::collections::BTreeMap;
 use terminal::error::Result;
@@ -38,6 +39,7 @@ pub struct Found {
     pub right: usize,
     pub repeated: usize,
     pub doubtful: usize,
+    pub noise: Noise,
 }
 
 /// Runs `processes` processes that share the rounds of the plan.
@@ -53,6 +55,7 @@ pub fn run(plan: &Plan, processes: usize, bar: &ProgressBar) -> Result<Found> {
         right: 0,
         repeated: 0,
         doubtful: 0,
+        noise: Noise::default(),
     };
     for number in 0..processes {
         let part = Plan {
@@ -115,6 +118,8 @@ impl Found {
                 self.right += done.right;
                 self.repeated += done.repeated;
                 self.doubtful += done.doubtful;
+                self.noise.repeated += done.noise.repeated;
+                self.noise.doubtful += done.noise.doubtful;
                 return true;
             }
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The terminal's report: a line for each cell, and notes on what was wrong or absent.
 
-use crate::answer::Missing;
-use crate::goals::{place, unmeasured, Judged};
+use crate::answer::{Missing, OPERATIONS};
+use crate::goals::{place, unmeasured, Judged, Maker};
 use crate::grid::{Cell, Kind};
 use crate::plan::Environment;
 use crate::published::Run;
@@ -69,6 +69,7 @@ fn line(run: &Run, environment: Environment, cell: Cell, goals: &[&Judged]) -> V
         let limit = row(id).and_then(|r| r.limit);
         limit.map_or(String::new(), |l| percent(l.median))
     };
+    let operations = results.of_bound(environment, cell, "core", OPERATIONS);
     let best = results.best_peer(environment, cell);
     let to_best = best.zip(row("core")).map(|(best, core)| {
         let paired = core.ratios.get(&best.subject).map(|ratio| ratio.median);
@@ -78,6 +79,7 @@ fn line(run: &Run, environment: Environment, cell: Cell, goals: &[&Judged]) -> V
         place(environment, &cell),
         row("core").map_or(String::new(), figure),
         of("core"),
+        operations.map_or(String::new(), percent),
         row("evp").map_or(String::new(), figure),
         of("evp"),
         best.map_or(String::new(), |b| results.title(&b.subject).to_owned()),
@@ -89,7 +91,8 @@ fn line(run: &Run, environment: Environment, cell: Cell, goals: &[&Judged]) -> V
 
 /// What the columns say, in the words of `tenrounds compare`.
 const MEANING: &str =
-    "limit: nothing but AES rounds, independent ones or one chain, as the mode needs them";
+    "limit: nothing but AES rounds, independent ones or one chain, as the mode needs them\n\
+     ops: the operations of the core's own kernel, of which none waits for another one";
 
 /// "Medians of 40 rounds shared by 8 processes, seed 7; 380 seconds."
 pub fn effort(run: &Run) -> String {
@@ -106,6 +109,7 @@ pub fn text(run: &Run) -> String {
         "",
         ">core",
         ">of limit",
+        ">of ops",
         ">in OpenSSL",
         ">of limit",
         "best other",
@@ -125,7 +129,7 @@ pub fn text(run: &Run) -> String {
     }
     let (met, all) = (paint(BOLD, run.goals.met), run.goals.count());
     let _ = writeln!(out, "\n{met} of {all} goals met. {}", effort(run));
-    let unmeasured = unmeasured(&run.results);
+    let unmeasured = unmeasured(&run.results, Maker::of(&run.host.cpu.vendor));
     if !unmeasured.is_empty() {
         let _ = writeln!(out, "Not measured here: {}.", unmeasured.join("; "));
     }
@@ -135,6 +139,13 @@ pub fn text(run: &Run) -> String {
             out,
             "The machine was busy: in {} windows wall clock and CPU time disagree by more than 5 %.",
             run.effort.doubtful
+        );
+    }
+    let noisy = run.effort.noise.map_or(0, |noise| noise.doubtful);
+    if noisy > 0 {
+        let _ = writeln!(
+            out,
+            "The machine was noisy: in {noisy} windows the noise probe differs by more than 2 % from the others of its round."
         );
     }
     out + &faults(run.wrong.iter())

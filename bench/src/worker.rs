@@ -2,10 +2,10 @@
 //! What a measuring process does: all subjects of a cell take turns in this one process, on one
 //! processor.
 
-use crate::answer::{Answer, Done, Missing, Subject, CEILING, LIMIT};
+use crate::answer::{Answer, Done, Missing, Subject};
 use crate::check;
 use crate::grid::{Cell, Kind};
-use crate::limits;
+use crate::limits::{self, Loops};
 use crate::ours::{selected, Core};
 use crate::peer::{Operation, Peer, Spec};
 use crate::peers;
@@ -13,7 +13,7 @@ use crate::plan::{Environment, Plan};
 use crate::process::say;
 use crate::threads;
 use measure::affinity::pin_to_number;
-use measure::limit::Work;
+use measure::noise;
 use measure::place::Place;
 use measure::window::{undisturbed, Pace, Window};
 use std::collections::HashSet;
@@ -143,14 +143,14 @@ struct Player {
 
 enum Kindred {
     Peer(Box<dyn Operation>),
-    Bound(Work),
+    Bound(Loops),
 }
 
 impl Player {
-    fn bound(id: &str, work: Work) -> Player {
+    fn bound(id: &str, run: Loops) -> Player {
         Player {
             id: id.into(),
-            work: Kindred::Bound(work),
+            work: Kindred::Bound(run),
             pace: Pace::default(),
         }
     }
@@ -160,7 +160,7 @@ impl Player {
         let alone = cell.kind == Kind::Alone;
         let (input, output) = place.both();
         match &mut self.work {
-            Kindred::Bound(work) => self.pace.warm_window(us, &mut |n| Ok(work.run(n))),
+            Kindred::Bound(run) => self.pace.warm_window(us, &mut |n| Ok(run(n))),
             Kindred::Peer(operation) => self.pace.warm_window(us, &mut |calls| {
                 operation.run(calls, input, output, alone);
                 Ok(calls * bytes)
@@ -226,7 +226,7 @@ fn one_cell(
         if wrong.contains(&(cell.spec, cell.bytes, peer.id())) {
             continue;
         }
-        if let Some(operation) = peer.prepare(cell.spec, cell.bytes, &check::inputs(cell.spec))? {
+        if let Some(operation) = peer.operation(cell.spec, cell.bytes, &check::inputs(cell.spec))? {
             players.push(Player {
                 id: peer.id(),
                 work: Kindred::Peer(operation),
@@ -236,23 +236,27 @@ fn one_cell(
     }
     let cpu = tenrounds_sys::Cpu::detect();
     if cell.kind == Kind::Throughput && !plan.replace {
-        let work = limits::work(cell.spec, &cpu);
-        players.extend(work.map(|work| Player::bound(LIMIT, work)));
-        let work = limits::ceiling(cell.spec, &cpu);
-        players.extend(work.map(|work| Player::bound(CEILING, work)));
+        let bounds = limits::bounds(cell.spec, cell.bytes, reference.backend(), &cpu);
+        players.extend(bounds.into_iter().map(|(id, run)| Player::bound(id, run)));
     }
     let input = check::input(reference, cell.spec, cell.bytes)?;
     let mut place = Place::new(&input, cell.spec.output_bytes(cell.bytes));
     for _ in 0..plan.rounds {
         place.move_on();
         fastrand::shuffle(&mut players);
-        for player in &mut players {
+        let windows = noise::round(players.len(), &mut noise::probe, &mut |index| {
+            let player = &mut players[index];
             let (taken, repeated) =
                 undisturbed(&mut || player.window(&mut place, &cell, plan.window_us))?;
             done.repeated += repeated;
-            done.doubtful += usize::from(!taken.undisturbed());
+            Ok(taken)
+        })?;
+        for (player, beside) in players.iter().zip(windows) {
+            done.doubtful += usize::from(!beside.window.undisturbed());
+            done.noise.repeated += beside.repeated;
+            done.noise.doubtful += usize::from(beside.void);
             let rates = done.rates.entry(player.id.clone()).or_default();
-            rates.push(taken.rate());
+            rates.push(beside.window.rate());
         }
     }
     Ok(done)

@@ -17,18 +17,19 @@
 
 #include <arm_neon.h>
 
-#define VBLOCKS       1
-#define V_REGISTERS   32
-#define V_REGISTER    "w"
-#define V_KEY_FIRST   1
-#define V_MASKED      0
-#define V_LONG_GCM    0 /* not measured */
-#define V_MULTIBUFFER 0 /* not measured */
-#define V_FEW         0 /* not measured */
-#define V_LINKAGE     static
-#define V_NAME(mode)  mode
-#define V_SHORT_CALL  0
-#define V_NARROWER(n) ((void)(n), (const struct tr_backend *)NULL)
+#define VBLOCKS        1
+#define V_REGISTERS    32
+#define V_REGISTER     "w"
+#define V_KEY_FIRST    1
+#define V_EQUAL_HALVES 1
+#define V_MASKED       0
+#define V_LONG_GCM     0 /* not measured */
+#define V_MULTIBUFFER  0 /* not measured */
+#define V_FEW          0 /* not measured */
+#define V_LINKAGE      static
+#define V_NAME(mode)   mode
+#define V_SHORT_CALL   0
+#define V_NARROWER(n)  ((void)(n), (const struct tr_backend *)NULL)
 
 typedef uint8x16_t V;
 typedef uint8x16_t B;
@@ -118,6 +119,10 @@ TR_INLINE TR_TARGET V v_byteswap(V x)
 {
     return vqtbl1q_u8(x, v_of(0x08090a0b0c0d0e0f, 0x0001020304050607));
 }
+TR_INLINE TR_TARGET V v_reverse_halves(V x)
+{
+    return vrev64q_u8(x);
+}
 TR_INLINE TR_TARGET V v_last_bytes(unsigned n)
 {
     return v_of(0, (uint64_t)n << 56);
@@ -137,7 +142,8 @@ TR_INLINE TR_TARGET V v_swap_halves(V x)
 
 /*
  * PMULL multiplies the low halves, PMULL2 the high halves. For a mixed product, the halves of b are
- * exchanged. Mixed products always come in pairs, so the compiler exchanges them only once.
+ * exchanged. Mixed products come in pairs with the same b, so the compiler exchanges its halves
+ * only once.
  */
 TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
 {

@@ -27,8 +27,8 @@
 #else
 #    define TR_WIDE_BITSLICE 0
 #endif
-/* clang before 17 rejects an extension's instructions in a function that only names it in its
- * target attribute. */
+/* clang before 17 rejects the instructions of an extension that only a function's target attribute
+ * enables. */
 #if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
     (!defined(__clang__) || __clang_major__ >= 17)
 #    define TR_ARM64 1
@@ -78,14 +78,15 @@ enum tr_op {
  *   CBC, CFB, OFB, CTR   16 bytes: the IV, shift register or counter; ECB: not used
  *   GHASH, POLYVAL       struct tr_ghash; key and out are not used
  *   CTR_LE               16 bytes: GCM-SIV's counter block (RFC 8452 section 4)
- *   GCM                  struct tr_gcm: also computes the mask and the keystream if they are
- *                        marked due, and hashes a partial block of the call before
+ *   GCM                  struct tr_gcm: also computes the tag's mask if mask_due, the tail's
+ *                        keystream if keystream_due, and hashes the last block of AAD if it is
+ *                        pending (used is not 0)
  *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message, never split; blocks may be 0
  *   GCM_TAG              struct tr_gcm; `in` is the length block, `out` the tag
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  struct tr_xts_run
  *   XTS_*_CTS            struct tr_xts_run: ciphertext stealing, for the last full block and the
- *                        `rest` bytes after it. Counts as one block
+ *                        `rest` bytes after it; blocks is 1
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
@@ -124,7 +125,7 @@ struct tr_backend {
     void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
     tr_bulk_fn *bulk[TR_OPS];
     /* The same operations for at most TR_FEW blocks, never split. NULL if the backend has none, and
-     * in the tables of counting.h. */
+     * in the counting tables, which a host can put before a backend's (counting.h). */
     tr_few_fn *few[TR_OP_CTR + 1];
     /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use
      * tr_cleanse_inline(). */
@@ -132,7 +133,7 @@ struct tr_backend {
     /* Multi-buffer encryption, or NULL. */
     tr_multibuffer_fn *multibuffer;
     /* Counts blocks that bypassed bulk[], in a host's own code or multi-buffer code. NULL except in
-     * the tables of counting.h. */
+     * counting tables. */
     void (*count_blocks)(const struct tr_backend *table, enum tr_op op, size_t blocks);
 };
 
@@ -189,8 +190,9 @@ static inline const struct tr_backend *tr_backend_with_multibuffer(const struct 
 }
 
 /*
- * Runs a bulk operation. Every bulk call of the core goes through tr_bulk(), except calls of at
- * most TR_FEW blocks that end a mode's function (modes/modes.h).
+ * Runs a bulk operation. The modes call bulk operations through tr_bulk() only, with two
+ * exceptions: calls of at most TR_FEW blocks (modes/modes.h), and whole messages of GCM, which must
+ * not be split (modes/gcm_message.c).
  * - If the environment refuses the vector registers, bitslice runs on the same key.
  * - If the environment limits how long they are held, tr_bulk() makes several calls on one state.
  * - The probe names the table whose code runs.
@@ -226,8 +228,8 @@ static inline size_t tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_
 }
 
 /* Reports blocks that a host processed in its own code, interleaved with work other than AES. The
- * probe and the counters credit the table that tr_bulk() would have used. Its features must include
- * those that the host's code needs. */
+ * probe and the counters credit the table that tr_bulk() would have used. The features of that
+ * table must include those that the host's code needs. */
 static inline void tr_bulk_by_host(const struct tr_aes_key *key, enum tr_op op, size_t blocks)
 {
     const struct tr_backend *b = tr_backend_doing(key->backend, op);

@@ -2,8 +2,8 @@
 /*
  * The core's environment, which each host defines: features that are never usable, access to the
  * vector registers, the modes that exist, the user's mask, and a fatal handler. This file is the
- * hosted environment, where the registers are always available. Linux itself uses
- * kernel/env_kernel.h, where access may be refused or limited in time.
+ * hosted environment, where the registers are always available. The kernel module uses
+ * kernel/env_kernel.h instead, where access may be refused or limited in time.
  */
 #ifndef TR_ENV_H
 #define TR_ENV_H
@@ -14,7 +14,7 @@
 #    include "env_kernel.h"
 #else
 
-/* Whether the build has OFB, CFB, OCB, GCM-SIV and the multi-buffer calls. */
+/* Whether the build has OFB, CFB, OCB, GCM-SIV, and the calls for many messages or XTS units. */
 #    define TR_ENV_ALL_MODES     1
 
 /* Whether a function may have some KiB of local variables. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Selects the backend of a process. Its known-answer tests run on the caller's stack. */
+/* Selects the backend of a process, with memory on the stack for the backends' known-answer tests.
+ * The kernel brings memory of its own. */
 #include "dispatch/backend.h"
 #include "dispatch/selftest.h"
 
@@ -47,7 +48,7 @@ enum tr_status tr_select(const char *mask, tr_features also_masked, struct tr_se
 
 const struct tr_backend *tr_backend_selected(void)
 {
-    /* The dispatch word. Racing threads make the same choice and store the same pointer. */
+    /* Threads that race here make the same choice and store the same pointer. */
     static const struct tr_backend *selected;
     const struct tr_backend *backend = __atomic_load_n(&selected, __ATOMIC_ACQUIRE);
     if (backend == NULL) {

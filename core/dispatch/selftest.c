@@ -11,10 +11,12 @@
 #include "util.h"
 
 /*
- * Lengths of 1 to 77 blocks, and 389. 77 = 64 + 8 + 4 + 1 blocks run the widest backend's main loop
- * twice, and each loop for fewer blocks once. 13 and 31 blocks reach its partial vectors. The extra
- * bytes test tails, in the modes that accept them. 389 blocks test the loops for long XTS units and
- * for long GCM messages: 1.5 times the 256 blocks that share a table (simd/gcm_long.h), and a tail.
+ * Lengths of 1 to 77 blocks, and of 389 blocks. Messages of 77 blocks run the main loop of the
+ * widest backend, over groups of 32 or 64 blocks, and leave 13 blocks to its code for smaller
+ * groups. Those of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
+ * modes that accept them. The length of 389 blocks tests the loops for long XTS units and for long
+ * GCM messages: 1.5 times the 256 blocks whose states the table of simd/gcm_long.h holds, and a
+ * tail.
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
                                       208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
@@ -109,8 +111,7 @@ static enum tr_status crypt_to(const struct tr_aes_key *key, enum tr_mode mode, 
     }
 }
 
-/* Fills a buffer with the plaintext. Tests work in place, to halve their memory: see
- * TR_KNOWN_MAX. */
+/* Fills a buffer with the plaintext. */
 static void fill(uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -166,23 +167,25 @@ static size_t chain_blocks(unsigned i)
 }
 
 static int jobs_are_right(struct multibuffer_test *c, enum tr_mb_op op,
-                          const struct tr_aes_key *other)
+                          const struct tr_aes_key *other, unsigned count)
 {
     const struct tr_backend *b = tr_backend_with_multibuffer(c->key.backend);
+    struct tr_jobs jobs = {.list = c->jobs};
     struct tr_job last;
-    for (unsigned i = 0; i < JOBS; i++) {
+    for (unsigned i = 0; i < count; i++) {
         __builtin_memcpy(c->ivs[i], tr_known_iv, TR_BLOCK);
         c->jobs[i] = (struct tr_job){i % 2 != 0 ? other : &c->key, c->ivs[i], c->text, c->out[i],
                                      chain_blocks(i)};
+        tr_jobs_add(&jobs, &c->jobs[i]);
     }
     if (!tr_env_vector_begin(b->features))
         return 1; /* registers refused: the modes use no lanes */
-    b->multibuffer(op, c->jobs, JOBS, &last);
+    b->multibuffer(op, &jobs, &last);
     tr_env_vector_end();
     if (last.blocks != 0)
         tr_bulk(last.key, op == TR_MB_CFB ? TR_OP_CFB_ENCRYPT : TR_OP_CBC_ENCRYPT,
                 op == TR_MB_MAC ? c->out[0] : last.out, last.in, last.blocks, last.chain);
-    for (unsigned i = 0; i < JOBS; i++) {
+    for (unsigned i = 0; i < count; i++) {
         const size_t len = chain_blocks(i) * TR_BLOCK;
         if ((op != TR_MB_MAC && __builtin_memcmp(c->out[i], c->single, len) != 0) ||
             __builtin_memcmp(c->ivs[i], c->single + len - TR_BLOCK, TR_BLOCK) != 0)
@@ -197,9 +200,16 @@ static int multibuffer_is_right(struct multibuffer_test *c, enum tr_mode mode)
     fill(c->single, sizeof(c->single));
     if (crypt_to(&c->key, mode, 0, c->single, c->single, sizeof(c->single)) != TR_OK)
         return 0;
-    int right = jobs_are_right(c, op, &c->key) && jobs_are_right(c, op, &c->copy);
-    if (right && mode == TR_CBC)
-        right = jobs_are_right(c, TR_MB_MAC, &c->key) && jobs_are_right(c, TR_MB_MAC, &c->copy);
+    /* Few jobs run in fewer lanes, which is other code. Of 20 some lanes of the widest are idle. */
+    static const uint8_t counts[] = {JOBS, 20, 12, 6};
+    int right = 1;
+    for (unsigned i = 0; right && i < sizeof(counts); i++) {
+        const unsigned count = counts[i];
+        right = jobs_are_right(c, op, &c->key, count) && jobs_are_right(c, op, &c->copy, count);
+        if (right && mode == TR_CBC)
+            right = jobs_are_right(c, TR_MB_MAC, &c->key, count) &&
+                    jobs_are_right(c, TR_MB_MAC, &c->copy, count);
+    }
     return right;
 }
 

@@ -11,11 +11,11 @@
 /*
  * The inputs of the tests, and the digest of outputs. The test suite also uses them, to recompute
  * the digests with another implementation. The tests run on the stack of the thread that makes the
- * first call. They therefore work in place, one after the other. The deepest test needs 14 KiB, of
- * which the tables for long messages are 6 KiB.
+ * first call. To need little of it, they encrypt and decrypt one buffer in place. The deepest test
+ * needs 14 KiB, of which the tables for long messages are 6 KiB.
  */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
-#define TR_KNOWN_SHORT 1440u /* longest message in bytes, except in the long tests */
+#define TR_KNOWN_SHORT 1440u /* buffer of the short tests, in bytes: one message, or two of GCM */
 extern const uint16_t tr_known_lengths[8];
 extern const uint64_t tr_known_digests[TR_KNOWN_MODES][TR_KNOWN_KEYS];
 uint8_t tr_known_plaintext(size_t i);
@@ -30,8 +30,8 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  * - XTS-AES-192 does not exist: its digest is 0.
  * - GCM_LONG and XTS_LONG test the loops that only long messages reach. They run only for backends
  *   with those fused operations.
- * - GCM_LONG, GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD. Most messages have little AAD, and
- *   short ones then run other code. GCM_BLOCKS has lengths of whole blocks.
+ * - GCM_LONG, GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as few as most messages. With at most
+ *   a block of AAD, short messages run other code. GCM_BLOCKS has lengths of whole blocks.
  */
 enum tr_known {
     TR_KNOWN_GCM,
@@ -81,15 +81,15 @@ struct tr_known_long_work {
     uint8_t data[6231];
 };
 
-/* The three groups of known-answer tests that select a backend. `falsify` makes the expected
- * answers wrong, to test the reaction to a failure. */
+/* The three groups of known-answer tests that a backend must pass to be selected. `falsify` makes
+ * the expected answers wrong, to test the reaction to a failure. */
 enum tr_status tr_kat_short(const struct tr_backend *backend, int falsify,
                             struct tr_known_work *work);
 enum tr_status tr_kat_long(const struct tr_backend *backend, struct tr_known_long_work *work);
 enum tr_status tr_kat_ctr(const struct tr_backend *backend); /* needs a large stack */
 
 /* The known-answer tests of a backend's multi-buffer code, which the backend must have. They need
- * as much stack again, so they run just before the first multi-buffer call. */
+ * more stack than the others, so selection leaves them to the first multi-buffer call. */
 enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
 
 /* As tr_select(), with the caller's function to test one backend. The function gets `memory`. */

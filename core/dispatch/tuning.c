@@ -4,25 +4,25 @@
  *
  * Sources. Families and models: Intel's SDM (volume 4, table 2-1) and Linux
  * (arch/x86/include/asm/intel-family.h, arch/x86/kernel/cpu/amd.c). Latencies and ports: the
- * instruction tables of Agner Fog, and uops.info; those of Zen 4, Zen 5 and Emerald Rapids also by
- * our own measurements (docs/tuning/README.md). Clocks: the list by which Linux demotes its own
- * 512-bit drivers (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of 6.10, later
+ * instruction tables of Agner Fog, and uops.info; for Zen 4, Zen 5 and Emerald Rapids also our own
+ * measurements (docs/tuning/README.md). Clocks: the processors on which Linux gives its own 512-bit
+ * drivers a low priority (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of 6.10, later
  * arch/x86/kernel/cpu/intel.c).
  *
  * Processors whose clock drops with 512-bit registers use 256 bits. AES should lose no speed by
- * that: such a core starts one 512-bit round a cycle or two 256-bit rounds, 64 bytes either way.
- * This was measured on a successor, Emerald Rapids, and on no processor of the list.
+ * that: such a core starts one 512-bit round or two 256-bit rounds per cycle, 64 bytes either way.
+ * This was measured on a successor, Emerald Rapids, and on none of these processors.
  */
 #include "dispatch/tuning.h"
 
 #include "dispatch/backend.h"
 #include "util.h"
 
-/* name, AES latency, 512-bit AES rounds a cycle, CLMUL on a port of its own, clock drops */
+/* name, AES latency, 512-bit AES rounds per cycle, CLMUL on a port of its own, clock drops */
 /* clang-format off */
 static const struct tr_tuning table[] = {
     {"generic", 4, 1, 0, 0},
-    {"haswell", 7, 0, 0, 0}, /* CLMUL takes AES's port for one of its three operations */
+    {"haswell", 7, 0, 0, 0}, /* CLMUL has three operations, one of them on AES's port */
     {"broadwell", 7, 0, 1, 0},
     {"skylake", 4, 0, 1, 0},
     {"cascadelake", 4, 0, 1, 1}, /* and Skylake-X, Cooper Lake: one model */
@@ -33,7 +33,7 @@ static const struct tr_tuning table[] = {
     {"sapphirerapids", 3, 1, 1, 0},
     {"emeraldrapids", 3, 1, 1, 0},
     {"graniterapids", 3, 1, 1, 0},
-    {"gracemont", 4, 0, 0, 0}, /* and its successors, as Sierra Forest */
+    {"gracemont", 4, 0, 0, 0}, /* and its successors, such as Sierra Forest */
     {"znver1", 4, 0, 0, 0},    /* and Zen+, Hygon Dhyana */
     {"znver2", 4, 0, 0, 0},
     {"znver3", 4, 0, 0, 0},
@@ -124,7 +124,7 @@ const struct tr_tuning *tr_tuning_of(const char vendor[12], unsigned family, uns
 #if TR_X86
 #    include <cpuid.h>
 
-/* Family and model as in Intel's SDM (volume 2, figure 3-6); AMD's are built alike. */
+/* Family and model as in Intel's SDM (volume 2, figure 3-6). AMD uses the same layout. */
 static const struct tr_tuning *detect(void)
 {
     uint32_t vendor[3], signature, unused[3];

@@ -36,8 +36,8 @@
  *              other thread uses it. A copied message refers to the same key as the original.
  *   Keys       A key object (struct tr_*_key) is set once. Every later call takes it as const. Any
  *              number of threads may use one key at the same time, in any calls, without a lock.
- *              Key objects must stay in writable memory. When a GCM message first needs more powers
- *              of the hash subkey, the call publishes them in the key atomically.
+ *              Key objects must stay in writable memory: when GCM messages need more powers of the
+ *              hash subkey, a call adds them to the key, atomically.
  *   Messages   A message object (struct tr_gcm, tr_ccm, tr_ocb, tr_siv, tr_gcm_siv, tr_cmac,
  *              tr_cipher) belongs to one thread at a time. It refers to its key, which must outlive
  *              it. Modes without an object keep their position in the caller's iv, counter,
@@ -114,9 +114,8 @@ TR_API void tr_cleanse(void *memory, size_t len);
 
 /* ---- Features of the processor -------------------------------------------------------------- */
 
-/* A set of features. Each includes the support that it needs from the operating system. avx2 is set
- * only if XGETBV says that YMM registers are saved; avx512 only if ZMM and mask registers are saved
- * too. */
+/* A set of features. A feature is usable only if the operating system supports it: avx2 if XGETBV
+ * says that YMM registers are saved, avx512 if ZMM and mask registers are saved, too. */
 typedef uint32_t tr_features;
 
 #define TR_FEATURE_AES        (1u << 0) /* AES-NI (AESENC, .., 128 bits); Arm: AESE, .. */
@@ -169,9 +168,10 @@ TR_API const char *tr_backend_name(const struct tr_backend *backend);
 /* The features that must be usable for the backend to run. */
 TR_API tr_features tr_backend_features(const struct tr_backend *backend);
 
-/* Runs a backend's known-answer tests on the calling thread. They cover all modes and key sizes, at
- * lengths that reach every loop and tail, and the multi-buffer calls. They take about 0.1 ms with
- * AES instructions. The processor must have the backend's features. */
+/* Runs a backend's known-answer tests on the calling thread. They cover its operations in both
+ * directions and with all key sizes, at lengths that reach every loop and tail, and its
+ * multi-buffer code. They take about 0.1 ms with AES instructions. The processor must have the
+ * backend's features. */
 TR_API enum tr_status tr_backend_self_test(const struct tr_backend *backend) TR_MUST_CHECK;
 
 struct tr_selection {
@@ -187,7 +187,7 @@ struct tr_selection {
  * Chooses the strongest backend whose features are usable and not masked, and which passes its
  * known-answer tests. If 512-bit registers lower the clock (Intel's Ice Lake and Tiger Lake), it
  * prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in *selection.
- * Depends only on its arguments, the processor and TENROUNDS_TUNE.
+ * The choice depends only on the arguments, the processor and TENROUNDS_TUNE.
  */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
                                 struct tr_selection *selection) TR_MUST_CHECK;
@@ -198,16 +198,16 @@ TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
 TR_API const struct tr_backend *tr_backend_selected(void);
 
 /*
- * Facts about a microarchitecture. By the last three, the core chooses one of two ways to compute
- * the same bytes. aes_latency gives the bound of the serial modes. No result depends on these
- * facts. TENROUNDS_TUNE names the row to use instead of the processor's own, for experiments; any
- * other value has no effect.
+ * Facts about a microarchitecture. The core uses the last three to choose the faster of two ways to
+ * compute the same bytes, so no result depends on them. It does not use aes_latency, which gives
+ * the bound of the serial modes. For experiments, TENROUNDS_TUNE names the row to use instead of
+ * the processor's own. A value that names no row has no effect.
  */
 struct tr_tuning {
     const char *name;         /* as compilers name it, or "generic" */
     uint8_t aes_latency;      /* cycles from one AES round to the next */
-    uint8_t aes512_per_cycle; /* 512-bit AES rounds started a cycle; 0 without 512-bit VAES */
-    uint8_t separate_clmul;   /* 1: a carry-less multiplication a cycle does not delay AES */
+    uint8_t aes512_per_cycle; /* 512-bit AES rounds started per cycle; 0 without 512-bit VAES */
+    uint8_t separate_clmul;   /* 1: one carry-less multiplication per cycle does not delay AES */
     uint8_t clock_drops;      /* 1: 512-bit registers lower the clock and do not speed up AES */
 };
 
@@ -219,8 +219,8 @@ TR_API const struct tr_tuning *tr_tuning_selected(void);
 /* ---- Keys and messages ---------------------------------------------------------------------- */
 
 /*
- * All key and message types. Callers can own objects of them, but not use their fields. All are
- * aligned to 16 bytes. Sizes in bytes on 64-bit systems:
+ * All key and message types. Callers own the objects but must not use their fields, except those of
+ * struct tr_cipher. All are aligned to 16 bytes. Sizes in bytes on 64-bit systems:
  *
  *     tr_aes_key 496   tr_gcm_key 1680   tr_ccm_key 496   tr_ocb_key 784   tr_siv_key 1040
  *     tr_gcm_siv_key 496   tr_xts_key 1008   tr_cmac_key 528
@@ -611,7 +611,7 @@ TR_API enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *gcm_siv, uint8_t *ou
                                          const uint8_t *in, size_t len,
                                          const uint8_t tag[16]) TR_MUST_CHECK;
 
-/* ---- One streaming object for all modes ----------------------------------------------------- */
+/* ---- One streaming object for the five modes of enum tr_mode --------------------------------- */
 
 enum tr_mode { TR_MODE_NONE = 0, TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR };
 
@@ -645,7 +645,7 @@ TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
 /*
  * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes one
  * block. Decryption verifies the padding (TR_ERR_PADDING) and writes the bytes before it. Only the
- * status and outputs reveal if the padding was right. Without padding, a partial block in the
+ * status and outputs reveal whether the padding was right. Without padding, a partial block in the
  * buffer gives TR_ERR_LENGTH. On success the buffer is empty.
  */
 TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16],

@@ -22,10 +22,10 @@ struct tr_aes_key {
 } TR_ALIGNED(16);
 
 /* GHASH's hash subkey and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. */
-#define TR_GHASH_POWERS 36u /* for 32 blocks, AAD and lengths in one reduction; whole vectors */
+#define TR_GHASH_POWERS 36u /* 32 data blocks, AAD and lengths, rounded up to vectors of four */
 struct tr_ghash_key {
-    uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* tables of H^2, if there is no CLMUL */
-    uint8_t power[TR_GHASH_POWERS][TR_BLOCK];  /* powers of H in the backend's form, H last */
+    uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* without CLMUL: tables of H^2 */
+    uint8_t power[TR_GHASH_POWERS][TR_BLOCK];  /* powers of H, H last; without CLMUL: tables of H */
     uint8_t h[TR_BLOCK];
     uintptr_t powers_state; /* atomic: the number of powers, encoded (modes/ghash.h) */
     uint8_t powers_wanted;  /* atomic: a message has needed more powers */

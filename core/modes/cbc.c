@@ -25,7 +25,7 @@ enum tr_status tr_cbc_encrypt_many(const struct tr_stream *jobs, size_t count)
         if (tr_partial_overlap(jobs[i].out, jobs[i].in, jobs[i].len))
             return TR_ERR_OVERLAP;
     }
-    tr_multibuffer(TR_MB_CBC, tr_stream_job, jobs, count);
+    tr_multibuffer(TR_MB_CBC, tr_list_streams, jobs, count);
     return TR_OK;
 }
 #endif

@@ -23,6 +23,33 @@ static enum tr_status check(const struct tr_aes_key *key, enum tr_cts form, cons
     return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }
 
+/*
+ * Encrypts less than TR_FEW whole blocks and the `last` bytes after them. Each block waits for the
+ * one before, so one call encrypts all of them, with the last one padded. Between two calls the
+ * chain would pass through memory.
+ */
+TR_INLINE void encrypt_few(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
+                           uint8_t *out, const uint8_t *in, size_t whole, size_t last)
+{
+    uint8_t blocks[TR_FEW * TR_BLOCK];
+    part_store_vector(blocks + whole, part_load_after(in + whole, last));
+    for (size_t i = 0; i < whole; i += TR_BLOCK)
+        part_store_vector(blocks + i, part_load_block(in + i));
+    tr_bulk(key, TR_OP_CBC_ENCRYPT, blocks, blocks, whole / TR_BLOCK + 1, iv);
+    for (size_t i = 0; i + TR_BLOCK < whole; i += TR_BLOCK)
+        part_store_block(out + i, part_load_block(blocks + i));
+    const struct part cut = part_load_block(blocks + whole - TR_BLOCK);
+    const struct part full = part_load_block(blocks + whole);
+    uint8_t *before = out + whole - TR_BLOCK;
+    if (form == TR_CS1) {
+        part_store_block(before, cut);
+        part_store_block(before + last, full);
+    } else {
+        part_store_block(before, full);
+        part_store(out + whole, cut, last);
+    }
+}
+
 enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
                                   uint8_t *out, const uint8_t *in, size_t len)
 {
@@ -30,6 +57,10 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
     if (status != TR_OK)
         return status;
     size_t last = last_of(form, len), whole = len - last;
+    if (last != 0 && whole < (size_t)TR_FEW * TR_BLOCK) {
+        encrypt_few(key, form, iv, out, in, whole, last);
+        return TR_OK;
+    }
     uint8_t block[TR_BLOCK];
     part_store_vector(block, part_load(in + whole, last));
     tr_short_bulk(key, TR_OP_CBC_ENCRYPT, out, in, whole / TR_BLOCK, iv);
@@ -54,7 +85,7 @@ static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
     tr_short_bulk(key, TR_OP_ECB_DECRYPT, block, full, 1, NULL);
     struct part d = part_load_block(block), p = part_xor(part_first(d, last), stolen);
     part_store_vector(block, part_xor(d, p));
-    part_store(out + TR_BLOCK, p, last); /* now, so that p does not live on the stack */
+    part_store(out + TR_BLOCK, p, last); /* before the call, which would spill p to the stack */
     tr_short_bulk(key, TR_OP_CBC_DECRYPT, out, block, 1, iv);
     part_store_vector(iv, c);
     tr_cleanse(block, sizeof(block));

@@ -298,19 +298,19 @@ static enum tr_status begin_many(struct tr_ccm_job *jobs, size_t count)
     return TR_OK;
 }
 
-static struct tr_job plaintext_job(const void *jobs, size_t i)
+static void list_plaintext(struct tr_job *list, const void *jobs, size_t first, size_t count)
 {
-    const struct tr_ccm_job *first = jobs;
-    struct tr_ccm_job *job = (struct tr_ccm_job *)(uintptr_t)first + i;
-    return (struct tr_job){tr_shared_key(&first->key->aes, &job->key->aes), job->working.run.mac,
-                           job->in, NULL, job->len / TR_BLOCK};
+    struct tr_ccm_job *of = (struct tr_ccm_job *)(uintptr_t)jobs;
+    for (size_t i = first; i < first + count; i++)
+        *list++ = (struct tr_job){tr_shared_key(&of->key->aes, &of[i].key->aes),
+                                  of[i].working.run.mac, of[i].in, NULL, of[i].len / TR_BLOCK};
 }
 
-static struct tr_job decrypted_job(const void *jobs, size_t i)
+static void list_decrypted(struct tr_job *list, const void *jobs, size_t first, size_t count)
 {
-    struct tr_job data = plaintext_job(jobs, i);
-    data.in = ((const struct tr_ccm_job *)jobs + i)->out;
-    return data;
+    list_plaintext(list, jobs, first, count);
+    for (size_t i = 0; i < count; i++)
+        list[i].in = ((const struct tr_ccm_job *)jobs + first + i)->out;
 }
 
 static void crypt_whole(struct tr_ccm_job *job)
@@ -348,7 +348,7 @@ enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count)
     enum tr_status status = begin_many(jobs, count);
     if (status != TR_OK)
         return status;
-    tr_multibuffer(TR_MB_MAC, plaintext_job, jobs, count);
+    tr_multibuffer(TR_MB_MAC, list_plaintext, jobs, count);
     for (size_t i = 0; i < count; i++)
         crypt_whole(&jobs[i]);
     return end_many(jobs, count, 0);
@@ -361,7 +361,7 @@ enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count)
         return status;
     for (size_t i = 0; i < count; i++)
         crypt_whole(&jobs[i]);
-    tr_multibuffer(TR_MB_MAC, decrypted_job, jobs, count);
+    tr_multibuffer(TR_MB_MAC, list_decrypted, jobs, count);
     return end_many(jobs, count, 1);
 }
 #endif

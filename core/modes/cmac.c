@@ -71,9 +71,10 @@ static enum tr_status finish(struct tr_cmac *c, size_t tag_len)
         c->buffer[c->used] = 0x80;
         __builtin_memset(c->buffer + c->used + 1, 0, TR_BLOCK - 1 - c->used);
     }
-    tr_xor_block(c->buffer, c->buffer, c->key->subkey[c->used < TR_BLOCK]);
-    tr_cbc_mac(&c->key->aes, c->chain, c->buffer, 1);
-    tr_cleanse(c->buffer, TR_BLOCK);
+    tr_xor_block(c->chain, c->chain, c->buffer);
+    tr_xor_block(c->chain, c->chain, c->key->subkey[c->used < TR_BLOCK]);
+    tr_short_bulk(&c->key->aes, TR_OP_ECB_ENCRYPT, c->chain, c->chain, 1, NULL);
+    tr_cleanse_inline(c->buffer, TR_BLOCK);
     c->phase = IDLE;
     return TR_OK;
 }
@@ -105,28 +106,35 @@ TR_INLINE size_t before_last(size_t len)
     return len == 0 ? 0 : (len - 1) / TR_BLOCK * TR_BLOCK;
 }
 
-/* The last block of a message, padded and XORed with its subkey (section 6.2 steps 1 to 4). */
-TR_INLINE struct part last_block(const struct tr_cmac_key *key, const uint8_t *data, size_t len)
+/* Sets block to the last block of a message, padded and XORed with its subkey (section 6.2 steps 1
+ * to 4). */
+TR_INLINE void last_block(uint8_t block[TR_BLOCK], const struct tr_cmac_key *key,
+                          const uint8_t *data, size_t len)
 {
     size_t done = before_last(len), n = len - done;
-    struct part block = n == 0 ? (struct part){0, 0} : part_load(data + done, n);
-    if (n < TR_BLOCK)
-        block = part_xor(block, part_up((struct part){0x80, 0}, (unsigned)n));
-    return part_xor(block, part_load_block(key->subkey[n < TR_BLOCK]));
+    if (__builtin_expect(n == TR_BLOCK, 1)) {
+        tr_xor_block(block, data + done, key->subkey[0]);
+        return;
+    }
+    struct part last = n == 0 ? (struct part){0, 0} : part_load(data + done, n);
+    last = part_xor(last, part_up((struct part){0x80, 0}, (unsigned)n));
+    part_store_vector(block, part_xor(last, part_load_block(key->subkey[1])));
 }
 
-/* Computes the 16-byte tag of a one-shot message. */
+/* Computes the 16-byte tag of a one-shot message. Writes it after it has read all data. */
 TR_INLINE void whole_tag(const struct tr_cmac_key *key, const uint8_t *data, size_t len,
                          uint8_t tag[TR_BLOCK])
 {
-    struct part chain = {0, 0};
+    uint8_t block[TR_BLOCK], chain[TR_BLOCK];
+    last_block(block, key, data, len);
     if (len > TR_BLOCK) {
-        part_store_vector(tag, chain);
-        tr_cbc_mac(&key->aes, tag, data, before_last(len) / TR_BLOCK);
-        chain = part_load_block(tag);
+        part_store_vector(chain, (struct part){0, 0});
+        tr_cbc_mac(&key->aes, chain, data, before_last(len) / TR_BLOCK);
+        tr_xor_block(block, block, chain);
+        tr_cleanse_inline(chain, sizeof(chain));
     }
-    part_store_vector(tag, part_xor(chain, last_block(key, data, len)));
-    tr_bulk(&key->aes, TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
+    tr_short_bulk(&key->aes, TR_OP_ECB_ENCRYPT, tag, block, 1, NULL);
+    tr_cleanse_inline(block, sizeof(block));
 }
 
 enum tr_status tr_cmac_sign(const struct tr_cmac_key *key, const uint8_t *data, size_t len,
@@ -134,6 +142,10 @@ enum tr_status tr_cmac_sign(const struct tr_cmac_key *key, const uint8_t *data, 
 {
     if (!tr_is_set(&key->aes))
         return TR_ERR_STATE;
+    if (tag_len == TR_BLOCK) {
+        whole_tag(key, data, len, tag);
+        return TR_OK;
+    }
     if (tag_len == 0 || tag_len > TR_BLOCK)
         return TR_ERR_TAG_LENGTH;
     uint8_t whole[TR_BLOCK];
@@ -159,23 +171,20 @@ enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data
 
 /* ---- Multi-buffer: all blocks but the last of each message, then the last ones ---- */
 
-static const struct tr_aes_key *key_of(const void *jobs, size_t i)
+static void list_first_blocks(struct tr_job *list, const void *jobs, size_t first, size_t count)
 {
-    const struct tr_cmac_job *first = jobs;
-    return tr_shared_key(&first->key->aes, &first[i].key->aes);
+    struct tr_cmac_job *of = (struct tr_cmac_job *)(uintptr_t)jobs;
+    for (size_t i = first; i < first + count; i++)
+        *list++ = (struct tr_job){tr_shared_key(&of->key->aes, &of[i].key->aes), of[i].tag,
+                                  of[i].data, NULL, before_last(of[i].len) / TR_BLOCK};
 }
 
-static struct tr_job first_blocks_job(const void *jobs, size_t i)
+static void list_last_blocks(struct tr_job *list, const void *jobs, size_t first, size_t count)
 {
-    struct tr_cmac_job *job = (struct tr_cmac_job *)jobs + i;
-    return (struct tr_job){key_of(jobs, i), job->tag, job->data, NULL,
-                           before_last(job->len) / TR_BLOCK};
-}
-
-static struct tr_job last_block_job(const void *jobs, size_t i)
-{
-    struct tr_cmac_job *job = (struct tr_cmac_job *)jobs + i;
-    return (struct tr_job){key_of(jobs, i), job->tag, job->working, NULL, 1};
+    struct tr_cmac_job *of = (struct tr_cmac_job *)(uintptr_t)jobs;
+    for (size_t i = first; i < first + count; i++)
+        *list++ = (struct tr_job){tr_shared_key(&of->key->aes, &of[i].key->aes), of[i].tag,
+                                  of[i].working, NULL, 1};
 }
 
 enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count)
@@ -187,10 +196,10 @@ enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct tr_cmac_job *job = &jobs[i];
         __builtin_memset(job->tag, 0, TR_BLOCK);
-        part_store_vector(job->working, last_block(job->key, job->data, job->len));
+        last_block(job->working, job->key, job->data, job->len);
     }
-    tr_multibuffer(TR_MB_MAC, first_blocks_job, jobs, count);
-    tr_multibuffer(TR_MB_MAC, last_block_job, jobs, count);
+    tr_multibuffer(TR_MB_MAC, list_first_blocks, jobs, count);
+    tr_multibuffer(TR_MB_MAC, list_last_blocks, jobs, count);
     for (size_t i = 0; i < count; i++)
         tr_cleanse_inline(jobs[i].working, TR_BLOCK);
     return TR_OK;

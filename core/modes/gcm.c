@@ -8,7 +8,7 @@
 #include "modes/ghash.h"
 #include "modes/modes.h"
 
-/* The phase of a message: the kind of input that came last. */
+/* The phase of a message: no message, AAD or data is accepted, only data is accepted. */
 enum phase { IDLE, AAD, DATA };
 
 /* section 5.2.1.1, in bytes. */
@@ -26,7 +26,7 @@ void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
     g->ghash.key = &key->hash;
 }
 
-/* Hashes the length block (section 7.1 step 5; both lengths in bits). The same GHASH call pads a
+/* Hashes the length block (section 7.1 step 5) for two lengths in bytes. The same GHASH call pads a
  * partial block with zeros. */
 static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
@@ -81,7 +81,7 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
     if (len > MAX_AAD - g->aad_len)
         return TR_ERR_LENGTH;
     if (g->aad_len == 0 && len == TR_BLOCK) {
-        /* Holds back even a full block, to multiply it together with the data. */
+        /* Holds back even a full block, to hash it in one pass with the data. */
         part_store_block(g->ghash.hash, part_load_block(aad));
         g->used = TR_BLOCK;
     } else {
@@ -121,7 +121,7 @@ static void make_blocks(struct tr_gcm *g)
     tr_cleanse(blocks, sizeof(blocks));
 }
 
-/* Encrypts or decrypts bytes within the current partial block, and adds the ciphertext to the hash.
+/* Encrypts or decrypts bytes within the current partial block, and XORs the ciphertext to the hash.
  * Returns the number of bytes. */
 static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
@@ -141,8 +141,8 @@ static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t
     return n;
 }
 
-/* Counter mode by TR_OP_CTR, which would carry beyond 32 bits. It therefore runs in segments that
- * end where GCM's 32-bit counter wraps. */
+/* Counter mode by TR_OP_CTR, which would carry beyond 32 bits. It therefore makes several calls,
+ * which end where GCM's 32-bit counter wraps. */
 static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
 {
     uint8_t counter[TR_BLOCK];
@@ -218,7 +218,8 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     g->phase = DATA;
     g->len += len;
     if (first) {
-        /* The last block of AAD is multiplied together with the first blocks of data. */
+        /* The last block of AAD is hashed in one pass with the first whole blocks of data, or here
+         * if the call has none. */
         if (whole == 0)
             tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
     } else if (g->used != 0) {

@@ -5,7 +5,7 @@
  *
  * - A backend processes the whole message (GCM_SEAL, GCM_OPEN).
  * - Up to SHORT_DATA bytes: one call encrypts J0 and the counter blocks, another hashes AAD,
- *   ciphertext and lengths. The message then waits for two latencies instead of four.
+ *   ciphertext and lengths. The message waits for these two; the streaming calls make more.
  * - The streaming calls of gcm.c.
  */
 #include "modes/aead.h"
@@ -77,7 +77,8 @@ struct short_message {
     struct tr_ghash ghash;
 };
 
-/* Encrypts or decrypts `in` to m->text, after the mask. */
+/* Stores the tag's mask in the first block of m->text, and the encrypted or decrypted `in` behind
+ * it. */
 static void short_crypt(const struct tr_gcm_key *key, struct short_message *m, const uint8_t *iv,
                         const uint8_t *in, size_t len)
 {
@@ -150,7 +151,8 @@ static enum tr_status short_open(const struct tr_gcm_key *key, const uint8_t *iv
         .iv = iv, .aad = aad, .aad_len = aad_len, .len = len, .tag = (whole_tag)                   \
     }
 
-/* Seals with a truncated tag, or without a backend that processes whole messages. */
+/* Seals what tr_gcm_seal() cannot seal in one call of the backend that writes the tag: the tag is
+ * truncated, or begin_whole() returns NULL. */
 static __attribute__((__noinline__)) enum tr_status
 seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
                size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,

@@ -255,8 +255,8 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* Cleanses the message of a one-shot call. Most messages need few powers, and the key only
- * encrypts, so only the bytes from the powers to the last round key were written. */
+/* Cleanses the message of a one-shot call. Its secrets lie in ghash.hash, and between the highest
+ * power of H that the message needed and the last round key: the key only encrypts. */
 static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;
@@ -270,7 +270,7 @@ static void cleanse_message(struct tr_gcm_siv *g)
         __builtin_offsetof(struct tr_gcm_siv, aes.enc) + (g->aes.rounds + 1) * (size_t)TR_BLOCK;
     uint8_t *memory = (uint8_t *)g + first;
     if (b->cleanse != NULL && tr_env_vector_begin(b->features)) {
-        b->cleanse(memory, (end - first + 63) / 64 * 64); /* the next bytes belong to aes, too */
+        b->cleanse(memory, (end - first + 63) / 64 * 64); /* rounding up stays within aes */
         tr_env_vector_end();
     } else {
         tr_cleanse_inline(memory, end - first);

@@ -32,8 +32,8 @@
 #include "tenrounds.h"
 #include "util.h"
 
-/* The number of powers that ghash_key computes: 4 (with four-block vectors, first_powers() computes
- * 8). The number of stages that add more. */
+/* FIRST_POWERS: the powers that every backend's ghash_key computes (with four-block vectors,
+ * first_powers() computes 8). STAGES: the stages that add more. */
 #define TR_GHASH_FIRST_POWERS 4u
 #define TR_GHASH_STAGES       7u
 
@@ -57,7 +57,7 @@ TR_INLINE unsigned tr_ghash_published(const struct tr_ghash_key *key)
 }
 
 /* Whether this message keeps its powers in the key: false only for the first message that needs
- * more powers. */
+ * more powers. Records in the key that there was one. */
 TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
 {
     if (key->unshared || __atomic_load_n(&key->powers_wanted, __ATOMIC_RELAXED) != 0)
@@ -66,8 +66,8 @@ TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
     return 0;
 }
 
-/* Whether the caller must compute more powers and publish them; 0 if another thread does so.
- * *state: the state before. */
+/* Whether the caller must compute more powers and publish them; 0 if another thread does so. Sets
+ * *state to the key's address + 2 * the published stage, which is 0 in a copied key. */
 static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *state)
 {
     uintptr_t now = __atomic_load_n(&key->powers_state, __ATOMIC_ACQUIRE),

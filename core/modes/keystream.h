@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Partial blocks of the modes that XOR a keystream: OFB and CTR. */
+/* Partial blocks of the modes that XOR a keystream: CFB, OFB and CTR. */
 #ifndef TR_KEYSTREAM_H
 #define TR_KEYSTREAM_H
 
@@ -17,6 +17,33 @@ static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, ui
     struct part k = part_down(part_load_block(block), used);
     part_store(out, part_xor(part_load(in, n), k), n);
     return n;
+}
+
+/*
+ * CFB encryption or OFB of whole blocks and then `rest` bytes, 0 to 15. Each block waits for the one
+ * before, so nothing may come between: the partial block is padded with zeros and becomes the last
+ * one of a call of at most TR_FEW. Such a call leaves in iv what the next call continues with:
+ * output block XOR plaintext (CFB) or the output block (OFB).
+ */
+static inline void tr_serial_tail(const struct tr_aes_key *key, enum tr_op op, uint8_t iv[16],
+                                  uint8_t *out, const uint8_t *in, size_t whole, size_t rest)
+{
+    uint8_t last[TR_FEW * TR_BLOCK];
+    const size_t direct = rest == 0 || whole >= TR_FEW ? whole : 0, n = whole - direct;
+    if (direct != 0)
+        tr_bulk(key, op, out, in, direct, iv);
+    if (rest == 0)
+        return;
+    out += direct * TR_BLOCK;
+    in += direct * TR_BLOCK;
+    for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
+        part_store_vector(last + i, part_load_block(in + i));
+    part_store_vector(last + n * TR_BLOCK, part_load(in + n * TR_BLOCK, rest));
+    tr_bulk(key, op, last, last, n + 1, iv);
+    for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK)
+        part_store_block(out + i, part_load_block(last + i));
+    part_store(out + n * TR_BLOCK, part_load_block(last + n * TR_BLOCK), rest);
+    tr_cleanse_inline(last, (n + 1) * TR_BLOCK);
 }
 
 #endif

@@ -18,32 +18,24 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
         tr_bulk(job->key, counted_as[op], job->out, job->in, job->blocks, job->chain);
 }
 
-/* The total number of blocks, for the counters. */
-static size_t blocks_of(const struct tr_job *list, size_t count)
-{
-    size_t blocks = 0;
-    for (size_t i = 0; i < count; i++)
-        blocks += list[i].blocks;
-    return blocks;
-}
-
 /*
- * Whether multi-buffer code is faster. Its pipeline takes time to fill and drain. Short chains that
- * run one after the other overlap in the reorder window anyway. Approximate cycles on Zen 4: 17 per
- * block of a chain of at most 4 blocks, 41 per block of a longer chain, 45 per step of all lanes.
- * Different keys cost more, because the round-key schedules of all lanes must first be copied.
+ * Whether multi-buffer code is faster. Its pipeline takes time to fill and drain, and short chains
+ * that run one after the other overlap in the reorder window anyway. Approximate cycles on Zen 4:
+ *
+ * - one after the other: see tr_jobs_add()
+ * - together: 400, 22 per job, and 45 per step of all lanes. Different keys cost more, because the
+ *   round-key schedules of all lanes must first be copied
+ *
+ * Without VAES there are 8 lanes, so more jobs take more steps. With VAES there are at least 16.
+ * 32-bit code has half as many, and may choose lanes where serial code is a little faster.
  */
-static int is_worth_it(const struct tr_job *list, size_t count)
+static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 {
-    uint64_t serial = 0, longest = 0;
-    int own = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t blocks = list[i].blocks;
-        own |= list[i].key != list->key;
-        serial += blocks <= 4 ? 17 * blocks : 41 * blocks - 120;
-        longest = blocks > longest ? blocks : longest;
-    }
-    return serial > (own ? 700 + 30 * count : 400 + 22 * count) + 45 * longest;
+    const uint64_t count = jobs->count;
+    const unsigned lanes = b->features & TR_FEATURE_VAES ? 16 : 8;
+    const uint64_t steps =
+        jobs->blocks / lanes > jobs->longest ? jobs->blocks / lanes : jobs->longest;
+    return jobs->serial > (jobs->own ? 700 + 30 * count : 400 + 22 * count) + 45 * steps;
 }
 
 /* Whether a backend's multi-buffer code passes its known-answer tests. Runs them before the first
@@ -66,23 +58,23 @@ static int are_trusted(const struct tr_backend *b)
 }
 
 /* Runs jobs with keys of one size and backend, the longest first. */
-static void run(enum tr_mb_op op, const struct tr_job *list, size_t count)
+static void run(enum tr_mb_op op, const struct tr_jobs *jobs)
 {
-    const struct tr_backend *b = tr_backend_with_multibuffer(list->key->backend);
-    if (count > 1 && b != NULL && is_worth_it(list, count) && are_trusted(b) &&
+    const struct tr_backend *b = tr_backend_with_multibuffer(jobs->list->key->backend);
+    if (jobs->count > 1 && b != NULL && is_worth_it(b, jobs) && are_trusted(b) &&
         tr_env_vector_begin(b->features)) {
         struct tr_job last;
-        b->multibuffer(op, list, count, &last);
+        b->multibuffer(op, jobs, &last);
         tr_env_vector_end();
-        TR_PROBE_BULK(counted_as[op], b->name, (blocks_of(list, count) - last.blocks) * TR_BLOCK);
+        TR_PROBE_BULK(counted_as[op], b->name, (jobs->blocks - last.blocks) * TR_BLOCK);
         if (b->count_blocks != NULL)
-            b->count_blocks(b, counted_as[op], blocks_of(list, count) - last.blocks);
+            b->count_blocks(b, counted_as[op], jobs->blocks - last.blocks);
         if (last.blocks != 0)
             alone(op, &last);
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        alone(op, &list[i]);
+    for (size_t i = 0; i < jobs->count; i++)
+        alone(op, &jobs->list[i]);
 }
 
 /* The number of length classes. Lengths in a class differ by less than 25 %. Classes of longer jobs
@@ -97,9 +89,12 @@ static unsigned class_of(size_t blocks)
 }
 
 /* Runs the longest jobs first, so that no long job runs at the end while other lanes are idle. */
-static void run_in_order(enum tr_mb_op op, const struct tr_job *list, size_t count)
+static void run_in_order(enum tr_mb_op op, const struct tr_jobs *jobs)
 {
+    const struct tr_job *list = jobs->list;
+    const size_t count = jobs->count;
     struct tr_job sorted[MOST];
+    struct tr_jobs ordered = *jobs;
     uint8_t place[CLASSES] = {0};
     unsigned before = 0;
     for (size_t i = 0; i < count; i++)
@@ -111,7 +106,8 @@ static void run_in_order(enum tr_mb_op op, const struct tr_job *list, size_t cou
     }
     for (size_t i = 0; i < count; i++)
         sorted[place[class_of(list[i].blocks)]++] = list[i];
-    run(op, sorted, count);
+    ordered.list = sorted;
+    run(op, &ordered);
 }
 
 static int is_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
@@ -124,41 +120,57 @@ static int is_like(const struct tr_aes_key *a, const struct tr_aes_key *b)
 static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
 {
     struct tr_job kind[MOST];
+    struct tr_jobs jobs = {.list = kind};
     const struct tr_aes_key *first = list->key;
-    size_t n = 0, left = 0;
+    size_t left = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_like(list[i].key, first))
-            kind[n++] = list[i];
-        else
+        if (!is_like(list[i].key, first)) {
             list[left++] = list[i];
+            continue;
+        }
+        struct tr_job *job = &kind[jobs.count];
+        *job = list[i];
+        tr_jobs_add(&jobs, job);
     }
-    run_in_order(op, kind, n);
+    run_in_order(op, &jobs);
     return left;
 }
 
-void tr_multibuffer(enum tr_mb_op op, tr_job_at_fn *of, const void *jobs, size_t count)
+/* Runs a list. It may change the list. */
+static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
+{
+    struct tr_jobs jobs = {.list = list};
+    size_t before = SIZE_MAX;
+    int alike = 1, ordered = 1;
+    for (size_t i = 0; i < count; i++) {
+        const size_t blocks = list[i].blocks;
+        if (blocks == 0)
+            continue;
+        if (i != jobs.count)
+            list[jobs.count] = list[i];
+        alike &= is_like(list[i].key, list->key);
+        ordered &= blocks <= before;
+        before = blocks;
+        tr_jobs_add(&jobs, &list[i]);
+    }
+    /* A copy, because gcc would keep the sums in memory if their address were used. */
+    const struct tr_jobs summed = jobs;
+    if (!alike) {
+        for (size_t left = jobs.count; left != 0;)
+            left = run_kind(op, list, left);
+    } else if (!ordered) {
+        run_in_order(op, &summed);
+    } else if (jobs.count != 0) {
+        run(op, &summed);
+    }
+}
+
+void tr_multibuffer(enum tr_mb_op op, tr_list_jobs_fn *list_jobs, const void *jobs, size_t count)
 {
     struct tr_job list[MOST];
-    for (size_t i = 0; i < count;) {
-        size_t n = 0, before = SIZE_MAX;
-        int alike = 1, ordered = 1;
-        for (; i < count && n < MOST; i++) {
-            struct tr_job *job = &list[n];
-            *job = of(jobs, i);
-            if (job->blocks == 0)
-                continue;
-            alike &= is_like(job->key, list->key);
-            ordered &= job->blocks <= before;
-            before = job->blocks;
-            n++;
-        }
-        if (!alike) {
-            while (n != 0)
-                n = run_kind(op, list, n);
-        } else if (!ordered) {
-            run_in_order(op, list, n);
-        } else if (n != 0) {
-            run(op, list, n);
-        }
+    for (size_t i = 0; i < count; i += MOST) {
+        const size_t n = count - i < MOST ? count - i : MOST;
+        list_jobs(list, jobs, i, n);
+        run_list(op, list, n);
     }
 }

@@ -11,15 +11,11 @@ TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned 
     size_t done = 0;
     if (*used != 0)
         done = tr_use_keystream(iv, *used, out, in, len);
-    size_t whole = (len - done) / TR_BLOCK;
-    if (whole != 0)
-        tr_bulk(key, TR_OP_OFB, out + done, in + done, whole, iv);
-    size_t rest = done + whole * TR_BLOCK;
-    if (rest < len) {
-        tr_short_bulk(key, TR_OP_ECB_ENCRYPT, iv, iv, 1, NULL);
-        tr_use_keystream(iv, 0, out + rest, in + rest, len - rest);
-    }
     *used = (unsigned)((*used + len) % TR_BLOCK);
+    if (done == len)
+        return TR_OK;
+    tr_serial_tail(key, TR_OP_OFB, iv, out + done, in + done, (len - done) / TR_BLOCK,
+                   (len - done) % TR_BLOCK);
     return TR_OK;
 }
 

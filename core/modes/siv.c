@@ -65,7 +65,7 @@ enum tr_status tr_siv_aad(struct tr_siv *s, const uint8_t *aad, size_t len)
 }
 
 /* Processes the plaintext, the last string of S2V (section 2.4). XORs D into its last 16 bytes. If
- * it is shorter, XORs the doubled D into the padded string. */
+ * the plaintext is shorter than 16 bytes, XORs the doubled D into the padded plaintext. */
 static enum tr_status s2v_last(struct tr_siv *s, const uint8_t *data, size_t len, uint8_t v[16])
 {
     uint8_t block[TR_BLOCK] = {0}, doubled[TR_BLOCK] = {0};

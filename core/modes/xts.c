@@ -168,11 +168,12 @@ enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16
 /* ---- Runs of data units ---- */
 
 #if TR_ENV_ALL_MODES
-/* A unit's first tweak takes the latency of all rounds, about as long as the data of a 512-byte
- * sector. So the first tweaks of this many units are computed at once. */
+/* Computing a unit's first tweak takes the latency of all rounds, about as long as the data of a
+ * 512-byte sector. So the first tweaks of this many units are computed at once. */
 #    define UNITS 16u
 
-/* Sets n numbers, little-endian modulo 2^128, of which `unit` is the first, and advances unit. */
+/* Stores n consecutive data-unit numbers, of which `unit` is the first, and advances `unit` past
+ * them. The numbers are little-endian and wrap modulo 2^128. */
 TR_INLINE void number(uint8_t numbers[UNITS][TR_BLOCK], size_t n, uint8_t unit[TR_BLOCK])
 {
     uint8_t next[TR_BLOCK]; /* big-endian */

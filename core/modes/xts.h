@@ -10,7 +10,7 @@
 void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                    size_t blocks, struct tr_xts_run *run);
 
-/* Computes the first tweak from the data-unit number, unless that is done. */
+/* Computes the first tweak from the data-unit number, unless `run` already has it. */
 void tr_xts_begin(struct tr_xts_run *run);
 
 /* Processes the last full block and the `rest` bytes after it, 1 to 15 (IEEE 1619 sections 5.3.2,

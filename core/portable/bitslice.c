@@ -78,10 +78,10 @@ static uint32_t gather(uint64_t x)
     return (uint32_t)(x | x >> 16);
 }
 
-/* Loads four blocks into one lane, before the transposition. After it, the position of a bit
- * consists of row (2 bits), column (2) and block (2); the lowest three of these are the index of
- * the word that held the bit before. So word 4 l + k gets block k's column l in its even bytes, and
- * column l + 2 in its odd ones. */
+/* Loads four blocks into one lane, before the transposition. After the transposition, a bit's
+ * position in its lane is row (2 bits), column (2) and block (2). The lowest three of these six
+ * bits are the index of the word that holds the bit before the transposition. So word 4 l + k gets
+ * block k's column l in its even bytes, and column l + 2 in its odd ones. */
 static void load_lane(uint64_t lane[8], const uint8_t *in)
 {
     for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {
@@ -232,7 +232,8 @@ static void twice(word r[8], const word t[8])
     r[4] ^= t[7];
 }
 
-/* 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 is t two rows down. */
+/* 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t moved by two
+ * rows. */
 static void mix_columns(word q[8])
 {
     word t[8], doubled[8];

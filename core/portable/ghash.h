@@ -9,9 +9,8 @@
  * set. */
 void tr_portable_ghash_key(struct tr_ghash_key *key);
 
-/* Compute what vector GHASH needs from h, without vector registers. The first computes the first
- * powers, for carry-less multiplication (simd/ghash.h); the second computes tables for byte
- * shuffles (simd/vperm_ghash.h). */
+/* Compute from h, without vector registers, the data that vector GHASH needs: the first powers for
+ * carry-less multiplication (simd/ghash.h), or tables for byte shuffles (simd/vperm_ghash.h). */
 void tr_portable_ghash_powers(struct tr_ghash_key *key);
 void tr_portable_ghash_tables(struct tr_ghash_key *key);
 

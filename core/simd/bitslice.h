@@ -4,9 +4,10 @@
  * each 128-bit lane. In vector i, byte p of a lane has bit i of byte p of these eight blocks, one
  * bit from each block. SubBytes is a circuit (sbox_circuits.h). Bytes are moved by byte shuffles
  * within lanes (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009).
- * ShiftRows is never executed: after round r the state lacks r of them. The shuffles of MixColumns
- * and the round keys make up for it, with period 4 (Adomnicai and Peyrin, "Fixslicing AES-like
- * Ciphers", CHES 2021). The constant of the S-box is part of the round keys.
+ * The rounds omit ShiftRows: after round r the state lacks r of them. The shuffles of MixColumns
+ * and the round keys make up for it, with period 4. A shuffle after the last round does the missing
+ * ones. (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", CHES 2021.) The constant of the S-box
+ * is part of the round keys.
  *
  * Bound, operations a round for eight registers: 115 gates of the S-box (74 of three inputs), 16
  * shuffles, 43 gates of MixColumns and AddRoundKey, 10 loads. On Zen 4 a round of 512 bits takes 91
@@ -73,8 +74,8 @@ static const uint8_t shift_rows[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 0, 0), ROW
                                                          ROW_MOVES(2, 0, 0), ROW_MOVES(3, 0, 0)};
 
 /*
- * How many ShiftRows (in the inverse cipher: inverse ShiftRows) the state lacks after r rounds,
- * modulo 4.
+ * The number of ShiftRows that the state lacks after r rounds, modulo 4. The r inverse ShiftRows
+ * that it lacks in the inverse cipher count as -r.
  */
 #define MISSING(r, inverse) (((inverse) ? 16 - (r) : (r)) % 4)
 
@@ -141,8 +142,8 @@ TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, 
 /* ---- The round ---- */
 
 /*
- * MixColumns and AddRoundKey. 2 a0 + 3 a1 + a2 + a3 = 2 t + a1 + t2, where t = a0 + a1 and t2 is t
- * moved two rows up.
+ * MixColumns and AddRoundKey. 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 =
+ * a2 ^ a3 is t moved by two rows.
  */
 TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key[8][TR_BLOCK])
 {
@@ -159,7 +160,8 @@ TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key
     }
 }
 
-/* InvMixColumns is MixColumns times the matrix {5, 0, 4, 0}: a + 4 (a + a moved two rows up). */
+/* InvMixColumns is MixColumns after the matrix {5, 0, 4, 0}. Computes a ^ 4 (a ^ a2), where a2 is a
+ * moved by two rows. */
 TR_INLINE TR_TARGET void times_5_0_4_0(V q[8], unsigned missing)
 {
     const V two = v_lanes(up_2[missing]);

@@ -95,7 +95,7 @@ TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low
     return v_broadcast(b_aesenc(x, b_load(b->keys[2])));
 }
 
-/* What a stage of a call does with the table: fill it, nothing, read it, read and cleanse it. */
+/* How a stage of a call uses the table: fills it, not at all, reads it, reads and cleanses it. */
 enum ctr_stage { CTR_KEEP, CTR_PLAIN, CTR_USE, CTR_LAST };
 
 /* Does one stage. `blocks` and `low` are multiples of GROUP. Returns the next counter's low

@@ -4,10 +4,10 @@
  *
  * Bound: the number of instructions and taken jumps from tr_ecb_encrypt() on. One block needs only
  * 5 issue slots on each AES port of Zen 4, so call overhead dominates calls that overlap. The code
- * therefore pushes no registers, and loops only for the additional rounds of AES-192 and AES-256.
- * Round keys are memory operands where the backend has AVX. An ECB call back to back takes 11
- * cycles for one block, and 21 for four, of which AES takes 20 (Zen 4, AES-128;
- * docs/tuning/parallel.md). A call that depends on the one before takes the latency, 40 cycles.
+ * therefore pushes no registers and has no loops. Round keys are memory operands where the backend
+ * has AVX. Back-to-back calls of ECB take 11 cycles for one block, and 21 for four, of which AES
+ * takes 20 (Zen 4, AES-128; docs/tuning/parallel.md). A call that depends on the one before takes
+ * the latency, 40 cycles.
  */
 #ifndef TR_SIMD_FEW_H
 #define TR_SIMD_FEW_H
@@ -27,14 +27,21 @@ TR_INLINE TR_TARGET void few_round(B x[TR_FEW], unsigned n, int inverse, const u
 
 /*
  * Does all middle rounds and returns the last round key. Unlike MIDDLE_ROUNDS() of rounds.h, it
- * favours AES-128: one branch, not taken.
+ * favours AES-128: one branch, not taken. The two or four rounds more of the longer keys have no
+ * loop, because each taken jump costs a call of one block a cycle.
  */
 TR_INLINE TR_TARGET B few_rounds(B x[TR_FEW], unsigned n, int inverse, const struct tr_aes_key *key)
 {
     const uint8_t(*keys)[TR_BLOCK] = (inverse ? key->dec : key->enc) + 1;
     if (__builtin_expect(key->rounds != 10, 0)) {
-        for (unsigned i = key->rounds - 10; i != 0; i--)
+        /* Keeps gcc from executing these rounds before the branch, in all cases of n at once. */
+        __asm__("" : "+r"(keys));
+        few_round(x, n, inverse, *keys++);
+        few_round(x, n, inverse, *keys++);
+        if (key->rounds != 12) {
             few_round(x, n, inverse, *keys++);
+            few_round(x, n, inverse, *keys++);
+        }
     }
     UNROLL
     for (unsigned i = 0; i < 9; i++)

@@ -4,8 +4,8 @@
  * full groups would encrypt the first with nothing to hash, and hash the second with nothing to
  * encrypt. Sealing hashes a chunk during the rounds of the next one, opening during its own rounds.
  *
- * Bound: the multiplications, four a vector and two for each reduction. They start every second
- * cycle on Zen 5, and in every cycle on Emerald Rapids (docs/tuning/gcm.md).
+ * Bound: the multiplications, four a vector and two for each reduction. One starts every second
+ * cycle on Zen 5, and every cycle on Emerald Rapids (docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_CHUNKS_H
 #define TR_SIMD_GCM_CHUNKS_H
@@ -31,28 +31,27 @@ _Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
                "from 2 on, only the last byte of so many counters changes");
 
 /*
- * Whether to seal or open a message of so many blocks in chunks. Beyond one reduction (512 bytes)
- * chunks gain where AES and multiplications do not delay each other: up to 1.22 on Zen 5, in a
- * sketch 1.2 on Emerald Rapids. Zen 4 was not measured, and keeps full groups. Shorter messages
- * gain on Emerald Rapids (512 bytes: 1.25 in the sketch) and lose 2 to 6 % on Zen 5.
+ * Whether to seal or open a message of so many blocks in chunks. Messages above 512 bytes need more
+ * than one reduction anyway, and are up to 1.22 times as fast in chunks (Zen 4 and Zen 5;
+ * docs/tuning/gcm.md). Messages of 400 to 512 bytes are sealed up to 6 % and opened up to 10 %
+ * slower in chunks on these processors. A prototype on Emerald Rapids, where multiplications have a
+ * port of their own, sealed them 1.25 times as fast.
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {
-    const size_t one_reduction = SHORT_VECTORS * VBLOCKS;
     if (blocks <= CHUNK_BLOCKS + VBLOCKS || m->aad_len > TR_BLOCK ||
         blocks > (decrypt ? OPEN_CHUNKS_MAX : SEAL_CHUNKS_MAX))
         return 0;
-    const struct tr_tuning *t = tr_tuning();
-    if (blocks <= one_reduction)
-        return !decrypt && t->separate_clmul;
-    return t->separate_clmul || t->aes512_per_cycle == 2;
+    if (blocks > SHORT_VECTORS * VBLOCKS)
+        return 1;
+    return !decrypt && tr_tuning()->separate_clmul;
 }
 
 /* A message in progress. */
 struct chunks {
     struct gcm g;
-    V base, count; /* the counters are the XOR of both */
-    B mask;        /* the tag's, during the first chunk's rounds */
+    V base, count; /* base ^ count: the counters, XORed with the first round key */
+    B mask;        /* of the tag; the first chunk's rounds compute it */
     size_t left;   /* bytes */
 };
 
@@ -81,8 +80,8 @@ TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u
     }
 }
 
-/* Hashes vectors j and j + 1 of the u vectors of c, the last with `last` bytes. n: the power of H
- * for the first block of c. */
+/* Hashes vectors j and j + 1 of the u vectors of c, the last with `last` bytes. n is the exponent
+ * of H for the first block of c. */
 TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, unsigned u,
                                         size_t last, size_t n)
 {
@@ -99,8 +98,9 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
 }
 
 /*
- * Processes u vectors, the last with `last` bytes. Meanwhile hashes hu vectors (0: none), the last
- * with `hlast` bytes. If `first`, also encrypts the tag's mask. Sets c to the ciphertext.
+ * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. Meanwhile hashes
+ * hu vectors (0: none), the last with `hlast` bytes; n is as for chunk_hash_two(). If `first`, also
+ * encrypts the tag's mask.
  */
 TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, const V *hashed,
                                unsigned hu, size_t hlast, size_t n, int first, int decrypt)

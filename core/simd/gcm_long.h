@@ -3,9 +3,9 @@
  * GCM for long calls: does the same as gcm_stream.h, with more precomputation and fewer operations
  * a vector.
  *
- * Bound. On Zen 4 AES and carry-less multiplications share two of the four vector ports. One of
- * them on 64 bytes takes both ports for a cycle. XORs, shuffles and broadcasts can use the other
- * two ports, but 4 in 10 take an AES issue slot: ports are assigned when operations enter the
+ * Bound. On Zen 4 AES and carry-less multiplications share two of the four vector ports. One such
+ * operation on 64 bytes takes both ports for a cycle. XORs, shuffles and broadcasts can use the
+ * other two ports, but 4 in 10 take an AES issue slot: ports are assigned when operations enter the
  * schedulers. So this code does fewer operations of all kinds:
  *
  *   AES          A table of states replaces counting and two rounds by one XOR (FACE, Park and Lee,
@@ -51,7 +51,8 @@
 #    define GCM_MAX_ROUNDS      14u
 /* Largest first counter of a call: modulo 256 with the table, modulo GROUP without it. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
-/* Vectors at the start of each group that count, from such a first counter, only below GROUP. */
+/* The first vectors of each group whose counters, after such a first counter, carry nothing out of
+ * the low bits (modulo GROUP). */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
 /* Shortest calls, in blocks, that are faster with the precomputation, and with the table. */
 #    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
@@ -174,8 +175,8 @@ TR_INLINE TR_TARGET V two_rounds(const struct gcm_long *g, V counters)
 }
 
 /*
- * A group's part of the table, and the value to XOR to its states. Vectors from GCM_LONG_STEADY on
- * have a value of their own.
+ * A group's part of the table, and the differences of the group's states from it: one for vectors
+ * before GCM_LONG_STEADY, one for the last vectors.
  */
 struct origin {
     V *table, difference, last_difference;
@@ -183,7 +184,8 @@ struct origin {
 
 /*
  * Returns the origin of a group after the first 256 blocks. A period's first counter may be a few
- * blocks above a multiple of 256. The counter's last byte then wraps in the last vectors.
+ * blocks above a multiple of 256. The counter's last byte then wraps in the last vectors of the
+ * period, whose difference is computed separately.
  */
 TR_INLINE TR_TARGET struct origin from_table(struct gcm_long *g, size_t done)
 {

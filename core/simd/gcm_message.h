@@ -8,7 +8,7 @@
  * 115 cycles for AES-128 (Zen 4). Successive calls overlap within the reorder window of 320
  * instructions; a call of 16 bytes has 170. So the number of instructions counts, scalar ones
  * included: 20 more cost 3 cycles. Back-to-back calls on ZMM take 57 cycles for 16 bytes, 71 for
- * 64, 109 for 256 and 400 for 1024 (docs/tuning/gcm.md).
+ * 64, 109 for 256 and 340 for 1024 (docs/tuning/gcm.md).
  *
  * Avoid three hidden costs:
  *

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The parts of GCM (SP 800-38D section 7) that streaming calls (gcm_stream.h) and one-shot messages
- * (gcm_message.h) share: at most half a group of vectors and their hash, and single keystream
- * blocks.
+ * (gcm_message.h) share: at most one group of vectors and its hash, and single keystream blocks.
  */
 #ifndef TR_SIMD_GCM_PARTS_H
 #define TR_SIMD_GCM_PARTS_H
@@ -42,7 +41,7 @@ _Static_assert(SHORT_VECTORS *VBLOCKS + 2 <= MOST_POWERS && GROUP <= MOST_POWERS
                "there is a power for each block, the lengths and the hash");
 _Static_assert(MOST_POWERS <= TR_GHASH_POWERS, "the key has room");
 
-/* Returns H^n, H^(n-1), .. in lanes 0, 1, .. (as many as blocks). */
+/* Returns H^n, H^(n-1), .. in lanes 0, 1, .., one for each of `blocks` blocks. */
 TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
 {
     const uint8_t *p = g->ghash->power[TR_GHASH_POWERS - n];
@@ -122,7 +121,8 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
 }
 
 /*
- * Multiplies the blocks of u vectors by H^n, H^(n-1), .., and reduces. The last has `last` bytes.
+ * Multiplies the blocks of u vectors by H^n, H^(n-1), .., and reduces. The last vector has `last`
+ * bytes.
  */
 TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, const V *c, size_t n)
 {

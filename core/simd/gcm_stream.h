@@ -5,8 +5,8 @@
  * Encryption hashes the previous group, because this group's ciphertext does not exist yet.
  *
  * Bound for AES-128 on Zen 4: 10 AES operations and 4 carry-less multiplications a vector, on the
- * same ports. From 1024 bytes on, the bound is mostly all vector operations together, on all four
- * ports. gcm_long.h needs fewer operations for long messages.
+ * same ports. From 1024 bytes on, the number of all vector operations, on four ports, is mostly the
+ * tighter bound. gcm_long.h needs fewer operations for long messages.
  */
 #ifndef TR_SIMD_GCM_STREAM_H
 #define TR_SIMD_GCM_STREAM_H
@@ -16,9 +16,9 @@
 #include "simd/gcm_parts.h"
 
 /*
- * Vectors that steady_counters() prepares. If a group's first counter is at most 2 * VBLOCKS modulo
- * GROUP, their additions carry nothing out of the low bits: (2 + STEADY_VECTORS) * VBLOCKS - 1 <
- * GROUP.
+ * The number of vectors that steady_counters() prepares. If a group's first counter is at most 2 *
+ * VBLOCKS modulo GROUP, the counters of these vectors carry nothing out of the low bits: (2 +
+ * STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
@@ -39,13 +39,33 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
     return 1;
 }
 
-/* XORs the products of vector j of a full group into g->product. */
+/*
+ * XORs the products of vector j of a full group into g->product.
+ *
+ * If V_EQUAL_HALVES, the data's halves stay exchanged. Mixed products then multiply equal halves,
+ * and the other two have an exchanged power, which loads 8 bytes away from its place can read. So
+ * neither data nor powers need an instruction to exchange halves (docs/tuning/arm.md).
+ */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {
+#if V_EQUAL_HALVES
+    const uint8_t *power = g->ghash->power[TR_GHASH_POWERS - GROUP + j * VBLOCKS];
+    V x = v_reverse_halves(v_load(data + (size_t)j * VBYTES)), h = v_load(power);
+    if (j == 0)
+        x = v_xor(x, v_swap_halves(g->y));
+    /* h's low half as the high one; h's high half as the low one. No load leaves the powers. */
+    V low = j == 0 ? v_swap_halves(h) : v_load(power - TR_BLOCK / 2);
+    V high = j == IN_FLIGHT - 1 ? v_swap_halves(h) : v_load(power + TR_BLOCK / 2);
+    struct product *p = &g->product;
+    p->low = v_xor(p->low, v_clmul_hh(x, low));
+    p->middle = v_xor3(p->middle, v_clmul_hh(x, h), v_clmul_ll(x, h));
+    p->high = v_xor(p->high, v_clmul_ll(x, high));
+#else
     V x = v_byteswap(v_load(data + (size_t)j * VBYTES));
     if (j == 0)
         x = v_xor(x, g->y);
     multiply_add(&g->product, x, v_load(g->ghash->power[TR_GHASH_POWERS - GROUP + j * VBLOCKS]));
+#endif
     /*
      * A barrier after every two vectors. Without it, gcc would reorder the XORs, keep all products,
      * and run out of registers.
@@ -138,8 +158,8 @@ struct gcm_tail {
 };
 
 /*
- * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Adds them and
- * (at the end of a message) the length block to the hash with a single reduction. end->group and
+ * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them
+ * and (at the end of a message) the length block with a single reduction. end->group and
  * end->half are hashed after AES in program order: they depend on earlier AES results, and waiting
  * instructions would occupy the schedulers.
  */

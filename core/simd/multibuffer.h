@@ -9,10 +9,9 @@
  *   lane      the 128 bits of a vector in which one job runs; lanes are numbered across all vectors
  *   step      one block of each lane goes through all rounds, all vectors interleaved
  *   batch     MB_STEPS steps: 64 bytes of each lane, one cache line if aligned
- *   segment   the batches between two refills: it ends when the first job ends. A segment with idle
- *             lanes also ends after MB_IDLE_BATCHES batches
- *   idle      a lane without a job; it reads the input of another lane and stores to a scratch
- *             buffer (nowhere)
+ *   segment   the batches between two refills: it ends when the first job ends
+ *   idle      a lane without a job; it repeats the job of another lane
+ *   width     the number of vectors of a step, and so of lanes (MB_WIDTHS)
  *
  * A batch, with lanes 0 to 7 in two vectors of four; a3 is block 3 of this batch of job a:
  *
@@ -33,64 +32,60 @@
  * (512 bits) and multibuffer_rows.h (128 and 256 bits) make vectors of the lines.
  *
  * Bound: AES throughput, and the longest job, because it is serial. 16 messages of 16 KiB, AES-128
- * in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Each call
- * costs 700 cycles besides its steps, each segment 250 for pipeline fill and drain, and each refill
- * of a lane 20.
+ * in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Besides its
+ * steps, a call of vaes256 costs 350 cycles with 8 jobs and 530 with 16 (Zen 3). Each segment costs
+ * 250 for pipeline fill and drain, and each refill of a lane 20 (Zen 4).
  *
  * Rules for speed:
  *
  * - Load chaining values from where they are: wide loads of copies stall (store forwarding).
  * - Pass no structure by value, for the same reason.
  * - Run the longest job first.
- * - Use fewer lanes when one long job would run alone at the end.
+ * - Use fewer lanes when the longest job is the bound: it ends sooner, because a step is shorter.
  */
 #ifndef TR_SIMD_MULTIBUFFER_H
 #define TR_SIMD_MULTIBUFFER_H
 
+#include "dispatch/tuning.h"
 #include "simd/multibuffer_lines.h"
 #include "simd/multibuffer_rows.h"
 
 #if MULTIBUFFER
 /*
- * Defines mb_segment() once for each operation, number of rounds and kind of keys, so that no
- * variant pushes registers that only another one uses.
+ * Compiles mb_segment() as a function for each operation, number of rounds, kind of keys and width,
+ * so that no variant pushes registers that only another one uses.
  */
-#    define MB_SEGMENT(name, op, n, vectors, own)                                                  \
-        static TR_TARGET __attribute__((__noinline__)) void name(struct multibuffer *m,            \
-                                                                 size_t batches)                   \
+#    define MB_SEGMENT(vectors, width, name, op, n, own)                                           \
+        static TR_TARGET __attribute__((__noinline__)) void name##_##width(struct multibuffer *m,  \
+                                                                           size_t batches)         \
         {                                                                                          \
             mb_segment(op, m, n, vectors, own, batches);                                           \
         }
-#    if MB_VECTORS > MB_VECTORS_NARROW
-#        define MB_SEGMENTS(name, op, n)                                                           \
-            MB_SEGMENT(name##_own, op, n, MB_VECTORS_NARROW, 1)                                    \
-            MB_SEGMENT(name##_shared, op, n, MB_VECTORS_NARROW, 0)                                 \
-            MB_SEGMENT(name##_wide, op, n, MB_VECTORS, 0)
-#        define MB_ENTRY(name)                                                                     \
-            {                                                                                      \
-                name##_shared, name##_own, name##_wide                                             \
-            }
-#    else
-#        define MB_SEGMENTS(name, op, n)                                                           \
-            MB_SEGMENT(name##_own, op, n, MB_VECTORS_NARROW, 1)                                    \
-            MB_SEGMENT(name##_shared, op, n, MB_VECTORS_NARROW, 0)
-#        define MB_ENTRY(name)                                                                     \
-            {                                                                                      \
-                name##_shared, name##_own, NULL                                                    \
-            }
-#    endif
+#    define MB_SEGMENTS(name, op, n)                                                               \
+        MB_WIDTHS(MB_SEGMENT, name##_shared, op, n, 0)                                             \
+        MB_OWN_WIDTHS(MB_SEGMENT, name##_own, op, n, 1)
 #    define MB_OP(name, op)                                                                        \
         MB_SEGMENTS(name##_10, op, 10) MB_SEGMENTS(name##_12, op, 12) MB_SEGMENTS(name##_14, op, 14)
 MB_OP(mb_cbc, TR_MB_CBC)
 MB_OP(mb_cfb, TR_MB_CFB)
 MB_OP(mb_mac, TR_MB_MAC)
 
+/* Each width's number of vectors, from the widest. */
+#    define MB_COUNT(vectors, width, unused) vectors,
+static const uint8_t mb_widths[] = {MB_WIDTHS(MB_COUNT, )};
+#    define MB_WIDTH_COUNT (sizeof(mb_widths) / sizeof(mb_widths[0]))
+
+#    define MB_ITEM(vectors, width, name) [width] = name##_##width,
+#    define MB_ENTRY(name)                                                                         \
+        {                                                                                          \
+            {MB_WIDTHS(MB_ITEM, name##_shared)}, {MB_OWN_WIDTHS(MB_ITEM, name##_own)},             \
+        }
 #    define MB_TABLE(name)                                                                         \
         {                                                                                          \
             MB_ENTRY(name##_10), MB_ENTRY(name##_12), MB_ENTRY(name##_14)                          \
         }
-/* Indices: operation; key size; 0: shared key, 1: own keys, 2: shared key and MB_LANES lanes. */
-static void (*const mb_table[3][3][3])(struct multibuffer *m, size_t batches) = {
+/* Indices: operation; key size; 0: shared key, 1: own keys; width. */
+static void (*const mb_table[3][3][2][MB_WIDTH_COUNT])(struct multibuffer *m, size_t batches) = {
     [TR_MB_CBC] = MB_TABLE(mb_cbc), [TR_MB_CFB] = MB_TABLE(mb_cfb), [TR_MB_MAC] = MB_TABLE(mb_mac)};
 
 TR_INLINE TR_TARGET uint8_t *mb_chain(struct multibuffer *m, unsigned lane)
@@ -104,6 +99,13 @@ TR_INLINE unsigned mb_tail(const struct multibuffer *m, unsigned lane)
     return m->job[lane]->blocks % MB_STEPS;
 }
 
+TR_INLINE TR_TARGET void mb_copy_keys(struct multibuffer *m, unsigned lane,
+                                      const struct tr_aes_key *key)
+{
+    for (unsigned r = 0; r <= key->rounds; r++)
+        b_store(mb_own_key_of(m, lane, r), b_load(key->enc[r]));
+}
+
 TR_INLINE TR_TARGET size_t mb_begin(struct multibuffer *m, unsigned lane, const struct tr_job *job,
                                     size_t now)
 {
@@ -112,8 +114,8 @@ TR_INLINE TR_TARGET size_t mb_begin(struct multibuffer *m, unsigned lane, const 
     m->in[lane] = mb_base_of(job->in, now);
     m->out[lane] = mb_base_of(job->out, now);
     m->from[lane] = job->chain;
-    for (unsigned r = 0; m->own && r <= job->key->rounds; r++)
-        b_store(mb_own_key_of(m, lane, r), b_load(job->key->enc[r]));
+    if (m->own)
+        mb_copy_keys(m, lane, job->key);
     return end;
 }
 
@@ -145,8 +147,7 @@ static TR_TARGET void mb_refill(enum tr_mb_op op, struct multibuffer *m)
         size_t end = m->end[lane];
         m->from[lane] = mb_chain(m, lane);
         if (end == now) {
-            if (now != 0)
-                mb_end(op, m, lane);
+            mb_end(op, m, lane);
             end = next != behind ? mb_begin(m, lane, next++, now) : SIZE_MAX;
             m->end[lane] = end;
         }
@@ -160,11 +161,37 @@ static TR_TARGET void mb_refill(enum tr_mb_op op, struct multibuffer *m)
     m->first_end = first_end;
 }
 
-/* Moves the jobs of all higher lanes to idle lanes among the first MB_LANES_NARROW. */
-static TR_TARGET void mb_narrow(struct multibuffer *m)
+TR_INLINE unsigned mb_lanes(unsigned width)
 {
+    return mb_widths[width] * VBLOCKS;
+}
+
+/* Starts the first jobs of a call. */
+static TR_TARGET void mb_fill(struct multibuffer *m, size_t count)
+{
+    const unsigned lanes = m->lanes, busy = count < lanes ? (unsigned)count : lanes;
+    size_t first_end = SIZE_MAX;
+    unsigned first = 0;
+    for (unsigned lane = 0; lane < busy; lane++) {
+        const size_t end = mb_begin(m, lane, &m->next[lane], 0);
+        m->end[lane] = end;
+        first = end < first_end ? lane : first;
+        first_end = end < first_end ? end : first_end;
+    }
+    for (unsigned lane = busy; lane < lanes; lane++)
+        m->end[lane] = SIZE_MAX;
+    m->next += busy;
+    m->busy = busy;
+    m->first = first;
+    m->first_end = first_end;
+}
+
+/* Moves the jobs of all higher lanes to idle lanes of a narrower width. */
+static TR_TARGET void mb_narrow(struct multibuffer *m, unsigned width)
+{
+    const unsigned lanes = mb_lanes(width);
     unsigned to = 0;
-    for (unsigned lane = MB_LANES_NARROW; lane < MB_LANES; lane++) {
+    for (unsigned lane = lanes; lane < m->lanes; lane++) {
         if (m->end[lane] == SIZE_MAX)
             continue;
         while (m->end[to] != SIZE_MAX)
@@ -174,9 +201,12 @@ static TR_TARGET void mb_narrow(struct multibuffer *m)
         m->job[to] = m->job[lane];
         m->in[to] = m->in[lane];
         m->out[to] = m->out[lane];
-        m->from[to] = mb_chain(m, lane);
+        m->from[to] = m->from[lane];
+        if (m->own)
+            mb_copy_keys(m, to, m->job[to]->key);
     }
-    m->lanes = MB_LANES_NARROW;
+    m->width = width;
+    m->lanes = lanes;
 }
 
 /*
@@ -187,35 +217,38 @@ static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
 {
     m->last_in = m->in;
     m->last_out = m->out;
-    if (!m->tails)
-        return;
-    __builtin_memcpy(m->cut_in, m->in, sizeof(m->in));
-    __builtin_memcpy(m->cut_out, m->out, sizeof(m->out));
-    m->last_in = m->cut_in;
-    m->last_out = m->cut_out;
-    for (unsigned lane = 0; lane < m->lanes; lane++) {
+    for (unsigned lane = 0; m->tails && lane < m->lanes; lane++) {
         unsigned tail;
         if (m->end[lane] != end || (tail = mb_tail(m, lane)) == 0)
             continue;
+        if (m->last_in == m->in) {
+            __builtin_memcpy(m->cut_in, m->in, m->lanes * sizeof(m->in[0]));
+            __builtin_memcpy(m->cut_out, m->out, m->lanes * sizeof(m->out[0]));
+            m->last_in = m->cut_in;
+            m->last_out = m->cut_out;
+        }
         const struct tr_job *job = m->job[lane];
-        for (unsigned i = 0; i < tail; i++)
-            b_store(m->tail[lane] + i * TR_BLOCK,
-                    b_load(job->in + (job->blocks - tail + i) * TR_BLOCK));
+        mb_pad(m->tail[lane], job->in + (job->blocks - tail) * TR_BLOCK, tail);
         m->cut_in[lane] = mb_base_of(m->tail[lane], end - 1);
         m->cut_out[lane] = mb_base_of(m->nowhere, end - 1);
     }
 }
 
-/* Lets idle lanes read the input of lane m->first and store to m->nowhere. */
-static void mb_occupy(struct multibuffer *m)
+/* Lets idle lanes repeat the job of lane m->first. They compute the same blocks at the same time,
+ * so they may also store them to the same place. */
+static TR_TARGET void mb_occupy(struct multibuffer *m)
 {
+    const unsigned first = m->first;
     for (unsigned lane = 0; lane < m->lanes; lane++) {
         if (m->end[lane] != SIZE_MAX)
             continue;
-        m->from[lane] = m->from[m->first];
-        m->in[lane] = m->in[m->first];
-        m->cut_in[lane] = m->last_in[m->first];
-        m->out[lane] = m->cut_out[lane] = mb_base_of(m->nowhere, m->now);
+        m->from[lane] = m->from[first];
+        m->in[lane] = m->in[first];
+        m->out[lane] = m->out[first];
+        m->cut_in[lane] = m->last_in[first];
+        m->cut_out[lane] = m->last_out[first];
+        if (m->own)
+            mb_copy_keys(m, lane, m->job[first]->key);
     }
 }
 
@@ -232,32 +265,59 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
         last->out += batches * MB_BATCH_BYTES;
 }
 
-static TR_TARGET void mb_set_up(struct multibuffer *m, const struct tr_job *jobs, size_t count)
+/*
+ * Chooses the width. A step of more lanes takes longer, so more lanes pay only if the jobs keep
+ * them busy. The cost of a width is an estimate in cycles, for AES-128:
+ *
+ * - A step takes the issue slots of its vectors, or the latency of 10 rounds if that is longer. On
+ *   Zen 3, steps of vaes256 take 77, 55 and 44 cycles with 8, 6 and 4 vectors.
+ * - The number of steps is at least each of: the blocks of the longest job; all blocks over the
+ *   lanes; and, since jobs start longest first, k + 1 times job k * lanes.
+ * - Each k costs a segment.
+ */
+TR_INLINE unsigned mb_width(const struct tr_jobs *jobs)
 {
-    uint64_t blocks = 0, longest = 0;
-    m->own = m->tails = 0;
-    for (const struct tr_job *job = jobs; job != jobs + count; job++) {
-        blocks += job->blocks;
-        longest = job->blocks > longest ? job->blocks : longest;
-        m->own |= job->key != jobs->key;
-        m->tails |= job->blocks % MB_STEPS != 0;
+    const size_t blocks = jobs->blocks, longest = jobs->longest;
+#    if VBLOCKS == 4
+    /* More lanes pay only if they avoid refills and leave no long job to run alone. */
+    return MB_LANES > MB_LANES_NARROW &&
+           (jobs->own || blocks <= MB_LANES_NARROW * longest || blocks > MB_LANES * longest);
+#    else
+    if (MB_WIDTH_COUNT == 1)
+        return 0;
+    const unsigned chain = 10u * tr_tuning()->aes_latency + 3;
+    uint64_t least = UINT64_MAX;
+    unsigned best = 0;
+    for (unsigned width = 0; width < MB_WIDTH_COUNT; width++) {
+        const unsigned lanes = mb_lanes(width);
+        uint64_t steps = blocks / lanes > longest ? blocks / lanes : longest;
+        unsigned segments = 1;
+        for (size_t i = lanes; i < jobs->count; i += lanes) {
+            const uint64_t both = ++segments * (uint64_t)jobs->list[i].blocks;
+            steps = both > steps ? both : steps;
+        }
+        const unsigned issue = mb_widths[width] * MB_VECTOR_CYCLES(jobs->own != 0);
+        const uint64_t cycles = steps * (issue > chain ? issue : chain) + segments * 150u;
+        best = cycles < least ? width : best;
+        least = cycles < least ? cycles : least;
     }
-    /*
-     * A step of MB_LANES lanes takes longer than one of MB_LANES_NARROW. More lanes pay only if
-     * they avoid refills and leave no long job to run alone.
-     */
-    m->lanes = MB_LANES_NARROW;
-    if (MB_LANES > MB_LANES_NARROW && !m->own && blocks > MB_LANES_NARROW * longest &&
-        blocks <= MB_LANES * longest)
-        m->lanes = MB_LANES;
-    m->widest = m->lanes;
-    m->key = jobs->key;
-    mb_prepare(m, jobs->key);
-    m->next = jobs;
-    m->behind = jobs + count;
+    return best;
+#    endif
+}
+
+static TR_TARGET void mb_set_up(struct multibuffer *m, const struct tr_jobs *jobs)
+{
+    m->own = jobs->own;
+    m->tails = jobs->tails;
+    m->width = mb_width(jobs);
+    m->lanes = m->widest = mb_lanes(m->width);
+    m->key = jobs->list->key;
+    mb_prepare(m, m->key);
+    m->next = jobs->list;
+    m->behind = jobs->list + jobs->count;
     m->now = 0;
-    for (unsigned lane = 0; lane < m->lanes; lane++)
-        m->end[lane] = 0;
+    m->deep = 0;
+    mb_fill(m, jobs->count);
 }
 
 static TR_TARGET void mb_cleanse(enum tr_mb_op op, struct multibuffer *m)
@@ -265,28 +325,28 @@ static TR_TARGET void mb_cleanse(enum tr_mb_op op, struct multibuffer *m)
     mb_cleanse_batches(op, m);
     cleanse_vectors(m->chain, sizeof(m->chain));
     if (!m->own && (VBLOCKS != 4 || MB_KEYS_HELD == 0))
-        cleanse_vectors(m->shared, (m->key->rounds + 1) * VBYTES);
+        cleanse_vectors(m->shared[MB_KEYS_HELD], (m->key->rounds + 1 - MB_KEYS_HELD) * VBYTES);
     if (m->tails)
         cleanse_vectors(m->tail, sizeof(m->tail));
 }
 
-static TR_TARGET void multibuffer(enum tr_mb_op op, const struct tr_job *jobs, size_t count,
-                                  struct tr_job *last)
+static TR_TARGET void multibuffer(enum tr_mb_op op, const struct tr_jobs *jobs, struct tr_job *last)
 {
     struct multibuffer m;
-    mb_set_up(&m, jobs, count);
-    for (mb_refill(op, &m); m.busy > 1; mb_refill(op, &m)) {
-        if (m.busy <= MB_LANES_NARROW && m.lanes > MB_LANES_NARROW)
-            mb_narrow(&m);
-        size_t end = m.first_end;
-        if (m.busy < m.lanes && end > m.now + MB_IDLE_BATCHES)
-            end = m.now + MB_IDLE_BATCHES;
+    mb_set_up(&m, jobs);
+    for (; m.busy > 1; mb_refill(op, &m)) {
+        unsigned width = m.width;
+        while (width + 1 < MB_WIDTH_COUNT && m.busy <= mb_lanes(width + 1))
+            width++;
+        if (width != m.width)
+            mb_narrow(&m, width);
+        const size_t end = m.first_end;
         mb_cut(&m, end);
         if (m.busy < m.lanes)
             mb_occupy(&m);
-        mb_table[op][jobs->key->rounds / 2 - 5][m.lanes > MB_LANES_NARROW ? 2 : m.own](&m,
-                                                                                       end - m.now);
+        mb_table[op][m.key->rounds / 2 - 5][m.own][m.width](&m, end - m.now);
         m.half = (end - m.now - 1) % 2;
+        m.deep |= end - m.now > 1;
         m.now = end;
     }
     last->blocks = 0;

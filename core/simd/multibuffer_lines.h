@@ -17,7 +17,7 @@
  * nothing (100 %). So moves and XORs are issued in pairs (docs/tuning/multibuffer.md).
  *
  * As in serial.h, no XOR lies on the chain: the key of the last round includes the first XOR of the
- * next block. An XOR beside the chain takes it out of the output again.
+ * next block. An XOR beside the chain removes that value from the output again.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H
@@ -124,8 +124,9 @@ TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], siz
 }
 
 /*
- * Does the last round of a vector with the key last ^ first ^ next block, and stores the output.
- * These operations, too, are in pairs: two XORs precede the round, an XOR and a store follow it.
+ * Does the last round of a vector with the key last ^ first ^ input, and stores the output. The
+ * input, at `from`, is the next block, or in CFB the current one. These operations, too, are in
+ * pairs: two XORs precede the round, an XOR and a store follow it.
  */
 TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)
@@ -228,6 +229,13 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         v_store(m->chain[j], v_load(last + j * VBLOCKS * MB_BATCH_BYTES));
     if (op != TR_MB_MAC)
         mb_move_all(mb_move_out(m, 0, batches - 1, batches), vectors * VBLOCKS);
+}
+
+/* Copies the 1 to 3 blocks of a tail. */
+TR_INLINE TR_TARGET void mb_pad(uint8_t *to, const uint8_t *from, unsigned tail)
+{
+    for (unsigned i = 0; i < tail; i++)
+        b_store(to + i * TR_BLOCK, b_load(from + i * TR_BLOCK));
 }
 
 /* Block i of a lane in the last batch's output. */

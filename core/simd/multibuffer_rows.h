@@ -2,11 +2,14 @@
 /*
  * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. Lines of 64 bytes are copied from the
  * jobs' input into rows (below). A step gathers its blocks from there into vectors, and stores
- * whole vectors to the output rows. From these, blocks are copied to the jobs' output: on Zen 4, to
- * extract a block from a register costs more than a store and a load.
+ * whole vectors to the output rows. From these, blocks are copied to the jobs' output: on Zen 4,
+ * extracting a block from a register costs more than a store and a load.
  *
- * Bound: AES throughput, and the loads and insertions. For messages a multiple of 4096 bytes apart,
- * vaes256 reaches 56 % of the AES rate and aesni 37 % (Zen 4; docs/tuning/multibuffer.md).
+ * Bound: AES throughput, and the loads and insertions. A step of 8 vectors takes 77 cycles, one of
+ * 6 takes 55, so 12 lanes have more throughput than 16 (vaes256, Zen 3; the cause is not known).
+ * For messages a multiple of 4096 bytes apart, vaes256 reaches 56 % of VAES's AES rate;
+ * aesni reaches 37 %, and could reach 50 % (Zen 4; docs/tuning/multibuffer.md).
+ *
  * Transposed lines, as in multibuffer_lines.h, are slower: with fewer registers, more round keys
  * come from memory. The vectors are a round or two apart. Loads and insertions are therefore spread
  * evenly and always overlap the rounds of other vectors.
@@ -22,7 +25,8 @@
  *
  *   rows 0 to 7    input of two batches; the four blocks of a lane are adjacent
  *   rows 8 to 15   output of two batches, one row for each step
- *   rows 16 on     one row for each round key, if jobs have keys of their own
+ *   rows 16 on     one row for each round key, if jobs have keys of their own; these rows always
+ *                  have room for MB_LANES_NARROW blocks
  *
  * 16 rows of 16 lanes are 4096 bytes, so input and output do not alias. With input and output 4096
  * bytes apart, the code reached 58 % of the AES rate instead of 78 % (Zen 4). With 16 lanes, the
@@ -73,7 +77,8 @@ TR_INLINE TR_TARGET V mb_leave(enum tr_mb_op op, unsigned j, V s, V k, const uin
     return s;
 }
 
-/* Copy a lane's input of a batch into the rows, and a lane's output to its job. */
+/* mb_copy_in() copies a lane's input of a batch into the rows, mb_copy_out() a lane's output of a
+ * batch to its job. */
 TR_INLINE TR_TARGET void mb_copy_in(struct multibuffer *m, unsigned lanes, const mb_base *in,
                                     unsigned lane, size_t batch)
 {
@@ -161,7 +166,7 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
     for (unsigned r = 0; r <= n; r++) {
         if (own || r + 1 > MB_KEYS_HELD)
             continue;
-        held[r] = v_load(m->shared[r]);
+        held[r] = v_load_all(m->key->enc[r]);
         __asm__("" : "+" V_REGISTER(held[r]));
     }
 #    if MB_OWN_KEYS_HELD
@@ -237,6 +242,15 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         mb_put(m, m->last_out, lanes, lanes, batches - 1);
 }
 
+/* Copies the 1 to 3 blocks of a tail, and pads the last vector with one of them. It stores whole
+ * vectors, because wide loads of narrow stores stall (store forwarding). */
+TR_INLINE TR_TARGET void mb_pad(uint8_t *to, const uint8_t *from, unsigned tail)
+{
+    for (unsigned i = 0; i < tail; i += VBLOCKS)
+        v_store(to + i * TR_BLOCK, i + VBLOCKS <= tail ? v_load(from + i * TR_BLOCK)
+                                                       : v_load_all(from + i * TR_BLOCK));
+}
+
 /* Block i of a lane in the last batch's output. */
 TR_INLINE const uint8_t *mb_output_block(const struct multibuffer *m, unsigned lane, unsigned i)
 {
@@ -249,20 +263,29 @@ TR_INLINE uint8_t *mb_own_key_of(struct multibuffer *m, unsigned lane, unsigned 
 static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key *key)
 {
     mb_broadcast_keys(m, key);
-    for (unsigned lane = 0; lane < m->lanes; lane++)
+    /* All lanes, because gcc vectorizes only a loop of constant length. */
+    for (unsigned lane = 0; lane < MB_LANES; lane++)
         m->none[lane] = mb_base_of(m->nowhere, 0);
 }
 /*
- * Cleanses input, keys, and buffered output that no job receives. CFB jobs leave such output if the
- * last batch is partial: it is keystream.
+ * Cleanses the input that was copied, keys, and buffered output that no job receives. CFB jobs
+ * leave such output if the last batch is partial: it is keystream.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {
-    const size_t rows = mb_output_row(MB_LANES_NARROW, 0, 0);
+    const unsigned lanes = m->widest;
     const int beyond = op == TR_MB_CFB && m->tails;
-    if (beyond)
-        cleanse_vectors(m->nowhere, sizeof(m->nowhere));
-    cleanse_vectors(m->rows, m->own || op == TR_MB_MAC || beyond ? sizeof(m->rows) : rows);
+    /* The first batch after mb_narrow() copies old input here. */
+    mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
+    /* Rows of a narrower width lie among those of the widest, and its input rows among the input
+     * rows. */
+    if (op == TR_MB_MAC || beyond)
+        mb_cleanse_lines(m->rows, mb_output_row(lanes, 2, 0) + 2 * MB_STEPS * lanes * TR_BLOCK);
+    else
+        mb_cleanse_lines(m->rows, mb_input_row(lanes, m->deep) + lanes * MB_BATCH_BYTES);
+    if (m->own)
+        mb_cleanse_lines(m->rows + mb_own_key(0),
+                         (m->key->rounds + 1) * MB_LANES_NARROW * TR_BLOCK);
 }
 #endif
 

@@ -24,39 +24,54 @@
 
 #if MULTIBUFFER
 /*
- * The shape of a step, chosen by measurements on Zen 4.
+ * The shapes of a step, chosen by measurements: on Zen 4, and MB_WIDTHS of fewer than 4 blocks on
+ * Zen 3.
  *
- *   MB_VECTORS_NARROW, MB_VECTORS   vectors that go through the rounds together: the usual number
- *                                   and the maximum
- *   MB_KEYS_HELD                    round keys in registers if all jobs share a key
- *   MB_OWN_KEYS_HELD                round keys in registers for each vector if jobs' keys differ
+ *   MB_WIDTHS           the possible numbers of vectors that go through the rounds together, from
+ *                       the widest: X(vectors, index, other arguments)
+ *   MB_OWN_WIDTHS       those for jobs whose keys differ
+ *   MB_VECTORS          the most vectors
+ *   MB_VECTORS_NARROW   the most vectors if jobs' keys differ
+ *   MB_KEYS_HELD        round keys in registers if all jobs share a key
+ *   MB_OWN_KEYS_HELD    round keys in registers for each vector if jobs' keys differ
+ *   MB_VECTOR_CYCLES    cycles by which a vector lengthens a step, if latency is not the bound
  */
 #    if VBLOCKS == 4 && V_REGISTERS == 32
-#        define MB_VECTORS_NARROW 4
-#        define MB_VECTORS        6
-#        define MB_KEYS_HELD      15
-#        define MB_OWN_KEYS_HELD  5
+#        define MB_VECTORS_NARROW     4
+#        define MB_VECTORS            6
+#        define MB_WIDTHS(X, ...)     X(6, 0, __VA_ARGS__) X(4, 1, __VA_ARGS__)
+#        define MB_OWN_WIDTHS(X, ...) X(4, 1, __VA_ARGS__)
+#        define MB_KEYS_HELD          15
+#        define MB_OWN_KEYS_HELD      5
 #    elif VBLOCKS == 4
 #        define MB_VECTORS_NARROW 4
 #        define MB_VECTORS        4
+#        define MB_WIDTHS(X, ...) X(4, 0, __VA_ARGS__)
+#        define MB_OWN_WIDTHS     MB_WIDTHS
 #        define MB_KEYS_HELD      0
 #        define MB_OWN_KEYS_HELD  0
 #    else
 #        define MB_VECTORS_NARROW IN_FLIGHT
 #        define MB_VECTORS        IN_FLIGHT
-#        define MB_KEYS_HELD      (IN_FLIGHT == 8 ? 5 : 0)
-#        define MB_OWN_KEYS_HELD  0
+#        if VBLOCKS == 2 && IN_FLIGHT == 8
+#            define MB_WIDTHS(X, ...) X(8, 0, __VA_ARGS__) X(6, 1, __VA_ARGS__) X(4, 2, __VA_ARGS__)
+#        elif IN_FLIGHT == 8
+#            define MB_WIDTHS(X, ...) X(8, 0, __VA_ARGS__) X(4, 1, __VA_ARGS__)
+#        else
+#            define MB_WIDTHS(X, ...) X(IN_FLIGHT, 0, __VA_ARGS__)
+#        endif
+#        define MB_OWN_WIDTHS         MB_WIDTHS
+#        define MB_KEYS_HELD          (IN_FLIGHT == 8 ? 5 : 0)
+#        define MB_VECTOR_CYCLES(own) ((VBLOCKS == 2 ? 10u : 7u) + 2u * (own))
+#        define MB_OWN_KEYS_HELD      0
 #    endif
 #    define MB_HELD 24u /* at least MB_KEYS_HELD, and MB_OWN_KEYS_HELD for each vector */
 
 #    define MB_LANES        (MB_VECTORS * VBLOCKS)
 #    define MB_LANES_NARROW (MB_VECTORS_NARROW * VBLOCKS)
 
-#    define MB_STEPS       4u
+#    define MB_STEPS       4u /* tr_jobs_add() counts tails of so many blocks, too */
 #    define MB_BATCH_BYTES (MB_STEPS * TR_BLOCK)
-
-/* Maximum batches of a segment with idle lanes: m->nowhere, to which they store, is this long. */
-#    define MB_IDLE_BATCHES 16u
 
 /* Rows of multibuffer_rows.h: input of two batches, output of two batches, and the round keys. */
 #    define MB_ROWS (2 * MB_STEPS + 2 * MB_STEPS + 15u)
@@ -73,8 +88,10 @@ struct multibuffer {
 #    if VBLOCKS == 4
     /*
      * The layout of multibuffer_lines.h: the input of a batch aliases only the output of the
-     * previous batch, which is already stored. The other data that the rounds load lies in the part
-     * of the page (modulo 4096) that out_batch does not use, except keys 11 to 14 of own_keys.
+     * previous batch, which is already stored. In 64-bit code, the other data that the rounds load
+     * lies in the part of the page (modulo 4096) that out_batch does not use. Exceptions are keys 11
+     * to 14 of own_keys (keys 0 to 4 are in registers), `tail`, and in the widest form cut_in,
+     * cut_out and the pointers behind them.
      */
     union {
         struct {
@@ -103,7 +120,7 @@ struct multibuffer {
     const uint8_t *from[MB_LANES]; /* chaining values */
 #    endif
     uint8_t tail[MB_LANES][MB_BATCH_BYTES]; /* padded input of a lane's last batch */
-    uint8_t nowhere[MB_IDLE_BATCHES * MB_BATCH_BYTES];
+    uint8_t nowhere[MB_BATCH_BYTES];        /* takes output that no job receives */
     /* in and out for the last batch, with other bases for the jobs that end within it: mb_cut(). */
     mb_base cut_in[MB_LANES], cut_out[MB_LANES];
     const mb_base *last_in, *last_out; /* for the last batch: cut_in and cut_out, or in and out */
@@ -116,15 +133,31 @@ struct multibuffer {
     unsigned first, busy;               /* the lane with that end; the number of lanes with a job */
     unsigned half;          /* the half of the output buffers that holds the last batch, 0 or 1 */
     unsigned lanes, widest; /* lanes in use now, and at the start of the call */
+    unsigned width;         /* the number in MB_WIDTHS that has these lanes */
     int own, tails;         /* jobs' keys differ; some jobs' lengths are no whole batches */
+    int deep;               /* a segment had more than one batch */
 } TR_ALIGNED(64);
 
 #    define MB_PAGE 4096u /* bytes from out_batch to in_batch */
 
+/* Broadcasts the shared round keys that no register holds. */
 TR_INLINE TR_TARGET void mb_broadcast_keys(struct multibuffer *m, const struct tr_aes_key *key)
 {
-    for (unsigned r = 0; !m->own && r <= key->rounds; r++)
+    for (unsigned r = MB_KEYS_HELD; !m->own && r <= key->rounds; r++)
         v_store(m->shared[r], v_load_all(key->enc[r]));
+}
+
+/* Cleanses n bytes, a multiple of 64. */
+TR_INLINE TR_TARGET void mb_cleanse_lines(uint8_t *memory, size_t n)
+{
+    V zero = v_zero();
+    V_KEEP(zero);
+    for (size_t i = 0; i < n; i += 64) {
+        UNROLL
+        for (unsigned k = 0; k < 64; k += VBYTES)
+            v_store(memory + i + k, zero);
+    }
+    __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
 /* The base of a buffer that starts at this batch, and the address at an offset from a base. */

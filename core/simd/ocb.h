@@ -24,7 +24,7 @@
 #if TR_ENV_ALL_MODES
 struct ocb {
     struct bulk run;
-    V before, own;       /* offset: before ^ sums[j], for a full group's last vector also ^ own */
+    V before, own;       /* offset: before ^ sums[j]; in a full group's last vector also ^ own */
     const uint8_t *sums; /* a vector for each vector of a group */
     V checksum;
 };

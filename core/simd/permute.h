@@ -3,7 +3,8 @@
  * The parallel modes over AES by vector permutation, for vectors of several blocks and any number
  * of blocks. A template: the file that includes it defines these first.
  *
- *   V, VBLOCKS, x64      the vector, of bytes; its number of blocks; the same of 64-bit words
+ *   V, VBLOCKS, x64      the vector, of bytes; its number of blocks; the same vector, of 64-bit
+ *                        words
  *   GROUP_VECTORS        vectors that hide the latency of a round: 4 or 8 go through the rounds
  *                        together
  *   v_load(p), v_store(p, x), v_load_part(p, n), v_store_part(p, x, n), v_broadcast(b),

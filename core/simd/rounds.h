@@ -118,13 +118,15 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
 }
 
 /*
- * All middle rounds of u vectors. Returns the last round key. A full group loops over the rounds,
- * which leaves the registers to the vectors. A smaller group is too short to hide the loop's branch
- * misprediction, so it has no loop.
+ * The middle rounds of u vectors from `key` on, which is as in middle_round(). Returns the last
+ * round key. A full group loops over the rounds, which leaves the registers to the vectors. A
+ * smaller group is too short to hide the loop's branch misprediction, so it has no loop, and `key`
+ * is that of the first middle round.
  */
-TR_INLINE TR_TARGET V middle_rounds(V *x, unsigned u, int inverse, const struct bulk *b)
+TR_INLINE TR_TARGET V middle_rounds_from(V *x, unsigned u, int inverse, const struct bulk *b,
+                                         const uint8_t (*key)[TR_BLOCK])
 {
-    const uint8_t(*key)[TR_BLOCK] = b->keys + 1, (*last)[TR_BLOCK] = b->keys + b->rounds;
+    const uint8_t(*last)[TR_BLOCK] = b->keys + b->rounds;
     if (u >= IN_FLIGHT) {
         for (; key != last; key++)
             middle_round(x, u, inverse, key);
@@ -135,6 +137,11 @@ TR_INLINE TR_TARGET V middle_rounds(V *x, unsigned u, int inverse, const struct 
     }
     last_substitution(x, u, inverse, last);
     return v_load_all(*last);
+}
+
+TR_INLINE TR_TARGET V middle_rounds(V *x, unsigned u, int inverse, const struct bulk *b)
+{
+    return middle_rounds_from(x, u, inverse, b, b->keys + 1);
 }
 
 TR_INLINE TR_TARGET V last_round(V x, V key, int inverse)

@@ -25,7 +25,7 @@
 #include "dispatch/backend.h"
 #include "simd/rounds.h"
 
-/* The state before a block's first round is s ^ key; key is 0 unless V_KEY_FIRST. */
+/* The state before a block's first round: s ^ key if V_KEY_FIRST, else s alone. */
 struct serial_state {
     B s, key;
 };

@@ -13,9 +13,9 @@
  * contract says so.
  *
  * Each operation has a cost class, the port it issues to on Zen 4: [aes] an AES port, [clmul] the
- * port of carry-less multiplication (on Zen 4 an AES port), [alu] any vector port, [shuffle] one of
- * one or two shuffle ports, [load] and [store] memory ports. [slow] operations issue several of
- * these and are not for inner loops; [free] ones need no instruction.
+ * port of carry-less multiplication (on Zen 4 an AES port), [alu] any vector port, [shuffle] a
+ * shuffle port, of which there are one or two, [load] and [store] memory ports. [slow] operations
+ * issue several of these and are not for inner loops; [free] ones need no instruction.
  *
  * Macros that each vector type defines, flags as 0 or 1:
  *
@@ -30,6 +30,8 @@
  *   V_KEY_FIRST
  *       AES instructions XOR the round key before SubBytes (Arm), not after MixColumns (x86); see
  *       rounds.h
+ *   V_EQUAL_HALVES
+ *       carry-less multiplication takes the low halves of both operands, or the high halves (Arm)
  *   V_MASKED
  *       loads, stores and moves of any number of bytes are one instruction (AVX-512BW): the
  *       functions of "Masked vectors" below exist
@@ -46,9 +48,9 @@
  *   V_FEW_NAME(mode)
  *       the name of this backend's function for at most TR_FEW blocks of a parallel mode (x86)
  *   V_SHORT_CALL
- *       blocks up to which a parallel mode's function calls V_SHORT_NAME(mode); 0 for never
+ *       the most blocks for which a parallel mode's function calls V_SHORT_NAME(mode); 0 if none
  *   V_SHORT_NAME(mode)
- *       the function for such short calls
+ *       the function for such short calls, if V_SHORT_CALL is not 0
  *   V_NARROWER(n)
  *       a backend with narrower registers that does n blocks of an operation as fast, or NULL
  *
@@ -87,8 +89,10 @@
  *   v_gray(l0, l1)
  *       lanes 0, 1, 2: l0, l0 ^ l1, l1; the last lane repeats the one before it, or is 0 where
  *       VBLOCKS is 1 (ocb.h) [slow]
- *   v_in_lanes_0_1(a, b), v_block_1(x)
- *       if VBLOCKS > 1: a in lane 0 and b in lane 1, zeros elsewhere; lane 1 [shuffle]
+ *   v_in_lanes_0_1(a, b)
+ *       if VBLOCKS > 1: a in lane 0 and b in lane 1, zeros elsewhere [shuffle]
+ *   v_block_1(x)
+ *       if VBLOCKS is 2: lane 1 [shuffle]
  *   v_join_low_halves(a, b)
  *       if VBLOCKS is 4: lanes 0 and 1 of a, then lanes 0 and 1 of b [shuffle]
  *   v_gather_pointers(p)
@@ -120,6 +124,8 @@
  *       the bits that v_shift_left_by_lane(x, n) shifts out [alu]
  *   v_byteswap(x), b_byteswap(x)
  *       the 16 bytes of each block in reverse order [shuffle]
+ *   v_reverse_halves(x)
+ *       if V_EQUAL_HALVES: the 8 bytes of each half in reverse order [shuffle]
  *
  * Counters, as little-endian integers in a lane
  *   v_counters64(low, high)
@@ -181,8 +187,8 @@
  *   v_tiny_counters()
  *       big-endian 2, 3, 0, 1 in the last bytes of lanes 0 to 3 (gcm_message.h)
  *   v_tiny_powers(p, two)
- *       for lanes 0 to 3, from H^4, H^3, H^2, H at p: with two data blocks H^3, H^2, H, H^4; with
- *       one H^2, any, H, H^3 (gcm_message.h) [shuffle]
+ *       the powers of H for lanes 0 to 3, from H^4, H^3, H^2, H at p: with two data blocks H^3,
+ *       H^2, H, H^4; with one data block H^2, any power, H, H^3 (gcm_message.h) [shuffle]
  */
 #ifndef TR_SIMD_VECTOR_H
 #define TR_SIMD_VECTOR_H
@@ -195,9 +201,9 @@
 #include "tenrounds.h"
 
 #if !defined(TR_TARGET) || !defined(VBLOCKS) || !defined(V_REGISTERS) || !defined(V_REGISTER) ||   \
-    !defined(V_KEY_FIRST) || !defined(V_MASKED) || !defined(V_LONG_GCM) ||                         \
-    !defined(V_MULTIBUFFER) || !defined(V_FEW) || !defined(V_LINKAGE) || !defined(V_NAME) ||       \
-    !defined(V_SHORT_CALL) || !defined(V_NARROWER)
+    !defined(V_KEY_FIRST) || !defined(V_EQUAL_HALVES) || !defined(V_MASKED) ||                     \
+    !defined(V_LONG_GCM) || !defined(V_MULTIBUFFER) || !defined(V_FEW) || !defined(V_LINKAGE) ||   \
+    !defined(V_NAME) || !defined(V_SHORT_CALL) || !defined(V_NARROWER)
 #    error "the vector type lacks a macro of simd/vector.h"
 #endif
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * AES by vector permutation, for processors without AES instructions. PSHUFB (SSSE3) or TBL (NEON)
- * looks up 16 bytes in a table of 16 that is a register, so no memory address depends on a secret.
+ * looks up 16 bytes in a table of 16 bytes in a register, so no memory address depends on a secret.
  * vperm.h has the round. This file has the 128-bit backend, and the key expansion, serial modes and
  * GHASH that the wider software backends share.
  *

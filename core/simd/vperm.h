@@ -29,7 +29,7 @@
  *   v_shuffle(x, index)  bytes of x within lanes; an index is below 16, or has its high bit set,
  *                        which gives zero
  *   high_nibbles(x), low_nibbles(x)   of every byte
- *   KEEP(x)              keeps x in a register, so that the compiler does not reorder XORs over it
+ *   KEEP(x)              keeps x in a register; the compiler moves no XOR of x across it
  */
 #ifndef TR_SIMD_VPERM_H
 #define TR_SIMD_VPERM_H

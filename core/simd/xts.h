@@ -19,6 +19,7 @@
 #include "simd/xts_group.h"
 #include "simd/xts_long.h"
 #include "simd/xts_ring.h"
+#include "simd/xts_scalar.h"
 
 struct xts {
     struct bulk bulk;
@@ -61,8 +62,9 @@ TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsig
 enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
 
 /*
- * All but the last groups of a long call. There are two ways, and a processor has a preference. A
- * kernel limits stack frames to 2 KiB, so there each way and direction has a frame of its own.
+ * Two ways to process all but the last groups of a long call: xts_long.h (by chain) and xts_ring.h.
+ * xts_prefers_ring() chooses for the processor. A kernel limits stack frames to 2 KiB, so there
+ * each way and direction has a frame of its own.
  */
 #if XTS_LONG
 #    if TR_ENV_LARGE_STACK
@@ -121,6 +123,16 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
     const enum xts_way way = xts_way(blocks);
     B tweak = xts_most(way, &s.bulk, &blocks, decrypt, xts_first_tweak(state));
     xts_tweak(&s, v_broadcast(tweak));
+#if XTS_SCALAR
+    if (blocks >= XTS_SCALAR_FROM) {
+        /* The first group does not wait for general registers. */
+        struct xts_tweaks t;
+        struct xts_scalar scalar = xts_scalar_start(&t, s.bulk.keys, tweak);
+        xts_group(&s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);
+        blocks -= GROUP;
+        xts_tweak(&s, xts_scalar_groups(scalar, &t, &s.bulk, &blocks, decrypt));
+    }
+#endif
     /*
      * Leaves at most GROUP blocks to the last group below. The next tweak is computed before the
      * group's rounds, so that it need not wait for them.
@@ -162,8 +174,9 @@ TR_INLINE TR_TARGET void xts_one(const struct tr_aes_key *key, uint8_t *out, con
 
 /*
  * Ciphertext stealing (IEEE 1619 sections 5.3.2, 5.4.2) for the last full block and `rest` bytes.
- * The full block's result lends its first bytes to the end, and its other bytes fill up the partial
- * block, which is processed in its turn. Decryption uses the two tweaks in reverse order.
+ * The first `rest` bytes of the full block's result are the end of the output. Its other bytes fill
+ * up the partial block, which is then processed, too. Decryption uses the two tweaks in reverse
+ * order.
  *
  * Bound: latency, three calls of the block cipher if the first tweak is not computed yet, else two.
  * So all bytes stay in registers: both partial accesses are whole blocks that overlap the full
@@ -185,6 +198,8 @@ TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, con
     B end = b_select_bytes(b_load(in + rest), b_load(move + 32 - rest));
     B full = xts_block(key, decrypt, b_load(in), decrypt ? next : tweak);
     B filled = b_xor(end, v_and(full, b_load(from + 16 - rest)));
+    /* Loads the round keys again: gcc 12 would keep them from the block before, one on the stack. */
+    __asm__("" : "+r"(key));
     filled = xts_block(key, decrypt, filled, decrypt ? tweak : next);
     b_store(out + rest, b_select_bytes(full, b_load(move + rest)));
     b_store(out, filled); /* also overwrites the bytes that the store above placed here */

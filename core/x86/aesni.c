@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-NI on 128-bit registers, and the key expansion of all x86 backends. */
+/* AES-NI on 128-bit registers, and the key expansion of all x86 backends with AES instructions. */
 #include "dispatch/backend.h"
 #include "portable/ghash.h"
 #if TR_X86

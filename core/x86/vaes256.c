@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* VAES on 256-bit registers. Keys and the serial modes gain nothing from width: aesni does them. */
+/* VAES on 256-bit registers. Key expansion and the serial modes gain nothing from wider registers,
+ * so they use aesni's functions. */
 #include "dispatch/backend.h"
 #include "portable/ghash.h"
 #if TR_X86

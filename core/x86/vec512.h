@@ -19,12 +19,13 @@
 #else
 #    define V_REGISTERS 8
 #endif
-#define V_REGISTER    "v"
-#define V_KEY_FIRST   0
-#define V_MASKED      1
-#define V_LONG_GCM    1
-#define V_MULTIBUFFER 1
-#define V_FEW         0
+#define V_REGISTER     "v"
+#define V_KEY_FIRST    0
+#define V_EQUAL_HALVES 0
+#define V_MASKED       1
+#define V_LONG_GCM     1
+#define V_MULTIBUFFER  1
+#define V_FEW          0
 #define V_LINKAGE
 #define V_NAME(mode)       tr_vaes512_##mode
 #define V_SHORT_CALL       (2 * TR_FEW)
@@ -47,8 +48,8 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
     _mm512_storeu_si512(p, x);
 }
 /*
- * n = 1 to 3 blocks. Narrower accesses, because a masked store is not forwarded to a later load (17
- * cycles on Zen 4). Successive calls often use the same short buffer.
+ * Accesses n = 1 to 3 blocks in pieces of 16 and 32 bytes. A masked store is not forwarded to a
+ * later load, which would cost 17 cycles (Zen 4): successive calls often use the same short buffer.
  */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
@@ -189,7 +190,7 @@ TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {
     return ~(__mmask64)0 >> (64 - n);
 }
-/* n = 1 to 63 bytes. Whole blocks take narrower accesses, as in v_store_part(). */
+/* n = 1 to 63 bytes. Whole blocks are accessed in pieces, as in v_store_part(). */
 TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
 {
     if (n % TR_BLOCK == 0)

@@ -3,8 +3,9 @@
  * AES by vector permutation (vperm.h) in YMM registers, two blocks in each, for the parallel modes.
  * Below 16 blocks it is faster than bitslicing, which has to transpose its blocks.
  *
- * Bound: 7.5 cycles for a round of a register, for 13 shuffles, two a cycle, and 17 other
- * operations. With four registers in flight it takes 8.8 (Zen 4; docs/tuning/software.md).
+ * Bound: 13 shuffles and 17 other operations for a round of one register, which is 7.5 cycles at
+ * four operations per cycle, at most two of them shuffles. With four registers in flight a round
+ * takes 8.8 (Zen 4; docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "modes/ghash.h"
@@ -183,8 +184,8 @@ TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[],
 }
 
 /*
- * Computes the tables of h^2, once for each key, when a call first has two blocks. Returns 0 if
- * another thread is computing them: this call then does not use them (modes/ghash.h).
+ * Computes the tables of h^2, in a key's first call of two or more blocks. Returns 0 if another
+ * thread is computing them: this call then does not use them (modes/ghash.h).
  */
 static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_ghash_key *k,
                                                                const struct ghash_tables *h)

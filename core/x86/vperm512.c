@@ -97,8 +97,8 @@ TR_INLINE TR_TARGET V look_up(const struct table *t, V x)
 }
 
 /*
- * What to XOR to x + x to get x times 2: 0x1b for bytes with the high bit set, because x^8 = x^4 +
- * x^3 + x + 1 (FIPS-197 section 4.2.1).
+ * The value to XOR to x + x to get x times 2: 0x1b for bytes with the high bit set, because x^8 =
+ * x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1).
  */
 TR_INLINE TR_TARGET V reduction(V x)
 {
@@ -106,14 +106,16 @@ TR_INLINE TR_TARGET V reduction(V x)
     return (V)_mm512_maskz_mov_epi8(high, _mm512_set1_epi8(0x1b));
 }
 
-/* 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1 and t2 is t two rows up. */
+/* 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t moved by two
+ * rows. */
 TR_INLINE TR_TARGET V mix_columns(V x, V key)
 {
     V a1 = v_rows_up(x, 1), t = x ^ a1;
     return xor3(xor3(t + t, a1, v_rows_up(t, 2)), reduction(t), key);
 }
 
-/* InvMixColumns is MixColumns after the matrix {5, 0, 4, 0}: a ^ 4 (a ^ a two rows up). */
+/* InvMixColumns is MixColumns after the matrix {5, 0, 4, 0}. Computes a ^ 4 (a ^ a2), where a2 is a
+ * moved by two rows. */
 TR_INLINE TR_TARGET V times_5_0_4_0(V x)
 {
     V w = x ^ v_rows_up(x, 2), w2 = (w + w) ^ reduction(w);
@@ -215,7 +217,7 @@ TR_INLINE TR_TARGET B chain_rounds(const struct chain *c, const uint8_t (*keys)[
     return b_shuffle(b_look_up(&c->one, x), c->row[0]) ^ last;
 }
 
-/* ---- More ---- */
+/* ---- More blocks ---- */
 
 TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int inverse, int two)
 {
@@ -251,9 +253,9 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /* ---- The serial modes ---- */
 
 /*
- * As in serial.h, the chain carries the next block's state after its first XOR, with f. The last
- * round key is XORed with f beforehand. The output is the state ^ f, in CFB the state ^ the first
- * key.
+ * As in serial.h, the chain carries the next block's state after its first XOR, with f: the first
+ * round key and, in CBC and CFB, an input block. f is XORed to the last round key beside the chain.
+ * So the output is the state ^ f, in CFB the state ^ the first round key.
  */
 TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t blocks, uint8_t *iv, enum tr_op op)

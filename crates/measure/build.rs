@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Compiles the limit probe.
+//! Compiles the limit probe and the kernels' operations.
 
 // A build script passes its results to cargo on standard output.
 #![allow(clippy::disallowed_macros)]
 
 fn main() {
-    for file in ["c/limit.c", "c/limit.h", "../../core/include"] {
+    for file in ["c", "../../core/include"] {
         println!("cargo:rerun-if-changed={file}");
     }
     cc::Build::new()
         .file("c/limit.c")
+        .file("c/kernels.c")
         .include("../../core/include")
         .include("../../core")
         .std("c11")

@@ -16,7 +16,7 @@ struct trossl_ccm {
         key_tag_len; /* lengths when the key was set; they stay in force until the next key */
     uint64_t len;    /* bytes of data */
     uint8_t len_set;
-    uint8_t open;    /* nonce and len are those of a message whose data has not arrived */
+    uint8_t open;    /* a message has begun, and its data has not arrived */
     uint8_t has_aad; /* the message was started with its AAD */
     uint8_t tag_set; /* encrypting: tag is complete; decrypting: the host has the expected tag */
     uint8_t nonce[TR_BLOCK];
@@ -48,8 +48,8 @@ void trossl_ccm_rebind(struct trossl_ccm *copy);
 enum tr_status trossl_ccm_update(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now,
                                  uint8_t *out, const uint8_t *in, size_t len);
 
-/* Ends a message; without a data update, it is an empty message. (Before 3.0.22 and 4.0, libcrypto
- * skips this and accepts a forged empty message.) */
+/* Ends a message. A message without a data update is empty: computes or checks its tag. libcrypto's
+ * own CCM lacks this check before 3.0.22, 3.5.8 and 4.0, and accepts a forged empty message. */
 enum tr_status trossl_ccm_final(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now);
 
 /* Seals or opens a record of len bytes, with the AAD of trossl_tls_take_aad(). iv is now->iv; the

@@ -29,7 +29,7 @@ static const struct {
     {1, BIT(29), TR_FEATURE_SHA},   {1, BIT(33), TR_FEATURE_AVX512VBMI},
 };
 
-/* Hiding FXSR hides the extensions that only need XMM registers: PCLMULQDQ, XOP, AES and AVX. */
+/* As in libcrypto, a word that hides FXSR also hides PCLMULQDQ, XOP, AES and AVX. */
 #define FXSR       BIT(24)
 #define FXSR_TAKES (BIT(33) | BIT(43) | BIT(57) | BIT(60))
 

@@ -40,8 +40,8 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
     dl_iterate_phdr(contains, &object);
     if (object.name == NULL)
         return 0;
-    /* The object is loaded, but perhaps not visible to RTLD_DEFAULT. The program itself has no
-     * name. */
+    /* Opens the object by its name, because RTLD_DEFAULT may not reach it (RTLD_LOCAL). The program
+     * itself has an empty name, for which dlopen() takes NULL. */
     const char *const name = object.name[0] == '\0' ? NULL : object.name;
     libcrypto->handle = dlopen(name, RTLD_LAZY | (name == NULL ? 0 : RTLD_NOLOAD));
     libcrypto->begin = object.begin;

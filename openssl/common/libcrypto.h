@@ -25,7 +25,8 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function);
 
-/* Found functions stay valid, because the library that loaded this module outlives it. */
+/* Closes the handle. The functions that were found stay valid, because the library that loaded this
+ * module outlives it. */
 void trossl_libcrypto_close(struct trossl_libcrypto *libcrypto);
 
 #endif

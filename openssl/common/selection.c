@@ -102,8 +102,8 @@ static void describe_failures(struct trossl_selection *s)
 int trossl_selection_begin(struct trossl_selection *selection)
 {
     memset(selection, 0, sizeof(*selection));
-    /* libcrypto reads its variable in setuid programs, too. This function does not: the callers of
-     * such a program must not choose the code. */
+    /* libcrypto reads its variable even in setuid programs. This function does not: the user who
+     * starts such a program must not choose the code that it runs. */
     tr_features by_libcrypto = LIBCRYPTO_MASKED(secure_getenv(LIBCRYPTO_VARIABLE));
     if (tr_select(tr_env_mask(), by_libcrypto, &selection->choice) != TR_OK)
         return 0;

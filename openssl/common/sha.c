@@ -308,8 +308,9 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 /*
  * Ends a message of secret length. A message of total bytes, counted from the start of sha->block,
  * ends in block (total + 8) / 64. That block contains the length field, and its chaining value is
- * the result. The blocks before the first possible end are hashed as they are. Each later block is
- * built with masks and hashed; a mask keeps the result of the last one.
+ * the result. The blocks before the first possible end are hashed as they are. Each later block, up
+ * to the last possible end, is built with masks and hashed. A mask keeps the result of the block in
+ * which the message ends.
  */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SHA-1 and SHA-256 (FIPS 180-4) for the ciphers AES-CBC-HMAC. libcrypto's hashes do not suffice,
- * because the modules are not linked with it and interleave hash and encryption. Constant time: no
+ * SHA-1 and SHA-256 (FIPS 180-4) for the ciphers AES-CBC-HMAC. libcrypto's hashes do not suffice:
+ * the modules interleave hash and encryption, and are not linked with libcrypto. Constant time: no
  * branch or index depends on data.
  */
 #ifndef TENROUNDS_SHA_H
@@ -47,8 +47,8 @@ extern const struct trossl_sha_code trossl_sha1_portable, trossl_sha256_portable
 extern const struct trossl_sha_code trossl_sha1_x86, trossl_sha256_x86;
 
 /* Return the best code that passes its known-answer test on a processor with these features. The
- * test compares with the portable code, which is the fallback; interleaved code also with CBC
- * computed alone. */
+ * test compares the hash with that of the portable code, which is the fallback. For interleaved
+ * code, it also compares the ciphertext with that of AES-CBC alone. */
 const struct trossl_sha_code *trossl_sha1(tr_features usable);
 const struct trossl_sha_code *trossl_sha256(tr_features usable);
 

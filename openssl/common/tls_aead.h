@@ -20,8 +20,8 @@
 /*
  * Stores a record's AAD, of TROSSL_TLS_AAD bytes (RFC 5246 section 6.2.3.3). libssl's length field
  * counts the explicit part of the IV and, when opening, the tag; the stored length counts only the
- * text. If libssl's length is smaller than what has to be subtracted, stores the AAD unchanged and
- * returns 0; otherwise returns 1.
+ * text. If libssl's length is smaller than these parts, stores the AAD unchanged and returns 0.
+ * Otherwise returns 1.
  */
 int trossl_tls_take_aad(uint8_t aad[TROSSL_TLS_AAD], const uint8_t *in, int encrypt,
                         size_t tag_len);

@@ -109,7 +109,7 @@ static int begin(const void *libcrypto)
     return 1;
 }
 
-/* Returns 0 for a second libcrypto: only a process's first one gets the engine. */
+/* Returns 0 for a second libcrypto: only the first one in a process gets the engine. */
 static int join(const void *libcrypto)
 {
     pthread_mutex_lock(&shared.lock);

@@ -77,8 +77,8 @@ static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, u
 }
 
 /* Whether this update can go straight to the bulk operation, as nearly all updates can. ORs most
- * conditions together, to test them with one branch. waits: the mode has padding, with which
- * decryption holds back the last block. */
+ * conditions together, to test them with one branch. waits: the mode has padding; decryption with
+ * padding holds back the last block. */
 INLINE int can_bulk_direct(const struct trp_cipher *cipher, int waits, const uint8_t *out,
                            size_t out_size, const uint8_t *in, size_t len)
 {
@@ -190,7 +190,7 @@ static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *c
     return LIKELY(status == TR_OK) ? 1 : trp_raise_status(cipher, status);
 }
 
-/* Needs no value after it has called the bulk operation, so it saves no registers. */
+/* Uses no value after the call of the bulk operation, so the compiler saves no registers. */
 INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                         size_t out_size, const uint8_t *in, size_t len)
 {

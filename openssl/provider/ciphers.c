@@ -180,8 +180,8 @@ MODES(CIPHER, 128)
 MODES(CIPHER, 192)
 MODES(CIPHER, 256)
 
-/* A cipher has all its names in the default provider, because a program can use any of them. The
- * OIDs are NIST's (Computer Security Objects Register, aes). */
+/* Each cipher has all names that the default provider gives it, because a program can use any of
+ * them. The OIDs are NIST's (Computer Security Objects Register, aes). */
 #define ALGORITHM(names, bits, name)                                                               \
     {                                                                                              \
         names, "provider=tenrounds", functions_##bits##_##name, NULL                               \

@@ -39,8 +39,8 @@ static void cmac_free(void *ctx)
     trp_context_free(c->provider, c, sizeof(*c));
 }
 
-/* Refuses to copy a context without a key, like the default provider. Therefore also fails while
- * another provider's cipher waits for its key. */
+/* Refuses to copy a context without a key, like the default provider. Another provider's CMAC does
+ * so, too: the copy therefore fails while a cipher of that provider waits for its key. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;

@@ -49,7 +49,7 @@ struct trp_gcm_message {
     uint8_t tag[TROSSL_TAG] TR_ALIGNED(16);
     uint8_t aad[TRP_GCM_HELD_AAD] __attribute__((aligned(64)));
     struct tr_gcm core;
-    /* Last, because contexts do not clear it: it is not secret, and not read before DONE. */
+    /* Last, because contexts do not clear it: not secret, and written before it is read. */
     uint8_t text[TRP_GCM_HELD_TEXT] __attribute__((aligned(64))); /* ciphertext */
 };
 

@@ -81,8 +81,8 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *name)
 {
     const struct trp_evp *const evp = &provider->evp;
-    /* This context may belong to another libcrypto than the one a provider is linked with
-     * (provider-base(7)). The functions in evp come from the libcrypto that owns the context. */
+    /* provider-base(7) warns against this cast: a provider may be linked with another libcrypto.
+     * The functions in evp, however, come from the libcrypto that owns this library context. */
     OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
     EVP_MAC *const mac = evp->mac_fetch(libctx, name, "provider!=tenrounds");
     EVP_MAC_CTX *const ctx = mac == NULL ? NULL : evp->mac_ctx_new(mac);

@@ -11,7 +11,7 @@
 
 enum trp_whose { TRP_OWNER_NONE, TRP_OWNER_SELF, TRP_OWNER_OTHER };
 
-/* The cipher that the parameters of a MAC name. */
+/* The cipher named in the parameters of a MAC. */
 struct trp_mac_cipher {
     enum trp_whose whose;            /* TRP_OWNER_NONE: no cipher is named */
     const OSSL_ALGORITHM *algorithm; /* if TRP_OWNER_SELF */
@@ -19,7 +19,7 @@ struct trp_mac_cipher {
     OSSL_PARAM params[4];            /* if TRP_OWNER_OTHER: the parameters to forward */
 };
 
-/* Finds the cipher that the parameters name. mode is the mode part of cipher names, "-CBC" or
+/* Finds the cipher named in the parameters. mode is the mode part of cipher names, "-CBC" or
  * "-GCM". Returns 0 if a parameter has a wrong type. */
 int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], const char *mode);
 

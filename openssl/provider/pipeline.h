@@ -2,8 +2,8 @@
 /*
  * Pipelines of AES-CBC, EVP_CipherPipelineEncryptInit(3) of OpenSSL 3.5 and later: one key and up
  * to 32 messages, each with its own IV. Encryption of one CBC message is latency-bound, so several
- * messages run in one multi-buffer call. Other modes have no pipelines here, because one message of
- * a parallel mode keeps the execution units busy. The default provider has none.
+ * messages run in one multi-buffer call. Parallel modes need no pipelines, because one message
+ * keeps the execution units busy. The default provider has no pipelines.
  */
 #ifndef TENROUNDS_PROVIDER_PIPELINE_H
 #define TENROUNDS_PROVIDER_PIPELINE_H

@@ -163,7 +163,8 @@ static const OSSL_DISPATCH provider_functions[] = {
     {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation},
     {0, NULL}};
 
-/* Stores the functions of libcrypto that the provider needs; returns 0 if one is missing. */
+/* Stores the functions of libcrypto that the provider needs. Returns 0 if one is missing, except
+ * get_params and get_libctx: without these, the version is unknown and MACs are not offered. */
 static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in)
 {
     for (; in->function_id != 0; in++) {
@@ -229,9 +230,9 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 OSSL_provider_init_fn OSSL_provider_init;
 
 /*
- * The entry point. libcrypto calls it once for each library context, which owns all state. The
- * random generator may be waiting for this provider's AES. So the function draws no random numbers,
- * fetches nothing, and takes no lock but the dynamic linker's.
+ * The entry point. libcrypto calls it once for each library context, which owns all state. It may
+ * do so while its random generator waits for this provider's AES. The function therefore draws no
+ * random numbers, fetches nothing, and takes no lock but the dynamic linker's.
  */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,

@@ -6,8 +6,8 @@ int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n)
     const struct trp_evp *const evp = &provider->evp;
     if (evp->rand_bytes_ex == NULL)
         return trp_random_of_kernel(out, n);
-    /* This context may belong to another libcrypto than the one a provider is linked with
-     * (provider-base(7)). The functions in evp come from the libcrypto that owns the context. */
+    /* provider-base(7) warns against this cast: a provider may be linked with another libcrypto.
+     * The functions in evp, however, come from the libcrypto that owns this library context. */
     OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
     provider->set_error_mark(provider->core);
     const int drawn = evp->rand_bytes_ex(libctx, out, n, 0) > 0;

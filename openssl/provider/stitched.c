@@ -167,9 +167,9 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
 {
     const OSSL_PARAM *in = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN);
     size_t records;
-    /* plan_many() has told the caller the output size. EVP_CIPHER_CTX_ctrl() passes the input size
-     * as the output size. So an output size is certainly wrong only if it is smaller than the
-     * input. The default provider of 4.0 also refuses larger sizes. */
+    /* plan_many() has told the caller the output size. But EVP_CIPHER_CTX_ctrl() passes the input
+     * size in its place, so only a size below the input size is certainly wrong. The default
+     * provider of 4.0 accepts the input size alone. */
     if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
         out->data_size < in->data_size || !get_interleave(params, &records) ||

@@ -122,7 +122,7 @@ static void seal_interleaved(struct sealing *s, unsigned records)
     }
 }
 
-/* Ends the hash, interleaved with encryption while 64 bytes of out are still unencrypted. */
+/* Ends the hash, interleaved with encryption while at least 64 bytes of out are unencrypted. */
 static void end_hash(struct sealing *s, uint8_t *digest)
 {
     const struct tr_aes_key *key = &s->c->base.key;

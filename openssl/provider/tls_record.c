@@ -56,8 +56,8 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-/* Whether the bytes at the end all have the value `last`: the final `last` + 1 of n <= 256, or all
- * if n is less. Uses 16-bit numbers, so that the compiler vectorizes the loop. */
+/* Returns all ones if the last `last` + 1 of n bytes (all n, if n is less) have the value `last`,
+ * else zero. n is at most 256. Uses 16-bit numbers, so that the compiler vectorizes the loop. */
 static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
 {
     int16_t first = (int16_t)opaque(n - 1 - last);
@@ -89,8 +89,9 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
 /*
  * Copies the MAC: the n bytes before the secret offset `end`, which is at least len - MAX_PADDING.
  * Reads every byte that can belong to the MAC: a chunk at each multiple of 16. A mask keeps the
- * right chunk. Then moves the chunk by 8, 4, 2 and 1 bytes, for each such bit that is set in the
- * offset. The parameter size is a constant upper bound of n.
+ * chunk in which the MAC begins. Then shifts the MAC to the start of the chunk: by 8, 4, 2 and 1
+ * bytes, for each such bit that is set in the MAC's offset. The parameter size is a constant upper
+ * bound of n.
  */
 static inline __attribute__((always_inline)) void
 copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)

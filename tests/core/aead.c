@@ -172,8 +172,8 @@ static void gcm_aad_in_two(const struct tr_backend *b)
     tap_ok(good, "%s: GCM, AAD of a block and more", tr_backend_name(b));
 }
 
-/* The length to test after this one: each up to 800, then some, with those around multiples of
- * 512. */
+/* The length to test after this one. Above 800 the steps are at most 61, and they include each
+ * multiple of 512 and the length after it. */
 static size_t after(size_t len)
 {
     const size_t left = 512 - len % 512, step = left < 61 ? left : 61;
@@ -256,8 +256,8 @@ static void forgeries(const struct tr_backend *b, const struct aead *a)
     tap_ok(good[3], "%s: %s refuses an IV with any bit flipped", tr_backend_name(b), a->name);
 }
 
-/* Tests every tag length: the check must compare exactly the bytes of the tag. A short tag is the
- * beginning of the full one, except in CCM and OCB, whose first block contains the tag length. */
+/* Tests every tag length: the check must compare exactly the bytes of the tag. Makes a message for
+ * each length, because the tags of CCM and OCB depend on it: their first block contains it. */
 static void cut_tags(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
@@ -299,7 +299,8 @@ static bool not_started(const struct message *m, struct aead_state *s)
     return good && tap_same(out, before, 32) && tap_same(tag, before, 16);
 }
 
-/* Makes calls that the mode refuses within a message. They must leave the message unchanged. */
+/* Makes calls that the mode must refuse within a message. They must leave the message
+ * unchanged. */
 static bool refused_inside(const struct message *m, struct aead_state *s, size_t at)
 {
     const struct aead *a = m->aead;
@@ -341,7 +342,7 @@ static bool with_refusals(const struct message *m, const struct tr_backend *b)
            tap_same(tag, m->tag, m->n.tag);
 }
 
-/* Tests that after a forged tag, too, only a new start is accepted. */
+/* Tests that a tag mismatch ends the message: every call but a new start is refused. */
 static bool after_forgery(const struct message *m, const struct tr_backend *b)
 {
     static uint8_t out[VERYLONG];
@@ -402,8 +403,8 @@ static void wrong_lengths(const struct tr_backend *b, const struct aead *a)
 
 /* ---- GCM's counter ------------------------------------------------------------------------ */
 
-/* Only the last 32 bits of the counter wrap (SP 800-38D section 6.2), here after `blocks`
- * blocks. */
+/* Tests that a counter wrap after `blocks` blocks changes only the last 32 bits (SP 800-38D section
+ * 6.2). */
 static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decrypt)
 {
     enum { LEN = 16 * 150 };
@@ -437,7 +438,7 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
                                                             LEN - piece_len) == TR_OK &&
                 tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
     good &= tr_gcm_start(&reference, &reference_key, iv, 12) == TR_OK;
-    /* Sets the same counter, because GCM encrypts the counter block before it to mask the tag. */
+    /* Sets the same counter, because GCM masks the tag with the encryption of the counter - 1. */
     memcpy(reference.counter, from, 16);
     return good && tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
            tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);
@@ -454,8 +455,8 @@ static void gcm_counter(const struct tr_backend *b)
 
 /* ---- GCM's powers of H, computed when a message first needs them -------------------------- */
 
-/* Encrypts or decrypts a message under g, one-shot or streaming. The result must equal that of
- * bitslice, which has no powers of H. */
+/* Encrypts a message under g, one-shot or streaming, or decrypts it one-shot. The result must equal
+ * that of bitslice, which has no powers of H. */
 static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *reference,
                          size_t aad_len, size_t len)
 {
@@ -486,8 +487,8 @@ static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *re
     return good && tap_same(tag, right, 16) && tap_same(out, expected, len);
 }
 
-/* Processes messages of random lengths under one key. Each uses the key as the last message left
- * it, or a copy of it. */
+/* Processes messages of random lengths under one key. Each message uses the key object that the
+ * message before it used, or a copy of that. */
 static void gcm_powers(const struct tr_backend *b)
 {
     unsigned good = 0, n = 0;
@@ -497,8 +498,10 @@ static void gcm_powers(const struct tr_backend *b)
         struct tr_gcm_key g[2], reference;
         tap_fill(&rng, raw, sizeof(raw));
         if (tr_gcm_set_key(&g[0], b, raw, key_len) != TR_OK ||
-            tr_gcm_set_key(&reference, &tr_bitslice, raw, key_len) != TR_OK)
+            tr_gcm_set_key(&reference, &tr_bitslice, raw, key_len) != TR_OK) {
+            n++;
             continue;
+        }
         unsigned last = 0;
         for (unsigned i = 0; i < 12; i++, n++) {
             const size_t most = (size_t)1 << (4 + tap_below(&rng, 7));
@@ -517,7 +520,7 @@ static void gcm_powers(const struct tr_backend *b)
 #define EACH   9
 #define OF_GCM 4
 
-/* The argument "GCM" covers only what is special about GCM. */
+/* With the argument "GCM", runs only the tests that the other modes lack. */
 int main(int argc, char **argv)
 {
     const struct tr_backend *b;

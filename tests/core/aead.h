@@ -29,9 +29,10 @@ struct aead_lengths {
 };
 
 /*
- * A mode's functions and limits. A message is either start, aad, crypt and end (streaming) or
- * `whole` (one-shot). Encryption outputs the tag, decryption takes it as input. In modes that take
- * all data in one call, crypt() uses its `tag`; in the others, end() does.
+ * A mode's functions and limits. To process a message, call start, aad, crypt and end (streaming),
+ * or `whole` (one-shot). Encryption outputs the tag, decryption takes it as input. In modes that
+ * take all data in one call, crypt() outputs or checks the tag, and end is NULL. In the others
+ * end() does so, and crypt() ignores its `tag`.
  */
 struct aead {
     const char *name;
@@ -42,7 +43,7 @@ struct aead {
         size_t min, max, usual;
     } iv;
     size_t tag_min, tag_step; /* bytes; at most 16 */
-    size_t unit;              /* pieces of data are multiples of this; 0: one call */
+    size_t unit;              /* all pieces but the last are multiples; 0: one call */
     bool aad_in_one_call;
     enum tr_status (*set_key)(struct aead_state *s, const struct tr_backend *b, const uint8_t *raw,
                               size_t len);
@@ -56,7 +57,7 @@ struct aead {
                             uint8_t *tag);
 };
 
-/* ---- GCM, CCM, OCB, GCM-SIV: what they share ------------------------------------------------- */
+/* ---- Functions of the same form in several modes --------------------------------------------- */
 
 #define AEAD_KEYED(mode)                                                                           \
     static inline enum tr_status aead_##mode##_set_key(                                            \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests bitslice, the reference for the other backends, against the textbook implementation in
- * every mode at every length from 0 to 600 bytes. Also tests the key expansion of every backend,
- * and the textbook implementation itself against FIPS-197.
+ * Tests bitslice, the reference for the other backends, against the textbook implementation
+ * (reference.h), in the modes of struct tr_cipher at every valid length up to 600 bytes. Also tests
+ * the key expansion of every backend, and the textbook implementation itself against FIPS-197.
  */
 #include "common.h"
 #include "reference.h"

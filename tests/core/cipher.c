@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests struct tr_cipher in every mode, direction and padding, at each length from 0 to 600 bytes
+ * Tests struct tr_cipher in every mode, direction and padding, at each valid length up to 600 bytes
  * in random pieces. tr_cipher_room() must predict the output length. A copy made mid-stream must
  * continue like the original. An in-place call must work, or be refused and change nothing.
  */
@@ -18,7 +18,7 @@ struct message {
     uint8_t iv[16], in[LONGEST + 16], out[LONGEST + 16];
 };
 
-/* Makes a message: applies PKCS#7 padding (RFC 5652 section 6.3), then calls the mode's
+/* Makes a message: pads it if m->padding (PKCS#7, RFC 5652 section 6.3), then calls the mode's
  * function. */
 static void make_message(struct message *m, const struct tr_aes_key *key, size_t len)
 {
@@ -46,7 +46,7 @@ static size_t piece(size_t left)
     return tap_below(&rng, limit + 1);
 }
 
-/* Makes an update, which must write exactly the announced number of bytes and nothing else. */
+/* Calls tr_cipher_update(), which must write exactly tr_cipher_room() bytes and nothing else. */
 static bool update(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t *in, size_t n)
 {
     const size_t room = tr_cipher_room(c, n);
@@ -103,7 +103,8 @@ static bool in_pieces(const struct message *m, const struct tr_aes_key *key)
     return go_on(&c, m, at, out, done) && go_on(&copy, m, at, out_of_copy, done);
 }
 
-/* Processes a piece in place. A refused call must change nothing, and work with another output. */
+/* Processes a piece in place. If the call is refused, it must change nothing, and the same call
+ * with a separate output must succeed. */
 static bool piece_in_place(struct tr_cipher *c, uint8_t *out, size_t *len, const uint8_t *in,
                            size_t n)
 {

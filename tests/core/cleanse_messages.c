@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that one-shot calls of GCM-SIV derive keys from the nonce and leave none of them on the
- * stack: the round keys, those of the inverse cipher, the hash subkey. Each call runs on a separate
+ * Tests that one-shot GCM-SIV calls leave none of the keys on the stack that they derive from the
+ * nonce: round keys, round keys of the inverse cipher, hash subkey. Each call runs on a separate
  * stack, which is then searched. A function that leaves a key there shows that the search works.
- * Round keys are searched for as whole tables, because a compiler may spill single ones.
+ * The search looks for whole round-key schedules, because the compiler may spill single round keys.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "common.h"
@@ -15,7 +15,7 @@
 static uint8_t nonce[12], aad[40], text[MAX_LEN], sealed[MAX_LEN], opened[MAX_LEN], tag[16];
 static size_t len;
 static struct tr_gcm_siv_key key;
-static struct tr_gcm_siv message; /* has the keys that a call must not leave */
+static struct tr_gcm_siv message; /* contains the keys to search for */
 static struct tr_aes_key derived; /* the message-encryption key, with the inverse cipher's keys */
 static enum tr_status status;
 
@@ -39,7 +39,7 @@ static void leave_the_round_keys(void)
 static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
 static ucontext_t test_context, call_context;
 
-/* Whether the stack has these bytes. Zeros do not count: they mean that the backend has no such
+/* Whether the stack contains these bytes. A key of zeros does not count: the backend has no such
  * key. */
 static bool has(const void *secret, size_t size)
 {

@@ -12,8 +12,8 @@ static const size_t key_lengths[3] = {16, 24, 32};
 
 /* ---- Modes ---------------------------------------------------------------------------------- */
 
-/* The modes with a plain function, beginning with those of struct tr_cipher. XTS uses the same key
- * for data and tweak here. */
+/* The modes without a tag. The first MODES of them are those of struct tr_cipher. XTS uses the same
+ * key for data and tweak here. */
 #define MODES     5
 #define ALL_MODES 11
 #define TEST_CFB8 ((enum tr_mode)(TR_CTR + 1))
@@ -33,7 +33,8 @@ static inline const char *mode_name(enum tr_mode mode)
     return names[mode];
 }
 
-/* Whether a test covers a mode: all of them, or those that its arguments name. */
+/* Whether the test program covers a mode: one that its arguments name or, without arguments,
+ * any. */
 static inline bool mode_wanted(enum tr_mode mode, char *const *arguments)
 {
     bool named = false;
@@ -42,7 +43,7 @@ static inline bool mode_wanted(enum tr_mode mode, char *const *arguments)
     return named || arguments[1] == NULL;
 }
 
-/* The number of modes that a test covers. Each of its arguments has to name one. */
+/* The number of modes that the test program covers. Exits if an argument names no mode. */
 static inline unsigned modes_wanted(int argc, char *const *argv)
 {
     unsigned n = 0;
@@ -61,7 +62,7 @@ static inline bool mode_is_blocks(enum tr_mode mode)
     return mode == TR_ECB || mode == TR_CBC;
 }
 
-/* Whether the mode needs a whole message, of at least one block. */
+/* Whether the mode takes a message in one call only, and needs at least one block. */
 static inline bool mode_is_whole(enum tr_mode mode)
 {
     return mode >= TEST_XTS;
@@ -72,7 +73,8 @@ static inline size_t mode_shortest(enum tr_mode mode)
     return mode_is_whole(mode) ? 16 : 0;
 }
 
-/* The longest message to test in bytes. Short for modes that need up to 8 AES blocks per byte. */
+/* The longest message to test in bytes. CFB1 and CFB8 encrypt 8 blocks and 1 block per byte, so
+ * their limits are low. */
 static inline size_t mode_longest(enum tr_mode mode, size_t otherwise)
 {
     return mode == TEST_CFB1 ? 64 : mode == TEST_CFB8 ? 200 : otherwise;

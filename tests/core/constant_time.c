@@ -3,18 +3,19 @@
  * Tests that no branch and no memory index depends on a key or on data. Runs under valgrind: the
  * test declares secrets undefined, and memcheck reports each branch or index on one (A. Langley's
  * ctgrind). Valgrind has no VAES and no AVX-512, so it cannot run the backends that need them.
- * These are the same C source for wider vectors.
+ * Except vperm512, they compile the same C source for wider vectors.
  *
- * The removal of padding is not watched, because the caller learns its result and the length
- * anyway. For the same reason a tag check may branch on its result once or twice, to report it and
- * to cleanse the output. A comparison that stops at the first difference would branch more often.
+ * The test does not watch the removal of padding, because the caller learns its result and the
+ * length anyway. For the same reason a tag check may branch on its result once or twice, to report
+ * it and to cleanse the output. A comparison that stops at the first difference would branch more
+ * often.
  */
 #include "aead.h"
 
 #include <valgrind/memcheck.h>
 
 #define LONGEST   400
-#define LONG_RUN  1843 /* long enough for x86's long-message code */
+#define LONG_RUN  1843 /* long enough for aesni's long GCM messages (core/simd/gcm_long.h) */
 /* Long enough for the XTS code for long data units (core/simd/xts_long.h). */
 #define LONG_UNIT 1600
 
@@ -80,10 +81,10 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
 #define VERDICT 2 /* allowed uses of a secret per tag check */
 
 /*
- * A backend that declares public values to memcheck and calls the backend behind it. SIV and
- * GCM-SIV encrypt with a counter that they derive from the tag, which is public once computed. SIV
- * passes this counter to CTR. GCM-SIV computes the tag by encrypting a single block. Values are
- * declared only while the test seals.
+ * A backend that marks public values as defined for memcheck, and calls the backend `behind` to do
+ * the work. SIV and GCM-SIV derive their counter from the tag. The tag is public once computed, so
+ * a branch on the counter is allowed. SIV passes the counter to CTR. GCM-SIV computes the tag by
+ * encrypting one block with ECB. The backend does this only while the test seals.
  */
 static const struct tr_backend *behind;
 static bool sealing;
@@ -264,7 +265,8 @@ static unsigned watch_cmac(const struct tr_backend *b, bool *right)
     return uses + (all > uses + VERDICT ? all - uses - VERDICT : 0);
 }
 
-/* Number of messages in CBC and CMAC, more than there are lanes. many.c checks the results. */
+/* The number of messages in each multi-buffer call, more than aesni's 8 lanes. many.c checks the
+ * results. */
 #define MANY 20
 
 static unsigned watch_many(const struct tr_backend *b, bool *right)
@@ -369,7 +371,7 @@ int main(void)
 #if !defined(__i386__) /* valgrind's 32-bit processor has no AES instructions */
         "aesni",
 #endif
-#if TR_WIDE_BITSLICE /* valgrind lacks AVX-512: bitslice512 is this code, vperm512 is untested */
+#if TR_WIDE_BITSLICE /* without AVX-512: bitslice512 compiles this code, vperm512 is untested */
         "bitslice256",
         "vperm256",
         "bitslice128",

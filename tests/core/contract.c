@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the errors that tenrounds.h promises, for every function that takes a key or a message.
+ * Tests the errors that tenrounds.h promises, for the functions that take a key or a message.
  * Covers keys and messages unset or cleansed, partial overlap, forged tags, and wrong lengths of
  * data, IV and tag. An error must leave the output and all objects unchanged. But on tag mismatch,
- * a call that decrypts must leave zeros.
+ * a call that decrypts must leave zeros. aead.c and modes/errors.c test tr_ccm_tag(),
+ * tr_ccm_check() and tr_siv_again().
  */
 #include "common.h"
 
-/* Everything that a call may write, so that one comparison shows whether it did. */
+/* Everything that a call may write. One comparison shows whether a call wrote anything. */
 static struct world {
     uint8_t data[256], iv[16], keystream[16], tag[16];
     unsigned used;
@@ -290,7 +291,8 @@ static bool begin(size_t i, bool messages)
             call_siv_start() == TR_OK && call_gcm_siv_start() == TR_OK);
 }
 
-/* Fills the stack below with invalid pointers, to expose calls that use uninitialized memory. */
+/* Fills the stack that the next call will use with invalid pointers. They expose a use of
+ * uninitialized memory. */
 static __attribute__((__noinline__)) void spoil_stack(void)
 {
     uint8_t garbage[16384];

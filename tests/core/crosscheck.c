@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares every backend with bitslice in each mode, key size and direction. Covers each length
- * from 0 to 600 bytes and some up to 20 KiB. Messages are processed in one call and in random
- * pieces, at random alignments, in place and out of place.
+ * Compares every backend with bitslice in each mode, key size and direction. Covers each valid
+ * length up to 600 bytes and some up to 20 KiB (CFB8: up to 200 bytes, CFB1: 64). Messages are
+ * processed in one call and in random pieces, at random alignments, in place and out of place.
  */
 #include "common.h"
 
@@ -99,7 +99,7 @@ static void crosscheck(struct message *m)
            m->key_len * 8, m->decrypt ? "decryption" : "encryption", n);
 }
 
-/* The arguments are the modes to cover; without one, all are. */
+/* The arguments name the modes to cover. Without arguments, the test covers all modes. */
 int main(int argc, char **argv)
 {
     static struct message m;

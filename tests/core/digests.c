@@ -2,7 +2,7 @@
 /*
  * Recomputes the known-answer digests of core/dispatch/selftest.c with libcrypto's default
  * provider. In modes without fused operations, also compares every backend's output byte for byte.
- * OpenSSL 3.0 lacks GCM-SIV, which is therefore recomputed by its definition.
+ * OpenSSL 3.0 lacks GCM-SIV, so gcm_siv_reference.h recomputes its digests.
  */
 #include "common.h"
 #include "dispatch/selftest.h"
@@ -153,7 +153,7 @@ static void test_fused(enum tr_known mode, unsigned k)
            (unsigned long long)digest, (unsigned long long)tr_known_fused[mode][k]);
 }
 
-/* Tests that selftest.c's wrapping IVs do make GCM's counter wrap. */
+/* Tests that GCM's counter wraps soon after it starts from the wrapping IVs of selftest.c. */
 static void test_wrap(void)
 {
     bool good = true;

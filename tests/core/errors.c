@@ -10,7 +10,7 @@ static struct tap_random rng;
 static const struct tr_backend *backend; /* the strongest that runs here */
 static struct tr_aes_key key;
 
-/* Everything that a call may change. The test copies it before the call, to compare. */
+/* Everything that a call may change. The test compares it with a copy made before the call. */
 struct world {
     uint8_t memory[ROOM];
     struct position p;
@@ -263,7 +263,7 @@ static void test_padding(enum tr_mode mode)
         if (last == 0 || last > 16)
             good += bad_padding(mode, last % 3, block), n++;
     }
-    for (unsigned pad = 2; pad <= 16; pad++) /* each bit of each padding but the last byte */
+    for (unsigned pad = 2; pad <= 16; pad++) /* each bit of the padding except its last byte */
         for (unsigned at = 16 - pad; at < 15; at++)
             for (unsigned bit = 0; bit < 8; bit++, n++) {
                 tap_fill(&rng, block, 16);
@@ -360,8 +360,8 @@ static void test_wrap_lengths(void)
     tap_ok(good && tap_same(out, before, sizeof(out)), "key wrap: wrong lengths");
 }
 
-/* Wraps and unwraps m[100] to m[at], which may overlap or lie beside it. The result must equal that
- * of separate buffers. */
+/* Wraps and unwraps with the input at m + 100 and the output at m + at; the two may overlap. The
+ * results must equal those with separate buffers. */
 static bool wrap_is_right_at(size_t len, bool padded, size_t at)
 {
     uint8_t m[300], text[64], wrapped[80];
@@ -403,8 +403,7 @@ static void test_wrap_forgeries(void)
             tap_fill(&rng, in, sizeof(in));
             tap_fill(&rng, iv, sizeof(iv));
             good &= (padded ? tr_kwp_wrap : tr_kw_wrap)(&key, 0, iv, wrapped, in, len) == TR_OK;
-            for (size_t bit = 0; bit <= 8 * wrapped_len;
-                 bit++) { /* the last: another check value */
+            for (size_t bit = 0; bit <= 8 * wrapped_len; bit++) { /* the last step: default IV */
                 if (bit < 8 * wrapped_len)
                     wrapped[bit / 8] ^= (uint8_t)(1 << bit % 8);
                 memset(out, 0x5a, sizeof(out));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests every backend that runs here with the published vectors of one case per line. Gives one
- * result per file and backend. Checks the number of cases per verdict, so that an empty file cannot
- * pass. Usage: mode_vectors DIRECTORY
+ * Tests every backend that runs here with published vectors, from files of one case per line
+ * (cases.h). Gives one result per file and backend. Checks the number of cases per verdict, so that
+ * an empty file cannot pass. Usage: mode_vectors DIRECTORY
  *
  * A valid case must encrypt to its ciphertext and tag, and decrypt to its plaintext. An invalid
- * case must be refused and release no plaintext. Its stated plaintext must encrypt to another
- * result.
+ * case must be refused and release no plaintext. The plaintext that it states must not encrypt to
+ * its ciphertext and tag.
  */
 #include "cases.h"
 #include "common.h"
@@ -191,8 +191,8 @@ static enum tr_status xts_open(const struct tr_backend *b, const struct test_cas
                            : tr_xts_decrypt(&x, c->iv.data, r->text, c->ct.data, c->ct.len);
 }
 
-/* CBC with padding. Writes r->text only on success, because a streaming caller gets all but the
- * last block before a padding error. */
+/* CBC with padding. Writes r->text only on success: before a padding error, tr_cipher_update() has
+ * already output all blocks but the last. */
 static enum tr_status cbc(const struct tr_backend *b, const struct test_case *c, bool decrypt,
                           struct result *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The textbook AES and its modes. Sections are of FIPS-197 (2001), unless SP 800-38A is named. */
+/* The textbook AES and its modes. Section numbers without a document refer to FIPS-197 (2001). */
 #include "reference.h"
 
 #include <string.h>
@@ -138,7 +138,7 @@ static void xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n
         out[i] = a[i] ^ b[i];
 }
 
-/* ECB and CBC of one block (SP 800-38A sections 6.1 and 6.2). */
+/* One block in ECB (chain is NULL) or CBC (SP 800-38A sections 6.1 and 6.2). */
 static void whole_block(const struct reference_key *key, bool decrypt, uint8_t *chain, uint8_t *out,
                         const uint8_t *in)
 {
@@ -161,8 +161,8 @@ static void whole_block(const struct reference_key *key, bool decrypt, uint8_t *
     memcpy(out, block, 16);
 }
 
-/* CFB, OFB and CTR of n bytes, at most a block (SP 800-38A sections 6.3 to 6.5). Replaces state by
- * the next input block. */
+/* At most one block, n bytes, in CFB, OFB or CTR (SP 800-38A sections 6.3 to 6.5). Replaces state
+ * with the cipher's next input block. */
 static void stream_block(const struct reference_key *key, int mode, bool decrypt, uint8_t *state,
                          uint8_t *out, const uint8_t *in, size_t n)
 {

@@ -18,7 +18,7 @@ struct rsp_bytes {
 enum rsp_field { RSP_KEY, RSP_IV, RSP_PLAINTEXT, RSP_CIPHERTEXT, RSP_SCHEDULE, RSP_FIELDS };
 
 struct rsp_record {
-    bool decrypt; /* in the part [DECRYPT] */
+    bool decrypt; /* whether the record is in the part [DECRYPT] */
     unsigned count;
     unsigned line; /* first line of the record, from 1 */
     struct rsp_bytes field[RSP_FIELDS];
@@ -27,12 +27,12 @@ struct rsp_record {
 struct rsp_file {
     struct rsp_record *records;
     size_t n;
-    char error[160]; /* the error with its line; "" if none */
+    char error[160]; /* the error with its line number; "" if none */
 };
 
-/* Reads a file, strictly: anything outside the format is an error. With `bits`, texts consist of
- * the digits 0 and 1, and len counts bits. They are packed, with the first bit as the highest of a
- * byte. The caller frees the file with rsp_free(). */
+/* Reads a file, strictly: anything outside the format is an error. With `bits`, plaintexts and
+ * ciphertexts are strings of the digits 0 and 1, and their `len` counts bits. The first digit
+ * becomes the highest bit of the first byte. The caller frees the file with rsp_free(). */
 bool rsp_read(FILE *in, struct rsp_file *file, bool bits);
 void rsp_free(struct rsp_file *file);
 

@@ -112,7 +112,7 @@ static const struct {
 };
 #define BACKENDS (sizeof(expected_backends) / sizeof(*expected_backends))
 
-/* The index of the expected backend, if those in the bit set `without` fail their KATs. */
+/* The index of the expected backend, if the backends in the bit set `without` fail their KATs. */
 static unsigned expected_index(tr_features usable, unsigned without)
 {
     unsigned i = 0;
@@ -292,8 +292,8 @@ static void test_known_answers(void)
 }
 
 /* Falsifies the known answers of each set of backends. Selection must choose the next backend and
- * report the failures. To limit the number of sets, only the two backends behind the chosen one
- * vary. */
+ * report the failures. To limit the number of sets, all backends before the chosen one vary, but
+ * only two after it. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();
@@ -460,7 +460,7 @@ static void test_tuning_named(void)
     tap_ok(good, "TENROUNDS_TUNE selects any row, and a wrong name none");
 }
 
-/* Tests selection on a processor whose clock drops at 512 bits. */
+/* Tests selection on a processor whose clock drops at 512 bits. The word "clock" simulates it. */
 static void test_avoided(void)
 {
     const tr_features usable = read_cpu().usable;

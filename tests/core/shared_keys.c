@@ -15,7 +15,7 @@
 #define LONGEST 900
 #define EACH    ((unsigned)AEADS + 1)
 
-/* A one-shot message with lengths that every mode accepts; SIV has no IV here. */
+/* A one-shot message with lengths that every mode accepts. SIV ignores the IV here. */
 struct message {
     size_t mode, len;
     uint8_t iv[12], aad[LONGEST], tag[16], plaintext[LONGEST], ciphertext[LONGEST];
@@ -64,7 +64,7 @@ static void *work(void *message)
     return good ? message : NULL;
 }
 
-/* Makes a message. bitslice with a separate key computes the expected result. */
+/* Makes a message. bitslice computes the expected result with a key object of its own, `alone`. */
 static bool make(struct tap_random *rng, const struct aead_state *alone, size_t mode, unsigned i)
 {
     static const size_t lengths[THREADS] = {16, 64, 100, 250, 300, 500, 700, LONGEST};
@@ -89,8 +89,12 @@ static bool one_key(struct tap_random *rng, const struct tr_backend *b, size_t m
                 a->set_key(&shared, b, raw, key_len) == TR_OK;
     for (unsigned i = 0; i < THREADS; i++)
         good &= make(rng, &alone, mode, i);
-    for (unsigned i = 0; i < THREADS; i++)
-        good &= pthread_create(&threads[i], NULL, work, &messages[i]) == 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        if (pthread_create(&threads[i], NULL, work, &messages[i]) == 0)
+            continue;
+        tap_ok(false, "thread %u cannot be started", i); /* the others would wait for it */
+        exit(1);
+    }
     for (unsigned i = 0; i < THREADS; i++) {
         void *result = NULL;
         good &= pthread_join(threads[i], &result) == 0 && result != NULL;

@@ -2,7 +2,7 @@
 /*
  * Measures the stack that selection with its known-answer tests needs, and that a backend's
  * multi-buffer call needs. Each runs on a stack of the size that tenrounds.h states, with a guard
- * page below it. Prints how many bytes were written.
+ * page below it. Prints how many bytes of stack each used.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_STACK */
 #include "common.h"
@@ -15,7 +15,7 @@
 #define MULTI_BUFFER ((size_t)64 * 1024)
 
 static ucontext_t test, rest;
-static const struct tr_backend *backend; /* NULL: any */
+static const struct tr_backend *backend; /* NULL: no mask, so any may be selected */
 static bool good;
 
 /* Selects the backend. A mask of all other features excludes the stronger ones. */
@@ -25,7 +25,8 @@ static void selection(void)
     good = tr_select(NULL, backend != NULL ? ~tr_backend_features(backend) : 0, &s) == TR_OK;
 }
 
-/* Runs jobs of two key sizes and of 1 to 64 blocks, so that the call sorts them by both. */
+/* Runs jobs of two key sizes and of 1 to 64 blocks: the call separates key sizes and sorts by
+ * length. */
 static void multi_buffer(void)
 {
     static struct tr_aes_key keys[2];
@@ -39,7 +40,8 @@ static void multi_buffer(void)
     good = good && tr_cbc_encrypt_many(jobs, 200) == TR_OK;
 }
 
-/* Runs a function on a stack of `size` bytes of a pattern. Returns how many bytes it overwrote. */
+/* Runs a function on a stack of `size` bytes, filled with a pattern. Returns how many bytes lie
+ * between the top and the lowest one that the function overwrote. */
 static size_t touched(void (*run)(void), size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -4,9 +4,10 @@
  * alternate at random. Welch's t-test compares the fastest 90 % of their times (O. Reparaz, J.
  * Balasch, I. Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
  *
- * The program only prints the verdict, because other load affects it, too. Only a wrong result
- * fails the test. constant_time.c and openssl/tls_constant_time.c reliably find a branch or an
- * index on a secret. This test also covers instruction timing on the real processor.
+ * The program only prints its verdict, because other load on the machine affects the times, too.
+ * The test fails only if a call returns a wrong result. constant_time.c and
+ * openssl/tls_constant_time.c reliably find a branch or an index on a secret. This test also covers
+ * instruction timing on the real processor.
  */
 #include "common.h"
 #include "tls_record.h"
@@ -75,7 +76,7 @@ static bool tls_open(uint8_t *input)
            opened.has_mac;
 }
 
-/* The control: stops at the first difference, so its time depends on the input. */
+/* The control: stops at the first byte that is not zero, so its time depends on the input. */
 static bool stops_early(uint8_t *input)
 {
     volatile const uint8_t *p = input;
@@ -97,7 +98,8 @@ static void gcm_inputs(struct subject *s)
     }
 }
 
-/* Encrypts plaintexts with 16 bytes of padding, the first or the last but one of them wrong. */
+/* Encrypts two plaintexts with 16 bytes of padding. In one the first byte of padding is wrong, in
+ * the other the last but one. */
 static void padding_inputs(struct subject *s)
 {
     for (int i = 0; i < 2; i++) {
@@ -138,7 +140,7 @@ static int by_time(const void *a, const void *b)
 static double t_squared(const struct sample *samples, size_t n)
 {
     double count[2] = {0}, mean[2] = {0}, squares[2] = {0};
-    for (size_t i = 0; i < n; i++) { /* Welford's sums */
+    for (size_t i = 0; i < n; i++) { /* Welford's algorithm */
         const bool k = samples[i].kind;
         const double x = (double)samples[i].time, before = x - mean[k];
         mean[k] += before / ++count[k];

@@ -42,8 +42,8 @@ add(enum kind kind, enum tr_mode mode, unsigned encrypt, unsigned decrypt, const
     f->decrypt = decrypt;
 }
 
-/* Adds files with their numbers of records, from AESAVS appendices B to E (KAT), section 6.3 (MMT)
- * and section 6.4 (MCT). */
+/* Adds the CAVP files of a mode and key size. The numbers of records are from AESAVS appendices B
+ * to E (KAT), section 6.3 (MMT) and section 6.4 (MCT). */
 static void add_cavp(enum tr_mode mode, unsigned size)
 {
     static const unsigned gfsbox[] = {7, 6, 5}, keysbox[] = {21, 24, 16};
@@ -149,9 +149,9 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
 /* ---- Monte Carlo (AESAVS section 6.4) ------------------------------------------------------- */
 
 /*
- * A Monte Carlo chain, with an inner loop of 1000 steps. In ECB the first input is given, and each
- * later one is the output of the previous step. In the other modes the second input is the IV, and
- * each later one is the output of two steps before. The mode's state carries over all steps.
+ * A Monte Carlo chain, with an inner loop of 1000 steps. The record gives the first input. In ECB,
+ * each later input is the output of the step before. In the other modes the second input is the IV,
+ * and each later one is the output from two steps earlier. The mode's state carries over all steps.
  */
 struct chain {
     uint8_t key[32], iv[16], input[16];
@@ -174,7 +174,8 @@ static void chain_steps(struct chain *c, const struct tr_aes_key *key, enum tr_m
     operations += 1000;
 }
 
-/* Derives the next of the 100 keys: XORs the key with the last bytes of the last two outputs. */
+/* Derives the key, IV and input of the next outer step. The key is XORed with the last key_len
+ * bytes of the last two outputs. */
 static void chain_next(struct chain *c, size_t key_len, enum tr_mode mode)
 {
     uint8_t last[32];
@@ -212,9 +213,9 @@ static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct 
     return good;
 }
 
-/* Runs one outer step of a CFB8 chain, byte by byte. The first input is given, then come the bytes
- * of the IV. Each later input is the output of 17 steps before. The next key is the XOR of this key
- * and as many of the last output bytes. */
+/* Runs one outer step of a CFB8 chain, byte by byte. The inputs are one byte from the record, the
+ * bytes of the IV, then the outputs from 17 steps earlier. The next key is this key XOR the last
+ * key_len output bytes. */
 static bool run_mct_cfb8(const struct tr_backend *b, const struct rsp_record *r, struct chain *c)
 {
     const size_t key_len = r->field[RSP_KEY].len;
@@ -330,7 +331,7 @@ static const char *const malformed[] = {
 
 static bool reads(const char *text, size_t records, bool bits)
 {
-    struct rsp_file rsp;
+    struct rsp_file rsp = {0};
     FILE *in = tmpfile();
     bool good = in != NULL && fputs(text, in) >= 0;
     if (good)
@@ -371,7 +372,7 @@ int main(int argc, char **argv)
     tap_plan(2 + n_files * (1 + backend_count()));
     test_reader();
     for (unsigned i = 0; i < n_files; i++) {
-        struct rsp_file rsp;
+        struct rsp_file rsp = {0};
         const bool good = read_file(&files[i], &rsp);
         tap_ok(good, "%s is well formed", files[i].path);
         const struct tr_backend *b;

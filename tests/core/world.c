@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the core in an environment that may refuse the vector registers and that limits the bytes
+ * Tests the core in an environment that may refuse the vector registers and that limits the blocks
  * per hold, as a kernel does. The core is compiled for that environment (world/env_kernel.h).
  *
  * Every backend must pass its known-answer tests with registers refused never, always and at
- * random, and with several limits. A key that is set while the registers are refused must use them
- * later.
+ * random, and with several limits. Messages under a key that was set while the registers were
+ * refused must use the registers.
  */
 #include "common.h"
 #include "dispatch/selftest.h"
@@ -102,7 +102,7 @@ static void known_answers(const struct tr_backend *b)
 
 /* ---- Keys that are set while the registers are refused ---- */
 
-#define LATE     2 /* checks per backend */
+#define LATE     2 /* results per backend */
 #define LATE_LEN 1000u
 
 enum { EARLY, NO_REGISTERS, KEYS };

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#define ROOM (8 * FUZZ_LONGEST)
+#define ROOM (2 * FUZZ_LONGEST)
 
 static uint8_t in_bytes[ROOM], out_bytes[ROOM + 16], expected[ROOM + 16];
 

@@ -150,7 +150,7 @@ static unsigned long counter(const char *wanted)
 }
 
 /* Makes one request with each key. Both outputs must equal `want`, or each other if that is NULL.
- * Sets how often each request held the registers. */
+ * Stores in holds[] how often each request held the registers. */
 static int hold_counts(const struct algorithm keys[2], const char *name, int decrypt,
                        const uint8_t *from, size_t len, const uint8_t *want, size_t room,
                        unsigned long holds[2])

@@ -7,13 +7,13 @@
 # modules: algif_skcipher algif_aead
 
 modprobe -a algif_skcipher algif_aead
-# Otherwise the kernel would start modprobe for each name that is not registered.
+# Disables the kernel's modprobe, which it would start for each name that is not registered.
 echo >/proc/sys/kernel/modprobe
 
 # Prints, for every slab cache that a module could allocate from, the objects in use and the objects
 # per slab. Writing to "shrink" first frees unused slabs and the per-CPU slabs, which count as in
 # use. Until slabinfo is read, only builtins of the shell run, which allocate nothing. The text
-# written to sysfs is long, because the kernel copies it: a short one would come from a small cache.
+# written to sysfs is long, so that the kernel's copy of it comes from no small cache.
 long=$(printf '1%3000s' '')
 slabs() {
     for cache in /sys/kernel/slab/kmalloc-*/shrink; do

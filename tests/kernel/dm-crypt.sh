@@ -97,7 +97,8 @@ for module in aesni-intel crypto_user dm-crypt; do
 done
 check 'a disk in memory' modprobe brd rd_nr=1 rd_size=4096
 
-# A template is named by the drivers of all its parts or of none: essiv(cbc-aes-...,sha256-...).
+# The name of a template contains the drivers of all its parts, essiv(cbc-aes-...,sha256-...), or of
+# none.
 essiv=essiv:$(best_driver theirs sha256)
 while read -r algorithm iv key_bytes sector_size; do
     check "dm-crypt $algorithm $iv, key of $key_bytes bytes, sectors of $sector_size: both ways" \

@@ -76,7 +76,7 @@ for every in 1 3; do
     unload
 done
 
-# ---- A key set where the registers are refused: later requests use them, with the same results ----
+# ---- A key set while the registers are refused: later requests use them, with equal results ----
 
 for mask in '' noclmul noaes; do
     load ${mask:+"mask=$mask"}

@@ -72,7 +72,7 @@ of() {
     echo "{\"calls\":10,\"system_calls\":{$1},\"copied\":{\"in\":$2,\"out\":$3},\"referenced\":{\"in\":$4,\"out\":$5}},"
 }
 
-# It fails unless all paths compute the same output as the core.
+# compare-paths fails unless all paths compute the same output as the core.
 compare() { tenrounds compare-paths aes-128-cbc --decrypt --seconds 0.01 --bytes 16,64K,128K --json "$@" >/tmp/paths.json; }
 check 'compare-paths' compare
 for who in tenrounds-core tenrounds openssl; do

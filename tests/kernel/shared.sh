@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Requests on two processors share one key: new keys, each used by several processes at the same time.
+# Requests on two processors share one key: several processes use each new key at the same time.
 # guest: cycles
 # modules: algif_skcipher algif_aead
 

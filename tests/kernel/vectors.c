@@ -51,9 +51,9 @@ static void report(const char *id, const char *what, ssize_t status)
         printf("%s, case %s: %s (%zd)\n", file, id, what, status);
 }
 
-/* Makes one request. A valid message must give the output want, an invalid one -EBADMSG. Reads
- * exactly the expected number of bytes: the kernel would wait for input if asked for more, and do
- * nothing if asked for 0. */
+/* Makes one request. A valid message must give the output want, an invalid one -EBADMSG. Asks
+ * for exactly the expected number of bytes, because the kernel would wait for input if asked for
+ * more. If none are expected it asks for one, because the kernel does nothing if asked for none. */
 static void request(const char *id, int decrypt, int valid, const struct bytes *iv, size_t aad_len,
                     const struct bytes *in, const struct bytes *want)
 {

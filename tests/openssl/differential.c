@@ -34,7 +34,7 @@ enum what {
     WHATS
 };
 
-/* The state that both sides share, as the calls so far imply it. */
+/* Both contexts, and the state that both must be in after the calls so far. */
 struct state {
     unsigned mode; /* index into evp_modes */
     unsigned key_len;
@@ -105,8 +105,9 @@ static size_t any_length(struct tap_random *random)
     }
 }
 
-/* Runs an update on one side. In place, the output trails the input by the buffered bytes, as in a
- * program that packs its data. No byte is overwritten before it is read. */
+/* Runs an update on one side. In place, the output begins `trail` bytes (the buffered ones) before
+ * the input, as in a program that writes its output without gaps over its input. No byte is
+ * overwritten before it is read. */
 static void update_side(EVP_CIPHER_CTX *ctx, struct result *r, const uint8_t *data, size_t len,
                         size_t offset, size_t trail, bool in_place)
 {
@@ -202,7 +203,8 @@ static bool do_set_key_length(struct state *s, struct tap_random *random)
 }
 
 /* Sets a parameter, also to a negative value or with a wrong type. A TLS version is set only for
- * CFB, OFB and CTR, where it only changes the length. tls_records.c tests it with CBC. */
+ * CFB, OFB and CTR, where it only changes the length that
+ * decryption reports. tls_records.c tests it with CBC. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
     static const char *const keys[] = {

@@ -97,8 +97,8 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
         s->done = s->reset = false;
     else if (good && (params->key == NULL ? none_reset : params_reset))
         reset_by_parameter(s);
-    /* In 4.0, libcrypto can fail although its provider succeeded, and so reset the result. Final in
-     * a copy of the context tells. */
+    /* In 4.0, libcrypto can fail although its provider succeeded and reset the result. Final in a
+     * copy of the context shows whether it did. */
     if (!good && s->done) {
         uint8_t out[16];
         int n;

@@ -215,7 +215,8 @@ static bool plain_message(struct both *b, struct message *m, struct tap_random *
             return same(b, "num");
         if (!final(b))
             return false;
-        /* Next: a new IV or, in CBC, CFB and OFB, the last one again; perhaps a new key. */
+        /* The next message has a new IV or, in CBC, CFB and OFB, perhaps the same one. Its key may
+         * be new. */
         const bool iv = ctr || ecb || tap_below(random, 2), key = tap_below(random, 2);
         m->iv[0]++;
         m->key[0]++;
@@ -296,7 +297,7 @@ static bool aead_message(struct both *b, struct message *m, struct tap_random *r
                 : tap_below(random, 3) ? 12
                                        : 1 + tap_below(random, 60);
     m->enc = 1;
-    m->len += ccm && m->len == 0; /* not without data: see finish() in engine/ccm.c */
+    m->len += ccm && m->len == 0; /* CCM: at least 1 byte; see finish() in engine/ccm.c */
     if (!(ccm ? ccm_crypt : gcm_crypt)(b, m, random))
         return false;
     EVP_EncryptInit_ex(ctx, EVP_get_cipherbynid(b->cipher->nid), NULL, NULL, NULL);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The openssl command with the engine: how it is listed, and that it is used, by configuration and by flag.
-# shellcheck disable=SC2317 # the functions are called, by result()
+# Tests the openssl command with the engine: `openssl engine` lists it, and commands use it by
+# configuration and by -engine.
+# shellcheck disable=SC2317 # result() calls the functions
 set -eu
 set -- engine
 
@@ -29,7 +30,7 @@ listed() {
 }
 result "openssl engine -t -c" listed
 
-named() { # what the name ends in
+named() { # END: the text in parentheses after the name
     engine tenrounds | tee "$dir/name"
     grep -qxF "(tenrounds) tenrounds AES engine ($1)" "$dir/name"
 }
@@ -109,7 +110,7 @@ result "openssl speed -engine tenrounds -evp aes-128-gcm" speed aes-128-gcm gcm_
 random() {
     fresh_counters
     ours rand -out "$dir/random" 100000 && [ "$(wc -c <"$dir/random")" = 100000 ] || return 1
-    # The generator of 3.x fetches its cipher.
+    # The generator of 3.x fetches its cipher from a provider, so it does not use the engine.
     case $(plain version) in 'OpenSSL 1.'*) ran 90000 ctr ;; esac
 }
 result "openssl rand, which draws its numbers from our AES in 1.1.1" random

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The provider exports OSSL_provider_init and nothing else, and wants nothing of libcrypto.
+# Checks that the provider exports only OSSL_provider_init and is not linked with libcrypto.
 set -eu
 module=$OPENSSL_MODULES/tenrounds.so
 echo 1..2

@@ -14,7 +14,7 @@ static const struct {
 } cases[] = {
     {NULL, 0},
     {"", WORD_0 | WORD_1}, /* an empty word is zero */
-    {":", WORD_1},         /* but before a colon it masks nothing */
+    {":", WORD_1},         /* an empty word before a colon masks nothing */
     {"0", WORD_0 | WORD_1},
     {"~0", WORD_1}, /* a missing second word is zero */
     {"~0:~0", 0},

@@ -65,7 +65,7 @@ static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
             theirs->data_type == OSSL_PARAM_OCTET_STRING);
 }
 
-/* Whether only some versions list the parameter; ours always does. */
+/* Whether to skip this parameter in both lists, because only some versions list it. */
 static bool newer(const OSSL_PARAM *p)
 {
     static const char *const keys[] = {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# no_fault_switch.sh FAULTY INSTALLED...: the fault switch of tests is in FAULTY and in nothing that is
-# installed.
+# no_fault_switch.sh FAULTY INSTALLED...: checks that FAULTY has the fault switch of the tests, and
+# that no installed object has it.
 set -u
 echo "1..$#"
 n=1 status=0

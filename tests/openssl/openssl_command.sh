@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The installed openssl command with our provider preferred by configuration, as a system would have
-# it: listing, encryption, random numbers, digests, and TLS 1.2 over CBC suites, against itself and
-# against a peer that does not have the provider.
-# shellcheck disable=SC2317 # the functions are called, by result()
+# Tests the installed openssl command, with our provider preferred by a configuration file as on a
+# real system: listing, encryption, random numbers, digests, and TLS 1.2 with CBC suites. The TLS
+# peer is openssl with the provider, or without it.
+# shellcheck disable=SC2317 # result() calls the functions
 set -eu
 
 # shellcheck source=tests/openssl/preferred.sh
 . "$(dirname -- "$0")/preferred.sh"
 
-# ran OPERATION BYTES: whether our code did at least so many.
+# ran OPERATION BYTES: whether our code processed at least BYTES in this operation.
 ran() {
     bytes=$(executed "$counters" "$1")
     echo "$1: $bytes bytes"
@@ -27,8 +27,10 @@ lists() {
 result "openssl list -providers shows both, and the backend" lists
 
 sabotaged() {
-    strongest=$(sed -n 's/.*selected backend: \([a-z0-9]*\);.*/\1/p' "$dir/list")
-    TENROUNDS_SABOTAGE=$strongest faulty list -providers -verbose | grep "passed over: $strongest"
+    strongest=$(sed -n 's/.*selected backend: \([a-z0-9-]*\);.*/\1/p' "$dir/list")
+    [ -n "$strongest" ] &&
+        TENROUNDS_SABOTAGE=$strongest faulty list -providers -verbose |
+        grep "passed over: $strongest"
 }
 if grep -q 'selected backend: bitslice' "$dir/list"; then
     skip "there is only one backend for this processor" excused
@@ -62,7 +64,7 @@ for mode in ecb cbc cfb ofb ctr; do
     done
 done
 
-# mac MAC CIPHER BITS [OPTION VALUE]: as without us.
+# mac MAC CIPHER BITS [OPTION VALUE]: compares the MAC with that of openssl without our provider.
 mac() {
     name=$1 cipher=$2 k=$(printf %.$(($3 / 4))s "$key")
     shift 3
@@ -80,7 +82,7 @@ result "openssl mac: CMAC with 3DES, by that of the default provider" other_cmac
 result "openssl mac: GMAC with AES, by our code" our_gmac
 result "openssl mac: GMAC with ARIA, by that of the default provider" other_gmac
 
-# With a wrong password one in 256 ends in what looks like padding: then both read the same nonsense.
+# With a wrong password, 1 of 256 decryptions ends in valid padding. Both outputs must then match.
 wrong_password() { # ours|plain FILE
     "$1" enc -d -aes-256-cbc -pbkdf2 -pass pass:wrong -in "$dir/theirs" -out "$2"
 }
@@ -98,7 +100,7 @@ result "openssl enc with a password, and with a wrong one" by_password
 random() {
     fresh_counters
     ours rand -out "$dir/random" 100000 && [ "$(wc -c <"$dir/random")" = 100000 ] || return 1
-    # Later ones keep to their own provider's AES; see random.c.
+    # In later versions, the generator uses the AES of its own provider; see random.c.
     case $(plain version) in 'OpenSSL 3.'[0-3].*) ran ctr 90000 ;; esac
 }
 result "openssl rand, which draws its numbers from our AES up to OpenSSL 3.3" random
@@ -129,9 +131,9 @@ encrypted_key() {
 }
 result "a private key under AES, opened by plain openssl" encrypted_key
 
-# handshake SERVER CLIENT BYTES SUITE OPTION...: each side is "ours" or "plain". The client sends
-# lines that the server sends back reversed; they read the same both ways. BYTES is how many our
-# code has to encrypt and to decrypt with CBC for it.
+# handshake SERVER CLIENT BYTES SUITE OPTION...: each side is "ours" or "plain". The server returns
+# each line reversed. The client sends palindromes, so the answer must equal them. Our code must
+# encrypt and decrypt at least BYTES with CBC.
 awk 'BEGIN { for (i = 1000; i < 3000; i++) { s = i; for (j = 4; j > 0; j--) s = s substr(i, j, 1)
              print s } }' >"$dir/lines"
 handshake() {
@@ -151,8 +153,8 @@ handshake() {
     cat "$dir/server" "$dir/client"
     cmp "$dir/lines" "$dir/echo" && ran cbc_encrypt "$least" && ran cbc_decrypt "$least"
 }
-# libssl takes AES-..-CBC-HMAC-SHA1 where encrypt-then-mac is off; with SHA-384, for which there is no such
-# cipher, it takes CBC and has it strip padding and MAC.
+# Without encrypt-then-MAC (-no_etm), libssl uses AES-..-CBC-HMAC-SHA1. There is no such cipher for
+# SHA-384: there libssl uses CBC, and the provider removes padding and MAC.
 result "TLS 1.2, AES128-SHA" handshake ours ours 30000 ECDHE-RSA-AES128-SHA
 result "TLS 1.2, AES128-SHA, no_etm" handshake ours ours 30000 ECDHE-RSA-AES128-SHA -no_etm
 result "TLS 1.2, AES256-SHA384" handshake ours ours 30000 ECDHE-RSA-AES256-SHA384
@@ -162,7 +164,7 @@ result "TLS 1.2, AES256-SHA384, no_etm, to a plain client" \
 result "TLS 1.2, AES256-SHA384, no_etm, to a plain server" \
     handshake plain ours 15000 ECDHE-RSA-AES256-SHA384 -no_etm
 
-# A setuid program is not told by its user what to run, nor where to count.
+# A setuid program must ignore the masks and the counters file in its caller's environment.
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 setuid_ignores() {
     fresh_counters

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# For scripts that run the openssl command with our provider preferred by configuration, and plainly; read in
-# by them: `. preferred.sh`. Sets $dir, a temporary directory that is removed at the end.
-# With "engine" as the script's argument, it is our engine that is the default.
-# shellcheck disable=SC2034 # what is set here is used there
+# Functions for scripts that run the openssl command with our provider preferred by configuration
+# (ours) and without it (plain). A script sources this file: `. preferred.sh`. Sets $dir, a
+# temporary directory that is removed at the end. If the script's argument is "engine", our engine
+# takes the provider's place.
+# shellcheck disable=SC2034 # the scripts use these variables
 
 # Counters files are shared memory (openssl/common/counters_file.h), which a shell cannot make.
 [ -n "${COUNTERS_HELD:-}" ] || exec "$(dirname -- "$0")/hold_counters.py" "$0" "$@"
@@ -20,7 +21,7 @@ engine)
     ;;
 esac
 dir=$(mktemp -d)
-servers= # what is stopped at the end
+servers= # processes to stop at the end
 cleanup() {
     # shellcheck disable=SC2086 # a list of numbers
     [ -z "$servers" ] || kill $servers 2>/dev/null || :
@@ -30,8 +31,8 @@ trap cleanup EXIT
 
 count=0
 status=0
-# result TEXT COMMAND...: one line of TAP for whether the command succeeds; what it says is shown
-# when it does not.
+# result TEXT COMMAND...: prints one line of TAP, which says whether the command succeeds. If it
+# fails, also prints its output.
 result() {
     set +e
     count=$((count + 1))
@@ -47,7 +48,7 @@ result() {
     set -e
 }
 
-# skip REASON [excused]: one result that cannot be had here; a failure where it has to be had.
+# skip REASON [excused]: skips one result. With TENROUNDS_MUST_RUN, only an excused skip passes.
 skip() {
     count=$((count + 1))
     if [ -n "${TENROUNDS_MUST_RUN:-}" ] && [ "${2:-}" != excused ]; then
@@ -58,12 +59,12 @@ skip() {
     fi
 }
 
-# The sections of `openssl req` are for both.
+# Both configurations have the sections that `openssl req` needs.
 printf '[req]\ndistinguished_name = name\n[name]\n' >"$dir/plain.cnf"
 sed "s|@module@|$module|" "$(dirname -- "$0")/$template" |
     cat - "$dir/plain.cnf" >"$dir/ours.cnf"
 
-# What was built with the address sanitizer needs its runtime in the program first.
+# A module built with the address sanitizer needs the sanitizer's runtime loaded before the program.
 runtime=
 if nm -D "$module" | grep -q __asan_init; then
     runtime=$(${CC:-cc} -print-file-name="libclang_rt.asan-$(uname -m).so")
@@ -77,7 +78,7 @@ fresh_counters() {
     dd if=/dev/zero of="$counters" bs=65536 count=1 conv=notrunc 2>/dev/null
     printf TRCOUNT0 | dd of="$counters" bs=8 conv=notrunc 2>/dev/null
 }
-# ours() with the module that has a fault switch.
+# Like ours(), with the module that has the fault switch.
 faulty() {
     sed "s|$module|$faulty_module|" "$dir/ours.cnf" >"$dir/faulty.cnf"
     LD_PRELOAD=$runtime OPENSSL_CONF="$dir/faulty.cnf" openssl "$@"
@@ -87,8 +88,8 @@ ours() {
     TENROUNDS_COUNTERS=$counters LD_PRELOAD=$runtime OPENSSL_CONF="$dir/ours.cnf" openssl "$@"
 }
 
-# executed FILE OPERATION...: so many bytes our code did in these operations (the file describes itself, see
-# openssl/common/counters_file.h).
+# executed FILE OPERATION...: prints how many bytes our code processed in these operations. FILE is
+# a counters file, which describes its own layout (openssl/common/counters_file.h).
 executed() {
     counted=$1
     shift
@@ -101,7 +102,7 @@ executed() {
             index(wanted, " " name[(NR - 1) % ops + 1] " ") { n += $2 } END { printf "%.0f\n", n }'
 }
 
-# port_of FILE: the port on which the s_server listens that was given port 0 and writes to FILE.
+# port_of FILE: prints the port of an s_server that was started with port 0 and writes to FILE.
 port_of() {
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
         port=$(sed -n 's/^ACCEPT.*:\([0-9]*\)$/\1/p' "$1")

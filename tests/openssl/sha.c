@@ -74,7 +74,7 @@ static bool in_pieces(const struct trossl_sha_code *code, struct tap_random *ran
 }
 
 /* Hashes `before` bytes and len more, once with a secret len and once with a public one, and
- * compares the digests. Of the secret len, only least <= len <= most is public. */
+ * compares the digests. Only the bounds of the secret len are public: least <= len <= most. */
 static bool secret_len_matches(const struct trossl_sha_code *code, const uint8_t *data,
                                size_t before, size_t least, size_t len, size_t most)
 {

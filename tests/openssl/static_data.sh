@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# static_data.sh OBJECT[=NAME,NAME...]...: the static data that can be written after loading, against what is expected, with the
-# reason of each; the names are what this object has besides, for a reason that its caller states. Constant tables with addresses in them are made read-only by the dynamic linker (.data.rel.ro) and do not count.
+# static_data.sh OBJECT[=NAME,NAME...]...: checks that each object has no writable static data but
+# those in expected() below, and its NAMEs, for which the caller states the reason. Constant tables
+# that contain addresses do not count: the dynamic linker makes them read-only (.data.rel.ro).
 set -u
 echo "1..$#"
 n=0 failed=0
 
-# Three words of the core, each written by the first call that needs it: the selected backend, the row
-# of the table of microarchitectures, and the verdicts of the known-answer tests of multi-buffer code. The other names are the compiler's and the
-# linker's: a handle for the end of the program, whether that was reached, and labels.
+# Removes the expected names. Three are words of the core, each written by the first call that needs
+# it: the selected backend, the row of the table of microarchitectures, and the verdicts of the
+# known-answer tests of multi-buffer code. The other names are the compiler's and the linker's: a
+# handle for the end of the program, a flag that it has ended, and labels.
 expected() {
     sed -e 's/\.[0-9]*$//' -e 's/.*\.//' | grep -vxE 'selected|tuned|verdicts|completed|__dso_handle|__TMC_END__|__bss_start|_edata|_end|'
 }

@@ -297,7 +297,7 @@ static bool do_plain(struct state *s, struct tap_random *random)
         tap_below(random, 8) == 0 ? tap_below(random, 300) : 16 * tap_below(random, 60);
     const bool in_place = tap_below(random, 2) == 0;
     tap_fill(random, data, len);
-    /* With a version set, the default provider reads the last byte as the padding length. */
+    /* If a TLS version is set, both providers take the last byte for the padding length. */
     if (!s->keyed)
         return true;
     return update(s, data, len, in_place, false);

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Every AES suite of the installed libssl, TLS 1.2 and 1.3, between `openssl s_server` and `openssl
-# s_client`: a file is fetched with the provider preferred on both sides, on the client's and on the
-# server's. It has to arrive whole, and by the counters it was our code that sealed and opened it. With the
-# argument "engine" the same with our engine as the default.
-# shellcheck disable=SC2317 # the functions are called, by result()
+# Tests every AES suite of the installed libssl, TLS 1.2 and 1.3: `openssl s_client` fetches a file
+# from `openssl s_server`. The provider is preferred on both sides, and for some suites on one side
+# alone. The file must arrive unchanged, and the counters must show that our code sealed and opened
+# it. With the argument "engine", our engine is the default instead.
+# shellcheck disable=SC2317 # result() calls the functions
 set -eu
 
 # shellcheck source=tests/openssl/preferred.sh
 . "$(dirname -- "$0")/preferred.sh"
 
-# Which operation a suite seals and opens with. GCM is CTR where the processor has no CLMUL.
+# Sets the bulk operations that seal and open a suite's records. Without CLMUL, GCM uses CTR.
 operations() {
     case $1 in
     *GCM*) sealing="gcm_seal gcm_encrypt ctr" opening="gcm_open gcm_decrypt ctr" ;;
@@ -29,10 +29,10 @@ for kind in "rsa:2048 rsa" "ec -pkeyopt ec_paramgen_curve:P-256 ec"; do
 done
 psk=00112233445566778899aabbccddeeff
 
-# serve SIDE: starts a server on a free port, which is left in $port.
+# serve SIDE: starts a server on a free port and sets $port.
 serve() {
     : >"$dir/server-$1"
-    # Not by the functions above: it has to be the server itself that is stopped at the end.
+    # Does not use ours() or plain(), because $! must be the server itself, which cleanup() stops.
     (cd "$dir" && TENROUNDS_COUNTERS=$others LD_PRELOAD=$([ "$1" = plain ] || echo "$runtime") \
         OPENSSL_CONF=$dir/$1.cnf exec openssl s_server -accept localhost:0 -HTTP -cert rsa.pem \
         -key rsa.key -dcert ec.pem -dkey ec.key -psk $psk -cipher ALL:@SECLEVEL=0 -ciphersuites \
@@ -46,7 +46,7 @@ serve() {
     }
 }
 
-# fetch SERVER CLIENT SUITE [OPTION]: whether the file comes over, and our side did the work.
+# fetch SERVER CLIENT SUITE [OPTION]: whether the file arrives, and our code did its side's work.
 fetch() {
     fresh_counters
     port=$port_plain
@@ -78,14 +78,15 @@ fetch() {
     fi
 }
 
-# Those that need no DSA key or SRP passwords, which are the same with another signature.
+# Leaves out suites that need a DSA key or SRP passwords: others have the same ciphers.
 suites=$(plain ciphers -v ALL:eNULL:@SECLEVEL=0 | awk '/AES/ && !/DSS|SRP/ { print $1 }')
 suites="TLS_AES_128_CCM_SHA256 TLS_AES_128_CCM_8_SHA256 $suites"
-# With CBC, encrypt-then-mac decides which cipher it is.
+# With CBC suites, encrypt-then-MAC decides which cipher libssl uses. These run without it, too.
 cbc=$(plain ciphers -v AES:kPSK+AES:@SECLEVEL=0 | awk '/Enc=AES\(/ && !/DSS|SRP/ { print $1 }')
 mixed="ECDHE-RSA-AES128-SHA ECDHE-ECDSA-AES256-SHA"
 if [ "${1:-}" = engine ]; then
-    # Without it libssl takes AES-CBC-HMAC, which our engine does not have. 1.1.1 cannot be told to do without.
+    # Without encrypt-then-MAC, libssl uses AES-CBC-HMAC, which our engine lacks; with SHA-384 it
+    # uses CBC. 1.1.1 cannot switch encrypt-then-MAC off.
     mixed=
     cbc=$(echo "$cbc" | grep SHA384)
     case $(plain version) in 'OpenSSL 1.'*) cbc= ;; esac
@@ -104,7 +105,7 @@ for suite in TLS_AES_128_GCM_SHA256 TLS_AES_128_CCM_8_SHA256 ECDHE-RSA-AES256-GC
     result "$suite, only the client is ours" fetch plain ours "$suite"
     result "$suite, only the server is ours" fetch ours plain "$suite"
 done
-# Without SHA instructions these are left to the default provider.
+# Without SHA instructions, the default provider does AES-CBC-HMAC.
 stitched=true
 [ "${1:-}" = engine ] || ours list -cipher-algorithms -provider tenrounds | grep -q 'AES-128-CBC-HMAC-SHA1 @ tenrounds' || stitched=false
 $stitched || echo '# without encrypt-then-mac: by the default provider, as there are no SHA instructions here'

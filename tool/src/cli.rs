@@ -475,6 +475,10 @@ pub struct SelftestArgs {
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
+
+    /// Try no longer messages, for tests of what is written
+    #[arg(long, hide = true, value_name = "BYTES")]
+    pub up_to: Option<usize>,
 }
 
 /// Sets when output has colours.
@@ -647,7 +651,7 @@ mod tests {
     fn hidden_names() {
         let hidden = hidden(&command());
         for name in [
-            "--root", "--die-at", "--module", "worker", "generate", "probe",
+            "--root", "--die-at", "--up-to", "--module", "worker", "generate", "probe",
         ] {
             assert!(hidden.contains(&name.to_owned()), "{name}");
         }

@@ -167,7 +167,8 @@ impl Peer for IpsecMb {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        if spec.streams > MOST_STREAMS || !takes_part(spec, bytes) {
+        let apart = spec.gap > 0 && spec.mode != Mode::Cbc;
+        if spec.streams > MOST_STREAMS || !takes_part(spec, bytes) || apart {
             return Ok(None);
         }
         if spec.mode.streams() && spec.lengths(bytes).iter().any(|n| n % 16 != 0) {
@@ -394,7 +395,7 @@ impl Jobs {
         let encrypt = self.spec.direction == Direction::Encrypt;
         for ((job, &n), tag) in self.jobs.iter_mut().zip(&self.lengths).zip(&mut self.tags) {
             (job.src, job.dst) = (from, to);
-            from = from.wrapping_add(n);
+            from = from.wrapping_add(n + self.spec.gap);
             // What is sealed has its tag behind it; what is to be opened brings one, which is compared afterwards.
             match self.spec.mode {
                 Mode::Cmac => {
@@ -410,7 +411,7 @@ impl Jobs {
                     from = from.wrapping_add(TAG);
                     to = to.wrapping_add(n);
                 }
-                _ => to = to.wrapping_add(n),
+                _ => to = to.wrapping_add(n + self.spec.gap),
             }
         }
     }

@@ -16,17 +16,18 @@ mod rustcrypto;
 #[cfg(test)]
 mod tests;
 
-use crate::peer::{Absent, Inputs, Peer, Spec, AAD, TAG};
+use crate::peer::{Absent, Form, Inputs, Peer, Spec, AAD, TAG};
 use terminal::error::Result;
 
 /// Whether the mode takes data of this length.
 fn fits(spec: Spec, bytes: usize) -> bool {
-    spec.mode.row().has_length(bytes)
+    spec.has_length(bytes)
 }
 
-/// Whether an adapter of another library takes part: its messages have AAD of one length.
+/// Whether an adapter of another library takes part: its messages have AAD of one length, and it
+/// wraps no keys.
 fn takes_part(spec: Spec, bytes: usize) -> bool {
-    spec.aad == AAD && fits(spec, bytes)
+    spec.aad == AAD && spec.form == Form::Usual && !spec.wraps() && fits(spec, bytes)
 }
 
 /// The nonce of authenticated modes.
@@ -73,7 +74,8 @@ pub fn all() -> (Vec<Box<dyn Peer>>, Vec<Absent>) {
     found.push(Box::new(aws_lc::AwsLc));
     found.push(Box::new(ring::Ring));
     found.push(Box::new(rustcrypto::RustCrypto));
-    found.push(Box::new(graviola::Graviola));
+    found.push(Box::new(graviola::Graviola::WithCopy));
+    found.push(Box::new(graviola::Graviola::InPlace));
     (found, absent)
 }
 

@@ -6,7 +6,7 @@
 
 use super::fits;
 use super::library::{functions, Shared};
-use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, AAD, TAG};
+use crate::peer::{Direction, Form, Inputs, Mode, Operation, Peer, Spec, AAD, EXPLICIT, TAG};
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
@@ -346,6 +346,17 @@ impl Peer for Evp {
             return Ok(None);
         };
         Ok(Some(match spec.mode {
+            _ if spec.form == Form::Record => Box::new(Record::new(context, spec, bytes, inputs)),
+            _ if spec.wraps() => Box::new(Wrap {
+                init: context.init(),
+                update: context.update(),
+                read: spec.input_bytes(bytes),
+                written: match spec.direction {
+                    Direction::Encrypt => spec.output_bytes(bytes),
+                    Direction::Decrypt => bytes,
+                },
+                context,
+            }),
             Mode::Xts | Mode::CbcCts => Box::new(Sector {
                 init: context.init(),
                 update: context.update(),
@@ -368,6 +379,7 @@ impl Peer for Evp {
 fn cipher_name(spec: Spec) -> CString {
     let name = match spec.mode {
         Mode::Cmac => format!("AES-{}-CBC", spec.key_bits),
+        _ if spec.form == Form::Inverse => spec.cipher().title() + "-INV",
         _ => spec.cipher().title(),
     };
     CString::new(name).expect("no zero in it")
@@ -414,7 +426,8 @@ impl Context {
             } else {
                 null()
             };
-            let iv = if matches!(spec.mode, Mode::Ecb | Mode::Siv) {
+            // Key wrap has a default IV.
+            let iv = if matches!(spec.mode, Mode::Ecb | Mode::Siv) || spec.wraps() {
                 null()
             } else {
                 inputs.iv.as_ptr()
@@ -531,6 +544,98 @@ impl Operation for Sector {
                 ) == 1
         };
         assert!(done && len as usize == self.bytes, "EVP's XTS failed");
+    }
+}
+
+/// A key to be wrapped or unwrapped. OpenSSL 4.0 takes one key after each init.
+struct Wrap {
+    context: Context,
+    init: Init,
+    update: Update,
+    read: usize,
+    written: usize,
+}
+
+impl Operation for Wrap {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let (input, output) = (&input[..self.read], &mut output[..self.written]);
+        let ctx = self.context.ctx;
+        let mut len = 0;
+        // SAFETY: the lengths are those of the mode.
+        let done = unsafe {
+            (self.init)(ctx, null(), null(), null(), null()) == 1
+                && (self.update)(
+                    ctx,
+                    output.as_mut_ptr(),
+                    &mut len,
+                    input.as_ptr(),
+                    self.read as c_int,
+                ) == 1
+        };
+        assert!(
+            done && len as usize == self.written,
+            "EVP neither wraps nor unwraps"
+        );
+    }
+}
+
+/// A record of TLS 1.2 in GCM, as libssl has it: the AAD by a control, then one update in place. So each call first
+/// copies the record to the output.
+struct Record {
+    context: Context,
+    update: Update,
+    aad: [u8; AAD],
+    iv: [u8; 16],
+    bytes: usize,
+}
+
+// include/openssl/evp.h
+const EVP_CTRL_AEAD_SET_IV_FIXED: c_int = 0x12;
+const EVP_CTRL_AEAD_TLS1_AAD: c_int = 0x16;
+
+impl Record {
+    fn new(context: Context, spec: Spec, bytes: usize, inputs: &Inputs) -> Record {
+        let framed = EXPLICIT + bytes;
+        let mut record = Record {
+            update: context.update(),
+            aad: inputs.record_aad(match spec.direction {
+                Direction::Encrypt => framed,
+                Direction::Decrypt => framed + TAG,
+            }),
+            iv: inputs.iv,
+            bytes: framed + TAG,
+            context,
+        };
+        record.restart();
+        record
+    }
+}
+
+impl Operation for Record {
+    #[inline]
+    fn call(&mut self, input: &[u8], output: &mut [u8]) {
+        let output = &mut output[..self.bytes];
+        output.copy_from_slice(&input[..self.bytes]);
+        let (ctx, record) = (self.context.ctx, output.as_mut_ptr());
+        let mut len = 0;
+        // SAFETY: the update reads and writes the record alone, and the control reads the AAD.
+        let done = unsafe {
+            let aad = self.aad.as_mut_ptr().cast();
+            let control = self.context.f.EVP_CIPHER_CTX_ctrl;
+            control(ctx, EVP_CTRL_AEAD_TLS1_AAD, AAD as c_int, aad) == TAG as c_int
+                && (self.update)(ctx, record, &mut len, record, self.bytes as c_int) == 1
+        };
+        assert!(done && len > 0, "EVP neither seals nor opens a record");
+    }
+
+    /// The length -1 sets the whole IV, where another would draw the explicit part.
+    fn restart(&mut self) {
+        let iv = self.iv.as_mut_ptr().cast();
+        let control = self.context.f.EVP_CIPHER_CTX_ctrl;
+        // SAFETY: the IV of GCM has 12 bytes, which are read.
+        let done = unsafe { control(self.context.ctx, EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv) };
+        assert_eq!(done, 1, "EVP takes no fixed IV");
     }
 }
 
@@ -684,6 +789,7 @@ struct Pipes {
     input: Vec<*const u8>,
     output: Vec<*mut u8>,
     total: usize,
+    gap: usize,
 }
 
 type PipesInit = unsafe extern "C" fn(
@@ -761,7 +867,8 @@ impl Pipes {
             written: vec![0; n],
             input: vec![null(); n],
             output: vec![null_mut(); n],
-            total: lengths.iter().sum(),
+            total: spec.input_bytes(bytes),
+            gap: spec.gap,
             lengths,
         })))
     }
@@ -774,7 +881,7 @@ impl Operation for Pipes {
         for (i, &n) in self.lengths.iter().enumerate() {
             self.input[i] = from.as_ptr();
             self.output[i] = to.as_mut_ptr();
-            (from, to) = (&from[n..], &mut to[n..]);
+            (from, to) = (&from[n + self.gap..], &mut to[n + self.gap..]);
         }
         let (ctx, pipes) = (self.context.ctx, self.lengths.len());
         // SAFETY: there is no padding, so each pipe writes as much as it reads.

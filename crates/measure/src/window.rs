@@ -42,7 +42,10 @@ impl Window {
     }
 }
 
-fn clock(id: ClockId) -> Result<u64> {
+/// The wall clock.
+pub(crate) const WALL: ClockId = ClockId::CLOCK_MONOTONIC;
+
+pub(crate) fn clock(id: ClockId) -> Result<u64> {
     let now = clock_gettime(id)
         .map_err(|why| Error::failure(format!("cannot read clock {id}: {why}")))?;
     Ok(now.num_nanoseconds() as u64)

@@ -6,6 +6,7 @@ mod backend;
 mod counted;
 mod cpu;
 mod key;
+mod pieces;
 pub mod raw;
 mod status;
 mod stream;
@@ -19,6 +20,7 @@ pub use cpu::{
     Features, Mask,
 };
 pub use key::{Key, Message, Parameters};
+pub use pieces::{Cipher, CmacMessage, GcmMessage};
 pub use status::{explain, Error, Result};
 pub use stream::Stream;
 pub use tuning::Tuning;

@@ -9,6 +9,18 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 /// enum tr_status.
 pub type tr_status = c_int;
 pub const TR_OK: tr_status = 0;
+pub const TR_ERR_LENGTH: tr_status = 2;
+pub const TR_ERR_OVERLAP: tr_status = 3;
+pub const TR_ERR_PADDING: tr_status = 4;
+pub const TR_ERR_TAG: tr_status = 9;
+pub const TR_ERR_EQUAL_KEYS: tr_status = 11;
+
+// enum tr_mode.
+pub const TR_ECB: c_int = 1;
+pub const TR_CBC: c_int = 2;
+pub const TR_CFB128: c_int = 3;
+pub const TR_OFB: c_int = 4;
+pub const TR_CTR: c_int = 5;
 
 macro_rules! opaque {
     ($($(#[$doc:meta])* $name:ident: $size:literal;)*) => {$(
@@ -28,8 +40,14 @@ opaque! {
     tr_gcm_siv_key: 496;
     tr_xts_key: 1008;
     tr_cmac_key: 528;
+    /// A GCM message.
+    tr_gcm: 112;
     /// A CCM message.
     tr_ccm: 96;
+    /// A CMAC message.
+    tr_cmac: 48;
+    /// A message of ECB, CBC, CFB, OFB or CTR.
+    tr_cipher: 48;
 }
 
 /// A backend's table, of which only the address is known.
@@ -251,6 +269,51 @@ extern "C" {
         tag: *const u8,
         tag_len: usize,
     ) -> tr_status;
+    pub fn tr_xts_encrypt_units(
+        key: Key,
+        tweak: *const u8,
+        out: *mut u8,
+        input: *const u8,
+        unit_len: usize,
+        units: usize,
+    ) -> tr_status;
+    pub fn tr_xts_decrypt_units(
+        key: Key,
+        tweak: *const u8,
+        out: *mut u8,
+        input: *const u8,
+        unit_len: usize,
+        units: usize,
+    ) -> tr_status;
+    pub fn tr_cipher_start(
+        cipher: *mut tr_cipher,
+        key: Key,
+        mode: c_int,
+        decrypt: c_int,
+        padding: c_int,
+        iv: *const u8,
+    ) -> tr_status;
+    pub fn tr_cipher_update(
+        cipher: *mut tr_cipher,
+        out: *mut u8,
+        out_len: *mut usize,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_cipher_room(cipher: *const tr_cipher, len: usize) -> usize;
+    pub fn tr_cipher_final(cipher: *mut tr_cipher, out: *mut u8, out_len: *mut usize) -> tr_status;
+    pub fn tr_gcm_start(gcm: *mut tr_gcm, key: Key, iv: *const u8, iv_len: usize) -> tr_status;
+    pub fn tr_gcm_aad(gcm: *mut tr_gcm, aad: *const u8, len: usize) -> tr_status;
+    pub fn tr_gcm_encrypt(
+        gcm: *mut tr_gcm,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> tr_status;
+    pub fn tr_gcm_tag(gcm: *mut tr_gcm, tag: *mut u8, tag_len: usize) -> tr_status;
+    pub fn tr_cmac_start(cmac: *mut tr_cmac, key: Key) -> tr_status;
+    pub fn tr_cmac_update(cmac: *mut tr_cmac, data: *const u8, len: usize) -> tr_status;
+    pub fn tr_cmac_tag(cmac: *mut tr_cmac, tag: *mut u8, tag_len: usize) -> tr_status;
     pub fn tr_cbc_encrypt_many(jobs: *const tr_stream, count: usize) -> tr_status;
     pub fn tr_cfb128_encrypt_many(jobs: *const tr_stream, count: usize) -> tr_status;
     pub fn tr_cmac_sign_many(jobs: *mut tr_cmac_job, count: usize) -> tr_status;
@@ -310,7 +373,7 @@ mod tests {
         let mut here = BTreeMap::new();
         here!(here,
             tr_aes_key:; tr_gcm_key:; tr_ccm_key:; tr_ocb_key:; tr_siv_key:; tr_gcm_siv_key:;
-            tr_xts_key:; tr_cmac_key:;
+            tr_xts_key:; tr_cmac_key:; tr_gcm:; tr_cmac:; tr_cipher:;
             tr_cpu: present, usable, xcr0;
             tr_selection: backend, cpu, masked, avoided, failed, bad_mask;
             tr_tuning: name, aes_latency, aes512_per_cycle, separate_clmul, clock_drops;

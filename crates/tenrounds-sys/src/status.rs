@@ -15,10 +15,14 @@ pub struct Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// enum tr_status.
+    pub fn status(&self) -> raw::tr_status {
+        self.status
+    }
+
     /// Whether a tag did not match.
     pub fn is_tag_mismatch(&self) -> bool {
-        const TR_ERR_TAG: raw::tr_status = 9;
-        self.status == TR_ERR_TAG
+        self.status == raw::TR_ERR_TAG
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the errors of the modes beyond SP 800-38A: each error has its own status, and the call
- * changes neither output nor state. aead.c tests the order of calls of the AEADs. */
+/* Tests the errors of the modes outside struct tr_cipher, except GCM. Each error has its own
+ * status, and the call leaves the output unchanged. ../aead.c tests the order of AEAD calls. */
 #include "../common.h"
 
 #define ROOM 256
@@ -118,8 +118,8 @@ static void test_key_wrap(void)
     report("key wrap");
 }
 
-/* Unwraps contents that no correct KWP wrap makes: wrong lengths and padding (RFC 5649 section
- * 3). */
+/* Unwraps 24 bytes with each length field up to 40, and at most one byte that is not zero. KWP must
+ * accept only a correct length with padding of zeros (RFC 5649 section 3). */
 static void test_kwp_contents(void)
 {
     unsigned n = 0, good = 0;

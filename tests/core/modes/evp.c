@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares the modes beyond SP 800-38A with libcrypto's default provider, for each backend and key
- * size. OpenSSL 3.0 lacks GCM-SIV, which is therefore compared with a reference (RFC 8452).
- * Messages have random lengths and are processed in place, out of place, and in pieces. Each is
- * decrypted. In modes with a tag or a check value it is then decrypted with a flipped bit, which
- * must be detected and leave zeros.
+ * Compares the modes outside struct tr_cipher, except GCM, with libcrypto's default provider, for
+ * each backend and key size. OpenSSL 3.0 lacks GCM-SIV, so a reference (RFC 8452) replaces it.
+ * Messages have random lengths and are processed in place, out of place, and in pieces. The test
+ * also decrypts each message. In modes with a tag or a check value it then flips a bit and decrypts
+ * again: the mode must detect this and leave zeros.
  */
 #include "../common.h"
 #include "gcm_siv_reference.h"
@@ -46,7 +46,8 @@ static struct lc_message message(struct the_case *c, const char *form, size_t bi
                                .tag_len = c->tag_len};
 }
 
-/* Returns a separate input buffer or, in place, the output after copying the input to it. */
+/* Returns the input of a call: at random either `in`, or `out` with the input copied there (in
+ * place). */
 static const uint8_t *input(struct the_case *c, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (tap_below(c->rng, 2) == 0)
@@ -352,7 +353,7 @@ static bool siv(struct the_case *c)
     c->tag_len = 16;
     if (tr_siv_set_key(&key, c->backend, c->key, 2 * c->key_len) != TR_OK)
         return false;
-    if (c->len == 0) /* libcrypto treats an empty message differently */
+    if (c->len == 0) /* OpenSSL before 3.2 ignores an empty message */
         c->len = 1;
     struct lc_message m = message(c, "SIV", c->key_len * 8);
     m.iv = NULL;

@@ -24,8 +24,8 @@ struct lc_message {
 bool lc_start(void);
 void lc_end(void);
 
-/* Encrypts a message and returns whether that worked. Stores the number of bytes written to out in
- * *out_len, unless that is NULL. */
+/* Encrypts a message and returns whether that worked. Stores the number of output bytes in
+ * *out_len, unless out_len is NULL. */
 bool lc_encrypt(const struct lc_message *m, uint8_t *out, size_t *out_len, uint8_t *tag);
 bool lc_cmac(const char *name, const uint8_t *key, size_t key_len, const uint8_t *data, size_t len,
              uint8_t tag[16]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An environment with the restrictions of a kernel, for world.c. */
+/* An environment that restricts the use of vector registers as a kernel does, for world.c. */
 #ifndef TR_ENV_KERNEL_H
 #define TR_ENV_KERNEL_H
 

@@ -243,7 +243,8 @@ static void test_ccm_too_long(void)
                    "%u bytes with a length field of 2", lens[i]);
 }
 
-/* Repeats one request, and fails its nth allocation in run n, until it makes fewer than n. */
+/* Repeats one request: in run n, its nth allocation fails. Ends with the first run that makes fewer
+ * than n allocations. Returns how many failed. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int aad, unsigned int len)
 {
     static u8 wanted[ROOM];
@@ -272,7 +273,7 @@ static unsigned int starve(const struct pair *pair, int whose, unsigned int aad,
     }
 }
 
-/* Does the same with the creation of a transform and its key. */
+/* Like starve(), for the creation of a transform and the setting of its key. */
 static unsigned int starve_making(const struct pair *pair, int whose)
 {
     char name[128];

@@ -135,7 +135,8 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* Repeats one request, and fails its nth allocation in run n, until it makes fewer than n. */
+/* Repeats one request: in run n, its nth allocation fails. Ends with the first run that makes fewer
+ * than n allocations. Returns how many failed. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int len)
 {
     static u8 wanted[PAGE_SIZE];
@@ -163,7 +164,7 @@ static unsigned int starve(const struct pair *pair, int whose, unsigned int len)
     }
 }
 
-/* Does the same with the creation of a transform and its key. */
+/* Like starve(), for the creation of a transform and the setting of its key. */
 static unsigned int starve_making(const struct pair *pair, int whose)
 {
     char name[128];

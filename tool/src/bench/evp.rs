@@ -113,7 +113,7 @@ pub fn selected_backend(libcrypto: &LibCrypto, provider: &str) -> Result<String>
     let get: unsafe extern "C" fn(Ptr, *mut Param) -> c_int =
         libcrypto.symbol("OSSL_PROVIDER_get_params")?;
     let mut name: *const c_char = std::ptr::null();
-    let key = CStr::from_bytes_with_nul(b"selected-backend\0").expect("one zero byte");
+    let key = c"selected-backend";
     let data = std::ptr::addr_of_mut!(name).cast();
     let mut params = [Param::new(key, OSSL_PARAM_UTF8_PTR, data, 0), Param::end()];
     // SAFETY: an end marker closes the parameters; `name`, which they point to, outlives the call.

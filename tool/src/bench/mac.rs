@@ -73,7 +73,7 @@ impl EvpMac {
     fn start(&self) -> Result<()> {
         let cipher =
             CString::new(format!("AES-{}-CBC", self.subject.key_bits())).expect("no zeros");
-        let name = CStr::from_bytes_with_nul(b"cipher\0").expect("one zero byte");
+        let name = c"cipher";
         let data = cipher.as_ptr().cast_mut().cast();
         let length = cipher.as_bytes().len();
         let params = [

@@ -87,7 +87,7 @@ fn create() -> std::io::Result<File> {
     // From linux/memfd.h, since Linux 6.3. The sysctl vm.memfd_noexec can require it.
     const MFD_NOEXEC_SEAL: u32 = 8;
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-    let name = b"tenrounds-counters\0".as_ptr().cast();
+    let name = c"tenrounds-counters".as_ptr();
     // SAFETY: the name ends in a zero byte.
     let create = |flags| unsafe { libc::memfd_create(name, flags) };
     let descriptor = match create(flags | MFD_NOEXEC_SEAL) {

@@ -136,11 +136,7 @@ fn version_of(libcrypto: &LibCrypto, provider: *const c_void) -> Option<String> 
     };
     let pointer: *mut *const c_char = &mut version;
     let mut params = [
-        param(
-            b"version\0".as_ptr().cast(),
-            OSSL_PARAM_UTF8_PTR,
-            pointer.cast(),
-        ),
+        param(c"version".as_ptr(), OSSL_PARAM_UTF8_PTR, pointer.cast()),
         param(std::ptr::null(), 0, std::ptr::null_mut()),
     ];
     let answered = get(provider, params.as_mut_ptr()) == 1;
@@ -173,7 +169,7 @@ fn digest_works(libcrypto: &LibCrypto) -> Result<bool> {
     let mut len = 0usize;
     let done = digest(
         std::ptr::null(),
-        b"SHA256\0".as_ptr().cast(),
+        c"SHA256".as_ptr(),
         std::ptr::null(),
         b"abc".as_ptr().cast(),
         3,

@@ -42,8 +42,8 @@ pub struct Found {
     pub differences: Vec<Difference>,
 }
 
-/// Runs the cases of all ciphers.
-pub fn run(running: &[Backend], seed: u64) -> Found {
+/// Runs the cases of all ciphers, with messages of at most `up_to` bytes.
+pub fn run(running: &[Backend], seed: u64, up_to: usize) -> Found {
     let mut rng = Rng::with_seed(seed);
     let mut found = Found::default();
     let ciphers: Vec<Cipher> = catalogue::all()
@@ -52,7 +52,7 @@ pub fn run(running: &[Backend], seed: u64) -> Found {
         .collect();
     let progress = Progress::new(ciphers.len() as u64);
     for cipher in ciphers {
-        for len in lengths(&mut rng, cipher) {
+        for len in lengths(&mut rng, cipher, up_to) {
             let case = Case::random(&mut rng, cipher, len);
             found.compare(running, &case);
             found.cases += 1;
@@ -63,7 +63,7 @@ pub fn run(running: &[Backend], seed: u64) -> Found {
     found
 }
 
-fn lengths(rng: &mut Rng, cipher: Cipher) -> Vec<usize> {
+fn lengths(rng: &mut Rng, cipher: Cipher, up_to: usize) -> Vec<usize> {
     let slow = matches!(
         cipher.mode(),
         Mode::Cfb1 | Mode::Cfb8 | Mode::Kw | Mode::Kwp
@@ -72,8 +72,10 @@ fn lengths(rng: &mut Rng, cipher: Cipher) -> Vec<usize> {
         true => (SLOW_DENSE, SLOW_LONG),
         false => (DENSE, LONG),
     };
-    let mut lengths: Vec<usize> = (0..=dense).step_by(cipher.row().unit).collect();
-    lengths.extend((0..LONG_CASES).map(|_| rng.usize(dense..long)));
+    let dense_to = dense.min(up_to);
+    let mut lengths: Vec<usize> = (0..=dense_to).step_by(cipher.row().unit).collect();
+    let random = (0..LONG_CASES).map(|_| rng.usize(dense..long));
+    lengths.extend(random.filter(|len| *len <= up_to));
     lengths
 }
 

@@ -53,7 +53,7 @@ struct Body {
 pub fn run(args: &SelftestArgs) -> Result<()> {
     let asked = asked_for(args.backend.as_deref())?;
     let seed = args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..)));
-    let result = test(&asked, seed)?;
+    let result = test(&asked, seed, args.up_to)?;
     let passed = result.passed;
     let problem = result.problem();
     match args.json {
@@ -87,12 +87,12 @@ fn asked_for(name: Option<&str>) -> Result<Vec<Backend>> {
         })
 }
 
-fn test(asked: &[Backend], seed: u64) -> Result<Selftest> {
+fn test(asked: &[Backend], seed: u64, up_to: Option<usize>) -> Result<Selftest> {
     let cpu = Cpu::detect();
     let masked = masks::masked()?;
     let usable = |b: &Backend| b.runs_with(cpu.usable & !masked);
     let running: Vec<Backend> = Backend::all().into_iter().filter(usable).collect();
-    let found = cross_check::run(&running, seed);
+    let found = cross_check::run(&running, seed, up_to.unwrap_or(usize::MAX));
     let lines: Vec<Line> = asked
         .iter()
         .map(|b| {

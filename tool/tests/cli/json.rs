@@ -55,40 +55,55 @@ pub fn valid(text: &str) -> Document {
     }
 }
 
-#[test]
-fn every_command_writes_what_the_schema_says() {
+/// Options for a measurement that takes little time.
+const QUICK: [&str; 6] = [
+    "aes-128-ctr",
+    "--bytes",
+    "1024",
+    "--seconds",
+    "0.01",
+    "--json",
+];
+
+/// Runs a command, and holds its output against the schema; for `run`, the file with the counts.
+fn writes_what_the_schema_says(command: &str, args: &[&str]) {
     let place = Place::new();
     let file = place.path("counts.json");
-    let count = format!("--count={}", file.display());
-    let quick = [
-        "aes-128-ctr",
-        "--bytes",
-        "1024",
-        "--seconds",
-        "0.01",
-        "--json",
-    ];
-    let commands: [(&str, Vec<&str>); 8] = [
-        ("detect", vec!["--json"]),
-        ("doctor", vec!["--json"]),
-        ("selftest", vec!["--json"]),
-        ("status", vec!["--json"]),
-        ("speed", quick.to_vec()),
-        ("compare", quick.to_vec()),
-        ("compare-paths", quick.to_vec()),
-        ("run", vec![&count, "--", "openssl", "rand", "-hex", "16"]),
+    let mut tool = place.tool([command]);
+    if command == "run" {
+        tool.arg(format!("--count={}", file.display()));
+    }
+    let done = tool.args(args).done();
+    // The doctor's status tells of the machine.
+    let done = if command == "doctor" { done } else { done.ok() };
+    let written = match command {
+        "run" => std::fs::read_to_string(&file).unwrap(),
+        _ => done.out,
+    };
+    let document = valid(&written);
+    assert_eq!(document.text("/command"), command);
+}
+
+#[test]
+fn every_command_writes_what_the_schema_says() {
+    let commands: [(&str, &[&str]); 7] = [
+        ("detect", &["--json"]),
+        ("doctor", &["--json"]),
+        ("selftest", &["--json", "--up-to", "32"]),
+        ("status", &["--json"]),
+        ("speed", &QUICK),
+        ("compare", &QUICK),
+        ("run", &["--", "openssl", "rand", "-hex", "16"]),
     ];
     for (command, args) in commands {
-        let done = place.tool([command]).args(args).done();
-        // The doctor's status tells of the machine.
-        let done = if command == "doctor" { done } else { done.ok() };
-        let written = match command {
-            "run" => std::fs::read_to_string(&file).unwrap(),
-            _ => done.out,
-        };
-        let document = valid(&written);
-        assert_eq!(document.text("/command"), command);
+        writes_what_the_schema_says(command, args);
     }
+}
+
+/// On its own, because scripts/arm leaves it out.
+#[test]
+fn compare_paths_writes_what_the_schema_says() {
+    writes_what_the_schema_says("compare-paths", &QUICK);
 }
 
 #[test]

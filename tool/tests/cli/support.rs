@@ -96,11 +96,16 @@ pub fn faulty_module() -> PathBuf {
     PathBuf::from(path)
 }
 
-/// A time that a test allows, and 30 times as much under the emulator (scripts/arm).
+/// Whether the tests run under the emulator of scripts/arm.
+pub fn emulated() -> bool {
+    std::env::var_os("TENROUNDS_EMULATED").is_some()
+}
+
+/// A time that a test allows, and 30 times as much under the emulator.
 pub fn within(time: Duration) -> Duration {
-    match std::env::var_os("TENROUNDS_EMULATED") {
-        Some(_) => 30 * time,
-        None => time,
+    match emulated() {
+        true => 30 * time,
+        false => time,
     }
 }
 

@@ -17,7 +17,15 @@ const LINES: [(&[&str], &str); 9] = [
     (&["enable", "--system", "--dry-run"], "Dry run"),
     (&["disable"], ""),
     (
-        &["selftest", "--backend", "bitslice", "--seed", "1"],
+        &[
+            "selftest",
+            "--backend",
+            "bitslice",
+            "--seed",
+            "1",
+            "--up-to",
+            "32",
+        ],
         "Passed",
     ),
 ];

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Messages in pieces, over the core's message objects. An object refers to its key, and is cleansed
+//! when dropped.
+
+use crate::key::Key;
+use crate::raw::{self, tr_status};
+use catalogue::{Direction, Mode};
+use std::ffi::c_int;
+use std::mem::{size_of, MaybeUninit};
+
+macro_rules! message {
+    ($(#[$doc:meta])* $name:ident: $object:ident) => {
+        $(#[$doc])*
+        pub struct $name(MaybeUninit<raw::$object>);
+
+        // SAFETY: the object is bytes and the address of a key, which threads can share.
+        unsafe impl Send for $name {}
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // SAFETY: the object has this size.
+                unsafe { raw::tr_cleanse(self.0.as_mut_ptr().cast(), size_of::<raw::$object>()) };
+            }
+        }
+    };
+}
+
+message! {
+    /// ECB, CBC, CFB128, OFB or CTR, with PKCS#7 padding for ECB and CBC.
+    Cipher: tr_cipher
+}
+message! {
+    /// A GCM message that is encrypted, or has only AAD.
+    GcmMessage: tr_gcm
+}
+message! {
+    /// A CMAC.
+    CmacMessage: tr_cmac
+}
+
+fn number_of(mode: Mode) -> c_int {
+    match mode {
+        Mode::Ecb => raw::TR_ECB,
+        Mode::Cbc => raw::TR_CBC,
+        Mode::Cfb128 => raw::TR_CFB128,
+        Mode::Ofb => raw::TR_OFB,
+        Mode::Ctr => raw::TR_CTR,
+        mode => panic!("{} is no mode of tr_cipher", mode.name()),
+    }
+}
+
+impl Clone for Cipher {
+    fn clone(&self) -> Cipher {
+        // SAFETY: the core's messages may be copied; the copy refers to the same key.
+        Cipher(unsafe { std::ptr::read(&self.0) })
+    }
+}
+
+impl Cipher {
+    /// Starts a message.
+    ///
+    /// # Safety
+    /// The key is one of struct tr_aes_key, outlives the message and does not move.
+    pub unsafe fn start(
+        key: &Key<'_>,
+        mode: Mode,
+        direction: Direction,
+        padding: bool,
+        iv: &[u8; 16],
+    ) -> Result<Cipher, tr_status> {
+        let mut cipher = Cipher(MaybeUninit::zeroed());
+        let decrypt = (direction == Direction::Decrypt).into();
+        let (object, mode) = (cipher.0.as_mut_ptr(), number_of(mode));
+        // SAFETY: the caller's.
+        let status = unsafe {
+            raw::tr_cipher_start(
+                object,
+                key.as_ptr(),
+                mode,
+                decrypt,
+                padding.into(),
+                iv.as_ptr(),
+            )
+        };
+        done(status).map(|()| cipher)
+    }
+
+    /// The number of bytes that update() would now write.
+    pub fn room(&self, len: usize) -> usize {
+        // SAFETY: the object was started.
+        unsafe { raw::tr_cipher_room(self.0.as_ptr(), len) }
+    }
+
+    /// Processes a piece, and returns the number of bytes written: room().
+    ///
+    /// # Safety
+    /// The pointers are valid for room() and len bytes.
+    pub unsafe fn update(
+        &mut self,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> Result<usize, tr_status> {
+        let mut written = 0;
+        // SAFETY: the caller's.
+        let status =
+            unsafe { raw::tr_cipher_update(self.0.as_mut_ptr(), out, &mut written, input, len) };
+        done(status).map(|()| written)
+    }
+
+    /// Ends the message: writes its last bytes, and returns their number, 0 to 16.
+    pub fn finish(&mut self, out: &mut [u8; 16]) -> Result<usize, tr_status> {
+        let mut len = 0;
+        // SAFETY: out has room for a block.
+        let status =
+            unsafe { raw::tr_cipher_final(self.0.as_mut_ptr(), out.as_mut_ptr(), &mut len) };
+        done(status).map(|()| len)
+    }
+}
+
+impl GcmMessage {
+    /// Starts a message.
+    ///
+    /// # Safety
+    /// The key is one of GCM, outlives the message and does not move.
+    pub unsafe fn start(key: &Key<'_>, iv: &[u8]) -> Result<GcmMessage, tr_status> {
+        let mut gcm = GcmMessage(MaybeUninit::zeroed());
+        // SAFETY: the caller's.
+        let status =
+            unsafe { raw::tr_gcm_start(gcm.0.as_mut_ptr(), key.as_ptr(), iv.as_ptr(), iv.len()) };
+        done(status).map(|()| gcm)
+    }
+
+    /// Adds AAD.
+    pub fn aad(&mut self, aad: &[u8]) -> Result<(), tr_status> {
+        // SAFETY: the slice is valid.
+        done(unsafe { raw::tr_gcm_aad(self.0.as_mut_ptr(), aad.as_ptr(), aad.len()) })
+    }
+
+    /// Encrypts a piece of any length.
+    ///
+    /// # Safety
+    /// The pointers are valid for len bytes.
+    pub unsafe fn encrypt(
+        &mut self,
+        out: *mut u8,
+        input: *const u8,
+        len: usize,
+    ) -> Result<(), tr_status> {
+        // SAFETY: the caller's.
+        done(unsafe { raw::tr_gcm_encrypt(self.0.as_mut_ptr(), out, input, len) })
+    }
+
+    /// Ends the message.
+    pub fn tag(&mut self, tag: &mut [u8]) -> Result<(), tr_status> {
+        // SAFETY: the slice is valid.
+        done(unsafe { raw::tr_gcm_tag(self.0.as_mut_ptr(), tag.as_mut_ptr(), tag.len()) })
+    }
+}
+
+impl CmacMessage {
+    /// Starts a message.
+    ///
+    /// # Safety
+    /// The key is one of CMAC, outlives the message and does not move.
+    pub unsafe fn start(key: &Key<'_>) -> Result<CmacMessage, tr_status> {
+        let mut cmac = CmacMessage(MaybeUninit::zeroed());
+        // SAFETY: the caller's.
+        let status = unsafe { raw::tr_cmac_start(cmac.0.as_mut_ptr(), key.as_ptr()) };
+        done(status).map(|()| cmac)
+    }
+
+    /// Adds data.
+    pub fn update(&mut self, data: &[u8]) -> Result<(), tr_status> {
+        // SAFETY: the slice is valid.
+        done(unsafe { raw::tr_cmac_update(self.0.as_mut_ptr(), data.as_ptr(), data.len()) })
+    }
+
+    /// Ends the message.
+    pub fn tag(&mut self, tag: &mut [u8]) -> Result<(), tr_status> {
+        // SAFETY: the slice is valid.
+        done(unsafe { raw::tr_cmac_tag(self.0.as_mut_ptr(), tag.as_mut_ptr(), tag.len()) })
+    }
+}
+
+fn done(status: tr_status) -> Result<(), tr_status> {
+    match status {
+        raw::TR_OK => Ok(()),
+        status => Err(status),
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The caller's buffers. They stay pointers: input and output may be the same memory, which Rust's
+//! slices do not allow.
+
+use crate::rv::{ensure, fail, Error, Result};
+use cryptoki_sys::*;
+use zeroize::Zeroizing;
+
+/// Input of a call.
+#[derive(Clone, Copy)]
+pub struct Input {
+    data: *const u8,
+    len: usize,
+}
+
+impl Input {
+    pub const EMPTY: Input = Input {
+        data: std::ptr::NonNull::dangling().as_ptr(),
+        len: 0,
+    };
+
+    /// # Safety
+    /// A pointer that is not NULL is valid for len bytes until the call returns.
+    pub unsafe fn new(data: *const u8, len: CK_ULONG) -> Result<Input> {
+        let len = usize::try_from(len).map_err(|_| Error(CKR_ARGUMENTS_BAD))?;
+        ensure(isize::try_from(len).is_ok(), CKR_ARGUMENTS_BAD)?;
+        match (data.is_null(), len) {
+            (true, 0) => Ok(Input::EMPTY),
+            (true, _) => fail(CKR_ARGUMENTS_BAD),
+            (false, _) => Ok(Input { data, len }),
+        }
+    }
+
+    pub fn of(bytes: &[u8]) -> Input {
+        Input {
+            data: bytes.as_ptr(),
+            len: bytes.len(),
+        }
+    }
+
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    pub fn as_ptr(self) -> *const u8 {
+        self.data
+    }
+
+    /// The bytes, for calls that do not write at the same time.
+    ///
+    /// # Safety
+    /// Nobody writes to the memory while the slice lives.
+    pub unsafe fn bytes<'a>(self) -> &'a [u8] {
+        // SAFETY: new()'s caller.
+        unsafe { std::slice::from_raw_parts(self.data, self.len) }
+    }
+
+    /// A copy, for output that overlaps the input partially.
+    pub fn copied(self) -> Result<Zeroizing<Vec<u8>>> {
+        // SAFETY: new()'s caller; nothing is written while this copies.
+        copy_of(unsafe { self.bytes() }).map(Zeroizing::new)
+    }
+}
+
+/// Where a call writes its result: a pointer, NULL to ask for the length, and the length.
+pub struct Output<'a> {
+    data: *mut u8,
+    len: &'a mut CK_ULONG,
+}
+
+/// What the caller asked for.
+pub enum Room {
+    /// Only the length.
+    Query,
+    /// The bytes: they fit.
+    At(*mut u8),
+}
+
+/// Input and output of a call, or what is wrong with its pointers.
+pub type Buffers<'a> = Result<(Input, Output<'a>)>;
+
+/// # Safety
+/// As for Input::new() and Output::new().
+pub unsafe fn buffers<'a>(
+    data: *const u8,
+    len: CK_ULONG,
+    out: *mut u8,
+    out_len: *mut CK_ULONG,
+) -> Buffers<'a> {
+    // SAFETY: the caller's.
+    unsafe { Ok((Input::new(data, len)?, Output::new(out, out_len)?)) }
+}
+
+impl<'a> Output<'a> {
+    /// # Safety
+    /// The pointers are NULL or valid: the data for *len bytes.
+    pub unsafe fn new(data: *mut u8, len: *mut CK_ULONG) -> Result<Output<'a>> {
+        // SAFETY: the caller's.
+        match unsafe { len.as_mut() } {
+            Some(len) => Ok(Output { data, len }),
+            None => fail(CKR_ARGUMENTS_BAD),
+        }
+    }
+
+    /// Whether the caller only asks for the length.
+    pub fn is_query(&self) -> bool {
+        self.data.is_null()
+    }
+
+    /// The bytes that fit.
+    pub fn room(&self) -> usize {
+        usize::try_from(*self.len).unwrap_or(usize::MAX)
+    }
+
+    /// Sets the length to `need`, and returns where so many bytes go. If they do not fit, the caller
+    /// learns the length by CKR_BUFFER_TOO_SMALL (PKCS#11 section 5.2).
+    pub fn need(&mut self, need: usize) -> Result<Room> {
+        let room = self.room();
+        *self.len = need as CK_ULONG;
+        match (self.data.is_null(), need > room) {
+            (true, _) => Ok(Room::Query),
+            (false, true) => fail(CKR_BUFFER_TOO_SMALL),
+            (false, false) => Ok(Room::At(self.data)),
+        }
+    }
+
+    /// The number of bytes that were written, if it is less than what need() reserved.
+    pub fn set_len(&mut self, len: usize) {
+        *self.len = len as CK_ULONG;
+    }
+
+    /// What was written, unless the caller only asked for the length.
+    pub fn written(&self) -> Option<Input> {
+        (!self.is_query()).then_some(Input {
+            data: self.data,
+            len: self.room(),
+        })
+    }
+
+    /// Writes bytes that do not depend on where they go. Returns false for a query.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<bool> {
+        match self.need(bytes.len())? {
+            Room::Query => Ok(false),
+            Room::At(to) => {
+                // SAFETY: new()'s caller, and they fit. The source is our own memory.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// A vector with room for some bytes. What C asks for may be more than there is, and Rust's own
+/// allocations would then end the process.
+pub fn with_room(len: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(len)
+        .map_err(|_| Error(CKR_HOST_MEMORY))?;
+    Ok(bytes)
+}
+
+/// A copy of bytes of the caller.
+pub fn copy_of(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut copy = with_room(bytes.len())?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
+}
+
+/// So many zeros, for a secret to be written there.
+pub fn zeros(len: usize) -> Result<Zeroizing<Vec<u8>>> {
+    let mut bytes = Zeroizing::new(with_room(len)?);
+    bytes.resize(len, 0);
+    Ok(bytes)
+}
+
+/// Bytes of a parameter: an IV or AAD. Short ones need no allocation.
+#[derive(Clone)]
+pub enum Bytes {
+    Short([u8; Bytes::SHORT], u8),
+    Long(Box<[u8]>),
+}
+
+impl Bytes {
+    const SHORT: usize = 32;
+
+    pub fn new(bytes: &[u8]) -> Result<Bytes> {
+        if bytes.len() > Bytes::SHORT {
+            return Ok(Bytes::Long(copy_of(bytes)?.into()));
+        }
+        let mut short = [0; Bytes::SHORT];
+        short[..bytes.len()].copy_from_slice(bytes);
+        Ok(Bytes::Short(short, bytes.len() as u8))
+    }
+
+    pub fn as_slice(&self) -> &[u8] {
+        match self {
+            Bytes::Short(bytes, len) => &bytes[..usize::from(*len)],
+            Bytes::Long(bytes) => bytes,
+        }
+    }
+}

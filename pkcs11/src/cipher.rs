@@ -1,0 +1,618 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Encryption and decryption: one operation of a session, whole or in pieces. Key wrapping uses it,
+//! too.
+//!
+//! Modes that are streams write each piece as it comes. In pieces, GCM decrypts nothing before it has
+//! seen the tag, so it collects them, and so do modes that need the whole message (CCM, XTS, ciphertext
+//! stealing, key wrap).
+
+use crate::buffers::{with_room, zeros, Input, Output, Room};
+use crate::mechanism::Cipher;
+use crate::object::{Object, Secret};
+use crate::rv::{ensure, fail, of_core, Error, Result};
+use catalogue::{Direction, Mode};
+use cryptoki_sys::*;
+use std::sync::Arc;
+use tenrounds_sys::raw::{self, tr_status};
+use tenrounds_sys::{GcmMessage, Message};
+use zeroize::{Zeroize, Zeroizing};
+
+const BLOCK: usize = 16;
+
+/// Whether an operation goes on after a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    Goes,
+    Ends,
+}
+
+/// What follows when a result was put into the caller's buffer, or only its length was asked for.
+pub fn next_of(put: bool) -> Next {
+    match put {
+        true => Next::Ends,
+        false => Next::Goes,
+    }
+}
+
+pub struct Operation {
+    /// Before the work: it refers to what the core made of the key.
+    progress: Progress,
+    /// Whether a piece has come, so that the message cannot be passed whole any more.
+    in_pieces: bool,
+    work: Work,
+}
+
+/// What an operation computes.
+struct Work {
+    key: Arc<Object>,
+    cipher: Cipher,
+    direction: Direction,
+}
+
+enum Progress {
+    New,
+    Stream(tenrounds_sys::Cipher),
+    Counter(Counter),
+    Cfb8([u8; BLOCK]),
+    Gcm(GcmMessage),
+    Collected(Collected),
+}
+
+/// CTR, and how many bytes it has left until the counting bits wrap, and after that.
+struct Counter {
+    stream: tenrounds_sys::Cipher,
+    until_wrap: u128,
+    after_wrap: u128,
+}
+
+/// Bytes that wait for the end of the message. No copy of them stays in freed memory.
+#[derive(Default)]
+struct Collected(Zeroizing<Vec<u8>>);
+
+impl Collected {
+    fn add(&mut self, piece: &[u8]) -> Result<()> {
+        let len = self.0.len().checked_add(piece.len());
+        let len = len.ok_or(Error(CKR_HOST_MEMORY))?;
+        if len > self.0.capacity() {
+            let mut larger = Zeroizing::new(Vec::new());
+            let wanted = larger.try_reserve_exact(len.max(2 * self.0.capacity()));
+            wanted.map_err(|_| Error(CKR_HOST_MEMORY))?;
+            larger.extend_from_slice(&self.0);
+            self.0 = larger;
+        }
+        self.0.extend_from_slice(piece);
+        Ok(())
+    }
+}
+
+fn done(status: tr_status) -> std::result::Result<(), tr_status> {
+    match status {
+        raw::TR_OK => Ok(()),
+        status => Err(status),
+    }
+}
+
+/// Writes the end of a message behind `len` bytes of it.
+///
+/// # Safety
+/// The memory has room for both.
+unsafe fn append(to: *mut u8, len: usize, end: &[u8]) {
+    // SAFETY: the caller's; the end is our own memory.
+    unsafe { std::ptr::copy_nonoverlapping(end.as_ptr(), to.add(len), end.len()) };
+}
+
+impl Operation {
+    pub fn new(key: Arc<Object>, cipher: Cipher, direction: Direction) -> Result<Operation> {
+        let work = Work {
+            key,
+            cipher,
+            direction,
+        };
+        // XTS with two equal halves would be unsafe (SP 800-38E does not allow it).
+        if let (Cipher::Xts { .. }, Direction::Encrypt) = (&work.cipher, direction) {
+            let value = work.secret().value();
+            let (a, b) = value.split_at(value.len() / 2);
+            let equal = a.iter().zip(b).fold(0, |bits, (a, b)| bits | a ^ b) == 0;
+            ensure(!equal, CKR_KEY_FUNCTION_NOT_PERMITTED)?;
+        }
+        Ok(Operation {
+            progress: Progress::New,
+            in_pieces: false,
+            work,
+        })
+    }
+
+    /// C_Encrypt and C_Decrypt.
+    pub fn whole(&mut self, input: Input, out: &mut Output<'_>) -> Result<Next> {
+        ensure(!self.in_pieces, CKR_OPERATION_ACTIVE)?;
+        self.work.message(input, out)
+    }
+
+    /// Begins a message in pieces, unless it has begun.
+    fn begin(&mut self) -> Result<()> {
+        if matches!(self.progress, Progress::New) {
+            self.progress = self.work.begin()?;
+        }
+        Ok(())
+    }
+
+    /// The number of bytes that update() will write for n bytes.
+    pub fn update_len(&mut self, n: usize) -> Result<usize> {
+        self.begin()?;
+        Ok(match &self.progress {
+            Progress::Stream(stream) => stream.room(n),
+            Progress::Collected(_) => 0,
+            _ => n,
+        })
+    }
+
+    /// C_EncryptUpdate and C_DecryptUpdate.
+    pub fn update(&mut self, input: Input, out: &mut Output<'_>) -> Result<Next> {
+        let n = input.len();
+        let need = self.update_len(n)?;
+        let Room::At(to) = out.need(need)? else {
+            return Ok(Next::Goes);
+        };
+        self.in_pieces = true;
+        let work = &self.work;
+        match &mut self.progress {
+            Progress::Stream(stream) => {
+                // SAFETY: the room is stream.room().
+                let call = |from: *const u8| unsafe { stream.update(to, from, n) };
+                work.apart(input, call)?;
+            }
+            Progress::Counter(counter) => work.count(counter, input, to)?,
+            Progress::Cfb8(iv) => work.cfb8(iv, input, to)?,
+            Progress::Gcm(gcm) => {
+                // SAFETY: the room is that of the input.
+                work.apart(input, |from| unsafe { gcm.encrypt(to, from, n) })?;
+            }
+            // SAFETY: nothing is written to the caller's memory.
+            Progress::Collected(collected) => collected.add(unsafe { input.bytes() })?,
+            Progress::New => return fail(CKR_GENERAL_ERROR),
+        }
+        Ok(Next::Goes)
+    }
+
+    /// C_EncryptFinal and C_DecryptFinal.
+    pub fn finish(&mut self, out: &mut Output<'_>) -> Result<Next> {
+        self.begin()?;
+        match &mut self.progress {
+            Progress::Counter(_) | Progress::Cfb8(_) => out.put(&[]).map(next_of),
+            Progress::Collected(collected) => self.work.message(Input::of(&collected.0), out),
+            Progress::Gcm(gcm) => self.work.finish_gcm(gcm, out),
+            Progress::Stream(stream) => self.work.finish_stream(stream, out),
+            Progress::New => fail(CKR_GENERAL_ERROR),
+        }
+    }
+}
+
+impl Work {
+    fn secret(&self) -> &Secret {
+        &self.key.secret
+    }
+
+    fn decrypts(&self) -> bool {
+        self.direction == Direction::Decrypt
+    }
+
+    fn of_core(&self, status: tr_status) -> Error {
+        of_core(status, self.decrypts())
+    }
+
+    /// Calls the core, which refuses partial overlap before it changes anything. PKCS#11 does not
+    /// forbid that (section 5.1), so the call is repeated with a copy of the input.
+    fn apart<T>(
+        &self,
+        input: Input,
+        mut call: impl FnMut(*const u8) -> std::result::Result<T, tr_status>,
+    ) -> Result<T> {
+        let mut result = call(input.as_ptr());
+        if matches!(result, Err(raw::TR_ERR_OVERLAP)) {
+            result = call(input.copied()?.as_ptr());
+        }
+        result.map_err(|e| self.of_core(e))
+    }
+
+    fn bad_length<T>(&self) -> Result<T> {
+        Err(self.of_core(raw::TR_ERR_LENGTH))
+    }
+
+    /// The length of the output for a whole message of n bytes. With padding, decryption writes up to
+    /// a block less.
+    fn whole_len(&self, n: usize) -> Result<usize> {
+        let plus = |more: usize| n.checked_add(more).ok_or(Error(CKR_DATA_LEN_RANGE));
+        let less = |tag: usize| match n.checked_sub(tag) {
+            Some(len) => Ok(len),
+            None => self.bad_length(),
+        };
+        let blocks = |unit: usize| match n % unit {
+            0 => Ok(n),
+            _ => self.bad_length(),
+        };
+        match (&self.cipher, self.decrypts()) {
+            (Cipher::Stream { padding: true, .. }, false) => plus(BLOCK - n % BLOCK),
+            (Cipher::Stream { padding: true, .. }, true) if n == 0 => self.bad_length(),
+            (Cipher::Stream { mode, .. }, _) => match mode {
+                Mode::Ecb | Mode::Cbc => blocks(BLOCK),
+                _ => Ok(n),
+            },
+            (Cipher::Ctr { .. } | Cipher::Cfb8 { .. }, _) => Ok(n),
+            (Cipher::Cts { .. } | Cipher::Xts { .. }, _) => less(BLOCK).map(|_| n),
+            (Cipher::Gcm { tag_len, .. }, false) => plus(*tag_len),
+            (Cipher::Gcm { tag_len, .. }, true) => less(*tag_len),
+            (Cipher::Ccm { tag_len, len, .. }, false) => match n == *len {
+                true => plus(*tag_len),
+                false => self.bad_length(),
+            },
+            (Cipher::Ccm { tag_len, len, .. }, true) => match less(*tag_len)? {
+                text if text == *len => Ok(text),
+                _ => self.bad_length(),
+            },
+            (Cipher::Kw { padding: true, .. }, false) => plus(8 + 8 - n % 8),
+            (Cipher::Kw { .. }, false) => match n >= 16 {
+                true => blocks(8).and_then(|_| plus(8)),
+                false => self.bad_length(),
+            },
+            (Cipher::Kwp { .. }, false) => match n {
+                0 => self.bad_length(),
+                _ => plus(8 + (8 - n % 8) % 8),
+            },
+            (Cipher::Kw { .. } | Cipher::Kwp { .. }, true) => {
+                blocks(8)?;
+                less(8)
+            }
+        }
+    }
+
+    /// Processes a whole message, and changes nothing in the operation.
+    fn message(&self, input: Input, out: &mut Output<'_>) -> Result<Next> {
+        let need = self.whole_len(input.len())?;
+        if self.has_unknown_length() {
+            return self.unknown_length(input, need, out);
+        }
+        let Room::At(to) = out.need(need)? else {
+            return Ok(Next::Goes);
+        };
+        let result = self.write(input, to, need);
+        if result.is_err() {
+            out.set_len(0);
+        }
+        result.map(|_| Next::Ends)
+    }
+
+    /// Whether only decryption tells how long the plaintext is.
+    fn has_unknown_length(&self) -> bool {
+        let padded = match self.cipher {
+            Cipher::Stream { padding, .. } | Cipher::Kw { padding, .. } => padding,
+            Cipher::Kwp { .. } => true,
+            _ => false,
+        };
+        padded && self.decrypts()
+    }
+
+    /// Decrypts a padded message into memory of its own, unless the caller's has room for all of it.
+    /// So a buffer that is too small leaves the ciphertext as it was, even if it is the same memory.
+    fn unknown_length(&self, input: Input, most: usize, out: &mut Output<'_>) -> Result<Next> {
+        if out.is_query() {
+            out.need(most)?;
+            return Ok(Next::Goes);
+        }
+        if out.room() >= most {
+            if let Room::At(to) = out.need(most)? {
+                let result = self.write(input, to, most);
+                out.set_len(*result.as_ref().unwrap_or(&0));
+                result?;
+            }
+            return Ok(Next::Ends);
+        }
+        let mut text = zeros(most)?;
+        let len = self.write(input, text.as_mut_ptr(), most)?;
+        out.put(&text[..len])?;
+        Ok(Next::Ends)
+    }
+
+    /// Writes a whole message to memory that has room for `need` bytes; returns how many it wrote.
+    fn write(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
+        let n = input.len();
+        match &self.cipher {
+            Cipher::Stream { .. } => {
+                let mut stream = self.stream()?;
+                // SAFETY: the caller's room is whole_len().
+                let len = self.apart(input, |from| unsafe { stream.update(to, from, n) })?;
+                let mut end = Zeroizing::new([0; BLOCK]);
+                let more = stream.finish(&mut end).map_err(|e| {
+                    // SAFETY: update() wrote these bytes.
+                    unsafe { std::slice::from_raw_parts_mut(to, len) }.zeroize();
+                    self.of_core(e)
+                })?;
+                // SAFETY: both together are at most whole_len().
+                unsafe { append(to, len, &end[..more]) };
+                return Ok(len + more);
+            }
+            Cipher::Ctr { .. } => {
+                let mut counter = self.counter()?;
+                self.count(&mut counter, input, to)?;
+            }
+            Cipher::Cfb8 { iv } => self.cfb8(&mut iv.clone(), input, to)?,
+            Cipher::Cts { iv } => {
+                let key = self.secret().aes()?.as_ptr();
+                let call = match self.direction {
+                    Direction::Encrypt => raw::tr_cbc_cts_encrypt,
+                    Direction::Decrypt => raw::tr_cbc_cts_decrypt,
+                };
+                self.apart(input, |from| {
+                    let mut iv = *iv;
+                    // SAFETY: the room is whole_len(); 1 is CS1.
+                    done(unsafe { call(key, 1, iv.as_mut_ptr(), to, from, n) })
+                })?;
+            }
+            Cipher::Gcm { .. } | Cipher::Ccm { .. } | Cipher::Xts { .. } => {
+                self.sealed(input, to, need)?;
+            }
+            Cipher::Kw { .. } | Cipher::Kwp { .. } => return self.wrapped(input, to, need),
+        }
+        Ok(need)
+    }
+
+    /// An AEAD or XTS, by the core's one-shot calls.
+    fn sealed(&self, input: Input, to: *mut u8, need: usize) -> Result<()> {
+        let (mode, iv, aad, tag_len): (_, &[u8], &[u8], _) = match &self.cipher {
+            Cipher::Gcm { iv, aad, tag_len } => {
+                (Mode::Gcm, iv.as_slice(), aad.as_slice(), *tag_len)
+            }
+            Cipher::Ccm {
+                nonce,
+                aad,
+                tag_len,
+                ..
+            } => (Mode::Ccm, nonce.as_slice(), aad.as_slice(), *tag_len),
+            Cipher::Xts { tweak } => (Mode::Xts, tweak, &[], 0),
+            _ => return fail(CKR_GENERAL_ERROR),
+        };
+        let key = self.secret().key(mode)?;
+        let text = match self.decrypts() {
+            true => need,
+            false => need - tag_len,
+        };
+        // The tag may lie where the text goes, if input and output overlap.
+        let mut tag = [0; BLOCK];
+        if self.decrypts() {
+            // SAFETY: the input has text and tag.
+            let end = unsafe { &input.bytes()[text..] };
+            tag[..tag_len].copy_from_slice(end);
+        }
+        self.apart(input, |from| {
+            let message = Message {
+                iv: iv.as_ptr(),
+                iv_len: iv.len(),
+                aad: aad.as_ptr(),
+                aad_len: aad.len(),
+                out: to,
+                input: from,
+                len: text,
+                tag: tag.as_mut_ptr(),
+                tag_len,
+            };
+            // SAFETY: input and output have the text, and XTS's tweak has 16 bytes.
+            unsafe { key.message(self.direction, &message) }.map_err(|e| e.status())
+        })?;
+        if !self.decrypts() {
+            // SAFETY: the room is whole_len().
+            unsafe { append(to, text, &tag[..tag_len]) };
+        }
+        Ok(())
+    }
+
+    /// Key wrap. The core takes any overlap.
+    fn wrapped(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
+        let key = self.secret().aes()?.as_ptr();
+        let (from, n) = (input.as_ptr(), input.len());
+        let null = std::ptr::null();
+        let mut len = need;
+        let status = match (&self.cipher, self.decrypts()) {
+            (Cipher::Kw { iv, padding }, decrypts) => {
+                let iv = iv.as_ref().map_or(null, |iv| iv.as_ptr());
+                if decrypts {
+                    // SAFETY: the room is n - 8.
+                    let status = unsafe { raw::tr_kw_unwrap(key, 0, iv, to, from, n) };
+                    if status == raw::TR_OK && *padding {
+                        // SAFETY: the call wrote these bytes.
+                        let text = unsafe { std::slice::from_raw_parts_mut(to, need) };
+                        len = self.unpad(text)?;
+                    }
+                    status
+                } else if *padding {
+                    let more = need - 8 - n;
+                    let mut whole = Zeroizing::new(with_room(need)?);
+                    // SAFETY: nothing is written while this copies.
+                    whole.extend_from_slice(unsafe { input.bytes() });
+                    whole.resize(n + more, more as u8);
+                    // SAFETY: the room is the padded length + 8.
+                    unsafe { raw::tr_kw_wrap(key, 0, iv, to, whole.as_ptr(), whole.len()) }
+                } else {
+                    // SAFETY: the room is n + 8.
+                    unsafe { raw::tr_kw_wrap(key, 0, iv, to, from, n) }
+                }
+            }
+            (Cipher::Kwp { icv }, decrypts) => {
+                let icv = icv.as_ref().map_or(null, |icv| icv.as_ptr());
+                // SAFETY: the room is whole_len().
+                unsafe {
+                    match decrypts {
+                        true => raw::tr_kwp_unwrap(key, 0, icv, to, &mut len, from, n),
+                        false => raw::tr_kwp_wrap(key, 0, icv, to, from, n),
+                    }
+                }
+            }
+            _ => return fail(CKR_GENERAL_ERROR),
+        };
+        done(status).map_err(|e| self.of_core(e))?;
+        Ok(len)
+    }
+
+    /// The length without PKCS#7 padding to 8 bytes. The text is authentic, so nobody learns
+    /// anything from an error here.
+    fn unpad(&self, text: &mut [u8]) -> Result<usize> {
+        let last = text.last().copied().unwrap_or(0);
+        let padding = usize::from(last);
+        let right = (1..=8).contains(&padding)
+            && padding <= text.len()
+            && text[text.len() - padding..].iter().all(|b| *b == last);
+        if !right {
+            text.zeroize();
+            return fail(CKR_ENCRYPTED_DATA_INVALID);
+        }
+        let len = text.len() - padding;
+        text[len..].zeroize();
+        Ok(len)
+    }
+
+    fn stream(&self) -> Result<tenrounds_sys::Cipher> {
+        let Cipher::Stream { mode, iv, padding } = &self.cipher else {
+            return fail(CKR_GENERAL_ERROR);
+        };
+        let key = self.secret().aes()?;
+        // SAFETY: the operation holds the key until the message is gone.
+        let stream =
+            unsafe { tenrounds_sys::Cipher::start(key, *mode, self.direction, *padding, iv) };
+        stream.map_err(|e| self.of_core(e))
+    }
+
+    fn counter(&self) -> Result<Counter> {
+        let Cipher::Ctr { counter, bits } = &self.cipher else {
+            return fail(CKR_GENERAL_ERROR);
+        };
+        // At most 2^bits blocks: more would use a counter block twice.
+        let blocks = |n: u128| n.saturating_mul(BLOCK as u128);
+        let (until, all) = match bits {
+            128 => (u128::MAX, u128::MAX),
+            bits => {
+                let all = 1u128 << bits;
+                (all - (u128::from_be_bytes(*counter) & (all - 1)), all)
+            }
+        };
+        Ok(Counter {
+            stream: self.count_from(counter)?,
+            until_wrap: blocks(until),
+            after_wrap: blocks(all - until),
+        })
+    }
+
+    fn count_from(&self, counter: &[u8; BLOCK]) -> Result<tenrounds_sys::Cipher> {
+        let key = self.secret().aes()?;
+        let encrypt = Direction::Encrypt;
+        // SAFETY: the operation holds the key until the message is gone.
+        let stream =
+            unsafe { tenrounds_sys::Cipher::start(key, Mode::Ctr, encrypt, false, counter) };
+        stream.map_err(|e| self.of_core(e))
+    }
+
+    fn count(&self, c: &mut Counter, input: Input, to: *mut u8) -> Result<()> {
+        let n = input.len() as u128;
+        if n > c.until_wrap.saturating_add(c.after_wrap) {
+            return self.bad_length();
+        }
+        let wraps = n > c.until_wrap;
+        if !wraps {
+            c.until_wrap -= n;
+            return self.count_piece(c, input, to);
+        }
+        // A copy, so that the two halves cannot overlap.
+        let copy = input.copied()?;
+        let (before, after) = copy.split_at(c.until_wrap as usize);
+        self.count_piece(c, Input::of(before), to)?;
+        let Cipher::Ctr { counter, bits } = &self.cipher else {
+            return fail(CKR_GENERAL_ERROR);
+        };
+        let low = (1u128 << bits) - 1;
+        let first = (u128::from_be_bytes(*counter) & !low).to_be_bytes();
+        c.stream = self.count_from(&first)?;
+        c.until_wrap = c.after_wrap - after.len() as u128;
+        c.after_wrap = 0;
+        // SAFETY: the room is that of the whole input.
+        self.count_piece(c, Input::of(after), unsafe { to.add(before.len()) })
+    }
+
+    fn count_piece(&self, c: &mut Counter, input: Input, to: *mut u8) -> Result<()> {
+        let n = input.len();
+        // SAFETY: the room is that of the input.
+        let result = self.apart(input, |from| unsafe { c.stream.update(to, from, n) });
+        result.map(|_| ())
+    }
+
+    fn cfb8(&self, iv: &mut [u8; BLOCK], input: Input, to: *mut u8) -> Result<()> {
+        let key = self.secret().aes()?.as_ptr();
+        let call = match self.direction {
+            Direction::Encrypt => raw::tr_cfb8_encrypt(),
+            Direction::Decrypt => raw::tr_cfb8_decrypt(),
+        };
+        self.apart(input, |from| {
+            // SAFETY: the room is that of the input.
+            done(unsafe { call(key, iv.as_mut_ptr(), to, from, input.len()) })
+        })
+    }
+
+    fn gcm(&self) -> Result<GcmMessage> {
+        let Cipher::Gcm { iv, aad, .. } = &self.cipher else {
+            return fail(CKR_GENERAL_ERROR);
+        };
+        let key = self.secret().key(Mode::Gcm)?;
+        // SAFETY: the operation holds the key until the message is gone.
+        let gcm = unsafe { GcmMessage::start(key, iv.as_slice()) };
+        let mut gcm = gcm.map_err(|e| self.of_core(e))?;
+        gcm.aad(aad.as_slice()).map_err(|e| self.of_core(e))?;
+        Ok(gcm)
+    }
+
+    /// The state of a message that comes in pieces.
+    fn begin(&self) -> Result<Progress> {
+        Ok(match (&self.cipher, self.decrypts()) {
+            (Cipher::Stream { .. }, _) => Progress::Stream(self.stream()?),
+            (Cipher::Ctr { .. }, _) => Progress::Counter(self.counter()?),
+            (Cipher::Cfb8 { iv }, _) => Progress::Cfb8(*iv),
+            (Cipher::Gcm { .. }, false) => Progress::Gcm(self.gcm()?),
+            _ => Progress::Collected(Collected::default()),
+        })
+    }
+
+    fn finish_gcm(&self, gcm: &mut GcmMessage, out: &mut Output<'_>) -> Result<Next> {
+        let Cipher::Gcm { tag_len, .. } = self.cipher else {
+            return fail(CKR_GENERAL_ERROR);
+        };
+        let Room::At(to) = out.need(tag_len)? else {
+            return Ok(Next::Goes);
+        };
+        let mut tag = [0; BLOCK];
+        let result = gcm.tag(&mut tag[..tag_len]);
+        result.map_err(|e| self.of_core(e))?;
+        // SAFETY: need() found the room.
+        unsafe { append(to, 0, &tag[..tag_len]) };
+        Ok(Next::Ends)
+    }
+
+    fn finish_stream(
+        &self,
+        stream: &mut tenrounds_sys::Cipher,
+        out: &mut Output<'_>,
+    ) -> Result<Next> {
+        let padding = matches!(self.cipher, Cipher::Stream { padding: true, .. });
+        // Encryption writes a block of padding. Decryption knows only afterwards what it writes.
+        let most = match (padding, self.decrypts()) {
+            (false, _) => 0,
+            (true, false) => BLOCK,
+            (true, true) => BLOCK - 1,
+        };
+        if out.is_query() || !self.decrypts() && out.room() < most {
+            return out.need(most).map(|_| Next::Goes);
+        }
+        let before = stream.clone();
+        let mut end = Zeroizing::new([0; BLOCK]);
+        let len = stream.finish(&mut end).map_err(|e| self.of_core(e))?;
+        let result = out.put(&end[..len]);
+        if result.is_err() {
+            *stream = before; // too little room: the caller may call again
+        }
+        result.map(next_of)
+    }
+}
