@@ -20,14 +20,20 @@ fn is_stored(definition: &Definition) -> bool {
     )
 }
 
+/// CK_ULONG is shorter on 32-bit systems.
+#[allow(clippy::useless_conversion)]
+fn wide(number: CK_ULONG) -> u64 {
+    number.into()
+}
+
 /// CK_UNAVAILABLE_INFORMATION has all bits set, however long it is.
 fn put_number(out: &mut Vec<u8>, native: &[u8]) {
     let number = CK_ULONG::from_ne_bytes(native.try_into().expect("a CK_ULONG"));
-    let wide = match number {
+    let number = match number {
         CK_ULONG::MAX => u64::MAX,
-        number => u64::from(number),
+        number => wide(number),
     };
-    out.extend_from_slice(&wide.to_le_bytes());
+    out.extend_from_slice(&number.to_le_bytes());
 }
 
 /// None: a number that this system's CK_ULONG does not hold.
@@ -47,7 +53,7 @@ pub fn encode(object: &Object) -> Zeroizing<Vec<u8>> {
         let Some(bytes) = object.attribute(definition) else {
             continue;
         };
-        out.extend_from_slice(&u64::from(definition.attribute).to_le_bytes());
+        out.extend_from_slice(&wide(definition.attribute).to_le_bytes());
         let mut value = Zeroizing::new(Vec::with_capacity(bytes.len() * 2));
         match definition.kind {
             Kind::Number => put_number(&mut value, &bytes),
@@ -60,9 +66,12 @@ pub fn encode(object: &Object) -> Zeroizing<Vec<u8>> {
     out
 }
 
+/// An attribute of a record, and its value.
+type Stored = (&'static Definition, Zeroizing<Vec<u8>>);
+
 /// The attributes in a record, in the form that Cryptoki gives them. None: the record is not one
 /// that encode() made.
-fn parse(mut bytes: &[u8]) -> Option<Vec<(&'static Definition, Zeroizing<Vec<u8>>)>> {
+fn parse(mut bytes: &[u8]) -> Option<Vec<Stored>> {
     let mut list = Vec::new();
     while !bytes.is_empty() {
         let (head, rest) = (bytes.get(..12)?, &bytes[12..]);

@@ -3,25 +3,28 @@
 //!
 //! 1. the environment variable TENROUNDS_TOKEN: one path;
 //! 2. the user's configuration file, $XDG_CONFIG_HOME/tenrounds/pkcs11.conf (by default in
-//!    ~/.config), then /etc/tenrounds/pkcs11.conf: lines `token = PATH`, one for each slot, and
-//!    comments after #;
+//!    ~/.config), then /etc/tenrounds/pkcs11.conf: lines `token = PATH` in UTF-8, one for each slot,
+//!    and comments after #;
 //! 3. /var/lib/tenrounds/token for root, $XDG_DATA_HOME/tenrounds/token (by default in
 //!    ~/.local/share) for others.
 //!
 //! A program with more rights than its user (setuid) reads no environment variables and no file of
 //! the user.
 
-use std::ffi::{CStr, OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::{CStr, OsString};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 pub const VARIABLE: &str = "TENROUNDS_TOKEN";
 const SYSTEM_FILE: &str = "/etc/tenrounds/pkcs11.conf";
 const OF_ROOT: &str = "/var/lib/tenrounds/token";
 
+/// The value of an environment variable.
+type Variable = Box<dyn Fn(&str) -> Option<OsString>>;
+
 /// What decides where tokens lie.
 pub struct Surroundings {
-    pub variable: Box<dyn Fn(&str) -> Option<OsString>>,
+    pub variable: Variable,
     pub home: Option<PathBuf>,
     pub is_root: bool,
     pub system_file: PathBuf,
@@ -61,7 +64,7 @@ impl Surroundings {
         let own = own.map(|folder| folder.join("tenrounds/pkcs11.conf"));
         for file in own.iter().chain([&self.system_file]) {
             if let Ok(text) = std::fs::read(file) {
-                let (paths, wrong) = parse(&text, file);
+                let (paths, wrong) = parse(&String::from_utf8_lossy(&text), file);
                 if !paths.is_empty() || !wrong.is_empty() {
                     return (paths, wrong);
                 }
@@ -78,29 +81,23 @@ impl Surroundings {
     }
 }
 
-/// The token that a command means when it names none.
+/// The tokens of this process.
 pub fn tokens() -> (Vec<PathBuf>, Vec<String>) {
     Surroundings::here().tokens()
 }
 
-fn parse(text: &[u8], file: &Path) -> (Vec<PathBuf>, Vec<String>) {
+fn parse(text: &str, file: &Path) -> (Vec<PathBuf>, Vec<String>) {
     let (mut paths, mut wrong) = (Vec::new(), Vec::new());
-    for (number, line) in text.split(|&b| b == b'\n').enumerate() {
-        let line = line.split(|&b| b == b'#').next().unwrap_or_default();
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            continue;
-        }
-        let mut parts = line.splitn(2, |&b| b == b'=').map(<[u8]>::trim_ascii);
-        match (parts.next(), parts.next()) {
-            (Some(b"token"), Some(path)) if path.starts_with(b"/") => {
-                paths.push(PathBuf::from(OsStr::from_bytes(path)));
-            }
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let pair = line.split_once('=').map(|(a, b)| (a.trim(), b.trim()));
+        match pair {
+            Some(("token", path)) if path.starts_with('/') => paths.push(PathBuf::from(path)),
+            None if line.is_empty() => {}
             _ => wrong.push(format!(
-                "{}:{}: '{}' is not 'token = /PATH'",
+                "{}:{}: '{line}' is not 'token = /PATH'",
                 file.display(),
                 number + 1,
-                String::from_utf8_lossy(line)
             )),
         }
     }
@@ -166,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_file_names_tokens() {
-        let text = b"# tokens\n token = /a/b # the first\n\ntoken=/c d\ntoken = e\nslot = 1\n";
+        let text = "# tokens\n token = /a/b # the first\n\ntoken=/c d\ntoken = e\nslot = 1\n";
         let (paths, wrong) = parse(text, Path::new("f"));
         assert_eq!(paths, [Path::new("/a/b"), Path::new("/c d")]);
         assert_eq!(
