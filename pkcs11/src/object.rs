@@ -206,7 +206,7 @@ impl Attributes {
         }
     }
 
-    /// A key in a token file is private, unless the template says otherwise (which the slot refuses).
+    /// A key in a token file is private, unless the template says otherwise.
     pub fn hide_stored_key(&mut self, template: &Template<'_>) {
         let stored_key = self.class == CKO_SECRET_KEY && self.flags.has(Flags::TOKEN);
         if stored_key && template.flag(CKA_PRIVATE).is_none() {
@@ -333,6 +333,12 @@ impl Object {
 
     pub fn is_key(&self) -> bool {
         self.attributes.class == CKO_SECRET_KEY
+    }
+
+    /// Whether only a user who logged in has the object. A key in a file is always encrypted, also if
+    /// CKA_PRIVATE is false: pkcs11-tool asks for that unless told otherwise.
+    pub fn needs_login(&self) -> bool {
+        self.has(Flags::PRIVATE) || self.is_key() && self.has(Flags::TOKEN)
     }
 
     /// Whether C_GetAttributeValue may return the value.

@@ -122,8 +122,6 @@ impl Slot {
         };
         if persists {
             ensure(session.writes, CKR_SESSION_READ_ONLY)?;
-            // The file encrypts what is private, and must not have keys that anybody can read.
-            ensure(private || !object.is_key(), CKR_TEMPLATE_INCONSISTENT)?;
             return Ok(stored.add(&self.objects, &object)? as _);
         }
         // The lock is held until the object is there, so that C_Logout finds it.

@@ -155,7 +155,7 @@ impl State {
     /// Nobody is logged in, and nothing private is in memory.
     fn forget(&mut self, objects: &Objects) {
         self.login = Login::Nobody;
-        let private = objects.select(|_, object| object.has(crate::attribute::Flags::PRIVATE));
+        let private = objects.select(|_, object| object.needs_login());
         for handle in private {
             retire(objects, handle);
         }
@@ -322,6 +322,5 @@ impl Stored {
 }
 
 fn form_of(object: &Object) -> (zeroize::Zeroizing<Vec<u8>>, bool) {
-    let is_private = object.has(crate::attribute::Flags::PRIVATE);
-    (record::encode(object), is_private)
+    (record::encode(object), object.needs_login())
 }

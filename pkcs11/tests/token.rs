@@ -174,9 +174,14 @@ fn keys() {
     assert_eq!(state(&session), CKS_RW_USER_FUNCTIONS);
     let key = stored_key(&session, b"kept", &value).unwrap();
     assert_eq!(session.read(key, CKA_PRIVATE).as_deref(), Ok(TRUE));
-    let in_the_open = [(CKA_TOKEN, TRUE), (CKA_PRIVATE, FALSE)];
-    let refused = session.key_with(CKK_AES, &value, &in_the_open);
-    assert_eq!(refused, Err(CKR_TEMPLATE_INCONSISTENT));
+    // Also if it is called public, it needs the login.
+    let public_key: [(CK_ATTRIBUTE_TYPE, &[u8]); 3] = [
+        (CKA_TOKEN, TRUE),
+        (CKA_PRIVATE, FALSE),
+        (CKA_LABEL, b"open"),
+    ];
+    let in_the_open = session.key_with(CKK_AES, &value, &public_key).unwrap();
+    assert_eq!(session.read(in_the_open, CKA_PRIVATE).as_deref(), Ok(FALSE));
 
     // A reader sees it and uses it, but does not change the token.
     let reader = Session::on(SLOT, false).unwrap();
@@ -204,6 +209,7 @@ fn keys() {
     // After a logout private handles are gone for good, and public ones are not.
     assert_eq!(logout(&session), Ok(()));
     assert_eq!(found(&session, b"kept"), Ok(vec![]));
+    assert_eq!(found(&session, b"open"), Ok(vec![]));
     let refused = session.crypt(Way::Encrypt, &m, key, b"some text");
     assert_eq!(refused, Err(CKR_KEY_HANDLE_INVALID));
     assert!(session.crypt(Way::Encrypt, &m, public, b"x").is_ok());
@@ -214,6 +220,7 @@ fn keys() {
     assert_eq!(login(&session, CKU_USER, PIN), Ok(()));
     let again = found(&session, b"kept").unwrap();
     assert!(again.len() == 1 && again[0] != key);
+    assert_eq!(found(&session, b"open").unwrap().len(), 1);
     let opened = session.crypt(Way::Decrypt, &m, again[0], &sealed);
     assert_eq!(opened.as_deref(), Ok(&b"some text"[..]));
     // The last session ends the login.
