@@ -201,6 +201,11 @@ pub fn definition(attribute: CK_ATTRIBUTE_TYPE) -> Option<&'static Definition> {
     TABLE.iter().find(|row| row.attribute == attribute)
 }
 
+/// The attributes of the objects of a class.
+pub fn of_class(class: CK_OBJECT_CLASS) -> impl Iterator<Item = &'static Definition> {
+    TABLE.iter().filter(move |row| row.belongs_to(class))
+}
+
 impl Definition {
     /// Whether objects of a class have the attribute.
     pub fn belongs_to(&self, class: CK_OBJECT_CLASS) -> bool {
@@ -226,7 +231,8 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    fn parse(kind: Kind, bytes: &'a [u8]) -> Option<Value<'a>> {
+    /// None: bytes that an attribute of this kind cannot have.
+    pub fn parse(kind: Kind, bytes: &'a [u8]) -> Option<Value<'a>> {
         Some(match kind {
             Kind::Flag(flag) => match bytes {
                 [CK_FALSE] => Value::Flag(flag, false),

@@ -14,11 +14,15 @@
 use crate::attribute::{attributes, count_of, Flags, Template};
 use crate::buffers::{buffers, with_room, zeros, Input, Output};
 use crate::cipher;
+use crate::information;
 use crate::keys;
 use crate::mechanism::{self, Cipher, Parameter};
-use crate::module::{self, current, Module, SLOT};
-use crate::object::{backend, Object, Reading, MOST_SECRET};
+use crate::module::{self, current};
+use crate::object::{Object, Reading, MOST_SECRET};
 use crate::rv::{ensure, fail, Error, Result};
+use crate::session::Session;
+use crate::slab::Guard;
+use crate::slot::Slot;
 use catalogue::Direction;
 use cryptoki_sys::*;
 use std::ffi::c_void;
@@ -26,6 +30,7 @@ use std::mem::size_of;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::addr_of;
 use std::sync::Arc;
+use token::{Role, LABEL_LEN};
 use zeroize::Zeroizing;
 
 fn guard(call: impl FnOnce() -> Result<()>) -> CK_RV {
@@ -56,17 +61,6 @@ macro_rules! refused {
     )*};
 }
 
-/// Text in a field of a struct: filled up with blanks.
-fn padded<const N: usize>(text: &str) -> [u8; N] {
-    let mut field = [b' '; N];
-    let len = text.len().min(N);
-    field[..len].copy_from_slice(&text.as_bytes()[..len]);
-    field
-}
-
-const VERSION_OF_LIBRARY: CK_VERSION = CK_VERSION { major: 0, minor: 1 };
-const MANUFACTURER: &str = "tenrounds";
-
 unsafe fn put<T>(to: *mut T, value: T) -> Result<()> {
     ensure(!to.is_null(), CKR_ARGUMENTS_BAD)?;
     // SAFETY: the caller's.
@@ -88,10 +82,25 @@ unsafe fn put_list<T: Copy>(list: &[T], to: *mut T, count: *mut CK_ULONG) -> Res
     Ok(())
 }
 
-fn slot(id: CK_SLOT_ID) -> Result<&'static Module> {
-    let module = current()?;
-    ensure(id == SLOT, CKR_SLOT_ID_INVALID)?;
-    Ok(module)
+fn slot(id: CK_SLOT_ID) -> Result<&'static Slot> {
+    current()?.slot(id)
+}
+
+/// A session, locked, and its slot.
+fn opened(handle: CK_SESSION_HANDLE) -> Result<(Guard<'static, Session>, &'static Slot)> {
+    current()?.session(handle)
+}
+
+/// A session, locked, for calls that need no objects.
+fn locked(handle: CK_SESSION_HANDLE) -> Result<Guard<'static, Session>> {
+    Ok(opened(handle)?.0)
+}
+
+/// A PIN. A module without a keypad of its own needs one.
+unsafe fn pin<'a>(pin: *const CK_UTF8CHAR, len: CK_ULONG) -> Result<&'a [u8]> {
+    ensure(!pin.is_null(), CKR_ARGUMENTS_BAD)?;
+    // SAFETY: the caller's; nobody writes to it.
+    Ok(unsafe { Input::new(pin, len)?.bytes() })
 }
 
 /// Reads the arguments of C_Initialize. The module locks by the operating system's means, so it can
@@ -127,15 +136,7 @@ functions! {
 
     C_GetInfo(info: *mut CK_INFO) {
         current()?;
-        // 2.40: with a 3.0 here, the JDK would pass only the longer CK_GCM_PARAMS, which is fine, but
-        // it would also expect message-based functions.
-        unsafe { put(info, CK_INFO {
-            cryptokiVersion: CK_VERSION { major: 2, minor: 40 },
-            manufacturerID: padded(MANUFACTURER),
-            flags: 0,
-            libraryDescription: padded("AES at the processor's speed"),
-            libraryVersion: VERSION_OF_LIBRARY,
-        }) }
+        unsafe { put(info, information::of_library()) }
     }
 
     C_GetFunctionList(list: *mut *mut CK_FUNCTION_LIST) {
@@ -156,44 +157,16 @@ functions! {
     }
 
     C_GetSlotList(_present: CK_BBOOL, list: *mut CK_SLOT_ID, count: *mut CK_ULONG) {
-        current()?;
-        unsafe { put_list(&[SLOT], list, count) }
+        let module = current()?;
+        unsafe { put_list(&module.slots(), list, count) }
     }
 
     C_GetSlotInfo(id: CK_SLOT_ID, info: *mut CK_SLOT_INFO) {
-        slot(id)?;
-        unsafe { put(info, CK_SLOT_INFO {
-            slotDescription: padded("tenrounds: session keys, without PIN and files"),
-            manufacturerID: padded(MANUFACTURER),
-            flags: CKF_TOKEN_PRESENT,
-            hardwareVersion: VERSION_OF_LIBRARY,
-            firmwareVersion: VERSION_OF_LIBRARY,
-        }) }
+        unsafe { put(info, information::of_slot(slot(id)?)) }
     }
 
     C_GetTokenInfo(id: CK_SLOT_ID, info: *mut CK_TOKEN_INFO) {
-        let (sessions, writing) = slot(id)?.sessions();
-        let unknown = CK_UNAVAILABLE_INFORMATION;
-        unsafe { put(info, CK_TOKEN_INFO {
-            label: padded("tenrounds"),
-            manufacturerID: padded(MANUFACTURER),
-            model: padded(backend()?.name()),
-            serialNumber: padded("session"),
-            flags: CKF_RNG | CKF_TOKEN_INITIALIZED,
-            ulMaxSessionCount: CK_EFFECTIVELY_INFINITE,
-            ulSessionCount: sessions as CK_ULONG,
-            ulMaxRwSessionCount: CK_EFFECTIVELY_INFINITE,
-            ulRwSessionCount: writing as CK_ULONG,
-            ulMaxPinLen: 0,
-            ulMinPinLen: 0,
-            ulTotalPublicMemory: unknown,
-            ulFreePublicMemory: unknown,
-            ulTotalPrivateMemory: unknown,
-            ulFreePrivateMemory: unknown,
-            hardwareVersion: VERSION_OF_LIBRARY,
-            firmwareVersion: VERSION_OF_LIBRARY,
-            utcTime: padded(""),
-        }) }
+        unsafe { put(info, information::of_token(slot(id)?)?) }
     }
 
     C_GetMechanismList(id: CK_SLOT_ID, list: *mut CK_MECHANISM_TYPE, count: *mut CK_ULONG) {
@@ -220,10 +193,10 @@ functions! {
         _notify: CK_NOTIFY,
         session: *mut CK_SESSION_HANDLE,
     ) {
-        let module = slot(id)?;
+        slot(id)?;
         ensure(flags & CKF_SERIAL_SESSION != 0, CKR_SESSION_PARALLEL_NOT_SUPPORTED)?;
         ensure(!session.is_null(), CKR_ARGUMENTS_BAD)?;
-        unsafe { put(session, module.open(flags & CKF_RW_SESSION != 0)?) }
+        unsafe { put(session, current()?.open(id, flags & CKF_RW_SESSION != 0)?) }
     }
 
     C_CloseSession(session: CK_SESSION_HANDLE) {
@@ -231,25 +204,16 @@ functions! {
     }
 
     C_CloseAllSessions(id: CK_SLOT_ID) {
-        slot(id)?.close_all();
-        Ok(())
+        current()?.close_slot(id)
     }
 
     C_GetSessionInfo(session: CK_SESSION_HANDLE, info: *mut CK_SESSION_INFO) {
-        let writes = current()?.session(session)?.writes;
-        unsafe { put(info, CK_SESSION_INFO {
-            slotID: SLOT,
-            state: match writes {
-                true => CKS_RW_PUBLIC_SESSION,
-                false => CKS_RO_PUBLIC_SESSION,
-            },
-            flags: CKF_SERIAL_SESSION | if writes { CKF_RW_SESSION } else { 0 },
-            ulDeviceError: 0,
-        }) }
+        let (session, slot) = opened(session)?;
+        unsafe { put(info, information::of_session(&session, slot)) }
     }
 
     C_SessionCancel(session: CK_SESSION_HANDLE, flags: CK_FLAGS) {
-        current()?.session(session)?.cancel(flags);
+        locked(session)?.cancel(flags);
         Ok(())
     }
 
@@ -259,12 +223,11 @@ functions! {
         count: CK_ULONG,
         object: *mut CK_OBJECT_HANDLE,
     ) {
-        let module = current()?;
-        let mut owner = module.session(session)?;
+        let (mut owner, slot) = opened(session)?;
         ensure(!object.is_null(), CKR_ARGUMENTS_BAD)?;
         let template = unsafe { Template::new(template, count)? };
         let created = keys::create(&template, session)?;
-        unsafe { put(object, module.add(&mut owner, created)?) }
+        unsafe { put(object, slot.add(&mut owner, created)?) }
     }
 
     C_CopyObject(
@@ -274,18 +237,16 @@ functions! {
         count: CK_ULONG,
         copy: *mut CK_OBJECT_HANDLE,
     ) {
-        let module = current()?;
-        let mut owner = module.session(session)?;
+        let (mut owner, slot) = opened(session)?;
         ensure(!copy.is_null(), CKR_ARGUMENTS_BAD)?;
         let template = unsafe { Template::new(template, count)? };
-        let copied = module.copy_of(object, &template, session)?;
-        unsafe { put(copy, module.add(&mut owner, copied)?) }
+        let copied = slot.copy_of(object, &template, session)?;
+        unsafe { put(copy, slot.add(&mut owner, copied)?) }
     }
 
     C_DestroyObject(session: CK_SESSION_HANDLE, object: CK_OBJECT_HANDLE) {
-        let module = current()?;
-        module.session(session)?;
-        module.destroy(object)
+        let (session, slot) = opened(session)?;
+        slot.destroy(&session, object)
     }
 
     C_GetObjectSize(
@@ -293,9 +254,8 @@ functions! {
         object: CK_OBJECT_HANDLE,
         size: *mut CK_ULONG,
     ) {
-        let module = current()?;
-        module.session(session)?;
-        unsafe { put(size, module.object(object)?.secret.value().len() as CK_ULONG) }
+        let (_, slot) = opened(session)?;
+        unsafe { put(size, slot.object(object)?.secret.value().len() as CK_ULONG) }
     }
 
     C_GetAttributeValue(
@@ -304,9 +264,8 @@ functions! {
         template: *mut CK_ATTRIBUTE,
         count: CK_ULONG,
     ) {
-        let module = current()?;
-        module.session(session)?;
-        unsafe { read_attributes(module, object, template, count) }
+        let (_, slot) = opened(session)?;
+        unsafe { read_attributes(slot, object, template, count) }
     }
 
     C_SetAttributeValue(
@@ -315,9 +274,8 @@ functions! {
         template: *mut CK_ATTRIBUTE,
         count: CK_ULONG,
     ) {
-        let module = current()?;
-        module.session(session)?;
-        module.change(object, unsafe { &Template::new(template, count)? })
+        let (session, slot) = opened(session)?;
+        slot.change(&session, object, unsafe { &Template::new(template, count)? })
     }
 
     C_FindObjectsInit(
@@ -325,11 +283,10 @@ functions! {
         template: *mut CK_ATTRIBUTE,
         count: CK_ULONG,
     ) {
-        let module = current()?;
-        let mut session = module.session(session)?;
+        let (mut session, slot) = opened(session)?;
         ensure(session.find.is_none(), CKR_OPERATION_ACTIVE)?;
         let found = match unsafe { Template::new(template, count) } {
-            Ok(template) => module.find(&template),
+            Ok(template) => slot.find(&template)?,
             // No object has such an attribute. Programs look for certificates in every token.
             Err(Error(CKR_ATTRIBUTE_TYPE_INVALID | CKR_ATTRIBUTE_VALUE_INVALID)) => Vec::new(),
             Err(error) => return Err(error),
@@ -344,7 +301,7 @@ functions! {
         most: CK_ULONG,
         count: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         ensure(!count.is_null() && (!objects.is_null() || most == 0), CKR_ARGUMENTS_BAD)?;
         let found = session.found(count_of(most, size_of::<CK_OBJECT_HANDLE>())?)?;
         for (i, handle) in found.iter().enumerate() {
@@ -354,7 +311,7 @@ functions! {
     }
 
     C_FindObjectsFinal(session: CK_SESSION_HANDLE) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.find.take().map(|_| ()).ok_or(Error(CKR_OPERATION_NOT_INITIALIZED))
     }
 
@@ -373,7 +330,7 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let buffers = unsafe { buffers(data, len, out, out_len) };
         session.crypt_whole(Direction::Encrypt, buffers)
     }
@@ -385,13 +342,13 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let buffers = unsafe { buffers(data, len, out, out_len) };
         session.crypt_update(Direction::Encrypt, buffers)
     }
 
     C_EncryptFinal(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.crypt_final(Direction::Encrypt, unsafe { Output::new(out, out_len) })
     }
 
@@ -410,7 +367,7 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let buffers = unsafe { buffers(data, len, out, out_len) };
         session.crypt_whole(Direction::Decrypt, buffers)
     }
@@ -422,18 +379,18 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let buffers = unsafe { buffers(data, len, out, out_len) };
         session.crypt_update(Direction::Decrypt, buffers)
     }
 
     C_DecryptFinal(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.crypt_final(Direction::Decrypt, unsafe { Output::new(out, out_len) })
     }
 
     C_DigestInit(session: CK_SESSION_HANDLE, mechanism: *mut CK_MECHANISM) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.digest_init(unsafe { mechanism.as_ref() })
     }
 
@@ -444,20 +401,19 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let buffers = unsafe { buffers(data, len, out, out_len) };
         session.digest_whole(buffers)
     }
 
     C_DigestUpdate(session: CK_SESSION_HANDLE, data: *mut CK_BYTE, len: CK_ULONG) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.digest_update(unsafe { Input::new(data, len).map(|data| data.bytes()) })
     }
 
     C_DigestKey(session: CK_SESSION_HANDLE, key: CK_OBJECT_HANDLE) {
-        let module = current()?;
-        let mut session = module.session(session)?;
-        let object = module.object(key).map_err(|_| Error(CKR_KEY_HANDLE_INVALID))?;
+        let (mut session, slot) = opened(session)?;
+        let object = slot.object(key).map_err(|_| Error(CKR_KEY_HANDLE_INVALID))?;
         ensure(object.is_key(), CKR_KEY_HANDLE_INVALID)?;
         // The digest of a short key tells the key.
         let open = object.has(Flags::EXTRACTABLE) && !object.has(Flags::SENSITIVE);
@@ -466,7 +422,7 @@ functions! {
     }
 
     C_DigestFinal(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.digest_final(unsafe { Output::new(out, out_len) })
     }
 
@@ -485,18 +441,18 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let (input, out) = unsafe { (Input::new(data, len), Output::new(out, out_len)) };
         session.sign(Some(input), out)
     }
 
     C_SignUpdate(session: CK_SESSION_HANDLE, data: *mut CK_BYTE, len: CK_ULONG) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.mac_update(false, unsafe { Input::new(data, len) })
     }
 
     C_SignFinal(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.sign(None, unsafe { Output::new(out, out_len) })
     }
 
@@ -515,13 +471,13 @@ functions! {
         signature: *mut CK_BYTE,
         signature_len: CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let input = unsafe { Input::new(data, len) };
         session.verify(Some(input), unsafe { Input::new(signature, signature_len) })
     }
 
     C_VerifyUpdate(session: CK_SESSION_HANDLE, data: *mut CK_BYTE, len: CK_ULONG) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.mac_update(true, unsafe { Input::new(data, len) })
     }
 
@@ -530,7 +486,7 @@ functions! {
         signature: *mut CK_BYTE,
         signature_len: CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         session.verify(None, unsafe { Input::new(signature, signature_len) })
     }
 
@@ -541,7 +497,7 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let buffers = unsafe { buffers(data, len, out, out_len) };
         session.encrypt_beside(false, buffers)
     }
@@ -553,7 +509,7 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let buffers = unsafe { buffers(data, len, out, out_len) };
         session.encrypt_beside(true, buffers)
     }
@@ -565,7 +521,7 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let buffers = unsafe { buffers(data, len, out, out_len) };
         session.decrypt_beside(false, buffers)
     }
@@ -577,7 +533,7 @@ functions! {
         out: *mut CK_BYTE,
         out_len: *mut CK_ULONG,
     ) {
-        let mut session = current()?.session(session)?;
+        let mut session = locked(session)?;
         let buffers = unsafe { buffers(data, len, out, out_len) };
         session.decrypt_beside(true, buffers)
     }
@@ -589,8 +545,7 @@ functions! {
         count: CK_ULONG,
         key: *mut CK_OBJECT_HANDLE,
     ) {
-        let module = current()?;
-        let mut owner = module.session(session)?;
+        let (mut owner, slot) = opened(session)?;
         let mechanism = unsafe { mechanism.as_ref() }.ok_or(Error(CKR_ARGUMENTS_BAD))?;
         ensure(!key.is_null(), CKR_ARGUMENTS_BAD)?;
         let row = mechanism::find(mechanism.mechanism, CKF_GENERATE)?;
@@ -598,7 +553,7 @@ functions! {
         let key_type = row.key_type.ok_or(Error(CKR_GENERAL_ERROR))?;
         let template = unsafe { Template::new(template, count)? };
         let object = keys::generate(row.mechanism, key_type, &template, session)?;
-        unsafe { put(key, module.add(&mut owner, object)?) }
+        unsafe { put(key, slot.add(&mut owner, object)?) }
     }
 
     C_WrapKey(
@@ -622,14 +577,13 @@ functions! {
         count: CK_ULONG,
         key: *mut CK_OBJECT_HANDLE,
     ) {
-        let module = current()?;
-        let mut owner = module.session(session)?;
+        let (mut owner, slot) = opened(session)?;
         ensure(!key.is_null(), CKR_ARGUMENTS_BAD)?;
         let (wrapped, template) =
             unsafe { (Input::new(wrapped, len)?, Template::new(template, count)?) };
-        let (mechanism, by) = unsafe { unwrapping_by(module, &mut owner, mechanism, unwrapping)? };
+        let (mechanism, by) = unsafe { unwrapping_by(slot, &mut owner, mechanism, unwrapping)? };
         let object = unsafe { unwrap(mechanism, by, wrapped, &template, session)? };
-        unsafe { put(key, module.add(&mut owner, object)?) }
+        unsafe { put(key, slot.add(&mut owner, object)?) }
     }
 
     C_DeriveKey(
@@ -640,26 +594,25 @@ functions! {
         count: CK_ULONG,
         key: *mut CK_OBJECT_HANDLE,
     ) {
-        let module = current()?;
-        let mut owner = module.session(session)?;
+        let (mut owner, slot) = opened(session)?;
         let mechanism = unsafe { mechanism.as_ref() }.ok_or(Error(CKR_ARGUMENTS_BAD))?;
         ensure(!key.is_null(), CKR_ARGUMENTS_BAD)?;
         let row = mechanism::find(mechanism.mechanism, CKF_DERIVE)?;
-        let base = owner.key(&module.objects, base, row, Flags::DERIVE)?;
+        let base = owner.key(&slot.objects, base, row, Flags::DERIVE)?;
         let template = unsafe { Template::new(template, count)? };
         let object = unsafe {
             keys::derive(&base, row.mechanism, &Parameter::new(mechanism)?, &template, session)?
         };
-        unsafe { put(key, module.add(&mut owner, object)?) }
+        unsafe { put(key, slot.add(&mut owner, object)?) }
     }
 
     C_SeedRandom(session: CK_SESSION_HANDLE, _seed: *mut CK_BYTE, _len: CK_ULONG) {
-        current()?.session(session)?;
+        locked(session)?;
         fail(CKR_RANDOM_SEED_NOT_SUPPORTED)
     }
 
     C_GenerateRandom(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, len: CK_ULONG) {
-        current()?.session(session)?;
+        locked(session)?;
         let len = count_of(len, 1)?;
         ensure(!out.is_null() || len == 0, CKR_ARGUMENTS_BAD)?;
         if len == 0 {
@@ -683,7 +636,7 @@ functions! {
         _len: *mut CK_ULONG,
     ) {
         // It would have to hold the key.
-        current()?.session(session)?;
+        locked(session)?;
         fail(CKR_STATE_UNSAVEABLE)
     }
 
@@ -694,75 +647,117 @@ functions! {
         _encryption_key: CK_OBJECT_HANDLE,
         _authentication_key: CK_OBJECT_HANDLE,
     ) {
-        current()?.session(session)?;
+        locked(session)?;
         fail(CKR_SAVED_STATE_INVALID)
+    }
+
+    C_InitToken(
+        id: CK_SLOT_ID,
+        so_pin: *mut CK_UTF8CHAR,
+        len: CK_ULONG,
+        label: *mut CK_UTF8CHAR,
+    ) {
+        let slot = slot(id)?;
+        let token = slot.token(CKR_TOKEN_WRITE_PROTECTED)?;
+        ensure(slot.sessions().0 == 0, CKR_SESSION_EXISTS)?;
+        ensure(!label.is_null(), CKR_ARGUMENTS_BAD)?;
+        let label = unsafe { label.cast::<[u8; LABEL_LEN]>().as_ref() };
+        let label = label.ok_or(Error(CKR_ARGUMENTS_BAD))?;
+        token.initialize(&slot.objects, unsafe { pin(so_pin, len)? }, label)
+    }
+
+    C_InitPIN(session: CK_SESSION_HANDLE, user_pin: *mut CK_UTF8CHAR, len: CK_ULONG) {
+        let (_session, slot) = opened(session)?;
+        let token = slot.token(CKR_USER_NOT_LOGGED_IN)?;
+        token.init_pin(&slot.objects, unsafe { pin(user_pin, len)? })
+    }
+
+    C_SetPIN(
+        session: CK_SESSION_HANDLE,
+        old: *mut CK_UTF8CHAR,
+        old_len: CK_ULONG,
+        new: *mut CK_UTF8CHAR,
+        new_len: CK_ULONG,
+    ) {
+        let (session, slot) = opened(session)?;
+        let token = slot.token(CKR_TOKEN_WRITE_PROTECTED)?;
+        ensure(session.writes, CKR_SESSION_READ_ONLY)?;
+        let (old, new) = unsafe { (pin(old, old_len)?, pin(new, new_len)?) };
+        token.set_pin(&slot.objects, old, new)
     }
 
     C_Login(
         session: CK_SESSION_HANDLE,
-        _user: CK_USER_TYPE,
-        _pin: *mut CK_UTF8CHAR,
-        _len: CK_ULONG,
+        user: CK_USER_TYPE,
+        user_pin: *mut CK_UTF8CHAR,
+        len: CK_ULONG,
     ) {
-        current()?.session(session)?;
-        fail(CKR_USER_PIN_NOT_INITIALIZED)
+        let (_session, slot) = opened(session)?;
+        let token = slot.token(CKR_USER_PIN_NOT_INITIALIZED)?;
+        let role = match user {
+            CKU_USER => Role::User,
+            CKU_SO => Role::SecurityOfficer,
+            CKU_CONTEXT_SPECIFIC => return fail(CKR_OPERATION_NOT_INITIALIZED),
+            _ => return fail(CKR_USER_TYPE_INVALID),
+        };
+        let (all, writing) = slot.sessions();
+        let reads_only = role == Role::SecurityOfficer && all != writing;
+        ensure(!reads_only, CKR_SESSION_READ_ONLY_EXISTS)?;
+        token.login(&slot.objects, role, unsafe { pin(user_pin, len)? })
     }
 
     C_Logout(session: CK_SESSION_HANDLE) {
-        current()?.session(session)?;
-        fail(CKR_USER_NOT_LOGGED_IN)
+        let (_session, slot) = opened(session)?;
+        slot.token(CKR_USER_NOT_LOGGED_IN)?.logout(&slot.objects)
     }
 }
 
 type Bytes = *mut CK_BYTE;
-type Session = CK_SESSION_HANDLE;
+type Handle = CK_SESSION_HANDLE;
 type Key = CK_OBJECT_HANDLE;
 type Mechanism = *mut CK_MECHANISM;
 type Long = CK_ULONG;
 
 refused! {
     CKR_FUNCTION_NOT_SUPPORTED;
-    C_InitToken(CK_SLOT_ID, *mut CK_UTF8CHAR, Long, *mut CK_UTF8CHAR);
-    C_InitPIN(Session, *mut CK_UTF8CHAR, Long);
-    C_SetPIN(Session, *mut CK_UTF8CHAR, Long, *mut CK_UTF8CHAR, Long);
-    C_LoginUser(Session, CK_USER_TYPE, *mut CK_UTF8CHAR, Long, *mut CK_UTF8CHAR, Long);
-    C_SignRecoverInit(Session, Mechanism, Key);
-    C_SignRecover(Session, Bytes, Long, Bytes, *mut Long);
-    C_VerifyRecoverInit(Session, Mechanism, Key);
-    C_VerifyRecover(Session, Bytes, Long, Bytes, *mut Long);
+    C_LoginUser(Handle, CK_USER_TYPE, *mut CK_UTF8CHAR, Long, *mut CK_UTF8CHAR, Long);
+    C_SignRecoverInit(Handle, Mechanism, Key);
+    C_SignRecover(Handle, Bytes, Long, Bytes, *mut Long);
+    C_VerifyRecoverInit(Handle, Mechanism, Key);
+    C_VerifyRecover(Handle, Bytes, Long, Bytes, *mut Long);
     C_GenerateKeyPair(
-        Session, Mechanism, *mut CK_ATTRIBUTE, Long, *mut CK_ATTRIBUTE, Long, *mut Key, *mut Key,
+        Handle, Mechanism, *mut CK_ATTRIBUTE, Long, *mut CK_ATTRIBUTE, Long, *mut Key, *mut Key,
     );
-    C_MessageEncryptInit(Session, Mechanism, Key);
+    C_MessageEncryptInit(Handle, Mechanism, Key);
     C_EncryptMessage(
-        Session, *mut c_void, Long, Bytes, Long, Bytes, Long, Bytes, *mut Long,
+        Handle, *mut c_void, Long, Bytes, Long, Bytes, Long, Bytes, *mut Long,
     );
-    C_EncryptMessageBegin(Session, *mut c_void, Long, Bytes, Long);
-    C_EncryptMessageNext(Session, *mut c_void, Long, Bytes, Long, Bytes, *mut Long, CK_FLAGS);
-    C_MessageEncryptFinal(Session);
-    C_MessageDecryptInit(Session, Mechanism, Key);
+    C_EncryptMessageBegin(Handle, *mut c_void, Long, Bytes, Long);
+    C_EncryptMessageNext(Handle, *mut c_void, Long, Bytes, Long, Bytes, *mut Long, CK_FLAGS);
+    C_MessageEncryptFinal(Handle);
+    C_MessageDecryptInit(Handle, Mechanism, Key);
     C_DecryptMessage(
-        Session, *mut c_void, Long, Bytes, Long, Bytes, Long, Bytes, *mut Long,
+        Handle, *mut c_void, Long, Bytes, Long, Bytes, Long, Bytes, *mut Long,
     );
-    C_DecryptMessageBegin(Session, *mut c_void, Long, Bytes, Long);
-    C_DecryptMessageNext(Session, *mut c_void, Long, Bytes, Long, Bytes, *mut Long, CK_FLAGS);
-    C_MessageDecryptFinal(Session);
-    C_MessageSignInit(Session, Mechanism, Key);
-    C_SignMessage(Session, *mut c_void, Long, Bytes, Long, Bytes, *mut Long);
-    C_SignMessageBegin(Session, *mut c_void, Long);
-    C_SignMessageNext(Session, *mut c_void, Long, Bytes, Long, Bytes, *mut Long);
-    C_MessageSignFinal(Session);
-    C_MessageVerifyInit(Session, Mechanism, Key);
-    C_VerifyMessage(Session, *mut c_void, Long, Bytes, Long, Bytes, Long);
-    C_VerifyMessageBegin(Session, *mut c_void, Long);
-    C_VerifyMessageNext(Session, *mut c_void, Long, Bytes, Long, Bytes, Long);
-    C_MessageVerifyFinal(Session);
+    C_DecryptMessageBegin(Handle, *mut c_void, Long, Bytes, Long);
+    C_DecryptMessageNext(Handle, *mut c_void, Long, Bytes, Long, Bytes, *mut Long, CK_FLAGS);
+    C_MessageDecryptFinal(Handle);
+    C_MessageSignInit(Handle, Mechanism, Key);
+    C_SignMessage(Handle, *mut c_void, Long, Bytes, Long, Bytes, *mut Long);
+    C_SignMessageBegin(Handle, *mut c_void, Long);
+    C_SignMessageNext(Handle, *mut c_void, Long, Bytes, Long, Bytes, *mut Long);
+    C_MessageSignFinal(Handle);
+    C_MessageVerifyInit(Handle, Mechanism, Key);
+    C_VerifyMessage(Handle, *mut c_void, Long, Bytes, Long, Bytes, Long);
+    C_VerifyMessageBegin(Handle, *mut c_void, Long);
+    C_VerifyMessageNext(Handle, *mut c_void, Long, Bytes, Long, Bytes, Long);
+    C_MessageVerifyFinal(Handle);
 }
 
 refused! {
     CKR_FUNCTION_NOT_PARALLEL;
-    C_GetFunctionStatus(Session);
-    C_CancelFunction(Session);
+    C_GetFunctionStatus(Handle);
+    C_CancelFunction(Handle);
 }
 
 unsafe fn crypt_init(
@@ -771,10 +766,9 @@ unsafe fn crypt_init(
     mechanism: *mut CK_MECHANISM,
     key: CK_OBJECT_HANDLE,
 ) -> Result<()> {
-    let module = current()?;
-    let mut session = module.session(session)?;
+    let (mut session, slot) = opened(session)?;
     // SAFETY: the caller's.
-    unsafe { session.crypt_init(&module.objects, direction, mechanism.as_ref(), key) }
+    unsafe { session.crypt_init(&slot.objects, direction, mechanism.as_ref(), key) }
 }
 
 unsafe fn mac_init(
@@ -783,21 +777,20 @@ unsafe fn mac_init(
     mechanism: *mut CK_MECHANISM,
     key: CK_OBJECT_HANDLE,
 ) -> Result<()> {
-    let module = current()?;
-    let mut session = module.session(session)?;
+    let (mut session, slot) = opened(session)?;
     // SAFETY: the caller's.
-    unsafe { session.mac_init(&module.objects, verifies, mechanism.as_ref(), key) }
+    unsafe { session.mac_init(&slot.objects, verifies, mechanism.as_ref(), key) }
 }
 
 /// Fills in a template. Every attribute is tried, and one of the errors is returned (PKCS#11 section
 /// 5.7.5).
 unsafe fn read_attributes(
-    module: &Module,
+    slot: &Slot,
     handle: CK_OBJECT_HANDLE,
     template: *mut CK_ATTRIBUTE,
     count: CK_ULONG,
 ) -> Result<()> {
-    let object = module.object(handle)?;
+    let object = slot.object(handle)?;
     // SAFETY: the caller's.
     let count = unsafe { attributes(template, count)? }.len();
     let mut result = Ok(());
@@ -858,14 +851,13 @@ unsafe fn wrap(
     key: CK_OBJECT_HANDLE,
     out: Result<Output<'_>>,
 ) -> Result<()> {
-    let module = current()?;
-    let mut session = module.session(session)?;
+    let (mut session, slot) = opened(session)?;
     // SAFETY: the caller's.
     let mechanism = unsafe { mechanism.as_ref() }.ok_or(Error(CKR_ARGUMENTS_BAD))?;
     let row = mechanism::find(mechanism.mechanism, CKF_WRAP)?;
-    let by = session.key(&module.objects, wrapping, row, Flags::WRAP);
+    let by = session.key(&slot.objects, wrapping, row, Flags::WRAP);
     let by = by.map_err(of_wrapping)?;
-    let key = module
+    let key = slot
         .object(key)
         .map_err(|_| Error(CKR_KEY_HANDLE_INVALID))?;
     ensure(key.is_key(), CKR_KEY_HANDLE_INVALID)?;
@@ -893,15 +885,15 @@ unsafe fn wrap(
 
 /// The mechanism and the key of C_UnwrapKey.
 unsafe fn unwrapping_by<'a>(
-    module: &Module,
-    session: &mut crate::session::Session,
+    slot: &Slot,
+    session: &mut Session,
     mechanism: *const CK_MECHANISM,
     unwrapping: CK_OBJECT_HANDLE,
 ) -> Result<(&'a CK_MECHANISM, Arc<Object>)> {
     // SAFETY: the caller's.
     let mechanism = unsafe { mechanism.as_ref() }.ok_or(Error(CKR_ARGUMENTS_BAD))?;
     let row = mechanism::find(mechanism.mechanism, CKF_UNWRAP)?;
-    let by = session.key(&module.objects, unwrapping, row, Flags::UNWRAP);
+    let by = session.key(&slot.objects, unwrapping, row, Flags::UNWRAP);
     Ok((mechanism, by.map_err(of_unwrapping)?))
 }
 

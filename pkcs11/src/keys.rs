@@ -4,7 +4,7 @@
 use crate::attribute::{Flags, Origin, Template};
 use crate::buffers::zeros;
 use crate::mechanism::{pointed, Parameter};
-use crate::object::{Attributes, Making, Object, Secret, MOST_SECRET};
+use crate::object::{Attributes, Home, Making, Object, Secret, MOST_SECRET};
 use crate::rv::{ensure, fail, of_core, Error, Result};
 use catalogue::{Direction, Mode};
 use cryptoki_sys::*;
@@ -26,7 +26,7 @@ fn finish(
     value: &[u8],
     session: CK_SESSION_HANDLE,
 ) -> Result<Object> {
-    let object = Object::new(attributes, Secret::new(value)?, session);
+    let object = Object::new(attributes, Secret::new(value)?, Home::Session(session));
     if let Some(given) = template.bytes(CKA_CHECK_VALUE) {
         // An empty one asks for none to be checked (PKCS#11 section 4.10.2).
         let right = given.is_empty() || given == object.check_value()?;

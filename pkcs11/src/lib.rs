@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A PKCS#11 module: Cryptoki 2.40 and 3.0 (OASIS) over the core's own calls.
 //!
-//! [`entry`] has the functions that C calls, [`module`] the sessions and objects of the process,
-//! [`session`] the operations of a session, [`cipher`], [`mac`] and [`digest`] what they compute.
+//! [`entry`] has the functions that C calls, [`module`] the sessions and slots of the process, [`slot`]
+//! the objects of a slot, [`stored`] those of a token file, [`record`] their form there, [`session`]
+//! the operations of a session, [`cipher`], [`mac`] and [`digest`] what they compute.
 //! [`mechanism`] and [`attribute`] are the tables that everything is looked up in.
 
 pub mod attribute;
@@ -11,11 +12,15 @@ mod cipher;
 mod date;
 mod digest;
 pub mod entry;
+mod information;
 mod keys;
 mod mac;
 mod mechanism;
 mod module;
 mod object;
+mod record;
 mod rv;
 mod session;
 mod slab;
+mod slot;
+mod stored;

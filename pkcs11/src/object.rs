@@ -8,9 +8,11 @@ use crate::rv::{ensure, fail, Error, Result};
 use catalogue::Mode;
 use cryptoki_sys::*;
 use sha1::{Digest, Sha1};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use tenrounds_sys::{Backend, Key};
+use token::format::Nonce;
 use zeroize::Zeroizing;
 
 /// The largest value of a generic secret, in bytes.
@@ -20,10 +22,18 @@ pub struct Object {
     pub attributes: Attributes,
     /// The value of a key or of data.
     pub secret: Arc<Secret>,
-    /// The session that a session object ends with.
-    pub session: CK_SESSION_HANDLE,
+    pub home: Home,
     /// Another object has taken its place, or it was destroyed.
     stale: AtomicBool,
+}
+
+/// Where an object belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Home {
+    /// The session that it ends with.
+    Session(CK_SESSION_HANDLE),
+    /// Its number in the token file, and what is new with every change.
+    Token(u64, Nonce),
 }
 
 #[derive(Clone)]
@@ -152,21 +162,11 @@ impl Attributes {
             }
             (true, made, given) => made.or(given).unwrap_or(CK_UNAVAILABLE_INFORMATION),
         };
-        let mut attributes = Attributes {
-            class,
-            key_type,
-            flags: match class {
-                CKO_SECRET_KEY => OF_ALL.with(OF_KEYS),
-                _ => OF_ALL,
-            },
-            key_gen_mechanism: making.generated_by.unwrap_or(CK_UNAVAILABLE_INFORMATION),
-            label: Box::default(),
-            id: Box::default(),
-            application: Box::default(),
-            object_id: Box::default(),
-            start_date: None,
-            end_date: None,
-            allowed_mechanisms: Box::default(),
+        let made_by = making.generated_by.unwrap_or(CK_UNAVAILABLE_INFORMATION);
+        let mut attributes = Attributes::blank(class, key_type, made_by);
+        attributes.flags = match class {
+            CKO_SECRET_KEY => OF_ALL.with(OF_KEYS),
+            _ => OF_ALL,
         };
         for (definition, value) in template.iter() {
             ensure(definition.belongs_to(class), CKR_ATTRIBUTE_TYPE_INVALID)?;
@@ -180,8 +180,38 @@ impl Attributes {
             attributes.set(definition, *value)?;
         }
         attributes.complete(making);
+        attributes.hide_stored_key(template);
         attributes.check_dates()?;
         Ok(attributes)
+    }
+
+    /// Attributes without flags, dates and names.
+    pub fn blank(
+        class: CK_OBJECT_CLASS,
+        key_type: CK_KEY_TYPE,
+        key_gen_mechanism: CK_MECHANISM_TYPE,
+    ) -> Attributes {
+        Attributes {
+            class,
+            key_type,
+            flags: Flags::NONE,
+            key_gen_mechanism,
+            label: Box::default(),
+            id: Box::default(),
+            application: Box::default(),
+            object_id: Box::default(),
+            start_date: None,
+            end_date: None,
+            allowed_mechanisms: Box::default(),
+        }
+    }
+
+    /// A key in a token file is private, unless the template says otherwise.
+    pub fn hide_stored_key(&mut self, template: &Template<'_>) {
+        let stored_key = self.class == CKO_SECRET_KEY && self.flags.has(Flags::TOKEN);
+        if stored_key && template.flag(CKA_PRIVATE).is_none() {
+            self.flags.set(Flags::PRIVATE, true);
+        }
     }
 
     /// Sets the flags that tell a key's history.
@@ -207,7 +237,7 @@ impl Attributes {
     }
 
     /// Stores a value that the caller has checked may be given.
-    fn set(&mut self, definition: &Definition, value: Value<'_>) -> Result<()> {
+    pub fn set(&mut self, definition: &Definition, value: Value<'_>) -> Result<()> {
         match (definition.attribute, value) {
             // Only the security officer could vouch for a key.
             (CKA_TRUSTED, Value::Flag(_, true)) => return fail(CKR_ATTRIBUTE_READ_ONLY),
@@ -272,7 +302,7 @@ impl Attributes {
 
 /// What reading an attribute gives.
 pub enum Reading<'a> {
-    Bytes(std::borrow::Cow<'a, [u8]>),
+    Bytes(Cow<'a, [u8]>),
     /// The object has no such attribute.
     Missing,
     /// The key is sensitive or not extractable.
@@ -280,11 +310,11 @@ pub enum Reading<'a> {
 }
 
 impl Object {
-    pub fn new(attributes: Attributes, secret: Arc<Secret>, session: CK_SESSION_HANDLE) -> Object {
+    pub fn new(attributes: Attributes, secret: Arc<Secret>, home: Home) -> Object {
         Object {
             attributes,
             secret,
-            session,
+            home,
             stale: AtomicBool::new(false),
         }
     }
@@ -303,6 +333,12 @@ impl Object {
 
     pub fn is_key(&self) -> bool {
         self.attributes.class == CKO_SECRET_KEY
+    }
+
+    /// Whether only a user who logged in has the object. A key in a file is always encrypted, also if
+    /// CKA_PRIVATE is false: pkcs11-tool asks for that unless told otherwise.
+    pub fn needs_login(&self) -> bool {
+        self.has(Flags::PRIVATE) || self.is_key() && self.has(Flags::TOKEN)
     }
 
     /// Whether C_GetAttributeValue may return the value.
@@ -333,30 +369,47 @@ impl Object {
         Ok([block[0], block[1], block[2]])
     }
 
+    /// What C_GetAttributeValue tells of an attribute.
     pub fn read(&self, attribute: CK_ATTRIBUTE_TYPE, handle: CK_OBJECT_HANDLE) -> Reading<'_> {
         let Some(definition) = crate::attribute::definition(attribute) else {
             return Reading::Missing;
         };
-        let a = &self.attributes;
-        if !definition.belongs_to(a.class) {
+        if !definition.belongs_to(self.attributes.class) {
             return Reading::Missing;
         }
-        let own = |bytes: &[u8]| Reading::Bytes(bytes.to_vec().into());
+        if attribute == CKA_VALUE && !self.shows_value() {
+            return Reading::Hidden;
+        }
+        if attribute == CKA_UNIQUE_ID {
+            let id = match self.home {
+                Home::Session(_) => format!("session-{handle:016x}"),
+                Home::Token(id, _) => format!("token-{id:016x}"),
+            };
+            return Reading::Bytes(id.into_bytes().into());
+        }
+        self.attribute(definition)
+            .map_or(Reading::Missing, Reading::Bytes)
+    }
+
+    /// The value of an attribute of its class, also of one that nobody may read.
+    pub fn attribute(&self, definition: &Definition) -> Option<Cow<'_, [u8]>> {
+        let a = &self.attributes;
+        let own = |bytes: &[u8]| Some(bytes.to_vec().into());
         let number = |n: CK_ULONG| own(&n.to_ne_bytes());
         let date = |d: Option<[u8; 8]>| own(d.as_ref().map_or(&[], |d| &d[..]));
-        let flag = match definition.kind {
-            Kind::Flag(flag) => Some(flag),
-            _ => None,
-        };
-        match attribute {
-            _ if flag.is_some_and(|f| a.flags.has(f)) => own(&[CK_TRUE]),
-            _ if flag.is_some() => own(&[CK_FALSE]),
+        if let Kind::Flag(flag) = definition.kind {
+            let value: &[u8] = match a.flags.has(flag) {
+                true => &[CK_TRUE],
+                false => &[CK_FALSE],
+            };
+            return Some(value.into());
+        }
+        match definition.attribute {
             CKA_CLASS => number(a.class),
-            CKA_LABEL => Reading::Bytes(a.label[..].into()),
-            CKA_ID => Reading::Bytes(a.id[..].into()),
-            CKA_APPLICATION => Reading::Bytes(a.application[..].into()),
-            CKA_OBJECT_ID => Reading::Bytes(a.object_id[..].into()),
-            CKA_UNIQUE_ID => own(format!("{handle:016x}").as_bytes()),
+            CKA_LABEL => Some(a.label[..].into()),
+            CKA_ID => Some(a.id[..].into()),
+            CKA_APPLICATION => Some(a.application[..].into()),
+            CKA_OBJECT_ID => Some(a.object_id[..].into()),
             CKA_KEY_TYPE => number(a.key_type),
             CKA_KEY_GEN_MECHANISM => number(a.key_gen_mechanism),
             CKA_START_DATE => date(a.start_date),
@@ -365,11 +418,10 @@ impl Object {
                 let list = a.allowed_mechanisms.iter();
                 own(&list.flat_map(|m| m.to_ne_bytes()).collect::<Vec<u8>>())
             }
-            CKA_VALUE if !self.shows_value() => Reading::Hidden,
-            CKA_VALUE => Reading::Bytes(self.secret.value().into()),
+            CKA_VALUE => Some(self.secret.value().into()),
             CKA_VALUE_LEN => number(self.secret.value().len() as CK_ULONG),
-            CKA_CHECK_VALUE => self.check_value().map_or(Reading::Missing, |v| own(&v)),
-            _ => Reading::Missing,
+            CKA_CHECK_VALUE => own(&self.check_value().ok()?),
+            _ => None,
         }
     }
 

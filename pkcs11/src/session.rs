@@ -16,6 +16,8 @@ use cryptoki_sys::*;
 use std::sync::{Arc, Weak};
 
 pub struct Session {
+    /// The number of its slot.
+    pub slot: usize,
     pub writes: bool,
     pub encrypt: Option<cipher::Operation>,
     pub decrypt: Option<cipher::Operation>,
@@ -35,7 +37,7 @@ pub struct Digest {
     in_pieces: bool,
 }
 
-/// The objects of the process, by handle.
+/// The objects of a slot, by handle.
 pub type Objects = Slab<Arc<Object>>;
 
 /// Ends an operation if it failed or if it has ended.
@@ -58,8 +60,9 @@ fn run<T>(slot: &mut Option<T>, call: impl FnOnce(&mut T) -> Result<Next>) -> Re
 }
 
 impl Session {
-    pub fn new(writes: bool) -> Session {
+    pub fn new(slot: usize, writes: bool) -> Session {
         Session {
+            slot,
             writes,
             encrypt: None,
             decrypt: None,

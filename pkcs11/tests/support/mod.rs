@@ -88,12 +88,22 @@ pub enum Way {
 
 impl Session {
     pub fn open() -> Session {
+        Session::on(0, true).expect("a session")
+    }
+
+    /// A session of a slot, which may write or only read.
+    pub fn on(slot: CK_SLOT_ID, writes: bool) -> Result<Session, CK_RV> {
         initialized();
         let mut handle = 0;
-        let flags = CKF_SERIAL_SESSION | CKF_RW_SESSION;
-        let rv = ck!(C_OpenSession(0, flags, null_mut(), None, &mut handle));
-        assert_eq!(rv, CKR_OK);
-        Session(handle)
+        let flags = CKF_SERIAL_SESSION | if writes { CKF_RW_SESSION } else { 0 };
+        result(ck!(C_OpenSession(
+            slot,
+            flags,
+            null_mut(),
+            None,
+            &mut handle
+        )))?;
+        Ok(Session(handle))
     }
 
     pub fn create(&self, template: &[(CK_ATTRIBUTE_TYPE, &[u8])]) -> Result<CK_ULONG, CK_RV> {

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! From a PIN to the objects. Argon2id (RFC 9106) makes a key of the PIN and its salt; it seals the
+//! master key, which seals the objects; both by AES-256-GCM-SIV (RFC 8452), which forgives a nonce
+//! that chance repeats. Both roles hold the same master key, so the security officer can give a user
+//! who forgot the PIN a new one, and could read the user's keys.
+
+use crate::error::{Error, Result};
+use crate::format::{Contents, Costs, Nonce, Record, Role, Wrapped, SERIAL_LEN};
+use argon2::{Algorithm, Argon2, Params, Version};
+use catalogue::Mode;
+use tenrounds_sys::{Backend, Key, Parameters};
+use zeroize::Zeroizing;
+
+/// Bytes of a PIN.
+pub const PIN_LEN: std::ops::RangeInclusive<usize> = 4..=255;
+
+/// What RFC 9106 section 4 does not reach with this memory, but OWASP's cheat sheet on password
+/// storage asks for at least: 19 MiB and two passes, some 60 ms. More memory would hurt each process
+/// that logs in.
+pub const COSTS: Costs = Costs {
+    memory: 19 * 1024,
+    passes: 2,
+    lanes: 1,
+};
+/// A file cannot ask for more memory than this, in KiB, nor for more passes.
+const MOST_MEMORY: u32 = 1 << 20;
+const MOST_PASSES: u32 = 1000;
+
+const TAG_LEN: usize = 16;
+
+/// The key of the objects. It is cleared when it is dropped.
+pub struct MasterKey {
+    raw: Zeroizing<[u8; 32]>,
+    key: Key<'static>,
+}
+
+pub fn random<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    let filled = getrandom::fill(&mut bytes);
+    filled.map_err(|error| Error::Machine(format!("no random bytes: {error}")))?;
+    Ok(bytes)
+}
+
+fn key_of(raw: &[u8; 32], backend: Backend) -> Result<Key<'static>> {
+    Key::new(Mode::GcmSiv, backend, raw).map_err(|error| Error::Machine(error.to_string()))
+}
+
+fn parameters(nonce: &Nonce, aad: Vec<u8>) -> Parameters {
+    Parameters {
+        iv: nonce.to_vec(),
+        aad,
+        tag_len: TAG_LEN,
+        ..Default::default()
+    }
+}
+
+/// The key that a PIN leads to.
+fn key_of_pin(pin: &[u8], salt: &[u8; 16], costs: Costs, backend: Backend) -> Result<Key<'static>> {
+    let wrong = |error: argon2::Error| Error::Machine(format!("Argon2id: {error}"));
+    let too_much = costs.memory > MOST_MEMORY || costs.passes > MOST_PASSES;
+    if too_much {
+        return Err(Error::Machine(format!(
+            "the token asks for {} KiB of memory and {} passes to check a PIN, which is more than \
+             the {MOST_MEMORY} KiB and {MOST_PASSES} passes that are allowed",
+            costs.memory, costs.passes
+        )));
+    }
+    let params = Params::new(costs.memory, costs.passes, costs.lanes, Some(32)).map_err(wrong)?;
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    let mut key = Zeroizing::new([0; 32]);
+    let done = argon2.hash_password_into(pin, salt, &mut key[..]);
+    done.map_err(wrong)?;
+    key_of(&key, backend)
+}
+
+/// What a wrapped key is bound to: the token and the role.
+fn bound_to(serial: &[u8; SERIAL_LEN], role: Role) -> Vec<u8> {
+    [b"master key of ", &serial[..], &[role as u8]].concat()
+}
+
+pub fn check_len(pin: &[u8]) -> Result<()> {
+    match PIN_LEN.contains(&pin.len()) {
+        true => Ok(()),
+        false => Err(Error::PinLength(pin.len())),
+    }
+}
+
+impl MasterKey {
+    pub fn generate(backend: Backend) -> Result<MasterKey> {
+        let raw = Zeroizing::new(random()?);
+        let key = key_of(&raw, backend)?;
+        Ok(MasterKey { raw, key })
+    }
+
+    /// Seals the master key under a PIN.
+    pub fn wrap(
+        &self,
+        pin: &[u8],
+        serial: &[u8; SERIAL_LEN],
+        role: Role,
+        costs: Costs,
+        backend: Backend,
+    ) -> Result<Wrapped> {
+        check_len(pin)?;
+        let (salt, nonce) = (random()?, random()?);
+        let key = key_of_pin(pin, &salt, costs, backend)?;
+        let p = parameters(&nonce, bound_to(serial, role));
+        let sealed = key.encrypt(&p, &self.raw[..]);
+        let sealed = sealed.map_err(|error| Error::Machine(error.to_string()))?;
+        Ok(Wrapped {
+            salt,
+            nonce,
+            key: sealed.try_into().expect("the key and its tag"),
+        })
+    }
+
+    /// The master key of a token. None: the PIN is wrong.
+    pub fn unwrap(
+        contents: &Contents,
+        role: Role,
+        pin: &[u8],
+        backend: Backend,
+    ) -> Result<Option<MasterKey>> {
+        let wrapped = contents.wrapped(role).ok_or(Error::NoPin)?;
+        let key = key_of_pin(pin, &wrapped.salt, contents.costs, backend)?;
+        let p = parameters(&wrapped.nonce, bound_to(&contents.serial, role));
+        let Ok(opened) = key.decrypt(&p, &wrapped.key) else {
+            return Ok(None);
+        };
+        let opened = Zeroizing::new(opened);
+        let raw = Zeroizing::new(opened[..].try_into().expect("32 bytes were wrapped"));
+        let key = key_of(&raw, backend)?;
+        Ok(Some(MasterKey { raw, key }))
+    }
+
+    /// A record of an object, sealed if it is private.
+    pub fn seal(
+        &self,
+        serial: &[u8; SERIAL_LEN],
+        id: u64,
+        is_private: bool,
+        attributes: &[u8],
+    ) -> Result<Record> {
+        let nonce = random()?;
+        let attributes = match is_private {
+            false => attributes.to_vec(),
+            true => {
+                let p = parameters(&nonce, record_of(serial, id));
+                let sealed = self.key.encrypt(&p, attributes);
+                sealed.map_err(|error| Error::Machine(error.to_string()))?
+            }
+        };
+        Ok(Record {
+            id,
+            is_private,
+            nonce,
+            attributes,
+        })
+    }
+
+    /// The attributes of a private record. None: it is not one of this token.
+    pub fn open(&self, serial: &[u8; SERIAL_LEN], record: &Record) -> Option<Zeroizing<Vec<u8>>> {
+        if record.attributes.len() < TAG_LEN {
+            return None;
+        }
+        let p = parameters(&record.nonce, record_of(serial, record.id));
+        let opened = self.key.decrypt(&p, &record.attributes);
+        opened.ok().map(Zeroizing::new)
+    }
+
+    /// The seal of a file.
+    pub fn sign(&self, contents: &Contents) -> Result<(Nonce, [u8; 16])> {
+        let nonce = random()?;
+        let p = parameters(&nonce, contents.sealed_bytes()?);
+        let tag = self.key.encrypt(&p, &[]);
+        let tag = tag.map_err(|error| Error::Machine(error.to_string()))?;
+        Ok((nonce, tag.try_into().expect("a tag")))
+    }
+
+    /// Whether the seal is right.
+    pub fn verify(&self, contents: &Contents) -> Result<bool> {
+        let (nonce, tag) = &contents.seal;
+        let p = parameters(nonce, contents.sealed_bytes()?);
+        Ok(self.key.decrypt(&p, tag).is_ok())
+    }
+}
+
+/// What a sealed record is bound to: the token and the object's number.
+fn record_of(serial: &[u8; SERIAL_LEN], id: u64) -> Vec<u8> {
+    [b"object of ", &serial[..], &id.to_le_bytes()].concat()
+}

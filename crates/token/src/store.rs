@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A token: its file, read and changed under the rules of the other modules.
+
+use crate::error::{Error, Result};
+use crate::file::{self, Identity, Lock};
+use crate::format::{Contents, Nonce, Role, Wrapped, LABEL_LEN};
+use crate::pin::{self, random, MasterKey, COSTS};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tenrounds_sys::Backend;
+
+/// A token by its file, which may not exist yet. Any number of threads and processes may use one.
+pub struct Token {
+    path: PathBuf,
+    backend: Backend,
+}
+
+/// How long a login waits after so many wrong PINs in a row. This holds up who guesses through this
+/// module; who copied the file is held up by Argon2id alone.
+pub fn wait_after(wrong_pins: u32) -> Duration {
+    match wrong_pins {
+        0..=2 => Duration::ZERO,
+        n => Duration::from_secs((1 << (n - 3).min(5)).min(30)),
+    }
+}
+
+impl Token {
+    pub fn new(path: PathBuf, backend: Backend) -> Token {
+        Token { path, backend }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The version of the file that is there now. None: there is no token yet.
+    pub fn identity(&self) -> Result<Option<Identity>> {
+        file::identity(&self.path)
+    }
+
+    /// Reads the file. None: there is no token yet.
+    pub fn read(&self) -> Result<Option<(Identity, Contents)>> {
+        file::read(&self.path)
+    }
+
+    fn existing(&self) -> Result<Contents> {
+        let read = self.read()?;
+        let (_, contents) = read.ok_or_else(|| Error::Missing(self.path.clone()))?;
+        Ok(contents)
+    }
+
+    /// Makes a token, without objects and without a PIN of the user. If there is one already, the
+    /// PIN has to be its security officer's, and its objects are lost.
+    pub fn initialize(&self, label: &[u8; LABEL_LEN], pin: &[u8]) -> Result<()> {
+        pin::check_len(pin)?;
+        file::make_folder(&self.path)?;
+        if self.identity()?.is_some() {
+            self.login(Role::SecurityOfficer, pin)?;
+        }
+        let master = MasterKey::generate(self.backend)?;
+        let serial = hexadecimal(random()?);
+        let by = Role::SecurityOfficer;
+        let mut contents = Contents {
+            label: *label,
+            serial,
+            costs: COSTS,
+            wrong_pins: [0; 2],
+            security_officer: master.wrap(pin, &serial, by, COSTS, self.backend)?,
+            user: None,
+            next_id: 1,
+            written: 1,
+            records: Vec::new(),
+            seal: Default::default(),
+        };
+        contents.seal = master.sign(&contents)?;
+        let lock = file::lock(&self.path)?;
+        file::replace(&lock, &self.path, &contents)?;
+        Ok(())
+    }
+
+    /// Checks a PIN, which takes some 60 ms, and more after wrong ones. Returns the master key.
+    pub fn login(&self, role: Role, pin: &[u8]) -> Result<MasterKey> {
+        let contents = self.existing()?;
+        if contents.wrapped(role).is_none() {
+            return Err(Error::NoPin);
+        }
+        std::thread::sleep(wait_after(contents.wrong_pins[role as usize]));
+        let master = match pin::check_len(pin) {
+            Ok(()) => MasterKey::unwrap(&contents, role, pin, self.backend)?,
+            Err(_) => None,
+        };
+        match master {
+            Some(master) => {
+                self.verify(&contents, &master)?;
+                if contents.wrong_pins[role as usize] != 0 {
+                    self.count_wrong_pins(role, |_| 0)?;
+                }
+                Ok(master)
+            }
+            None => {
+                let count = self.count_wrong_pins(role, |count| count.saturating_add(1))?;
+                Err(Error::WrongPin(count))
+            }
+        }
+    }
+
+    fn count_wrong_pins(&self, role: Role, next: impl FnOnce(u32) -> u32) -> Result<u32> {
+        let lock = file::lock(&self.path)?;
+        let mut contents = self.existing()?;
+        let count = &mut contents.wrong_pins[role as usize];
+        *count = next(*count);
+        let count = *count;
+        file::replace(&lock, &self.path, &contents)?;
+        Ok(count)
+    }
+
+    /// Whether the file is what the last holder of the master key has written. One of another token
+    /// is not.
+    pub fn verify(&self, contents: &Contents, master: &MasterKey) -> Result<()> {
+        match master.verify(contents)? {
+            true => Ok(()),
+            false => Err(Error::Damaged(
+                self.path.clone(),
+                "its seal is wrong, so somebody without a PIN changed it".to_owned(),
+            )),
+        }
+    }
+
+    /// Changes the token: reads the file, lets the caller change it, and replaces it, while no other
+    /// process can. If the caller fails, nothing changes.
+    pub fn change<T>(
+        &self,
+        master: &MasterKey,
+        change: impl FnOnce(&mut Contents) -> Result<T>,
+    ) -> Result<(T, Identity, Contents)> {
+        let lock = file::lock(&self.path)?;
+        let mut contents = self.existing()?;
+        self.verify(&contents, master)?;
+        let value = change(&mut contents)?;
+        let identity = self.write(&lock, master, &mut contents)?;
+        Ok((value, identity, contents))
+    }
+
+    fn write(&self, lock: &Lock, master: &MasterKey, contents: &mut Contents) -> Result<Identity> {
+        contents.written += 1;
+        contents.seal = master.sign(contents)?;
+        file::replace(lock, &self.path, contents)
+    }
+
+    /// Gives a role a new PIN.
+    pub fn set_pin(&self, master: &MasterKey, role: Role, pin: &[u8]) -> Result<()> {
+        let Contents { serial, costs, .. } = self.existing()?;
+        // It takes long, so it is done before the lock is held.
+        let wrapped = master.wrap(pin, &serial, role, costs, self.backend)?;
+        self.change(master, |contents| {
+            contents.wrong_pins[role as usize] = 0;
+            place_of(contents, role, wrapped);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Adds an object, and returns its number.
+    pub fn add(
+        &self,
+        master: &MasterKey,
+        is_private: bool,
+        attributes: &[u8],
+    ) -> Result<(u64, Identity, Contents)> {
+        self.change(master, |contents| {
+            let id = contents.next_id;
+            contents.next_id += 1;
+            let record = master.seal(&contents.serial, id, is_private, attributes)?;
+            contents.records.push(record);
+            Ok(id)
+        })
+    }
+
+    /// Gives an object other attributes, if it is still the version with this nonce. Returns whether
+    /// it was.
+    pub fn replace(
+        &self,
+        master: &MasterKey,
+        (id, version): (u64, Nonce),
+        is_private: bool,
+        attributes: &[u8],
+    ) -> Result<(bool, Identity, Contents)> {
+        self.change(master, |contents| {
+            let serial = contents.serial;
+            let found = contents.find(id).map(|at| &mut contents.records[at]);
+            let Some(record) = found.filter(|record| record.nonce == version) else {
+                return Ok(false);
+            };
+            *record = master.seal(&serial, id, is_private, attributes)?;
+            Ok(true)
+        })
+    }
+
+    /// Removes an object. Returns whether it was there.
+    pub fn remove(&self, master: &MasterKey, id: u64) -> Result<(bool, Identity, Contents)> {
+        self.change(master, |contents| {
+            let found = contents.find(id);
+            found.map(|at| contents.records.remove(at));
+            Ok(found.is_some())
+        })
+    }
+}
+
+fn place_of(contents: &mut Contents, role: Role, wrapped: Wrapped) {
+    match role {
+        Role::SecurityOfficer => contents.security_officer = wrapped,
+        Role::User => contents.user = Some(wrapped),
+    }
+}
+
+fn hexadecimal(number: [u8; 8]) -> [u8; 16] {
+    let text = format!("{:016x}", u64::from_be_bytes(number));
+    text.into_bytes().try_into().expect("sixteen digits")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::killed;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::atomic::Ordering;
+
+    /// A folder of a test, removed at its end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let name = format!("tenrounds-token-{}-{name}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            std::fs::create_dir(&path).unwrap();
+            Folder(path)
+        }
+
+        fn token(&self) -> Token {
+            let backend = tenrounds_sys::select(None, 0).backend.unwrap();
+            Token::new(self.0.join("deep/token"), backend)
+        }
+
+        /// A token with both PINs, and the user's master key.
+        fn initialized(&self) -> (Token, MasterKey) {
+            let token = self.token();
+            token.initialize(&LABEL, b"officer").unwrap();
+            let officer = token.login(Role::SecurityOfficer, b"officer").unwrap();
+            token.set_pin(&officer, Role::User, b"1234").unwrap();
+            let user = token.login(Role::User, b"1234").unwrap();
+            (token, user)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const LABEL: [u8; LABEL_LEN] = [b'l'; LABEL_LEN];
+
+    fn contents(token: &Token) -> Contents {
+        token.read().unwrap().unwrap().1
+    }
+
+    /// The attributes of all objects, opened.
+    fn opened(token: &Token, master: &MasterKey) -> Vec<(u64, Vec<u8>)> {
+        let contents = contents(token);
+        token.verify(&contents, master).unwrap();
+        let of = |record: &crate::Record| match record.is_private {
+            true => master.open(&contents.serial, record).unwrap().to_vec(),
+            false => record.attributes.clone(),
+        };
+        contents.records.iter().map(|r| (r.id, of(r))).collect()
+    }
+
+    #[test]
+    fn objects_come_and_go() {
+        let folder = Folder::new("objects");
+        let (token, user) = folder.initialized();
+        assert_eq!(token.add(&user, true, b"first").unwrap().0, 1);
+        assert_eq!(token.add(&user, false, b"second").unwrap().0, 2);
+        let expected = [(1, b"first".to_vec()), (2, b"second".to_vec())];
+        assert_eq!(opened(&token, &user), expected);
+        let bytes = std::fs::read(token.path()).unwrap();
+        let shows = |text: &[u8]| bytes.windows(text.len()).any(|w| w == text);
+        assert!(!shows(b"first") && shows(b"second"));
+
+        let version = contents(&token).records[0].nonce;
+        let replaced = token.replace(&user, (1, version), true, b"third");
+        assert!(replaced.unwrap().0);
+        // Somebody else was faster.
+        let replaced = token.replace(&user, (1, version), true, b"fourth");
+        assert!(!replaced.unwrap().0);
+        assert_eq!(opened(&token, &user)[0].1, b"third");
+
+        assert!(token.remove(&user, 1).unwrap().0);
+        assert!(!token.remove(&user, 1).unwrap().0);
+        assert_eq!(token.add(&user, true, b"").unwrap().0, 3); // no number comes back
+    }
+
+    #[test]
+    fn pins() {
+        let folder = Folder::new("pins");
+        let token = folder.token();
+        let missing = token.login(Role::User, b"1234");
+        assert!(matches!(missing, Err(Error::Missing(_))));
+        assert!(matches!(
+            token.initialize(&LABEL, b"123"),
+            Err(Error::PinLength(3))
+        ));
+        token.initialize(&LABEL, b"officer").unwrap();
+        assert!(matches!(
+            token.login(Role::User, b"1234"),
+            Err(Error::NoPin)
+        ));
+        let wrong = |role, pin: &[u8]| match token.login(role, pin) {
+            Err(Error::WrongPin(count)) => count,
+            _ => 0,
+        };
+        assert_eq!(wrong(Role::SecurityOfficer, b"officeR"), 1);
+        assert_eq!(wrong(Role::SecurityOfficer, b""), 2);
+        let officer = token.login(Role::SecurityOfficer, b"officer").unwrap();
+        assert_eq!(wrong(Role::SecurityOfficer, b"1234"), 1); // counted from the beginning
+        token.set_pin(&officer, Role::User, b"1234").unwrap();
+        assert_eq!(wrong(Role::User, b"officer"), 1);
+
+        // A new PIN, and the objects are still there.
+        let user = token.login(Role::User, b"1234").unwrap();
+        token.add(&user, true, b"kept").unwrap();
+        token
+            .set_pin(&user, Role::User, "p\u{e4}ss".as_bytes())
+            .unwrap();
+        assert_eq!(wrong(Role::User, b"1234"), 1);
+        let user = token.login(Role::User, "p\u{e4}ss".as_bytes()).unwrap();
+        assert_eq!(opened(&token, &user)[0].1, b"kept");
+
+        // Again from the beginning, by the security officer alone.
+        assert!(matches!(
+            token.initialize(&LABEL, b"not this"),
+            Err(Error::WrongPin(2))
+        ));
+        assert_eq!(contents(&token).records.len(), 1);
+        token.initialize(&LABEL, b"officer").unwrap();
+        assert!(contents(&token).records.is_empty() && contents(&token).user.is_none());
+        // The old master key is of no use.
+        assert!(matches!(
+            token.add(&user, true, b"x"),
+            Err(Error::Damaged(..))
+        ));
+    }
+
+    #[test]
+    fn waits_grow_to_half_a_minute() {
+        let seconds: Vec<u64> = (0..10).map(|n| wait_after(n).as_secs()).collect();
+        assert_eq!(seconds, [0, 0, 0, 1, 2, 4, 8, 16, 30, 30]);
+        assert_eq!(wait_after(u32::MAX).as_secs(), 30);
+    }
+
+    #[test]
+    fn a_file_that_others_could_use_is_not_used() {
+        let folder = Folder::new("exposed");
+        let (token, user) = folder.initialized();
+        let mode = |mode| {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(token.path(), permissions).unwrap();
+        };
+        for bad in [0o604, 0o640, 0o620, 0o601] {
+            mode(bad);
+            let error = token.add(&user, true, b"x").unwrap_err().to_string();
+            assert!(error.contains(&format!("its mode is {bad:o}")), "{error}");
+        }
+        mode(0o600);
+        token.add(&user, true, b"x").unwrap();
+        let made = std::fs::metadata(token.path().parent().unwrap()).unwrap();
+        assert_eq!(made.permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn records_cannot_be_exchanged_without_a_pin() {
+        let folder = Folder::new("exchanged");
+        let (token, user) = folder.initialized();
+        token.add(&user, true, b"one").unwrap();
+        token.add(&user, false, b"two").unwrap();
+        let right = contents(&token);
+        let spoiled: [fn(&mut Contents); 5] = [
+            |c| c.records.truncate(1),
+            |c| c.records[0].id = 0,
+            |c| c.records[1].attributes[0] ^= 1,
+            |c| c.label[0] ^= 1,
+            |c| c.user = Some(c.security_officer),
+        ];
+        for (i, spoil) in spoiled.iter().enumerate() {
+            let mut contents = right.clone();
+            spoil(&mut contents);
+            std::fs::write(token.path(), contents.encode().unwrap()).unwrap();
+            let refused = token.add(&user, true, b"x");
+            assert!(matches!(refused, Err(Error::Damaged(..))), "{i}");
+        }
+        // A record under another number does not open, even for who skips the seal.
+        let mut moved = right.records[0].clone();
+        moved.id = 2;
+        assert!(user.open(&right.serial, &moved).is_none());
+        assert!(user.open(&right.serial, &right.records[0]).is_some());
+    }
+
+    /// Runs something in a child, which is killed at a step of the write. Returns whether it was.
+    fn killed_at(step: i32, run: impl FnOnce() -> bool) -> bool {
+        // SAFETY: the child uses only what this thread has, and no lock is held.
+        match unsafe { libc::fork() } {
+            0 => {
+                killed::AFTER.store(step, Ordering::Relaxed);
+                // SAFETY: the child ends here.
+                unsafe { libc::_exit(if run() { 0 } else { 1 }) }
+            }
+            child => {
+                let mut status = 0;
+                // SAFETY: the pointer is valid.
+                assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+                assert!(libc::WIFSIGNALED(status) || libc::WEXITSTATUS(status) == 0);
+                libc::WIFSIGNALED(status)
+            }
+        }
+    }
+
+    #[test]
+    fn killed_at_each_step_nothing_is_lost() {
+        let folder = Folder::new("killed");
+        let (token, user) = folder.initialized();
+        token.add(&user, true, b"before").unwrap();
+        let (mut steps, mut there) = (0, 1);
+        loop {
+            let killed = killed_at(steps, || token.add(&user, true, b"after").is_ok());
+            let objects = opened(&token, &user);
+            assert_eq!(objects[0].1, b"before");
+            // The whole change or none of it; all of it, if the call has returned.
+            let added = objects.len() - there;
+            assert!(
+                added <= 1 && (killed || added == 1),
+                "step {steps}: {added}"
+            );
+            assert!(objects[1..].iter().all(|(_, text)| text == b"after"));
+            there = objects.len();
+            // Nothing that the child left holds up the next one.
+            token.add(&user, true, b"after").unwrap();
+            there += 1;
+            if !killed {
+                break;
+            }
+            steps += 1;
+        }
+        assert!(steps >= 6, "{steps} steps");
+    }
+
+    #[test]
+    fn processes_add_at_the_same_time() {
+        let folder = Folder::new("processes");
+        let (token, user) = folder.initialized();
+        const EACH: usize = 8;
+        let add = |name: u8| (0..EACH).all(|_| token.add(&user, true, &[name]).is_ok());
+        let children: Vec<_> = (0..16)
+            // SAFETY: the child uses only what this thread has, and no lock is held.
+            .map(|name| match unsafe { libc::fork() } {
+                // SAFETY: the child ends here.
+                0 => unsafe { libc::_exit(if add(name) { 0 } else { 1 }) },
+                child => child,
+            })
+            .collect();
+        for child in children {
+            let mut status = 0;
+            // SAFETY: the pointer is valid.
+            unsafe { libc::waitpid(child, &mut status, 0) };
+            assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
+        }
+        let mut counts = [0; 16];
+        for (_, text) in opened(&token, &user) {
+            counts[usize::from(text[0])] += 1;
+        }
+        assert_eq!(counts, [EACH; 16]);
+    }
+}

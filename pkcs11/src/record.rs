@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! An object as bytes, for a token file: its attributes one after the other, each as its type (8
+//! bytes), the length of its value (4) and the value. Numbers are little-endian and of 8 bytes, so a
+//! file does not depend on the size of CK_ULONG. docs/token-file.md says the same.
+
+use crate::attribute::{self, Definition, Kind, Value};
+use crate::object::{Attributes, Home, Object, Secret};
+use crate::rv::{ensure, Error, Result};
+use cryptoki_sys::*;
+use std::mem::size_of;
+use zeroize::Zeroizing;
+
+const ULONG: usize = size_of::<CK_ULONG>();
+
+/// Those that follow from others, or from the token.
+fn is_stored(definition: &Definition) -> bool {
+    !matches!(
+        definition.attribute,
+        CKA_UNIQUE_ID | CKA_VALUE_LEN | CKA_CHECK_VALUE
+    )
+}
+
+/// CK_ULONG is shorter on 32-bit systems.
+#[allow(clippy::useless_conversion)]
+fn wide(number: CK_ULONG) -> u64 {
+    number.into()
+}
+
+/// CK_UNAVAILABLE_INFORMATION has all bits set, however long it is.
+fn put_number(out: &mut Vec<u8>, native: &[u8]) {
+    let number = CK_ULONG::from_ne_bytes(native.try_into().expect("a CK_ULONG"));
+    let number = match number {
+        CK_ULONG::MAX => u64::MAX,
+        number => wide(number),
+    };
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+/// None: a number that this system's CK_ULONG does not hold.
+fn native_number(bytes: &[u8]) -> Option<[u8; ULONG]> {
+    let number = match u64::from_le_bytes(bytes.try_into().ok()?) {
+        u64::MAX => CK_ULONG::MAX,
+        wide => CK_ULONG::try_from(wide).ok()?,
+    };
+    Some(number.to_ne_bytes())
+}
+
+pub fn encode(object: &Object) -> Zeroizing<Vec<u8>> {
+    // Room for all, so that the value is not copied to and fro.
+    let value = object.secret.value().len();
+    let mut out = Zeroizing::new(Vec::with_capacity(4096 + value));
+    for definition in attribute::of_class(object.attributes.class).filter(|d| is_stored(d)) {
+        let Some(bytes) = object.attribute(definition) else {
+            continue;
+        };
+        out.extend_from_slice(&wide(definition.attribute).to_le_bytes());
+        let mut value = Zeroizing::new(Vec::with_capacity(bytes.len() * 2));
+        match definition.kind {
+            Kind::Number => put_number(&mut value, &bytes),
+            Kind::Mechanisms => bytes.chunks(ULONG).for_each(|n| put_number(&mut value, n)),
+            Kind::Flag(_) | Kind::Bytes | Kind::Date => value.extend_from_slice(&bytes),
+        }
+        out.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        out.extend_from_slice(&value);
+    }
+    out
+}
+
+/// An attribute of a record, and its value.
+type Stored = (&'static Definition, Zeroizing<Vec<u8>>);
+
+/// The attributes in a record, in the form that Cryptoki gives them. None: the record is not one
+/// that encode() made.
+fn parse(mut bytes: &[u8]) -> Option<Vec<Stored>> {
+    let mut list = Vec::new();
+    while !bytes.is_empty() {
+        let (head, rest) = (bytes.get(..12)?, &bytes[12..]);
+        let kind = CK_ULONG::from_ne_bytes(native_number(&head[..8])?);
+        let len = u32::from_le_bytes(head[8..].try_into().ok()?) as usize;
+        let (value, rest) = (rest.get(..len)?, &rest[len..]);
+        let definition = attribute::definition(kind).filter(|d| is_stored(d))?;
+        let value = match definition.kind {
+            Kind::Number => native_number(value)?.to_vec(),
+            Kind::Mechanisms => {
+                let numbers: Option<Vec<_>> = value.chunks(8).map(native_number).collect();
+                numbers?.concat()
+            }
+            Kind::Flag(_) | Kind::Bytes | Kind::Date => value.to_vec(),
+        };
+        list.push((definition, Zeroizing::new(value)));
+        bytes = rest;
+    }
+    Some(list)
+}
+
+/// The object of a record.
+pub fn decode(bytes: &[u8], home: Home) -> Result<Object> {
+    let damaged = Error(CKR_TOKEN_NOT_RECOGNIZED);
+    let list = parse(bytes).ok_or(damaged)?;
+    let number = |kind| {
+        let found = list.iter().find(|(d, _)| d.attribute == kind);
+        let bytes = found.and_then(|(_, value)| value[..].try_into().ok());
+        bytes.map(CK_ULONG::from_ne_bytes)
+    };
+    let class = number(CKA_CLASS).ok_or(damaged)?;
+    let key_type = number(CKA_KEY_TYPE).unwrap_or(CK_UNAVAILABLE_INFORMATION);
+    let made_by = number(CKA_KEY_GEN_MECHANISM).unwrap_or(CK_UNAVAILABLE_INFORMATION);
+    let mut attributes = Attributes::blank(class, key_type, made_by);
+    let mut value = &[][..];
+    for (definition, bytes) in &list {
+        ensure(definition.belongs_to(class), damaged.0)?;
+        match definition.attribute {
+            CKA_VALUE => value = bytes,
+            _ => {
+                let parsed = Value::parse(definition.kind, bytes).ok_or(damaged)?;
+                attributes.set(definition, parsed)?;
+            }
+        }
+    }
+    Ok(Object::new(attributes, Secret::new(value)?, home))
+}
