@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests python-pkcs11 in every mode that it has for AES, and the keys it makes and wraps."""
+
+import subprocess
+
+from harness_pkcs11 import KEY, ROOT, TokenConsumer, check
+
+consumer = TokenConsumer("python-pkcs11", limit=120, needs={"python3": "python3"})
+PROGRAM = """
+import sys
+import pkcs11
+from pkcs11 import Attribute, KeyType, Mechanism, ObjectClass
+
+module, mode, secret, iv = sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3]), bytes.fromhex(sys.argv[4])
+token = pkcs11.lib(module).get_token(token_label="tenrounds")
+print(token.manufacturer_id, token.model)
+text = open("message", "rb").read()[:160000]
+with token.open() as session:
+    key = session.create_object({Attribute.CLASS: ObjectClass.SECRET_KEY, Attribute.KEY_TYPE: KeyType.AES,
+                                 Attribute.VALUE: secret, Attribute.ENCRYPT: True, Attribute.DECRYPT: True})
+    how = {"mechanism": Mechanism["AES_" + mode]}
+    if mode != "ECB":
+        how["mechanism_param"] = iv
+    sealed = key.encrypt(text, **how)
+    assert key.decrypt(sealed, **how) == text
+    open("sealed", "wb").write(sealed)
+    pieces = [text[i:i + 4096] for i in range(0, len(text), 4096)]
+    assert b"".join(key.encrypt(pieces, **how)) == sealed
+    made = session.generate_key(KeyType.AES, 256)
+    wrapping = session.generate_key(KeyType.AES, 256)
+    wrapped = wrapping.wrap_key(made, mechanism=Mechanism.AES_KEY_WRAP)
+    again = wrapping.unwrap_key(ObjectClass.SECRET_KEY, KeyType.AES, wrapped, mechanism=Mechanism.AES_KEY_WRAP,
+                                template={Attribute.EXTRACTABLE: True, Attribute.SENSITIVE: False})
+    assert again.encrypt(text, **how) == made.encrypt(text, **how)
+"""
+
+
+def mode(python, name):
+    iv = KEY[:16]
+    said = consumer.python("modes.py", consumer.module, name, KEY.hex(), iv.hex(), python=python)
+    expected = consumer.openssl(f"aes-256-{name.lower()}", message=consumer.read("message")[:160000],
+                                iv=iv if name != "ECB" else None)
+    check(consumer.read("sealed") == expected, "openssl encrypts to something else")
+    return consumer.token(said)
+
+
+def interpreter():
+    """The one that has python-pkcs11, which scripts/python-pkcs11 installs in a folder of its own."""
+    made = subprocess.run([f"{ROOT}/scripts/python-pkcs11"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if made.returncode != 0:
+        consumer.skip_all(f"scripts/python-pkcs11 failed: {made.stderr.strip()}")
+    return made.stdout.strip()
+
+
+consumer.write("modes.py", PROGRAM)
+python = interpreter()
+for name in ("ECB", "CBC"):
+    consumer.result(f"python-pkcs11, AES-{name}", mode, python, name)
+consumer.end()
