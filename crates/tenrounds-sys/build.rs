@@ -51,6 +51,7 @@ fn main() {
     }
     add(&mut build, root.join("openssl/common/ia32cap.c"));
     add(&mut build, root.join("openssl/common/armcap.c"));
+    add(&mut build, root.join("openssl/common/counters_file.c"));
     add(&mut build, PathBuf::from("c/shim.c"));
     add(&mut build, PathBuf::from("c/layout.c"));
     build

@@ -19,25 +19,31 @@ _Static_assert(sizeof(struct trossl_counters_file) ==
                    24 + 16 * (TR_MAX_BACKENDS + TR_OPS) + sizeof(struct tr_counters),
                "the layout has no gaps");
 
-_Static_assert(sizeof(struct trossl_counters_file) <= TROSSL_COUNTERS_ROOM,
-               "the memfd has room for the counters file");
+_Static_assert(sizeof(struct trossl_counters_file) <= TROSSL_COUNTERS_SECTION &&
+                   TROSSL_HOSTS * TROSSL_COUNTERS_SECTION <= TROSSL_COUNTERS_ROOM,
+               "the memfd has room for a section of each host");
 
-/* Whether this is a regular file of the effective user, and large enough. */
-static int may_be_counters(const struct stat *st)
+static size_t offset_of(enum trossl_host host)
+{
+    return (size_t)host * TROSSL_COUNTERS_SECTION;
+}
+
+/* Whether this is a regular file of the effective user, and large enough for the host's section. */
+static int may_be_counters(const struct stat *st, enum trossl_host host)
 {
     return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
-           st->st_size >= (off_t)sizeof(struct trossl_counters_file);
+           st->st_size >= (off_t)(offset_of(host) + sizeof(struct trossl_counters_file));
 }
 
 /* Whether this is a counters file that can never become shorter than its mapping. Only memfds can
  * be sealed. */
-static int is_suitable(int fd)
+static int is_suitable(int fd, enum trossl_host host)
 {
     struct stat st;
     char begin[8];
     const int seals = fcntl(fd, F_GET_SEALS);
     return seals != -1 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &st) == 0 &&
-           may_be_counters(&st) && pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
+           may_be_counters(&st, host) && pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
            (memcmp(begin, TROSSL_COUNTERS_NEW, sizeof(begin)) == 0 ||
             memcmp(begin, TROSSL_COUNTERS_MAGIC, sizeof(begin)) == 0);
 }
@@ -57,10 +63,12 @@ static void describe(struct trossl_counters_file *file)
     __atomic_store_n((uint64_t *)(void *)file->magic, magic, __ATOMIC_RELEASE);
 }
 
-static int is_ours_or_new(const struct trossl_counters_file *file)
+static int is_ours_or_new(const struct trossl_counters_file *file, enum trossl_host host)
 {
+    static const char zeros[8];
+    const char *const new = host == 0 ? TROSSL_COUNTERS_NEW : zeros;
     uint64_t magic = __atomic_load_n((const uint64_t *)(const void *)file->magic, __ATOMIC_ACQUIRE);
-    if (memcmp(&magic, TROSSL_COUNTERS_NEW, sizeof(magic)) == 0)
+    if (memcmp(&magic, new, sizeof(magic)) == 0)
         return 1;
     return memcmp(&magic, TROSSL_COUNTERS_MAGIC, sizeof(magic)) == 0 &&
            file->backends == TR_MAX_BACKENDS && file->ops == TR_OPS;
@@ -68,10 +76,10 @@ static int is_ours_or_new(const struct trossl_counters_file *file)
 
 /* A descriptor for path, or -1. Calls stat() first: opening a device or a FIFO can have side
  * effects. */
-static int open_path(const char *path)
+static int open_path(const char *path, enum trossl_host host)
 {
     struct stat st;
-    if (stat(path, &st) != 0 || !may_be_counters(&st))
+    if (stat(path, &st) != 0 || !may_be_counters(&st, host))
         return -1;
     return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
@@ -87,31 +95,40 @@ static int inherited(const char *path)
     return *end != '\0' || fd > INT_MAX ? -1 : fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Maps the counters, or returns NULL. fallocate() allocates every page first, so that writing to
- * one cannot raise SIGBUS. */
-static struct trossl_counters_file *map(int fd)
+/* The offset of an address or of a file position in its page. A section may begin in the middle of a
+ * page of 64 KiB (Arm). */
+static size_t in_page(size_t position)
 {
-    const size_t size = sizeof(struct trossl_counters_file);
-    if (!is_suitable(fd) || fallocate(fd, 0, 0, (off_t)size) != 0)
-        return NULL;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    return position & ((size_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-struct trossl_counters_file *trossl_counters_open(const char *path)
+/* Maps the host's section, or returns NULL. fallocate() allocates every page first, so that writing
+ * to one cannot raise SIGBUS. */
+static struct trossl_counters_file *map(int fd, enum trossl_host host)
+{
+    const size_t size = sizeof(struct trossl_counters_file), at = offset_of(host);
+    const size_t before = in_page(at);
+    if (!is_suitable(fd, host) || fallocate(fd, 0, (off_t)at, (off_t)size) != 0)
+        return NULL;
+    char *memory =
+        mmap(NULL, before + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(at - before));
+    return memory == MAP_FAILED ? NULL : (void *)(memory + before);
+}
+
+struct trossl_counters_file *trossl_counters_open(const char *path, enum trossl_host host)
 {
     if (path == NULL || *path == '\0')
         return NULL;
-    int fd = open_path(path);
+    int fd = open_path(path, host);
     if (fd < 0)
         fd = inherited(path);
     if (fd < 0)
         return NULL;
-    struct trossl_counters_file *file = map(fd);
+    struct trossl_counters_file *file = map(fd, host);
     close(fd);
     if (file == NULL)
         return NULL;
-    if (!is_ours_or_new(file)) {
+    if (!is_ours_or_new(file, host)) {
         trossl_counters_close(file);
         return NULL;
     }
@@ -122,6 +139,7 @@ struct trossl_counters_file *trossl_counters_open(const char *path)
 
 void trossl_counters_close(struct trossl_counters_file *file)
 {
+    const size_t before = in_page((uintptr_t)file);
     if (file != NULL)
-        munmap(file, sizeof(*file));
+        munmap((char *)file - before, before + sizeof(*file));
 }

@@ -5,7 +5,8 @@
  *
  * TENROUNDS_COUNTERS is /proc/PID/fd/N, the path of a memfd (memfd_create(2)). Its creator gives it
  * 64 KiB, TROSSL_COUNTERS_NEW followed by zeros, and seals it against shrinking (F_SEAL_SHRINK).
- * Each process that loads tenrounds maps it and adds to it atomically. The counts of threads and
+ * Each process that loads tenrounds maps it and adds to it atomically. Each host (provider, engine,
+ * PKCS#11 module) has a section of its own, so that readers can tell whose calls they are. The counts of threads and
  * forked children add up. They survive a crash, a SIGKILL and an exec. The module keeps no
  * descriptor and makes no system call to count.
  *
@@ -34,13 +35,19 @@
 
 #include "dispatch/counting.h"
 
-/* The first 8 bytes, without an end marker. The creator writes NEW; a process that has described
- * the layout replaces it by MAGIC. */
-#define TROSSL_COUNTERS_NEW   "TRCOUNT0"
-#define TROSSL_COUNTERS_MAGIC "TRCOUNT1"
-#define TROSSL_COUNTERS_NAME  16    /* bytes of a name, filled up with zeros */
-#define TROSSL_COUNTERS_ROOM  65536 /* size of the creator's memfd, with room for later versions */
+/* The first 8 bytes of a section, without an end marker. The creator writes NEW at the beginning of
+ * the file and leaves the other sections zero; a process that has described the layout of its
+ * section replaces the 8 bytes by MAGIC. */
+#define TROSSL_COUNTERS_NEW     "TRCOUNT0"
+#define TROSSL_COUNTERS_MAGIC   "TRCOUNT1"
+#define TROSSL_COUNTERS_NAME    16    /* bytes of a name, filled up with zeros */
+#define TROSSL_COUNTERS_ROOM    65536 /* size of the creator's memfd, with room for later versions */
+#define TROSSL_COUNTERS_SECTION 16384 /* bytes of a host's section */
 
+/* The hosts in the order of their sections. */
+enum trossl_host { TROSSL_HOST_PROVIDER, TROSSL_HOST_ENGINE, TROSSL_HOST_PKCS11, TROSSL_HOSTS };
+
+/* A section. */
 struct trossl_counters_file {
     char magic[8];
     uint32_t backends;  /* TR_MAX_BACKENDS; unused ones have an empty name */
@@ -53,13 +60,13 @@ struct trossl_counters_file {
 };
 
 /*
- * Maps the memfd at path and adds 1 to its process count. The memfd must be sealed against
- * shrinking, large enough, and owned by the effective user. It must begin with TROSSL_COUNTERS_NEW
- * or be a counters file of this layout. The path or the descriptor can also lead to the program's
+ * Maps the host's section of the memfd at path and adds 1 to its process count. The memfd must be
+ * sealed against shrinking, large enough, and owned by the effective user. It must begin with
+ * TROSSL_COUNTERS_NEW or TROSSL_COUNTERS_MAGIC, and the section must be unused or of this layout. The path or the descriptor can also lead to the program's
  * own memory, which must not change. If a check or the mapping fails, returns NULL and leaves the
  * file unchanged. path may be NULL.
  */
-struct trossl_counters_file *trossl_counters_open(const char *path);
+struct trossl_counters_file *trossl_counters_open(const char *path, enum trossl_host host);
 void trossl_counters_close(struct trossl_counters_file *file);
 
 #endif

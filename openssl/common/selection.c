@@ -99,7 +99,7 @@ static void describe_failures(struct trossl_selection *s)
         add(s->passed_over, " (wrong known answers)");
 }
 
-int trossl_selection_begin(struct trossl_selection *selection)
+int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host)
 {
     memset(selection, 0, sizeof(*selection));
     /* libcrypto reads its variable even in setuid programs. This function does not: the user who
@@ -115,7 +115,7 @@ int trossl_selection_begin(struct trossl_selection *selection)
     describe_failures(selection);
 
     selection->backend = selection->choice.backend;
-    selection->counters = trossl_counters_open(secure_getenv("TENROUNDS_COUNTERS"));
+    selection->counters = trossl_counters_open(secure_getenv("TENROUNDS_COUNTERS"), host);
     if (selection->counters != NULL)
         selection->backend = tr_counting_init(&selection->counting, selection->choice.backend,
                                               &selection->counters->counters);

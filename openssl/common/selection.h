@@ -25,11 +25,11 @@ struct trossl_selection {
 
 /*
  * Selects by processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap), runs the
- * known-answer tests, and maps TENROUNDS_COUNTERS. Ignores the environment of a setuid program.
+ * known-answer tests, and maps the host's section of TENROUNDS_COUNTERS. Ignores the environment of a setuid program.
  * Several selections are independent. *selection must not move until trossl_selection_end().
  * Returns 0 if no backend passes its known-answer tests, 1 otherwise.
  */
-int trossl_selection_begin(struct trossl_selection *selection);
+int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host);
 
 /* Whether both hashes use the SHA instructions. */
 int trossl_has_sha(const struct trossl_selection *selection);

@@ -94,7 +94,7 @@ static void end(void)
 /* Draws no random numbers: the generator of 1.1.1 may be waiting for this engine's AES. */
 static int begin(const void *libcrypto)
 {
-    if (!tre_evp_find(libcrypto) || !trossl_selection_begin(&shared.selection))
+    if (!tre_evp_find(libcrypto) || !trossl_selection_begin(&shared.selection, TROSSL_HOST_ENGINE))
         return 0;
     shared.libcrypto = libcrypto;
     describe();

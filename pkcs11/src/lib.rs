@@ -9,6 +9,7 @@
 pub mod attribute;
 mod buffers;
 mod cipher;
+mod counting;
 mod date;
 mod digest;
 pub mod entry;

@@ -101,13 +101,15 @@ impl Secret {
     }
 }
 
-/// The backend of this process. If even the weakest one failed its known-answer tests, nothing may
+/// The backend of this process, which C_Initialize selects, behind a counting table if the process
+/// is counted. If even the weakest one failed its known-answer tests, nothing may
 /// be computed.
 pub fn backend() -> Result<Backend> {
     static SELECTED: OnceLock<Option<Backend>> = OnceLock::new();
     let selected = SELECTED.get_or_init(|| {
         let mask = std::env::var("TENROUNDS_MASK").ok();
-        tenrounds_sys::select(mask.as_deref(), 0).backend
+        let selected = tenrounds_sys::select(mask.as_deref(), 0).backend;
+        selected.map(crate::counting::counted)
     });
     selected.ok_or(Error(CKR_DEVICE_ERROR))
 }

@@ -42,7 +42,7 @@ int main(void)
     struct trossl_selection s;
     setenv("OPENSSL_armcap", "1", 1);
     unsetenv("OPENSSL_ia32cap");
-    const bool begun = trossl_selection_begin(&s) != 0;
+    const bool begun = trossl_selection_begin(&s, TROSSL_HOST_PROVIDER) != 0;
     const tr_features masked = s.choice.masked & (TR_FEATURE_AES | TR_FEATURE_NEON);
     tap_ok(begun && masked == (TR_ARM64 ? TR_FEATURE_AES : 0),
            "OPENSSL_armcap=1 acts on Arm, and only there: %s, masked %s",

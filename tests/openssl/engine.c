@@ -837,7 +837,7 @@ int main(int argc, char **argv)
     tap_plan(CIPHERS + 3 * VECTORS_BY_SIZE + VECTORS_SINGLE + 8 + AEADS);
     OPENSSL_init_crypto(OPENSSL_INIT_ENGINE_DYNAMIC | OPENSSL_INIT_ADD_ALL_CIPHERS, NULL);
     engines[OURS] = load();
-    struct trossl_counters_file *file = trossl_counters_open(counting.path);
+    struct trossl_counters_file *file = trossl_counters_open(counting.path, TROSSL_HOST_ENGINE);
     if (engines[OURS] == NULL || file == NULL) {
         ERR_print_errors_fp(stderr);
         tap_ok(false, "the engine is loaded");

@@ -393,7 +393,7 @@ int main(void)
 {
     const struct counting counting = counting_new();
     setenv("TENROUNDS_COUNTERS", counting.path, 1);
-    counters = trossl_counters_open(counting.path);
+    counters = trossl_counters_open(counting.path, TROSSL_HOST_PROVIDER);
     if (counters == NULL)
         return 2;
     tap_plan(2 * MAC_CASES + USERS + 2);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The core's inline functions as functions, and the counting table with its counters as one opaque
- * object.
+ * object, in private memory or in the counters file.
  */
+#include "counters_file.h"
 #include "dispatch/backend.h"
 #include "dispatch/counting.h"
 #include "dispatch/tuning.h"
@@ -11,6 +12,7 @@
 
 const struct tr_backend *shim_backend_doing(const struct tr_backend *backend, unsigned op);
 struct shim_counted *shim_counted_new(const struct tr_backend *below);
+const struct tr_backend *shim_counted_in_file(const struct tr_backend *below, const char *path);
 void shim_counted_free(struct shim_counted *counted);
 const struct tr_backend *shim_counted_backend(const struct shim_counted *counted);
 void shim_counted_read(const struct shim_counted *counted, unsigned backend, unsigned op,
@@ -35,6 +37,18 @@ struct shim_counted *shim_counted_new(const struct tr_backend *below)
     if (counted != NULL)
         counted->front = tr_counting_init(&counted->counting, below, &counted->counters);
     return counted;
+}
+
+/* The counting table stays to the end of the process: keys may exist until then. */
+const struct tr_backend *shim_counted_in_file(const struct tr_backend *below, const char *path)
+{
+    struct trossl_counters_file *file = trossl_counters_open(path, TROSSL_HOST_PKCS11);
+    struct tr_counting *counting = file != NULL ? calloc(1, sizeof(*counting)) : NULL;
+    if (counting == NULL) {
+        trossl_counters_close(file);
+        return NULL;
+    }
+    return tr_counting_init(counting, below, &file->counters);
 }
 
 void shim_counted_free(struct shim_counted *counted)

@@ -25,7 +25,7 @@ extern "C" {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Backend(*const tr_backend);
 
-// SAFETY: the core's tables are constant.
+// SAFETY: the core's tables are constant, and counting tables count atomically.
 unsafe impl Send for Backend {}
 // SAFETY: as above.
 unsafe impl Sync for Backend {}
@@ -49,6 +49,12 @@ impl Backend {
 
     pub fn by_name(name: &str) -> Option<Backend> {
         Backend::all().into_iter().find(|b| b.name() == name)
+    }
+
+    /// # Safety
+    /// The table is the core's, or a counting table that lives as long as the program.
+    pub(crate) unsafe fn of(table: *const tr_backend) -> Backend {
+        Backend(table)
     }
 
     /// The table, for the core's functions.

@@ -6,10 +6,11 @@ use crate::key::Key;
 use crate::raw::tr_backend;
 use crate::status::Result;
 use catalogue::Mode;
-use std::ffi::{c_uint, c_void};
+use std::ffi::{c_char, c_uint, c_void, CStr};
 
 extern "C" {
     fn shim_counted_new(below: *const tr_backend) -> *mut c_void;
+    fn shim_counted_in_file(below: *const tr_backend, path: *const c_char) -> *const tr_backend;
     fn shim_counted_free(counted: *mut c_void);
     fn shim_counted_backend(counted: *const c_void) -> *const tr_backend;
     fn shim_counted_read(
@@ -45,6 +46,18 @@ impl Counted {
         // SAFETY: the pointers are valid.
         unsafe { shim_counted_read(self.0, index, op.0, &mut calls, &mut bytes) };
         (calls, bytes)
+    }
+}
+
+impl Backend {
+    /// This backend behind a counting table, which counts for the host `pkcs11` in the counters file
+    /// at a path (openssl/common/counters_file.h). None if there is no such file, or no memory. The
+    /// table lives as long as the process, and so do its counters.
+    pub fn counted_in_file(self, path: &CStr) -> Option<Backend> {
+        // SAFETY: the table is the core's, and the path ends in a zero byte.
+        let table = unsafe { shim_counted_in_file(self.as_ptr(), path.as_ptr()) };
+        // SAFETY: a table that lives for ever.
+        (!table.is_null()).then(|| unsafe { Backend::of(table) })
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Reads the counters file, in which the provider of each process counts what its backends
-//! executed. openssl/common/counters_file.h describes the layout.
+//! Reads the counters file, in which the provider, the engine and the PKCS#11 module of each process
+//! count what their backends executed. openssl/common/counters_file.h describes the layout.
 
 pub mod memory;
 
@@ -11,19 +11,34 @@ const MAGIC: &[u8; 8] = b"TRCOUNT1";
 pub const NEW: &[u8; 8] = b"TRCOUNT0";
 const NAME: usize = 16;
 const HEADER: usize = 24;
+/// Bytes of a host's section.
+const SECTION: usize = 16 << 10;
+/// The hosts in the order of their sections: enum trossl_host.
+const HOSTS: [&str; 3] = ["provider", "engine", "pkcs11"];
 
 /// What was executed.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// How often the provider was loaded: once for each library context of each process.
+    /// How often tenrounds was loaded, by all hosts together.
     pub loaded: u32,
+    /// The hosts that were loaded.
+    pub hosts: Vec<Host>,
     pub executed: Vec<Executed>,
     pub keys: Vec<Keys>,
+}
+
+/// What contains our code: the provider, the engine or the PKCS#11 module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Host {
+    pub host: &'static str,
+    /// How often it was loaded. The provider is once for each library context of each process.
+    pub loaded: u32,
 }
 
 /// What a backend's code did for an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Executed {
+    pub host: &'static str,
     pub backend: String,
     pub operation: String,
     pub calls: u64,
@@ -33,6 +48,7 @@ pub struct Executed {
 /// Keys that a backend expanded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Keys {
+    pub host: &'static str,
     pub backend: String,
     pub expansions: u64,
 }
@@ -40,16 +56,22 @@ pub struct Keys {
 impl Counters {
     /// Parses the file. If it begins with `NEW`, no process has loaded the provider.
     pub fn parse(file: &[u8]) -> Result<Counters, String> {
-        if file.get(..8) == Some(NEW) {
-            return Ok(Counters::default());
+        let mut counters = Counters::default();
+        match file.get(..8) {
+            Some(begin) if begin == NEW || begin == MAGIC => {}
+            _ => return Err("the counters file does not begin with TRCOUNT1".to_owned()),
         }
-        if file.get(..8) != Some(MAGIC) {
-            return Err("the counters file does not begin with TRCOUNT1".to_owned());
+        for (section, host) in file.chunks(SECTION).zip(HOSTS) {
+            if section.starts_with(MAGIC) {
+                counters
+                    .add(section, host)
+                    .ok_or_else(|| format!("the counters of the {host} are cut short"))?;
+            }
         }
-        Counters::read(file).ok_or_else(|| "the counters file is cut short".to_owned())
+        Ok(counters)
     }
 
-    fn read(file: &[u8]) -> Option<Counters> {
+    fn add(&mut self, file: &[u8], host: &'static str) -> Option<()> {
         let backends = u32_at(file, 8)? as usize;
         let ops = u32_at(file, 12)? as usize;
         if backends > 256 || ops > 256 {
@@ -58,10 +80,9 @@ impl Counters {
         let op_names = HEADER + backends * NAME;
         let bulk = op_names + ops * NAME;
         let keys = bulk + backends * ops * 16;
-        let mut counters = Counters {
-            loaded: u32_at(file, 16)?,
-            ..Counters::default()
-        };
+        let loaded = u32_at(file, 16)?;
+        self.loaded = self.loaded.saturating_add(loaded);
+        self.hosts.push(Host { host, loaded });
         for b in 0..backends {
             let backend = name_at(file, HEADER + b * NAME)?;
             for op in 0..ops {
@@ -70,7 +91,8 @@ impl Counters {
                 if calls > 0 {
                     let operation = name_at(file, op_names + op * NAME)?;
                     let backend = backend.clone();
-                    counters.executed.push(Executed {
+                    self.executed.push(Executed {
+                        host,
                         backend,
                         operation,
                         calls,
@@ -80,13 +102,14 @@ impl Counters {
             }
             match u64_at(file, keys + b * 8)? {
                 0 => {}
-                expansions => counters.keys.push(Keys {
+                expansions => self.keys.push(Keys {
+                    host,
                     backend,
                     expansions,
                 }),
             }
         }
-        Some(counters)
+        Some(())
     }
 }
 
@@ -142,10 +165,25 @@ mod tests {
         assert_eq!(
             counters.keys,
             [Keys {
+                host: "provider",
                 backend: "narrow".into(),
                 expansions: 5
             }]
         );
+    }
+
+    #[test]
+    fn each_section_belongs_to_a_host() {
+        let section = file(&["wide"], &["ctr"], &[4], &[0]);
+        let mut all = NEW.to_vec();
+        all.resize(2 * SECTION, 0);
+        all.extend(section);
+        let counters = Counters::parse(&all).unwrap();
+        let host = "pkcs11";
+        assert_eq!(counters.hosts, [Host { host, loaded: 3 }]);
+        assert_eq!(counters.loaded, 3);
+        let executed = &counters.executed[0];
+        assert_eq!((executed.host, executed.calls), (host, 4));
     }
 
     #[test]

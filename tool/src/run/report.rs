@@ -76,10 +76,11 @@ impl Run {
                 self.why_nothing()
             );
         }
-        let mut table = Table::new(&["Executed by", "operation", ">calls", ">bytes"]);
+        let mut table = Table::new(&["Executed by", "host", "operation", ">calls", ">bytes"]);
         for line in &self.counters.executed {
             table.row(vec![
                 format!("{GOOD}{}{GOOD:#}", line.backend),
+                line.host.to_owned(),
                 line.operation.clone(),
                 grouped(line.calls),
                 grouped(line.bytes),
@@ -97,12 +98,12 @@ impl Run {
     fn why_nothing(&self) -> &'static str {
         match self.counters.loaded {
             0 => {
-                "No process that can be counted loaded the provider. The command uses no OpenSSL 3, has its own \
+                "No process that can be counted loaded the provider or the PKCS#11 module. The command uses no OpenSSL 3, has its own \
                  inside (static or bundled), or reads another configuration (Node.js, setuid programs). \
                  Processes of another user, or in another user or PID namespace (a container), are not counted."
             }
             _ => {
-                "The provider was loaded, but nothing asked it for AES: the command used other ciphers, \
+                "tenrounds was loaded, but nothing asked it for AES: the command used other ciphers, \
                  another library context, or none."
             }
         }

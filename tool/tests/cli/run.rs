@@ -213,7 +213,7 @@ fn nothing_executed_is_said_plainly() {
         &done.err,
         &[
             "executed nothing",
-            "No process that can be counted loaded the provider",
+            "No process that can be counted loaded the provider or the PKCS#11 module",
         ],
     );
     let done = place
