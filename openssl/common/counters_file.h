@@ -6,9 +6,9 @@
  * TENROUNDS_COUNTERS is /proc/PID/fd/N, the path of a memfd (memfd_create(2)). Its creator gives it
  * 64 KiB, TROSSL_COUNTERS_NEW followed by zeros, and seals it against shrinking (F_SEAL_SHRINK).
  * Each process that loads tenrounds maps it and adds to it atomically. Each host (provider, engine,
- * PKCS#11 module) has a section of its own, so that readers can tell whose calls they are. The counts of threads and
- * forked children add up. They survive a crash, a SIGKILL and an exec. The module keeps no
- * descriptor and makes no system call to count.
+ * PKCS#11 module) has a section of its own, so that readers can tell whose calls they are. The
+ * counts of threads and forked children add up. They survive a crash, a SIGKILL and an exec. The
+ * module keeps no descriptor and makes no system call to count.
  *
  * The module maps only such a memfd, because counting must not harm the program:
  * - A page of a mapped file on disk raises SIGBUS if the disk is full at the first write to the
@@ -62,9 +62,9 @@ struct trossl_counters_file {
 /*
  * Maps the host's section of the memfd at path and adds 1 to its process count. The memfd must be
  * sealed against shrinking, large enough, and owned by the effective user. It must begin with
- * TROSSL_COUNTERS_NEW or TROSSL_COUNTERS_MAGIC, and the section must be unused or of this layout. The path or the descriptor can also lead to the program's
- * own memory, which must not change. If a check or the mapping fails, returns NULL and leaves the
- * file unchanged. path may be NULL.
+ * TROSSL_COUNTERS_NEW or TROSSL_COUNTERS_MAGIC, and the section must be unused or of this layout.
+ * The path or the descriptor can also lead to the program's own memory, which must not change. If a
+ * check or the mapping fails, returns NULL and leaves the file unchanged. path may be NULL.
  */
 struct trossl_counters_file *trossl_counters_open(const char *path, enum trossl_host host);
 void trossl_counters_close(struct trossl_counters_file *file);

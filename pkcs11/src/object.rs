@@ -102,8 +102,7 @@ impl Secret {
 }
 
 /// The backend of this process, which C_Initialize selects, behind a counting table if the process
-/// is counted. If even the weakest one failed its known-answer tests, nothing may
-/// be computed.
+/// is counted. If even the weakest one failed its known-answer tests, nothing may be computed.
 pub fn backend() -> Result<Backend> {
     static SELECTED: OnceLock<Option<Backend>> = OnceLock::new();
     let selected = SELECTED.get_or_init(|| {
