@@ -88,18 +88,28 @@ ours() {
     TENROUNDS_COUNTERS=$counters LD_PRELOAD=$runtime OPENSSL_CONF="$dir/ours.cnf" openssl "$@"
 }
 
-# executed FILE OPERATION...: prints how many bytes our code processed in these operations. FILE is
-# a counters file, which describes its own layout (openssl/common/counters_file.h).
-executed() {
-    counted=$1
-    shift
-    backends=$(od -An -t u4 -j 8 -N 4 "$counted" | tr -d ' ')
-    ops=$(od -An -t u4 -j 12 -N 4 "$counted" | tr -d ' ')
-    names=$(tail -c +$((25 + 16 * backends)) "$counted" | head -c $((16 * ops)) | tr '\0' ' ' | fold -w 16 |
-        tr '\n' ' ')
-    od -An -v -t u8 -w16 -j $((24 + 16 * (backends + ops))) -N $((backends * 16 * ops)) "$counted" |
+# executed_in FILE POSITION OPERATION...: prints how many bytes one host's section counts for these
+# operations. A section describes its own layout (openssl/common/counters_file.h).
+executed_in() {
+    counted=$1 at=$2
+    shift 2
+    backends=$(od -An -t u4 -j $((at + 8)) -N 4 "$counted" | tr -d ' ')
+    ops=$(od -An -t u4 -j $((at + 12)) -N 4 "$counted" | tr -d ' ')
+    [ "$ops" -gt 0 ] || return 0 # this host was not loaded
+    names=$(tail -c +$((at + 25 + 16 * backends)) "$counted" 2>/dev/null | head -c $((16 * ops)) | tr '\0' ' ' |
+        fold -w 16 | tr '\n' ' ')
+    od -An -v -t u8 -w16 -j $((at + 24 + 16 * (backends + ops))) -N $((backends * 16 * ops)) "$counted" |
         awk -v wanted=" $* " -v names="$names" 'BEGIN { ops = split(names, name) }
             index(wanted, " " name[(NR - 1) % ops + 1] " ") { n += $2 } END { printf "%.0f\n", n }'
+}
+
+# executed FILE OPERATION...: the same of all hosts together.
+executed() {
+    file=$1
+    shift
+    for section in 0 16384 32768; do
+        executed_in "$file" $section "$@"
+    done | awk '{ n += $1 } END { printf "%.0f\n", n }'
 }
 
 # port_of FILE: prints the port of an s_server that was started with port 0 and writes to FILE.
