@@ -86,7 +86,7 @@ enum tr_op {
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  struct tr_xts_run
  *   XTS_*_CTS            struct tr_xts_run: ciphertext stealing, for the last full block and the
- *                        `rest` bytes after it; blocks is 1
+ *                        `rest` bytes after it; blocks is 1. With full_done, for those bytes alone
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
@@ -97,7 +97,10 @@ struct tr_xts_run {
     uint8_t tweak[TR_BLOCK];
     const struct tr_aes_key *key;
     const uint8_t *unit;
-    size_t rest; /* bytes of the last, partial block, 1 to 15, for XTS_*_CTS */
+    /* For XTS_*_CTS: bytes of the last, partial block, 1 to 15. For encryption also: whether the
+     * full block's result is at out already; then `tweak` is that of the partial block. */
+    size_t rest;
+    unsigned full_done;
 };
 
 /* One of the operations ECB_ENCRYPT to CTR, on at most TR_FEW blocks. Returns TR_OK, so that a

@@ -90,27 +90,36 @@ static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, c
     tr_cleanse_inline(run.tweak, sizeof(run.tweak));
 }
 
-/* Ciphertext stealing. Processes the full block with the tweak `first`, and fills up the partial
- * block with the end of the result. Processes the filled block with the tweak `second`, and stores
- * the result in the full block's place. */
-static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
-                  size_t rest, const uint8_t first[16], const uint8_t second[16])
+/* Ciphertext stealing. Fills up the partial block with the end of the full block's result, which
+ * may be at out. Processes the filled block with this tweak, and stores the result in the full
+ * block's place. */
+static void fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                    const uint8_t full[16], size_t rest, const uint8_t tweak[16])
 {
-    uint8_t full[TR_BLOCK], filled[TR_BLOCK];
-    one_block(key, decrypt, full, in, first);
+    uint8_t filled[TR_BLOCK];
     struct part end = part_load(in + TR_BLOCK, rest), stolen = part_load_block(full);
     struct part kept = part_xor(stolen, part_first(stolen, rest));
     part_store_block(filled, part_xor(end, kept));
     part_store(out + TR_BLOCK, part_first(stolen, rest), rest);
-    one_block(key, decrypt, out, filled, second);
-    tr_cleanse_inline(full, sizeof(full));
+    one_block(key, decrypt, out, filled, tweak);
     tr_cleanse_inline(filled, sizeof(filled));
+}
+
+/* Processes the full block with the tweak `first`, then the filled one with `second`. */
+static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
+                  size_t rest, const uint8_t first[16], const uint8_t second[16])
+{
+    uint8_t full[TR_BLOCK];
+    one_block(key, decrypt, full, in, first);
+    fill_up(key, decrypt, out, in, full, rest, second);
+    tr_cleanse_inline(full, sizeof(full));
 }
 
 void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                   size_t rest, struct tr_xts_run *run)
 {
     run->rest = rest;
+    run->full_done = 0;
     enum tr_op op = decrypt ? TR_OP_XTS_DECRYPT_CTS : TR_OP_XTS_ENCRYPT_CTS;
     if (tr_bulk(key, op, out, in, 1, run) != 0)
         return;
@@ -124,11 +133,31 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
     tr_cleanse_inline(tweaks, sizeof(tweaks));
 }
 
+/*
+ * Encryption with ciphertext stealing after the full block's own encryption, whose result is at
+ * out. The full block then goes through the rounds with the blocks before it, and only the filled
+ * one does so alone. In place this would lose: `in` is read at once after the stores to it.
+ */
+static void steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t rest,
+                        struct tr_xts_run *run)
+{
+    run->rest = rest;
+    run->full_done = 1;
+    if (tr_bulk(key, TR_OP_XTS_ENCRYPT_CTS, out, in, 1, run) != 0)
+        return;
+    fill_up(key, 0, out, in, out, rest, run->tweak);
+}
+
 /* Processes one data unit of a valid length. `run` has the unit's number or its first tweak. */
 TR_INLINE void data_unit(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                          size_t len, struct tr_xts_run *run)
 {
     size_t rest = len % TR_BLOCK, whole = len / TR_BLOCK - (rest != 0);
+    if (rest != 0 && !decrypt && whole != 0 && out != in) {
+        xts_blocks(key, 0, out, in, whole + 1, run);
+        steal_after(key, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, run);
+        return;
+    }
     xts_blocks(key, decrypt, out, in, whole, run);
     if (rest != 0)
         tr_xts_steal(key, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, run);

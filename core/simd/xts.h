@@ -172,6 +172,13 @@ TR_INLINE TR_TARGET void xts_one(const struct tr_aes_key *key, uint8_t *out, con
     b_store(out, xts_block(key, decrypt, b_load(in), tweak));
 }
 
+#    define NONE_16 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128
+static const uint8_t xts_move[48] = {NONE_16, 0, 1,  2,  3,  4,  5,  6,  7,
+                                     8,       9, 10, 11, 12, 13, 14, 15, NONE_16};
+#    undef NONE_16
+static const uint8_t xts_from[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 255,
+                                     255,        255, 255, 255, 255, 255, 255, 255};
+
 /*
  * Ciphertext stealing (IEEE 1619 sections 5.3.2, 5.4.2) for the last full block and `rest` bytes.
  * The first `rest` bytes of the full block's result are the end of the output. Its other bytes fill
@@ -185,32 +192,43 @@ TR_INLINE TR_TARGET void xts_one(const struct tr_aes_key *key, uint8_t *out, con
 TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_xts_run *state, int decrypt)
 {
-#    define NONE_16 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128
-    static const uint8_t move[48] = {NONE_16, 0, 1,  2,  3,  4,  5,  6,  7,
-                                     8,       9, 10, 11, 12, 13, 14, 15, NONE_16};
-#    undef NONE_16
-    static const uint8_t from[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 255,
-                                     255,        255, 255, 255, 255, 255, 255, 255};
     const size_t rest = state->rest;
     B tweak = xts_first_tweak(state), next = v_swap_halves(tweak);
     next = TIMES_X(tweak, next, 1);
     /* The last `rest` bytes of this load are the partial block, which moves to the front. */
-    B end = b_select_bytes(b_load(in + rest), b_load(move + 32 - rest));
+    B end = b_select_bytes(b_load(in + rest), b_load(xts_move + 32 - rest));
     B full = xts_block(key, decrypt, b_load(in), decrypt ? next : tweak);
-    B filled = b_xor(end, v_and(full, b_load(from + 16 - rest)));
+    B filled = b_xor(end, v_and(full, b_load(xts_from + 16 - rest)));
     /* Loads the round keys again: gcc 12 would keep them from the block before, one on the stack. */
     __asm__("" : "+r"(key));
     filled = xts_block(key, decrypt, filled, decrypt ? tweak : next);
-    b_store(out + rest, b_select_bytes(full, b_load(move + rest)));
+    b_store(out + rest, b_select_bytes(full, b_load(xts_move + rest)));
     b_store(out, filled); /* also overwrites the bytes that the store above placed here */
+}
+
+/* The same for encryption when the full block is encrypted already and its result is at out. Bound:
+ * latency, one call of the block cipher. */
+TR_INLINE TR_TARGET void xts_cts_after(const struct tr_aes_key *key, uint8_t *out,
+                                       const uint8_t *in, const struct tr_xts_run *state)
+{
+    const size_t rest = state->rest;
+    B full = b_load(out), end = b_select_bytes(b_load(in + rest), b_load(xts_move + 32 - rest));
+    B filled = b_xor(end, v_and(full, b_load(xts_from + 16 - rest)));
+    filled = xts_block(key, 0, filled, b_load_halves(state->tweak));
+    b_store(out + rest, b_select_bytes(full, b_load(xts_move + rest)));
+    b_store(out, filled);
 }
 
 #    define XTS_CTS(name, decrypt)                                                                 \
         static TR_TARGET void name(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,  \
                                    size_t blocks, void *state)                                     \
         {                                                                                          \
+            const struct tr_xts_run *run = state;                                                  \
             (void)blocks;                                                                          \
-            xts_cts(key, out, in, state, decrypt);                                                 \
+            if (!decrypt && run->full_done)                                                        \
+                xts_cts_after(key, out, in, run);                                                  \
+            else                                                                                   \
+                xts_cts(key, out, in, state, decrypt);                                             \
         }
 XTS_CTS(xts_encrypt_cts, 0)
 XTS_CTS(xts_decrypt_cts, 1)
