@@ -2,11 +2,12 @@
 """What the tests of programs that speak PKCS#11 share. Each program loads the module by its path, or
 through p11-kit, and its results have to be those of the openssl command without tenrounds.
 
-`token` is the one place that says whether our code ran. A key of the module's slot never leaves the
-process, so equal ciphertext shows it. The model of the token names the backend.
+`token` and `counted` say whether our code ran. A key of the module's slot never leaves the process,
+so equal ciphertext shows it. The model of the token names the backend.
 """
 
 import glob
+import json
 import os
 import re
 import sys
@@ -45,6 +46,16 @@ class TokenConsumer(Consumer):
         models = [name for name in self.backends if name in text]
         check(models, f"the token's model is none of {self.backends}, which run here: {text}")
         return f"on {models[0]}"
+
+    def counted(self, words, operations, least, **how):
+        """Runs a program under 'tenrounds run --count'. Demands that the module processed so many
+        bytes in these operations together; returns a note."""
+        tool = os.path.join(self.dist, "bin", "tenrounds")
+        self.run("plain", [tool, "run", "--count=counts", "--json", "--", *words], **how)
+        lines = json.loads(self.read("counts"))["run"]["executed"]
+        ours = [line for line in lines if line["host"] == "pkcs11" and line["operation"] in operations]
+        check(sum(line["bytes"] for line in ours) >= least, f"the module's {operations} are not among {lines}")
+        return f"on {ours[0]['backend']}"
 
     def python(self, script, *words, python=None, **how):
         """Runs a Python script of this test in a process of its own."""

@@ -62,10 +62,16 @@ def both(name, bits):
         check(consumer.read("sealed") == expected, "openssl encrypts to something else")
 
 
+def counted():
+    words = ["java", "-Xshare:auto", "-cp", ".", "Peers", "ours.cfg", "AES/GCM/NoPadding", KEY[:16].hex(), NONCE.hex()]
+    return consumer.counted(words, ("gcm_seal", "gcm_encrypt"), len(MESSAGE) // 16 * 16, limit=100)
+
+
 consumer.write("Peers.java", PROGRAM)
 consumer.write("ours.cfg", f"name = tenrounds\nlibrary = {consumer.module}\nslot = 0\n")
 consumer.run("plain", ["javac", "Peers.java"], limit=100)
 for name, bits in (("AES/GCM/NoPadding", 128), ("AES/GCM/NoPadding", 256), ("AES/CBC/NoPadding", 256),
                    ("AES/CTR/NoPadding", 128)):
     consumer.result(f"SunPKCS11, {name}, {bits} bits", both, name, bits)
+consumer.result("the module counts what Java encrypts", counted)
 consumer.end()
