@@ -54,6 +54,7 @@ fn main() {
     add(&mut build, root.join("openssl/common/counters_file.c"));
     add(&mut build, PathBuf::from("c/shim.c"));
     add(&mut build, PathBuf::from("c/layout.c"));
+    add(&mut build, PathBuf::from("c/threads.c"));
     build
         .include(root.join("core/include"))
         .include(root.join("core"))

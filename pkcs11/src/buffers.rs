@@ -175,28 +175,44 @@ pub fn zeros(len: usize) -> Result<Zeroizing<Vec<u8>>> {
 }
 
 /// Bytes of a parameter: an IV or AAD. Short ones need no allocation.
-#[derive(Clone)]
-pub enum Bytes {
-    Short([u8; Bytes::SHORT], u8),
-    Long(Box<[u8]>),
+pub struct Bytes {
+    short: [u8; Bytes::SHORT],
+    len: usize,
+    long: Option<Box<[u8]>>,
 }
 
 impl Bytes {
     const SHORT: usize = 32;
+    /// An IV's usual length (SP 800-38D section 5.2.1.1 recommends it).
+    const USUAL: usize = 12;
 
-    pub fn new(bytes: &[u8]) -> Result<Bytes> {
+    pub const EMPTY: Bytes = Bytes {
+        short: [0; Bytes::SHORT],
+        len: 0,
+        long: None,
+    };
+
+    /// Copies bytes to where they stay. A processor waits when it loads what it has just stored in
+    /// pieces of another size, so they are not moved again.
+    #[inline]
+    pub fn set(&mut self, bytes: &[u8]) -> Result<()> {
+        self.long = None;
         if bytes.len() > Bytes::SHORT {
-            return Ok(Bytes::Long(copy_of(bytes)?.into()));
+            self.long = Some(copy_of(bytes)?.into());
+        } else if let Ok(usual) = <[u8; Bytes::USUAL]>::try_from(bytes) {
+            self.short[..Bytes::USUAL].copy_from_slice(&usual);
+        } else {
+            self.short[..bytes.len()].copy_from_slice(bytes);
         }
-        let mut short = [0; Bytes::SHORT];
-        short[..bytes.len()].copy_from_slice(bytes);
-        Ok(Bytes::Short(short, bytes.len() as u8))
+        self.len = bytes.len();
+        Ok(())
     }
 
+    #[inline]
     pub fn as_slice(&self) -> &[u8] {
-        match self {
-            Bytes::Short(bytes, len) => &bytes[..usize::from(*len)],
-            Bytes::Long(bytes) => bytes,
+        match &self.long {
+            None => &self.short[..self.len.min(Bytes::SHORT)],
+            Some(bytes) => bytes,
         }
     }
 }

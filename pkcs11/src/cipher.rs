@@ -7,7 +7,7 @@
 //! stealing, key wrap).
 
 use crate::buffers::{with_room, zeros, Input, Output, Room};
-use crate::mechanism::Cipher;
+use crate::mechanism::{Cipher, Parameter};
 use crate::object::{Object, Secret};
 use crate::rv::{ensure, fail, of_core, Error, Result};
 use catalogue::{Direction, Mode};
@@ -34,6 +34,7 @@ pub fn next_of(put: bool) -> Next {
     }
 }
 
+/// An operation, active or not. It stays where it is from one message to the next.
 pub struct Operation {
     /// Before the work: it refers to what the core made of the key.
     progress: Progress,
@@ -44,7 +45,8 @@ pub struct Operation {
 
 /// What an operation computes.
 struct Work {
-    key: Arc<Object>,
+    /// None: the operation is not active.
+    key: Option<Arc<Object>>,
     cipher: Cipher,
     direction: Direction,
 }
@@ -102,24 +104,63 @@ unsafe fn append(to: *mut u8, len: usize, end: &[u8]) {
 }
 
 impl Operation {
-    pub fn new(key: Arc<Object>, cipher: Cipher, direction: Direction) -> Result<Operation> {
-        let work = Work {
-            key,
-            cipher,
-            direction,
-        };
+    pub fn new(direction: Direction) -> Operation {
+        Operation {
+            progress: Progress::New,
+            in_pieces: false,
+            work: Work {
+                key: None,
+                cipher: Cipher::None,
+                direction,
+            },
+        }
+    }
+
+    pub fn is_active(&self) -> bool {
+        self.work.key.is_some()
+    }
+
+    /// Makes an operation active that is not.
+    ///
+    /// # Safety
+    /// The pointers in the mechanism are valid for their lengths.
+    #[inline]
+    pub unsafe fn init(&mut self, key: Arc<Object>, mechanism: &CK_MECHANISM) -> Result<()> {
+        let work = &mut self.work;
+        // SAFETY: the caller's.
+        unsafe {
+            let parameter = Parameter::new(mechanism)?;
+            work.cipher.set(mechanism.mechanism, &parameter)?;
+        }
         // XTS with two equal halves would be unsafe (SP 800-38E does not allow it).
-        if let (Cipher::Xts { .. }, Direction::Encrypt) = (&work.cipher, direction) {
-            let value = work.secret().value();
+        if let (Cipher::Xts { .. }, Direction::Encrypt) = (&work.cipher, work.direction) {
+            let value = key.secret.value();
             let (a, b) = value.split_at(value.len() / 2);
             let equal = a.iter().zip(b).fold(0, |bits, (a, b)| bits | a ^ b) == 0;
             ensure(!equal, CKR_KEY_FUNCTION_NOT_PERMITTED)?;
         }
-        Ok(Operation {
-            progress: Progress::New,
-            in_pieces: false,
-            work,
-        })
+        work.key = Some(key);
+        Ok(())
+    }
+
+    /// Whether the data have to be whole blocks.
+    pub fn needs_blocks(&self) -> bool {
+        match self.work.cipher {
+            Cipher::Stream { mode, padding, .. } => {
+                !padding && matches!(mode, Mode::Ecb | Mode::Cbc)
+            }
+            _ => false,
+        }
+    }
+
+    /// Forgets the message and the key.
+    #[inline]
+    pub fn end(&mut self) {
+        if !matches!(self.progress, Progress::New) {
+            self.progress = Progress::New;
+        }
+        self.in_pieces = false;
+        self.work.key = None;
     }
 
     /// C_Encrypt and C_Decrypt.
@@ -188,8 +229,9 @@ impl Operation {
 }
 
 impl Work {
-    fn secret(&self) -> &Secret {
-        &self.key.secret
+    fn secret(&self) -> Result<&Secret> {
+        let key = self.key.as_ref();
+        Ok(&key.ok_or(Error(CKR_OPERATION_NOT_INITIALIZED))?.secret)
     }
 
     fn decrypts(&self) -> bool {
@@ -237,6 +279,7 @@ impl Work {
                 Mode::Ecb | Mode::Cbc => blocks(BLOCK),
                 _ => Ok(n),
             },
+            (Cipher::None, _) => fail(CKR_GENERAL_ERROR),
             (Cipher::Ctr { .. } | Cipher::Cfb8 { .. }, _) => Ok(n),
             (Cipher::Cts { .. } | Cipher::Xts { .. }, _) => less(BLOCK).map(|_| n),
             (Cipher::Gcm { tag_len, .. }, false) => plus(*tag_len),
@@ -316,6 +359,7 @@ impl Work {
     fn write(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
         let n = input.len();
         match &self.cipher {
+            Cipher::None => return fail(CKR_GENERAL_ERROR),
             Cipher::Stream { .. } => {
                 let mut stream = self.stream()?;
                 // SAFETY: the caller's room is whole_len().
@@ -336,7 +380,7 @@ impl Work {
             }
             Cipher::Cfb8 { iv } => self.cfb8(&mut iv.clone(), input, to)?,
             Cipher::Cts { iv } => {
-                let key = self.secret().aes()?.as_ptr();
+                let key = self.secret()?.aes()?.as_ptr();
                 let call = match self.direction {
                     Direction::Encrypt => raw::tr_cbc_cts_encrypt,
                     Direction::Decrypt => raw::tr_cbc_cts_decrypt,
@@ -370,7 +414,7 @@ impl Work {
             Cipher::Xts { tweak } => (Mode::Xts, tweak, &[], 0),
             _ => return fail(CKR_GENERAL_ERROR),
         };
-        let key = self.secret().key(mode)?;
+        let key = self.secret()?.key(mode)?;
         let text = match self.decrypts() {
             true => need,
             false => need - tag_len,
@@ -406,7 +450,7 @@ impl Work {
 
     /// Key wrap. The core takes any overlap.
     fn wrapped(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
-        let key = self.secret().aes()?.as_ptr();
+        let key = self.secret()?.aes()?.as_ptr();
         let (from, n) = (input.as_ptr(), input.len());
         let null = std::ptr::null();
         let mut len = need;
@@ -472,7 +516,7 @@ impl Work {
         let Cipher::Stream { mode, iv, padding } = &self.cipher else {
             return fail(CKR_GENERAL_ERROR);
         };
-        let key = self.secret().aes()?;
+        let key = self.secret()?.aes()?;
         // SAFETY: the operation holds the key until the message is gone.
         let stream =
             unsafe { tenrounds_sys::Cipher::start(key, *mode, self.direction, *padding, iv) };
@@ -500,7 +544,7 @@ impl Work {
     }
 
     fn count_from(&self, counter: &[u8; BLOCK]) -> Result<tenrounds_sys::Cipher> {
-        let key = self.secret().aes()?;
+        let key = self.secret()?.aes()?;
         let encrypt = Direction::Encrypt;
         // SAFETY: the operation holds the key until the message is gone.
         let stream =
@@ -542,7 +586,7 @@ impl Work {
     }
 
     fn cfb8(&self, iv: &mut [u8; BLOCK], input: Input, to: *mut u8) -> Result<()> {
-        let key = self.secret().aes()?.as_ptr();
+        let key = self.secret()?.aes()?.as_ptr();
         let call = match self.direction {
             Direction::Encrypt => raw::tr_cfb8_encrypt(),
             Direction::Decrypt => raw::tr_cfb8_decrypt(),
@@ -557,7 +601,7 @@ impl Work {
         let Cipher::Gcm { iv, aad, .. } = &self.cipher else {
             return fail(CKR_GENERAL_ERROR);
         };
-        let key = self.secret().key(Mode::Gcm)?;
+        let key = self.secret()?.key(Mode::Gcm)?;
         // SAFETY: the operation holds the key until the message is gone.
         let gcm = unsafe { GcmMessage::start(key, iv.as_slice()) };
         let mut gcm = gcm.map_err(|e| self.of_core(e))?;

@@ -16,7 +16,7 @@ use crate::buffers::{buffers, with_room, zeros, Input, Output};
 use crate::cipher;
 use crate::information;
 use crate::keys;
-use crate::mechanism::{self, Cipher, Parameter};
+use crate::mechanism::{self, Parameter};
 use crate::module::{self, current};
 use crate::object::{Object, Reading, MOST_SECRET};
 use crate::rv::{ensure, fail, Error, Result};
@@ -864,18 +864,18 @@ unsafe fn wrap(
     ensure(key.has(Flags::EXTRACTABLE), CKR_KEY_UNEXTRACTABLE)?;
     let trusted = by.has(Flags::TRUSTED) || !key.has(Flags::WRAP_WITH_TRUSTED);
     ensure(trusted, CKR_KEY_NOT_WRAPPABLE)?;
+    let mut operation = cipher::Operation::new(Direction::Encrypt);
     // SAFETY: the caller's.
-    let cipher = unsafe { Cipher::parse(row.mechanism, &Parameter::new(mechanism)?)? };
+    unsafe { operation.init(by, mechanism)? };
     let value = key.secret.value();
     // Zeros fill the last block (PKCS#11 section 2.11.6 of the mechanisms).
-    let len = match cipher.needs_blocks() {
+    let len = match operation.needs_blocks() {
         true => value.len().div_ceil(16) * 16,
         false => value.len(),
     };
     let mut wrapped = Zeroizing::new(with_room(len)?);
     wrapped.extend_from_slice(value);
     wrapped.resize(len, 0);
-    let mut operation = cipher::Operation::new(by, cipher, Direction::Encrypt)?;
     let result = operation.whole(Input::of(&wrapped), &mut out?);
     result.map(|_| ()).map_err(|error| match error.0 {
         CKR_DATA_LEN_RANGE => Error(CKR_KEY_SIZE_RANGE),
@@ -905,10 +905,10 @@ unsafe fn unwrap(
     session: CK_SESSION_HANDLE,
 ) -> Result<Object> {
     ensure(wrapped.len() <= MOST_SECRET + 64, CKR_WRAPPED_KEY_LEN_RANGE)?;
+    let mut operation = cipher::Operation::new(Direction::Decrypt);
     // SAFETY: the caller's.
-    let cipher = unsafe { Cipher::parse(mechanism.mechanism, &Parameter::new(mechanism)?)? };
-    let is_filled_up = cipher.needs_blocks();
-    let mut operation = cipher::Operation::new(by, cipher, Direction::Decrypt)?;
+    unsafe { operation.init(by, mechanism)? };
+    let is_filled_up = operation.needs_blocks();
     let mut value = zeros(wrapped.len())?;
     let mut len = value.len() as CK_ULONG;
     // SAFETY: the memory has this length.

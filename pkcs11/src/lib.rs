@@ -15,6 +15,7 @@ mod digest;
 pub mod entry;
 mod information;
 mod keys;
+mod lock;
 mod mac;
 mod mechanism;
 mod module;

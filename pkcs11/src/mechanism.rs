@@ -107,8 +107,10 @@ pub fn find(mechanism: CK_MECHANISM_TYPE, flag: CK_FLAGS) -> Result<&'static Row
 }
 
 /// A mechanism of encryption and decryption, with its parameters.
-#[derive(Clone)]
+#[derive(Default)]
 pub enum Cipher {
+    #[default]
+    None,
     /// ECB, CBC, OFB or CFB128. PKCS#7 padding in CBC alone.
     Stream {
         mode: Mode,
@@ -223,9 +225,25 @@ struct ShortGcmParams {
 }
 
 impl Cipher {
+    /// Becomes a mechanism with its parameters, or is any if it fails.
+    ///
     /// # Safety
     /// The pointers in the parameter are valid for their lengths.
-    pub unsafe fn parse(mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<Cipher> {
+    #[inline]
+    pub unsafe fn set(&mut self, mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<()> {
+        match mechanism {
+            // SAFETY: the caller's.
+            CKM_AES_GCM => unsafe { self.set_gcm(p) },
+            // SAFETY: the caller's.
+            CKM_AES_CCM => unsafe { self.set_ccm(p) },
+            _ => {
+                *self = Cipher::of(mechanism, p)?;
+                Ok(())
+            }
+        }
+    }
+
+    fn of(mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<Cipher> {
         let stream = |mode, padding| p.array().map(|iv| Cipher::Stream { mode, iv, padding });
         match mechanism {
             CKM_AES_ECB => p.none().map(|()| Cipher::Stream {
@@ -241,24 +259,11 @@ impl Cipher {
             CKM_AES_CTS => p.array().map(|iv| Cipher::Cts { iv }),
             CKM_AES_XTS => p.array().map(|tweak| Cipher::Xts { tweak }),
             CKM_AES_CTR => Cipher::ctr(p),
-            // SAFETY: the caller's.
-            CKM_AES_GCM => unsafe { Cipher::gcm(p) },
-            // SAFETY: the caller's.
-            CKM_AES_CCM => unsafe { Cipher::ccm(p) },
             CKM_AES_KEY_WRAP => Cipher::kw(p, false),
             CKM_AES_KEY_WRAP_PAD | CKM_AES_KEY_WRAP_PKCS7 => Cipher::kw(p, true),
             CKM_AES_KEY_WRAP_KWP => Ok(Cipher::Kwp { icv: p.optional()? }),
             _ => fail(CKR_MECHANISM_INVALID),
         }
-    }
-
-    /// Whether the data have to be whole blocks.
-    pub fn needs_blocks(&self) -> bool {
-        let mut needs = false;
-        if let Cipher::Stream { mode, padding, .. } = self {
-            needs = !padding && matches!(mode, Mode::Ecb | Mode::Cbc);
-        }
-        needs
     }
 
     fn kw(p: &Parameter, padding: bool) -> Result<Cipher> {
@@ -278,8 +283,9 @@ impl Cipher {
     }
 
     /// # Safety
-    /// As for parse().
-    unsafe fn gcm(p: &Parameter) -> Result<Cipher> {
+    /// As for set().
+    #[inline]
+    unsafe fn set_gcm(&mut self, p: &Parameter) -> Result<()> {
         let short = p.bytes().len() == size_of::<ShortGcmParams>();
         // SAFETY: the structs are of numbers and pointers.
         let params: ShortGcmParams = unsafe {
@@ -308,16 +314,29 @@ impl Cipher {
         // SP 800-38D section 5.2.1.2.
         let allowed = matches!(params.tag_bits, 32 | 64 | 96 | 104 | 112 | 120 | 128);
         ensure(allowed, CKR_MECHANISM_PARAM_INVALID)?;
-        Ok(Cipher::Gcm {
-            iv: Bytes::new(iv)?,
-            aad: Bytes::new(aad)?,
-            tag_len: params.tag_bits as usize / 8,
-        })
+        if !matches!(self, Cipher::Gcm { .. }) {
+            *self = Cipher::Gcm {
+                iv: Bytes::EMPTY,
+                aad: Bytes::EMPTY,
+                tag_len: 0,
+            };
+        }
+        if let Cipher::Gcm {
+            iv: own_iv,
+            aad: own_aad,
+            tag_len,
+        } = self
+        {
+            own_iv.set(iv)?;
+            own_aad.set(aad)?;
+            *tag_len = params.tag_bits as usize / 8;
+        }
+        Ok(())
     }
 
     /// # Safety
-    /// As for parse().
-    unsafe fn ccm(p: &Parameter) -> Result<Cipher> {
+    /// As for set().
+    unsafe fn set_ccm(&mut self, p: &Parameter) -> Result<()> {
         // SAFETY: the struct is of numbers and pointers.
         let params: CK_CCM_PARAMS = unsafe { p.read()? };
         // SAFETY: the caller's.
@@ -334,12 +353,16 @@ impl Cipher {
             && tag_len % 2 == 0
             && (nonce.len() == 7 || params.ulDataLen >> (8 * (15 - nonce.len())) == 0);
         ensure(right, CKR_MECHANISM_PARAM_INVALID)?;
-        Ok(Cipher::Ccm {
-            nonce: Bytes::new(nonce)?,
-            aad: Bytes::new(aad)?,
+        let (mut own_nonce, mut own_aad) = (Bytes::EMPTY, Bytes::EMPTY);
+        own_nonce.set(nonce)?;
+        own_aad.set(aad)?;
+        *self = Cipher::Ccm {
+            nonce: own_nonce,
+            aad: own_aad,
             tag_len,
             len: params.ulDataLen as usize,
-        })
+        };
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::buffers::{Buffers, Input, Output};
 use crate::cipher::{self, next_of, Next};
 use crate::digest::Hash;
 use crate::mac;
-use crate::mechanism::{self, Cipher, Parameter, Row};
+use crate::mechanism::{self, Parameter, Row};
 use crate::object::Object;
 use crate::rv::{ensure, fail, Error, Result};
 use crate::slab::Slab;
@@ -19,8 +19,8 @@ pub struct Session {
     /// The number of its slot.
     pub slot: usize,
     pub writes: bool,
-    pub encrypt: Option<cipher::Operation>,
-    pub decrypt: Option<cipher::Operation>,
+    pub encrypt: cipher::Operation,
+    pub decrypt: cipher::Operation,
     pub digest: Option<Digest>,
     pub sign: Option<mac::Operation>,
     pub verify: Option<mac::Operation>,
@@ -40,13 +40,9 @@ pub struct Digest {
 /// The objects of a slot, by handle.
 pub type Objects = Slab<Arc<Object>>;
 
-/// Ends an operation if it failed or if it has ended.
-fn settle<T>(slot: &mut Option<T>, result: Result<Next>) -> Result<()> {
-    match result {
-        Ok(Next::Goes) | Err(Error(CKR_BUFFER_TOO_SMALL)) => {}
-        _ => *slot = None,
-    }
-    result.map(|_| ())
+/// Whether an operation is over after a call.
+fn ends(result: &Result<Next>) -> bool {
+    !matches!(result, Ok(Next::Goes) | Err(Error(CKR_BUFFER_TOO_SMALL)))
 }
 
 fn active<T>(slot: &mut Option<T>) -> Result<&mut T> {
@@ -56,7 +52,10 @@ fn active<T>(slot: &mut Option<T>) -> Result<&mut T> {
 /// Runs a call of an operation.
 fn run<T>(slot: &mut Option<T>, call: impl FnOnce(&mut T) -> Result<Next>) -> Result<()> {
     let result = call(active(slot)?);
-    settle(slot, result)
+    if ends(&result) {
+        *slot = None;
+    }
+    result.map(|_| ())
 }
 
 impl Session {
@@ -64,8 +63,8 @@ impl Session {
         Session {
             slot,
             writes,
-            encrypt: None,
-            decrypt: None,
+            encrypt: cipher::Operation::new(Direction::Encrypt),
+            decrypt: cipher::Operation::new(Direction::Decrypt),
             digest: None,
             sign: None,
             verify: None,
@@ -110,11 +109,19 @@ impl Session {
         Ok(object)
     }
 
-    fn crypt_slot(&mut self, direction: Direction) -> &mut Option<cipher::Operation> {
+    fn crypt(&mut self, direction: Direction) -> &mut cipher::Operation {
         match direction {
             Direction::Encrypt => &mut self.encrypt,
             Direction::Decrypt => &mut self.decrypt,
         }
+    }
+
+    /// The active operation.
+    #[inline]
+    fn active_crypt(&mut self, direction: Direction) -> Result<&mut cipher::Operation> {
+        let operation = self.crypt(direction);
+        ensure(operation.is_active(), CKR_OPERATION_NOT_INITIALIZED)?;
+        Ok(operation)
     }
 
     /// C_EncryptInit and C_DecryptInit. Without a mechanism, the active operation ends (PKCS#11 3.0
@@ -122,6 +129,7 @@ impl Session {
     ///
     /// # Safety
     /// The pointers in the mechanism are valid for their lengths.
+    #[inline]
     pub unsafe fn crypt_init(
         &mut self,
         objects: &Objects,
@@ -130,10 +138,10 @@ impl Session {
         key: CK_OBJECT_HANDLE,
     ) -> Result<()> {
         let Some(mechanism) = mechanism else {
-            *self.crypt_slot(direction) = None;
+            self.crypt(direction).end();
             return Ok(());
         };
-        ensure(self.crypt_slot(direction).is_none(), CKR_OPERATION_ACTIVE)?;
+        ensure(!self.crypt(direction).is_active(), CKR_OPERATION_ACTIVE)?;
         let (does, permission) = match direction {
             Direction::Encrypt => (CKF_ENCRYPT, Flags::ENCRYPT),
             Direction::Decrypt => (CKF_DECRYPT, Flags::DECRYPT),
@@ -141,28 +149,42 @@ impl Session {
         let row = mechanism::find(mechanism.mechanism, does)?;
         let object = self.key(objects, key, row, permission)?;
         // SAFETY: the caller's.
-        let cipher = unsafe { Cipher::parse(row.mechanism, &Parameter::new(mechanism)?)? };
-        let operation = cipher::Operation::new(object, cipher, direction)?;
-        *self.crypt_slot(direction) = Some(operation);
-        Ok(())
+        unsafe { self.crypt(direction).init(object, mechanism) }
     }
 
+    /// Runs a call of the active operation.
+    #[inline]
+    fn run_crypt(
+        &mut self,
+        direction: Direction,
+        call: impl FnOnce(&mut cipher::Operation) -> Result<Next>,
+    ) -> Result<()> {
+        let operation = self.active_crypt(direction)?;
+        let result = call(operation);
+        if ends(&result) {
+            operation.end();
+        }
+        result.map(|_| ())
+    }
+
+    #[inline]
     pub fn crypt_whole(&mut self, direction: Direction, buffers: Buffers<'_>) -> Result<()> {
-        run(self.crypt_slot(direction), |op| {
+        self.run_crypt(direction, |op| {
             let (input, mut out) = buffers?;
             op.whole(input, &mut out)
         })
     }
 
+    #[inline]
     pub fn crypt_update(&mut self, direction: Direction, buffers: Buffers<'_>) -> Result<()> {
-        run(self.crypt_slot(direction), |op| {
+        self.run_crypt(direction, |op| {
             let (input, mut out) = buffers?;
             op.update(input, &mut out)
         })
     }
 
     pub fn crypt_final(&mut self, direction: Direction, out: Result<Output<'_>>) -> Result<()> {
-        run(self.crypt_slot(direction), |op| op.finish(&mut out?))
+        self.run_crypt(direction, |op| op.finish(&mut out?))
     }
 
     pub fn digest_init(&mut self, mechanism: Option<&CK_MECHANISM>) -> Result<()> {
@@ -283,11 +305,11 @@ impl Session {
     /// C_DigestEncryptUpdate and C_SignEncryptUpdate: the plaintext goes to both operations, unless
     /// the caller only asks for a length or has too little room. An error ends both.
     pub fn encrypt_beside(&mut self, signs: bool, buffers: Buffers<'_>) -> Result<()> {
-        active(&mut self.encrypt)?;
+        self.active_crypt(Direction::Encrypt)?;
         self.beside(signs, false)?;
         let result = self.try_encrypt_beside(signs, buffers);
         if !matches!(result, Ok(()) | Err(Error(CKR_BUFFER_TOO_SMALL))) {
-            self.encrypt = None;
+            self.encrypt.end();
             self.end_beside(signs, false);
         }
         result
@@ -295,7 +317,7 @@ impl Session {
 
     fn try_encrypt_beside(&mut self, signs: bool, buffers: Buffers<'_>) -> Result<()> {
         let (input, mut out) = buffers?;
-        let need = active(&mut self.encrypt)?.update_len(input.len())?;
+        let need = self.encrypt.update_len(input.len())?;
         if out.is_query() || out.room() < need {
             return out.need(need).map(|_| ());
         }
@@ -309,11 +331,11 @@ impl Session {
 
     /// C_DecryptDigestUpdate and C_DecryptVerifyUpdate.
     pub fn decrypt_beside(&mut self, verifies: bool, buffers: Buffers<'_>) -> Result<()> {
-        active(&mut self.decrypt)?;
+        self.active_crypt(Direction::Decrypt)?;
         self.beside(verifies, true)?;
         let result = self.try_decrypt_beside(verifies, buffers);
         if !matches!(result, Ok(()) | Err(Error(CKR_BUFFER_TOO_SMALL))) {
-            self.decrypt = None;
+            self.decrypt.end();
             self.end_beside(verifies, true);
         }
         result
@@ -321,7 +343,7 @@ impl Session {
 
     fn try_decrypt_beside(&mut self, verifies: bool, buffers: Buffers<'_>) -> Result<()> {
         let (input, mut out) = buffers?;
-        active(&mut self.decrypt)?.update(input, &mut out)?;
+        self.decrypt.update(input, &mut out)?;
         let Some(text) = out.written() else {
             return Ok(()); // only the length was asked for
         };
@@ -350,10 +372,10 @@ impl Session {
     /// C_SessionCancel. Operations that the module does not have are never active.
     pub fn cancel(&mut self, flags: CK_FLAGS) {
         if flags & CKF_ENCRYPT != 0 {
-            self.encrypt = None;
+            self.encrypt.end();
         }
         if flags & CKF_DECRYPT != 0 {
-            self.decrypt = None;
+            self.decrypt.end();
         }
         if flags & CKF_DIGEST != 0 {
             self.digest = None;

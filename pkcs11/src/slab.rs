@@ -2,7 +2,8 @@
 //! A table of values by handle. A look-up takes the lock of its own entry and no other. A handle
 //! holds the generation of its entry, so no handle is ever used again.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use crate::lock::{Lock, Locked};
+use std::sync::OnceLock;
 
 /// Bits of a handle for the entry; the rest count generations.
 const INDEX_BITS: u32 = usize::BITS / 2 + usize::BITS / 16;
@@ -17,7 +18,7 @@ const CHUNKS: usize = (INDEX_BITS - FIRST.trailing_zeros()) as usize;
 /// other down.
 #[repr(align(128))]
 struct Entry<T> {
-    value: Mutex<Slot<T>>,
+    value: Lock<Slot<T>>,
 }
 
 struct Slot<T> {
@@ -27,7 +28,7 @@ struct Slot<T> {
 
 pub struct Slab<T> {
     chunks: [OnceLock<Box<[Entry<T>]>>; CHUNKS],
-    free: Mutex<Free>,
+    free: Lock<Free>,
 }
 
 struct Free {
@@ -36,19 +37,43 @@ struct Free {
     used: usize,
 }
 
-/// A locked entry with a value.
-pub struct Guard<'a, T>(MutexGuard<'a, Slot<T>>);
+impl<T> Slot<T> {
+    /// Takes the value out. Its handle is never valid again.
+    fn empty(&mut self) -> Option<T> {
+        let value = self.value.take()?;
+        self.generation += usize::from(self.generation != LAST_GENERATION);
+        Some(value)
+    }
+}
+
+/// A locked entry with a value. A call that panics loses it: nobody knows what state it is in.
+pub struct Guard<'a, T> {
+    slot: Locked<'a, Slot<T>>,
+    slab: &'a Slab<T>,
+    index: usize,
+}
 
 impl<T> std::ops::Deref for Guard<'_, T> {
     type Target = T;
+    #[inline]
     fn deref(&self) -> &T {
-        self.0.value.as_ref().expect("a guard has a value")
+        self.slot.value.as_ref().expect("a guard has a value")
     }
 }
 
 impl<T> std::ops::DerefMut for Guard<'_, T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.0.value.as_mut().expect("a guard has a value")
+        self.slot.value.as_mut().expect("a guard has a value")
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.slab.empty(&mut self.slot, self.index);
+        }
     }
 }
 
@@ -62,7 +87,7 @@ impl<T> Slab<T> {
     pub fn new() -> Slab<T> {
         Slab {
             chunks: std::array::from_fn(|_| OnceLock::new()),
-            free: Mutex::new(Free {
+            free: Lock::new(Free {
                 list: Vec::new(),
                 used: 0,
             }),
@@ -72,7 +97,7 @@ impl<T> Slab<T> {
     /// Stores a value, and returns its handle. None if the table is full.
     pub fn insert(&self, value: T) -> Option<usize> {
         let index = {
-            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut free = self.free.lock();
             match free.list.pop() {
                 Some(index) => index,
                 None if free.used == INDEX_MASK => return None,
@@ -89,33 +114,38 @@ impl<T> Slab<T> {
     }
 
     /// Locks a value.
+    #[inline]
     pub fn get(&self, handle: usize) -> Option<Guard<'_, T>> {
         let index = (handle & INDEX_MASK).checked_sub(1)?;
         let slot = self.slot(index, false)?;
         let current = slot.generation == handle >> INDEX_BITS && slot.value.is_some();
-        current.then_some(Guard(slot))
+        current.then_some(Guard {
+            slot,
+            slab: self,
+            index,
+        })
     }
 
     pub fn remove(&self, handle: usize) -> Option<T> {
         let mut guard = self.get(handle)?;
-        let value = guard.0.value.take();
-        let used_up = guard.0.generation == LAST_GENERATION;
-        guard.0.generation += usize::from(!used_up);
-        drop(guard);
-        if !used_up {
-            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-            free.list.push((handle & INDEX_MASK) - 1);
-        }
-        value
+        let index = guard.index;
+        self.empty(&mut guard.slot, index)
     }
 
-    /// The handles of the values that a condition on handle and value selects, in the order of their entries.
+    /// Takes a value out, and gives its entry back.
+    fn empty(&self, slot: &mut Slot<T>, index: usize) -> Option<T> {
+        let used_up = slot.generation == LAST_GENERATION;
+        let value = slot.empty()?;
+        if !used_up {
+            self.free.lock().list.push(index);
+        }
+        Some(value)
+    }
+
+    /// The handles of the values that a condition on handle and value selects, in the order of their
+    /// entries.
     pub fn select(&self, mut condition: impl FnMut(usize, &T) -> bool) -> Vec<usize> {
-        let used = self
-            .free
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .used;
+        let used = self.free.lock().used;
         let mut handles = Vec::new();
         for index in 0..used {
             let Some(slot) = self.slot(index, false) else {
@@ -133,14 +163,15 @@ impl<T> Slab<T> {
         handles
     }
 
-    fn slot(&self, index: usize, create: bool) -> Option<MutexGuard<'_, Slot<T>>> {
+    #[inline]
+    fn slot(&self, index: usize, create: bool) -> Option<Locked<'_, Slot<T>>> {
         let (chunk, place) = place_of(index);
         let cell = self.chunks.get(chunk)?;
         let entries = match cell.get() {
             Some(entries) => entries,
             None if create => cell.get_or_init(|| {
                 let empty = |_| Entry {
-                    value: Mutex::new(Slot {
+                    value: Lock::new(Slot {
                         generation: 0,
                         value: None,
                     }),
@@ -149,16 +180,7 @@ impl<T> Slab<T> {
             }),
             None => return None,
         };
-        let value = &entries.get(place)?.value;
-        Some(value.lock().unwrap_or_else(|poisoned| {
-            // A call panicked. What it was about is gone, so the value is, too.
-            value.clear_poison();
-            let mut slot = poisoned.into_inner();
-            if slot.value.take().is_some() {
-                slot.generation += usize::from(slot.generation != LAST_GENERATION);
-            }
-            slot
-        }))
+        Some(entries.get(place)?.value.lock())
     }
 }
 
@@ -206,5 +228,9 @@ mod tests {
         assert!(panicked.is_err() && slab.get(a).is_none());
         assert_eq!(*slab.get(b).unwrap(), 2);
         assert_eq!(slab.select(|_, _| true), [b]);
+        // Its entry serves again.
+        let c = slab.insert(3).unwrap();
+        assert_eq!((c & INDEX_MASK, *slab.get(c).unwrap()), (a & INDEX_MASK, 3));
+        assert!(c != a && slab.get(a).is_none());
     }
 }

@@ -10,6 +10,7 @@ mod pieces;
 pub mod raw;
 mod status;
 mod stream;
+mod threads;
 mod tuning;
 
 pub use backend::{passes_known_answers, select, strongest, Backend, Op, Selection};
@@ -23,6 +24,7 @@ pub use key::{Key, Message, Parameters};
 pub use pieces::{Cipher, CmacMessage, GcmMessage};
 pub use status::{explain, Error, Result};
 pub use stream::Stream;
+pub use threads::is_single_threaded;
 pub use tuning::Tuning;
 
 /// The version of the core.
