@@ -6,18 +6,18 @@
 //! seen the tag, so it collects them, and so do modes that need the whole message (CCM, XTS, ciphertext
 //! stealing, key wrap).
 
-use crate::buffers::{with_room, zeros, Input, Output, Room};
+use crate::buffers::{zeros, Input, Output, Room};
 use crate::mechanism::{Cipher, Parameter};
 use crate::object::{Object, Secret};
 use crate::rv::{ensure, fail, of_core, Error, Result};
 use catalogue::{Direction, Mode};
 use cryptoki_sys::*;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tenrounds_sys::raw::{self, tr_status};
-use tenrounds_sys::{GcmMessage, Message};
-use zeroize::{Zeroize, Zeroizing};
+use tenrounds_sys::GcmMessage;
+use zeroize::Zeroizing;
 
-const BLOCK: usize = 16;
+pub const BLOCK: usize = 16;
 
 /// Whether an operation goes on after a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,15 +40,25 @@ pub struct Operation {
     progress: Progress,
     /// Whether a piece has come, so that the message cannot be passed whole any more.
     in_pieces: bool,
+    last: Last,
     work: Work,
 }
 
+/// The key of the last message, which it may use with a mechanism. The next message with both need
+/// not check that again: an object never changes. This does not keep the key alive.
+#[derive(Default)]
+struct Last {
+    handle: CK_OBJECT_HANDLE,
+    mechanism: CK_MECHANISM_TYPE,
+    key: Weak<Object>,
+}
+
 /// What an operation computes.
-struct Work {
+pub struct Work {
     /// None: the operation is not active.
     key: Option<Arc<Object>>,
-    cipher: Cipher,
-    direction: Direction,
+    pub cipher: Cipher,
+    pub direction: Direction,
 }
 
 enum Progress {
@@ -61,7 +71,7 @@ enum Progress {
 }
 
 /// CTR, and how many bytes it has left until the counting bits wrap, and after that.
-struct Counter {
+pub struct Counter {
     stream: tenrounds_sys::Cipher,
     until_wrap: u128,
     after_wrap: u128,
@@ -87,7 +97,7 @@ impl Collected {
     }
 }
 
-fn done(status: tr_status) -> std::result::Result<(), tr_status> {
+pub fn done(status: tr_status) -> std::result::Result<(), tr_status> {
     match status {
         raw::TR_OK => Ok(()),
         status => Err(status),
@@ -98,7 +108,7 @@ fn done(status: tr_status) -> std::result::Result<(), tr_status> {
 ///
 /// # Safety
 /// The memory has room for both.
-unsafe fn append(to: *mut u8, len: usize, end: &[u8]) {
+pub unsafe fn append(to: *mut u8, len: usize, end: &[u8]) {
     // SAFETY: the caller's; the end is our own memory.
     unsafe { std::ptr::copy_nonoverlapping(end.as_ptr(), to.add(len), end.len()) };
 }
@@ -108,6 +118,7 @@ impl Operation {
         Operation {
             progress: Progress::New,
             in_pieces: false,
+            last: Last::default(),
             work: Work {
                 key: None,
                 cipher: Cipher::None,
@@ -118,6 +129,38 @@ impl Operation {
 
     pub fn is_active(&self) -> bool {
         self.work.key.is_some()
+    }
+
+    /// The key of the last message, if it was used with the same mechanism and still exists.
+    #[inline]
+    pub fn same_key(
+        &self,
+        handle: CK_OBJECT_HANDLE,
+        mechanism: CK_MECHANISM_TYPE,
+    ) -> Option<Arc<Object>> {
+        let last = &self.last;
+        if (last.handle, last.mechanism) != (handle, mechanism) {
+            return None;
+        }
+        last.key.upgrade().filter(|object| !object.is_stale())
+    }
+
+    /// Remembers a key that may be used with a mechanism. If it may not for ever, it is checked again
+    /// each time.
+    pub fn remember(
+        &mut self,
+        handle: CK_OBJECT_HANDLE,
+        mechanism: CK_MECHANISM_TYPE,
+        key: &Arc<Object>,
+    ) {
+        self.last = Last::default();
+        if !key.attributes.has_dates() {
+            self.last = Last {
+                handle,
+                mechanism,
+                key: Arc::downgrade(key),
+            };
+        }
     }
 
     /// Makes an operation active that is not.
@@ -229,22 +272,22 @@ impl Operation {
 }
 
 impl Work {
-    fn secret(&self) -> Result<&Secret> {
+    pub fn secret(&self) -> Result<&Secret> {
         let key = self.key.as_ref();
         Ok(&key.ok_or(Error(CKR_OPERATION_NOT_INITIALIZED))?.secret)
     }
 
-    fn decrypts(&self) -> bool {
+    pub fn decrypts(&self) -> bool {
         self.direction == Direction::Decrypt
     }
 
-    fn of_core(&self, status: tr_status) -> Error {
+    pub fn of_core(&self, status: tr_status) -> Error {
         of_core(status, self.decrypts())
     }
 
     /// Calls the core, which refuses partial overlap before it changes anything. PKCS#11 does not
     /// forbid that (section 5.1), so the call is repeated with a copy of the input.
-    fn apart<T>(
+    pub fn apart<T>(
         &self,
         input: Input,
         mut call: impl FnMut(*const u8) -> std::result::Result<T, tr_status>,
@@ -355,164 +398,7 @@ impl Work {
         Ok(Next::Ends)
     }
 
-    /// Writes a whole message to memory that has room for `need` bytes; returns how many it wrote.
-    fn write(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
-        let n = input.len();
-        match &self.cipher {
-            Cipher::None => return fail(CKR_GENERAL_ERROR),
-            Cipher::Stream { .. } => {
-                let mut stream = self.stream()?;
-                // SAFETY: the caller's room is whole_len().
-                let len = self.apart(input, |from| unsafe { stream.update(to, from, n) })?;
-                let mut end = Zeroizing::new([0; BLOCK]);
-                let more = stream.finish(&mut end).map_err(|e| {
-                    // SAFETY: update() wrote these bytes.
-                    unsafe { std::slice::from_raw_parts_mut(to, len) }.zeroize();
-                    self.of_core(e)
-                })?;
-                // SAFETY: both together are at most whole_len().
-                unsafe { append(to, len, &end[..more]) };
-                return Ok(len + more);
-            }
-            Cipher::Ctr { .. } => {
-                let mut counter = self.counter()?;
-                self.count(&mut counter, input, to)?;
-            }
-            Cipher::Cfb8 { iv } => self.cfb8(&mut iv.clone(), input, to)?,
-            Cipher::Cts { iv } => {
-                let key = self.secret()?.aes()?.as_ptr();
-                let call = match self.direction {
-                    Direction::Encrypt => raw::tr_cbc_cts_encrypt,
-                    Direction::Decrypt => raw::tr_cbc_cts_decrypt,
-                };
-                self.apart(input, |from| {
-                    let mut iv = *iv;
-                    // SAFETY: the room is whole_len(); 1 is CS1.
-                    done(unsafe { call(key, 1, iv.as_mut_ptr(), to, from, n) })
-                })?;
-            }
-            Cipher::Gcm { .. } | Cipher::Ccm { .. } | Cipher::Xts { .. } => {
-                self.sealed(input, to, need)?;
-            }
-            Cipher::Kw { .. } | Cipher::Kwp { .. } => return self.wrapped(input, to, need),
-        }
-        Ok(need)
-    }
-
-    /// An AEAD or XTS, by the core's one-shot calls.
-    fn sealed(&self, input: Input, to: *mut u8, need: usize) -> Result<()> {
-        let (mode, iv, aad, tag_len): (_, &[u8], &[u8], _) = match &self.cipher {
-            Cipher::Gcm { iv, aad, tag_len } => {
-                (Mode::Gcm, iv.as_slice(), aad.as_slice(), *tag_len)
-            }
-            Cipher::Ccm {
-                nonce,
-                aad,
-                tag_len,
-                ..
-            } => (Mode::Ccm, nonce.as_slice(), aad.as_slice(), *tag_len),
-            Cipher::Xts { tweak } => (Mode::Xts, tweak, &[], 0),
-            _ => return fail(CKR_GENERAL_ERROR),
-        };
-        let key = self.secret()?.key(mode)?;
-        let text = match self.decrypts() {
-            true => need,
-            false => need - tag_len,
-        };
-        // The tag may lie where the text goes, if input and output overlap.
-        let mut tag = [0; BLOCK];
-        if self.decrypts() {
-            // SAFETY: the input has text and tag.
-            let end = unsafe { &input.bytes()[text..] };
-            tag[..tag_len].copy_from_slice(end);
-        }
-        self.apart(input, |from| {
-            let message = Message {
-                iv: iv.as_ptr(),
-                iv_len: iv.len(),
-                aad: aad.as_ptr(),
-                aad_len: aad.len(),
-                out: to,
-                input: from,
-                len: text,
-                tag: tag.as_mut_ptr(),
-                tag_len,
-            };
-            // SAFETY: input and output have the text, and XTS's tweak has 16 bytes.
-            unsafe { key.message(self.direction, &message) }.map_err(|e| e.status())
-        })?;
-        if !self.decrypts() {
-            // SAFETY: the room is whole_len().
-            unsafe { append(to, text, &tag[..tag_len]) };
-        }
-        Ok(())
-    }
-
-    /// Key wrap. The core takes any overlap.
-    fn wrapped(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
-        let key = self.secret()?.aes()?.as_ptr();
-        let (from, n) = (input.as_ptr(), input.len());
-        let null = std::ptr::null();
-        let mut len = need;
-        let status = match (&self.cipher, self.decrypts()) {
-            (Cipher::Kw { iv, padding }, decrypts) => {
-                let iv = iv.as_ref().map_or(null, |iv| iv.as_ptr());
-                if decrypts {
-                    // SAFETY: the room is n - 8.
-                    let status = unsafe { raw::tr_kw_unwrap(key, 0, iv, to, from, n) };
-                    if status == raw::TR_OK && *padding {
-                        // SAFETY: the call wrote these bytes.
-                        let text = unsafe { std::slice::from_raw_parts_mut(to, need) };
-                        len = self.unpad(text)?;
-                    }
-                    status
-                } else if *padding {
-                    let more = need - 8 - n;
-                    let mut whole = Zeroizing::new(with_room(need)?);
-                    // SAFETY: nothing is written while this copies.
-                    whole.extend_from_slice(unsafe { input.bytes() });
-                    whole.resize(n + more, more as u8);
-                    // SAFETY: the room is the padded length + 8.
-                    unsafe { raw::tr_kw_wrap(key, 0, iv, to, whole.as_ptr(), whole.len()) }
-                } else {
-                    // SAFETY: the room is n + 8.
-                    unsafe { raw::tr_kw_wrap(key, 0, iv, to, from, n) }
-                }
-            }
-            (Cipher::Kwp { icv }, decrypts) => {
-                let icv = icv.as_ref().map_or(null, |icv| icv.as_ptr());
-                // SAFETY: the room is whole_len().
-                unsafe {
-                    match decrypts {
-                        true => raw::tr_kwp_unwrap(key, 0, icv, to, &mut len, from, n),
-                        false => raw::tr_kwp_wrap(key, 0, icv, to, from, n),
-                    }
-                }
-            }
-            _ => return fail(CKR_GENERAL_ERROR),
-        };
-        done(status).map_err(|e| self.of_core(e))?;
-        Ok(len)
-    }
-
-    /// The length without PKCS#7 padding to 8 bytes. The text is authentic, so nobody learns
-    /// anything from an error here.
-    fn unpad(&self, text: &mut [u8]) -> Result<usize> {
-        let last = text.last().copied().unwrap_or(0);
-        let padding = usize::from(last);
-        let right = (1..=8).contains(&padding)
-            && padding <= text.len()
-            && text[text.len() - padding..].iter().all(|b| *b == last);
-        if !right {
-            text.zeroize();
-            return fail(CKR_ENCRYPTED_DATA_INVALID);
-        }
-        let len = text.len() - padding;
-        text[len..].zeroize();
-        Ok(len)
-    }
-
-    fn stream(&self) -> Result<tenrounds_sys::Cipher> {
+    pub fn stream(&self) -> Result<tenrounds_sys::Cipher> {
         let Cipher::Stream { mode, iv, padding } = &self.cipher else {
             return fail(CKR_GENERAL_ERROR);
         };
@@ -523,7 +409,7 @@ impl Work {
         stream.map_err(|e| self.of_core(e))
     }
 
-    fn counter(&self) -> Result<Counter> {
+    pub fn counter(&self) -> Result<Counter> {
         let Cipher::Ctr { counter, bits } = &self.cipher else {
             return fail(CKR_GENERAL_ERROR);
         };
@@ -552,7 +438,7 @@ impl Work {
         stream.map_err(|e| self.of_core(e))
     }
 
-    fn count(&self, c: &mut Counter, input: Input, to: *mut u8) -> Result<()> {
+    pub fn count(&self, c: &mut Counter, input: Input, to: *mut u8) -> Result<()> {
         let n = input.len() as u128;
         if n > c.until_wrap.saturating_add(c.after_wrap) {
             return self.bad_length();
@@ -585,7 +471,7 @@ impl Work {
         result.map(|_| ())
     }
 
-    fn cfb8(&self, iv: &mut [u8; BLOCK], input: Input, to: *mut u8) -> Result<()> {
+    pub fn cfb8(&self, iv: &mut [u8; BLOCK], input: Input, to: *mut u8) -> Result<()> {
         let key = self.secret()?.aes()?.as_ptr();
         let call = match self.direction {
             Direction::Encrypt => raw::tr_cfb8_encrypt(),

@@ -3,7 +3,7 @@
 //!
 //! [`entry`] has the functions that C calls, [`module`] the sessions and slots of the process, [`slot`]
 //! the objects of a slot, [`stored`] those of a token file, [`record`] their form there, [`session`]
-//! the operations of a session, [`cipher`], [`mac`] and [`digest`] what they compute.
+//! the operations of a session, [`cipher`] with [`whole`], [`mac`] and [`digest`] what they compute.
 //! [`mechanism`] and [`attribute`] are the tables that everything is looked up in.
 
 pub mod attribute;
@@ -26,3 +26,4 @@ mod session;
 mod slab;
 mod slot;
 mod stored;
+mod whole;

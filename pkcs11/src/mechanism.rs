@@ -6,6 +6,7 @@ use crate::rv::{ensure, fail, Error, Result};
 use catalogue::Mode;
 use cryptoki_sys::*;
 use std::mem::size_of;
+use std::ptr::addr_of;
 
 /// A row of the table.
 pub struct Row {
@@ -195,9 +196,14 @@ impl Parameter {
     /// # Safety
     /// Every value of its bytes is one of T.
     pub unsafe fn read<T>(&self) -> Result<T> {
-        ensure(self.0.len() == size_of::<T>(), CKR_MECHANISM_PARAM_INVALID)?;
         // SAFETY: new()'s caller, and the length is right.
-        Ok(unsafe { std::ptr::read_unaligned(self.0.as_ptr().cast()) })
+        Ok(unsafe { self.pointer::<T>()?.read_unaligned() })
+    }
+
+    /// The address of a struct of the standard, which may not be aligned.
+    fn pointer<T>(&self) -> Result<*const T> {
+        ensure(self.0.len() == size_of::<T>(), CKR_MECHANISM_PARAM_INVALID)?;
+        Ok(self.0.as_ptr().cast())
     }
 }
 
@@ -231,39 +237,32 @@ impl Cipher {
     /// The pointers in the parameter are valid for their lengths.
     #[inline]
     pub unsafe fn set(&mut self, mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<()> {
-        match mechanism {
-            // SAFETY: the caller's.
-            CKM_AES_GCM => unsafe { self.set_gcm(p) },
-            // SAFETY: the caller's.
-            CKM_AES_CCM => unsafe { self.set_ccm(p) },
-            _ => {
-                *self = Cipher::of(mechanism, p)?;
-                Ok(())
-            }
-        }
-    }
-
-    fn of(mechanism: CK_MECHANISM_TYPE, p: &Parameter) -> Result<Cipher> {
         let stream = |mode, padding| p.array().map(|iv| Cipher::Stream { mode, iv, padding });
-        match mechanism {
+        *self = match mechanism {
+            // SAFETY: the caller's.
+            CKM_AES_GCM => return unsafe { self.set_gcm(p) },
+            // SAFETY: the caller's.
+            CKM_AES_CCM => return unsafe { self.set_ccm(p) },
+            // SAFETY: the caller's.
+            CKM_AES_CTR => return unsafe { self.set_ctr(p) },
+            CKM_AES_CBC => stream(Mode::Cbc, false)?,
+            CKM_AES_CBC_PAD => stream(Mode::Cbc, true)?,
             CKM_AES_ECB => p.none().map(|()| Cipher::Stream {
                 mode: Mode::Ecb,
                 iv: [0; 16],
                 padding: false,
-            }),
-            CKM_AES_CBC => stream(Mode::Cbc, false),
-            CKM_AES_CBC_PAD => stream(Mode::Cbc, true),
-            CKM_AES_OFB => stream(Mode::Ofb, false),
-            CKM_AES_CFB128 => stream(Mode::Cfb128, false),
-            CKM_AES_CFB8 => p.array().map(|iv| Cipher::Cfb8 { iv }),
-            CKM_AES_CTS => p.array().map(|iv| Cipher::Cts { iv }),
-            CKM_AES_XTS => p.array().map(|tweak| Cipher::Xts { tweak }),
-            CKM_AES_CTR => Cipher::ctr(p),
-            CKM_AES_KEY_WRAP => Cipher::kw(p, false),
-            CKM_AES_KEY_WRAP_PAD | CKM_AES_KEY_WRAP_PKCS7 => Cipher::kw(p, true),
-            CKM_AES_KEY_WRAP_KWP => Ok(Cipher::Kwp { icv: p.optional()? }),
-            _ => fail(CKR_MECHANISM_INVALID),
-        }
+            })?,
+            CKM_AES_OFB => stream(Mode::Ofb, false)?,
+            CKM_AES_CFB128 => stream(Mode::Cfb128, false)?,
+            CKM_AES_CFB8 => p.array().map(|iv| Cipher::Cfb8 { iv })?,
+            CKM_AES_CTS => p.array().map(|iv| Cipher::Cts { iv })?,
+            CKM_AES_XTS => p.array().map(|tweak| Cipher::Xts { tweak })?,
+            CKM_AES_KEY_WRAP => Cipher::kw(p, false)?,
+            CKM_AES_KEY_WRAP_PAD | CKM_AES_KEY_WRAP_PKCS7 => Cipher::kw(p, true)?,
+            CKM_AES_KEY_WRAP_KWP => Cipher::Kwp { icv: p.optional()? },
+            _ => return fail(CKR_MECHANISM_INVALID),
+        };
+        Ok(())
     }
 
     fn kw(p: &Parameter, padding: bool) -> Result<Cipher> {
@@ -271,15 +270,23 @@ impl Cipher {
         Ok(Cipher::Kw { iv, padding })
     }
 
-    fn ctr(p: &Parameter) -> Result<Cipher> {
-        // SAFETY: the struct is of numbers.
-        let params: CK_AES_CTR_PARAMS = unsafe { p.read()? };
-        let bits = params.ulCounterBits;
+    /// # Safety
+    /// As for set().
+    #[inline]
+    unsafe fn set_ctr(&mut self, p: &Parameter) -> Result<()> {
+        let params: *const CK_AES_CTR_PARAMS = p.pointer()?;
+        // SAFETY: the caller's. Each field is read by itself, so that the processor need not wait for
+        // a copy of the whole.
+        let (bits, counter) = unsafe {
+            (
+                addr_of!((*params).ulCounterBits).read_unaligned(),
+                addr_of!((*params).cb).read_unaligned(),
+            )
+        };
         ensure((1..=128).contains(&bits), CKR_MECHANISM_PARAM_INVALID)?;
-        Ok(Cipher::Ctr {
-            counter: params.cb,
-            bits: bits as u32,
-        })
+        let bits = bits as u32;
+        *self = Cipher::Ctr { counter, bits };
+        Ok(())
     }
 
     /// # Safety

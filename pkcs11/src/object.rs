@@ -290,9 +290,13 @@ impl Attributes {
         self.allowed_mechanisms.is_empty() || self.allowed_mechanisms.contains(&mechanism)
     }
 
+    pub fn has_dates(&self) -> bool {
+        self.start_date.is_some() || self.end_date.is_some()
+    }
+
     /// Whether today lies within the dates that the key is for.
     pub fn is_current(&self) -> bool {
-        if self.start_date.is_none() && self.end_date.is_none() {
+        if !self.has_dates() {
             return true;
         }
         let today = crate::date::today();

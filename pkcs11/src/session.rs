@@ -142,14 +142,30 @@ impl Session {
             return Ok(());
         };
         ensure(!self.crypt(direction).is_active(), CKR_OPERATION_ACTIVE)?;
+        let object = match self.crypt(direction).same_key(key, mechanism.mechanism) {
+            Some(object) => object,
+            None => self.other_key(objects, direction, mechanism.mechanism, key)?,
+        };
+        // SAFETY: the caller's.
+        unsafe { self.crypt(direction).init(object, mechanism) }
+    }
+
+    /// A key that the last message did not use, or not with this mechanism.
+    fn other_key(
+        &mut self,
+        objects: &Objects,
+        direction: Direction,
+        mechanism: CK_MECHANISM_TYPE,
+        key: CK_OBJECT_HANDLE,
+    ) -> Result<Arc<Object>> {
         let (does, permission) = match direction {
             Direction::Encrypt => (CKF_ENCRYPT, Flags::ENCRYPT),
             Direction::Decrypt => (CKF_DECRYPT, Flags::DECRYPT),
         };
-        let row = mechanism::find(mechanism.mechanism, does)?;
+        let row = mechanism::find(mechanism, does)?;
         let object = self.key(objects, key, row, permission)?;
-        // SAFETY: the caller's.
-        unsafe { self.crypt(direction).init(object, mechanism) }
+        self.crypt(direction).remember(key, mechanism, &object);
+        Ok(object)
     }
 
     /// Runs a call of the active operation.

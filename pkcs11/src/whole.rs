@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Whole messages: each mechanism by one call of the core.
+
+use crate::buffers::{with_room, Input};
+use crate::cipher::{append, done, Work, BLOCK};
+use crate::mechanism::Cipher;
+use crate::rv::{fail, Result};
+use catalogue::{Direction, Mode};
+use cryptoki_sys::*;
+use tenrounds_sys::{raw, Message};
+use zeroize::{Zeroize, Zeroizing};
+
+impl Work {
+    /// Writes a whole message to memory that has room for `need` bytes; returns how many it wrote.
+    pub fn write(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
+        let n = input.len();
+        match &self.cipher {
+            Cipher::None => return fail(CKR_GENERAL_ERROR),
+            Cipher::Stream { padding: true, .. } => return self.padded(input, to),
+            Cipher::Stream { mode, iv, .. } => self.unpadded(*mode, iv, input, to)?,
+            Cipher::Ctr { counter, bits: 128 } => self.unpadded(Mode::Ctr, counter, input, to)?,
+            Cipher::Ctr { .. } => self.count(&mut self.counter()?, input, to)?,
+            Cipher::Cfb8 { iv } => self.cfb8(&mut iv.clone(), input, to)?,
+            Cipher::Cts { iv } => {
+                let key = self.secret()?.aes()?.as_ptr();
+                let call = match self.direction {
+                    Direction::Encrypt => raw::tr_cbc_cts_encrypt,
+                    Direction::Decrypt => raw::tr_cbc_cts_decrypt,
+                };
+                self.apart(input, |from| {
+                    let mut iv = *iv;
+                    // SAFETY: the room is whole_len(); 1 is CS1.
+                    done(unsafe { call(key, 1, iv.as_mut_ptr(), to, from, n) })
+                })?;
+            }
+            Cipher::Gcm { .. } | Cipher::Ccm { .. } | Cipher::Xts { .. } => {
+                self.sealed(input, to, need)?;
+            }
+            Cipher::Kw { .. } | Cipher::Kwp { .. } => return self.wrapped(input, to, need),
+        }
+        Ok(need)
+    }
+
+    /// A mode without padding, by the core's own function. Its room is that of the input.
+    fn unpadded(&self, mode: Mode, iv: &[u8; BLOCK], input: Input, to: *mut u8) -> Result<()> {
+        let key = self.secret()?.aes()?.as_ptr();
+        let n = input.len();
+        let encrypts = !self.decrypts();
+        self.apart(input, |from| {
+            // The shift register and the keystream block, as numbers, so that one store cleanses each.
+            let mut state = Zeroizing::new([u128::from_ne_bytes(*iv), 0]);
+            let iv = state.as_mut_ptr().cast::<u8>();
+            let (mut used, keystream) = (0, iv.wrapping_add(BLOCK));
+            // SAFETY: input and output have n bytes, the state has two blocks.
+            done(unsafe {
+                match (mode, encrypts) {
+                    (Mode::Ctr, _) => raw::tr_ctr(key, iv, keystream, &mut used, to, from, n),
+                    (Mode::Ecb, true) => raw::tr_ecb_encrypt()(key, to, from, n),
+                    (Mode::Ecb, false) => raw::tr_ecb_decrypt()(key, to, from, n),
+                    (Mode::Cbc, true) => raw::tr_cbc_encrypt()(key, iv, to, from, n),
+                    (Mode::Cbc, false) => raw::tr_cbc_decrypt()(key, iv, to, from, n),
+                    (Mode::Ofb, _) => raw::tr_ofb()(key, iv, &mut used, to, from, n),
+                    (Mode::Cfb128, true) => {
+                        raw::tr_cfb128_encrypt()(key, iv, &mut used, to, from, n)
+                    }
+                    (Mode::Cfb128, false) => {
+                        raw::tr_cfb128_decrypt()(key, iv, &mut used, to, from, n)
+                    }
+                    _ => raw::TR_ERR_LENGTH,
+                }
+            })
+        })
+    }
+
+    /// A mode with PKCS#7 padding.
+    fn padded(&self, input: Input, to: *mut u8) -> Result<usize> {
+        let (mut stream, n) = (self.stream()?, input.len());
+        // SAFETY: the caller's room is whole_len().
+        let len = self.apart(input, |from| unsafe { stream.update(to, from, n) })?;
+        let mut end = Zeroizing::new([0; BLOCK]);
+        let more = stream.finish(&mut end).map_err(|e| {
+            // SAFETY: update() wrote these bytes.
+            unsafe { std::slice::from_raw_parts_mut(to, len) }.zeroize();
+            self.of_core(e)
+        })?;
+        // SAFETY: both together are at most whole_len().
+        unsafe { append(to, len, &end[..more]) };
+        Ok(len + more)
+    }
+
+    /// An AEAD or XTS, by the core's one-shot calls.
+    fn sealed(&self, input: Input, to: *mut u8, need: usize) -> Result<()> {
+        let (mode, iv, aad, tag_len): (_, &[u8], &[u8], _) = match &self.cipher {
+            Cipher::Gcm { iv, aad, tag_len } => {
+                (Mode::Gcm, iv.as_slice(), aad.as_slice(), *tag_len)
+            }
+            Cipher::Ccm {
+                nonce,
+                aad,
+                tag_len,
+                ..
+            } => (Mode::Ccm, nonce.as_slice(), aad.as_slice(), *tag_len),
+            Cipher::Xts { tweak } => (Mode::Xts, tweak, &[], 0),
+            _ => return fail(CKR_GENERAL_ERROR),
+        };
+        let key = self.secret()?.key(mode)?;
+        let text = match self.decrypts() {
+            true => need,
+            false => need - tag_len,
+        };
+        // The tag may lie where the text goes, if input and output overlap.
+        let mut tag = [0; BLOCK];
+        if self.decrypts() {
+            // SAFETY: the input has text and tag.
+            let end = unsafe { &input.bytes()[text..] };
+            tag[..tag_len].copy_from_slice(end);
+        }
+        self.apart(input, |from| {
+            let message = Message {
+                iv: iv.as_ptr(),
+                iv_len: iv.len(),
+                aad: aad.as_ptr(),
+                aad_len: aad.len(),
+                out: to,
+                input: from,
+                len: text,
+                tag: tag.as_mut_ptr(),
+                tag_len,
+            };
+            // SAFETY: input and output have the text, and XTS's tweak has 16 bytes.
+            unsafe { key.message(self.direction, &message) }.map_err(|e| e.status())
+        })?;
+        if !self.decrypts() {
+            // SAFETY: the room is whole_len().
+            unsafe { append(to, text, &tag[..tag_len]) };
+        }
+        Ok(())
+    }
+
+    /// Key wrap. The core takes any overlap.
+    fn wrapped(&self, input: Input, to: *mut u8, need: usize) -> Result<usize> {
+        let key = self.secret()?.aes()?.as_ptr();
+        let (from, n) = (input.as_ptr(), input.len());
+        let null = std::ptr::null();
+        let mut len = need;
+        let status = match (&self.cipher, self.decrypts()) {
+            (Cipher::Kw { iv, padding }, decrypts) => {
+                let iv = iv.as_ref().map_or(null, |iv| iv.as_ptr());
+                if decrypts {
+                    // SAFETY: the room is n - 8.
+                    let status = unsafe { raw::tr_kw_unwrap(key, 0, iv, to, from, n) };
+                    if status == raw::TR_OK && *padding {
+                        // SAFETY: the call wrote these bytes.
+                        let text = unsafe { std::slice::from_raw_parts_mut(to, need) };
+                        len = self.unpad(text)?;
+                    }
+                    status
+                } else if *padding {
+                    let more = need - 8 - n;
+                    let mut whole = Zeroizing::new(with_room(need)?);
+                    // SAFETY: nothing is written while this copies.
+                    whole.extend_from_slice(unsafe { input.bytes() });
+                    whole.resize(n + more, more as u8);
+                    // SAFETY: the room is the padded length + 8.
+                    unsafe { raw::tr_kw_wrap(key, 0, iv, to, whole.as_ptr(), whole.len()) }
+                } else {
+                    // SAFETY: the room is n + 8.
+                    unsafe { raw::tr_kw_wrap(key, 0, iv, to, from, n) }
+                }
+            }
+            (Cipher::Kwp { icv }, decrypts) => {
+                let icv = icv.as_ref().map_or(null, |icv| icv.as_ptr());
+                // SAFETY: the room is whole_len().
+                unsafe {
+                    match decrypts {
+                        true => raw::tr_kwp_unwrap(key, 0, icv, to, &mut len, from, n),
+                        false => raw::tr_kwp_wrap(key, 0, icv, to, from, n),
+                    }
+                }
+            }
+            _ => return fail(CKR_GENERAL_ERROR),
+        };
+        done(status).map_err(|e| self.of_core(e))?;
+        Ok(len)
+    }
+
+    /// The length without PKCS#7 padding to 8 bytes. The text is authentic, so nobody learns
+    /// anything from an error here.
+    fn unpad(&self, text: &mut [u8]) -> Result<usize> {
+        let last = text.last().copied().unwrap_or(0);
+        let padding = usize::from(last);
+        let right = (1..=8).contains(&padding)
+            && padding <= text.len()
+            && text[text.len() - padding..].iter().all(|b| *b == last);
+        if !right {
+            text.zeroize();
+            return fail(CKR_ENCRYPTED_DATA_INVALID);
+        }
+        let len = text.len() - padding;
+        text[len..].zeroize();
+        Ok(len)
+    }
+}
