@@ -279,28 +279,43 @@ impl<'a> Template<'a> {
     /// # Safety
     /// The list is NULL or valid for `count` attributes, whose values are valid for their lengths.
     pub unsafe fn new(list: *const CK_ATTRIBUTE, count: CK_ULONG) -> Result<Template<'a>> {
-        let mut template = Template {
-            // A template names each attribute once at most, so a longer one fails below.
-            list: Vec::with_capacity(TABLE.len().min(count as usize)),
-        };
+        // A template names each attribute once at most, so a longer one fails below.
+        let mut template = Template::with_room(count as usize);
         // SAFETY: the caller's.
         for attribute in unsafe { attributes(list, count)? } {
             // SAFETY: the caller's.
-            let bytes = unsafe { bytes_of(attribute)? };
-            let Some(definition) = definition(attribute.type_) else {
-                return fail(CKR_ATTRIBUTE_TYPE_INVALID);
-            };
-            let Some(value) = Value::parse(definition.kind, bytes) else {
-                return fail(CKR_ATTRIBUTE_VALUE_INVALID);
-            };
-            let twice = template
-                .list
-                .iter()
-                .any(|(d, _)| std::ptr::eq(*d, definition));
-            ensure(!twice, CKR_TEMPLATE_INCONSISTENT)?;
-            template.list.push((definition, value));
+            template.push(attribute.type_, unsafe { bytes_of(attribute)? })?;
         }
         Ok(template)
+    }
+
+    /// Attributes by type and value.
+    pub fn of(list: &[(CK_ATTRIBUTE_TYPE, &'a [u8])]) -> Result<Template<'a>> {
+        let mut template = Template::with_room(list.len());
+        for (attribute, bytes) in list {
+            template.push(*attribute, bytes)?;
+        }
+        Ok(template)
+    }
+
+    fn with_room(count: usize) -> Template<'a> {
+        Template {
+            list: Vec::with_capacity(TABLE.len().min(count)),
+        }
+    }
+
+    fn push(&mut self, attribute: CK_ATTRIBUTE_TYPE, bytes: &'a [u8]) -> Result<()> {
+        let Some(definition) = definition(attribute) else {
+            return fail(CKR_ATTRIBUTE_TYPE_INVALID);
+        };
+        let Some(value) = Value::parse(definition.kind, bytes) else {
+            return fail(CKR_ATTRIBUTE_VALUE_INVALID);
+        };
+        let mut known = self.list.iter();
+        let twice = known.any(|(d, _)| std::ptr::eq(*d, definition));
+        ensure(!twice, CKR_TEMPLATE_INCONSISTENT)?;
+        self.list.push((definition, value));
+        Ok(())
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &(&'static Definition, Value<'a>)> {

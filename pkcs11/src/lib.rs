@@ -4,7 +4,7 @@
 //! [`entry`] has the functions that C calls, [`module`] the sessions and slots of the process, [`slot`]
 //! the objects of a slot, [`stored`] those of a token file, [`record`] their form there, [`session`]
 //! the operations of a session, [`cipher`] with [`whole`], [`mac`] and [`digest`] what they compute.
-//! [`mechanism`] and [`attribute`] are the tables that everything is looked up in.
+//! [`keyring`] is for the tool. [`mechanism`] and [`attribute`] are the tables that everything is looked up in.
 
 pub mod attribute;
 mod buffers;
@@ -14,6 +14,7 @@ mod date;
 mod digest;
 pub mod entry;
 mod information;
+pub mod keyring;
 mod keys;
 mod lock;
 mod mac;

@@ -2,6 +2,7 @@
 //! The command line: help, man pages and completions all come from here and from pages.rs.
 
 use crate::pages;
+use crate::token::args::TokenArgs;
 use clap::builder::{TypedValueParser, UnknownArgumentValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
@@ -71,6 +72,11 @@ pub enum Command {
     /// examines configurations, environment variables, processes, the kernel's drivers and disks.
     /// Only root sees the processes of all users, and encrypted disks.
     Doctor(DoctorArgs),
+    /// Keep keys in a token file for the PKCS#11 module
+    ///
+    /// A token holds keys for Java and other programs that speak PKCS#11. They are encrypted under a
+    /// PIN, which `token` asks for on the terminal.
+    Token(TokenArgs),
     /// Measure AES in stock OpenSSL and in tenrounds, in the columns of `openssl speed`
     ///
     /// Without arguments, `speed` measures AES-128-GCM, and AES-256 in GCM, CTR, CBC (both
@@ -529,7 +535,21 @@ pub fn command() -> clap::Command {
         .map(|sub| sub.get_name().to_owned())
         .collect();
     for name in names {
-        command = command.mut_subcommand(&name, |sub| sub.after_long_help(pages::help(&name)));
+        command = command.mut_subcommand(&name, |sub| with_pages(sub, &name));
+    }
+    command
+}
+
+/// A command and those below it, whose pages have names such as "token-list".
+fn with_pages(command: clap::Command, name: &str) -> clap::Command {
+    let mut command = command.after_long_help(pages::help(name));
+    let below: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    for sub in below {
+        let page = format!("{name}-{sub}");
+        command = command.mut_subcommand(&sub, |sub| with_pages(sub, &page));
     }
     command
 }

@@ -33,12 +33,7 @@ pub fn tree(root: &Path) -> Result<()> {
     let share = root.join("share");
     let mut command = cli::command().disable_help_subcommand(true);
     command.build();
-    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    for command in shown.chain([&command]) {
-        let name = command.get_display_name().unwrap_or(command.get_name());
-        let page = page(name, command).expect("memory can be written");
-        write(&share.join(format!("man/man1/{name}.1")), &page)?;
-    }
+    pages_below(&command, &share)?;
     let shells = [
         (Shell::Bash, "bash-completion/completions/tenrounds"),
         (Shell::Zsh, "zsh/site-functions/_tenrounds"),
@@ -48,6 +43,15 @@ pub fn tree(root: &Path) -> Result<()> {
         write(&share.join(file), &completions_of(shell))?;
     }
     Ok(())
+}
+
+/// The manual pages of a command and of its own commands.
+fn pages_below(command: &Command, share: &Path) -> Result<()> {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    let page = page(name, command).expect("memory can be written");
+    write(&share.join(format!("man/man1/{name}.1")), &page)?;
+    let mut shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    shown.try_for_each(|sub| pages_below(sub, share))
 }
 
 /// The manual page of a command. clap_mangen knows its options, pages.rs the rest.
@@ -66,7 +70,7 @@ fn page(name: &str, command: &Command) -> std::io::Result<Vec<u8>> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut out)?;
     }
-    sections(command).to_writer(&mut out)?;
+    sections(name).to_writer(&mut out)?;
     Ok(tidied(&out))
 }
 
@@ -93,8 +97,9 @@ fn synopsis(command: &Command) -> Roff {
     roff
 }
 
-fn sections(command: &Command) -> Roff {
-    let page = pages::of(command.get_name());
+/// The sections of the page with this name.
+fn sections(name: &str) -> Roff {
+    let page = pages::of(name.trim_start_matches("tenrounds-"));
     let mut roff = Roff::new();
     let mut list = |title: &str, lines: &mut dyn Iterator<Item = &(&str, &str)>| {
         let lines: Vec<_> = lines.collect();
@@ -111,7 +116,7 @@ fn sections(command: &Command) -> Roff {
     list("EXIT STATUS", &mut page.exit.iter());
     list("EXAMPLES", &mut page.examples.iter());
     roff.control("SH", ["SEE ALSO"]);
-    roff.text(see_also(command.get_name(), page.see_also));
+    roff.text(see_also(name, page.see_also));
     roff
 }
 

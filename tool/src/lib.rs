@@ -17,6 +17,7 @@ mod pages;
 mod root;
 mod run;
 mod selftest;
+mod token;
 mod trust;
 
 use ::libcrypto;
@@ -41,6 +42,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
+        Command::Token(args) => token::run(&args),
         Command::Speed(args) => bench::speed(&args),
         Command::Compare(args) => bench::compare(&args),
         Command::ComparePaths(args) => bench::compare_paths(&args),

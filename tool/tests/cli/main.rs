@@ -31,4 +31,5 @@ mod selftest;
 mod status;
 mod support;
 mod system;
+mod token;
 mod width;

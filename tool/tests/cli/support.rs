@@ -11,7 +11,7 @@ use std::time::Duration;
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
 
 /// Variables that steer the tool, libcrypto or colours.
-const CLEARED: [&str; 18] = [
+const CLEARED: [&str; 20] = [
     "TENROUNDS_MASK",
     "TENROUNDS_TUNE",
     "TENROUNDS_SABOTAGE",
@@ -23,6 +23,8 @@ const CLEARED: [&str; 18] = [
     "OPENSSL_CONF_INCLUDE",
     "OPENSSL_MODULES",
     "OPENSSL_ENGINES",
+    "TENROUNDS_TOKEN",
+    "XDG_CONFIG_HOME",
     "XDG_RUNTIME_DIR",
     "NO_COLOR",
     "COLUMNS",
