@@ -164,7 +164,7 @@ pub struct DoctorArgs {
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tenrounds run [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
-                            tenrounds run [--mask WORD[,WORD...]] --print-env"
+                            tenrounds run [--java] [--mask WORD[,WORD...]] --print-env"
 )]
 pub struct RunArgs {
     /// Features to mask, in tenrounds and in OpenSSL's own code
@@ -183,6 +183,14 @@ pub struct RunArgs {
     /// Write the counts on standard error as JSON (with --count)
     #[arg(long, requires = "count")]
     pub json: bool,
+
+    /// Also put the PKCS#11 module into every JVM that the command starts
+    ///
+    /// Java has its own AES and does not use OpenSSL. The module becomes the first provider of the
+    /// JVM, by a file that JAVA_TOOL_OPTIONS names; nothing of the JDK changes. Digests, HMAC and
+    /// random numbers stay Java's own.
+    #[arg(long)]
+    pub java: bool,
 
     /// Print the environment as shell commands instead of running a command
     #[arg(long, conflicts_with_all = ["count", "command"])]

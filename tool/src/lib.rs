@@ -14,6 +14,7 @@ mod kernel;
 mod limited;
 mod openssl;
 mod pages;
+mod pkcs11;
 mod root;
 mod run;
 mod selftest;

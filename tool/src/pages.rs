@@ -24,6 +24,8 @@ pub const VARIABLES: Lines = &[
     ("TENROUNDS_MASK", "Processor features that tenrounds must not use, such as noavx512,novaes. The word avx512 allows 512-bit registers on processors whose clock they lower."),
     ("TENROUNDS_TUNE", "For experiments: the microarchitecture, such as znver4, whose facts choose between ways that compute the same bytes."),
     ("TENROUNDS_MODULE", "The path of the provider, if it is not in this program's installation."),
+    ("TENROUNDS_PKCS11", "The path of the PKCS#11 module, if it is not in this program's installation."),
+    ("JAVA_HOME", "The JDK of the command, if it starts no program of a JDK itself."),
     ("TENROUNDS_LIBCRYPTO", "The path of the libcrypto to use and to examine, instead of the system's."),
     ("OPENSSL_CONF", "The configuration that libcrypto reads, instead of the system's."),
     (LIBCRYPTO_MASK, "OpenSSL's own variable that disables processor features; tenrounds does not use these features, either."),
@@ -37,6 +39,16 @@ pub const VARIABLES: Lines = &[
 const MASKS: &[&str] = &["TENROUNDS_MASK", "TENROUNDS_TUNE", LIBCRYPTO_MASK];
 const WHERE: &[&str] = &[
     "TENROUNDS_MODULE",
+    "TENROUNDS_LIBCRYPTO",
+    "OPENSSL_CONF",
+    "TENROUNDS_MASK",
+    "TENROUNDS_TUNE",
+    LIBCRYPTO_MASK,
+];
+const RUN: &[&str] = &[
+    "TENROUNDS_MODULE",
+    "TENROUNDS_PKCS11",
+    "JAVA_HOME",
     "TENROUNDS_LIBCRYPTO",
     "OPENSSL_CONF",
     "TENROUNDS_MASK",
@@ -110,6 +122,7 @@ const PAGES: &[(&str, Page)] = &[
             ("tenrounds run -- curl -sO https://example.org/FILE", "Run one command with tenrounds."),
             ("tenrounds run --count -- openssl speed -evp aes-256-gcm", "Show afterwards which code executed."),
             ("tenrounds run --mask noavx512 --count=counts.json -- COMMAND", "Mask 512-bit registers, and write the counts to a file."),
+            ("tenrounds run --java --count -- java -jar PROGRAM.jar", "Let a Java program use the PKCS#11 module, and show which code executed."),
             ("eval \"$(tenrounds run --print-env)\"", "Prefer tenrounds in all commands of this shell."),
         ],
         exit: &[
@@ -119,8 +132,8 @@ const PAGES: &[(&str, Page)] = &[
             ("126", "The command exists, but cannot be executed."),
             ("127", "There is no such command."),
         ],
+        environment: RUN,
         see_also: &["OSSL_PROVIDER-tenrounds(7)"],
-        ..USUAL
     }),
     ("enable", Page {
         examples: &[

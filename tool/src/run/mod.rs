@@ -2,6 +2,7 @@
 //! `run`: any command with the provider preferred in every OpenSSL that it uses.
 
 pub mod child;
+mod java;
 mod reach;
 mod report;
 
@@ -28,6 +29,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     };
     let configuration = openssl::prepare(&environment, lifetime)?;
     environment.push(("OPENSSL_CONF", configuration.clone().into()));
+    if args.java {
+        environment.push(java::prepare(&args.command, lifetime)?);
+    }
     if args.print_env {
         return print_environment(&environment);
     }

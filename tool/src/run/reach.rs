@@ -38,7 +38,7 @@ pub fn note(program: &OsStr) -> Option<String> {
 }
 
 /// The file that execvp(3) would start.
-fn find(program: &OsStr) -> Option<PathBuf> {
+pub fn find(program: &OsStr) -> Option<PathBuf> {
     let is_file = |path: &PathBuf| path.is_file();
     if program.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(program)).filter(is_file);

@@ -25,6 +25,7 @@ mod picture;
 mod run;
 mod run_config;
 mod run_count;
+mod run_java;
 mod run_reach;
 mod run_signals;
 mod selftest;
