@@ -38,6 +38,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if let Some(note) = reach::note(&args.command[0]) {
         output::complain(note);
     }
+    if let (false, Some(note)) = (args.java, java::note(&args.command[0])) {
+        output::complain(note);
+    }
     match &args.count {
         None => Err(child::replace(child::command(&args.command, &environment))),
         Some(target) => {

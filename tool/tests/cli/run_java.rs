@@ -83,6 +83,9 @@ fn the_jvm_gets_a_file_with_the_module_first() {
 fn what_stands_in_the_way_is_said() {
     let jdk = Jdk::new();
     let java = jdk.0.path("jdk/bin/java").display().to_string();
+    let without = jdk.0.tool(["run", "--", &java]).done().ok();
+    contains(&without.err, &["belongs to a JDK", "'--java'"]);
+    assert_eq!(without.err.lines().count(), 1);
     let own = "-Djava.security.properties=mine";
     contains(
         &jdk.run(&[], &[&java, own]).failed(1),
