@@ -20,6 +20,8 @@
 #   make bench-quick  the same in less than 2 minutes
 #   make bench-replace   compare with the default provider that tenrounds replaces, in each
 #                     libcrypto, into docs/benchmarks/replace (minutes)
+#   make bench-pkcs11    compare the PKCS#11 module with the core's calls, SoftHSM and NSS, into
+#                     docs/benchmarks/pkcs11 (a minute; part of bench)
 #   make check-fresh  the demo, the tests and the packages from a clone, in a bare Debian 12 in a
 #                     chroot, as root
 #   make deb      Debian packages, in build/deb; DEB_ARCH=arm64 for 64-bit Arm from another machine,
@@ -44,7 +46,7 @@ MESON_OPTIONS := --prefix=/ --libdir=lib
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debug -Doptimization=1 -Dwerror=false \
     "-Dc_args=-fno-sanitize=pointer-overflow,null,object-size,alignment -fno-var-tracking --param asan-instrumentation-with-call-threshold=50"
 
-.PHONY: all bench bench-quick bench-replace demo check check-full check-arm check-arm-tool check-i386 check-kernel check-uml check-c check-sanitized check-tool check-fresh lint install uninstall clean help deb check-packages
+.PHONY: all bench bench-pkcs11 bench-quick bench-replace demo check check-full check-arm check-arm-tool check-i386 check-kernel check-uml check-c check-sanitized check-tool check-fresh lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
@@ -94,11 +96,17 @@ check-i386:
 
 # Needs an idle machine. The benchmark builds other libraries the first time. The quick one skips
 # the other versions of OpenSSL if they are not built.
+bench-pkcs11:
+	@scripts/dependencies bench
+	@$(MAKE) --no-print-directory stage
+	@scripts/bench-pkcs11 $(BUILD) --publish docs/benchmarks/pkcs11
+
 bench bench-quick bench-replace:
 	@scripts/dependencies bench
 	@$(MAKE) --no-print-directory stage
 	@$(if $(filter %-quick,$@),,scripts/versions build >/dev/null)
 	@scripts/bench $(BUILD) $(if $(filter %-replace,$@),--replace --publish docs/benchmarks/replace,--publish docs/benchmarks $(if $(filter %-quick,$@),--quick))
+	@$(if $(filter bench,$@),scripts/bench-pkcs11 $(BUILD) --publish docs/benchmarks/pkcs11)
 
 # Builds for the running kernel, unless KDIR names another.
 .PHONY: kernel-module

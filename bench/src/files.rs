@@ -39,7 +39,7 @@ impl Files {
         let publish = args
             .publish
             .as_ref()
-            .map(|dir| (dir.clone(), name(cpu, date)));
+            .map(|dir| (dir.clone(), name(&cpu.brand, cpu.family, cpu.model, date)));
         let named = |end: &str| {
             publish
                 .as_ref()
@@ -109,15 +109,15 @@ fn cannot_write(path: &Path, why: &dyn std::fmt::Display) -> Error {
 }
 
 /// "amd-epyc-family-25-model-17-2026-11-21".
-fn name(cpu: &Cpu, date: &str) -> String {
-    let brand = cpu.brand.to_ascii_lowercase();
+pub fn name(brand: &str, family: u16, model: u16, date: &str) -> String {
+    let brand = brand.to_ascii_lowercase();
     let words = brand.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     format!(
         "{}-family-{}-model-{}-{date}",
         words.join("-"),
-        cpu.family,
-        cpu.model
+        family,
+        model
     )
 }
 
@@ -135,7 +135,7 @@ mod tests {
             stepping: 2,
             threads: 2,
         };
-        let name = name(&cpu, "2026-11-22");
+        let name = name(&cpu.brand, cpu.family, cpu.model, "2026-11-22");
         assert_eq!(
             name,
             "intel-r-xeon-r-processor-family-6-model-207-2026-11-22"

@@ -7,6 +7,7 @@ mod calls;
 mod chart;
 mod check;
 mod cli;
+mod cryptoki;
 mod files;
 mod goals;
 mod grid;
@@ -40,7 +41,9 @@ fn main() -> ExitCode {
         run::WORKER => ended(process::serve(worker::measure).map(|()| 0)),
         paired::WORKER => ended(paired::serve().map(|()| 0)),
         calls::WORKER => ended(calls::serve().map(|()| 0)),
+        cryptoki::WORKER => ended(cryptoki::serve().map(|()| 0)),
         calls::COMMAND => parsed(1, |args| calls::run(&args)),
+        cryptoki::COMMAND => parsed(1, |args| cryptoki::run(&args)),
         paired::COMMAND => parsed(1, |args| paired::run(&args)),
         _ => parsed(0, |cli: Cli| {
             if cli.no_color {
