@@ -126,6 +126,9 @@ pub enum Command {
     /// Tell whether the libcrypto of this environment prefers the provider
     #[command(hide = true)]
     Probe {
+        /// Look at this PKCS#11 module instead
+        #[arg(long, value_name = "FILE", hide = true)]
+        pkcs11: Option<PathBuf>,
         /// Ciphers and MACs to fetch besides
         algorithms: Vec<String>,
     },

@@ -52,9 +52,12 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Worker { args } => bench::worker(&args),
         Command::Completions { shell } => generate::completions(shell),
         Command::Generate { dir } => generate::tree(&dir),
-        Command::Probe { algorithms } => {
-            let seen = openssl::probe::look(&algorithms)?;
-            let seen = serde_json::to_string(&seen).expect("plain data");
+        Command::Probe { pkcs11, algorithms } => {
+            let seen = match pkcs11 {
+                Some(path) => serde_json::to_string(&crate::pkcs11::look::look(&path)?),
+                None => serde_json::to_string(&openssl::probe::look(&algorithms)?),
+            };
+            let seen = seen.expect("plain data serialises");
             output::plain((seen + "\n").as_bytes())
         }
     };

@@ -10,11 +10,13 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::libcrypto::LibCrypto;
 use crate::openssl::probe::{self, Served};
+use crate::pkcs11::registered::{self, Registered};
 use crate::root::Root;
 use crate::schema::Host;
-use crate::{provider, selection};
+use crate::{pkcs11, provider, selection};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The object `detect` of the JSON document.
 #[derive(Debug, Serialize)]
@@ -34,6 +36,7 @@ pub struct Detect {
     /// The facts by which the core chooses between ways that compute the same bytes.
     pub tuning: Facts,
     pub provider: Provider,
+    pub pkcs11: Pkcs11,
     pub kernel: Kernel,
     pub advice: Vec<Advice>,
     pub warnings: Vec<String>,
@@ -73,6 +76,27 @@ pub struct Provider {
     pub in_use: Option<String>,
 }
 
+/// The PKCS#11 module.
+#[derive(Debug, Serialize)]
+pub struct Pkcs11 {
+    /// The module that `run --java` would use; null if there is none.
+    pub module: Option<PathBuf>,
+    /// The token files that are configured, also those that do not exist yet.
+    pub tokens: Vec<PathBuf>,
+    /// The files of p11-kit and of JDKs that name a module of tenrounds.
+    pub registered: Vec<Registered>,
+}
+
+impl Pkcs11 {
+    fn here(root: &Root) -> Pkcs11 {
+        Pkcs11 {
+            module: pkcs11::find().ok(),
+            tokens: token::place::tokens().0,
+            registered: registered::find(root),
+        }
+    }
+}
+
 impl Detect {
     /// All but the verdict, which rests on the rest.
     pub fn here(host: &Host, libcrypto: &Result<LibCrypto>, root: &Root) -> Result<Detect> {
@@ -104,6 +128,7 @@ impl Detect {
             tuning: Facts::selected(),
             advice: advice::advise(&advice::Facts::of(host, &selection), core::strongest),
             provider,
+            pkcs11: Pkcs11::here(root),
             kernel,
             warnings,
         })

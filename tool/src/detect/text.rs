@@ -23,6 +23,7 @@ pub fn render(host: &Host, detect: &Detect, verbose: bool) -> String {
             failed(detect),
             avoided(detect),
             kernel(detect),
+            pkcs11(detect),
             advice(detect),
         ]);
     } else {
@@ -32,6 +33,27 @@ pub fn render(host: &Host, detect: &Detect, verbose: bool) -> String {
     }
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+/// The PKCS#11 module, if there is one.
+fn pkcs11(detect: &Detect) -> String {
+    let Some(module) = &detect.pkcs11.module else {
+        return String::new();
+    };
+    let mut out = format!("{BOLD}PKCS#11{BOLD:#}\n");
+    out += &item("module: ", module.display().to_string());
+    for registered in &detect.pkcs11.registered {
+        out += &item("named in: ", registered.file.display().to_string());
+    }
+    for token in &detect.pkcs11.tokens {
+        let state = if token.exists() {
+            ""
+        } else {
+            " (not made yet)"
+        };
+        out += &item("token: ", format!("{}{state}", token.display()));
+    }
+    out
 }
 
 /// The verdict, its first line in bold.

@@ -6,7 +6,8 @@ use super::finding::{Finding, Severity};
 use super::means::Means;
 use super::verdict::{self, InForce};
 use super::{
-    disks, environment, hazards, kernel, kernel_module, processes, processor, starts, system,
+    disks, environment, hazards, kernel, kernel_module, pkcs11, processes, processor, starts,
+    system,
 };
 use crate::inventory;
 use crate::inventory::install::{self, Install};
@@ -66,6 +67,7 @@ impl Doctor {
         findings.extend(kernel_module::check(root, &means, &kernel, &disks));
         findings.extend(disks::check(&means, &disks));
         findings.extend(hazards::check(root, &means));
+        findings.extend(pkcs11::check(root));
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         let (verdict, status) = match findings.first().map(|finding| finding.severity) {
             Some(Severity::Problem) => ("problems", 2),

@@ -25,6 +25,7 @@ pub enum Group {
     Processor,
     Processes,
     Kernel,
+    Pkcs11,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

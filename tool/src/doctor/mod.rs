@@ -12,6 +12,7 @@ mod kernel;
 mod kernel_module;
 mod means;
 mod module;
+mod pkcs11;
 mod processes;
 mod processor;
 mod starts;

@@ -95,6 +95,10 @@ impl Machine {
         command
     }
 
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
     pub fn doctor(&self, args: &[&str], environment: &[(&str, &str)]) -> Done {
         let root = self.dir.to_str().unwrap();
         let mut command = self.place.tool(["doctor", "--root", root]);

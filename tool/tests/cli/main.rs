@@ -10,6 +10,7 @@ mod command_line;
 mod detect;
 mod diff;
 mod doctor;
+mod doctor_pkcs11;
 mod enable;
 mod enable_dry_run;
 mod enable_support;

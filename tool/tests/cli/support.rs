@@ -11,7 +11,7 @@ use std::time::Duration;
 pub const TOOL: &str = env!("CARGO_BIN_EXE_tenrounds");
 
 /// Variables that steer the tool, libcrypto or colours.
-const CLEARED: [&str; 20] = [
+const CLEARED: [&str; 21] = [
     "TENROUNDS_MASK",
     "TENROUNDS_TUNE",
     "TENROUNDS_SABOTAGE",
@@ -24,6 +24,7 @@ const CLEARED: [&str; 20] = [
     "OPENSSL_MODULES",
     "OPENSSL_ENGINES",
     "TENROUNDS_TOKEN",
+    "TENROUNDS_PKCS11",
     "XDG_CONFIG_HOME",
     "XDG_RUNTIME_DIR",
     "NO_COLOR",

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Where the PKCS#11 module lies.
+//! The PKCS#11 module: where it lies, whether it works, and who names it.
+
+pub mod look;
+pub mod registered;
 
 use crate::error::{Error, Result};
 use std::path::PathBuf;
@@ -26,10 +29,18 @@ pub fn places() -> Vec<PathBuf> {
         .as_deref()
         .and_then(|program| program.parent()?.parent());
     let beside = prefix.map(|prefix| prefix.join("lib/pkcs11"));
+    let all = beside.into_iter().chain(folders());
+    all.map(|folder| folder.join(FILE)).collect()
+}
+
+/// Where distributions and `make install` put modules.
+pub fn folders() -> [PathBuf; 3] {
     let debian = PathBuf::from("/usr/lib").join(MULTIARCH).join("pkcs11");
-    let others = ["/usr/lib64/pkcs11", "/usr/local/lib/pkcs11"].map(PathBuf::from);
-    let folders = beside.into_iter().chain([debian]).chain(others);
-    folders.map(|folder| folder.join(FILE)).collect()
+    [
+        debian,
+        "/usr/lib64/pkcs11".into(),
+        "/usr/local/lib/pkcs11".into(),
+    ]
 }
 
 /// The absolute path of the module.

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Who names a PKCS#11 module of tenrounds: p11-kit's module files, and the java.security of JDKs.
+
+use crate::root::Root;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// A file that names the module.
+#[derive(Debug, Clone, Serialize)]
+pub struct Registered {
+    /// "p11-kit" or "java".
+    pub by: &'static str,
+    pub file: PathBuf,
+    /// What it names.
+    pub module: PathBuf,
+    /// Whether that exists.
+    pub exists: bool,
+}
+
+const NAME: &str = "tenrounds-pkcs11.so";
+const P11_KIT: [&str; 3] = [
+    "/usr/share/p11-kit/modules",
+    "/usr/local/share/p11-kit/modules",
+    "/etc/pkcs11/modules",
+];
+const JDKS: &str = "/usr/lib/jvm";
+
+pub fn find(root: &Root) -> Vec<Registered> {
+    let mut found: Vec<Registered> = P11_KIT
+        .iter()
+        .flat_map(|dir| of_p11_kit(root, dir))
+        .collect();
+    found.extend(jdks(root).iter().filter_map(|file| of_java(root, file)));
+    found
+}
+
+/// The value of `key: value` or `key = value`, without quotes.
+fn value_of(text: &str, key: &str) -> Option<String> {
+    let lines = text.lines().filter_map(|line| line.split_once([':', '=']));
+    let mut values = lines.filter(|(name, _)| name.trim() == key);
+    values
+        .next()
+        .map(|(_, value)| value.trim().trim_matches('"').to_owned())
+}
+
+/// Module files (pkcs11.conf(5)). A module without a folder lies in p11-kit's own, of which each
+/// distribution has another.
+fn of_p11_kit(root: &Root, dir: &str) -> Vec<Registered> {
+    let names = root.names(dir).into_iter();
+    let files = names
+        .filter(|name| name.ends_with(".module"))
+        .map(|name| Path::new(dir).join(name));
+    let registered = |file: PathBuf| {
+        let module = value_of(&root.text(&file).ok()?, "module").filter(|m| m.ends_with(NAME))?;
+        let module = PathBuf::from(module);
+        let places = match module.is_absolute() {
+            true => vec![module.clone()],
+            false => super::folders()
+                .iter()
+                .map(|folder| folder.join(&module))
+                .collect(),
+        };
+        Some(Registered {
+            by: "p11-kit",
+            file,
+            exists: places.iter().any(|place| root.exists(place)),
+            module,
+        })
+    };
+    files.filter_map(registered).collect()
+}
+
+/// The java.security files of the JDKs of a distribution. Several names may lead to one.
+fn jdks(root: &Root) -> Vec<PathBuf> {
+    let mut seen = Vec::new();
+    let homes = root
+        .names(JDKS)
+        .into_iter()
+        .map(|name| Path::new(JDKS).join(name));
+    let files = homes.flat_map(|home| {
+        let folders = ["conf/security", "lib/security", "jre/lib/security"];
+        folders.map(|folder| home.join(folder).join("java.security"))
+    });
+    files
+        .filter(|file| match root.identity(file) {
+            Some(identity) if !seen.contains(&identity) => {
+                seen.push(identity);
+                true
+            }
+            _ => false,
+        })
+        .collect()
+}
+
+/// A provider of SunPKCS11 whose configuration names the module.
+fn of_java(root: &Root, file: &Path) -> Option<Registered> {
+    let text = root.text(file).ok()?;
+    let providers = text
+        .lines()
+        .filter(|line| line.starts_with("security.provider."));
+    let mut modules = providers.filter_map(|line| {
+        let (_, value) = line.split_once('=')?;
+        let (provider, config) = value.trim().split_once(' ')?;
+        let config = root
+            .text(config.trim())
+            .ok()
+            .filter(|_| provider.ends_with("SunPKCS11"))?;
+        let module = value_of(&config, "library").filter(|module| module.ends_with(NAME))?;
+        Some(PathBuf::from(module))
+    });
+    let module = modules.next()?;
+    Some(Registered {
+        by: "java",
+        file: file.to_owned(),
+        exists: root.exists(&module),
+        module,
+    })
+}
