@@ -112,7 +112,7 @@ pub struct Entry {
     pub number: u64,
     pub label: String,
     pub id: Vec<u8>,
-    /// "AES", "AES-XTS", "generic secret", "data", ...
+    /// "AES", "AES-XTS", "generic secret", "HMAC", "data"
     pub kind: &'static str,
     pub bytes: usize,
     /// Attributes that are true, in lower case without CKA_.
@@ -137,7 +137,7 @@ fn kind_of(object: &Object) -> &'static str {
         (_, CKK_AES) => "AES",
         (_, CKK_AES_XTS) => "AES-XTS",
         (_, CKK_GENERIC_SECRET) => "generic secret",
-        _ => "other key",
+        _ => "HMAC",
     }
 }
 

@@ -14,7 +14,8 @@ fn check_size(key_type: CK_KEY_TYPE, len: usize, wrong: CK_RV) -> Result<()> {
     let right = match key_type {
         CKK_AES => matches!(len, 16 | 24 | 32),
         CKK_AES_XTS => matches!(len, 32 | 64),
-        CKK_GENERIC_SECRET => (1..=MOST_SECRET).contains(&len),
+        CKK_GENERIC_SECRET | CKK_SHA_1_HMAC | CKK_SHA256_HMAC | CKK_SHA384_HMAC
+        | CKK_SHA512_HMAC => (1..=MOST_SECRET).contains(&len),
         _ => return fail(CKR_ATTRIBUTE_VALUE_INVALID),
     };
     ensure(right, wrong)

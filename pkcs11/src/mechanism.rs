@@ -11,7 +11,7 @@ use std::ptr::addr_of;
 /// A row of the table.
 pub struct Row {
     pub mechanism: CK_MECHANISM_TYPE,
-    /// The type of its keys; None if it has no key.
+    /// The type of its keys (see takes()); None if it has no key.
     pub key_type: Option<CK_KEY_TYPE>,
     /// Bytes of a key, from and to; bits of a generic secret that is generated.
     sizes: (CK_ULONG, CK_ULONG),
@@ -93,6 +93,19 @@ impl Row {
             ulMaxKeySize: self.sizes.1,
             flags: self.flags,
         }
+    }
+
+    /// Whether a type of key fits. HMAC takes generic secrets and keys of its own type (PKCS#11 3.0
+    /// sections 2.20 to 2.24 of the mechanisms).
+    pub fn takes(&self, key_type: CK_KEY_TYPE) -> bool {
+        let own = match self.mechanism {
+            CKM_SHA_1_HMAC | CKM_SHA_1_HMAC_GENERAL => Some(CKK_SHA_1_HMAC),
+            CKM_SHA256_HMAC | CKM_SHA256_HMAC_GENERAL => Some(CKK_SHA256_HMAC),
+            CKM_SHA384_HMAC | CKM_SHA384_HMAC_GENERAL => Some(CKK_SHA384_HMAC),
+            CKM_SHA512_HMAC | CKM_SHA512_HMAC_GENERAL => Some(CKK_SHA512_HMAC),
+            _ => None,
+        };
+        [self.key_type, own].contains(&Some(key_type))
     }
 
     pub fn does(&self, flag: CK_FLAGS) -> bool {

@@ -351,11 +351,11 @@ impl Object {
         !self.is_key() || self.has(Flags::EXTRACTABLE) && !self.has(Flags::SENSITIVE)
     }
 
-    /// CKA_CHECK_VALUE: the first three bytes of the encryption of a zero block, or for generic
-    /// secrets of the value's SHA-1 (PKCS#11 section 4.10.2).
+    /// CKA_CHECK_VALUE: the first three bytes of the encryption of a zero block, or for other keys
+    /// of the value's SHA-1 (PKCS#11 section 4.10.2).
     pub fn check_value(&self) -> Result<[u8; 3]> {
         let value = self.secret.value();
-        if self.attributes.key_type == CKK_GENERIC_SECRET {
+        if !matches!(self.attributes.key_type, CKK_AES | CKK_AES_XTS) {
             let hash = Sha1::digest(value);
             return Ok([hash[0], hash[1], hash[2]]);
         }

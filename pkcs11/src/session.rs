@@ -97,10 +97,8 @@ impl Session {
             }
         };
         let attributes = &object.attributes;
-        ensure(
-            row.key_type == Some(attributes.key_type),
-            CKR_KEY_TYPE_INCONSISTENT,
-        )?;
+        let fits = row.takes(attributes.key_type);
+        ensure(fits, CKR_KEY_TYPE_INCONSISTENT)?;
         // A key that has expired still opens what it sealed.
         let new = [Flags::ENCRYPT, Flags::SIGN, Flags::WRAP, Flags::DERIVE].contains(&permission);
         let allowed = object.has(permission) && (!new || attributes.is_current());

@@ -463,3 +463,41 @@ fn derivation() {
         assert_eq!(check(key), check(same));
     }
 }
+
+/// HMAC takes generic secrets and keys of its own type, and no others.
+#[test]
+fn types_of_hmac_keys() {
+    let session = Session::open();
+    let value = [7; 33];
+    let sign = |kind, key: CK_ULONG| -> Result<Vec<u8>, CK_RV> {
+        let mut m = mechanism(kind, &[]);
+        result(ck!(C_SignInit(session.0, &mut m, key)))?;
+        let (mut out, mut n) = (vec![0; 64], 64);
+        let data = value.as_ptr().cast_mut();
+        result(ck!(C_Sign(session.0, data, 33, out.as_mut_ptr(), &mut n)))?;
+        out.truncate(n as usize);
+        Ok(out)
+    };
+    let generic = session.key(CKK_GENERIC_SECRET, &value);
+    let types = [
+        (CKK_SHA_1_HMAC, CKM_SHA_1_HMAC, 20),
+        (CKK_SHA256_HMAC, CKM_SHA256_HMAC, 32),
+        (CKK_SHA384_HMAC, CKM_SHA384_HMAC, 48),
+        (CKK_SHA512_HMAC, CKM_SHA512_HMAC, 64),
+    ];
+    for (key_type, kind, len) in types {
+        let own = session.key(key_type, &value);
+        let mac = sign(kind, own).unwrap();
+        assert_eq!((mac.len(), sign(kind, generic)), (len, Ok(mac)));
+        assert_eq!(
+            session.read(own, CKA_KEY_TYPE),
+            Ok(key_type.to_ne_bytes().to_vec())
+        );
+        let (_, other, _) = types.iter().find(|(t, ..)| *t != key_type).unwrap();
+        assert_eq!(sign(*other, own), Err(CKR_KEY_TYPE_INCONSISTENT));
+        let empty = session.key_with(key_type, &[], &[]);
+        assert_eq!(empty, Err(CKR_ATTRIBUTE_VALUE_INVALID));
+    }
+    let aes = session.key(CKK_AES, &[7; 32]);
+    assert_eq!(sign(CKM_SHA256_HMAC, aes), Err(CKR_KEY_TYPE_INCONSISTENT));
+}

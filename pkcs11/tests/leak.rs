@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Memory does not grow with keys, sessions and operations that have come and gone. One test, because
+//! the memory is the process's.
+
+// The arguments of ck! may be unsafe.
+#![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]
+
+mod support;
+
+use cryptoki_sys::*;
+use support::{bytes_of, mechanism, result, Session, Way};
+
+const TEXT: [u8; 200] = [5; 200];
+
+/// Resident memory of this process, in bytes.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = text.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
+/// TENROUNDS_KEYS=10000000 for a long run.
+#[test]
+fn nothing_leaks() {
+    let many: usize = match std::env::var("TENROUNDS_KEYS") {
+        Ok(many) => many.parse().expect("TENROUNDS_KEYS: a number"),
+        Err(_) => 100_000,
+    };
+    let params = CK_AES_CTR_PARAMS {
+        ulCounterBits: 128,
+        cb: [7; 16],
+    };
+    let m = mechanism(CKM_AES_CTR, bytes_of(&params));
+    let round = |session: &Session| {
+        let key = session.key(CKK_AES, &[1; 32]);
+        let sealed = session.crypt(Way::Encrypt, &m, key, &TEXT);
+        assert_eq!(sealed.map(|out| out.len()), Ok(TEXT.len()));
+        // An operation that never ends, in a session that does.
+        let other = Session::open();
+        other.init(Way::Decrypt, &m, key).unwrap();
+        other.update(Way::Decrypt, &TEXT, &mut [0; 400]).unwrap();
+        drop(other);
+        result(ck!(C_DestroyObject(session.0, key))).unwrap();
+    };
+    let session = Session::open();
+    (0..10_000).for_each(|_| round(&session));
+    let before = resident();
+    (0..many).for_each(|_| round(&session));
+    let grown = resident().saturating_sub(before);
+    println!("{many} keys: {before} bytes before, {grown} more after");
+    // A page now and then is the allocator's; a byte of every key would be more.
+    assert!(grown < 1 << 20, "{grown} bytes for {many} keys");
+}
