@@ -228,6 +228,29 @@ impl Keyring {
 
     /// Stores a key, and returns its number.
     pub fn import(&self, key: &NewKey<'_>) -> Result<u64> {
+        let numbers = self.import_all(std::slice::from_ref(key))?;
+        Ok(numbers[0])
+    }
+
+    /// Stores keys, all of them or none, and returns their numbers. The file is written once.
+    pub fn import_all(&self, keys: &[NewKey<'_>]) -> Result<Vec<u64>> {
+        let objects: Vec<Object> = keys.iter().map(Keyring::object_of).collect::<Result<_>>()?;
+        let (numbers, ..) = self.token.change(&self.master, |contents| {
+            let add = |object: &Object| {
+                let id = contents.next_id;
+                contents.next_id += 1;
+                let private = object.needs_login();
+                let bytes = record::encode(object);
+                let record = self.master.seal(&contents.serial, id, private, &bytes)?;
+                contents.records.push(record);
+                Ok(id)
+            };
+            objects.iter().map(add).collect()
+        })?;
+        Ok(numbers)
+    }
+
+    fn object_of(key: &NewKey<'_>) -> Result<Object> {
         let flag = |value| if value { &[CK_TRUE] } else { &[CK_FALSE] };
         let class = CKO_SECRET_KEY.to_ne_bytes();
         let key_type = match key.key_type {
@@ -250,10 +273,7 @@ impl Keyring {
             let has = flag(key.uses.contains(&purpose));
             list.extend(attributes.map(|attribute| (attribute, &has[..])));
         }
-        let object = keys::create(&Template::of(&list)?, 0)?;
-        let bytes = record::encode(&object);
-        let added = self.token.add(&self.master, object.needs_login(), &bytes);
-        Ok(added?.0)
+        Ok(keys::create(&Template::of(&list)?, 0)?)
     }
 
     /// Removes an object. Returns whether it was there.
