@@ -422,6 +422,58 @@ mod tests {
         assert!(is_damaged(&with_hash([body, &[0]].concat())));
     }
 
+    /// Random changes under a right hash, as somebody who knows the format could make them: whatever
+    /// is read has fields that agree, and is written as it was read.
+    #[test]
+    #[allow(clippy::disallowed_macros)] // the seed
+    fn no_bytes_under_a_right_hash_confuse_the_reader() {
+        let seed = match std::env::var("SEED") {
+            Ok(seed) => seed.parse().expect("SEED: a number"),
+            Err(_) => fastrand::u64(..),
+        };
+        println!("SEED={seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut read, mut refused) = (0, 0);
+        for _ in 0..20_000 {
+            let whole = contents(random.usize(0..5)).encode().unwrap();
+            let mut bytes = whole[..whole.len() - HASH_LEN].to_vec();
+            for _ in 0..random.usize(1..4) {
+                let at = match random.bool() {
+                    true => random.usize(20..bytes.len()),
+                    // The numbers that say how much follows.
+                    false => [28, 244, 260, 292, 300, 304, 308][random.usize(0..7)],
+                };
+                if at < bytes.len() {
+                    bytes[at] = random.u8(..);
+                }
+            }
+            match random.u8(0..6) {
+                0 => bytes.truncate(random.usize(0..=bytes.len())),
+                1 => bytes.extend((0..random.usize(0..50)).map(|_| random.u8(..))),
+                _ => {}
+            }
+            let hash = Sha256::digest(&bytes);
+            bytes.extend_from_slice(&hash);
+            match Contents::decode(&bytes, Path::new("t")) {
+                Ok(contents) => {
+                    read += 1;
+                    assert_eq!(contents.encode().unwrap(), bytes);
+                }
+                Err(error) => {
+                    refused += 1;
+                    assert!(
+                        matches!(error, Error::Damaged(..) | Error::Newer(..)),
+                        "{error}"
+                    );
+                }
+            }
+        }
+        assert!(
+            read > 1000 && refused > 1000,
+            "{read} read, {refused} refused"
+        );
+    }
+
     #[test]
     fn a_newer_version_is_named() {
         let mut bytes = contents(1).encode().unwrap();
