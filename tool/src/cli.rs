@@ -218,7 +218,7 @@ pub struct EnableArgs {
     pub dry_run: bool,
 
     /// Add the line that sets OPENSSL_CONF to the shell's profile, or to FILE, instead of printing it
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "system")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["system", "java_home"])]
     pub profile: Option<OsString>,
 }
 
@@ -246,6 +246,13 @@ pub struct ScopeArgs {
     /// `enable` adds a line to the openssl.cnf of every installed OpenSSL.
     #[arg(long, conflicts_with = "user")]
     pub system: bool,
+
+    /// For one JDK instead: the PKCS#11 module becomes the first provider of its programs
+    ///
+    /// `enable` adds lines to the JDK's java.security, after a trial with its keytool. It needs the
+    /// right to change that file.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "system"])]
+    pub java_home: Option<PathBuf>,
 
     /// Write JSON instead of text
     #[arg(long)]

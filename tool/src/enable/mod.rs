@@ -5,6 +5,7 @@
 mod change;
 mod edit;
 mod files;
+mod java;
 mod report;
 mod running;
 mod site;
@@ -25,6 +26,10 @@ pub fn enable(args: &EnableArgs) -> Result<()> {
     files::die_at(args.scope.die_at);
     files::for_user(!args.scope.system);
     let begin = Instant::now();
+    if let Some(home) = &args.scope.java_home {
+        let report = java::enable(home, args.dry_run)?;
+        return end("enable", report, begin, args.scope.json);
+    }
     let report = match args.scope.system {
         true => system::enable(&root(&args.scope.root)?, args.dry_run)?,
         false => user::enable(
@@ -40,6 +45,9 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     files::die_at(args.scope.die_at);
     files::for_user(!args.scope.system);
     let begin = Instant::now();
+    if let Some(home) = &args.scope.java_home {
+        return end("disable", java::disable(home)?, begin, args.scope.json);
+    }
     let report = match args.scope.system {
         true => undo::disable(&root(&args.scope.root)?, &args.module)?,
         false => user::disable(&args.module)?,

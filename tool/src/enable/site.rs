@@ -37,7 +37,7 @@ impl Outcome {
 /// One configuration file.
 #[derive(Debug, Serialize)]
 pub struct Site {
-    /// "system" or "user".
+    /// "system", "user", or "java" for a JDK.
     pub scope: &'static str,
     /// As OpenSSL calls it.
     pub configuration: PathBuf,

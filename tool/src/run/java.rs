@@ -14,6 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 const OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+const WRITTEN: &str = "# Written by 'tenrounds run --java'.\n";
 const PROPERTIES: &str = "-Djava.security.properties=";
 
 /// Java's own code does these faster than any call through PKCS#11.
@@ -50,9 +51,9 @@ pub fn prepare(command: &[OsString], lifetime: Lifetime) -> Result<Variable> {
     let text = std::fs::read(&jdk)
         .map_err(|error| Error::failure(format!("cannot read {}: {error}", jdk.display())))?;
     let text = String::from_utf8_lossy(&text);
-    let config = configuration(&module)?;
+    let config = WRITTEN.to_owned() + &configuration(&module)?;
     let config = store::put(lifetime, "sunpkcs11", ".cfg", config.as_bytes())?;
-    let properties = properties(&text, &jdk, &config)?;
+    let properties = WRITTEN.to_owned() + &providers(&text, &jdk, &config)?;
     let properties = store::put(lifetime, "java", ".security", properties.as_bytes())?;
     let mut value = before;
     if !value.is_empty() {
@@ -67,7 +68,7 @@ pub fn prepare(command: &[OsString], lifetime: Lifetime) -> Result<Variable> {
 }
 
 /// The configuration of SunPKCS11 ("Java PKCS#11 Reference Guide").
-fn configuration(module: &Path) -> Result<String> {
+pub fn configuration(module: &Path) -> Result<String> {
     let path = module
         .to_str()
         .filter(|path| !path.contains(['"', '\\', '\n', '$']));
@@ -78,17 +79,17 @@ fn configuration(module: &Path) -> Result<String> {
         ))
     })?;
     Ok(format!(
-        "# Written by 'tenrounds run --java'.\nname = tenrounds\nlibrary = \"{path}\"\nslot = 0\n\
+        "name = tenrounds\nlibrary = \"{path}\"\nslot = 0\n\
          disabledMechanisms = {{\n  {}\n}}\n",
         LEFT_TO_JAVA.join("\n  ")
     ))
 }
 
-/// The providers of a JDK with the module before them.
-fn properties(text: &str, jdk: &Path, config: &Path) -> Result<String> {
+/// Lines that put the module before the providers of a JDK.
+pub fn providers(text: &str, jdk: &Path, config: &Path) -> Result<String> {
     let wrong = |what: &str| {
         Err(Error::failure(format!(
-            "{}: {what}, so 'run --java' cannot add a provider; register the module by hand \
+            "{}: {what}, so tenrounds cannot add a provider; register the module by hand \
              (docs/java.md)",
             jdk.display()
         )))
@@ -107,7 +108,7 @@ fn properties(text: &str, jdk: &Path, config: &Path) -> Result<String> {
         false => "SunPKCS11",
     };
     let ours = format!("{ours} {}", escaped(config));
-    let mut out = String::from("# Written by 'tenrounds run --java'.\n");
+    let mut out = String::new();
     for (index, provider) in std::iter::once(&ours).chain(&providers).enumerate() {
         out += &format!("security.provider.{}={provider}\n", index + 1);
     }
@@ -147,7 +148,7 @@ pub fn note(program: &OsStr) -> Option<String> {
 }
 
 /// Where a JDK may have its java.security.
-fn in_home(home: &Path) -> [PathBuf; 3] {
+pub fn in_home(home: &Path) -> [PathBuf; 3] {
     let folders = ["conf/security", "lib/security", "jre/lib/security"];
     folders.map(|folder| home.join(folder).join("java.security"))
 }
@@ -193,7 +194,7 @@ mod tests {
                           security.provider.2 = SunEC\nsecurity.provider.4=Gap\n";
 
     fn made(text: &str) -> Result<String> {
-        properties(
+        providers(
             text,
             Path::new("/jdk/java.security"),
             Path::new("/c d/\u{e4}.cfg"),
@@ -204,7 +205,7 @@ mod tests {
     fn the_module_comes_first() {
         let lines: Vec<String> = made(JDK_17).unwrap().lines().map(str::to_owned).collect();
         assert_eq!(
-            lines[1..],
+            lines,
             [
                 "security.provider.1=SunPKCS11 /c d/\\u00e4.cfg",
                 "security.provider.2=SUN",

@@ -2,7 +2,7 @@
 //! `run`: any command with the provider preferred in every OpenSSL that it uses.
 
 pub mod child;
-mod java;
+pub mod java;
 mod reach;
 mod report;
 

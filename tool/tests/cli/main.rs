@@ -13,6 +13,7 @@ mod doctor;
 mod doctor_pkcs11;
 mod enable;
 mod enable_dry_run;
+mod enable_java;
 mod enable_support;
 mod enable_trouble;
 mod enable_user;

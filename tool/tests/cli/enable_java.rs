@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `enable --java-home` and `disable --java-home`, with a JDK whose keytool only says what it was given.
+//! tests/consumers/pkcs11_java.py has a real one.
+
+use crate::json::valid;
+use crate::support::{contains, Done, Finish, Place};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+
+struct Jdk {
+    place: Place,
+    file: PathBuf,
+}
+
+const SECURITY: &str = "# the JDK's\nsecurity.provider.1=SUN\nsecurity.provider.2=SunJCE\nother=1";
+/// It fails if the folder has a file `broken`.
+const KEYTOOL: &str = "#!/bin/sh\nhere=$(dirname \"$0\")\necho \"$@\" >>\"$here/../log\"\n\
+                       [ ! -e \"$here/../broken\" ] || { echo 'no such provider'; exit 1; }\n";
+
+impl Jdk {
+    fn new() -> Jdk {
+        let place = Place::new();
+        for folder in ["jdk/bin", "jdk/conf/security"] {
+            std::fs::create_dir_all(place.path(folder)).unwrap();
+        }
+        let keytool = place.file("jdk/bin/keytool", KEYTOOL);
+        std::fs::set_permissions(keytool, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let file = place.file("jdk/conf/security/java.security", SECURITY);
+        place.file("module.so", "a module");
+        Jdk { place, file }
+    }
+
+    fn tool(&self, words: &[&str]) -> Done {
+        let mut tool = self.place.tool([words[0], "--java-home", "jdk"]);
+        tool.args(&words[1..])
+            .env("TENROUNDS_PKCS11", self.place.path("module.so"))
+            .env("XDG_STATE_HOME", self.place.path("state"));
+        tool.done()
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(&self.file).unwrap()
+    }
+
+    fn own(&self) -> PathBuf {
+        self.file.with_file_name("tenrounds-pkcs11.cfg")
+    }
+
+    fn is_as_it_was(&self) -> bool {
+        self.text() == SECURITY && !self.own().exists()
+    }
+}
+
+#[test]
+fn enabled_and_taken_back_byte_for_byte() {
+    let jdk = Jdk::new();
+    let time = || {
+        let meta = std::fs::metadata(&jdk.file).unwrap();
+        (meta.mtime(), meta.mtime_nsec(), meta.mode())
+    };
+    let before = time();
+    let shown = jdk.tool(&["enable", "--dry-run"]).ok().out;
+    contains(&shown, &["+security.provider.1=SunPKCS11 ", "+library = "]);
+    assert!(jdk.is_as_it_was() && !jdk.place.path("state").exists());
+
+    let done = valid(&jdk.tool(&["enable", "--json"]).ok().out);
+    assert_eq!(done.text("/enable/sites/0/outcome"), "enabled");
+    assert_eq!(done.text("/enable/sites/0/scope"), "java");
+    let own = jdk.own().display().to_string();
+    let first = format!("security.provider.1=SunPKCS11 {own}\n");
+    let text = jdk.text();
+    assert!(text.starts_with(SECURITY), "{text}");
+    contains(
+        &text,
+        &[
+            &first,
+            "security.provider.2=SUN\n",
+            "security.provider.3=SunJCE\n",
+        ],
+    );
+    contains(
+        &std::fs::read_to_string(&own).unwrap(),
+        &["module.so", "CKM_SHA256_HMAC"],
+    );
+    // It was tried before and after.
+    let log = std::fs::read_to_string(jdk.place.path("jdk/log")).unwrap();
+    let last: Vec<&str> = log.lines().rev().take(2).collect();
+    assert!(!last[0].contains("java.security.properties") && last[1].contains("properties=="));
+
+    contains(&jdk.tool(&["enable"]).ok().out, &["enabled already"]);
+    assert_eq!(jdk.text(), text);
+    contains(&jdk.tool(&["disable"]).ok().out, &["disabled"]);
+    assert!(jdk.is_as_it_was());
+    assert_eq!(time(), before);
+    assert!(!jdk.place.path("state/tenrounds").exists());
+    contains(&jdk.tool(&["disable"]).ok().out, &["not enabled"]);
+}
+
+#[test]
+fn a_jdk_that_it_does_not_work_in_stays_as_it_was() {
+    let jdk = Jdk::new();
+    jdk.place.file("jdk/broken", "");
+    contains(&jdk.tool(&["enable"]).failed(1), &["no such provider"]);
+    assert!(jdk.is_as_it_was());
+    std::fs::remove_file(jdk.place.path("jdk/broken")).unwrap();
+    std::fs::write(jdk.own(), "somebody's").unwrap();
+    contains(&jdk.tool(&["enable"]).failed(1), &["move it away"]);
+    assert_eq!(jdk.text(), SECURITY);
+    std::fs::remove_file(jdk.own()).unwrap();
+    std::fs::remove_file(&jdk.file).unwrap();
+    contains(
+        &jdk.tool(&["enable"]).failed(1),
+        &["jdk is no JDK", "java.security"],
+    );
+}
+
+#[test]
+fn what_others_changed_since_stays() {
+    let jdk = Jdk::new();
+    jdk.tool(&["enable"]).ok();
+    std::fs::write(&jdk.file, jdk.text() + "later=2\n").unwrap();
+    contains(
+        &jdk.tool(&["disable"]).ok().out,
+        &["only our lines were taken out"],
+    );
+    assert_eq!(jdk.text(), format!("{SECURITY}\nlater=2\n"));
+    assert!(!jdk.own().exists());
+    // Enabled again, with a part of our lines gone.
+    jdk.tool(&["enable"]).ok();
+    std::fs::write(&jdk.file, jdk.text().replace("# tenrounds: end.\n", "")).unwrap();
+    contains(
+        &jdk.tool(&["disable"]).failed(1),
+        &["take them out by hand"],
+    );
+}
+
+/// Killed at every change on the disk: the file is whole, and both commands get it right afterwards.
+#[test]
+fn killed_at_every_step() {
+    for step in 0.. {
+        let jdk = Jdk::new();
+        let number = step.to_string();
+        let died = jdk.tool(&["enable", "--die-at", &number]).status.is_none();
+        let text = jdk.text();
+        let whole = text == SECURITY || text.ends_with("# tenrounds: end.\n");
+        assert!(whole, "step {step}: {text}");
+        if step % 2 == 0 {
+            jdk.tool(&["enable"]).ok();
+            assert!(jdk.own().exists(), "step {step}");
+        }
+        jdk.tool(&["disable"]).ok();
+        assert_eq!(jdk.text(), SECURITY, "step {step}");
+        if !died {
+            assert!(step > 10, "{step} steps");
+            return;
+        }
+    }
+}
