@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests python-pkcs11 in every mode that it has for AES, and the keys it makes and wraps."""
+"""Tests python-pkcs11 in every mode that it has for AES, and the keys it makes and wraps; and takes a
+key from a token of SoftHSM to one of ours, wrapped."""
 
+import os
 import subprocess
 
 from harness_pkcs11 import KEY, ROOT, TokenConsumer, check
 
-consumer = TokenConsumer("python-pkcs11", limit=120, needs={"python3": "python3"})
+consumer = TokenConsumer("python-pkcs11", limit=120, needs={"python3": "python3", "softhsm2-util": "softhsm2"})
 PROGRAM = """
 import sys
 import pkcs11
@@ -35,6 +37,51 @@ with token.open() as session:
 """
 
 
+# A key that SoftHSM made leaves it wrapped by a key that both tokens have.
+LEAVE = """
+import sys
+import pkcs11
+from pkcs11 import Attribute, KeyType, Mechanism, ObjectClass
+
+token = pkcs11.lib(sys.argv[1]).get_token(token_label="old")
+with token.open(rw=True, user_pin="1234") as session:
+    transport = session.create_object({Attribute.CLASS: ObjectClass.SECRET_KEY, Attribute.KEY_TYPE: KeyType.AES,
+                                       Attribute.VALUE: bytes.fromhex(sys.argv[2]), Attribute.WRAP: True})
+    key = session.generate_key(KeyType.AES, 256, template={Attribute.EXTRACTABLE: True, Attribute.SENSITIVE: True})
+    open("key.wrapped", "wb").write(transport.wrap_key(key, mechanism=Mechanism.AES_KEY_WRAP_PAD))
+    open("sealed", "wb").write(key.encrypt(bytes(160), mechanism=Mechanism.AES_CBC, mechanism_param=bytes(16)))
+"""
+ARRIVE = """
+import sys
+import pkcs11
+from pkcs11 import Mechanism
+
+token = pkcs11.lib(sys.argv[1]).get_token(token_label="new")
+with token.open(user_pin="1234") as session:
+    key = session.get_key(label="moved")
+    assert key.decrypt(open("sealed", "rb").read(), mechanism=Mechanism.AES_CBC, mechanism_param=bytes(16)) == bytes(160)
+"""
+
+
+def migrated(python, softhsm):
+    """SoftHSM calls RFC 5649's wrapping CKM_AES_KEY_WRAP_PAD."""
+    os.mkdir(consumer.path("old"))
+    consumer.write("softhsm.conf", f"directories.tokendir = {consumer.path('old')}\nobjectstore.backend = file\n")
+    with_softhsm = ["env", f"SOFTHSM2_CONF={consumer.path('softhsm.conf')}"]
+    consumer.run("plain", with_softhsm + ["softhsm2-util", "--init-token", "--free", "--label", "old", "--pin", "1234",
+                                          "--so-pin", "officer"])
+    consumer.run("plain", with_softhsm + [python, "leave.py", softhsm, KEY.hex()])
+    for name, pin in (("pin", b"1234"), ("so-pin", b"officer")):
+        consumer.write(name, pin)
+        os.chmod(consumer.path(name), 0o600)
+    tool, token = os.path.join(consumer.dist, "bin", "tenrounds"), ["--token", "token", "--pin-file", "pin"]
+    consumer.run("plain", [tool, "token", "init", "--label", "new", "--so-pin-file", "so-pin", *token])
+    consumer.run("plain", [tool, "token", "import", "--label", "transport", "--use", "wrap", *token, "-"], input=KEY)
+    consumer.run("plain", [tool, "token", "import", "--label", "moved", "--unwrap-with", "transport", *token,
+                           "key.wrapped"])
+    consumer.run("plain", ["env", f"TENROUNDS_TOKEN={consumer.path('token')}", python, "arrive.py", consumer.module])
+
+
 def mode(python, name):
     iv = KEY[:16]
     said = consumer.python("modes.py", consumer.module, name, KEY.hex(), iv.hex(), python=python)
@@ -56,4 +103,8 @@ consumer.write("modes.py", PROGRAM)
 python = interpreter()
 for name in ("ECB", "CBC"):
     consumer.result(f"python-pkcs11, AES-{name}", mode, python, name)
+consumer.write("leave.py", LEAVE)
+consumer.write("arrive.py", ARRIVE)
+consumer.result("a key of SoftHSM moves to a token of ours", migrated, python,
+                consumer.library("softhsm/libsofthsm2.so", "softhsm2"))
 consumer.end()
