@@ -69,7 +69,11 @@ mkdir "$work/few"
 for name in 1000 4096 16384 100; do
     cp "$work/sealed/$name.sealed" "$work/few/"
 done
-printf 'x' | dd of="$work/few/1000.sealed" bs=1 seek=500 conv=notrunc 2>/dev/null
+# Another byte than the one that is there, which may be any.
+byte=$(od -An -tu1 -j500 -N1 "$work/few/1000.sealed")
+# shellcheck disable=SC2059 # the format is the byte
+printf "\\$(printf %03o "$(((byte + 1) % 256))")" |
+    dd of="$work/few/1000.sealed" bs=1 seek=500 conv=notrunc 2>/dev/null
 mv "$work/few/4096.sealed" "$work/few/other.sealed"
 truncate -s -1 "$work/few/16384.sealed"
 directory opened
