@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Valgrind's client requests, which are macros: what bench/src/calls asks of callgrind. */
+/* Callgrind's client requests, which are macros, as functions for bench/src/calls. */
 #include <stdbool.h>
 
 #if __has_include(<valgrind/callgrind.h>)
@@ -16,7 +16,7 @@ void callgrind_zero(void);
 void callgrind_toggle(void);
 void callgrind_dump(const char *label);
 
-/* Whether valgrind runs the program, and its header was there when the program was built. */
+/* Whether valgrind runs the program. False if its header was missing at build time. */
 bool callgrind_runs(void)
 {
     return RUNNING_ON_VALGRIND != 0;
@@ -28,13 +28,13 @@ void callgrind_zero(void)
     CALLGRIND_ZERO_STATS;
 }
 
-/* Begins or ends to count. */
+/* Starts or stops counting. */
 void callgrind_toggle(void)
 {
     CALLGRIND_TOGGLE_COLLECT;
 }
 
-/* Writes the counts to a file of their own. */
+/* Writes the counts to a new file. */
 void callgrind_dump(const char *label)
 {
     CALLGRIND_DUMP_STATS_AT(label);

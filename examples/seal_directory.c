@@ -5,8 +5,8 @@
  *     seal_directory seal [--own-keys] KEY FROM TO   makes TO/NAME.sealed from each file FROM/NAME
  *     seal_directory open KEY FROM TO                opens them again
  *
- * KEY is a file of 16, 24 or 32 random bytes. Uses tenrounds.h alone. README.md has the format and
- * the reasons.
+ * KEY is a file of 16, 24 or 32 random bytes. Uses tenrounds.h alone. README.md describes the file
+ * format and the choice of the mode.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -22,13 +22,13 @@
 #include <unistd.h>
 
 #define BATCH   192         /* most files in one multi-buffer call */
-#define MEMORY  (64u << 20) /* bytes of files that end a batch early */
-#define LONGEST 0xffffffu   /* bytes of a CCM message with a nonce of 12 bytes */
+#define MEMORY  (64u << 20) /* a batch ends early if its files exceed this many bytes */
+#define LONGEST 0xffffffu   /* most bytes of a CCM message with a nonce of 12 bytes */
 #define NONCE   12u
 #define SALT    16u
 #define TAG     16u
 #define SUFFIX  ".sealed"
-#define PAIRS   21 /* for the comparison */
+#define PAIRS   21 /* measurements by compare() */
 
 /* The header of a sealed file. The encrypted bytes of the file and the tag follow it. */
 struct header {
@@ -138,8 +138,8 @@ static void forget(struct file *f)
 /*
  * Derives a key for each file from KEY and the file's salt, by NIST SP 800-108 in counter mode with
  * CMAC. The CMAC input is one counter byte, the label, a zero byte, the salt, and the key length in
- * bits. Each file needs one such input, or two if the key is longer than 16 bytes, so one
- * multi-buffer call computes them all.
+ * bits. Each file needs one such input, or two if the key is longer than 16 bytes. One multi-buffer
+ * call computes all CMACs.
  */
 static int derive(struct file *files, size_t count)
 {
@@ -231,9 +231,9 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Measures how many times as fast as single calls the multi-buffer call is, in alternating pairs.
- * The output goes to buffers that are then discarded. Reusing the nonces is harmless here: the data
- * is the same, so the output is the same. */
+/* Returns the time of single calls divided by that of the multi-buffer call: the median of
+ * alternating pairs. The output goes to buffers that are then discarded. Reusing the nonces is
+ * harmless here: the data is the same, so the output is the same. */
 static double compare(size_t count)
 {
     static struct tr_ccm_job many[BATCH];

@@ -3,7 +3,7 @@
  * The AEADs gcm, rfc4106(gcm) and ccm. Any number of requests can use the key in a transform's
  * context at the same time: they only read it, except that GCM adds powers of H atomically
  * (modes/ghash.h). Requests are synchronous, so the message object, at most 256 bytes, is on the
- * stack. The core processes AAD and data in the pieces of the scatterlists.
+ * stack. The core gets AAD and data in the pieces into which the scatterlists divide them.
  *
  * Decryption writes the plaintext before it has checked the tag. The kernel's interface allows
  * that: after -EBADMSG the caller must not use the output.
@@ -63,7 +63,7 @@ static int error_of(enum tr_status status)
     return status == TR_ERR_LENGTH ? -EOVERFLOW : -EINVAL;
 }
 
-/* Authenticates the first len bytes of the list source. */
+/* Authenticates the first len bytes of the scatterlist `source`. */
 static noinline int hash_aad(struct message *m, struct scatterlist *source, unsigned int len)
 {
     struct sg_mapping_iter piece;

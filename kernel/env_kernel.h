@@ -10,7 +10,8 @@
  * A hold lasts less than 25 µs. With AES instructions, the slowest operations are CBC encryption
  * and CBC-MAC, because they are latency-bound. Their 14 rounds of 4 to 8 cycles per block take at
  * most 29,000 cycles for 4 KiB. On Zen 4 both take 3.9 µs; every other mode takes 1 µs at most.
- * With vperm, both take 5.2 µs for 1 KiB on Zen 4, so 25 µs suffice at a quarter of its speed.
+ * With vperm, both take 5.2 µs for 1 KiB on Zen 4, so 25 µs suffice for a processor of a quarter of
+ * that speed.
  */
 #ifndef TR_ENV_KERNEL_H
 #define TR_ENV_KERNEL_H
@@ -24,7 +25,8 @@
 
 tr_features tr_env_unusable(void);
 
-/* The module has no TENROUNDS_TUNE. The tests on hosted systems cover what it selects. */
+/* The kernel module ignores TENROUNDS_TUNE. Tests in user space cover the code that the variable
+ * selects. */
 static inline const char *tr_env_tuning(void)
 {
     return NULL;

@@ -16,7 +16,7 @@
 static bool saves(bool avx512)
 {
 #ifdef CONFIG_UML
-    return true; /* user-mode Linux is a process of a host; the host's XCR0 is enough */
+    return true; /* user-mode Linux runs as a process, for which XCR0 is enough */
 #else
     u64 mask = XFEATURE_MASK_SSE | XFEATURE_MASK_YMM;
     return cpu_has_xfeatures(avx512 ? mask | XFEATURE_MASK_AVX512 : mask, NULL);

@@ -65,7 +65,7 @@ static int default_priority(const struct tr_backend *b)
     return b->features & TR_FEATURE_AES ? 250 : 90;
 }
 
-/* Logs the line that a successful load prints. */
+/* Logs one line after a successful load. */
 static void say(const struct tr_selection *s, int priority)
 {
     char failed[128] = "";

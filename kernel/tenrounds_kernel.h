@@ -50,7 +50,7 @@ enum tr_kernel_alg {
         TR_KERNEL_ALG_COUNT
 };
 
-/* Per-CPU counters. Reading them adds up all processors. */
+/* Per-CPU counters; a reader adds up those of all processors. */
 struct tr_kernel_counters {
     struct {
         u64 calls, bytes, steps;
@@ -94,8 +94,8 @@ extern char *tr_kernel_sabotage;
 bool tr_kernel_hold(const struct tr_aes_key *key, unsigned int len);
 void tr_kernel_release(bool held);
 
-/* Makes the parameter "refuse" effective. Before that it is ignored, so that the known-answer tests
- * never run on the fallback. */
+/* Makes the parameter "refuse" effective. Before this call, the parameter is ignored, so that the
+ * known-answer tests never run on the fallback. */
 void tr_kernel_vector_loaded(void);
 
 /* Appends the backend's name to cra_driver_name, an array of CRYPTO_MAX_ALG_NAME bytes. */

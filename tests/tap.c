@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests tap.h itself: everything that must be a failure is reported as one. */
+/* Tests tap.h itself: it must report every kind of failure. */
 #define _DEFAULT_SOURCE /* fork, setenv */
 #include "tap.h"
 

@@ -218,7 +218,7 @@ SEAL_OPEN(ccm)
     tr_##name##_##what(&s->key.name, s->iv, s->aad, AAD, out, in, len, tag)
 SEAL_OPEN(gcm_siv)
 #undef CALL
-/* Passes the nonce as AAD, too. */
+/* SIV: the nonce is the AAD. */
 #define CALL(what, name, tag) tr_##name##_##what(&s->key.name, s->iv, 16, out, in, len, tag)
 SEAL_OPEN(siv)
 #undef CALL
@@ -303,7 +303,7 @@ RUN(cbc_many)
 
 static enum tr_status cfb_many(struct state *s, uint8_t *out, const uint8_t *in, size_t len)
 {
-    /* A job begins at the start of a block, so the IV must be set again after a partial block. */
+    /* A job begins at the start of a block. A partial block changed its IV, so set it again. */
     memset(s->ivs, 0x31, sizeof(s->ivs));
     streams(s, out, in, len);
     return tr_cfb128_encrypt_many(s->jobs.streams, STREAMS);
@@ -361,7 +361,7 @@ RUN(ccm_many)
     REPEAT(ccm_many(s, out, in, len));
 }
 
-/* ---- What the shared object exports ---------------------------------------------------------- */
+/* ---- The exported table ---------------------------------------------------------------------- */
 
 static const struct paired_op ops[] = {
     {"ecb-encrypt", 1, true, prepare_aes, run_ecb_encrypt},

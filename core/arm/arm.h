@@ -7,7 +7,8 @@
 
 #define TR_ARMCE_FEATURES (TR_FEATURE_NEON | TR_FEATURE_AES)
 
-/* gcc and clang spell target attributes differently. gcc up to 13 has AESE only within "crypto". */
+/* gcc and clang spell target attributes differently. gcc up to 13 enables AESE only with all of
+ * "crypto". */
 #if defined(__clang__)
 #    define TR_TARGET_AES  __attribute__((target("aes")))
 #    define TR_TARGET_EOR3 __attribute__((target("aes,sha3")))

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES with the Cryptographic Extension of Armv8-A: AESE and AESMC, PMULL. It uses the same bodies
- * as the x86 backends; rounds.h explains the different order of a round. As on x86, decryption keys
- * are those of the equivalent inverse cipher (FIPS-197 section 5.3.5), which AESD and AESIMC need.
+ * AES with the Cryptographic Extension of Armv8-A: AESE, AESMC, AESD, AESIMC and PMULL. The code
+ * uses the same bodies as the x86 backends; rounds.h explains the different order of a round. As on
+ * x86, decryption keys are those of the equivalent inverse cipher (FIPS-197 section 5.3.5), which
+ * AESD and AESIMC need.
  *
- * Bound: on Neoverse N1 10 cycles for 16 bytes of AES-128, one fused pair of AESE and AESMC a cycle
- * (docs/tuning/arm.md). This is from documents, not measured: no Arm processor was available.
+ * Bound: 10 cycles a block of AES-128 on Neoverse N1, which starts one fused pair of AESE and AESMC
+ * a cycle (docs/tuning/arm.md). The figure comes from documents: no Arm processor was available to
+ * measure.
  */
 #include "dispatch/backend.h"
 #include "portable/ghash.h"

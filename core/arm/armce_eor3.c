@@ -2,8 +2,8 @@
 /*
  * armce with EOR3, which XORs three vectors and is part of the SHA-3 extension (Armv8.2). The
  * compiler fuses two XORs into an EOR3 if nothing else needs the intermediate result. It does so
- * when a mode XORs the last round key and its data, and when GHASH XORs its products. Key expansion
- * and the serial modes use armce's functions. The serial modes have no XOR on the chain
+ * where a mode XORs the last round key and the data, and where GHASH XORs its products. Key
+ * expansion and the serial modes use armce's functions: no XOR is on a serial mode's chain
  * (simd/serial.h).
  */
 #include "dispatch/backend.h"

@@ -4,7 +4,7 @@
  * Advanced SIMD registers. simd/vector.h says what each function does. Include vec_neon.h or
  * vec_neon_eor3.h, which define TR_TARGET.
  *
- * Supports little-endian systems only, because lanes hold bytes in memory order.
+ * Supports little-endian systems only: the code treats lanes as little-endian integers.
  */
 #ifndef TR_ARM_NEON_H
 #define TR_ARM_NEON_H
@@ -142,7 +142,7 @@ TR_INLINE TR_TARGET V v_swap_halves(V x)
 
 /*
  * PMULL multiplies the low halves, PMULL2 the high halves. For a mixed product, the halves of b are
- * exchanged. Mixed products come in pairs with the same b, so the compiler exchanges its halves
+ * exchanged. Mixed products come in pairs with the same b, so the compiler exchanges the halves
  * only once.
  */
 TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of bulk operations, and the functions that call one. For the core and its in-tree
+ * The table of bulk operations, and the functions that call them. For the core and its in-tree
  * hosts.
  *
  * A backend is a constant table. It sets the operations that it does better than the next weaker
@@ -86,7 +86,7 @@ enum tr_op {
  *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
  *   XTS                  struct tr_xts_run
  *   XTS_*_CTS            struct tr_xts_run: ciphertext stealing, for the last full block and the
- *                        `rest` bytes after it; blocks is 1. With full_done, for those bytes alone
+ *                        `rest` bytes after it; blocks is 1
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
@@ -97,15 +97,15 @@ struct tr_xts_run {
     uint8_t tweak[TR_BLOCK];
     const struct tr_aes_key *key;
     const uint8_t *unit;
-    /* For XTS_*_CTS: bytes of the last, partial block, 1 to 15. For encryption also: whether the
-     * full block's result is at out already; then `tweak` is that of the partial block. */
+    /* For XTS_*_CTS. rest: bytes of the partial block, 1 to 15. full_done, in encryption: 1 if the
+     * full block's ciphertext is already at out; `tweak` is then the partial block's. */
     size_t rest;
     unsigned full_done;
 };
 
 /* One of the operations ECB_ENCRYPT to CTR, on at most TR_FEW blocks. Returns TR_OK, so that a
- * mode's function can end with a jump to it. A call with its return takes 4 cycles, one block 11
- * (Zen 4). */
+ * mode's function can end with a jump to it. A call and its return would take 4 cycles, and
+ * tr_ecb_encrypt() of one block takes 11 (Zen 4). */
 #define TR_FEW 4u
 typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  size_t blocks, void *state);
@@ -128,7 +128,7 @@ struct tr_backend {
     void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
     tr_bulk_fn *bulk[TR_OPS];
     /* The same operations for at most TR_FEW blocks, never split. NULL if the backend has none, and
-     * in the counting tables, which a host can put before a backend's (counting.h). */
+     * in the counting tables that a host can put in front of backends (counting.h). */
     tr_few_fn *few[TR_OP_CTR + 1];
     /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use
      * tr_cleanse_inline(). */
@@ -143,7 +143,7 @@ struct tr_backend {
 /* The backends of the build, one file each; backends.c has the list. */
 #define TR_MAX_BACKENDS 16
 extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bitslice;
-/* The same without carry-less multiplication, if the processor lacks it or the mask excludes it. */
+/* The same without carry-less multiplication: for processors that lack it, and the mask noclmul. */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
 /* Not in kernel builds. */
 extern const struct tr_backend tr_vperm512, tr_bitslice512, tr_bitslice256, tr_vperm256,
@@ -176,7 +176,7 @@ enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *
 unsigned tr_backend_index(const struct tr_backend *backend);
 
 /* The table whose code runs an operation for b. NULL only if a mode can compose the operation from
- * others: the fused ones of GCM, XTS, OCB and CCM, and those of GCM-SIV. */
+ * others: the fused operations of GCM, XTS, OCB and CCM, and the operations of GCM-SIV. */
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
     while (b != NULL && __builtin_expect(b->bulk[op] == NULL, 0))

@@ -85,8 +85,8 @@ static unsigned strongest(tr_features usable)
     return i;
 }
 
-/* The features that selection avoids because they lower the clock. Empty if that would not change
- * the choice. */
+/* The features that selection avoids because they lower the clock. Empty if avoiding them would not
+ * change the choice. */
 static tr_features avoid(tr_features usable, const char *sabotage)
 {
     if (!tr_tuning()->clock_drops && !tr_is_listed(sabotage, "clock"))

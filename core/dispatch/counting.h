@@ -2,8 +2,8 @@
 /*
  * Counts calls and bytes of bulk operations. A host that counts puts a counting table in front of
  * each backend from the selected one down. Each table counts the call and passes it on. The host
- * expands its keys for tr_counting_init()'s result. It owns the counters, which may lie in memory
- * that several processes share. Hosts that do not count have no overhead.
+ * expands its keys for the table that tr_counting_init() returns. The host owns the counters, which
+ * may lie in memory that several processes share. Hosts that do not count have no overhead.
  */
 #ifndef TR_COUNTING_H
 #define TR_COUNTING_H

@@ -14,7 +14,8 @@
 #    include "env_kernel.h"
 #else
 
-/* Whether the build has OFB, CFB, OCB, GCM-SIV, and the calls for many messages or XTS units. */
+/* 1: the build has all modes. 0: it omits CFB, OFB, key wrap, CMAC, OCB, SIV, GCM-SIV, and the
+ * calls for many messages or many XTS data units. */
 #    define TR_ENV_ALL_MODES     1
 
 /* Whether a function may have some KiB of local variables. */
@@ -50,10 +51,10 @@ static inline size_t tr_env_most_blocks(tr_features features)
 /* The user's mask, or NULL. */
 const char *tr_env_mask(void);
 
-/* The fault switch: names of backends whose known-answer tests must fail. NULL except in tests. */
+/* The fault switch: names of backends whose known-answer tests shall fail. NULL except in tests. */
 const char *tr_env_sabotage(void);
 
-/* The name of the tuning to use instead of the processor's own (tuning.h), or NULL. */
+/* The name of the tuning row to use instead of the processor's own (tuning.h), or NULL. */
 const char *tr_env_tuning(void);
 
 /* The operating system's report of an Arm processor's features (AT_HWCAP); 0 elsewhere. */

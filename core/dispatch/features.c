@@ -12,7 +12,7 @@ const char *tr_feature_name(unsigned index)
     return index < TR_FEATURE_COUNT ? names[index] : NULL;
 }
 
-/* Whether the word is a request, not a mask: see tr_mask_parse(). */
+/* Whether the word requests a feature instead of masking one: see tr_mask_parse(). */
 static int is_request(const char *word, size_t n)
 {
     return tr_word_is(word, n, "avx512");

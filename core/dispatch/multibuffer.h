@@ -25,14 +25,15 @@ struct tr_jobs {
     size_t count;
     size_t blocks, longest; /* of all jobs; of the longest job */
     uint64_t serial;        /* approximate cycles of all jobs one after the other */
-    int own, tails;         /* jobs' keys differ; some jobs' blocks are no multiple of 4 */
+    int own, tails;         /* 1: keys differ; 1: some job's blocks are no multiple of 4 */
 };
 
 /*
- * Adds the job after the last one of the list to the sums.
+ * Adds a job to the sums. The caller has stored the job at list[count].
  *
- * A block of a chain takes 41 cycles: 10 rounds of 4 cycles. The first five take only 17 each,
- * because chains overlap in the reorder window at their ends (Zen 4; 14 to 20 on Zen 3).
+ * A block of a chain takes 41 cycles (one XOR, and 10 rounds of 4 cycles each), but each of the
+ * first five only 17, because successive chains overlap in the reorder window (Zen 4; 14 to 20 on
+ * Zen 3).
  */
 static inline void tr_jobs_add(struct tr_jobs *jobs, const struct tr_job *job)
 {
@@ -58,8 +59,8 @@ static inline void tr_list_streams(struct tr_job *list, const void *jobs, size_t
 }
 
 /* Runs jobs, 2 or more, each of at least one block, with keys of one size and backend. Jobs start
- * in their order, so the longest should come first. If only one job remains, the backend may hand
- * it back: *last describes its remaining blocks. Otherwise it sets last->blocks to 0. */
+ * in list order, so the longest should come first. If only one job remains, the backend may hand it
+ * back: *last then describes the remaining blocks. Otherwise last->blocks is 0. */
 typedef void tr_multibuffer_fn(enum tr_mb_op op, const struct tr_jobs *jobs, struct tr_job *last);
 
 /* Runs `count` jobs to their ends. Their lengths, key sizes and backends may differ. The modes call

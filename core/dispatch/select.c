@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Selects the backend of a process, with memory on the stack for the backends' known-answer tests.
- * The kernel brings memory of its own. */
+/* Selects the backend of a process. The known-answer tests use memory on the stack; the kernel
+ * module allocates that memory instead (kernel/module.c). */
 #include "dispatch/backend.h"
 #include "dispatch/selftest.h"
 
-/* Two functions, so that their memory is not on the stack at the same time. */
+/* Two functions, so that their buffers are never on the stack at the same time. */
 static __attribute__((__noinline__)) enum tr_status known_short(const struct tr_backend *backend,
                                                                 int falsify)
 {

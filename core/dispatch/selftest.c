@@ -2,8 +2,8 @@
 /*
  * Known-answer tests for every operation, direction and key size of a backend. They call the modes,
  * at lengths that reach each loop and tail. The expected answers are 64-bit digests of the
- * ciphertexts, so that the library loads fast. Decryption must give the plaintext. The test suite
- * recomputes the digests with another implementation of AES.
+ * ciphertexts: whole ciphertexts would make the library slower to load. Decryption must give the
+ * plaintext. The test suite recomputes the digests with another implementation of AES.
  */
 #include "dispatch/selftest.h"
 
@@ -13,10 +13,9 @@
 /*
  * Lengths of 1 to 77 blocks, and of 389 blocks. Messages of 77 blocks run the main loop of the
  * widest backend, over groups of 32 or 64 blocks, and leave 13 blocks to its code for smaller
- * groups. Those of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
- * modes that accept them. The length of 389 blocks tests the loops for long XTS units and for long
- * GCM messages: 1.5 times the 256 blocks whose states the table of simd/gcm_long.h holds, and a
- * tail.
+ * groups. Messages of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
+ * modes that accept them. Messages of 389 blocks test the loops for long XTS units and long GCM
+ * messages. GCM uses the table of simd/gcm_long.h from 384 blocks on; the other 5 are a tail.
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
                                       208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
@@ -73,9 +72,9 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
     {0xf0ddb142adc8b927, 0xb906c16fcc970e85, 0xdf6bd571144ee372}, /* GCM_BLOCKS */
 };
 
-/* GCM_WRAP's IVs of 16 bytes, one for each key size, which give J0 = a0a1a2a3 a4a5a6a7 a8a9aaab
- * ffffffee. SP 800-38D section 7.1 step 2, solved for the IV: (J0 H^-1 XOR 128) H^-1, where H is
- * the hash subkey. */
+/* The IVs of GCM_WRAP, 16 bytes for each key size. They give J0 = a0a1a2a3 a4a5a6a7 a8a9aaab
+ * ffffffee. SP 800-38D section 7.1 step 2, solved for the IV, gives (J0 H^-1 XOR L) H^-1, where H
+ * is the hash subkey and L the length block for 128 bits. */
 const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
     {0x44, 0x80, 0x55, 0x74, 0x4b, 0x21, 0xfb, 0x67, 0x41, 0xdf, 0xcb, 0xd9, 0x18, 0x8f, 0x24,
      0x68},
@@ -147,9 +146,9 @@ static int mode_is_right(struct tr_known_work *w, enum tr_mode mode, uint64_t ex
 #if TR_ENV_ALL_MODES
 /*
  * Tests of multi-buffer code. JOBS is the largest lane count of any backend. Two lengths make lanes
- * refill or go idle. Every second job may have a copy of the key, because lanes with different keys
- * run other code. Each result must equal that of a single message. mode_is_right() has already
- * tested the single messages.
+ * refill or go idle. Half of the tests give every second job a copy of the key, because lanes with
+ * different keys run different code. Each result must equal that of a single message.
+ * mode_is_right() has already tested the single messages.
  */
 #    define JOBS         24u
 #    define CHAIN_BLOCKS 9u /* two cache lines and a block */
@@ -200,7 +199,7 @@ static int multibuffer_is_right(struct multibuffer_test *c, enum tr_mode mode)
     fill(c->single, sizeof(c->single));
     if (crypt_to(&c->key, mode, 0, c->single, c->single, sizeof(c->single)) != TR_OK)
         return 0;
-    /* Few jobs run in fewer lanes, which is other code. Of 20 some lanes of the widest are idle. */
+    /* Fewer jobs run in fewer lanes, with different code. 20 jobs leave some of 24 lanes idle. */
     static const uint8_t counts[] = {JOBS, 20, 12, 6};
     int right = 1;
     for (unsigned i = 0; right && i < sizeof(counts); i++) {
@@ -341,8 +340,8 @@ static int short_gcm_is_right(struct tr_known_work *w)
 
 #if TR_ENV_LARGE_STACK
 /* Compares a CTR call that is long enough for the table of simd/ctr_states.h with shorter calls.
- * 549 and 441 blocks reach every stage of it, at each width. The run of 441 blocks starts within a
- * group. */
+ * Calls of 549 and 441 blocks reach every stage of that code at each vector width. The call of 441
+ * blocks does not begin at a group boundary. */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
     static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441};
@@ -377,8 +376,8 @@ static int fused_is_asked(enum tr_known mode)
            (TR_ENV_ALL_MODES || (mode != TR_KNOWN_OCB && mode != TR_KNOWN_GCM_SIV));
 }
 
-/* Whether tr_kat_long() tests this mode. GCM and XTS have other code for long messages, in their
- * fused operations. tr_kat_ctr() tests CTR's code for long calls. */
+/* Whether tr_kat_long() tests this mode. The fused operations of GCM and XTS have separate code for
+ * long messages. tr_kat_ctr() tests CTR's code for long calls. */
 static int long_is_asked(enum tr_known mode, const struct tr_backend *backend)
 {
     if (mode == TR_KNOWN_GCM_LONG)

@@ -11,11 +11,11 @@
 /*
  * The inputs of the tests, and the digest of outputs. The test suite also uses them, to recompute
  * the digests with another implementation. The tests run on the stack of the thread that makes the
- * first call. To need little of it, they encrypt and decrypt one buffer in place. The deepest test
- * needs 14 KiB, of which the tables for long messages are 6 KiB.
+ * first call. To save stack, they encrypt and decrypt one buffer in place. The deepest test needs
+ * 14 KiB, of which the tables for long messages take 6 KiB.
  */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
-#define TR_KNOWN_SHORT 1440u /* buffer of the short tests, in bytes: one message, or two of GCM */
+#define TR_KNOWN_SHORT 1440u /* buffer of the short tests, in bytes: one message, or two in GCM */
 extern const uint16_t tr_known_lengths[8];
 extern const uint64_t tr_known_digests[TR_KNOWN_MODES][TR_KNOWN_KEYS];
 uint8_t tr_known_plaintext(size_t i);
@@ -30,8 +30,8 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  * - XTS-AES-192 does not exist: its digest is 0.
  * - GCM_LONG and XTS_LONG test the loops that only long messages reach. They run only for backends
  *   with those fused operations.
- * - GCM_LONG, GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as few as most messages. With at most
- *   a block of AAD, short messages run other code. GCM_BLOCKS has lengths of whole blocks.
+ * - GCM_LONG, GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as in TLS 1.2: short messages with at
+ *   most one block of AAD run different code. GCM_BLOCKS has lengths of whole blocks.
  */
 enum tr_known {
     TR_KNOWN_GCM,

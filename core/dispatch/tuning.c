@@ -9,9 +9,9 @@
  * drivers a low priority (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of 6.10, later
  * arch/x86/kernel/cpu/intel.c).
  *
- * Processors whose clock drops with 512-bit registers use 256 bits. AES should lose no speed by
- * that: such a core starts one 512-bit round or two 256-bit rounds per cycle, 64 bytes either way.
- * This was measured on a successor, Emerald Rapids, and on none of these processors.
+ * Where 512-bit registers lower the clock, the core uses 256-bit registers. AES should lose no
+ * speed by that: these processors start one 512-bit round or two 256-bit rounds per cycle, 64 bytes
+ * either way. This rate was measured on their successor Emerald Rapids, not on these processors.
  */
 #include "dispatch/tuning.h"
 
@@ -22,14 +22,14 @@
 /* clang-format off */
 static const struct tr_tuning table[] = {
     {"generic", 4, 1, 0, 0},
-    {"haswell", 7, 0, 0, 0}, /* CLMUL has three operations, one of them on AES's port */
+    {"haswell", 7, 0, 0, 0}, /* CLMUL has three µops, one of them on AES's port */
     {"broadwell", 7, 0, 1, 0},
     {"skylake", 4, 0, 1, 0},
     {"cascadelake", 4, 0, 1, 1}, /* and Skylake-X, Cooper Lake: one model */
     {"icelake", 3, 1, 1, 1},
     {"tigerlake", 3, 1, 1, 1},
     {"rocketlake", 3, 1, 1, 0},
-    {"alderlake", 3, 0, 1, 0}, /* to Arrow Lake; their efficient cores differ */
+    {"alderlake", 3, 0, 1, 0}, /* up to Arrow Lake; the efficient cores differ */
     {"sapphirerapids", 3, 1, 1, 0},
     {"emeraldrapids", 3, 1, 1, 0},
     {"graniterapids", 3, 1, 1, 0},
@@ -40,7 +40,7 @@ static const struct tr_tuning table[] = {
     {"znver4", 4, 1, 0, 0},
     {"znver5", 4, 2, 0, 0},
     {"znver5-256", 4, 1, 0, 0}, /* Strix Point and Krackan: 512 bits in two halves */
-    {"zhaoxin", 4, 0, 0, 0}, /* and VIA: nothing is known */
+    {"zhaoxin", 4, 0, 0, 0}, /* and VIA: no figures are known */
 };
 /* clang-format on */
 #define COUNT (sizeof(table) / sizeof(table[0]))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Facts about the processor that decide which of two ways computes the same bytes faster. */
+/* Facts about the processor, with which the core chooses the faster of several ways to compute the
+ * same bytes. */
 #ifndef TR_TUNING_H
 #define TR_TUNING_H
 

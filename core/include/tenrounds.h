@@ -42,8 +42,9 @@
  *              tr_cipher) belongs to one thread at a time. It refers to its key, which must outlive
  *              it. Modes without an object keep their position in the caller's iv, counter,
  *              keystream and *used. These variables belong to one thread, too.
- *   Unset keys An object whose bytes are all zero (never set, or cleansed) gives TR_ERR_STATE in
- *              every call. Calls with any other uninitialized object are undefined behaviour.
+ *   Unset keys An object whose bytes are all zero (initialized with zeros, or cleansed) gives
+ *              TR_ERR_STATE in every call. Calls with any other uninitialized object are undefined
+ *              behaviour.
  *   Errors     Every function that can fail returns enum tr_status. An error other than TR_ERR_TAG
  *              leaves the output and all objects unchanged, but sets *out_len to 0. If several
  *              errors apply, the function may return any of them.
@@ -52,7 +53,7 @@
  *              tr_*_check and tr_*_verify ends the message, and the caller must discard its
  *              plaintext.
  *   Threads    Functions share only three writable words, which they store atomically: the selected
- *              backend, the row of struct tr_tuning, and the results of the multi-buffer
+ *              backend, the selected row of struct tr_tuning, and the results of the multi-buffer
  *              known-answer tests.
  *   Stack      The first selection runs known-answer tests and needs up to 16 KiB of stack (20 KiB
  *              as 32-bit code). Multi-buffer calls (tr_*_many) and tr_backend_self_test() need up
@@ -129,7 +130,7 @@ typedef uint32_t tr_features;
 #define TR_FEATURE_SHA        (1u << 8)  /* SHA-NI, for hosts that interleave a hash with AES */
 #define TR_FEATURE_NEON       (1u << 9)  /* Arm: Advanced SIMD */
 #define TR_FEATURE_SHA3       (1u << 10) /* Arm: SHA-3 extension (EOR3, ..) */
-#define TR_FEATURE_AVX512VBMI (1u << 11) /* VPERMB, ..: bytes across a register */
+#define TR_FEATURE_AVX512VBMI (1u << 11) /* VPERMB: permutes all bytes of a register */
 #define TR_FEATURE_COUNT      12u
 
 struct tr_cpu {
@@ -147,11 +148,11 @@ TR_API const char *tr_feature_name(unsigned index);
  * Reads a mask: feature names, each preceded by "no", separated by commas or blanks, for example
  * "noavx512,novaes". Stores the features to be masked in *masked. NULL and "" mask nothing.
  *
- * A word that names no feature gives TR_ERR_MODE, and *bad (if bad is not NULL) points at the first
- * such word. The other words still apply: a typing error affects only its own word.
+ * An unknown word gives TR_ERR_MODE, and *bad (if bad is not NULL) points at the first one. The
+ * other words still apply: a typing error affects only its own word.
  *
- * The word "avx512" masks nothing. It lets selection use 512-bit registers even on processors where
- * it would avoid them (struct tr_selection, avoided). "noavx512" overrides it.
+ * The word "avx512" masks nothing. It permits 512-bit registers on processors where selection would
+ * avoid them (see `avoided` in struct tr_selection). "noavx512" overrides it.
  */
 TR_API enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad);
 
@@ -185,27 +186,27 @@ struct tr_selection {
 
 /*
  * Chooses the strongest backend whose features are usable and not masked, and which passes its
- * known-answer tests. If 512-bit registers lower the clock (Intel's Ice Lake and Tiger Lake), it
- * prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in *selection.
+ * known-answer tests. If 512-bit registers lower the clock (as on Intel's Ice Lake and Tiger Lake),
+ * it prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in *selection.
  * The choice depends only on the arguments, the processor and TENROUNDS_TUNE.
  */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
                                 struct tr_selection *selection) TR_MUST_CHECK;
 
-/* The backend of this process: tr_select() with the environment's TENROUNDS_MASK. The first call
- * selects it and stores the choice. Never NULL: if even bitslice fails its known-answer tests, the
- * call aborts the process, because no result could be trusted. */
+/* The backend of this process, which the first call selects and stores. The environment variable
+ * TENROUNDS_MASK is the mask. Never NULL: if even bitslice fails its known-answer tests, the call
+ * aborts the process, because no result could be trusted. */
 TR_API const struct tr_backend *tr_backend_selected(void);
 
 /*
- * Facts about a microarchitecture. The core uses the last three to choose the faster of two ways to
- * compute the same bytes, so no result depends on them. It does not use aes_latency, which gives
- * the bound of the serial modes. For experiments, TENROUNDS_TUNE names the row to use instead of
- * the processor's own. A value that names no row has no effect.
+ * Facts about a microarchitecture. The core uses them to choose the faster of several ways to
+ * compute the same bytes, so no result depends on them. For experiments, the environment variable
+ * TENROUNDS_TUNE names the row to use instead of the processor's own. A value that names no row has
+ * no effect.
  */
 struct tr_tuning {
     const char *name;         /* as compilers name it, or "generic" */
-    uint8_t aes_latency;      /* cycles from one AES round to the next */
+    uint8_t aes_latency;      /* latency of an AES round, in cycles */
     uint8_t aes512_per_cycle; /* 512-bit AES rounds started per cycle; 0 without 512-bit VAES */
     uint8_t separate_clmul;   /* 1: one carry-less multiplication per cycle does not delay AES */
     uint8_t clock_drops;      /* 1: 512-bit registers lower the clock and do not speed up AES */
@@ -237,8 +238,8 @@ TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_bac
 /* ---- Modes (NIST SP 800-38A) ---------------------------------------------------------------- */
 
 /* ECB (section 6.1) and CBC (section 6.2). len is a multiple of 16 (else TR_ERR_LENGTH); 0 is
- * allowed. iv is the 16-byte chaining value. Each call updates it, so that calls can continue a
- * message. It may not overlap the data. */
+ * allowed. iv is the 16-byte chaining value. Each call updates iv, so that the next call can
+ * continue the message. iv may not overlap the data. */
 TR_API enum tr_status tr_ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                      size_t len);
 TR_API enum tr_status tr_ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -249,8 +250,8 @@ TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16
                                      const uint8_t *in, size_t len);
 
 /*
- * CFB128 (section 6.3) and OFB (section 6.4), any length. *used is how many bytes of the current
- * block are already used, 0 to 15 (else TR_ERR_LENGTH). Set it to 0 before the first call; each
+ * CFB128 (section 6.3) and OFB (section 6.4), any length. *used is the number of bytes already used
+ * in the current block, 0 to 15 (else TR_ERR_LENGTH). Set *used to 0 before the first call; each
  * call updates it.
  *
  * iv is the shift register, which each call updates. At a block boundary (*used == 0) it is the
@@ -270,7 +271,7 @@ TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsig
 /*
  * CTR (section 6.5, appendix B.1 with m = 128), any length. Encryption and decryption are the same.
  * counter is the next counter block, a 128-bit big-endian number that wraps. keystream is the
- * current keystream block. *used is how many of its bytes are already used, 0 to 15 (0: there is no
+ * current keystream block. *used is the number of its bytes already used, 0 to 15 (0: there is no
  * current block). Before the first call set *used to 0; keystream may hold anything.
  */
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
@@ -279,9 +280,9 @@ TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
 
 /*
  * CFB with segments of 8 bits or 1 bit (section 6.3), any number of segments. Each call updates iv,
- * the shift register. CFB1 takes a length in bits, the highest bit of a byte first. In out's last
- * byte, bits beyond the length keep their value. Encryption is serial and computes one block per
- * segment: 16 or 128 times the cost of CFB128. Decryption is parallel.
+ * the shift register. The length of CFB1 is in bits; the highest bit of a byte comes first. In the
+ * last byte of out, bits beyond the length keep their value. Encryption is serial and computes one
+ * block per segment: 16 or 128 times the cost of CFB128. Decryption is parallel.
  */
 TR_API enum tr_status tr_cfb8_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                       const uint8_t *in, size_t len);
@@ -351,10 +352,10 @@ TR_API enum tr_status tr_xts_encrypt(const struct tr_xts_key *key, const uint8_t
 TR_API enum tr_status tr_xts_decrypt(const struct tr_xts_key *key, const uint8_t tweak[16],
                                      uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 
-/* A run of `units` data units, such as the sectors of a disk: each has unit_len bytes, and they
- * follow each other in memory and in number. tweak is the number of the first. The results equal
- * those of a call for each unit, but the first tweaks are computed together. Errors as above, and
- * TR_ERR_LENGTH if unit_len * units does not fit a size_t; out and in may be the same. */
+/* A run of `units` data units of unit_len bytes each, such as the sectors of a disk. The units are
+ * consecutive in memory and in number; tweak is the number of the first. The results equal those of
+ * one call per unit. This call is faster, because it computes the first tweaks of several units
+ * together. Errors as above, and TR_ERR_LENGTH if unit_len * units does not fit a size_t. */
 TR_API enum tr_status tr_xts_encrypt_units(const struct tr_xts_key *key, const uint8_t tweak[16],
                                            uint8_t *out, const uint8_t *in, size_t unit_len,
                                            size_t units) TR_MUST_CHECK;
@@ -409,8 +410,8 @@ TR_API enum tr_status tr_cmac_tag(struct tr_cmac *cmac, uint8_t *tag, size_t tag
 TR_API enum tr_status tr_cmac_check(struct tr_cmac *cmac, const uint8_t *tag,
                                     size_t tag_len) TR_MUST_CHECK;
 
-/* Makes *cmac refer to *key, a copy of the key that it was started with. Needed after copying a key
- * together with its message. The other tr_*_rebind() functions do the same. */
+/* Makes *cmac refer to *key, which must be a copy of the message's key. Call this after you copy a
+ * key together with its message. The other tr_*_rebind() functions do the same. */
 TR_API void tr_cmac_rebind(struct tr_cmac *cmac, const struct tr_cmac_key *key);
 
 /* Multi-buffer CMAC (see above). */
@@ -533,7 +534,7 @@ TR_API enum tr_status tr_ocb_open(const struct tr_ocb_key *key, const uint8_t *n
 
 /*
  * Streaming calls: start, then AAD and data in any order and any number of pieces, then tag or
- * check. All pieces of data except the last are whole blocks. Data after a partial block is
+ * check. Every piece of data except the last must have whole blocks. Data after a partial block is
  * TR_ERR_STATE. The tag has the length given to start. Do not use the plaintext before
  * tr_ocb_check() has returned TR_OK.
  */
@@ -566,9 +567,9 @@ TR_API enum tr_status tr_siv_open(const struct tr_siv_key *key, const uint8_t *a
 
 /*
  * Streaming calls, for several AAD components. Call start, then tr_siv_aad() for each component (at
- * most 126, else TR_ERR_LENGTH; a nonce is the last). Then pass all data in one call, which ends
- * the message. tr_siv_again() starts another message with the same AAD; tr_siv_aad() can then add
- * components.
+ * most 126, else TR_ERR_LENGTH). Pass a nonce as the last component. Then pass all data in one
+ * call, which ends the message. tr_siv_again() starts another message with the same AAD;
+ * tr_siv_aad() can then add components.
  */
 TR_API enum tr_status tr_siv_start(struct tr_siv *siv, const struct tr_siv_key *key) TR_MUST_CHECK;
 TR_API enum tr_status tr_siv_again(struct tr_siv *siv);
@@ -621,7 +622,7 @@ struct tr_cipher {
     const struct tr_aes_key *key;
     uint8_t iv[TR_BLOCK];     /* as in the functions of the mode */
     uint8_t buffer[TR_BLOCK]; /* CTR: the keystream block; ECB, CBC: a partial block of input */
-    unsigned used; /* bytes of iv or buffer in use: 0 to 15, or to 16 if decrypting with padding */
+    unsigned used; /* bytes of iv or buffer in use: 0 to 15; in padded decryption up to 16 */
     uint8_t mode;  /* enum tr_mode */
     uint8_t decrypt;
     uint8_t padding; /* PKCS#7, ECB and CBC only */

@@ -3,7 +3,7 @@
  * The layout of tenrounds' key and message objects: not a part of the interface.
  *
  * tenrounds.h includes this file, because callers own the objects and the compiler must know their
- * sizes. Callers must not use these fields: they may change whenever the library's soversion does.
+ * sizes. Callers must not use these fields: they may change with the library's soversion.
  */
 #ifndef TENROUNDS_PRIVATE_H
 #define TENROUNDS_PRIVATE_H
@@ -16,15 +16,15 @@
 
 struct tr_aes_key {
     uint8_t enc[15][TR_BLOCK]; /* round keys 0 to rounds, in order of use */
-    uint8_t dec[15][TR_BLOCK]; /* of the equivalent inverse cipher (FIPS-197 section 5.3.5) */
+    uint8_t dec[15][TR_BLOCK]; /* those of the equivalent inverse cipher (FIPS-197 section 5.3.5) */
     const struct tr_backend *backend; /* NULL: the key was never set */
     uint32_t rounds;                  /* 10, 12 or 14 */
 } TR_ALIGNED(16);
 
 /* GHASH's hash subkey and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. */
-#define TR_GHASH_POWERS 36u /* 32 data blocks, AAD and lengths, rounded up to vectors of four */
+#define TR_GHASH_POWERS 36u /* 32 data blocks, one of AAD, one of lengths; a multiple of 4 */
 struct tr_ghash_key {
-    uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* without CLMUL: tables of H^2 */
+    uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* only without CLMUL: tables of H^2 */
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK];  /* powers of H, H last; without CLMUL: tables of H */
     uint8_t h[TR_BLOCK];
     uintptr_t powers_state; /* atomic: the number of powers, encoded (modes/ghash.h) */
@@ -79,7 +79,7 @@ struct tr_ghash {
 
 struct tr_gcm {
     struct tr_ghash ghash;
-    uint8_t counter[TR_BLOCK];   /* the next counter block; its last 32 bits count */
+    uint8_t counter[TR_BLOCK];   /* the next counter block; only its last 32 bits change */
     uint8_t mask[TR_BLOCK];      /* the encrypted J0, which masks the tag */
     uint8_t keystream[TR_BLOCK]; /* the current block; its first `used` bytes are spent */
     const struct tr_gcm_key *key;
@@ -107,7 +107,7 @@ struct tr_ccm {
 struct tr_ocb {
     struct tr_ocb_run {
         uint8_t offset[TR_BLOCK];   /* the offset of the previous block */
-        uint8_t checksum[TR_BLOCK]; /* for AAD: Sum of HASH (RFC 7253 section 4.1) */
+        uint8_t checksum[TR_BLOCK]; /* for AAD: the variable Sum (RFC 7253 section 4.1) */
         const struct tr_ocb_key *key;
         uint64_t index; /* whole blocks so far */
     } run, aad;

@@ -24,7 +24,7 @@ static enum tr_status check(const struct tr_aes_key *key, enum tr_cts form, cons
 }
 
 /*
- * Encrypts less than TR_FEW whole blocks and the `last` bytes after them. Each block waits for the
+ * Encrypts fewer than TR_FEW whole blocks and the `last` bytes after them. Each block waits for the
  * one before, so one call encrypts all of them, with the last one padded. Between two calls the
  * chain would pass through memory.
  */
@@ -74,9 +74,9 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
     return TR_OK;
 }
 
-/* Decrypts the last two blocks. `cut` holds only the first `last` bytes of its block. D(full) is
- * the zero-padded plaintext XOR that block. Where the padding is zero, D(full) therefore supplies
- * the missing bytes of `cut`. Reads both blocks before it writes. */
+/* Decrypts the last two blocks. Of the ciphertext block `cut`, only the first `last` bytes exist.
+ * D(full) is the zero-padded last plaintext block XOR that ciphertext block. The other bytes of
+ * D(full) are therefore the missing bytes of `cut`. Reads both blocks before it writes. */
 static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                      const uint8_t *full, const uint8_t *cut, size_t last)
 {

@@ -152,8 +152,8 @@ static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t
     return n;
 }
 
-/* Encrypts or decrypts whole blocks. TR_OP_CTR increments all 128 bits. It still gives the right
- * counters: len is below 2^(8q), so the message ends before its counter field wraps. */
+/* Encrypts or decrypts whole blocks. TR_OP_CTR increments all 128 bits. The counters are right
+ * nevertheless: len is below 2^(8q), so the message ends before its counter field wraps. */
 static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
 {
@@ -274,7 +274,7 @@ enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *nonce, s
 }
 
 #if TR_ENV_ALL_MODES
-/* ---- Multi-buffer: whole blocks run in lanes, tails as above ---- */
+/* ---- Multi-buffer: the MACs of whole blocks run in lanes ---- */
 
 /* Checks all jobs before it starts any. */
 static enum tr_status begin_many(struct tr_ccm_job *jobs, size_t count)

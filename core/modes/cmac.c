@@ -100,7 +100,7 @@ enum tr_status tr_cmac_check(struct tr_cmac *c, const uint8_t *tag, size_t tag_l
 }
 
 /* The number of bytes before the last block of a message. The last block is partial or full, and
- * empty only if the message is. */
+ * empty only if the message is empty. */
 TR_INLINE size_t before_last(size_t len)
 {
     return len == 0 ? 0 : (len - 1) / TR_BLOCK * TR_BLOCK;
@@ -121,7 +121,7 @@ TR_INLINE void last_block(uint8_t block[TR_BLOCK], const struct tr_cmac_key *key
     part_store_vector(block, part_xor(last, part_load_block(key->subkey[1])));
 }
 
-/* Computes the 16-byte tag of a one-shot message. Writes it after it has read all data. */
+/* Computes the 16-byte tag of a one-shot message. Reads all data before it writes the tag. */
 TR_INLINE void whole_tag(const struct tr_cmac_key *key, const uint8_t *data, size_t len,
                          uint8_t tag[TR_BLOCK])
 {

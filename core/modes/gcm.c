@@ -11,7 +11,7 @@
 /* The phase of a message: no message, AAD or data is accepted, only data is accepted. */
 enum phase { IDLE, AAD, DATA };
 
-/* section 5.2.1.1, in bytes. */
+/* The longest AAD and IV in bytes (section 5.2.1.1). */
 #define MAX_AAD 0x1fffffffffffffffu
 
 enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_backend *backend,
@@ -26,8 +26,8 @@ void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
     g->ghash.key = &key->hash;
 }
 
-/* Hashes the length block (section 7.1 step 5) for two lengths in bytes. The same GHASH call pads a
- * partial block with zeros. */
+/* Hashes the length block (section 7.1 step 5) for two lengths in bytes. The same GHASH call
+ * completes a partial block. */
 static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
     uint8_t blocks[2 * TR_BLOCK];
@@ -121,7 +121,7 @@ static void make_blocks(struct tr_gcm *g)
     tr_cleanse(blocks, sizeof(blocks));
 }
 
-/* Encrypts or decrypts bytes within the current partial block, and XORs the ciphertext to the hash.
+/* Encrypts or decrypts bytes within the current partial block. XORs the ciphertext into the hash.
  * Returns the number of bytes. */
 static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
@@ -141,8 +141,8 @@ static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t
     return n;
 }
 
-/* Counter mode by TR_OP_CTR, which would carry beyond 32 bits. It therefore makes several calls,
- * which end where GCM's 32-bit counter wraps. */
+/* Counter mode with TR_OP_CTR, whose carry would propagate beyond 32 bits. Each bulk call therefore
+ * ends where GCM's 32-bit counter wraps. */
 static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
 {
     uint8_t counter[TR_BLOCK];
@@ -219,7 +219,7 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     g->len += len;
     if (first) {
         /* The last block of AAD is hashed in one pass with the first whole blocks of data, or here
-         * if the call has none. */
+         * if the call has no whole blocks. */
         if (whole == 0)
             tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
     } else if (g->used != 0) {

@@ -7,7 +7,7 @@
 
 #define TR_GCM_IV 12u /* bytes of an IV that needs no hashing (SP 800-38D section 7.1 step 2) */
 
-/* SP 800-38D section 5.2.1.1, in bytes. */
+/* The longest message in bytes (SP 800-38D section 5.2.1.1). */
 #define TR_GCM_MAX_DATA 0xfffffffe0u
 
 /* J0 of a 96-bit IV: the IV, then the 32-bit number 1, big-endian. */

@@ -5,7 +5,8 @@
  *
  * - A backend processes the whole message (GCM_SEAL, GCM_OPEN).
  * - Up to SHORT_DATA bytes: one call encrypts J0 and the counter blocks, another hashes AAD,
- *   ciphertext and lengths. The message waits for these two; the streaming calls make more.
+ *   ciphertext and lengths. The message waits for these two bulk calls; the streaming calls make
+ *   more of them.
  * - The streaming calls of gcm.c.
  */
 #include "modes/aead.h"
@@ -151,8 +152,7 @@ static enum tr_status short_open(const struct tr_gcm_key *key, const uint8_t *iv
         .iv = iv, .aad = aad, .aad_len = aad_len, .len = len, .tag = (whole_tag)                   \
     }
 
-/* Seals what tr_gcm_seal() cannot seal in one call of the backend that writes the tag: the tag is
- * truncated, or begin_whole() returns NULL. */
+/* Seals a message whose tag is truncated, or for which begin_whole() returned NULL. */
 static __attribute__((__noinline__)) enum tr_status
 seal_otherwise(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len, const uint8_t *aad,
                size_t aad_len, uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,

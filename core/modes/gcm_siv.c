@@ -11,7 +11,7 @@ enum phase { IDLE, AAD };
 /* section 6 */
 #define MAX_BYTES (1ull << 36)
 
-#define SHORT (16u * TR_BLOCK) /* bytes of a message */
+#define SHORT (16u * TR_BLOCK) /* most bytes of a message that is hashed in one call */
 
 enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key, const struct tr_backend *backend,
                                   const uint8_t *raw, size_t key_len)
@@ -255,8 +255,8 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* Cleanses the message of a one-shot call. Its secrets lie in ghash.hash, and between the highest
- * power of H that the message needed and the last round key: the key only encrypts. */
+/* Cleanses the message of a one-shot call. Its secrets are ghash.hash, and the memory from the
+ * highest power of H that the message needed to the last round key for encryption. */
 static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;

@@ -12,7 +12,7 @@
  *   in the key.
  * - tr_ghash_key.powers_state gives the number of powers: the key's own address
  *   + 2 * tr_ghash_stage(), + 1 while a thread computes more. In a copied key the address does not
- *   match, so only the first powers are used.
+ *   match, so the copy starts again with the first 4 powers.
  * - A thread that needs more powers sets the lowest bit and appends them: it never changes existing
  *   powers. It then publishes the new stage with release semantics.
  * - A thread that finds the bit set by another thread uses its stack. No thread ever waits for
@@ -21,8 +21,8 @@
  * Three alternatives are slower:
  *
  * - Computing all powers with the key costs 33 % for a new key with one short message.
- * - Setting the bit from the first message on costs 10 % at 1350 bytes (Zen 4): the locked
- *   instruction serializes key setup and message.
+ * - Keeping the powers of the first message in the key, too, costs 10 % at 1350 bytes (Zen 4): the
+ *   locked instruction that sets the bit serializes key setup and message.
  * - Always using the stack would compute the powers again in every message of 100 bytes or more.
  */
 #ifndef TR_GHASH_H
@@ -32,8 +32,8 @@
 #include "tenrounds.h"
 #include "util.h"
 
-/* FIRST_POWERS: the powers that every backend's ghash_key computes (with four-block vectors,
- * first_powers() computes 8). STAGES: the stages that add more. */
+/* FIRST_POWERS: the powers that ghash_key computes in every backend with carry-less multiplication
+ * (8 with four-block vectors). STAGES: the stages that add more. */
 #define TR_GHASH_FIRST_POWERS 4u
 #define TR_GHASH_STAGES       7u
 
@@ -57,7 +57,7 @@ TR_INLINE unsigned tr_ghash_published(const struct tr_ghash_key *key)
 }
 
 /* Whether this message keeps its powers in the key: false only for the first message that needs
- * more powers. Records in the key that there was one. */
+ * more powers. Records that message in the key. */
 TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
 {
     if (key->unshared || __atomic_load_n(&key->powers_wanted, __ATOMIC_RELAXED) != 0)
@@ -98,11 +98,11 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
 void tr_ghash_expand(struct tr_ghash_key *hash, const struct tr_backend *backend);
 
 /* Hashes len bytes after the *used bytes of a partial block, and updates *used. Multiplies each
- * block once it is full. */
+ * block by H once the block is full. */
 void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used,
                      const uint8_t *data, size_t len);
 
-/* Pads a partial block, if there is one, with zeros. */
+/* Pads a partial block, if there is one, with zeros, and multiplies it by H. */
 void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used);
 
 /* A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. The last of its blocks may be

@@ -104,8 +104,8 @@ enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint
     return TR_OK;
 }
 
-/* Whether `a` is right and the padding at the end of the `room` bytes at `out`, 0 to 7 bytes, is
- * zero (section 6.3). Stores the plaintext's length, which is valid only then. Constant-time. */
+/* Whether `a` is right and the padding, the last 0 to 7 of the `room` bytes at `out`, is zero
+ * (section 6.3). Stores the plaintext's length, valid only if both hold. Constant-time. */
 static int kwp_is_right(const uint8_t a[SEMI], const uint8_t *icv, const uint8_t *out, size_t room,
                         size_t *plaintext)
 {

@@ -6,8 +6,8 @@
 #include "dispatch/backend.h"
 #include "util.h"
 
-/* Whether the key is set: tr_cleanse() clears backend. Every call checks this before it uses the
- * key. */
+/* Whether the key is set: tr_cleanse() sets backend to NULL. Every call checks this before it uses
+ * the key. */
 TR_INLINE int tr_is_set(const struct tr_aes_key *key)
 {
     return __builtin_expect(key->backend != NULL, 1);
@@ -79,7 +79,7 @@ TR_INLINE enum tr_status tr_stream_check(const struct tr_aes_key *key, const uin
 #define TR_CHUNK 64u
 
 /* Returns `first` if both keys are equal, otherwise `key`. Multi-buffer code is faster if equal
- * keys have one address. Whether keys are equal is not secret, but their bytes are. */
+ * keys have one address. The keys' bytes are secret, but not their equality. */
 static inline const struct tr_aes_key *tr_shared_key(const struct tr_aes_key *first,
                                                      const struct tr_aes_key *key)
 {

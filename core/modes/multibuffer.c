@@ -23,11 +23,11 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  * that run one after the other overlap in the reorder window anyway. Approximate cycles on Zen 4:
  *
  * - one after the other: see tr_jobs_add()
- * - together: 400, 22 per job, and 45 per step of all lanes. Different keys cost more, because the
+ * - together: 400, plus 22 per job, plus 45 per step of all lanes. Different keys cost more, as the
  *   round-key schedules of all lanes must first be copied
  *
- * Without VAES there are 8 lanes, so more jobs take more steps. With VAES there are at least 16.
- * 32-bit code has half as many, and may choose lanes where serial code is a little faster.
+ * There are 8 lanes without VAES, and at least 16 with VAES. 32-bit code has half as many, which
+ * this estimate ignores. It may therefore choose lanes where serial code is a little faster.
  */
 static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 {
@@ -153,7 +153,7 @@ static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
         before = blocks;
         tr_jobs_add(&jobs, &list[i]);
     }
-    /* A copy, because gcc would keep the sums in memory if their address were used. */
+    /* A copy: if the address of jobs itself were passed on, gcc would keep the sums in memory. */
     const struct tr_jobs summed = jobs;
     if (!alike) {
         for (size_t left = jobs.count; left != 0;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OCB3, RFC 7253 section 4. Uses a backend's fused operation. Without one, uses ECB, and XORs a
- * chunk of offsets before and after. */
+/* OCB3, RFC 7253 section 4. The mode uses a backend's fused operations. Without them it uses ECB,
+ * and XORs a chunk of offsets before and after. */
 #include "modes/ocb.h"
 #include "modes/aead.h"
 #include "part.h"
@@ -86,7 +86,7 @@ static void next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
     }
 }
 
-/* out = a XOR b for n blocks. If `sum` is not NULL, XORs `a` into it. */
+/* out = a XOR b for n blocks. If `sum` is not NULL, XORs the blocks of `a` into `sum`. */
 static void add_blocks(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n, uint8_t *sum)
 {
     for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK) {

@@ -14,7 +14,7 @@ TR_INLINE void tr_ocb_l(const struct tr_ocb_run *r, unsigned n, uint8_t l[TR_BLO
         tr_double(l, l);
 }
 
-/* Computes the offset of the next block: XORs L_ntz(i). */
+/* Advances to the offset of the next block, number i: XORs L_ntz(i) into the current one. */
 TR_INLINE void tr_ocb_next_offset(struct tr_ocb_run *r)
 {
     uint8_t l[TR_BLOCK];

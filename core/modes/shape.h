@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The shapes of the parallel modes (SP 800-38A). Each mode computes output block i as AES(source of
  * block i) ^ addend of block i. Modes differ only in the source, the addend, and the direction of
- * AES. So each driver, over AES instructions or software AES, is written once and takes the shape
- * as a constant. */
+ * AES. So an implementation of AES needs one function for all modes, which takes the shape as a
+ * constant. */
 #ifndef TR_SHAPE_H
 #define TR_SHAPE_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* XTS-AES, IEEE 1619 section 5 (NIST SP 800-38E). Uses a backend's fused operations. Without them,
- * uses ECB, and XORs the tweaks before and after. */
+/* XTS-AES, IEEE 1619 section 5 (NIST SP 800-38E). The mode uses a backend's fused operations.
+ * Without them it uses ECB, and XORs the tweaks before and after. */
 #include "modes/xts.h"
 
 #include "part.h"
 
-/* bytes of a data unit: 2^20 blocks (IEEE 1619 section 5.1) */
+/* most bytes of a data unit: 2^20 blocks (IEEE 1619 section 5.1) */
 #define MAX_UNIT 0x1000000u
 
 enum tr_status tr_xts_set_key(struct tr_xts_key *x, const struct tr_backend *backend,
@@ -26,7 +26,7 @@ int tr_xts_keys_equal(const struct tr_xts_key *x)
     return x->equal;
 }
 
-/* Processes at most a chunk. */
+/* Processes at most TR_CHUNK blocks with ECB, and advances the tweak past them. */
 static void chunk(const struct tr_aes_key *key, enum tr_op ecb, uint8_t *out, const uint8_t *in,
                   size_t blocks, uint8_t tweak[16])
 {
@@ -90,9 +90,9 @@ static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, c
     tr_cleanse_inline(run.tweak, sizeof(run.tweak));
 }
 
-/* Ciphertext stealing. Fills up the partial block with the end of the full block's result, which
- * may be at out. Processes the filled block with this tweak, and stores the result in the full
- * block's place. */
+/* Ciphertext stealing. `full` is the full block's result, and may be at out. Its first `rest` bytes
+ * become the end of the output; its other bytes fill up the partial block. Processes the filled
+ * block with this tweak, and stores the result in the full block's place. */
 static void fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                     const uint8_t full[16], size_t rest, const uint8_t tweak[16])
 {
@@ -134,9 +134,10 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
 }
 
 /*
- * Encryption with ciphertext stealing after the full block's own encryption, whose result is at
- * out. The full block then goes through the rounds with the blocks before it, and only the filled
- * one does so alone. In place this would lose: `in` is read at once after the stores to it.
+ * Ciphertext stealing in encryption, if the full block's result is already at out. The caller
+ * encrypts the full block together with the blocks before it. Only the filled block then goes
+ * through the rounds alone. In place this is slower: the load of the partial block spans bytes that
+ * were just stored (store-forwarding stall).
  */
 static void steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t rest,
                         struct tr_xts_run *run)
@@ -197,8 +198,8 @@ enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16
 /* ---- Runs of data units ---- */
 
 #if TR_ENV_ALL_MODES
-/* Computing a unit's first tweak takes the latency of all rounds, about as long as the data of a
- * 512-byte sector. So the first tweaks of this many units are computed at once. */
+/* The first tweak of a unit takes the latency of all rounds, about as long as the data of a
+ * 512-byte sector. So the first tweaks of this many units are computed in one call. */
 #    define UNITS 16u
 
 /* Stores n consecutive data-unit numbers, of which `unit` is the first, and advances `unit` past

@@ -3,11 +3,11 @@
  * Bitsliced AES without tables. Eight words hold the bits of several blocks, one word for each bit
  * of a byte. The S-box is a circuit of logic gates. No branch and no memory index depends on data.
  *
- * Layout. Word b holds bit b of every byte. Each 64-bit lane of a word holds four blocks. The byte
- * in row r and column c (FIPS-197 section 3.4) of block k has its bits at position 16 r + 4 c + k.
- * ShiftRows therefore rotates within 16 bits, and MixColumns rotates the lane by multiples of 16
- * bits. A word may be a compiler vector of several lanes, each with its own four blocks. No
- * operation moves bits between lanes.
+ * Layout. Word b holds bit b of every byte. A lane has 64 bits in this file, and holds bits of four
+ * blocks. In each lane, bit 16 r + 4 c + k belongs to the byte in row r and column c (FIPS-197
+ * section 3.4) of block k. ShiftRows therefore rotates within 16 bits, and MixColumns rotates the
+ * lane by multiples of 16 bits. A word may be a compiler vector of several lanes, each with its own
+ * four blocks. No operation moves bits between lanes.
  *
  * Sources: bitsliced AES is by Matsui, and by Käsper and Schwabe ("Faster and Timing-Attack
  * Resistant AES-GCM", CHES 2009). The layout with rows of 16 bits is Pornin's (BearSSL,
@@ -21,7 +21,8 @@
 #include "util.h"
 
 /* A word has two lanes where the compiler may assume SSE2 or NEON: always on x86-64 and on 64-bit
- * Arm Linux. It has one lane in a kernel, which must request the vector registers first. */
+ * Arm Linux. It has one lane elsewhere, and in a kernel, where code must first request the vector
+ * registers. */
 #if (defined(__SSE2__) || defined(__aarch64__)) && !defined(__KERNEL__)
 #    define LANES 2u
 typedef uint64_t word __attribute__((vector_size(8 * LANES)));
@@ -33,7 +34,7 @@ typedef uint64_t word;
 
 /* ---- Slicing ------------------------------------------------------------------------------- */
 
-/* Exchanges the bits of y in mask with the bits of x in mask << shift. */
+/* Swaps the bits of y that mask selects with the bits of x that mask << shift selects. */
 #define SWAP(x, y, mask, shift)                                                                    \
     do {                                                                                           \
         T t_ = ((x) >> (shift) ^ (y)) & (mask);                                                    \
@@ -42,8 +43,8 @@ typedef uint64_t word;
     } while (0)
 
 /* Exchanges the word index (3 bits) with the lowest 3 bits of the bit position. This is an 8 x 8
- * transposition in every byte of every lane, and its own inverse. Defined for a whole word and for
- * a single lane. */
+ * transposition at every byte position, and its own inverse. Defined for whole words and for single
+ * lanes. */
 #define DEFINE_TRANSPOSE(name, type)                                                               \
     static void name(type q[8])                                                                    \
     {                                                                                              \
@@ -78,10 +79,10 @@ static uint32_t gather(uint64_t x)
     return (uint32_t)(x | x >> 16);
 }
 
-/* Loads four blocks into one lane, before the transposition. After the transposition, a bit's
- * position in its lane is row (2 bits), column (2) and block (2). The lowest three of these six
- * bits are the index of the word that holds the bit before the transposition. So word 4 l + k gets
- * block k's column l in its even bytes, and column l + 2 in its odd ones. */
+/* Loads four blocks into one lane of each word, ready for the transposition. After the
+ * transposition, a bit's position is the six-bit number row, column, block, with two bits each. The
+ * lowest three bits of this number are the index of the bit's word before the transposition. So
+ * word 4 l + k gets column l of block k in its even bytes, and column l + 2 in its odd bytes. */
 static void load_lane(uint64_t lane[8], const uint8_t *in)
 {
     for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {
@@ -126,8 +127,8 @@ static void unslice(uint8_t out[TR_BLOCK * BLOCKS], word q[8])
 /* ---- The round, FIPS-197 section 5.1 and 5.3 --------------------------------------------------
  */
 
-/* SubBytes on q[0 .. 7]; q[0] holds the lowest bits. Variable names are Boyar and Peralta's, where
- * x0 is the highest bit. */
+/* SubBytes on q[0] (the lowest bits) to q[7]. Variable names are Boyar and Peralta's, where x0 is
+ * the highest bit. */
 #define DEFINE_SUB_BYTES(name, T)                                                                  \
     static void name(T q[8])                                                                       \
     {                                                                                              \
@@ -220,8 +221,8 @@ static void inv_shift_rows(word q[8])
 /* Moves row r + n (mod 4) to row r, for every r. */
 #define ROWS_UP(x, n) ((x) >> 16 * (n) | (x) << 16 * (4 - (n)))
 
-/* r = 2 t in GF(2^8), with x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1). r and t must
- * differ. */
+/* r = 2 t in GF(2^8), with x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1). r and t must be
+ * different arrays. */
 static void twice(word r[8], const word t[8])
 {
     for (unsigned i = 1; i < 8; i++)
@@ -232,8 +233,8 @@ static void twice(word r[8], const word t[8])
     r[4] ^= t[7];
 }
 
-/* 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t moved by two
- * rows. */
+/* Computes 2 a0 ^ 3 a1 ^ a2 ^ a3 as 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t moved
+ * by two rows. */
 static void mix_columns(word q[8])
 {
     word t[8], doubled[8];
@@ -244,8 +245,8 @@ static void mix_columns(word q[8])
         q[i] = doubled[i] ^ ROWS_UP(q[i], 1) ^ ROWS_UP(t[i], 2);
 }
 
-/* The inverse matrix is the matrix of MixColumns times {5, 0, 4, 0}. First computes 5 a0 ^ 4 a2
- * as a0 ^ 4 (a0 ^ a2), where a2 is two rows below a0. */
+/* InvMixColumns is MixColumns after a multiplication by the matrix {5, 0, 4, 0}. That computes
+ * 5 a0 ^ 4 a2 as a0 ^ 4 (a0 ^ a2), where a2 is two rows below a0. */
 static void inv_mix_columns(word q[8])
 {
     word t[8], doubled[8];
@@ -265,8 +266,8 @@ struct schedule {
     unsigned rounds;
 };
 
-/* Slices four round keys at a time, as the four blocks of one lane. Copies each key to all blocks
- * of all lanes. */
+/* Bitslices four round keys at a time, as the four blocks of one lane. Copies each key to all
+ * blocks of all lanes. */
 static void prepare(struct schedule *sk, const struct tr_aes_key *key, int inverse)
 {
     (void)inverse; /* both directions use enc */

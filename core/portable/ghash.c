@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * GHASH (SP 800-38D section 6.4) with integer multiplications, for processors without carry-less
- * multiplication. No table, branch or index depends on data. The 64-bit integer multiplication
- * takes the same time for all operands on the processors that run this code (x86-64, Armv8).
+ * multiplication. No branch or index depends on data. The 64-bit integer multiplication takes the
+ * same time for all operands on the processors that run this code (x86-64, Armv8).
  *
  * Integer multiplication is carry-less if the carries have room. So each factor is split into four
- * parts; a part keeps every fourth bit. In the product of two parts, at most 15 terms fall on one
- * bit, and their carries reach only the three bits above it, which are masked. (16 terms can fall
- * on the highest bit, but its carry leaves the word.) The 16 products of parts, XORed, are the low
- * 64 bits of the carry-less product. The high 64 bits come from the bit-reversed factors: they are
- * the low half of that product, reversed. (Pornin, "BearSSL: GHASH, constant-time
- * multiplications".)
+ * parts, each with every fourth bit. In the product of two parts, at most 15 terms fall on one bit.
+ * Their carries reach only the three bits above that bit, which are masked. (16 terms can fall on
+ * the highest bit, but their carry leaves the word.) The XOR of the 16 masked products is the low
+ * half of the carry-less product. For the high half, the code multiplies the bit-reversed factors.
+ * It then reverses the low half of their product, and shifts it right by one bit. (Pornin,
+ * "BearSSL: GHASH, constant-time multiplications".)
  */
 #include "portable/ghash.h"
 
@@ -44,7 +44,7 @@ static uint64_t reverse_bits(uint64_t x)
     return __builtin_bswap64(x);
 }
 
-/* A factor: its low and high half, the XOR of both, and the same three bit-reversed. */
+/* A factor: its low half, its high half and the XOR of both; then the same three bit-reversed. */
 struct factor {
     uint64_t half[3], reversed[3];
 };
@@ -61,8 +61,8 @@ static void set_factor(struct factor *f, uint64_t low, uint64_t high)
 /*
  * Multiplies y by h modulo the polynomial. y[1] is the first 8 bytes of the block; its highest bit
  * is the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0] (lowest) to v[3]. A
- * left shift by one bit aligns them, with the high powers of x in the low words. The low words are
- * then folded by x^128 = x^7 + x^2 + x + 1.
+ * left shift by one bit aligns them, so that v[0] and v[1] hold x^128 and up. These two words are
+ * then folded into the others with x^128 = x^7 + x^2 + x + 1.
  */
 static void multiply(uint64_t y[2], const struct factor *h)
 {
@@ -103,7 +103,7 @@ void tr_portable_ghash_powers(struct tr_ghash_key *key)
     struct factor h;
     set_factor(&h, low, high);
     for (unsigned n = 1; n <= TR_GHASH_FIRST_POWERS; n++) {
-        /* H^n x^-1: shifts left by one bit. If that shifts out a 1, XORs the polynomial. */
+        /* form = H^n x^-1: shifts left by one bit. If that shifts out a 1, XORs the polynomial. */
         uint64_t carry = power[1] >> 63;
         uint64_t form[2] = {power[0] << 1 | carry,
                             (power[1] << 1 | power[0] >> 63) ^ ((0 - carry) & 0xc200000000000000)};
@@ -129,8 +129,8 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
         low = low >> 1 | high << 63;
         high = high >> 1 ^ (carry & 0xe100000000000000);
     }
-    /* 16 tables for each nibble of a byte: entry n of table j is byte j of the product n h. The
-     * high nibble's tables come first. The highest bit of a nibble is its lowest power of x. */
+    /* 16 tables for each nibble of a byte. Entry n of table j is byte j of the product of n and h.
+     * The high nibble's tables come first. A nibble's highest bit is its lowest power of x. */
     uint8_t *to = key->power[0];
     for (unsigned nibble = 0; nibble < 2; nibble++)
         for (unsigned j = 0; j < TR_BLOCK; j++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bulk operations of the bitslice backend that are not AES. */
+/* GHASH without vector registers, and its key setup. */
 #ifndef TR_PORTABLE_GHASH_H
 #define TR_PORTABLE_GHASH_H
 

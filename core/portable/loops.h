@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The modes of SP 800-38A over a software cipher that processes several blocks per call. A
- * template: the including file first defines these names.
+ * The modes of SP 800-38A over a software cipher that processes several blocks per call. This is a
+ * template. The file that includes it first defines these names:
  *
  *   BLOCKS                     the largest number of blocks per call of the cipher
  *   struct schedule            the round keys in the cipher's form
- *   prepare(sk, key, inverse)  computes them, for the cipher or the inverse cipher
+ *   prepare(sk, key, inverse)  computes the schedule of the cipher or of the inverse cipher
  *   OWN_SERIAL                 1 if the file defines serial() itself, else 0
  *   encrypt(sk, b, n)          encrypts n = 1 to BLOCKS blocks in place; b has room for BLOCKS
  *   decrypt(sk, b, n)          decrypts n blocks in the same way

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bitsliced AES in wide registers, the body for all widths. Eight vectors hold eight blocks for
- * each 128-bit lane. In vector i, byte p of a lane has bit i of byte p of these eight blocks, one
- * bit from each block. SubBytes is a circuit (sbox_circuits.h). Bytes are moved by byte shuffles
- * within lanes (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009).
- * The rounds omit ShiftRows: after round r the state lacks r of them. The shuffles of MixColumns
- * and the round keys make up for it, with period 4. A shuffle after the last round does the missing
- * ones. (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", CHES 2021.) The constant of the S-box
- * is part of the round keys.
+ * each 128-bit lane. Byte p of a lane of vector i holds bit i of byte p of each of the eight
+ * blocks. SubBytes is a circuit of logic gates (sbox_circuits.h). Byte shuffles within lanes move
+ * the bytes (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009).
  *
- * Bound, operations a round for eight registers: 115 gates of the S-box (74 of three inputs), 16
- * shuffles, 43 gates of MixColumns and AddRoundKey, 10 loads. On Zen 4 a round of 512 bits takes 91
- * cycles. A round of 256 bits takes 69, where 46 is the bound: 16 registers are too few for the
- * S-box (docs/tuning/software.md).
+ * The rounds omit ShiftRows, so after round r the state lacks r ShiftRows. The shuffles of
+ * MixColumns and the byte order of the round keys allow for that. Four ShiftRows change nothing, so
+ * there are four variants of each. A shuffle after the last round does the missing ShiftRows.
+ * (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", CHES 2021.) The S-box's constant 0x63 is
+ * XORed into the round keys.
  *
- * A template: the file that includes it defines the width first.
+ * Bound: the number of operations. A round of eight registers has 115 gates of the S-box (74 if
+ * gates may have three inputs), 16 shuffles, 43 gates of MixColumns and AddRoundKey, and 10 loads.
+ * On Zen 4, a round takes 91 cycles in 512-bit registers, and 69 in 256-bit registers. With 256
+ * bits the bound is 46, but 16 registers are too few for the S-box (docs/tuning/software.md).
  *
- *   V                    the vector, of 64-bit words; VBLOCKS blocks wide
- *   TR_TARGET            its target attribute
- *   v_lanes(p)           16 bytes of memory in every lane
- *   v_shuffle(x, index)  bytes of x within lanes
+ * This is a template. The file that includes it first defines these names:
+ *
+ *   V                    the vector type, of 64-bit words
+ *   VBLOCKS              the number of 128-bit lanes in a vector
+ *   TR_TARGET            the target attribute of every function over V
+ *   v_lanes(p)           loads the 16 bytes at p into every lane
+ *   v_shuffle(x, index)  shuffles the bytes of x within lanes
  *   MIN_BLOCKS           the fewest blocks for which bitslicing is faster
  *   SMALL_BACKEND        the backend for fewer blocks
- *   TERNARY(a, b, c, f)  if there is an instruction for it: a Boolean function of three inputs. Its
- *                        truth table is the byte f, as in VPTERNLOG
+ *   TERNARY(a, b, c, f)  optional: a Boolean function of three inputs in one instruction. Its truth
+ *                        table is the byte f, as in VPTERNLOG
  */
 #ifndef TR_X86_BITSLICE_H
 #define TR_X86_BITSLICE_H
@@ -62,26 +65,26 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 /* ---- Movements of bytes ---- */
 
 /*
- * Byte shuffles that move rows up by one or two. Index: the number n of ShiftRows that the state
- * lacks. They do ShiftRows n times, move rows, and undo the ShiftRows.
+ * Byte shuffles that move rows up by one or two. Entry n is for a state that lacks n ShiftRows: it
+ * does ShiftRows n times, moves the rows, and undoes the ShiftRows.
  */
 static const uint8_t up_1[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 1, -0), ROW_MOVES(1, 1, -1),
                                                    ROW_MOVES(2, 1, -2), ROW_MOVES(3, 1, -3)};
 static const uint8_t up_2[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 2, -0), ROW_MOVES(1, 2, -1),
                                                    ROW_MOVES(2, 2, -2), ROW_MOVES(3, 2, -3)};
-/* ShiftRows n times; its inverse is ShiftRows 4 - n times. */
+/* Entry n does ShiftRows n times. The inverse of that is ShiftRows 4 - n times. */
 static const uint8_t shift_rows[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 0, 0), ROW_MOVES(1, 0, 0),
                                                          ROW_MOVES(2, 0, 0), ROW_MOVES(3, 0, 0)};
 
 /*
- * The number of ShiftRows that the state lacks after r rounds, modulo 4. The r inverse ShiftRows
- * that it lacks in the inverse cipher count as -r.
+ * The number of ShiftRows that the state lacks after r rounds, modulo 4. In the inverse cipher, it
+ * lacks r inverse ShiftRows, which count as -r.
  */
 #define MISSING(r, inverse) (((inverse) ? 16 - (r) : (r)) % 4)
 
 /* ---- Slicing ---- */
 
-/* Swaps the bits of y at mask with the bits of x at mask << shift. */
+/* Swaps the bits of y that mask selects with the bits of x that mask << shift selects. */
 TR_INLINE TR_TARGET void swap(V *x, V *y, uint64_t mask, unsigned shift)
 {
     const V m = (V){0} + mask;
@@ -117,8 +120,8 @@ struct schedule {
 } TR_ALIGNED(16);
 
 /*
- * Bitslices the round keys. The key object has no room for the result, so every call does it, which
- * takes 10 % of the time of a group.
+ * Bitslices the round keys. The key object has no room for the result, so every call repeats this.
+ * It takes 10 % of the time of a group.
  */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
@@ -142,8 +145,8 @@ TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, 
 /* ---- The round ---- */
 
 /*
- * MixColumns and AddRoundKey. 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 =
- * a2 ^ a3 is t moved by two rows.
+ * MixColumns and AddRoundKey. Computes 2 a0 ^ 3 a1 ^ a2 ^ a3 as 2 t ^ a1 ^ t2, where t = a0 ^ a1,
+ * and t2 = a2 ^ a3 is t moved by two rows.
  */
 TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key[8][TR_BLOCK])
 {
@@ -160,8 +163,8 @@ TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key
     }
 }
 
-/* InvMixColumns is MixColumns after the matrix {5, 0, 4, 0}. Computes a ^ 4 (a ^ a2), where a2 is a
- * moved by two rows. */
+/* Multiplies by the matrix {5, 0, 4, 0}. MixColumns after this is InvMixColumns. Computes 5 a0 ^
+ * 4 a2 as a0 ^ 4 (a0 ^ a2), where a2 is two rows below a0. */
 TR_INLINE TR_TARGET void times_5_0_4_0(V q[8], unsigned missing)
 {
     const V two = v_lanes(up_2[missing]);
@@ -237,7 +240,7 @@ TR_INLINE TR_TARGET void counters(V q[8], const uint8_t counter[16])
     }
 }
 
-/* Processes a group of n blocks; the rest of it is padding. The IV advances by n blocks. */
+/* Processes a group of n blocks and padding. The IV advances by n blocks. */
 TR_INLINE TR_TARGET void group(const struct schedule *s, uint8_t *out, const uint8_t *in, size_t n,
                                uint8_t *iv, struct tr_shape shape)
 {

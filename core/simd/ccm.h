@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CCM (SP 800-38C section 6), a block at a time. The CBC-MAC of the plaintext is a serial chain, of
- * AES rounds alone, as in serial.h. It leaves most AES issue slots unused, so the rounds of the
- * next counter block are interleaved with it.
+ * CCM (SP 800-38C section 6), a block at a time. The CBC-MAC of the plaintext is a serial chain of
+ * AES rounds, as in serial.h. The chain leaves most AES issue slots unused. The rounds of the next
+ * counter block are interleaved with it to fill them.
  *
- * Bound: latency, as in CBC encryption. 16 KiB reach 96 % of it (Zen 4; docs/tuning/serial.md).
+ * Bound: latency, as in CBC encryption. Messages of 16 KiB reach 96 % of that bound (Zen 4;
+ * docs/tuning/serial.md).
  */
 #ifndef TR_SIMD_CCM_H
 #define TR_SIMD_CCM_H
@@ -16,7 +17,8 @@ struct ccm_pair {
     struct serial_state mac, counter;
 };
 
-/* Does serial_rounds() for the MAC and the counter block; n is a constant. */
+/* Does serial_rounds() of the MAC and of the counter block, interleaved. n is a compile-time
+ * constant. */
 TR_INLINE TR_TARGET struct ccm_pair ccm_rounds(struct ccm_pair p, const uint8_t keys[][16],
                                                unsigned n)
 {
@@ -38,8 +40,8 @@ TR_INLINE TR_TARGET struct ccm_pair ccm_rounds(struct ccm_pair p, const uint8_t 
     return (struct ccm_pair){{mac, b_zero()}, {counter, b_zero()}};
 }
 
-/* Counts in 64 bits only: the message ends before its counter field wraps (SP 800-38C appendix
- * A.3). */
+/* Adds to the low 64 bits of the counter only, because a message ends before its counter field
+ * wraps (SP 800-38C appendix A.3). */
 TR_INLINE TR_TARGET void ccm(const struct tr_aes_key *key, unsigned n, uint8_t *out,
                              const uint8_t *in, size_t blocks, struct tr_ccm_run *run, int decrypt)
 {
@@ -49,7 +51,7 @@ TR_INLINE TR_TARGET void ccm(const struct tr_aes_key *key, unsigned n, uint8_t *
     B counters = b_of(low, high);
     struct ccm_pair p = {.counter = {b_xor(b_byteswap(counters), k0), b_zero()}};
     tr_counter_add(run->counter, blocks);
-    /* The first keystream block has no MAC block to overlap with. */
+    /* There is no MAC block yet to interleave with the first keystream block. */
     B stream = b_aesenclast(serial_rounds(p.counter, keys, n), kn);
     B data = b_load(in), result = b_xor(data, stream), text = decrypt ? result : data;
     p.mac = (struct serial_state){b_xor(b_xor(b_load(run->mac), k0), text), b_zero()};

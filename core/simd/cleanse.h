@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cleansing of keys and states by stores as wide as a vector, because a store takes one issue slot
- * whatever its width.
+ * Cleansing of keys and states. The stores are as wide as a vector, because a store takes one issue
+ * slot whatever its width.
  */
 #ifndef TR_SIMD_CLEANSE_H
 #define TR_SIMD_CLEANSE_H
@@ -22,7 +22,7 @@ TR_INLINE TR_TARGET void cleanse_vectors(void *memory, size_t n)
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-/* tr_backend.cleanse */
+/* For tr_backend.cleanse. */
 static inline TR_TARGET void wide_cleanse(uint8_t *memory, size_t len)
 {
     cleanse_vectors(memory, len);

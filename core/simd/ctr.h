@@ -2,8 +2,8 @@
 /*
  * CTR (SP 800-38A section 6.5) for one vector type, over the driver of parallel.h.
  *
- * Bound: AES throughput as in parallel.h, and an addition, a byte swap and two XORs a vector. Three
- * methods reduce this work (figures: docs/tuning/parallel.md):
+ * Bound: AES throughput, as in parallel.h. Each vector also needs an addition, a byte swap and two
+ * XORs. Three methods reduce this work (figures: docs/tuning/parallel.md):
  *
  *   - calls below SHORT_CTR blocks count in the last byte only;
  *   - longer calls in XMM and YMM start groups at aligned counters;
@@ -16,11 +16,13 @@
 #include "simd/ctr_states.h"
 #include "simd/parallel.h"
 
-/* Calls are cut in two where the low 40 bits wrap: until then a table of ctr_states.h is valid. */
+/* Calls are split where the low 40 bits of the counter wrap. A table of ctr_states.h is valid only
+ * until then. */
 #define CTR_WRAP ((uint64_t)1 << 40) /* blocks */
 
 #if CTR_STATES
-/* Processes blocks from the counter `low` on, which does not wrap. Not inlined: 4 KiB of stack. */
+/* Processes blocks from counter (high, low) on. The low 40 bits do not wrap within the call. Not
+ * inlined, because it needs 4 KiB of stack. */
 static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t *out,
                                           const uint8_t *in, size_t blocks, uint64_t high,
                                           uint64_t low)
@@ -38,17 +40,17 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
 
 #if V_KEY_FIRST
 /*
- * Processes full groups from an aligned counter. Within a group, vector j's counter differs from
- * vector 0's by j in the last byte. AESE XORs its two operands, so one is the first round key XORed
- * with j, from a table, and the other is vector 0's counter. So no vector needs an XOR of its own
- * for its counter: the vector ports have 12 operations a block instead of 13 (docs/tuning/arm.md).
+ * Processes full groups from an aligned counter. Within a group, vector j's counter is vector 0's
+ * with j XORed into the last byte. AESE XORs its two operands. Here one operand is vector 0's
+ * counter. The other, from a table, is the first round key with j XORed in. So no vector needs an
+ * XOR for its counter: 12 vector operations a block instead of 13 (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 {
     uint8_t keys[IN_FLIGHT][VBYTES] TR_ALIGNED(16);
     for (unsigned j = 0; j < IN_FLIGHT; j++)
         v_store(keys[j], v_xor(v_load_all(b->keys[0]), v_last_bytes(j * VBLOCKS)));
-    /* Hides what the table has from gcc, which would keep it in registers and copy these. */
+    /* Hides the table's contents from gcc, which would keep and copy them in registers. */
     const uint8_t(*table)[VBYTES] = keys;
     __asm__("" : "+r"(table) : : "memory");
     for (; blocks >= GROUP; blocks -= GROUP) {
@@ -57,7 +59,7 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
         UNROLL
         for (unsigned j = 0; j < IN_FLIGHT; j++) {
             x[j] = v_load(table[j]);
-            V_KEEP(x[j]); /* gcc would overwrite a copy of `first` instead */
+            V_KEEP(x[j]); /* otherwise gcc copies `first` for each x[j] */
             x[j] = v_aesenc(x[j], first);
             V_KEEP(x[j]);
         }
@@ -81,10 +83,12 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 #endif
 
 /*
- * Processes blocks from the counter `low` on, which does not wrap. In XMM and YMM, eight vectors in
- * flight only just cover the latency, and any other operation may take an AES issue slot. So calls
- * of at least 8 groups first bring the counter to a multiple of GROUP. XMM goes from 90 % to 95 %
- * of the AES rate, YMM from 86 % to 93 % (Zen 4). ZMM gains nothing.
+ * Processes blocks from counter (high, low) on. `low` does not wrap within the call.
+ *
+ * In XMM and YMM, eight vectors in flight only just hide the latency, and any other operation may
+ * take an AES issue slot. Calls of at least 8 groups therefore first bring the counter to a
+ * multiple of GROUP. An aligned group counts with one XOR a vector (first_state()). XMM goes from
+ * 90 % to 95 % of the AES rate, YMM from 86 % to 93 % (Zen 4). ZMM gains nothing.
  */
 TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {
@@ -104,9 +108,9 @@ TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low,
 }
 
 /*
- * Calls of fewer blocks count in the last byte only, if that does not wrap. Such counters need no
- * byte swap and no general registers. 256 bytes in ZMM reach 83 % of the AES rate instead of 75 %
- * (Zen 4).
+ * Calls of fewer blocks count in the last byte only, if that byte does not wrap. Such counters need
+ * no byte swap and no general registers. Calls of 256 bytes in ZMM reach 83 % of the AES rate
+ * instead of 75 % (Zen 4).
  */
 #define SHORT_CTR 128u /* blocks */
 
@@ -128,8 +132,8 @@ static NOT_INLINE TR_TARGET void ctr_any(BULK_ARGUMENTS)
     while (blocks != 0) {
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         /*
-         * Keeps gcc from merging the two loads into one of 16 bytes, which would be a
-         * store-forwarding stall after the previous call's stores.
+         * Keeps gcc from merging the two loads into one of 16 bytes. After the previous call's
+         * stores, that would be a store-forwarding stall.
          */
         __asm__("" : "+r"(low));
         uint64_t before_wrap = CTR_WRAP - low % CTR_WRAP;
@@ -155,7 +159,7 @@ NOT_INLINE TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
         return TR_OK;
     }
     few(TR_SHAPE_CTR, key, out, in, blocks, iv);
-    /* No carry leaves the last byte. A store of 8 bytes forwards to the next call's load. */
+    /* The last byte does not wrap. The store of 8 bytes forwards to the next call's load. */
     tr_store64_be(counter + 8, tr_load64_be(counter + 8) + blocks);
     return TR_OK;
 }

@@ -2,22 +2,23 @@
 /*
  * CTR for long calls: most blocks skip the first two rounds.
  *
- * Within 256 successive counters only the last byte, b, differs. Round 1 moves b, with bytes 0, 5
- * and 10, to the first column and nowhere else. Round 2 moves each byte of that column to a
- * different column, where MixColumns XORs the contributions of its four bytes. So the state after
- * two rounds is
+ * Within 256 counters from a multiple of 256 on, only the last byte, b, differs. Round 1 moves b,
+ * with bytes 0, 5 and 10, to the first column and nowhere else. Round 2 moves each byte of that
+ * column to a different column. MixColumns then XORs the contributions of a column's four bytes. So
+ * the state after two rounds is
  *
  *     s(b, higher bytes) = e(b) ^ s(0, higher bytes)
  *
- * where e depends on b, the key and bytes 0, 5 and 10 of the counter. These bytes stay the same
- * until the counter's last 40 bits wrap. The first 256 blocks of a call store e(b) in a table. Each
- * later run of 256 blocks computes s(0, ..) once. A block then needs one XOR with a memory operand
- * instead of two rounds, the counter and its byte swap. No table index is secret: b is part of the
- * counter. (FACE, Park and Lee, CHES 2018; gcm_long.h does the same beside GHASH.)
+ * where e depends on b, the key and bytes 0, 5 and 10 of the counter. These three bytes stay the
+ * same until the counter's last 40 bits wrap. The first 256 blocks of a call store e(b) in a table.
+ * The code computes s(0, ..) once for each later run of 256 blocks. One XOR with a memory operand
+ * then replaces a block's first two rounds, its counter and the byte swap. No table index is
+ * secret: b is part of the counter. (FACE, Park and Lee, CHES 2018; gcm_long.h does the same for
+ * GCM.)
  *
- * Bound: 8 of 10 AES operations (10 of 12, 12 of 14) from block 257 on, so long calls exceed the
- * AES rate. 16 KiB of AES-128 reach 108 % of it on ZMM, 106 % on YMM and 111 % on XMM (Zen 4;
- * docs/tuning/parallel.md).
+ * Bound: AES throughput. From block 257 on, a block needs 8 of the 10 AES operations (AES-192: 10
+ * of 12, AES-256: 12 of 14), so long calls exceed the AES rate. Calls of 16 KiB with AES-128 reach
+ * 108 % of the AES rate on ZMM, 106 % on YMM and 111 % on XMM (Zen 4; docs/tuning/parallel.md).
  */
 #ifndef TR_SIMD_CTR_STATES_H
 #define TR_SIMD_CTR_STATES_H
@@ -25,7 +26,8 @@
 #include "dispatch/env.h"
 #include "simd/parallel.h"
 
-/* Whether this is compiled: it needs 4 KiB of stack, and rounds that end with the key's XOR. */
+/* Whether this code is compiled. It needs 4 KiB of stack, and AES instructions that XOR the key at
+ * the end of a round. */
 #if !V_KEY_FIRST && TR_ENV_LARGE_STACK
 #    define CTR_STATES 1
 #else
@@ -33,10 +35,10 @@
 #endif
 
 #if CTR_STATES
-/* Blocks that share a table. */
+/* Blocks whose e(b) the table holds. */
 #    define CTR_PERIOD    256u
-/* Shortest call, in blocks, that is faster with the table. Includes up to GROUP - 1 blocks before
- * the counter is aligned. */
+/* Shortest call, in blocks, that is faster with the table. This includes the blocks before the
+ * counter is aligned, at most GROUP - 1. */
 #    define CTR_LONG_FROM (CTR_PERIOD + GROUP + (VBLOCKS == 1 ? 32u : 112u))
 
 /* Does the remaining rounds of a group whose first two rounds are done. */
@@ -55,7 +57,7 @@ TR_INLINE TR_TARGET void ctr_later_rounds(V x[IN_FLIGHT], struct bulk *b)
     bulk_advance(b, IN_FLIGHT * VBYTES);
 }
 
-/* Processes a group from the counter b->chain, a multiple of GROUP. Fills its table entries. */
+/* Processes a group from counter b->chain, a multiple of GROUP. Fills the group's table entries. */
 TR_INLINE TR_TARGET void ctr_first_time(struct bulk *b, uint8_t *e, V base)
 {
     V x[IN_FLIGHT], first = v_xor(v_load_all(b->keys[0]), v_byteswap(b->chain));
@@ -72,8 +74,8 @@ TR_INLINE TR_TARGET void ctr_first_time(struct bulk *b, uint8_t *e, V base)
 }
 
 /*
- * Processes a group with the same last bytes, a multiple of 256 blocks later. If `cleanse`,
- * cleanses its table entries, because no later group reads them.
+ * Processes a group from its table entries at e. If `cleanse`, cleanses the entries, because no
+ * later group reads them.
  */
 TR_INLINE TR_TARGET void ctr_next_time(struct bulk *b, uint8_t *e, V base, int cleanse)
 {
@@ -95,7 +97,7 @@ TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low
     return v_broadcast(b_aesenc(x, b_load(b->keys[2])));
 }
 
-/* How a stage of a call uses the table: fills it, not at all, reads it, reads and cleanses it. */
+/* A stage of a call: fills the table, ignores it, reads it, or reads and cleanses it. */
 enum ctr_stage { CTR_KEEP, CTR_PLAIN, CTR_USE, CTR_LAST };
 
 /* Does one stage. `blocks` and `low` are multiples of GROUP. Returns the next counter's low
@@ -119,7 +121,7 @@ TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uin
 }
 
 /*
- * Encrypts all full groups by the table. `blocks` is at least CTR_LONG_FROM - GROUP, `low` a
+ * Encrypts all full groups with the table. `blocks` is at least CTR_LONG_FROM - GROUP, and `low` a
  * multiple of GROUP. Returns the number of blocks that remain, fewer than GROUP.
  */
 TR_INLINE TR_TARGET size_t ctr_by_states(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)

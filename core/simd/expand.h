@@ -2,9 +2,9 @@
 /*
  * Key expansion (FIPS-197 section 5.2) with AES instructions.
  *
- * AESENCLAST computes SubWord in 3 or 4 cycles, where AESKEYGENASSIST takes 12 or more. A byte
+ * AESENCLAST computes SubWord in 3 or 4 cycles, while AESKEYGENASSIST takes 12 or more. A byte
  * shuffle first copies the word w, rotated or not, to all four columns, so that ShiftRows changes
- * nothing. The round-key operand XORs Rcon. So sub_word() returns SubWord(w) ^ rcon in all columns.
+ * nothing. Rcon is the round-key operand. So sub_word() returns SubWord(w) ^ rcon in all columns.
  *
  * Bound: latency, one shuffle and one AESENCLAST a round key (docs/tuning/serial.md).
  */
@@ -23,8 +23,8 @@ TR_INLINE TR_TARGET B sub_word(B x, uint32_t word, uint32_t rcon)
 }
 
 /*
- * The recurrence w[i] = w[i-1] ^ w[i-Nk] for four words: each word of x becomes the XOR of itself,
- * all words before it, and t.
+ * Computes w[i] = w[i-1] ^ w[i-Nk] for four words: each word of x becomes the XOR of itself, all
+ * words before it, and t.
  */
 TR_INLINE TR_TARGET B chain_words(B x, B t)
 {
@@ -37,8 +37,8 @@ TR_INLINE TR_TARGET B chain_words(B x, B t)
 static const uint8_t rcon[10] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36};
 
 /*
- * Does round i of n on a block that is encrypted while the keys are expanded. The compiler removes
- * it where the result is not used.
+ * Does round i of n on a block that is encrypted during key expansion. The compiler removes this
+ * round where the result is not used.
  */
 TR_INLINE TR_TARGET B next_round(B x, B k, unsigned i, unsigned n)
 {
@@ -63,7 +63,7 @@ TR_INLINE TR_TARGET B expand_128(uint8_t enc[][16], const uint8_t *raw, B x)
     return x;
 }
 
-/* Expands enc, six words a step: four in a, two in the low half of b. */
+/* Each step computes six words: four in a, and two in the low half of b. */
 static TR_TARGET void expand_192(uint8_t enc[][16], const uint8_t *raw)
 {
     uint8_t *w = enc[0];
@@ -101,9 +101,8 @@ TR_INLINE TR_TARGET B expand_256(uint8_t enc[][16], const uint8_t *raw, B x)
 
 #if !V_KEY_FIRST
 /*
- * Expands enc, not dec, and sets h to the encrypted block of zeros. Its rounds overlap the
- * expansion, except with 192 bits: there round keys are stored in pieces of 8 bytes, so the block
- * is encrypted afterwards.
+ * Expands enc, not dec, and sets h to the encrypted block of zeros. The block's rounds overlap the
+ * expansion. With 192-bit keys they follow it, because some round keys span two stores.
  */
 TR_INLINE TR_TARGET void expand_and_encrypt(struct tr_aes_key *key, const uint8_t *raw, uint8_t *h)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. A message of two
- * full groups would encrypt the first with nothing to hash, and hash the second with nothing to
- * encrypt. Sealing hashes a chunk during the rounds of the next one, opening during its own rounds.
+ * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. In full groups,
+ * the first group of a message would be encrypted with nothing to hash, and the last group hashed
+ * with nothing to encrypt. In chunks, more of AES and GHASH overlaps. Sealing hashes a chunk during
+ * the AES rounds of the next chunk. Opening hashes a chunk during the chunk's own rounds.
  *
- * Bound: the multiplications, four a vector and two for each reduction. One starts every second
- * cycle on Zen 5, and every cycle on Emerald Rapids (docs/tuning/gcm.md).
+ * Bound: the carry-less multiplications, four for each vector and two for each reduction. One
+ * starts every second cycle on Zen 5, and every cycle on Emerald Rapids (docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_CHUNKS_H
 #define TR_SIMD_GCM_CHUNKS_H
@@ -13,7 +14,7 @@
 #include "dispatch/tuning.h"
 #include "simd/gcm_parts.h"
 
-/* Whether there are chunks. With eight registers, half a group is too short to gain from them. */
+/* Whether this code is compiled. With eight registers, half a group is too short for a gain. */
 #if V_MASKED && V_REGISTERS > 8
 #    define GCM_CHUNKS 1
 #else
@@ -24,18 +25,18 @@
 #    define CHUNK           HALF_GROUP
 #    define CHUNK_BLOCKS    (CHUNK * VBLOCKS)
 #    define CHUNK_BYTES     HALF_BYTES
-/* The longest messages that gain, in blocks. */
+/* The longest messages that chunks make faster, in blocks. */
 #    define SEAL_CHUNKS_MAX 128u
 #    define OPEN_CHUNKS_MAX 96u
 _Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
                "from 2 on, only the last byte of so many counters changes");
 
 /*
- * Whether to seal or open a message of so many blocks in chunks. Messages above 512 bytes need more
- * than one reduction anyway, and are up to 1.22 times as fast in chunks (Zen 4 and Zen 5;
- * docs/tuning/gcm.md). Messages of 400 to 512 bytes are sealed up to 6 % and opened up to 10 %
- * slower in chunks on these processors. A prototype on Emerald Rapids, where multiplications have a
- * port of their own, sealed them 1.25 times as fast.
+ * Whether to seal or open a message of `blocks` blocks in chunks. Messages above 512 bytes need
+ * more than one reduction anyway. Chunks make them up to 1.23 times as fast (Zen 4 and Zen 5;
+ * docs/tuning/gcm.md). On these processors, chunks seal messages of 400 to 512 bytes up to 6 %
+ * slower, and open them up to 10 % slower. On Emerald Rapids, carry-less multiplications have a
+ * port of their own. There a prototype of the chunks sealed 512 bytes 1.25 times as fast.
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {
@@ -50,9 +51,9 @@ TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int de
 /* A message in progress. */
 struct chunks {
     struct gcm g;
-    V base, count; /* base ^ count: the counters, XORed with the first round key */
-    B mask;        /* of the tag; the first chunk's rounds compute it */
-    size_t left;   /* bytes */
+    V base, count; /* base ^ count: the counter blocks, XORed with the first round key */
+    B mask;        /* the tag's mask, encrypted together with the first chunk */
+    size_t left;   /* bytes still to process */
 };
 
 TR_INLINE TR_TARGET struct chunks chunks_start(const struct tr_aes_key *key, uint8_t *out,
@@ -70,7 +71,7 @@ TR_INLINE TR_TARGET struct chunks chunks_start(const struct tr_aes_key *key, uin
                            .left = (size_t)m->len};
 }
 
-/* The states of the next u vectors before their first round. */
+/* Sets x to the states of the next u vectors before their first round. */
 TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u)
 {
     UNROLL
@@ -80,8 +81,8 @@ TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u
     }
 }
 
-/* Hashes vectors j and j + 1 of the u vectors of c, the last with `last` bytes. n is the exponent
- * of H for the first block of c. */
+/* Hashes vectors j and j + 1 of the u vectors of c. Vector u - 1 has `last` bytes. n is the
+ * exponent of H for the first block of c. */
 TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, unsigned u,
                                         size_t last, size_t n)
 {
@@ -98,9 +99,9 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
 }
 
 /*
- * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. Meanwhile hashes
- * hu vectors (0: none), the last with `hlast` bytes; n is as for chunk_hash_two(). If `first`, also
- * encrypts the tag's mask.
+ * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. Between the
+ * rounds, hashes hu vectors of `hashed` (0: none), the last with `hlast` bytes. n is as for
+ * chunk_hash_two(). If `first`, also encrypts the tag's mask.
  */
 TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, const V *hashed,
                                unsigned hu, size_t hlast, size_t n, int first, int decrypt)
@@ -148,7 +149,7 @@ TR_INLINE TR_TARGET void chunks_tag(struct chunks *s, uint8_t *tag)
     b_store(tag, b_xor(s->mask, b_byteswap(v_block_0(s->g.y))));
 }
 
-/* The last u vectors of a sealed message, and the hash of the chunk before. */
+/* Seals the last u vectors of a message. Also hashes `before`, the previous chunk's ciphertext. */
 TR_INLINE TR_TARGET void seal_last(struct chunks *s, unsigned u, const V *before, uint8_t *tag)
 {
     const size_t n = (s->left + TR_BLOCK - 1) / TR_BLOCK + 1,
@@ -159,7 +160,7 @@ TR_INLINE TR_TARGET void seal_last(struct chunks *s, unsigned u, const V *before
     chunks_tag(s, tag);
 }
 
-/* The last u vectors of an opened message. */
+/* Opens the last u vectors of a message. */
 TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, uint8_t *tag)
 {
     const size_t n = (s->left + TR_BLOCK - 1) / TR_BLOCK + 1,
@@ -190,7 +191,7 @@ TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, uint8_t *tag)
             CALL(CHUNK);                                                                           \
         }
 
-/* XORs a H^n into the hash to be reduced. */
+/* XORs a H^n into g->product. */
 TR_INLINE TR_TARGET void chunks_add(struct gcm *g, B a, size_t n)
 {
     multiply_add(&g->product, v_zero_extend(a),
@@ -203,7 +204,8 @@ static NOT_INLINE TR_TARGET void chunks_seal(const struct tr_aes_key *key, uint8
     struct chunks s = chunks_start(key, out, in, m);
     const B lengths = gcm_lengths(m);
     V c[CHUNK];
-    /* The first reduction is that after the second chunk, which may be the last one. */
+    /* The exponent is the number of blocks that the first reduction covers: the AAD and the first
+     * chunk. A message of at most two chunks has one reduction, which also covers the rest. */
     chunks_add(&s.g, b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len)),
                s.left <= 2 * CHUNK_BYTES ? (s.left + TR_BLOCK - 1) / TR_BLOCK + 2
                                          : CHUNK_BLOCKS + 1);

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM for long calls: does the same as gcm_stream.h, with more precomputation and fewer operations
- * a vector.
+ * GCM for long calls. It does the same as gcm_stream.h, with more precomputation and fewer
+ * operations per vector.
  *
- * Bound. On Zen 4 AES and carry-less multiplications share two of the four vector ports. One such
+ * Bound. On Zen 4, AES and carry-less multiplications share two of the four vector ports. One such
  * operation on 64 bytes takes both ports for a cycle. XORs, shuffles and broadcasts can use the
- * other two ports, but 4 in 10 take an AES issue slot: ports are assigned when operations enter the
- * schedulers. So this code does fewer operations of all kinds:
+ * other two ports. But 4 in 10 of them take an AES issue slot, because ports are assigned when
+ * operations enter the schedulers. So this code does fewer operations of all kinds:
  *
- *   AES          A table of states replaces counting and two rounds by one XOR (FACE, Park and Lee,
- *                CHES 2018). Within 256 blocks only the counter's last byte changes. The state
- *                after round 2 is F(last byte) ^ G(other bytes). The table holds the states of the
- *                first 256 blocks. In each later period of 256 blocks, all states differ from the
- *                table by the same value.
+ *   AES          A table of states replaces the counter and the first two rounds by one XOR (FACE,
+ *                Park and Lee, CHES 2018; ctr_states.h explains it). Within 256 blocks only the
+ *                counter's last byte changes. The state after round 2 is F(last byte) ^ G(other
+ *                bytes). The table holds the states of the first 256 blocks. In each later period
+ *                of 256 blocks, all states differ from the table by the same value.
  *   hash         Three multiplications a vector (Karatsuba). Preparing two vectors for them takes
- *                five operations. Each XOR takes three terms. Each lane accumulates its own hash,
- *                with the same powers of H in all lanes. The last group uses a different power in
- *                each lane, which combines the hashes.
- *   round keys   In memory as whole vectors: a broadcast load takes a vector port, a plain load
- *                does not.
+ *                five operations. XORs have three inputs. Each lane accumulates its own hash, with
+ *                the same powers of H in all lanes. The last group uses a different power in each
+ *                lane, which combines the hashes.
+ *   round keys   Stored as whole vectors, because a broadcast load takes a vector port and a plain
+ *                load does not.
  *
- * That makes 8 AES operations (AES-256: 12), 3 multiplications and 6.5 others for 64 bytes;
- * gcm_stream.h has 10, 4 and 10. Within a long message AES-128 takes 13.0 cycles for 64 bytes on
- * ZMM; AES and multiplications alone would take 11.3. 16 KiB reach 69 % of the AES rate, and 78 %
- * with AES-256 (Zen 4; docs/tuning/gcm.md).
+ * For 64 bytes, AES-128 needs 8 AES operations (AES-256: 12), 3 multiplications and 6.5 others. In
+ * gcm_stream.h it needs 10, 4 and 10. Within a long message, AES-128 takes 13.0 cycles for 64 bytes
+ * on ZMM. AES and multiplications alone would take 11.3. Messages of 16 KiB reach 69 % of the AES
+ * rate with AES-128, and 78 % with AES-256 (Zen 4; docs/tuning/gcm.md).
  *
- * Order. Eight vectors in lockstep begin a group with loads and XORs only and end it with last
- * rounds and stores only. The reorder window is shorter than a group, so it cannot mix these
- * phases. With AES-128 on ZMM, the vectors of a group are therefore one round apart
- * (staggered_groups()).
+ * Order. If the eight vectors of a group run in lockstep, the group begins with loads and XORs
+ * only, and ends with last rounds and stores only. The reorder window is shorter than a group, so
+ * the processor cannot mix these phases. With AES-128 on ZMM, the vectors of a group are therefore
+ * one round apart (staggered_groups()).
  */
 #ifndef TR_SIMD_GCM_LONG_H
 #define TR_SIMD_GCM_LONG_H
@@ -38,7 +38,7 @@
 #include "simd/ghash.h"
 #include "simd/rounds.h"
 
-/* Whether gcm_long() is available: it needs 6 KiB of stack. */
+/* Whether gcm_long() is compiled. It needs 6 KiB of stack. */
 #if V_LONG_GCM && TR_ENV_LARGE_STACK
 #    define GCM_LONG 1
 #else
@@ -49,17 +49,17 @@
 #    define GCM_PAIRS           (IN_FLIGHT / 2)
 #    define GCM_PERIOD          256u /* blocks whose states the table holds */
 #    define GCM_MAX_ROUNDS      14u
-/* Largest first counter of a call: modulo 256 with the table, modulo GROUP without it. */
+/* Largest first counter of a call, modulo 256 with the table, modulo GROUP without it. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
-/* The first vectors of each group whose counters, after such a first counter, carry nothing out of
- * the low bits (modulo GROUP). */
+/* The number of vectors at the start of each group whose counters never carry out of the low bits
+ * (modulo GROUP), in a call with such a first counter. */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
-/* Shortest calls, in blocks, that are faster with the precomputation, and with the table. */
+/* Shortest calls, in blocks, that are faster with gcm_long(), and with its table. */
 #    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
 #    define GCM_TABLE_FROM      (3 * GCM_PERIOD / 2)
 
 /*
- * Round keys and powers of H as vectors, and the table of states after two rounds. All of it is
+ * Round keys and powers of H as vectors, and the table of states after two rounds. All of these are
  * secret.
  */
 struct prepared {
@@ -77,10 +77,10 @@ struct gcm_long {
     struct product product;
     V y; /* the XOR of all lanes is the hash */
     V delta[GCM_LONG_STEADY];
-    V period; /* difference of the current period's states from the table's */
+    V period; /* XOR of the current period's states and the table's */
 };
 
-/* Returns, in each lane, the low halves of two blocks, their high halves, and the XOR of both. */
+/* Returns, in each lane, the low halves of two blocks, the high halves, and the XOR of both. */
 TR_INLINE TR_TARGET struct factors pair(V a, V b)
 {
     V low = v_unpack_low(a, b), high = v_unpack_high(a, b);
@@ -110,7 +110,8 @@ TR_INLINE TR_TARGET V both_products(V a, V b, V sum, int first)
 
 #    define GCM_STEPS (2 * GCM_PAIRS)
 
-/* Does one of two steps of hashing a pair of vectors. Pair 0 is last: it needs the hash so far. */
+/* Does one of the two steps that hash a pair of vectors. Pair 0 needs the hash so far, so it is the
+ * last pair. */
 TR_INLINE TR_TARGET void hash_step(struct gcm_long *g, const uint8_t *data, unsigned step,
                                    struct factors *x)
 {
@@ -151,8 +152,8 @@ TR_INLINE TR_TARGET void long_round(V x[IN_FLIGHT], V k)
 }
 
 /*
- * Where a group's states after two rounds come from: computed; computed and stored in the table;
- * read from the table; read from the table for the last time.
+ * The source of a group's states after two rounds: computed; computed and stored in the table; read
+ * from the table; read from the table for the last time.
  */
 enum states { COUNTED, KEPT, FROM_TABLE, FROM_TABLE_LAST };
 
@@ -175,8 +176,8 @@ TR_INLINE TR_TARGET V two_rounds(const struct gcm_long *g, V counters)
 }
 
 /*
- * A group's part of the table, and the differences of the group's states from it: one for vectors
- * before GCM_LONG_STEADY, one for the last vectors.
+ * A group's part of the table, and the XOR of the group's states and that part: `difference` for
+ * the first GCM_LONG_STEADY vectors, `last_difference` for the others.
  */
 struct origin {
     V *table, difference, last_difference;
@@ -185,7 +186,7 @@ struct origin {
 /*
  * Returns the origin of a group after the first 256 blocks. A period's first counter may be a few
  * blocks above a multiple of 256. The counter's last byte then wraps in the last vectors of the
- * period, whose difference is computed separately.
+ * period, so these have a difference of their own.
  */
 TR_INLINE TR_TARGET struct origin from_table(struct gcm_long *g, size_t done)
 {
@@ -206,7 +207,7 @@ TR_INLINE TR_TARGET V state_from_table(const struct origin *from, unsigned j)
 }
 
 /*
- * Encrypts or decrypts a full group, and hashes the group at `hashed` (NULL: none) in between.
+ * Encrypts or decrypts a full group. Between the rounds, hashes the group at `hashed` (NULL: none).
  * `from`: the part of the table to read or to fill.
  */
 TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, enum states states,
@@ -258,7 +259,8 @@ TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, e
     r->out += GROUP * TR_BLOCK;
 }
 
-/* Whether gcm_long() can process a call. With a 96-bit IV, a message's first counter is 2. */
+/* Whether gcm_long() can process a call from counter `count` on. `count` is 2 at the start of a
+ * message with a 96-bit IV. */
 TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 {
     return blocks >= GCM_LONG_FROM && count % GROUP <= GCM_MAX_FIRST_COUNT;
@@ -266,8 +268,8 @@ TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 
 #    if VBLOCKS == 4 && IN_FLIGHT == 8
 /*
- * AES-128 groups from the table, with staggered vectors. After the table, seven middle rounds and
- * the last one remain, and the eight vectors are one round apart. Each step ends one vector, begins
+ * AES-128 groups from the table, with staggered vectors: the eight vectors are one round apart.
+ * After the table, seven middle rounds and the last round remain. Each step ends one vector, begins
  * another and does a hash step, so all ports always get the same mix of operations.
  */
 #        define STAGGERED_ROUNDS 10u
@@ -382,7 +384,7 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
         pending = g->bulk.out;
         if (decrypt && done == blocks - GROUP)
             prepare_powers(g, 1);
-        /* Keep the states if another period follows. */
+        /* Whether a later group reads this group's table entries. */
         int again = use_table && blocks - done > GCM_PERIOD;
         if (use_table && done >= GCM_PERIOD) {
             struct origin from = from_table(g, done);

@@ -4,18 +4,19 @@
  * reduction. The tag's mask is encrypted in parallel with the data. No data passes through a buffer
  * on the stack.
  *
- * Bound of a short message: the latency of the AES rounds, one multiplication and the reduction,
- * 115 cycles for AES-128 (Zen 4). Successive calls overlap within the reorder window of 320
- * instructions; a call of 16 bytes has 170. So the number of instructions counts, scalar ones
+ * Bound of a short message on Zen 4: the latency of the AES rounds, one multiplication and the
+ * reduction, 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
+ * instructions; a call of 16 bytes has 170. So the number of instructions matters, scalar ones
  * included: 20 more cost 3 cycles. Back-to-back calls on ZMM take 57 cycles for 16 bytes, 71 for
  * 64, 109 for 256 and 340 for 1024 (docs/tuning/gcm.md).
  *
  * Avoid three hidden costs:
  *
- * - store-forwarding stalls: a wide load of bytes just written by narrower stores waits until these
- *   retire
+ * - store-forwarding stalls: a wide load of bytes that narrower stores have just written waits
+ *   until these stores retire
  * - structures passed by value, which cause the same stalls
- * - operations that wait for AES in the 128 entries of the schedulers
+ * - operations that wait for AES results: they fill the schedulers (128 entries) and keep
+ *   independent operations out
  */
 #ifndef TR_SIMD_GCM_MESSAGE_H
 #define TR_SIMD_GCM_MESSAGE_H
@@ -32,7 +33,7 @@ TR_INLINE TR_TARGET uint32_t load32_be(const uint8_t *p)
     return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? v : __builtin_bswap32(v);
 }
 
-/* Hashes the AAD except for its last block, which may be partial. */
+/* Hashes all AAD but the last block, which may be partial. */
 static NOT_INLINE TR_TARGET B gcm_long_aad(const struct tr_ghash_key *ghash, const uint8_t *aad,
                                            size_t blocks)
 {
@@ -40,15 +41,15 @@ static NOT_INLINE TR_TARGET B gcm_long_aad(const struct tr_ghash_key *ghash, con
 }
 
 /*
- * Processes a message of any length. `is_long` is a compile-time constant, 0 if the data is at most
- * half a group and the AAD at most a block.
+ * Processes a message of any length. `is_long` is a compile-time constant. It may be 0 if the data
+ * is at most half a group and the AAD at most a block.
  */
 TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_gcm_message *m, int is_long, int decrypt)
 {
     /*
-     * Loads words: callers often assemble a nonce from words, and a wider load would then cause a
-     * store-forwarding stall.
+     * Loads 32-bit words. Callers often assemble a nonce from such words, and a wider load would
+     * then be a store-forwarding stall.
      */
     uint64_t high = (uint64_t)load32_be(m->iv) << 32 | load32_be(m->iv + 4);
     uint64_t low = (uint64_t)load32_be(m->iv + 8) << 32;
@@ -56,8 +57,8 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
     struct gcm_tail end = {
         .whole = 1, .begun = 1, .lengths = b_of((uint64_t)len * 8, (uint64_t)aad_len * 8)};
     /*
-     * Keeps the block in a register. Otherwise gcc would store its halves and load both at once: a
-     * store-forwarding stall.
+     * Keeps the block in a register. Otherwise gcc stores its halves and loads both at once, which
+     * is a store-forwarding stall.
      */
     __asm__("" : "+" V_REGISTER(end.lengths));
     const struct tr_ghash_key *ghash = m->hash;
@@ -80,12 +81,13 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
 #    define TINY (2u * TR_BLOCK)
 
 /*
- * A message with one or two blocks of data, in one vector. For AES, lanes 0 and 1 are counter
- * blocks and lane 3 is J0. For GHASH, the four lanes are two data blocks, the lengths and the AAD.
+ * Processes a message with one or two blocks of data, in one vector. For AES, lanes 0 and 1 are
+ * counter blocks and lane 3 is J0. For GHASH, the four lanes are two data blocks, the lengths and
+ * the AAD.
  *
- * Calls overlap within the reorder window, so both latency and the number of instructions count.
- * Work that does not depend on AES is done in parallel with it. So one of the two reduction steps
- * is applied to the powers of H, not to the product: h_down is h x^-64.
+ * Calls overlap within the reorder window, so both latency and the number of instructions matter.
+ * One of the two reduction steps is applied to the powers of H instead of the product, because the
+ * powers do not depend on AES: h_down is h x^64 modulo the polynomial (ghash.h).
  */
 TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                       const struct tr_gcm_message *m, size_t len, int decrypt)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The parts of GCM (SP 800-38D section 7) that streaming calls (gcm_stream.h) and one-shot messages
- * (gcm_message.h) share: at most one group of vectors and its hash, and single keystream blocks.
+ * (gcm_message.h) share. They process and hash at most one group, and compute single keystream
+ * blocks.
  */
 #ifndef TR_SIMD_GCM_PARTS_H
 #define TR_SIMD_GCM_PARTS_H
@@ -26,10 +27,10 @@ TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
 
 /* Half a group, in vectors and in bytes. The tail after full groups is done in two halves. */
 #define HALF_GROUP (IN_FLIGHT / 2u)
-#define HALF_BYTES ((size_t)HALF_GROUP * VBYTES) /* bytes */
+#define HALF_BYTES ((size_t)HALF_GROUP * VBYTES)
 _Static_assert(2 * HALF_BYTES == (size_t)GROUP * TR_BLOCK,
                "the tail after full groups is done in two halves");
-/* Vectors of the longest message that is hashed with a single reduction. */
+/* The longest message that needs only one reduction, in vectors. */
 #if V_MASKED && V_REGISTERS > 8
 #    define SHORT_VECTORS IN_FLIGHT
 #else
@@ -49,8 +50,8 @@ TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
 }
 
 /*
- * Advances the low half of a counter by a number of blocks. Its lowest 32 bits count and wrap (SP
- * 800-38D section 6.2).
+ * Advances the low half of a counter by a number of blocks. Only its lowest 32 bits count, and they
+ * wrap (SP 800-38D section 6.2).
  */
 TR_INLINE TR_TARGET uint64_t counter_plus(uint64_t low, size_t blocks)
 {
@@ -72,9 +73,9 @@ TR_INLINE TR_TARGET B gcm_keystream(const struct tr_aes_key *key, uint64_t low, 
 }
 
 /*
- * The last AES round of u vectors, with the data. The last vector has `last` bytes, 1 to VBYTES; k
- * is the last round key. Sets c to the ciphertext, padded with zeros. Reads all data before it
- * writes any.
+ * Does the last AES round of u vectors, XORs the data, and writes the result. The last vector has
+ * `last` bytes, 1 to VBYTES; k is the last round key. Sets c to the ciphertext, padded with zeros.
+ * Reads all data before it writes any.
  */
 TR_INLINE TR_TARGET void gcm_few_data(struct bulk *r, unsigned u, size_t last, V x[IN_FLIGHT], V k,
                                       V *c, int decrypt)
@@ -107,8 +108,8 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
 {
     struct bulk *r = &g->bulk;
     /*
-     * Loads the round keys again: gcc would broadcast the tag mask's keys from registers, which
-     * needs shuffles.
+     * Makes gcc load the round keys again. Otherwise it reuses the keys of the tag's mask, and
+     * broadcasts each from a register with a shuffle.
      */
     __asm__("" : "+r"(r->keys));
     V x[IN_FLIGHT], k = first_key(r->keys);
@@ -121,8 +122,8 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
 }
 
 /*
- * Multiplies the blocks of u vectors by H^n, H^(n-1), .., and reduces. The last vector has `last`
- * bytes.
+ * Multiplies the blocks of u vectors by H^n, H^(n-1), .., XORs the products into g->product, and
+ * reduces. The last vector has `last` bytes.
  */
 TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, const V *c, size_t n)
 {
@@ -148,7 +149,8 @@ TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
 }
 
 #if V_MASKED
-/* The length block, in bits. Loads both fields one by one, as the caller has just stored them. */
+/* Returns the length block, byte-swapped; it counts bits. Loads the two fields separately: the
+ * caller has just stored them, so one wide load would be a store-forwarding stall. */
 TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 {
     return b_shift_left64(b_load_halves((const uint8_t *)&m->len), 3);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM-SIV (RFC 8452) for one vector type: POLYVAL and counter mode. POLYVAL is GHASH without byte
- * swaps. The counter, the first 32 bits of the block in little-endian order, needs none either. A
- * message takes one pass of POLYVAL, then one of counter mode, whose counter comes from the tag.
+ * GCM-SIV (RFC 8452) for one vector type: POLYVAL and counter mode. POLYVAL is computed as GHASH
+ * without byte swaps. The counter needs no byte swap either: it is the first 32 bits of the block,
+ * little-endian. A message takes one pass of POLYVAL, then one of counter mode, whose first counter
+ * block comes from the tag.
  *
- * Bound: in POLYVAL three carry-less multiplications a vector and two a reduction, in counter mode
- * the rounds. 16 KiB of AES-128 reach 77 % of that bound on ZMM (Zen 4; docs/tuning/gcm.md).
+ * Bound: the sum of both passes. POLYVAL needs three carry-less multiplications for each vector and
+ * two for each reduction. Counter mode needs the AES rounds. Messages of 16 KiB with AES-128 reach
+ * 77 % of that bound on ZMM (Zen 4; docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_SIV_H
 #define TR_SIMD_GCM_SIV_H
@@ -25,8 +27,8 @@ static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const 
         with_powers(polyval, key, out, in, blocks, g, &g->key, blocks);
 }
 
-/* Encrypts u vectors with counters from r->chain. If `part` is not 0, u is 1, with `part`
- * blocks. */
+/* Encrypts u vectors with counters from r->chain. If `part` is not 0, u must be 1, and the vector
+ * has `part` blocks. */
 TR_INLINE TR_TARGET void ctr_le_group(struct bulk *r, unsigned u, unsigned part)
 {
     V x[IN_FLIGHT], k = first_key(r->keys);
@@ -50,7 +52,7 @@ static TR_TARGET void ctr_le(const struct tr_aes_key *key, uint8_t *out, const u
 {
     uint8_t *counter = state, reversed[TR_BLOCK];
     struct bulk r = bulk_start(key, key->enc, out, in);
-    /* In the byte-swapped block the lowest 32 bits count, as in GCM. */
+    /* The lowest 32 bits of the byte-swapped block are the counter, as in GCM. */
     tr_reverse_block(reversed, counter);
     r.chain = v_counters32(tr_load64_be(reversed + 8), tr_load64_be(reversed));
     uint32_t next = (uint32_t)tr_load64_be(reversed + 8) + (uint32_t)blocks;

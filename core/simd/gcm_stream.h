@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM on whole blocks of a stream: counter mode interleaved with GHASH of the ciphertext. After
- * each AES round over a group, the code hashes one vector. Decryption hashes the same group.
- * Encryption hashes the previous group, because this group's ciphertext does not exist yet.
+ * GCM for streaming calls: counter mode interleaved with GHASH of the ciphertext. After each AES
+ * round over a group, the code hashes one vector. Decryption hashes the same group. Encryption
+ * hashes the previous group, because this group's ciphertext does not exist yet.
  *
  * Bound for AES-128 on Zen 4: 10 AES operations and 4 carry-less multiplications a vector, on the
- * same ports. From 1024 bytes on, the number of all vector operations, on four ports, is mostly the
- * tighter bound. gcm_long.h needs fewer operations for long messages.
+ * same two ports. From 1024 bytes on, the number of all vector operations, on four ports, is mostly
+ * the tighter bound. gcm_long.h needs fewer operations for long messages.
  */
 #ifndef TR_SIMD_GCM_STREAM_H
 #define TR_SIMD_GCM_STREAM_H
@@ -17,16 +17,19 @@
 
 /*
  * The number of vectors that steady_counters() prepares. If a group's first counter is at most 2 *
- * VBLOCKS modulo GROUP, the counters of these vectors carry nothing out of the low bits: (2 +
- * STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
+ * VBLOCKS modulo GROUP, the counters of these vectors never carry out of the low bits:
+ * (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
 /*
- * Prepares counters that need no additions. If adding j * VBLOCKS to the counter carries nothing
- * out of its low bits (modulo GROUP), vector j differs from vector 0 by the same bits in every
- * group. One XOR then replaces an addition, a byte swap and an XOR. With a 96-bit IV the first
- * counter is 2, and all vectors but the last two qualify. Sets delta and returns 1, or returns 0.
+ * Prepares counters that need no additions. Sets delta and returns 1, or returns 0 if the counter
+ * is not suitable.
+ *
+ * If adding j * VBLOCKS to the counter does not carry out of its low bits (modulo GROUP), vector j
+ * differs from vector 0 by the same bits in every group. One XOR with delta[j] then replaces an
+ * addition, a byte swap and an XOR. With a 96-bit IV the first counter is 2, and this holds for all
+ * vectors but the last two.
  */
 TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
                                         V delta[STEADY_VECTORS])
@@ -42,9 +45,10 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
 /*
  * XORs the products of vector j of a full group into g->product.
  *
- * If V_EQUAL_HALVES, the data's halves stay exchanged. Mixed products then multiply equal halves,
- * and the other two have an exchanged power, which loads 8 bytes away from its place can read. So
- * neither data nor powers need an instruction to exchange halves (docs/tuning/arm.md).
+ * If V_EQUAL_HALVES, x has the halves of each block exchanged. The two products for the middle
+ * part, low by high, then multiply equal halves. The other two products need the power with its
+ * halves exchanged. Loads from 8 bytes before and after the power read it that way. So neither data
+ * nor powers need an instruction to exchange halves (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {
@@ -53,7 +57,8 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
     V x = v_reverse_halves(v_load(data + (size_t)j * VBYTES)), h = v_load(power);
     if (j == 0)
         x = v_xor(x, v_swap_halves(g->y));
-    /* h's low half as the high one; h's high half as the low one. No load leaves the powers. */
+    /* `low` has h's low half as its high half, `high` the reverse. Swaps halves at both ends, where
+     * a load would leave the group's powers. */
     V low = j == 0 ? v_swap_halves(h) : v_load(power - TR_BLOCK / 2);
     V high = j == IN_FLIGHT - 1 ? v_swap_halves(h) : v_load(power + TR_BLOCK / 2);
     struct product *p = &g->product;
@@ -67,8 +72,8 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
     multiply_add(&g->product, x, v_load(g->ghash->power[TR_GHASH_POWERS - GROUP + j * VBLOCKS]));
 #endif
     /*
-     * A barrier after every two vectors. Without it, gcc would reorder the XORs, keep all products,
-     * and run out of registers.
+     * A compiler barrier after every two vectors. Without it, gcc would delay the XORs, keep all
+     * products, and run out of registers.
      */
     if (j % 2 == 1)
         __asm__(""
@@ -77,8 +82,8 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
 }
 
 /*
- * Encrypts a full group in counter mode, and hashes the group at `hashed` (NULL: none) in between.
- * `steady`: from steady_counters(), or NULL.
+ * Encrypts a full group in counter mode. Between the rounds, hashes the group at `hashed` (NULL:
+ * none). `steady`: delta of steady_counters(), or NULL.
  */
 TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V *steady)
 {
@@ -126,7 +131,7 @@ TR_INLINE TR_TARGET void gcm_groups(struct gcm *g, size_t len, int decrypt, cons
     }
 }
 
-/* Hashes a full group by itself. */
+/* Hashes a full group, without AES. */
 TR_INLINE TR_TARGET void gcm_hash_group(struct gcm *g, const uint8_t *data)
 {
     UNROLL
@@ -135,7 +140,7 @@ TR_INLINE TR_TARGET void gcm_hash_group(struct gcm *g, const uint8_t *data)
     gcm_reduce(g);
 }
 
-/* Hashes half a group by itself. */
+/* Hashes half a group, without AES. */
 TR_INLINE TR_TARGET void gcm_hash_half(struct gcm *g, const uint8_t *data)
 {
     UNROLL
@@ -151,17 +156,17 @@ TR_INLINE TR_TARGET void gcm_hash_half(struct gcm *g, const uint8_t *data)
 struct gcm_tail {
     int whole;            /* the message ends here: also hash its lengths */
     int is_secret;        /* the counter is derived from H: no branch may depend on it */
-    unsigned begun;       /* 1: a block is already XORed to the hash, but not multiplied yet */
+    unsigned begun;       /* 1: a block is already XORed into the hash, but not multiplied yet */
     const uint8_t *group; /* an earlier full group, not hashed yet, or NULL */
     const uint8_t *half;  /* an earlier half group, not hashed yet, or NULL */
     B lengths;
 };
 
 /*
- * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them
- * and (at the end of a message) the length block with a single reduction. end->group and
- * end->half are hashed after AES in program order: they depend on earlier AES results, and waiting
- * instructions would occupy the schedulers.
+ * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them,
+ * and at the end of a message also the length block, with a single reduction. end->group and
+ * end->half are hashed after AES in program order. They depend on earlier AES results, and
+ * instructions that wait for these would occupy the schedulers.
  */
 TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
                                           const struct gcm_tail *end, int decrypt)
@@ -191,16 +196,17 @@ static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
 }
 
 /*
- * Parameters of gcm_full_groups(). Not a structure: copying one just after its fields were stored
- * causes a store-forwarding stall.
+ * Parameters of gcm_full_groups(). They are not a structure: copying a structure just after its
+ * fields were stored is a store-forwarding stall.
  */
 #define GROUPS_PARAMETERS                                                                          \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t len,                     \
         const struct tr_ghash_key *ghash, uint64_t low, uint64_t high, B y, int is_secret
 
 /*
- * Processes full groups. `is_secret`: the counter is derived from H, so no branch or index may
- * depend on it. Returns the hash. After encryption it may lack the last group: see group_to_hash().
+ * Processes full groups and returns the hash. After encryption, the hash may lack the last group:
+ * see group_to_hash(). `is_secret`: the counter is derived from H, so no branch or index may depend
+ * on the counter.
  */
 TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
 {
@@ -242,8 +248,9 @@ TR_INLINE TR_TARGET const uint8_t *group_to_hash(const uint8_t *out, size_t len,
 }
 
 /*
- * Processes len bytes, with counters from `low` on. Except at the end of a message, len is a
- * multiple of 16. `is_short` is a compile-time constant: 1 if len <= HALF_BYTES. Returns the hash.
+ * Processes len bytes, with counters from (high, low) on. Returns the hash. Except at the end of a
+ * message, len is a multiple of 16. `is_short` is a compile-time constant, 1 only if len <=
+ * HALF_BYTES.
  */
 TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t len, const struct tr_ghash_key *ghash, uint64_t low,

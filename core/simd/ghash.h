@@ -2,23 +2,23 @@
 /*
  * GHASH (SP 800-38D section 6.4) by carry-less multiplication, for one vector type.
  *
- * Bit order. GHASH calls the most significant bit of the first byte x^0. With the bytes of a block
- * reversed, bit 127 - i of a register is the coefficient of x^i. The carry-less product of two such
- * registers has the coefficient of x^k in bit 254 - k. The same order in 256 bits puts it in bit
- * 255 - k, so the product is one bit too low. The hash subkey is therefore stored as H x^-1 in this
- * order, computed once (h_times_x_inverse()).
+ * Bit order. In GHASH, the most significant bit of the first byte is the coefficient of x^0. With
+ * the bytes of a block reversed, bit 127 - i of a register is the coefficient of x^i. The
+ * carry-less product of two such registers has the coefficient of x^k in bit 254 - k. In 256 bits
+ * the same order needs it in bit 255 - k, so the product is one bit too low. The hash subkey is
+ * therefore stored as H x^-1, computed once (h_times_x_inverse()).
  *
  * Reduction. The low half of a 256-bit product holds the high powers, x^128 and up. Modulo GHASH's
- * polynomial, x^128 is x^7 + x^2 + x + 1. Multiplication by 0xc200000000000000 gives the terms of
- * x^7, x^2 and x in this bit order, and a swap of halves gives the term of 1. Together they fold 64
- * bits of the low half into the 128 bits above them. Two such folds reduce the product.
+ * polynomial, x^128 is x^7 + x^2 + x + 1. In this bit order, multiplication by 0xc200000000000000
+ * gives the terms x^7, x^2 and x, and a swap of halves gives the term 1. Together they fold 64 bits
+ * of the low half into the 128 bits above them. Two such folds reduce the product.
  *
- * The hash of n blocks X0 to Xn-1 after the hash Y is (Y ^ X0) H^n ^ X1 H^(n-1) ^ .. ^ Xn-1 H. The
- * products are XORed unreduced and reduced once.
+ * Hashing n blocks X0 to Xn-1 after the hash Y gives (Y ^ X0) H^n ^ X1 H^(n-1) ^ .. ^ Xn-1 H. The
+ * unreduced products are XORed, and the result is reduced once.
  *
- * Bound: four carry-less multiplications a vector, in addition to 10 to 14 AES rounds. On Intel
- * they have a port of their own. On Zen 4 each takes an AES issue slot, so GCM can reach 71 %
- * (10/14) of the AES rate with AES-128 and 78 % (14/18) with AES-256.
+ * Bound in GCM: four carry-less multiplications a vector, in addition to 10 to 14 AES rounds. On
+ * Intel processors the multiplications have a port of their own. On Zen 4 each takes an AES issue
+ * slot, so GCM can reach 71 % (10/14) of the AES rate with AES-128 and 78 % (14/18) with AES-256.
  */
 #ifndef TR_SIMD_GHASH_H
 #define TR_SIMD_GHASH_H
@@ -40,7 +40,7 @@ TR_INLINE TR_TARGET void multiply_add(struct product *p, V a, V b)
     p->high = v_xor(p->high, v_clmul_hh(a, b));
 }
 
-/* low ^ middle x^64 ^ high x^128 modulo the polynomial, in each lane. */
+/* Returns high ^ middle x^64 ^ low x^128 modulo the polynomial, in each lane. */
 TR_INLINE TR_TARGET V reduce(const struct product *p)
 {
     const V poly = v_low_halves(0xc200000000000000);
@@ -61,7 +61,7 @@ TR_INLINE TR_TARGET V multiply(V a, V b)
     return reduce(&p);
 }
 
-/* Returns the block at p as a polynomial: byte-swapped. */
+/* Returns the block at p byte-swapped, in the bit order above. */
 TR_INLINE TR_TARGET B polynomial(const uint8_t *p)
 {
     return b_of(tr_load64_be(p + 8), tr_load64_be(p));
@@ -74,8 +74,8 @@ TR_INLINE TR_TARGET void store_polynomial(uint8_t *p, B x)
 }
 
 /*
- * Returns h x^-1, bits reflected, in lane 0: shifts by one bit, and XORs the polynomial if a one is
- * shifted out.
+ * Returns h x^-1 in lane 0, in the bit order above. Shifts left by one bit, and XORs the polynomial
+ * if that shifts out a 1.
  */
 TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 {
@@ -89,17 +89,17 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes as many");
 
-#define HASHED 8u /* vectors of a group, loaded as needed, so that 8 registers suffice */
+#define HASHED 8u /* vectors of a group; each is loaded when needed, so 8 registers suffice */
 
-/* The most powers that one reduction uses: a group's, and in gcm_message.h one for AAD and one for
- * the lengths. */
+/* The most powers that one reduction uses: one for each block of a group. Messages of gcm_message.h
+ * need one more for AAD and one for the lengths. */
 #if V_MASKED && V_REGISTERS > 8
 #    define MOST_POWERS (HASHED * VBLOCKS + 2)
 #else
 #    define MOST_POWERS (HASHED * VBLOCKS)
 #endif
 
-/* The stage that has the powers for n blocks. */
+/* Returns the stage (modes/ghash.h) that has the powers for n blocks. */
 TR_INLINE unsigned stage_for(size_t n)
 {
     return tr_ghash_stage(n < MOST_POWERS ? n : MOST_POWERS);
@@ -113,7 +113,7 @@ TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
 
 /*
  * Stores H^(ready + 1) to H^wanted in `power`; ready and wanted are multiples of 4. H^ready times
- * H^1 to H^ready gives the next `ready` powers. The first powers are read from `first`: a wider
+ * H^1 to H^ready gives the next `ready` powers. The first powers are read from `first`, because a
  * load of the copy in `power` could be a store-forwarding stall.
  */
 TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (*first)[TR_BLOCK],
@@ -133,8 +133,8 @@ TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (
 }
 
 /*
- * Restarts an operation with powers up to H^n, stored in the key or in a copy of it on the stack.
- * `hash` is the field of the operation's state that points to the key.
+ * Computes the powers up to H^n, in the key or in a copy of it on the stack, and restarts the
+ * operation. `hash` is the field of the operation's state that points to the key.
  */
 static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
                                              uint8_t *out, const uint8_t *in, size_t blocks,
@@ -155,7 +155,7 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     struct tr_ghash_key own TR_ALIGNED(64);
     uint8_t *end = (uint8_t *)(own.power + TR_GHASH_POWERS);
     const uint8_t *first = (const uint8_t *)(k->power + TR_GHASH_POWERS);
-    /* As wide as the earlier stores and the later loads, so that stores forward. */
+    /* The copy is as wide as the earlier stores and the later loads, so that stores forward. */
     for (size_t i = VBYTES; i <= TR_GHASH_FIRST_POWERS * TR_BLOCK; i += VBYTES)
         v_store(end - i, v_load(first - i));
     more_powers(own.power, k->power, TR_GHASH_FIRST_POWERS, wanted);
@@ -166,7 +166,7 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     cleanse_vectors(end - wanted * (size_t)TR_BLOCK, wanted * (size_t)TR_BLOCK);
 }
 
-/* Computes the first powers in registers: eight where a vector holds four blocks, else four. */
+/* Computes the first powers in registers: eight if a vector holds four blocks, else four. */
 TR_INLINE TR_TARGET void first_powers(struct tr_ghash_key *k, B h)
 {
     uint8_t *end = (uint8_t *)(k->power + TR_GHASH_POWERS);
@@ -199,7 +199,7 @@ static TR_TARGET void ghash_key(struct tr_ghash_key *k)
     first_powers(k, b_load(k->h));
 }
 
-/* A block, or a vector, in the byte order of the hash: POLYVAL needs no byte swap. */
+/* Returns a block, or a vector, in the bit order of the hash. POLYVAL needs no byte swap. */
 TR_INLINE TR_TARGET B hash_block(const uint8_t *in, int polyval)
 {
     return polyval ? b_load(in) : polynomial(in);
@@ -217,8 +217,8 @@ TR_INLINE TR_TARGET V xor_of_halves(V x)
 }
 
 /*
- * multiply_add() with three multiplications (Karatsuba). p->middle also includes low and high,
- * which the caller removes. sum is xor_of_halves(power).
+ * multiply_add() with three multiplications (Karatsuba). p->middle then includes the low and
+ * high products too, which the caller must XOR out. sum is xor_of_halves(power).
  */
 TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 {
@@ -229,8 +229,8 @@ TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 
 /*
  * Hashes full groups. The first vector of a group depends on the hash so far, so it goes last.
- * Without AES in parallel, a carry-less multiplication takes two cycles at any width (Zen 4).
- * Karatsuba's three multiplications a vector are therefore worth their XORs.
+ * Without AES in parallel, a carry-less multiplication takes two cycles at any width (Zen 4). Three
+ * multiplications a vector are therefore faster than four, despite the additional XORs.
  */
 TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash_key *g, B y, const uint8_t *in,
                                   size_t groups, int polyval)
@@ -254,7 +254,7 @@ TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash_key *g, B y, const uint8
     return y;
 }
 
-/* Hashes fewer blocks than a full group. */
+/* Hashes n blocks, fewer than a full group. */
 TR_INLINE TR_TARGET B hash_rest(const struct tr_ghash_key *g, B y, const uint8_t *in, unsigned n,
                                 int polyval)
 {

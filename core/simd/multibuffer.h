@@ -9,9 +9,9 @@
  *   lane      the 128 bits of a vector in which one job runs; lanes are numbered across all vectors
  *   step      one block of each lane goes through all rounds, all vectors interleaved
  *   batch     MB_STEPS steps: 64 bytes of each lane, one cache line if aligned
- *   segment   the batches between two refills: it ends when the first job ends
+ *   segment   the batches between two refills: it ends as soon as a job ends
  *   idle      a lane without a job; it repeats the job of another lane
- *   width     the number of vectors of a step, and so of lanes (MB_WIDTHS)
+ *   width     the number of vectors of a step, stored as an index of MB_WIDTHS
  *
  * A batch, with lanes 0 to 7 in two vectors of four; a3 is block 3 of this batch of job a:
  *
@@ -27,21 +27,24 @@
  *      64 B a job
  *
  * The transfers on the left overlap the rounds. Each moves a whole cache line of a job. Messages
- * whose addresses differ by a multiple of 4096 conflict in one cache set. If they were moved block
- * by block, each block would fetch its line again, at 16 % of the AES rate. multibuffer_lines.h
- * (512 bits) and multibuffer_rows.h (128 and 256 bits) make vectors of the lines.
+ * whose addresses differ by a multiple of 4096 conflict in one cache set. With transfers of single
+ * blocks, each block of such a message would fetch its line again, and the code would reach 16 % of
+ * the AES rate (Zen 4). multibuffer_lines.h (512 bits) and multibuffer_rows.h (128 and 256 bits)
+ * arrange the lines into vectors.
  *
  * Bound: AES throughput, and the longest job, because it is serial. 16 messages of 16 KiB, AES-128
  * in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Besides its
  * steps, a call of vaes256 costs 350 cycles with 8 jobs and 530 with 16 (Zen 3). Each segment costs
- * 250 for pipeline fill and drain, and each refill of a lane 20 (Zen 4).
+ * 250 cycles for pipeline fill and drain, and each refill of a lane 20 (Zen 4).
  *
  * Rules for speed:
  *
- * - Load chaining values from where they are: wide loads of copies stall (store forwarding).
+ * - Load chaining values from where they were stored. A wide load of a copy made by narrow stores
+ *   is a store-forwarding stall.
  * - Pass no structure by value, for the same reason.
  * - Run the longest job first.
- * - Use fewer lanes when the longest job is the bound: it ends sooner, because a step is shorter.
+ * - Use fewer lanes when the longest job is the bound. A step is then shorter, so that job ends
+ *   sooner.
  */
 #ifndef TR_SIMD_MULTIBUFFER_H
 #define TR_SIMD_MULTIBUFFER_H
@@ -52,8 +55,8 @@
 
 #if MULTIBUFFER
 /*
- * Compiles mb_segment() as a function for each operation, number of rounds, kind of keys and width,
- * so that no variant pushes registers that only another one uses.
+ * Compiles mb_segment() as one function for each operation, number of rounds, width, and shared or
+ * own keys. So no variant saves registers that only another variant uses.
  */
 #    define MB_SEGMENT(vectors, width, name, op, n, own)                                           \
         static TR_TARGET __attribute__((__noinline__)) void name##_##width(struct multibuffer *m,  \
@@ -186,7 +189,7 @@ static TR_TARGET void mb_fill(struct multibuffer *m, size_t count)
     m->first_end = first_end;
 }
 
-/* Moves the jobs of all higher lanes to idle lanes of a narrower width. */
+/* Switches to a narrower width: moves the jobs of the lanes beyond it to idle lanes within it. */
 static TR_TARGET void mb_narrow(struct multibuffer *m, unsigned width)
 {
     const unsigned lanes = mb_lanes(width);
@@ -269,17 +272,21 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
  * Chooses the width. A step of more lanes takes longer, so more lanes pay only if the jobs keep
  * them busy. The cost of a width is an estimate in cycles, for AES-128:
  *
- * - A step takes the issue slots of its vectors, or the latency of 10 rounds if that is longer. On
- *   Zen 3, steps of vaes256 take 77, 55 and 44 cycles with 8, 6 and 4 vectors.
- * - The number of steps is at least each of: the blocks of the longest job; all blocks over the
- *   lanes; and, since jobs start longest first, k + 1 times job k * lanes.
- * - Each k costs a segment.
+ * - A step takes the larger of two times: its vectors' issue slots (MB_VECTOR_CYCLES), and the
+ *   latency of 10 rounds. On Zen 3, steps of vaes256 take 77, 55 and 44 cycles with 8, 6 and 4
+ *   vectors.
+ * - The number of steps is the largest of three lower bounds. The first is the blocks of the
+ *   longest job; the second is all blocks divided by the lanes. The third is k + 1 times the blocks
+ *   of job k * lanes: jobs start longest first, so some lane runs k + 1 jobs of at least that
+ *   length.
+ * - Each k adds a segment, estimated at 150 cycles.
  */
 TR_INLINE unsigned mb_width(const struct tr_jobs *jobs)
 {
     const size_t blocks = jobs->blocks, longest = jobs->longest;
 #    if VBLOCKS == 4
-    /* More lanes pay only if they avoid refills and leave no long job to run alone. */
+    /* The wider form pays only between two limits. Below the first, the longest job is the bound
+     * even with fewer lanes; above the second, lanes need refills in any case. */
     return MB_LANES > MB_LANES_NARROW &&
            (jobs->own || blocks <= MB_LANES_NARROW * longest || blocks > MB_LANES * longest);
 #    else

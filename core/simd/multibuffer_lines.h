@@ -2,7 +2,8 @@
 /*
  * Runs a segment (multibuffer.h) in vectors of 4 blocks. The input of a batch is a line of 64 bytes
  * for each lane. Shuffles transpose the four lines of a vector, so that the four blocks of each
- * step form one vector. The output is transposed back in the same way. Both overlap the rounds:
+ * step form one vector. The output is transposed back in the same way. Both transpositions overlap
+ * the rounds:
  *
  *                  line of 64 bytes                      in_batch, of one vector
  *        job a     a0 a1 a2 a3                           step 0    a0 b0 c0 d0
@@ -10,14 +11,15 @@
  *        job c     c0 c1 c2 c3      <- transposed -      step 2    a2 b2 c2 d2
  *        job d     d0 d1 d2 d3                           step 3    a3 b3 c3 d3
  *
- * Bound: AES throughput. Beside its rounds, a vector needs a load, two shuffles and a store in each
- * direction, three XORs and one more store. These can use other ports. However, Zen 4 assigns
- * operations to ports when they enter the schedulers, and 16 chains leave AES no spare cycle. A
- * single operation between rounds costs as much as a round (91 % of the AES rate); a pair costs
- * nothing (100 %). So moves and XORs are issued in pairs (docs/tuning/multibuffer.md).
+ * Bound: AES throughput. Beside its rounds, each vector of a step needs a load, two shuffles and a
+ * store in each direction, three XORs and one more store. Other ports can execute these. However,
+ * Zen 4 assigns operations to ports when they enter the schedulers, and 16 chains leave AES no
+ * spare cycle. A single operation between two rounds costs as much as a round (91 % of the AES
+ * rate). A pair of operations costs nothing (100 %). So moves and XORs are issued in pairs
+ * (docs/tuning/multibuffer.md).
  *
- * As in serial.h, no XOR lies on the chain: the key of the last round includes the first XOR of the
- * next block. An XOR beside the chain removes that value from the output again.
+ * As in serial.h, no XOR lies on the chain: the last round's key includes the value of the next
+ * block's first XOR. An XOR beside the chain removes this value from the output again.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H
@@ -25,7 +27,7 @@
 #include "simd/multibuffer_state.h"
 
 #if MULTIBUFFER && VBLOCKS == 4
-/* Offset in bytes of a step's blocks of vector j in the buffer of a batch. */
+/* The offset in bytes of vector j's blocks of a step, in the buffer of a batch. */
 TR_INLINE unsigned mb_line_of(unsigned j, size_t step)
 {
     step %= MB_STEPS;
@@ -111,8 +113,8 @@ TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_
 
 /*
  * Sets the two moves that overlap the rounds of a batch: the next batch's input and the previous
- * batch's output. The last batch moves its own input again. In the first batch there is no previous
- * output: it moves old bytes to m->nowhere.
+ * batch's output. The last batch moves its own input again. The first batch has no previous output:
+ * its second move copies old bytes to m->nowhere.
  */
 TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], size_t batch,
                               size_t batches)
@@ -143,7 +145,7 @@ TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, cons
     return s;
 }
 
-/* Does a step of all lanes, and its share of the moves, in pieces spread evenly over the rounds. */
+/* Does a step of all lanes. Pieces of the moves are spread evenly over its rounds. */
 TR_INLINE TR_TARGET void mb_step(enum tr_mb_op op, const struct multibuffer *m, V s[MB_VECTORS],
                                  const V held[MB_HELD], unsigned n, unsigned vectors, int own,
                                  size_t batch, unsigned step, const struct mb_move beside[2])
@@ -186,7 +188,7 @@ TR_INLINE TR_TARGET void mb_step(enum tr_mb_op op, const struct multibuffer *m, 
                           from + j * VBLOCKS * MB_BATCH_BYTES, to + j * VBLOCKS * MB_BATCH_BYTES);
 }
 
-/* Processes a segment. `n`, `vectors` and `own` are constants. */
+/* Processes a segment. `n` is the number of rounds; `n`, `vectors` and `own` are constants. */
 TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
                                     unsigned vectors, int own, size_t batches)
 {
@@ -257,8 +259,8 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
     }
 }
 /*
- * Cleanses input, keys, and buffered output that no job receives. CFB jobs leave such output if the
- * last batch is partial: it is keystream.
+ * Cleanses input, keys, and buffered output that no job receives. MAC jobs receive none. CFB jobs
+ * with a partial last batch leave keystream.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. Lines of 64 bytes are copied from the
- * jobs' input into rows (below). A step gathers its blocks from there into vectors, and stores
- * whole vectors to the output rows. From these, blocks are copied to the jobs' output: on Zen 4,
- * extracting a block from a register costs more than a store and a load.
+ * jobs' input into rows (below). A step gathers blocks from the input rows into vectors, and stores
+ * whole vectors to the output rows. Blocks are then copied from the output rows to the jobs'
+ * output: on Zen 4, extracting a block from a register costs more than a store and a load.
  *
- * Bound: AES throughput, and the loads and insertions. A step of 8 vectors takes 77 cycles, one of
- * 6 takes 55, so 12 lanes have more throughput than 16 (vaes256, Zen 3; the cause is not known).
- * For messages a multiple of 4096 bytes apart, vaes256 reaches 56 % of VAES's AES rate;
- * aesni reaches 37 %, and could reach 50 % (Zen 4; docs/tuning/multibuffer.md).
+ * Bound: AES throughput, and the loads and insertions. On Zen 3, a step of vaes256 takes 77 cycles
+ * with 8 vectors and 55 with 6. So 12 lanes have more throughput than 16; the cause is not known.
+ * For messages a multiple of 4096 bytes apart, vaes256 reaches 56 % of the AES rate of VAES. aesni
+ * reaches 37 % of it, and could reach 50 % (Zen 4; docs/tuning/multibuffer.md).
  *
- * Transposed lines, as in multibuffer_lines.h, are slower: with fewer registers, more round keys
- * come from memory. The vectors are a round or two apart. Loads and insertions are therefore spread
- * evenly and always overlap the rounds of other vectors.
+ * Transposed lines, as in multibuffer_lines.h, are slower here: with fewer registers, more round
+ * keys come from memory.
+ *
+ * The vectors are one or more rounds apart (MB_AHEAD). Loads and insertions are therefore spread
+ * evenly and overlap the rounds of other vectors.
  */
 #ifndef TR_SIMD_MULTIBUFFER_ROWS_H
 #define TR_SIMD_MULTIBUFFER_ROWS_H
@@ -152,10 +154,10 @@ static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned
                     last + lane * TR_BLOCK, lanes * TR_BLOCK);
 }
 
-/* Rounds by which vector j is ahead of vector 0, which spreads the vectors' last rounds evenly. */
+/* Rounds by which vector j is ahead of vector 0. This spreads the vectors' last rounds evenly. */
 #    define MB_AHEAD(j) ((j)*n / vectors)
 
-/* Processes a segment. `n`, `vectors` and `own` are constants. */
+/* Processes a segment. `n` is the number of rounds; `n`, `vectors` and `own` are constants. */
 TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
                                     unsigned vectors, int own, size_t batches)
 {
@@ -235,15 +237,16 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         s[j] = mb_leave(op, j, s[j], mb_key(m, held, own, j, n), from, to);
         v_store(m->chain[j], s[j]);
     }
-    /* The last step is outside the loop: copies its share here, and then the last batch. */
+    /* The loop omits the last step: its share of the copies follows here, then the last batch's
+     * output. */
     if (op != TR_MB_MAC && batches > 1)
         mb_put(m, m->out, lanes, part, batches - 2);
     if (op != TR_MB_MAC)
         mb_put(m, m->last_out, lanes, lanes, batches - 1);
 }
 
-/* Copies the 1 to 3 blocks of a tail, and pads the last vector with one of them. It stores whole
- * vectors, because wide loads of narrow stores stall (store forwarding). */
+/* Copies the 1 to 3 blocks of a tail, and pads the last vector with one of them. Stores whole
+ * vectors, because a wide load of narrow stores is a store-forwarding stall. */
 TR_INLINE TR_TARGET void mb_pad(uint8_t *to, const uint8_t *from, unsigned tail)
 {
     for (unsigned i = 0; i < tail; i += VBLOCKS)
@@ -263,22 +266,22 @@ TR_INLINE uint8_t *mb_own_key_of(struct multibuffer *m, unsigned lane, unsigned 
 static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key *key)
 {
     mb_broadcast_keys(m, key);
-    /* All lanes, because gcc vectorizes only a loop of constant length. */
+    /* Sets all lanes, because gcc vectorizes only a loop of constant length. */
     for (unsigned lane = 0; lane < MB_LANES; lane++)
         m->none[lane] = mb_base_of(m->nowhere, 0);
 }
 /*
- * Cleanses the input that was copied, keys, and buffered output that no job receives. CFB jobs
- * leave such output if the last batch is partial: it is keystream.
+ * Cleanses copied input, keys, and buffered output that no job receives. MAC jobs receive none. CFB
+ * jobs with a partial last batch leave keystream.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {
     const unsigned lanes = m->widest;
     const int beyond = op == TR_MB_CFB && m->tails;
-    /* The first batch after mb_narrow() copies old input here. */
+    /* The first batch after mb_narrow() copies old input to m->nowhere. */
     mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
-    /* Rows of a narrower width lie among those of the widest, and its input rows among the input
-     * rows. */
+    /* All rows of a narrower width lie within the rows of the widest one, and its input rows within
+     * the input rows. */
     if (op == TR_MB_MAC || beyond)
         mb_cleanse_lines(m->rows, mb_output_row(lanes, 2, 0) + 2 * MB_STEPS * lanes * TR_BLOCK);
     else

@@ -3,9 +3,9 @@
  * The state of multi-buffer code. multibuffer.h defines the terms job, lane, step, batch, segment.
  *
  * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals that of an earlier store
- * modulo 4096. A step stores its output only after its rounds. Later loads, which the core executes
- * during these rounds, would wait for the store. So they must not alias the step's output. Each
- * layout below says how it ensures this.
+ * modulo 4096. A step stores its output only after its rounds. Later loads that the processor
+ * executes during these rounds would wait for the store. So these loads must not alias the step's
+ * output. Each layout below says how it ensures this.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H
@@ -24,8 +24,8 @@
 
 #if MULTIBUFFER
 /*
- * The shapes of a step, chosen by measurements: on Zen 4, and MB_WIDTHS of fewer than 4 blocks on
- * Zen 3.
+ * The shapes of a step, chosen by measurements on Zen 4. MB_WIDTHS for vectors of 1 or 2 blocks was
+ * chosen on Zen 3.
  *
  *   MB_WIDTHS           the possible numbers of vectors that go through the rounds together, from
  *                       the widest: X(vectors, index, other arguments)
@@ -70,16 +70,16 @@
 #    define MB_LANES        (MB_VECTORS * VBLOCKS)
 #    define MB_LANES_NARROW (MB_VECTORS_NARROW * VBLOCKS)
 
-#    define MB_STEPS       4u /* tr_jobs_add() counts tails of so many blocks, too */
+#    define MB_STEPS       4u /* tr_jobs_add() assumes this number, too */
 #    define MB_BATCH_BYTES (MB_STEPS * TR_BLOCK)
 
 /* Rows of multibuffer_rows.h: input of two batches, output of two batches, and the round keys. */
 #    define MB_ROWS (2 * MB_STEPS + 2 * MB_STEPS + 15u)
 
 /*
- * A buffer's address minus the offset at which its job started, so that all lanes use one offset.
- * The base may lie before the buffer, so mb_base_of() computes it as an integer, and mb_at() always
- * adds an offset before it is used. The type is a pointer all the same, because an integer type
+ * The address of a buffer, minus the offset in the call at which its job started. So all lanes use
+ * one offset. A base may lie before its buffer. So mb_base_of() computes it as an integer, and
+ * mb_at() adds an offset before any access. The type is still a pointer, because an integer type
  * would cost an instruction for each access (gcc 12).
  */
 typedef uint8_t *mb_base;
@@ -89,9 +89,9 @@ struct multibuffer {
     /*
      * The layout of multibuffer_lines.h: the input of a batch aliases only the output of the
      * previous batch, which is already stored. In 64-bit code, the other data that the rounds load
-     * lies in the part of the page (modulo 4096) that out_batch does not use. Exceptions are keys 11
-     * to 14 of own_keys (keys 0 to 4 are in registers), `tail`, and in the widest form cut_in,
-     * cut_out and the pointers behind them.
+     * lies at addresses (modulo 4096) that out_batch does not use. Exceptions are round keys 11 to
+     * 14 of own_keys, `tail`, and in the widest form cut_in, cut_out and the pointers after them.
+     * Round keys 0 to 4 of own_keys are no exceptions, because they are held in registers.
      */
     union {
         struct {
@@ -133,8 +133,8 @@ struct multibuffer {
     unsigned first, busy;               /* the lane with that end; the number of lanes with a job */
     unsigned half;          /* the half of the output buffers that holds the last batch, 0 or 1 */
     unsigned lanes, widest; /* lanes in use now, and at the start of the call */
-    unsigned width;         /* the number in MB_WIDTHS that has these lanes */
-    int own, tails;         /* jobs' keys differ; some jobs' lengths are no whole batches */
+    unsigned width;         /* the index in MB_WIDTHS for these lanes */
+    int own, tails;         /* jobs' keys differ; some jobs end with a partial batch */
     int deep;               /* a segment had more than one batch */
 } TR_ALIGNED(64);
 
@@ -160,7 +160,8 @@ TR_INLINE TR_TARGET void mb_cleanse_lines(uint8_t *memory, size_t n)
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-/* The base of a buffer that starts at this batch, and the address at an offset from a base. */
+/* mb_base_of() returns the base of a buffer whose job starts at `batch`, mb_at() the address at an
+ * offset from a base. */
 TR_INLINE mb_base mb_base_of(const uint8_t *p, size_t batch)
 {
     return (mb_base)((uintptr_t)p - batch * MB_BATCH_BYTES);
@@ -170,7 +171,8 @@ TR_INLINE uint8_t *mb_at(mb_base base, size_t offset)
     return base + offset;
 }
 
-/* Keeps x in a register, and keeps the order of all statements that are marked in this way. */
+/* Keeps x in a register. The compiler does not reorder the statements that are marked in this
+ * way. */
 #    define MB_IN_ORDER(x) __asm__ volatile("" : "+" V_REGISTER(x)::"memory")
 #endif
 

@@ -3,15 +3,15 @@
  * OCB3 (RFC 7253 section 4.2) for one vector type. Each block is XORed with its offset before and
  * after the cipher. The checksum is the XOR of all plaintext blocks.
  *
- * The offset of block i is that of block i - 1 XORed with L_ntz(i). A group begins after a block
- * whose number is a multiple of GROUP. Each of its offsets is the last offset before the group,
- * XORed with a combination of L_0, L_1 and so on: L_0, L_0 ^ L_1, L_1, .., a Gray code. These
- * combinations (o->sums) are the same for every group, so they are computed once a call. Only the
- * L of a group's last block depends on the group (o->own).
+ * The offset of block i is that of block i - 1 XORed with L_ntz(i). Block numbers start at 1. The
+ * number of a group's last block is a multiple of GROUP. Each offset in a group is the last offset
+ * before the group, XORed with a combination of L_0, L_1 and so on: L_0, L_0 ^ L_1, L_1, .., a Gray
+ * code. These combinations (o->sums) are the same for every group, so they are computed once a
+ * call. Only the L of a group's last block depends on the group (o->own).
  *
- * Bound: AES throughput, and four or five XORs a vector beside the rounds. Messages of 16 KiB reach
- * 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays in a register. In
- * memory it is written in halves, so loading it for each group would be a store-forwarding stall.
+ * Bound: AES throughput, and four or five XORs a vector beside the rounds. Messages of 16 KiB with
+ * AES-128 reach 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays in a
+ * register between groups, to avoid store-forwarding stalls.
  */
 #ifndef TR_SIMD_OCB_H
 #define TR_SIMD_OCB_H
@@ -24,12 +24,12 @@
 #if TR_ENV_ALL_MODES
 struct ocb {
     struct bulk run;
-    V before, own;       /* offset: before ^ sums[j]; in a full group's last vector also ^ own */
+    V before, own;       /* offset j: before ^ sums[j]; in a full group's last vector also ^ own */
     const uint8_t *sums; /* a vector for each vector of a group */
     V checksum;
 };
 
-/* The offsets of vector j. Each use computes them again: 16 registers have no room for them. */
+/* Returns the offsets of vector j. Each use computes them: 16 registers have no room for all. */
 TR_INLINE TR_TARGET V ocb_offset(const struct ocb *o, unsigned j)
 {
     V offset = v_xor(o->before, v_load(o->sums + (size_t)j * VBYTES));
@@ -69,7 +69,7 @@ TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsig
     r->out += done;
 }
 
-/* Processes the blocks before the first group, one by one. Only streaming calls have any. */
+/* Processes the blocks before the first group, one by one. Only streaming calls have them. */
 TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int decrypt,
                                   size_t blocks)
 {
@@ -85,10 +85,11 @@ TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int d
 }
 
 /*
- * Computes, for each block of a group, its offset XORed with the last offset before the group. The
- * last block's entry lacks its L, which depends on the group. v_gray() gives the entries of a
- * vector relative to `before`, the entry of the last block before the vector. It lacks the L of the
- * last lane, `own`.
+ * Computes an entry for each block of a group: the XOR of its offset and the last offset before the
+ * group. The last block's entry omits its L, which depends on the group.
+ *
+ * The entries of a vector are v_gray() XORed with `before`, the entry of the last block before the
+ * vector. The last lane is also XORed with `own`, the L of its block.
  */
 TR_INLINE TR_TARGET void ocb_sums(uint8_t *sums, const struct tr_ocb_run *state)
 {
@@ -104,7 +105,7 @@ TR_INLINE TR_TARGET void ocb_sums(uint8_t *sums, const struct tr_ocb_run *state)
     }
 }
 
-/* Processes blocks from the beginning of a group on: full groups, then a shorter one. */
+/* Processes blocks from the beginning of a group on: full groups, then a shorter group. */
 TR_INLINE TR_TARGET void ocb_groups(struct ocb *o, struct tr_ocb_run *state, int decrypt,
                                     size_t blocks)
 {

@@ -3,13 +3,12 @@
  * ECB, and decryption in CBC and CFB, for one vector type; the loop over groups, which CTR also
  * uses (ctr.h).
  *
- * Bound: throughput of AES, one operation a round and vector. That is 10 cycles for 64 bytes of
- * AES-128 with VAES on Zen 4. 16 KiB reach at least 99 % of that rate (docs/tuning/parallel.md).
- * Eight vectors in flight hide the latency of a round. Calls of few blocks are bound by the number
- * of instructions; few.h has them.
+ * Bound: AES throughput, one operation for each round of a vector. That is 10 cycles for 64 bytes
+ * of AES-128 with VAES on Zen 4. 16 KiB reach at least 99 % of that rate (docs/tuning/parallel.md).
+ * Eight vectors in flight hide the latency of a round. few.h has the code for calls of few blocks.
  *
- * The code XORs a mode's addend to the last round key, in parallel with the rounds, and not to the
- * result after them.
+ * The code XORs a mode's addend (modes/shape.h) to the last round key, in parallel with the rounds,
+ * instead of to the cipher's output.
  */
 #ifndef TR_SIMD_PARALLEL_H
 #define TR_SIMD_PARALLEL_H
@@ -21,9 +20,10 @@
 #endif
 
 /*
- * Vectors of a long call's groups, except in CTR, which needs the registers for constants. With 16
- * registers, 14 vectors leave two, for a key and an addend. Longer groups pay pipeline fill and
- * drain less often: ECB of 16 KiB on ZMM goes from 97.6 % to 100.0 % of the AES rate (Zen 4).
+ * The number of vectors in each group of a long call. CTR stays at IN_FLIGHT, because it needs
+ * registers for constants. With 16 registers, 14 vectors leave two, for a key and an addend. Longer
+ * groups pay pipeline fill and drain less often: ECB of 16 KiB on ZMM goes from 97.6 % to 100.0 %
+ * of the AES rate (Zen 4).
  */
 #if IN_FLIGHT == 8 && !V_KEY_FIRST
 #    define LONG_GROUP (VBLOCKS == 4 ? 16 : 14)
@@ -31,23 +31,25 @@
 #    define LONG_GROUP IN_FLIGHT
 #endif
 /*
- * Shortest call, in blocks, with such groups. In shorter calls the tail costs more than they gain.
+ * Shortest call, in blocks, with such groups. In shorter calls, the tail costs more than long
+ * groups gain.
  */
 #define LONG_GROUP_FROM (VBLOCKS == 4 ? LONG_GROUP * VBLOCKS : 256 / VBLOCKS)
 
-/* The shape of a group, a compile-time constant wherever it is inlined. */
+/* The shape of a group: a compile-time constant in each inlined copy of the functions below. */
 struct group {
     struct tr_shape shape;
     unsigned vectors; /* 1 to IN_FLIGHT, or LONG_GROUP */
     unsigned part;    /* blocks of the last vector if it is partial, else 0 */
     int aligned;      /* CTR: the first counter is a multiple of the group's size in blocks */
-    int bytes;        /* CTR: bulk.chain is big-endian, and only its last byte counts */
+    int bytes;        /* CTR: bulk.chain is big-endian; additions change only its last byte */
 };
 
 /*
- * Returns vector j after the first round key. `first` is vector 0's input: in CFB the input shifted
- * by a block, in CTR the counters XORed with the key. In an aligned group, adding j vectors to the
- * counter never carries. So one XOR into byte 15 replaces an addition, a byte swap and an XOR.
+ * Returns vector j's state after the XOR of the first round key, k. `first` belongs to vector 0: in
+ * CFB it is the input shifted by a block, in CTR the state. In an aligned group, adding j * VBLOCKS
+ * to the counters only sets bits that were 0. So one XOR into byte 15 replaces an addition, a byte
+ * swap and an XOR.
  */
 TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned j, V k, V first,
                                   V counters)
@@ -101,7 +103,8 @@ TR_INLINE TR_TARGET void do_group(struct group g, struct bulk *b)
     UNROLL
     for (unsigned j = 0; j < u; j++)
         store_vector(b->out + (size_t)j * VBYTES, x[j], part_of(j, u, g.part));
-    /* Counts a partial vector exactly: CTR may continue after one, to align or wrap its counter. */
+    /* Advances by the actual blocks of a partial vector: CTR may continue after it, once its
+     * counter is aligned or has wrapped. */
     bulk_advance(b, (size_t)u * VBYTES - (g.part ? VBYTES - g.part * TR_BLOCK : 0));
 }
 
@@ -152,9 +155,9 @@ TR_INLINE TR_TARGET void any_number(struct tr_shape shape, const struct tr_aes_k
 
 /*
  * The functions of the backend's table. They recognize a call of few blocks before they save any
- * register, and jump to the code for it. A short call is latency-bound, so narrower registers are
- * as fast, and their stores forward to the next call's loads. The modes bypass these functions for
- * few blocks and call V_FEW_NAME(mode).
+ * register, and jump to the code for it. For a short call, narrower registers are as fast, and
+ * their stores forward to the next call's loads. For few blocks, the modes bypass these functions
+ * and call V_FEW_NAME(mode).
  */
 #define BULK_ARGUMENTS                                                                             \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *iv

@@ -5,18 +5,18 @@
  *
  *   V, VBLOCKS, x64      the vector, of bytes; its number of blocks; the same vector, of 64-bit
  *                        words
- *   GROUP_VECTORS        vectors that hide the latency of a round: 4 or 8 go through the rounds
- *                        together
+ *   GROUP_VECTORS        vectors that go through the rounds together and so hide the latency of a
+ *                        round: 4 or 8
  *   v_load(p), v_store(p, x), v_load_part(p, n), v_store_part(p, x, n), v_broadcast(b),
  *   v_shift_in(before, x)
  *                        as in vector.h
- *   v_lanes(p)           16 aligned bytes in every lane
- *   v_shuffle(x, index)  bytes of x within lanes
+ *   v_lanes(p)           the 16 aligned bytes at p in every lane
+ *   v_shuffle(x, index)  the bytes of x that `index` selects, within lanes
  *   struct schedule, prepare(s, key, inverse), cleanse_schedule(s)
- *                        the round keys in the cipher's form
+ *                        the round keys in the form that crypt() needs
  *   crypt(s, x, n, inverse, two)
- *                        n vectors through the cipher; two: n is 1, and only the first two blocks
- *                        count
+ *                        encrypts or decrypts n vectors; if `two`, n is 1 and only the first two
+ *                        blocks matter
  */
 #ifndef TR_SIMD_PERMUTE_H
 #define TR_SIMD_PERMUTE_H
@@ -113,7 +113,8 @@ TR_INLINE TR_TARGET void group(const struct schedule *s, struct bulk *r, unsigne
 #    define BY_VECTORS(CASE) CASE(1) CASE(2) CASE(3) CASE(4)
 #endif
 
-/* Processes all blocks. One to two groups' worth is split into two groups of about equal size. */
+/* Processes all blocks. Splits more than one and less than two groups of blocks into two groups of
+ * about equal size. */
 TR_INLINE TR_TARGET void groups(const struct schedule *s, struct bulk *r, size_t blocks,
                                 struct tr_shape shape)
 {
@@ -143,8 +144,8 @@ TR_INLINE TR_TARGET void count_groups(const struct schedule *s, struct bulk *r, 
     while (blocks != 0) {
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         /*
-         * Keeps the two loads apart: gcc would merge them into one of 16 bytes, a store-forwarding
-         * stall after the previous call's stores.
+         * Keeps the two loads apart. gcc would merge them into one of 16 bytes, which would be a
+         * store-forwarding stall after the previous call's stores.
          */
         __asm__("" : "+r"(low));
         size_t n = low != 0 && blocks > 0 - low ? (size_t)(0 - low) : blocks;

@@ -10,7 +10,7 @@
  *   - no key is XORed to the input of the first round (first_key() is zero);
  *   - v_aesenclast() is only the XOR of the last round key, after last_substitution().
  *
- * That needs no more operations than AESENC does.
+ * If AESE and AESMC fuse, the number of operations is the same as with AESENC.
  */
 #ifndef TR_SIMD_ROUNDS_H
 #define TR_SIMD_ROUNDS_H
@@ -20,7 +20,8 @@
 
 /*
  * Does STEP(key) for each of the 9, 11 or 13 middle rounds, without a loop whose end could be
- * mispredicted. `at` points to the first one's key, and afterwards to the key after the last one.
+ * mispredicted. At the start, `at` points to the key of the first of these rounds; at the end, to
+ * the key after the last.
  */
 #define MIDDLE_ROUNDS(rounds, at, STEP)                                                            \
     do {                                                                                           \
@@ -98,7 +99,7 @@ TR_INLINE TR_TARGET void middle_round(V *x, unsigned u, int inverse, const uint8
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         x[j] = inverse ? v_aesdec(x[j], k) : v_aesenc(x[j], k);
-        /* gcc 12 would copy each vector once a round, which costs vaes256 10 %. */
+        /* Without this, gcc 12 copies each vector once a round: vaes256 is 10 % slower. */
         V_KEEP(x[j]);
     }
 }
@@ -118,10 +119,10 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
 }
 
 /*
- * The middle rounds of u vectors from `key` on, which is as in middle_round(). Returns the last
- * round key. A full group loops over the rounds, which leaves the registers to the vectors. A
- * smaller group is too short to hide the loop's branch misprediction, so it has no loop, and `key`
- * is that of the first middle round.
+ * Does the middle rounds of u vectors from `key` on (as in middle_round()), and
+ * last_substitution(). Returns the last round key. A full group loops over the rounds, which leaves
+ * the registers to the vectors. A smaller group has no loop, because it is too short to hide the
+ * misprediction of the loop's end. There, `key` must be that of the first middle round.
  */
 TR_INLINE TR_TARGET V middle_rounds_from(V *x, unsigned u, int inverse, const struct bulk *b,
                                          const uint8_t (*key)[TR_BLOCK])
@@ -172,7 +173,7 @@ TR_INLINE unsigned part_of(unsigned j, unsigned u, unsigned part)
 }
 
 /*
- * CASE(n) for each number of vectors up to a full group. n is then a constant in each case of a
+ * CASE(n) for each number of vectors up to a full group, so that n is a constant in each case of a
  * switch.
  */
 #if IN_FLIGHT == 8

@@ -4,10 +4,10 @@
  *
  * Bound: latency. A block takes the number of rounds times the latency of AESENC: for AES-128 30
  * cycles (latency 3) or 40 (latency 4). No XOR is on the chain, because the last round of a block
- * also does the first XOR of the next block, F. F is the first round key K[0], XORed with the next
- * plaintext block in CBC, and with the current one in CFB. So the chain carries the next block's
- * state after its first XOR, s = AESENCLAST(.., K[N] ^ F), where K[N] is the last round key. The
- * output is computed beside the chain:
+ * also does the first XOR of the next block. Let F be the operand of that XOR: the first round key
+ * K[0], XORed with the next plaintext block in CBC, and with the current one in CFB. The chain
+ * carries the next block's state after that XOR, s = AESENCLAST(.., K[N] ^ F), where K[N] is the
+ * last round key. The output is computed beside the chain:
  *
  *     CBC   F = K[0] ^ P[i+1]     C[i] = s ^ F
  *     CFB   F = K[0] ^ P[i]       C[i] = s ^ K[0]
@@ -74,7 +74,7 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
     B p = b_load(in), f, c;
     /*
      * The chain passes from call to call through iv, so only one XOR may follow the load of iv. gcc
-     * would place two there, which costs 1 cycle in 45 for calls of one block.
+     * would place two there. That would cost 1 cycle in 45 for calls of one block.
      */
     f = op == TR_OP_CBC_ENCRYPT ? b_xor(k0, p) : k0;
     V_KEEP(f);
@@ -94,8 +94,8 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
 }
 
 /*
- * Calls a copy of serial() for each key size, with its rounds unrolled. The end of a loop over the
- * rounds would be mispredicted once a block.
+ * Calls the copy of serial() for the key's size, whose rounds are unrolled. The end of a loop over
+ * the rounds would be mispredicted once a block.
  */
 TR_INLINE TR_TARGET void serial_any(enum tr_op op, const struct tr_aes_key *key, uint8_t *out,
                                     const uint8_t *in, size_t blocks, void *iv)

@@ -4,27 +4,27 @@
  * and includes the type that TR_VECTOR names.
  *
  * A backend is one translation unit. It defines TR_VECTOR, for example as "x86/vec512.h", and
- * includes the bodies it wants. Each body includes this header, so each compiles alone once
- * TR_VECTOR is defined, as scripts/lint checks.
+ * includes the bodies it wants. Each body includes this header. So each body compiles alone once
+ * TR_VECTOR is defined; scripts/lint checks this.
  *
  * V is a vector of VBLOCKS AES blocks, and B a single block; where VBLOCKS is 1, V and B are the
  * same type. The 128 bits of a V that hold one block are a lane; lane 0 is first in memory. A half
  * is 64 bits of a lane; the low half is first in memory. Pointers need no alignment unless the
  * contract says so.
  *
- * Each operation has a cost class, the port it issues to on Zen 4: [aes] an AES port, [clmul] the
- * port of carry-less multiplication (on Zen 4 an AES port), [alu] any vector port, [shuffle] a
- * shuffle port, of which there are one or two, [load] and [store] memory ports. [slow] operations
- * issue several of these and are not for inner loops; [free] ones need no instruction.
+ * Each operation has a cost class: the port that executes it. [aes] is an AES port, [alu] any
+ * vector port, and [shuffle] a shuffle port, of which a core has one or two. [clmul] is the port of
+ * carry-less multiplication, on Zen 4 an AES port. [load] and [store] are memory ports. [slow]
+ * operations take several instructions and are not for inner loops. [free] operations take none.
  *
- * Macros that each vector type defines, flags as 0 or 1:
+ * Macros that each vector type defines. Flags are 0 or 1.
  *
  *   TR_TARGET
  *       the target attribute of every function over V
  *   VBLOCKS
  *       blocks in a vector: 1, 2 or 4
  *   V_REGISTERS
- *       vector registers of the processor: 8, 16 or 32
+ *       vector registers that the code can use: 8, 16 or 32
  *   V_REGISTER
  *       the constraint letter of a vector register in inline assembly
  *   V_KEY_FIRST
@@ -36,7 +36,7 @@
  *       loads, stores and moves of any number of bytes are one instruction (AVX-512BW): the
  *       functions of "Masked vectors" below exist
  *   V_LONG_GCM
- *       simd/gcm_long.h is available, because it was measured to be faster
+ *       simd/gcm_long.h is used, because it was measured to be faster
  *   V_MULTIBUFFER
  *       simd/multibuffer.h is available, and v_gather() or v_even_blocks() exists, see below
  *   V_FEW
@@ -66,8 +66,8 @@
  *   b_load(p), b_store(p, x)
  *       a block [load] [store]
  *   b_load_halves(p), b_store_halves(p, x)
- *       a block by two accesses of 8 bytes, which forward from and to such accesses: a 16-byte load
- *       from two 8-byte stores is a store-forwarding stall
+ *       a block by two accesses of 8 bytes, for data that other code accesses in 8-byte pieces: a
+ *       16-byte load after two 8-byte stores is a store-forwarding stall
  *   b_load_half(p), b_store_half(p, x)
  *       8 bytes; a load sets the high half to 0
  *
@@ -85,7 +85,7 @@
  *   v_fold(x)
  *       the XOR of all lanes [slow]
  *   v_shift_in(before, x)
- *       lanes move up by one; the last lane of before becomes lane 0 [shuffle]
+ *       the lanes of x moved up by one, with the last lane of `before` in lane 0 [shuffle]
  *   v_gray(l0, l1)
  *       lanes 0, 1, 2: l0, l0 ^ l1, l1; the last lane repeats the one before it, or is 0 where
  *       VBLOCKS is 1 (ocb.h) [slow]
@@ -131,7 +131,7 @@
  *   v_counters64(low, high)
  *       lane i: the 128 bits (high, low + i), without carry into high [slow]
  *   v_counters32(low, high)
- *       lane i: the same, but only the lowest 32 bits of low count and wrap [slow]
+ *       lane i: the same, but i is added only to the lowest 32 bits of low, which may wrap [slow]
  *   v_add64(x, n), v_add32(x, n)
  *       n added to the lowest 64 or 32 bits of each lane [alu]
  *   b_add64(x, n)
@@ -153,7 +153,7 @@
  *   b_aesenc(x, k), b_aesenclast(x, k)
  *       the same for a block; b_aesdec(), b_aesdeclast() on x86
  *   b_column_bytes(x, bytes)
- *       each column becomes the four bytes that the constant selects [shuffle]
+ *       each column becomes the four bytes of x that the constant `bytes` selects [shuffle]
  *   b_select_bytes(x, indices)
  *       byte i is x's byte indices[i], or 0 where the index is 128 [shuffle]
  *   b_shift_bytes_left(x, n)
@@ -185,7 +185,7 @@
  *   v_in_lanes_2_3(a, b), v_block_3(x)
  *       a and b in lanes 2 and 3, zeros in the others; lane 3 [shuffle]
  *   v_tiny_counters()
- *       big-endian 2, 3, 0, 1 in the last bytes of lanes 0 to 3 (gcm_message.h)
+ *       the constants 2, 3, 0, 1 in byte 15 of lanes 0 to 3, 0 elsewhere (gcm_message.h)
  *   v_tiny_powers(p, two)
  *       the powers of H for lanes 0 to 3, from H^4, H^3, H^2, H at p: with two data blocks H^3,
  *       H^2, H, H^4; with one data block H^2, any power, H, H^3 (gcm_message.h) [shuffle]
@@ -210,8 +210,9 @@
 #define VBYTES (VBLOCKS * TR_BLOCK)
 
 /*
- * Vectors of a group, which go through the rounds together. Eight hide the latency of a round.
- * 32-bit code has 8 registers, of which a mode needs some, so its groups have four vectors.
+ * Vectors of a group, which go through the rounds together. Eight vectors hide the latency of a
+ * round. 32-bit code has 8 registers and needs some for other values, so its groups have four
+ * vectors.
  */
 #if V_REGISTERS == 8
 #    define IN_FLIGHT 4
@@ -221,12 +222,12 @@
 /* Blocks of a group. */
 #define GROUP (IN_FLIGHT * VBLOCKS)
 
-/* Keeps a function out of line: for its own stack frame and register allocation. */
+/* Keeps a function out of line, so that it has its own stack frame and register allocation. */
 #define NOT_INLINE __attribute__((__noinline__))
 
 /*
- * Keeps x in a register, and its computation before the code that follows: the compiler can neither
- * reorder nor duplicate it.
+ * Keeps x in a register and hides its value from the compiler. The compiler then cannot merge the
+ * computation of x with the code that uses x, and cannot repeat it.
  */
 #define V_KEEP(x) __asm__("" : "+" V_REGISTER(x))
 

@@ -5,9 +5,9 @@
  * vperm.h has the round. This file has the 128-bit backend, and the key expansion, serial modes and
  * GHASH that the wider software backends share.
  *
- * Bound: 13 shuffles and 16 other operations a round and block; four blocks at once hide their
- * latency. The serial modes are latency-bound: the bound is 17 cycles a round, and they take 19.3
- * (Zen 4; docs/tuning/software.md).
+ * Bound: a round of one block has 13 shuffles and 16 other operations. Four blocks in flight hide
+ * the latency of a round. The serial modes are latency-bound: a round takes at least 17 cycles, and
+ * they take 19.3 (Zen 4; docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "portable/expand.h"
@@ -87,7 +87,8 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(16);
 
-/* XORs the S-box constant to the round keys. Maps the middle round keys to the state's basis. */
+/* XORs the S-box constant to all round keys but the cipher's first, which is the last in
+ * decryption. Maps the middle round keys to the state's basis (vperm.h). */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const V c = (V){0} ^ 0x63;
@@ -180,8 +181,8 @@ TR_TARGET static void decrypt(const struct schedule *s, uint8_t *b, unsigned n)
 }
 
 /*
- * Returns the block that is XORed to the chaining value before the cipher: the next plaintext
- * (CBC), this one (CFB), or zero (OFB).
+ * Returns the block that is XORed between two runs of the cipher: the next plaintext block (CBC),
+ * the current one (CFB), or zero (OFB).
  */
 TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_left)
 {
@@ -192,7 +193,7 @@ TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_le
 
 /*
  * The serial modes. The chain stays in registers and in the state's basis. The last round's result
- * goes straight into the next block's first round. Output and addend are not part of the chain.
+ * goes straight into the next block's first round. The output is computed beside the chain.
  */
 TR_TARGET static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                              size_t blocks, uint8_t *iv, enum tr_op op)
@@ -303,7 +304,8 @@ static void ghash_key(struct tr_ghash_key *key)
     key->powers_wanted = 0;
 }
 
-/* Shortest call, in blocks, that is faster with powers for groups, including their computation. */
+/* Shortest call, in blocks, that gains from ghash_groups(), which first computes tables of more
+ * powers. */
 #    define GHASH_LONG 48u
 
 TR_TARGET static void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

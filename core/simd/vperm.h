@@ -3,32 +3,34 @@
  * A round of AES by vector permutation, the body for all widths. The idea is Hamburg's
  * ("Accelerating AES with Vector Permute Instructions", CHES 2009).
  *
- * The inverse. Let K = GF(16) in GF(256), a in K such that t^2 + a t + a is irreducible over K, and
- * w a root of it. An element is k + i w, two nibbles. Its norm is N = k^2 + a i k + a i^2, and its
- * inverse ((k + a i) + i w) / N. With j = i + k, five look-ups in tables of K compute
+ * The inverse. Let K be the subfield GF(16) of GF(256). Let a in K be such that t^2 + a t + a is
+ * irreducible over K, and let w be a root of this polynomial. An element of GF(256) is k + i w, two
+ * nibbles. Its norm is N = k^2 + a i k + a i^2, and its inverse is ((k + a i) + i w) / N. Five
+ * look-ups in tables over K, with j = i + k, compute
  *
  *     io = 1 / (1/i + a/k) + j = N / (k + a i)
  *     jo = 1 / (1/j + a/k) + i = N / (k + a i + a k)
  *
  * With p = 1/io = (k + a i)/N and q = 1/jo = p + a k/N, the inverse is p + w (p + (p + q)/a)/a. So
- * any function that is linear in the inverse, such as the S-box without its constant, is the XOR of
- * a table at io and a table at jo. 1/0 is a byte with its high bit set. A look-up of such a byte
- * gives zero, the inverse of infinity.
+ * any linear function of the inverse, such as the S-box without its constant, is the XOR of two
+ * table entries: one at io, one at jo. The tables represent infinity, 1/0, by a byte with its high
+ * bit set. A look-up of such a byte gives zero, the inverse of infinity.
  *
- * The round. The state consists of the nibbles (i, k). In decryption, the inverse affine map has
- * already been applied to it, so no table is needed before the inverse. The tables after the
- * inverse include the factors of MixColumns. MixColumns and ShiftRows together then take four
- * permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of the round
- * keys. scripts/vperm-tables writes the tables.
+ * The round. The state consists of the nibbles (i, k) of each byte. In decryption, the inverse
+ * affine map has already been applied to the state, so no table is needed before the inverse. The
+ * tables after the inverse include the factors of MixColumns. MixColumns and ShiftRows together
+ * then take four permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of
+ * the round keys. scripts/vperm-tables writes the tables.
  *
  * A template: the file that includes it defines the width first.
  *
  *   V                    the vector, of bytes
  *   TR_TARGET            its target attribute
  *   v_lanes(p)           16 bytes of memory, aligned, in every 128-bit lane
- *   v_shuffle(x, index)  bytes of x within lanes; an index is below 16, or has its high bit set,
- *                        which gives zero
- *   high_nibbles(x), low_nibbles(x)   of every byte
+ *   v_shuffle(x, index)  the bytes of x that `index` selects, within lanes; an index is below 16,
+ *                        or has its high bit set, which gives zero
+ *   high_nibbles(x), low_nibbles(x)
+ *                        the nibbles of every byte
  *   KEEP(x)              keeps x in a register; the compiler moves no XOR of x across it
  */
 #ifndef TR_SIMD_VPERM_H
@@ -42,13 +44,13 @@ TR_INLINE TR_TARGET V look_up(const uint8_t table[16], V x)
     return v_shuffle(v_lanes(table), x);
 }
 
-/* Returns the XOR of a table at a and a table at b. */
+/* Returns the XOR of table[0] at a and table[1] at b. */
 TR_INLINE TR_TARGET V look_up_both(const uint8_t table[2][16], V a, V b)
 {
     return look_up(table[0], a) ^ look_up(table[1], b);
 }
 
-/* A linear map of bytes, by nibbles. */
+/* Applies a linear map to each byte, by nibbles. */
 TR_INLINE TR_TARGET V map_bytes(const uint8_t table[2][16], V x)
 {
     return look_up_both(table, low_nibbles(x), high_nibbles(x));

@@ -3,11 +3,12 @@
  * GHASH (SP 800-38D section 6.4) by vector permutation, for processors without carry-less
  * multiplication. Each 128-bit lane holds one block.
  *
- * For a factor h, entry n of table j is byte j of the product n h, where n is a nibble. So one
- * shuffle multiplies one nibble of each byte of a block. Byte i of table j's output belongs at byte
- * i + j of the product. The high and the low nibble have 16 tables each, which makes 32 shuffles a
- * block. 32 more shuffles move bytes into place, once for all blocks whose products are XORed. The
- * tables are read in order, so no address depends on a secret.
+ * For a factor h, entry n of table j is byte j of the product n h, where n is a nibble. A shuffle
+ * of table j, with a nibble of each byte of a block as the indices, gives byte j of 16 such
+ * products. Byte i of the shuffle's result belongs at byte i + j of the block's product. The high
+ * and the low nibble have 16 tables each, which makes 32 shuffles a block. 32 more shuffles move
+ * bytes into place, once for all blocks whose products are XORed. The tables are read in order, so
+ * no address depends on a secret.
  *
  * A template: the file that includes it defines V and x64 (a vector of bytes, and of 64-bit words),
  * v_load(), v_store(), v_lanes(), v_lanes_unaligned() and v_shuffle() as for vperm.h, and
@@ -20,8 +21,8 @@
 #define TR_SIMD_VPERM_GHASH_H
 
 /*
- * The tables of a factor, for the high nibble (the lower powers of x) and the low one. They fit the
- * room for powers in struct tr_ghash_key.
+ * The tables of a factor, for the high nibble (the lower powers of x) and the low one. They fit
+ * into the array for powers in struct tr_ghash_key.
  */
 struct ghash_tables {
     uint8_t byte[2][TR_BLOCK][16];
@@ -110,8 +111,8 @@ TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V 
 #if TR_ENV_LARGE_STACK
 /*
  * Hashes groups of four vectors. Returns the number of blocks done. In each lane, a group computes
- * y g^4 ^ v0 g^3 ^ v1 g^2 ^ v2 g ^ v3, where g is H^GHASH_LANES. In the end, the lanes are hashed
- * as blocks.
+ * y g^4 ^ v0 g^3 ^ v1 g^2 ^ v2 g ^ v3. Here y is the previous group's result, v0 to v3 are the four
+ * vectors, and g is H^GHASH_LANES. In the end, the lanes are hashed as blocks.
  */
 TR_INLINE TR_TARGET size_t ghash_groups(struct tr_ghash *ghash, const uint8_t *in, size_t blocks)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS-AES (IEEE 1619, SP 800-38E) for one vector type. Neither XOR of a tweak adds latency to the
- * rounds: they are merged with the XORs of the first and the last round key.
+ * XTS-AES (IEEE 1619, SP 800-38E) for one vector type. The two XORs of a tweak add no latency: they
+ * are merged with the XORs of the first and the last round key.
  *
  * Bound: AES throughput, and for each vector two shifts, three XORs and a carry-less
- * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks in other
- * ways (xts_long.h, xts_ring.h). A short data unit is bound by latency: 40 cycles for the tweak and
- * 40 for the data (AES-128). Units overlap only if the next one is within the out-of-order window,
- * 320 instructions on Zen 4. So there is no function call between tweak and data, and no
- * store-forwarding stall. 512 bytes in ZMM take 155 cycles, 51 % of the AES rate (Zen 4;
- * docs/tuning/xts.md).
+ * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks in other ways
+ * (xts_long.h, xts_ring.h). A short data unit is bound by latency: 40 cycles for the tweak and 40
+ * for the data (AES-128, Zen 4). Two units overlap only if the next one is within the reorder
+ * window, 320 instructions on Zen 4. The code therefore has no function call between tweak and
+ * data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles, 51 % of the AES rate
+ * (Zen 4; docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_H
 #define TR_SIMD_XTS_H
@@ -62,7 +62,7 @@ TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsig
 enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
 
 /*
- * Two ways to process all but the last groups of a long call: xts_long.h (by chain) and xts_ring.h.
+ * Two ways to process most of a long call: by chain (xts_long.h) and by ring (xts_ring.h).
  * xts_prefers_ring() chooses for the processor. A kernel limits stack frames to 2 KiB, so there
  * each way and direction has a frame of its own.
  */
@@ -82,8 +82,8 @@ XTS_WAY(xts_long, xts_long_decrypt, 1)
 XTS_WAY(xts_ring, xts_ring_encrypt, 0)
 XTS_WAY(xts_ring, xts_ring_decrypt, 1)
 
-/* The way for a call of this many blocks. Call this before there is a tweak: it calls tr_tuning(),
- * and the compiler would save the tweak on the stack over that call. */
+/* Returns the way for a call of this many blocks. Call this before the tweak is computed: it calls
+ * tr_tuning(), and the compiler would save the tweak on the stack during that call. */
 TR_INLINE enum xts_way xts_way(size_t blocks)
 {
     if (blocks < XTS_LONG_FROM && blocks < XTS_RING_FROM)
@@ -125,7 +125,7 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
     xts_tweak(&s, v_broadcast(tweak));
 #if XTS_SCALAR
     if (blocks >= XTS_SCALAR_FROM) {
-        /* The first group does not wait for general registers. */
+        /* The first group computes its tweaks in vectors, because these are ready sooner. */
         struct xts_tweaks t;
         struct xts_scalar scalar = xts_scalar_start(&t, s.bulk.keys, tweak);
         xts_group(&s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);
@@ -135,7 +135,7 @@ TR_INLINE TR_TARGET void xts(const struct tr_aes_key *key, uint8_t *out, const u
 #endif
     /*
      * Leaves at most GROUP blocks to the last group below. The next tweak is computed before the
-     * group's rounds, so that it need not wait for them.
+     * group's rounds, so that it does not wait for them.
      */
     for (; blocks > GROUP; blocks -= GROUP) {
         V next = TIMES_X(s.tweak, s.swapped, GROUP);
@@ -154,7 +154,7 @@ case n:                                                                         
 }
 
 #if VBLOCKS == 1
-/* One block under `tweak`. */
+/* Encrypts or decrypts one block under `tweak`. */
 TR_INLINE TR_TARGET B xts_block(const struct tr_aes_key *key, int decrypt, B x, B tweak)
 {
     struct bulk r = bulk_start(key, decrypt ? key->dec : key->enc, NULL, NULL);
@@ -163,7 +163,8 @@ TR_INLINE TR_TARGET B xts_block(const struct tr_aes_key *key, int decrypt, B x, 
     return last_round(x, b_xor(last, tweak), decrypt);
 }
 
-/* A call of one block: two calls of the block cipher, and the tweak of a block that may follow. */
+/* Processes a call of one block. Also stores the next block's tweak, because another call may
+ * follow. */
 TR_INLINE TR_TARGET void xts_one(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_xts_run *state, int decrypt)
 {
@@ -180,14 +181,14 @@ static const uint8_t xts_from[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 2
                                      255,        255, 255, 255, 255, 255, 255, 255};
 
 /*
- * Ciphertext stealing (IEEE 1619 sections 5.3.2, 5.4.2) for the last full block and `rest` bytes.
- * The first `rest` bytes of the full block's result are the end of the output. Its other bytes fill
- * up the partial block, which is then processed, too. Decryption uses the two tweaks in reverse
- * order.
+ * Ciphertext stealing (IEEE 1619 sections 5.3.2, 5.4.2) for the last full block and the `rest`
+ * bytes after it. The first `rest` bytes of the full block's result are the end of the output. The
+ * result's other bytes fill up the partial block, which is then processed as the second block.
+ * Decryption uses the two tweaks in reverse order.
  *
- * Bound: latency, three calls of the block cipher if the first tweak is not computed yet, else two.
- * So all bytes stay in registers: both partial accesses are whole blocks that overlap the full
- * block, and a shuffle moves the bytes.
+ * Bound: the latency of three calls of the block cipher if the first tweak is not computed yet,
+ * else of two. So all bytes stay in registers. The partial block is loaded and stored by accesses
+ * of 16 bytes that overlap the full block, and a shuffle moves its bytes.
  */
 TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_xts_run *state, int decrypt)
@@ -199,15 +200,16 @@ TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, con
     B end = b_select_bytes(b_load(in + rest), b_load(xts_move + 32 - rest));
     B full = xts_block(key, decrypt, b_load(in), decrypt ? next : tweak);
     B filled = b_xor(end, v_and(full, b_load(xts_from + 16 - rest)));
-    /* Loads the round keys again: gcc 12 would keep them from the block before, one on the stack. */
+    /* Makes gcc 12 load the round keys again. It would keep them from the block before, one of them
+     * on the stack. */
     __asm__("" : "+r"(key));
     filled = xts_block(key, decrypt, filled, decrypt ? tweak : next);
     b_store(out + rest, b_select_bytes(full, b_load(xts_move + rest)));
     b_store(out, filled); /* also overwrites the bytes that the store above placed here */
 }
 
-/* The same for encryption when the full block is encrypted already and its result is at out. Bound:
- * latency, one call of the block cipher. */
+/* As xts_cts(), for encryption when the full block's result is already at out. Bound: the latency
+ * of one call of the block cipher. */
 TR_INLINE TR_TARGET void xts_cts_after(const struct tr_aes_key *key, uint8_t *out,
                                        const uint8_t *in, const struct tr_xts_run *state)
 {

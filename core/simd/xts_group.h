@@ -3,9 +3,9 @@
  * Tweaks of XTS-AES (IEEE 1619, SP 800-38E), and the rounds of a group of blocks, for xts.h,
  * xts_long.h and xts_ring.h.
  *
- * Each tweak is the previous one times x in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1, first byte
- * lowest. All tweaks of a group are computed from its first one, so that each waits for only one
- * multiplication.
+ * Each tweak is the previous one times x in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1. The first
+ * byte has the lowest powers of x. All tweaks of a group are computed from its first one, so that
+ * each waits for only one multiplication.
  */
 #ifndef TR_SIMD_XTS_GROUP_H
 #define TR_SIMD_XTS_GROUP_H
@@ -43,16 +43,17 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
 }
 
 /*
- * How many vectors of the last group go through all rounds before the other vectors begin. The
+ * The number of vectors of the last group that go through all rounds before the others begin. The
  * scheduler issues the oldest ready operation first. Eight ZMM vectors together would therefore
- * leave no issue slot to the next data unit's tweak until they end. In a loop of only the AES
- * rounds of 512-byte units, a unit takes 125 cycles with eight vectors together, and 110 with five
- * before three (Zen 4; docs/tuning/xts.md). Here six go before two. XMM and YMM gain nothing: there
- * eight vectors only just cover the latency.
+ * leave no issue slot to the next data unit's tweak until they end. A test loop of AES rounds, in
+ * units of 512 bytes, takes 125 cycles a unit with eight vectors together. With five before three
+ * it takes 110 (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing: there, eight vectors only
+ * just hide the latency.
  */
 #define XTS_AHEAD (VBLOCKS == 4 ? 6u : IN_FLIGHT)
 
-/* Does all rounds of u vectors after the XOR of the first round key; `part` as in xts_leave(). */
+/* Does all rounds of u vectors after the XOR of the first round key: first those of `ahead`
+ * vectors, then of the others. `part` is as in xts_leave(). */
 TR_INLINE TR_TARGET void xts_rounds(struct bulk *r, V *x, const V *tweak, unsigned u, unsigned part,
                                     unsigned ahead, int decrypt)
 {

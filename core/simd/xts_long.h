@@ -3,14 +3,15 @@
  * XTS for long calls on x86-64: the integer units, which are otherwise idle, compute the tweaks.
  *
  * A tweak is doubled in two general registers, and only its low half is stored: 8 bytes a block.
- * The high half is in memory already. Let n be a multiple of 8 below 64. Multiplication by x^n
- * moves the bytes of a tweak up by n / 8, and the reduction changes only its low half. So the old
- * tweaks in memory, read from n / 8 bytes lower, already have the high halves of the tweaks n
- * blocks later. Only the low halves are stored there.
+ * The high half is in memory already. To see why, let n be a multiple of 8 below 64. Multiplication
+ * by x^n moves the bytes of a tweak up by n / 8, and the reduction changes only the low half. So
+ * the old tweaks in memory, read from n / 8 bytes lower, already have the high halves of the tweaks
+ * n blocks later.
  *
- * Bound: AES throughput. The two XORs a vector fit in while AES waits for operands. 16 KiB reach
- * 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). At the AES
- * rate, YMM's instructions (twice ZMM's) would exceed six a cycle, Zen 4's maximum.
+ * Bound: AES throughput. The two XORs of each vector overlap the latency of the rounds. 16 KiB
+ * reach 93 % of the AES rate on ZMM, 81 % on YMM and 89 % on XMM (Zen 4; docs/tuning/xts.md). YMM
+ * needs twice as many instructions as ZMM. At the AES rate, these would exceed six a cycle, Zen 4's
+ * maximum.
  */
 #ifndef TR_SIMD_XTS_LONG_H
 #define TR_SIMD_XTS_LONG_H
@@ -28,16 +29,16 @@
 /*
  * A place is a buffer for the tweaks of one group. With 32 registers, the tweaks of two groups stay
  * in registers, and one place holds those of a third. With 16 registers, each group loads its
- * tweaks twice from memory, so three places alternate. In both cases tweaks are computed two groups
- * ahead: wide loads soon after the narrow stores would be store-forwarding stalls.
+ * tweaks twice from memory, and three places alternate. In both cases tweaks are computed two
+ * groups ahead: wide loads soon after the narrow stores would be store-forwarding stalls.
  */
 #    define STAY   (V_REGISTERS == 32)
 #    define PLACES (STAY ? 1u : 3u)
 
 /*
- * After each use, a place moves down by SLIDE bytes and holds the tweaks PLACES groups later: the
- * old ones times x^(8 SLIDE). After TURNS moves it restarts at the top. XTS_LONG_FROM: shortest
- * call, in blocks.
+ * After each use, a place moves down by SLIDE bytes. It then holds the tweaks of the group PLACES
+ * groups later: the old tweaks times x^(8 SLIDE). After TURNS moves it restarts at the top.
+ * XTS_LONG_FROM is the shortest call, in blocks.
  */
 #    define SLIDE         (PLACES * GROUP / 8)
 #    define TURNS         (STAY ? 8u : 16u)
@@ -53,8 +54,8 @@ struct xts_next {
 };
 
 /*
- * Stores the low halves of the next two tweaks, and doubles twice. Both masks are computed before
- * the first doubling, which shortens the dependency chain.
+ * Stores the low halves of the next two tweaks, and doubles twice. Both reduction masks are
+ * computed before the first doubling, which shortens the dependency chain.
  */
 TR_INLINE void xts_steps(struct xts_next *t, uint8_t *to, const unsigned block)
 {
@@ -155,7 +156,8 @@ TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B 
     return t;
 }
 #    else
-/* Processes a group with the tweaks at `now`. Stores a later group's at `later` if not NULL. */
+/* Processes a group with the tweaks at `now`. Stores a later group's tweaks at `later`, unless that
+ * is NULL. */
 TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, int decrypt,
                                         const uint8_t *now, uint8_t *later)
 {
@@ -192,7 +194,7 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 /*
  * Stores the tweaks of the first PLACES groups. Returns the third group's first tweak, because each
  * turn begins by storing the low halves of its third group (xts_turn()). The first turn stores the
- * same bytes again, so the third place has already moved down.
+ * same bytes again, so the third place starts one SLIDE below the top.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {
@@ -210,9 +212,9 @@ TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 }
 
 /*
- * A turn: processes one group from each place. The first two groups are `slide` bytes above the
- * bottom of their places, the third is one SLIDE lower. The last turn computes only the tweaks that
- * it uses itself.
+ * A turn: processes one group from each place. The tweaks of the first two groups are `slide` bytes
+ * above the bottom of their rooms, those of the third one SLIDE lower. The last turn computes only
+ * the tweaks that it uses itself.
  */
 TR_INLINE TR_TARGET void xts_turn(struct bulk *r, struct xts_next *next, int decrypt,
                                   struct xts_places *places, size_t slide, int last)

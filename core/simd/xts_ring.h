@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS for long calls, where the chain of doublings in xts_long.h would be the bound, or where
- * carry-less multiplication takes no AES issue slot: see xts_prefers_ring().
+ * XTS for long calls on two kinds of processors. On the first, the chain of doublings in xts_long.h
+ * would be the bound. On the second, carry-less multiplication takes no AES issue slot.
+ * xts_prefers_ring() decides.
  *
- * A ring in memory holds the tweaks of the next 64 blocks. Each vector, once used, is replaced by
- * the tweaks 64 blocks later. With the low half l and the high half h of a tweak t, and
+ * A ring in memory holds the tweaks of the next 64 blocks. Each vector of tweaks, once used, is
+ * replaced by the tweaks 64 blocks later. With the low half l and the high half h of a tweak t, and
  * x^128 = x^7 + x^2 + x + 1:
  *
  *     t x^64 = l x^64 + h x^128 = (l x^64 + h) + h (x^7 + x^2 + x)
@@ -23,15 +24,15 @@
 #include "simd/xts_group.h"
 
 #define XTS_RING_BLOCKS 64u
-/* Shortest call, in blocks. The first 64 tweaks need a times_x() each; later ones are cheaper. */
+/* Shortest call, in blocks. The first 64 tweaks need times_x(); later ones are cheaper. */
 #define XTS_RING_FROM   (XTS_RING_BLOCKS + GROUP)
 
 /*
- * Whether this processor's long calls use the ring. A doubling of the chain takes 2.7 cycles, so a
- * group on ZMM takes 85. Its AES-128 rounds take 80 cycles at one round a cycle, and 40 at two.
- * Narrower groups have fewer blocks, for which the chain suffices: on Zen 5 the ring takes 1.04 to
- * 1.4 times as long there. If CLMUL has a port of its own, as on Intel, all widths use the ring
- * (docs/tuning/xts.md).
+ * Whether this processor's long calls use the ring. A doubling of the chain takes 2.7 cycles, so
+ * the chain takes 85 cycles for a group on ZMM. The group's AES-128 rounds take 80 cycles on a
+ * processor that starts one round of ZMM a cycle, and 40 on one that starts two. Groups on YMM and
+ * XMM have fewer blocks, so the chain keeps up: there, the ring takes 1.04 to 1.4 times as long on
+ * Zen 5. If CLMUL has a port of its own, as on Intel, all widths use the ring (docs/tuning/xts.md).
  */
 TR_INLINE int xts_prefers_ring(void)
 {
@@ -49,7 +50,7 @@ TR_INLINE TR_TARGET V times_x64(V t)
     return v_xor(v_swap_halves(t), v_clmul_hl(t, v_low_halves(0x86)));
 }
 
-/* Processes a group with the tweaks at *tweak, and replaces these. */
+/* Processes a group with the tweaks in tweak[], and replaces them by those 64 blocks later. */
 TR_INLINE TR_TARGET void xts_ring_group(struct bulk *r, V tweak[IN_FLIGHT], int decrypt)
 {
     const uint8_t(*key)[TR_BLOCK] = r->keys, (*last)[TR_BLOCK] = key + r->rounds;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * XTS for long calls if V_KEY_FIRST (Arm): general registers compute the tweaks, because the vector
- * ports are the bottleneck. The code is for little-endian systems, like arm/neon.h.
+ * ports are the bottleneck. Supports little-endian systems only, like arm/neon.h.
  *
  * AESE XORs its two operands. So the data is one, and the other is the tweak already XORed with the
- * first round key. The tweaks are stored in this form, a group ahead of their use. The last round
- * key is XORed with the first one, which removes that from the tweak again.
+ * first round key. The tweaks are stored in this form, a group ahead of their use. After the last
+ * round, the code XORs the stored tweak, the last round key and the first round key. The first
+ * round key then cancels.
  *
  * Bound: AES throughput, and for each block one EOR3 or two XORs (docs/tuning/arm.md).
  */
@@ -34,7 +35,7 @@ struct xts_tweaks {
 TR_INLINE void xts_scalar_step(struct xts_scalar *s, uint8_t *to)
 {
     uint64_t low = s->low ^ s->key_low, high = s->high ^ s->key_high;
-    __asm__("" : "+r"(low), "+r"(high)); /* in general registers */
+    __asm__("" : "+r"(low), "+r"(high)); /* keeps both in general registers */
     __builtin_memcpy(to, &low, 8);
     __builtin_memcpy(to + 8, &high, 8);
     uint64_t carry = (uint64_t)((int64_t)s->high >> 63) & 0x87;
@@ -64,8 +65,8 @@ TR_INLINE TR_TARGET struct xts_scalar xts_scalar_start(struct xts_tweaks *t,
 }
 
 /*
- * Processes groups until at most GROUP blocks remain, and at least one. Returns the tweak of the
- * next block. Each of the first rounds also computes a tweak of the next group.
+ * Processes groups until 1 to GROUP blocks remain. Returns the tweak of the next block. Each of the
+ * first rounds also computes a tweak of the next group.
  */
 TR_INLINE TR_TARGET B xts_scalar_groups(struct xts_scalar s, struct xts_tweaks *t, struct bulk *r,
                                         size_t *blocks, int decrypt)
@@ -73,7 +74,7 @@ TR_INLINE TR_TARGET B xts_scalar_groups(struct xts_scalar s, struct xts_tweaks *
     const V both = v_xor(v_load(r->keys[0]), v_load(r->keys[r->rounds]));
     uint8_t(*now)[TR_BLOCK] = t->group[0], (*next)[TR_BLOCK] = t->group[1];
     for (; *blocks > GROUP; *blocks -= GROUP) {
-        /* Hides the tweaks from gcc, which would keep them in vectors. */
+        /* Hides the tweaks from gcc, which would keep them in vector registers. */
         __asm__("" : "+r"(now), "+r"(next) : : "memory");
         V x[IN_FLIGHT];
         UNROLL

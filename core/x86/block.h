@@ -14,7 +14,7 @@
 
 typedef __m128i B;
 
-/* Each vector type's target includes this one, so its functions can inline these. */
+/* Each vector type's target includes these features, so its functions can inline those below. */
 #define TR_BLOCK_TARGET __attribute__((target("aes,ssse3")))
 
 TR_INLINE TR_BLOCK_TARGET B b_load(const uint8_t *p)

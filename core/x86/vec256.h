@@ -34,7 +34,7 @@
 
 typedef __m256i V;
 
-/* Zero-extends, to hide the zero from gcc 12, which would compile GCM worse with a known zero. */
+/* The zero-extension hides the value from gcc 12, which compiles GCM worse if it knows the zero. */
 TR_INLINE TR_TARGET V v_zero(void)
 {
     return _mm256_zextsi128_si256(_mm_setzero_si128());

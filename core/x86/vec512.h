@@ -34,7 +34,7 @@
 
 typedef __m512i V;
 
-/* Zero-extends, to hide the zero from gcc 12, which would compile GCM worse with a known zero. */
+/* The zero-extension hides the value from gcc 12, which compiles GCM worse if it knows the zero. */
 TR_INLINE TR_TARGET V v_zero(void)
 {
     return _mm512_zextsi128_si512(_mm_setzero_si128());
@@ -48,8 +48,9 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
     _mm512_storeu_si512(p, x);
 }
 /*
- * Accesses n = 1 to 3 blocks in pieces of 16 and 32 bytes. A masked store is not forwarded to a
- * later load, which would cost 17 cycles (Zen 4): successive calls often use the same short buffer.
+ * v_load_part() and v_store_part() access n blocks, 1 to 3, in pieces of 16 and 32 bytes.
+ * Successive calls often use the same short buffer. A masked store would not be forwarded to the
+ * next call's load; that would cost 17 cycles (Zen 4).
  */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
@@ -190,7 +191,7 @@ TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {
     return ~(__mmask64)0 >> (64 - n);
 }
-/* n = 1 to 63 bytes. Whole blocks are accessed in pieces, as in v_store_part(). */
+/* n is 1 to 63 bytes. Whole blocks are accessed in pieces, as in v_store_part(). */
 TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
 {
     if (n % TR_BLOCK == 0)

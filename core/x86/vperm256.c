@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * AES by vector permutation (vperm.h) in YMM registers, two blocks in each, for the parallel modes.
- * Below 16 blocks it is faster than bitslicing, which has to transpose its blocks.
+ * Below 16 blocks, it is faster than bitslicing, which has to transpose its blocks.
  *
- * Bound: 13 shuffles and 17 other operations for a round of one register, which is 7.5 cycles at
- * four operations per cycle, at most two of them shuffles. With four registers in flight a round
- * takes 8.8 (Zen 4; docs/tuning/software.md).
+ * Bound: a round of one register has 13 shuffles and 17 other operations. Zen 4 starts four
+ * operations a cycle, at most two of them shuffles, so a round takes at least 7.5 cycles. With four
+ * registers in flight it takes 8.8 (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "modes/ghash.h"
@@ -70,7 +70,8 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(32);
 
-/* As in vperm.c, but two keys at once. The last pair includes key n, which is overwritten below. */
+/* As in vperm.c, but two round keys at once. The last pair includes key n, which is overwritten
+ * below. */
 TR_INLINE TR_TARGET void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const uint8_t(*keys)[TR_BLOCK] = inverse ? key->dec : key->enc;
@@ -121,10 +122,10 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /*
  * ---- GHASH ----
  *
- * Block by block, GHASH takes 42 cycles a block on Zen 4, bound by latency. Two blocks together
- * take 46, because they share the byte moves and the reduction. For this the key keeps the tables
- * of H^2. From GHASH_LONG blocks on, the groups of vperm_ghash.h, one block in each lane, take 16
- * cycles a block.
+ * One block at a time takes 42 cycles on Zen 4, bound by latency. Two blocks together take 46 in
+ * all, because they share the byte moves and the reduction. This needs the tables of H^2, which the
+ * key object holds. From GHASH_LONG blocks on, ghash_groups() of vperm_ghash.h hashes one block in
+ * each lane and takes 16 cycles a block.
  */
 
 #    define v_lanes_unaligned(p) v_broadcast(_mm_loadu_si128((const __m128i *)(p)))
@@ -153,8 +154,9 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
 
 /*
  * Returns x[0] h^n ^ .. ^ x[n - 1] h, modulo the polynomial. Each x and the result are the same in
- * both lanes. Lane l looks up in table j + l, so eight pairs of look-ups process a block. One
- * shuffle then moves lane l by j + l bytes, for all blocks together.
+ * both lanes. Lane l looks up in table j + l, so eight pairs of look-ups process a block. Two
+ * shuffles then move lane l, for all blocks together: up by j + l bytes, and down by 16 - j - l
+ * bytes.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],
                                        unsigned n)
@@ -184,8 +186,8 @@ TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[],
 }
 
 /*
- * Computes the tables of h^2, in a key's first call of two or more blocks. Returns 0 if another
- * thread is computing them: this call then does not use them (modes/ghash.h).
+ * Computes the tables of h^2 in a key's first call that can use them. Returns 0 if another thread
+ * is computing them: the caller then does without them (modes/ghash.h).
  */
 static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_ghash_key *k,
                                                                const struct ghash_tables *h)
@@ -194,7 +196,7 @@ static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_g
     uintptr_t state;
     if (!tr_ghash_claim(k, &state))
         return 0;
-    if (state != (uintptr_t)k) { /* another thread has published them meanwhile */
+    if (state != (uintptr_t)k) { /* another thread has published the tables meanwhile */
         tr_ghash_publish(k, 1);
         return 1;
     }
@@ -206,7 +208,8 @@ static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_g
     return 1;
 }
 
-/* Blocks from which it pays to compute tables of more powers for the call. */
+/* Shortest call, in blocks, that gains from ghash_groups(), which first computes tables of more
+ * powers. */
 #    define GHASH_LONG 96u
 
 TR_TARGET void tr_vperm256_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES by byte permutation in ZMM registers (AVX-512 VBMI). VPERMI2B looks bytes up in a table of
- * 128 bytes in two registers. So the S-box is two look-ups and a blend by the highest bit, and the
- * round keys need no conversion. No address depends on data: the tables are loaded whole. (Constant
- * time is checked only by reading the code: valgrind has no AVX-512.)
+ * AES by byte permutation in ZMM registers (AVX-512 VBMI). VPERMI2B looks up bytes in a table of
+ * 128 bytes in two registers. The S-box is therefore two look-ups, and a blend by each byte's
+ * highest bit. Unlike in vperm.h, the round keys need no conversion. No address depends on data:
+ * the tables are loaded whole. (Constant time was checked only by reading the code: valgrind has no
+ * AVX-512.)
  *
- * Bound: 7.2 cycles for a round of 64 bytes on Zen 4. With eight vectors in flight it takes 8.2.
- * One or two blocks and the serial modes are bound by the latency of a round, 12 cycles. There a
- * round takes 12.6 (docs/tuning/software.md).
+ * Bound: 7.2 cycles for a round of 64 bytes on Zen 4. With eight vectors in flight, a round takes
+ * 8.2. One or two blocks and the serial modes are latency-bound: a round takes at least 12 cycles,
+ * and the code takes 12.6 (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "util.h"
@@ -97,8 +98,8 @@ TR_INLINE TR_TARGET V look_up(const struct table *t, V x)
 }
 
 /*
- * The value to XOR to x + x to get x times 2: 0x1b for bytes with the high bit set, because x^8 =
- * x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1).
+ * The reduction of a doubling: 0x1b for bytes whose high bit is set, else 0 (FIPS-197 section
+ * 4.2.1). The double of each byte of v is v + v, XORed with reduction(v).
  */
 TR_INLINE TR_TARGET V reduction(V x)
 {
@@ -106,16 +107,19 @@ TR_INLINE TR_TARGET V reduction(V x)
     return (V)_mm512_maskz_mov_epi8(high, _mm512_set1_epi8(0x1b));
 }
 
-/* 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t moved by two
- * rows. */
+/*
+ * MixColumns and the XOR of a round key. Let a1, a2 and a3 be the rows after row a0.
+ * With t = a0 ^ a1, MixColumns is 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2.
+ * Here t2 = a2 ^ a3 is t moved by two rows.
+ */
 TR_INLINE TR_TARGET V mix_columns(V x, V key)
 {
     V a1 = v_rows_up(x, 1), t = x ^ a1;
     return xor3(xor3(t + t, a1, v_rows_up(t, 2)), reduction(t), key);
 }
 
-/* InvMixColumns is MixColumns after the matrix {5, 0, 4, 0}. Computes a ^ 4 (a ^ a2), where a2 is a
- * moved by two rows. */
+/* InvMixColumns is MixColumns after a product with the circulant matrix of {5, 0, 4, 0}. Computes
+ * that product as a ^ 4 (a ^ a2), where a2 is a moved by two rows. */
 TR_INLINE TR_TARGET V times_5_0_4_0(V x)
 {
     V w = x ^ v_rows_up(x, 2), w2 = (w + w) ^ reduction(w);
@@ -148,9 +152,9 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
 /* ---- One block or two ---- */
 
 /*
- * Bound by latency. A second S-box table includes MixColumns' factor 2. ShiftRows and MixColumns
- * are one shuffle for each row. All operations except the look-ups are on 256 bits, where two
- * shuffles start each cycle.
+ * Latency-bound. A second S-box table includes the factor 2 of MixColumns. ShiftRows and MixColumns
+ * together take one shuffle for each row. All operations except the look-ups are on 256 bits, where
+ * two shuffles start each cycle.
  */
 typedef uint8_t B __attribute__((vector_size(32)));
 
@@ -253,9 +257,10 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /* ---- The serial modes ---- */
 
 /*
- * As in serial.h, the chain carries the next block's state after its first XOR, with f: the first
- * round key and, in CBC and CFB, an input block. f is XORed to the last round key beside the chain.
- * So the output is the state ^ f, in CFB the state ^ the first round key.
+ * As in serial.h, the chain carries the next block's state after its first XOR, whose operand is f.
+ * f is the first round key, XORed with an input block in CBC and CFB. The code XORs f to the last
+ * round key beside the chain. The output is therefore the state ^ f, and in CFB the state ^ the
+ * first round key.
  */
 TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t blocks, uint8_t *iv, enum tr_op op)

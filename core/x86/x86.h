@@ -12,7 +12,7 @@
 #define TR_VAES256_FEATURES (TR_AESNI_FEATURES | TR_FEATURE_VAES | TR_FEATURE_AVX2 | TR_FEATURE_AVX)
 #define TR_VAES512_FEATURES (TR_VAES256_FEATURES | TR_FEATURE_AVX512)
 
-/* The parallel modes. vaes512 uses vaes256's functions for few blocks. */
+/* The parallel modes. For few blocks, vaes512 uses vaes256's functions. */
 #define TR_PARALLEL_OF(backend)                                                                    \
     tr_bulk_fn tr_##backend##_ecb_encrypt, tr_##backend##_ecb_decrypt, tr_##backend##_cbc_decrypt, \
         tr_##backend##_cfb_decrypt, tr_##backend##_ctr;                                            \

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program whose loops scripts/arm-mca records: one mode, by a backend of the core or by
- * libcrypto.
+ * Runs one mode, with a backend of the core or with libcrypto. scripts/arm-mca records the loops
+ * that it executes.
  *
  *     loops WHO MODE      WHO: the name of a backend, or "openssl"
  *
- * It calls the mode with SHORT bytes, then with LONG bytes, with AES-128. In a record of the
- * executed instructions, loops_mark() separates the calls. The first two calls are not between
- * marks: they bind libcrypto's functions and compute GHASH's powers.
+ * Calls the mode with SHORT bytes, then with LONG bytes, with AES-128, and repeats both calls. In a
+ * record of the executed instructions, loops_mark() separates the last two calls. The first two are
+ * not between marks: they bind libcrypto's functions and compute the powers of H.
  */
 #include "tenrounds.h"
 

@@ -68,7 +68,7 @@ static enum tr_status in_pieces(const struct message *m, struct aead_state *s, b
     return status == TR_OK ? a->end(s, decrypt, tag, m->n.tag) : status;
 }
 
-/* ---- All backends give what bitslice gives -------------------------------------------------- */
+/* ---- All backends against bitslice ---------------------------------------------------------- */
 
 enum way { IN_PLACE = 1, DECRYPT = 2, STREAM = 4, PIECES = 8, WAYS = 16 };
 
@@ -152,8 +152,8 @@ static void every_iv(const struct tr_backend *b, const struct aead *a)
            a->iv.max);
 }
 
-/* Tests that AAD in two pieces gives the same tag as in one. The first piece is a whole block,
- * which GCM buffers until it has more input. */
+/* Tests that AAD in two pieces gives the same tag as AAD in one piece. The first piece is a
+ * whole block, which GCM buffers until it has more input. */
 static void gcm_aad_in_two(const struct tr_backend *b)
 {
     static const uint8_t raw[16] = {1}, iv[12] = {2}, aad[40] = {3}, text[20] = {4};
@@ -180,9 +180,9 @@ static size_t after(size_t len)
     return len + (len < 800 || left == 512 ? 1 : step);
 }
 
-/* Tests GCM at each text length up to 800 bytes and some longer ones, with AAD lengths around a
- * block. Short messages, messages in chunks, partial blocks and partial vectors have separate code.
- */
+/* Tests GCM at each text length up to 800 bytes and some longer ones, with AAD lengths around the
+ * block size. Short messages, messages in chunks, partial blocks and partial vectors have separate
+ * code. */
 static void gcm_ends(const struct tr_backend *b)
 {
     static struct message m;
@@ -257,7 +257,8 @@ static void forgeries(const struct tr_backend *b, const struct aead *a)
 }
 
 /* Tests every tag length: the check must compare exactly the bytes of the tag. Makes a message for
- * each length, because the tags of CCM and OCB depend on it: their first block contains it. */
+ * each length: in CCM and OCB the first AES input contains the tag length, so the tag depends on
+ * its length. */
 static void cut_tags(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
@@ -284,7 +285,7 @@ static bool aad_first(const struct aead *a)
     return strcmp(a->name, "OCB") != 0;
 }
 
-/* Whether every other call before a start is refused and writes nothing. */
+/* Whether every call before start() is refused and writes nothing. */
 static bool not_started(const struct message *m, struct aead_state *s)
 {
     const struct aead *a = m->aead;
@@ -438,7 +439,7 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
                                                             LEN - piece_len) == TR_OK &&
                 tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
     good &= tr_gcm_start(&reference, &reference_key, iv, 12) == TR_OK;
-    /* Sets the same counter, because GCM masks the tag with the encryption of the counter - 1. */
+    /* Sets the same counter: GCM masks the tag with the encryption of this counter minus 1 (J0). */
     memcpy(reference.counter, from, 16);
     return good && tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
            tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);
@@ -487,8 +488,8 @@ static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *re
     return good && tap_same(tag, right, 16) && tap_same(out, expected, len);
 }
 
-/* Processes messages of random lengths under one key. Each message uses the key object that the
- * message before it used, or a copy of that. */
+/* Processes messages of random lengths under one key. Each message uses the previous message's key
+ * object or a copy of it. */
 static void gcm_powers(const struct tr_backend *b)
 {
     unsigned good = 0, n = 0;

@@ -43,7 +43,7 @@ struct aead {
         size_t min, max, usual;
     } iv;
     size_t tag_min, tag_step; /* bytes; at most 16 */
-    size_t unit;              /* all pieces but the last are multiples; 0: one call */
+    size_t unit;              /* all pieces but the last are multiples of it; 0: one call */
     bool aad_in_one_call;
     enum tr_status (*set_key)(struct aead_state *s, const struct tr_backend *b, const uint8_t *raw,
                               size_t len);
@@ -153,7 +153,7 @@ static inline enum tr_status aead_ocb_end(struct aead_state *s, bool decrypt, ui
     return decrypt ? tr_ocb_check(&s->message.ocb, tag) : tr_ocb_tag(&s->message.ocb, tag);
 }
 
-/* The IV is a component of its own, after the AAD (RFC 5297 section 3). */
+/* Passes the IV as the first AAD component. (By RFC 5297 section 3 a nonce comes last.) */
 static inline enum tr_status aead_siv_start(struct aead_state *s, const uint8_t *iv,
                                             const struct aead_lengths *n)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that one-shot GCM-SIV calls leave none of the keys on the stack that they derive from the
- * nonce: round keys, round keys of the inverse cipher, hash subkey. Each call runs on a separate
- * stack, which is then searched. A function that leaves a key there shows that the search works.
- * The search looks for whole round-key schedules, because the compiler may spill single round keys.
+ * Tests that one-shot GCM-SIV calls leave no nonce-derived key on the stack: round keys, round keys
+ * of the inverse cipher, hash subkey. Each call runs on a separate stack, which the test then
+ * searches. A function that leaves a key there shows that the search works. The search looks for
+ * whole round-key schedules, because the compiler may spill single round keys.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "common.h"

@@ -33,8 +33,7 @@ static inline const char *mode_name(enum tr_mode mode)
     return names[mode];
 }
 
-/* Whether the test program covers a mode: one that its arguments name or, without arguments,
- * any. */
+/* Whether the test program covers this mode: all modes, or those that its arguments name. */
 static inline bool mode_wanted(enum tr_mode mode, char *const *arguments)
 {
     bool named = false;
@@ -73,8 +72,8 @@ static inline size_t mode_shortest(enum tr_mode mode)
     return mode_is_whole(mode) ? 16 : 0;
 }
 
-/* The longest message to test in bytes. CFB1 and CFB8 encrypt 8 blocks and 1 block per byte, so
- * their limits are low. */
+/* The longest message to test, in bytes. It is short for CFB1 and CFB8, which need 8 AES calls and
+ * one AES call per byte. */
 static inline size_t mode_longest(enum tr_mode mode, size_t otherwise)
 {
     return mode == TEST_CFB1 ? 64 : mode == TEST_CFB8 ? 200 : otherwise;

@@ -3,7 +3,7 @@
  * Tests that no branch and no memory index depends on a key or on data. Runs under valgrind: the
  * test declares secrets undefined, and memcheck reports each branch or index on one (A. Langley's
  * ctgrind). Valgrind has no VAES and no AVX-512, so it cannot run the backends that need them.
- * Except vperm512, they compile the same C source for wider vectors.
+ * Except for vperm512, these backends compile the same C source for wider vectors.
  *
  * The test does not watch the removal of padding, because the caller learns its result and the
  * length anyway. For the same reason a tag check may branch on its result once or twice, to report
@@ -78,13 +78,13 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
 
 /* ---- Authenticated modes: key, AAD and text are secret, IV and tag are not ---------------- */
 
-#define VERDICT 2 /* allowed uses of a secret per tag check */
+#define VERDICT 2 /* branches that a tag check may make on its result */
 
 /*
- * A backend that marks public values as defined for memcheck, and calls the backend `behind` to do
- * the work. SIV and GCM-SIV derive their counter from the tag. The tag is public once computed, so
- * a branch on the counter is allowed. SIV passes the counter to CTR. GCM-SIV computes the tag by
- * encrypting one block with ECB. The backend does this only while the test seals.
+ * A front for the backend `behind`: calls it, and marks public values as defined for memcheck. SIV
+ * and GCM-SIV derive their counter from the tag. The tag is public once computed, so a branch on
+ * the counter is allowed. In SIV, the front marks the counter that CTR gets. In GCM-SIV, it marks
+ * the tag, which is one block encrypted by ECB. It marks values only while the test seals.
  */
 static const struct tr_backend *behind;
 static bool sealing;
@@ -110,7 +110,7 @@ static struct tr_backend publishing(const struct tr_backend *b, const struct aea
 {
     struct tr_backend front = *b;
     behind = b;
-    /* Without functions for few blocks, every call reaches the table. */
+    /* Without functions for few blocks, every call goes through the bulk operations. */
     memset(front.few, 0, sizeof(front.few));
     if (strcmp(a->name, "SIV") == 0)
         front.bulk[TR_OP_CTR] = publishing_ctr;
@@ -137,7 +137,8 @@ static struct sealed sealed_of(size_t key_len, size_t iv_len, size_t len)
     return m;
 }
 
-/* Encrypts in two pieces. Modes that stream also decrypt, and compute the tag without a check. */
+/* Seals in two pieces and one-shot. In modes that stream, also decrypts, and computes the tag
+ * without a check. */
 static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sealed *m)
 {
     const size_t half = a->unit == 0 ? 0 : m->n.text / 32 * 16;
@@ -371,7 +372,7 @@ int main(void)
 #if !defined(__i386__) /* valgrind's 32-bit processor has no AES instructions */
         "aesni",
 #endif
-#if TR_WIDE_BITSLICE /* without AVX-512: bitslice512 compiles this code, vperm512 is untested */
+#if TR_WIDE_BITSLICE /* bitslice512 compiles the same code; vperm512 is not tested */
         "bitslice256",
         "vperm256",
         "bitslice128",

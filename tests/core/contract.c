@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the errors that tenrounds.h promises, for the functions that take a key or a message.
- * Covers keys and messages unset or cleansed, partial overlap, forged tags, and wrong lengths of
- * data, IV and tag. An error must leave the output and all objects unchanged. But on tag mismatch,
- * a call that decrypts must leave zeros. aead.c and modes/errors.c test tr_ccm_tag(),
- * tr_ccm_check() and tr_siv_again().
+ * Tests the errors that tenrounds.h promises, for the functions that take a key or a message
+ * object. Covers objects that were never set or were cleansed, partial overlap, forged tags, and
+ * wrong lengths of data, IV and tag. An error must leave the output and all objects unchanged.
+ * Exception: on tag mismatch, a call that decrypts must leave zeros in the output. aead.c and
+ * modes/errors.c test tr_ccm_tag(), tr_ccm_check() and tr_siv_again().
  */
 #include "common.h"
 
@@ -291,7 +291,7 @@ static bool begin(size_t i, bool messages)
             call_siv_start() == TR_OK && call_gcm_siv_start() == TR_OK);
 }
 
-/* Fills the stack that the next call will use with invalid pointers. They expose a use of
+/* Fills the stack that the next call will use with invalid pointers, to expose a use of
  * uninitialized memory. */
 static __attribute__((__noinline__)) void spoil_stack(void)
 {

@@ -77,8 +77,8 @@ static void add(struct tr_counters *c, const char *backend, enum tr_op op, size_
     count->bytes += bytes;
 }
 
-/* Tests the counts of whole blocks and, in modes that allow it, of a partial block. The
- * partial block counts as a block of the mode, but in CFB decryption as one of ECB. */
+/* Tests the counts of whole blocks and, in modes that allow it, of a partial block. The partial
+ * block counts as a block of the mode, but in CFB decryption as a block of ECB. */
 static void test_operation(const struct tr_backend *b, size_t which)
 {
     static const uint8_t raw[32] = {7}, iv[16] = {9};
@@ -193,7 +193,7 @@ static void test_fused(const struct tr_backend *b, size_t which)
     uint8_t in[992] = {0}, counted[992], straight[992];
     const enum tr_op op = fused[which].op;
     const char *doer = fused_doer(b->name, op);
-    /* Stealing takes the last full block and the partial one, and counts as one block. */
+    /* Ciphertext stealing takes the last full block and the tail, and counts as one block. */
     const size_t len = is_stealing(op) ? 991 : 992, bytes = is_stealing(op) ? 16 : 992;
     bool good = fused_message(tr_counting_init(&counting, b, &got), which, counted, in, len) &&
                 fused_message(b, which, straight, in, len) && tap_same(counted, straight, len);

@@ -81,8 +81,8 @@ static void test_used(void)
     tap_ok(good == n, "%u of %u offsets above 15", good, n);
 }
 
-/* Tests every partial overlap at lengths up to 130 bytes, with the output ahead and behind. Modes
- * that accept any length are also called mid-block. */
+/* Tests every partial overlap at lengths up to 130 bytes, with the output ahead and behind. In
+ * modes that accept any length, the call also starts in the middle of a block. */
 static void test_overlap(enum tr_mode mode)
 {
     unsigned n = 0, good = 0;
@@ -390,7 +390,7 @@ static void test_wrap_overlap(void)
     tap_ok(good, "key wrap: in and out may overlap in any way");
 }
 
-/* Tests that any flipped bit and any other check value give TR_ERR_TAG and zeros. */
+/* Tests that any flipped bit, and another check value, give TR_ERR_TAG and zeros. */
 static void test_wrap_forgeries(void)
 {
     uint8_t in[32], wrapped[40], out[40], iv[8];

@@ -152,8 +152,8 @@ static bool one_aead(const struct area *area, struct aead_state *s, const struct
            tap_same(tag, m->tag, m->n.tag);
 }
 
-/* Tests one length in all ways. `usual`: with 13 bytes of AAD and an IV of 12 bytes if the mode takes
- * one, as TLS and IPsec have them, because GCM has code of its own for such messages. */
+/* Tests one length in all ways. `usual`: with the lengths of TLS 1.2, for which GCM has separate
+ * code. These are 13 bytes of AAD and, if the mode takes one, an IV of 12 bytes. */
 static bool one_aead_length(const struct area *area, const struct tr_backend *b,
                             const struct aead *a, size_t len, bool usual)
 {
@@ -271,8 +271,8 @@ static void touch_guard(const struct area *area)
            "an access to a guard page is detected");
 }
 
-/* The arguments name the modes to cover, or the only one is GCM. Without arguments, the test covers
- * all modes, AEADs, key wrap, CMAC and key expansion. */
+/* The arguments name the modes to cover, or the only argument is GCM. Without arguments, the test
+ * covers all modes, AEADs, key wrap, CMAC and key expansion. */
 int main(int argc, char **argv)
 {
     const struct area area = {guarded(LONGER), guarded(LONGER),  guarded(16),

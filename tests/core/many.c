@@ -26,7 +26,7 @@ struct area {
 };
 static struct area in[JOBS], out[JOBS], expected[JOBS];
 
-/* The shape of a test: often few jobs, short ones or ones of equal length. */
+/* The shape of a test: often few jobs, short jobs or jobs of equal length. */
 struct shape {
     size_t jobs, most; /* the number of jobs; their lengths are below `most` bytes */
     bool equal;        /* every length is most - 1 */
@@ -78,7 +78,8 @@ static bool streams(const struct tr_backend *b, bool cfb)
     uint8_t ivs[JOBS][16], ends[JOBS][16];
     const struct shape s = random_shape();
     const bool mixed = tap_below(&rng, 2) == 0;
-    /* 0: each has a key of its own, 1: some share one, 2: all share one, which is other code. */
+    /* 0: each job has its own key; 1: some jobs share one; 2: all share one, which runs other
+     * code. */
     const unsigned sharing = tap_below(&rng, 3);
     for (size_t i = 0; i < s.jobs; i++) {
         size_t len = random_len(&s);
@@ -167,7 +168,7 @@ static bool make_ccm(struct tr_ccm_job *job, const struct tr_ccm_key *ccm, struc
                        job->in, len, c->expected_tag, job->tag_len) == TR_OK;
 }
 
-/* Seals messages together, forges some tags, and opens them together. */
+/* Seals messages in one call, forges some tags, and opens the messages in one call. */
 static bool ccm(const struct tr_backend *b)
 {
     static struct tr_ccm_key objects[JOBS];
@@ -210,7 +211,7 @@ static bool ccm(const struct tr_backend *b)
 
 static bool all(bool (*once)(const struct tr_backend *), const struct tr_backend *b)
 {
-    /* bitslice has no lanes and is slow. */
+    /* bitslice has no multi-buffer code and is slow, so fewer rounds suffice. */
     const unsigned rounds = b->features == 0 ? ROUNDS / 20 : ROUNDS;
     for (unsigned i = 0; i < rounds; i++) {
         if (!once(b))
@@ -219,8 +220,8 @@ static bool all(bool (*once)(const struct tr_backend *), const struct tr_backend
     return true;
 }
 
-/* Tests that each block is counted once, and that the backend with the lanes did more than half of
- * the blocks. */
+/* Tests that each block is counted once, and that the backend with the multi-buffer code did more
+ * than half of the blocks. */
 static bool counted(const struct tr_backend *b)
 {
     static struct tr_counters counters;
@@ -255,8 +256,8 @@ static uint8_t *guarded(size_t page)
     return p + page;
 }
 
-/* Processes all lengths up to 24 blocks in one call. Inputs and outputs lie against guard pages,
- * where a fault ends the test. */
+/* Processes jobs of 1 to 24 blocks, or jobs of equal length, in one call. Inputs and outputs lie
+ * against guard pages, where a fault ends the test. */
 #define AGAINST 24
 static bool against_guards(const struct tr_backend *b)
 {

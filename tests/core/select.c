@@ -166,7 +166,7 @@ static void test_saved(void)
         {0x03, AES_128 | XMM_ALONE}, /* x87 and SSE */
         {0x05, AES_128 | XMM_ALONE}, /* the upper halves of YMM without the lower */
         {0x07, AES_256 | XMM_ALONE | TR_FEATURE_VCLMUL},
-        {0x67, AES_256 | XMM_ALONE | TR_FEATURE_VCLMUL}, /* half of ZMM */
+        {0x67, AES_256 | XMM_ALONE | TR_FEATURE_VCLMUL}, /* no ZMM16 to ZMM31 */
         {0xe1, AES_128 | XMM_ALONE},
         {0xe7, AES_512 | XMM_ALONE | TR_FEATURE_VCLMUL | TR_FEATURE_AVX512VBMI},
     };
@@ -291,9 +291,9 @@ static void test_known_answers(void)
                    tr_backend_name(b));
 }
 
-/* Falsifies the known answers of each set of backends. Selection must choose the next backend and
- * report the failures. To limit the number of sets, all backends before the chosen one vary, but
- * only two after it. */
+/* Falsifies the known answers of a set of backends, for many sets. Selection must choose the next
+ * backend and report the failures. To limit the number of sets, the test varies all backends before
+ * the chosen one, but only the next two after it. */
 static void test_sabotage(void)
 {
     const tr_features usable = usual();

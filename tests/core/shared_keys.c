@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Uses one key in eight threads, for every authenticated mode and backend. All threads seal and
- * open at the same time from the key's first message on, so that they race to compute the powers of
- * H. Each result must equal that of a single thread. The test is also compiled with
- * ThreadSanitizer, which reports unordered accesses.
+ * open at the same time from the key's first message on. With GCM they therefore race to compute
+ * the powers of H. Each result must equal that of a single thread. The test is also compiled with
+ * ThreadSanitizer, which reports data races.
  */
 #define _DEFAULT_SOURCE /* pthread_barrier_t */
 #include "aead.h"
@@ -92,7 +92,7 @@ static bool one_key(struct tap_random *rng, const struct tr_backend *b, size_t m
     for (unsigned i = 0; i < THREADS; i++) {
         if (pthread_create(&threads[i], NULL, work, &messages[i]) == 0)
             continue;
-        tap_ok(false, "thread %u cannot be started", i); /* the others would wait for it */
+        tap_ok(false, "thread %u cannot be started", i); /* the others wait at the barrier */
         exit(1);
     }
     for (unsigned i = 0; i < THREADS; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures the stack that selection with its known-answer tests needs, and that a backend's
- * multi-buffer call needs. Each runs on a stack of the size that tenrounds.h states, with a guard
- * page below it. Prints how many bytes of stack each used.
+ * Measures the stack that two calls need: selection, which runs the known-answer tests, and a
+ * backend's multi-buffer call. Each call runs on a stack of the size that tenrounds.h states, with
+ * a guard page below it. The test prints how many bytes of stack each call used.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_STACK */
 #include "common.h"
@@ -15,10 +15,10 @@
 #define MULTI_BUFFER ((size_t)64 * 1024)
 
 static ucontext_t test, rest;
-static const struct tr_backend *backend; /* NULL: no mask, so any may be selected */
+static const struct tr_backend *backend; /* NULL: no mask, so any backend may be selected */
 static bool good;
 
-/* Selects the backend. A mask of all other features excludes the stronger ones. */
+/* Selects the backend. A mask of all other features excludes the stronger backends. */
 static void selection(void)
 {
     struct tr_selection s;

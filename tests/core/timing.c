@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures whether the time of a call distinguishes two kinds of wrong input. Calls with both kinds
- * alternate at random. Welch's t-test compares the fastest 90 % of their times (O. Reparaz, J.
- * Balasch, I. Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
+ * Measures whether the time of a call distinguishes two inputs. Calls with the two inputs alternate
+ * at random. Welch's t-test compares the fastest 90 % of their times (O. Reparaz, J. Balasch, I.
+ * Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
  *
  * The program only prints its verdict, because other load on the machine affects the times, too.
  * The test fails only if a call returns a wrong result. constant_time.c and
@@ -98,8 +98,8 @@ static void gcm_inputs(struct subject *s)
     }
 }
 
-/* Encrypts two plaintexts with 16 bytes of padding. In one the first byte of padding is wrong, in
- * the other the last but one. */
+/* Encrypts two plaintexts with 16 bytes of padding. In one, the first padding byte is wrong; in the
+ * other, the last but one. */
 static void padding_inputs(struct subject *s)
 {
     for (int i = 0; i < 2; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares the calls for runs of XTS data units with one call per unit, on every backend. Lengths
- * are random, data-unit numbers need carry propagation, and runs are in place or out of place. No
- * byte outside the output may change. Also tests the errors of these calls.
+ * are random, some data-unit numbers carry when incremented, and runs are in place or out of place.
+ * No byte outside the output may change. Also tests the errors of these calls.
  */
 #include "common.h"
 
@@ -22,7 +22,7 @@ static void add_one(uint8_t number[16])
 
 static bool one_run(const struct tr_xts_key *key, size_t len, size_t units, bool decrypt)
 {
-    static const unsigned ones[] = {0, 1, 4, 8, 16}; /* the lowest bytes are 0xff, to carry */
+    static const unsigned ones[] = {0, 1, 4, 8, 16}; /* low bytes that are 0xff, to carry */
     uint8_t number[16], first[16];
     tap_fill(&rng, number, sizeof(number));
     memset(number, 0xff, ones[tap_below(&rng, 5)]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes the calls of an authenticated mode in any order and with any pieces. FUZZ_AEAD is the
- * mode's index in all_aeads. Each call must give the status that a model of the mode expects. A
- * refused call must change nothing. A completed message must equal bitslice's one-shot result.
+ * Fuzzes the calls of an authenticated mode in any order, with data in pieces of any length.
+ * FUZZ_AEAD is the mode's index in all_aeads. Each call must give the status that a model of the
+ * mode expects. A refused call must change nothing. A completed message must equal bitslice's
+ * one-shot result.
  */
 #include "fuzz.h"
 
@@ -137,7 +138,7 @@ static void end(struct input *in)
         return;
     }
     m.started = false;
-    if (verify) /* a tag of 1 to 3 bytes may be 0x5a by chance */
+    if (verify) /* a tag of 1 to 3 bytes may be right by chance */
         check(status == TR_ERR_TAG || m.n.tag < 4, "a wrong tag");
     else
         check(status == TR_OK && untouched(tag + m.n.tag, 16 - m.n.tag), "the tag");
@@ -163,7 +164,7 @@ static void crypt_all(struct input *in)
     m.n.aad = m.aad_len;
     m.n.text = n;
     m.started = false;
-    /* To SIV an empty AAD component differs from none, but whole() cannot pass an empty one. */
+    /* For empty AAD, whole() passes no component to SIV, which is not the same as an empty one. */
     if (m.pieces > 0 && m.aad_len == 0 && is("SIV")) {
         (void)a->crypt(&state, false, out, m.in, n, tag);
         return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes struct tr_cipher with any pieces, in place or not. Each output must be as long as
- * tr_cipher_room() predicts. The whole output must equal that of one mode call with bitslice.
+ * Fuzzes struct tr_cipher with data in pieces of any length, in place or not. Each output must be
+ * as long as tr_cipher_room() predicts. The whole output must equal that of one mode call with
+ * bitslice.
  */
 #include "fuzz.h"
 

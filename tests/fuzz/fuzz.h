@@ -37,7 +37,7 @@ static inline void check(bool good, const char *what)
     abort();
 }
 
-/* A backend that runs here: the chosen one if possible, else bitslice. */
+/* The backend that the input chooses, or bitslice if that cannot run here. */
 static inline const struct tr_backend *next_backend(struct input *in)
 {
     const struct tr_backend *b = tr_backend_at(next(in) % backend_count());

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes CMAC, CFB8 and CFB1: any pieces must give the same result as one call with bitslice. */
+/* Fuzzes CMAC, CFB8 and CFB1: data in pieces of any length must give the same result as one call
+ * with bitslice. */
 #include "fuzz.h"
 
 #define ROOM (2 * FUZZ_LONGEST)

@@ -53,7 +53,8 @@ static long sum(const unsigned char *bytes, size_t len)
     return hash >> 1;
 }
 
-/* Makes one request. Records its result and the hash of up to room bytes of output. */
+/* Makes one request. Records the results of its system calls and a hash of the output buffer, into
+ * which it receives at most `room` bytes. */
 static void request(int fd, int what, unsigned operation, unsigned iv_len, unsigned aad_len,
                     const unsigned char *data, size_t len, size_t room)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * AF_ALG for the test programs in the guests. They open an algorithm by its driver's name, so that
- * no other driver can serve it. All functions return a negative errno on failure. They are static,
- * so that each program is built from one file.
+ * AF_ALG for the test programs in the guests. Programs that test a driver open it by the driver's
+ * name, so that no other driver can serve the requests. All functions return a negative errno on
+ * failure. The functions are static, so that each program is built from one file.
  */
 #ifndef GUEST_AFALG_H
 #define GUEST_AFALG_H

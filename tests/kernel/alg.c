@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes requests through AF_ALG, for tests that read the counters, load and unload:
+ * Makes requests through AF_ALG, for tests that read the module's counters, or load and unload it:
  *
  *   alg hold TYPE NAME               keeps a transform open until it is killed; prints "open"
  *   alg encrypt TYPE NAME BYTES N    makes N requests of BYTES bytes in page-aligned buffers
@@ -149,7 +149,7 @@ static unsigned long counter(const char *wanted)
     exit(2);
 }
 
-/* Makes one request with each key. Both outputs must equal `want`, or each other if that is NULL.
+/* Makes one request with each key. Both outputs must equal `want`, or each other if `want` is NULL.
  * Stores in holds[] how often each request held the registers. */
 static int hold_counts(const struct algorithm keys[2], const char *name, int decrypt,
                        const uint8_t *from, size_t len, const uint8_t *want, size_t room,
@@ -243,7 +243,7 @@ static int one_of_many(const struct algorithm *a, unsigned first, uint8_t *const
 }
 
 /* Tests that simultaneous requests under one new key give the same results as single requests. The
- * first requests complete the key (powers of H) while the others use it. */
+ * first requests add powers of H to the key while the others use the key. */
 static int shared(const char *type, const char *name, unsigned keys)
 {
     uint8_t *want[SIZES];

@@ -2,8 +2,9 @@
 /*
  * Tests kernel TLS between two sockets. Usage: tls ALGORITHM OURS
  *
- * ALGORITHM is "gcm(aes)" or "ccm(aes)". For every TLS version and cipher with it, sender and
- * receiver use our driver OURS or the kernel's own, in all four combinations. The test checks that:
+ * ALGORITHM is "gcm(aes)" or "ccm(aes)". For every TLS version, and every cipher that uses the
+ * algorithm, sender and receiver use our driver OURS or the kernel's own, in all four combinations.
+ * The test checks that:
  *
  * - the receiver gets the bytes that were sent
  * - a side that uses our driver calls it exactly once per record, and the other side never does
@@ -119,7 +120,7 @@ static unsigned long records_sent(void)
     return records;
 }
 
-/* Opens a TCP connection. Its buffers hold all bytes sent before the receiver reads. */
+/* Opens a TCP connection whose buffers have room for all bytes sent before the receiver reads. */
 static void connection(int ends[2])
 {
     int room = 1 << 20;

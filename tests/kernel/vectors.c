@@ -4,9 +4,9 @@
  *
  *   vectors MODE DRIVER EVERY FILE...     MODE: ecb cbc ctr xts gcm rfc4106 ccm
  *
- * The program runs every EVERYth case of the files. It prints the number that passed and the first
- * failures. The files come from tests/vectors: CAVP response files (*.rsp, and those of RFC 3686),
- * or files with one case per line (all others, see tests/vectors/README.md).
+ * The program runs one of every EVERY cases of the files. It prints the number of requests and of
+ * failures, and the first failures. The files come from tests/vectors: CAVP response files (*.rsp,
+ * and those of RFC 3686), or files with one case per line (see tests/vectors/README.md).
  *
  * The kernel's interface cannot express some cases, which are left out: GCM with IVs of other
  * lengths than 12 bytes or tags below 4 bytes, and XTS data units that are not whole bytes. rfc4106
@@ -51,9 +51,9 @@ static void report(const char *id, const char *what, ssize_t status)
         printf("%s, case %s: %s (%zd)\n", file, id, what, status);
 }
 
-/* Makes one request. A valid message must give the output want, an invalid one -EBADMSG. Asks
- * for exactly the expected number of bytes, because the kernel would wait for input if asked for
- * more. If none are expected it asks for one, because the kernel does nothing if asked for none. */
+/* Makes one request. A valid message must give the output `want`, an invalid message -EBADMSG.
+ * Reads exactly the expected number of bytes: for more, the kernel would wait for further input.
+ * Reads one byte if none are expected, because the kernel does nothing for a read of 0 bytes. */
 static void request(const char *id, int decrypt, int valid, const struct bytes *iv, size_t aad_len,
                     const struct bytes *in, const struct bytes *want)
 {

@@ -103,7 +103,7 @@ static bool one(const char *name, const struct functions *f, OSSL_FUNC_cipher_up
     uint8_t halves[64];
     memcpy(halves, key, sizeof(halves));
     halves[key_len / 2] = 99; /* XTS refuses equal halves */
-    /* A new CCM context expects 7 bytes, although the cipher says 12. */
+    /* A new CCM context expects an IV of 7 bytes, although the cipher reports 12. */
     const size_t iv_len = strstr(name, "CCM") != NULL ? 7 : number(f, OSSL_CIPHER_PARAM_IVLEN);
     if (!f->init[encrypt](ctx, halves, key_len, iv_len != 0 ? iv : NULL, iv_len, NULL))
         good = false;

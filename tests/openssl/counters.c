@@ -23,7 +23,7 @@
 
 static const char *self;
 static struct counting counts;
-static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* a file on a disk, not a counters file */
+static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* on a disk, so not for counting */
 
 /* ---- The work, in the child ------------------------------------------------------------------ */
 
@@ -424,7 +424,8 @@ static void readable_copy(char directory[], char module[PATH_MAX])
     setenv("OPENSSL_MODULES", directory, 1);
 }
 
-/* As root, tests programs that become another user; otherwise, another user's file. */
+/* As root, tests programs that become another user. Otherwise tests that another user's file is
+ * left alone. */
 static void other_users(void)
 {
     if (geteuid() != 0) {

@@ -4,13 +4,13 @@
  * values, lengths, bytes, parameters and errors must match. A failing sequence is shortened before
  * it is printed. The argument is the duration in seconds (default 5).
  *
- * The sequences leave out calls on which the default provider crashes or computes garbage; guards.c
- * tests ours with them:
+ * The sequences leave out calls on which the default provider crashes or computes garbage. guards.c
+ * tests our provider with these calls:
  * - data without a key; a "num" of 16 and more; partially overlapping buffers;
  * - ECB and CBC after a change of direction without a new key;
  * - partial blocks in EVP_Cipher() with ECB and CBC.
- * They also leave out calls after a failed final, which changes only the default provider's
- * chaining value.
+ * They also leave out calls after a failed final, because that changes the default provider's
+ * chaining value, but not ours.
  */
 #define MAX_DATA 1200
 #include "sequences.h"
@@ -202,9 +202,9 @@ static bool do_set_key_length(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* Sets a parameter, also to a negative value or with a wrong type. A TLS version is set only for
- * CFB, OFB and CTR, where it only changes the length that
- * decryption reports. tls_records.c tests it with CBC. */
+/* Sets a parameter, also to a negative value or with a wrong type. Sets a TLS version only for CFB,
+ * OFB and CTR, where it changes nothing but the length that decryption reports. tls_records.c tests
+ * it with CBC. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
     static const char *const keys[] = {

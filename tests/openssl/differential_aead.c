@@ -101,7 +101,7 @@ struct state {
 /* Whether the default provider has the parameter "iv-generated": since 3.2. */
 static bool knows_generated;
 
-/* Whether this is OpenSSL 3.0: ours returns its error reasons, and later versions give more. */
+/* Whether this is OpenSSL 3.0, whose error reasons ours returns. Later versions have others. */
 static bool same_errors_expected;
 
 /* Whether the cipher under test has the trait GROWS: its errors are not compared. */
@@ -329,7 +329,7 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
                       (!has(s, HOLDS) || (!aad && s->waits == 0 && (s->open || ocb_takes_iv)));
     if (once && has(s, HOLDS) && !ragged)
         len -= len % 16;
-    /* With a partial block in place, the default provider's EVP_Cipher() computes a wrong tag. */
+    /* OCB: with a partial block in place, the default provider's EVP_Cipher() gives a wrong tag. */
     const bool in_place =
         tap_below(random, 2) == 0 && !has(s, GROWS) && (!has(s, HOLDS) || (once && len % 16 == 0));
     tap_fill(random, data, len);
@@ -760,7 +760,7 @@ static bool do_message(struct state *s, struct tap_random *random)
     return good && do_final(s, random);
 }
 
-/* Compares "iv-generated" after an encryption that draws its IV, and after an explicit IV. */
+/* Compares "iv-generated" after an encryption with a random IV, and after an explicit IV. */
 static bool do_random_iv(struct state *s, struct tap_random *random)
 {
     uint8_t key[64], iv[16], text[32];
@@ -859,8 +859,8 @@ static bool sequence(const struct family *family, struct tap_random *random)
     return sequence_runs(run, family, family->name, steps, n);
 }
 
-/* Encrypts two messages without setting an IV. Ours must draw a different one for each, with which
- * the default provider opens the message. */
+/* Encrypts two messages without setting an IV. Ours must draw a different IV for each. With that IV
+ * the default provider must open the message. */
 static bool generated_iv(const struct family *family)
 {
     uint8_t key[64] = {1}, iv[2][16], text[100] = {0}, tag[16];

@@ -30,8 +30,8 @@ static const struct family {
 struct state {
     const struct family *family;
     bool started, key_set;
-    bool half;  /* an init failed half way: no tag is read, because the default provider may return
-                 * the one that was set */
+    bool half;  /* an init failed half way. Skip reading the tag: the default provider may return
+                 * the tag that was set */
     bool done;  /* final reports the result of the last message */
     bool reset; /* SIV: only ours still reports that result, because a parameter was set */
     bool stale; /* SIV: a message succeeded with this key; old versions may still report it */
@@ -82,7 +82,7 @@ static void reset_by_parameter(struct state *s)
     s->done = false;
 }
 
-/* Updates s->done after parameters were set. good: the call succeeded. */
+/* Updates s->done after a call that set parameters. good: the call succeeded. */
 static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
 {
     if (!s->family->siv)
@@ -111,7 +111,7 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
     }
 }
 
-/* Whether errors are compared. Ours have the reasons of 3.0; other versions have others. */
+/* Whether errors are compared. Ours returns the reasons of 3.0; later versions have others. */
 static bool same_errors_expected;
 
 static bool alike(struct result r[SIDES])
@@ -492,7 +492,7 @@ static bool do_message(struct state *s, struct tap_random *random)
     bool good = alike(r);
     if (!s->key_set)
         return good;
-    /* GCM-SIV keeps AAD for the next message, so reset it with an empty one. */
+    /* GCM-SIV keeps AAD for the next message. An empty AAD resets it. */
     if (!s->family->siv)
         good = good && add_aad(s, aad[0], 0, false);
     for (size_t i = 0; i < strings; i++)
@@ -544,7 +544,7 @@ static bool sequence(const struct family *family, struct tap_random *random)
 
 /* ---- Deliberate differences ------------------------------------------------------------------ */
 
-/* Checks that after opening 0, 24 and 48 bytes with a wrong tag, final fails and out is zeros. */
+/* Checks that after opening 0, 24 and 48 bytes with a wrong tag, final fails and leaves zeros. */
 static bool no_plaintext(const struct family *family, struct tap_random *random)
 {
     uint8_t key[64], iv[12], aad[20], out[64], tag[16];
@@ -597,7 +597,8 @@ static bool raised(int lib, int reason)
     return ERR_GET_LIB(e) == lib && ERR_GET_REASON(e) == reason;
 }
 
-/* Checks that decryption keeps its tag if given a NULL tag. The default provider crashes. */
+/* Checks that decryption refuses a NULL tag and keeps the tag that was set. The default provider
+ * crashes. */
 static bool refuses_null_tag(const struct family *f)
 {
     uint8_t data[20] = {0}, tag[16];

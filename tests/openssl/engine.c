@@ -297,7 +297,7 @@ static bool aead_message(struct both *b, struct message *m, struct tap_random *r
                 : tap_below(random, 3) ? 12
                                        : 1 + tap_below(random, 60);
     m->enc = 1;
-    m->len += ccm && m->len == 0; /* CCM: at least 1 byte; see finish() in engine/ccm.c */
+    m->len += ccm && m->len == 0; /* CCM: at least 1 byte */
     if (!(ccm ? ccm_crypt : gcm_crypt)(b, m, random))
         return false;
     EVP_EncryptInit_ex(ctx, EVP_get_cipherbynid(b->cipher->nid), NULL, NULL, NULL);
@@ -341,7 +341,7 @@ static bool records(struct both *b, struct message *m, struct tap_random *random
                      !ctrl(b, EVP_CTRL_AEAD_SET_TAG, (int)tag_len, NULL))) ||
             !init(b, false, m->key, NULL, -1))
             return false;
-        for (int i = 0; i < SIDES; i++) /* GCM: the whole IV, else the rest would be random */
+        for (int i = 0; i < SIDES; i++) /* GCM: the whole IV, without a random part */
             b->r[i].ret =
                 EVP_CIPHER_CTX_ctrl(b->ctx[i], EVP_CTRL_AEAD_SET_IV_FIXED, ccm ? 4 : -1, m->iv);
         if (!same(b, "fixed IV"))
@@ -706,7 +706,7 @@ static int ready(void)
     return 1;
 }
 
-/* Checks that generated IVs come from libcrypto's generator. If it fails, the control must fail. */
+/* Checks that generated IVs come from libcrypto's generator. If that fails, so must the control. */
 static bool ivs_from_generator(void)
 {
     static const RAND_METHOD fills = {NULL, fill_with_55, NULL, NULL, fill_with_55, ready};
@@ -783,7 +783,7 @@ static void unload(ENGINE *e)
     ENGINE_free(e);
 }
 
-/* Checks by the counters that calls without an engine use ours while it is the default. */
+/* Checks by the counters that calls without an engine use ours while ours is the default. */
 static bool by_default(const struct trossl_counters_file *file)
 {
     const uint64_t before = file->counters.bulk[0][TR_OP_CTR].bytes;
@@ -800,7 +800,8 @@ static bool by_default(const struct trossl_counters_file *file)
 static bool again_and_again(void)
 {
     static const uint8_t key[16], iv[16];
-    /* AES-128 of a zero block under a zero key: SP 800-38D, test case 1. */
+    /* AES-128 of a zero block under a zero key: H in test case 1 of the GCM specification (McGrew
+     * and Viega, 2005, appendix B). */
     static const uint8_t first[] = {0x66, 0xe9, 0x4b, 0xd4, 0xef, 0x8a, 0x2c, 0x3b,
                                     0x88, 0x4c, 0xfa, 0x59, 0xca, 0x34, 0x2b, 0x2e};
     bool good = true;

@@ -74,7 +74,7 @@ static EVP_CIPHER_CTX *context(enum state state, int encrypt, bool fixed)
     return ctx;
 }
 
-/* Returns the state of an encrypting context, with REFUSED for SPENT. */
+/* Returns the state of an encrypting context; REFUSED if it is SPENT. */
 static enum state state_of(const EVP_CIPHER_CTX *ctx)
 {
     EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
@@ -142,7 +142,7 @@ static const struct {
     bool (*call)(EVP_CIPHER_CTX *);
     bool fixed; /* needs a fixed part of the IV, so there is no state NONE */
     enum state
-        after[STATES]; /* as state_of() returns it: REFUSED for SPENT and abandoned messages */
+        after[STATES]; /* as state_of() returns it: SPENT and abandoned messages are REFUSED */
     unsigned fails;    /* bit i: the call itself is refused in state i */
 } calls[] = {
     {"init with an IV", with_iv, false, {GIVEN, GIVEN, GIVEN, GIVEN}, 0},
@@ -193,7 +193,7 @@ static bool decryption_needs_iv(void)
     return good;
 }
 
-/* Checks that the message continues after a final without a tag, but ends with a wrong tag. */
+/* Checks that a message continues after a final without a tag, and that a wrong tag ends it. */
 static bool decryption_needs_tag(void)
 {
     EVP_CIPHER_CTX *ctx = context(GIVEN, 0, false);

@@ -38,7 +38,7 @@ static bool is_block_mode(unsigned i)
     return i / 3 < 2;
 }
 
-/* Whether the last error is this one. */
+/* Whether the last error has this library and reason. */
 static bool error_is(int lib, int reason)
 {
     const unsigned long e = ERR_peek_last_error();
@@ -79,7 +79,8 @@ static bool num_out_of_range(unsigned i)
     return good;
 }
 
-/* Checks that numbers of 0 bytes are refused; libcrypto's helper would read the byte before. */
+/* Checks that number parameters of 0 bytes are refused. For these, libcrypto's helper would read
+ * the byte before the buffer. */
 static bool no_room_for_a_number(unsigned i)
 {
     static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_NUM};

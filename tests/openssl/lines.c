@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks that two contexts never write to the same cache line, even if the allocator places them
- * next to each other. Otherwise threads with a context each would delay each other in every call.
- * The test allocates the provider's parts without a gap. It puts libcrypto's part of each context
- * into lines of its own, because that part is not tested.
+ * next to each other. Otherwise two threads, each with its own context, would delay each other in
+ * every call. The test allocates the provider's parts without a gap. It puts libcrypto's part of
+ * each context into separate lines, because that part is not tested.
  */
 #include "sides.h"
 

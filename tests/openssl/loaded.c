@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that our CMAC finds the libcrypto that loaded it, whose functions it calls for ciphers that
- * are not ours. The program may have opened libcrypto for itself alone, as language runtimes do
- * (LIBCRYPTO_OPENED), or may contain and export it (LIBCRYPTO_EXPORTED). If it contains libcrypto
- * without exporting it, our CMAC must be absent, even if the process has another libcrypto.
+ * Tests that our provider finds the libcrypto that loaded it. Our CMAC calls functions of that
+ * libcrypto for ciphers that are not ours. The program may have opened libcrypto with RTLD_LOCAL,
+ * as language runtimes do (LIBCRYPTO_OPENED), or may contain and export it (LIBCRYPTO_EXPORTED). If
+ * a program contains libcrypto without exporting it, our CMAC must be absent, even if the process
+ * has another libcrypto.
  */
 #define _GNU_SOURCE
 #include "tap.h"

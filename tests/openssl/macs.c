@@ -108,7 +108,7 @@ static void ask(struct asked *a, struct values *v, const struct state *s, struct
         a->cipher = c = &s->family->ciphers[tap_below(random, s->family->count)];
         snprintf(v->cipher, sizeof(v->cipher), "%s", c->name);
         if (tap_below(random, 10) == 0) {
-            /* No cipher of another mode for CMAC: 3.0 accepts it and computes garbage. */
+            /* CMAC gets no cipher of another mode: 3.0 would accept it and compute garbage. */
             snprintf(v->cipher, sizeof(v->cipher), "%s", s->gmac ? "AES-128-CBC" : "no-such");
             a->cipher = NULL;
         }

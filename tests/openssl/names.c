@@ -69,7 +69,7 @@ static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
 static bool newer(const OSSL_PARAM *p)
 {
     static const char *const keys[] = {
-        "encrypt-then-mac", "iv-generated", "pipeline-tag", /* no default provider has it */
+        "encrypt-then-mac", "iv-generated", "pipeline-tag", /* only ours lists the last one */
         OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV};
     for (unsigned i = 0; p->key != NULL && i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (strcmp(p->key, keys[i]) == 0)
@@ -103,7 +103,7 @@ static bool same_lists(const EVP_CIPHER *ours, const EVP_CIPHER *theirs)
                      EVP_CIPHER_gettable_params(theirs)) &&
            same_list("gettable of a context", EVP_CIPHER_gettable_ctx_params(ours),
                      EVP_CIPHER_gettable_ctx_params(theirs)) &&
-           /* Key wrap lists parameters that it ignores in 3.0, and those that it uses in 4.0. */
+           /* Not for key wrap: 3.0 lists parameters that it ignores, 4.0 those that it uses. */
            (EVP_CIPHER_get_mode(ours) == EVP_CIPH_WRAP_MODE ||
             same_list("settable of a context", EVP_CIPHER_settable_ctx_params(ours),
                       EVP_CIPHER_settable_ctx_params(theirs)));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests algorithms that use AES, in a program that prefers tenrounds ("?provider=tenrounds"). They
- * are CMAC and GMAC with our ciphers and with others, the default provider's users of CMAC, and key
- * objects. The results must equal those without tenrounds; the counters must show whose code ran.
+ * are CMAC and GMAC with our ciphers and with others, algorithms of the default provider that use
+ * CMAC, and keys as objects (EVP_SKEY). The results must equal those without tenrounds. The
+ * counters must show which provider's code ran.
  */
 #define _GNU_SOURCE
 #include "sides.h"

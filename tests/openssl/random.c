@@ -6,8 +6,8 @@
  * (providers/implementations/rands/drbg_ctr.c) it uses the AES of its own provider, and tenrounds
  * must not disturb it.
  *
- * Each case runs in its own process, which prefers tenrounds by configuration (OPENSSL_CONF), so
- * that it draws the process's first random number. An alarm ends a process that hangs.
+ * Each case runs in its own process, so that it draws the process's first random number. The
+ * process prefers tenrounds by configuration (OPENSSL_CONF). An alarm ends a process that hangs.
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -281,8 +281,8 @@ static bool all_are(const uint8_t *bytes, size_t n, uint8_t value)
     return true;
 }
 
-/* Encrypts with our AES-GCM and a generated IV: all of it, or all but a fixed part of 4 bytes of
- * 0x33. Returns whether encryption works, and the IV. */
+/* Encrypts with our AES-GCM. The whole IV is generated, or all but a fixed part of 4 bytes of 0x33.
+ * Returns whether encryption works, and the IV. */
 static bool gcm_generates(OSSL_LIB_CTX *libctx, bool with_fixed_part, uint8_t iv[12])
 {
     static const uint8_t key[16] = {1}, fixed[4] = {0x33, 0x33, 0x33, 0x33};
@@ -389,7 +389,8 @@ static uint64_t counted(const char *op)
     return bytes;
 }
 
-/* Whether the generator used our AES: required before 3.4, forbidden since 3.5, open in 3.4. */
+/* Whether the generator used our AES as expected: required before 3.4, forbidden since 3.5. 3.4 may
+ * do either. */
 static bool beneath(unsigned i, uint64_t bytes)
 {
     if (!cases[i].draws)

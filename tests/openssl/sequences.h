@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs sequences of steps for the differential tests. Shortens a failing sequence to the steps
- * without which it would not fail.
+ * Runs sequences of steps for the differential tests. Shortens a failing sequence to the steps that
+ * the failure needs.
  */
 #ifndef TENROUNDS_TESTS_SEQUENCES_H
 #define TENROUNDS_TESTS_SEQUENCES_H

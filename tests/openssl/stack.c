@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls the core and the provider with a stack aligned to only 4 bytes. Callers had such stacks in
- * the i386 ABI before gcc 4.5, and some assembly still has. The results must equal those with a
- * stack aligned to 16. A function that assumes an aligned vector on the stack fails here with
+ * Calls the core and the provider with a stack aligned to only 4 bytes. On i386, code from gcc
+ * before 4.5 and some assembly code call with such a stack. The results must equal those with a
+ * stack aligned to 16 bytes. A function that assumes an aligned vector on the stack fails here with
  * SIGSEGV.
  */
 #include "tap.h"

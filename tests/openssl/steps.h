@@ -86,7 +86,7 @@ static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, 
 {
     if (OPENSSL_version_major() == 3 && OPENSSL_version_minor() == 0 &&
         type > OSSL_PARAM_UNSIGNED_INTEGER)
-        type |= 1; /* octets instead of UTF-8: 3.0 ignores the type of strings */
+        type |= 1; /* asks for octets, not UTF-8: 3.0 does not check the type of strings */
     struct result r[SIDES] = {0};
     size_t returned[SIDES];
     for (int i = 0; i < SIDES; i++) {

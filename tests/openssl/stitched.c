@@ -33,7 +33,7 @@ struct state {
     EVP_CIPHER_CTX *ctx[SIDES];
     uint8_t key[32], iv[16], mac_key[100];
     size_t mac_key_len;
-    unsigned tls_version; /* 0: not set */
+    unsigned tls_version; /* always 0: nothing reads it */
     bool started, keyed, mac_keyed, fragment_set;
     bool aad_waits; /* AAD is set, the data of its record is still to come */
     int encrypt;
@@ -153,7 +153,7 @@ static bool do_init(struct state *s, struct tap_random *random)
     if (with_key) {
         memcpy(s->key, key, 32);
         s->mac_keyed = false;
-        s->tls_version = 0; /* a key resets the number of bytes to remove, but not the version */
+        s->tls_version = 0; /* the providers keep the version, but reset the bytes to remove */
     }
     if (with_iv)
         memcpy(s->iv, iv, 16);
@@ -547,8 +547,8 @@ static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_P
 }
 
 /* Seals several records in one call, as libssl does (ssl3_write_bytes). Both sides must plan the
- * same sizes, and each must open the other's records. The sequence number must continue across a
- * carry, and IVs must differ. */
+ * same sizes, and each must open the other's records. The sequence number must carry into its next
+ * byte, and IVs must differ. */
 static bool seals_many(struct state *s, struct tap_random *random, unsigned lanes, size_t fragment,
                        bool by_params)
 {
@@ -597,7 +597,8 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
     return good;
 }
 
-/* Compares the plans of both sides, also for a length in the AAD and for lengths not allowed. */
+/* Compares the plans of both sides: how many records they make, and of what total size. Some AADs
+ * contain a length, and some lengths are not allowed. */
 static bool same_plans(struct state *s, struct tap_random *random)
 {
     bool good = true;

@@ -4,7 +4,7 @@
  * contents, above all not on the padding length or the position of the MAC. With AES-CBC-HMAC,
  * neither opening nor sealing may depend on the keys. Run the test under valgrind: memcheck treats
  * the record as undefined (A. Langley's ctgrind). Valgrind does not know the SHA instructions, so
- * the hash is the portable one.
+ * the test uses the portable hash code.
  */
 #include "stitched.h"
 #include "tap.h"
@@ -171,7 +171,7 @@ int main(void)
     tap_ok(alike, "secret and public records open alike");
     tap_ok(errors == 0, "nothing depends on a record's contents: %u places do", errors);
 
-    /* Check that memcheck reports a branch on a secret: this one. */
+    /* Check that memcheck reports a branch on a secret. */
     uint8_t secret = 1;
     unsigned noticed = 0 - VALGRIND_COUNT_ERRORS;
     VALGRIND_MAKE_MEM_UNDEFINED(&secret, sizeof(secret));

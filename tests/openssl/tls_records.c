@@ -152,7 +152,7 @@ static void encrypt_raw(const char *name, const uint8_t *key, const uint8_t *iv,
 }
 
 /* Whether both sides return the same for a record. If the padding is wrong, our MAC must instead
- * differ from theirs, from the record's, and from that of `again`, our second result. */
+ * differ from theirs, from the record's, and from the MAC of `again`, our second result. */
 static bool same_record(struct opened o[SIDES], bool right, const struct opened *again)
 {
     const struct opened *a = &o[OURS], *b = &o[THEIRS];
@@ -264,7 +264,7 @@ static bool copy_keeps_mac(void)
     open_record(ctx, record, len, &o);
     bool good = o.ret > 0 && o.has_mac && EVP_CIPHER_CTX_copy(copy, ctx) > 0;
     memcpy(first_mac, o.mac, 20);
-    open_record(ctx, record, len, &o); /* the IV differs now, so the first block does, too */
+    open_record(ctx, record, len, &o); /* another IV, so another first block */
     EVP_CIPHER_CTX_free(ctx);
     good = good && EVP_CIPHER_CTX_get_params(copy, params) > 0 && mac != NULL &&
            memcmp(mac, first_mac, 20) == 0;
@@ -273,7 +273,7 @@ static bool copy_keeps_mac(void)
     return good;
 }
 
-/* Opens short and valid records in turn: none may return data of the one before. */
+/* Opens short and valid records in turn: none may return data of the previous record. */
 static bool one_after_the_other(void)
 {
     struct tap_random random = tap_random(3000);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernels' loops (kernels.h): a table of operations, and one loop that the assembler unrolls by
- * it.
+ * The kernels' loops (kernels.h): a table of operations, and one loop, which the assembler unrolls
+ * according to the table.
  *
- * A turn of a loop is a group of vectors. Registers 14 and 15 are the sources of all operations,
- * and the others only their results, so that nothing waits. Loads and stores alternate between 16
- * cache lines each, 2048 bytes apart modulo 4096, which excludes 4K aliasing.
+ * A turn of a loop processes a group of vectors. Registers 14 and 15 are the sources of all
+ * operations, and the others only receive results, so that no operation waits. Loads cycle through
+ * 16 cache lines, and stores through 16 others, 2048 bytes away. This excludes 4K aliasing.
  */
 #include "kernels.h"
 
@@ -14,17 +14,20 @@
 #    define TARGET(features) __attribute__((target(features), noinline))
 
 /*
- * The operations of a group, counted in the core's source code (kernels.h names the files). B is
- * the blocks of a vector, L the vectors of LONG_GROUP (parallel.h), W whether a vector has 512
- * bits, N whether it has 128. The columns:
+ * The numbers of operations in a group, counted in the core's source code (kernels.h names the
+ * files). B is the number of blocks in a vector, and L is LONG_GROUP (parallel.h). W is 1 if a
+ * vector has 512 bits, N is 1 if it has 128. The columns:
  *
- *   vectors   of the group
+ *   vectors   vectors in the group
  *   skip      rounds that a table replaces
  *   keys      how a round key is loaded: BROADCAST, or PLAIN for a whole vector
- *   xor       of two registers;  xorl: of a register and memory
- *   xor3      of three terms;    xor3l: one of them in memory. Two operations below 512 bits
+ *   xor       XORs of two registers
+ *   xorl      XORs of a register and memory
+ *   xor3      XORs of three registers; below 512 bits, each takes two instructions
+ *   xor3l     the same with one operand in memory
  *   add, shuffle (of bytes or halves), shift, clmul, load, store
- *   store8    of 8 bytes;        int4: four operations on general registers
+ *   store8    stores of 8 bytes
+ *   int4      groups of four operations on general registers
  *
  * Each round of a group loads its key once. The key before the first round is among the loads.
  */
@@ -34,11 +37,11 @@
 /*     shuffle, shift, clmul, load, store, store8, int4 */ \
 /* first_state(), last_key() without an addend */ \
 X(w, ECB, L, 0, BROADCAST, 0, L, 0, 0, 0, 0, 0, 0, 1, L, 0, 0) \
-/* the same; the input is loaded twice, once a block lower; v_shift_in() for the first vector */ \
+/* as ECB, but loads the input twice, once a block lower; v_shift_in() for the first vector */ \
 X(w, SHIFTED, L, 0, BROADCAST, 0, 2 * L, 0, 0, 0, 1, 0, 0, 3, L, 0, 0) \
-/* v_add_last_byte() and an XOR with the first key; the data with the last key */ \
+/* v_add_last_byte() and an XOR with the first key; an XOR of data and last key */ \
 X(w, CTR_BYTES, 8, 0, BROADCAST, 8, 8, 0, 0, 8, 0, 0, 0, 1, 8, 0, 0) \
-/* to 256 bits: aligned groups. Vector 0 counts, and the others differ by constants in memory */ \
+/* up to 256 bits: aligned groups. Only vector 0 counts; the others XOR constants in memory */ \
 X(w, CTR, 8, 0, BROADCAST, W ? 8 : 1, W ? 8 : 15, 0, 0, W ? 8 : 1, W ? 8 : 1, 0, 0, 1, 8, 0, 0) \
 /* ctr_first_time(): an aligned group, and an XOR and a store for the table */ \
 X(w, CTR_FILL, 8, 0, BROADCAST, 9, 15, 0, 0, 1, 1, 0, 0, 1, 16, 0, 0) \
@@ -48,35 +51,35 @@ X(w, CTR_TABLE, 8, 2, BROADCAST, 0, 16, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0) \
 X(w, GCM, 8, 0, BROADCAST, 20 + B / 2, 13, 10, 0, 3, 13 + B / 2, 0, 34, 17, 8, 0, 0) \
 /* count() with delta for vectors 1 to 6 (N: 5); hash_step() for 4 pairs; long_reduce() */ \
 X(w, GCM_PREPARED, 8, 0, PLAIN, 10 + N, 14 - N, 12, 0, 2 + N, 20 + N, 0, 26, 21, 8, 0, 0) \
-/* the same, and a store for the table */ \
+/* as GCM_PREPARED, and a store for the table */ \
 X(w, GCM_FILL, 8, 0, PLAIN, 10 + N, 14 - N, 12, 0, 2 + N, 20 + N, 0, 26, 21, 16, 0, 0) \
 /* state_from_table() instead of count() and two rounds */ \
 X(w, GCM_TABLE, 8, 2, PLAIN, 8, 16, 12, 0, 1, 18, 0, 26, 20, 8, 0, 0) \
-/* times_x() a vector, TIMES_X() a group; the tweak with both keys */ \
+/* times_x() per vector, TIMES_X() per group; XORs of the tweak with both keys */ \
 X(w, XTS, 8, 0, BROADCAST, 8, 0, 9, 8, 0, 1, 18, 9, 1, 8, 0, 0) \
 /* xts_steps() for two blocks: 12 operations, two stores. W: tweaks stay in registers */ \
 X(w, XTS_CHAIN, 8, 0, BROADCAST, W ? 8 : 0, W ? 0 : 24, 0, W ? 8 : 0, 0, 0, 0, 0, W ? 9 : 1, 8, \
     8 * B, 12 * B) \
-/* times_x64() a vector, and a store of the next tweak */ \
+/* times_x64() per vector, and a store of the next tweak */ \
 X(w, XTS_RING, 8, 0, BROADCAST, 16, 0, 0, 8, 0, 8, 0, 8, 9, 16, 0, 0) \
 /* ocb_group(): the offset twice, the checksum; ocb_groups(): the group's first offset */ \
 X(w, OCB, 8, 0, BROADCAST, 21, 16, 8, 0, 0, 2, 0, 0, 11, 8, 0, 0)
 // clang-format on
 
-/* COUNT operations a turn, of which this slot has those that are due. `slots` is at most 10. */
+/* This slot's share of `count` operations, which a turn spreads over its slots, at most 10. */
 #    define DUE(count, operation)                                                                  \
         ".rept (" count ") * (tr_slot + 1) / %c[slots] - (" count ") * tr_slot / "                 \
         "%c[slots]\n\t" operation "\n\t.set tr_line, tr_line + 64\n\t.endr\n\t"
 
-/* A line of the 16 that are read, at `in`, and of those that are written. */
+/* The current cache line: to read, one of 16 at `in`; to write, one of 16 at `in` + 2048. */
 #    define FROM "(tr_line & 0x3c0)(%[in])"
 #    define TO   "2048 + (tr_line & 0x3c0)(%[in])"
 
-/* The rounds of all vectors, each with a key of its own. */
+/* Loads a round key and does one round of all vectors. */
 #    define ROUND(R, key)                                                                          \
         key "\n\t.rept %c[vectors]\n\tvaesenc %%" R "15, %%" R "14, %%" R "0\n\t.endr\n\t"
 
-/* Two more rounds for keys of at least `least` rounds. */
+/* In this slot, does two more rounds if the key has at least `least` rounds. */
 #    define TWO_MORE(R, key, slot, least)                                                          \
         ".if tr_slot == " slot "\n\tcmpl $" least ", %[rounds]\n\tjb 2f\n\t" ROUND(R, key)         \
             ROUND(R, key) "2:\n\t.endif\n\t"
@@ -175,7 +178,7 @@ tr_features tr_kernel_features(enum tr_limit width)
 
 uint64_t tr_kernel_run(enum tr_limit width, enum tr_kernel kernel, unsigned rounds, uint64_t blocks)
 {
-    /* Not set: no operation uses what a load returns, and a call must be as short as its loop. */
+    /* Not initialized: no operation uses a loaded value, and setting it would take time. */
     uint8_t memory[4096] __attribute__((aligned(64)));
     if (width >= TR_LIMIT_COUNT || kernel >= TR_KERNEL_COUNT || widths[width].features == 0 ||
         blocks == 0 || (rounds != 10 && rounds != 12 && rounds != 14))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The operations of the core's own kernels (core/simd), without their order and their dependencies.
+ * Loops that execute the operations of the core's kernels (core/simd), without their order and
+ * their dependencies.
  *
- * The limit (limit.h) counts AES rounds alone. A kernel also loads, stores and XORs, and counts or
- * multiplies. These operations share issue slots and vector ports with the rounds. A loop here
- * executes a kernel's operations in their true numbers, spread evenly between the rounds, and no
- * operation waits for another one. So its rate is what the kernel's operations allow. Only fewer
- * operations can exceed it; a better order cannot.
+ * The limit (limit.h) counts AES rounds alone. A kernel also loads, stores and XORs, and increments
+ * counters or multiplies. These operations share issue slots and vector ports with the rounds. A
+ * loop here executes as many operations of each kind as the kernel, spread evenly between the
+ * rounds. No operation waits for another one. The loop's rate is therefore a limit for the kernel:
+ * no better order of these operations can exceed it, only code with fewer operations.
  *
  * Not counted: the first and the last group of a call, call overhead, spilled registers, and the
  * loop over rounds.
@@ -24,7 +25,7 @@ extern "C" {
 enum tr_kernel {
     TR_KERNEL_ECB,          /* parallel.h: ECB */
     TR_KERNEL_SHIFTED,      /* parallel.h: decryption in CBC and CFB */
-    TR_KERNEL_CTR_BYTES,    /* ctr.h: short calls, which count in the last byte */
+    TR_KERNEL_CTR_BYTES,    /* ctr.h: short calls, which increment only the last byte */
     TR_KERNEL_CTR,          /* ctr.h */
     TR_KERNEL_CTR_FILL,     /* ctr_states.h: the groups that fill the table */
     TR_KERNEL_CTR_TABLE,    /* ctr_states.h: the groups that read it */
@@ -39,8 +40,8 @@ enum tr_kernel {
     TR_KERNEL_COUNT
 };
 
-/* The features that tr_kernel_run() needs for a width; 0 where it has no such loop: the chain, and
- * every width on 64-bit Arm. */
+/* The features that tr_kernel_run() needs for a width. 0 where there is no such loop: for the
+ * chain, and on every architecture but x86-64. */
 tr_features tr_kernel_features(enum tr_limit width);
 
 /*

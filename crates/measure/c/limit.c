@@ -3,11 +3,11 @@
  * The limit probe's loops. Each loop is one asm statement, so that the compiler can neither remove,
  * reorder nor spill anything.
  *
- * Registers 0 to 11 hold the states, register 15 the round key. The known processors start at most
+ * Registers 0 to 11 hold the states, register 15 the round key. Processors of today start at most
  * two rounds a cycle and finish them 3 cycles (Intel) or 4 cycles (AMD) later. Eight states would
  * suffice; twelve leave the scheduler room. One turn of a loop has 48 rounds. The two instructions
- * of the loop counter cost no time beside them, because they run on other ports. The latency chain
- * also has 48 rounds a turn, all on one state.
+ * of the loop counter add no time, because they run on other ports. The latency chain also has 48
+ * rounds a turn, all on one state.
  *
  * A turn of a hash loop processes twelve registers full of blocks. It has a line of twelve AES
  * instructions for each round, and three lines of multiplications spread between them. The
@@ -30,7 +30,8 @@
 
 #define TARGET(features) __attribute__((target(features), noinline))
 
-/* An entry of the table of loops. One without features does not exist on this architecture. */
+/* The loops for one value of enum tr_limit. If an entry's features are 0, this architecture lacks
+ * its loop. */
 struct probe {
     void (*run)(uint64_t turns);
     tr_features features;
@@ -126,7 +127,8 @@ TARGET("pclmul,avx") static void run_clmul_chain(uint64_t turns)
     LOOP("vpxor %%xmm15, %%xmm15, %%xmm15\n\t", CLEAR_VEX, PRODUCT, "vzeroupper\n\t");
 }
 
-/* Copies 512 bytes a turn, alternating loads and stores. The processor renames the register. */
+/* Copies 512 bytes a turn, alternating loads and stores. All use register 0, which the processor
+ * renames. */
 #    define COPY_AT(move, r, at)                                                                   \
         move " " #at "(%2,%0), %%" r "0\n\t" move " %%" r "0, " #at "(%3,%0)\n\t"
 // clang-format off
@@ -232,7 +234,7 @@ TARGET_AES static void run_clmul_chain(uint64_t turns)
 #    define LINES_Q_4 LINES_Q_2 LINES_Q_2
 #    define LINES_Q_5 LINES_Q_3 LINES_Q_2
 
-/* The three numbers are those of round lines before each of the three lines of multiplications. */
+/* One hash loop; first, second and third as in HASH_LOOP above. */
 #    define HASH_LOOP_Q(name, first, second, third)                                                \
         TARGET_AES static void name(uint64_t turns)                                                \
         {                                                                                          \

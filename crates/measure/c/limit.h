@@ -8,19 +8,20 @@
  *   latency     Rounds that each depend on the one before. One block of 16 bytes per 10, 12 or 14
  *               rounds bounds CBC, CFB and OFB encryption of a single stream.
  *   hashing     For each block its rounds and three carry-less multiplications, all independent:
- *               the minimum that GCM needs. GHASH multiplies 128 bits by 128. The best known
- *               method needs three products of 64 bits (Karatsuba); most code needs four, and the
- *               reduction needs more. Where both instructions use the same ports (Zen 4), this
- *               limit is well below the throughput of the rounds alone.
+ *               the minimum that GCM needs. GHASH multiplies 128 bits by 128 bits. The best known
+ *               method (Karatsuba) multiplies 64 by 64 bits three times. Most code does so four
+ *               times, and multiplies again for the reduction. Where AES and carry-less
+ *               multiplication use the same ports (Zen 4), this limit is well below the
+ *               throughput of the rounds.
  *   products    A chain of multiplications, for their latency.
  *   copying     Loads and stores alone: no mode that reads and writes every byte is faster.
  *
- * The loops other than copying load and store no data, and execute no data instruction but those
+ * Except for copying, the loops load and store no data, and execute no data instruction but those
  * named. No real cipher can therefore be faster. The probe reads no clock. The caller times it next
  * to the call under comparison, so that both run at the same clock frequency.
  *
- * Freestanding: the probe allocates nothing and keeps no state between calls. The AES states are
- * constants, because the time of an AES round does not depend on the data.
+ * Freestanding: the probe allocates nothing and keeps no state between calls. The AES states start
+ * as zeros, because the time of an AES round does not depend on the data.
  */
 #ifndef TR_LIMIT_H
 #define TR_LIMIT_H
@@ -31,12 +32,12 @@
 extern "C" {
 #endif
 
-/* What to exercise, named by the registers. */
+/* The loops, named by their registers. */
 enum tr_limit {
     TR_LIMIT_XMM,   /* AESENC on 128-bit registers, independent; on Arm AESE and AESMC */
     TR_LIMIT_YMM,   /* VAESENC on 256-bit registers, independent */
     TR_LIMIT_ZMM,   /* VAESENC on 512-bit registers, independent */
-    TR_LIMIT_CHAIN, /* the same, each on the result of the one before */
+    TR_LIMIT_CHAIN, /* as TR_LIMIT_XMM, but each on the result of the one before */
     TR_LIMIT_COUNT
 };
 
@@ -45,22 +46,23 @@ enum tr_limit {
 tr_features tr_limit_features(enum tr_limit limit);
 
 /*
- * Executes at least `rounds` round instructions, rounded up to a multiple of 48. Returns the bytes
- * of state that went through one round each: 16, 32 or 64 per instruction. Divided by the elapsed
- * time, that is bytes per second and round. The caller checks tr_limit_features() first; where that
- * is 0, executes nothing and returns 0.
+ * Executes at least `rounds` round instructions, rounded up to a multiple of 48. Returns the number
+ * of bytes that went through one round: 16, 32 or 64 per instruction. Divided by the elapsed time,
+ * that is bytes per second and round. The caller checks tr_limit_features() first. If that returns
+ * 0, this function executes nothing and returns 0.
  */
 uint64_t tr_limit_run(enum tr_limit limit, uint64_t rounds);
 
 /* The multiplications of a block in tr_limit_hash(). */
 #define TR_LIMIT_PRODUCTS 3u
 
-/* The features that tr_limit_hash() needs for a width; 0 where it has no such loop (the chain). */
+/* The features that tr_limit_hash() needs for a width; 0 where there is no such loop, as for the
+ * chain. */
 tr_features tr_limit_hash_features(enum tr_limit width);
 
 /*
- * Executes the rounds and multiplications of at least `blocks` blocks of 16 bytes, rounded up to 12
- * full registers. Each block takes `rounds` = 0, 10, 12 or 14 round instructions and
+ * Executes the rounds and multiplications of at least `blocks` blocks of 16 bytes, rounded up to a
+ * multiple of 12 full registers. Each block takes `rounds` = 0, 10, 12 or 14 rounds and
  * TR_LIMIT_PRODUCTS carry-less multiplications; 0 rounds means the multiplications alone. Returns
  * the bytes of these blocks. For any other argument, executes nothing and returns 0. The caller
  * checks tr_limit_hash_features() first.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The core's inline functions as functions, and the counting table with its counters as one opaque
- * object, in private memory or in the counters file.
+ * What the crate needs beyond tenrounds.h: the core's inline functions as external functions, and
+ * a counting table with its counters as one opaque object. The counters are in private memory or in
+ * the counters file.
  */
 #include "counters_file.h"
 #include "dispatch/backend.h"
@@ -39,7 +40,7 @@ struct shim_counted *shim_counted_new(const struct tr_backend *below)
     return counted;
 }
 
-/* The counting table stays to the end of the process: keys may exist until then. */
+/* Never frees the counting table, because keys may refer to it until the process ends. */
 const struct tr_backend *shim_counted_in_file(const struct tr_backend *below, const char *path)
 {
     struct trossl_counters_file *file = trossl_counters_open(path, TROSSL_HOST_PKCS11);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether the process has one thread: glibc 2.32 and later tell (sys/single_threaded.h). */
+/* Whether the process has only one thread. glibc has this variable since 2.32
+ * (sys/single_threaded.h). */
 
 extern char __libc_single_threaded __attribute__((weak));
 
 extern const char *const shim_single_threaded;
-/* NULL in another C library. */
+/* NULL with an older glibc or another C library. */
 const char *const shim_single_threaded = &__libc_single_threaded;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares the modes outside struct tr_cipher, except GCM, with libcrypto's default provider, for
- * each backend and key size. OpenSSL 3.0 lacks GCM-SIV, so a reference (RFC 8452) replaces it.
+ * each backend and key size. OpenSSL 3.0 lacks GCM-SIV, so gcm_siv_reference.h replaces it.
  * Messages have random lengths and are processed in place, out of place, and in pieces. The test
  * also decrypts each message. In modes with a tag or a check value it then flips a bit and decrypts
  * again: the mode must detect this and leave zeros.
@@ -120,7 +120,7 @@ static bool cts(struct the_case *c)
 typedef enum tr_status cfb_fn(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                               const uint8_t *in, size_t len);
 
-/* Encrypts in two pieces. unit is 8 if lengths are in bits. */
+/* Encrypts and decrypts in two pieces. unit: 8 if the functions take lengths in bits, else 1. */
 static bool cfb_small(struct the_case *c, const char *form, cfb_fn *encrypt, cfb_fn *decrypt,
                       size_t unit)
 {
@@ -155,7 +155,7 @@ static bool cfb1(struct the_case *c)
     return cfb_small(c, "CFB1", tr_cfb1_encrypt, tr_cfb1_decrypt, 8);
 }
 
-/* CFB1 with any number of bits. Later bits must stay unchanged. */
+/* CFB1 with any number of bits. Bits after the message must stay unchanged. */
 static bool cfb1_bits(struct the_case *c)
 {
     const struct tr_aes_key key = key_for(c->backend, c->key, c->key_len);

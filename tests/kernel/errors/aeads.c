@@ -142,7 +142,8 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* Decrypts len bytes, tag included. First changes byte number `wrong`, from 1; 0: none. */
+/* Decrypts len bytes, tag included. First changes byte number `wrong`, counted from 1, or none if
+ * `wrong` is 0. */
 static int open(const struct pair *pair, int whose, const u8 *sealed, unsigned int aad,
                 unsigned int len, unsigned int wrong)
 {
@@ -232,7 +233,7 @@ static int run_long(int whose, unsigned int len)
 }
 
 /* Tests CCM messages too long for a length field of 2 bytes, and the longest that fits. Omits 65536
- * bytes, which the kernel's own driver accepts, with a tag for length 0. */
+ * bytes: the kernel's own driver accepts them, but computes the tag for length 0. */
 static void test_ccm_too_long(void)
 {
     static const unsigned int lens[] = {65535, 65537, 65600};
@@ -244,7 +245,7 @@ static void test_ccm_too_long(void)
 }
 
 /* Repeats one request: in run n, its nth allocation fails. Ends with the first run that makes fewer
- * than n allocations. Returns how many failed. */
+ * than n allocations. Returns the number of failed allocations. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int aad, unsigned int len)
 {
     static u8 wanted[ROOM];

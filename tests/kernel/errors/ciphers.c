@@ -136,7 +136,7 @@ static void test_lengths(const struct pair *pair)
 }
 
 /* Repeats one request: in run n, its nth allocation fails. Ends with the first run that makes fewer
- * than n allocations. Returns how many failed. */
+ * than n allocations. Returns the number of failed allocations. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int len)
 {
     static u8 wanted[PAGE_SIZE];

@@ -24,7 +24,7 @@ struct pair {
 extern char *backend;
 extern unsigned int cases;
 
-/* Returns the name of a driver of the pair. Writes our name to name. */
+/* Returns the name of a driver of the pair. `name` is the buffer for our driver's name. */
 const char *driver_name(const struct pair *pair, int whose, char name[128]);
 
 /* Logs a difference and counts it as a failure. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Makes an allocation fail while our module loads, from the kernel's notification that it is coming
- * to the notification that it is live or going. */
+/* Makes an allocation fail while our module loads: between the kernel's notification of the state
+ * MODULE_STATE_COMING and that of MODULE_STATE_LIVE or MODULE_STATE_GOING. */
 #include "errors.h"
 
 #include <linux/limits.h>

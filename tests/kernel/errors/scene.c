@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Buffers and scatterlists of a request. Both buffers end at page ends, in one piece or many. */
+/* Buffers and scatterlists of a request. The data of both buffers ends at a page end. Scatterlists
+ * divide it into one piece or many. */
 #include "errors.h"
 
 #include <linux/gfp.h>

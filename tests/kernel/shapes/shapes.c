@@ -17,8 +17,8 @@
  * - in-place requests with one list or with two lists of the same memory, and out-of-place requests
  * - unaligned keys and IVs, AAD in pieces, wrong tags, counters that wrap
  *
- * Our driver runs plainly, with softirqs disabled, or within kernel_fpu_begin(), where the kernel
- * refuses it the vector registers.
+ * Our driver runs in three contexts: a plain task, with softirqs disabled, and after
+ * kernel_fpu_begin(), where the kernel refuses it the vector registers.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
@@ -145,8 +145,8 @@ struct list {
     struct scatterlist first[PIECES + 3], second[PIECES + 3];
 };
 
-/* Makes the scatterlist of a shape over an arena. Piece number `split` begins a chained table; 0:
- * there is none. */
+/* Makes the scatterlist of a shape over an arena. Piece number `split` begins a chained table; 0
+ * means that there is no chained table. */
 static struct scatterlist *make_list(struct list *list, const struct shape *s, u8 *arena, u32 split)
 {
     struct scatterlist *sg = list->first;
@@ -384,7 +384,8 @@ static void make_iv(struct request *r)
             (u8)between(2, 7); /* a length field of 3 to 8 bytes, enough for every length here */
 }
 
-/* Encrypts with their driver. The message to decrypt (AAD, ciphertext, tag) goes to `message`. */
+/* Encrypts with their driver. The message to decrypt (AAD, ciphertext, tag) goes to `message`, with
+ * one bit flipped if wrong_tag is set. */
 static int make_valid(struct request *r, u32 plain)
 {
     struct request e = *r;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Measures the throughput inside the kernel of the module's driver, of the core on the same bytes,
- * and of the kernel's generic driver. Short windows of the three alternate, so that all run at the
- * same clock and load (docs/measuring.md). The module measures while it loads. Afterwards
- * /sys/kernel/debug/tenrounds_bench has one line of JSON per algorithm, direction and size.
+ * Measures three implementations inside the kernel: the driver of the tenrounds module, the core on
+ * the same bytes, and the kernel's generic driver. Short windows of the three alternate, so that
+ * all run at the same clock and load (docs/measuring.md). This module measures while it loads.
+ * Afterwards /sys/kernel/debug/tenrounds_bench has one line of JSON per algorithm, direction and
+ * size.
  *
  * The data is in whole pages, with one scatterlist entry per page. AAD and tag have separate
  * entries. Requests are in place, except AEAD decryption, which decrypts the same message
@@ -77,7 +78,7 @@ void tr_env_fatal(const char *why)
     panic("%s", why);
 }
 
-/* ---- What is measured ---- */
+/* ---- The measured operations ---- */
 
 union core_key {
     struct tr_aes_key aes;
@@ -103,7 +104,7 @@ struct work {
 struct operation {
     const char *name, *driver, *generic;
     bool main, aead, decrypt;
-    unsigned int unit;       /* bytes: every length is a multiple */
+    unsigned int unit;       /* every length is a multiple of this many bytes */
     unsigned int keys, salt; /* a raw key is this many AES keys, then this many bytes of salt */
     enum tr_status (*set_key)(struct work *w, const struct tr_backend *b, const u8 *raw,
                               size_t len);
@@ -222,7 +223,8 @@ static bool there_is(const struct work *w, int kind)
 
 /* ---- Windows ---- */
 
-/* The processor time of this thread in ns. User-mode Linux asks the host, whose process it is. */
+/* The processor time of this thread in ns. User-mode Linux runs as a process under the host's
+ * kernel, and asks that kernel. */
 static u64 own_ns(void)
 {
 #ifdef CONFIG_UML
@@ -246,8 +248,8 @@ struct window {
     bool disturbed;
 };
 
-/* Times one window of calls, after an eighth as many untimed ones. A window is disturbed if the
- * host took the processor away. */
+/* Times one window of calls, after an eighth as many untimed calls. A window is disturbed if the
+ * thread lost the processor meanwhile. */
 static int window(struct work *w, int kind, u32 calls, struct window *result)
 {
     u64 wall, own;
@@ -527,7 +529,8 @@ static int __init bench_init(void)
     report = vzalloc(REPORT);
     if (s == NULL || w == NULL || report == NULL)
         goto out;
-    /* AAD and tag share a separate page, as in the kernel's users. The core's key gets another. */
+    /* AAD and tag share a separate page, as in kernel code that uses AEADs. The core's key has
+     * another page. */
     w->in_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(MOST_BYTES));
     w->out_pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(MOST_BYTES));
     w->aad = (u8 *)get_zeroed_page(GFP_KERNEL);
