@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OPENSSL_armcap is one number, which strtoul() reads in base 0. It replaces the features that the
- * system reports (crypto/armcap.c of 3.0 to 3.6). OpenSSL 3.1 added bit 11 (SHA3). A value written
- * for 3.0 leaves that bit clear, which only disables EOR3.
+ * OPENSSL_armcap is one number, which strtoul() parses with base 0. The number replaces the
+ * features that the system reports (crypto/armcap.c of 3.0 to 3.6). OpenSSL 3.1 added bit 11
+ * (SHA3). A value written for 3.0 leaves bit 11 clear, which only disables EOR3.
  */
 #include "armcap.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OPENSSL_armcap, the counterpart of OPENSSL_ia32cap on Arm. */
+/* OPENSSL_armcap, the variable that hides processor features from libcrypto on Arm. */
 #ifndef TENROUNDS_ARMCAP_H
 #define TENROUNDS_ARMCAP_H
 
 #include "tenrounds.h"
 
-/* The features that libcrypto does not see with OPENSSL_armcap set to value; none for NULL. */
+/* Returns the features that this value of OPENSSL_armcap hides from libcrypto; 0 for NULL. */
 tr_features trossl_armcap_masked(const char *value);
 
 #endif

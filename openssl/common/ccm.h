@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A CCM message as EVP defines it, for provider and engine. The total length comes from an update
- * without in and out, or from the one update with data. The AAD is one update. A TLS 1.2 record
- * (RFC 6655) is one message in place: explicit part of the nonce, text, tag.
+ * A CCM message as EVP defines it, for provider and engine. All data comes in one update, and all
+ * AAD in another. An update with in and out NULL can set the length of the data beforehand. A TLS
+ * 1.2 record (RFC 6655) is one message, processed in place. A record consists of the explicit part
+ * of the nonce, the text and the tag.
  */
 #ifndef TENROUNDS_CCM_H
 #define TENROUNDS_CCM_H
@@ -11,27 +12,26 @@
 
 struct trossl_ccm {
     struct tr_ccm_key key;
-    struct tr_ccm message; /* refers to the key: trossl_ccm_rebind() after a copy */
-    size_t key_iv_len,
-        key_tag_len; /* lengths when the key was set; they stay in force until the next key */
-    uint64_t len;    /* bytes of data */
+    struct tr_ccm message;          /* points to key: call trossl_ccm_rebind() after a copy */
+    size_t key_iv_len, key_tag_len; /* lengths when the key was set, in force until the next key */
+    uint64_t len;                   /* bytes of data */
     uint8_t len_set;
     uint8_t open;    /* a message has begun, and its data has not arrived */
     uint8_t has_aad; /* the message was started with its AAD */
-    uint8_t tag_set; /* encrypting: tag is complete; decrypting: the host has the expected tag */
+    uint8_t tag_set; /* encrypting: tag is complete; decrypting: the expected tag is set */
     uint8_t nonce[TR_BLOCK];
     uint8_t tag[TR_BLOCK]; /* of the encrypted message */
 };
 
-/* The settings of the host's context at the time of a call. */
+/* The settings of the caller's EVP context at the time of a call. */
 struct trossl_ccm_settings {
-    const uint8_t *iv; /* 16 bytes, of which iv_len are the IV */
+    const uint8_t *iv; /* 16 bytes; the first iv_len are the IV */
     size_t iv_len, tag_len;
     const uint8_t *expected; /* the tag to compare with, of tag_len bytes; decryption only */
     int encrypt;
 };
 
-/* Sets the key, which keeps these lengths of IV and tag. */
+/* Sets the key. iv_len and tag_len stay in force until the next key. */
 enum tr_status trossl_ccm_set_key(struct trossl_ccm *ccm, const struct tr_backend *backend,
                                   const uint8_t *raw, size_t key_len, size_t iv_len,
                                   size_t tag_len);
@@ -41,19 +41,21 @@ void trossl_ccm_rebind(struct trossl_ccm *copy);
  * One update. The pointers select what it does:
  * - in and out NULL: len is the length of the data;
  * - out NULL: `in` is the AAD;
- * - neither NULL: `in` is all of the data; computes or checks the tag.
+ * - neither NULL: `in` is all of the data; the update then computes or checks the tag.
  *
  * On tag mismatch, out holds zeros. TR_ERR_OVERLAP leaves the message unchanged.
  */
 enum tr_status trossl_ccm_update(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now,
                                  uint8_t *out, const uint8_t *in, size_t len);
 
-/* Ends a message. A message without a data update is empty: computes or checks its tag. libcrypto's
- * own CCM lacks this check before 3.0.22, 3.5.8 and 4.0, and accepts a forged empty message. */
+/* Ends a message. Without a data update, the message is empty, and this call computes or checks its
+ * tag. Before 3.0.22, 3.5.8 and 4.0, libcrypto's own CCM lacks this check and accepts a forged
+ * empty message. */
 enum tr_status trossl_ccm_final(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now);
 
-/* Seals or opens a record of len bytes, with the AAD of trossl_tls_take_aad(). iv is now->iv; the
- * explicit part overwrites its bytes 4 to 11. Returns 1 and the result's length, or 0. */
+/* Seals or opens a record of len bytes in place, with the AAD of trossl_tls_take_aad(). iv must
+ * equal now->iv; the explicit part overwrites its bytes 4 to 11. Returns 1 and stores the length of
+ * the result in *out_len, or returns 0. */
 int trossl_ccm_record(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now, uint8_t *iv,
                       const uint8_t aad[TROSSL_TLS_AAD], uint8_t *record, size_t len,
                       size_t *out_len);

@@ -48,8 +48,9 @@ static int is_suitable(int fd, enum trossl_host host)
             memcmp(begin, TROSSL_COUNTERS_MAGIC, sizeof(begin)) == 0);
 }
 
-/* Describes the layout. Processes that start together write the same bytes, so no lock is needed.
- * The magic comes last: a process that sees it also sees the rest. */
+/* Writes the count and the names of the backends and operations into the section. Processes that
+ * start together write the same bytes, so no lock is needed. The magic comes last: a process that
+ * sees it also sees the rest. */
 static void describe(struct trossl_counters_file *file)
 {
     file->backends = TR_MAX_BACKENDS;
@@ -84,7 +85,8 @@ static int open_path(const char *path, enum trossl_host host)
     return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* A duplicate of descriptor N of this process, for the path /proc/PID/fd/N; -1 if it has none. */
+/* Returns a duplicate of this process's descriptor N for the path /proc/PID/fd/N, or -1 if N is not
+ * open. */
 static int inherited(const char *path)
 {
     const char *name = strrchr(path, '/');
@@ -95,15 +97,15 @@ static int inherited(const char *path)
     return *end != '\0' || fd > INT_MAX ? -1 : fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* The offset of an address or of a file position in its page. A section may begin in the middle of a
- * page of 64 KiB (Arm). */
+/* The offset of an address or file position within its page. If pages have 64 KiB (Arm), a section
+ * can begin in the middle of one. */
 static size_t in_page(size_t position)
 {
     return position & ((size_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-/* Maps the host's section, or returns NULL. fallocate() allocates every page first, so that writing
- * to one cannot raise SIGBUS. */
+/* Maps the host's section, or returns NULL. fallocate() allocates every page first, so that no
+ * write can raise SIGBUS. */
 static struct trossl_counters_file *map(int fd, enum trossl_host host)
 {
     const size_t size = sizeof(struct trossl_counters_file), at = offset_of(host);

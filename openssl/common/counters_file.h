@@ -1,47 +1,49 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The counters file: shared memory in which the module counts what it executes. From it, the
- * `tenrounds` command learns which code ran in other programs' processes.
+ * The counters file: shared memory in which provider, engine and PKCS#11 module count their calls.
+ * `tenrounds run --count` creates the file, and reads it to learn which code a program's processes
+ * ran.
  *
- * TENROUNDS_COUNTERS is /proc/PID/fd/N, the path of a memfd (memfd_create(2)). Its creator gives it
- * 64 KiB, TROSSL_COUNTERS_NEW followed by zeros, and seals it against shrinking (F_SEAL_SHRINK).
- * Each process that loads tenrounds maps it and adds to it atomically. Each host (provider, engine,
- * PKCS#11 module) has a section of its own, so that readers can tell whose calls they are. The
- * counts of threads and forked children add up. They survive a crash, a SIGKILL and an exec. The
- * module keeps no descriptor and makes no system call to count.
+ * The environment variable TENROUNDS_COUNTERS is the path of a memfd (memfd_create(2)),
+ * /proc/PID/fd/N. The creator fills the memfd with TROSSL_COUNTERS_NEW and zeros, 64 KiB in all,
+ * and seals it against shrinking (F_SEAL_SHRINK). Each process that loads tenrounds maps the memfd
+ * and increments the counters atomically. Each host (provider, engine, PKCS#11 module) has its own
+ * section, so that readers can tell the hosts' calls apart. All threads and forked children add to
+ * the same counts. The counts survive a crash, a SIGKILL and an exec. Counting needs no open
+ * descriptor and no system call.
  *
- * The module maps only such a memfd, because counting must not harm the program:
- * - A page of a mapped file on disk raises SIGBUS if the disk is full at the first write to the
- *   page, or if somebody truncates the file. Nobody can lift the seal of a memfd, and the module
- *   allocates its pages before it writes to them.
+ * The module maps only such a memfd, because the alternatives can harm the program or lose counts:
+ * - A mapped file on disk raises SIGBUS if the disk is full at the first write to a page, or if
+ *   somebody truncates the file. With a memfd, nobody can lift the seal, and the module allocates
+ *   the pages before it writes to them.
  * - Counts that a process writes out only when it exits are lost on SIGKILL, _exit() and exec.
  * - pwrite() needs a descriptor. If a program closes all descriptors and opens another file under
  *   the same number, pwrite() would write into that file. A sandbox (seccomp) can kill the process
  *   for the call, and RLIMIT_FSIZE sends SIGXFSZ.
  * - An inherited descriptor is lost when a program closes all descriptors, as Python's subprocess
- *   does. Other programs warn of unknown descriptors. A path has neither problem.
+ *   does. Other programs warn about unknown descriptors. A path has neither problem.
  *
- * A process cannot open the path without /proc, or in another user or PID namespace. Nor can it if
- * it may not inspect the creator (ptrace(2): another user, or fewer capabilities than the creator).
- * The module then tries descriptor N, in case the process inherited it. If that fails, too, the
- * process runs uncounted. A process that changes its user after loading the module is still
- * counted.
+ * A process cannot open the path without /proc, or in another user or PID namespace. The same
+ * holds if it may not inspect the creator (ptrace(2): another user, or fewer capabilities than the
+ * creator). The module then tries descriptor N, in case the process inherited it. If that fails,
+ * too, the process is not counted. A process that changes its user after loading the module is
+ * still counted.
  *
- * Numbers are in the processor's own byte order (little-endian everywhere this runs). Readers use
- * the names in the file; they must not assume an order of backends and operations.
+ * Numbers are in the processor's byte order, little-endian on x86 and Arm. Readers use the names in
+ * the file; they must not assume an order of backends and operations.
  */
 #ifndef TENROUNDS_COUNTERS_FILE_H
 #define TENROUNDS_COUNTERS_FILE_H
 
 #include "dispatch/counting.h"
 
-/* The first 8 bytes of a section, without an end marker. The creator writes NEW at the beginning of
- * the file and leaves the other sections zero; a process that has described the layout of its
- * section replaces the 8 bytes by MAGIC. */
+/* The first 8 bytes of a section, without a final NUL. The creator writes TROSSL_COUNTERS_NEW into
+ * the first section and leaves the other sections zero. A process that has written the names into a
+ * section replaces these 8 bytes with TROSSL_COUNTERS_MAGIC. */
 #define TROSSL_COUNTERS_NEW     "TRCOUNT0"
 #define TROSSL_COUNTERS_MAGIC   "TRCOUNT1"
-#define TROSSL_COUNTERS_NAME    16    /* bytes of a name, filled up with zeros */
-#define TROSSL_COUNTERS_ROOM    65536 /* size of the creator's memfd, with room for later versions */
+#define TROSSL_COUNTERS_NAME    16    /* bytes of a name, padded with zeros */
+#define TROSSL_COUNTERS_ROOM    65536 /* bytes of the memfd, with spare room */
 #define TROSSL_COUNTERS_SECTION 16384 /* bytes of a host's section */
 
 /* The hosts in the order of their sections. */
@@ -52,7 +54,7 @@ struct trossl_counters_file {
     char magic[8];
     uint32_t backends;  /* TR_MAX_BACKENDS; unused ones have an empty name */
     uint32_t ops;       /* TR_OPS */
-    uint32_t processes; /* number of loads, one for each library context */
+    uint32_t processes; /* how often a host was loaded; once per library context */
     uint32_t reserved;
     char backend_name[TR_MAX_BACKENDS][TROSSL_COUNTERS_NAME];
     char op_name[TR_OPS][TROSSL_COUNTERS_NAME];
@@ -60,10 +62,10 @@ struct trossl_counters_file {
 };
 
 /*
- * Maps the host's section of the memfd at path and adds 1 to its process count. The memfd must be
- * sealed against shrinking, large enough, and owned by the effective user. It must begin with
- * TROSSL_COUNTERS_NEW or TROSSL_COUNTERS_MAGIC, and the section must be unused or of this layout.
- * The path or the descriptor can also lead to the program's own memory, which must not change. If a
+ * Maps the host's section of the memfd at path and adds 1 to the section's process count. The memfd
+ * must be sealed against shrinking, large enough, and owned by the effective user. It must begin
+ * with TROSSL_COUNTERS_NEW or TROSSL_COUNTERS_MAGIC, and the section must be unused or of this
+ * layout. The checks reject the program's own files and memfds, to which path could also lead. If a
  * check or the mapping fails, returns NULL and leaves the file unchanged. path may be NULL.
  */
 struct trossl_counters_file *trossl_counters_open(const char *path, enum trossl_host host);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * OPENSSL_ia32cap(3) is a list of 64-bit words separated by ':'. Word 0 is CPUID(1) EDX (low half)
- * and ECX, word 1 is CPUID(7) EBX and ECX. The words that OpenSSL 3.5 added affect no feature here.
- * A "~" before a word hides the bits that are set in it; a word without "~" replaces what CPUID
- * reports. An empty first word changes nothing. Since 3.5, an empty word before another one also
- * changes nothing.
+ * and ECX, word 1 is CPUID(7) EBX and ECX. The words that OpenSSL 3.5 added affect no feature that
+ * tenrounds uses.
  *
- * If the list ends before word 1, libcrypto takes that word as zero in every version
- * (crypto/cpuid.c of 3.0 to 4.0). OPENSSL_ia32cap=~0x200000000000000 therefore also hides AVX2,
- * AVX-512 and VAES. This file does the same, so that libcrypto and tenrounds see the same
- * processor.
+ * A word after "~" hides the CPUID bits that are set in it. A word without "~" replaces the CPUID
+ * bits. An empty first word changes nothing. Since 3.5, an empty later word also changes nothing if
+ * another word follows.
+ *
+ * If the list ends before word 1, every version of libcrypto takes word 1 as zero (crypto/cpuid.c
+ * of 3.0 to 4.0). OPENSSL_ia32cap=~0x200000000000000 therefore also hides AVX2, AVX-512 and VAES.
+ * This file does the same, so that libcrypto and tenrounds see the same processor.
  */
 #include "ia32cap.h"
 
@@ -19,7 +20,7 @@
 
 static const struct {
     unsigned word;
-    uint64_t bits; /* all of these bits are needed */
+    uint64_t bits; /* the feature needs all of these bits */
     tr_features feature;
 } map[] = {
     {0, BIT(57), TR_FEATURE_AES},   {0, BIT(33), TR_FEATURE_CLMUL},
@@ -29,7 +30,7 @@ static const struct {
     {1, BIT(29), TR_FEATURE_SHA},   {1, BIT(33), TR_FEATURE_AVX512VBMI},
 };
 
-/* As in libcrypto, a word that hides FXSR also hides PCLMULQDQ, XOP, AES and AVX. */
+/* As in libcrypto, if "~" before word 0 hides FXSR, it also hides PCLMULQDQ, XOP, AES and AVX. */
 #define FXSR       BIT(24)
 #define FXSR_TAKES (BIT(33) | BIT(43) | BIT(57) | BIT(60))
 
@@ -44,7 +45,7 @@ static int digit(char c)
     return 16;
 }
 
-/* Reads an octal, decimal or hexadecimal number as C writes it, up to the first other character. */
+/* Parses an octal, decimal or hexadecimal number in C notation, up to the first other character. */
 static uint64_t number(const char *text)
 {
     uint64_t value = 0;

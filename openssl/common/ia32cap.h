@@ -5,7 +5,7 @@
 
 #include "tenrounds.h"
 
-/* The features that libcrypto does not see with OPENSSL_ia32cap set to value; none for NULL. Every
+/* Returns the features that this value of OPENSSL_ia32cap hides from libcrypto; 0 for NULL. Every
  * value is valid, as in libcrypto. */
 tr_features trossl_ia32cap_masked(const char *value);
 

@@ -40,8 +40,8 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
     dl_iterate_phdr(contains, &object);
     if (object.name == NULL)
         return 0;
-    /* Opens the object by its name, because RTLD_DEFAULT may not reach it (RTLD_LOCAL). The program
-     * itself has an empty name, for which dlopen() takes NULL. */
+    /* Opens the object by its name, because RTLD_DEFAULT does not reach objects loaded with
+     * RTLD_LOCAL. The program itself has an empty name here; dlopen() needs NULL for it. */
     const char *const name = object.name[0] == '\0' ? NULL : object.name;
     libcrypto->handle = dlopen(name, RTLD_LAZY | (name == NULL ? 0 : RTLD_NOLOAD));
     libcrypto->begin = object.begin;
@@ -49,8 +49,8 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
     return libcrypto->handle != NULL;
 }
 
-/* Accepts only a symbol in the object itself. dlsym() also searches its dependencies, one of which
- * may be another libcrypto. */
+/* Accepts only a symbol in the object itself. dlsym() also searches the object's dependencies, one
+ * of which may be another libcrypto. */
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function)
 {

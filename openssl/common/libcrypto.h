@@ -2,7 +2,7 @@
 /*
  * Finds functions of the libcrypto that loaded this module. The module is not linked with
  * libcrypto, and the process may contain several. The search is therefore limited to the object
- * that called the module, even if that was opened with RTLD_LOCAL.
+ * that called the module. The search also works if that object was loaded with RTLD_LOCAL.
  */
 #ifndef TENROUNDS_LIBCRYPTO_H
 #define TENROUNDS_LIBCRYPTO_H
@@ -18,15 +18,15 @@ struct trossl_libcrypto {
 int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *address);
 
 /*
- * Stores the function of that name in *function, a pointer to a function, and returns 1. Returns 0
- * if the object does not export it: a program can contain libcrypto without exporting its
- * functions.
+ * Stores the address of the named function in *function, a function pointer, and returns 1. Returns
+ * 0 if the object does not export the function: a program can contain libcrypto without exporting
+ * its functions.
  */
 int trossl_libcrypto_find(const struct trossl_libcrypto *libcrypto, const char *name,
                           void *function);
 
-/* Closes the handle. The functions that were found stay valid, because the library that loaded this
- * module outlives it. */
+/* Closes the handle. The functions that were found stay valid, because the object that loaded this
+ * module stays loaded as long as the module. */
 void trossl_libcrypto_close(struct trossl_libcrypto *libcrypto);
 
 #endif

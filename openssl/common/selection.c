@@ -20,7 +20,7 @@
 #    define LIBCRYPTO_MASKED   trossl_ia32cap_masked
 #endif
 
-/* Appends to text, truncated to TROSSL_TEXT bytes. */
+/* Appends to text and truncates the result to TROSSL_TEXT bytes. */
 __attribute__((format(printf, 2, 3))) static void add(char text[TROSSL_TEXT], const char *format,
                                                       ...)
 {
@@ -58,8 +58,8 @@ static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
         add(s->masked, "none");
 }
 
-/* Describes the first word of TENROUNDS_MASK that is no mask. bad_mask is the text from that word
- * on. */
+/* Describes the first word of TENROUNDS_MASK that names no feature. bad_mask points to that word;
+ * other words may follow. */
 static void describe_mask_error(struct trossl_selection *s)
 {
     const char *const bad = s->choice.bad_mask;
@@ -102,8 +102,8 @@ static void describe_failures(struct trossl_selection *s)
 int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host)
 {
     memset(selection, 0, sizeof(*selection));
-    /* libcrypto reads its variable even in setuid programs. This function does not: the user who
-     * starts such a program must not choose the code that it runs. */
+    /* Unlike libcrypto, ignores the variable in setuid programs: the user who starts such a program
+     * must not choose the code that it runs. */
     tr_features by_libcrypto = LIBCRYPTO_MASKED(secure_getenv(LIBCRYPTO_VARIABLE));
     if (tr_select(tr_env_mask(), by_libcrypto, &selection->choice) != TR_OK)
         return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Selects a backend inside libcrypto, for the provider and the engine: masks, known-answer tests, a
- * description in words, and counting if TENROUNDS_COUNTERS is set. */
+/* Selects a backend for the provider and the engine. Applies masks, runs the known-answer tests,
+ * describes the choice in words, and counts if TENROUNDS_COUNTERS is set. */
 #ifndef TENROUNDS_SELECTION_H
 #define TENROUNDS_SELECTION_H
 
@@ -17,17 +17,18 @@ struct trossl_selection {
     const struct trossl_sha_code *sha1, *sha256; /* for CBC with HMAC */
     struct trossl_counters_file *counters;       /* NULL unless counting */
     struct tr_counting counting;
-    /* The reasons for the choice, in words; each is "none" if there are none. */
+    /* The reasons for the choice, in words, or "none". */
     char masked[TROSSL_TEXT];      /* features that are not used */
     char passed_over[TROSSL_TEXT]; /* code that failed its known-answer tests */
-    char mask_error[TROSSL_TEXT];  /* the first word of TENROUNDS_MASK that is no mask */
+    char mask_error[TROSSL_TEXT];  /* the first word of TENROUNDS_MASK that names no feature */
 };
 
 /*
- * Selects by processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap), runs the
- * known-answer tests, and maps the host's section of TENROUNDS_COUNTERS. Ignores the environment of a setuid program.
- * Several selections are independent. *selection must not move until trossl_selection_end().
- * Returns 0 if no backend passes its known-answer tests, 1 otherwise.
+ * Selects by processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap). Runs the
+ * known-answer tests, and maps the host's section of the counters file. In a setuid program,
+ * ignores these variables. A process can have several independent selections. *selection must not
+ * move until trossl_selection_end(). Returns 0 if no backend passes its known-answer tests, 1
+ * otherwise.
  */
 int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host);
 

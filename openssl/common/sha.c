@@ -30,7 +30,7 @@ static inline uint32_t right(uint32_t x, unsigned n)
     return left(x, 32 - n);
 }
 
-/* Ch and Maj (section 4.1.1), each with one operation less than in the standard. */
+/* Ch and Maj (section 4.1.1), each with one operation fewer than in the standard. */
 static inline uint32_t choose(uint32_t x, uint32_t y, uint32_t z)
 {
     return z ^ (x & (y ^ z));
@@ -147,7 +147,7 @@ const struct trossl_sha_code trossl_sha256_portable = {
 #    define CHECKED (2 * TROSSL_SHA_BLOCK)
 
 /* Tests the interleaved code against separate hash and CBC, for each key length and for one and two
- * records. Each test has two blocks of the hash and eight of AES. */
+ * records. Each record has 128 bytes: two blocks of the hash, eight of AES. */
 static int interleaved_agrees(const struct trossl_sha_code *code, const uint8_t data[CHECKED],
                               const uint32_t expected[TROSSL_SHA_WORDS])
 {
@@ -258,7 +258,7 @@ void trossl_sha_digest(const struct trossl_sha_code *code, const uint32_t h[TROS
         store32(digest + 4 * i, h[i]);
 }
 
-/* Padding (FIPS 180-4 section 5.1.1): a one bit, zeros, the length in bits. */
+/* Padding (FIPS 180-4 section 5.1.1): a 1 bit, zeros, the length in bits. */
 size_t trossl_sha_last(const struct trossl_sha *sha, uint8_t last[2 * TROSSL_SHA_BLOCK])
 {
     size_t used = sha->len % TROSSL_SHA_BLOCK;
@@ -281,11 +281,11 @@ void trossl_sha_end(const struct trossl_sha_code *code, struct trossl_sha *sha, 
 
 /* ---- Messages of secret length --------------------------------------------------------------- */
 
-/* All ones if a < b, else zero. Both are below 2^31. */
+/* Returns all ones if a < b, else zero. a and b are below 2^31. */
 static inline uint32_t mask_less(uint32_t a, uint32_t b)
 {
     uint32_t difference = a - b;
-    /* Hides the value from the optimizer, which could turn a comparison into a branch. */
+    /* Hides the value from the optimizer, which could turn the mask into a branch. */
     __asm__("" : "+r"(difference));
     return 0 - (difference >> 31);
 }
@@ -295,7 +295,8 @@ static inline uint32_t mask_equal(uint32_t a, uint32_t b)
     return ~(mask_less(a, b) | mask_less(b, a));
 }
 
-/* Keeps the bytes of the block before offset `end`, writes 0x80 there, and zeros after it. */
+/* Keeps the bytes before offset `end`, writes 0x80 at `end`, and zeros after it. `end` may lie
+ * outside the block. */
 static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 {
     __asm__("" : "+r"(end));
@@ -306,11 +307,11 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 }
 
 /*
- * Ends a message of secret length. A message of total bytes, counted from the start of sha->block,
- * ends in block (total + 8) / 64. That block contains the length field, and its chaining value is
- * the result. The blocks before the first possible end are hashed as they are. Each later block, up
- * to the last possible end, is built with masks and hashed. A mask keeps the result of the block in
- * which the message ends.
+ * A message of `total` bytes, counted from the start of sha->block, ends in block (total + 8) / 64.
+ * That block contains the length field, and its chaining value is the result. This function hashes
+ * the blocks before the first possible end as they are. It builds each later block, up to the last
+ * possible end, with masks and hashes it. A mask keeps the result of the block in which the message
+ * ends.
  */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,
@@ -346,7 +347,7 @@ void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl
         most -= n;
         end_at(block, total - (uint32_t)(i * TROSSL_SHA_BLOCK));
         /* Hides i from gcc 12, which in 32-bit code would count i up from -last. The loop would end
-         * at the same place, but memcheck would see a branch on a secret. */
+         * at the same place, but valgrind would report a branch on a secret. */
         uint32_t number = (uint32_t)i;
         __asm__("" : "+r"(number));
         const uint32_t is_last = mask_equal(number, last);

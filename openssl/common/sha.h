@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SHA-1 and SHA-256 (FIPS 180-4) for the ciphers AES-CBC-HMAC. libcrypto's hashes do not suffice:
- * the modules interleave hash and encryption, and are not linked with libcrypto. Constant time: no
- * branch or index depends on data.
+ * SHA-1 and SHA-256 (FIPS 180-4) for AES-CBC-HMAC. The provider cannot use libcrypto's hashes: it
+ * interleaves hash and encryption, and is not linked with libcrypto. Constant time: no branch or
+ * index depends on data.
  */
 #ifndef TENROUNDS_SHA_H
 #define TENROUNDS_SHA_H
@@ -16,18 +16,18 @@
 /* Hashes whole blocks of 64 bytes into the chaining value. */
 typedef void trossl_sha_blocks_fn(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data, size_t blocks);
 
-/* One record that is hashed and encrypted at the same time. */
+/* One record to hash and encrypt in the same loop. */
 struct trossl_interleaved {
     uint8_t *iv; /* chaining value of CBC, 16 bytes, updated */
     uint32_t *h; /* chaining value of the hash, updated */
     uint8_t *out;
     const uint8_t *in;     /* equal to out, or disjoint from it */
-    const uint8_t *hashed; /* input of the hash: at or after in, or disjoint from in and out. Each
-                            * byte is hashed before the ciphertext overwrites it */
+    const uint8_t *hashed; /* input of the hash: in or a later address, or disjoint from in and out.
+                            * Each byte is hashed before ciphertext overwrites it */
 };
 
 /* Hashes 64 * n bytes at b->hashed and encrypts 64 * n bytes at b->in with AES-CBC, interleaved.
- * Processes one record, or two independent records. */
+ * Does so for `records` independent records, 1 or 2. */
 typedef void trossl_cbc_interleaved_fn(const struct tr_aes_key *key,
                                        const struct trossl_interleaved *b, unsigned records,
                                        size_t n);
@@ -47,8 +47,8 @@ extern const struct trossl_sha_code trossl_sha1_portable, trossl_sha256_portable
 extern const struct trossl_sha_code trossl_sha1_x86, trossl_sha256_x86;
 
 /* Return the best code that passes its known-answer test on a processor with these features. The
- * test compares the hash with that of the portable code, which is the fallback. For interleaved
- * code, it also compares the ciphertext with that of AES-CBC alone. */
+ * test compares the hash with the hash from the portable code, which is the fallback. For
+ * interleaved code, it also compares the ciphertext with the result of tr_cbc_encrypt(). */
 const struct trossl_sha_code *trossl_sha1(tr_features usable);
 const struct trossl_sha_code *trossl_sha256(tr_features usable);
 
@@ -56,7 +56,7 @@ const struct trossl_sha_code *trossl_sha256(tr_features usable);
 struct trossl_sha {
     uint32_t h[TROSSL_SHA_WORDS];
     uint64_t len;                    /* message bytes so far */
-    uint8_t block[TROSSL_SHA_BLOCK]; /* the last len % 64 of them */
+    uint8_t block[TROSSL_SHA_BLOCK]; /* starts with the last len % 64 of these bytes */
 };
 
 void trossl_sha_begin(const struct trossl_sha_code *code, struct trossl_sha *sha);
@@ -66,7 +66,7 @@ void trossl_sha_update(const struct trossl_sha_code *code, struct trossl_sha *sh
  * number of blocks. */
 size_t trossl_sha_last(const struct trossl_sha *sha, uint8_t last[2 * TROSSL_SHA_BLOCK]);
 
-/* Writes code->digest_len bytes. *sha cannot be used afterwards. */
+/* Writes the digest, code->digest_len bytes. *sha cannot be used afterwards. */
 void trossl_sha_end(const struct trossl_sha_code *code, struct trossl_sha *sha, uint8_t *digest);
 
 /* Writes the chaining value as a digest. */

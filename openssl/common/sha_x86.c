@@ -58,7 +58,7 @@ INLINE TARGET void sha1_begin(struct sha1 *s, const uint8_t *data)
     s->e_0 = s->e;
 }
 
-/* Four rounds: group `group` of 20. */
+/* Does four rounds; group is 0 to 19. */
 INLINE TARGET void sha1_rounds(struct sha1 *s, int group)
 {
     __m128i *w = s->w;
@@ -131,7 +131,7 @@ INLINE TARGET void sha256_begin(struct sha256 *s, const uint8_t *data)
     s->cdgh_0 = s->cdgh;
 }
 
-/* Four rounds: group `group` of 16. */
+/* Does four rounds; group is 0 to 15. */
 INLINE TARGET void sha256_rounds(struct sha256 *s, int group)
 {
     __m128i *w = s->w;
@@ -153,7 +153,7 @@ INLINE TARGET void sha256_finish(struct sha256 *s)
 
 /* ---- Both hashes, alone and interleaved with CBC --------------------------------------------- */
 
-/* AES-CBC encryption that XORs the next block's plaintext in a block's last round, as in
+/* AES-CBC encryption. The last round of a block also XORs the next plaintext, as in
  * core/simd/serial.h. */
 struct cbc {
     const uint8_t (*keys)[16];
@@ -177,7 +177,7 @@ INLINE TARGET_INTERLEAVED void cbc_rounds(struct cbc *c, int from, int to)
         c->s = _mm_aesenc_si128(c->s, load(c->keys[r]));
 }
 
-/* Does a block's last round, XORs the next plaintext in, and returns the ciphertext. */
+/* Does a block's last round, XORs the next plaintext, and returns the block's ciphertext. */
 INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
 {
     __m128i f = _mm_xor_si128(c->k0, next);
@@ -187,9 +187,9 @@ INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
 
 /*
  * Processes 64 * n bytes of each of L records. For each 64 bytes, hashes a block in `groups` groups
- * of rounds and encrypts four AES blocks of `rounds` rounds. Reads the block to hash and the next
- * plaintext before it writes. After the last block, the first round key takes the place of the next
- * plaintext. The CBC state then is the ciphertext, which needs no cleansing.
+ * of 4 rounds and encrypts four AES blocks of `rounds` rounds. Reads the block to hash and the next
+ * plaintext before it writes ciphertext. After the last block, the first round key takes the place
+ * of the next plaintext. The CBC state is then the ciphertext, which needs no cleansing.
  */
 #    define INTERLEAVED(hash, groups, rounds, L)                                                   \
         static TARGET_INTERLEAVED void hash##_interleaved_##rounds##_##L(                          \

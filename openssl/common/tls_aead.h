@@ -5,7 +5,7 @@
  *
  * The IV has a fixed part of at least 4 bytes and a counter of 8 bytes. The counter is the explicit
  * part, which each record carries in the clear (RFC 5116 section 3.2.1; SP 800-38D section 8.2.1).
- * A record is sealed and opened in place: explicit part of the IV, text, tag.
+ * A record consists of the explicit part, the text and the tag; the calls process it in place.
  */
 #ifndef TENROUNDS_TLS_AEAD_H
 #define TENROUNDS_TLS_AEAD_H
@@ -13,7 +13,7 @@
 #include "tenrounds.h"
 
 #define TROSSL_TLS_AAD      13u /* bytes of AAD */
-#define TROSSL_TLS_FIXED    4u  /* bytes of the fixed part of an IV, at least */
+#define TROSSL_TLS_FIXED    4u  /* minimum bytes of the fixed part of an IV */
 #define TROSSL_TLS_EXPLICIT 8u  /* bytes of the explicit part of an IV */
 #define TROSSL_TAG          16u
 
@@ -34,10 +34,10 @@ int trossl_iv_may_fix(size_t iv_len, size_t fixed_len);
 void trossl_iv_next(uint8_t *iv, size_t iv_len, uint8_t *out, size_t len);
 
 /*
- * Seals or opens a record of len bytes. Sealing writes the explicit part of the IV into the
- * record and increments it; opening reads it from the record. Stores the length of the result.
- * TR_ERR_LENGTH: the record or the IV is too short. Other errors are those of tr_gcm_seal() and
- * tr_gcm_open().
+ * Seals or opens a record of len bytes. Sealing writes the explicit part of the IV into the record,
+ * then increments the counter. Opening copies the explicit part from the record into the IV. Stores
+ * the length of the result in *out_len. TR_ERR_LENGTH: the record or the IV is too short. Other
+ * errors are those of tr_gcm_seal() and tr_gcm_open().
  */
 enum tr_status trossl_tls_gcm(const struct tr_gcm_key *key, int encrypt, uint8_t *iv, size_t iv_len,
                               const uint8_t aad[TROSSL_TLS_AAD], uint8_t *record, size_t len,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CCM as libcrypto 1.1.1 defines it: connects ccm.h to the contexts and controls of EVP_CIPHER.
- * After EVP_CTRL_AEAD_TLS1_AAD every call is a TLS 1.2 record. */
+ * After EVP_CTRL_AEAD_TLS1_AAD, every call is a TLS 1.2 record. */
 #include "ccm.h"
 
 #include "aead.h"
@@ -102,7 +102,7 @@ static int set_iv_len(struct ccm *c, int len)
 {
     if (len < 7 || len > 13)
         return 0;
-    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
+    /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     if (len != c->iv_len)
         c->iv_set = 0;
     c->iv_len = (uint8_t)len;

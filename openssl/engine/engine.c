@@ -38,7 +38,7 @@ static const struct {
 /* ---- State that all engines of the process share -------------------------------------------- */
 
 /* libcrypto can bind the engine several times, through openssl.cnf and by name. Destroying the last
- * one cleans up. */
+ * engine frees this state. */
 static struct {
     pthread_mutex_t lock;
     unsigned engines;
@@ -54,7 +54,7 @@ const struct tr_backend *tre_backend(void)
     return shared.selection.backend;
 }
 
-/* Writes all that a user should see into the name: `openssl engine` shows nothing else. */
+/* Describes the selection in the engine's name, because `openssl engine` shows nothing else. */
 static void describe(void)
 {
     const struct trossl_selection *s = &shared.selection;
@@ -91,7 +91,7 @@ static void end(void)
     trossl_selection_end(&shared.selection);
 }
 
-/* Draws no random numbers: the generator of 1.1.1 may be waiting for this engine's AES. */
+/* Draws no random numbers: the generator of OpenSSL 1.1.1 may be waiting for this engine's AES. */
 static int begin(const void *libcrypto)
 {
     if (!tre_evp_find(libcrypto) || !trossl_selection_begin(&shared.selection, TROSSL_HOST_ENGINE))
@@ -109,7 +109,7 @@ static int begin(const void *libcrypto)
     return 1;
 }
 
-/* Returns 0 for a second libcrypto: only the first one in a process gets the engine. */
+/* Adds an engine. Returns 0 for a second libcrypto: only the first in a process gets the engine. */
 static int join(const void *libcrypto)
 {
     pthread_mutex_lock(&shared.lock);
@@ -129,7 +129,7 @@ static void leave(void)
 
 /* ---- One engine ----------------------------------------------------------------------------- */
 
-/* Returns the cipher of a nid, or the list of all nids. */
+/* Stores the cipher of this nid, or the list of all nids if cipher is NULL. */
 static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
 {
     (void)e;
@@ -145,7 +145,7 @@ static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
     return *cipher != NULL;
 }
 
-/* No key is in use when this is called, because each context holds a reference to its engine. */
+/* No key is in use at this point, because each cipher context holds a reference to its engine. */
 static int destroy(ENGINE *e)
 {
     (void)e;

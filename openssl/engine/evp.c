@@ -7,7 +7,7 @@
 
 struct tre_evp tre_evp;
 
-/* The name in 1.1.1, and the name in 3.x if it differs. */
+/* The name of each function in OpenSSL 1.1.1, and its name in 3.x if that differs. */
 static const struct {
     size_t offset;
     const char *name, *later;

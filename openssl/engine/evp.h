@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of libcrypto that the engine calls, looked up at load (libcrypto.h). Some have one
- * name in 1.1.1 and another in 3.x; one binary finds both. */
+/* The functions of libcrypto that the engine calls, looked up at load (libcrypto.h). Some have
+ * different names in OpenSSL 1.1.1 and 3.x; the engine tries both. */
 #ifndef TENROUNDS_ENGINE_EVP_H
 #define TENROUNDS_ENGINE_EVP_H
 
@@ -8,7 +8,7 @@
 #include <openssl/evp.h>
 
 struct tre_evp {
-    /* Parts of a cipher context. iv and buffer have 16 bytes each, for the cipher to use. */
+    /* Return or set parts of a cipher context. iv() and buffer() return 16 bytes each. */
     void *(*data)(const EVP_CIPHER_CTX *ctx);
     unsigned char *(*iv)(EVP_CIPHER_CTX *ctx);
     unsigned char *(*buffer)(EVP_CIPHER_CTX *ctx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GCM as libcrypto 1.1.1 defines it, with IVs of any length. After EVP_CTRL_AEAD_TLS1_AAD one call
- * is a whole TLS 1.2 record (RFC 5288). */
+/* GCM as libcrypto 1.1.1 defines it, with IVs of any length. After EVP_CTRL_AEAD_TLS1_AAD, the next
+ * call is a whole TLS 1.2 record (RFC 5288). */
 #include "aead.h"
 
 #define DEFAULT_IV 12
@@ -39,7 +39,7 @@ static int set_iv_len(struct gcm *g, int len)
         return 1;
     drop_long_iv(g);
     g->iv_len = len;
-    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
+    /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     g->iv_set = 0;
     if (len <= EVP_MAX_IV_LENGTH)
         return 1;
@@ -58,8 +58,8 @@ static int start(EVP_CIPHER_CTX *ctx, struct gcm *g)
     return g->iv_set;
 }
 
-/* Sets the fixed part of the IV. When encrypting, draws the counter part at random (SP 800-38D
- * section 8.2.1). The length -1 sets the whole IV. */
+/* Sets the fixed part of the IV. When encrypting, draws the rest, the counter's start value, at
+ * random (SP 800-38D section 8.2.1). A len of -1 sets the whole IV. */
 static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed, int len)
 {
     uint8_t *iv = iv_of(ctx, g);
@@ -78,7 +78,7 @@ static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed
     return 1;
 }
 
-/* Starts a message, returns the last len bytes of its IV, and increments the IV. */
+/* Starts a message, copies the last len bytes of its IV to out, and increments the IV. */
 static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
 {
     if (!g->iv_gen || !g->key_set || out == NULL || !start(ctx, g))
@@ -87,7 +87,7 @@ static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
     return 1;
 }
 
-/* Sets the last len bytes of the IV, which the sender transmits, and starts a message. */
+/* Sets the last len bytes of the IV to those from the received record, and starts a message. */
 static int take_explicit_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *in, int len)
 {
     if (!g->iv_gen || !g->key_set || tre_evp.encrypting(ctx) || in == NULL || len < 0 ||
@@ -167,7 +167,7 @@ static int finish(EVP_CIPHER_CTX *ctx, struct gcm *g)
     return 0;
 }
 
-/* in NULL: the end. out NULL: AAD. */
+/* Processes data; AAD if out is NULL. Ends the message if in is NULL. */
 static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
 {
     struct gcm *g = tre_evp.data(ctx);
@@ -180,7 +180,7 @@ static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *i
         return -1;
     if (in == NULL)
         return finish(ctx, g);
-    if (len == 0) /* AAD may follow data of 0 bytes */
+    if (len == 0) /* 0 bytes of data do not end the AAD */
         return 0;
     if (out == NULL)
         status = tr_gcm_aad(&g->core, in, len);

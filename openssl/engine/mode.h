@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A mode as an EVP_CIPHER, EVP_CIPHER_meth_new(3). libcrypto allocates its context, zeroed, and
- * cleanses it at the end. The context begins with a key object of the core, or with a struct of the
- * mode.
+ * A mode as an EVP_CIPHER, EVP_CIPHER_meth_new(3). libcrypto allocates the mode's context, zeroed,
+ * and cleanses it at the end. The context is a key object of the core, or a struct that the mode
+ * defines.
  */
 #ifndef TENROUNDS_ENGINE_MODE_H
 #define TENROUNDS_ENGINE_MODE_H
@@ -10,8 +10,8 @@
 #include "evp.h"
 #include "tenrounds.h"
 
-/* EVP_CIPH_FLAG_DEFAULT_ASN1 of 1.1.1, which stores the IV in the parameters of CMS and PKCS#8. 3.x
- * does that without a flag and does not use this bit. */
+/* EVP_CIPH_FLAG_DEFAULT_ASN1 of OpenSSL 1.1.1: stores the IV in the algorithm parameters of CMS and
+ * PKCS#8. OpenSSL 3.x does that without a flag and does not use this bit. */
 #define TRE_DEFAULT_ASN1 0x1000
 
 struct tre_mode {
@@ -19,7 +19,7 @@ struct tre_mode {
     int block_size, iv_len;
     size_t context_size;
     int (*init)(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc);
-    /* Returns 1 or 0; in modes with EVP_CIPH_FLAG_CUSTOM_CIPHER the number of bytes, or -1. */
+    /* Returns 1 or 0. With EVP_CIPH_FLAG_CUSTOM_CIPHER, returns the number of bytes, or -1. */
     int (*crypt)(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len);
     int (*cleanup)(EVP_CIPHER_CTX *ctx);                            /* may be NULL */
     int (*ctrl)(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr); /* may be NULL */

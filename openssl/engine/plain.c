@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ECB, CBC, CFB, OFB and CTR. libcrypto handles partial blocks and padding. Its context stores IV,
- * keystream and the number of keystream bytes used ("num"). */
+/* ECB, CBC, CFB, OFB and CTR. For ECB and CBC, libcrypto handles partial blocks and padding.
+ * libcrypto's context stores the IV, the keystream block, and how many bytes of that block were
+ * used ("num"). */
 #include "mode.h"
 
 static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
@@ -11,7 +12,7 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
            TR_OK;
 }
 
-/* The key; NULL if it was not set, so that the call fails. */
+/* Returns the key, or NULL if none was set; the call then fails. */
 static const struct tr_aes_key *key_of(const EVP_CIPHER_CTX *ctx)
 {
     const struct tr_aes_key *key = tre_evp.data(ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* XTS: every call is one whole data unit, whose number is the IV. */
+/* XTS: every call is one whole data unit. The IV is the number of the unit. */
 #include "mode.h"
 #include "util.h"
 
@@ -21,7 +21,7 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     return 1;
 }
 
-/* Refuses equal halves when encrypting. Decryption accepts them, for old data. */
+/* Encryption refuses a key with equal halves; decryption accepts it, for old data. */
 static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
 {
     struct xts *x = tre_evp.data(ctx);

@@ -163,7 +163,7 @@ int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM
 int trp_aead_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     const struct trp_aead *a = ctx;
-    /* Fast path: after each message, libcrypto reads the tag alone. */
+    /* Fast path: after each sealed message, the caller reads the tag alone. */
     if (LIKELY(params != NULL && params[0].key != NULL && params[1].key == NULL &&
                trp_param_is(params, OSSL_CIPHER_PARAM_AEAD_TAG)))
         return a->kind->aead_mode->get_tag(ctx, params);

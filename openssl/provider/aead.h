@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code shared by the authenticated ciphers: contexts, keys, IVs, parameters, and the AAD of TLS
- * 1.2. A mode provides a context that begins with a struct trp_aead, a constant struct
- * trp_aead_mode, and functions for update and final.
+ * 1.2. Each mode has update and final functions, a constant struct trp_aead_mode, and a context
+ * that begins with a struct trp_aead.
  */
 #ifndef TENROUNDS_PROVIDER_AEAD_H
 #define TENROUNDS_PROVIDER_AEAD_H
@@ -54,12 +54,12 @@ struct trp_aead_mode {
     uint8_t no_iv;       /* inits ignore IVs */
     enum tr_status (*set_key)(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len);
-    int (*get_tag)(void *ctx, OSSL_PARAM *p); /* the tag's entry of `get`, for a fast path */
+    int (*get_tag)(void *ctx, OSSL_PARAM *p); /* the tag's function in `get`, for a fast path */
     /* Each of these may be NULL. */
     void (*restart)(void *ctx); /* called by each init */
     int (*copied)(void *copy);  /* makes a copy independent; 0: out of memory */
     void (*release)(void *ctx); /* frees what the context points to */
-    /* Handled in table order, like in the default provider, up to the first failure. */
+    /* Handled in table order up to the first failure, as in the default provider. */
     const struct trp_aead_param *get, *set;
 };
 
@@ -74,16 +74,16 @@ OSSL_FUNC_cipher_decrypt_init_fn trp_aead_decrypt_init;
 OSSL_FUNC_cipher_get_ctx_params_fn trp_aead_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_aead_set_ctx_params;
 
-/* Call the parameters' functions, in the table's order or (as_called) in the caller's order. */
+/* Call the function of each parameter, in the table's order or (as_called) in the caller's. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[]);
 int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table,
                            const OSSL_PARAM params[]);
 
-/* Both return 0. trp_aead_status() raises an error for TR_ERR_OVERLAP alone. */
+/* Raise an error and return 0. trp_aead_status() raises an error only for TR_ERR_OVERLAP. */
 int trp_aead_failed(const void *ctx, int reason) __attribute__((cold, noinline));
 int trp_aead_status(const void *ctx, enum tr_status status) __attribute__((cold, noinline));
 
-/* Functions for the tables. trp_aead_get_iv() fails if the whole IV does not fit. */
+/* Functions for the parameter tables. trp_aead_get_iv() fails if the whole IV does not fit. */
 int trp_aead_put_number(const void *ctx, OSSL_PARAM *p, size_t value);
 int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value);
 int trp_aead_get_iv_len(void *ctx, OSSL_PARAM *p);
@@ -126,9 +126,9 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
     }
 
 /*
- * Defines the cipher trp_<family>_<bits>_functions of the mode <family>_mode, with <family>_update,
- * _final and _cipher. The last arguments initialize its struct trp_kind. `host` is the prefix of
- * its functions for contexts, inits and parameters.
+ * Defines the function table trp_<family>_<bits>_functions of a cipher of the mode <family>_mode,
+ * with <family>_update, _final and _cipher. The last arguments initialize the cipher's struct
+ * trp_kind. `host` is the prefix of the functions for contexts, inits and parameters.
  */
 #define TRP_AEAD(family, bits, ...) TRP_AEAD_BY(trp_aead, family, bits, __VA_ARGS__)
 #define TRP_AEAD_BY(host, family, bits, ...)                                                       \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* AES-CCM as EVP defines it: connects ccm.h to the contexts and parameters of a provider. After the
- * parameter "tlsaad" every update is a TLS 1.2 record. */
+ * parameter "tlsaad", every update is a TLS 1.2 record. */
 #include "ccm.h"
 
 #include "aead.h"
@@ -18,8 +18,8 @@ static struct trossl_ccm_settings settings(const struct trp_ccm *c)
                                         c->a.encrypt};
 }
 
-/* Processes AAD or data. The IV is spent after the data when decrypting, after get_tag() when
- * encrypting. */
+/* Processes AAD or data. The IV becomes invalid after the data (decryption) or in get_tag()
+ * (encryption). */
 static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     const struct trossl_ccm_settings now = settings(c);
@@ -101,7 +101,7 @@ static int get_iv(void *ctx, OSSL_PARAM *p)
            trp_aead_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
 }
 
-/* Copies the tag and ends the message. Its IV cannot be used again. */
+/* Copies the tag and ends the message. The message's IV cannot be used again. */
 static int get_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_ccm *c = ctx;
@@ -155,7 +155,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len < 7 || len > 13)
         return trp_aead_failed(c, PROV_R_INVALID_IV_LENGTH);
-    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
+    /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     if (len != c->a.iv_len)
         c->a.iv_state = TRP_IV_NONE;
     c->a.iv_len = len;

@@ -20,7 +20,7 @@ struct trp_kind {
     uint8_t tls1_multiblock;
     uint8_t mac_len;        /* bytes of the HMAC in AES-CBC-HMAC */
     uint8_t inverse;        /* key wrap with the inverse cipher */
-    uint8_t default_iv_len; /* IV length of a new context, if it is not iv_len */
+    uint8_t default_iv_len; /* IV length of a new context; 0: iv_len */
     const struct trp_aead_mode *aead_mode;
 };
 
@@ -44,7 +44,7 @@ struct trp_cipher {
     uint8_t tls_mac_copy[TRP_MAX_MAC];
 };
 
-/* A context; cipher.core.key points to its key. */
+/* A context; cipher.core.key points to the member key. */
 struct trp_keyed {
     struct trp_cipher cipher;
     struct tr_aes_key key;
@@ -69,7 +69,8 @@ OSSL_FUNC_cipher_update_fn trp_cfb_update, trp_ofb_update, trp_ctr_update;
 OSSL_FUNC_cipher_update_fn trp_cfb8_update, trp_cfb1_update;
 OSSL_FUNC_cipher_final_fn trp_block_final, trp_stream_final;
 
-/* EVP_Cipher(): whole blocks (ECB, CBC) or any length, without buffer and padding. */
+/* The functions for EVP_Cipher(), without buffer and padding. ECB and CBC take whole blocks, the
+ * other modes any length. */
 OSSL_FUNC_cipher_cipher_fn trp_ecb_cipher, trp_cbc_cipher;
 OSSL_FUNC_cipher_cipher_fn trp_cfb_cipher, trp_ofb_cipher, trp_ctr_cipher;
 OSSL_FUNC_cipher_cipher_fn trp_cfb8_cipher, trp_cfb1_cipher;

@@ -77,8 +77,8 @@ static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, u
 }
 
 /* Whether this update can go straight to the bulk operation, as nearly all updates can. ORs most
- * conditions together, to test them with one branch. waits: the mode has padding; decryption with
- * padding holds back the last block. */
+ * conditions together, to test them with one branch. `waits` is 1 in modes with padding: decryption
+ * with padding holds back the last block. */
 INLINE int can_bulk_direct(const struct trp_cipher *cipher, int waits, const uint8_t *out,
                            size_t out_size, const uint8_t *in, size_t len)
 {
@@ -148,8 +148,8 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
 
 /*
  * Decrypts whole blocks with padding. The buffer holds the last block of the previous call, because
- * it may contain the padding. Decrypts that block, then all blocks of this call but the last, which
- * it buffers. in and out are disjoint, or out is one block before in.
+ * that block may contain the padding. Decrypts that block and all blocks of this call except the
+ * last, then buffers the last. in and out are disjoint, or out is one block before in.
  */
 INLINE void held_update(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                         size_t len)
@@ -190,7 +190,7 @@ static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *c
     return LIKELY(status == TR_OK) ? 1 : trp_raise_status(cipher, status);
 }
 
-/* Uses no value after the call of the bulk operation, so the compiler saves no registers. */
+/* Uses no local value after the bulk operation, so that the compiler saves no registers. */
 INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                         size_t out_size, const uint8_t *in, size_t len)
 {
@@ -209,7 +209,7 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
         return no_key(cipher);
     if (cipher->tls_version != 0)
         return record_failed(cipher, "each update is a whole one, there is nothing to end");
-    /* If padding was switched off during the message, a block held back for it is ordinary data. */
+    /* If padding was switched off during the message, a block held back before is ordinary data. */
     if ((c->padding || c->used != 0) && out_size < TR_BLOCK)
         return no_room(cipher);
     enum tr_status status;
@@ -222,8 +222,8 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
 
 /* ---- CFB, OFB and CTR ----------------------------------------------------------------------- */
 
-/* Removes the MAC at the end of a record and points tls_mac to it, for suites whose MAC libssl
- * checks. The default provider does this for every mode. */
+/* Removes the MAC at the end of a record and points tls_mac to the MAC, for cipher suites whose MAC
+ * libssl checks. The default provider does this for every mode. */
 static __attribute__((noinline)) int strip_mac(struct trp_cipher *cipher, const uint8_t *out,
                                                size_t *out_len)
 {

@@ -115,8 +115,8 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* Sets the position in a block, 0 to 15. The default provider of OpenSSL 3.0.8 accepts any number
- * and then reads beyond the block; that of 3.0.22 accepts only 0 for CFB, OFB and CTR. */
+/* Sets the position in a block, 0 to 15. OpenSSL's default provider 3.0.8 accepts any number and
+ * then reads beyond the block; 3.0.22 accepts only 0 for CFB, OFB and CTR. */
 static int set_num(struct trp_cipher *cipher, const OSSL_PARAM *p)
 {
     uint64_t num;

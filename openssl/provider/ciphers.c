@@ -181,7 +181,7 @@ MODES(CIPHER, 192)
 MODES(CIPHER, 256)
 
 /* Each cipher has all names that the default provider gives it, because a program can use any of
- * them. The OIDs are NIST's (Computer Security Objects Register, aes). */
+ * them. OID() gives NIST's OIDs (Computer Security Objects Register, aes). */
 #define ALGORITHM(names, bits, name)                                                               \
     {                                                                                              \
         names, "provider=tenrounds", functions_##bits##_##name, NULL                               \

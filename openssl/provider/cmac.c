@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CMAC. This provider computes it with AES; for any other cipher, it forwards every call to another
- * provider's CMAC. A new cipher takes effect with the next key. Until then the message in progress
- * continues with the old cipher.
+ * CMAC. This provider computes CMAC with AES. For any other cipher, it forwards every call to
+ * another provider's CMAC. A new cipher takes effect with the next key. Until then, the message in
+ * progress continues with the old cipher.
  */
 #include "dispatch.h"
 #include "mac.h"
@@ -14,7 +14,7 @@ struct cmac {
     struct tr_cmac_key key;
     struct tr_cmac core;
     const struct trp_provider *provider;
-    enum trp_whose now, next; /* owner of the cipher in use, and of the one waiting for its key */
+    enum trp_whose now, next; /* owner of the cipher in use, and of a new cipher */
     size_t key_len, next_key_len;
     int keyed; /* key is set */
     EVP_MAC_CTX
@@ -39,8 +39,8 @@ static void cmac_free(void *ctx)
     trp_context_free(c->provider, c, sizeof(*c));
 }
 
-/* Refuses to copy a context without a key, like the default provider. Another provider's CMAC does
- * so, too: the copy therefore fails while a cipher of that provider waits for its key. */
+/* Like the default provider, refuses to copy a context without a key. Other providers refuse, too,
+ * so the copy also fails while a new cipher of another provider has no key. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;
@@ -106,8 +106,8 @@ static int restart(struct cmac *c)
     return c->now == TRP_OWNER_SELF && c->keyed && tr_cmac_start(&c->core, &c->key) == TR_OK;
 }
 
-/* Sets a key. Without a key, switches to the waiting cipher, or starts the next message if no
- * cipher waits. */
+/* Sets a key. Without a key, switches to the new cipher, or starts the next message if there is no
+ * new cipher. */
 static int set_key(struct cmac *c, const uint8_t *key, size_t key_len)
 {
     const int same = c->next == TRP_OWNER_NONE;

@@ -11,15 +11,15 @@
     }
 
 /*
- * Defines the table trp_<name>_functions of the cipher kind_<name>. family is the prefix of its
- * functions: <family>_new(provctx, kind), _free, _dup, _encrypt_init, _decrypt_init, _update,
- * _final, _cipher, and those for context parameters. `host` is the prefix of functions that
- * families share.
+ * Defines the table trp_<name>_functions of the cipher kind_<name>. family is the prefix of the
+ * functions in it: <family>_new(provctx, kind), _free, _dup, _encrypt_init, _decrypt_init, _update,
+ * _final, _cipher, and the functions for context parameters. TRP_DISPATCH_WITH() takes some of them
+ * from another prefix, `host`, so that families can share functions.
  */
 #define TRP_DISPATCH(name, family)                                                                 \
     TRP_DISPATCH_WITH(name, family, family,                                                        \
                       TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
-/* For a cipher without a function for EVP_Cipher(), which libcrypto then maps to update. */
+/* For a cipher without its own function for EVP_Cipher(): libcrypto then calls update. */
 #define TRP_DISPATCH_NO_CIPHER(name, family) TRP_DISPATCH_WITH(name, family, family, )
 #define TRP_DISPATCH_WITH(name, host, family, ...)                                                 \
     static void *new_##name(void *provctx)                                                         \
@@ -63,7 +63,7 @@
     }
 
 /* Define <family>_free and _dup of struct trp_<family>. PLAIN: the struct has no pointer into
- * itself. KEYED: it begins with a struct trp_keyed, which has the only such pointers. */
+ * itself. KEYED: only the struct's first member, a struct trp_keyed, has such pointers. */
 #define TRP_PLAIN_CONTEXT(family)                                                                  \
     static void family##_free(void *ctx)                                                           \
     {                                                                                              \

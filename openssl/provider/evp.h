@@ -8,7 +8,7 @@
 #include <openssl/rand.h>
 
 struct trp_evp {
-    __typeof__(EVP_MAC_fetch) *mac_fetch; /* NULL, like all others, if one was not found */
+    __typeof__(EVP_MAC_fetch) *mac_fetch; /* NULL, like all others, if any was not found */
     __typeof__(EVP_MAC_free) *mac_free;
     __typeof__(EVP_MAC_CTX_new) *mac_ctx_new;
     __typeof__(EVP_MAC_CTX_free) *mac_ctx_free;
@@ -23,8 +23,8 @@ struct trp_evp {
 };
 
 /*
- * Finds all functions in the loaded object that contains the address. Returns 0 if one is missing,
- * with all of them NULL: a program may contain libcrypto statically without exporting its
+ * Finds all functions in the loaded object that contains the address. If one is missing, sets all
+ * to NULL and returns 0: a program may contain libcrypto statically without exporting its
  * functions.
  */
 int trp_evp_find(struct trp_evp *evp, const void *address);

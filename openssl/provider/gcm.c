@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-GCM as EVP defines it. IVs have 1 to 128 bytes; encryption without an IV generates one. A TLS
- * 1.2 record (RFC 5288) is one update after the parameter "tlsaad".
+ * AES-GCM as EVP defines it. IVs have 1 to 128 bytes; encryption without an IV generates one. After
+ * the parameter "tlsaad", the next update is a whole TLS 1.2 record (RFC 5288).
  *
- * The IV state (enum trp_iv_state) after each call; "-": the call fails.
+ * The table has the IV state (enum trp_iv_state) after each call. The column is the state before
+ * the call. "-": the call fails.
  *
  *   call                      | NONE      | GIVEN    | IN_USE    | SPENT
  *   --------------------------+-----------+----------+-----------+-------
@@ -17,12 +18,13 @@
  *   TLS record 2)             | SPENT     | SPENT    | SPENT     | SPENT
  *
  *   1) A new key abandons the message: AAD, data and final fail until there is another IV.
- *   2) Needs the fixed part of the IV. Only decryption takes an explicit part. A record contains
- *      its own explicit part.
- *   3) Encryption generates an IV if its length is at least 12 bytes; decryption fails.
- *   4) Decryption needs a tag. If it has none, or the tag does not match, the state is IN_USE.
+ *   2) The fixed part of the IV must be set. Only decryption takes an explicit part. A record
+ *      contains its own explicit part.
+ *   3) Encryption generates an IV if the IV length is at least 12 bytes; decryption fails.
+ *   4) Decryption needs a tag. Without a tag, or on tag mismatch, final fails and the state is
+ *      IN_USE.
  *
- * AAD, data, final and records need a key. The message itself is in gcm_message.h.
+ * AAD, data, final and records need a key. gcm_message.h has the state of the message itself.
  */
 #include "gcm_message.h"
 
@@ -45,8 +47,8 @@ struct trp_gcm {
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
-/* Starts a message in the state STREAMING: in HELD it would read the IV after next_iv() has
- * incremented it. */
+/* Starts a message in the state STREAMING. In the state HELD, the message would read the IV later,
+ * after next_iv() has incremented it. */
 static int start(struct trp_gcm *g)
 {
     if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len) != TR_OK ||
@@ -66,8 +68,8 @@ static int generate_iv(struct trp_gcm *g)
     return 1;
 }
 
-/* Sets the fixed part of the IV. When encrypting, draws the other part, a counter, at random (SP
- * 800-38D section 8.2.1). The length -1 sets the whole IV. */
+/* Sets the fixed part of the IV. When encrypting, draws the rest, the counter's start value, at
+ * random (SP 800-38D section 8.2.1). A len of -1 sets the whole IV. */
 static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {
@@ -99,7 +101,7 @@ static int next_iv(struct trp_gcm *g, uint8_t *out, size_t len)
     return 1;
 }
 
-/* Sets the last len bytes of the IV, which the sender transmits, and starts a message. */
+/* Sets the last len bytes of the IV to those from the received record, and starts a message. */
 static int take_explicit_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
 {
     if (!g->iv_gen || !g->a.key_set || g->a.encrypt || len > g->a.iv_len)
@@ -177,7 +179,7 @@ static inline int end(struct trp_gcm *g)
     return 1;
 }
 
-/* Processes data; AAD if out is NULL; ends the message if in is NULL. */
+/* Processes data; AAD if out is NULL. Ends the message if in is NULL. */
 static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len,
                                            const uint8_t *in, size_t len)
 {
@@ -300,7 +302,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
 static int get_iv(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm *g = ctx;
-    /* Up to OpenSSL 3.6, a generated IV cannot be read before its first use. */
+    /* Since OpenSSL 4.0, a caller can read a generated IV before the first update. */
     if (g->a.iv_state == TRP_IV_NONE && (g->a.provider->libcrypto < TRP_LIBCRYPTO(4, 0) ||
                                          !g->a.encrypt || g->a.tls || !generate_iv(g)))
         return 0;
@@ -360,7 +362,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
         return 0;
     if (len == 0 || len > TRP_MAX_IV)
         return trp_aead_failed(g, PROV_R_INVALID_IV_LENGTH);
-    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
+    /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     if (len != g->a.iv_len && g->a.iv_state != TRP_IV_NONE)
         g->a.iv_state = TRP_IV_SPENT;
     g->a.iv_len = len;
@@ -409,8 +411,8 @@ static __attribute__((noinline)) int act(void *ctx, const struct trp_aead_param 
                : trp_aead_act(ctx, table, params);
 }
 
-/* Fast paths: libcrypto reads the tag after each message and, in 3.0, the IV length at each
- * init. */
+/* Fast paths: the caller reads the tag after each sealed message, and libcrypto 3.0 reads the IV
+ * length at each init. */
 static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL)) {

@@ -3,7 +3,8 @@
 
 #include "util.h"
 
-/* After a message of several updates, this many messages use streaming calls from the start. */
+/* After a one-shot call had to be repeated, this message and the next STREAMS - 1 messages use
+ * streaming calls. */
 #define STREAMS 8u
 
 void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *from,
@@ -16,8 +17,8 @@ void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *
         memcpy(copy->text, from->text, from->text_len);
 }
 
-/* Repeats the data of a one-shot call in streaming calls. Decrypting the kept ciphertext restores
- * the state for both directions, because GHASH depends on ciphertext alone. */
+/* Repeats the data of a one-shot call as a streaming call. Decrypting the stored ciphertext
+ * restores the state for both directions, because GHASH reads only AAD and ciphertext. */
 static enum tr_status repeat_data(struct trp_gcm_message *m)
 {
     uint8_t text[TRP_GCM_HELD_TEXT];

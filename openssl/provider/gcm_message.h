@@ -3,21 +3,27 @@
  * One GCM message as EVP passes it: start, AAD, data, end.
  *
  * The core's one-shot calls take half the time of its streaming calls, and nearly all short
- * messages pass their data in one update. A message therefore stores its IV and AAD until data
+ * messages pass their data in one update. This code therefore holds the IV and the AAD until data
  * arrives. It treats a short first update as all of the data and makes a one-shot call. If more
- * data follows, it restores the streaming state from a copy of the ciphertext. The next messages
+ * data follows, it restores the streaming state from a copy of the ciphertext. The next 7 messages
  * then use streaming calls.
  *
- *   state     | AAD                | data                     | end
- *   ----------+--------------------+--------------------------+---------------------
- *   HELD      | HELD, or STREAMING | DONE, or STREAMING       | STREAMING, then the core's tag
- *             | if it is too long  | if it is too long        |
- *   DONE      | STREAMING          | STREAMING                | the tag of the one-shot call
- *   STREAMING | the core's call    | the core's call          | the core's tag
- *   IDLE      | refused            | refused                  | refused
+ * The table has the state after each call, or the action. The row is the state before the call.
  *
- * A message starts as HELD, or as STREAMING if its IV length is not 12 bytes. IDLE: the context is
- * new, or its key was changed during a message. The core refuses AAD after data.
+ *   state     | AAD              | data                 | end
+ *   ----------+------------------+----------------------+-------------------------------
+ *   HELD      | HELD;            | DONE;                | STREAMING, then the core's tag
+ *             | STREAMING if it  | STREAMING 1)         |
+ *             | exceeds 64 bytes |                      |
+ *   DONE      | STREAMING        | STREAMING            | the tag of the one-shot call
+ *   STREAMING | the core's call  | the core's call      | the core's tag
+ *   IDLE      | refused          | refused              | refused
+ *
+ *   1) If the data exceeds 1536 bytes, or if the streaming state was restored in one of the 7
+ *      messages before. Decryption also needs streaming if the tag is not known or does not match.
+ *
+ * A message starts in the state HELD, or in STREAMING if its IV length is not 12 bytes. IDLE: no
+ * message has started under the current key. The core refuses AAD after data.
  *
  * trp_gcm_start(), _aad(), _data() and _end() have their usual path inline, because a function call
  * takes 1 % of a short message's time.
@@ -49,11 +55,12 @@ struct trp_gcm_message {
     uint8_t tag[TROSSL_TAG] TR_ALIGNED(16);
     uint8_t aad[TRP_GCM_HELD_AAD] __attribute__((aligned(64)));
     struct tr_gcm core;
-    /* Last, because contexts do not clear it: not secret, and written before it is read. */
+    /* The last member, because contexts do not clear it (trp_context_with_room()). It is not
+     * secret, and is written before it is read. */
     uint8_t text[TRP_GCM_HELD_TEXT] __attribute__((aligned(64))); /* ciphertext */
 };
 
-/* Makes a copied message refer to the copy's key and IV, and copies the text. */
+/* Makes a copied message point to the copy's key and IV, and copies the ciphertext. */
 void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *from,
                     const struct tr_gcm_key *key, const uint8_t *iv);
 
@@ -116,7 +123,7 @@ static inline enum tr_status trp_gcm_data(struct trp_gcm_message *m, int encrypt
                    : trp_gcm_decrypt(m, out, in, len, expected, tag_len);
 }
 
-/* tr_equal() for two 16-byte tags, in two 8-byte words. */
+/* Compares two 16-byte tags in constant time, like tr_equal(). */
 static inline int trp_gcm_same_tag(const uint8_t *a, const uint8_t *b)
 {
     uint64_t x[2], y[2];
@@ -125,8 +132,7 @@ static inline int trp_gcm_same_tag(const uint8_t *a, const uint8_t *b)
     return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }
 
-/* Encrypting: writes 16 bytes of tag. Decrypting: compares tag_len bytes, TR_ERR_TAG on
- * mismatch. */
+/* Encrypting: writes a 16-byte tag. Decrypting: compares tag_len bytes; TR_ERR_TAG on mismatch. */
 static inline enum tr_status trp_gcm_end(struct trp_gcm_message *m, int encrypt, uint8_t *tag,
                                          size_t tag_len)
 {

@@ -9,8 +9,8 @@
  * then zeros, whereas the default provider returns the unauthenticated plaintext.
  *
  * A final without an update processes a message of 0 bytes, as in OpenSSL 4.0. Earlier versions
- * refuse to seal such a message. When opening it, versions before 3.6 compare its tag with that of
- * an earlier message, or with zeros.
+ * refuse to seal such a message. When opening one, versions before 3.6 compare the expected tag
+ * with the tag of an earlier message, or with zeros.
  */
 #include "aead.h"
 #include "siv.h"
@@ -30,8 +30,8 @@ struct trp_gcm_siv {
     size_t aad_len, aad_room;
     uint8_t speed;          /* "speed": one init allows any number of messages */
     uint8_t sealed, opened; /* a message was sealed or opened since the last init */
-    uint8_t tag_set;        /* an expected tag was ever set */
-    uint8_t tag_is_made;    /* a message since the last init has set the field tag */
+    uint8_t tag_set;        /* an expected tag has been set */
+    uint8_t tag_is_made;    /* a message since the last init has set tag */
     uint8_t authentic;      /* that message's tag matched */
     uint8_t tag[TR_BLOCK];
 };
@@ -176,7 +176,7 @@ static const struct trp_aead_param gcm_siv_get[] = {
 static int set_tag(void *ctx, OSSL_PARAM *p)
 {
     struct trp_gcm_siv *g = ctx;
-    /* When encrypting, programs set the tag length with NULL data and the size 16. */
+    /* To set the tag length for encryption, programs pass NULL data and the size 16. */
     if (p->data_type != OSSL_PARAM_OCTET_STRING || p->data_size != TR_BLOCK ||
         (p->data == NULL && !g->a.encrypt))
         return trp_aead_failed(g, PROV_R_FAILED_TO_GET_PARAMETER);

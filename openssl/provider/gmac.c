@@ -9,7 +9,7 @@
 
 #define TAG 16
 
-/* The cipher functions that GMAC uses. */
+/* The functions of an AES-GCM cipher that GMAC calls. */
 struct gcm_functions {
     OSSL_FUNC_cipher_newctx_fn *new;
     OSSL_FUNC_cipher_freectx_fn *free;
@@ -91,7 +91,7 @@ static void gmac_free(void *ctx)
     trp_context_free(g->provider, g, sizeof(*g));
 }
 
-/* Refuses to copy a context without a cipher, like the default provider. */
+/* Like the default provider, refuses to copy a context without a cipher. */
 static void *gmac_dup(void *ctx)
 {
     const struct gmac *from = ctx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code shared by CMAC and GMAC. A program fetches a MAC before it sets the cipher, so this provider
- * also receives MACs with ciphers other than AES. For those it fetches another provider's MAC and
- * forwards every call.
+ * also receives MACs with ciphers other than AES. For such a MAC, it fetches another provider's MAC
+ * and forwards every call.
  */
 #ifndef TENROUNDS_PROVIDER_MAC_H
 #define TENROUNDS_PROVIDER_MAC_H
@@ -23,11 +23,11 @@ struct trp_mac_cipher {
  * "-GCM". Returns 0 if a parameter has a wrong type. */
 int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], const char *mode);
 
-/* Creates a context of this MAC from another provider. NULL, with an error raised, if there is
- * none. */
+/* Creates a context of another provider's MAC with this name. Returns NULL, with an error raised,
+ * if there is none. */
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *mac);
 
-/* Sets the key of another provider's context. A NULL key becomes a parameter without data. */
+/* Sets the key of another provider's context. Passes a NULL key as a parameter without data. */
 int trp_mac_other_set_key(const struct trp_provider *provider, EVP_MAC_CTX *other, const void *key,
                           size_t key_len);
 int trp_mac_other_set_octets(const struct trp_provider *provider, EVP_MAC_CTX *other,

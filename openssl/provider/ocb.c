@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-OCB as EVP defines it. The block size is 16, so final writes a partial block. The caller sets
- * the tag length before the message; the default is 16. */
+/* AES-OCB as EVP defines it. EVP's block size is 16, so update buffers a partial block, and final
+ * writes it. The caller sets the tag length before the message; the default is 16. */
 #include "aead.h"
 
 #define MAX_IV 15
@@ -101,7 +101,7 @@ static int ocb_update(void *ctx, unsigned char *out, size_t *out_len, size_t out
         return data(o, out, out_len, out_size, in, len);
     if (tr_ocb_aad(&o->core, in, len) != TR_OK)
         return trp_aead_failed(o, PROV_R_CIPHER_OPERATION_FAILED);
-    /* All of the AAD was processed. Like the default provider, reports only whole blocks. */
+    /* The core has processed all AAD. Like the default provider, reports only whole blocks. */
     *out_len = (o->aad_used + len) / TR_BLOCK * TR_BLOCK;
     o->aad_used = (o->aad_used + len) % TR_BLOCK;
     return 1;
@@ -202,7 +202,7 @@ static int set_iv_len(void *ctx, OSSL_PARAM *p)
     size_t len;
     if (!trp_aead_take_number(o, p, &len) || len < 1 || len > MAX_IV)
         return 0;
-    /* A new length invalidates the IV: two IVs with a common prefix could be cut to one nonce. */
+    /* A new length invalidates the IV. Otherwise, two IVs could be cut to the same nonce. */
     if (len != o->a.iv_len)
         o->a.iv_state = TRP_IV_NONE;
     o->a.iv_len = len;

@@ -4,7 +4,8 @@
  * helper functions, which are not available: this module is not linked with libcrypto.
  *
  * The functions that read or write return 1, or 0 if the value does not fit or the parameter has
- * another type. When writing to a NULL buffer, they store the size alone (for a number, `size`).
+ * another type. If the data pointer is NULL, writing stores only return_size (for a number,
+ * `size`).
  */
 #ifndef TENROUNDS_PARAM_H
 #define TENROUNDS_PARAM_H
@@ -43,7 +44,7 @@ static inline bool trp_param_is(const OSSL_PARAM *param, const char *key)
     return false;
 }
 
-/* The same for a constant name of at most 7 letters, unrolled. */
+/* The same as an unrolled loop, for a constant name of at most 7 letters. */
 static inline __attribute__((always_inline)) bool trp_param_is_short(const OSSL_PARAM *param,
                                                                      const char *key)
 {

@@ -42,8 +42,8 @@ int trp_pipes_copy(struct trp_keyed *ctx)
 
 /* ---- Init ------------------------------------------------------------------------------------ */
 
-/* Makes n copies of the context, each with its IV. Reuses the memory of *old if that has n pipes.
- * Returns NULL if an IV is missing or wrong, or if memory runs out. */
+/* Makes n copies of the context, each with its own IV. Reuses the memory of *old if that has n
+ * pipes. Returns NULL if an IV is missing or wrong, or if memory runs out. */
 static struct trp_pipes *begin(struct trp_pipes *old, const struct trp_cipher *ctx, size_t n,
                                const uint8_t **iv, size_t iv_len)
 {
@@ -117,8 +117,8 @@ static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_le
 
 /*
  * Whether pipes a and b conflict, and at least one of them would join the multi-buffer call (its
- * done[] is not 0). They conflict if one writes memory that the other reads or writes. They must
- * then run one after the other.
+ * done[] is not 0). Two pipes conflict if one writes memory that the other reads or writes. They
+ * must then run one after the other.
  */
 static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
                    size_t a, size_t b)
@@ -135,8 +135,8 @@ static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, cons
 /* A multi-buffer call gains nothing if all pipes together have fewer bytes than this. */
 #define WORTH_IT 2048
 
-/* Encrypts the whole blocks of all pipes in one multi-buffer call. Stores in done[i] how many bytes
- * of pipe i it encrypted. */
+/* Encrypts the whole blocks of all pipes that can join in one multi-buffer call. Stores in done[i]
+ * how many bytes of pipe i were encrypted. */
 static void encrypt_whole(struct trp_pipes *pipes, uint8_t **out, const size_t *out_size,
                           const uint8_t **in, const size_t *in_len, size_t *done)
 {

@@ -16,8 +16,8 @@
 #define PARAM_PASSED_OVER "passed-over"
 #define PARAM_MASK_ERROR  "mask-error"
 
-/* Allocates size bytes that share no cache line with other memory. Stores the pointer to free just
- * before them. */
+/* Allocates size bytes that share no cache line with other memory. Stores the pointer for free()
+ * just before them. */
 static void *lines(const struct trp_provider *provider, size_t size)
 {
     size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
@@ -36,7 +36,7 @@ void *trp_context(const struct trp_provider *provider, size_t size)
     return p == NULL ? NULL : memset(p, 0, size);
 }
 
-/* Not inline: if size were a constant, the compiler would use narrower registers than memcpy(). */
+/* Not inline: for a constant size, the compiler would copy in narrower registers than memcpy(). */
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size)
 {
     return trp_context_with_room(provider, from, size, 0);
@@ -121,8 +121,8 @@ static int get_params(void *provctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* Writes all that a user should see into the build info, because `openssl list -providers -verbose`
- * shows only name, version and build info. */
+/* Describes the selection in the build info, because `openssl list -providers -verbose` shows only
+ * name, version and build info. */
 static void describe(struct trp_provider *provider)
 {
     const struct trossl_selection *s = &provider->selection;
@@ -163,8 +163,9 @@ static const OSSL_DISPATCH provider_functions[] = {
     {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation},
     {0, NULL}};
 
-/* Stores the functions of libcrypto that the provider needs. Returns 0 if one is missing, except
- * get_params and get_libctx: without these, the version is unknown and MACs are not offered. */
+/* Stores the functions of libcrypto that the provider needs. Returns 0 if a required one is
+ * missing. Without get_params, the version is unknown. Without get_libctx, the provider offers no
+ * MACs. */
 static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in)
 {
     for (; in->function_id != 0; in++) {
@@ -214,7 +215,7 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
            provider->pop_error_to_mark != NULL;
 }
 
-/* Returns TRP_LIBCRYPTO() for a version such as "3.0.22", or 0. */
+/* Returns TRP_LIBCRYPTO() of the version text, such as "3.0.22", or 0 if libcrypto has none. */
 static unsigned version_of_libcrypto(const struct trp_provider *provider)
 {
     const char *text = NULL;
@@ -230,9 +231,10 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 OSSL_provider_init_fn OSSL_provider_init;
 
 /*
- * The entry point. libcrypto calls it once for each library context, which owns all state. It may
- * do so while its random generator waits for this provider's AES. The function therefore draws no
- * random numbers, fetches nothing, and takes no lock but the dynamic linker's.
+ * The entry point. libcrypto calls it once for each library context, and all state belongs to that
+ * context. The call can come while libcrypto's random generator waits for this provider's AES. The
+ * function therefore draws no random numbers, fetches nothing, and takes no lock but the dynamic
+ * linker's.
  */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,

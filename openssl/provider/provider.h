@@ -2,8 +2,9 @@
 /*
  * The provider's own context, one for each library context that loads it, and its calls into
  * libcrypto. At load, libcrypto passes functions to the provider, provider-base(7). The provider
- * looks up a few more, if it can find them (evp.h). It is not linked with libcrypto, so one file
- * works with OpenSSL 3.0 and 4.0, and in programs that contain libcrypto statically.
+ * looks up a few more, if it can find them (evp.h). The provider is not linked with libcrypto. One
+ * binary therefore works with OpenSSL 3.0 to 4.0, and in programs that contain libcrypto
+ * statically.
  */
 #ifndef TENROUNDS_PROVIDER_H
 #define TENROUNDS_PROVIDER_H
@@ -40,7 +41,8 @@ struct trp_provider {
 };
 
 /* Cleanses and frees size bytes; p may be NULL. CRYPTO_clear_free() would take most of the time of
- * EVP_CIPHER_CTX_free(), because it stores 8 bytes at a time. memset() is several times as fast. */
+ * EVP_CIPHER_CTX_free(), because it stores 8 bytes at a time. tr_cleanse() is several times as
+ * fast. */
 static inline void trp_clear_free(const struct trp_provider *provider, void *p, size_t size)
 {
     if (p == NULL)
@@ -50,7 +52,8 @@ static inline void trp_clear_free(const struct trp_provider *provider, void *p, 
 }
 
 /* Allocate a context in cache lines of its own. Threads with neighbouring contexts then share no
- * line, and vector loads cross none. A new context is zeroed. NULL: out of memory. */
+ * cache line, and aligned fields cross none. trp_context() zeroes the context. NULL: out of
+ * memory. */
 void *trp_context(const struct trp_provider *provider, size_t size);
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size);
 /* The same with `room` more bytes at the end, which are not set, copied or cleansed. If `from` is
@@ -59,7 +62,7 @@ void *trp_context_with_room(const struct trp_provider *provider, const void *fro
                             size_t room);
 void trp_context_free(const struct trp_provider *provider, void *p, size_t size); /* cleanses it */
 
-/* Raises an error like the default provider. lib is a library of libcrypto, mostly ERR_LIB_PROV.
+/* Raises an error like the default provider. lib is an ERR_LIB_ constant, mostly ERR_LIB_PROV.
  * format may be NULL. Returns 0. */
 int trp_raise(const struct trp_provider *provider, const char *file, int line, const char *function,
               int lib, int reason, const char *format, ...)
@@ -69,8 +72,8 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 
 /*
  * The ciphers, for OSSL_OP_CIPHER. The first TRP_SHA_CIPHERS include an HMAC. Without SHA
- * instructions the provider does not offer those, because the default provider's are 4 to 6 times
- * as fast.
+ * instructions, the provider does not offer these: the default provider's assembly is 4 to 6 times
+ * as fast as this provider's C code.
  */
 #define TRP_SHA_CIPHERS 4
 extern const OSSL_ALGORITHM trp_ciphers[];

@@ -3,12 +3,13 @@
  * Random bytes, from two sources.
  *
  * Generated IVs come from the library context's generator, RAND_bytes_ex(3), like the default
- * provider's. So they also come from any generator that a program or policy sets there: a FIPS
- * provider's, or a deterministic one for tests. This cannot recurse. Up to OpenSSL 3.3 the
- * generator calls this provider for AES-CTR, but only modes that generate IVs call the generator.
+ * provider's. A program or policy can set another generator there, such as a FIPS provider's, or a
+ * deterministic one for tests. The calls cannot recurse: up to OpenSSL 3.3, the generator calls
+ * this provider for AES-CTR, but only modes that generate IVs call the generator.
  *
- * The kernel supplies the MAC that replaces the MAC of a TLS record with wrong padding. It is only
- * compared, then discarded. Each opened record needs one, and getrandom(2) is cheaper.
+ * The kernel supplies the random MAC for a TLS record with wrong padding (tls_record.h). libssl
+ * only compares and discards that MAC. Every opened record draws a random MAC, and getrandom(2) is
+ * cheaper than the generator.
  */
 #ifndef TENROUNDS_PROVIDER_RANDOM_H
 #define TENROUNDS_PROVIDER_RANDOM_H
@@ -26,8 +27,8 @@
  */
 int trp_random(const struct trp_provider *provider, uint8_t *out, size_t n);
 
-/* Draws at most 256 bytes from the kernel, which getrandom() returns without interruption. Returns
- * 1, or 0 on failure. */
+/* Draws n bytes from the kernel, at most 256: signals do not interrupt getrandom() up to that
+ * length. Returns 1, or 0 on failure. */
 static inline int trp_random_of_kernel(uint8_t *out, size_t n)
 {
     return getrandom(out, n, 0) == (ssize_t)n;

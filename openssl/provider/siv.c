@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * AES-SIV as EVP defines it. Each update without output is one AAD component; an update with output
- * is the whole message. A new message needs the key again, except with the parameter "speed". Then
- * the next message keeps the AAD components of the one before, and can add more.
+ * is the whole message. A new message needs the key again, unless the parameter "speed" is set.
+ * With "speed", a message keeps the AAD components of the message before, and can add more.
  *
- * Final returns the result of the last message. An init or a new tag resets that result; other
- * parameters do not. Default providers without the fix for CVE-2026-45446 never reset it; with the
- * fix, any parameter resets it. Distributions backport the fix under old version numbers, so the
- * version does not show which behaviour to follow.
+ * Final returns the result of the last message. An init or a new tag resets the result to failure;
+ * other parameters do not. Default providers without the fix for CVE-2026-45446 never reset the
+ * result; with the fix, any parameter resets it. Distributions backport the fix under old version
+ * numbers, so the version does not show which behaviour to follow.
  */
 #include "siv.h"
 
@@ -26,8 +26,8 @@ struct trp_siv {
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-/* Adds an AAD component. Resets the core's count: RFC 5297 section 2.6 allows 126, but the default
- * provider has no limit, and programs pass AAD in many small updates. */
+/* Adds an AAD component. Resets the core's count of components: RFC 5297 section 2.6 allows 126,
+ * but the default provider has no limit, and programs pass AAD in many small updates. */
 static int component(struct trp_siv *s, const uint8_t *in, size_t len)
 {
     s->core.components = 0;
@@ -46,7 +46,7 @@ static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t le
     status = s->a.encrypt ? tr_siv_encrypt(&s->core, out, in, len, s->tag)
                           : tr_siv_decrypt(&s->core, out, in, len, s->tag);
     s->done = status == TR_OK;
-    /* As in the default provider, a short message leaves the S2V state doubled. */
+    /* As in the default provider, a message below 16 bytes leaves S2V's D doubled (RFC 5297). */
     if (len < TR_BLOCK)
         tr_double(s->core.sum, s->core.sum);
     (void)tr_siv_again(&s->core);
@@ -114,7 +114,7 @@ const OSSL_PARAM *trp_siv_settable_ctx_params(void *ctx, void *provctx)
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
 {
     const struct trp_aead *a = ctx;
-    /* Ignores a parameter that is no octet string. For SIV, OpenSSL 4.0 and later refuse it. */
+    /* Ignores a parameter that is no octet string; refuses it for SIV since OpenSSL 4.0. */
     if (p->data_type != OSSL_PARAM_OCTET_STRING &&
         !(a->kind->evp_mode == EVP_CIPH_SIV_MODE && a->provider->libcrypto >= TRP_LIBCRYPTO(4, 0)))
         return 1;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Key objects, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
+ * Opaque keys, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
  * EVP_CipherInit_SKEY() refuses a key if its key manager and the cipher belong to different
  * providers. A program that prefers this provider's AES therefore needs this provider's key
- * manager, too. The ciphers have no init for key objects: libcrypto exports the bytes and calls the
- * usual init. Interface: provider-skeymgmt(7).
+ * manager, too. The ciphers have no init for opaque keys: libcrypto exports the bytes and calls the
+ * usual init. provider-skeymgmt(7) describes the interface.
  */
 #include "param.h"
 #include "provider.h"
 
 #include <limits.h>
 
-/* Missing in headers before 3.5; part of the binary interface, which does not change. */
+/* Constants of OpenSSL's binary interface; headers before 3.5 lack them. */
 #ifndef OSSL_FUNC_SKEYMGMT_FREE
 #    define OSSL_FUNC_SKEYMGMT_FREE                1
 #    define OSSL_FUNC_SKEYMGMT_IMPORT              2

@@ -60,7 +60,7 @@ static int stitched_update(void *ctx, unsigned char *out, size_t *out_len, size_
     if (!stitched_cipher(ctx, out, out_len, out_size, in, len))
         return 0;
     if (c->base.cipher.core.decrypt && c->base.cipher.tls_version != 0) {
-        /* The payload stays in place. Its length is no longer secret, because the MAC was right. */
+        /* The payload stays in place. Its length is no secret now, because the MAC is verified. */
         size_t removed = out[len - 1] + (size_t)1 + c->tls_removed;
         if (*out_len < removed)
             return 0;
@@ -111,8 +111,8 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
     if (!trp_param_get_number(p, UINT_MAX, &version))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     c->base.cipher.tls_version = (unsigned)version;
-    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. Every call subtracts one more block, as in
-     * the default provider. */
+    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. As in the default provider, every call
+     * subtracts another block. */
     if (version == SSL3_VERSION || version == TLS1_VERSION) {
         if (c->tls_removed < TR_BLOCK)
             return failed(c, ERR_R_INTERNAL_ERROR);
@@ -133,8 +133,8 @@ static int get_interleave(const OSSL_PARAM params[], size_t *records)
 }
 
 /*
- * Plans the sealing of several records. The AAD contains their total length. If that is 0, the
- * total length is the parameter's data_size, although its data has only 13 bytes
+ * Plans the sealing of several records. The AAD contains their total length. If that length is 0,
+ * data_size is the total length, although the parameter's data has only 13 bytes
  * (EVP_EncryptInit(3), EVP_CTRL_TLS1_1_MULTIBLOCK_AAD).
  */
 static int plan_many(struct trp_stitched *c, const OSSL_PARAM *p, const OSSL_PARAM params[])
@@ -168,8 +168,8 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
     const OSSL_PARAM *in = trp_param_find(params, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_ENC_IN);
     size_t records;
     /* plan_many() has told the caller the output size. But EVP_CIPHER_CTX_ctrl() passes the input
-     * size in its place, so only a size below the input size is certainly wrong. The default
-     * provider of 4.0 accepts the input size alone. */
+     * size as out->data_size. This check therefore refuses only a size below the input size. The
+     * default provider of 4.0 accepts only the input size. */
     if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
         out->data_size < in->data_size || !get_interleave(params, &records) ||

@@ -23,7 +23,7 @@ struct trp_stitched {
     size_t payload_len;
     uint8_t aad[TRP_AAD];
     size_t tls_pad;     /* bytes that MAC and padding add to the next record */
-    size_t tls_removed; /* MAC and explicit IV: bytes that update subtracts from an opened record */
+    size_t tls_removed; /* bytes of MAC and explicit IV, which update subtracts when opening */
     /* For sealing several records in one call. */
     size_t max_fragment, sealed_len;
     unsigned interleave, packed_len;
@@ -36,8 +36,8 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
  * buffers overlap partially, or padding or MAC are wrong. */
 int trp_stitched_crypt(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len);
 
-/* The division of a payload into records: `each` bytes in all but the last record, `last` bytes in
- * that. packed is the total size of the sealed records. */
+/* The division of a payload into records: `last` bytes in the last record, `each` bytes in all
+ * others. packed is the total size of the sealed records. */
 struct trp_stitched_cut {
     size_t records, each, last, packed;
 };
@@ -49,9 +49,9 @@ size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_
                               size_t records);
 
 /*
- * Checks padding and MAC of a decrypted record, which has no explicit IV and is longer than the
- * MAC. Returns 0 if both are right. Constant time: the time depends neither on which of them is
- * wrong nor on the payload length.
+ * Checks padding and MAC of a decrypted record without its explicit IV. The record must be longer
+ * than the MAC. Returns 0 if padding and MAC are right. Constant time: the time depends neither on
+ * which of the two is wrong nor on the payload length.
  */
 size_t trp_stitched_verify(struct trp_stitched *c, const uint8_t *record, size_t len);
 

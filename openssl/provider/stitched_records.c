@@ -58,8 +58,8 @@ struct sealing {
     struct trossl_sha md;
 };
 
-/* Begins a record and hashes its AAD. The first `skip` bytes are the explicit IV, which is not
- * hashed. */
+/* Begins a record and hashes its AAD. The first `skip` bytes of in are the explicit IV, which is
+ * not hashed. */
 static struct sealing sealing(struct trp_stitched *c, const uint8_t *aad, uint8_t *iv, uint8_t *out,
                               const uint8_t *in, size_t len, size_t skip)
 {
@@ -185,7 +185,8 @@ struct trp_stitched_cut trp_stitched_cut(const struct trp_stitched *c, size_t le
 {
     struct trp_stitched_cut cut = {.records = records, .each = len / records};
     cut.last = len - (records - 1) * cut.each;
-    /* Like the default provider: if possible, all records need the same number of hash blocks. */
+    /* Like the default provider, moves bytes from the last record to the others, one to each, if
+     * that saves the last record a hash block. */
     if (cut.last > cut.each && (cut.last + TRP_AAD + 9) % TROSSL_SHA_BLOCK < records - 1) {
         cut.each++;
         cut.last -= records - 1;
@@ -261,7 +262,8 @@ static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     struct tr_cipher *core = &c->base.cipher.core;
     size_t skip = EXPLICIT_IV(c->aad);
     int fits = len >= skip + c->sha->digest_len + 1;
-    /* Like the default provider: the explicit IV is the IV for SHA-1, but data for SHA-256. */
+    /* Like the default provider: with SHA-1, the explicit IV is the IV of CBC; with SHA-256, it is
+     * decrypted as data. */
     int is_sha1 = c->sha->digest_len == 20;
     size_t from = is_sha1 ? skip : 0;
     if (!fits && is_sha1)

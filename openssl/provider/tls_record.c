@@ -18,15 +18,15 @@
 
 /* ---- Masks ---------------------------------------------------------------------------------- */
 
-/* Hides a value from the optimizer, which could otherwise turn a mask into a branch, or derive a
- * loop count from a secret. */
+/* Hides a value from the optimizer, which could otherwise turn a mask into a branch, or make a loop
+ * count depend on a secret. */
 static inline size_t opaque(size_t x)
 {
     __asm__("" : "+r"(x));
     return x;
 }
 
-/* The mask of a < b. */
+/* Returns all ones if a < b, else zero. */
 static inline size_t mask_less(size_t a, size_t b)
 {
     size_t borrow = (~a & b) | ((~a | b) & (a - b));
@@ -56,8 +56,9 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-/* Returns all ones if the last `last` + 1 of n bytes (all n, if n is less) have the value `last`,
- * else zero. n is at most 256. Uses 16-bit numbers, so that the compiler vectorizes the loop. */
+/* Checks the padding at the end of n bytes: `last` + 1 bytes, each of the value `last`. Returns all
+ * ones if the padding is right, else zero. If n is at most `last`, checks all n bytes. n is at most
+ * 256. Uses 16-bit numbers, so that the compiler vectorizes the loop. */
 static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
 {
     int16_t first = (int16_t)opaque(n - 1 - last);
@@ -70,7 +71,7 @@ static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
 }
 
 /* Returns the number of padding bytes, including the length byte. If the padding is wrong, returns
- * 0 and sets *good to 0. The record is longer than mac_size. */
+ * 0 and sets *good to 0. The record must be longer than mac_size. */
 static size_t padding_of(unsigned version, const uint8_t *record, size_t len, size_t mac_size,
                          size_t *good)
 {
@@ -88,10 +89,9 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
 
 /*
  * Copies the MAC: the n bytes before the secret offset `end`, which is at least len - MAX_PADDING.
- * Reads every byte that can belong to the MAC: a chunk at each multiple of 16. A mask keeps the
- * chunk in which the MAC begins. Then shifts the MAC to the start of the chunk: by 8, 4, 2 and 1
- * bytes, for each such bit that is set in the MAC's offset. The parameter size is a constant upper
- * bound of n.
+ * Reads a chunk of size + 16 bytes at each multiple of 16 where the MAC can begin. A mask keeps the
+ * chunk whose first 16 bytes contain the start of the MAC. Four masked shifts, by 8, 4, 2 and 1
+ * bytes, then move the MAC to the start of the chunk. `size` is a constant, at least n.
  */
 static inline __attribute__((always_inline)) void
 copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)
@@ -158,7 +158,7 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
     len -= (size_t)skip;
 
     if (mac_size == 0) {
-        /* Encrypt-then-MAC: the record was verified before, so its padding is no secret. */
+        /* Encrypt-then-MAC: the record is already verified, so its padding is no secret. */
         opened->len = len - padding_of(version, record, len, mac_size, &good);
         opened->reason = "the padding is wrong";
         return good != 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Padding and MAC of CBC records in SSL 3.0, TLS 1.0 to 1.2 and DTLS (RFC 5246 section 6.2.3.2).
- * libssl leaves them to the provider: with the parameter "tls-version" set, each update is one
- * record in place.
+ * libssl leaves padding and MAC to the provider: with the parameter "tls-version" set, each update
+ * is one record in place.
  */
 #ifndef TENROUNDS_TLS_RECORD_H
 #define TENROUNDS_TLS_RECORD_H
@@ -20,21 +20,21 @@ struct trp_tls_opened {
 };
 
 /*
- * Splits a decrypted record of len bytes, a multiple of 16. The first block of TLS 1.1 and later,
- * the explicit IV, stays in place and does not count in opened->len.
+ * Splits a decrypted record of len bytes, a multiple of 16. The explicit IV, the first block in TLS
+ * 1.1 and later, stays in place and does not count in opened->len.
  *
  * mac receives the mac_size bytes of the MAC (at most 64). If the padding is wrong, mac receives
- * random bytes, so that the caller's comparison fails after the same time (RFC 5246 page 23). With
- * mac_size 0, wrong padding is an error. Returns 0 if the public lengths are impossible, the
- * version is unknown, or there are no random bytes.
+ * random bytes, so that the caller's comparison fails after the same time (RFC 5246 page 23).
+ * Returns 0 if the public lengths are impossible, the version is unknown, or there are no random
+ * bytes. Also returns 0 for wrong padding if mac_size is 0.
  */
 int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,
                  struct trp_tls_opened *opened);
 
 /*
- * Copies the MAC of a decrypted record and returns the secret payload length. The record has no
- * explicit IV and is longer than mac_size. *good becomes a mask: all ones if the padding is right.
- * Wrong padding counts as 0 bytes of padding.
+ * Copies the MAC of a decrypted record and returns the secret payload length. The record must have
+ * no explicit IV and be longer than mac_size. *good becomes a mask: all ones if the padding is
+ * right. Wrong padding counts as 0 bytes of padding.
  */
 size_t trp_tls_split(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,
                      size_t mac_size, size_t *good);

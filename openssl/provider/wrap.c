@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES key wrap: each update wraps or unwraps one key. "INV" ciphers use the inverse cipher. */
+/* AES key wrap, KW and KWP of SP 800-38F: each update wraps or unwraps one key. The "INV" ciphers
+ * wrap with the inverse of AES (section 5.1). */
 #include "dispatch.h"
 #include "param.h"
 
@@ -12,7 +13,7 @@
 #endif
 
 #define SEMIBLOCK 8
-#define IV_PAD    4 /* the IV length of KWP; KW has 8 */
+#define IV_PAD    4 /* the IV length of KWP, key wrap with padding; KW has 8 */
 
 struct trp_wrap {
     struct trp_keyed base;

@@ -81,7 +81,7 @@ static const OSSL_PARAM *xts_settable_ctx_params(void *ctx, void *provctx)
     return list;
 }
 
-/* Sets both keys. Refuses equal keys when encrypting. Decryption accepts them, for old data. */
+/* Sets both keys. Encryption refuses equal keys; decryption accepts them, for old data. */
 static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
 {
     if (len != x->kind->key_len)
