@@ -8,9 +8,8 @@
  */
 #include "tenrounds_kernel.h"
 
-#include "steps.h"
-
 #include "modes/xts.h"
+#include "steps.h"
 
 #include <linux/module.h>
 

@@ -4,7 +4,6 @@
 #include "modes/gcm.h"
 
 #include "modes/aead.h"
-
 #include "modes/ghash.h"
 #include "modes/modes.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* GCM-SIV, RFC 8452. POLYVAL is GHASH with every block, the key and the result byte-reversed, and
  * the key multiplied by x (appendix A). struct tr_ghash holds the values in GHASH's form. */
-#include "modes/ghash.h"
-
 #include "modes/aead.h"
+#include "modes/ghash.h"
 #include "part.h"
 
 enum phase { IDLE, AAD };

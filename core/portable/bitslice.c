@@ -355,6 +355,7 @@ static void encrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], uns
         add_round_key(q, sk->round[r]);
     }
     unslice(b, q);
+    tr_cleanse_inline(q, sizeof(q));
 }
 
 static void decrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], unsigned n)
@@ -371,6 +372,7 @@ static void decrypt(const struct schedule *sk, uint8_t b[TR_BLOCK * BLOCKS], uns
             inv_mix_columns(q);
     }
     unslice(b, q);
+    tr_cleanse_inline(q, sizeof(q));
 }
 
 #define OWN_SERIAL 0

@@ -15,11 +15,7 @@
 #include "simd/gcm_parts.h"
 
 /* Whether this code is compiled. With eight registers, half a group is too short for a gain. */
-#if V_MASKED && V_REGISTERS > 8
-#    define GCM_CHUNKS 1
-#else
-#    define GCM_CHUNKS 0
-#endif
+#define GCM_CHUNKS MASKED_GROUP
 
 #if GCM_CHUNKS
 #    define CHUNK           HALF_GROUP

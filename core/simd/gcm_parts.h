@@ -31,7 +31,7 @@ TR_INLINE TR_TARGET void gcm_reduce(struct gcm *g)
 _Static_assert(2 * HALF_BYTES == (size_t)GROUP * TR_BLOCK,
                "the tail after full groups is done in two halves");
 /* The longest message that needs only one reduction, in vectors. */
-#if V_MASKED && V_REGISTERS > 8
+#if MASKED_GROUP
 #    define SHORT_VECTORS IN_FLIGHT
 #else
 #    define SHORT_VECTORS HALF_GROUP

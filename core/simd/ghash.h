@@ -93,7 +93,7 @@ _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes as many");
 
 /* The most powers that one reduction uses: one for each block of a group. Messages of gcm_message.h
  * need one more for AAD and one for the lengths. */
-#if V_MASKED && V_REGISTERS > 8
+#if MASKED_GROUP
 #    define MOST_POWERS (HASHED * VBLOCKS + 2)
 #else
 #    define MOST_POWERS (HASHED * VBLOCKS)

@@ -52,8 +52,6 @@ TR_INLINE unsigned mb_own_key(unsigned r)
 TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD], int own,
                              unsigned j, unsigned r)
 {
-    if (own && r + 1 <= MB_OWN_KEYS_HELD)
-        return held[j * MB_OWN_KEYS_HELD + r];
     if (own)
         return v_load(m->rows + mb_own_key(r) + j * VBYTES);
     return r + 1 <= MB_KEYS_HELD ? held[r] : v_load(m->shared[r]);
@@ -171,19 +169,6 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         held[r] = v_load_all(m->key->enc[r]);
         __asm__("" : "+" V_REGISTER(held[r]));
     }
-#    if MB_OWN_KEYS_HELD
-    UNROLL
-    for (unsigned j = 0; j < vectors; j++) {
-        UNROLL
-        for (unsigned r = 0; r < MB_OWN_KEYS_HELD; r++) {
-            const unsigned i = j * MB_OWN_KEYS_HELD + r;
-            if (!own)
-                continue;
-            held[i] = v_load(m->rows + mb_own_key(r) + j * VBYTES);
-            __asm__("" : "+" V_REGISTER(held[i]));
-        }
-    }
-#    endif
     for (unsigned lane = 0; lane < lanes; lane++)
         mb_copy_in(m, lanes, batches == 1 ? m->last_in : m->in, lane, 0);
     UNROLL

@@ -34,6 +34,7 @@
  *   MB_VECTORS_NARROW   the most vectors if jobs' keys differ
  *   MB_KEYS_HELD        round keys in registers if all jobs share a key
  *   MB_OWN_KEYS_HELD    round keys in registers for each vector if jobs' keys differ
+ *                       (multibuffer_lines.h)
  *   MB_VECTOR_CYCLES    cycles by which a vector lengthens a step, if latency is not the bound
  */
 #    if VBLOCKS == 4 && V_REGISTERS == 32
@@ -63,7 +64,6 @@
 #        define MB_OWN_WIDTHS         MB_WIDTHS
 #        define MB_KEYS_HELD          (IN_FLIGHT == 8 ? 5 : 0)
 #        define MB_VECTOR_CYCLES(own) ((VBLOCKS == 2 ? 10u : 7u) + 2u * (own))
-#        define MB_OWN_KEYS_HELD      0
 #    endif
 #    define MB_HELD 24u /* at least MB_KEYS_HELD, and MB_OWN_KEYS_HELD for each vector */
 

@@ -220,7 +220,9 @@
 #    define IN_FLIGHT 8
 #endif
 /* Blocks of a group. */
-#define GROUP (IN_FLIGHT * VBLOCKS)
+#define GROUP        (IN_FLIGHT * VBLOCKS)
+/* A one-shot message of up to a group, its tail masked, stays in registers. */
+#define MASKED_GROUP (V_MASKED && V_REGISTERS > 8)
 
 /* Keeps a function out of line, so that it has its own stack frame and register allocation. */
 #define NOT_INLINE __attribute__((__noinline__))

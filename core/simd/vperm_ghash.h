@@ -150,6 +150,7 @@ TR_INLINE TR_TARGET size_t ghash_groups(struct tr_ghash *ghash, const uint8_t *i
     tr_cleanse(tables, sizeof(tables));
     tr_cleanse(power, sizeof(power));
     tr_cleanse(base, sizeof(base));
+    tr_cleanse(lanes, sizeof(lanes));
     return done;
 }
 #endif

@@ -15,11 +15,14 @@
 /* The parallel modes. For few blocks, vaes512 uses vaes256's functions. */
 #define TR_PARALLEL_OF(backend)                                                                    \
     tr_bulk_fn tr_##backend##_ecb_encrypt, tr_##backend##_ecb_decrypt, tr_##backend##_cbc_decrypt, \
-        tr_##backend##_cfb_decrypt, tr_##backend##_ctr;                                            \
+        tr_##backend##_cfb_decrypt, tr_##backend##_ctr
+#define TR_PARALLEL_FEW_OF(backend)                                                                \
     tr_few_fn tr_##backend##_few_ecb_encrypt, tr_##backend##_few_ecb_decrypt,                      \
         tr_##backend##_few_cbc_decrypt, tr_##backend##_few_cfb_decrypt, tr_##backend##_few_ctr
 TR_PARALLEL_OF(aesni);
+TR_PARALLEL_FEW_OF(aesni);
 TR_PARALLEL_OF(vaes256);
+TR_PARALLEL_FEW_OF(vaes256);
 TR_PARALLEL_OF(vaes512);
 #define TR_FEW_OF(backend)                                                                         \
     {                                                                                              \

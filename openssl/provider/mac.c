@@ -59,6 +59,7 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
     const OSSL_PARAM end = TRP_END;
     OSSL_PARAM *p = cipher->params;
     cipher->whose = TRP_OWNER_NONE;
+    cipher->key_len = 0;
     if (name == NULL)
         return 1;
     if (name->data_type != OSSL_PARAM_UTF8_STRING ||

@@ -33,7 +33,6 @@ struct state {
     EVP_CIPHER_CTX *ctx[SIDES];
     uint8_t key[32], iv[16], mac_key[100];
     size_t mac_key_len;
-    unsigned tls_version; /* always 0: nothing reads it */
     bool started, keyed, mac_keyed, fragment_set;
     bool aad_waits; /* AAD is set, the data of its record is still to come */
     int encrypt;
@@ -153,7 +152,6 @@ static bool do_init(struct state *s, struct tap_random *random)
     if (with_key) {
         memcpy(s->key, key, 32);
         s->mac_keyed = false;
-        s->tls_version = 0; /* the providers keep the version, but reset the bytes to remove */
     }
     if (with_iv)
         memcpy(s->iv, iv, 16);
