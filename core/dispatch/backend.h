@@ -27,8 +27,8 @@
 #else
 #    define TR_WIDE_BITSLICE 0
 #endif
-/* clang before 17 rejects the instructions of an extension that only a function's target attribute
- * enables. */
+/* If only a function's target attribute enables an extension, clang before 17 rejects its
+ * instructions. */
 #if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
     (!defined(__clang__) || __clang_major__ >= 17)
 #    define TR_ARM64 1
@@ -91,15 +91,16 @@ enum tr_op {
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
 
-/* The tweak of the next block. If key is not NULL, the tweak is not computed yet: it is the
- * data-unit number at unit, encrypted with key. */
+/* `tweak` is the tweak of the next block. If `key` is not NULL, the tweak is still to be computed:
+ * by encrypting the data-unit number `unit` with `key`. */
 struct tr_xts_run {
     uint8_t tweak[TR_BLOCK];
     const struct tr_aes_key *key;
     const uint8_t *unit;
-    /* For XTS_*_CTS. rest: bytes of the partial block, 1 to 15. full_done, in encryption: 1 if the
-     * full block's ciphertext is already at out; `tweak` is then the partial block's. */
-    size_t rest;
+    /* The rest is for XTS_*_CTS. */
+    size_t rest; /* bytes of the partial block, 1 to 15 */
+    /* Encryption only. 1 if the full block's ciphertext is already in `out`. `tweak` is then the
+     * tweak of the partial block. */
     unsigned full_done;
 };
 
@@ -114,8 +115,8 @@ struct tr_backend {
     const char *name;
     tr_features features;            /* all of these must be usable */
     const struct tr_backend *weaker; /* runs the operations that are NULL here */
-    /* Sets enc from a raw key, and dec if this backend or a weaker one decrypts with dec. rounds is
-     * already set. */
+    /* Sets `enc` from a raw key. Also sets `dec` if this backend or a weaker one uses it. The
+     * caller has already set `rounds`. */
     void (*expand_key)(struct tr_aes_key *key, const uint8_t *raw);
     /* The same without dec, for modes that only encrypt. NULL if that is not faster. */
     void (*expand_encryption_key)(struct tr_aes_key *key, const uint8_t *raw);
@@ -167,8 +168,9 @@ tr_bulk_fn tr_vperm256_ghash;
 /* The features whose registers the operating system saves if XCR0 has this value. */
 tr_features tr_features_saved(uint64_t xcr0);
 
-/* As tr_mask_parse(). Also stores in *wanted the features that selection must not avoid: AVX512 if
- * the text has the word "avx512". bad must not be NULL. */
+/* As tr_mask_parse(). Also sets *wanted to AVX512 if the text has the word "avx512", else to 0.
+ * Selection avoids AVX512 where it lowers the clock, but not if it is in *wanted. `bad` must not be
+ * NULL. */
 enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
                             const char **bad);
 
@@ -198,7 +200,7 @@ static inline const struct tr_backend *tr_backend_with_multibuffer(const struct 
  * not be split (modes/gcm_message.c).
  * - If the environment refuses the vector registers, bitslice runs on the same key.
  * - If the environment limits how long they are held, tr_bulk() makes several calls on one state.
- * - The probe names the table whose code runs.
+ * - The tracing probe (dispatch/probe.h) names the backend whose code runs.
  *
  * Returns the number of blocks done. It is less than blocks only if no usable table has the
  * operation. The mode then processes the rest with other operations.

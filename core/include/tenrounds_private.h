@@ -22,18 +22,21 @@ struct tr_aes_key {
 } TR_ALIGNED(16);
 
 /* GHASH's hash subkey and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. */
-#define TR_GHASH_POWERS 36u /* 32 data blocks, one of AAD, one of lengths; a multiple of 4 */
+/* For 32 data blocks, an AAD block and a length block: 34, rounded up to a multiple of 4. */
+#define TR_GHASH_POWERS 36u
+/* With CLMUL, power has the powers of H, the highest first, and square is unused. Without CLMUL,
+ * they have multiplication tables of H and of H^2. */
 struct tr_ghash_key {
-    uint8_t square[TR_GHASH_POWERS][TR_BLOCK]; /* only without CLMUL: tables of H^2 */
-    uint8_t power[TR_GHASH_POWERS][TR_BLOCK];  /* powers of H, H last; without CLMUL: tables of H */
+    uint8_t square[TR_GHASH_POWERS][TR_BLOCK];
+    uint8_t power[TR_GHASH_POWERS][TR_BLOCK];
     uint8_t h[TR_BLOCK];
     uintptr_t powers_state; /* atomic: the number of powers, encoded (modes/ghash.h) */
     uint8_t powers_wanted;  /* atomic: a message has needed more powers */
     uint8_t unshared;       /* the key belongs to one message, so no other thread reads it */
 } TR_ALIGNED(16);
 
-/* The tables come first. They are multiples of 64 bytes, so in an object aligned to 64 bytes no
- * vector crosses a cache line. */
+/* `hash` comes first, because its two arrays are multiples of 64 bytes. So no vector of them
+ * crosses a cache line in an object that is aligned to 64 bytes. */
 struct tr_gcm_key {
     struct tr_ghash_key hash;
     struct tr_aes_key aes;

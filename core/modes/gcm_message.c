@@ -5,8 +5,8 @@
  *
  * - A backend processes the whole message (GCM_SEAL, GCM_OPEN).
  * - Up to SHORT_DATA bytes: one call encrypts J0 and the counter blocks, another hashes AAD,
- *   ciphertext and lengths. The message waits for these two bulk calls; the streaming calls make
- *   more of them.
+ *   ciphertext and lengths. The streaming calls would need more than two bulk calls, one after the
+ *   other.
  * - The streaming calls of gcm.c.
  */
 #include "modes/aead.h"

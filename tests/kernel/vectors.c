@@ -5,8 +5,9 @@
  *   vectors MODE DRIVER EVERY FILE...     MODE: ecb cbc ctr xts gcm rfc4106 ccm
  *
  * The program runs one of every EVERY cases of the files. It prints the number of requests and of
- * failures, and the first failures. The files come from tests/vectors: CAVP response files (*.rsp,
- * and those of RFC 3686), or files with one case per line (see tests/vectors/README.md).
+ * failures, and the first failures. The files come from tests/vectors. CAVP's response files
+ * (*.rsp) and the files of RFC 3686 share one format. The others have one case per line (see
+ * tests/vectors/README.md).
  *
  * The kernel's interface cannot express some cases, which are left out: GCM with IVs of other
  * lengths than 12 bytes or tags below 4 bytes, and XTS data units that are not whole bytes. rfc4106

@@ -105,9 +105,9 @@ static size_t any_length(struct tap_random *random)
     }
 }
 
-/* Runs an update on one side. In place, the output begins `trail` bytes (the buffered ones) before
- * the input, as in a program that writes its output without gaps over its input. No byte is
- * overwritten before it is read. */
+/* Runs an update on one side. In place, the output begins `trail` bytes before the input, where
+ * `trail` is the number of buffered bytes. A program that overwrites its input does this. No byte
+ * is overwritten before it is read. */
 static void update_side(EVP_CIPHER_CTX *ctx, struct result *r, const uint8_t *data, size_t len,
                         size_t offset, size_t trail, bool in_place)
 {
