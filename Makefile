@@ -6,8 +6,8 @@
 #   make check    all tests                       make lint     formatters and linters
 #   make check-full   the tests that take longer: other versions of OpenSSL, real programs, Arm,
 #                     32-bit code, the kernel, fuzzing (FUZZ_SECONDS=60 for each target)
-#   make check-arm    of these, the tests for 64-bit Arm under an emulator; make check-arm-tool: all
-#                     tests of the tool there (20 minutes)
+#   make check-arm    the tests for 64-bit Arm under an emulator; of the tool, check-full runs those
+#                     that depend on the processor, this all (20 minutes)
 #   make check-i386   of these, the core and the provider as 32-bit code
 #   make check-kernel of these, the kernel module in guests: Debian's kernels 6.1 and 6.12 in an
 #                     emulator
@@ -46,7 +46,7 @@ MESON_OPTIONS := --prefix=/ --libdir=lib
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debug -Doptimization=1 -Dwerror=false \
     "-Dc_args=-fno-sanitize=pointer-overflow,null,object-size,alignment -fno-var-tracking --param asan-instrumentation-with-call-threshold=50"
 
-.PHONY: all bench bench-pkcs11 bench-quick bench-replace demo check check-full check-arm check-arm-tool check-i386 check-kernel check-uml check-c check-sanitized check-tool check-fresh lint install uninstall clean help deb check-packages
+.PHONY: all bench bench-pkcs11 bench-quick bench-replace demo check check-full check-arm check-i386 check-kernel check-uml check-c check-sanitized check-tool check-fresh lint install uninstall clean help deb check-packages
 .DELETE_ON_ERROR:
 
 all:
@@ -137,9 +137,9 @@ check-packages:
 	@$(MAKE) --no-print-directory deb
 	@scripts/check-packages $(BUILD)
 
-check-arm check-arm-tool:
+check-arm:
 	@scripts/dependencies $@
-	@scripts/arm test $(BUILD) $(if $(filter %-tool,$@),tool)
+	@scripts/arm test $(BUILD)
 
 # Parts of check.
 check-c:
