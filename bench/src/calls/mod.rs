@@ -5,10 +5,11 @@
 
 mod evp;
 
-use crate::peers::openssl::{self, Evp, LibCrypto};
-use crate::process::{self, say};
+use crate::peers::openssl::{self, Evp};
+use crate::process;
 use clap::Parser;
 use evp::{Row, Subject, BATCH, MAX_BYTES};
+use libcrypto::LibCrypto;
 use measure::affinity::pin_to_number;
 use measure::stats::Summary;
 use measure::window::{batches, undisturbed, Pace, Window};
@@ -94,8 +95,7 @@ enum Answer {
 }
 
 fn library(file: &str) -> Result<&'static LibCrypto> {
-    let opened = LibCrypto::open(file).map_err(|e| Error::failure(format!("{file}: {e}")))?;
-    Ok(Box::leak(Box::new(opened)))
+    openssl::open(file).map_err(|e| Error::failure(format!("{file}: {e}")))
 }
 
 /// The other provider, and tenrounds.

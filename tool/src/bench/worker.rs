@@ -7,7 +7,7 @@ use super::count::{self, Counts};
 use super::crew::Crew;
 use super::crossing::{CrossingJob, NullCalls};
 use super::engine::EngineJob;
-use super::evp::{self, load_provider, EvpMessages, StreamJob};
+use super::evp::{self, EvpMessages, StreamJob};
 use super::implementation::Implementation;
 use super::job::Job;
 use super::jobs::{CoreJob, CoreMessages, LimitJob};
@@ -99,14 +99,14 @@ impl Worker {
             Implementation::Core => worker.backend = Some(selected_backend()?),
             Implementation::Tenrounds => {
                 let libcrypto = LibCrypto::open()?;
-                let name = evp::selected_backend(&libcrypto, "tenrounds")?;
+                let name = evp::selected_backend(&libcrypto, c"tenrounds")?;
                 let unknown = || Error::failure(format!("the provider selected \"{name}\""));
                 worker.backend = Some(Backend::by_name(&name).ok_or_else(unknown)?);
                 worker.libcrypto = Some(libcrypto);
             }
             Implementation::OpenSsl | Implementation::Software => {
                 let libcrypto = LibCrypto::open()?;
-                load_provider(&libcrypto, "default")?;
+                libcrypto.load_provider(c"default")?;
                 worker.libcrypto = Some(libcrypto);
             }
         }
@@ -203,7 +203,7 @@ impl Worker {
         bytes: usize,
     ) -> Result<Box<dyn Job>> {
         if subject.is_legacy() {
-            load_provider(libcrypto, "legacy")?;
+            libcrypto.load_provider(c"legacy")?;
         }
         let who = self.implementation;
         Ok(match subject.call() {
