@@ -10,6 +10,7 @@ use super::team::WorkerProcess;
 use super::worker::Request;
 use crate::error::Result;
 use ::measure::limit::{Limit, Work};
+use ::measure::rounds::Rates;
 use ::measure::stats::Summary;
 use ::measure::window::Window;
 use std::collections::BTreeMap;
@@ -52,10 +53,10 @@ impl Spent {
     }
 }
 
-/// The bytes per second of each implementation, by round.
+/// The rounds of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
-    pub rates: BTreeMap<Implementation, Vec<f64>>,
+    pub rates: Rates<Implementation>,
     /// Where the CPU time of all these windows went.
     pub spent: BTreeMap<Implementation, Spent>,
     /// Rounds that were repeated because the clocks disagreed in one of their windows.
@@ -66,8 +67,6 @@ pub struct Rounds {
     pub absent: BTreeMap<Implementation, String>,
     /// With several threads, how many times the rate of one thread in the same round.
     pub scaling: BTreeMap<Implementation, Summary>,
-    /// The number of rounds of each team.
-    pub teams: Vec<usize>,
 }
 
 impl Rounds {
@@ -84,10 +83,7 @@ impl Rounds {
 
     /// Adds the rounds of another team.
     pub fn absorb(&mut self, other: Rounds) {
-        self.teams.extend(other.rates.values().map(Vec::len).max());
-        for (who, rates) in other.rates {
-            self.rates.entry(who).or_default().extend(rates);
-        }
+        self.rates.absorb(other.rates);
         for (who, spent) in other.spent {
             self.spent.entry(who).or_default().add(spent);
         }
@@ -298,10 +294,9 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_paired_within_rounds() {
+    fn rounds_add_up() {
         use Implementation::*;
         let mut rounds = Rounds::default();
-        // The clock halves and recovers; the ratio stays.
         for speed in [1000, 500, 2000] {
             let round = BTreeMap::from([
                 (OpenSsl, vec![window(speed, 1000)]),
@@ -309,10 +304,8 @@ mod tests {
             ]);
             rounds.add(&round);
         }
-        let ratio = rounds.ratio(Tenrounds, OpenSsl).unwrap();
+        let ratio = rounds.rates.ratio(&Tenrounds, &OpenSsl).unwrap();
         assert_eq!((ratio.median, ratio.spread()), (2.0, 0.0));
-        assert_eq!(rounds.rate(OpenSsl).unwrap().median, 1e9);
-        assert!(rounds.ratio(Tenrounds, Limit).is_none());
         let expected = Spent {
             bytes: 3500,
             user_ns: 900,
@@ -326,7 +319,10 @@ mod tests {
         let mut rounds = Rounds::default();
         let both = vec![window(1000, 1000), window(500, 1000)];
         rounds.add(&BTreeMap::from([(Implementation::Core, both)]));
-        assert_eq!(rounds.rate(Implementation::Core).unwrap().median, 1.5e9);
+        assert_eq!(
+            rounds.rates.rate(&Implementation::Core).unwrap().median,
+            1.5e9
+        );
     }
 
     #[test]

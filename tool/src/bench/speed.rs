@@ -232,7 +232,7 @@ fn rows(figures: &[Figure], paint: Paint) -> Vec<Row> {
         rows.push(row(name(&figures[0].case, title), figures, |f| {
             Some(format!("{:.2}k", f.rate(who)? / 1000.0))
         }));
-        let within = |f: &Figure| f.rounds.rate(who).map(spread);
+        let within = |f: &Figure| f.rounds.rates.rate(&who).map(spread);
         rows.push(row(format!("  {sign}"), figures, within).styled(dim));
         if figures[0].case.threads > 1 {
             let times = |f: &Figure| Some(f.rounds.scaling.get(&who)?.median);
@@ -245,7 +245,7 @@ fn rows(figures: &[Figure], paint: Paint) -> Vec<Row> {
             }));
         }
     }
-    let speed_up = |f: &Figure| f.rounds.ratio(Tenrounds, OpenSsl);
+    let speed_up = |f: &Figure| f.rounds.rates.ratio(&Tenrounds, &OpenSsl);
     if figures.iter().any(|f| speed_up(f).is_some()) {
         rows.push(row("  speed-up".into(), figures, |f| {
             let ratio = speed_up(f)?;

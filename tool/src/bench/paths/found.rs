@@ -63,11 +63,11 @@ pub struct CpuTime {
 
 impl Figure {
     pub fn rate(&self, who: Implementation) -> Option<f64> {
-        self.rounds.rate(who).map(|s| s.median)
+        self.rounds.rates.rate(&who).map(|s| s.median)
     }
 
     pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
-        self.rounds.ratio(a, b).map(|s| s.median)
+        self.rounds.rates.ratio(&a, &b).map(|s| s.median)
     }
 
     pub fn counts(&self, who: Implementation) -> Option<&Counts> {
