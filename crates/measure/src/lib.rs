@@ -5,6 +5,7 @@
 //! docs/measuring.md explains the method.
 
 pub mod affinity;
+pub mod busy;
 pub mod kernel;
 pub mod limit;
 pub mod noise;

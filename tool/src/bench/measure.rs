@@ -9,6 +9,7 @@ use super::implementation::Implementation;
 use super::team::WorkerProcess;
 use super::worker::Request;
 use crate::error::Result;
+use ::measure::busy::Disturbance;
 use ::measure::limit::{Limit, Work};
 use ::measure::rounds::Rates;
 use ::measure::stats::Summary;
@@ -70,15 +71,14 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    pub fn rate(&self, who: Implementation) -> Option<Summary> {
-        Summary::of_parts(self.rates.get(&who)?, &self.teams)
-    }
-
-    /// The ratios a / b, each within its round.
-    pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<Summary> {
-        let pairs = self.rates.get(&a)?.iter().zip(self.rates.get(&b)?);
-        let ratios: Vec<f64> = pairs.map(|(a, b)| a / b).collect();
-        Summary::of_parts(&ratios, &self.teams)
+    /// How they were disturbed.
+    pub fn disturbance(&self) -> Disturbance {
+        Disturbance {
+            load: None,
+            rounds: self.rates.values().map(Vec::len).max().unwrap_or(0),
+            discarded: self.discarded,
+            doubtful: self.doubtful,
+        }
     }
 
     /// Adds the rounds of another team.

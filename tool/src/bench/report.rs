@@ -355,7 +355,7 @@ fn ending(found: &Comparison, paint: Paint) -> String {
         found.effort.window_us as f64 / 1000.0,
         found.took.as_secs_f64()
     ));
-    out + &found.disturbance().text(paint)
+    out + &paint.remark(found.disturbance())
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! `tenrounds speed`: stock OpenSSL and tenrounds in the columns that `openssl speed` made
 //! familiar.
 
-use super::busy::{Disturbance, Load, Watch};
 use super::case::Case;
 use super::chart::{columns, label_width, Layout, Paint, Row};
 use super::figure::Figure;
@@ -22,6 +21,7 @@ use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::output;
 use crate::schema::{Document, Host};
+use ::measure::busy::{Disturbance, Load, Watch};
 use ::measure::limit;
 use anstyle::Style;
 use indicatif::ProgressBar;
@@ -303,7 +303,7 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     drop(crowd);
     figures.retain(|f| counts.contains(&f.case.threads));
     order_by_threads(&mut figures);
-    let disturbance = Disturbance::of(watch.end(), figures.iter().map(|f| &f.rounds));
+    let disturbance = Disturbance::of(watch.end(), figures.iter().map(|f| f.rounds.disturbance()));
     let seconds = started.elapsed().as_secs_f64();
     if args.measure.json {
         let how = How {
@@ -332,7 +332,7 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
          {seconds:.1} s.",
         paint.plus_minus()
     ));
-    output::out(text + &disturbance.text(paint))
+    output::out(text + &paint.remark(disturbance))
 }
 
 #[cfg(test)]
