@@ -62,7 +62,9 @@ impl Process {
     pub fn answer<A: DeserializeOwned>(&mut self) -> Result<Option<A>> {
         let mut line = String::new();
         let read = self.answers.read_line(&mut line);
-        if read.map_err(|error| self.ended(error))? == 0 {
+        read.map_err(|error| self.ended(error))?;
+        // Its end, perhaps within a line.
+        if !line.ends_with('\n') {
             self.requests = None;
             return match self.child.wait() {
                 Ok(status) if status.success() => Ok(None),
