@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What a measuring process answers.
 
-use crate::limits::Figure;
-use crate::published::Noise;
+use measure::stats::Summary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,6 +24,32 @@ pub struct Missing {
     pub id: String,
     pub title: String,
     pub why: String,
+}
+
+/// Windows whose noise probes differed from their round's median.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// Those that were repeated.
+    pub repeated: usize,
+    /// Those that count all the same, for want of better ones.
+    pub doubtful: usize,
+}
+
+/// One figure of the limit probe.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Figure {
+    pub name: String,
+    pub what: String,
+    /// Of each process.
+    pub rates: Vec<Vec<f64>>,
+}
+
+impl Figure {
+    pub fn summary(&self) -> Option<Summary> {
+        let lengths: Vec<usize> = self.rates.iter().map(Vec::len).collect();
+        Summary::of_parts(&self.rates.concat(), &lengths)
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]

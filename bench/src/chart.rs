@@ -5,18 +5,15 @@ use crate::grid::{Cell, Kind, Way};
 use crate::plan::Environment;
 use crate::published::Run;
 use crate::results::{is_bound, is_ours, Row};
+use drawing::{anchored, text, About, INK, LIMIT, MARGIN, MUTED, PALE, TENROUNDS};
+use measure::busy::Disturbance;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::{HPos, VPos};
 use terminal::error::{Error, Result};
 use terminal::size_name;
 
-const FONT: &str = "sans-serif";
-const INK: RGBColor = RGBColor(38, 43, 51);
-const PALE: RGBColor = RGBColor(225, 228, 233);
-const LIMIT: RGBColor = RGBColor(192, 57, 43);
-const OURS: RGBColor = RGBColor(23, 146, 101);
 const OURS_IN_OPENSSL: RGBColor = RGBColor(140, 198, 63);
 /// Of the others, in the order in which they come.
 const OTHERS: [RGBColor; 10] = [
@@ -33,8 +30,19 @@ const OTHERS: [RGBColor; 10] = [
 ];
 
 const COLUMNS: usize = 3;
-const PANEL: (u32, u32) = (430, 290);
-const LEGEND_LINE: u32 = 22;
+const PANEL: (u32, u32) = (430, 306);
+/// From the top of the ratio below a panel to the panel's end.
+const RATIO: i32 = 40;
+/// The texts above the panels: tops of the title and of the lines about the run, and distances.
+const TITLE: i32 = 16;
+const ABOUT: i32 = 46;
+const ABOUT_LINE: i32 = 18;
+const LEGEND_LINE: i32 = 22;
+/// The sizes of these lines, and of the legend's entries.
+const ABOUT_SIZE: f64 = 14.0;
+const LEGEND_SIZE: f64 = 13.0;
+/// From the left edge of a legend entry to its text.
+const MARK: i32 = 32;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Points with the colour and width of their line.
@@ -110,7 +118,7 @@ fn lines(run: &Run, panels: &[Panel]) -> Vec<(String, RGBColor, u32)> {
             continue;
         }
         match &*subject.id {
-            "core" => lines.push((subject.id.clone(), OURS, 4)),
+            "core" => lines.push((subject.id.clone(), TENROUNDS, 4)),
             "evp" => lines.push((subject.id.clone(), OURS_IN_OPENSSL, 3)),
             // The other backends are in the tables.
             id if is_ours(id) => {}
@@ -120,23 +128,42 @@ fn lines(run: &Run, panels: &[Panel]) -> Vec<(String, RGBColor, u32)> {
     lines
 }
 
-fn text(size: f64, colour: &RGBColor) -> TextStyle<'_> {
-    (FONT, size).into_font().color(colour)
+/// The lines about the run.
+fn about(run: &Run, room: f64) -> Vec<String> {
+    let cpu = &run.host.cpu;
+    let stock = run.results.stock();
+    let disturbance = Disturbance {
+        load: None,
+        rounds: run.effort.rounds * run.results.cells().len(),
+        discarded: run.effort.repeated,
+        doubtful: run.effort.doubtful,
+    };
+    let about = About {
+        processor: &format!("{} (family {} model {})", cpu.brand, cpu.family, cpu.model),
+        hypervisor: run.host.hypervisor.as_deref(),
+        busy: disturbance.is_busy(),
+        openssl: stock
+            .as_deref()
+            .map_or("OpenSSL", |id| run.results.title(id)),
+        version: &run.version,
+        date: &run.date,
+    };
+    drawing::wrap(&about.line(), ABOUT_SIZE, room)
 }
 
-/// How the legend falls into lines: for each entry its place.
-fn places(run: &Run, lines: &[(String, RGBColor, u32)], width: u32) -> Vec<(i32, i32)> {
-    let (mut x, mut y) = (24, 76);
-    let mut places = Vec::new();
-    for (id, ..) in lines {
-        let needs = 60 + (run.results.title(id).chars().count() as f64 * 7.2) as i32;
-        if x + needs > width as i32 {
-            (x, y) = (24, y + LEGEND_LINE as i32);
-        }
-        places.push((x, y));
-        x += needs;
-    }
-    places
+/// Ours in OpenSSL to OpenSSL's own in the largest calls of a panel: "tenrounds 3.31× OpenSSL 3.0.19
+/// at 16 KiB". Where there is a limit, both are fractions of that of their rounds, so that the clock
+/// cancels out.
+fn ratio(run: &Run, panel: &Panel) -> Option<String> {
+    let (cell, stock) = (*panel.cells.last()?, run.results.stock()?);
+    let row = |id: &str| run.results.row(Environment::Plain, cell, id);
+    let (ours, theirs) = (row("evp")?, row(&stock)?);
+    let times = match (ours.limit, theirs.limit) {
+        (Some(ours), Some(theirs)) => ours.median / theirs.median,
+        _ => ours.rate.median / theirs.rate.median,
+    };
+    let (title, size) = (run.results.title(&stock), size_name(cell.bytes));
+    Some(format!("tenrounds {times:.2}× {title} at {size}"))
 }
 
 fn draw(run: &Run, kind: Kind, panels: &[Panel], out: &mut String) -> Drawn {
@@ -144,31 +171,40 @@ fn draw(run: &Run, kind: Kind, panels: &[Panel], out: &mut String) -> Drawn {
     let columns = COLUMNS.min(panels.len()).max(2);
     let rows = (panels.len() - 1) / columns + 1;
     let width = PANEL.0 * columns as u32;
-    let places = places(run, &lines, width);
-    let heading = places.last().map_or(76, |p| p.1) as u32 + 30;
+    let right = width as i32 - MARGIN;
+    let about = about(run, f64::from(right - MARGIN));
+    let legend = ABOUT + ABOUT_LINE * about.len() as i32 + 12;
+    let title = |id: &str| run.results.title(id).to_owned();
+    let widths = lines
+        .iter()
+        .map(|(id, ..)| MARK + drawing::width(&title(id), LEGEND_SIZE).ceil() as i32);
+    let places = drawing::places(widths, right, legend, LEGEND_LINE);
+    let heading = places.last().map_or(legend, |p| p.1) as u32 + 30;
     let size = (width, heading + PANEL.1 * rows as u32);
     let root = SVGBackend::with_string(out, size).into_drawing_area();
     let failed = |e: &dyn std::fmt::Display| e.to_string();
     root.fill(&WHITE).map_err(|e| failed(&e))?;
     let (head, body) = root.split_vertically(heading);
-    let title = match kind {
+    let what = match kind {
         Kind::Throughput => {
             "Calls one after the other: part of what the processor can do at all (the red line)"
         }
         Kind::Alone => "A call alone: its time in ns, less is better",
     };
-    let host = format!("{} · {}", run.host.cpu.brand, run.date);
-    let write = |what: &str, at: (i32, i32), size: f64| {
-        let drawn = head.draw(&Text::new(what.to_owned(), at, text(size, &INK)));
+    let write = |what: String, at: (i32, i32), style: TextStyle| {
+        let drawn = head.draw(&Text::new(what, at, style));
         drawn.map_err(|e| e.to_string())
     };
-    write(title, (24, 16), 21.0)?;
-    write(&host, (24, 46), 14.0)?;
+    write(what.to_owned(), (MARGIN, TITLE), text(21.0, &INK))?;
+    for (index, line) in about.into_iter().enumerate() {
+        let at = (MARGIN, ABOUT + ABOUT_LINE * index as i32);
+        write(line, at, text(ABOUT_SIZE, &MUTED))?;
+    }
     for ((id, colour, stroke), &(x, y)) in lines.iter().zip(&places) {
         let mark = vec![(x, y + 6), (x + 26, y + 6)];
         head.draw(&PathElement::new(mark, colour.stroke_width(*stroke)))
             .map_err(|e| failed(&e))?;
-        write(run.results.title(id), (x + 32, y), 13.0)?;
+        write(title(id), (x + MARK, y), text(LEGEND_SIZE, &INK))?;
     }
     for (panel, area) in panels.iter().zip(body.split_evenly((rows, columns))) {
         plot(run, kind, panel, &lines, &area)?;
@@ -205,12 +241,19 @@ fn plot(
     let heights = || drawn.iter().flat_map(|(points, ..)| points).map(|p| p.1);
     let most = heights().fold(0.0, f64::max);
     let least = heights().fold(f64::INFINITY, f64::min);
+    if let Some(ratio) = ratio(run, panel) {
+        let (width, height) = area.dim_in_pixel();
+        let at = ((width / 2) as i32, height as i32 - RATIO);
+        let style = anchored(12.5, &TENROUNDS, HPos::Center, VPos::Top);
+        area.draw(&Text::new(ratio, at, style))
+            .map_err(|e| e.to_string())?;
+    }
     let across = -0.2..panel.cells.len() as f64 - 0.8;
     let mut builder = ChartBuilder::on(area);
     builder
         .caption(&panel.title, text(15.0, &INK))
         .margin(10)
-        .x_label_area_size(34)
+        .x_label_area_size(50)
         .y_label_area_size(52);
     match kind {
         Kind::Throughput => {
@@ -287,10 +330,30 @@ where
             .replace(" KiB", "K")
             .replace(" MiB", "M")
             .replace(" B", "");
-        let style = text(10.5, &INK).pos(Pos::new(HPos::Center, VPos::Top));
+        let style = anchored(10.5, &INK, HPos::Center, VPos::Top);
         area.strip_coord_spec()
             .draw(&Text::new(name, (place, bottom + 10), style))
             .map_err(|e| failed(&e))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_says_what_was_measured_where() {
+        let dir = std::path::Path::new("../docs/benchmarks");
+        for (_, run) in crate::overview::published(dir).unwrap() {
+            let (version, stock) = (&run.version, run.results.stock().unwrap());
+            let machine = format!("virtual machine ({})", run.host.hypervisor.clone().unwrap());
+            let ratio = format!("× {} at", run.results.title(&stock));
+            for (file, picture) in all(&run, "").unwrap() {
+                for said in [&format!("tenrounds {version} ·"), &machine, &ratio] {
+                    assert!(picture.contains(said), "{file}: {said}");
+                }
+            }
+        }
+    }
 }

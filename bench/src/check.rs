@@ -225,6 +225,7 @@ mod tests {
             }
             match self.1 {
                 Fault::OneBit if self.2 == 3 => *output.last_mut().unwrap() ^= 0x80,
+                // SAFETY: the check leaves room behind the output, to find what is written there.
                 Fault::Beyond => unsafe { *output.as_mut_ptr().add(output.len()) = 0 },
                 _ => {}
             }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The command line, and what it starts.
 
+use crate::answer::{Figure, Noise};
 use crate::files::{FileArgs, Files};
 use crate::json::short;
 use crate::peer::{Mode, Spec};
 use crate::plan::{Environment, Plan};
-use crate::published::{Effort, Host, Noise, Probed, Run};
+use crate::published::{Effort, Host, Probed, Run};
 use crate::results::Results;
 use crate::run::{self, Fault, Found};
 use crate::{goals, grid, overview, peers, replace, table, threads};
@@ -293,7 +294,7 @@ fn measured(cli: &Cli, seed: u64, host: Host, effort: Effort, found: &[Found]) -
         subject: f.subject.clone(),
         why: f.why.clone(),
     };
-    let limit = |figure: &crate::limits::Figure| {
+    let limit = |figure: &Figure| {
         let summary = figure.summary()?;
         Some(Probed {
             name: figure.name.clone(),

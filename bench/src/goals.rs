@@ -344,7 +344,7 @@ pub struct Judged {
     pub of: String,
     pub target: f64,
     pub value: f64,
-    /// Half the distance of the quartiles.
+    /// Of the value, not a fraction of it.
     pub spread: f64,
     pub met: bool,
 }
@@ -520,7 +520,7 @@ impl Figure {
             of: of.to_owned(),
             target,
             value: s.median * factor,
-            spread: (s.q3 - s.q1) / 2.0 * factor,
+            spread: s.spread() * s.median * factor,
             met: s.median * factor >= target,
         };
         let limit = row.limit.as_ref();
@@ -579,7 +579,7 @@ fn against_best(results: &Results) -> Vec<Judged> {
             of: results.title(&best.subject).to_owned(),
             target: 1.0,
             value: ratio.median,
-            spread: (ratio.q3 - ratio.q1) / 2.0,
+            spread: ratio.spread() * ratio.median,
             met: reached(ratio, 1.0),
         });
     }
@@ -599,7 +599,7 @@ fn against_replaced(results: &Results) -> impl Iterator<Item = Judged> + '_ {
             of: results.title(&stock).to_owned(),
             target: 1.0,
             value: ratio.median,
-            spread: (ratio.q3 - ratio.q1) / 2.0,
+            spread: ratio.spread() * ratio.median,
             met: reached(ratio, 1.0),
         })
     })
@@ -675,9 +675,18 @@ mod tests {
     use super::*;
     use crate::answer::Subject;
     use crate::peer::Spec;
-    use crate::run::{Found, Rounds};
+    use crate::run::Found;
+    use measure::rounds::Rates;
+    use std::collections::BTreeMap;
 
-    fn results(rates: &[(&str, [f64; 3])], threads: usize) -> Results {
+    type Part<'a> = &'a [(&'a str, [f64; 3])];
+
+    fn results(rates: Part, threads: usize) -> Results {
+        results_of(&[rates], threads)
+    }
+
+    /// Of several processes.
+    fn results_of(processes: &[Part], threads: usize) -> Results {
         let cell = Cell {
             spec: Spec {
                 mode: Mode::Ctr,
@@ -692,13 +701,17 @@ mod tests {
             kind: Kind::Throughput,
             threads,
         };
-        let rounds = rates.iter().map(|(id, r)| (id.to_string(), r.to_vec()));
+        let mut rates = Rates::default();
+        for process in processes {
+            let part = process.iter().map(|(id, r)| (id.to_string(), r.to_vec()));
+            rates.absorb(part.collect::<BTreeMap<_, _>>());
+        }
         Results::of(&[Found {
             environment: Environment::Plain,
             subjects: Vec::new(),
             absent: Vec::new(),
             probe: Vec::new(),
-            cells: vec![(cell, Rounds(rounds.collect()))],
+            cells: vec![(cell, rates)],
             faults: Vec::new(),
             right: 0,
             repeated: 0,
@@ -820,6 +833,15 @@ mod tests {
         let goals = judge(&found, Maker::Amd);
         assert!(goals.judged[0].value < 1.0 && goals.judged[0].met);
         assert_eq!((goals.met, goals.missed().count()), (1, 0));
+    }
+
+    #[test]
+    fn the_spread_reaches_the_median_of_every_process() {
+        let fast: Part = &[("core", [0.9e9; 3]), ("limit", [1e9; 3])];
+        let slow: Part = &[("core", [0.8e9; 3]), ("limit", [1e9; 3])];
+        let goals = judge(&results_of(&[fast, fast, slow], 1), Maker::Amd);
+        assert!((goals.judged[0].value - 0.9).abs() < 1e-9);
+        assert!((goals.judged[0].spread - 0.1).abs() < 1e-9);
     }
 
     #[test]

@@ -89,8 +89,7 @@ struct Line {
     /// Percent of the limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     l: Vec<Option<Figure>>,
-    /// Spread: half the distance of the quartiles of `o`, `l` or `r`, the first that is there, in per
-    /// mille of the median.
+    /// The spread of `o`, `l` or `r`, the first that is there, in per mille of the median.
     s: Vec<Option<u32>>,
     /// Times the rate of one thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -463,10 +462,10 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::Noise;
     use crate::grid::SIZES;
     use crate::limits;
     use crate::peer::{Direction, Form, Mode};
-    use crate::published::Noise;
 
     fn valid(json: &Value) {
         let schema = "../docs/schema/tenrounds-bench-2.schema.json";

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The limit probe by itself, and the bounds of a cell of the grid.
 
-use crate::answer::{CEILING, LIMIT, OPERATIONS};
+use crate::answer::{Figure, CEILING, LIMIT, OPERATIONS};
 use crate::peer::{Mode, Spec, RAGGED};
 use measure::kernel::{self, Operations};
 use measure::limit::{self, Limit, Pass, Work};
-use measure::stats::Summary;
 use measure::window::Pace;
 use serde::{Deserialize, Serialize};
 use tenrounds_sys::{Backend, Cpu, Tuning};
@@ -90,20 +89,6 @@ fn longest_chain(spec: Spec, bytes: usize, cpu: &Cpu) -> Option<(Work, f64)> {
     work.runs(cpu).then_some((work, times))
 }
 
-/// One figure of the probe.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Figure {
-    pub name: String,
-    pub what: String,
-    pub rates: Vec<f64>,
-}
-
-impl Figure {
-    pub fn summary(&self) -> Option<Summary> {
-        Summary::of(self.rates.iter().copied())
-    }
-}
-
 /// Bytes of a copy, and where they lie.
 const COPIES: [(usize, &str); 3] = [
     (8 << 10, "first-level cache"),
@@ -122,6 +107,7 @@ pub fn probe(windows: usize, window_us: u64) -> Result<Vec<Figure>> {
             let window = pace.warm_window(window_us, &mut |n| Ok(run(n)))?;
             rates.push(window.rate());
         }
+        let rates = vec![rates];
         figures.push(Figure { name, what, rates });
         Ok(())
     };

@@ -21,7 +21,7 @@ wait for each other the latency of one chain of rounds. Calls of CTR beyond 256 
 short messages of serial modes overlap at their ends, so both can exceed it. GCM, and GCM-SIV when it opens, also \
 multiply for each block: their **ceiling** is nothing but AES rounds and carry-less multiplications. The ceiling of streams \
 of unequal lengths is the chain of the longest. When GCM-SIV seals, its \
-rounds begin at the tag, so its limit is two passes: multiplications, then rounds. ± is half the distance of the quartiles.";
+rounds begin at the tag, so its limit is two passes: multiplications, then rounds. ± is the spread.";
 
 /// What the column of operations means, where they were measured.
 const OPERATIONS_MEANING: &str = "\

@@ -467,16 +467,20 @@ impl Operation for Ccms {
                 working: MaybeUninit::uninit(),
             });
             // SAFETY: as above.
-            (data, out) = match self.seals {
-                true => (data_end, unsafe { out_end.add(TAG) }),
-                false => (unsafe { data_end.add(TAG) }, out_end),
+            (data, out) = unsafe {
+                match self.seals {
+                    true => (data_end, out_end.add(TAG)),
+                    false => (data_end.add(TAG), out_end),
+                }
             };
         }
         let (jobs, count) = (self.jobs.as_mut_ptr(), self.jobs.len());
         // SAFETY: the jobs are valid and disjoint.
-        good(match self.seals {
-            true => unsafe { raw::tr_ccm_seal_many(jobs, count) },
-            false => unsafe { raw::tr_ccm_open_many(jobs, count) },
+        good(unsafe {
+            match self.seals {
+                true => raw::tr_ccm_seal_many(jobs, count),
+                false => raw::tr_ccm_open_many(jobs, count),
+            }
         });
     }
 }

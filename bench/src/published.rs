@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A run as the reports need it, and how it was measured.
 
-use crate::answer::Missing;
+use crate::answer::{Missing, Noise};
 use crate::goals::Goals;
 use crate::results::Results;
 use crate::run::Fault;
@@ -71,16 +71,6 @@ pub struct Effort {
     /// What the noise probe found; absent in runs before there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
-}
-
-/// Windows whose noise probes differed from their round's median.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Noise {
-    /// Those that were repeated.
-    pub repeated: usize,
-    /// Those that count all the same, for want of better ones.
-    pub doubtful: usize,
 }
 
 /// A figure of the limit probe by itself.

@@ -6,7 +6,8 @@ use crate::grid::{self, Cell, Way};
 use crate::limits::{self, Bound};
 use crate::peers::openssl::replaced;
 use crate::plan::Environment;
-use crate::run::{Found, Rounds};
+use crate::run::Found;
+use measure::rounds::Rates;
 use measure::stats::Summary;
 use std::collections::BTreeMap;
 
@@ -44,31 +45,27 @@ pub struct Results {
     pub rows: Vec<Row>,
 }
 
-fn ratio(rounds: &Rounds, a: &str, b: &str) -> Option<Summary> {
-    let pairs = rounds.0.get(a)?.iter().zip(rounds.0.get(b)?);
-    Summary::of(pairs.map(|(a, b)| a / b))
-}
-
-fn rows(environment: Environment, cell: Cell, rounds: &Rounds) -> Vec<Row> {
+fn rows(environment: Environment, cell: Cell, rates: &Rates<String>) -> Vec<Row> {
     let one_thread = format!("/{ONE_THREAD}");
-    let subjects = rounds.0.iter().filter(|(id, _)| !id.ends_with(&one_thread));
-    let row = |(id, rates): (&String, &Vec<f64>)| {
+    let subjects = rates.keys().filter(|id| !id.ends_with(&one_thread));
+    let row = |id: &String| {
+        let ratio = |other: &str| rates.ratio(id.as_str(), other);
         let mut ratios = BTreeMap::new();
         if cell.threads > 1 {
-            let one = ratio(rounds, id, &format!("{id}{one_thread}"));
+            let one = ratio(&format!("{id}{one_thread}"));
             ratios.extend(one.map(|one| (ONE_THREAD.to_owned(), one)));
         } else if COMPARED.contains(&&**id) {
-            let others = rounds.0.keys().filter(|o| !is_ours(o) && !is_bound(o));
-            ratios.extend(others.filter_map(|o| Some((o.clone(), ratio(rounds, id, o)?))));
+            let others = rates.keys().filter(|o| !is_ours(o) && !is_bound(o));
+            ratios.extend(others.filter_map(|o| Some((o.clone(), ratio(o)?))));
         } else if let Some(stock) = replaced(id) {
-            ratios.extend(ratio(rounds, id, &stock).map(|r| (stock, r)));
+            ratios.extend(ratio(&stock).map(|r| (stock, r)));
         }
-        let limit = ratio(rounds, id, LIMIT);
+        let limit = ratio(LIMIT);
         Some(Row {
             environment,
             cell,
             subject: id.clone(),
-            rate: Summary::of(rates.iter().copied())?,
+            rate: rates.rate(id)?,
             bound: limit.map(|_| limits::bound(cell.spec)),
             limit,
             ratios,
@@ -100,7 +97,7 @@ impl Results {
             named.collect()
         };
         let of_found = |f: &Found| -> Vec<Row> {
-            let of_cell = |(c, r): &(Cell, Rounds)| rows(f.environment, *c, r);
+            let of_cell = |(c, r): &(Cell, Rates<String>)| rows(f.environment, *c, r);
             f.cells.iter().flat_map(of_cell).collect()
         };
         Results {
@@ -204,10 +201,10 @@ mod tests {
         let rates = rates
             .iter()
             .map(|(id, rate)| ((*id).into(), vec![*rate; 3]));
-        let rounds = Rounds(rates.collect());
+        let rates: BTreeMap<String, Vec<f64>> = rates.collect();
         Results {
             subjects: Vec::new(),
-            rows: rows(Environment::Plain, cell, &rounds),
+            rows: rows(Environment::Plain, cell, &rates.into()),
         }
     }
 

@@ -3,14 +3,12 @@
 //! Where code and data of a process happen to lie differs from process to process, and with it what the processor's
 //! predictors confuse (docs/measuring.md).
 
-use crate::answer::{Answer, Missing, Subject};
+use crate::answer::{Answer, Figure, Missing, Noise, Subject};
 use crate::grid::Cell;
-use crate::limits::Figure;
 use crate::plan::{Environment, Plan};
 use crate::process;
-use crate::published::Noise;
 use indicatif::ProgressBar;
-use std::collections::BTreeMap;
+use measure::rounds::Rates;
 use terminal::error::Result;
 
 /// The name under which the program starts itself.
@@ -24,17 +22,13 @@ pub struct Fault {
     pub why: String,
 }
 
-/// All rounds of one cell.
-#[derive(Clone, Debug, Default)]
-pub struct Rounds(pub BTreeMap<String, Vec<f64>>);
-
 /// What an environment's processes found.
 pub struct Found {
     pub environment: Environment,
     pub subjects: Vec<Subject>,
     pub absent: Vec<Missing>,
     pub probe: Vec<Figure>,
-    pub cells: Vec<(Cell, Rounds)>,
+    pub cells: Vec<(Cell, Rates<String>)>,
     pub faults: Vec<Fault>,
     pub right: usize,
     pub repeated: usize,
@@ -50,7 +44,7 @@ pub fn run(plan: &Plan, processes: usize, bar: &ProgressBar) -> Result<Found> {
         subjects: Vec::new(),
         absent: Vec::new(),
         probe: Vec::new(),
-        cells: cells.into_iter().map(|c| (c, Rounds::default())).collect(),
+        cells: cells.into_iter().map(|c| (c, Rates::default())).collect(),
         faults: Vec::new(),
         right: 0,
         repeated: 0,
@@ -75,7 +69,6 @@ pub fn run(plan: &Plan, processes: usize, bar: &ProgressBar) -> Result<Found> {
             if found.take(answer) {
                 bar.inc(1);
             }
-            Ok(())
         })?;
     }
     Ok(found)
@@ -111,10 +104,7 @@ impl Found {
                 why,
             }),
             Answer::Cell(done) => {
-                for (subject, rates) in done.rates {
-                    let all = &mut self.cells[done.cell].1 .0;
-                    all.entry(subject).or_default().extend(rates);
-                }
+                self.cells[done.cell].1.absorb(done.rates);
                 self.right += done.right;
                 self.repeated += done.repeated;
                 self.doubtful += done.doubtful;

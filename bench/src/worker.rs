@@ -10,11 +10,11 @@ use crate::ours::{selected, Core};
 use crate::peer::{Operation, Peer, Spec};
 use crate::peers;
 use crate::plan::{Environment, Plan};
-use crate::process::say;
 use crate::threads;
 use measure::affinity::pin_to_number;
 use measure::noise;
 use measure::place::Place;
+use measure::process::say;
 use measure::window::{undisturbed, Pace, Window};
 use std::collections::HashSet;
 use terminal::error::Result;
@@ -106,15 +106,12 @@ pub fn measure(plan: &Plan) -> Result<()> {
         title: peer.title(),
         version: without_home(&peer.version()),
     };
-    say(&Answer::Hello {
+    say(Ok(Answer::Hello {
         subjects: peers.iter().map(|p| subject(&**p)).collect(),
         absent,
-    });
+    }))?;
     if plan.probe_windows > 0 {
-        say(&Answer::Probe(limits::probe(
-            plan.probe_windows,
-            plan.window_us,
-        )?));
+        say(limits::probe(plan.probe_windows, plan.window_us).map(Answer::Probe))?;
     }
     let reference = selected()?;
     let cells = plan.cells()?;
@@ -129,7 +126,7 @@ pub fn measure(plan: &Plan) -> Result<()> {
             _ => threads::cell(plan, cell)?,
         };
         done.cell = index;
-        say(&Answer::Cell(done));
+        say(Ok(Answer::Cell(done)))?;
     }
     Ok(())
 }
@@ -194,11 +191,11 @@ fn check_cell(
         match wanted.check(&**peer) {
             Ok(found) => right += usize::from(found.is_some()),
             Err(why) => {
-                say(&Answer::Wrong {
+                say(Ok(Answer::Wrong {
                     cell: index,
                     subject: peer.id(),
                     why: why.to_string(),
-                });
+                }))?;
                 wrong.insert(key);
             }
         }

@@ -5,6 +5,8 @@
 //! Safety of all of them: pointers that are not NULL are valid for their lengths during the call, as
 //! the standard demands.
 
+// The names are those of C. The two lints of clippy would have this file repeat the sentence above
+// before each function and block: all of them rely on it, and on nothing else.
 #![allow(
     non_snake_case,
     clippy::missing_safety_doc,

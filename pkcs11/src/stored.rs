@@ -59,7 +59,7 @@ fn of_file(error: token::Error) -> Error {
             _ => CKR_DEVICE_ERROR,
         },
         Damaged(..) | Newer(..) | Exposed(..) | Missing(_) => CKR_TOKEN_NOT_RECOGNIZED,
-        Locked(_) => CKR_DEVICE_ERROR,
+        Locked(..) => CKR_DEVICE_ERROR,
         WrongPin(_) => CKR_PIN_INCORRECT,
         PinLength(_) => CKR_PIN_LEN_RANGE,
         NoPin => CKR_USER_PIN_NOT_INITIALIZED,

@@ -966,7 +966,7 @@ fn a_worker_answers_nonsense_with_an_error() {
     assert!(output.status.success());
     let answers = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<&str> = answers.lines().collect();
-    assert!(answers[0].starts_with(r#"{"hello""#), "{answers:?}");
+    assert!(answers[0].starts_with(r#"{"Ok":{"hello""#), "{answers:?}");
     contains(answers[1], &["failed", "nonsense"]);
     contains(answers[2], &["failed", "a window of nothing"]);
     contains(answers[3], &["failed", "100000 threads"]);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The EVP calls that are timed, each by itself: the rows of docs/call-costs.md.
 
-use crate::peers::openssl::{Ctx, Evp, Functions, Param, OSSL_PARAM_OCTET_STRING};
+use crate::peers::openssl::Evp;
+use libcrypto::functions::{
+    Functions, Param, Ptr, EVP_CTRL_AEAD_GET_TAG, EVP_CTRL_AEAD_SET_IVLEN, EVP_CTRL_AEAD_SET_TAG,
+    OSSL_PARAM_OCTET_STRING,
+};
 use measure::place::Buffer;
 use std::ffi::{c_int, c_void, CString};
 use std::ptr::{null, null_mut};
@@ -23,9 +27,6 @@ const CCM: c_int = 7;
 const WRAP: c_int = 0x10002;
 const OCB: c_int = 0x10003;
 const SIV: c_int = 0x10004;
-const SET_IV_LENGTH: c_int = 0x9;
-const GET_TAG: c_int = 0x10;
-const SET_TAG: c_int = 0x11;
 
 /// A cipher of one provider, with contexts and data.
 pub struct Subject {
@@ -34,8 +35,8 @@ pub struct Subject {
     cipher: *const c_void,
     mode: c_int,
     iv_length: usize,
-    contexts: [Ctx; BATCH],
-    spares: [Ctx; BATCH],
+    contexts: [Ptr; BATCH],
+    spares: [Ptr; BATCH],
     memory: [Buffer; 2],
     /// In the memory.
     buffer: *mut u8,
@@ -182,8 +183,8 @@ fn release(s: &mut Subject, i: usize) {
 fn set_cipher(s: &mut Subject, i: usize) {
     s.init(i, s.cipher, false, false, 1);
     if s.mode == CCM {
-        s.ctrl(i, SET_IV_LENGTH, NONCE, null_mut());
-        s.ctrl(i, SET_TAG, TAG as c_int, null_mut());
+        s.ctrl(i, EVP_CTRL_AEAD_SET_IVLEN, NONCE, null_mut());
+        s.ctrl(i, EVP_CTRL_AEAD_SET_TAG, TAG as c_int, null_mut());
     }
 }
 
@@ -235,12 +236,12 @@ fn finish(s: &mut Subject, i: usize) {
 
 fn get_tag(s: &mut Subject, i: usize) {
     let tag = s.tag.as_mut_ptr();
-    s.ctrl(i, GET_TAG, TAG as c_int, tag);
+    s.ctrl(i, EVP_CTRL_AEAD_GET_TAG, TAG as c_int, tag);
 }
 
 fn set_tag(s: &mut Subject, i: usize) {
     let tag = s.tag.as_mut_ptr();
-    s.ctrl(i, SET_TAG, TAG as c_int, tag);
+    s.ctrl(i, EVP_CTRL_AEAD_SET_TAG, TAG as c_int, tag);
 }
 
 fn get_iv(s: &mut Subject, i: usize) {

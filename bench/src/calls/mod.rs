@@ -5,11 +5,13 @@
 
 mod evp;
 
-use crate::peers::openssl::{self, Evp, LibCrypto};
-use crate::process::{self, say};
+use crate::peers::openssl::{self, Evp};
+use crate::process;
 use clap::Parser;
 use evp::{Row, Subject, BATCH, MAX_BYTES};
+use libcrypto::LibCrypto;
 use measure::affinity::pin_to_number;
+use measure::process::say;
 use measure::stats::Summary;
 use measure::window::{batches, undisturbed, Pace, Window};
 use serde::{Deserialize, Serialize};
@@ -94,8 +96,7 @@ enum Answer {
 }
 
 fn library(file: &str) -> Result<&'static LibCrypto> {
-    let opened = LibCrypto::open(file).map_err(|e| Error::failure(format!("{file}: {e}")))?;
-    Ok(Box::leak(Box::new(opened)))
+    openssl::open(file).map_err(|e| Error::failure(format!("{file}: {e}")))
 }
 
 /// The other provider, and tenrounds.
@@ -178,14 +179,13 @@ fn measure(plan: &Plan) -> Result<()> {
     fastrand::seed(plan.seed);
     let library = library(&plan.libcrypto)?;
     let mut subjects = subjects(plan, library)?;
-    say(&Answer::Hello {
+    say(Ok(Answer::Hello {
         openssl: library.version(),
         other: subjects[0].title.to_owned(),
-    });
+    }))?;
     rows(plan, &mut subjects, |row, name, subjects| {
         let rounds = times(plan, row, subjects)?;
-        say(&Answer::Times { row: name, rounds });
-        Ok(())
+        say(Ok(Answer::Times { row: name, rounds }))
     })
 }
 
@@ -283,17 +283,14 @@ fn cipher(args: &Args, plan: &Plan) -> Result<Vec<Figure>> {
                 seed: fastrand::u64(..),
                 ..plan.clone()
             };
-            process::ask(WORKER, &plan, &[], &mut |answer| {
-                match answer {
-                    Answer::Hello { openssl, other } => title = Some((openssl, other)),
-                    Answer::Times { row, rounds } => {
-                        if !order.contains(&row) {
-                            order.push(row.clone());
-                        }
-                        found.insert(row, rounds);
+            process::ask(WORKER, &plan, &[], &mut |answer| match answer {
+                Answer::Hello { openssl, other } => title = Some((openssl, other)),
+                Answer::Times { row, rounds } => {
+                    if !order.contains(&row) {
+                        order.push(row.clone());
                     }
+                    found.insert(row, rounds);
                 }
-                Ok(())
             })?;
         }
         let [plain, mut swapped] = pair;

@@ -6,9 +6,10 @@ mod module;
 mod report;
 mod row;
 
-use crate::process::{self, say};
+use crate::process;
 use clap::Parser;
 use measure::affinity::pin_to_number;
+use measure::process::say;
 use measure::window::{undisturbed, Pace};
 use module::{Kind, Module};
 use row::{Core, Message, Row, What};
@@ -153,15 +154,15 @@ fn measure(plan: &Plan) -> Result<()> {
             std::thread::park();
         });
     }
-    say(&Answer::Hello {
+    say(Ok(Answer::Hello {
         backend: backend.name().to_owned(),
-    });
+    }))?;
     for row in row::all() {
         let rounds = times(&row, plan.rounds, &core, &modules)?;
-        say(&Answer::Times {
+        say(Ok(Answer::Times {
             row: row.name(),
             rounds,
-        });
+        }))?;
     }
     Ok(())
 }
@@ -192,12 +193,9 @@ pub fn run(args: &Args) -> Result<u8> {
             threaded,
         };
         let (mut backend, mut rows) = (String::new(), Vec::new());
-        process::ask(WORKER, &plan, &[], &mut |answer| {
-            match answer {
-                Answer::Hello { backend: name } => backend = name,
-                Answer::Times { row, rounds } => rows.push(report::Figures::of(row, &rounds)),
-            }
-            Ok(())
+        process::ask(WORKER, &plan, &[], &mut |answer| match answer {
+            Answer::Hello { backend: name } => backend = name,
+            Answer::Times { row, rounds } => rows.push(report::Figures::of(row, &rounds)),
         })?;
         parts.push(report::Part {
             threaded,

@@ -75,8 +75,9 @@ impl Module {
         };
         let get = get.map_err(|e| failed(e.to_string()))?;
         let mut list = null_mut();
-        // SAFETY: the pointer is valid; the list is constant.
+        // SAFETY: the pointer is valid.
         let list = match unsafe { get(&mut list) } {
+            // SAFETY: the list is constant, and the module stays loaded.
             CKR_OK if !list.is_null() => unsafe { &*list },
             code => return Err(failed(format!("C_GetFunctionList gives {code:#x}"))),
         };

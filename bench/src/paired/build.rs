@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The operations of one build of the core: the structures of bench/paired/ops.h.
 
-use crate::peers::library::Shared;
+use libcrypto::library::Library;
 use std::ffi::{c_char, c_uint, c_void, CStr};
 use terminal::error::{Error, Result};
 
@@ -50,10 +50,12 @@ impl Build {
     /// Loads a shared object.
     pub fn open(file: &str) -> Result<&'static Build> {
         let named = |why: Error| Error::failure(format!("{file}: {why}"));
-        let library = Shared::open(file).map_err(named)?;
-        let build: *const Build = library.symbol("paired_ops").map_err(named)?;
+        let library = Library::open(file).map_err(named)?;
         // SAFETY: scripts/bench-commits compiled the object with ops.h; it stays loaded.
-        Ok(unsafe { &*build })
+        unsafe {
+            let build: *const Build = library.symbol("paired_ops").map_err(named)?;
+            Ok(&*build)
+        }
     }
 
     pub fn ops(&self) -> &[Op] {

@@ -2,9 +2,9 @@
 //! A measuring process: the two builds take turns, window by window, in the same memory.
 
 use super::build::{Build, Op, TAG};
-use crate::process::say;
 use measure::affinity::{pin, pin_to_number};
 use measure::place::Buffer;
+use measure::process::say;
 use measure::window::{undisturbed, Pace, Window};
 use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString};
@@ -204,10 +204,10 @@ pub fn measure(plan: &Plan) -> Result<()> {
     let builds = open(&plan.objects)?;
     for (number, wanted) in plan.cells.iter().enumerate() {
         let times = cell(&builds, wanted, plan)?;
-        say(&Times {
+        say(Ok(Times {
             cell: number,
             ..times
-        });
+        }))?;
     }
     Ok(())
 }

@@ -149,7 +149,8 @@ impl Context {
 
 /// EVP_CIPHER_CTX_ctrl() with something to read.
 unsafe fn set(ctx: *mut c::EVP_CIPHER_CTX, what: i32, len: usize, data: *const u8) -> bool {
-    c::EVP_CIPHER_CTX_ctrl(ctx, what, len as c_int, data as *mut c_void) == 1
+    // SAFETY: the caller vouches for the context and the data.
+    unsafe { c::EVP_CIPHER_CTX_ctrl(ctx, what, len as c_int, data as *mut c_void) == 1 }
 }
 
 impl Drop for Context {

@@ -6,9 +6,10 @@
 //! Numbers and structures are those of intel-ipsec-mb.h, version 1.3.
 
 use super::call::{operation, Memory};
-use super::library::Shared;
 use super::{check_tag, takes_part};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use libcrypto::functions;
+use libcrypto::library::Library;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::path::PathBuf;
 use std::ptr::{null, null_mut};
@@ -113,26 +114,34 @@ type Gcm = unsafe extern "C" fn(
 type OneJob = unsafe extern "C" fn(*mut Manager) -> *mut Job;
 type Burst = unsafe extern "C" fn(*mut Manager, u32, *mut *mut Job) -> u32;
 type CipherBurst = unsafe extern "C" fn(*mut Manager, *mut Job, u32, c_int, c_int, c_int) -> u32;
-type Alloc = unsafe extern "C" fn(u64) -> *mut Manager;
-type Free = unsafe extern "C" fn(*mut Manager);
-type Init = unsafe extern "C" fn(*mut Manager, *mut c_int);
+
+functions! {
+    /// intel-ipsec-mb.h
+    Functions {
+        fn imb_get_version() -> u32;
+        fn imb_get_version_str() -> *const c_char;
+        fn alloc_mb_mgr(u64) -> *mut Manager;
+        fn free_mb_mgr(*mut Manager);
+        fn init_mb_mgr_auto(*mut Manager, *mut c_int);
+    }
+}
 
 pub struct IpsecMb {
-    alloc: Alloc,
-    free: Free,
-    init: Init,
+    calls: Functions,
     path: PathBuf,
     version: String,
 }
 
 /// ipsec-mb from where the dynamic linker finds it.
 pub fn open() -> Result<IpsecMb> {
-    let library = Shared::open("libIPSec_MB.so.1")
+    let library = Library::open("libIPSec_MB.so.1")
         .map_err(|e| Error::absent(format!("{e}; install libipsec-mb1")))?;
-    let number: unsafe extern "C" fn() -> u32 = library.symbol("imb_get_version")?;
-    let text: unsafe extern "C" fn() -> *const c_char = library.symbol("imb_get_version_str")?;
+    let calls = Functions::load(library)?;
     // SAFETY: these take nothing and return constants.
-    let (number, version) = unsafe { (number(), CStr::from_ptr(text())) };
+    let (number, version) = unsafe {
+        let text = CStr::from_ptr((calls.imb_get_version_str)());
+        ((calls.imb_get_version)(), text)
+    };
     let version = version.to_string_lossy().into_owned();
     if number >> 8 != 0x103 {
         return Err(Error::absent(format!(
@@ -140,9 +149,7 @@ pub fn open() -> Result<IpsecMb> {
         )));
     }
     Ok(IpsecMb {
-        alloc: library.symbol("alloc_mb_mgr")?,
-        free: library.symbol("free_mb_mgr")?,
-        init: library.symbol("init_mb_mgr_auto")?,
+        calls,
         path: library.file("alloc_mb_mgr")?,
         version,
     })
@@ -200,7 +207,7 @@ impl Peer for IpsecMb {
 /// An IMB_MGR of its own for each operation.
 struct Owned {
     manager: *mut Manager,
-    free: Free,
+    calls: Functions,
 }
 
 impl Owned {
@@ -215,7 +222,7 @@ impl Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         // SAFETY: it came from alloc_mb_mgr(), and is freed once.
-        unsafe { (self.free)(self.manager) }
+        unsafe { (self.calls.free_mb_mgr)(self.manager) }
     }
 }
 
@@ -223,13 +230,13 @@ impl IpsecMb {
     fn manager(&self) -> Result<Owned> {
         // SAFETY: it is initialised before it is used; nobody asks for the architecture.
         unsafe {
-            let manager = (self.alloc)(0);
+            let manager = (self.calls.alloc_mb_mgr)(0);
             if manager.is_null() {
                 return Err(Error::failure("ipsec-mb: no memory"));
             }
-            (self.init)(manager, null_mut());
-            let free = self.free;
-            Ok(Owned { manager, free })
+            (self.calls.init_mb_mgr_auto)(manager, null_mut());
+            let calls = self.calls;
+            Ok(Owned { manager, calls })
         }
     }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! libgcrypt, opened at run time (Debian: libgcrypt20). Declarations of gcrypt.h, version 1.10.
 
-use super::library::{functions, Shared};
 use super::takes_part;
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use libcrypto::functions;
+use libcrypto::library::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::path::PathBuf;
 use std::ptr::{null, null_mut};
@@ -56,12 +57,13 @@ pub struct Libgcrypt {
 
 /// libgcrypt from where the dynamic linker finds it.
 pub fn open() -> Result<Libgcrypt> {
-    let library = Shared::open("libgcrypt.so.20")
+    let library = Library::open("libgcrypt.so.20")
         .map_err(|e| Error::absent(format!("{e}; install libgcrypt20")))?;
     let functions = Functions::load(library)?;
     // It takes what the command wants, which is one int here.
     type Control = unsafe extern "C" fn(c_int, ...) -> c_uint;
-    let control: Control = library.symbol("gcry_control")?;
+    // SAFETY: this is its declaration.
+    let control: Control = unsafe { library.symbol("gcry_control") }?;
     // SAFETY: gcry_check_version() comes first, as its manual says, and returns a constant string.
     let version = unsafe {
         let version = (functions.gcry_check_version)(null());

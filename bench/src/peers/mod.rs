@@ -8,7 +8,6 @@ mod call;
 mod graviola;
 mod ipsec_mb;
 mod libgcrypt;
-pub mod library;
 mod nettle;
 pub mod openssl;
 mod ring;

@@ -3,9 +3,9 @@
 //! stream. Names and structures are those of nettle 3.8: aes.h, cbc.h, cfb.h, ctr.h, xts.h, gcm.h, ccm.h, cmac.h.
 
 use super::call::{operation, Memory};
-use super::library::Shared;
 use super::{check_tag, takes_part};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec, TAG};
+use libcrypto::library::Library;
 use std::ffi::c_void;
 use std::path::PathBuf;
 use terminal::error::{Error, Result};
@@ -52,19 +52,19 @@ type CcmOpen = unsafe extern "C" fn(
 ) -> i32;
 
 pub struct Nettle {
-    library: &'static Shared,
+    library: &'static Library,
     path: PathBuf,
     version: (i32, i32),
 }
 
 /// nettle from where the dynamic linker finds it.
 pub fn open() -> Result<Nettle> {
-    let library = Shared::open("libnettle.so.8")
+    let library = Library::open("libnettle.so.8")
         .map_err(|e| Error::absent(format!("{e}; install libnettle8")))?;
     type Version = unsafe extern "C" fn() -> i32; // version.h
-    let version = |name| library.symbol::<Version>(name);
-    // SAFETY: these take nothing and return a constant.
+                                                  // SAFETY: these take nothing and return a constant.
     let version = unsafe {
+        let version = |name| library.symbol::<Version>(name);
         (
             version("nettle_version_major")?(),
             version("nettle_version_minor")?(),
@@ -80,9 +80,13 @@ pub fn open() -> Result<Nettle> {
 
 impl Nettle {
     /// nettle_aes128_..., or what mode it is before that.
-    fn symbol<T: Copy>(&self, spec: Spec, mode: &str, rest: &str) -> Result<T> {
-        self.library
-            .symbol(&format!("nettle_{mode}aes{}_{rest}", spec.key_bits))
+    ///
+    /// # Safety
+    /// T is the type of this function.
+    unsafe fn symbol<T: Copy>(&self, spec: Spec, mode: &str, rest: &str) -> Result<T> {
+        let name = format!("nettle_{mode}aes{}_{rest}", spec.key_bits);
+        // SAFETY: the caller vouches for T.
+        unsafe { self.library.symbol(&name) }
     }
 }
 
@@ -134,17 +138,21 @@ impl Peer for Nettle {
 /// Larger than any structure of nettle here: gcm_aes256_ctx has 4.4 KiB.
 const CONTEXT: usize = 8192;
 
-// SAFETY of all below: keys are as long as the functions want them, contexts as large, and input and output are cut to the
-// lengths that are given. A closure uses its context alone, and one at a time.
 impl Nettle {
     fn stream(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
         let encrypt = spec.direction == Direction::Encrypt;
         let forward = encrypt || !matches!(spec.mode, Mode::Ecb | Mode::Cbc);
         let direction = if forward { "encrypt" } else { "decrypt" };
-        let set_key: SetKey = self.symbol(spec, "", &format!("set_{direction}_key"))?;
-        let block: Crypt = self.symbol(spec, "", direction)?;
-        let cbc_encrypt: CbcAes = self.symbol(spec, "cbc_", "encrypt")?;
+        // SAFETY: these are their types.
+        let (set_key, block, cbc_encrypt): (SetKey, Crypt, CbcAes) = unsafe {
+            (
+                self.symbol(spec, "", &format!("set_{direction}_key"))?,
+                self.symbol(spec, "", direction)?,
+                self.symbol(spec, "cbc_", "encrypt")?,
+            )
+        };
         let context = Memory::new(CONTEXT);
+        // SAFETY: the context is as large, and the key as long, as nettle wants.
         unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
         let iv = inputs.iv;
         let of_blocks = match (spec.mode, encrypt) {
@@ -154,9 +162,10 @@ impl Nettle {
                     move |(), input, output| {
                         let (input, output) = (&input[..bytes], &mut output[..bytes]);
                         let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                        // SAFETY: input and output have the lengths that are given; the context has its key.
                         unsafe { block(context.pointer(), bytes, to, from) }
                     },
-                ))
+                ));
             }
             (Mode::Cbc, true) => {
                 return Ok(operation(
@@ -164,21 +173,24 @@ impl Nettle {
                     move |iv, input, output| {
                         let (input, output) = (&input[..bytes], &mut output[..bytes]);
                         let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                        // SAFETY: input and output have the lengths that are given; the context has its key.
                         unsafe { cbc_encrypt(context.pointer(), iv.as_mut_ptr(), bytes, to, from) }
                     },
-                ))
+                ));
             }
             (Mode::Cbc, false) => "nettle_cbc_decrypt",
             (Mode::Cfb128, true) => "nettle_cfb_encrypt",
             (Mode::Cfb128, false) => "nettle_cfb_decrypt",
             _ => "nettle_ctr_crypt",
         };
-        let of_blocks: OfBlocks = self.library.symbol(of_blocks)?;
+        // SAFETY: this is its type.
+        let of_blocks: OfBlocks = unsafe { self.library.symbol(of_blocks) }?;
         Ok(operation(
             move || iv,
             move |iv, input, output| {
                 let (input, output) = (&input[..bytes], &mut output[..bytes]);
                 let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                // SAFETY: input and output have the lengths that are given; the context has its key.
                 unsafe {
                     of_blocks(
                         context.pointer(),
@@ -196,9 +208,15 @@ impl Nettle {
 
     fn xts(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
         let direction = spec.direction.name();
-        let set_key: SetKey = self.symbol(spec, "xts_", &format!("set_{direction}_key"))?;
-        let message: Xts = self.symbol(spec, "xts_", &format!("{direction}_message"))?;
+        // SAFETY: these are their types.
+        let (set_key, message): (SetKey, Xts) = unsafe {
+            (
+                self.symbol(spec, "xts_", &format!("set_{direction}_key"))?,
+                self.symbol(spec, "xts_", &format!("{direction}_message"))?,
+            )
+        };
         let context = Memory::new(CONTEXT);
+        // SAFETY: the context is as large, and the key as long, as nettle wants.
         unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
         let iv = inputs.iv;
         Ok(operation(
@@ -206,23 +224,31 @@ impl Nettle {
             move |(), input, output| {
                 let (input, output) = (&input[..bytes], &mut output[..bytes]);
                 let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                // SAFETY: input and output have the lengths that are given; the context has its key.
                 unsafe { message(context.pointer(), iv.as_ptr(), bytes, to, from) }
             },
         ))
     }
 
     fn gcm(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
-        let set_key: SetKey = self.symbol(spec, "gcm_", "set_key")?;
-        let set_iv: Take = self.symbol(spec, "gcm_", "set_iv")?;
-        let update: Take = self.symbol(spec, "gcm_", "update")?;
-        let crypt: GcmCrypt = self.symbol(spec, "gcm_", spec.direction.name())?;
-        let digest: Digest = self.symbol(spec, "gcm_", "digest")?;
+        // SAFETY: these are their types.
+        let (set_key, set_iv, update, crypt, digest): (SetKey, Take, Take, GcmCrypt, Digest) = unsafe {
+            (
+                self.symbol(spec, "gcm_", "set_key")?,
+                self.symbol(spec, "gcm_", "set_iv")?,
+                self.symbol(spec, "gcm_", "update")?,
+                self.symbol(spec, "gcm_", spec.direction.name())?,
+                self.symbol(spec, "gcm_", "digest")?,
+            )
+        };
         let context = Memory::new(CONTEXT);
+        // SAFETY: the context is as large, and the key as long, as nettle wants.
         unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
         let (iv, aad) = (inputs.iv, inputs.aad);
         let message = move |input: &[u8], output: &mut [u8], tag: &mut [u8; TAG]| {
             let (input, output) = (&input[..bytes], &mut output[..bytes]);
             let context = context.pointer();
+            // SAFETY: input and output have the lengths that are given; the context has its key.
             unsafe {
                 set_iv(context, NONCE, iv.as_ptr());
                 update(context, aad.len(), aad.as_ptr());
@@ -255,10 +281,16 @@ impl Nettle {
     }
 
     fn ccm(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
-        let set_key: SetKey = self.symbol(spec, "ccm_", "set_key")?;
-        let seal: CcmSeal = self.symbol(spec, "ccm_", "encrypt_message")?;
-        let open: CcmOpen = self.symbol(spec, "ccm_", "decrypt_message")?;
+        // SAFETY: these are their types.
+        let (set_key, seal, open): (SetKey, CcmSeal, CcmOpen) = unsafe {
+            (
+                self.symbol(spec, "ccm_", "set_key")?,
+                self.symbol(spec, "ccm_", "encrypt_message")?,
+                self.symbol(spec, "ccm_", "decrypt_message")?,
+            )
+        };
         let context = Memory::new(CONTEXT);
+        // SAFETY: the context is as large, and the key as long, as nettle wants.
         unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
         let (iv, aad) = (inputs.iv, inputs.aad);
         Ok(match spec.direction {
@@ -268,6 +300,7 @@ impl Nettle {
                     let (input, output) = (&input[..bytes], &mut output[..bytes + TAG]);
                     let (from, to) = (input.as_ptr(), output.as_mut_ptr());
                     let length = bytes + TAG;
+                    // SAFETY: input and output have the lengths that are given; the context has its key.
                     unsafe {
                         seal(
                             context.pointer(),
@@ -288,6 +321,7 @@ impl Nettle {
                 move |(), input, output| {
                     let (input, output) = (&input[..bytes + TAG], &mut output[..bytes]);
                     let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+                    // SAFETY: input and output have the lengths that are given; the context has its key.
                     let opened = unsafe {
                         open(
                             context.pointer(),
@@ -308,15 +342,22 @@ impl Nettle {
     }
 
     fn cmac(&self, spec: Spec, bytes: usize, inputs: &Inputs) -> Result<Box<dyn Operation>> {
-        let set_key: SetKey = self.symbol(spec, "cmac_", "set_key")?;
-        let update: Take = self.symbol(spec, "cmac_", "update")?;
-        let digest: Digest = self.symbol(spec, "cmac_", "digest")?;
+        // SAFETY: these are their types.
+        let (set_key, update, digest): (SetKey, Take, Digest) = unsafe {
+            (
+                self.symbol(spec, "cmac_", "set_key")?,
+                self.symbol(spec, "cmac_", "update")?,
+                self.symbol(spec, "cmac_", "digest")?,
+            )
+        };
         let context = Memory::new(CONTEXT);
+        // SAFETY: the context is as large, and the key as long, as nettle wants.
         unsafe { set_key(context.pointer(), inputs.key.as_ptr()) };
         Ok(operation(
             || (),
             move |(), input, output| {
                 let (input, output) = (&input[..bytes], &mut output[..TAG]);
+                // SAFETY: input and output have the lengths that are given; the context has its key.
                 unsafe {
                     update(context.pointer(), bytes, input.as_ptr());
                     digest(context.pointer(), TAG, output.as_mut_ptr());

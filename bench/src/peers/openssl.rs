@@ -5,162 +5,51 @@
 //! additional data, data, EVP_EncryptFinal_ex(), and the tag by EVP_CIPHER_CTX_get_params(). No configuration is read.
 
 use super::fits;
-use super::library::{functions, Shared};
 use crate::peer::{Direction, Form, Inputs, Mode, Operation, Peer, Spec, AAD, EXPLICIT, TAG};
-use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
+use libcrypto::functions::{
+    Final, Functions, Init, Param, Ptr, Update, OSSL_PARAM_OCTET_STRING,
+    OSSL_PARAM_UNSIGNED_INTEGER, OSSL_PARAM_UTF8_STRING,
+};
+use libcrypto::{functions, LibCrypto};
+use std::ffi::{c_int, c_void, CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 use terminal::error::{Error, Result};
 
-// include/openssl/crypto.h
-const OPENSSL_VERSION: c_int = 0;
-const OPENSSL_INIT_NO_LOAD_CONFIG: u64 = 0x80;
-// include/openssl/core.h
-const OSSL_PARAM_UNSIGNED_INTEGER: c_uint = 2;
-const OSSL_PARAM_UTF8_STRING: c_uint = 4;
-pub const OSSL_PARAM_OCTET_STRING: c_uint = 5;
-
-/// OSSL_PARAM of include/openssl/core.h.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Param {
-    key: *const c_char,
-    data_type: c_uint,
-    data: *mut c_void,
-    data_size: usize,
-    return_size: usize,
-}
-
-impl Param {
-    pub fn new<T>(
-        key: &'static CStr,
-        data_type: c_uint,
-        data: *const T,
-        data_size: usize,
-    ) -> Param {
-        Param {
-            key: key.as_ptr(),
-            data_type,
-            data: data as *mut c_void,
-            data_size,
-            return_size: 0,
-        }
-    }
-
-    fn tag(data: *const u8) -> Param {
-        Param::new(c"tag", OSSL_PARAM_OCTET_STRING, data, TAG)
-    }
-
-    pub const END: Param = Param {
-        key: null(),
-        data_type: 0,
-        data: null_mut(),
-        data_size: 0,
-        return_size: 0,
-    };
-}
-
-pub type Ctx = *mut c_void;
-type Update = unsafe extern "C" fn(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
-type Finish = unsafe extern "C" fn(Ctx, *mut u8, *mut c_int) -> c_int;
-type Init = unsafe extern "C" fn(Ctx, *const c_void, *const u8, *const u8, *const Param) -> c_int;
-
-functions! {
-    /// include/openssl/evp.h, crypto.h, provider.h
-    Functions {
-        fn OPENSSL_init_crypto(u64, *const c_void) -> c_int;
-        fn OpenSSL_version(c_int) -> *const c_char;
-        fn OSSL_LIB_CTX_new() -> *mut c_void;
-        fn OSSL_PROVIDER_load(*mut c_void, *const c_char) -> *mut c_void;
-        fn EVP_CIPHER_fetch(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
-        fn EVP_CIPHER_free(*mut c_void);
-        fn EVP_CIPHER_get_mode(*const c_void) -> c_int;
-        fn EVP_CIPHER_get_iv_length(*const c_void) -> c_int;
-        fn EVP_CIPHER_CTX_new() -> Ctx;
-        fn EVP_CIPHER_CTX_free(Ctx);
-        fn EVP_CIPHER_CTX_copy(Ctx, *const c_void) -> c_int;
-        fn EVP_CIPHER_CTX_reset(Ctx) -> c_int;
-        fn EVP_CIPHER_CTX_ctrl(Ctx, c_int, c_int, *mut c_void) -> c_int;
-        fn EVP_CIPHER_CTX_set_padding(Ctx, c_int) -> c_int;
-        fn EVP_CIPHER_CTX_get_params(Ctx, *mut Param) -> c_int;
-        fn EVP_CipherInit_ex2(Ctx, *const c_void, *const u8, *const u8, c_int, *const Param) -> c_int;
-        fn EVP_CipherUpdate(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
-        fn EVP_CipherFinal_ex(Ctx, *mut u8, *mut c_int) -> c_int;
-        fn EVP_EncryptInit_ex2(Ctx, *const c_void, *const u8, *const u8, *const Param) -> c_int;
-        fn EVP_DecryptInit_ex2(Ctx, *const c_void, *const u8, *const u8, *const Param) -> c_int;
-        fn EVP_EncryptUpdate(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
-        fn EVP_DecryptUpdate(Ctx, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
-        fn EVP_EncryptFinal_ex(Ctx, *mut u8, *mut c_int) -> c_int;
-        fn EVP_DecryptFinal_ex(Ctx, *mut u8, *mut c_int) -> c_int;
-        fn EVP_MAC_fetch(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
-        fn EVP_MAC_free(*mut c_void);
-        fn EVP_MAC_CTX_new(*mut c_void) -> Ctx;
-        fn EVP_MAC_CTX_free(Ctx);
-        fn EVP_MAC_init(Ctx, *const u8, usize, *const Param) -> c_int;
-        fn EVP_MAC_update(Ctx, *const u8, usize) -> c_int;
-        fn EVP_MAC_final(Ctx, *mut u8, *mut usize, usize) -> c_int;
-    }
-}
-
 functions! {
     /// include/openssl/evp.h, since 3.5
     Pipelines {
-        fn EVP_CipherPipelineEncryptInit(Ctx, *const c_void, *const u8, usize, usize, *const *const u8, usize) -> c_int;
-        fn EVP_CipherPipelineDecryptInit(Ctx, *const c_void, *const u8, usize, usize, *const *const u8, usize) -> c_int;
-        fn EVP_CipherPipelineUpdate(Ctx, *const *mut u8, *mut usize, *const usize, *const *const u8, *const usize) -> c_int;
+        fn EVP_CipherPipelineEncryptInit(Ptr, *const c_void, *const u8, usize, usize, *const *const u8, usize) -> c_int;
+        fn EVP_CipherPipelineDecryptInit(Ptr, *const c_void, *const u8, usize, usize, *const *const u8, usize) -> c_int;
+        fn EVP_CipherPipelineUpdate(Ptr, *const *mut u8, *mut usize, *const usize, *const *const u8, *const usize) -> c_int;
     }
 }
 
 /// EVP_MAX_PIPES of include/openssl/evp.h
 const MAX_PIPES: usize = 32;
 
-/// A libcrypto.
-pub struct LibCrypto {
-    functions: Functions,
-    pipelines: Option<Pipelines>,
-    path: PathBuf,
+/// The tag of an AEAD.
+fn tag_at(data: *const u8) -> Param {
+    Param::new(c"tag", OSSL_PARAM_OCTET_STRING, data, TAG)
 }
 
-impl LibCrypto {
-    pub fn open(name: &str) -> Result<LibCrypto> {
-        let library = Shared::open(name)?;
-        let functions = Functions::load(library)?;
-        // SAFETY: with these arguments it may be called at any time.
-        if unsafe { (functions.OPENSSL_init_crypto)(OPENSSL_INIT_NO_LOAD_CONFIG, null()) } != 1 {
-            return Err(Error::failure(format!("{name} does not initialise")));
-        }
-        let path = library.file("EVP_EncryptUpdate")?;
-        Ok(LibCrypto {
-            functions,
-            pipelines: Pipelines::load(library).ok(),
-            path,
-        })
-    }
+/// Opens a libcrypto for the whole process.
+pub fn open(name: &str) -> Result<&'static LibCrypto> {
+    kept(LibCrypto::open_as(name)?)
+}
 
-    /// "OpenSSL 3.0.22 25 Aug 2026".
-    pub fn version(&self) -> String {
-        // SAFETY: OpenSSL_version() returns a constant string.
-        let text = unsafe { CStr::from_ptr((self.functions.OpenSSL_version)(OPENSSL_VERSION)) };
-        text.to_string_lossy().into_owned()
-    }
-
-    /// "3.0.22", as it calls itself.
-    fn number(&self) -> String {
-        self.version().split(' ').nth(1).unwrap_or("?").to_owned()
-    }
+fn kept(mut opened: LibCrypto) -> Result<&'static LibCrypto> {
+    opened.init_without_config()?;
+    opened.path = opened.path.canonicalize().unwrap_or(opened.path);
+    Ok(Box::leak(Box::new(opened)))
 }
 
 /// The system's. It has to be the first of all that are opened: the others have the same soname, which would
 /// be found among those that are there, before any is looked for.
 fn system() -> Result<&'static LibCrypto> {
-    static SYSTEM: OnceLock<std::result::Result<LibCrypto, String>> = OnceLock::new();
-    let system = SYSTEM.get_or_init(|| {
-        LibCrypto::open("libcrypto.so.3")
-            .or_else(|_| LibCrypto::open("libcrypto.so.4"))
-            .map_err(|e| format!("{e}; install libssl3"))
-    });
-    system.as_ref().map_err(|e| Error::failure(e.clone()))
+    static SYSTEM: OnceLock<Result<&'static LibCrypto>> = OnceLock::new();
+    SYSTEM.get_or_init(|| kept(LibCrypto::open()?)).clone()
 }
 
 /// One that lies somewhere else, of a version that `build` of scripts/versions knows.
@@ -177,7 +66,7 @@ fn built(version: &str, soname: &str) -> Result<&'static LibCrypto> {
             path.display()
         )));
     }
-    let opened = LibCrypto::open(&path.to_string_lossy())?;
+    let opened = open(&path.to_string_lossy())?;
     if opened.number() != version {
         return Err(Error::failure(format!(
             "{} calls itself {}",
@@ -185,7 +74,7 @@ fn built(version: &str, soname: &str) -> Result<&'static LibCrypto> {
             opened.number()
         )));
     }
-    Ok(Box::leak(Box::new(opened)))
+    Ok(opened)
 }
 
 /// Through EVP of one libcrypto, from one provider.
@@ -194,7 +83,7 @@ pub struct Evp {
     title: String,
     library: &'static LibCrypto,
     /// The library context; it stays to the end of the process.
-    context: *mut c_void,
+    context: Ptr,
     property: &'static CStr,
 }
 
@@ -207,11 +96,11 @@ impl Evp {
         property: &'static CStr,
     ) -> Result<Evp> {
         let f = &library.functions;
-        // SAFETY: the context is new; the name is a C string.
+        // SAFETY: it may be called at any time.
         let context = unsafe { (f.OSSL_LIB_CTX_new)() };
-        if context.is_null()
-            || unsafe { (f.OSSL_PROVIDER_load)(context, provider.as_ptr()) }.is_null()
-        {
+        // SAFETY: the context is new; the name is a C string.
+        let loads = || unsafe { (f.OSSL_PROVIDER_load)(context, provider.as_ptr()) };
+        if context.is_null() || loads().is_null() {
             return Err(Error::failure(format!(
                 "{} cannot load the provider {}",
                 library.path.display(),
@@ -232,7 +121,7 @@ impl Evp {
     }
 
     /// NULL if the provider has no such cipher.
-    pub fn fetch(&self, name: &CStr) -> *mut c_void {
+    pub fn fetch(&self, name: &CStr) -> Ptr {
         let fetch = self.library.functions.EVP_CIPHER_fetch;
         // SAFETY: the context lives, and both are C strings.
         unsafe { fetch(self.context, name.as_ptr(), self.property.as_ptr()) }
@@ -388,7 +277,7 @@ fn cipher_name(spec: Spec) -> CString {
 /// An EVP_CIPHER_CTX that has its key.
 struct Context {
     f: Functions,
-    ctx: Ctx,
+    ctx: Ptr,
     encrypt: bool,
 }
 
@@ -418,7 +307,7 @@ impl Context {
                     &nonce,
                     std::mem::size_of::<usize>(),
                 ),
-                Param::tag(null()),
+                tag_at(null()),
                 Param::END,
             ];
             let params = if spec.mode == Mode::Ccm {
@@ -465,7 +354,7 @@ impl Context {
         }
     }
 
-    fn finish(&self) -> Finish {
+    fn finish(&self) -> Final {
         if self.encrypt {
             self.f.EVP_EncryptFinal_ex
         } else {
@@ -644,7 +533,7 @@ struct Message {
     context: Context,
     init: Init,
     update: Update,
-    finish: Finish,
+    finish: Final,
     /// Of SIV, which has no IV: a message begins with the key.
     key: Option<Vec<u8>>,
     iv: [u8; 16],
@@ -698,7 +587,7 @@ impl Operation for Message {
                 true => out.add(self.bytes).cast_const(),
                 false => input.as_ptr().add(self.bytes),
             };
-            let mut tag = [Param::tag(place), Param::END];
+            let mut tag = [tag_at(place), Param::END];
             let given = if encrypt { null() } else { tag.as_ptr() };
             init(ctx, null(), key, iv, given) == 1
                 && (!self.is_ccm || update(ctx, null_mut(), &mut len, null(), bytes) == 1)
@@ -716,7 +605,7 @@ impl Operation for Message {
 /// CMAC by EVP_MAC: begun anew with the key that is there.
 struct Mac {
     f: Functions,
-    ctx: Ctx,
+    ctx: Ptr,
     bytes: usize,
 }
 
@@ -793,7 +682,7 @@ struct Pipes {
 }
 
 type PipesInit = unsafe extern "C" fn(
-    Ctx,
+    Ptr,
     *const c_void,
     *const u8,
     usize,
@@ -802,7 +691,7 @@ type PipesInit = unsafe extern "C" fn(
     usize,
 ) -> c_int;
 type PipesUpdate = unsafe extern "C" fn(
-    Ctx,
+    Ptr,
     *const *mut u8,
     *mut usize,
     *const usize,
@@ -817,7 +706,7 @@ impl Pipes {
         bytes: usize,
         inputs: &Inputs,
     ) -> Result<Option<Box<dyn Operation>>> {
-        let Some(calls) = evp.library.pipelines else {
+        let Ok(calls) = Pipelines::load(evp.library.library) else {
             return Ok(None);
         };
         if spec.mode != Mode::Cbc || spec.streams > MAX_PIPES {
@@ -919,12 +808,13 @@ mod tests {
         let mut files = HashSet::new();
         let mut code = HashSet::new();
         for evp in &opened {
-            let update = evp.library.functions.EVP_EncryptUpdate as *const c_void;
-            let file = super::super::library::file_of(update).unwrap();
+            let update = evp.library.functions.EVP_EncryptUpdate as usize;
+            let file = libcrypto::library::file_of(update).unwrap();
+            let file = file.canonicalize().unwrap();
             assert_eq!(file, evp.library.path);
             assert!(maps.contains(&*file.to_string_lossy()), "{maps}");
             assert!(evp.id.ends_with(&evp.library.number()), "{}", evp.id);
-            assert!(files.insert(file) && code.insert(update as usize));
+            assert!(files.insert(file) && code.insert(update));
         }
         assert!(!opened.is_empty());
     }

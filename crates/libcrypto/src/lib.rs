@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The system's libcrypto, opened at run time: its version and its masks (here), the provider module
-//! (`module`), and what ELF files say about the cryptography in them (`elf`).
+//! The system's libcrypto, opened at run time: its version and its masks (here), what is called in
+//! it (`functions`), the provider module (`module`), and what ELF files say about the cryptography
+//! in them (`elf`). `library` opens other libraries in the same way.
 
 pub mod elf;
+pub mod functions;
+pub mod library;
 pub mod module;
 
-use libloading::Library;
-use std::ffi::{c_char, c_int, c_ulong, c_void, CStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use functions::{Functions, Ptr};
+use library::{file_of, Library};
+use std::ffi::{c_char, c_int, c_ulong, CStr, OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::ptr::{null, null_mut};
 use terminal::error::{Error, Result};
 
 /// The names under which OpenSSL 3 and later is installed, the most usual first.
@@ -25,7 +29,8 @@ const SYSTEM_ERROR: c_ulong = 1 << 31;
 
 /// An opened libcrypto.
 pub struct LibCrypto {
-    library: Library,
+    pub library: &'static Library,
+    pub functions: Functions,
     /// Where the dynamic loader found it.
     pub path: PathBuf,
 }
@@ -39,9 +44,8 @@ impl LibCrypto {
         };
         let mut reasons = Vec::new();
         for name in &names {
-            // SAFETY: libcrypto's initialisation has no requirements.
-            match unsafe { Library::new(name) } {
-                Ok(library) => return LibCrypto::checked(library, Path::new(name)),
+            match Library::open(name) {
+                Ok(library) => return LibCrypto::of(library, name),
                 Err(error) => reasons.push(error.to_string()),
             }
         }
@@ -51,36 +55,32 @@ impl LibCrypto {
         )))
     }
 
-    fn checked(library: Library, name: &Path) -> Result<LibCrypto> {
-        let mut opened = LibCrypto {
-            library,
-            path: name.to_owned(),
-        };
-        let major: extern "C" fn() -> u32 = opened.symbol("OPENSSL_version_major").map_err(|_| {
+    /// Opens the libcrypto of that name or path.
+    pub fn open_as(name: impl AsRef<OsStr>) -> Result<LibCrypto> {
+        LibCrypto::of(Library::open(&name)?, name.as_ref())
+    }
+
+    fn of(library: &'static Library, name: &OsStr) -> Result<LibCrypto> {
+        // SAFETY: OPENSSL_version_major() takes nothing.
+        let major = unsafe { library.symbol::<extern "C" fn() -> u32>("OPENSSL_version_major") };
+        let name = Path::new(name);
+        let major = major.map_err(|_| {
             Error::failure(format!(
                 "{} is older than OpenSSL 3 and knows no providers; name a newer one in TENROUNDS_LIBCRYPTO",
                 name.display()
             ))
         })?;
-        if let Some(path) = file_of(major as *const c_void) {
-            opened.path = path;
-        }
-        Ok(opened)
-    }
-
-    /// A function of libcrypto. T is its type, an `extern "C" fn`, as OpenSSL's headers declare it.
-    pub fn symbol<T: Copy>(&self, name: &str) -> Result<T> {
-        // SAFETY: the caller names the type of the header. The library stays loaded.
-        unsafe { self.library.get::<T>(name.as_bytes()) }
-            .map(|symbol| *symbol)
-            .map_err(|_| Error::failure(format!("{} has no function {name}", self.path.display())))
+        Ok(LibCrypto {
+            library,
+            functions: Functions::load(library)?,
+            path: file_of(major as usize).unwrap_or_else(|| name.to_owned()),
+        })
     }
 
     /// Initialises libcrypto without reading any configuration.
     pub fn init_without_config(&self) -> Result<()> {
-        let init: extern "C" fn(u64, *const c_void) -> c_int =
-            self.symbol("OPENSSL_init_crypto")?;
-        match init(OPENSSL_INIT_NO_LOAD_CONFIG, std::ptr::null()) {
+        // SAFETY: with these arguments it may be called at any time.
+        match unsafe { (self.functions.OPENSSL_init_crypto)(OPENSSL_INIT_NO_LOAD_CONFIG, null()) } {
             1 => Ok(()),
             _ => Err(Error::failure(format!(
                 "{} does not initialise",
@@ -89,29 +89,40 @@ impl LibCrypto {
         }
     }
 
-    fn version_text(&self, which: c_int) -> String {
-        match self.symbol::<extern "C" fn(c_int) -> *const c_char>("OpenSSL_version") {
-            // SAFETY: OpenSSL_version() returns a C string.
-            Ok(version) => unsafe { string(version(which)) }.unwrap_or_default(),
-            Err(_) => String::new(),
+    /// Loads a provider by name; the error is what libcrypto says.
+    pub fn load_provider(&self, name: &CStr) -> Result<Ptr> {
+        // SAFETY: the name is a C string, and NULL stands for the default library context.
+        match unsafe { (self.functions.OSSL_PROVIDER_load)(null_mut(), name.as_ptr()) } {
+            provider if provider.is_null() => Err(Error::failure(format!(
+                "OpenSSL does not load the provider {name:?}: {}",
+                self.take_error()
+            ))),
+            provider => Ok(provider),
         }
     }
 
     fn info(&self, which: c_int) -> Option<String> {
-        let info: extern "C" fn(c_int) -> *const c_char = self.symbol("OPENSSL_info").ok()?;
-        // SAFETY: OPENSSL_info() returns a C string or NULL.
-        unsafe { string(info(which)) }
+        // SAFETY: OPENSSL_info() takes any number, and returns a C string or NULL.
+        unsafe { string((self.functions.OPENSSL_info)(which)) }
     }
 
     /// "OpenSSL 3.0.22 25 Aug 2026".
     pub fn version(&self) -> String {
-        self.version_text(OPENSSL_VERSION)
+        // SAFETY: OpenSSL_version() takes any number, and returns a C string.
+        let version = unsafe { string((self.functions.OpenSSL_version)(OPENSSL_VERSION)) };
+        version.unwrap_or_default()
     }
 
     /// "OpenSSL 3.0.22".
     pub fn short_version(&self) -> String {
         let version = self.version();
         version.split(' ').take(2).collect::<Vec<_>>().join(" ")
+    }
+
+    /// "3.0.22", as it calls itself.
+    pub fn number(&self) -> String {
+        let version = self.version();
+        version.split(' ').nth(1).unwrap_or("?").to_owned()
     }
 
     /// What it knows about the processor, "OPENSSL_ia32cap=0x...:0x..." and, if set, " env:...".
@@ -131,30 +142,19 @@ impl LibCrypto {
 
     /// The text of the oldest error in its queue, which is then emptied.
     pub fn take_error(&self) -> String {
-        self.take_error_text()
-            .unwrap_or_else(|_| "unknown error".to_owned())
-    }
-
-    fn take_error_text(&self) -> Result<String> {
-        type GetErrorAll = unsafe extern "C" fn(
-            *mut *const c_char,
-            *mut c_int,
-            *mut *const c_char,
-            *mut *const c_char,
-            *mut c_int,
-        ) -> c_ulong;
-        let get: GetErrorAll = self.symbol("ERR_get_error_all")?;
-        let reason: extern "C" fn(c_ulong) -> *const c_char =
-            self.symbol("ERR_reason_error_string")?;
-        let clear: extern "C" fn() = self.symbol("ERR_clear_error")?;
-        let mut data = std::ptr::null();
-        // SAFETY: the function accepts NULL, and writes only to data.
-        let code = unsafe {
-            use std::ptr::null_mut;
-            get(null_mut(), null_mut(), null_mut(), &mut data, null_mut())
+        let f = &self.functions;
+        let mut data = null();
+        // SAFETY: the first function accepts NULL, and writes only to data; what it writes there is
+        // a C string or NULL, and so is what the second one returns.
+        let (code, reason, data) = unsafe {
+            let code =
+                (f.ERR_get_error_all)(null_mut(), null_mut(), null_mut(), &mut data, null_mut());
+            (
+                code,
+                string((f.ERR_reason_error_string)(code)),
+                string(data),
+            )
         };
-        // SAFETY: ERR_reason_error_string() returns a C string or NULL; so is data.
-        let (reason, data) = unsafe { (string(reason(code)), string(data)) };
         let reason = match reason {
             Some(reason) => reason,
             None if code & SYSTEM_ERROR != 0 => {
@@ -166,8 +166,9 @@ impl LibCrypto {
             Some(data) => format!("{reason} ({data})"),
             None => reason,
         };
-        clear();
-        Ok(message)
+        // SAFETY: ERR_clear_error() takes nothing.
+        unsafe { (f.ERR_clear_error)() };
+        message
     }
 }
 
@@ -185,17 +186,4 @@ pub unsafe fn string(pointer: *const c_char) -> Option<String> {
             .to_string_lossy()
             .into_owned(),
     )
-}
-
-/// The file that a loaded function came from.
-fn file_of(address: *const c_void) -> Option<PathBuf> {
-    // SAFETY: all zeros is a valid Dl_info.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: info is valid; any address is allowed.
-    if unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: dladdr() has set it to a C string.
-    let name = unsafe { CStr::from_ptr(info.dli_fname) };
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The measuring engine that the tool and the benchmark share: timed windows, the order of rounds,
-//! processors, where data lie, limits, ceilings, the operations of the core's kernels, statistics.
+//! The measuring engine that the tool and the benchmark share: measuring processes, timed windows,
+//! the rates of rounds, processors, where data lie, limits, ceilings, the operations of the core's
+//! kernels, statistics.
 //! docs/measuring.md explains the method.
 
 pub mod affinity;
+pub mod busy;
 pub mod kernel;
 pub mod limit;
 pub mod noise;
 pub mod place;
+pub mod process;
+pub mod rounds;
 pub mod stats;
 pub mod window;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Medians and quartiles.
+//! Medians and quartiles, without a crate for statistics: quantile() has ten lines, and the spread
+//! over parts is our own definition.
 
 /// The middle of some measurements and how far they lie apart.
 #[derive(Clone, Copy, Debug, PartialEq)]

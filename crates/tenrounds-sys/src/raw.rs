@@ -324,9 +324,9 @@ extern "C" {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use memoffset::offset_of;
     use std::collections::BTreeMap;
     use std::ffi::CStr;
+    use std::mem::offset_of;
     use std::mem::{align_of, size_of};
 
     #[repr(C)]

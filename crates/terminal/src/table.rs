@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Aligned columns, whose cells may be coloured. On a terminal that is too narrow for them each row
-//! becomes a short list.
+//! becomes a short list. Crates for tables, such as comfy-table and tabled, wrap or cut the cells
+//! instead, so they would need this list beside them.
 
 use crate::output::columns;
 use crate::style::{item, paint, width, wrapped, DIM, ROOM};

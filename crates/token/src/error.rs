@@ -4,6 +4,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -13,12 +14,12 @@ pub enum Error {
     Io(&'static str, PathBuf, io::Error),
     /// The file is not a token, is truncated or was changed: what is wrong with it.
     Damaged(PathBuf, String),
-    /// A later version of the format.
-    Newer(PathBuf, u32),
+    /// A later version of the format: which, and the latest that is known.
+    Newer(PathBuf, u32, u32),
     /// Others could read or replace the file.
     Exposed(PathBuf, String),
-    /// Another process has held the lock for too long.
-    Locked(PathBuf),
+    /// Another process has held the lock for longer than this.
+    Locked(PathBuf, Duration),
     /// No token has been initialised there.
     Missing(PathBuf),
     /// The number of wrong PINs in a row.
@@ -48,23 +49,22 @@ impl fmt::Display for Error {
                  backup, or move it away and initialise a new token",
                 path.display()
             ),
-            Error::Newer(path, version) => write!(
+            Error::Newer(path, version, known) => write!(
                 f,
                 "the token file {} has format {version}, and this version of tenrounds knows \
-                 format {} at most. It was not changed. Use the version that wrote it, or a newer one",
-                path.display(),
-                crate::format::VERSION
+                 format {known} at most. It was not changed. Use the version that wrote it, or a newer one",
+                path.display()
             ),
             Error::Exposed(path, what) => write!(
                 f,
                 "the token file {} is not used, because {what}",
                 path.display()
             ),
-            Error::Locked(path) => write!(
+            Error::Locked(path, patience) => write!(
                 f,
                 "another process holds the lock {} for more than {} s. Find it by fuser, and end it",
                 path.display(),
-                crate::file::PATIENCE.as_secs()
+                patience.as_secs()
             ),
             Error::Missing(path) => write!(
                 f,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long to wait for another process that writes.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Tells one version of a file from another. Each is a file of its own, and its times differ, even
 /// if the file system gives it an inode that was free again.
@@ -126,7 +126,7 @@ pub fn lock(path: &Path) -> Result<Lock> {
             return Err(Error::io("lock", &name)(error));
         }
         if begun.elapsed() > PATIENCE {
-            return Err(Error::Locked(name));
+            return Err(Error::Locked(name, PATIENCE));
         }
         std::thread::sleep(Duration::from_millis(1));
     }

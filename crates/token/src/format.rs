@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-pub const VERSION: u32 = 1;
+const VERSION: u32 = 1;
 pub const MAGIC: &[u8; 16] = b"tenrounds token\n";
 pub const LABEL_LEN: usize = 32;
 pub const SERIAL_LEN: usize = 16;
@@ -163,7 +163,7 @@ impl Contents {
         }
         match r.number() {
             Some(VERSION) => {}
-            Some(version @ 1..) => return Err(Error::Newer(path.to_owned(), version)),
+            Some(version @ 1..) => return Err(Error::Newer(path.to_owned(), version, VERSION)),
             _ => return Err(damaged("its version is missing")),
         }
         let Some(end) = bytes.len().checked_sub(HASH_LEN) else {
@@ -479,6 +479,6 @@ mod tests {
         let mut bytes = contents(1).encode().unwrap();
         bytes[16] = 2;
         let error = Contents::decode(&bytes, Path::new("t")).unwrap_err();
-        assert!(matches!(error, Error::Newer(_, 2)), "{error}");
+        assert!(matches!(error, Error::Newer(_, 2, VERSION)), "{error}");
     }
 }

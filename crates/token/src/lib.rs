@@ -18,5 +18,8 @@ mod store;
 pub use error::{Error, Result};
 pub use file::Identity;
 pub use format::{Contents, Record, Role, LABEL_LEN};
-pub use pin::{MasterKey, PIN_LEN};
+pub use pin::MasterKey;
 pub use store::Token;
+
+/// Bytes of a PIN.
+pub const PIN_LEN: std::ops::RangeInclusive<usize> = 4..=255;

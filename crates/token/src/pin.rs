@@ -6,13 +6,11 @@
 
 use crate::error::{Error, Result};
 use crate::format::{Contents, Costs, Nonce, Record, Role, Wrapped, SERIAL_LEN};
+use crate::PIN_LEN;
 use argon2::{Algorithm, Argon2, Params, Version};
 use catalogue::Mode;
 use tenrounds_sys::{Backend, Key, Parameters};
 use zeroize::Zeroizing;
-
-/// Bytes of a PIN.
-pub const PIN_LEN: std::ops::RangeInclusive<usize> = 4..=255;
 
 /// What RFC 9106 section 4 does not reach with this memory, but OWASP's cheat sheet on password
 /// storage asks for at least: 19 MiB and two passes, some 60 ms. More memory would hurt each process

@@ -2,6 +2,7 @@
 //! Tables and bars for the terminal. Colours and block characters where it is one; plain ASCII
 //! where not.
 
+use ::measure::busy::Disturbance;
 use anstyle::{AnsiColor, Style};
 pub use terminal::gigabytes;
 use terminal::style::wrapped;
@@ -48,6 +49,18 @@ impl Paint {
     /// Wraps a text into lines of a page.
     pub fn paragraph(self, text: &str) -> String {
         wrapped("", text, Some(self.page()))
+    }
+
+    /// What disturbed a measurement, in lines; nothing after an undisturbed one.
+    pub fn remark(self, disturbance: Disturbance) -> String {
+        let Some(remark) = disturbance.remark() else {
+            return String::new();
+        };
+        let lines = self.paragraph(&remark);
+        match disturbance.is_busy() {
+            true => self.colour(AnsiColor::Yellow, lines.trim_end()) + "\n",
+            false => lines,
+        }
     }
 
     pub fn style(self, style: Style, text: &str) -> String {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `tenrounds compare`: software, stock OpenSSL and tenrounds against the limit, in one run.
 
-use super::busy::{Load, Watch};
 use super::case::Case;
 use super::comparison::Comparison;
 use super::figure::{limit_rows, Figure};
@@ -20,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::schema::Document;
+use ::measure::busy::{Load, Watch};
 use ::measure::limit::Limit;
 use ::measure::stats::Summary;
 use serde::Serialize;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `compare` found.
 
-use super::busy::{Disturbance, Load};
 use super::figure::Figure;
 use super::measure::Effort;
 use crate::core::Backend;
 use crate::schema::Host;
+use ::measure::busy::{Disturbance, Load};
 use ::measure::limit::Limit;
 use ::measure::stats::Summary;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl Comparison {
     }
 
     pub fn disturbance(&self) -> Disturbance {
-        Disturbance::of(self.load, self.all().map(|f| &f.rounds))
+        Disturbance::of(self.load, self.all().map(|f| f.rounds.disturbance()))
     }
 
     /// "40", or "12 to 40" where a busy machine left no time for all.

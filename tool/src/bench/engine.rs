@@ -3,32 +3,79 @@
 //! CBC alone.
 
 use super::afalg;
-use super::evp::{key, Ptr, IV};
+use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
 use super::subject::Subject;
 use crate::algorithm::Direction;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use ::measure::place::Buffer;
+use libcrypto::functions::{Functions, Ptr, Update};
 use std::ffi::{c_char, c_int, CString};
 
-const AFALG: &[u8] = b"afalg\0";
+libcrypto::functions! {
+    /// include/openssl/engine.h, evp.h
+    Engines {
+        fn ENGINE_by_id(*const c_char) -> Ptr;
+        fn ENGINE_init(Ptr) -> c_int;
+        fn ENGINE_finish(Ptr) -> c_int;
+        fn ENGINE_free(Ptr) -> c_int;
+        fn EVP_get_cipherbyname(*const c_char) -> Ptr;
+        fn EVP_CipherInit_ex(Ptr, Ptr, Ptr, *const u8, *const u8, c_int) -> c_int;
+    }
+}
 
-type UpdateFn = unsafe extern "C" fn(Ptr, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
+/// The engine, initialised.
+struct Engine {
+    calls: Engines,
+    engine: Ptr,
+}
 
-/// The functions of libcrypto that are needed here besides those that every OpenSSL has.
-struct Api {
-    engine_free: unsafe extern "C" fn(Ptr) -> c_int,
-    engine_finish: unsafe extern "C" fn(Ptr) -> c_int,
-    free: unsafe extern "C" fn(Ptr),
-    init: unsafe extern "C" fn(Ptr, Ptr, Ptr, *const u8, *const u8, c_int) -> c_int,
-    set_padding: unsafe extern "C" fn(Ptr, c_int) -> c_int,
-    update: UpdateFn,
+impl Engine {
+    /// Or what is in its way.
+    fn new(libcrypto: &LibCrypto) -> Result<Engine> {
+        // The engine itself would only say that it does not load.
+        afalg::probe().map_err(|(why, _)| Error::absent(why))?;
+        let none = |_| Error::absent(format!("{} has no engines", libcrypto.short_version()));
+        let calls = Engines::load(libcrypto.library).map_err(none)?;
+        // SAFETY: the name is a C string.
+        let engine = unsafe { (calls.ENGINE_by_id)(c"afalg".as_ptr()) };
+        let refused = |what: &str| {
+            let said = libcrypto.take_error();
+            Error::absent(format!("{what} of {}: {said}", libcrypto.short_version()))
+        };
+        if engine.is_null() {
+            return Err(refused("ENGINE_by_id(\"afalg\")"));
+        }
+        // SAFETY: ENGINE_by_id() returned this engine, and it is not NULL.
+        if unsafe { (calls.ENGINE_init)(engine) } != 1 {
+            // SAFETY: this releases the reference of ENGINE_by_id(); nothing uses it later.
+            unsafe { (calls.ENGINE_free)(engine) };
+            return Err(refused("ENGINE_init"));
+        }
+        Ok(Engine { calls, engine })
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // SAFETY: this releases both references of new(); nothing uses them later.
+        unsafe {
+            (self.calls.ENGINE_finish)(self.engine);
+            (self.calls.ENGINE_free)(self.engine);
+        }
+    }
+}
+
+/// Whether this libcrypto has the engine and the engine works, or why not.
+pub fn probe(libcrypto: &LibCrypto) -> Result<()> {
+    Engine::new(libcrypto).map(drop)
 }
 
 pub struct EngineJob {
-    api: Api,
-    engine: Ptr,
+    f: Functions,
+    update: Update,
+    engine: Engine,
     cipher: Ptr,
     context: Ptr,
     subject: Subject,
@@ -39,47 +86,6 @@ pub struct EngineJob {
 
 // SAFETY: libcrypto ties no context or engine to a thread, and only the owner calls them.
 unsafe impl Send for EngineJob {}
-
-type ById = unsafe extern "C" fn(*const c_char) -> Ptr;
-type Status = unsafe extern "C" fn(Ptr) -> c_int;
-
-/// The engine, initialised, or what is in its way.
-fn engine(libcrypto: &LibCrypto) -> Result<(Ptr, Status, Status)> {
-    // The engine itself would only say that it does not load.
-    afalg::probe().map_err(|(why, _)| Error::absent(why))?;
-    let none = |_| Error::absent(format!("{} has no engines", libcrypto.short_version()));
-    let by_id: ById = libcrypto.symbol("ENGINE_by_id").map_err(none)?;
-    let init: Status = libcrypto.symbol("ENGINE_init").map_err(none)?;
-    let free: Status = libcrypto.symbol("ENGINE_free").map_err(none)?;
-    let finish: Status = libcrypto.symbol("ENGINE_finish").map_err(none)?;
-    // SAFETY: AFALG ends with a zero byte.
-    let engine = unsafe { by_id(AFALG.as_ptr().cast()) };
-    let refused = |what: &str| {
-        let said = libcrypto.take_error();
-        Error::absent(format!("{what} of {}: {said}", libcrypto.short_version()))
-    };
-    if engine.is_null() {
-        return Err(refused("ENGINE_by_id(\"afalg\")"));
-    }
-    // SAFETY: ENGINE_by_id() returned this engine, and it is not NULL.
-    if unsafe { init(engine) } != 1 {
-        // SAFETY: this releases the reference of ENGINE_by_id(); nothing uses it later.
-        unsafe { free(engine) };
-        return Err(refused("ENGINE_init"));
-    }
-    Ok((engine, free, finish))
-}
-
-/// Whether this libcrypto has the engine and the engine works, or why not.
-pub fn probe(libcrypto: &LibCrypto) -> Result<()> {
-    let (engine, free, finish) = engine(libcrypto)?;
-    // SAFETY: this releases both references of engine(); nothing uses them later.
-    unsafe {
-        finish(engine);
-        free(engine);
-    }
-    Ok(())
-}
 
 /// The engine sends all of a call before it fetches anything, so more than a socket takes would wait forever.
 fn fits(bytes: usize) -> Result<()> {
@@ -100,32 +106,20 @@ impl EngineJob {
         bytes: usize,
     ) -> Result<EngineJob> {
         fits(bytes)?;
-        let new: unsafe extern "C" fn() -> Ptr = libcrypto.symbol("EVP_CIPHER_CTX_new")?;
-        let by_name: ById = libcrypto.symbol("EVP_get_cipherbyname")?;
-        let update = match direction {
-            Direction::Encrypt => "EVP_EncryptUpdate",
-            Direction::Decrypt => "EVP_DecryptUpdate",
-        };
-        let free = libcrypto.symbol("EVP_CIPHER_CTX_free")?;
-        let init = libcrypto.symbol("EVP_CipherInit_ex")?;
-        let set_padding = libcrypto.symbol("EVP_CIPHER_CTX_set_padding")?;
-        let update = libcrypto.symbol(update)?;
+        let f = libcrypto.functions;
         let name = CString::new(subject.name()).expect("a name without zero bytes");
-        let (engine, engine_free, engine_finish) = engine(libcrypto)?;
+        let engine = Engine::new(libcrypto)?;
         let job = EngineJob {
-            api: Api {
-                engine_free,
-                engine_finish,
-                free,
-                init,
-                set_padding,
-                update,
+            f,
+            update: match direction {
+                Direction::Encrypt => f.EVP_EncryptUpdate,
+                Direction::Decrypt => f.EVP_DecryptUpdate,
             },
-            engine,
             // SAFETY: `name` is a C string that outlives the call.
-            cipher: unsafe { by_name(name.as_ptr()) },
+            cipher: unsafe { (engine.calls.EVP_get_cipherbyname)(name.as_ptr()) },
+            engine,
             // SAFETY: EVP_CIPHER_CTX_new() has no requirements.
-            context: unsafe { new() },
+            context: unsafe { (f.EVP_CIPHER_CTX_new)() },
             subject,
             direction,
             buffer: Buffer::new(bytes),
@@ -138,17 +132,17 @@ impl EngineJob {
     fn start(&self) -> Result<()> {
         let key = key(self.subject);
         let encrypt = c_int::from(self.direction == Direction::Encrypt);
-        let (init, set_padding) = (self.api.init, self.api.set_padding);
+        let init = self.engine.calls.EVP_CipherInit_ex;
         // SAFETY: the key and the IV are as long as the cipher needs, and outlive the call.
         let status = unsafe {
             init(
                 self.context,
                 self.cipher,
-                self.engine,
+                self.engine.engine,
                 key.as_ptr(),
                 IV.as_ptr(),
                 encrypt,
-            ) & set_padding(self.context, 0)
+            ) & (self.f.EVP_CIPHER_CTX_set_padding)(self.context, 0)
         };
         self.check(status, "EVP_CipherInit_ex")
     }
@@ -166,18 +160,14 @@ impl EngineJob {
 
 impl Drop for EngineJob {
     fn drop(&mut self) {
-        // SAFETY: this value owns the context and both references; nothing uses them later.
-        unsafe {
-            (self.api.free)(self.context);
-            (self.api.engine_finish)(self.engine);
-            (self.api.engine_free)(self.engine);
-        }
+        // SAFETY: this value owns the context, and nothing uses it later.
+        unsafe { (self.f.EVP_CIPHER_CTX_free)(self.context) }
     }
 }
 
 impl Job for EngineJob {
     fn run(&mut self, calls: u64) -> Result<u64> {
-        let (update, context) = (self.api.update, self.context);
+        let (update, context) = (self.update, self.context);
         let (data, len) = (self.buffer.data().as_mut_ptr(), self.bytes as c_int);
         let mut status = 1;
         for _ in 0..calls {

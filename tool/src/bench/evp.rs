@@ -10,112 +10,21 @@ use crate::algorithm::Direction;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use ::measure::place::Buffer;
-use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
-
-pub type Ptr = *mut c_void;
-type InitFn = unsafe extern "C" fn(Ptr, Ptr, *const u8, *const u8, c_int, Ptr) -> c_int;
-type UpdateFn = unsafe extern "C" fn(Ptr, *mut u8, *mut c_int, *const u8, c_int) -> c_int;
-type FinalFn = unsafe extern "C" fn(Ptr, *mut u8, *mut c_int) -> c_int;
-
-// include/openssl/evp.h
-const EVP_CTRL_AEAD_SET_IVLEN: c_int = 0x9;
-const EVP_CTRL_AEAD_GET_TAG: c_int = 0x10;
-const EVP_CTRL_AEAD_SET_TAG: c_int = 0x11;
-
-/// The functions of libcrypto that are needed here.
-#[derive(Clone, Copy)]
-struct Api {
-    fetch: unsafe extern "C" fn(Ptr, *const c_char, *const c_char) -> Ptr,
-    cipher_free: unsafe extern "C" fn(Ptr),
-    provider_of: unsafe extern "C" fn(Ptr) -> Ptr,
-    provider_name: unsafe extern "C" fn(Ptr) -> *const c_char,
-    new: unsafe extern "C" fn() -> Ptr,
-    free: unsafe extern "C" fn(Ptr),
-    init: InitFn,
-    set_padding: unsafe extern "C" fn(Ptr, c_int) -> c_int,
-    control: unsafe extern "C" fn(Ptr, c_int, c_int, Ptr) -> c_int,
-    encrypt_update: UpdateFn,
-    decrypt_update: UpdateFn,
-    final_: FinalFn,
-}
-
-impl Api {
-    fn new(libcrypto: &LibCrypto) -> Result<Api> {
-        Ok(Api {
-            fetch: libcrypto.symbol("EVP_CIPHER_fetch")?,
-            cipher_free: libcrypto.symbol("EVP_CIPHER_free")?,
-            provider_of: libcrypto.symbol("EVP_CIPHER_get0_provider")?,
-            provider_name: libcrypto.symbol("OSSL_PROVIDER_get0_name")?,
-            new: libcrypto.symbol("EVP_CIPHER_CTX_new")?,
-            free: libcrypto.symbol("EVP_CIPHER_CTX_free")?,
-            init: libcrypto.symbol("EVP_CipherInit_ex2")?,
-            set_padding: libcrypto.symbol("EVP_CIPHER_CTX_set_padding")?,
-            control: libcrypto.symbol("EVP_CIPHER_CTX_ctrl")?,
-            encrypt_update: libcrypto.symbol("EVP_EncryptUpdate")?,
-            decrypt_update: libcrypto.symbol("EVP_DecryptUpdate")?,
-            final_: libcrypto.symbol("EVP_CipherFinal_ex")?,
-        })
-    }
-}
-
-/// Loads a provider by name; the error is what libcrypto says.
-pub fn load_provider(libcrypto: &LibCrypto, name: &str) -> Result<Ptr> {
-    let load: unsafe extern "C" fn(Ptr, *const c_char) -> Ptr =
-        libcrypto.symbol("OSSL_PROVIDER_load")?;
-    let c_name = CString::new(name).expect("a name without zero bytes");
-    // SAFETY: `c_name` outlives the call, and NULL stands for the default library context.
-    match unsafe { load(std::ptr::null_mut(), c_name.as_ptr()) } {
-        provider if provider.is_null() => Err(Error::failure(format!(
-            "OpenSSL does not load the provider \"{name}\": {}",
-            libcrypto.take_error()
-        ))),
-        provider => Ok(provider),
-    }
-}
-
-/// OSSL_PARAM(3).
-#[repr(C)]
-pub struct Param {
-    key: *const c_char,
-    data_type: c_uint,
-    data: Ptr,
-    data_size: usize,
-    return_size: usize,
-}
-
-impl Param {
-    pub fn new(key: &'static CStr, data_type: c_uint, data: Ptr, data_size: usize) -> Param {
-        Param {
-            key: key.as_ptr(),
-            data_type,
-            data,
-            data_size,
-            return_size: usize::MAX, // OSSL_PARAM_UNMODIFIED
-        }
-    }
-
-    pub fn end() -> Param {
-        Param {
-            key: std::ptr::null(),
-            data_type: 0,
-            data: std::ptr::null_mut(),
-            data_size: 0,
-            return_size: 0,
-        }
-    }
-}
-
-const OSSL_PARAM_UTF8_PTR: c_uint = 6;
+use libcrypto::functions::{
+    Functions, Param, Ptr, Update, EVP_CTRL_AEAD_GET_TAG, EVP_CTRL_AEAD_SET_IVLEN,
+    EVP_CTRL_AEAD_SET_TAG, OSSL_PARAM_UTF8_PTR,
+};
+use std::ffi::{c_char, c_int, CStr, CString};
+use std::ptr::{addr_of_mut, null, null_mut};
 
 /// What the provider's parameter "selected-backend" says. This environment's configuration loads it.
-pub fn selected_backend(libcrypto: &LibCrypto, provider: &str) -> Result<String> {
-    let provider = load_provider(libcrypto, provider)?;
-    let get: unsafe extern "C" fn(Ptr, *mut Param) -> c_int =
-        libcrypto.symbol("OSSL_PROVIDER_get_params")?;
-    let mut name: *const c_char = std::ptr::null();
+pub fn selected_backend(libcrypto: &LibCrypto, provider: &CStr) -> Result<String> {
+    let provider = libcrypto.load_provider(provider)?;
+    let get = libcrypto.functions.OSSL_PROVIDER_get_params;
+    let mut name: *const c_char = null();
     let key = c"selected-backend";
-    let data = std::ptr::addr_of_mut!(name).cast();
-    let mut params = [Param::new(key, OSSL_PARAM_UTF8_PTR, data, 0), Param::end()];
+    let data = addr_of_mut!(name);
+    let mut params = [Param::new(key, OSSL_PARAM_UTF8_PTR, data, 0), Param::END];
     // SAFETY: an end marker closes the parameters; `name`, which they point to, outlives the call.
     match unsafe { get(provider, params.as_mut_ptr()) } {
         // SAFETY: the provider set `name` to a C string of its own, and it stays loaded.
@@ -136,7 +45,7 @@ pub const IV: [u8; 16] = [0x5a; 16];
 
 /// A cipher, fetched from the implementation's provider and from nowhere else, with a context.
 struct Cipher {
-    api: Api,
+    f: Functions,
     subject: Subject,
     direction: Direction,
     cipher: Ptr,
@@ -153,28 +62,28 @@ impl Cipher {
         subject: Subject,
         direction: Direction,
     ) -> Result<Cipher> {
-        let api = Api::new(libcrypto)?;
+        let f = libcrypto.functions;
         let provider = implementation.provider(subject.is_legacy());
         let name = CString::new(subject.fetched()).expect("a name without zero bytes");
         let properties = CString::new(format!("provider={provider}")).expect("the same");
         // SAFETY: both strings outlive the call, and NULL stands for the default library context.
         let fetched =
-            unsafe { (api.fetch)(std::ptr::null_mut(), name.as_ptr(), properties.as_ptr()) };
+            unsafe { (f.EVP_CIPHER_fetch)(null_mut(), name.as_ptr(), properties.as_ptr()) };
         if fetched.is_null() {
             return Err(absent(libcrypto, provider, subject));
         }
         let cipher = Cipher {
-            api,
+            f,
             subject,
             direction,
             cipher: fetched,
             // SAFETY: EVP_CIPHER_CTX_new() has no requirements.
-            context: unsafe { (api.new)() },
+            context: unsafe { (f.EVP_CIPHER_CTX_new)() },
         };
         // SAFETY: a fetched cipher has a provider; `cipher` keeps it alive while `from` is used.
         let from = unsafe {
-            let provider = (api.provider_of)(fetched);
-            CStr::from_ptr((api.provider_name)(provider)).to_string_lossy()
+            let provider = (f.EVP_CIPHER_get0_provider)(fetched);
+            CStr::from_ptr((f.OSSL_PROVIDER_get0_name)(provider)).to_string_lossy()
         };
         verify_provider(subject, &from, provider)?;
         Ok(cipher)
@@ -192,31 +101,23 @@ impl Cipher {
     }
 
     fn init(&self, cipher: Ptr, key: Option<&[u8]>, iv: Option<&[u8]>) -> c_int {
-        let pointer = |bytes: Option<&[u8]>| bytes.map_or(std::ptr::null(), <[u8]>::as_ptr);
+        let pointer = |bytes: Option<&[u8]>| bytes.map_or(null(), <[u8]>::as_ptr);
+        let (key, iv) = (pointer(key), pointer(iv));
         let encrypt = c_int::from(self.direction == Direction::Encrypt);
-        let params = std::ptr::null_mut();
+        let init = self.f.EVP_CipherInit_ex2;
         // SAFETY: the callers pass a key and an IV as long as the cipher needs, or NULL.
-        unsafe {
-            (self.api.init)(
-                self.context,
-                cipher,
-                pointer(key),
-                pointer(iv),
-                encrypt,
-                params,
-            )
-        }
+        unsafe { init(self.context, cipher, key, iv, encrypt, null()) }
     }
 
     fn control(&self, command: c_int, value: usize, data: *mut u8) -> c_int {
         // SAFETY: the callers pass NULL, or a tag of `value` bytes.
-        unsafe { (self.api.control)(self.context, command, value as c_int, data.cast()) }
+        unsafe { (self.f.EVP_CIPHER_CTX_ctrl)(self.context, command, value as c_int, data.cast()) }
     }
 
-    fn update(&self) -> UpdateFn {
+    fn update(&self) -> Update {
         match self.direction {
-            Direction::Encrypt => self.api.encrypt_update,
-            Direction::Decrypt => self.api.decrypt_update,
+            Direction::Encrypt => self.f.EVP_EncryptUpdate,
+            Direction::Decrypt => self.f.EVP_DecryptUpdate,
         }
     }
 }
@@ -225,8 +126,8 @@ impl Drop for Cipher {
     fn drop(&mut self) {
         // SAFETY: this value owns both, and nothing uses them later.
         unsafe {
-            (self.api.free)(self.context);
-            (self.api.cipher_free)(self.cipher);
+            (self.f.EVP_CIPHER_CTX_free)(self.context);
+            (self.f.EVP_CIPHER_free)(self.cipher);
         }
     }
 }
@@ -284,7 +185,7 @@ impl StreamJob {
         c.check(status, "EVP_CipherInit_ex2")?;
         // A padded decryption would hold back a block of each call.
         // SAFETY: EVP_CipherInit_ex2() has just given this context its cipher.
-        let status = unsafe { (c.api.set_padding)(c.context, 0) };
+        let status = unsafe { (c.f.EVP_CIPHER_CTX_set_padding)(c.context, 0) };
         c.check(status, "EVP_CIPHER_CTX_set_padding")
     }
 }
@@ -333,7 +234,7 @@ impl EvpMessages {
         };
         let cipher = Cipher::new(libcrypto, implementation, subject, direction)?;
         let key = key(subject);
-        let null = std::ptr::null_mut();
+        let null = null_mut();
         let mut status = cipher.init(cipher.cipher, None, None);
         if shape.authenticated && shape.iv != 0 {
             status &= cipher.control(EVP_CTRL_AEAD_SET_IVLEN, shape.iv, null);
@@ -359,7 +260,7 @@ impl EvpMessages {
         let (c, shape) = (&self.cipher, self.shape);
         let (update, tag) = (c.update(), tag.as_mut_ptr());
         let decrypts = c.direction == Direction::Decrypt;
-        let null = std::ptr::null_mut();
+        let null = null_mut();
         let (nonce, mut written, mut rest) = (nonce(number), 0, 0);
         let mut status = match shape.iv {
             0 => c.init(null, Some(&self.key), None),
@@ -391,7 +292,7 @@ impl EvpMessages {
             status &= update(c.context, out, &mut written, input, len as c_int);
             // OCB holds back what is not a whole block.
             let end = out.add(written as usize);
-            status &= (c.api.final_)(c.context, end, &mut rest);
+            status &= (c.f.EVP_CipherFinal_ex)(c.context, end, &mut rest);
         }
         match decrypts {
             true => status,

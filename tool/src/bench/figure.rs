@@ -41,11 +41,11 @@ fn backend(
 
 impl Figure {
     pub fn rate(&self, who: Implementation) -> Option<f64> {
-        self.rounds.rate(who).map(|s| s.median)
+        self.rounds.rates.rate(&who).map(|s| s.median)
     }
 
     pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
-        self.rounds.ratio(a, b).map(|s| s.median)
+        self.rounds.rates.ratio(&a, &b).map(|s| s.median)
     }
 
     /// One row per implementation.
@@ -62,7 +62,7 @@ impl Figure {
         selected: Option<Backend>,
         widest: Option<Limit>,
     ) -> Measurement {
-        let rate = self.rounds.rate(who).expect("it was measured");
+        let rate = self.rounds.rates.rate(&who).expect("it was measured");
         let others = self
             .rounds
             .rates

@@ -9,7 +9,9 @@ use super::implementation::Implementation;
 use super::team::WorkerProcess;
 use super::worker::Request;
 use crate::error::Result;
+use ::measure::busy::Disturbance;
 use ::measure::limit::{Limit, Work};
+use ::measure::rounds::Rates;
 use ::measure::stats::Summary;
 use ::measure::window::Window;
 use std::collections::BTreeMap;
@@ -52,10 +54,10 @@ impl Spent {
     }
 }
 
-/// The bytes per second of each implementation, by round.
+/// The rounds of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
-    pub rates: BTreeMap<Implementation, Vec<f64>>,
+    pub rates: Rates<Implementation>,
     /// Where the CPU time of all these windows went.
     pub spent: BTreeMap<Implementation, Spent>,
     /// Rounds that were repeated because the clocks disagreed in one of their windows.
@@ -66,28 +68,22 @@ pub struct Rounds {
     pub absent: BTreeMap<Implementation, String>,
     /// With several threads, how many times the rate of one thread in the same round.
     pub scaling: BTreeMap<Implementation, Summary>,
-    /// The number of rounds of each team.
-    pub teams: Vec<usize>,
 }
 
 impl Rounds {
-    pub fn rate(&self, who: Implementation) -> Option<Summary> {
-        Summary::of_parts(self.rates.get(&who)?, &self.teams)
-    }
-
-    /// The ratios a / b, each within its round.
-    pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<Summary> {
-        let pairs = self.rates.get(&a)?.iter().zip(self.rates.get(&b)?);
-        let ratios: Vec<f64> = pairs.map(|(a, b)| a / b).collect();
-        Summary::of_parts(&ratios, &self.teams)
+    /// How they were disturbed.
+    pub fn disturbance(&self) -> Disturbance {
+        Disturbance {
+            load: None,
+            rounds: self.rates.values().map(Vec::len).max().unwrap_or(0),
+            discarded: self.discarded,
+            doubtful: self.doubtful,
+        }
     }
 
     /// Adds the rounds of another team.
     pub fn absorb(&mut self, other: Rounds) {
-        self.teams.extend(other.rates.values().map(Vec::len).max());
-        for (who, rates) in other.rates {
-            self.rates.entry(who).or_default().extend(rates);
-        }
+        self.rates.absorb(other.rates);
         for (who, spent) in other.spent {
             self.spent.entry(who).or_default().add(spent);
         }
@@ -298,10 +294,9 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_paired_within_rounds() {
+    fn rounds_add_up() {
         use Implementation::*;
         let mut rounds = Rounds::default();
-        // The clock halves and recovers; the ratio stays.
         for speed in [1000, 500, 2000] {
             let round = BTreeMap::from([
                 (OpenSsl, vec![window(speed, 1000)]),
@@ -309,10 +304,8 @@ mod tests {
             ]);
             rounds.add(&round);
         }
-        let ratio = rounds.ratio(Tenrounds, OpenSsl).unwrap();
+        let ratio = rounds.rates.ratio(&Tenrounds, &OpenSsl).unwrap();
         assert_eq!((ratio.median, ratio.spread()), (2.0, 0.0));
-        assert_eq!(rounds.rate(OpenSsl).unwrap().median, 1e9);
-        assert!(rounds.ratio(Tenrounds, Limit).is_none());
         let expected = Spent {
             bytes: 3500,
             user_ns: 900,
@@ -326,7 +319,10 @@ mod tests {
         let mut rounds = Rounds::default();
         let both = vec![window(1000, 1000), window(500, 1000)];
         rounds.add(&BTreeMap::from([(Implementation::Core, both)]));
-        assert_eq!(rounds.rate(Implementation::Core).unwrap().median, 1.5e9);
+        assert_eq!(
+            rounds.rates.rate(&Implementation::Core).unwrap().median,
+            1.5e9
+        );
     }
 
     #[test]

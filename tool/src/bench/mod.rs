@@ -3,7 +3,6 @@
 //! docs/measuring.md says how and why.
 
 mod afalg;
-mod busy;
 mod case;
 mod chart;
 mod compare;

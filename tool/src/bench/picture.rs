@@ -8,9 +8,9 @@ mod bars;
 mod lines;
 mod run;
 
-use super::svg::{text, MARGIN};
 use crate::cli::PictureArgs;
 use crate::error::{Error, Result};
+use drawing::{text, MARGIN};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use serde::Deserialize;

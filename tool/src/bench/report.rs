@@ -165,7 +165,7 @@ fn overview(blocks: &[&[Figure]], paint: Paint) -> String {
             f.rate(OpenSsl).map(gigabytes),
             f.rate(Tenrounds).map(gigabytes),
             f.ratio(Tenrounds, OpenSsl).map(times),
-            f.rounds.ratio(Tenrounds, OpenSsl).map(spread),
+            f.rounds.rates.ratio(&Tenrounds, &OpenSsl).map(spread),
             f.ratio(Tenrounds, Limit).map(percent),
         ];
         let cells = cells.map(|cell| cell.unwrap_or_else(|| "-".into()));
@@ -198,10 +198,12 @@ fn block(block: &[Figure], paint: Paint) -> String {
         let rates = cells(block, |f| f.rate(who).map(gigabytes));
         rows.push(Row::new(label(who), rates).styled(style));
         if matches!(who, OpenSsl | Tenrounds | Core) {
-            rows.push(within(cells(block, |f| f.rounds.rate(who).map(spread))));
+            rows.push(within(cells(block, |f| {
+                f.rounds.rates.rate(&who).map(spread)
+            })));
         }
     }
-    let speed_up = |f: &Figure| f.rounds.ratio(Tenrounds, OpenSsl);
+    let speed_up = |f: &Figure| f.rounds.rates.ratio(&Tenrounds, &OpenSsl);
     if block.iter().any(|f| speed_up(f).is_some()) {
         let medians = cells(block, |f| speed_up(f).map(|s| times(s.median)));
         rows.push(Row::new("speed-up", medians));
@@ -231,7 +233,7 @@ fn block(block: &[Figure], paint: Paint) -> String {
 }
 
 fn bar(who: Implementation, figure: &Figure, paint: Paint) -> Option<Bar> {
-    let rate = figure.rounds.rate(who)?;
+    let rate = figure.rounds.rates.rate(&who)?;
     Some(Bar {
         label: label(who).into(),
         value: rate.median,
@@ -353,7 +355,7 @@ fn ending(found: &Comparison, paint: Paint) -> String {
         found.effort.window_us as f64 / 1000.0,
         found.took.as_secs_f64()
     ));
-    out + &found.disturbance().text(paint)
+    out + &paint.remark(found.disturbance())
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use super::measure::{take, Effort, Rounds, TEAMS};
 use super::team::WorkerProcess;
 use crate::error::Result;
 use ::measure::limit::Limit;
-use ::measure::stats::Summary;
 use std::collections::BTreeMap;
 
 /// Teams in which each implementation has a member for each number of threads, the first of which
@@ -41,9 +40,10 @@ impl Scaling {
 
     /// A figure for each of the numbers of threads, from their rounds.
     pub fn figures(&self, case: Case, mut all: Vec<Rounds>) -> Vec<Figure> {
-        let one = all[0].clone();
+        let one = all[0].rates.clone();
         for rounds in &mut all {
-            rounds.scaling = times_one(rounds, &one);
+            let of = |who: &_| Some((*who, rounds.rates.ratio_to(who, &one, who)?));
+            rounds.scaling = rounds.rates.keys().filter_map(of).collect();
         }
         let counted = self.counts.iter().zip(all);
         let figure = |(&threads, rounds)| Figure {
@@ -83,31 +83,4 @@ pub fn share(
         ..taken.of(team, |place| place % counts.len() == nth)
     };
     Ok((0..counts.len()).map(of).collect())
-}
-
-/// The ratios within rounds.
-fn times_one(rounds: &Rounds, one: &Rounds) -> BTreeMap<Implementation, Summary> {
-    let of = |(who, rates): (&Implementation, &Vec<f64>)| {
-        let pairs = rates.iter().zip(one.rates.get(who)?);
-        let ratios: Vec<f64> = pairs.map(|(all, one)| all / one).collect();
-        Some((*who, Summary::of_parts(&ratios, &rounds.teams)?))
-    };
-    rounds.rates.iter().filter_map(of).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scaling_is_paired_within_rounds() {
-        let of = |rates: &[f64]| Rounds {
-            rates: BTreeMap::from([(Implementation::Core, rates.to_vec())]),
-            ..Rounds::default()
-        };
-        // The clock halves and recovers; what two threads reach of one stays.
-        let scaling = times_one(&of(&[20.0, 10.0, 40.0]), &of(&[10.0, 5.0, 20.0]));
-        assert_eq!(scaling[&Implementation::Core].median, 2.0);
-        assert_eq!(scaling[&Implementation::Core].spread(), 0.0);
-    }
 }

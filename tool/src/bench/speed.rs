@@ -2,7 +2,6 @@
 //! `tenrounds speed`: stock OpenSSL and tenrounds in the columns that `openssl speed` made
 //! familiar.
 
-use super::busy::{Disturbance, Load, Watch};
 use super::case::Case;
 use super::chart::{columns, label_width, Layout, Paint, Row};
 use super::figure::Figure;
@@ -22,6 +21,7 @@ use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::output;
 use crate::schema::{Document, Host};
+use ::measure::busy::{Disturbance, Load, Watch};
 use ::measure::limit;
 use anstyle::Style;
 use indicatif::ProgressBar;
@@ -232,7 +232,7 @@ fn rows(figures: &[Figure], paint: Paint) -> Vec<Row> {
         rows.push(row(name(&figures[0].case, title), figures, |f| {
             Some(format!("{:.2}k", f.rate(who)? / 1000.0))
         }));
-        let within = |f: &Figure| f.rounds.rate(who).map(spread);
+        let within = |f: &Figure| f.rounds.rates.rate(&who).map(spread);
         rows.push(row(format!("  {sign}"), figures, within).styled(dim));
         if figures[0].case.threads > 1 {
             let times = |f: &Figure| Some(f.rounds.scaling.get(&who)?.median);
@@ -245,7 +245,7 @@ fn rows(figures: &[Figure], paint: Paint) -> Vec<Row> {
             }));
         }
     }
-    let speed_up = |f: &Figure| f.rounds.ratio(Tenrounds, OpenSsl);
+    let speed_up = |f: &Figure| f.rounds.rates.ratio(&Tenrounds, &OpenSsl);
     if figures.iter().any(|f| speed_up(f).is_some()) {
         rows.push(row("  speed-up".into(), figures, |f| {
             let ratio = speed_up(f)?;
@@ -303,7 +303,7 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     drop(crowd);
     figures.retain(|f| counts.contains(&f.case.threads));
     order_by_threads(&mut figures);
-    let disturbance = Disturbance::of(watch.end(), figures.iter().map(|f| &f.rounds));
+    let disturbance = Disturbance::of(watch.end(), figures.iter().map(|f| f.rounds.disturbance()));
     let seconds = started.elapsed().as_secs_f64();
     if args.measure.json {
         let how = How {
@@ -332,7 +332,7 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
          {seconds:.1} s.",
         paint.plus_minus()
     ));
-    output::out(text + &disturbance.text(paint))
+    output::out(text + &paint.remark(disturbance))
 }
 
 #[cfg(test)]

@@ -8,23 +8,18 @@ use super::implementation::Implementation::{self, *};
 use super::markdown::{times, today};
 use super::report::{skips_rounds, SKIPS_ROUNDS};
 use crate::error::{Error, Result};
+use drawing::{anchored, pixels, places, text, wrap, About};
+use drawing::{INK, LIMIT, MARGIN, MUTED, PALE, TENROUNDS};
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::{HPos, VPos};
 use std::path::Path;
 
 const BARS: [Implementation; 3] = [Software, OpenSsl, Tenrounds];
-const FONT: &str = "sans-serif";
-pub const INK: RGBColor = RGBColor(38, 43, 51);
-pub const MUTED: RGBColor = RGBColor(96, 104, 116);
-pub const PALE: RGBColor = RGBColor(225, 228, 233);
-const LIMIT: RGBColor = RGBColor(192, 57, 43);
-
 const GROUP: f64 = 1.0;
 const BAR: f64 = 0.28;
 const LIMIT_LINE: f64 = 0.45;
 const PANEL: u32 = 470;
-/// The texts above the panels: left edge, tops of the title and the host, and line spacing.
-pub const MARGIN: i32 = 24;
+/// The texts above the panels: tops of the title and the host, and line spacing.
 const TITLE: i32 = 20;
 const HOST: i32 = 48;
 const HOST_LINE: i32 = 18;
@@ -38,7 +33,7 @@ fn colour(who: Implementation) -> RGBColor {
     match who {
         Software => RGBColor(176, 183, 193),
         OpenSsl => RGBColor(86, 128, 178),
-        _ => RGBColor(23, 146, 101),
+        _ => TENROUNDS,
     }
 }
 
@@ -92,33 +87,6 @@ fn groups(found: &Comparison) -> Vec<Group> {
     drawn(found).map(group).collect()
 }
 
-/// What a picture says about the run: "AMD EPYC · busy virtual machine (KVM) · OpenSSL 3.0.22 ·
-/// tenrounds 0.1.0 · 2026-11-21".
-pub struct About<'a> {
-    pub processor: &'a str,
-    pub hypervisor: Option<&'a str>,
-    pub busy: bool,
-    pub openssl: &'a str,
-    pub version: &'a str,
-    pub date: &'a str,
-}
-
-impl About<'_> {
-    pub fn line(&self) -> String {
-        let busy = if self.busy { "busy " } else { "" };
-        let machine = match self.hypervisor {
-            Some(name) => Some(format!("{busy}virtual machine ({name})")),
-            None => self.busy.then(|| "busy machine".to_owned()),
-        };
-        let version = format!("tenrounds {}", self.version);
-        let parts = [Some(self.processor), machine.as_deref()]
-            .into_iter()
-            .flatten();
-        let parts = parts.chain([self.openssl, &version, self.date]);
-        parts.collect::<Vec<_>>().join(" · ")
-    }
-}
-
 fn cannot_write(path: &Path, why: &str) -> Error {
     Error::failure(format!("cannot write {}: {why}", path.display()))
 }
@@ -128,53 +96,6 @@ pub fn write(found: &Comparison, path: &Path) -> Result<()> {
     let mut picture = String::new();
     draw(found, &groups, &mut picture).map_err(|error| cannot_write(path, &error))?;
     std::fs::write(path, picture).map_err(|error| cannot_write(path, &error.to_string()))
-}
-
-pub fn text(size: f64, colour: &RGBColor) -> TextStyle<'_> {
-    (FONT, size).into_font().color(colour)
-}
-
-pub fn anchored(size: f64, colour: &RGBColor, h: HPos, v: VPos) -> TextStyle<'_> {
-    text(size, colour).pos(Pos::new(h, v))
-}
-
-/// The font size that plotters writes into the SVG for a size.
-fn pixels(size: f64) -> f64 {
-    size / 1.24
-}
-
-/// An upper bound for the width of a text in pixels. The viewer's sans-serif font is unknown, so
-/// each letter counts as at least as wide as in DejaVu Sans and Verdana.
-pub fn width(text: &str, size: f64) -> f64 {
-    let em = |c: char| match c {
-        'i' | 'j' | 'l' | 'I' | ' ' | '.' | ',' | '\'' => 0.34,
-        'f' | 'r' | 't' | '-' | '(' | ')' | '/' | ':' | '!' | '|' | '[' | ']' => 0.42,
-        'M' | 'W' | 'm' | 'w' | '%' | '@' | '&' => 1.0,
-        'A'..='Z' | '+' | '<' | '=' | '>' | '#' | '~' => 0.84,
-        '!'..='~' => 0.66,
-        _ => 1.0,
-    };
-    pixels(size) * text.chars().map(em).sum::<f64>()
-}
-
-/// Wraps a text into lines of at most `room` pixels, at spaces or within a word wider than a line.
-pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_inclusive(' ') {
-        let line = lines.last_mut().expect("there is a line");
-        if !line.is_empty() && width(&(line.clone() + word.trim_end()), size) > room {
-            lines.push(String::new());
-        }
-        for c in word.chars() {
-            let line = lines.last_mut().expect("there is a line");
-            if c != ' ' && width(line, size) + width(&c.to_string(), size) > room {
-                lines.push(c.into());
-            } else {
-                line.push(c);
-            }
-        }
-    }
-    lines
 }
 
 /// The groups by panel: PER_PANEL each, and the references beside the last.
@@ -276,7 +197,15 @@ impl Heading {
             host.extend(wrap(SKIPS_ROUNDS, Heading::SIZE, room));
         }
         let top = HOST + HOST_LINE * (host.len() as i32 - 1) + 30;
-        let legend = place(entries(found, groups, threads), right, top);
+        let entries = entries(found, groups, threads);
+        let widths = entries
+            .iter()
+            .map(|(mark, label)| mark.width() + drawing::width(label, Heading::SIZE).ceil() as i32);
+        let places = places(widths, right, top, LEGEND_LINE);
+        let legend = entries.into_iter().zip(places);
+        let legend: Vec<_> = legend
+            .map(|((mark, label), at)| (mark, label, at))
+            .collect();
         let bottom = legend.last().map_or(top, |(_, _, (_, y))| *y);
         Heading {
             title,
@@ -338,22 +267,6 @@ fn entries(found: &Comparison, groups: &[Group], threads: usize) -> Vec<(Mark, S
     bars.chain(limit.map(|label| (Mark::Line(3), label)))
         .chain(ceiling.map(|label| (Mark::Line(1), label)))
         .collect()
-}
-
-/// Places the legend from left to right, and starts a new line before an entry would pass the right
-/// edge.
-fn place(entries: Vec<(Mark, String)>, right: i32, top: i32) -> Vec<(Mark, String, (i32, i32))> {
-    let (mut x, mut y) = (MARGIN, top);
-    let one = |(mark, label): (Mark, String)| {
-        let wide = mark.width() + width(&label, Heading::SIZE).ceil() as i32;
-        if x > MARGIN && x + wide > right {
-            (x, y) = (MARGIN, y + LEGEND_LINE);
-        }
-        let at = (x, y);
-        x += wide + 24;
-        (mark, label, at)
-    };
-    entries.into_iter().map(one).collect()
 }
 
 /// One panel. All are as wide as the one with the most groups, and as high.

@@ -7,7 +7,7 @@ use super::count::{self, Counts};
 use super::crew::Crew;
 use super::crossing::{CrossingJob, NullCalls};
 use super::engine::EngineJob;
-use super::evp::{self, load_provider, EvpMessages, StreamJob};
+use super::evp::{self, EvpMessages, StreamJob};
 use super::implementation::Implementation;
 use super::job::Job;
 use super::jobs::{CoreJob, CoreMessages, LimitJob};
@@ -18,12 +18,12 @@ use crate::algorithm::Direction;
 use crate::core::{self, Backend};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
-use crate::{masks, output, selection};
+use crate::{masks, selection};
 use ::measure::affinity::processors;
 use ::measure::limit::Work;
+use ::measure::process::{requests, say};
 use ::measure::window::Window;
 use serde::{Deserialize, Serialize};
-use std::io::BufRead;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -52,7 +52,6 @@ pub enum Request {
 pub enum Answer {
     /// The first line: ready for requests.
     Hello {
-        openssl: Option<String>,
         cpu_settings: Option<String>,
         backend: Option<String>,
     },
@@ -63,9 +62,6 @@ pub enum Answer {
     /// One per thread.
     Windows(Vec<Window>),
     Counted(Counts),
-    /// There is no such cipher here.
-    Absent(String),
-    Failed(String),
 }
 
 /// The hidden switch of the tests: the implementation whose output is to be falsified.
@@ -99,14 +95,14 @@ impl Worker {
             Implementation::Core => worker.backend = Some(selected_backend()?),
             Implementation::Tenrounds => {
                 let libcrypto = LibCrypto::open()?;
-                let name = evp::selected_backend(&libcrypto, "tenrounds")?;
+                let name = evp::selected_backend(&libcrypto, c"tenrounds")?;
                 let unknown = || Error::failure(format!("the provider selected \"{name}\""));
                 worker.backend = Some(Backend::by_name(&name).ok_or_else(unknown)?);
                 worker.libcrypto = Some(libcrypto);
             }
             Implementation::OpenSsl | Implementation::Software => {
                 let libcrypto = LibCrypto::open()?;
-                load_provider(&libcrypto, "default")?;
+                libcrypto.load_provider(c"default")?;
                 worker.libcrypto = Some(libcrypto);
             }
         }
@@ -115,7 +111,6 @@ impl Worker {
 
     fn hello(&self) -> Answer {
         Answer::Hello {
-            openssl: self.libcrypto.as_ref().map(LibCrypto::version),
             cpu_settings: self.libcrypto.as_ref().and_then(LibCrypto::cpu_settings),
             backend: self.backend.map(|b| b.name().to_owned()),
         }
@@ -203,7 +198,7 @@ impl Worker {
         bytes: usize,
     ) -> Result<Box<dyn Job>> {
         if subject.is_legacy() {
-            load_provider(libcrypto, "legacy")?;
+            libcrypto.load_provider(c"legacy")?;
         }
         let who = self.implementation;
         Ok(match subject.call() {
@@ -289,30 +284,17 @@ fn selected_backend() -> Result<Backend> {
         .ok_or_else(|| Error::failure("no backend passes its known answers"))
 }
 
-fn say(answer: &Answer) -> Result<()> {
-    let mut line = serde_json::to_string(answer).expect("plain data serialises");
-    line.push('\n');
-    output::plain(line.as_bytes())
-}
-
 /// Obeys until standard input ends. What goes wrong is an answer, too.
 pub fn serve(implementation: &str, driver: Option<String>) -> Result<()> {
     let implementation = Implementation::by_name(implementation)
         .ok_or_else(|| Error::usage(format!("no implementation {implementation}")))?;
     let mut worker = match Worker::new(implementation, driver) {
         Ok(worker) => worker,
-        Err(error) => return say(&Answer::Failed(error.to_string())),
+        Err(error) => return say::<Answer>(Err(error)),
     };
-    say(&worker.hello())?;
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|error| Error::failure(format!("cannot read: {error}")))?;
-        let request = serde_json::from_str(&line)
-            .map_err(|error| Error::failure(format!("cannot understand {line:?}: {error}")));
-        let answer = request.and_then(|request| worker.obey(request));
-        say(&answer.unwrap_or_else(|error| match error.is_absent() {
-            true => Answer::Absent(error.to_string()),
-            false => Answer::Failed(error.to_string()),
-        }))?;
+    say(Ok(worker.hello()))?;
+    for request in requests() {
+        say(request.and_then(|request| worker.obey(request)))?;
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! libcrypto's own parser of configuration files.
 
+use libcrypto::functions::{ConfValue, Ptr};
 use libcrypto::{string, LibCrypto};
-use std::ffi::{c_char, c_int, c_long, c_void, CString};
+use std::ffi::{c_long, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use terminal::error::{Error, Result};
@@ -18,14 +19,7 @@ pub struct Refusal {
 /// A configuration file as libcrypto itself reads it.
 pub struct Conf<'a> {
     libcrypto: &'a LibCrypto,
-    conf: *mut c_void,
-}
-
-#[repr(C)]
-struct ConfValue {
-    section: *mut c_char,
-    name: *mut c_char,
-    value: *mut c_char,
+    conf: Ptr,
 }
 
 impl<'a> Conf<'a> {
@@ -45,19 +39,19 @@ impl<'a> Conf<'a> {
 
     fn parse(libcrypto: &'a LibCrypto, file: &Path, line: &mut c_long) -> Result<Conf<'a>> {
         libcrypto.init_without_config()?;
-        let new: extern "C" fn(*const c_void) -> *mut c_void = libcrypto.symbol("NCONF_new")?;
-        let load: extern "C" fn(*mut c_void, *const c_char, *mut c_long) -> c_int =
-            libcrypto.symbol("NCONF_load")?;
+        let f = &libcrypto.functions;
         let name = CString::new(file.as_os_str().as_bytes())
             .map_err(|_| Error::failure("a zero byte in the name"))?;
         let conf = Conf {
             libcrypto,
-            conf: new(std::ptr::null()),
+            // SAFETY: NULL stands for the default method.
+            conf: unsafe { (f.NCONF_new)(std::ptr::null()) },
         };
         if conf.conf.is_null() {
             return Err(Error::failure("out of memory"));
         }
-        match load(conf.conf, name.as_ptr(), line) {
+        // SAFETY: the configuration is new, and the name is a C string.
+        match unsafe { (f.NCONF_load)(conf.conf, name.as_ptr(), line) } {
             1 => Ok(conf),
             _ => Err(Error::failure(libcrypto.take_error())),
         }
@@ -65,14 +59,10 @@ impl<'a> Conf<'a> {
 
     /// The names and values of a section in order; None if there is no such section.
     pub fn section(&self, section: &str) -> Option<Vec<(String, String)>> {
-        let get: extern "C" fn(*const c_void, *const c_char) -> *const c_void =
-            self.libcrypto.symbol("NCONF_get_section").ok()?;
-        let count: extern "C" fn(*const c_void) -> c_int =
-            self.libcrypto.symbol("OPENSSL_sk_num").ok()?;
-        let value: extern "C" fn(*const c_void, c_int) -> *const ConfValue =
-            self.libcrypto.symbol("OPENSSL_sk_value").ok()?;
+        let f = &self.libcrypto.functions;
         let name = CString::new(section).ok()?;
-        let stack = get(self.conf, name.as_ptr());
+        // SAFETY: the configuration lives, and the name is a C string.
+        let stack = unsafe { (f.NCONF_get_section)(self.conf, name.as_ptr()) };
         if stack.is_null() {
             self.libcrypto.take_error();
             return None;
@@ -80,21 +70,19 @@ impl<'a> Conf<'a> {
         let entry = |i| {
             // SAFETY: the stack has this element, whose strings live as long as the configuration.
             unsafe {
-                let entry = &*value(stack, i);
+                let entry = &*(f.OPENSSL_sk_value)(stack, i).cast::<ConfValue>();
                 Some((string(entry.name)?, string(entry.value).unwrap_or_default()))
             }
         };
-        Some((0..count(stack)).filter_map(entry).collect())
+        // SAFETY: it is a stack.
+        let count = unsafe { (f.OPENSSL_sk_num)(stack) };
+        Some((0..count).filter_map(entry).collect())
     }
 }
 
 impl Drop for Conf<'_> {
     fn drop(&mut self) {
-        if let Ok(free) = self
-            .libcrypto
-            .symbol::<extern "C" fn(*mut c_void)>("NCONF_free")
-        {
-            free(self.conf);
-        }
+        // SAFETY: this value owns the configuration, which may be NULL; nothing uses it later.
+        unsafe { (self.libcrypto.functions.NCONF_free)(self.conf) }
     }
 }

@@ -4,10 +4,13 @@
 
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
+use libcrypto::functions::{Param, Ptr, OSSL_PARAM_UTF8_PTR};
+use libcrypto::string;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_int, c_void, CStr, CString, OsString};
+use std::ffi::{c_char, CString, OsString};
 use std::process::{Command, Stdio};
+use std::ptr::{null, null_mut};
 
 /// What the child saw.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,21 +44,18 @@ pub struct Served {
 // include/openssl/crypto.h
 const OPENSSL_INIT_LOAD_CONFIG: u64 = 0x40;
 
-type Fetch = extern "C" fn(*const c_void, *const c_char, *const c_char) -> *const c_void;
-type ProviderOf = extern "C" fn(*const c_void) -> *const c_void;
-
 /// Looks, in this process, with whatever configuration the environment names.
 pub fn look(algorithms: &[String]) -> Result<Probe> {
     let libcrypto = LibCrypto::open()?;
-    let init: extern "C" fn(u64, *const c_void) -> c_int =
-        libcrypto.symbol("OPENSSL_init_crypto")?;
-    let started = init(OPENSSL_INIT_LOAD_CONFIG, std::ptr::null()) == 1;
+    let init = libcrypto.functions.OPENSSL_init_crypto;
+    // SAFETY: with these arguments it may be called at any time.
+    let started = unsafe { init(OPENSSL_INIT_LOAD_CONFIG, null()) } == 1;
     let refused = (!started).then(|| libcrypto.take_error());
     let found = fetch(&libcrypto, "AES-128-CTR", None)?;
-    let provider = found.map(|found| name_of(&libcrypto, found)).transpose()?;
+    let provider = found.and_then(|found| name_of(&libcrypto, found));
     let version = found.and_then(|found| version_of(&libcrypto, found));
-    let random = random_works(&libcrypto)?;
-    let digest = digest_works(&libcrypto)?;
+    let random = random_works(&libcrypto);
+    let digest = digest_works(&libcrypto);
     let mut probe = Probe {
         provider,
         version,
@@ -71,7 +71,7 @@ pub fn look(algorithms: &[String]) -> Result<Probe> {
     for name in algorithms {
         let by = fetch(&libcrypto, name, None)?;
         let served = Served {
-            by: by.map(|by| name_of(&libcrypto, by)).transpose()?,
+            by: by.and_then(|by| name_of(&libcrypto, by)),
             by_default: fetch(&libcrypto, name, Some("provider=default"))?.is_some(),
         };
         probe.served.insert(name.clone(), served);
@@ -80,104 +80,66 @@ pub fn look(algorithms: &[String]) -> Result<Probe> {
 }
 
 /// The provider that a cipher or MAC is fetched from.
-fn fetch(
-    libcrypto: &LibCrypto,
-    name: &str,
-    properties: Option<&str>,
-) -> Result<Option<*const c_void>> {
+fn fetch(libcrypto: &LibCrypto, name: &str, properties: Option<&str>) -> Result<Option<Ptr>> {
     let name = CString::new(name).map_err(|_| Error::usage("a zero byte in a name"))?;
     let properties = properties.map(|p| CString::new(p).expect("no zero byte"));
-    let properties = properties.as_ref().map_or(std::ptr::null(), |p| p.as_ptr());
-    for kind in ["CIPHER", "MAC"] {
-        let fetch: Fetch = libcrypto.symbol(&format!("EVP_{kind}_fetch"))?;
-        let provider_of: ProviderOf = libcrypto.symbol(&format!("EVP_{kind}_get0_provider"))?;
-        // It is not freed: this process only looks.
-        let method = fetch(std::ptr::null(), name.as_ptr(), properties);
-        if !method.is_null() {
-            return Ok(Some(provider_of(method)));
+    let properties = properties.as_ref().map_or(null(), |p| p.as_ptr());
+    let f = &libcrypto.functions;
+    // SAFETY: the name is a C string, the properties are one or NULL, and NULL stands for the default
+    // library context. Nothing is freed: this process only looks.
+    unsafe {
+        let cipher = (f.EVP_CIPHER_fetch)(null_mut(), name.as_ptr(), properties);
+        if !cipher.is_null() {
+            return Ok(Some((f.EVP_CIPHER_get0_provider)(cipher)));
         }
+        let mac = (f.EVP_MAC_fetch)(null_mut(), name.as_ptr(), properties);
+        Ok((!mac.is_null()).then(|| (f.EVP_MAC_get0_provider)(mac)))
     }
-    Ok(None)
 }
 
-fn name_of(libcrypto: &LibCrypto, provider: *const c_void) -> Result<String> {
-    let name_of: extern "C" fn(*const c_void) -> *const c_char =
-        libcrypto.symbol("OSSL_PROVIDER_get0_name")?;
+fn name_of(libcrypto: &LibCrypto, provider: Ptr) -> Option<String> {
     // SAFETY: libcrypto returns a C string that lives as long as the provider.
-    let name = unsafe { CStr::from_ptr(name_of(provider)) };
-    Ok(name.to_string_lossy().into_owned())
+    unsafe { string((libcrypto.functions.OSSL_PROVIDER_get0_name)(provider)) }
 }
-
-/// include/openssl/core.h: OSSL_PARAM.
-#[repr(C)]
-struct Param {
-    key: *const c_char,
-    data_type: u32,
-    data: *mut c_void,
-    data_size: usize,
-    return_size: usize,
-}
-
-// include/openssl/core.h and params.h
-const OSSL_PARAM_UTF8_PTR: u32 = 6;
-const OSSL_PARAM_UNMODIFIED: usize = usize::MAX;
 
 /// What a provider says of its version (provider-base(7)).
-fn version_of(libcrypto: &LibCrypto, provider: *const c_void) -> Option<String> {
-    let get: extern "C" fn(*const c_void, *mut Param) -> c_int =
-        libcrypto.symbol("OSSL_PROVIDER_get_params").ok()?;
-    let mut version: *const c_char = std::ptr::null();
-    let param = |key: *const c_char, data_type, data| Param {
-        key,
-        data_type,
-        data,
-        data_size: 0,
-        return_size: OSSL_PARAM_UNMODIFIED,
-    };
+fn version_of(libcrypto: &LibCrypto, provider: Ptr) -> Option<String> {
+    let mut version: *const c_char = null();
     let pointer: *mut *const c_char = &mut version;
-    let mut params = [
-        param(c"version".as_ptr(), OSSL_PARAM_UTF8_PTR, pointer.cast()),
-        param(std::ptr::null(), 0, std::ptr::null_mut()),
-    ];
-    let answered = get(provider, params.as_mut_ptr()) == 1;
-    (answered && !version.is_null()).then(|| {
-        // SAFETY: the provider has set it to a C string.
-        unsafe { CStr::from_ptr(version) }
-            .to_string_lossy()
-            .into_owned()
-    })
+    let wanted = Param::new(c"version", OSSL_PARAM_UTF8_PTR, pointer, 0);
+    let mut params = [wanted, Param::END];
+    let get = libcrypto.functions.OSSL_PROVIDER_get_params;
+    // SAFETY: an end marker closes the parameters, and the provider sets `version` to a C string.
+    unsafe {
+        match get(provider, params.as_mut_ptr()) {
+            1 => string(version),
+            _ => None,
+        }
+    }
 }
 
-fn random_works(libcrypto: &LibCrypto) -> Result<bool> {
-    let random: extern "C" fn(*mut u8, c_int) -> c_int = libcrypto.symbol("RAND_bytes")?;
+fn random_works(libcrypto: &LibCrypto) -> bool {
     let mut bytes = [0u8; 16];
-    Ok(random(bytes.as_mut_ptr(), 16) == 1)
+    // SAFETY: there is room for 16 bytes.
+    unsafe { (libcrypto.functions.RAND_bytes)(bytes.as_mut_ptr(), 16) == 1 }
 }
 
-fn digest_works(libcrypto: &LibCrypto) -> Result<bool> {
-    type Quick = extern "C" fn(
-        *const c_void,
-        *const c_char,
-        *const c_char,
-        *const c_void,
-        usize,
-        *mut u8,
-        *mut usize,
-    ) -> c_int;
-    let digest: Quick = libcrypto.symbol("EVP_Q_digest")?;
-    let mut out = [0u8; 64];
-    let mut len = 0usize;
-    let done = digest(
-        std::ptr::null(),
-        c"SHA256".as_ptr(),
-        std::ptr::null(),
-        b"abc".as_ptr().cast(),
-        3,
-        out.as_mut_ptr(),
-        &mut len,
-    );
+fn digest_works(libcrypto: &LibCrypto) -> bool {
+    let (mut out, mut len) = ([0u8; 64], 0usize);
+    // SAFETY: the data has 3 bytes, and no digest of OpenSSL is longer than 64.
+    let done = unsafe {
+        (libcrypto.functions.EVP_Q_digest)(
+            null_mut(),
+            c"SHA256".as_ptr(),
+            null(),
+            b"abc".as_ptr().cast(),
+            3,
+            out.as_mut_ptr(),
+            &mut len,
+        )
+    };
     // FIPS 180-4, example of one block.
-    Ok(done == 1 && len == 32 && out[..4] == [0xba, 0x78, 0x16, 0xbf])
+    done == 1 && len == 32 && out[..4] == [0xba, 0x78, 0x16, 0xbf]
 }
 
 /// Has a child look, with this environment.

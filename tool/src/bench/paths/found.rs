@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What a comparison of paths found, and what follows from it.
 
-use super::super::busy::{Disturbance, Load};
 use super::super::case::Case;
 use super::super::count::Counts;
 use super::super::implementation::Implementation::{self, *};
@@ -9,6 +8,7 @@ use super::super::measure::{Effort, Rounds};
 use crate::core::Backend;
 use crate::kernel::drivers::Driver;
 use crate::schema::Host;
+use ::measure::busy::{Disturbance, Load};
 use ::measure::stats::Summary;
 use std::time::Duration;
 
@@ -63,11 +63,11 @@ pub struct CpuTime {
 
 impl Figure {
     pub fn rate(&self, who: Implementation) -> Option<f64> {
-        self.rounds.rate(who).map(|s| s.median)
+        self.rounds.rates.rate(&who).map(|s| s.median)
     }
 
     pub fn ratio(&self, a: Implementation, b: Implementation) -> Option<f64> {
-        self.rounds.ratio(a, b).map(|s| s.median)
+        self.rounds.rates.ratio(&a, &b).map(|s| s.median)
     }
 
     pub fn counts(&self, who: Implementation) -> Option<&Counts> {
@@ -198,7 +198,10 @@ impl Found {
     }
 
     pub fn disturbance(&self) -> Disturbance {
-        Disturbance::of(self.load, self.figures.iter().map(|f| &f.rounds))
+        Disturbance::of(
+            self.load,
+            self.figures.iter().map(|f| f.rounds.disturbance()),
+        )
     }
 
     /// "OpenSSL 3.0.22".

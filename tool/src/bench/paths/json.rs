@@ -2,7 +2,6 @@
 //! A comparison of paths as JSON: docs/json.md.
 
 use super::super::afalg;
-use super::super::busy::Load;
 use super::super::count::Bytes;
 use super::super::figure;
 use super::super::implementation::Implementation::{
@@ -11,6 +10,7 @@ use super::super::implementation::Implementation::{
 use super::found::{crossovers, Figure, Found};
 use crate::kernel::drivers::Driver;
 use crate::schema::{Document, Measurement};
+use ::measure::busy::Load;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -8,7 +8,6 @@ mod report;
 mod svg;
 
 use super::afalg;
-use super::busy::Watch;
 use super::case::Case;
 use super::engine;
 use super::implementation::Implementation::{self, *};
@@ -24,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::kernel::drivers::Driver;
 use crate::libcrypto::LibCrypto;
 use crate::masks;
+use ::measure::busy::Watch;
 use ::measure::stats::Summary;
 use found::{Figure, Found, Unavailable, PATHS};
 use std::time::Instant;

@@ -316,7 +316,7 @@ pub fn text(found: &Found, paint: Paint) -> String {
     for line in explanation(found) {
         out += &paint.paragraph(&line);
     }
-    out + &found.disturbance().text(paint)
+    out + &paint.remark(found.disturbance())
 }
 
 fn markdown_table(heads: &[String], rows: &[(String, Vec<String>)]) -> String {

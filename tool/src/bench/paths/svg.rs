@@ -5,10 +5,10 @@
 use super::super::figure::{size_name, title};
 use super::super::implementation::Implementation::{self, *};
 use super::super::markdown::{times, today};
-use super::super::svg::{text, wrap, About, INK, MARGIN, MUTED, PALE};
 use super::found::{Figure, Found, PATHS};
 use super::report::shown;
 use crate::error::{Error, Result};
+use drawing::{text, wrap, About, INK, MARGIN, MUTED, PALE};
 use plotters::prelude::*;
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The README's picture: stock OpenSSL, tenrounds and the limit in five modes, as bars.
 
-use super::super::svg::{anchored, text, width, wrap, MARGIN};
 use super::run::{Cell, Run};
 use super::{headed, on_paper, remarks, Area, Drawn, Theme, ABOUT, LINE, WIDTH};
 use crate::error::Result;
+use drawing::{anchored, text, width, wrap, MARGIN};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use serde::Deserialize;

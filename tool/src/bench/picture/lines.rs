@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Lines over the bytes of a message or a call: panels side by side, each with the same lines.
 
-use super::super::svg::{anchored, text, width, wrap, MARGIN};
 use super::run::{self, Cell, Run};
 use super::{headed, on_paper, remarks, Area, Drawn, Theme, ABOUT, LINE, WIDTH};
 use crate::error::{Error, Result};
+use drawing::{anchored, text, width, wrap, MARGIN};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::FontTransform;

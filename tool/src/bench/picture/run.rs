@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A published run as the source of a picture.
 
-use super::super::busy::Disturbance;
 use super::super::runs::{self, Row, What};
-use super::super::svg::About;
 use crate::error::{Error, Result};
+use ::measure::busy::Disturbance;
+use drawing::About;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

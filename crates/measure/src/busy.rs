@@ -2,9 +2,6 @@
 //! Whether the machine was busy while something was measured: other programs, the hypervisor, and
 //! the rounds that they disturbed.
 
-use super::chart::Paint;
-use super::measure::Rounds;
-use anstyle::AnsiColor;
 use nix::sys::resource::{getrusage, UsageWho};
 use nix::sys::time::TimeValLike;
 use serde::Serialize;
@@ -119,13 +116,14 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    pub fn of<'a>(load: Option<Load>, all: impl IntoIterator<Item = &'a Rounds>) -> Disturbance {
+    /// Of all rounds together.
+    pub fn of(load: Option<Load>, all: impl IntoIterator<Item = Disturbance>) -> Disturbance {
         let mut sum = Disturbance {
             load,
             ..Disturbance::default()
         };
         for rounds in all {
-            sum.rounds += rounds.rates.values().map(Vec::len).max().unwrap_or(0);
+            sum.rounds += rounds.rounds;
             sum.discarded += rounds.discarded;
             sum.doubtful += rounds.doubtful;
         }
@@ -179,18 +177,6 @@ impl Disturbance {
                 self.discarded, self.doubtful
             )
         })
-    }
-
-    /// The same in lines for the terminal.
-    pub fn text(&self, paint: Paint) -> String {
-        let Some(remark) = self.remark() else {
-            return String::new();
-        };
-        let lines = paint.paragraph(&remark);
-        match self.is_busy() {
-            true => paint.colour(AnsiColor::Yellow, lines.trim_end()) + "\n",
-            false => lines,
-        }
     }
 }
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Measuring processes: this program again, under another first argument. Requests and answers are
+//! lines of JSON on its standard input and output.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use terminal::error::{Error, Result};
+use terminal::output;
+
+/// An error as an answer.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Refusal {
+    Absent(String),
+    Failed(String),
+}
+
+/// A measuring process, seen from the process that asks it.
+pub struct Process {
+    /// What it measures.
+    name: String,
+    child: Child,
+    requests: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Process {
+    pub fn start(
+        name: &str,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+        variables: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
+    ) -> Result<Process> {
+        let failed = |error| Error::failure(format!("cannot start a measuring process: {error}"));
+        let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+            .args(arguments)
+            .envs(variables)
+            .env_remove("TENROUNDS_COUNTERS") // counting costs time
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        Ok(Process {
+            name: name.to_owned(),
+            requests: child.stdin.take(),
+            answers: BufReader::new(child.stdout.take().expect("it was piped")),
+            child,
+        })
+    }
+
+    pub fn send(&mut self, request: &impl Serialize) -> Result<()> {
+        let mut line = serde_json::to_string(request).expect("plain data serialises");
+        line.push('\n');
+        let requests = self.requests.as_mut().expect("open until it ended");
+        let sent = requests.write_all(line.as_bytes());
+        sent.map_err(|error| self.ended(error))
+    }
+
+    /// The next answer, or the error in its place; None at the end of a process that succeeded.
+    pub fn answer<A: DeserializeOwned>(&mut self) -> Result<Option<A>> {
+        let mut line = String::new();
+        let read = self.answers.read_line(&mut line);
+        read.map_err(|error| self.ended(error))?;
+        // Its end, perhaps within a line.
+        if !line.ends_with('\n') {
+            self.requests = None;
+            return match self.child.wait() {
+                Ok(status) if status.success() => Ok(None),
+                Ok(status) => Err(self.ended(status)),
+                Err(error) => Err(self.ended(error)),
+            };
+        }
+        match serde_json::from_str(&line) {
+            Ok(Ok(answer)) => Ok(Some(answer)),
+            Ok(Err(Refusal::Absent(what))) => Err(Error::absent(what)),
+            Ok(Err(Refusal::Failed(why))) => Err(Error::failure(format!("{}: {why}", self.name))),
+            Err(_) => Err(self.misunderstood(&line)),
+        }
+    }
+
+    /// The answer that a process gives without a request, when it is ready.
+    pub fn hello<A: DeserializeOwned>(&mut self) -> Result<A> {
+        let answer = self.answer()?;
+        answer.ok_or_else(|| self.ended("without an answer"))
+    }
+
+    /// Sends a request, and takes its answer.
+    pub fn ask<A: DeserializeOwned>(&mut self, request: &impl Serialize) -> Result<A> {
+        self.send(request)?;
+        self.hello()
+    }
+
+    /// Tells it that there are no more requests.
+    pub fn close(&mut self) {
+        self.requests = None;
+    }
+
+    fn ended(&self, how: impl std::fmt::Display) -> Error {
+        let name = &self.name;
+        Error::failure(format!(
+            "the measuring process of {name} ended unexpectedly: {how}"
+        ))
+    }
+
+    /// The error of an answer to another question.
+    pub fn misunderstood(&self, answer: &impl std::fmt::Debug) -> Error {
+        let name = &self.name;
+        Error::failure(format!(
+            "the measuring process of {name} answered {answer:?}"
+        ))
+    }
+}
+
+impl Drop for Process {
+    /// Reads the remaining answers, because a process with a full pipe would never end.
+    fn drop(&mut self) {
+        self.close();
+        let _ = std::io::copy(&mut self.answers, &mut std::io::sink());
+        let _ = self.child.wait();
+    }
+}
+
+/// The requests to this process, until there are no more.
+pub fn requests<R: DeserializeOwned>() -> impl Iterator<Item = Result<R>> {
+    std::io::stdin().lines().map(|line| {
+        let line = line.map_err(|error| Error::failure(format!("cannot read: {error}")))?;
+        serde_json::from_str(&line)
+            .map_err(|error| Error::failure(format!("cannot understand {line:?}: {error}")))
+    })
+}
+
+/// Answers, or says why not.
+pub fn say<A: Serialize>(answer: Result<A>) -> Result<()> {
+    let answer = answer.map_err(|error| match error.is_absent() {
+        true => Refusal::Absent(error.to_string()),
+        false => Refusal::Failed(error.to_string()),
+    });
+    let mut line = serde_json::to_string(&answer).expect("plain data serialises");
+    line.push('\n');
+    output::plain(line.as_bytes())
+}
