@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// When the texts of the manual pages last changed.
-const DATE: &str = "2026-11-23";
+const DATE: &str = "2026-11-25";
 
 /// Writes a shell's completions to standard output.
 pub fn completions(shell: Shell) -> Result<()> {
@@ -23,7 +23,16 @@ pub fn completions(shell: Shell) -> Result<()> {
 
 fn completions_of(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    let mut command = cli::visible(&cli::command());
+    // The generator for bash would offer the placeholders of arguments of any word.
+    let mut command = cli::visible(
+        &cli::command(),
+        match shell {
+            Shell::Bash => {
+                |arg| !arg.is_positional() || arg.get_value_parser().possible_values().is_some()
+            }
+            _ => |_| true,
+        },
+    );
     clap_complete::generate(shell, &mut command, "tenrounds", &mut text);
     text
 }

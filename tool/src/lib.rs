@@ -18,6 +18,7 @@ mod pkcs11;
 mod root;
 mod run;
 mod selftest;
+mod subject;
 mod token;
 mod trust;
 

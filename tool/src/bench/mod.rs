@@ -31,7 +31,6 @@ mod runs;
 mod scaling;
 mod shown;
 mod speed;
-mod subject;
 mod svg;
 mod team;
 mod worker;
@@ -43,6 +42,7 @@ pub use picture::picture;
 pub use speed::speed;
 
 use crate::error::{Error, Result};
+use crate::subject;
 use std::ffi::OsString;
 
 /// A measuring process: its arguments are the implementation and, for AF_ALG, a driver of the

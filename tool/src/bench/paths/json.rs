@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A comparison of paths as JSON: docs/json.md.
 
-use super::super::afalg;
 use super::super::busy::Load;
 use super::super::count::Bytes;
 use super::super::figure;
@@ -157,9 +156,9 @@ fn rows(found: &Found, figure: &Figure) -> Vec<Measurement> {
     let mut rows = plain.rows(found.backend, None);
     let kernel = Implementation::ALL.into_iter().filter(|w| w.is_kernel());
     let kernel: Vec<&str> = kernel.map(Implementation::name).collect();
-    let algorithm = afalg::name(figure.case.subject);
+    let algorithm = figure.case.subject.mode().kernel_stream();
     let mut drivers = found.drivers.iter();
-    let driver = drivers.find(|d| Some(&d.algorithm) == algorithm.as_ref());
+    let driver = drivers.find(|d| Some(d.algorithm.as_str()) == algorithm);
     for row in &mut rows {
         if kernel.contains(&row.implementation.as_str()) {
             row.backend = driver.map(|d| d.driver.clone());
