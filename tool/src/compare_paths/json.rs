@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A comparison of paths as JSON: docs/json.md.
 
-use super::super::busy::Load;
-use super::super::count::Bytes;
-use super::super::figure;
-use super::super::implementation::Implementation::{
+use super::found::{crossovers, Figure, Found};
+use crate::bench::busy::Load;
+use crate::bench::count::Bytes;
+use crate::bench::figure;
+use crate::bench::implementation::Implementation::{
     self, AfAlg, AfAlgEngine, Core, OpenSsl, Tenrounds,
 };
-use super::found::{crossovers, Figure, Found};
 use crate::kernel::drivers::Driver;
 use crate::schema::{Document, Measurement};
 use serde::Serialize;
