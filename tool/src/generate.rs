@@ -34,7 +34,27 @@ fn completions_of(shell: Shell) -> Vec<u8> {
         },
     );
     clap_complete::generate(shell, &mut command, "tenrounds", &mut text);
+    if shell == Shell::Fish {
+        text.extend(fish_words(&command).into_bytes());
+    }
     text
+}
+
+/// The words of positional arguments, which the generator for fish leaves out.
+fn fish_words(command: &Command) -> String {
+    let mut lines = String::new();
+    for sub in command.get_subcommands() {
+        let values = sub.get_positionals();
+        let values = values.filter_map(|arg| arg.get_value_parser().possible_values());
+        let words: Vec<String> = values.flatten().map(|v| v.get_name().to_owned()).collect();
+        if !words.is_empty() {
+            let (name, words) = (sub.get_name(), words.join(" "));
+            lines += &format!(
+                "complete -c tenrounds -n \"__fish_tenrounds_using_subcommand {name}\" -f -a \"{words}\"\n"
+            );
+        }
+    }
+    lines
 }
 
 /// Writes everything into a tree laid out as installed.

@@ -115,6 +115,12 @@ fn completions_know_modes_and_backends() {
         backends.iter().all(|name| name.starts_with("bitslice")),
         "{backends:?}"
     );
+    let fish = place.tool(["completions", "fish"]).done().ok().out;
+    let of_speed =
+        "\ncomplete -c tenrounds -n \"__fish_tenrounds_using_subcommand speed\" -f -a \"all ";
+    contains(&fish, &[of_speed, " aes-256-gcm-siv "]);
+    let zsh = place.tool(["completions", "zsh"]).done().ok().out;
+    contains(&zsh, &[":(all aead ", " aes-256-gcm-siv "]);
     for number in ["speed --seconds", "compare --bytes", "selftest --seed"] {
         assert_eq!(offered(&format!("tenrounds {number} ")), [""], "{number}");
     }
