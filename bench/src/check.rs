@@ -136,7 +136,7 @@ mod tests {
 
     fn cells() -> Vec<(Spec, usize)> {
         let mut cells = Vec::new();
-        for mode in crate::peer::MODES {
+        for mode in Mode::aes() {
             for direction in [Direction::Encrypt, Direction::Decrypt] {
                 for streams in [1, 16, RAGGED] {
                     let spec = Spec {

@@ -113,7 +113,7 @@ impl Way {
     pub fn name(&self) -> String {
         let mode = self.mode.name();
         let way = match self.mode {
-            Mode::Ofb | Mode::Ctr | Mode::Cmac => mode.to_owned(),
+            one_way if one_way.row().directions.len() == 1 => mode.to_owned(),
             _ => format!("{mode}-{}", self.direction.name()),
         };
         match self.streams {
@@ -132,13 +132,9 @@ impl Way {
     pub fn title(&self) -> String {
         let mode = self.mode.name().to_uppercase();
         let way = match (self.mode, self.direction) {
-            (Mode::Ofb | Mode::Ctr | Mode::Cmac, _) => mode,
-            (Mode::Kw | Mode::Kwp, Direction::Encrypt) => {
-                format!("{} wrapping", self.mode.row().title)
-            }
-            (Mode::Kw | Mode::Kwp, Direction::Decrypt) => {
-                format!("{} unwrapping", self.mode.row().title)
-            }
+            (m, _) if m.row().directions.len() == 1 => mode,
+            (m, Direction::Encrypt) if m.wraps() => format!("{} wrapping", m.title()),
+            (m, Direction::Decrypt) if m.wraps() => format!("{} unwrapping", m.title()),
             (m, Direction::Encrypt) if m.is_aead() => format!("{mode} sealing"),
             (m, Direction::Decrypt) if m.is_aead() => format!("{mode} opening"),
             (_, Direction::Encrypt) => format!("{mode} encryption"),
@@ -305,7 +301,7 @@ impl Wanted {
         let mut sizes = match self.named {
             false if units => vec![UNIT_BYTES],
             false if way.gap > 0 => STAGGERED_SIZES.to_vec(),
-            false if matches!(way.mode, Mode::Kw | Mode::Kwp) => WRAP_SIZES.to_vec(),
+            false if way.mode.wraps() => WRAP_SIZES.to_vec(),
             _ => self.sizes.clone(),
         };
         if way.streams > 1 && !units && !self.named {
@@ -314,10 +310,8 @@ impl Wanted {
         if way.mode.whole_blocks() {
             sizes.iter_mut().for_each(|s| *s = *s / BLOCK * BLOCK);
         }
-        let most = match way.mode {
-            Mode::Cfb8 | Mode::Cfb1 => MOST_BYTEWISE,
-            _ => MOST,
-        };
+        let bytewise = way.mode.streams() && way.mode.block_by_block();
+        let most = if bytewise { MOST_BYTEWISE } else { MOST };
         let spec = way.spec(128);
         sizes.retain(|s| spec.has_length(*s) && s * way.streams <= most);
         sizes.sort_unstable();

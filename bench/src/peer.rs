@@ -7,28 +7,6 @@ use catalogue::Cipher;
 pub use catalogue::{Direction, Mode, BLOCK};
 pub const TAG: usize = 16;
 
-/// The modes of the grid.
-#[cfg(test)]
-pub const MODES: [Mode; 17] = [
-    Mode::Ecb,
-    Mode::Cbc,
-    Mode::Cfb128,
-    Mode::Ofb,
-    Mode::Ctr,
-    Mode::Xts,
-    Mode::Gcm,
-    Mode::Ccm,
-    Mode::Cmac,
-    Mode::GcmSiv,
-    Mode::Ocb,
-    Mode::CbcCts,
-    Mode::Cfb8,
-    Mode::Cfb1,
-    Mode::Siv,
-    Mode::Kw,
-    Mode::Kwp,
-];
-
 /// So many streams are not alike: `Spec::lengths` says how long each is.
 pub const RAGGED: usize = 64;
 /// Their bytes together in the grid.
@@ -82,7 +60,7 @@ pub struct Spec {
 impl Spec {
     /// Whether the mode is key wrap.
     pub fn wraps(&self) -> bool {
-        matches!(self.mode, Mode::Kw | Mode::Kwp)
+        self.mode.wraps()
     }
 
     /// Whether decryption refuses input that encryption did not write.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The command line: help, man pages and completions all come from here and from pages.rs.
 
-use crate::pages;
+use crate::core::Backend;
 use crate::token::args::TokenArgs;
-use clap::builder::{TypedValueParser, UnknownArgumentValueParser};
+use crate::{pages, subject};
+use clap::builder::{
+    PossibleValue, StringValueParser, TypedValueParser, UnknownArgumentValueParser,
+};
 use clap::error::ErrorKind;
-use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueHint};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -173,7 +176,7 @@ pub struct RunArgs {
     /// Features to mask, in tenrounds and in OpenSSL's own code
     ///
     /// Each word disables a feature of the processor: noaes, noclmul, novaes, noavx512 and others.
-    #[arg(long, value_name = "WORD[,WORD...]")]
+    #[arg(long, value_name = "WORD[,WORD...]", value_hint = ValueHint::Other)]
     pub mask: Option<String>,
 
     /// Show afterwards which code executed, on standard error or as JSON in FILE
@@ -202,6 +205,7 @@ pub struct RunArgs {
     /// The command and its arguments
     #[arg(
         value_name = "COMMAND",
+        value_hint = ValueHint::CommandWithArguments,
         trailing_var_arg = true,
         required_unless_present = "print_env"
     )]
@@ -287,10 +291,13 @@ pub struct StatusArgs {
 
 #[derive(Args, Debug)]
 pub struct SpeedArgs {
-    /// aes-{128,192,256}-MODE, or a group: aes-128, gcm, aead, all [default: the most used modes]
-    ///
-    /// MODE is ecb, cbc, cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv, xts or cmac.
-    #[arg(value_name = "ALGORITHM")]
+    #[arg(
+        value_name = "ALGORITHM",
+        value_parser = Offered(subject::words),
+        hide_possible_values = true,
+        help = MEASURED,
+        long_help = with_modes(MEASURED, &subject::modes())
+    )]
     pub algorithms: Vec<String>,
 
     #[command(flatten)]
@@ -306,11 +313,13 @@ pub struct SpeedArgs {
     arg = moved("baseline", "tenrounds diff OLD NEW")
 )]
 pub struct CompareArgs {
-    /// aes-{128,192,256}-MODE, rc4, chacha20-poly1305, or a group: aes-128, gcm, aead, all
-    /// [default: the most used modes]
-    ///
-    /// MODE is ecb, cbc, cfb, ofb, ctr, gcm, ccm, ocb, siv, gcm-siv, xts or cmac.
-    #[arg(value_name = "ALGORITHM")]
+    #[arg(
+        value_name = "ALGORITHM",
+        value_parser = Offered(subject::words),
+        hide_possible_values = true,
+        help = MEASURED,
+        long_help = with_modes(MEASURED, &subject::modes())
+    )]
     pub algorithms: Vec<String>,
 
     #[command(flatten)]
@@ -325,17 +334,20 @@ pub struct CompareArgs {
 
 #[derive(Args, Debug)]
 pub struct PathsArgs {
-    /// aes-{128,192,256}-MODE, or a group: aes-128, cbc [default: aes-128-cbc aes-128-ctr]
-    ///
-    /// MODE is ecb, cbc or ctr.
-    #[arg(value_name = "ALGORITHM")]
+    #[arg(
+        value_name = "ALGORITHM",
+        value_parser = Offered(subject::kernel_words),
+        hide_possible_values = true,
+        help = IN_KERNEL,
+        long_help = with_modes(IN_KERNEL, &subject::kernel_modes())
+    )]
     pub algorithms: Vec<String>,
 
     #[command(flatten)]
     pub measure: MeasureArgs,
 
     /// The kernel's driver to measure, by its name in /proc/crypto; for one mode
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
     pub driver: Option<String>,
 
     #[command(flatten)]
@@ -368,6 +380,17 @@ pub struct PictureArgs {
     pub images: PathBuf,
 }
 
+/// The algorithms of speed and compare.
+const MEASURED: &str = "aes-{128,192,256}-MODE, rc4, chacha20-poly1305, or a group: aes-128, gcm, \
+                        aead, all [default: the most used modes]";
+/// Those of compare-paths.
+const IN_KERNEL: &str =
+    "aes-{128,192,256}-MODE, or MODE for all key sizes [default: aes-128-cbc aes-128-ctr]";
+
+fn with_modes(help: &str, modes: &[&str]) -> String {
+    format!("{help}\n\nMODE is {}.", subject::or(modes))
+}
+
 /// What speed, compare and compare-paths measure.
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
@@ -380,7 +403,8 @@ pub struct MeasureArgs {
         allow_negative_numbers = true,
         value_name = "N[,N...]",
         value_delimiter = ',',
-        value_parser = Checked(parse_bytes)
+        value_parser = Checked(parse_bytes),
+        value_hint = ValueHint::Other
     )]
     pub bytes: Vec<usize>,
 
@@ -392,7 +416,8 @@ pub struct MeasureArgs {
         long,
         allow_negative_numbers = true,
         value_name = "S",
-        value_parser = Checked(parse_seconds)
+        value_parser = Checked(parse_seconds),
+        value_hint = ValueHint::Other
     )]
     pub seconds: Option<f64>,
 
@@ -423,7 +448,8 @@ pub struct CaseArgs {
         allow_negative_numbers = true,
         value_name = "N[,N...]",
         value_delimiter = ',',
-        value_parser = Checked(parse_threads)
+        value_parser = Checked(parse_threads),
+        value_hint = ValueHint::Other
     )]
     pub threads: Vec<Threads>,
 
@@ -461,6 +487,32 @@ fn moved(option: &'static str, command: &str) -> clap::Arg {
         )))
 }
 
+/// Any word. Completions offer these; the command itself refuses others, and names the nearest.
+#[derive(Clone)]
+struct Offered(fn() -> Vec<String>);
+
+impl TypedValueParser for Offered {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+fn backends() -> Vec<String> {
+    let all = Backend::all().into_iter();
+    all.map(|backend| backend.name().to_owned()).collect()
+}
+
 /// A value parser whose errors show the command's usage.
 #[derive(Clone)]
 struct Checked<T>(fn(&str) -> Result<T, String>);
@@ -489,11 +541,16 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Checked<T> {
 #[derive(Args, Debug)]
 pub struct SelftestArgs {
     /// Check only this backend, against all usable others
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Offered(backends))]
     pub backend: Option<String>,
 
     /// The seed of the random messages, as an earlier run printed it [default: random]
-    #[arg(long, allow_negative_numbers = true, value_name = "N")]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "N",
+        value_hint = ValueHint::Other
+    )]
     pub seed: Option<u64>,
 
     /// Write JSON instead of text
@@ -572,17 +629,19 @@ fn with_pages(command: clap::Command, name: &str) -> clap::Command {
     command
 }
 
-/// The command line as people see it, without hidden commands and options.
-pub fn visible(command: &clap::Command) -> clap::Command {
+/// The command line as people see it, without hidden commands and options, and of the others only
+/// the arguments that `wanted` accepts.
+pub fn visible(command: &clap::Command, wanted: fn(&&clap::Arg) -> bool) -> clap::Command {
+    let args = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let mut seen = clap::Command::new(command.get_name().to_owned());
     seen = seen
         .about(command.get_about().cloned().unwrap_or_default())
-        .args(command.get_arguments().filter(|a| !a.is_hide_set()));
+        .args(args.filter(wanted));
     if let Some(version) = command.get_version() {
         seen = seen.version(version.to_owned());
     }
     let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    seen.subcommands(shown.map(visible))
+    seen.subcommands(shown.map(|sub| visible(sub, wanted)))
 }
 
 /// The names of hidden commands, and of hidden options as "--NAME".
@@ -663,7 +722,7 @@ mod tests {
     #[test]
     fn the_definitions_are_consistent() {
         command().debug_assert();
-        visible(&command()).debug_assert();
+        visible(&command(), |_| true).debug_assert();
     }
 
     #[test]
@@ -694,7 +753,7 @@ mod tests {
             assert!(hidden.contains(&name.to_owned()), "{name}");
         }
         assert!(!hidden.contains(&"--json".to_owned()));
-        let seen = visible(&command());
+        let seen = visible(&command(), |_| true);
         assert!(seen.find_subcommand("worker").is_none());
         let enable = seen.find_subcommand("enable").unwrap();
         assert!(enable.get_arguments().all(|arg| arg.get_id() != "die_at"));

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// When the texts of the manual pages last changed.
-const DATE: &str = "2026-11-23";
+const DATE: &str = "2026-11-25";
 
 /// Writes a shell's completions to standard output.
 pub fn completions(shell: Shell) -> Result<()> {
@@ -23,9 +23,38 @@ pub fn completions(shell: Shell) -> Result<()> {
 
 fn completions_of(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    let mut command = cli::visible(&cli::command());
+    // The generator for bash would offer the placeholders of arguments of any word.
+    let mut command = cli::visible(
+        &cli::command(),
+        match shell {
+            Shell::Bash => {
+                |arg| !arg.is_positional() || arg.get_value_parser().possible_values().is_some()
+            }
+            _ => |_| true,
+        },
+    );
     clap_complete::generate(shell, &mut command, "tenrounds", &mut text);
+    if shell == Shell::Fish {
+        text.extend(fish_words(&command).into_bytes());
+    }
     text
+}
+
+/// The words of positional arguments, which the generator for fish leaves out.
+fn fish_words(command: &Command) -> String {
+    let mut lines = String::new();
+    for sub in command.get_subcommands() {
+        let values = sub.get_positionals();
+        let values = values.filter_map(|arg| arg.get_value_parser().possible_values());
+        let words: Vec<String> = values.flatten().map(|v| v.get_name().to_owned()).collect();
+        if !words.is_empty() {
+            let (name, words) = (sub.get_name(), words.join(" "));
+            lines += &format!(
+                "complete -c tenrounds -n \"__fish_tenrounds_using_subcommand {name}\" -f -a \"{words}\"\n"
+            );
+        }
+    }
+    lines
 }
 
 /// Writes everything into a tree laid out as installed.

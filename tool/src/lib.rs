@@ -4,8 +4,11 @@
 mod advice;
 mod bench;
 mod cli;
+mod compare;
+mod compare_paths;
 mod counters;
 mod detect;
+mod diff;
 mod doctor;
 mod enable;
 mod generate;
@@ -18,6 +21,8 @@ mod pkcs11;
 mod root;
 mod run;
 mod selftest;
+mod speed;
+mod subject;
 mod token;
 mod trust;
 
@@ -37,16 +42,16 @@ use std::process::ExitCode;
 fn dispatch(command: Command) -> Result<ExitCode> {
     let result = match command {
         Command::Doctor(args) => return doctor::run(&args).map(ExitCode::from),
-        Command::Diff(args) => return bench::diff(&args).map(ExitCode::from),
+        Command::Diff(args) => return diff::diff(&args).map(ExitCode::from),
         Command::Status(args) => return enable::status(&args).map(ExitCode::from),
         Command::Detect(args) => detect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
         Command::Token(args) => token::run(&args),
-        Command::Speed(args) => bench::speed(&args),
-        Command::Compare(args) => bench::compare(&args),
-        Command::ComparePaths(args) => bench::compare_paths(&args),
+        Command::Speed(args) => speed::speed(&args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::ComparePaths(args) => compare_paths::compare_paths(&args),
         Command::Picture(args) => bench::picture(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Worker { args } => bench::worker(&args),

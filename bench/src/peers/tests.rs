@@ -77,7 +77,7 @@ fn outputs(operation: &mut dyn Operation, spec: Spec, bytes: usize, input: &[u8]
 
 fn specs(streams: usize) -> Vec<Spec> {
     let mut all = Vec::new();
-    for mode in crate::peer::MODES {
+    for mode in Mode::aes() {
         for key_bits in [128, 192, 256] {
             for direction in [Direction::Encrypt, Direction::Decrypt] {
                 let no_such_key = Cipher::new(mode, key_bits).is_none();

@@ -91,11 +91,6 @@ impl Cipher {
         self.row().bound[direction as usize]
     }
 
-    /// The core's bulk operations that do the work, the best one first.
-    pub fn ops(self, direction: Direction) -> [&'static str; 2] {
-        [self.row().ops[direction as usize], self.row().plain_op]
-    }
-
     /// The directions that do different work.
     pub fn directions(self) -> &'static [Direction] {
         self.row().directions
@@ -176,6 +171,17 @@ mod tests {
     fn two_keys_are_twice_as_long() {
         let bytes = ["aes-192-gcm", "aes-256-xts", "aes-192-siv"].map(|n| cipher(n).key_bytes());
         assert_eq!(bytes, [24, 64, 48]);
+    }
+
+    #[test]
+    fn tags_and_ivs_fit_the_shape() {
+        for mode in Mode::aes() {
+            let (row, has_tag) = (mode.row(), mode.is_aead() || mode.row().call == Call::Mac);
+            assert_eq!(!row.tags.is_empty(), has_tag, "{mode:?}");
+            if let Call::Message(shape) = row.call {
+                assert!((row.ivs[0]..=row.ivs[1]).contains(&shape.iv), "{mode:?}");
+            }
+        }
     }
 
     // NIST's register of objects, 2.16.840.1.101.3.4.1; IEEE 1619 for XTS.

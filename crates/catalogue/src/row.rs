@@ -102,6 +102,8 @@ pub enum Needs {
     AesAndClmul,
     /// One block after the other: AES instructions of any width.
     OneChain,
+    /// The same, and each block is a call of a backend: one block is in the registers, however wide.
+    OneBlock,
 }
 
 /// A host's name for a mode; None if it does not offer the mode.
@@ -143,6 +145,10 @@ pub struct Row {
     pub ops: [&'static str; 2],
     /// The operation that takes its place in a backend without it; empty if every backend has it.
     pub plain_op: &'static str,
+    /// Bytes of the shortest and the longest IV, nonce or tweak that the provider takes.
+    pub ivs: [usize; 2],
+    /// Bytes that a tag may have, the usual number last; empty without a tag.
+    pub tags: &'static [usize],
     /// Bytes of the shortest and the longest message.
     pub shortest: usize,
     pub longest: usize,

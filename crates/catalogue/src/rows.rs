@@ -50,6 +50,8 @@ const STREAM: Row = Row {
     needs: [Needs::Aes; 2],
     ops: [""; 2],
     plain_op: "",
+    ivs: [BLOCK; 2],
+    tags: &[],
     shortest: 1,
     longest: usize::MAX,
     unit: 1,
@@ -65,6 +67,8 @@ const SHAPE: Shape = Shape {
 };
 const MESSAGE: Row = Row {
     call: Call::Message(SHAPE),
+    ivs: [12; 2],
+    tags: &[16],
     ..STREAM
 };
 /// Key wrap (SP 800-38F): at most 2^31 bytes, a chain of blocks.
@@ -72,8 +76,9 @@ const WRAP: Row = Row {
     source: "SP 800-38F",
     call: Call::Wrap,
     bound: [Bound::Latency; 2],
-    needs: [Needs::OneChain; 2],
+    needs: [Needs::OneBlock; 2],
     ops: ["ecb_encrypt", "ecb_decrypt"],
+    ivs: [0; 2],
     longest: (1 << 31) - 8,
     measured: false,
     ..STREAM
@@ -81,8 +86,11 @@ const WRAP: Row = Row {
 
 const ENCRYPTION_CHAINED: [Bound; 2] = [Bound::Latency, Bound::Throughput];
 const CHAIN_ENCRYPTING: [Needs; 2] = [Needs::OneChain, Needs::Aes];
+const BLOCK_ENCRYPTING: [Needs; 2] = [Needs::OneBlock, Needs::Aes];
 const CHAIN: [Needs; 2] = [Needs::OneChain; 2];
 const HASHED: [Needs; 2] = [Needs::AesAndClmul; 2];
+
+const ANY_TAG: &[usize] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
 
 /// The modes, in the order of [`Mode`] and in which they are shown. The last two are what programs
 /// used before AES instructions, and what they use where there are none.
@@ -148,7 +156,7 @@ pub static ROWS: [Row; 19] = [
         name: "cfb8",
         title: "CFB8",
         bound: ENCRYPTION_CHAINED,
-        needs: CHAIN_ENCRYPTING,
+        needs: BLOCK_ENCRYPTING,
         ops: ["ecb_encrypt"; 2],
         hosts: provider(&[&["AES-{}-CFB8"]]),
         measured: false,
@@ -159,7 +167,7 @@ pub static ROWS: [Row; 19] = [
         name: "cfb1",
         title: "CFB1",
         bound: ENCRYPTION_CHAINED,
-        needs: CHAIN_ENCRYPTING,
+        needs: BLOCK_ENCRYPTING,
         ops: ["ecb_encrypt"; 2],
         hosts: provider(&[&["AES-{}-CFB1"]]),
         measured: false,
@@ -197,6 +205,8 @@ pub static ROWS: [Row; 19] = [
         needs: HASHED,
         ops: ["gcm_encrypt", "gcm_decrypt"],
         plain_op: "ctr",
+        ivs: [1, 128],
+        tags: ANY_TAG,
         hosts: everywhere(&[&["AES-{}-GCM", "id-aes{}-GCM"]], Some("gcm(aes)")),
         ..MESSAGE
     },
@@ -215,6 +225,8 @@ pub static ROWS: [Row; 19] = [
         needs: CHAIN,
         ops: ["ccm_encrypt", "ccm_decrypt"],
         plain_op: "ctr",
+        ivs: [7, 13],
+        tags: &[4, 6, 8, 10, 12, 14, 16],
         longest: (1 << 24) - 1, // 3 bytes for the length: 15 less the nonce (SP 800-38C A.1)
         hosts: everywhere(&[&["AES-{}-CCM", "id-aes{}-CCM"]], Some("ccm(aes)")),
         ..MESSAGE
@@ -226,6 +238,8 @@ pub static ROWS: [Row; 19] = [
         source: "RFC 7253",
         ops: ["ocb_encrypt", "ocb_decrypt"],
         plain_op: "ecb_encrypt",
+        ivs: [1, 15],
+        tags: ANY_TAG,
         hosts: provider(&[&["AES-{}-OCB"]]),
         ..MESSAGE
     },
@@ -239,7 +253,8 @@ pub static ROWS: [Row; 19] = [
         // Decryption can do both passes at once: the tag, where the keystream begins, is known.
         bound: [Bound::LatencyThenThroughput, Bound::Latency],
         needs: CHAIN,
-        ops: ["ctr"; 2],
+        ops: ["cbc_encrypt"; 2], // the chain bounds it; the other pass is CTR
+        ivs: [0; 2],
         hosts: provider(&[&["AES-{}-SIV"]]),
         ..MESSAGE
     },
@@ -274,6 +289,8 @@ pub static ROWS: [Row; 19] = [
         }),
         ops: ["xts_encrypt", "xts_decrypt"],
         plain_op: "ecb_encrypt",
+        ivs: [BLOCK; 2],
+        tags: &[],
         shortest: BLOCK,
         longest: 1 << 24, // 2^20 blocks (IEEE 1619 section 5.1)
         hosts: everywhere(&[&["AES-{}-XTS"]], Some("xts(aes)")),
@@ -315,6 +332,8 @@ pub static ROWS: [Row; 19] = [
         bound: [Bound::Latency; 2],
         needs: CHAIN,
         ops: ["cbc_encrypt"; 2],
+        ivs: [0; 2],
+        tags: ANY_TAG,
         shortest: 0,
         hosts: Hosts {
             mac: true,
@@ -388,6 +407,21 @@ impl Mode {
     /// Whether a message has additional data and a tag.
     pub fn is_aead(self) -> bool {
         matches!(self.row().call, Call::Message(shape) if shape.authenticated)
+    }
+
+    /// The kernel's name for the mode, if calls continue one long message.
+    pub fn kernel_stream(self) -> Option<&'static str> {
+        self.row().hosts.kernel.filter(|_| self.streams())
+    }
+
+    /// Whether data are keys to be wrapped.
+    pub fn wraps(self) -> bool {
+        self.row().call == Call::Wrap
+    }
+
+    /// Whether each block of a direction is a call of a backend.
+    pub fn block_by_block(self) -> bool {
+        self.row().needs.contains(&Needs::OneBlock)
     }
 
     /// Whether calls continue one long message.

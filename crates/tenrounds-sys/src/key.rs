@@ -4,7 +4,7 @@
 use crate::backend::Backend;
 use crate::raw::{self, tr_backend, tr_status};
 use crate::status::{check, Result};
-use catalogue::{Direction, Mode};
+use catalogue::{Call, Direction, Mode};
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -196,13 +196,10 @@ impl Key<'_> {
     pub fn encrypt(&self, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {
         match self.mode {
             Mode::CbcCts => self.stealing(Direction::Encrypt, p, data),
-            Mode::Kw | Mode::Kwp => self.wrap(p, data),
-            _ => {
-                let text = if self.mode == Mode::Cmac {
-                    0
-                } else {
-                    data.len()
-                };
+            mode if mode.wraps() => self.wrap(p, data),
+            mode => {
+                let is_mac = mode.row().call == Call::Mac;
+                let text = if is_mac { 0 } else { data.len() };
                 let mut out = vec![0; text + p.tag_len];
                 let tag = out[text..].as_mut_ptr();
                 self.safely(Direction::Encrypt, p, &mut out, data, tag)?;
@@ -215,7 +212,7 @@ impl Key<'_> {
     pub fn decrypt(&self, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {
         match self.mode {
             Mode::CbcCts => self.stealing(Direction::Decrypt, p, data),
-            Mode::Kw | Mode::Kwp => self.unwrap(p, data),
+            mode if mode.wraps() => self.unwrap(p, data),
             _ => {
                 let (text, tag) = data.split_at(data.len() - p.tag_len);
                 let mut out = vec![0; text.len()];
@@ -245,6 +242,7 @@ impl Key<'_> {
             tag,
             tag_len: p.tag_len,
         };
+        // The calls that take no length of IV or tag.
         match self.mode {
             Mode::GcmSiv => assert_eq!((p.iv.len(), p.tag_len), (12, 16)),
             Mode::Siv => assert_eq!(p.tag_len, 16),

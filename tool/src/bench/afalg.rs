@@ -37,19 +37,6 @@ const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
 /// More pages than a chunk can touch.
 const PIPE_BYTES: usize = 4 * CHUNK;
 
-/// What the kernel calls a cipher that goes on from call to call; None for what is not offered here.
-pub fn name(subject: Subject) -> Option<String> {
-    let known = subject.is_aes() && [Mode::Ecb, Mode::Cbc, Mode::Ctr].contains(&subject.mode());
-    known.then(|| {
-        subject
-            .row()
-            .hosts
-            .kernel
-            .expect("the kernel has these")
-            .into()
-    })
-}
-
 fn why(call: &str, errno: Errno) -> String {
     format!("{call}: {} (errno {})", errno.desc(), errno as i32)
 }
@@ -78,7 +65,7 @@ pub fn capacity() -> Result<usize> {
 
 /// An error if the kernel has no such driver, or not for this mode.
 pub fn check_driver(subject: Subject, driver: &str) -> Result<()> {
-    let wanted = name(subject).unwrap_or_default();
+    let wanted = subject.mode().kernel_stream().unwrap_or_default();
     let help = |error: Error| {
         Error::failure(format!(
             "--driver {driver}: {error}; the drivers of {wanted} are in /proc/crypto"
@@ -98,9 +85,11 @@ pub fn check_driver(subject: Subject, driver: &str) -> Result<()> {
 /// A socket with a cipher, of the driver or by the algorithm's name.
 fn bound(subject: Subject, driver: Option<&str>) -> Result<OwnedFd> {
     let socket = family().map_err(|(why, _)| Error::absent(why))?;
-    let algorithm = name(subject)
+    let algorithm = subject
+        .mode()
+        .kernel_stream()
         .ok_or_else(|| Error::absent(format!("AF_ALG: no {} here", subject.title())))?;
-    let name = driver.unwrap_or(&algorithm);
+    let name = driver.unwrap_or(algorithm);
     // struct sockaddr_alg, salg_name, with its zero byte.
     if name.len() >= 64 {
         return Err(Error::usage(format!("'{name}' is no driver's name")));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What is measured at once: an algorithm, a direction, a size, a number of threads.
 
-use super::afalg;
 use super::implementation::Implementation;
 use super::subject::Subject;
 use super::worker::Request;
@@ -45,7 +44,7 @@ impl Case {
         match who {
             Implementation::OpenSsl => true,
             Implementation::AfAlg | Implementation::AfAlgSplice => {
-                afalg::name(self.subject).is_some()
+                self.subject.mode().kernel_stream().is_some()
             }
             Implementation::AfAlgEngine => self.subject.mode() == Mode::Cbc,
             // Of two widths it does not matter which.

@@ -5,7 +5,7 @@ use super::case::Case;
 use super::implementation::Implementation;
 use super::measure::Rounds;
 use crate::algorithm::Direction;
-use crate::core::{Backend, Op};
+use crate::core::Backend;
 use crate::schema::{Measurement, Scaling};
 use ::measure::limit::Limit;
 use ::measure::stats::Summary;
@@ -19,9 +19,8 @@ pub struct Figure {
 /// The backend whose code does a case, where another is selected: the selected one may leave an
 /// operation to a weaker one.
 fn doing(selected: Backend, case: &Case) -> &'static str {
-    let ops = case.subject.ops(case.direction).into_iter();
-    let doing = |name| selected.doing_any(Op::by_name(name)?);
-    ops.filter_map(doing).next().unwrap_or(selected).name()
+    let doing = selected.doing_mode(case.subject.mode(), case.direction);
+    doing.unwrap_or(selected).name()
 }
 
 /// What the "backend" column of an implementation says.

@@ -1,47 +1,38 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Measuring: `speed`, `compare`, `compare-paths`, `diff`, and the worker processes that they ask.
-//! docs/measuring.md says how and why.
+//! Measuring: what the commands `speed`, `compare`, `compare-paths` and `diff` share, the worker
+//! processes that they ask, and the pictures of the documents. docs/measuring.md says how and why.
 
-mod afalg;
-mod case;
-mod chart;
-mod compare;
-mod comparison;
-mod count;
+pub mod afalg;
+pub mod case;
+pub mod chart;
+pub mod comparison;
+pub mod count;
 mod crew;
 mod crossing;
-mod diff;
-mod engine;
+pub mod engine;
 mod evp;
-mod figure;
-mod implementation;
+pub mod figure;
+pub mod implementation;
 mod job;
 mod jobs;
 mod mac;
-mod markdown;
-mod measure;
+pub mod markdown;
+pub mod measure;
 mod message;
-mod passes;
-mod paths;
+pub mod passes;
 mod picture;
-mod plan;
-mod report;
-mod runs;
-mod scaling;
-mod shown;
-mod speed;
-mod subject;
-mod svg;
-mod team;
-mod worker;
+pub mod plan;
+pub mod report;
+pub mod runs;
+pub mod shown;
+pub mod svg;
+pub mod team;
+pub mod worker;
 
-pub use compare::compare;
-pub use diff::diff;
-pub use paths::compare_paths;
 pub use picture::picture;
-pub use speed::speed;
 
 use crate::error::{Error, Result};
+use crate::subject;
 use std::ffi::OsString;
 
 /// A measuring process: its arguments are the implementation and, for AF_ALG, a driver of the

@@ -3,7 +3,7 @@
 
 use super::code::{stock, Code};
 use crate::algorithm::{Cipher, Direction, Mode, Needs};
-use crate::core::{Backend, Op};
+use crate::core::Backend;
 use crate::kernel::drivers::{selected, Driver};
 use crate::openssl::probe::Served;
 use crate::schema::OpenSsl;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The groups of the table.
-pub const GROUPS: [(Needs, &str); 3] = [
+pub const GROUPS: [(Needs, &str); 4] = [
     (
         Needs::Aes,
         "Independent blocks: the more at once, the faster",
@@ -24,6 +24,10 @@ pub const GROUPS: [(Needs, &str); 3] = [
         Needs::OneChain,
         "A chain, each block waits for the one before: wide registers do not help",
     ),
+    (
+        Needs::OneBlock,
+        "A chain of calls for one block each: the rest of a wide register is empty",
+    ),
 ];
 
 #[derive(Debug, Serialize)]
@@ -31,7 +35,7 @@ pub struct Row {
     pub mode: &'static str,
     /// Those for which the row holds.
     pub directions: Vec<&'static str>,
-    /// "parallel", "hash" or "chain".
+    /// "parallel", "hash", "chain" or "block".
     #[serde(serialize_with = "as_word")]
     pub needs: Needs,
     /// The backend whose code does the mode; null: this build has none.
@@ -57,6 +61,7 @@ fn as_word<S: serde::Serializer>(needs: &Needs, serializer: S) -> Result<S::Ok, 
         Needs::Aes => "parallel",
         Needs::AesAndClmul => "hash",
         Needs::OneChain => "chain",
+        Needs::OneBlock => "block",
     })
 }
 
@@ -102,14 +107,7 @@ pub fn rows(sides: &Sides) -> Vec<Row> {
 
 fn row(cipher: Cipher, direction: Direction, sides: &Sides) -> Row {
     let mode = cipher.row();
-    let needs = mode.needs[direction as usize];
-    let ops = match needs {
-        // SIV's second pass is CTR; the chain bounds it.
-        Needs::OneChain if cipher.ops(direction)[0] == "ctr" => ["cbc_encrypt", ""],
-        _ => cipher.ops(direction),
-    };
-    let doing = |op| sides.selected.doing_any(Op::by_name(op)?);
-    let backend = ops.into_iter().filter(|op| !op.is_empty()).find_map(doing);
+    let backend = sides.selected.doing_mode(cipher.mode(), direction);
     let backend = backend.map(Backend::name);
     let has_it = |openssl: &&OpenSsl| {
         let served = sides.served.get(&name(cipher));
@@ -126,7 +124,7 @@ fn row(cipher: Cipher, direction: Direction, sides: &Sides) -> Row {
         title: mode.title,
         usual: mode.measured,
         directions: vec![direction.name()],
-        needs,
+        needs: mode.needs[direction as usize],
         backend,
         tenrounds: backend.map(Code::of_backend),
         openssl: stock,
@@ -179,6 +177,7 @@ mod tests {
         assert_eq!(needs("cbc", "decrypt"), Some(Needs::Aes));
         assert_eq!(needs("gcm", "decrypt"), Some(Needs::AesAndClmul));
         assert_eq!(needs("cmac", "encrypt"), Some(Needs::OneChain));
+        assert_eq!(needs("cfb8", "encrypt"), Some(Needs::OneBlock));
         assert!(rows.iter().all(|row| row.backend.is_some()), "{rows:?}");
         let xts: Vec<_> = rows.iter().filter(|row| row.mode == "xts").collect();
         assert_eq!(xts.len(), 1, "both directions in one row");

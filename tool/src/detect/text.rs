@@ -5,6 +5,7 @@ use super::code::Code;
 use super::facts::{Detect, Facts};
 use super::table::{Row, GROUPS};
 use super::verdict;
+use crate::algorithm::Needs;
 use crate::core;
 use crate::kernel::text;
 use crate::masks::LIBCRYPTO_MASK;
@@ -81,9 +82,12 @@ fn table(host: &Host, detect: &Detect, all: bool) -> String {
     let heads = &heads[..if in_kernel { 4 } else { 3 }];
     let mut table = Table::new(heads);
     for (needs, title) in GROUPS {
-        table.title(title.to_owned());
-        let of_group = detect.table.iter().filter(|row| row.needs == needs);
-        for row in of_group.filter(|row| all || row.usual) {
+        let shown = |row: &&Row| row.needs == needs && (all || row.usual);
+        let of_group: Vec<&Row> = detect.table.iter().filter(shown).collect();
+        if !of_group.is_empty() {
+            table.title(title.to_owned());
+        }
+        for row in of_group {
             let mut cells = cells(&name(&detect.table, row), row);
             cells.truncate(heads.len());
             table.row(cells);
@@ -119,7 +123,14 @@ fn name(table: &[Row], row: &Row) -> String {
 
 fn cells(name: &str, row: &Row) -> Vec<String> {
     let words = |code: Option<Code>| code.map_or("-", Code::words);
+    let alone = row.needs == Needs::OneBlock;
+    let ours = match row.tenrounds {
+        Some(Code::Vaes256 | Code::Vaes512) if alone => "VAES, 1 block",
+        ours => words(ours),
+    };
     let style = match (row.tenrounds, row.openssl) {
+        // Wider instructions gain nothing there.
+        (_, Some(theirs)) if alone && theirs > Code::Software => anstyle::Style::new(),
         (Some(ours), Some(theirs)) if ours > theirs => GOOD,
         _ => anstyle::Style::new(),
     };
@@ -133,7 +144,7 @@ fn cells(name: &str, row: &Row) -> Vec<String> {
     };
     vec![
         name.to_owned(),
-        paint(style, words(row.tenrounds)),
+        paint(style, ours),
         words(row.openssl).to_owned(),
         kernel,
     ]
@@ -276,10 +287,14 @@ fn modes(detect: &Detect) -> String {
     ]);
     for m in &detect.modes {
         let executed = m.executed.join(", ");
-        let style = if m.executed == [m.best] { GOOD } else { WARN };
+        let style = if m.executed.contains(&m.best) {
+            GOOD
+        } else {
+            WARN
+        };
         let keys: Vec<String> = m.key_bits.iter().map(u16::to_string).collect();
         table.row(vec![
-            m.mode.to_ascii_uppercase(),
+            m.title.into(),
             m.direction.into(),
             keys.join("/"),
             m.present.into(),
@@ -288,8 +303,8 @@ fn modes(detect: &Detect) -> String {
         ]);
     }
     let notes = "present: the strongest backend this processor has; selected: the one tenrounds chose; \
-                 executed: whose code just ran. CBC and CFB encryption and OFB wait for each block before \
-                 the next, so wider registers do not help them, and the narrow code does it.";
+                 executed: whose code just ran; several do different parts of a mode. In a chain each block \
+                 waits for the one before, so wider registers do not help, and the narrow code does it.";
     format!("{table}{}", item("  ", paint(DIM, notes)))
 }
 

@@ -3,7 +3,7 @@
 
 use crate::core::{Backend, Key, Parameters, Stream, BLOCK};
 use crate::error::{Error, Result};
-use catalogue::{Call, Cipher, Direction, Mode};
+use catalogue::{Call, Cipher, Direction};
 use fastrand::Rng;
 
 /// A message. Everything that a mode may vary is drawn at random.
@@ -121,28 +121,24 @@ impl Case {
     }
 }
 
-/// The lengths that each mode allows; the usual ones in half of all messages.
+/// Lengths that the mode allows; the usual ones in half of all messages.
 fn parameters(rng: &mut Rng, cipher: Cipher, iv: &[u8; BLOCK]) -> Parameters {
-    let usual = rng.bool();
-    let (iv_len, tag_len) = match cipher.mode() {
-        Mode::Gcm if usual => (12, 16),
-        Mode::Gcm => (rng.usize(1..=40), rng.usize(1..=16)),
-        Mode::Ccm if usual => (12, 16),
-        // 2 bytes at least for the length of the message (SP 800-38C A.1).
-        Mode::Ccm => (rng.usize(7..=13), 2 * rng.usize(2..=8)),
-        Mode::Ocb if usual => (12, 16),
-        Mode::Ocb => (rng.usize(1..=15), rng.usize(1..=16)),
-        Mode::Siv => (0, 16),
-        Mode::GcmSiv => (12, 16),
-        Mode::Cmac => (0, rng.usize(1..=16)),
-        _ => (BLOCK, 0),
+    let (row, usual) = (cipher.row(), rng.bool());
+    let iv_len = match row.call {
+        Call::Message(shape) if usual => shape.iv,
+        _ => rng.usize(row.ivs[0]..=row.ivs[1]),
+    };
+    let tag = if usual {
+        row.tags.last()
+    } else {
+        rng.choice(row.tags)
     };
     let mut aad = vec![0; if usual { 13 } else { rng.usize(..300) }];
     rng.fill(&mut aad);
     Parameters {
         iv: iv.iter().copied().cycle().take(iv_len).collect(),
         aad: if cipher.is_aead() { aad } else { Vec::new() },
-        tag_len,
+        tag_len: tag.copied().unwrap_or(0),
         form: rng.i32(1..=3),
         inverse: rng.bool(),
     }

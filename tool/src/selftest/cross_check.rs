@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::progress::Progress;
 use crate::core::Backend;
-use catalogue::{Cipher, Mode};
+use catalogue::Cipher;
 use fastrand::Rng;
 
 /// Lengths that are all tried: the loops and tails of all backends end below the first number.
@@ -64,11 +64,7 @@ pub fn run(running: &[Backend], seed: u64, up_to: usize) -> Found {
 }
 
 fn lengths(rng: &mut Rng, cipher: Cipher, up_to: usize) -> Vec<usize> {
-    let slow = matches!(
-        cipher.mode(),
-        Mode::Cfb1 | Mode::Cfb8 | Mode::Kw | Mode::Kwp
-    );
-    let (dense, long) = match slow {
+    let (dense, long) = match cipher.mode().block_by_block() {
         true => (SLOW_DENSE, SLOW_LONG),
         false => (DENSE, LONG),
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The catalogue's names against what libcrypto lists for the provider, and against the manual page.
+//! The catalogue's names against what libcrypto lists for the provider, and against the documents.
 
 use crate::support::{module, Finish, Place};
 use catalogue::{Cipher, COMPOSED};
@@ -59,25 +59,84 @@ fn the_provider_has_what_the_catalogue_says() {
     assert_eq!(macs, expected(true));
 }
 
+/// The part of a document of the tree that begins and ends with these words.
+fn passage(file: &str, begin: &str, end: &str) -> String {
+    let path = format!("{}/../{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect(file);
+    let (_, rest) = text.split_once(begin).expect(begin);
+    rest.split_once(end).expect(end).0.to_owned()
+}
+
+/// The names of modes in a passage: its words in capitals, without "AES-128".
+fn modes_in(passage: &str) -> Names {
+    let words = passage.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    let words = words.map(|word| word.trim_matches('-'));
+    let is_mode = |word: &&str| {
+        let capitals = !word.contains(|c: char| c.is_ascii_lowercase());
+        capitals && !word.starts_with("AES") && word.contains(|c: char| c.is_ascii_uppercase())
+    };
+    words.filter(is_mode).map(str::to_owned).collect()
+}
+
+fn titles(has: impl Fn(&catalogue::Hosts) -> bool) -> Names {
+    let offered = catalogue::ROWS.iter().filter(|row| has(&row.hosts));
+    offered.map(|row| row.title.to_owned()).collect()
+}
+
+/// Those of the provider, and GMAC, which is no mode of its own.
+fn of_the_provider() -> Names {
+    let mut names = titles(|hosts| !hosts.provider.is_empty());
+    names.insert("GMAC".to_owned());
+    names
+}
+
 #[test]
-fn the_manual_page_names_every_mode() {
-    let root = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../docs/man/OSSL_PROVIDER-tenrounds.7"
-    );
-    let page = std::fs::read_to_string(root).unwrap();
-    for row in catalogue::ROWS
-        .iter()
-        .filter(|row| !row.hosts.provider.is_empty())
-    {
-        let name = row.hosts.provider[0][0];
-        let mode = name
-            .trim_start_matches("AES-{}-")
-            .trim_start_matches("AES-");
-        let said = match row.call {
-            catalogue::Call::Wrap => page.contains("key wrap"),
-            _ => page.contains(mode),
-        };
-        assert!(said, "{mode} is not in the manual page");
+fn documents_name_the_modes_of_the_provider_and_no_others() {
+    let in_readme = passage("README.md", "**Modes of the provider**:", ".");
+    assert_eq!(modes_in(&in_readme), of_the_provider(), "README.md");
+    let page = "docs/man/OSSL_PROVIDER-tenrounds.7";
+    let ciphers = passage(page, ".It Ciphers", "AES-{128,256}-CBC-HMAC");
+    let in_page = ciphers + &passage(page, ".It MACs", ".\n");
+    assert_eq!(modes_in(&in_page), of_the_provider(), "{page}");
+}
+
+#[test]
+fn documents_name_the_modes_of_the_engine_and_no_others() {
+    let engine = titles(|hosts| hosts.engine);
+    for (file, end) in [
+        ("docs/man/tenrounds-engine.7", ".\n"),
+        ("docs/migration.md", ", and behaves"),
+    ] {
+        assert_eq!(
+            modes_in(&passage(file, "The engine has", end)),
+            engine,
+            "{file}"
+        );
+    }
+    let more = passage("docs/migration.md", "The provider also has", "AES-CBC-HMAC");
+    assert_eq!(modes_in(&more), &of_the_provider() - &engine);
+}
+
+#[test]
+fn documents_name_the_algorithms_of_the_kernel_module_and_no_others() {
+    let rows = catalogue::ROWS.iter().filter_map(|row| row.hosts.kernel);
+    // CTR and GCM with counters and nonces as IPsec and others have them.
+    let all = rows.chain(["xctr(aes)", "rfc4106(gcm(aes))"]);
+    let all: Names = all.map(str::to_owned).collect();
+    for (file, begin, end) in [
+        (
+            "docs/man/tenrounds-kernel.7",
+            "ciphers\n",
+            "Encrypted disks",
+        ),
+        ("docs/kernel.md", "| algorithm | driver |", "\n\n"),
+    ] {
+        let passage = passage(file, begin, end);
+        let words = passage.split([' ', '`', ',', '\n']);
+        let found: Names = words
+            .filter(|w| w.contains("(aes)"))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(found, all, "{file}");
     }
 }

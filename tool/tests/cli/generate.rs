@@ -78,6 +78,59 @@ fn completions_for_one_shell_go_to_standard_output() {
     );
 }
 
+/// What bash offers for the last word of a command line.
+fn offered(place: &Place, line: &str) -> Vec<String> {
+    const ASK: &str = r#"
+        eval "$("$0" completions bash)"
+        words=("$@") last=$(($# - 1))
+        COMP_WORDS=("$@") COMP_CWORD=$last
+        _tenrounds tenrounds "${words[last]}" "${words[last - 1]}"
+        printf '%s\n' "${COMPREPLY[@]}""#;
+    let mut bash = place.program("bash");
+    bash.args(["-c", ASK, crate::support::TOOL]);
+    let done = bash.args(line.split(' ')).done().ok();
+    done.out.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_know_modes_and_backends() {
+    let place = Place::new();
+    let offered = |line: &str| offered(&place, line);
+    assert_eq!(
+        offered("tenrounds speed aes-256-gcm"),
+        ["aes-256-gcm", "aes-256-gcm-siv"]
+    );
+    assert_eq!(
+        offered("tenrounds compare-paths aes-128-"),
+        ["aes-128-ecb", "aes-128-cbc", "aes-128-ctr"]
+    );
+    let words = offered("tenrounds compare ");
+    for mode in catalogue::Mode::aes().filter(|mode| mode.row().measured) {
+        assert!(words.contains(&mode.name().to_owned()), "{words:?}");
+    }
+    assert!(words.contains(&"chacha20-poly1305".to_owned()), "{words:?}");
+    let backends = offered("tenrounds selftest --backend b");
+    assert!(backends.contains(&"bitslice".to_owned()), "{backends:?}");
+    assert!(
+        backends.iter().all(|name| name.starts_with("bitslice")),
+        "{backends:?}"
+    );
+    let fish = place.tool(["completions", "fish"]).done().ok().out;
+    let of_speed =
+        "\ncomplete -c tenrounds -n \"__fish_tenrounds_using_subcommand speed\" -f -a \"all ";
+    contains(&fish, &[of_speed, " aes-256-gcm-siv "]);
+    let zsh = place.tool(["completions", "zsh"]).done().ok().out;
+    contains(&zsh, &[":(all aead ", " aes-256-gcm-siv "]);
+    for number in ["speed --seconds", "compare --bytes", "selftest --seed"] {
+        assert_eq!(offered(&format!("tenrounds {number} ")), [""], "{number}");
+    }
+    for command in ["speed", "compare-paths", "diff", "run", "token import"] {
+        let words = offered(&format!("tenrounds {command} "));
+        let placeholder = |word: &&String| word.contains(['[', '<']);
+        assert_eq!(words.iter().find(placeholder), None, "{command}");
+    }
+}
+
 #[test]
 fn the_pages_pass_mandoc() {
     let place = Place::new();

@@ -3,6 +3,7 @@
 //! measured.
 
 use crate::error::{suggestion, Error, Result};
+use catalogue::Mode;
 pub use catalogue::{Bound, Call, Cipher as Subject, Shape};
 
 const GROUPS: [&str; 5] = ["all", "aead", "aes-128", "aes-192", "aes-256"];
@@ -27,14 +28,45 @@ pub fn references() -> Vec<Subject> {
     all().into_iter().filter(|s| !s.is_aes()).collect()
 }
 
+/// The names of the modes that `speed` and `compare` measure.
+pub fn modes() -> Vec<&'static str> {
+    let measured = Mode::aes().filter(|mode| mode.row().measured);
+    measured.map(Mode::name).collect()
+}
+
+/// The names of those of `compare-paths`.
+pub fn kernel_modes() -> Vec<&'static str> {
+    let streams = Mode::aes().filter(|mode| mode.kernel_stream().is_some());
+    streams.map(Mode::name).collect()
+}
+
+/// "ecb, cbc or ctr".
+pub fn or(words: &[&str]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        words => words.concat(),
+    }
+}
+
 /// The words that stand for several subjects.
 fn groups() -> Vec<&'static str> {
-    let rows = catalogue::ROWS.iter();
-    let modes = rows.filter(|row| row.is_aes() && row.measured);
-    GROUPS
+    GROUPS.into_iter().chain(modes()).collect()
+}
+
+/// The words that `speed` and `compare` take, without other spellings.
+pub fn words() -> Vec<String> {
+    let groups = groups().into_iter().map(str::to_owned);
+    groups.chain(all().into_iter().map(Subject::name)).collect()
+}
+
+/// Those that `compare-paths` takes.
+pub fn kernel_words() -> Vec<String> {
+    let modes = kernel_modes();
+    let of_these = all()
         .into_iter()
-        .chain(modes.map(|row| row.name))
-        .collect()
+        .filter(|s| modes.contains(&s.mode().name()));
+    let words = modes.iter().map(|mode| mode.to_string());
+    words.chain(of_these.map(Subject::name)).collect()
 }
 
 /// Reads names and groups in any case; each subject once, in the order asked for.
@@ -118,6 +150,15 @@ mod tests {
             names(&["ctr", "rc4"]),
             ["aes-128-ctr", "aes-192-ctr", "aes-256-ctr", "rc4"]
         );
+    }
+
+    #[test]
+    fn every_word_that_completions_offer_is_known() {
+        for word in words().into_iter().chain(kernel_words()) {
+            assert!(!names(&[&word]).is_empty(), "{word}");
+        }
+        assert_eq!(or(&kernel_modes()), "ecb, cbc or ctr");
+        assert!(kernel_words().contains(&"aes-256-ctr".to_owned()));
     }
 
     #[test]

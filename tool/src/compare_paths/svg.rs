@@ -2,11 +2,11 @@
 //! A comparison of paths as a picture: throughput over size, a line for each path, both axes
 //! logarithmic, a panel for each algorithm and direction.
 
-use super::super::figure::{size_name, title};
-use super::super::implementation::Implementation::{self, *};
-use super::super::markdown::{times, today};
 use super::found::{Figure, Found, PATHS};
 use super::report::shown;
+use crate::bench::figure::{size_name, title};
+use crate::bench::implementation::Implementation::{self, *};
+use crate::bench::markdown::{times, today};
 use crate::error::{Error, Result};
 use drawing::{text, wrap, About, INK, MARGIN, MUTED, PALE};
 use plotters::prelude::*;

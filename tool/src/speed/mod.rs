@@ -2,18 +2,19 @@
 //! `tenrounds speed`: stock OpenSSL and tenrounds in the columns that `openssl speed` made
 //! familiar.
 
-use super::case::Case;
-use super::chart::{columns, label_width, Layout, Paint, Row};
-use super::figure::Figure;
-use super::implementation::Implementation::{self, Core, Limit, OpenSsl, Tenrounds};
-use super::measure::note_absent;
-use super::measure::{limits, widest, Effort, TEAMS};
-use super::passes;
-use super::plan::{of_all, sizes_asked, threads, work};
-use super::report::{spread, times, words};
-use super::scaling::{self, Scaling};
-use super::team::WorkerProcess;
+mod scaling;
+
 use crate::algorithm::Direction;
+use crate::bench::case::Case;
+use crate::bench::chart::{columns, label_width, Layout, Paint, Row};
+use crate::bench::figure::Figure;
+use crate::bench::implementation::Implementation::{self, Core, Limit, OpenSsl, Tenrounds};
+use crate::bench::measure::note_absent;
+use crate::bench::measure::{limits, widest, Effort, TEAMS};
+use crate::bench::passes;
+use crate::bench::plan::{of_all, sizes_asked, threads, work};
+use crate::bench::report::{spread, times, words};
+use crate::bench::team::WorkerProcess;
 use crate::cli::SpeedArgs;
 use crate::core::{Backend, Cpu};
 use crate::error::{Error, Result};
@@ -25,6 +26,7 @@ use ::measure::busy::{Disturbance, Load, Watch};
 use ::measure::limit;
 use anstyle::Style;
 use indicatif::ProgressBar;
+use scaling::Scaling;
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -337,8 +339,8 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::SIZES;
     use super::*;
+    use crate::bench::plan::SIZES;
 
     #[test]
     fn without_arguments_it_takes_ten_seconds() {

@@ -3,9 +3,9 @@
 //! the limit that was measured in the same run, because absolute times of unlike machines, or of
 //! one machine at two times, mean nothing.
 
-use super::chart::Paint;
-use super::figure::size_name;
-use super::runs::{self, Fraction};
+use crate::bench::chart::Paint;
+use crate::bench::figure::size_name;
+use crate::bench::runs::{self, Fraction};
 use crate::cli::DiffArgs;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;

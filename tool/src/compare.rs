@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `tenrounds compare`: software, stock OpenSSL and tenrounds against the limit, in one run.
 
-use super::case::Case;
-use super::comparison::Comparison;
-use super::figure::{limit_rows, Figure};
-use super::implementation::Implementation;
-use super::measure::{limits, note_absent, widest, Effort, Rounds, TEAMS};
-use super::passes;
-use super::plan::{cases, effort, of_all, work, THOROUGH};
-use super::shown::Report;
-use super::subject::{references, Subject};
-use super::team::WorkerProcess;
-use super::{markdown, report, svg};
 use crate::algorithm::Direction;
+use crate::bench::case::Case;
+use crate::bench::comparison::Comparison;
+use crate::bench::figure::{limit_rows, Figure};
+use crate::bench::implementation::Implementation;
+use crate::bench::measure::{limits, note_absent, widest, Effort, Rounds, TEAMS};
+use crate::bench::passes;
+use crate::bench::plan::{cases, effort, of_all, work, THOROUGH};
+use crate::bench::shown::Report;
+use crate::bench::team::WorkerProcess;
+use crate::bench::{markdown, report, svg};
 use crate::cli::CompareArgs;
 use crate::core::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::schema::Document;
+use crate::subject::{references, Subject};
 use ::measure::busy::{Load, Watch};
 use ::measure::limit::Limit;
 use ::measure::stats::Summary;
@@ -235,8 +235,8 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::SIZES;
     use super::*;
+    use crate::bench::plan::SIZES;
 
     #[test]
     fn without_arguments_it_takes_less_than_fifteen_seconds() {

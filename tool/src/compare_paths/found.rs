@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What a comparison of paths found, and what follows from it.
 
-use super::super::case::Case;
-use super::super::count::Counts;
-use super::super::implementation::Implementation::{self, *};
-use super::super::measure::{Effort, Rounds};
+use crate::bench::case::Case;
+use crate::bench::count::Counts;
+use crate::bench::implementation::Implementation::{self, *};
+use crate::bench::measure::{Effort, Rounds};
 use crate::core::Backend;
 use crate::kernel::drivers::Driver;
 use crate::schema::Host;
@@ -214,9 +214,9 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::subject::Subject;
     use super::*;
     use crate::algorithm::Direction;
+    use crate::subject::Subject;
 
     #[test]
     fn a_crossover_lasts_to_the_largest_size() {

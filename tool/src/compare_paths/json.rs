@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A comparison of paths as JSON: docs/json.md.
 
-use super::super::afalg;
-use super::super::count::Bytes;
-use super::super::figure;
-use super::super::implementation::Implementation::{
+use super::found::{crossovers, Figure, Found};
+use crate::bench::count::Bytes;
+use crate::bench::figure;
+use crate::bench::implementation::Implementation::{
     self, AfAlg, AfAlgEngine, Core, OpenSsl, Tenrounds,
 };
-use super::found::{crossovers, Figure, Found};
 use crate::kernel::drivers::Driver;
 use crate::schema::{Document, Measurement};
 use ::measure::busy::Load;
@@ -157,9 +156,9 @@ fn rows(found: &Found, figure: &Figure) -> Vec<Measurement> {
     let mut rows = plain.rows(found.backend, None);
     let kernel = Implementation::ALL.into_iter().filter(|w| w.is_kernel());
     let kernel: Vec<&str> = kernel.map(Implementation::name).collect();
-    let algorithm = afalg::name(figure.case.subject);
+    let algorithm = figure.case.subject.mode().kernel_stream();
     let mut drivers = found.drivers.iter();
-    let driver = drivers.find(|d| Some(&d.algorithm) == algorithm.as_ref());
+    let driver = drivers.find(|d| Some(d.algorithm.as_str()) == algorithm);
     for row in &mut rows {
         if kernel.contains(&row.implementation.as_str()) {
             row.backend = driver.map(|d| d.driver.clone());

@@ -7,22 +7,23 @@ mod json;
 mod report;
 mod svg;
 
-use super::afalg;
-use super::case::Case;
-use super::engine;
-use super::implementation::Implementation::{self, *};
-use super::measure::{Effort, Rounds, TEAMS};
-use super::passes;
-use super::plan::{effort, of_all, sizes, whole_blocks, work, Work, THOROUGH};
-use super::shown::Report;
-use super::team::WorkerProcess;
-use super::worker::Request;
+use crate::bench::afalg;
+use crate::bench::case::Case;
+use crate::bench::engine;
+use crate::bench::implementation::Implementation::{self, *};
+use crate::bench::measure::{Effort, Rounds, TEAMS};
+use crate::bench::passes;
+use crate::bench::plan::{effort, of_all, sizes, whole_blocks, work, Work, THOROUGH};
+use crate::bench::shown::Report;
+use crate::bench::team::WorkerProcess;
+use crate::bench::worker::Request;
 use crate::cli::PathsArgs;
 use crate::core::Backend;
 use crate::error::{Error, Result};
 use crate::kernel::drivers::Driver;
 use crate::libcrypto::LibCrypto;
 use crate::masks;
+use crate::subject::{kernel_modes, or};
 use ::measure::busy::Watch;
 use ::measure::stats::Summary;
 use found::{Figure, Found, Unavailable, PATHS};
@@ -42,11 +43,15 @@ fn asked(args: &PathsArgs) -> Result<Vec<Work>> {
         false => args.algorithms.clone(),
     };
     let work = work(&names, args.measure.decrypt, true)?;
-    if let Some((other, _)) = work.iter().find(|(s, _)| afalg::name(*s).is_none()) {
+    if let Some((other, _)) = work
+        .iter()
+        .find(|(s, _)| s.mode().kernel_stream().is_none())
+    {
         return Err(Error::usage(format!(
-            "compare-paths does not measure {}; say ecb, cbc or ctr, or one of them with a key \
-             size, such as aes-128-cbc",
-            other.title()
+            "compare-paths does not measure {}; say {}, or one of them with a key size, such as \
+             aes-128-cbc",
+            other.title(),
+            or(&kernel_modes())
         )));
     }
     let mut modes: Vec<&str> = work.iter().map(|(s, _)| s.mode().name()).collect();
@@ -159,7 +164,7 @@ fn drivers(work: &[Work], forced: Option<&str>) -> Vec<Driver> {
     let wanted = |driver: &Driver| match forced {
         Some(name) => driver.driver == name,
         None => {
-            let of = |(s, _): &Work| afalg::name(*s).is_some_and(|name| name == driver.algorithm);
+            let of = |(s, _): &Work| s.mode().kernel_stream() == Some(&driver.algorithm);
             driver.selected && work.iter().any(of)
         }
     };

@@ -2,11 +2,11 @@
 //! A comparison of paths as a person reads it: a table of throughput for each algorithm and
 //! direction, what a call costs, and from what size the kernel wins; and the same in Markdown.
 
-use super::super::chart::{bars, columns, gigabytes, label_width, Bar, Layout, Paint, Row};
-use super::super::figure::{size_name, title};
-use super::super::implementation::Implementation::{self, *};
-use super::super::markdown::today;
 use super::found::{crossovers, Crossover, Figure, Found, Way, PATHS};
+use crate::bench::chart::{bars, columns, gigabytes, label_width, Bar, Layout, Paint, Row};
+use crate::bench::figure::{size_name, title};
+use crate::bench::implementation::Implementation::{self, *};
+use crate::bench::markdown::today;
 use crate::style::grouped;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;

@@ -4,11 +4,11 @@
 //! the limit with as many threads each, which tells what the processors have to give: two threads
 //! of one core share its AES units.
 
-use super::case::Case;
-use super::figure::Figure;
-use super::implementation::Implementation;
-use super::measure::{take, Effort, Rounds, TEAMS};
-use super::team::WorkerProcess;
+use crate::bench::case::Case;
+use crate::bench::figure::Figure;
+use crate::bench::implementation::Implementation;
+use crate::bench::measure::{take, Effort, Rounds, TEAMS};
+use crate::bench::team::WorkerProcess;
 use crate::error::Result;
 use ::measure::limit::Limit;
 use std::collections::BTreeMap;
