@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Partial blocks in two 64-bit words; byte i is bits 8 i to 8 i + 7. Loads and stores use a few
- * wide accesses, which overlap if necessary but never leave the partial block. Byte by byte, they
- * would cost more than encrypting the block, and a wide load after narrow stores would stall (store
- * forwarding).
+ * Partial blocks in two 64-bit words. Byte i of a block is bits 8 i to 8 i + 7. Loads and stores
+ * use a few wide accesses, which may overlap. Only part_load_after() accesses memory outside the
+ * partial block. To copy byte by byte would take longer than to encrypt the block. A wide load
+ * after such narrow stores would also be a store-forwarding stall.
  */
 #ifndef TR_PART_H
 #define TR_PART_H
@@ -43,7 +43,7 @@ TR_INLINE void part_store32(uint8_t *p, uint64_t v)
     __builtin_memcpy(p, &w, 4);
 }
 
-/* Loads n bytes, 0 to 16, followed by zeros. */
+/* Loads n bytes, 0 to 16, and fills the rest with zeros. */
 TR_INLINE struct part part_load(const uint8_t *p, size_t n)
 {
     struct part v = {0, 0};
@@ -140,14 +140,14 @@ TR_INLINE void part_store_block(uint8_t *p, struct part v)
     part_store64(p + 8, v.high);
 }
 
-/* Where the machine's vector registers may be used: not in a kernel's general code, for which even
- * a function that returns a vector is an error. */
+/* TR_PART_VECTOR is 1 where this code may use vector registers. A kernel's general code may not:
+ * there, even a function that returns a vector is a compile error. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && (defined(__SSE2__) || defined(__ARM_NEON))
 #    define TR_PART_VECTOR 1
 typedef uint64_t part_vector __attribute__((vector_size(16), aligned(1), may_alias));
 
-/* Both words as a vector. Without the asm, gcc 12 would move one of them through the stack, where
- * it would stay. */
+/* Returns both words as a vector. Without the asm statement, gcc 12 would move one of the words
+ * through the stack, and a copy would stay there. */
 TR_INLINE part_vector part_to_vector(struct part v)
 {
 #    if defined(__x86_64__)
@@ -163,7 +163,7 @@ TR_INLINE part_vector part_to_vector(struct part v)
 #    define TR_PART_VECTOR 0
 #endif
 
-/* As part_store_block(), in one store if the machine has one of 16 bytes. Use it before a vector
+/* As part_store_block(), but in one 16-byte store if TR_PART_VECTOR is 1. Use it before a vector
  * load of the same bytes. */
 TR_INLINE void part_store_vector(uint8_t *p, struct part v)
 {
@@ -174,8 +174,8 @@ TR_INLINE void part_store_vector(uint8_t *p, struct part v)
 #endif
 }
 
-/* XORs v to 16 bytes, in vector registers if the machine has them: faster than in two words if the
- * bytes come from a vector store and go to a vector load. */
+/* XORs v into the 16 bytes at p, in a vector register if TR_PART_VECTOR is 1. This is faster than
+ * in two words if a vector store wrote these bytes and a vector load will read them. */
 TR_INLINE void part_xor_vector(uint8_t *p, struct part v)
 {
 #if TR_PART_VECTOR

@@ -7,9 +7,9 @@
 
 #define TR_INLINE static inline __attribute__((always_inline))
 
-/* tr_cleanse() for buffers on the stack and in messages, inline, in 16-byte stores. A libc's
- * memset() or the compiler's REP STOS would take longer than encrypting a block. Clobbers only the
- * cleansed bytes, so other values stay in registers. */
+/* tr_cleanse(), inline, for buffers on the stack and in messages. It uses 16-byte stores, because a
+ * libc's memset() or the compiler's REP STOS would take longer than encrypting a block. It clobbers
+ * only the cleansed bytes, so that other values stay in registers. */
 TR_INLINE void tr_cleanse_inline(void *memory, size_t len)
 {
     typedef uint64_t two __attribute__((vector_size(16), aligned(1), may_alias));
@@ -24,7 +24,8 @@ TR_INLINE void tr_cleanse_inline(void *memory, size_t len)
     }
 }
 
-/* tr_length() returns the length of text. tr_word_is(): whether text equals the n bytes at word. */
+/* tr_length() returns the length of a string. tr_word_is() says whether `text` equals the n bytes
+ * at `word`. */
 TR_INLINE size_t tr_length(const char *text)
 {
     size_t n = 0;
@@ -38,7 +39,7 @@ TR_INLINE int tr_word_is(const char *word, size_t n, const char *text)
     return tr_length(text) == n && __builtin_memcmp(word, text, n) == 0;
 }
 
-/* Whether out and in overlap partially: see "Overlap" in tenrounds.h. */
+/* Whether `out` and `in` overlap partially: see "Overlap" in tenrounds.h. */
 TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     uintptr_t ahead = (uintptr_t)out - (uintptr_t)in;
@@ -71,14 +72,14 @@ TR_INLINE void tr_counter_add(uint8_t counter[16], uint64_t n)
     tr_store64_be(counter, tr_load64_be(counter) + (low < n));
 }
 
-/* Adds n to the last 32 bits, modulo 2^32 (SP 800-38D section 6.2). */
+/* Adds n to the last 32 bits of a counter block, modulo 2^32 (SP 800-38D section 6.2). */
 TR_INLINE void tr_counter_add32(uint8_t counter[16], uint32_t n)
 {
     uint64_t low = tr_load64_be(counter + 8);
     tr_store64_be(counter + 8, (low & 0xffffffff00000000) | (uint32_t)(low + n));
 }
 
-/* Byte-reverses a block. out and in may be the same. */
+/* Byte-reverses a block. Both pointers may be equal. */
 TR_INLINE void tr_reverse_block(uint8_t out[16], const uint8_t in[16])
 {
     uint64_t first = __builtin_bswap64(tr_load64_be(in));
@@ -87,7 +88,7 @@ TR_INLINE void tr_reverse_block(uint8_t out[16], const uint8_t in[16])
     tr_store64_be(out + 8, first);
 }
 
-/* out = a ^ b for one block. Any of the three may be the same. */
+/* Sets `out` to a ^ b, for one block. Any of the three pointers may be equal. */
 TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
 {
     uint64_t x[2], y[2];
@@ -98,8 +99,8 @@ TR_INLINE void tr_xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b)
     __builtin_memcpy(out, x, 16);
 }
 
-/* out = t x in GF(2^128) with XTS's byte order (IEEE 1619 section 5.2): the first byte is the
- * lowest. */
+/* Sets `out` to t times x in GF(2^128), in XTS's byte order (IEEE 1619 section 5.2): the first byte
+ * has the lowest powers of x. */
 TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
 {
     uint64_t low, high, carry;
@@ -110,10 +111,11 @@ TR_INLINE void tr_xts_double(uint8_t out[16], const uint8_t t[16])
     tr_store64_be(out + 8, __builtin_bswap64(high << 1 | low >> 63));
 }
 
-/* t = t x^n for n up to 56: shifts left, and folds the bits that are shifted out. */
+/* Multiplies a tweak, in the words *high and *low, by x^n for n up to 56. Shifts the tweak left,
+ * and folds in the bits that are shifted out. */
 TR_INLINE void tr_xts_multiply_halves(uint64_t *low, uint64_t *high, unsigned n)
 {
-    /* Two shifts: n may be 0, and a shift by 64 is undefined. */
+    /* Shifts twice, because n may be 0, and a shift by 64 is undefined. */
     uint64_t out = *high >> 1 >> (63 - n);
     *high = *high << n | *low >> 1 >> (63 - n);
     *low = *low << n ^ out ^ out << 1 ^ out << 2 ^ out << 7;
@@ -128,8 +130,8 @@ TR_INLINE void tr_xts_multiply(uint8_t t[16], unsigned n)
     tr_store64_be(t + 8, __builtin_bswap64(high));
 }
 
-/* out = x a in GF(2^128), with the polynomial x^128 + x^7 + x^2 + x + 1. The first byte is the
- * highest, as in CMAC, OCB and SIV. */
+/* Sets `out` to a times x in GF(2^128), with the polynomial x^128 + x^7 + x^2 + x + 1. The first
+ * byte has the highest powers of x, as in CMAC, OCB and SIV. */
 TR_INLINE void tr_double(uint8_t out[16], const uint8_t a[16])
 {
     uint64_t high = tr_load64_be(a), low = tr_load64_be(a + 8), carry = 0 - (high >> 63);

@@ -5,8 +5,8 @@
  *     seal_directory seal [--own-keys] KEY FROM TO   makes TO/NAME.sealed from each file FROM/NAME
  *     seal_directory open KEY FROM TO                opens them again
  *
- * KEY is a file of 16, 24 or 32 random bytes. Uses tenrounds.h alone. README.md describes the file
- * format and the choice of the mode.
+ * KEY is a file of 16, 24 or 32 random bytes. The program uses tenrounds.h alone. README.md
+ * describes the file format and says why the mode is CCM.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -28,7 +28,7 @@
 #define SALT    16u
 #define TAG     16u
 #define SUFFIX  ".sealed"
-#define PAIRS   21 /* measurements by compare() */
+#define PAIRS   21 /* measurements in compare() */
 
 /* The header of a sealed file. The encrypted bytes of the file and the tag follow it. */
 struct header {
@@ -43,7 +43,7 @@ struct file {
     size_t len;   /* of the data */
     uint8_t *aad; /* header and name */
     struct tr_ccm_key own_key;
-    const struct tr_ccm_key *key; /* own_key, or the key of all files */
+    const struct tr_ccm_key *key; /* points to own_key, or to the key of all files */
 };
 
 static struct {
@@ -190,7 +190,7 @@ static int set_keys(struct file *files, size_t count)
 
 static struct tr_ccm_job jobs[BATCH];
 
-/* Prepares one job for each file, in place; the tag also covers the header and the name. */
+/* Prepares one in-place job for each file. The tag also covers the header and the name. */
 static int prepare(struct file *files, size_t count)
 {
     if (!set_keys(files, count))
@@ -231,9 +231,9 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the time of single calls divided by that of the multi-buffer call: the median of
- * alternating pairs. The output goes to buffers that are then discarded. Reusing the nonces is
- * harmless here: the data is the same, so the output is the same. */
+/* Returns the time of single calls divided by the time of the multi-buffer call. The result is the
+ * median of alternating pairs. The output goes to buffers that are then discarded. Reusing the
+ * nonces is harmless here, because the data is the same, and so is the output. */
 static double compare(size_t count)
 {
     static struct tr_ccm_job many[BATCH];
@@ -308,7 +308,7 @@ static int open_all(struct file *files, size_t count)
     }
     if (!prepare(files, count))
         return 0;
-    /* Each file has its own status. Writes nothing for a file that is not authentic. */
+    /* Each job has its own status. Writes nothing for a file that is not authentic. */
     const enum tr_status status = tr_ccm_open_many(jobs, count);
     if (status != TR_OK && status != TR_ERR_TAG)
         return fail("opening", "", tr_strerror(status));

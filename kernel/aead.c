@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The AEADs gcm, rfc4106(gcm) and ccm. Any number of requests can use the key in a transform's
- * context at the same time: they only read it, except that GCM adds powers of H atomically
- * (modes/ghash.h). Requests are synchronous, so the message object, at most 256 bytes, is on the
- * stack. The core gets AAD and data in the pieces into which the scatterlists divide them.
+ * context at the same time, because they only read the key. The exception is GCM, which adds powers
+ * of H atomically (modes/ghash.h). Requests are synchronous, so the message object, at most 256
+ * bytes, is on the stack. The core gets AAD and data in the pieces into which the scatterlists
+ * divide them.
  *
  * Decryption writes the plaintext before it has checked the tag. The kernel's interface allows
  * that: after -EBADMSG the caller must not use the output.
@@ -21,7 +22,7 @@
 
 #define RFC4106_IV 8u
 
-/* The key begins on a cache line, so that no 64-byte load of the powers of H crosses one. */
+/* The key begins on a cache line, so that no 64-byte load of the powers of H crosses two lines. */
 struct gcm_context {
     struct tr_gcm_key key __aligned(64);
     u8 salt[4]; /* rfc4106: the first bytes of the IV */
@@ -63,7 +64,7 @@ static int error_of(enum tr_status status)
     return status == TR_ERR_LENGTH ? -EOVERFLOW : -EINVAL;
 }
 
-/* Authenticates the first len bytes of the scatterlist `source`. */
+/* Authenticates the first `len` bytes of the scatterlist `source`. */
 static noinline int hash_aad(struct message *m, struct scatterlist *source, unsigned int len)
 {
     struct sg_mapping_iter piece;
@@ -104,7 +105,7 @@ static enum tr_status begin_with(struct message *m, const struct short_aad *aad)
 }
 
 /* Acquires the vector registers once for a whole step, if the backend is fast enough. Software
- * GHASH must not run while they are held: it takes 6 times as long as AES and does not need
+ * GHASH must not run while they are held, because it takes 6 times as long as AES and does not need
  * them. */
 static bool hold(const struct message *m, unsigned int len)
 {
@@ -307,8 +308,8 @@ static struct tr_ccm *ccm_in(struct message *m)
     return &container_of(m, struct ccm_message, message)->ccm;
 }
 
-/* The request's IV is counter block 0 (RFC 3610 section 2.3). Its first byte is the size of the
- * length field less one; then come the nonce and the length field. */
+/* The request's IV is counter block 0 (RFC 3610 section 2.3). The first byte of this block is the
+ * size of the length field minus one. The nonce and the length field follow. */
 static enum tr_status ccm_begin(struct message *m)
 {
     struct crypto_aead *tfm = crypto_aead_reqtfm(m->req);

@@ -5,13 +5,14 @@
  *
  * Vector registers belong to the task until kernel_fpu_begin(). From then until kernel_fpu_end(),
  * no other task runs on that processor, and interrupts may not use the registers. The module
- * therefore holds them for one bulk call or one step, and for TR_KERNEL_HOLD bytes at most.
+ * therefore holds the registers for one bulk call or one step, and for TR_KERNEL_HOLD bytes at
+ * most.
  *
  * A hold lasts less than 25 µs. With AES instructions, the slowest operations are CBC encryption
- * and CBC-MAC, because they are latency-bound. Their 14 rounds of 4 to 8 cycles per block take at
- * most 29,000 cycles for 4 KiB. On Zen 4 both take 3.9 µs; every other mode takes 1 µs at most.
- * With vperm, both take 5.2 µs for 1 KiB on Zen 4, so 25 µs suffice for a processor of a quarter of
- * that speed.
+ * and CBC-MAC, because they are latency-bound. The 256 blocks of 4 KiB, with 14 rounds of at most 8
+ * cycles each, take at most 28,672 cycles. On Zen 4 both operations take 3.9 µs; every other mode
+ * takes 1 µs at most. With vperm, both take 5.2 µs for 1 KiB on Zen 4. On a processor that is four
+ * times slower, they take 21 µs.
  */
 #ifndef TR_ENV_KERNEL_H
 #define TR_ENV_KERNEL_H

@@ -35,8 +35,8 @@ static enum tr_status known(const struct tr_backend *backend, int falsify, void 
     return status == TR_OK ? tr_kat_long(backend, &work->lengthy) : status;
 }
 
-/* Selects the strongest backend that passes its known-answer tests. bitslice has to pass them too,
- * because it is the fallback where the kernel refuses the vector registers. */
+/* Selects the strongest backend that passes its known-answer tests. The backend bitslice must pass
+ * its tests, too, because it is the fallback when the kernel refuses the vector registers. */
 static int choose(union known_work *work, struct tr_selection *s)
 {
     int sabotaged = tr_is_listed(tr_kernel_sabotage, tr_bitslice.name);

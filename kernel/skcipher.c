@@ -4,7 +4,7 @@
  * processed in steps of at most a page (steps.h). The vector registers are released before a step
  * ends, because the walk may sleep between steps. Requests are synchronous and work in any context.
  *
- * cbc, cts and ctr update the IV in place, so that requests can be chained.
+ * The algorithms cbc, cts(cbc) and ctr update the IV in place, so that requests can be chained.
  */
 #include "tenrounds_kernel.h"
 
@@ -36,7 +36,8 @@ static int set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
     return tr_aes_set_key(key_of(tfm), tr_kernel_backend, raw, len) == TR_OK ? 0 : -EINVAL;
 }
 
-/* Sets both keys. The kernel allows XTS-AES-192, which IEEE 1619 and tr_xts_set_key() do not. */
+/* Sets both keys. The kernel allows XTS-AES-192, which IEEE 1619 and tr_xts_set_key() do not
+ * allow. */
 static int xts_set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int len)
 {
     struct xts_keys *keys = xts_keys_of(tfm);
@@ -50,7 +51,7 @@ static int xts_set_key(struct crypto_skcipher *tfm, const u8 *raw, unsigned int 
     return 0;
 }
 
-/* Makes *part a request for the first len bytes of *req. */
+/* Makes *part a request for the first `len` bytes of *req. */
 static void first_part(struct skcipher_request *part, struct skcipher_request *req,
                        unsigned int len)
 {
@@ -174,8 +175,8 @@ static int ctr(struct skcipher_request *req)
 }
 
 /* XCTR (HCTR2, Crowley, Huckleberry and Biggers, 2021, ia.cr/2021/1441): keystream block i = 1, 2,
- * .. is E(IV XOR i), with i in little-endian order. The core has no operation for XCTR, so ECB
- * computes the keystream, 32 blocks per call. */
+ * .. is the encryption of IV XOR i, with i in little-endian order. The core has no operation for
+ * XCTR, so ECB computes the keystream, 32 blocks per call. */
 #define XCTR_BLOCKS 32u
 
 static void xctr_step(const struct tr_aes_key *key, const u8 *iv, unsigned int done, u8 *out,
@@ -229,7 +230,7 @@ static int xctr(struct skcipher_request *req)
 /* One data unit of XTS. */
 struct xts_unit {
     const struct xts_keys *keys;
-    struct tr_xts_run run; /* computes the first tweak together with the first blocks */
+    struct tr_xts_run run; /* the first tweak is computed together with the first blocks */
 };
 
 static int xts_blocks(struct skcipher_request *req, struct xts_unit *x, int decrypt)

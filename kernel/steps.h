@@ -10,7 +10,7 @@
  *         err = tr_steps_next(&s, rest);      rest: bytes not processed, or a negative error
  *     }
  *
- * s.total is the number of bytes left, including the current step.
+ * The field s.total is the number of bytes left, including the current step.
  */
 #ifndef TENROUNDS_STEPS_H
 #define TENROUNDS_STEPS_H
@@ -28,11 +28,11 @@ struct tr_steps {
     u8 *iv;
     unsigned int nbytes, total;
     bool walks;
-    struct skcipher_walk walk; /* used if walks is set */
+    struct skcipher_walk walk; /* used if `walks` is set */
 };
 
-/* The address of len bytes at offset skip of a scatterlist. NULL unless they are in one page that
- * is always mapped. */
+/* The address of `len` bytes at offset `skip` of a scatterlist. NULL unless they are in one page
+ * that is always mapped. */
 static inline u8 *tr_within_page(struct scatterlist *sg, unsigned int skip, unsigned int len)
 {
     unsigned int offset;
@@ -62,8 +62,8 @@ static inline int tr_steps_take(struct tr_steps *s, int err)
     return err;
 }
 
-/* Begins a single step without a walk; false if there is no data, or if the input or the output is
- * not within one page. */
+/* Begins a single step without a walk. Returns false if there is no data, or if the input or the
+ * output is not within one page. */
 static inline bool tr_steps_one(struct tr_steps *s, struct scatterlist *src,
                                 struct scatterlist *dst, unsigned int skip, unsigned int len,
                                 u8 *iv)
@@ -107,7 +107,7 @@ static inline int tr_steps_next(struct tr_steps *s, int rest)
     return rest > 0 ? -EINVAL : rest;
 }
 
-/* Does the same as scatterwalk_map_and_copy(), faster for a few bytes within one page. */
+/* Does the same as scatterwalk_map_and_copy(), but is faster for a few bytes within one page. */
 static inline void tr_copy_few(u8 *bytes, struct scatterlist *sg, unsigned int skip,
                                unsigned int len, bool write)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Declarations shared by the module's files. The module consists of the core (../core, the same
+ * Declarations that the module's files share. The module consists of the core (../core, the same
  * files as in user space) and
  *
  *   module.c      loading and unloading: tests and selects a backend, registers algorithms
@@ -22,13 +22,13 @@
 #include <linux/percpu.h>
 
 /* Marks a local variable that is written before it is read. Kernels that initialize all variables
- * (CONFIG_INIT_STACK_ALL_ZERO) then leave it alone. */
+ * (CONFIG_INIT_STACK_ALL_ZERO) then do not initialize this one. */
 #ifndef __uninitialized
 #    define __uninitialized
 #endif
 
-/* The size of a transform's context, with room to align the keys: the kernel aligns contexts to 8
- * bytes only. */
+/* The size of a transform's context, with room to align the keys, because the kernel aligns
+ * contexts to 8 bytes only. */
 #define TR_KERNEL_CONTEXT_SIZE(type) (sizeof(type) + __alignof__(type))
 
 /* The list of algorithms: X(constant, name in the kernel). */
@@ -50,7 +50,7 @@ enum tr_kernel_alg {
         TR_KERNEL_ALG_COUNT
 };
 
-/* Per-CPU counters; a reader adds up those of all processors. */
+/* Per-CPU counters. A reader adds up the counters of all processors. */
 struct tr_kernel_counters {
     struct {
         u64 calls, bytes, steps;
@@ -87,9 +87,9 @@ extern char *tr_kernel_sabotage;
 #endif
 
 /*
- * Acquires the vector registers for several bulk calls that process len bytes and a few single
+ * Acquires the vector registers for several bulk calls that process `len` bytes and a few single
  * blocks. The caller passes the result to tr_kernel_release() and must not sleep in between. If the
- * result is false, the registers are not held, and each bulk call tries to acquire them itself.
+ * result is false, the registers are not acquired, and each bulk call tries to acquire them itself.
  */
 bool tr_kernel_hold(const struct tr_aes_key *key, unsigned int len);
 void tr_kernel_release(bool held);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Acquires and releases the vector registers. Acquisition fails in an interrupt handler while the
- * interrupted code holds them, at random in the kernel's self-tests, and as often as the parameter
- * "refuse" says. The core then falls back to bitslice.
+ * interrupted code holds the registers, at random in the kernel's self-tests, and as often as the
+ * parameter "refuse" says. The core then falls back to bitslice.
  *
  * Each bulk call of the core acquires and releases the registers. If a step needs several bulk
- * calls, tr_kernel_hold() acquires the registers first, and the bulk calls then leave them alone.
+ * calls, tr_kernel_hold() acquires the registers first, and the bulk calls then neither acquire nor
+ * release them.
  */
 #include "tenrounds_kernel.h"
 
@@ -35,10 +36,10 @@ static bool refused_by_parameter(void)
 }
 
 /*
- * The kind of the running context: task, softirq, hardirq or NMI. An interrupt handler compares it
- * with `holder`, so it never uses the registers that the interrupted code holds. Two contexts of
- * one kind never overlap on a processor: a holder is not preempted, and an interrupt is not
- * interrupted by its own kind.
+ * The kind of the running context: task, softirq, hardirq or NMI. An interrupt handler compares its
+ * kind with `holder`, so it never uses registers that the interrupted code holds. Two contexts of
+ * one kind never overlap on a processor: code that holds the registers is not preempted, and no
+ * interrupt is interrupted by another one of its kind.
  */
 static unsigned int context(void)
 {
@@ -60,8 +61,8 @@ int tr_kernel_vector_begin(void)
     return 1;
 }
 
-/* No lock is needed for the per-CPU variables: between begin and end the task is not preempted, and
- * an interrupt cannot acquire the registers. */
+/* No lock is needed for the per-CPU variables, because between begin and end the task is not
+ * preempted, and an interrupt cannot acquire the registers. */
 void tr_kernel_vector_end(void)
 {
     u64 began = raw_cpu_read(since);

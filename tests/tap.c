@@ -64,7 +64,7 @@ static void may_skip(void)
     tap_skip(1, "nosuchflag", "for a missing flag");
 }
 
-/* Every processor that runs this test has both flags of its branch. */
+/* Every x86 or Arm processor has the two flags that are named for it. */
 static void names_a_present_flag(void)
 {
     setenv("TENROUNDS_MUST_RUN", "1", 1);

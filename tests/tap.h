@@ -104,8 +104,8 @@ static inline bool tap_flag_in(const char *flags, const char *flag, size_t len)
     return false;
 }
 
-/* Whether the first "flags" line of /proc/cpuinfo ("Features" on Arm) lacks one of the given flags
- * (separated by blanks). False if the file cannot be read or has no such line. */
+/* Whether the first "flags" line of /proc/cpuinfo ("Features" on Arm) lacks one of the wanted
+ * flags, which are separated by blanks. False if the file cannot be read or has no such line. */
 static inline bool tap_cpu_lacks(const char *wanted)
 {
     static char line[16384];
@@ -127,8 +127,9 @@ static inline bool tap_cpu_lacks(const char *wanted)
 }
 
 /*
- * Reports `results` results as skipped, for the formatted reason. cpu_flags: /proc/cpuinfo flags,
- * separated by blanks, of which the processor lacks at least one; NULL for any other reason.
+ * Reports `results` results as skipped, for the formatted reason. If the processor lacks a feature,
+ * cpu_flags names the /proc/cpuinfo flags that the test needs, separated by blanks. For any other
+ * reason, cpu_flags is NULL.
  */
 __attribute__((format(printf, 3, 4))) static inline void
 tap_skip(unsigned results, const char *cpu_flags, const char *format, ...)
@@ -154,7 +155,7 @@ struct tap_random {
     uint64_t s[4];
 };
 
-/* The seed of this run: TENROUNDS_SEED or the time. The first call prints it. */
+/* Returns the seed of this run: TENROUNDS_SEED or the time. The first call prints the seed. */
 static inline uint64_t tap_seed(void)
 {
     static uint64_t seed;
@@ -187,7 +188,8 @@ static inline uint64_t tap_splitmix(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* Generator number `stream` of this run's seed. Each thread or part of a test has its own. */
+/* Returns generator number `stream` of this run's seed. Each thread or part of a test uses a
+ * different number. */
 static inline struct tap_random tap_random(uint64_t stream)
 {
     struct tap_random r;

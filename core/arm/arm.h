@@ -7,8 +7,8 @@
 
 #define TR_ARMCE_FEATURES (TR_FEATURE_NEON | TR_FEATURE_AES)
 
-/* gcc and clang spell target attributes differently. gcc up to 13 enables AESE only with all of
- * "crypto". */
+/* Target attributes differ between gcc and clang. Up to gcc 13, only "crypto" as a whole enables
+ * AESE. */
 #if defined(__clang__)
 #    define TR_TARGET_AES  __attribute__((target("aes")))
 #    define TR_TARGET_EOR3 __attribute__((target("aes,sha3")))

@@ -4,7 +4,7 @@
  * Advanced SIMD registers. simd/vector.h says what each function does. Include vec_neon.h or
  * vec_neon_eor3.h, which define TR_TARGET.
  *
- * Supports little-endian systems only: the code treats lanes as little-endian integers.
+ * Supports little-endian systems only, because the code treats lanes as little-endian integers.
  */
 #ifndef TR_ARM_NEON_H
 #define TR_ARM_NEON_H
@@ -141,8 +141,8 @@ TR_INLINE TR_TARGET V v_swap_halves(V x)
 }
 
 /*
- * PMULL multiplies the low halves, PMULL2 the high halves. For a mixed product, the halves of b are
- * exchanged. Mixed products come in pairs with the same b, so the compiler exchanges the halves
+ * PMULL multiplies the low halves, and PMULL2 the high halves. A mixed product exchanges the halves
+ * of b first. Mixed products come in pairs with the same b, so the compiler exchanges the halves
  * only once.
  */
 TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
@@ -204,7 +204,7 @@ TR_INLINE TR_TARGET B v_block_0(V x)
 {
     return x;
 }
-/* USHL shifts right by a negative count, and a count of -64 gives 0. */
+/* USHL by a negative count shifts right, and a count of -64 gives 0. */
 TR_INLINE TR_TARGET V v_shift_left_by_lane(V x, unsigned n)
 {
     return vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(x), vdupq_n_s64((int64_t)n)));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of bulk operations, and the functions that call them. For the core and its in-tree
- * hosts.
+ * The backend interface: tables of bulk operations, and the functions that call them. Only the core
+ * and its in-tree hosts include this header.
  *
- * A backend is a constant table. It sets the operations that it does better than the next weaker
- * backend, and leaves the others NULL. bitslice, the weakest, sets every operation that a mode
- * cannot compose from others. All backends share one format of key schedule (struct tr_aes_key), so
- * a weaker backend can use a key that a stronger one expanded.
+ * A backend is a constant table of bulk operations. It sets the operations that it does better than
+ * the next weaker backend, and leaves the others NULL. The weakest backend, bitslice, sets every
+ * operation that a mode cannot compose from others. All backends share one format of key schedule
+ * (struct tr_aes_key), so a weaker backend can use a key that a stronger one expanded.
  */
 #ifndef TR_BACKEND_H
 #define TR_BACKEND_H
@@ -27,8 +27,8 @@
 #else
 #    define TR_WIDE_BITSLICE 0
 #endif
-/* If only a function's target attribute enables an extension, clang before 17 rejects its
- * instructions. */
+/* Clang before 17 rejects the instructions of an extension that only a function's target attribute
+ * enables. */
 #if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                           \
     (!defined(__clang__) || __clang_major__ >= 17)
 #    define TR_ARM64 1
@@ -72,41 +72,43 @@ enum tr_op {
 
 /*
  * A bulk operation: processes `blocks` whole blocks, at least one (but see GCM_SEAL). The modes
- * have checked that `in` and `out` are identical or disjoint. `state` carries the mode's data from
- * call to call:
+ * have checked that `in` and `out` are identical or disjoint. The parameter `state` points to the
+ * mode's data, which the operation updates:
  *
- *   CBC, CFB, OFB, CTR   16 bytes: the IV, shift register or counter; ECB: not used
- *   GHASH, POLYVAL       struct tr_ghash; key and out are not used
+ *   ECB                  not used
+ *   CBC, CFB, OFB, CTR   16 bytes: the IV, the shift register or the counter
+ *   GHASH, POLYVAL       struct tr_ghash. The parameters `key` and `out` are not used.
  *   CTR_LE               16 bytes: GCM-SIV's counter block (RFC 8452 section 4)
- *   GCM                  struct tr_gcm: also computes the tag's mask if mask_due, the tail's
- *                        keystream if keystream_due, and hashes the last block of AAD if it is
- *                        pending (used is not 0)
- *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message, never split; blocks may be 0
- *   GCM_TAG              struct tr_gcm; `in` is the length block, `out` the tag
- *   CCM, OCB             struct tr_ccm_run, struct tr_ocb_run
+ *   GCM                  struct tr_gcm. Also computes the tag's mask if mask_due is set, and the
+ *                        tail's keystream if keystream_due is set. If `used` is not 0, also hashes
+ *                        the pending last block of AAD.
+ *   GCM_SEAL, GCM_OPEN   struct tr_gcm_message. The call is never split, and `blocks` may be 0.
+ *   GCM_TAG              struct tr_gcm. The length block is at `in`; the tag goes to `out`.
+ *   CCM                  struct tr_ccm_run
+ *   OCB                  struct tr_ocb_run
  *   XTS                  struct tr_xts_run
- *   XTS_*_CTS            struct tr_xts_run: ciphertext stealing, for the last full block and the
- *                        `rest` bytes after it; blocks is 1
+ *   XTS_*_CTS            struct tr_xts_run. Ciphertext stealing, for the last full block and the
+ *                        `rest` bytes after it; `blocks` is 1.
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
 
-/* `tweak` is the tweak of the next block. If `key` is not NULL, the tweak is still to be computed:
- * by encrypting the data-unit number `unit` with `key`. */
+/* The state of an XTS data unit: `tweak` is the tweak of the next block. If `key` is not NULL, the
+ * tweak is not computed yet: it is the data-unit number `unit`, encrypted with `key`. */
 struct tr_xts_run {
     uint8_t tweak[TR_BLOCK];
     const struct tr_aes_key *key;
     const uint8_t *unit;
-    /* The rest is for XTS_*_CTS. */
-    size_t rest; /* bytes of the partial block, 1 to 15 */
-    /* Encryption only. 1 if the full block's ciphertext is already in `out`. `tweak` is then the
-     * tweak of the partial block. */
+    /* For XTS_*_CTS: the bytes of the partial block, 1 to 15. */
+    size_t rest;
+    /* For XTS_ENCRYPT_CTS: 1 if the ciphertext of the full block is already in `out`. The field
+     * `tweak` is then the tweak of the partial block. */
     unsigned full_done;
 };
 
-/* One of the operations ECB_ENCRYPT to CTR, on at most TR_FEW blocks. Returns TR_OK, so that a
- * mode's function can end with a jump to it. A call and its return would take 4 cycles, and
- * tr_ecb_encrypt() of one block takes 11 (Zen 4). */
+/* One of the operations ECB_ENCRYPT to CTR, on at most TR_FEW blocks. Such a function returns
+ * TR_OK, so that a mode's function can end with a jump to it. A call and a return would take 4
+ * cycles more. In successive calls, tr_ecb_encrypt() takes 11 cycles for one block (Zen 4). */
 #define TR_FEW 4u
 typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  size_t blocks, void *state);
@@ -118,45 +120,49 @@ struct tr_backend {
     /* Sets `enc` from a raw key. Also sets `dec` if this backend or a weaker one uses it. The
      * caller has already set `rounds`. */
     void (*expand_key)(struct tr_aes_key *key, const uint8_t *raw);
-    /* The same without dec, for modes that only encrypt. NULL if that is not faster. */
+    /* Sets only `enc`, for modes that only encrypt. NULL if that is not faster. */
     void (*expand_encryption_key)(struct tr_aes_key *key, const uint8_t *raw);
-    /* Computes from h the powers that every message needs. GHASH itself computes more on demand. */
+    /* Computes, from the hash subkey `h`, the powers that every message needs. GHASH operations
+     * compute more powers on demand. */
     void (*ghash_key)(struct tr_ghash_key *key);
-    /* The same without vector registers, used when the environment refuses them. */
+    /* As ghash_key, but without vector registers: for use when the environment refuses the
+     * registers. */
     void (*ghash_key_refused)(struct tr_ghash_key *key);
-    /* Expands the key, without dec, and meanwhile computes h, the encrypted zero block. NULL if
-     * that is not faster. Never inherited from a weaker backend. */
+    /* Sets `enc`, the hash subkey and its first powers. Key expansion overlaps the encryption of
+     * the block of zeros. NULL if the backend has no such function; a weaker backend's function is
+     * never used instead. */
     void (*gcm_key)(struct tr_aes_key *key, struct tr_ghash_key *hash, const uint8_t *raw);
     tr_bulk_fn *bulk[TR_OPS];
-    /* The same operations for at most TR_FEW blocks, never split. NULL if the backend has none, and
-     * in the counting tables that a host can put in front of backends (counting.h). */
+    /* Functions for calls of at most TR_FEW blocks, which are never split. An entry is NULL if the
+     * backend has no such function, and always in counting tables (counting.h). */
     tr_few_fn *few[TR_OP_CTR + 1];
     /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use
      * tr_cleanse_inline(). */
     void (*cleanse)(uint8_t *memory, size_t len);
     /* Multi-buffer encryption, or NULL. */
     tr_multibuffer_fn *multibuffer;
-    /* Counts blocks that bypassed bulk[], in a host's own code or multi-buffer code. NULL except in
-     * counting tables. */
+    /* Counts blocks that were processed outside bulk[]: by a host's code or by multi-buffer code.
+     * NULL except in counting tables. */
     void (*count_blocks)(const struct tr_backend *table, enum tr_op op, size_t blocks);
 };
 
 /* The backends of the build, one file each; backends.c has the list. */
 #define TR_MAX_BACKENDS 16
 extern const struct tr_backend tr_vaes512, tr_vaes256, tr_aesni, tr_vperm, tr_bitslice;
-/* The same without carry-less multiplication: for processors that lack it, and the mask noclmul. */
+/* Backends without carry-less multiplication, for processors that lack it and for the mask
+ * "noclmul". */
 extern const struct tr_backend tr_vaes512_noclmul, tr_vaes256_noclmul, tr_aesni_noclmul;
-/* Not in kernel builds. */
+/* Backends that kernel builds do not have. */
 extern const struct tr_backend tr_vperm512, tr_bitslice512, tr_bitslice256, tr_vperm256,
     tr_bitslice128;
 extern const struct tr_backend tr_armce_eor3, tr_armce, tr_armce_noclmul;
 
-/* As tr_aes_set_key(), for modes that only encrypt: leaves dec unchanged. */
+/* As tr_aes_set_key(), for modes that only encrypt: leaves `dec` unchanged. */
 enum tr_status tr_aes_set_encryption_key(struct tr_aes_key *key, const struct tr_backend *backend,
                                          const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/* Functions that other backends' tables share. vperm's expand_key sets enc and dec. vperm256's
- * GHASH needs the tables that vperm's ghash_key computes. */
+/* Functions that several backends use. tr_vperm_expand_key() sets `enc` and `dec`.
+ * tr_vperm256_ghash() needs the multiplication tables that vperm's ghash_key computes. */
 void tr_vperm_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 #if TR_WIDE_BITSLICE
 tr_bulk_fn tr_vperm256_ghash;
@@ -169,16 +175,17 @@ tr_bulk_fn tr_vperm256_ghash;
 tr_features tr_features_saved(uint64_t xcr0);
 
 /* As tr_mask_parse(). Also sets *wanted to AVX512 if the text has the word "avx512", else to 0.
- * Selection avoids AVX512 where it lowers the clock, but not if it is in *wanted. `bad` must not be
- * NULL. */
+ * Where 512-bit registers lower the clock, selection does not use AVX512 unless it is in *wanted.
+ * The pointer `bad` must not be NULL. */
 enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *wanted,
                             const char **bad);
 
 /* The index of a backend for tr_backend_at(), used in counters and reports. */
 unsigned tr_backend_index(const struct tr_backend *backend);
 
-/* The table whose code runs an operation for b. NULL only if a mode can compose the operation from
- * others: the fused operations of GCM, XTS, OCB and CCM, and the operations of GCM-SIV. */
+/* The backend whose code runs an operation for the backend b. NULL only if a mode can compose the
+ * operation from others: the fused operations of GCM, XTS, OCB and CCM, and the operations of
+ * GCM-SIV. */
 static inline const struct tr_backend *tr_backend_doing(const struct tr_backend *b, enum tr_op op)
 {
     while (b != NULL && __builtin_expect(b->bulk[op] == NULL, 0))
@@ -186,7 +193,8 @@ static inline const struct tr_backend *tr_backend_doing(const struct tr_backend 
     return b;
 }
 
-/* The table whose multi-buffer code runs jobs for b; NULL if none has any. */
+/* The backend whose multi-buffer code runs jobs for the backend b. NULL if no backend from b down
+ * has such code. */
 static inline const struct tr_backend *tr_backend_with_multibuffer(const struct tr_backend *b)
 {
     while (b != NULL && b->multibuffer == NULL)
@@ -199,11 +207,12 @@ static inline const struct tr_backend *tr_backend_with_multibuffer(const struct 
  * exceptions: calls of at most TR_FEW blocks (modes/modes.h), and whole messages of GCM, which must
  * not be split (modes/gcm_message.c).
  * - If the environment refuses the vector registers, bitslice runs on the same key.
- * - If the environment limits how long they are held, tr_bulk() makes several calls on one state.
+ * - If the environment limits the time of a hold, tr_bulk() calls the operation several times with
+ *   one `state`.
  * - The tracing probe (dispatch/probe.h) names the backend whose code runs.
  *
- * Returns the number of blocks done. It is less than blocks only if no usable table has the
- * operation. The mode then processes the rest with other operations.
+ * Returns the number of blocks processed. This is less than `blocks` only if no usable backend has
+ * the operation. The mode then processes the other blocks with other operations.
  */
 static inline size_t tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                              const uint8_t *in, size_t blocks, void *state)
@@ -232,9 +241,9 @@ static inline size_t tr_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_
     }
 }
 
-/* Reports blocks that a host processed in its own code, interleaved with work other than AES. The
- * probe and the counters credit the table that tr_bulk() would have used. The features of that
- * table must include those that the host's code needs. */
+/* Reports blocks that a host's code processed, interleaved with work other than AES. The tracing
+ * probe and the counters show the backend that tr_bulk() would have used. That backend must require
+ * all features that the host's code needs. */
 static inline void tr_bulk_by_host(const struct tr_aes_key *key, enum tr_op op, size_t blocks)
 {
     const struct tr_backend *b = tr_backend_doing(key->backend, op);

@@ -85,7 +85,7 @@ static unsigned strongest(tr_features usable)
     return i;
 }
 
-/* The features that selection avoids because they lower the clock. Empty if avoiding them would not
+/* The features that selection avoids because they lower the clock. 0 if avoiding them would not
  * change the choice. */
 static tr_features avoid(tr_features usable, const char *sabotage)
 {

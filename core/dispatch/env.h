@@ -3,7 +3,8 @@
  * The core's environment, which each host defines: features that are never usable, access to the
  * vector registers, the modes that exist, the user's mask, and a fatal handler. This file is the
  * hosted environment, where the registers are always available. The kernel module uses
- * kernel/env_kernel.h instead, where access may be refused or limited in time.
+ * kernel/env_kernel.h instead: the kernel may refuse access to the registers, and the time of
+ * access is limited.
  */
 #ifndef TR_ENV_H
 #define TR_ENV_H
@@ -51,10 +52,11 @@ static inline size_t tr_env_most_blocks(tr_features features)
 /* The user's mask, or NULL. */
 const char *tr_env_mask(void);
 
-/* The fault switch: names of backends whose known-answer tests shall fail. NULL except in tests. */
+/* The fault switch: names of backends whose known-answer tests are to fail. NULL except in
+ * tests. */
 const char *tr_env_sabotage(void);
 
-/* The name of the tuning row to use instead of the processor's own (tuning.h), or NULL. */
+/* The name of the tuning row to use instead of the processor's row (tuning.h), or NULL. */
 const char *tr_env_tuning(void);
 
 /* The operating system's report of an Arm processor's features (AT_HWCAP); 0 elsewhere. */

@@ -10,8 +10,8 @@
 #    include <sys/auxv.h>
 #endif
 
-/* secure_getenv() ignores the variable in setuid programs: their callers must not choose the
- * code. */
+/* secure_getenv() ignores the variable in setuid programs, because their callers must not choose
+ * the code. */
 const char *tr_env_mask(void)
 {
     return secure_getenv("TENROUNDS_MASK");

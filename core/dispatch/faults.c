@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fault switch, off. Tests link tests/faults.c in place of this file, to make known-answer
- * tests fail. No installed file contains tests/faults.c. This file defines only this function, so
- * that a linker takes it from the static core only if no other object defines it. */
+/* The fault switch, turned off: no known-answer test fails on purpose. Tests link tests/faults.c in
+ * place of this file. No installed file contains tests/faults.c. This file defines only one
+ * function, so that a linker takes the file from the static core only if no other object defines
+ * the function. */
 #include "dispatch/env.h"
 
 #include <stddef.h>

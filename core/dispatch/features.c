@@ -56,7 +56,7 @@ enum tr_status tr_mask_read(const char *text, tr_features *masked, tr_features *
         } else if (is_request(text, n)) {
             *wanted |= TR_FEATURE_AVX512;
         } else if (*bad == NULL) {
-            *bad = text; /* the words after it still count */
+            *bad = text; /* the words after this one still apply */
         }
         text += n;
     }
@@ -122,8 +122,8 @@ void tr_cpu_detect(struct tr_cpu *cpu)
 
 #elif TR_ARM64
 
-/* Bits of AT_HWCAP (Linux, Documentation/arch/arm64/elf_hwcaps.rst). Reported features are usable:
- * the kernel clears the bits of those that it does not support. */
+/* Bits of AT_HWCAP (Linux, Documentation/arch/arm64/elf_hwcaps.rst). All reported features are
+ * usable, because the kernel clears the bits of features that it does not support. */
 #    define HWCAP_ASIMD (1ul << 1)
 #    define HWCAP_AES   (1ul << 3)
 #    define HWCAP_PMULL (1ul << 4)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The static tracing probe at each bulk call. It is one nop in the code and a note in the ELF file,
- * and costs nothing until a tracer attaches. tenrounds:bulk has the arguments operation (enum
- * tr_op), backend (char *) and bytes. To watch:
+ * and costs nothing until a tracer attaches. The arguments of the probe tenrounds:bulk are the
+ * operation (enum tr_op), the backend (char *) and the number of bytes. To watch it:
  *
  *     bpftrace -e 'usdt:PATH/tenrounds.so:tenrounds:bulk { @[str(arg1), arg0] = sum(arg2); }'
  */

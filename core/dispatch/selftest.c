@@ -2,8 +2,8 @@
 /*
  * Known-answer tests for every operation, direction and key size of a backend. They call the modes,
  * at lengths that reach each loop and tail. The expected answers are 64-bit digests of the
- * ciphertexts: whole ciphertexts would make the library slower to load. Decryption must give the
- * plaintext. The test suite recomputes the digests with another implementation of AES.
+ * ciphertexts, because whole ciphertexts would make the library slower to load. Decryption must
+ * give the plaintext. The test suite recomputes the digests with another implementation of AES.
  */
 #include "dispatch/selftest.h"
 
@@ -15,7 +15,8 @@
  * widest backend, over groups of 32 or 64 blocks, and leave 13 blocks to its code for smaller
  * groups. Messages of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
  * modes that accept them. Messages of 389 blocks test the loops for long XTS units and long GCM
- * messages. GCM uses the table of simd/gcm_long.h from 384 blocks on; the other 5 are a tail.
+ * messages. From 384 blocks on, GCM uses the table of AES states of simd/gcm_long.h; the other 5
+ * blocks are a tail.
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
                                       208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
@@ -37,7 +38,7 @@ uint8_t tr_known_key(size_t i)
 }
 
 /* FNV-1a over little-endian 64-bit words, the last one padded with zeros. The shift mixes high bits
- * into low ones. Not cryptographic: detects faults, not attacks. */
+ * into low ones. The digest is not cryptographic: it detects faults, not attacks. */
 uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i += 8) {
@@ -73,8 +74,8 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
 };
 
 /* The IVs of GCM_WRAP, 16 bytes for each key size. They give J0 = a0a1a2a3 a4a5a6a7 a8a9aaab
- * ffffffee. SP 800-38D section 7.1 step 2, solved for the IV, gives (J0 H^-1 XOR L) H^-1, where H
- * is the hash subkey and L the length block for 128 bits. */
+ * ffffffee. Such an IV is (J0 H^-1 XOR L) H^-1, where H is the hash subkey and L the length block
+ * for 128 bits (SP 800-38D section 7.1 step 2, solved for the IV). */
 const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
     {0x44, 0x80, 0x55, 0x74, 0x4b, 0x21, 0xfb, 0x67, 0x41, 0xdf, 0xcb, 0xd9, 0x18, 0x8f, 0x24,
      0x68},
@@ -145,10 +146,10 @@ static int mode_is_right(struct tr_known_work *w, enum tr_mode mode, uint64_t ex
 
 #if TR_ENV_ALL_MODES
 /*
- * Tests of multi-buffer code. JOBS is the largest lane count of any backend. Two lengths make lanes
- * refill or go idle. Half of the tests give every second job a copy of the key, because lanes with
- * different keys run different code. Each result must equal that of a single message.
- * mode_is_right() has already tested the single messages.
+ * Tests of multi-buffer code. JOBS is the largest lane count of any backend. The jobs have two
+ * lengths, so that lanes refill or go idle. In half of the tests, every second job has a copy of
+ * the key, because lanes with different keys run different code. Each result must equal the result
+ * of a single message. mode_is_right() has already tested the single messages.
  */
 #    define JOBS         24u
 #    define CHAIN_BLOCKS 9u /* two cache lines and a block */
@@ -178,7 +179,7 @@ static int jobs_are_right(struct multibuffer_test *c, enum tr_mb_op op,
         tr_jobs_add(&jobs, &c->jobs[i]);
     }
     if (!tr_env_vector_begin(b->features))
-        return 1; /* registers refused: the modes use no lanes */
+        return 1; /* without the registers, the modes run no multi-buffer code */
     b->multibuffer(op, &jobs, &last);
     tr_env_vector_end();
     if (last.blocks != 0)
@@ -247,15 +248,15 @@ static int set_key(union tr_known_key *w, enum tr_known mode, const struct tr_ba
     default:
         if (tr_gcm_set_key(&w->gcm, backend, raw, len) != TR_OK)
             return 0;
-        /* Makes GCM_LONG keep its powers in the key from the first message, to use less stack. The
-         * short tests cover powers on the stack and then in the key. */
+        /* Makes GCM_LONG keep its powers of H in the key from the first message on, to use less
+         * stack. The short tests cover powers on the stack and in the key. */
         w->gcm.hash.powers_wanted = mode == TR_KNOWN_GCM_LONG;
         return 1;
     }
 }
 
-/* Encrypts or decrypts a message in place. The AAD is the plaintext or its start, so it also
- * reaches the hash loops. */
+/* Encrypts or decrypts a message in place. The AAD is the plaintext or its start, so that AAD of
+ * all lengths reaches the hash loops. */
 static enum tr_status crypt_fused(const union tr_known_key *key, enum tr_known mode, unsigned k,
                                   int decrypt, uint8_t *data, const uint8_t *aad, size_t len,
                                   uint8_t tag[TR_BLOCK])
@@ -339,9 +340,9 @@ static int short_gcm_is_right(struct tr_known_work *w)
 }
 
 #if TR_ENV_LARGE_STACK
-/* Compares a CTR call that is long enough for the table of simd/ctr_states.h with shorter calls.
- * Calls of 549 and 441 blocks reach every stage of that code at each vector width. The call of 441
- * blocks does not begin at a group boundary. */
+/* Compares a CTR call that is long enough for the table of AES states of simd/ctr_states.h with
+ * shorter calls. Calls of 549 and 441 blocks reach every stage of that code at each vector width.
+ * The call of 441 blocks does not begin at a group boundary. */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
     static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441};

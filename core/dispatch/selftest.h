@@ -12,7 +12,7 @@
  * The inputs of the tests, and the digest of outputs. The test suite also uses them, to recompute
  * the digests with another implementation. The tests run on the stack of the thread that makes the
  * first call. To save stack, they encrypt and decrypt one buffer in place. The deepest test needs
- * 14 KiB, of which the tables for long messages take 6 KiB.
+ * 14 KiB of stack, 6 KiB of which are precomputed values for long messages.
  */
 #define TR_KNOWN_MAX   8791u /* longest message, in bytes */
 #define TR_KNOWN_SHORT 1440u /* buffer of the short tests, in bytes: one message, or two in GCM */
@@ -27,11 +27,11 @@ uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len);
  * The modes that backends have fused operations for.
  * - The AAD of the AEAD modes is the plaintext. The digest covers the ciphertext, then the tag.
  * - GCM_WRAP has IVs for which the 32-bit counter wraps after 17 blocks.
- * - XTS-AES-192 does not exist: its digest is 0.
+ * - XTS-AES-192 does not exist, so its digest is 0.
  * - GCM_LONG and XTS_LONG test the loops that only long messages reach. They run only for backends
  *   with those fused operations.
- * - GCM_LONG, GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as in TLS 1.2: short messages with at
- *   most one block of AAD run different code. GCM_BLOCKS has lengths of whole blocks.
+ * - GCM_LONG, GCM_SHORT and GCM_BLOCKS have 13 bytes of AAD, as in TLS 1.2, because short messages
+ *   with at most one block of AAD run different code. GCM_BLOCKS has lengths of whole blocks.
  */
 enum tr_known {
     TR_KNOWN_GCM,
@@ -46,8 +46,8 @@ enum tr_known {
     TR_KNOWN_GCM_BLOCKS,
     TR_KNOWN_FUSED
 };
-/* The range of length indices for a mode: first, and one past the last. CCM is serial and has one
- * loop, so the short lengths suffice. */
+/* TR_KNOWN_FIRST is the first length index of a mode, and TR_KNOWN_END is one past the last. CCM is
+ * serial and has only one loop, so the short lengths suffice. */
 #define TR_KNOWN_IS_LONG(mode) ((mode) == TR_KNOWN_GCM_LONG || (mode) == TR_KNOWN_XTS_LONG)
 #define TR_KNOWN_IS_XTS(mode)  ((mode) == TR_KNOWN_XTS || (mode) == TR_KNOWN_XTS_LONG)
 #define TR_KNOWN_FIRST(mode)   (TR_KNOWN_IS_LONG(mode) ? 7u : 0u)
@@ -81,8 +81,8 @@ struct tr_known_long_work {
     uint8_t data[6231];
 };
 
-/* The three groups of known-answer tests that a backend must pass to be selected. `falsify` makes
- * the expected answers wrong, to test the reaction to a failure. */
+/* The three groups of known-answer tests that a backend must pass to be selected. The flag
+ * `falsify` makes the expected answers wrong, to test the reaction to a failure. */
 enum tr_status tr_kat_short(const struct tr_backend *backend, int falsify,
                             struct tr_known_work *work);
 enum tr_status tr_kat_long(const struct tr_backend *backend, struct tr_known_long_work *work);

@@ -4,32 +4,33 @@
  *
  * Sources. Families and models: Intel's SDM (volume 4, table 2-1) and Linux
  * (arch/x86/include/asm/intel-family.h, arch/x86/kernel/cpu/amd.c). Latencies and ports: the
- * instruction tables of Agner Fog, and uops.info; for Zen 4, Zen 5 and Emerald Rapids also our own
- * measurements (docs/tuning/README.md). Clocks: the processors on which Linux gives its own 512-bit
+ * instruction tables of Agner Fog, and uops.info; for Zen 4, Zen 5 and Emerald Rapids also our
+ * measurements (docs/tuning/README.md). Clocks: the processors on which Linux gives its 512-bit AES
  * drivers a low priority (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of 6.10, later
  * arch/x86/kernel/cpu/intel.c).
  *
  * Where 512-bit registers lower the clock, the core uses 256-bit registers. AES should lose no
- * speed by that: these processors start one 512-bit round or two 256-bit rounds per cycle, 64 bytes
- * either way. This rate was measured on their successor Emerald Rapids, not on these processors.
+ * speed by that, because these processors start one 512-bit round or two 256-bit rounds per cycle,
+ * which are 64 bytes in both cases. This rate was measured on their successor Emerald Rapids, not
+ * on these processors.
  */
 #include "dispatch/tuning.h"
 
 #include "dispatch/backend.h"
 #include "util.h"
 
-/* name, AES latency, 512-bit AES rounds per cycle, CLMUL on a port of its own, clock drops */
+/* name, AES latency, 512-bit AES rounds per cycle, separate port for CLMUL, clock drops */
 /* clang-format off */
 static const struct tr_tuning table[] = {
     {"generic", 4, 1, 0, 0},
     {"haswell", 7, 0, 0, 0}, /* CLMUL has three µops, one of them on AES's port */
     {"broadwell", 7, 0, 1, 0},
     {"skylake", 4, 0, 1, 0},
-    {"cascadelake", 4, 0, 1, 1}, /* and Skylake-X, Cooper Lake: one model */
+    {"cascadelake", 4, 0, 1, 1}, /* Skylake-X and Cooper Lake have the same model number */
     {"icelake", 3, 1, 1, 1},
     {"tigerlake", 3, 1, 1, 1},
     {"rocketlake", 3, 1, 1, 0},
-    {"alderlake", 3, 0, 1, 0}, /* up to Arrow Lake; the efficient cores differ */
+    {"alderlake", 3, 0, 1, 0}, /* also its successors up to Arrow Lake, performance cores only */
     {"sapphirerapids", 3, 1, 1, 0},
     {"emeraldrapids", 3, 1, 1, 0},
     {"graniterapids", 3, 1, 1, 0},
@@ -39,7 +40,7 @@ static const struct tr_tuning table[] = {
     {"znver3", 4, 0, 0, 0},
     {"znver4", 4, 1, 0, 0},
     {"znver5", 4, 2, 0, 0},
-    {"znver5-256", 4, 1, 0, 0}, /* Strix Point and Krackan: 512 bits in two halves */
+    {"znver5-256", 4, 1, 0, 0}, /* Strix Point and Krackan execute 512 bits in two halves */
     {"zhaoxin", 4, 0, 0, 0}, /* and VIA: no figures are known */
 };
 /* clang-format on */
@@ -60,7 +61,7 @@ static const struct tr_tuning *by_name(const char *name)
 }
 
 struct model {
-    uint8_t family, first, last; /* display models, both included */
+    uint8_t family, first, last; /* `first` and `last` are display models, both included */
     const char *name;
 };
 

@@ -19,29 +19,33 @@
  * Four groups of functions, each usable alone:
  *
  *   - features, masks and backends: what the processor offers and which code is selected;
- *   - modes over a struct tr_aes_key: tr_ecb_*, tr_cbc_*, tr_cbc_cts_*, tr_cfb128_*, tr_cfb8_*,
- *     tr_cfb1_*, tr_ofb, tr_ctr, tr_kw_*, tr_kwp_*, and tr_xts_* over a struct tr_xts_key;
- *   - authenticated modes and MACs, each with a key and a message type of its own: tr_gcm_*,
+ *   - modes with a struct tr_aes_key: tr_ecb_*, tr_cbc_*, tr_cbc_cts_*, tr_cfb128_*, tr_cfb8_*,
+ *     tr_cfb1_*, tr_ofb, tr_ctr, tr_kw_*, tr_kwp_*; and tr_xts_* with a struct tr_xts_key;
+ *   - authenticated modes and CMAC, each with its key type and its message type: tr_gcm_*,
  *     tr_ccm_*, tr_ocb_*, tr_siv_*, tr_gcm_siv_*, tr_cmac_*;
- *   - struct tr_cipher: one streaming object over ECB, CBC, CFB, OFB and CTR, with PKCS#7 padding
+ *   - struct tr_cipher: one streaming object for ECB, CBC, CFB, OFB and CTR, with PKCS#7 padding
  *     for ECB and CBC.
  *
  * Rules that hold everywhere
  *
- *   Units      Lengths are in bytes. A block is TR_BLOCK = 16 bytes. A key is 16, 24 or 32 bytes.
- *   Overlap    Input and output are the same pointer or do not overlap. A partial overlap is
- *              TR_ERR_OVERLAP. Key wrap takes any overlap. Data need no alignment.
+ *   Units      Lengths are in bytes, except that CFB1 counts bits. A block is TR_BLOCK = 16 bytes.
+ *              A key is 16, 24 or 32 bytes.
+ *   Overlap    Input and output must be the same pointer, or must not overlap. A partial overlap
+ *              gives TR_ERR_OVERLAP. Key wrap allows any overlap.
+ *   Alignment  Buffers of data need no alignment.
  *   Memory     The library allocates nothing. The caller owns every object, may copy it by
- *              assignment, and clears it with tr_cleanse() when done. Copy a key only while no
- *              other thread uses it. A copied message refers to the same key as the original.
+ *              assignment, and cleanses it with tr_cleanse() after the last use. Copy a key only
+ *              while no other thread uses it. A copied message refers to the same key as the
+ *              original.
  *   Keys       A key object (struct tr_*_key) is set once. Every later call takes it as const. Any
  *              number of threads may use one key at the same time, in any calls, without a lock.
- *              Key objects must stay in writable memory: when GCM messages need more powers of the
- *              hash subkey, a call adds them to the key, atomically.
+ *              Key objects must stay in writable memory, because a GCM call may add powers of the
+ *              hash subkey to the key. It does so atomically.
  *   Messages   A message object (struct tr_gcm, tr_ccm, tr_ocb, tr_siv, tr_gcm_siv, tr_cmac,
- *              tr_cipher) belongs to one thread at a time. It refers to its key, which must outlive
- *              it. Modes without an object keep their position in the caller's iv, counter,
- *              keystream and *used. These variables belong to one thread, too.
+ *              tr_cipher) belongs to one thread at a time. The message refers to its key, and the
+ *              key must outlive the message. Modes without a message object keep their position in
+ *              the caller's variables `iv`, `counter`, `keystream` and `*used`. These variables
+ *              belong to one thread, too.
  *   Unset keys An object whose bytes are all zero (initialized with zeros, or cleansed) gives
  *              TR_ERR_STATE in every call. Calls with any other uninitialized object are undefined
  *              behaviour.
@@ -103,20 +107,21 @@ enum tr_status {
     TR_ERR_EQUAL_KEYS  /* both halves of an XTS key are equal, so encryption would not be safe */
 };
 
-/* One English sentence without a full stop. Never NULL, even for values outside the enum. */
+/* Describes a status in one English sentence, without a full stop. Never returns NULL, even for
+ * values outside the enum. */
 TR_API const char *tr_strerror(enum tr_status status);
 
 /* The version of the running library, "major.minor.patch". Compare it with TR_VERSION_STRING, the
  * version of this header. */
 TR_API const char *tr_version(void);
 
-/* Overwrites len bytes with zeros in a way that the compiler may not remove. */
+/* Overwrites `len` bytes with zeros in a way that the compiler may not remove. */
 TR_API void tr_cleanse(void *memory, size_t len);
 
 /* ---- Features of the processor -------------------------------------------------------------- */
 
-/* A set of features. A feature is usable only if the operating system supports it: avx2 if XGETBV
- * says that YMM registers are saved, avx512 if ZMM and mask registers are saved, too. */
+/* A set of features. A feature is usable only if the operating system saves its registers. For
+ * avx2, XGETBV must report the YMM registers; for avx512, also the ZMM and mask registers. */
 typedef uint32_t tr_features;
 
 #define TR_FEATURE_AES        (1u << 0) /* AES-NI (AESENC, .., 128 bits); Arm: AESE, .. */
@@ -125,7 +130,7 @@ typedef uint32_t tr_features;
 #define TR_FEATURE_AVX        (1u << 3)
 #define TR_FEATURE_AVX2       (1u << 4)
 #define TR_FEATURE_AVX512     (1u << 5)  /* AVX-512 F, BW and VL together */
-#define TR_FEATURE_VAES       (1u << 6)  /* VAES: AES on 256 bits; on 512 with avx512 */
+#define TR_FEATURE_VAES       (1u << 6)  /* VAES: AES on YMM registers, with avx512 also on ZMM */
 #define TR_FEATURE_VCLMUL     (1u << 7)  /* VPCLMULQDQ */
 #define TR_FEATURE_SHA        (1u << 8)  /* SHA-NI, for hosts that interleave a hash with AES */
 #define TR_FEATURE_NEON       (1u << 9)  /* Arm: Advanced SIMD */
@@ -135,24 +140,25 @@ typedef uint32_t tr_features;
 
 struct tr_cpu {
     tr_features present; /* reported by CPUID; on Arm by the kernel, getauxval(3) */
-    tr_features usable;  /* the present ones whose registers the operating system saves */
+    tr_features usable;  /* the present features whose registers the system saves */
     uint64_t xcr0;       /* the value of XGETBV(0); 0 without XSAVE */
 };
 
 TR_API void tr_cpu_detect(struct tr_cpu *cpu);
 
-/* "aes", "clmul", ... for index 0 to TR_FEATURE_COUNT - 1; NULL beyond. */
+/* The name of a feature: "aes", "clmul", .. for the indices 0 to TR_FEATURE_COUNT - 1. NULL for
+ * higher indices. */
 TR_API const char *tr_feature_name(unsigned index);
 
 /*
- * Reads a mask: feature names, each preceded by "no", separated by commas or blanks, for example
- * "noavx512,novaes". Stores the features to be masked in *masked. NULL and "" mask nothing.
+ * Reads a mask: feature names, each with the prefix "no", separated by commas or blanks. An example
+ * is "noavx512,novaes". Stores the features to be masked in *masked. NULL and "" mask nothing.
  *
- * An unknown word gives TR_ERR_MODE, and *bad (if bad is not NULL) points at the first one. The
- * other words still apply: a typing error affects only its own word.
+ * An unknown word gives TR_ERR_MODE. If `bad` is not NULL, *bad then points at the first unknown
+ * word. The other words still apply, so that a typing error affects only one word.
  *
- * The word "avx512" masks nothing. It permits 512-bit registers on processors where selection would
- * avoid them (see `avoided` in struct tr_selection). "noavx512" overrides it.
+ * The word "avx512" masks nothing. It permits 512-bit registers on processors where tr_select()
+ * would avoid them (see `avoided` in struct tr_selection). The word "noavx512" overrides it.
  */
 TR_API enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char **bad);
 
@@ -161,33 +167,34 @@ TR_API enum tr_status tr_mask_parse(const char *text, tr_features *masked, const
 /* An implementation of AES for one kind of processor: a constant table of bulk operations. */
 struct tr_backend;
 
-/* The backends of this build, strongest first; NULL past the last. The last, "bitslice", runs on
- * every processor. */
+/* The backends of this build, strongest first; NULL past the last one. The last backend,
+ * "bitslice", runs on every processor. */
 TR_API const struct tr_backend *tr_backend_at(unsigned index);
 TR_API const struct tr_backend *tr_backend_by_name(const char *name);
 TR_API const char *tr_backend_name(const struct tr_backend *backend);
 /* The features that must be usable for the backend to run. */
 TR_API tr_features tr_backend_features(const struct tr_backend *backend);
 
-/* Runs a backend's known-answer tests on the calling thread. They cover its operations in both
- * directions and with all key sizes, at lengths that reach every loop and tail, and its
- * multi-buffer code. They take about 0.1 ms with AES instructions. The processor must have the
- * backend's features. */
+/* Runs a backend's known-answer tests on the calling thread. The tests cover all operations in both
+ * directions and with all key sizes, at lengths that reach every loop and tail. They also cover the
+ * multi-buffer code. With AES instructions, all tests take about 0.1 ms. The processor must have
+ * the backend's features. */
 TR_API enum tr_status tr_backend_self_test(const struct tr_backend *backend) TR_MUST_CHECK;
 
 struct tr_selection {
     const struct tr_backend *backend; /* the choice, or NULL if even the weakest backend failed */
     struct tr_cpu cpu;
     tr_features masked;   /* the features that the caller masked */
-    tr_features avoided;  /* avx512, if it lowers the clock and does not speed up AES */
+    tr_features avoided;  /* avx512, if 512-bit registers lower the clock and do not speed up AES */
     uint32_t failed;      /* bit i: tr_backend_at(i) failed its known-answer tests */
     const char *bad_mask; /* the mask's first word that names no feature, or NULL */
 };
 
 /*
- * Chooses the strongest backend whose features are usable and not masked, and which passes its
- * known-answer tests. If 512-bit registers lower the clock (as on Intel's Ice Lake and Tiger Lake),
- * it prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in *selection.
+ * Selects the strongest backend that passes its known-answer tests, and whose features are usable
+ * and not masked. If 512-bit registers lower the clock (as on Intel's Ice Lake and Tiger Lake),
+ * selection prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in
+ * *selection.
  * The choice depends only on the arguments, the processor and TENROUNDS_TUNE.
  */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
@@ -199,22 +206,23 @@ TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
 TR_API const struct tr_backend *tr_backend_selected(void);
 
 /*
- * Facts about a microarchitecture. The core uses them to choose the faster of several ways to
- * compute the same bytes, so no result depends on them. For experiments, the environment variable
- * TENROUNDS_TUNE names the row to use instead of the processor's own. A value that names no row has
- * no effect.
+ * Facts about a microarchitecture. The core uses them to choose the fastest of several functions
+ * that compute the same bytes, so no result depends on the facts. For experiments, the environment
+ * variable TENROUNDS_TUNE can name another row of the table of microarchitectures. A value that
+ * names no row has no effect.
  */
 struct tr_tuning {
-    const char *name;         /* as compilers name it, or "generic" */
+    const char *name;         /* the name that compilers use, or "generic" */
     uint8_t aes_latency;      /* latency of an AES round, in cycles */
     uint8_t aes512_per_cycle; /* 512-bit AES rounds started per cycle; 0 without 512-bit VAES */
     uint8_t separate_clmul;   /* 1: one carry-less multiplication per cycle does not delay AES */
     uint8_t clock_drops;      /* 1: 512-bit registers lower the clock and do not speed up AES */
 };
 
-/* The rows of the table; NULL past the last. The first, "generic", is for unknown processors. */
+/* The rows of the table of microarchitectures; NULL past the last one. The first row, "generic", is
+ * for unknown processors. */
 TR_API const struct tr_tuning *tr_tuning_at(unsigned index);
-/* The row of this process. */
+/* The row that this process uses. */
 TR_API const struct tr_tuning *tr_tuning_selected(void);
 
 /* ---- Keys and messages ---------------------------------------------------------------------- */
@@ -230,16 +238,16 @@ TR_API const struct tr_tuning *tr_tuning_selected(void);
 #include "tenrounds_private.h"
 
 /* Expands a key (FIPS-197 section 5.2) of key_len = 16, 24 or 32 bytes for the given backend, or
- * for tr_backend_selected() if backend is NULL. Any other length gives TR_ERR_KEY_LENGTH and leaves
- * *key unchanged. */
+ * for tr_backend_selected() if `backend` is NULL. Any other length gives TR_ERR_KEY_LENGTH and
+ * leaves *key unchanged. */
 TR_API enum tr_status tr_aes_set_key(struct tr_aes_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
 /* ---- Modes (NIST SP 800-38A) ---------------------------------------------------------------- */
 
-/* ECB (section 6.1) and CBC (section 6.2). len is a multiple of 16 (else TR_ERR_LENGTH); 0 is
- * allowed. iv is the 16-byte chaining value. Each call updates iv, so that the next call can
- * continue the message. iv may not overlap the data. */
+/* ECB (section 6.1) and CBC (section 6.2). The length `len` must be a multiple of 16 (else
+ * TR_ERR_LENGTH) and may be 0. In CBC, `iv` is the 16-byte chaining value. Each call updates `iv`,
+ * so that the next call can continue the message. The buffer `iv` may not overlap the data. */
 TR_API enum tr_status tr_ecb_encrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                      size_t len);
 TR_API enum tr_status tr_ecb_decrypt(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -250,14 +258,14 @@ TR_API enum tr_status tr_cbc_decrypt(const struct tr_aes_key *key, uint8_t iv[16
                                      const uint8_t *in, size_t len);
 
 /*
- * CFB128 (section 6.3) and OFB (section 6.4), any length. *used is the number of bytes already used
- * in the current block, 0 to 15 (else TR_ERR_LENGTH). Set *used to 0 before the first call; each
- * call updates it.
+ * CFB128 (section 6.3) and OFB (section 6.4), for data of any length. The variable *used counts the
+ * bytes already used in the current block, 0 to 15 (else TR_ERR_LENGTH). Set *used to 0 before the
+ * first call; each call updates it.
  *
- * iv is the shift register, which each call updates. At a block boundary (*used == 0) it is the
- * last ciphertext block (CFB) or output block (OFB). Within a block it is the keystream block. In
- * CFB, ciphertext replaces its first *used bytes. libcrypto's CRYPTO_cfb128_encrypt and
- * CRYPTO_ofb128_encrypt use the same format.
+ * The buffer `iv` is the shift register, which each call updates. At a block boundary (*used is 0)
+ * it holds the last ciphertext block (CFB) or output block (OFB). Within a block it holds the
+ * keystream block. In CFB, ciphertext replaces the first *used bytes of the keystream block.
+ * libcrypto's CRYPTO_cfb128_encrypt and CRYPTO_ofb128_encrypt use the same format.
  */
 TR_API enum tr_status tr_cfb128_encrypt(const struct tr_aes_key *key, uint8_t iv[16],
                                         unsigned *used, uint8_t *out, const uint8_t *in,
@@ -269,20 +277,22 @@ TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsig
                              uint8_t *out, const uint8_t *in, size_t len);
 
 /*
- * CTR (section 6.5, appendix B.1 with m = 128), any length. Encryption and decryption are the same.
- * counter is the next counter block, a 128-bit big-endian number that wraps. keystream is the
- * current keystream block. *used is the number of its bytes already used, 0 to 15 (0: there is no
- * current block). Before the first call set *used to 0; keystream may hold anything.
+ * CTR (section 6.5, appendix B.1 with m = 128), for data of any length. Encryption and decryption
+ * are the same. The buffer `counter` holds the next counter block, a 128-bit big-endian number that
+ * wraps. The buffer `keystream` holds the current keystream block, and *used counts the bytes of
+ * this block that are already used, 0 to 15 (else TR_ERR_LENGTH). If *used is 0, there is no
+ * current block. Before the first call, set *used to 0; `keystream` need not be set.
  */
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
                              uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
                              size_t len);
 
 /*
- * CFB with segments of 8 bits or 1 bit (section 6.3), any number of segments. Each call updates iv,
- * the shift register. The length of CFB1 is in bits; the highest bit of a byte comes first. In the
- * last byte of out, bits beyond the length keep their value. Encryption is serial and computes one
- * block per segment: 16 or 128 times the cost of CFB128. Decryption is parallel.
+ * CFB with segments of 8 bits or 1 bit (section 6.3), for any number of segments. Each call updates
+ * the shift register, `iv`. The length of CFB1 is in bits; the highest bit of a byte comes first.
+ * In the last byte of `out`, bits beyond the length keep their value. Encryption is serial and
+ * computes one AES block per segment, so it costs 16 or 128 times as much as CFB128. Decryption is
+ * parallel.
  */
 TR_API enum tr_status tr_cfb8_encrypt(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                                       const uint8_t *in, size_t len);
@@ -294,10 +304,11 @@ TR_API enum tr_status tr_cfb1_decrypt(const struct tr_aes_key *key, uint8_t iv[1
                                       const uint8_t *in, size_t bits);
 
 /*
- * CBC with ciphertext stealing (SP 800-38A addendum): a whole message of at least 16 bytes (else
- * TR_ERR_LENGTH). The ciphertext is as long as the plaintext. CS1 writes the partial ciphertext
- * block before the last full block. CS2 swaps these two if there is a partial block. CS3 always
- * swaps the last two blocks (as RFC 3962 does). iv becomes the last full ciphertext block.
+ * CBC with ciphertext stealing (SP 800-38A addendum), for a whole message of at least 16 bytes
+ * (else TR_ERR_LENGTH). The ciphertext is as long as the plaintext. CS1 writes the partial
+ * ciphertext block before the last full block. CS2 swaps these two blocks if there is a partial
+ * block. CS3 always swaps the last two blocks (as RFC 3962 does). Each call sets `iv` to the last
+ * full ciphertext block.
  */
 enum tr_cts { TR_CS1 = 1, TR_CS2, TR_CS3 };
 TR_API enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form,
@@ -310,19 +321,19 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
 /* ---- Key wrap (NIST SP 800-38F, RFC 3394 and 5649) ------------------------------------------ */
 
 /*
- * KW (section 6.2) and KWP (section 6.3). Lengths are in bytes; those not listed give
- * TR_ERR_LENGTH.
+ * KW (section 6.2) and KWP (section 6.3). Lengths that are not listed give TR_ERR_LENGTH.
  *
  *   tr_kw_wrap          len = 16, 24, .. below 2^31; writes len + 8
  *   tr_kw_unwrap        len = 24, 32, .. up to 2^31; writes len - 8
  *   tr_kwp_wrap         len = 1 to 2^31 - 1; writes len rounded up to a multiple of 8, plus 8
- *   tr_kwp_unwrap       len = 16, 24, .. up to 2^31 + 8; needs len - 8 bytes at out, and stores
- *                       the length of the plaintext in *out_len
+ *   tr_kwp_unwrap       len = 16, 24, .. up to 2^31 + 8; needs len - 8 bytes at `out`, and
+ *                       stores the length of the plaintext in *out_len
  *
- * iv is KW's 8-byte integrity check value, icv the first 4 bytes of KWP's. NULL selects the
- * standard's value. If unwrapping does not find the value, it returns TR_ERR_TAG, and out holds
- * zeros. If the parameter inverse is not 0, wrap uses the inverse cipher, and unwrap the forward
- * one (section 5.1). The buffers in and out may overlap in any way.
+ * The parameter `iv` is the 8-byte integrity check value of KW. For KWP, `icv` is the first 4 bytes
+ * of the integrity check value. NULL selects the standard's value. If unwrapping finds another
+ * value, it returns TR_ERR_TAG, and `out` holds zeros. If the parameter `inverse` is not 0,
+ * wrapping uses the inverse cipher, and unwrapping the forward cipher (section 5.1). The buffers
+ * `in` and `out` may overlap in any way.
  */
 TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                                  uint8_t *out, const uint8_t *in, size_t len);
@@ -336,26 +347,30 @@ TR_API enum tr_status tr_kwp_unwrap(const struct tr_aes_key *key, int inverse, c
 
 /* ---- XTS (NIST SP 800-38E, IEEE 1619) ------------------------------------------------------- */
 
-/* raw is both keys, the data key first. key_len is 32 or 64 (else TR_ERR_KEY_LENGTH; there is no
- * XTS-AES-192). The call accepts two equal keys, so that old data can be decrypted. Encryption with
- * them gives TR_ERR_EQUAL_KEYS. */
+/* Sets both keys from `raw`, the data key first. The length key_len is 32 or 64 (else
+ * TR_ERR_KEY_LENGTH), because XTS-AES-192 does not exist. The call accepts two equal keys, so that
+ * old data can be decrypted. Encryption with equal keys gives TR_ERR_EQUAL_KEYS. */
 TR_API enum tr_status tr_xts_set_key(struct tr_xts_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
 /* Non-zero if both halves of the key are equal. */
 TR_API int tr_xts_keys_equal(const struct tr_xts_key *key);
 
-/* One data unit of 16 to 2^24 bytes (IEEE 1619 section 5.1; else TR_ERR_LENGTH), with ciphertext
- * stealing if len is not a multiple of 16. tweak is the number of the unit, little-endian. */
+/* Encrypt or decrypt one data unit of 16 to 2^24 bytes (IEEE 1619 section 5.1; else TR_ERR_LENGTH).
+ * Ciphertext stealing is used if `len` is not a multiple of 16. The parameter `tweak` is the number
+ * of the data unit, little-endian. */
 TR_API enum tr_status tr_xts_encrypt(const struct tr_xts_key *key, const uint8_t tweak[16],
                                      uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 TR_API enum tr_status tr_xts_decrypt(const struct tr_xts_key *key, const uint8_t tweak[16],
                                      uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 
-/* A run of `units` data units of unit_len bytes each, such as the sectors of a disk. The units are
- * consecutive in memory and in number; tweak is the number of the first. The results equal those of
- * one call per unit. This call is faster, because it computes the first tweaks of several units
- * together. Errors as above, and TR_ERR_LENGTH if unit_len * units does not fit a size_t. */
+/*
+ * Encrypt or decrypt `units` data units of unit_len bytes each, such as the sectors of a disk.
+ * Their memory is contiguous and their numbers are consecutive; `tweak` is the number of the first.
+ * The results are the same as with one call per data unit. These calls are faster, because they
+ * compute the first tweaks of several data units together. The errors are those of
+ * tr_xts_encrypt(), and TR_ERR_LENGTH if unit_len * units does not fit a size_t.
+ */
 TR_API enum tr_status tr_xts_encrypt_units(const struct tr_xts_key *key, const uint8_t tweak[16],
                                            uint8_t *out, const uint8_t *in, size_t unit_len,
                                            size_t units) TR_MUST_CHECK;
@@ -368,20 +383,19 @@ TR_API enum tr_status tr_xts_decrypt_units(const struct tr_xts_key *key, const u
 /*
  * CBC and CFB encryption, CMAC and CCM's MAC are serial. One message is bound by the latency of the
  * AES rounds and leaves most of the processor idle. The tr_*_many() calls take any number of jobs,
- * one message each, and interleave enough of them to fill the execution units. Jobs may differ in
- * key, key size, backend and length, in any order. The results equal those of one call for each
- * job.
+ * one message each, and interleave enough jobs to fill the execution units. Jobs may differ in key,
+ * key size, backend and length, in any order. The results equal those of one call for each job.
  *
- * The output of a job (out, iv, tag) must not overlap what another job reads or writes. Jobs may
- * share inputs and keys. The call checks all jobs before it writes anything, and returns the first
- * error. count may be 0.
+ * The output of a job (`out`, `iv`, `tag`) must not overlap what another job reads or writes. Jobs
+ * may share inputs and keys. The call checks all jobs before it writes anything, and returns the
+ * first error. The number of jobs, `count`, may be 0.
  */
 
 /* One CBC or CFB message, which starts at a block boundary. */
 struct tr_stream {
     const struct tr_aes_key *key;
     uint8_t *iv;  /* 16 bytes, updated as in a single-message call */
-    uint8_t *out; /* equal to in, or disjoint from it */
+    uint8_t *out; /* equal to `in`, or disjoint from it */
     const uint8_t *in;
     size_t len; /* in CBC a multiple of 16 */
 };
@@ -395,7 +409,8 @@ TR_API enum tr_status tr_cmac_set_key(struct tr_cmac_key *key, const struct tr_b
                                       const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
 /* One-shot calls. The tag is truncated to its first tag_len bytes, 1 to 16 (else
- * TR_ERR_TAG_LENGTH). verify compares it in constant time: TR_ERR_TAG on mismatch. */
+ * TR_ERR_TAG_LENGTH). tr_cmac_verify() compares tags in constant time, and returns TR_ERR_TAG on
+ * mismatch. */
 TR_API enum tr_status tr_cmac_sign(const struct tr_cmac_key *key, const uint8_t *data, size_t len,
                                    uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
 TR_API enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data, size_t len,
@@ -414,12 +429,12 @@ TR_API enum tr_status tr_cmac_check(struct tr_cmac *cmac, const uint8_t *tag,
  * key together with its message. The other tr_*_rebind() functions do the same. */
 TR_API void tr_cmac_rebind(struct tr_cmac *cmac, const struct tr_cmac_key *key);
 
-/* Multi-buffer CMAC (see above). */
+/* Multi-buffer CMAC: see "Multi-buffer calls" above. */
 struct tr_cmac_job {
     const struct tr_cmac_key *key;
     const uint8_t *data;
     size_t len;
-    uint8_t tag[TR_BLOCK];     /* written: the whole tag */
+    uint8_t tag[TR_BLOCK];     /* written by the call: the whole tag */
     uint8_t working[TR_BLOCK]; /* scratch space of the call */
 };
 TR_API enum tr_status tr_cmac_sign_many(struct tr_cmac_job *jobs, size_t count) TR_MUST_CHECK;
@@ -434,7 +449,7 @@ TR_API enum tr_status tr_gcm_set_key(struct tr_gcm_key *key, const struct tr_bac
  * bytes, and never the same IV twice under one key: reuse reveals the hash subkey and the XOR of
  * the plaintexts. A message has at most 2^36 - 32 bytes, AAD at most 2^61 - 1 (else TR_ERR_LENGTH).
  * The tag is truncated to its first tag_len bytes, 1 to 16 (else TR_ERR_TAG_LENGTH). The standard
- * allows only tags of 4, 8 and 12 to 16 bytes (section 5.2.1.2). AAD may not overlap out.
+ * allows only tags of 4, 8 and 12 to 16 bytes (section 5.2.1.2). AAD may not overlap `out`.
  */
 TR_API enum tr_status tr_gcm_seal(const struct tr_gcm_key *key, const uint8_t *iv, size_t iv_len,
                                   const uint8_t *aad, size_t aad_len, uint8_t *out,
@@ -446,8 +461,8 @@ TR_API enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *i
                                   size_t tag_len) TR_MUST_CHECK;
 
 /* Streaming calls: start, AAD in pieces of any length, data in pieces of any length, then tag or
- * check. Any other order is TR_ERR_STATE. Limits and errors are those of seal and open. Do not use
- * the plaintext before tr_gcm_check() has returned TR_OK. */
+ * check. Any other order is TR_ERR_STATE. Limits and errors are those of tr_gcm_seal() and
+ * tr_gcm_open(). Do not use the plaintext before tr_gcm_check() has returned TR_OK. */
 TR_API enum tr_status tr_gcm_start(struct tr_gcm *gcm, const struct tr_gcm_key *key,
                                    const uint8_t *iv, size_t iv_len) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_aad(struct tr_gcm *gcm, const uint8_t *aad, size_t len);
@@ -465,9 +480,9 @@ TR_API void tr_gcm_rebind(struct tr_gcm *gcm, const struct tr_gcm_key *key);
 TR_API enum tr_status tr_ccm_set_key(struct tr_ccm_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/* One-shot calls. nonce_len is 7 to 13 (else TR_ERR_IV_LENGTH), tag_len 4, 6, .. 16 (else
- * TR_ERR_TAG_LENGTH). len is below 2^(8 (15 - nonce_len)) (else TR_ERR_LENGTH). Never use a nonce
- * twice under one key. AAD may not overlap out. */
+/* One-shot calls. The nonce has 7 to 13 bytes (else TR_ERR_IV_LENGTH), and the tag 4, 6, .. or 16
+ * bytes (else TR_ERR_TAG_LENGTH). The length `len` is below 2^(8 (15 - nonce_len)) (else
+ * TR_ERR_LENGTH). Never use a nonce twice under one key. AAD may not overlap `out`. */
 TR_API enum tr_status tr_ccm_seal(const struct tr_ccm_key *key, const uint8_t *nonce,
                                   size_t nonce_len, const uint8_t *aad, size_t aad_len,
                                   uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,
@@ -478,11 +493,11 @@ TR_API enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *n
                                   size_t tag_len) TR_MUST_CHECK;
 
 /*
- * Streaming calls. CCM needs the lengths beforehand, so start takes them, with the limits above.
- * AAD and then data follow, in pieces of any length that add up to the lengths given to start. More
- * bytes give TR_ERR_LENGTH. Data before all AAD, or a tag before all data, gives TR_ERR_STATE. The
- * tag has the length given to start. Do not use the plaintext before tr_ccm_check() has returned
- * TR_OK.
+ * Streaming calls. CCM needs the lengths beforehand, so tr_ccm_start() takes them, with the limits
+ * above. AAD and then data follow, in pieces of any length that add up to these lengths. More bytes
+ * give TR_ERR_LENGTH. Data before all AAD, or a tag before all data, gives TR_ERR_STATE. The tag
+ * has the length given to tr_ccm_start(). Do not use the plaintext before tr_ccm_check() has
+ * returned TR_OK.
  */
 TR_API enum tr_status tr_ccm_start(struct tr_ccm *ccm, const struct tr_ccm_key *key,
                                    const uint8_t *nonce, size_t nonce_len, size_t tag_len,
@@ -496,9 +511,9 @@ TR_API enum tr_status tr_ccm_tag(struct tr_ccm *ccm, uint8_t *tag) TR_MUST_CHECK
 TR_API enum tr_status tr_ccm_check(struct tr_ccm *ccm, const uint8_t *tag) TR_MUST_CHECK;
 TR_API void tr_ccm_rebind(struct tr_ccm *ccm, const struct tr_ccm_key *key);
 
-/* Multi-buffer CCM (see above). Opening returns TR_ERR_TAG if any tag does not match. Each job's
- * status then tells whether its own tag matched. The output of a job that failed holds zeros; the
- * outputs of the others are valid. */
+/* Multi-buffer CCM: see "Multi-buffer calls" above. Opening returns TR_ERR_TAG if any tag does not
+ * match. The field `status` of each job then says whether the tag of that job matched. The output
+ * of a job that failed holds zeros; the outputs of the others are valid. */
 struct tr_ccm_job {
     const struct tr_ccm_key *key;
     const uint8_t *nonce;
@@ -510,7 +525,7 @@ struct tr_ccm_job {
     size_t len;
     uint8_t *tag; /* written by seal, read by open */
     size_t tag_len;
-    enum tr_status status; /* written: this job's result */
+    enum tr_status status; /* written by the call: this job's result */
     struct tr_ccm working; /* scratch space of the call */
 };
 TR_API enum tr_status tr_ccm_seal_many(struct tr_ccm_job *jobs, size_t count) TR_MUST_CHECK;
@@ -521,8 +536,8 @@ TR_API enum tr_status tr_ccm_open_many(struct tr_ccm_job *jobs, size_t count) TR
 TR_API enum tr_status tr_ocb_set_key(struct tr_ocb_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/* One-shot calls. nonce_len is 1 to 15 (else TR_ERR_IV_LENGTH), tag_len 1 to 16 (else
- * TR_ERR_TAG_LENGTH). Never use a nonce twice under one key. AAD may not overlap out. */
+/* One-shot calls. The nonce has 1 to 15 bytes (else TR_ERR_IV_LENGTH), and the tag 1 to 16 bytes
+ * (else TR_ERR_TAG_LENGTH). Never use a nonce twice under one key. AAD may not overlap `out`. */
 TR_API enum tr_status tr_ocb_seal(const struct tr_ocb_key *key, const uint8_t *nonce,
                                   size_t nonce_len, const uint8_t *aad, size_t aad_len,
                                   uint8_t *out, const uint8_t *in, size_t len, uint8_t *tag,
@@ -534,9 +549,9 @@ TR_API enum tr_status tr_ocb_open(const struct tr_ocb_key *key, const uint8_t *n
 
 /*
  * Streaming calls: start, then AAD and data in any order and any number of pieces, then tag or
- * check. Every piece of data except the last must have whole blocks. Data after a partial block is
- * TR_ERR_STATE. The tag has the length given to start. Do not use the plaintext before
- * tr_ocb_check() has returned TR_OK.
+ * check. Every piece of data except the last must have whole blocks. Data after a partial block
+ * gives TR_ERR_STATE. The tag has the length given to tr_ocb_start(). Do not use the plaintext
+ * before tr_ocb_check() has returned TR_OK.
  */
 TR_API enum tr_status tr_ocb_start(struct tr_ocb *ocb, const struct tr_ocb_key *key,
                                    const uint8_t *nonce, size_t nonce_len,
@@ -552,12 +567,13 @@ TR_API void tr_ocb_rebind(struct tr_ocb *ocb, const struct tr_ocb_key *key);
 
 /* ---- SIV (RFC 5297) ------------------------------------------------------------------------- */
 
-/* raw is two keys, K1 first: key_len is 32, 48 or 64 (else TR_ERR_KEY_LENGTH). */
+/* Sets the RFC's keys K1 and K2 from the halves of `raw`. The length key_len is 32, 48 or 64 (else
+ * TR_ERR_KEY_LENGTH). */
 TR_API enum tr_status tr_siv_set_key(struct tr_siv_key *key, const struct tr_backend *backend,
                                      const uint8_t *raw, size_t key_len) TR_MUST_CHECK;
 
-/* One-shot calls, with one component of AAD, or none if aad is NULL. The 16-byte tag is V, which
- * the RFC puts before the ciphertext. */
+/* One-shot calls, with one component of AAD, or none if `aad` is NULL. The 16-byte tag is the
+ * synthetic IV, which the RFC puts before the ciphertext. */
 TR_API enum tr_status tr_siv_seal(const struct tr_siv_key *key, const uint8_t *aad, size_t aad_len,
                                   uint8_t *out, const uint8_t *in, size_t len,
                                   uint8_t tag[16]) TR_MUST_CHECK;
@@ -582,8 +598,8 @@ TR_API void tr_siv_rebind(struct tr_siv *siv, const struct tr_siv_key *key);
 
 /* ---- GCM-SIV (RFC 8452) --------------------------------------------------------------------- */
 
-/* key_len is 16, 24 or 32 (else TR_ERR_KEY_LENGTH). The RFC has no keys of 24 bytes; they work as
- * in OpenSSL. */
+/* The key has 16, 24 or 32 bytes (else TR_ERR_KEY_LENGTH). The RFC has no keys of 24 bytes; they
+ * work as in OpenSSL. */
 TR_API enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key,
                                          const struct tr_backend *backend, const uint8_t *raw,
                                          size_t key_len) TR_MUST_CHECK;
@@ -601,7 +617,7 @@ TR_API enum tr_status tr_gcm_siv_open(const struct tr_gcm_siv_key *key, const ui
 
 /* Streaming calls: start, AAD in pieces of any length, then all data in one call, which ends the
  * message. The message holds the keys derived for its nonce, and does not refer to *key after
- * start. */
+ * tr_gcm_siv_start(). */
 TR_API enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *gcm_siv, const struct tr_gcm_siv_key *key,
                                        const uint8_t nonce[12]) TR_MUST_CHECK;
 TR_API enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *gcm_siv, const uint8_t *aad, size_t len);
@@ -616,38 +632,39 @@ TR_API enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *gcm_siv, uint8_t *ou
 
 enum tr_mode { TR_MODE_NONE = 0, TR_ECB, TR_CBC, TR_CFB128, TR_OFB, TR_CTR };
 
-/* One message. Hosts may read its fields. Between calls they may write iv, buffer and used
- * (libcrypto's "num" and "updated-iv" parameters), and point key at a copy of the same key. */
+/* One message. Hosts may read its fields. Between calls they may write `iv`, `buffer` and `used`
+ * (libcrypto's "num" and "updated-iv" parameters), and point `key` at a copy of the same key. */
 struct tr_cipher {
     const struct tr_aes_key *key;
     uint8_t iv[TR_BLOCK];     /* as in the functions of the mode */
     uint8_t buffer[TR_BLOCK]; /* CTR: the keystream block; ECB, CBC: a partial block of input */
-    unsigned used; /* bytes of iv or buffer in use: 0 to 15; in padded decryption up to 16 */
+    unsigned used; /* used bytes of `iv` or `buffer`: 0 to 15; in padded decryption up to 16 */
     uint8_t mode;  /* enum tr_mode */
     uint8_t decrypt;
     uint8_t padding; /* PKCS#7, ECB and CBC only */
 } TR_ALIGNED(16);
 
 /* Starts a message under *key: sets mode, direction and IV (16 bytes; NULL only for ECB), and
- * clears the buffer. padding matters only in ECB and CBC. */
+ * clears the buffer. The parameter `padding` has an effect only in ECB and CBC. */
 TR_API enum tr_status tr_cipher_start(struct tr_cipher *cipher, const struct tr_aes_key *key,
                                       enum tr_mode mode, int decrypt, int padding,
                                       const uint8_t *iv) TR_MUST_CHECK;
 
-/* Processes len bytes of in; 0 is allowed. Writes tr_cipher_room() bytes to out, and their number
- * to *out_len. If out == in and the buffer holds bytes of an earlier call, the output runs ahead of
- * the input. A call that would overwrite a byte before reading it returns TR_ERR_OVERLAP. */
+/* Processes `len` bytes of `in`; `len` may be 0. Writes tr_cipher_room() bytes to `out`, and their
+ * number to *out_len. If `out` equals `in` and the buffer holds bytes of an earlier call, the
+ * output runs ahead of the input. A call that would overwrite a byte before reading it returns
+ * TR_ERR_OVERLAP. */
 TR_API enum tr_status tr_cipher_update(struct tr_cipher *cipher, uint8_t *out, size_t *out_len,
                                        const uint8_t *in, size_t len);
 
-/* The number of bytes that tr_cipher_update() would now write for len bytes of input. */
+/* The number of bytes that tr_cipher_update() would now write for `len` bytes of input. */
 TR_API size_t tr_cipher_room(const struct tr_cipher *cipher, size_t len);
 
 /*
  * Ends a message: writes the last block, 0 to 16 bytes. With padding, encryption always writes one
- * block. Decryption verifies the padding (TR_ERR_PADDING) and writes the bytes before it. Only the
- * status and outputs reveal whether the padding was right. Without padding, a partial block in the
- * buffer gives TR_ERR_LENGTH. On success the buffer is empty.
+ * block. Decryption checks the padding (else TR_ERR_PADDING) and writes the bytes before the
+ * padding. Only the status and outputs reveal whether the padding was right. Without padding, a
+ * partial block in the buffer gives TR_ERR_LENGTH. On success the buffer is empty.
  */
 TR_API enum tr_status tr_cipher_final(struct tr_cipher *cipher, uint8_t out[16],
                                       size_t *out_len) TR_MUST_CHECK;

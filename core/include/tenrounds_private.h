@@ -15,28 +15,31 @@
 /* ---- Keys: constant once set, except for the powers in struct tr_ghash_key ---- */
 
 struct tr_aes_key {
-    uint8_t enc[15][TR_BLOCK]; /* round keys 0 to rounds, in order of use */
-    uint8_t dec[15][TR_BLOCK]; /* those of the equivalent inverse cipher (FIPS-197 section 5.3.5) */
-    const struct tr_backend *backend; /* NULL: the key was never set */
+    /* The round keys of the cipher, 0 to `rounds`, in order of use. */
+    uint8_t enc[15][TR_BLOCK];
+    /* The round keys of the equivalent inverse cipher (FIPS-197 section 5.3.5), in order of use. */
+    uint8_t dec[15][TR_BLOCK];
+    const struct tr_backend *backend; /* NULL: the key is not set */
     uint32_t rounds;                  /* 10, 12 or 14 */
 } TR_ALIGNED(16);
 
-/* GHASH's hash subkey and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. */
-/* For 32 data blocks, an AAD block and a length block: 34, rounded up to a multiple of 4. */
+/* The most powers of H in a key. 32 data blocks, an AAD block and a length block need 34, which is
+ * rounded up to a multiple of 4. */
 #define TR_GHASH_POWERS 36u
-/* With CLMUL, power has the powers of H, the highest first, and square is unused. Without CLMUL,
- * they have multiplication tables of H and of H^2. */
+/* GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. With
+ * carry-less multiplication, `power` has the powers of H, the highest first, and `square` is
+ * unused. Without it, `power` has the multiplication tables of H, and `square` those of H^2. */
 struct tr_ghash_key {
     uint8_t square[TR_GHASH_POWERS][TR_BLOCK];
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK];
     uint8_t h[TR_BLOCK];
     uintptr_t powers_state; /* atomic: the number of powers, encoded (modes/ghash.h) */
     uint8_t powers_wanted;  /* atomic: a message has needed more powers */
-    uint8_t unshared;       /* the key belongs to one message, so no other thread reads it */
+    uint8_t unshared;       /* 1: the key belongs to one message, so no other thread reads it */
 } TR_ALIGNED(16);
 
-/* `hash` comes first, because its two arrays are multiples of 64 bytes. So no vector of them
- * crosses a cache line in an object that is aligned to 64 bytes. */
+/* The field `hash` comes first, because its two arrays are multiples of 64 bytes long. In an object
+ * that is aligned to 64 bytes, no vector of these arrays therefore crosses a cache line. */
 struct tr_gcm_key {
     struct tr_ghash_key hash;
     struct tr_aes_key aes;
@@ -55,13 +58,13 @@ struct tr_ocb_key {
 
 struct tr_cmac_key {
     struct tr_aes_key aes;
-    uint8_t subkey[2][TR_BLOCK]; /* K1 for a full last block, K2 for a partial one */
+    uint8_t subkey[2][TR_BLOCK]; /* K1 for a full last block, K2 for a partial last block */
 } TR_ALIGNED(16);
 
 struct tr_siv_key {
     struct tr_cmac_key mac; /* K1 of RFC 5297 */
-    struct tr_aes_key ctr;  /* K2 */
-    uint8_t zero[TR_BLOCK]; /* CMAC of a zero block, the first step of S2V */
+    struct tr_aes_key ctr;  /* K2 of RFC 5297 */
+    uint8_t zero[TR_BLOCK]; /* CMAC of a block of zeros, the first step of S2V (section 2.4) */
 } TR_ALIGNED(16);
 
 struct tr_gcm_siv_key {
@@ -70,7 +73,7 @@ struct tr_gcm_siv_key {
 
 struct tr_xts_key {
     struct tr_aes_key data, tweak;
-    uint8_t equal; /* both halves are the same key */
+    uint8_t equal; /* 1: both halves are the same key */
 } TR_ALIGNED(16);
 
 /* ---- Messages ---- */
@@ -84,13 +87,13 @@ struct tr_gcm {
     struct tr_ghash ghash;
     uint8_t counter[TR_BLOCK];   /* the next counter block; only its last 32 bits change */
     uint8_t mask[TR_BLOCK];      /* the encrypted J0, which masks the tag */
-    uint8_t keystream[TR_BLOCK]; /* the current block; its first `used` bytes are spent */
+    uint8_t keystream[TR_BLOCK]; /* the current block; its first `used` bytes are already used */
     const struct tr_gcm_key *key;
     uint64_t aad_len, len;     /* bytes so far */
-    unsigned used;             /* bytes of the current block of AAD or data */
+    unsigned used;             /* bytes already used of the current block of AAD or data */
     uint8_t mask_due;          /* 1: the mask is not computed yet */
     uint8_t keystream_due;     /* 1: the tail's keystream is not computed yet */
-    uint8_t counter_is_secret; /* derived from H, so no branch or index may depend on it */
+    uint8_t counter_is_secret; /* 1: no branch or index may use the counter, derived from H */
     uint8_t phase;
 } TR_ALIGNED(16);
 
@@ -100,10 +103,10 @@ struct tr_ccm {
         uint8_t counter[TR_BLOCK];
     } run;
     uint8_t tag_mask[TR_BLOCK];  /* the encrypted counter block 0 */
-    uint8_t keystream[TR_BLOCK]; /* the current block; its first `used` bytes are spent */
+    uint8_t keystream[TR_BLOCK]; /* the current block; its first `used` bytes are already used */
     const struct tr_ccm_key *key;
     uint64_t aad_left, left; /* bytes still to come */
-    unsigned used;           /* bytes of the current block of AAD or data */
+    unsigned used;           /* bytes already used of the current block of AAD or data */
     uint8_t tag_len, phase;
 } TR_ALIGNED(16);
 
@@ -122,19 +125,19 @@ struct tr_ocb {
 struct tr_cmac {
     const struct tr_cmac_key *key;
     uint8_t chain[TR_BLOCK];
-    uint8_t buffer[TR_BLOCK]; /* 0 to 16 bytes, because the last block is treated differently */
+    uint8_t buffer[TR_BLOCK]; /* 0 to 16 bytes: even a full block stays, as it may be the last */
     unsigned used;
     uint8_t phase;
 } TR_ALIGNED(16);
 
 struct tr_siv {
     const struct tr_siv_key *key;
-    uint8_t sum[TR_BLOCK]; /* D of S2V (RFC 5297 section 2.4) so far, without the plaintext */
+    uint8_t sum[TR_BLOCK]; /* S2V's variable D (RFC 5297 section 2.4), without the plaintext */
     uint8_t components;    /* components of AAD so far */
     uint8_t phase;
 } TR_ALIGNED(16);
 
-/* Holds the keys derived for its nonce. */
+/* A message holds the keys derived for its nonce. */
 struct tr_gcm_siv {
     struct tr_ghash_key hash; /* POLYVAL computed as GHASH (RFC 8452 appendix A) */
     struct tr_aes_key aes;    /* the message-encryption key */

@@ -7,10 +7,11 @@
 #include "part.h"
 
 /*
- * Seals or opens a message with the streaming calls: start, AAD, data, tag. `mode` is part of the
- * functions' names, and `m` is the message object. `start` and `end` are the first and the last
- * call. The macros use the caller's `aad`, `out`, `in` and their lengths. Their value is the
- * status. On tag mismatch, opening cleanses the plaintext.
+ * Seals or opens a message with the streaming calls: start, AAD, data, tag. The argument `mode` is
+ * part of the functions' names, and `m` is the message object. The arguments `start` and `end` are
+ * the first and the last call. The macros also use the caller's variables `aad`, `out`, `in` and
+ * their lengths. The value of a macro is the status. On tag mismatch, opening cleanses the
+ * plaintext.
  */
 #define TR_SEAL_STEPS(mode, m, start, end)                                                         \
     ({                                                                                             \
@@ -47,12 +48,12 @@ TR_INLINE size_t tr_fill_buffer(uint8_t buffer[TR_BLOCK], unsigned *used, const 
     return n;
 }
 
-/* As tr_equal(), but compares words. `a` has 16 bytes, `b` has `len`. */
+/* As tr_equal(a, b, len), but compares 64-bit words. The tag `a` must have 16 bytes. */
 TR_INLINE int tr_same_tag(const uint8_t a[TR_BLOCK], const uint8_t *b, size_t len)
 {
     struct part difference = part_first(part_xor(part_load_block(a), part_load(b, len)), len);
     uint64_t any = difference.low | difference.high;
-    __asm__("" : "+r"(any)); /* one result for both words, so no early exit */
+    __asm__("" : "+r"(any)); /* combines both words, so that there is no early exit */
     return any == 0;
 }
 

@@ -3,8 +3,8 @@
 #include "modes/modes.h"
 #include "part.h"
 
-/* The number of bytes in the last block, 1 to 16. 0 if the message is plain CBC: no bytes are
- * stolen and no blocks swapped. */
+/* The number of bytes in the last block, 1 to 16. 0 if the message is plain CBC, without ciphertext
+ * stealing or swapped blocks. */
 static size_t last_of(enum tr_cts form, size_t len)
 {
     size_t last = len % TR_BLOCK;
@@ -24,9 +24,9 @@ static enum tr_status check(const struct tr_aes_key *key, enum tr_cts form, cons
 }
 
 /*
- * Encrypts fewer than TR_FEW whole blocks and the `last` bytes after them. Each block waits for the
- * one before, so one call encrypts all of them, with the last one padded. Between two calls the
- * chain would pass through memory.
+ * Encrypts fewer than TR_FEW whole blocks and the `last` bytes after them. One call encrypts all of
+ * these blocks, the last one padded with zeros, because between two calls the chain would pass
+ * through memory.
  */
 TR_INLINE void encrypt_few(const struct tr_aes_key *key, enum tr_cts form, uint8_t iv[16],
                            uint8_t *out, const uint8_t *in, size_t whole, size_t last)
@@ -74,9 +74,10 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
     return TR_OK;
 }
 
-/* Decrypts the last two blocks. Of the ciphertext block `cut`, only the first `last` bytes exist.
- * D(full) is the zero-padded last plaintext block XOR that ciphertext block. The other bytes of
- * D(full) are therefore the missing bytes of `cut`. Reads both blocks before it writes. */
+/* Decrypts the last two blocks. The message has only the first `last` bytes of the ciphertext block
+ * `cut`. If D is AES decryption, D(full) is the zero-padded last plaintext block XOR the complete
+ * block `cut`. The other bytes of D(full) are therefore the missing bytes of `cut`. Reads both
+ * blocks before it writes. */
 static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                      const uint8_t *full, const uint8_t *cut, size_t last)
 {
@@ -85,7 +86,7 @@ static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
     tr_short_bulk(key, TR_OP_ECB_DECRYPT, block, full, 1, NULL);
     struct part d = part_load_block(block), p = part_xor(part_first(d, last), stolen);
     part_store_vector(block, part_xor(d, p));
-    part_store(out + TR_BLOCK, p, last); /* before the call, which would spill p to the stack */
+    part_store(out + TR_BLOCK, p, last); /* stored first, so that p does not go to the stack */
     tr_short_bulk(key, TR_OP_CBC_DECRYPT, out, block, 1, iv);
     part_store_vector(iv, c);
     tr_cleanse(block, sizeof(block));

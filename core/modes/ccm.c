@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CCM, SP 800-38C section 6 with the formatting of appendix A. A backend's fused operation
- * interleaves counter mode and CBC-MAC. Without one, they alternate over chunks that stay in the L1
- * cache. */
+ * interleaves counter mode and CBC-MAC. Without a fused operation, counter mode and CBC-MAC
+ * alternate over chunks that stay in the L1 cache. */
 #include "modes/aead.h"
 #include "modes/cbc_mac.h"
 #include "part.h"
@@ -27,7 +27,7 @@ static void mac_pad(struct tr_ccm *c)
     c->used = 0;
 }
 
-/* XORs n bytes into the partial MAC block. n must not exceed the space left in it. */
+/* XORs n bytes into the partial MAC block, which must have room for them. */
 static void mac_part(struct tr_ccm *c, struct part data, size_t n)
 {
     struct part mac = part_load_block(c->run.mac);
@@ -92,9 +92,10 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, cons
         return status;
     c->key = key;
     unsigned q = 15 - (unsigned)nonce_len;
-    /* Formats B0 (appendix A.2.1) and counter block 0 (appendix A.3): flags, nonce, length or
-     * counter. If q < 8, the 8-byte len overlaps the end of the nonce. check_start() ensures that
-     * those bytes of len are 0. */
+    /* Formats the block B0 (appendix A.2.1) and counter block 0 (appendix A.3). Both consist of
+     * flags, the nonce, and a field of q bytes, for the length or the counter. If q < 8, the 8
+     * bytes of `len` overlap the end of the nonce. check_start() ensures that the overlapping bytes
+     * of `len` are 0. */
     uint8_t blocks[2][TR_BLOCK];
     struct part counter = part_up(part_load(nonce, nonce_len), 1), b0 = counter;
     counter.low |= q - 1;
@@ -135,8 +136,8 @@ enum tr_status tr_ccm_aad(struct tr_ccm *c, const uint8_t *aad, size_t len)
     return TR_OK;
 }
 
-/* Encrypts or decrypts bytes within the current partial block, and adds the plaintext to the MAC.
- * Returns the number of bytes. */
+/* Encrypts or decrypts bytes within the current partial block, and XORs the plaintext into the MAC
+ * block. Returns the number of bytes. */
 static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     size_t n = TR_BLOCK - c->used;
@@ -152,8 +153,9 @@ static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t
     return n;
 }
 
-/* Encrypts or decrypts whole blocks. TR_OP_CTR increments all 128 bits. The counters are right
- * nevertheless: len is below 2^(8q), so the message ends before its counter field wraps. */
+/* Encrypts or decrypts whole blocks. TR_OP_CTR increments all 128 bits of the counter block. This
+ * is correct, because the counter field never wraps: its length limits the length of the
+ * message. */
 static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
 {

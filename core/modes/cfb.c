@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CFB with segments of 128 bits, SP 800-38A section 6.3. While a block is partly used, iv holds its
- * output block (the encrypted input block). Ciphertext replaces the bytes of iv that are used up,
- * and iv becomes the next input block. */
+/* CFB with segments of 128 bits, SP 800-38A section 6.3. While a block is partly used, `iv` holds
+ * its output block (the encrypted input block). Ciphertext replaces the used bytes of `iv`, so that
+ * `iv` becomes the next input block. */
 #include "modes/keystream.h"
 
 /*
  * Encrypts or decrypts up to `len` bytes of the current block, from offset `used` to its end at
- * most. Returns the number of bytes. In both directions, XORs the plaintext into these bytes of iv,
- * which then hold the ciphertext. In encryption, the next block waits only for that XOR.
+ * most. Returns the number of bytes. In both directions, XORs the plaintext into these bytes of
+ * `iv`, which then hold the ciphertext. In encryption, the next block waits only for that XOR.
  */
 static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out, const uint8_t *in,
                        size_t len)
@@ -24,10 +24,10 @@ static size_t in_block(uint8_t iv[16], unsigned used, int decrypt, uint8_t *out,
 
 /*
  * Decrypts whole blocks and then a partial block, from a block boundary on. The keystream of the
- * partial block is the last whole ciphertext block, encrypted. It is encrypted first, so that its
- * latency overlaps the other blocks. The number of instructions bounds this function, so only the
- * store of the partial block branches on its length. With the general code of any_length(), 100
- * bytes would take 1.18 times as long (vaes256, Zen 3).
+ * partial block is the last whole ciphertext block, encrypted. This encryption comes first, so that
+ * its latency overlaps the other blocks. The number of instructions bounds this function.
+ * Therefore, only the store of the partial block branches on its length. With the general code of
+ * any_length(), 100 bytes would take 1.18 times as long (vaes256, Zen 3).
  */
 TR_ANY_LENGTH decrypt_with_tail(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
                                 uint8_t *out, const uint8_t *in, size_t len)

@@ -4,7 +4,8 @@
  * string. Decryption knows the whole string, so it encrypts a chunk of input blocks in one call. */
 #include "modes/modes.h"
 
-/* A window is the IV followed by a chunk of ciphertext. Its end is the IV of the next chunk. */
+/* A window is the IV followed by a chunk of ciphertext. Its last 16 bytes are the IV of the next
+ * chunk. */
 #define WINDOW (TR_BLOCK + TR_CHUNK)
 
 static void cfb8_encrypt_chunk(const struct tr_aes_key *key, uint8_t window[WINDOW], uint8_t *out,
@@ -75,7 +76,7 @@ static void set_bit(uint8_t *out, size_t i, unsigned value)
     out[i / 8] = (uint8_t)((out[i / 8] & ~(1u << shift)) | value << shift);
 }
 
-/* Shifts a bit of ciphertext into the register. */
+/* Shifts a bit of ciphertext into the shift register. */
 static void shift_in(uint8_t iv[16], unsigned bit)
 {
     uint64_t high = tr_load64_be(iv), low = tr_load64_be(iv + 8);

@@ -119,7 +119,8 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
 }
 
 /* The number of PKCS#7 padding bytes at the end of the block, or 0 if the padding is wrong.
- * Constant-time: only the result depends on the contents, and the caller learns that anyway. */
+ * Constant-time: only the result depends on the contents, and the caller learns the result
+ * anyway. */
 static unsigned padding_of(const uint8_t block[TR_BLOCK])
 {
     unsigned pad = block[TR_BLOCK - 1];

@@ -106,7 +106,7 @@ TR_INLINE size_t before_last(size_t len)
     return len == 0 ? 0 : (len - 1) / TR_BLOCK * TR_BLOCK;
 }
 
-/* Sets block to the last block of a message, padded and XORed with its subkey (section 6.2 steps 1
+/* Sets `block` to the last block of a message, padded and XORed with a subkey (section 6.2 steps 1
  * to 4). */
 TR_INLINE void last_block(uint8_t block[TR_BLOCK], const struct tr_cmac_key *key,
                           const uint8_t *data, size_t len)
@@ -169,7 +169,7 @@ enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data
     return good ? TR_OK : TR_ERR_TAG;
 }
 
-/* ---- Multi-buffer: all blocks but the last of each message, then the last ones ---- */
+/* ---- Multi-buffer: the blocks before the last block of each message, then the last blocks ---- */
 
 static void list_first_blocks(struct tr_job *list, const void *jobs, size_t first, size_t count)
 {

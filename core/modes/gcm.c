@@ -7,7 +7,7 @@
 #include "modes/ghash.h"
 #include "modes/modes.h"
 
-/* The phase of a message: no message, AAD or data is accepted, only data is accepted. */
+/* IDLE: there is no message. AAD: AAD and data are accepted. DATA: only data is accepted. */
 enum phase { IDLE, AAD, DATA };
 
 /* The longest AAD and IV in bytes (section 5.2.1.1). */
@@ -26,7 +26,7 @@ void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
 }
 
 /* Hashes the length block (section 7.1 step 5) for two lengths in bytes. The same GHASH call
- * completes a partial block. */
+ * completes a partial block before it. */
 static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
     uint8_t blocks[2 * TR_BLOCK];
@@ -90,8 +90,8 @@ enum tr_status tr_gcm_aad(struct tr_gcm *g, const uint8_t *aad, size_t len)
     return TR_OK;
 }
 
-/* Encrypts J0 (for the mask) and the next counter block, whichever is due, in one call, so that
- * their latencies overlap. */
+/* Encrypts J0 if mask_due is set (the result is the mask), and the next counter block if
+ * keystream_due is set. Encrypts both in one call, so that their latencies overlap. */
 static void make_blocks(struct tr_gcm *g)
 {
     uint8_t blocks[2 * TR_BLOCK], *end = blocks;
@@ -140,8 +140,8 @@ static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t
     return n;
 }
 
-/* Counter mode with TR_OP_CTR, whose carry would propagate beyond 32 bits. Each bulk call therefore
- * ends where GCM's 32-bit counter wraps. */
+/* Counter mode with TR_OP_CTR, which increments all 128 bits. A bulk call therefore never continues
+ * past the wrap of GCM's 32-bit counter. */
 static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
 {
     uint8_t counter[TR_BLOCK];

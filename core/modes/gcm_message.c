@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM, SP 800-38D section 7: the one-shot calls. A message takes the first of these ways that is
- * possible. An IV of other than 96 bits allows only the last.
+ * GCM, SP 800-38D section 7: the one-shot calls. They use the first of these methods that is
+ * possible for a message. If the IV does not have 96 bits, only the last method is possible.
  *
- * - A backend processes the whole message (GCM_SEAL, GCM_OPEN).
- * - Up to SHORT_DATA bytes: one call encrypts J0 and the counter blocks, another hashes AAD,
- *   ciphertext and lengths. The streaming calls would need more than two bulk calls, one after the
- *   other.
- * - The streaming calls of gcm.c.
+ * - One bulk operation of the backend processes the whole message (GCM_SEAL, GCM_OPEN).
+ * - Two bulk operations process a message of at most SHORT_DATA bytes and SHORT_AAD bytes of AAD.
+ *   The first encrypts J0 and the counter blocks. The second hashes AAD, ciphertext and lengths.
+ *   The streaming calls would need more bulk operations, one after the other.
+ * - The streaming calls of gcm.c process the message.
  */
 #include "modes/aead.h"
 #include "modes/gcm.h"
@@ -29,8 +29,9 @@ static enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, siz
     return TR_ERR_TAG;
 }
 
-/* The table that processes a whole message, or NULL. Acquires the vector registers for it.
- * tr_bulk() cannot be used, because it may split the message. */
+/* Returns the backend that can process a whole message, and acquires the vector registers for it.
+ * Returns NULL if there is none. The caller does not use tr_bulk(), because that may split the
+ * message. */
 TR_INLINE const struct tr_backend *begin_whole(const struct tr_gcm_key *key, enum tr_op op,
                                                size_t iv_len, size_t aad_len, size_t len)
 {
@@ -60,7 +61,7 @@ static int is_short(const struct tr_gcm_key *key, size_t iv_len, size_t aad_len,
     return tr_is_set(&key->aes) && iv_len == TR_GCM_IV && aad_len <= SHORT_AAD && len <= SHORT_DATA;
 }
 
-/* Copies len bytes and pads their last block with zeros. Returns the end of the padded copy. */
+/* Copies `len` bytes and pads their last block with zeros. Returns the end of the padded copy. */
 static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
 {
     size_t whole = len - len % TR_BLOCK;
@@ -122,7 +123,7 @@ static void short_seal(const struct tr_gcm_key *key, const uint8_t *iv, const ui
     copy_out(out, m.text + TR_BLOCK, len);
     part_store(tag, part_load_block(m.ghash.hash), tag_len);
     tr_cleanse_inline(m.ghash.hash, TR_BLOCK);
-    /* The mask, and the unused bytes of the last keystream block. */
+    /* Cleanses the mask, and the last block, which has unused keystream bytes. */
     tr_cleanse_inline(m.text, TR_BLOCK);
     if (len % TR_BLOCK != 0)
         tr_cleanse_inline(m.text + TR_BLOCK + len - len % TR_BLOCK, TR_BLOCK);

@@ -18,8 +18,9 @@ enum tr_status tr_gcm_siv_set_key(struct tr_gcm_siv_key *key, const struct tr_ba
     return tr_aes_set_encryption_key(&key->aes, backend, raw, key_len);
 }
 
-/* Stores POLYVAL's key, times x, in GHASH's form: its first bit is the coefficient of x^0. Uses one
- * wide store: narrower ones would stall the vector load that follows (store forwarding). */
+/* Multiplies POLYVAL's key by x and stores it in GHASH's form, where the first bit is the
+ * coefficient of x^0. Uses one wide store, because a vector load follows: narrower stores would
+ * cause a store-forwarding stall. */
 static void store_hash_key(uint8_t h[16], struct part key)
 {
     uint64_t carry = 0 - (key.low & 1);
@@ -28,8 +29,9 @@ static void store_hash_key(uint8_t h[16], struct part key)
     part_store_vector(h, (struct part){__builtin_bswap64(high), __builtin_bswap64(low)});
 }
 
-/* Derives this nonce's keys (section 4) from the first halves of 4 blocks, or of 6 for a 256-bit
- * key. A 192-bit key, which OpenSSL has and the RFC does not, uses 5 of the 6. */
+/* Derives the keys for this nonce (section 4). They are the first halves of 4 blocks, or of 6
+ * blocks for a 256-bit key. A 192-bit key, which OpenSSL allows and the RFC does not, uses 5 of 6
+ * blocks. */
 enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_key *key,
                                 const uint8_t nonce[12])
 {
@@ -46,7 +48,7 @@ enum tr_status tr_gcm_siv_start(struct tr_gcm_siv *g, const struct tr_gcm_siv_ke
     g->hash.unshared = 1;
     tr_ghash_expand(&g->hash, key->aes.backend);
     part_store_block(g->ghash.hash, (struct part){0, 0});
-    /* Packs the encryption key in place: each block was read before it is overwritten. */
+    /* Packs the encryption key in place: each block is read before it is overwritten. */
     for (size_t i = 0; i < n / 2 - 1; i++)
         part_store_vector(blocks[i], (struct part){part_load64(blocks[2 * i + 2]),
                                                    part_load64(blocks[2 * i + 3])});
@@ -65,7 +67,7 @@ static void polyval(struct tr_gcm_siv *g, const uint8_t *data, size_t blocks)
     uint8_t reversed[TR_CHUNK * TR_BLOCK];
     if (blocks == 0)
         return;
-    g->ghash.key = &g->hash; /* g may have been copied */
+    g->ghash.key = &g->hash; /* set here, because g may have been copied */
     size_t done = tr_bulk(&g->aes, TR_OP_POLYVAL, NULL, data, blocks, &g->ghash);
     if (done == blocks)
         return;
@@ -124,7 +126,7 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
     return TR_OK;
 }
 
-/* Copies len bytes and pads their last block with zeros. Returns the end of the padded copy. */
+/* Copies `len` bytes and pads their last block with zeros. Returns the end of the padded copy. */
 static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
 {
     for (; len >= TR_BLOCK; len -= TR_BLOCK, from += TR_BLOCK, to += TR_BLOCK)
@@ -255,12 +257,12 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
 }
 
 /* Cleanses the message of a one-shot call. Its secrets are ghash.hash, and the memory from the
- * highest power of H that the message needed to the last round key for encryption. */
+ * highest computed power of H to the last round key for encryption. */
 static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;
     if ((b->features & TR_FEATURE_CLMUL) == 0 || b->expand_encryption_key == NULL) {
-        tr_cleanse(g, sizeof(*g)); /* tables of another layout, or a key that also decrypts */
+        tr_cleanse(g, sizeof(*g)); /* the powers or the round keys have another layout */
         return;
     }
     const size_t powers = tr_ghash_powers_at(tr_ghash_published(&g->hash)) * (size_t)TR_BLOCK;
@@ -269,7 +271,7 @@ static void cleanse_message(struct tr_gcm_siv *g)
         __builtin_offsetof(struct tr_gcm_siv, aes.enc) + (g->aes.rounds + 1) * (size_t)TR_BLOCK;
     uint8_t *memory = (uint8_t *)g + first;
     if (b->cleanse != NULL && tr_env_vector_begin(b->features)) {
-        b->cleanse(memory, (end - first + 63) / 64 * 64); /* rounding up stays within aes */
+        b->cleanse(memory, (end - first + 63) / 64 * 64); /* rounding up stays within `aes` */
         tr_env_vector_end();
     } else {
         tr_cleanse_inline(memory, end - first);

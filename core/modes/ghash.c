@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Streaming GHASH, SP 800-38D section 6.4. XORs the bytes of a partial block into the hash as they
- * come. Once the block is full, hashing a block of zeros does the pending multiplication. */
+/* Streaming GHASH, SP 800-38D section 6.4. The bytes of a partial block are XORed into the hash as
+ * they come. When the block is full, hashing a block of zeros does the pending multiplication. */
 #include "modes/ghash.h"
 
 #include "modes/modes.h"

@@ -4,26 +4,27 @@
  * hashing.
  *
  * Powers of H. Setting a key computes the powers that the shortest messages need. A longer message
- * needs up to TR_GHASH_POWERS of them. Computing those takes as long as sealing some 20 blocks, so
- * the core computes them only on demand:
+ * needs up to TR_GHASH_POWERS powers. Computing all of them takes as long as sealing some 20
+ * blocks, so the core computes more powers only on demand:
  *
- * - The first message that needs more computes them on its stack, because a key is often used once.
- *   It only records in the key (powers_wanted) that it did. The next such message keeps its powers
- *   in the key.
- * - tr_ghash_key.powers_state gives the number of powers: the key's own address
+ * - The first message that needs more powers computes them on its stack, because a key is often
+ *   used only once. It also sets powers_wanted in the key. The next message that needs more powers
+ *   stores them in the key.
+ * - The field powers_state of the key encodes the number of powers: the key's address
  *   + 2 * tr_ghash_stage(), + 1 while a thread computes more. In a copied key the address does not
  *   match, so the copy starts again with the first 4 powers.
- * - A thread that needs more powers sets the lowest bit and appends them: it never changes existing
- *   powers. It then publishes the new stage with release semantics.
- * - A thread that finds the bit set by another thread uses its stack. No thread ever waits for
- *   another, which matters in a kernel.
+ * - A thread that stores more powers sets the lowest bit of powers_state and appends the powers.
+ *   Existing powers never change. The thread then publishes the new stage with release semantics.
+ * - If another thread has set the lowest bit, a thread computes the powers on its stack. No thread
+ *   ever waits for another, which matters in a kernel.
  *
  * Three alternatives are slower:
  *
- * - Computing all powers with the key costs 33 % for a new key with one short message.
- * - Keeping the powers of the first message in the key, too, costs 10 % at 1350 bytes (Zen 4): the
- *   locked instruction that sets the bit serializes key setup and message.
- * - Always using the stack would compute the powers again in every message of 100 bytes or more.
+ * - If setting a key computed all powers, a new key with one short message would take 33 % longer.
+ * - If the first message also stored its powers in the key, a new key with one message of 1350
+ *   bytes would take 10 % longer (Zen 4). The locked instruction that sets the lowest bit would
+ *   serialize key setup and message.
+ * - If the powers were always on the stack, every message of 100 bytes or more would compute them.
  */
 #ifndef TR_GHASH_H
 #define TR_GHASH_H
@@ -32,13 +33,14 @@
 #include "tenrounds.h"
 #include "util.h"
 
-/* FIRST_POWERS: the powers that ghash_key computes in every backend with carry-less multiplication
- * (8 with four-block vectors). STAGES: the stages that add more. */
+/* TR_GHASH_FIRST_POWERS is the number of powers that ghash_key computes in every backend with
+ * carry-less multiplication. (It computes 8 where a vector has four blocks.) TR_GHASH_STAGES is the
+ * number of stages that add powers. */
 #define TR_GHASH_FIRST_POWERS 4u
 #define TR_GHASH_STAGES       7u
 
-/* The lowest stage that has at least n powers. The stages have 4, 8, ... 28, and then all
- * powers. */
+/* The lowest stage that has at least n powers. Stages 0 to 6 have 4, 8, .. 28 powers; the last
+ * stage has all. */
 TR_INLINE unsigned tr_ghash_stage(size_t n)
 {
     return n <= 4 ? 0 : n <= 28 ? (unsigned)(n + 3) / 4 - 1 : TR_GHASH_STAGES;
@@ -56,8 +58,8 @@ TR_INLINE unsigned tr_ghash_published(const struct tr_ghash_key *key)
     return own < 2 * TR_GHASH_STAGES + 2 ? (unsigned)own / 2 : 0;
 }
 
-/* Whether this message keeps its powers in the key: false only for the first message that needs
- * more powers. Records that message in the key. */
+/* Whether a message that needs more powers stores them in the key. Returns 0 for the first such
+ * message, and records in the key that there was one. */
 TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
 {
     if (key->unshared || __atomic_load_n(&key->powers_wanted, __ATOMIC_RELAXED) != 0)
@@ -67,7 +69,7 @@ TR_INLINE int tr_ghash_keeps(const struct tr_ghash_key *key)
 }
 
 /* Whether the caller must compute more powers and publish them; 0 if another thread does so. Sets
- * *state to the key's address + 2 * the published stage, which is 0 in a copied key. */
+ * *state to the key's address + 2 * the published stage. In a copied key this stage is 0. */
 static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *state)
 {
     uintptr_t now = __atomic_load_n(&key->powers_state, __ATOMIC_ACQUIRE),
@@ -78,7 +80,7 @@ static inline int tr_ghash_claim(const struct tr_ghash_key *key, uintptr_t *stat
         return 1;
     if (own < 2 * TR_GHASH_STAGES + 2 && own % 2 != 0)
         return 0;
-    /* only the powers, powers_state and powers_wanted change in an otherwise constant key */
+    /* In a const key, only the powers, powers_state and powers_wanted ever change. */
     return __atomic_compare_exchange_n((uintptr_t *)(uintptr_t)&key->powers_state, &now, *state | 1,
                                        0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
@@ -97,7 +99,7 @@ enum tr_status tr_ghash_set_key(struct tr_ghash_key *hash, struct tr_aes_key *ae
 /* Computes the first powers of the hash subkey in hash->h, in this backend's format. */
 void tr_ghash_expand(struct tr_ghash_key *hash, const struct tr_backend *backend);
 
-/* Hashes len bytes after the *used bytes of a partial block, and updates *used. Multiplies each
+/* Hashes `len` bytes after the *used bytes of a partial block, and updates *used. Multiplies each
  * block by H once the block is full. */
 void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used,
                      const uint8_t *data, size_t len);
@@ -105,14 +107,14 @@ void tr_ghash_update(struct tr_ghash *ghash, const struct tr_aes_key *key, unsig
 /* Pads a partial block, if there is one, with zeros, and multiplies it by H. */
 void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned *used);
 
-/* A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. The last of its blocks may be
- * partial: len is the length in bytes. Opening writes the plaintext and computes the expected tag,
- * which the mode then compares. */
+/* A one-shot GCM message with a 96-bit IV, for GCM_SEAL and GCM_OPEN. The last block may be
+ * partial. Opening writes the plaintext and computes the expected tag, which the mode then
+ * compares. */
 struct tr_gcm_message {
     const struct tr_ghash_key *hash;
     const uint8_t *iv, *aad;
-    uint64_t len, aad_len; /* in bytes; adjacent and in this order for gcm_lengths() */
-    uint8_t *tag;          /* 16 bytes are written */
+    uint64_t len, aad_len; /* in bytes; in this order, because gcm_lengths() loads both */
+    uint8_t *tag;          /* the operation writes 16 bytes */
 };
 
 #endif

@@ -4,7 +4,7 @@
 #include "modes/modes.h"
 
 #define SEMI  8u
-#define LIMIT 0x80000000u /* bytes of plaintext, exclusive */
+#define LIMIT 0x80000000u /* bytes; the plaintext must be shorter */
 
 /* sections 6.2 and 6.3 */
 static const uint8_t kw_iv[SEMI] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6};
@@ -16,7 +16,7 @@ static enum tr_op cipher(int unwrap, int inverse)
     return (unwrap != 0) != (inverse != 0) ? TR_OP_ECB_DECRYPT : TR_OP_ECB_ENCRYPT;
 }
 
-/* Computes W (section 6.1) in place on n semiblocks, at least three. */
+/* Computes the function W (section 6.1) in place on n semiblocks, at least three. */
 static void w(const struct tr_aes_key *key, enum tr_op op, uint8_t *s, size_t n)
 {
     uint8_t block[TR_BLOCK];
@@ -104,8 +104,9 @@ enum tr_status tr_kwp_wrap(const struct tr_aes_key *key, int inverse, const uint
     return TR_OK;
 }
 
-/* Whether `a` is right and the padding, the last 0 to 7 of the `room` bytes at `out`, is zero
- * (section 6.3). Stores the plaintext's length, valid only if both hold. Constant-time. */
+/* Whether the integrity check value in `a` and the padding are right (section 6.3). The padding is
+ * the last 0 to 7 of the `room` bytes at `out`, which must be zero. Stores the length of the
+ * plaintext, which is valid only if the result is 1. Constant-time. */
 static int kwp_is_right(const uint8_t a[SEMI], const uint8_t *icv, const uint8_t *out, size_t room,
                         size_t *plaintext)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions that the modes share. Each mode is one file over the table of bulk operations. */
+/* Functions that the modes share. Each mode is one file that calls bulk operations. */
 #ifndef TR_MODES_H
 #define TR_MODES_H
 
 #include "dispatch/backend.h"
 #include "util.h"
 
-/* Whether the key is set: tr_cleanse() sets backend to NULL. Every call checks this before it uses
- * the key. */
+/* Whether the key is set: in a cleansed key, `backend` is NULL. Every call checks this before it
+ * uses the key. */
 TR_INLINE int tr_is_set(const struct tr_aes_key *key)
 {
     return __builtin_expect(key->backend != NULL, 1);
 }
 
 /*
- * As tr_bulk(), for calls that often have at most TR_FEW blocks: these go straight to the backend's
- * function for few blocks.
+ * As tr_bulk(), for calls that often have at most TR_FEW blocks. Such short calls go straight to
+ * the backend's function for few blocks.
  */
 TR_INLINE void tr_short_bulk(const struct tr_aes_key *key, enum tr_op op, uint8_t *out,
                              const uint8_t *in, size_t blocks, void *state)
@@ -54,16 +54,16 @@ TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_o
     return TR_OK;
 }
 
-/* For modes of any length: whether tr_whole_blocks() can process the whole call. Most calls
- * qualify. The others go to a separate function (TR_ANY_LENGTH), so that they do not slow down the
- * common ones. */
+/* For modes that take any length: whether tr_whole_blocks() can process the whole call. Most calls
+ * qualify. Other calls go to a separate function (TR_ANY_LENGTH), so that they do not slow down the
+ * common calls. */
 TR_INLINE int tr_is_whole(size_t len, unsigned used)
 {
     return __builtin_expect((len % TR_BLOCK | used) == 0, 1);
 }
 #define TR_ANY_LENGTH static __attribute__((__noinline__)) enum tr_status
 
-/* For modes of any length: checks a call's arguments. */
+/* For modes that take any length: checks a call's arguments. */
 TR_INLINE enum tr_status tr_stream_check(const struct tr_aes_key *key, const uint8_t *out,
                                          const uint8_t *in, size_t len, unsigned used)
 {
@@ -74,8 +74,8 @@ TR_INLINE enum tr_status tr_stream_check(const struct tr_aes_key *key, const uin
     return tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : TR_OK;
 }
 
-/* Blocks per chunk in a mode composed of other operations: few enough to stay in the L1 cache,
- * enough for the widest backend. */
+/* Blocks per chunk in a mode composed of several operations. A chunk stays in the L1 cache, and is
+ * long enough for the widest backend. */
 #define TR_CHUNK 64u
 
 /* Returns `first` if both keys are equal, otherwise `key`. Multi-buffer code is faster if equal

@@ -19,15 +19,18 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
 }
 
 /*
- * Whether multi-buffer code is faster. Its pipeline takes time to fill and drain, and short chains
- * that run one after the other overlap in the reorder window anyway. Approximate cycles on Zen 4:
+ * Whether multi-buffer code is faster than running the jobs one after the other. The pipeline of
+ * multi-buffer code takes time to fill and drain. Short chains that run one after the other overlap
+ * in the reorder window. The estimate, in cycles on Zen 4:
  *
- * - one after the other: see tr_jobs_add()
- * - together: 400, plus 22 per job, plus 45 per step of all lanes. Different keys cost more, as the
- *   round-key schedules of all lanes must first be copied
+ * - Jobs one after the other take the cycles that tr_jobs_add() adds up.
+ * - Multi-buffer code takes 400, plus 22 for each job, plus 45 for each step of all lanes. With
+ *   different keys it takes 700 and 30 instead of 400 and 22, because the round-key schedules of
+ *   all lanes must first be copied.
  *
- * There are 8 lanes without VAES, and at least 16 with VAES. 32-bit code has half as many, which
- * this estimate ignores. It may therefore choose lanes where serial code is a little faster.
+ * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code has half as
+ * many, which the estimate ignores. It may therefore choose multi-buffer code where serial code is
+ * a little faster.
  */
 static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 {
@@ -45,7 +48,8 @@ static int are_trusted(const struct tr_backend *b)
 {
     static uint32_t verdicts;
     unsigned i = 0;
-    /* tr_backend_at() does not list counting tables (counting.h), but they have this pointer. */
+    /* tr_backend_at() does not list counting tables (counting.h), but a counting table has the same
+     * pointer as its backend. */
     while (tr_backend_at(i)->multibuffer != b->multibuffer)
         i++;
     const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;
@@ -136,7 +140,7 @@ static size_t run_kind(enum tr_mb_op op, struct tr_job *list, size_t count)
     return left;
 }
 
-/* Runs a list. It may change the list. */
+/* Runs the jobs of a list, which it may change. */
 static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
 {
     struct tr_jobs jobs = {.list = list};
@@ -153,7 +157,8 @@ static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
         before = blocks;
         tr_jobs_add(&jobs, &list[i]);
     }
-    /* A copy: if the address of jobs itself were passed on, gcc would keep the sums in memory. */
+    /* A copy of `jobs`, because gcc would keep the sums in memory if their address were passed
+     * on. */
     const struct tr_jobs summed = jobs;
     if (!alike) {
         for (size_t left = jobs.count; left != 0;)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OCB3, RFC 7253 section 4. The mode uses a backend's fused operations. Without them it uses ECB,
- * and XORs a chunk of offsets before and after. */
+ * and XORs the offsets of a chunk before and after ECB. */
 #include "modes/ocb.h"
 #include "modes/aead.h"
 #include "part.h"
 
-/* The phase of a message. LAST: a partial block of data has come. */
+/* IDLE: there is no message. MESSAGE: AAD and data are accepted. LAST: a partial block of data has
+ * come. */
 enum phase { IDLE, MESSAGE, LAST };
 
 /* section 4.1 */
@@ -43,7 +44,7 @@ static void restart(struct tr_ocb_run *r, const struct tr_ocb_key *key)
 }
 
 /* Computes the first offset (section 4.2, "Nonce-dependent and per-encryption variables"). The
- * nonce is public, and so is the shift. */
+ * shift depends only on the nonce, which is public. */
 static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len)
 {
     uint8_t top[TR_BLOCK] = {0};
@@ -86,7 +87,7 @@ static void next_offsets(struct tr_ocb_run *r, uint8_t *offsets, size_t n)
     }
 }
 
-/* out = a XOR b for n blocks. If `sum` is not NULL, XORs the blocks of `a` into `sum`. */
+/* Sets `out` to a XOR b, for n blocks. If `sum` is not NULL, XORs the blocks of `a` into `sum`. */
 static void add_blocks(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n, uint8_t *sum)
 {
     for (size_t i = 0; i < n * TR_BLOCK; i += TR_BLOCK) {
@@ -228,7 +229,7 @@ static enum tr_status finish(struct tr_ocb *o)
     return TR_OK;
 }
 
-/* Cleanses the message, except its key's address. */
+/* Cleanses the message, except the pointers to its key. */
 static void cleanse_message(struct tr_ocb *o)
 {
     tr_cleanse_inline(o->run.offset, TR_BLOCK);

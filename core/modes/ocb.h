@@ -5,7 +5,8 @@
 
 #include "util.h"
 
-/* L_n for any n. The loop depends only on the index of a block, which is public. */
+/* Computes L_n of the RFC, for any n. The loop depends only on the index of a block, which is
+ * public. */
 TR_INLINE void tr_ocb_l(const struct tr_ocb_run *r, unsigned n, uint8_t l[TR_BLOCK])
 {
     unsigned known = n < TR_OCB_POWERS ? n : TR_OCB_POWERS - 1;
@@ -14,7 +15,8 @@ TR_INLINE void tr_ocb_l(const struct tr_ocb_run *r, unsigned n, uint8_t l[TR_BLO
         tr_double(l, l);
 }
 
-/* Advances to the offset of the next block, number i: XORs L_ntz(i) into the current one. */
+/* Advances the offset to the next block. If this is block i, XORs L_n into the offset, where n is
+ * the number of trailing zero bits of i. */
 TR_INLINE void tr_ocb_next_offset(struct tr_ocb_run *r)
 {
     uint8_t l[TR_BLOCK];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OFB, SP 800-38A section 6.4. iv is the last output block: the current block of keystream. */
+/* OFB, SP 800-38A section 6.4. The buffer `iv` holds the last output block, which is the current
+ * keystream block. */
 #include "modes/keystream.h"
 
 TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The shapes of the parallel modes (SP 800-38A). Each mode computes output block i as AES(source of
  * block i) ^ addend of block i. Modes differ only in the source, the addend, and the direction of
- * AES. So an implementation of AES needs one function for all modes, which takes the shape as a
- * constant. */
+ * AES. So an implementation of AES needs only one function for all parallel modes, which takes the
+ * shape as a constant. */
 #ifndef TR_SHAPE_H
 #define TR_SHAPE_H
 
@@ -11,7 +11,8 @@
 /* The input of the cipher for block i. */
 enum tr_source { FROM_INPUT, FROM_INPUT_BEFORE, FROM_COUNTER };
 
-/* The value XORed to the cipher's output. The input block before the first one is the IV. */
+/* The value that is XORed into the cipher's output. The input block before the first one is the
+ * IV. */
 enum tr_addend { ADD_NOTHING, ADD_INPUT, ADD_INPUT_BEFORE };
 
 struct tr_shape {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* XTS-AES, IEEE 1619 section 5 (NIST SP 800-38E). The mode uses a backend's fused operations.
- * Without them it uses ECB, and XORs the tweaks before and after. */
+ * Without them it uses ECB, and XORs the tweaks before and after ECB. */
 #include "modes/xts.h"
 
 #include "part.h"
 
-/* most bytes of a data unit: 2^20 blocks (IEEE 1619 section 5.1) */
+/* The longest data unit in bytes: 2^20 blocks (IEEE 1619 section 5.1). */
 #define MAX_UNIT 0x1000000u
 
 enum tr_status tr_xts_set_key(struct tr_xts_key *x, const struct tr_backend *backend,
@@ -79,7 +79,7 @@ void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, cons
     xts_blocks(key, decrypt, out, in, blocks, run);
 }
 
-/* Processes one block with its own tweak. */
+/* Processes one block with this tweak. */
 static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                       const uint8_t tweak[16])
 {
@@ -90,9 +90,10 @@ static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, c
     tr_cleanse_inline(run.tweak, sizeof(run.tweak));
 }
 
-/* Ciphertext stealing. `full` is the full block's result, and may be at out. Its first `rest` bytes
- * become the end of the output; its other bytes fill up the partial block. Processes the filled
- * block with this tweak, and stores the result in the full block's place. */
+/* Ciphertext stealing, after the last full block has been encrypted or decrypted. Its result is in
+ * `full`, which may be `out`. The first `rest` bytes of `full` become the end of the output, and
+ * the other bytes fill up the partial block. Processes the filled block with `tweak`, and stores
+ * the result at `out`, in place of the full block. */
 static void fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                     const uint8_t full[16], size_t rest, const uint8_t tweak[16])
 {
@@ -105,7 +106,7 @@ static void fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out, con
     tr_cleanse_inline(filled, sizeof(filled));
 }
 
-/* Processes the full block with the tweak `first`, then the filled one with `second`. */
+/* Processes the full block with the tweak `first`, then the filled block with `second`. */
 static void steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                   size_t rest, const uint8_t first[16], const uint8_t second[16])
 {
@@ -134,10 +135,10 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
 }
 
 /*
- * Ciphertext stealing in encryption, if the full block's result is already at out. The caller
- * encrypts the full block together with the blocks before it. Only the filled block then goes
- * through the rounds alone. In place this is slower: the load of the partial block spans bytes that
- * were just stored (store-forwarding stall).
+ * Ciphertext stealing in encryption, if the ciphertext of the full block is already at `out`. The
+ * caller encrypts the full block together with the blocks before it, so that only the filled block
+ * goes through the rounds alone. In place this is slower, because the load of the partial block
+ * spans bytes that were just stored (store-forwarding stall).
  */
 static void steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t rest,
                         struct tr_xts_run *run)
@@ -149,7 +150,8 @@ static void steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_
     fill_up(key, 0, out, in, out, rest, run->tweak);
 }
 
-/* Processes one data unit of a valid length. `run` has the unit's number or its first tweak. */
+/* Processes one data unit of a valid length. The number of the data unit, or its first tweak, is in
+ * `run`. */
 TR_INLINE void data_unit(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                          size_t len, struct tr_xts_run *run)
 {
@@ -198,8 +200,8 @@ enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16
 /* ---- Runs of data units ---- */
 
 #if TR_ENV_ALL_MODES
-/* The first tweak of a unit takes the latency of all rounds, about as long as the data of a
- * 512-byte sector. So the first tweaks of this many units are computed in one call. */
+/* To compute the first tweak of a data unit takes the latency of all rounds, about as long as to
+ * encrypt a 512-byte sector. So one call computes the first tweaks of this many data units. */
 #    define UNITS 16u
 
 /* Stores n consecutive data-unit numbers, of which `unit` is the first, and advances `unit` past

@@ -14,7 +14,7 @@ void tr_xts_blocks(const struct tr_aes_key *key, int decrypt, uint8_t *out, cons
 void tr_xts_begin(struct tr_xts_run *run);
 
 /* Processes the last full block and the `rest` bytes after it, 1 to 15 (IEEE 1619 sections 5.3.2,
- * 5.4.2). The unit ends there: the tweak in `run` is not advanced. */
+ * 5.4.2). The data unit ends there, so the tweak in `run` is not advanced. */
 void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                   size_t rest, struct tr_xts_run *run);
 

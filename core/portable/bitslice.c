@@ -79,10 +79,13 @@ static uint32_t gather(uint64_t x)
     return (uint32_t)(x | x >> 16);
 }
 
-/* Loads four blocks into one lane of each word, ready for the transposition. After the
+/*
+ * Loads four blocks into one lane of each word, ready for the transposition. After the
  * transposition, a bit's position is the six-bit number row, column, block, with two bits each. The
  * lowest three bits of this number are the index of the bit's word before the transposition. So
- * word 4 l + k gets column l of block k in its even bytes, and column l + 2 in its odd bytes. */
+ * word 4 l + k, with l = 0 or 1, gets column l of block k in its even bytes, and column l + 2 in
+ * its odd bytes.
+ */
 static void load_lane(uint64_t lane[8], const uint8_t *in)
 {
     for (unsigned k = 0; k < 4; k++, in += TR_BLOCK) {
@@ -175,7 +178,8 @@ DEFINE_SUB_BYTES(sub_bytes_lane, uint64_t)
 #    define sub_bytes_lane sub_bytes
 #endif
 
-/* L(y) = A^-1 (y ^ 0x63), the inverse of the S-box's affine map (FIPS-197 section 5.3.2). */
+/* The S-box is S(x) = A x^-1 ^ 0x63, where A is a matrix of bits (FIPS-197 section 5.1.1). This
+ * function computes L(y) = A^-1 (y ^ 0x63), the inverse of the affine map (section 5.3.2). */
 static void inverse_affine(word q[8])
 {
     word y[8];
@@ -187,7 +191,7 @@ static void inverse_affine(word q[8])
     q[2] = ~q[2];
 }
 
-/* S^-1 = L S L: from S(x) = A x^-1 ^ 0x63 follow S^-1(y) = L(y)^-1 and x^-1 = L(S(x)). */
+/* Computes the inverse S-box as S^-1 = L S L, because x^-1 = L(S(x)) and S^-1(y) = L(y)^-1. */
 static void inv_sub_bytes(word q[8])
 {
     inverse_affine(q);
@@ -221,8 +225,8 @@ static void inv_shift_rows(word q[8])
 /* Moves row r + n (mod 4) to row r, for every r. */
 #define ROWS_UP(x, n) ((x) >> 16 * (n) | (x) << 16 * (4 - (n)))
 
-/* r = 2 t in GF(2^8), with x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1). r and t must be
- * different arrays. */
+/* Sets r to 2 t in GF(2^8), with x^8 = x^4 + x^3 + x + 1 (FIPS-197 section 4.2.1). The arrays r and
+ * t must be different. */
 static void twice(word r[8], const word t[8])
 {
     for (unsigned i = 1; i < 8; i++)
@@ -233,8 +237,8 @@ static void twice(word r[8], const word t[8])
     r[4] ^= t[7];
 }
 
-/* Computes 2 a0 ^ 3 a1 ^ a2 ^ a3 as 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t moved
- * by two rows. */
+/* For each row a0 and the rows a1, a2 and a3 after it, MixColumns is 2 a0 ^ 3 a1 ^ a2 ^ a3. The
+ * code computes 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t moved by two rows. */
 static void mix_columns(word q[8])
 {
     word t[8], doubled[8];
@@ -245,8 +249,8 @@ static void mix_columns(word q[8])
         q[i] = doubled[i] ^ ROWS_UP(q[i], 1) ^ ROWS_UP(t[i], 2);
 }
 
-/* InvMixColumns is MixColumns after a multiplication by the matrix {5, 0, 4, 0}. That computes
- * 5 a0 ^ 4 a2 as a0 ^ 4 (a0 ^ a2), where a2 is two rows below a0. */
+/* InvMixColumns is MixColumns after a product with the circulant matrix of {5, 0, 4, 0}. The code
+ * computes this product, 5 a0 ^ 4 a2, as a0 ^ 4 (a0 ^ a2), where a2 is two rows after a0. */
 static void inv_mix_columns(word q[8])
 {
     word t[8], doubled[8];
@@ -270,7 +274,7 @@ struct schedule {
  * blocks of all lanes. */
 static void prepare(struct schedule *sk, const struct tr_aes_key *key, int inverse)
 {
-    (void)inverse; /* both directions use enc */
+    (void)inverse; /* both directions use `enc` */
     uint8_t four[4 * TR_BLOCK] = {0};
     uint64_t lane[8];
     sk->rounds = key->rounds;

@@ -44,7 +44,8 @@ static uint64_t reverse_bits(uint64_t x)
     return __builtin_bswap64(x);
 }
 
-/* A factor: its low half, its high half and the XOR of both; then the same three bit-reversed. */
+/* A factor: its low half, its high half and the XOR of both halves. Then follow the same three
+ * words bit-reversed. */
 struct factor {
     uint64_t half[3], reversed[3];
 };
@@ -103,7 +104,8 @@ void tr_portable_ghash_powers(struct tr_ghash_key *key)
     struct factor h;
     set_factor(&h, low, high);
     for (unsigned n = 1; n <= TR_GHASH_FIRST_POWERS; n++) {
-        /* form = H^n x^-1: shifts left by one bit. If that shifts out a 1, XORs the polynomial. */
+        /* Sets `form` to H^n x^-1 (simd/ghash.h): shifts H^n left by one bit. If that shifts out a
+         * 1, XORs the polynomial. */
         uint64_t carry = power[1] >> 63;
         uint64_t form[2] = {power[0] << 1 | carry,
                             (power[1] << 1 | power[0] >> 63) ^ ((0 - carry) & 0xc200000000000000)};
@@ -129,8 +131,9 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
         low = low >> 1 | high << 63;
         high = high >> 1 ^ (carry & 0xe100000000000000);
     }
-    /* 16 tables for each nibble of a byte. Entry n of table j is byte j of the product of n and h.
-     * The high nibble's tables come first. A nibble's highest bit is its lowest power of x. */
+    /* Writes 16 multiplication tables for each nibble of a byte. Entry n of table j is byte j of
+     * the product of n and h. The tables of the high nibble come first. The highest bit of a nibble
+     * is its lowest power of x. */
     uint8_t *to = key->power[0];
     for (unsigned nibble = 0; nibble < 2; nibble++)
         for (unsigned j = 0; j < TR_BLOCK; j++)

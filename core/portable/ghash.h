@@ -5,12 +5,13 @@
 
 #include "dispatch/backend.h"
 
-/* Marks the key as having no powers: GHASH without vector registers needs only h, which is already
- * set. */
+/* Marks the key as having no powers: GHASH without vector registers needs only the hash subkey `h`,
+ * which is already set. */
 void tr_portable_ghash_key(struct tr_ghash_key *key);
 
-/* Compute from h, without vector registers, the data that vector GHASH needs: the first powers for
- * carry-less multiplication (simd/ghash.h), or tables for byte shuffles (simd/vperm_ghash.h). */
+/* These functions compute from `h`, without vector registers, the data that GHASH with vector
+ * registers needs. They are the first powers for carry-less multiplication (simd/ghash.h), and the
+ * multiplication tables for byte shuffles (simd/vperm_ghash.h). */
 void tr_portable_ghash_powers(struct tr_ghash_key *key);
 void tr_portable_ghash_tables(struct tr_ghash_key *key);
 

@@ -16,7 +16,8 @@
 #include "modes/shape.h"
 #include "util.h"
 
-/* The parallel modes. `before` holds the input shifted by one block, with the IV in front. */
+/* The parallel modes. The array `before` holds the input shifted by one block, with the IV in
+ * front. */
 TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, uint8_t *iv, struct tr_shape shape)
 {
@@ -58,7 +59,7 @@ TR_INLINE void parallel(const struct tr_aes_key *key, uint8_t *out, const uint8_
 }
 
 #if !OWN_SERIAL
-/* The serial modes. The cipher encrypts the chaining value. CBC XORs the plaintext before
+/* The serial modes. The cipher encrypts the chaining value. CBC XORs the plaintext before this
  * encryption, CFB and OFB after it. */
 static void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks,
                    uint8_t *iv, enum tr_op op)

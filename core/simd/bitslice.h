@@ -7,9 +7,9 @@
  *
  * The rounds omit ShiftRows, so after round r the state lacks r ShiftRows. The shuffles of
  * MixColumns and the byte order of the round keys allow for that. Four ShiftRows change nothing, so
- * there are four variants of each. A shuffle after the last round does the missing ShiftRows.
- * (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", CHES 2021.) The S-box's constant 0x63 is
- * XORed into the round keys.
+ * there are four variants of these shuffles and orders. A shuffle after the last round does the
+ * missing ShiftRows. (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", CHES 2021.) The S-box's
+ * constant 0x63 is XORed into the round keys.
  *
  * Bound: the number of operations. A round of eight registers has 115 gates of the S-box (74 if
  * gates may have three inputs), 16 shuffles, 43 gates of MixColumns and AddRoundKey, and 10 loads.
@@ -47,7 +47,7 @@
 #include "simd/row_moves.h"
 #include "simd/sbox_circuits.h"
 
-/* Blocks of a group, which go through the rounds together. */
+/* The number of blocks in a group. These go through the rounds together. */
 #define GROUP (8 * VBLOCKS)
 
 TR_INLINE TR_TARGET V v_load(const uint8_t *p)
@@ -72,7 +72,7 @@ static const uint8_t up_1[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 1, -0), ROW_MOVE
                                                    ROW_MOVES(2, 1, -2), ROW_MOVES(3, 1, -3)};
 static const uint8_t up_2[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 2, -0), ROW_MOVES(1, 2, -1),
                                                    ROW_MOVES(2, 2, -2), ROW_MOVES(3, 2, -3)};
-/* Entry n does ShiftRows n times. The inverse of that is ShiftRows 4 - n times. */
+/* Entry n does ShiftRows n times. Its inverse is ShiftRows 4 - n times. */
 static const uint8_t shift_rows[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 0, 0), ROW_MOVES(1, 0, 0),
                                                          ROW_MOVES(2, 0, 0), ROW_MOVES(3, 0, 0)};
 
@@ -84,7 +84,7 @@ static const uint8_t shift_rows[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 0, 0), ROW
 
 /* ---- Slicing ---- */
 
-/* Swaps the bits of y that mask selects with the bits of x that mask << shift selects. */
+/* Swaps the bits of y that `mask` selects with the bits of x that `mask << shift` selects. */
 TR_INLINE TR_TARGET void swap(V *x, V *y, uint64_t mask, unsigned shift)
 {
     const V m = (V){0} + mask;
@@ -99,7 +99,7 @@ TR_INLINE TR_TARGET void swap(V *x, V *y, uint64_t mask, unsigned shift)
 #endif
 }
 
-/* Transposes the 8 x 8 bits at each byte position. It is its own inverse. */
+/* Transposes the 8 x 8 bits at each byte position. A second call undoes the first. */
 TR_INLINE TR_TARGET void transpose(V q[8])
 {
     const uint64_t ones = 0x5555555555555555u, twos = 0x3333333333333333u,
@@ -121,7 +121,7 @@ struct schedule {
 
 /*
  * Bitslices the round keys. The key object has no room for the result, so every call repeats this.
- * It takes 10 % of the time of a group.
+ * This takes 10 % as long as a group.
  */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
@@ -145,8 +145,9 @@ TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, 
 /* ---- The round ---- */
 
 /*
- * MixColumns and AddRoundKey. Computes 2 a0 ^ 3 a1 ^ a2 ^ a3 as 2 t ^ a1 ^ t2, where t = a0 ^ a1,
- * and t2 = a2 ^ a3 is t moved by two rows.
+ * MixColumns and AddRoundKey. Let a0 be a byte of the state, and a1 to a3 the bytes below it in its
+ * column. Computes 2 a0 ^ 3 a1 ^ a2 ^ a3 as 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t
+ * moved by two rows.
  */
 TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key[8][TR_BLOCK])
 {
@@ -163,8 +164,8 @@ TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key
     }
 }
 
-/* Multiplies by the matrix {5, 0, 4, 0}. MixColumns after this is InvMixColumns. Computes 5 a0 ^
- * 4 a2 as a0 ^ 4 (a0 ^ a2), where a2 is two rows below a0. */
+/* Multiplies each column by the circulant matrix of {5, 0, 4, 0}. MixColumns after this is
+ * InvMixColumns. Computes 5 a0 ^ 4 a2 as a0 ^ 4 (a0 ^ a2), where a2 is two rows below a0. */
 TR_INLINE TR_TARGET void times_5_0_4_0(V q[8], unsigned missing)
 {
     const V two = v_lanes(up_2[missing]);
@@ -210,7 +211,7 @@ TR_INLINE TR_TARGET void crypt_group(const struct schedule *s, V q[8], int inver
 
 /* ---- Modes ---- */
 
-/* Returns the first vector of the input shifted by one block, with iv in front. */
+/* Returns one vector: the IV, then the first VBLOCKS - 1 blocks of the input. */
 TR_INLINE TR_TARGET V before(const uint8_t *in, const uint8_t iv[16])
 {
     uint8_t shifted[VBLOCKS * TR_BLOCK];
@@ -219,7 +220,7 @@ TR_INLINE TR_TARGET V before(const uint8_t *in, const uint8_t iv[16])
     return v_load(shifted);
 }
 
-/* The counter blocks of a group. */
+/* Sets q to the counter blocks of a group. */
 TR_INLINE TR_TARGET void counters(V q[8], const uint8_t counter[16])
 {
     static const uint8_t reverse[16] TR_ALIGNED(16) = {15, 14, 13, 12, 11, 10, 9, 8,

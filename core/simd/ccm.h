@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * CCM (SP 800-38C section 6), a block at a time. The CBC-MAC of the plaintext is a serial chain of
- * AES rounds, as in serial.h. The chain leaves most AES issue slots unused. The rounds of the next
- * counter block are interleaved with it to fill them.
+ * AES rounds, as in serial.h. The chain leaves most AES issue slots unused. To fill them, the
+ * rounds of the next counter block are interleaved with the chain.
  *
  * Bound: latency, as in CBC encryption. Messages of 16 KiB reach 96 % of that bound (Zen 4;
  * docs/tuning/serial.md).
@@ -17,8 +17,8 @@ struct ccm_pair {
     struct serial_state mac, counter;
 };
 
-/* Does serial_rounds() of the MAC and of the counter block, interleaved. n is a compile-time
- * constant. */
+/* Does serial_rounds() of the MAC and of the counter block, interleaved. The number of rounds, n,
+ * is a compile-time constant. */
 TR_INLINE TR_TARGET struct ccm_pair ccm_rounds(struct ccm_pair p, const uint8_t keys[][16],
                                                unsigned n)
 {

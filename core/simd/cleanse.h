@@ -22,7 +22,7 @@ TR_INLINE TR_TARGET void cleanse_vectors(void *memory, size_t n)
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-/* For tr_backend.cleanse. */
+/* The function for the field `cleanse` of struct tr_backend. */
 static inline TR_TARGET void wide_cleanse(uint8_t *memory, size_t len)
 {
     cleanse_vectors(memory, len);

@@ -5,9 +5,9 @@
  * Bound: AES throughput, as in parallel.h. Each vector also needs an addition, a byte swap and two
  * XORs. Three methods reduce this work (figures: docs/tuning/parallel.md):
  *
- *   - calls below SHORT_CTR blocks count in the last byte only;
- *   - longer calls in XMM and YMM start groups at aligned counters;
- *   - very long calls skip two rounds (ctr_states.h).
+ *   - calls below SHORT_CTR blocks increment only the last byte of the counter;
+ *   - longer calls in XMM and YMM registers start groups at aligned counters;
+ *   - very long calls skip two rounds of most blocks (ctr_states.h).
  */
 #ifndef TR_SIMD_CTR_H
 #define TR_SIMD_CTR_H
@@ -40,17 +40,19 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
 
 #if V_KEY_FIRST
 /*
- * Processes full groups from an aligned counter. Within a group, vector j's counter is vector 0's
- * with j XORed into the last byte. AESE XORs its two operands. Here one operand is vector 0's
- * counter. The other, from a table, is the first round key with j XORed in. So no vector needs an
- * XOR for its counter: 12 vector operations a block instead of 13 (docs/tuning/arm.md).
+ * Processes full groups from an aligned counter. Within a group, the counter of vector j is the
+ * counter of vector 0 with j XORed into the last byte. AESE XORs its two operands. Here one operand
+ * is the counter of vector 0. The other is the first round key with j XORed in, from the array
+ * `keys`. So no vector needs an XOR for its counter, and a block takes 12 vector operations instead
+ * of 13 (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 {
     uint8_t keys[IN_FLIGHT][VBYTES] TR_ALIGNED(16);
     for (unsigned j = 0; j < IN_FLIGHT; j++)
         v_store(keys[j], v_xor(v_load_all(b->keys[0]), v_last_bytes(j * VBLOCKS)));
-    /* Hides the table's contents from gcc, which would keep and copy them in registers. */
+    /* Hides the contents of `keys` from gcc. Otherwise gcc keeps them in registers and copies
+     * them. */
     const uint8_t(*table)[VBYTES] = keys;
     __asm__("" : "+r"(table) : : "memory");
     for (; blocks >= GROUP; blocks -= GROUP) {
@@ -83,12 +85,13 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 #endif
 
 /*
- * Processes blocks from counter (high, low) on. `low` does not wrap within the call.
+ * Processes blocks from counter (high, low) on. The half `low` does not wrap within the call.
  *
- * In XMM and YMM, eight vectors in flight only just hide the latency, and any other operation may
- * take an AES issue slot. Calls of at least 8 groups therefore first bring the counter to a
- * multiple of GROUP. An aligned group counts with one XOR a vector (first_state()). XMM goes from
- * 90 % to 95 % of the AES rate, YMM from 86 % to 93 % (Zen 4). ZMM gains nothing.
+ * In XMM and YMM, eight vectors in flight only just hide the latency of a round, and any other
+ * operation may take an AES issue slot. Calls of at least 8 groups therefore first bring the
+ * counter to a multiple of GROUP. An aligned group counts with one XOR a vector (first_state()).
+ * This raises XMM from 90 % to 95 % of the AES rate, and YMM from 86 % to 93 % (Zen 4). ZMM gains
+ * nothing.
  */
 TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {
@@ -108,9 +111,9 @@ TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low,
 }
 
 /*
- * Calls of fewer blocks count in the last byte only, if that byte does not wrap. Such counters need
- * no byte swap and no general registers. Calls of 256 bytes in ZMM reach 83 % of the AES rate
- * instead of 75 % (Zen 4).
+ * Calls of fewer blocks increment only the last byte of the counter, if that byte does not wrap.
+ * Such counters need no byte swap and no general registers. Calls of 256 bytes in ZMM reach 83 % of
+ * the AES rate instead of 75 % (Zen 4).
  */
 #define SHORT_CTR 128u /* blocks */
 

@@ -2,10 +2,10 @@
 /*
  * CTR for long calls: most blocks skip the first two rounds.
  *
- * Within 256 counters from a multiple of 256 on, only the last byte, b, differs. Round 1 moves b,
- * with bytes 0, 5 and 10, to the first column and nowhere else. Round 2 moves each byte of that
- * column to a different column. MixColumns then XORs the contributions of a column's four bytes. So
- * the state after two rounds is
+ * 256 counters from a multiple of 256 on differ only in the last byte, b. Round 1 moves b, with
+ * bytes 0, 5 and 10, to the first column and nowhere else. Round 2 moves each byte of that column
+ * to a different column. MixColumns then XORs the contributions of a column's four bytes. So the
+ * state s after two rounds is
  *
  *     s(b, higher bytes) = e(b) ^ s(0, higher bytes)
  *
@@ -35,7 +35,7 @@
 #endif
 
 #if CTR_STATES
-/* Blocks whose e(b) the table holds. */
+/* The number of blocks whose e(b) the table stores. */
 #    define CTR_PERIOD    256u
 /* Shortest call, in blocks, that is faster with the table. This includes the blocks before the
  * counter is aligned, at most GROUP - 1. */
@@ -100,7 +100,7 @@ TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low
 /* A stage of a call: fills the table, ignores it, reads it, or reads and cleanses it. */
 enum ctr_stage { CTR_KEEP, CTR_PLAIN, CTR_USE, CTR_LAST };
 
-/* Does one stage. `blocks` and `low` are multiples of GROUP. Returns the next counter's low
+/* Does one stage, where `blocks` and `low` are multiples of GROUP. Returns the next counter's low
  * half. */
 TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uint8_t *e,
                                        uint64_t high, uint64_t low, size_t blocks)
@@ -121,8 +121,8 @@ TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uin
 }
 
 /*
- * Encrypts all full groups with the table. `blocks` is at least CTR_LONG_FROM - GROUP, and `low` a
- * multiple of GROUP. Returns the number of blocks that remain, fewer than GROUP.
+ * Encrypts all full groups with the table. The call has at least CTR_LONG_FROM - GROUP blocks, and
+ * `low` is a multiple of GROUP. Returns the number of blocks that remain, fewer than GROUP.
  */
 TR_INLINE TR_TARGET size_t ctr_by_states(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {

@@ -6,7 +6,7 @@
  * shuffle first copies the word w, rotated or not, to all four columns, so that ShiftRows changes
  * nothing. Rcon is the round-key operand. So sub_word() returns SubWord(w) ^ rcon in all columns.
  *
- * Bound: latency, one shuffle and one AESENCLAST a round key (docs/tuning/serial.md).
+ * Bound: the latency of one shuffle and one AESENCLAST for each round key (docs/tuning/serial.md).
  */
 #ifndef TR_SIMD_EXPAND_H
 #define TR_SIMD_EXPAND_H
@@ -101,8 +101,9 @@ TR_INLINE TR_TARGET B expand_256(uint8_t enc[][16], const uint8_t *raw, B x)
 
 #if !V_KEY_FIRST
 /*
- * Expands enc, not dec, and sets h to the encrypted block of zeros. The block's rounds overlap the
- * expansion. With 192-bit keys they follow it, because some round keys span two stores.
+ * Expands `enc`, not `dec`, and sets h to the encrypted block of zeros. The rounds of this block
+ * overlap the expansion. With 192-bit keys the rounds follow it, because some round keys span two
+ * stores.
  */
 TR_INLINE TR_TARGET void expand_and_encrypt(struct tr_aes_key *key, const uint8_t *raw, uint8_t *h)
 {
@@ -119,7 +120,7 @@ TR_INLINE TR_TARGET void expand_and_encrypt(struct tr_aes_key *key, const uint8_
 }
 #endif
 
-/* Expands enc, not dec. */
+/* Sets `enc`, not `dec`. */
 static TR_TARGET void expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw)
 {
     if (key->rounds == 10)
@@ -130,7 +131,7 @@ static TR_TARGET void expand_encryption_key(struct tr_aes_key *key, const uint8_
         (void)expand_256(key->enc, raw, b_zero());
 }
 
-/* Expands enc, and dec for the equivalent inverse cipher (section 5.3.5). */
+/* Sets `enc`, and `dec` for the equivalent inverse cipher (section 5.3.5). */
 static TR_TARGET void expand_key(struct tr_aes_key *key, const uint8_t *raw)
 {
     unsigned n = key->rounds;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. In full groups,
- * the first group of a message would be encrypted with nothing to hash, and the last group hashed
- * with nothing to encrypt. In chunks, more of AES and GHASH overlaps. Sealing hashes a chunk during
- * the AES rounds of the next chunk. Opening hashes a chunk during the chunk's own rounds.
+ * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. With full
+ * groups, the first group of a message would have nothing to hash during its AES rounds, and the
+ * last group would be hashed without AES. With chunks, more of AES and GHASH overlaps. Sealing
+ * hashes a chunk during the AES rounds of the next chunk. Opening hashes a chunk during the chunk's
+ * own rounds.
  *
  * Bound: the carry-less multiplications, four for each vector and two for each reduction. One
  * starts every second cycle on Zen 5, and every cycle on Emerald Rapids (docs/tuning/gcm.md).
@@ -32,7 +33,7 @@ _Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
  * more than one reduction anyway. Chunks make them up to 1.23 times as fast (Zen 4 and Zen 5;
  * docs/tuning/gcm.md). On these processors, chunks seal messages of 400 to 512 bytes up to 6 %
  * slower, and open them up to 10 % slower. On Emerald Rapids, carry-less multiplications have a
- * port of their own. There a prototype of the chunks sealed 512 bytes 1.25 times as fast.
+ * separate port. A prototype of the chunks sealed 512 bytes 1.25 times as fast there.
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {
@@ -47,9 +48,10 @@ TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int de
 /* A message in progress. */
 struct chunks {
     struct gcm g;
-    V base, count; /* base ^ count: the counter blocks, XORed with the first round key */
-    B mask;        /* the tag's mask, encrypted together with the first chunk */
-    size_t left;   /* bytes still to process */
+    /* base ^ count are the next counter blocks, XORed with the first round key. */
+    V base, count;
+    B mask;      /* the tag's mask, encrypted together with the first chunk */
+    size_t left; /* bytes still to process */
 };
 
 TR_INLINE TR_TARGET struct chunks chunks_start(const struct tr_aes_key *key, uint8_t *out,
@@ -77,8 +79,8 @@ TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u
     }
 }
 
-/* Hashes vectors j and j + 1 of the u vectors of c. Vector u - 1 has `last` bytes. n is the
- * exponent of H for the first block of c. */
+/* Hashes vectors j and j + 1 of the u vectors of c. Vector u - 1 has `last` bytes. The exponent of
+ * H for the first block of c is n. */
 TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, unsigned u,
                                         size_t last, size_t n)
 {
@@ -96,7 +98,7 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
 
 /*
  * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. Between the
- * rounds, hashes hu vectors of `hashed` (0: none), the last with `hlast` bytes. n is as for
+ * rounds, hashes hu vectors of `hashed` (0: none), the last with `hlast` bytes; n is as for
  * chunk_hash_two(). If `first`, also encrypts the tag's mask.
  */
 TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, const V *hashed,
@@ -187,7 +189,7 @@ TR_INLINE TR_TARGET void open_last(struct chunks *s, unsigned u, uint8_t *tag)
             CALL(CHUNK);                                                                           \
         }
 
-/* XORs a H^n into g->product. */
+/* XORs `a` times H^n into g->product. */
 TR_INLINE TR_TARGET void chunks_add(struct gcm *g, B a, size_t n)
 {
     multiply_add(&g->product, v_zero_extend(a),
@@ -200,8 +202,9 @@ static NOT_INLINE TR_TARGET void chunks_seal(const struct tr_aes_key *key, uint8
     struct chunks s = chunks_start(key, out, in, m);
     const B lengths = gcm_lengths(m);
     V c[CHUNK];
-    /* The exponent is the number of blocks that the first reduction covers: the AAD and the first
-     * chunk. A message of at most two chunks has one reduction, which also covers the rest. */
+    /* The AAD is multiplied by H^n, where n is the number of blocks in the first reduction: the AAD
+     * and the first chunk. A message of at most two chunks has only one reduction, for AAD, data
+     * and lengths. */
     chunks_add(&s.g, b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len)),
                s.left <= 2 * CHUNK_BYTES ? (s.left + TR_BLOCK - 1) / TR_BLOCK + 2
                                          : CHUNK_BLOCKS + 1);

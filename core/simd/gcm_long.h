@@ -3,7 +3,7 @@
  * GCM for long calls. It does the same as gcm_stream.h, with more precomputation and fewer
  * operations per vector.
  *
- * Bound. On Zen 4, AES and carry-less multiplications share two of the four vector ports. One such
+ * Bound: on Zen 4, AES and carry-less multiplications share two of the four vector ports. One such
  * operation on 64 bytes takes both ports for a cycle. XORs, shuffles and broadcasts can use the
  * other two ports. But 4 in 10 of them take an AES issue slot, because ports are assigned when
  * operations enter the schedulers. So this code does fewer operations of all kinds:
@@ -20,15 +20,15 @@
  *   round keys   Stored as whole vectors, because a broadcast load takes a vector port and a plain
  *                load does not.
  *
- * For 64 bytes, AES-128 needs 8 AES operations (AES-256: 12), 3 multiplications and 6.5 others. In
- * gcm_stream.h it needs 10, 4 and 10. Within a long message, AES-128 takes 13.0 cycles for 64 bytes
- * on ZMM. AES and multiplications alone would take 11.3. Messages of 16 KiB reach 69 % of the AES
- * rate with AES-128, and 78 % with AES-256 (Zen 4; docs/tuning/gcm.md).
+ * For 64 bytes, AES-128 needs 8 AES operations (AES-256: 12), 3 multiplications and 6.5 other
+ * operations. In gcm_stream.h it needs 10, 4 and 10 of them. Within a long message, AES-128 takes
+ * 13.0 cycles for 64 bytes on ZMM. AES and multiplications alone would take 11.3. Messages of 16
+ * KiB reach 69 % of the AES rate with AES-128, and 78 % with AES-256 (Zen 4; docs/tuning/gcm.md).
  *
- * Order. If the eight vectors of a group run in lockstep, the group begins with loads and XORs
- * only, and ends with last rounds and stores only. The reorder window is shorter than a group, so
- * the processor cannot mix these phases. With AES-128 on ZMM, the vectors of a group are therefore
- * one round apart (staggered_groups()).
+ * Order of instructions. If the eight vectors of a group run in lockstep, the group begins with
+ * only loads and XORs. It ends with only last rounds and stores. The reorder window is shorter than
+ * a group, so the processor cannot mix these phases. With AES-128 on ZMM, the vectors of a group
+ * are therefore one round apart (staggered_groups()).
  */
 #ifndef TR_SIMD_GCM_LONG_H
 #define TR_SIMD_GCM_LONG_H
@@ -47,12 +47,12 @@
 
 #if GCM_LONG
 #    define GCM_PAIRS           (IN_FLIGHT / 2)
-#    define GCM_PERIOD          256u /* blocks whose states the table holds */
+#    define GCM_PERIOD          256u /* the number of blocks whose states the table stores */
 #    define GCM_MAX_ROUNDS      14u
-/* Largest first counter of a call, modulo 256 with the table, modulo GROUP without it. */
+/* The largest first counter of a call: modulo 256 with the table, modulo GROUP without it. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
-/* The number of vectors at the start of each group whose counters never carry out of the low bits
- * (modulo GROUP), in a call with such a first counter. */
+/* If a call's first counter is at most GCM_MAX_FIRST_COUNT, the counters of each group's first
+ * GCM_LONG_STEADY vectors differ only in their low bits (modulo GROUP). */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
 /* Shortest calls, in blocks, that are faster with gcm_long(), and with its table. */
 #    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
@@ -77,7 +77,7 @@ struct gcm_long {
     struct product product;
     V y; /* the XOR of all lanes is the hash */
     V delta[GCM_LONG_STEADY];
-    V period; /* XOR of the current period's states and the table's */
+    V period; /* the XOR of any state of the current period and the state's table entry */
 };
 
 /* Returns, in each lane, the low halves of two blocks, the high halves, and the XOR of both. */
@@ -87,7 +87,8 @@ TR_INLINE TR_TARGET struct factors pair(V a, V b)
     return (struct factors){low, high, v_xor(low, high)};
 }
 
-/* Loads the powers of H for a group. `last`: for the last group, which combines the lanes. */
+/* Loads the powers of H for a group. If `last`, loads those for the last group, which combines the
+ * lanes. */
 TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
 {
     for (unsigned j = 0; j < GCM_PAIRS; j++) {
@@ -99,7 +100,7 @@ TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
 }
 
 /*
- * Returns `sum` XORed with the products of the low halves and of the high halves. `first`: omits
+ * Returns `sum` XORed with the products of the low halves and of the high halves. If `first`, omits
  * `sum`.
  */
 TR_INLINE TR_TARGET V both_products(V a, V b, V sum, int first)
@@ -110,8 +111,8 @@ TR_INLINE TR_TARGET V both_products(V a, V b, V sum, int first)
 
 #    define GCM_STEPS (2 * GCM_PAIRS)
 
-/* Does one of the two steps that hash a pair of vectors. Pair 0 needs the hash so far, so it is the
- * last pair. */
+/* Does one of the two steps that hash a pair of vectors. Pair 0 needs the hash so far, so its two
+ * steps come last. */
 TR_INLINE TR_TARGET void hash_step(struct gcm_long *g, const uint8_t *data, unsigned step,
                                    struct factors *x)
 {
@@ -152,8 +153,12 @@ TR_INLINE TR_TARGET void long_round(V x[IN_FLIGHT], V k)
 }
 
 /*
- * The source of a group's states after two rounds: computed; computed and stored in the table; read
- * from the table; read from the table for the last time.
+ * The source of a group's states after two rounds:
+ *
+ * - COUNTED: they are computed.
+ * - KEPT: they are computed and stored in the table.
+ * - FROM_TABLE: they are read from the table.
+ * - FROM_TABLE_LAST: they are read from the table for the last time.
  */
 enum states { COUNTED, KEPT, FROM_TABLE, FROM_TABLE_LAST };
 
@@ -176,8 +181,8 @@ TR_INLINE TR_TARGET V two_rounds(const struct gcm_long *g, V counters)
 }
 
 /*
- * A group's part of the table, and the XOR of the group's states and that part: `difference` for
- * the first GCM_LONG_STEADY vectors, `last_difference` for the others.
+ * A group's part of the table, and the XOR of the group's states with this part. The XOR is
+ * `difference` for the first GCM_LONG_STEADY vectors, and `last_difference` for the others.
  */
 struct origin {
     V *table, difference, last_difference;
@@ -186,7 +191,7 @@ struct origin {
 /*
  * Returns the origin of a group after the first 256 blocks. A period's first counter may be a few
  * blocks above a multiple of 256. The counter's last byte then wraps in the last vectors of the
- * period, so these have a difference of their own.
+ * period, so these vectors need last_difference.
  */
 TR_INLINE TR_TARGET struct origin from_table(struct gcm_long *g, size_t done)
 {
@@ -208,7 +213,7 @@ TR_INLINE TR_TARGET V state_from_table(const struct origin *from, unsigned j)
 
 /*
  * Encrypts or decrypts a full group. Between the rounds, hashes the group at `hashed` (NULL: none).
- * `from`: the part of the table to read or to fill.
+ * The part of the table to read or to fill is `from`.
  */
 TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, enum states states,
                                     const struct origin *from)
@@ -259,8 +264,8 @@ TR_INLINE TR_TARGET void long_group(struct gcm_long *g, const uint8_t *hashed, e
     r->out += GROUP * TR_BLOCK;
 }
 
-/* Whether gcm_long() can process a call from counter `count` on. `count` is 2 at the start of a
- * message with a 96-bit IV. */
+/* Whether gcm_long() can process a call from counter `count` on. A message with a 96-bit IV starts
+ * with counter 2. */
 TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 {
     return blocks >= GCM_LONG_FROM && count % GROUP <= GCM_MAX_FIRST_COUNT;
@@ -268,9 +273,9 @@ TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 
 #    if VBLOCKS == 4 && IN_FLIGHT == 8
 /*
- * AES-128 groups from the table, with staggered vectors: the eight vectors are one round apart.
- * After the table, seven middle rounds and the last round remain. Each step ends one vector, begins
- * another and does a hash step, so all ports always get the same mix of operations.
+ * AES-128 groups from the table, with staggered vectors: the eight vectors are one round apart. A
+ * state from the table still needs seven middle rounds and the last round. Each step ends one
+ * vector, begins another and does a hash step, so all ports always get the same mix of operations.
  */
 #        define STAGGERED_ROUNDS 10u
 
@@ -325,7 +330,7 @@ TR_INLINE TR_TARGET void stagger(struct gcm_long *g, struct staggered *p, const 
         g->bulk.chain = v_add32(g->bulk.chain, GROUP);
 }
 
-/* Processes all groups after the first period. Returns the last group's output. */
+/* Processes all groups after the first period. Returns the address of the last group's output. */
 TR_INLINE TR_TARGET const uint8_t *staggered_groups(struct gcm_long *g, size_t blocks, int decrypt)
 {
     struct staggered p;
@@ -412,8 +417,8 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
 }
 
 /*
- * Processes full groups for which takes_long_path() holds. `low` and `high` are the first counter,
- * `y` the hash so far. Returns the hash.
+ * Processes full groups for which takes_long_path() is true, from counter (high, low) on. The hash
+ * so far is y. Returns the new hash.
  */
 static TR_TARGET B gcm_long(struct bulk bulk, size_t blocks, uint64_t low, uint64_t high,
                             const struct tr_ghash_key *ghash, B y, int decrypt)

@@ -4,18 +4,18 @@
  * reduction. The tag's mask is encrypted in parallel with the data. No data passes through a buffer
  * on the stack.
  *
- * Bound of a short message on Zen 4: the latency of the AES rounds, one multiplication and the
- * reduction, 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
- * instructions; a call of 16 bytes has 170. So the number of instructions matters, scalar ones
- * included: 20 more cost 3 cycles. Back-to-back calls on ZMM take 57 cycles for 16 bytes, 71 for
- * 64, 109 for 256 and 340 for 1024 (docs/tuning/gcm.md).
+ * On Zen 4, the bound of a short message is the latency of the AES rounds, one multiplication and
+ * the reduction: 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
+ * instructions; a call of 16 bytes has 170. So the number of instructions matters, including scalar
+ * instructions: 20 more of them cost 3 cycles. Back-to-back calls on ZMM take 57 cycles for 16
+ * bytes, 71 for 64 bytes, 109 for 256 and 340 for 1024 (docs/tuning/gcm.md).
  *
- * Avoid three hidden costs:
+ * This code avoids three hidden costs:
  *
  * - store-forwarding stalls: a wide load of bytes that narrower stores have just written waits
  *   until these stores retire
  * - structures passed by value, which cause the same stalls
- * - operations that wait for AES results: they fill the schedulers (128 entries) and keep
+ * - operations that wait for AES results, because they fill the schedulers (128 entries) and keep
  *   independent operations out
  */
 #ifndef TR_SIMD_GCM_MESSAGE_H
@@ -41,8 +41,8 @@ static NOT_INLINE TR_TARGET B gcm_long_aad(const struct tr_ghash_key *ghash, con
 }
 
 /*
- * Processes a message of any length. `is_long` is a compile-time constant. It may be 0 if the data
- * is at most half a group and the AAD at most a block.
+ * Processes a message of any length. The compile-time constant `is_long` may be 0 if the data is at
+ * most half a group and the AAD at most a block.
  */
 TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_gcm_message *m, int is_long, int decrypt)
@@ -86,8 +86,8 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
  * the AAD.
  *
  * Calls overlap within the reorder window, so both latency and the number of instructions matter.
- * One of the two reduction steps is applied to the powers of H instead of the product, because the
- * powers do not depend on AES: h_down is h x^64 modulo the polynomial (ghash.h).
+ * One of the two reduction steps is applied to the powers of H, which do not depend on AES, instead
+ * of the product. Its result, h_down, is `h` times x^64 modulo the polynomial (ghash.h).
  */
 TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                       const struct tr_gcm_message *m, size_t len, int decrypt)
@@ -148,7 +148,7 @@ TR_INLINE TR_TARGET void round_and_mask(V x[IN_FLIGHT], unsigned u, B *mask, con
 /*
  * Processes a message of u vectors, at most SHORT_VECTORS, with at most a block of AAD. The
  * counters of so few blocks differ only in the last byte, so they need no byte swap. AAD and
- * lengths are hashed before AES in program order, because they do not depend on it.
+ * lengths are hashed before AES in program order, because they do not depend on AES.
  */
 TR_INLINE TR_TARGET void short_vectors(const struct tr_aes_key *key, uint8_t *out,
                                        const uint8_t *in, const struct tr_gcm_message *m,

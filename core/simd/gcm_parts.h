@@ -50,8 +50,8 @@ TR_INLINE TR_TARGET V powers(const struct gcm *g, size_t n, unsigned blocks)
 }
 
 /*
- * Advances the low half of a counter by a number of blocks. Only its lowest 32 bits count, and they
- * wrap (SP 800-38D section 6.2).
+ * Adds a number of blocks to the low half of a counter. Only the lowest 32 bits change, and they
+ * may wrap (SP 800-38D section 6.2).
  */
 TR_INLINE TR_TARGET uint64_t counter_plus(uint64_t low, size_t blocks)
 {
@@ -74,7 +74,7 @@ TR_INLINE TR_TARGET B gcm_keystream(const struct tr_aes_key *key, uint64_t low, 
 
 /*
  * Does the last AES round of u vectors, XORs the data, and writes the result. The last vector has
- * `last` bytes, 1 to VBYTES; k is the last round key. Sets c to the ciphertext, padded with zeros.
+ * `last` bytes, 1 to VBYTES. The last round key is k. Sets c to the ciphertext, padded with zeros.
  * Reads all data before it writes any.
  */
 TR_INLINE TR_TARGET void gcm_few_data(struct bulk *r, unsigned u, size_t last, V x[IN_FLIGHT], V k,
@@ -108,8 +108,8 @@ TR_INLINE TR_TARGET void gcm_few(struct gcm *g, unsigned u, size_t last, V c[HAL
 {
     struct bulk *r = &g->bulk;
     /*
-     * Makes gcc load the round keys again. Otherwise it reuses the keys of the tag's mask, and
-     * broadcasts each from a register with a shuffle.
+     * Makes gcc load the round keys again. Otherwise gcc reuses the keys that encrypted the tag's
+     * mask, and broadcasts each from a register with a shuffle.
      */
     __asm__("" : "+r"(r->keys));
     V x[IN_FLIGHT], k = first_key(r->keys);
@@ -135,7 +135,7 @@ TR_INLINE TR_TARGET void gcm_hash_few(struct gcm *g, unsigned u, size_t last, co
     gcm_reduce(g);
 }
 
-/* XORs a H^n and b H into g->product. */
+/* XORs `a` times H^n and `b` times H into g->product. */
 TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
 {
     const uint8_t *power = g->ghash->power[TR_GHASH_POWERS - n],
@@ -149,8 +149,8 @@ TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
 }
 
 #if V_MASKED
-/* Returns the length block, byte-swapped; it counts bits. Loads the two fields separately: the
- * caller has just stored them, so one wide load would be a store-forwarding stall. */
+/* Returns the block of lengths in bits, byte-swapped. Loads the two fields separately, because the
+ * caller has just stored them: one wide load would be a store-forwarding stall. */
 TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 {
     return b_shift_left64(b_load_halves((const uint8_t *)&m->len), 3);

@@ -6,7 +6,7 @@
  *
  * Bound for AES-128 on Zen 4: 10 AES operations and 4 carry-less multiplications a vector, on the
  * same two ports. From 1024 bytes on, the number of all vector operations, on four ports, is mostly
- * the tighter bound. gcm_long.h needs fewer operations for long messages.
+ * the tighter bound. For long messages, gcm_long.h needs fewer operations.
  */
 #ifndef TR_SIMD_GCM_STREAM_H
 #define TR_SIMD_GCM_STREAM_H
@@ -17,8 +17,8 @@
 
 /*
  * The number of vectors that steady_counters() prepares. If a group's first counter is at most 2 *
- * VBLOCKS modulo GROUP, the counters of these vectors never carry out of the low bits:
- * (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
+ * VBLOCKS modulo GROUP, the counters of these vectors differ only in their low bits (modulo GROUP),
+ * because (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
@@ -26,10 +26,10 @@
  * Prepares counters that need no additions. Sets delta and returns 1, or returns 0 if the counter
  * is not suitable.
  *
- * If adding j * VBLOCKS to the counter does not carry out of its low bits (modulo GROUP), vector j
- * differs from vector 0 by the same bits in every group. One XOR with delta[j] then replaces an
- * addition, a byte swap and an XOR. With a 96-bit IV the first counter is 2, and this holds for all
- * vectors but the last two.
+ * If adding j * VBLOCKS to the counter changes only its low bits (modulo GROUP), vector j differs
+ * from vector 0 by the same bits in every group. One XOR with delta[j] then replaces an addition, a
+ * byte swap and an XOR. With a 96-bit IV the first counter is 2, and this holds for all vectors but
+ * the last two.
  */
 TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
                                         V delta[STEADY_VECTORS])
@@ -46,9 +46,9 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
  * XORs the products of vector j of a full group into g->product.
  *
  * If V_EQUAL_HALVES, x has the halves of each block exchanged. The two products for the middle
- * part, low by high, then multiply equal halves. The other two products need the power with its
- * halves exchanged. Loads from 8 bytes before and after the power read it that way. So neither data
- * nor powers need an instruction to exchange halves (docs/tuning/arm.md).
+ * part, low by high, then multiply equal halves. The other two products need the power's low half
+ * as a high half, or the reverse. Loads from 8 bytes before and after the power give them. So
+ * neither data nor powers need an instruction to exchange halves (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {
@@ -57,8 +57,9 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
     V x = v_reverse_halves(v_load(data + (size_t)j * VBYTES)), h = v_load(power);
     if (j == 0)
         x = v_xor(x, v_swap_halves(g->y));
-    /* `low` has h's low half as its high half, `high` the reverse. Swaps halves at both ends, where
-     * a load would leave the group's powers. */
+    /* The high half of `low` is the low half of h. The low half of `high` is the high half of h. At
+     * both ends of the group's powers, a load 8 bytes away would read beyond them. There, the code
+     * swaps the halves instead. */
     V low = j == 0 ? v_swap_halves(h) : v_load(power - TR_BLOCK / 2);
     V high = j == IN_FLIGHT - 1 ? v_swap_halves(h) : v_load(power + TR_BLOCK / 2);
     struct product *p = &g->product;
@@ -83,7 +84,7 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
 
 /*
  * Encrypts a full group in counter mode. Between the rounds, hashes the group at `hashed` (NULL:
- * none). `steady`: delta of steady_counters(), or NULL.
+ * none). Pass the `delta` of steady_counters(), or NULL, as `steady`.
  */
 TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V *steady)
 {
@@ -163,9 +164,9 @@ struct gcm_tail {
 };
 
 /*
- * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them,
- * and at the end of a message also the length block, with a single reduction. end->group and
- * end->half are hashed after AES in program order. They depend on earlier AES results, and
+ * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them
+ * with a single reduction, which at the end of a message includes the length block. Hashes
+ * end->group and end->half after AES in program order. They depend on earlier AES results, and
  * instructions that wait for these would occupy the schedulers.
  */
 TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
@@ -188,7 +189,7 @@ TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
     gcm_hash_few(g, u, last, c, n);
 }
 
-/* Returns y H. */
+/* Returns `y` times H. */
 static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
 {
     return v_block_0(
@@ -205,8 +206,8 @@ static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
 
 /*
  * Processes full groups and returns the hash. After encryption, the hash may lack the last group:
- * see group_to_hash(). `is_secret`: the counter is derived from H, so no branch or index may depend
- * on the counter.
+ * see group_to_hash(). If `is_secret`, the counter is derived from H, so no branch or index may
+ * depend on the counter.
  */
 TR_INLINE TR_TARGET B gcm_full_groups(GROUPS_PARAMETERS, int decrypt)
 {
@@ -249,7 +250,7 @@ TR_INLINE TR_TARGET const uint8_t *group_to_hash(const uint8_t *out, size_t len,
 
 /*
  * Processes len bytes, with counters from (high, low) on. Returns the hash. Except at the end of a
- * message, len is a multiple of 16. `is_short` is a compile-time constant, 1 only if len <=
+ * message, len is a multiple of 16. The compile-time constant `is_short` may be 1 if len <=
  * HALF_BYTES.
  */
 TR_INLINE TR_TARGET B gcm_bytes(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -350,7 +351,7 @@ static TR_TARGET void gcm_decrypt(const struct tr_aes_key *key, uint8_t *out, co
         with_powers(gcm_decrypt, key, out, in, blocks, g, &g->ghash.key, blocks + 1);
 }
 
-/* Computes the tag of a message. `in` is the length block, `out` the tag. */
+/* Computes the tag of a message to `out`, from the length block at `in`. */
 static TR_TARGET void gcm_tag(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               size_t blocks, void *state)
 {

@@ -4,8 +4,8 @@
  *
  * Bit order. In GHASH, the most significant bit of the first byte is the coefficient of x^0. With
  * the bytes of a block reversed, bit 127 - i of a register is the coefficient of x^i. The
- * carry-less product of two such registers has the coefficient of x^k in bit 254 - k. In 256 bits
- * the same order needs it in bit 255 - k, so the product is one bit too low. The hash subkey is
+ * carry-less product of two such registers has the coefficient of x^k in bit 254 - k. In 256 bits,
+ * this order would have it in bit 255 - k, so the product is one bit too low. The hash subkey is
  * therefore stored as H x^-1, computed once (h_times_x_inverse()).
  *
  * Reduction. The low half of a 256-bit product holds the high powers, x^128 and up. Modulo GHASH's
@@ -17,8 +17,8 @@
  * unreduced products are XORed, and the result is reduced once.
  *
  * Bound in GCM: four carry-less multiplications a vector, in addition to 10 to 14 AES rounds. On
- * Intel processors the multiplications have a port of their own. On Zen 4 each takes an AES issue
- * slot, so GCM can reach 71 % (10/14) of the AES rate with AES-128 and 78 % (14/18) with AES-256.
+ * Intel processors the multiplications have a separate port. On Zen 4 each takes an AES issue slot,
+ * so GCM can reach 71 % (10/14) of the AES rate with AES-128 and 78 % (14/18) with AES-256.
  */
 #ifndef TR_SIMD_GHASH_H
 #define TR_SIMD_GHASH_H
@@ -89,7 +89,7 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes as many");
 
-#define HASHED 8u /* vectors of a group; each is loaded when needed, so 8 registers suffice */
+#define HASHED 8u /* vectors in a group; they are loaded one by one, so 8 registers suffice */
 
 /* The most powers that one reduction uses: one for each block of a group. Messages of gcm_message.h
  * need one more for AAD and one for the lengths. */
@@ -112,9 +112,9 @@ TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
 }
 
 /*
- * Stores H^(ready + 1) to H^wanted in `power`; ready and wanted are multiples of 4. H^ready times
- * H^1 to H^ready gives the next `ready` powers. The first powers are read from `first`, because a
- * load of the copy in `power` could be a store-forwarding stall.
+ * Stores H^(ready + 1) to H^wanted in `power`; `ready` and `wanted` are multiples of 4. H^ready
+ * times H^1 to H^ready gives the next `ready` powers. The first powers are read from `first`,
+ * because a load of the copy in `power` could be a store-forwarding stall.
  */
 TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (*first)[TR_BLOCK],
                                      unsigned ready, unsigned wanted)
@@ -134,7 +134,7 @@ TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (
 
 /*
  * Computes the powers up to H^n, in the key or in a copy of it on the stack, and restarts the
- * operation. `hash` is the field of the operation's state that points to the key.
+ * operation. Pass the field of the operation's state that points to the key as `hash`.
  */
 static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
                                              uint8_t *out, const uint8_t *in, size_t blocks,
@@ -155,7 +155,8 @@ static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct
     struct tr_ghash_key own TR_ALIGNED(64);
     uint8_t *end = (uint8_t *)(own.power + TR_GHASH_POWERS);
     const uint8_t *first = (const uint8_t *)(k->power + TR_GHASH_POWERS);
-    /* The copy is as wide as the earlier stores and the later loads, so that stores forward. */
+    /* These loads and stores are as wide as the earlier stores and the later loads, so that no load
+     * stalls. */
     for (size_t i = VBYTES; i <= TR_GHASH_FIRST_POWERS * TR_BLOCK; i += VBYTES)
         v_store(end - i, v_load(first - i));
     more_powers(own.power, k->power, TR_GHASH_FIRST_POWERS, wanted);
@@ -217,8 +218,8 @@ TR_INLINE TR_TARGET V xor_of_halves(V x)
 }
 
 /*
- * multiply_add() with three multiplications (Karatsuba). p->middle then includes the low and
- * high products too, which the caller must XOR out. sum is xor_of_halves(power).
+ * As multiply_add(), with three multiplications (Karatsuba), where `sum` is xor_of_halves(power).
+ * The caller must XOR the low and high products out of p->middle.
  */
 TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 {

@@ -28,9 +28,9 @@
  *
  * The transfers on the left overlap the rounds. Each moves a whole cache line of a job. Messages
  * whose addresses differ by a multiple of 4096 conflict in one cache set. With transfers of single
- * blocks, each block of such a message would fetch its line again, and the code would reach 16 % of
- * the AES rate (Zen 4). multibuffer_lines.h (512 bits) and multibuffer_rows.h (128 and 256 bits)
- * arrange the lines into vectors.
+ * blocks, each block of such a message would fetch its line again. The code would then reach 16 %
+ * of the AES rate (Zen 4). Two files arrange the lines into vectors: multibuffer_lines.h (512 bits)
+ * and multibuffer_rows.h (128 and 256 bits).
  *
  * Bound: AES throughput, and the longest job, because it is serial. 16 messages of 16 KiB, AES-128
  * in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Besides its
@@ -55,8 +55,8 @@
 
 #if MULTIBUFFER
 /*
- * Compiles mb_segment() as one function for each operation, number of rounds, width, and shared or
- * own keys. So no variant saves registers that only another variant uses.
+ * Compiles mb_segment() as a separate function for each operation, number of rounds and width, and
+ * for shared and different keys. So no variant saves registers that only another variant uses.
  */
 #    define MB_SEGMENT(vectors, width, name, op, n, own)                                           \
         static TR_TARGET __attribute__((__noinline__)) void name##_##width(struct multibuffer *m,  \
@@ -73,7 +73,7 @@ MB_OP(mb_cbc, TR_MB_CBC)
 MB_OP(mb_cfb, TR_MB_CFB)
 MB_OP(mb_mac, TR_MB_MAC)
 
-/* Each width's number of vectors, from the widest. */
+/* The number of vectors of each width, the widest first. */
 #    define MB_COUNT(vectors, width, unused) vectors,
 static const uint8_t mb_widths[] = {MB_WIDTHS(MB_COUNT, )};
 #    define MB_WIDTH_COUNT (sizeof(mb_widths) / sizeof(mb_widths[0]))
@@ -87,7 +87,7 @@ static const uint8_t mb_widths[] = {MB_WIDTHS(MB_COUNT, )};
         {                                                                                          \
             MB_ENTRY(name##_10), MB_ENTRY(name##_12), MB_ENTRY(name##_14)                          \
         }
-/* Indices: operation; key size; 0: shared key, 1: own keys; width. */
+/* The indices are the operation, the key size, whether the jobs' keys differ, and the width. */
 static void (*const mb_table[3][3][2][MB_WIDTH_COUNT])(struct multibuffer *m, size_t batches) = {
     [TR_MB_CBC] = MB_TABLE(mb_cbc), [TR_MB_CFB] = MB_TABLE(mb_cfb), [TR_MB_MAC] = MB_TABLE(mb_mac)};
 
@@ -96,7 +96,7 @@ TR_INLINE TR_TARGET uint8_t *mb_chain(struct multibuffer *m, unsigned lane)
     return (uint8_t *)m->chain + lane * TR_BLOCK;
 }
 
-/* The number of blocks in the last batch of a lane's job; 0 if that batch is whole. */
+/* Returns the number of blocks in the last batch of a lane's job, or 0 if that batch is whole. */
 TR_INLINE unsigned mb_tail(const struct multibuffer *m, unsigned lane)
 {
     return m->job[lane]->blocks % MB_STEPS;
@@ -214,7 +214,7 @@ static TR_TARGET void mb_narrow(struct multibuffer *m, unsigned width)
 
 /*
  * Prepares the last batch before `end`. A job that ends within this batch reads a padded copy of
- * its input and stores to m->nowhere; mb_end() then stores the job's last blocks.
+ * its input and stores to m->nowhere. Then mb_end() stores the job's last blocks.
  */
 static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
 {
@@ -285,8 +285,8 @@ TR_INLINE unsigned mb_width(const struct tr_jobs *jobs)
 {
     const size_t blocks = jobs->blocks, longest = jobs->longest;
 #    if VBLOCKS == 4
-    /* The wider form pays only between two limits. Below the first, the longest job is the bound
-     * even with fewer lanes; above the second, lanes need refills in any case. */
+    /* The larger width pays only between two limits. Below the first, the longest job is the bound
+     * even with fewer lanes. Above the second, lanes need refills in any case. */
     return MB_LANES > MB_LANES_NARROW &&
            (jobs->own || blocks <= MB_LANES_NARROW * longest || blocks > MB_LANES * longest);
 #    else

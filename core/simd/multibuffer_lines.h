@@ -27,7 +27,7 @@
 #include "simd/multibuffer_state.h"
 
 #if MULTIBUFFER && VBLOCKS == 4
-/* The offset in bytes of vector j's blocks of a step, in the buffer of a batch. */
+/* Returns the offset in bytes of vector j's blocks of a step, in the buffer of a batch. */
 TR_INLINE unsigned mb_line_of(unsigned j, size_t step)
 {
     step %= MB_STEPS;
@@ -35,7 +35,7 @@ TR_INLINE unsigned mb_line_of(unsigned j, size_t step)
            (unsigned)step / VBLOCKS * VBYTES;
 }
 
-/* Round key r of vector j. */
+/* Returns round key r of vector j. */
 TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD], int own,
                              unsigned j, unsigned r)
 {
@@ -89,7 +89,7 @@ TR_INLINE TR_TARGET void mb_move_all(struct mb_move move, unsigned lanes)
     }
 }
 
-/* The moves of a batch's input and output, for the vector that begins with this lane. */
+/* Return the moves of a batch's input and output, for the vector that begins with this lane. */
 TR_INLINE struct mb_move mb_move_in(struct multibuffer *m, unsigned lane, size_t batch,
                                     size_t batches)
 {
@@ -127,8 +127,8 @@ TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], siz
 
 /*
  * Does the last round of a vector with the key last ^ first ^ input, and stores the output. The
- * input, at `from`, is the next block, or in CFB the current one. These operations, too, are in
- * pairs: two XORs precede the round, an XOR and a store follow it.
+ * input, at `from`, is the next block, or in CFB the current block. These operations, too, are in
+ * pairs: two XORs precede the round; an XOR and a store follow it.
  */
 TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)
@@ -188,7 +188,7 @@ TR_INLINE TR_TARGET void mb_step(enum tr_mb_op op, const struct multibuffer *m, 
                           from + j * VBLOCKS * MB_BATCH_BYTES, to + j * VBLOCKS * MB_BATCH_BYTES);
 }
 
-/* Processes a segment. `n` is the number of rounds; `n`, `vectors` and `own` are constants. */
+/* Processes a segment. The number of rounds, n, is a constant, as are `vectors` and `own`. */
 TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
                                     unsigned vectors, int own, size_t batches)
 {
@@ -240,7 +240,7 @@ TR_INLINE TR_TARGET void mb_pad(uint8_t *to, const uint8_t *from, unsigned tail)
         b_store(to + i * TR_BLOCK, b_load(from + i * TR_BLOCK));
 }
 
-/* Block i of a lane in the last batch's output. */
+/* Returns block i of a lane in the last batch's output. */
 TR_INLINE const uint8_t *mb_output_block(const struct multibuffer *m, unsigned lane, unsigned i)
 {
     return m->out_batch[m->half] + mb_line_of(lane / VBLOCKS, i) + lane % VBLOCKS * TR_BLOCK;
@@ -259,8 +259,8 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
     }
 }
 /*
- * Cleanses input, keys, and buffered output that no job receives. MAC jobs receive none. CFB jobs
- * with a partial last batch leave keystream.
+ * Cleanses input, keys, and buffered output that no job receives. MAC jobs receive no output. A
+ * partial last batch of CFB leaves keystream in the buffers.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {

@@ -3,12 +3,13 @@
  * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. Lines of 64 bytes are copied from the
  * jobs' input into rows (below). A step gathers blocks from the input rows into vectors, and stores
  * whole vectors to the output rows. Blocks are then copied from the output rows to the jobs'
- * output: on Zen 4, extracting a block from a register costs more than a store and a load.
+ * output, because on Zen 4 extracting a block from a register costs more than a store and a load.
  *
  * Bound: AES throughput, and the loads and insertions. On Zen 3, a step of vaes256 takes 77 cycles
  * with 8 vectors and 55 with 6. So 12 lanes have more throughput than 16; the cause is not known.
- * For messages a multiple of 4096 bytes apart, vaes256 reaches 56 % of the AES rate of VAES. aesni
- * reaches 37 % of it, and could reach 50 % (Zen 4; docs/tuning/multibuffer.md).
+ * For messages a multiple of 4096 bytes apart, vaes256 reaches 56 % of the AES rate of VAES. The
+ * backend aesni reaches 37 % of that rate, and could reach 50 % (Zen 4;
+ * docs/tuning/multibuffer.md).
  *
  * Transposed lines, as in multibuffer_lines.h, are slower here: with fewer registers, more round
  * keys come from memory.
@@ -48,7 +49,7 @@ TR_INLINE unsigned mb_own_key(unsigned r)
     return (16 + r) * MB_LANES_NARROW * TR_BLOCK;
 }
 
-/* Round key r of vector j. */
+/* Returns round key r of vector j. */
 TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD], int own,
                              unsigned j, unsigned r)
 {
@@ -57,7 +58,8 @@ TR_INLINE TR_TARGET V mb_key(const struct multibuffer *m, const V held[MB_HELD],
     return r + 1 <= MB_KEYS_HELD ? held[r] : v_load(m->shared[r]);
 }
 
-/* The input of the first round: the state XORed with the first key and, except in CFB, the data. */
+/* Returns the input of the first round: the state XORed with the first key and, except in CFB, the
+ * data. */
 TR_INLINE TR_TARGET V mb_enter(enum tr_mb_op op, unsigned j, V s, V k, const uint8_t *from)
 {
     if (op == TR_MB_CFB)
@@ -77,8 +79,8 @@ TR_INLINE TR_TARGET V mb_leave(enum tr_mb_op op, unsigned j, V s, V k, const uin
     return s;
 }
 
-/* mb_copy_in() copies a lane's input of a batch into the rows, mb_copy_out() a lane's output of a
- * batch to its job. */
+/* mb_copy_in() copies a lane's input of a batch into the rows. mb_copy_out() copies a lane's output
+ * of a batch to its job. */
 TR_INLINE TR_TARGET void mb_copy_in(struct multibuffer *m, unsigned lanes, const mb_base *in,
                                     unsigned lane, size_t batch)
 {
@@ -98,8 +100,8 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uin
 }
 
 /*
- * A step's share of the copies, for a quarter of the lanes: the next batch's input and the previous
- * batch's output. The first step takes the lanes of the vectors that are furthest ahead.
+ * The copies that a step does, for a quarter of the lanes: the next batch's input and the previous
+ * batch's output. The first step copies for the lanes of the vectors that are furthest ahead.
  */
 struct mb_share {
     const mb_base *in;
@@ -110,8 +112,8 @@ struct mb_share {
     const uint8_t *after, *after_last;
 };
 
-/* In the last batch, the share copies that batch's own input again. In the first batch there is no
- * previous output: the share copies old bytes to m->nowhere. */
+/* The last batch copies its input again. The first batch has no previous output, so it copies old
+ * bytes to m->nowhere. */
 TR_INLINE struct mb_share mb_share(struct multibuffer *m, unsigned lanes, size_t step,
                                    size_t batches)
 {
@@ -152,10 +154,11 @@ static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned
                     last + lane * TR_BLOCK, lanes * TR_BLOCK);
 }
 
-/* Rounds by which vector j is ahead of vector 0. This spreads the vectors' last rounds evenly. */
+/* The number of rounds by which vector j is ahead of vector 0. This spreads the vectors' last
+ * rounds evenly. */
 #    define MB_AHEAD(j) ((j)*n / vectors)
 
-/* Processes a segment. `n` is the number of rounds; `n`, `vectors` and `own` are constants. */
+/* Processes a segment. The number of rounds, n, is a constant, as are `vectors` and `own`. */
 TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, unsigned n,
                                     unsigned vectors, int own, size_t batches)
 {
@@ -222,16 +225,15 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         s[j] = mb_leave(op, j, s[j], mb_key(m, held, own, j, n), from, to);
         v_store(m->chain[j], s[j]);
     }
-    /* The loop omits the last step: its share of the copies follows here, then the last batch's
-     * output. */
+    /* The loop omits the last step. Its copies follow here, and then the last batch's output. */
     if (op != TR_MB_MAC && batches > 1)
         mb_put(m, m->out, lanes, part, batches - 2);
     if (op != TR_MB_MAC)
         mb_put(m, m->last_out, lanes, lanes, batches - 1);
 }
 
-/* Copies the 1 to 3 blocks of a tail, and pads the last vector with one of them. Stores whole
- * vectors, because a wide load of narrow stores is a store-forwarding stall. */
+/* Copies the 1 to 3 blocks of a tail, and pads the last vector with one of these blocks. Stores
+ * whole vectors, because a wide load of narrow stores is a store-forwarding stall. */
 TR_INLINE TR_TARGET void mb_pad(uint8_t *to, const uint8_t *from, unsigned tail)
 {
     for (unsigned i = 0; i < tail; i += VBLOCKS)
@@ -239,7 +241,7 @@ TR_INLINE TR_TARGET void mb_pad(uint8_t *to, const uint8_t *from, unsigned tail)
                                                        : v_load_all(from + i * TR_BLOCK));
 }
 
-/* Block i of a lane in the last batch's output. */
+/* Returns block i of a lane in the last batch's output. */
 TR_INLINE const uint8_t *mb_output_block(const struct multibuffer *m, unsigned lane, unsigned i)
 {
     return m->rows + mb_output_row(m->lanes, m->half, i) + lane * TR_BLOCK;
@@ -256,8 +258,8 @@ static TR_TARGET void mb_prepare(struct multibuffer *m, const struct tr_aes_key 
         m->none[lane] = mb_base_of(m->nowhere, 0);
 }
 /*
- * Cleanses copied input, keys, and buffered output that no job receives. MAC jobs receive none. CFB
- * jobs with a partial last batch leave keystream.
+ * Cleanses copied input, keys, and buffered output that no job receives. MAC jobs receive no
+ * output. A partial last batch of CFB leaves keystream in the buffers.
  */
 static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m)
 {
@@ -265,8 +267,8 @@ static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m
     const int beyond = op == TR_MB_CFB && m->tails;
     /* The first batch after mb_narrow() copies old input to m->nowhere. */
     mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
-    /* All rows of a narrower width lie within the rows of the widest one, and its input rows within
-     * the input rows. */
+    /* All rows of a narrower width lie within the rows of the largest width. Its input rows lie
+     * within the input rows of the largest width. */
     if (op == TR_MB_MAC || beyond)
         mb_cleanse_lines(m->rows, mb_output_row(lanes, 2, 0) + 2 * MB_STEPS * lanes * TR_BLOCK);
     else

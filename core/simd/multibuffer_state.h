@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of multi-buffer code. multibuffer.h defines the terms job, lane, step, batch, segment.
+ * The state of multi-buffer code. The terms job, lane, step, batch and segment are defined in
+ * multibuffer.h.
  *
- * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals that of an earlier store
- * modulo 4096. A step stores its output only after its rounds. Later loads that the processor
- * executes during these rounds would wait for the store. So these loads must not alias the step's
- * output. Each layout below says how it ensures this.
+ * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals an earlier store's
+ * address modulo 4096. A step stores its output only after its rounds. Later loads that the
+ * processor executes during these rounds would wait for the store. So these loads must not alias
+ * the step's output. Each layout below says how it ensures this.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H
@@ -29,7 +30,7 @@
  *
  *   MB_WIDTHS           the possible numbers of vectors that go through the rounds together, from
  *                       the widest: X(vectors, index, other arguments)
- *   MB_OWN_WIDTHS       those for jobs whose keys differ
+ *   MB_OWN_WIDTHS       the possible numbers of vectors if jobs' keys differ
  *   MB_VECTORS          the most vectors
  *   MB_VECTORS_NARROW   the most vectors if jobs' keys differ
  *   MB_KEYS_HELD        round keys in registers if all jobs share a key
@@ -78,7 +79,7 @@
 
 /*
  * The address of a buffer, minus the offset in the call at which its job started. So all lanes use
- * one offset. A base may lie before its buffer. So mb_base_of() computes it as an integer, and
+ * one offset. A base may lie before its buffer, so mb_base_of() computes it as an integer, and
  * mb_at() adds an offset before any access. The type is still a pointer, because an integer type
  * would cost an instruction for each access (gcc 12).
  */
@@ -90,8 +91,8 @@ struct multibuffer {
      * The layout of multibuffer_lines.h: the input of a batch aliases only the output of the
      * previous batch, which is already stored. In 64-bit code, the other data that the rounds load
      * lies at addresses (modulo 4096) that out_batch does not use. Exceptions are round keys 11 to
-     * 14 of own_keys, `tail`, and in the widest form cut_in, cut_out and the pointers after them.
-     * Round keys 0 to 4 of own_keys are no exceptions, because they are held in registers.
+     * 14 of own_keys, `tail`, and at the largest width cut_in, cut_out and the pointers after them.
+     * Round keys 0 to 4 of own_keys are no exceptions, because they stay in registers.
      */
     union {
         struct {
@@ -121,26 +122,29 @@ struct multibuffer {
 #    endif
     uint8_t tail[MB_LANES][MB_BATCH_BYTES]; /* padded input of a lane's last batch */
     uint8_t nowhere[MB_BATCH_BYTES];        /* takes output that no job receives */
-    /* in and out for the last batch, with other bases for the jobs that end within it: mb_cut(). */
+    /* The bases for the last batch of a segment, if a job ends within that batch: see mb_cut(). */
     mb_base cut_in[MB_LANES], cut_out[MB_LANES];
     const mb_base *last_in, *last_out; /* for the last batch: cut_in and cut_out, or in and out */
     size_t end[MB_LANES];              /* the batch at which the lane's job ends; SIZE_MAX: idle */
     const struct tr_job *job[MB_LANES];
     const struct tr_aes_key *key;
-    const struct tr_job *next, *behind; /* the jobs that have not begun: the first, the end */
-    size_t now;                         /* batches since the start of the call */
-    size_t first_end;                   /* the smallest of end[] */
-    unsigned first, busy;               /* the lane with that end; the number of lanes with a job */
-    unsigned half;          /* the half of the output buffers that holds the last batch, 0 or 1 */
+    /* The first of the jobs that have not begun, and the end of the list of jobs. */
+    const struct tr_job *next, *behind;
+    size_t now;       /* batches since the start of the call */
+    size_t first_end; /* the smallest of end[] */
+    /* The lane whose job ends first, and the number of lanes with a job. */
+    unsigned first, busy;
+    unsigned half;          /* the half of the output buffers that has the last batch, 0 or 1 */
     unsigned lanes, widest; /* lanes in use now, and at the start of the call */
     unsigned width;         /* the index in MB_WIDTHS for these lanes */
-    int own, tails;         /* jobs' keys differ; some jobs end with a partial batch */
-    int deep;               /* a segment had more than one batch */
+    /* Whether the jobs' keys differ, and whether some jobs end with a partial batch. */
+    int own, tails;
+    int deep; /* a segment had more than one batch */
 } TR_ALIGNED(64);
 
 #    define MB_PAGE 4096u /* bytes from out_batch to in_batch */
 
-/* Broadcasts the shared round keys that no register holds. */
+/* Stores the shared round keys that do not stay in registers, each in all lanes of a vector. */
 TR_INLINE TR_TARGET void mb_broadcast_keys(struct multibuffer *m, const struct tr_aes_key *key)
 {
     for (unsigned r = MB_KEYS_HELD; !m->own && r <= key->rounds; r++)
@@ -160,8 +164,8 @@ TR_INLINE TR_TARGET void mb_cleanse_lines(uint8_t *memory, size_t n)
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-/* mb_base_of() returns the base of a buffer whose job starts at `batch`, mb_at() the address at an
- * offset from a base. */
+/* mb_base_of() returns the base of a buffer whose job starts at `batch`. mb_at() returns the
+ * address at an offset from a base. */
 TR_INLINE mb_base mb_base_of(const uint8_t *p, size_t batch)
 {
     return (mb_base)((uintptr_t)p - batch * MB_BATCH_BYTES);
@@ -171,8 +175,7 @@ TR_INLINE uint8_t *mb_at(mb_base base, size_t offset)
     return base + offset;
 }
 
-/* Keeps x in a register. The compiler does not reorder the statements that are marked in this
- * way. */
+/* Keeps x in a register. The compiler does not reorder the uses of this macro. */
 #    define MB_IN_ORDER(x) __asm__ volatile("" : "+" V_REGISTER(x)::"memory")
 #endif
 

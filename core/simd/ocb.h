@@ -3,11 +3,12 @@
  * OCB3 (RFC 7253 section 4.2) for one vector type. Each block is XORed with its offset before and
  * after the cipher. The checksum is the XOR of all plaintext blocks.
  *
- * The offset of block i is that of block i - 1 XORed with L_ntz(i). Block numbers start at 1. The
- * number of a group's last block is a multiple of GROUP. Each offset in a group is the last offset
- * before the group, XORed with a combination of L_0, L_1 and so on: L_0, L_0 ^ L_1, L_1, .., a Gray
- * code. These combinations (o->sums) are the same for every group, so they are computed once a
- * call. Only the L of a group's last block depends on the group (o->own).
+ * The offset of block i is the offset of block i - 1, XORed with L_ntz(i). Here ntz(i) is the
+ * number of trailing zero bits of i. Block numbers start at 1. The number of a group's last block
+ * is a multiple of GROUP. Each offset in a group is the last offset before the group, XORed with a
+ * combination of L_0, L_1 and so on: L_0, L_0 ^ L_1, L_1, .., a Gray code. These combinations
+ * (o->sums) are the same for every group, so each call computes them once. Only the L of a group's
+ * last block depends on the group (o->own).
  *
  * Bound: AES throughput, and four or five XORs a vector beside the rounds. Messages of 16 KiB with
  * AES-128 reach 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays in a
@@ -24,19 +25,22 @@
 #if TR_ENV_ALL_MODES
 struct ocb {
     struct bulk run;
-    V before, own;       /* offset j: before ^ sums[j]; in a full group's last vector also ^ own */
-    const uint8_t *sums; /* a vector for each vector of a group */
+    /* The offsets of vector j of a group are `before` XORed with vector j of `sums`. In the last
+     * vector of a full group they are also XORed with `own`. */
+    V before, own;
+    const uint8_t *sums;
     V checksum;
 };
 
-/* Returns the offsets of vector j. Each use computes them: 16 registers have no room for all. */
+/* Returns the offsets of vector j. Each use computes them again, because 16 registers have no room
+ * for all. */
 TR_INLINE TR_TARGET V ocb_offset(const struct ocb *o, unsigned j)
 {
     V offset = v_xor(o->before, v_load(o->sums + (size_t)j * VBYTES));
     return j == IN_FLIGHT - 1 ? v_xor(offset, o->own) : offset;
 }
 
-/* Processes u vectors. The last one has only `part` blocks, unless `part` is 0. */
+/* Processes u vectors. The last vector has only `part` blocks, unless `part` is 0. */
 TR_INLINE TR_TARGET void ocb_group(struct ocb *o, int decrypt, unsigned u, unsigned part)
 {
     struct bulk *r = &o->run;
@@ -86,7 +90,7 @@ TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int d
 
 /*
  * Computes an entry for each block of a group: the XOR of its offset and the last offset before the
- * group. The last block's entry omits its L, which depends on the group.
+ * group. The entry of the last block omits that block's L, which depends on the group.
  *
  * The entries of a vector are v_gray() XORed with `before`, the entry of the last block before the
  * vector. The last lane is also XORed with `own`, the L of its block.

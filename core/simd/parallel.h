@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ECB, and decryption in CBC and CFB, for one vector type; the loop over groups, which CTR also
- * uses (ctr.h).
+ * ECB, and decryption in CBC and CFB, for one vector type. CTR also uses the loop over groups
+ * (ctr.h).
  *
  * Bound: AES throughput, one operation for each round of a vector. That is 10 cycles for 64 bytes
- * of AES-128 with VAES on Zen 4. 16 KiB reach at least 99 % of that rate (docs/tuning/parallel.md).
- * Eight vectors in flight hide the latency of a round. few.h has the code for calls of few blocks.
+ * of AES-128 with VAES on Zen 4. Calls of 16 KiB reach at least 99 % of that rate
+ * (docs/tuning/parallel.md). Eight vectors in flight hide the latency of a round. The code for
+ * calls of few blocks is in few.h.
  *
  * The code XORs a mode's addend (modes/shape.h) to the last round key, in parallel with the rounds,
  * instead of to the cipher's output.
@@ -31,8 +32,8 @@
 #    define LONG_GROUP IN_FLIGHT
 #endif
 /*
- * Shortest call, in blocks, with such groups. In shorter calls, the tail costs more than long
- * groups gain.
+ * The shortest call, in blocks, with groups of LONG_GROUP vectors. In shorter calls, the tail costs
+ * more than these groups gain.
  */
 #define LONG_GROUP_FROM (VBLOCKS == 4 ? LONG_GROUP * VBLOCKS : 256 / VBLOCKS)
 
@@ -46,7 +47,7 @@ struct group {
 };
 
 /*
- * Returns vector j's state after the XOR of the first round key, k. `first` belongs to vector 0: in
+ * Returns vector j's state after the XOR of the first round key, k. Only vector 0 uses `first`: in
  * CFB it is the input shifted by a block, in CTR the state. In an aligned group, adding j * VBLOCKS
  * to the counters only sets bits that were 0. So one XOR into byte 15 replaces an addition, a byte
  * swap and an XOR.
@@ -69,7 +70,8 @@ TR_INLINE TR_TARGET V first_state(struct group g, const struct bulk *b, unsigned
     return v_xor(k, v_byteswap(v_add64(counters, j * VBLOCKS)));
 }
 
-/* Returns the last round key of vector j, XORed with the mode's addend. */
+/* Returns the last round key of vector j, XORed with the mode's addend. Vector 0 uses `first` as in
+ * first_state(). */
 TR_INLINE TR_TARGET V last_key(struct group g, const struct bulk *b, unsigned j, V k, V first)
 {
     const uint8_t *in = b->in + (size_t)j * VBYTES;
@@ -154,10 +156,10 @@ TR_INLINE TR_TARGET void any_number(struct tr_shape shape, const struct tr_aes_k
 }
 
 /*
- * The functions of the backend's table. They recognize a call of few blocks before they save any
- * register, and jump to the code for it. For a short call, narrower registers are as fast, and
- * their stores forward to the next call's loads. For few blocks, the modes bypass these functions
- * and call V_FEW_NAME(mode).
+ * The functions in the backend's struct tr_backend. They recognize a short call before they save
+ * any register, and jump to the code for narrower registers. For a short call, these are as fast,
+ * and their stores forward to the next call's loads. For few blocks, the modes bypass these
+ * functions and call V_FEW_NAME(mode).
  */
 #define BULK_ARGUMENTS                                                                             \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *iv

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The parallel modes over AES by vector permutation, for vectors of several blocks and any number
- * of blocks. A template: the file that includes it defines these first.
+ * of blocks. This is a template. The file that includes it first defines these names:
  *
- *   V, VBLOCKS, x64      the vector, of bytes; its number of blocks; the same vector, of 64-bit
- *                        words
+ *   V, x64               the vector type, of bytes and of 64-bit words
+ *   VBLOCKS              the number of blocks in a vector
  *   GROUP_VECTORS        vectors that go through the rounds together and so hide the latency of a
  *                        round: 4 or 8
  *   v_load(p), v_store(p, x), v_load_part(p, n), v_store_part(p, x, n), v_broadcast(b),
@@ -32,10 +32,10 @@ struct bulk {
     const uint8_t *in;
     uint8_t *out;
     V before;     /* the previous input vector, whose last block is used */
-    x64 counters; /* of the next vector, little-endian */
+    x64 counters; /* the counters of the next vector, little-endian */
 };
 
-/* `part`: the number of blocks, or 0 for a whole vector. */
+/* Loads `part` blocks, or a whole vector if `part` is 0. */
 TR_INLINE TR_TARGET V load_vector(const uint8_t *p, unsigned part)
 {
     return part != 0 ? v_load_part(p, part) : v_load(p);
@@ -58,8 +58,8 @@ TR_INLINE TR_TARGET V counter_blocks(const struct bulk *r, unsigned j)
 }
 
 /*
- * Processes n vectors, the last with `part` blocks (0: whole). Reads all input before it writes any
- * output, so in == out is allowed.
+ * Processes n vectors. The last vector has only `part` blocks, unless `part` is 0. Reads all input
+ * before it writes any output, so in == out is allowed.
  */
 TR_INLINE TR_TARGET void group(const struct schedule *s, struct bulk *r, unsigned n, unsigned part,
                                struct tr_shape shape)
@@ -137,15 +137,16 @@ case n:                                                                         
     }
 }
 
-/* Counter mode. Vectors count in 64 bits, so a call is split where the counter's low half wraps. */
+/* Counter mode. The vectors increment only 64 bits, so a call is split where the counter's low half
+ * wraps. */
 TR_INLINE TR_TARGET void count_groups(const struct schedule *s, struct bulk *r, size_t blocks,
                                       uint8_t *counter, struct tr_shape shape)
 {
     while (blocks != 0) {
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         /*
-         * Keeps the two loads apart. gcc would merge them into one of 16 bytes, which would be a
-         * store-forwarding stall after the previous call's stores.
+         * Keeps gcc from merging the two loads into one of 16 bytes. After the previous call's
+         * stores, that would be a store-forwarding stall.
          */
         __asm__("" : "+r"(low));
         size_t n = low != 0 && blocks > 0 - low ? (size_t)(0 - low) : blocks;

@@ -8,9 +8,10 @@
  *
  *   - a middle round takes the round key that AESENC would have taken one round earlier;
  *   - no key is XORed to the input of the first round (first_key() is zero);
- *   - v_aesenclast() is only the XOR of the last round key, after last_substitution().
+ *   - the last round is last_substitution() and then v_aesenclast(), which only XORs the last
+ *     round key.
  *
- * If AESE and AESMC fuse, the number of operations is the same as with AESENC.
+ * If the processor fuses AESE and AESMC, the number of operations is the same as with AESENC.
  */
 #ifndef TR_SIMD_ROUNDS_H
 #define TR_SIMD_ROUNDS_H
@@ -40,7 +41,7 @@
 
 /* ---- Single blocks ---- */
 
-/* The key to XOR to the input of a block's first round. */
+/* Returns the key to XOR to the input of a block's first round. */
 TR_INLINE TR_TARGET B first_block_key(const uint8_t (*keys)[TR_BLOCK])
 {
     return V_KEY_FIRST ? b_zero() : b_load(keys[0]);
@@ -86,20 +87,20 @@ TR_INLINE void bulk_advance(struct bulk *b, size_t bytes)
     b->out += bytes;
 }
 
-/* The key to XOR to the input of the first round. */
+/* Returns the key to XOR to the input of the first round. */
 TR_INLINE TR_TARGET V first_key(const uint8_t (*keys)[TR_BLOCK])
 {
     return V_KEY_FIRST ? v_zero() : v_load_all(keys[0]);
 }
 
-/* A middle round of u vectors. `key` points to the key that AESENC would take in this round. */
+/* Does a middle round of u vectors, where `key` points to the key that AESENC would take. */
 TR_INLINE TR_TARGET void middle_round(V *x, unsigned u, int inverse, const uint8_t (*key)[TR_BLOCK])
 {
     V k = v_load_all(*(key - V_KEY_FIRST));
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         x[j] = inverse ? v_aesdec(x[j], k) : v_aesenc(x[j], k);
-        /* Without this, gcc 12 copies each vector once a round: vaes256 is 10 % slower. */
+        /* Without this, gcc 12 copies each vector once a round, and vaes256 is 10 % slower. */
         V_KEEP(x[j]);
     }
 }
@@ -122,7 +123,7 @@ TR_INLINE TR_TARGET void last_substitution(V *x, unsigned u, int inverse,
  * Does the middle rounds of u vectors from `key` on (as in middle_round()), and
  * last_substitution(). Returns the last round key. A full group loops over the rounds, which leaves
  * the registers to the vectors. A smaller group has no loop, because it is too short to hide the
- * misprediction of the loop's end. There, `key` must be that of the first middle round.
+ * misprediction of the loop's end. There, `key` must point to the key of the first middle round.
  */
 TR_INLINE TR_TARGET V middle_rounds_from(V *x, unsigned u, int inverse, const struct bulk *b,
                                          const uint8_t (*key)[TR_BLOCK])
@@ -152,7 +153,7 @@ TR_INLINE TR_TARGET V last_round(V x, V key, int inverse)
 
 /* ---- Whole and partial vectors ---- */
 
-/* `part`: the number of blocks, or 0 for a whole vector. */
+/* Loads `part` blocks, or a whole vector if `part` is 0. */
 TR_INLINE TR_TARGET V load_vector(const uint8_t *in, unsigned part)
 {
     return part ? v_load_part(in, part) : v_load(in);
@@ -173,8 +174,8 @@ TR_INLINE unsigned part_of(unsigned j, unsigned u, unsigned part)
 }
 
 /*
- * CASE(n) for each number of vectors up to a full group, so that n is a constant in each case of a
- * switch.
+ * Expands CASE(n) for each number of vectors up to a full group, so that n is a constant in each
+ * case of a switch.
  */
 #if IN_FLIGHT == 8
 #    define BY_VECTORS(CASE) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)

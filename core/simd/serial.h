@@ -2,12 +2,13 @@
 /*
  * The serial modes, a block at a time: encryption in CBC and CFB, and OFB.
  *
- * Bound: latency. A block takes the number of rounds times the latency of AESENC: for AES-128 30
- * cycles (latency 3) or 40 (latency 4). No XOR is on the chain, because the last round of a block
- * also does the first XOR of the next block. Let F be the operand of that XOR: the first round key
- * K[0], XORed with the next plaintext block in CBC, and with the current one in CFB. The chain
- * carries the next block's state after that XOR, s = AESENCLAST(.., K[N] ^ F), where K[N] is the
- * last round key. The output is computed beside the chain:
+ * Bound: latency. A block takes the number of rounds times the latency of AESENC. For AES-128 that
+ * is 30 cycles if the latency is 3, and 40 if it is 4. No XOR is on the chain, because the last
+ * round of a block also does the first XOR of the next block. Let F be the operand of that XOR: the
+ * first round key K[0], XORed with the next plaintext block in CBC, and with the current plaintext
+ * block in CFB. The chain carries the next block's state after that XOR, s = AESENCLAST(.., K[N] ^
+ * F), where K[N] is the last round key. The output is computed beside the chain. With P, C and O as
+ * in SP 800-38A (plaintext, ciphertext and output blocks):
  *
  *     CBC   F = K[0] ^ P[i+1]     C[i] = s ^ F
  *     CFB   F = K[0] ^ P[i]       C[i] = s ^ K[0]
@@ -31,8 +32,8 @@ struct serial_state {
 };
 
 /*
- * Does the middle rounds; if V_KEY_FIRST, also SubBytes and ShiftRows of the last round. n, the
- * number of rounds, is a constant.
+ * Does the middle rounds; if V_KEY_FIRST, also SubBytes and ShiftRows of the last round. The number
+ * of rounds, n, is a constant.
  */
 TR_INLINE TR_TARGET B serial_rounds(struct serial_state x, const uint8_t keys[][16], unsigned n)
 {
@@ -51,7 +52,7 @@ TR_INLINE TR_TARGET B serial_rounds(struct serial_state x, const uint8_t keys[][
 #endif
 }
 
-/* Ends the last round with this key. */
+/* Ends the last round, whose round key is `key`. */
 TR_INLINE TR_TARGET struct serial_state serial_last(B s, B key)
 {
 #if V_KEY_FIRST
@@ -73,8 +74,8 @@ TR_INLINE TR_TARGET void serial(enum tr_op op, const struct tr_aes_key *key, uns
     B k0 = first_block_key(keys), kn = b_load(keys[n]);
     B p = b_load(in), f, c;
     /*
-     * The chain passes from call to call through iv, so only one XOR may follow the load of iv. gcc
-     * would place two there. That would cost 1 cycle in 45 for calls of one block.
+     * The chain passes from call to call through iv, so only one XOR may follow the load of iv.
+     * Without V_KEEP(), gcc places two there, which costs 1 cycle in 45 for calls of one block.
      */
     f = op == TR_OP_CBC_ENCRYPT ? b_xor(k0, p) : k0;
     V_KEEP(f);

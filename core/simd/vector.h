@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The vector type over which the bodies in simd/ are written. This header describes its contract
- * and includes the type that TR_VECTOR names.
+ * The vector type that the bodies in simd/ use. This header describes the contract of the type, and
+ * includes the type that TR_VECTOR names.
  *
  * A backend is one translation unit. It defines TR_VECTOR, for example as "x86/vec512.h", and
  * includes the bodies it wants. Each body includes this header. So each body compiles alone once
  * TR_VECTOR is defined; scripts/lint checks this.
  *
- * V is a vector of VBLOCKS AES blocks, and B a single block; where VBLOCKS is 1, V and B are the
+ * V is a vector of VBLOCKS AES blocks, and B is a single block. If VBLOCKS is 1, V and B are the
  * same type. The 128 bits of a V that hold one block are a lane; lane 0 is first in memory. A half
  * is 64 bits of a lane; the low half is first in memory. Pointers need no alignment unless the
  * contract says so.
  *
  * Each operation has a cost class: the port that executes it. [aes] is an AES port, [alu] any
  * vector port, and [shuffle] a shuffle port, of which a core has one or two. [clmul] is the port of
- * carry-less multiplication, on Zen 4 an AES port. [load] and [store] are memory ports. [slow]
- * operations take several instructions and are not for inner loops. [free] operations take none.
+ * carry-less multiplication; on Zen 4 it is an AES port. [load] and [store] are memory ports.
+ * [slow] operations take several instructions and are not for inner loops. [free] operations take
+ * no instruction.
  *
- * Macros that each vector type defines. Flags are 0 or 1.
+ * Each vector type defines these macros. Flags are 0 or 1.
  *
  *   TR_TARGET
  *       the target attribute of every function over V
@@ -28,13 +29,14 @@
  *   V_REGISTER
  *       the constraint letter of a vector register in inline assembly
  *   V_KEY_FIRST
- *       AES instructions XOR the round key before SubBytes (Arm), not after MixColumns (x86); see
+ *       AES instructions XOR the round key before SubBytes (Arm). x86 does it after MixColumns; see
  *       rounds.h
  *   V_EQUAL_HALVES
- *       carry-less multiplication takes the low halves of both operands, or the high halves (Arm)
+ *       carry-less multiplication takes both low halves or both high halves, but not a low and a
+ *       high half (Arm)
  *   V_MASKED
- *       loads, stores and moves of any number of bytes are one instruction (AVX-512BW): the
- *       functions of "Masked vectors" below exist
+ *       one instruction loads, stores or moves any number of bytes (AVX-512BW). The functions of
+ *       "Masked vectors" below exist
  *   V_LONG_GCM
  *       simd/gcm_long.h is used, because it was measured to be faster
  *   V_MULTIBUFFER
@@ -42,7 +44,7 @@
  *   V_FEW
  *       the backend has functions for calls of at most TR_FEW blocks (simd/few.h)
  *   V_LINKAGE
- *       static, or nothing where another backend calls this one's parallel modes
+ *       `static`, or nothing if another backend calls the parallel modes of this backend
  *   V_NAME(mode)
  *       the name of this backend's function for a parallel mode
  *   V_FEW_NAME(mode)
@@ -59,8 +61,8 @@
  *       a vector [load] [store]
  *   v_load_part(p, n), v_store_part(p, x, n)
  *       the first n blocks, 0 < n < VBLOCKS; a load sets the others to 0. They access memory in
- *       pieces of 16 and 32 bytes, so that such a store is forwarded to a later load. Where VBLOCKS
- *       is 1, they are v_load() and v_store(). [load] [store]
+ *       pieces of 16 and 32 bytes, so that the store is forwarded to a later load. If VBLOCKS is 1,
+ *       they are v_load() and v_store(). [load] [store]
  *   v_load_all(p)
  *       the block at p in every lane [load]
  *   b_load(p), b_store(p, x)
@@ -87,8 +89,7 @@
  *   v_shift_in(before, x)
  *       the lanes of x moved up by one, with the last lane of `before` in lane 0 [shuffle]
  *   v_gray(l0, l1)
- *       lanes 0, 1, 2: l0, l0 ^ l1, l1; the last lane repeats the one before it, or is 0 where
- *       VBLOCKS is 1 (ocb.h) [slow]
+ *       if VBLOCKS is 4: lanes l0, l0 ^ l1, l1, l1; if 2: l0, l0; if 1: 0 (ocb.h) [slow]
  *   v_in_lanes_0_1(a, b)
  *       if VBLOCKS > 1: a in lane 0 and b in lane 1, zeros elsewhere [shuffle]
  *   v_block_1(x)
@@ -131,7 +132,8 @@
  *   v_counters64(low, high)
  *       lane i: the 128 bits (high, low + i), without carry into high [slow]
  *   v_counters32(low, high)
- *       lane i: the same, but i is added only to the lowest 32 bits of low, which may wrap [slow]
+ *       lane i: the 128 bits (high, low), with i added to the lowest 32 bits only, which may wrap
+ *       [slow]
  *   v_add64(x, n), v_add32(x, n)
  *       n added to the lowest 64 or 32 bits of each lane [alu]
  *   b_add64(x, n)
@@ -145,13 +147,13 @@
  *
  * AES
  *   v_aesenc(x, k), v_aesdec(x, k)
- *       a middle round: of the cipher, of the equivalent inverse cipher [aes]
+ *       a middle round of the cipher, and of the equivalent inverse cipher [aes]
  *   v_aesenclast(x, k), v_aesdeclast(x, k)
- *       the last round; if V_KEY_FIRST only its XOR [aes] or [alu]
+ *       the last round [aes]; if V_KEY_FIRST, only the XOR of the last round key [alu]
  *   v_aese(x, k), v_aesd(x, k)
  *       if V_KEY_FIRST: XOR, SubBytes and ShiftRows, and their inverses [aes]
  *   b_aesenc(x, k), b_aesenclast(x, k)
- *       the same for a block; b_aesdec(), b_aesdeclast() on x86
+ *       v_aesenc() and v_aesenclast() for a block; x86 also has b_aesdec() and b_aesdeclast()
  *   b_column_bytes(x, bytes)
  *       each column becomes the four bytes of x that the constant `bytes` selects [shuffle]
  *   b_select_bytes(x, indices)
@@ -187,8 +189,8 @@
  *   v_tiny_counters()
  *       the constants 2, 3, 0, 1 in byte 15 of lanes 0 to 3, 0 elsewhere (gcm_message.h)
  *   v_tiny_powers(p, two)
- *       the powers of H for lanes 0 to 3, from H^4, H^3, H^2, H at p: with two data blocks H^3,
- *       H^2, H, H^4; with one data block H^2, any power, H, H^3 (gcm_message.h) [shuffle]
+ *       the powers of H for lanes 0 to 3, taken from H^4, H^3, H^2, H at p. If `two` (two data
+ *       blocks): H^3, H^2, H, H^4; else H^2, any power, H, H^3 (gcm_message.h) [shuffle]
  */
 #ifndef TR_SIMD_VECTOR_H
 #define TR_SIMD_VECTOR_H
@@ -210,18 +212,18 @@
 #define VBYTES (VBLOCKS * TR_BLOCK)
 
 /*
- * Vectors of a group, which go through the rounds together. Eight vectors hide the latency of a
- * round. 32-bit code has 8 registers and needs some for other values, so its groups have four
- * vectors.
+ * The number of vectors in a group. These go through the rounds together. Eight vectors hide the
+ * latency of a round. 32-bit code has 8 registers and needs some for other values, so its groups
+ * have four vectors.
  */
 #if V_REGISTERS == 8
 #    define IN_FLIGHT 4
 #else
 #    define IN_FLIGHT 8
 #endif
-/* Blocks of a group. */
+/* The number of blocks in a group. */
 #define GROUP        (IN_FLIGHT * VBLOCKS)
-/* A one-shot message of up to a group, its tail masked, stays in registers. */
+/* Whether a one-shot message of up to a group stays in registers, with a masked tail. */
 #define MASKED_GROUP (V_MASKED && V_REGISTERS > 8)
 
 /* Keeps a function out of line, so that it has its own stack frame and register allocation. */

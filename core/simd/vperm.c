@@ -2,8 +2,8 @@
 /*
  * AES by vector permutation, for processors without AES instructions. PSHUFB (SSSE3) or TBL (NEON)
  * looks up 16 bytes in a table of 16 bytes in a register, so no memory address depends on a secret.
- * vperm.h has the round. This file has the 128-bit backend, and the key expansion, serial modes and
- * GHASH that the wider software backends share.
+ * The round is in vperm.h. This file has the 128-bit backend, and the key expansion, serial modes
+ * and GHASH that the wider software backends share.
  *
  * Bound: a round of one block has 13 shuffles and 16 other operations. Four blocks in flight hide
  * the latency of a round. The serial modes are latency-bound: a round takes at least 17 cycles, and
@@ -117,7 +117,8 @@ TR_INLINE TR_TARGET V twice(V x)
     return (x + x) ^ carry;
 }
 
-/* FIPS-197 section 5.3.3: 14, 11, 13 and 9 times the rows r, r + 1, r + 2 and r + 3. */
+/* Row r becomes the XOR of 14 times row r, 11 times row r + 1, 13 times row r + 2 and 9 times row r
+ * + 3 (FIPS-197 section 5.3.3). */
 TR_TARGET static V inv_mix_columns(V x)
 {
     V x2 = twice(x), x4 = twice(x2), x8 = twice(x4), x9 = x8 ^ x;
@@ -182,7 +183,7 @@ TR_TARGET static void decrypt(const struct schedule *s, uint8_t *b, unsigned n)
 
 /*
  * Returns the block that is XORed between two runs of the cipher: the next plaintext block (CBC),
- * the current one (CFB), or zero (OFB).
+ * the current plaintext block (CFB), or zero (OFB).
  */
 TR_INLINE TR_TARGET V chained(enum tr_op op, const uint8_t *in, size_t blocks_left)
 {

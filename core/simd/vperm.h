@@ -20,12 +20,12 @@
  * affine map has already been applied to the state, so no table is needed before the inverse. The
  * tables after the inverse include the factors of MixColumns. MixColumns and ShiftRows together
  * then take four permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of
- * the round keys. scripts/vperm-tables writes the tables.
+ * the round keys. The script scripts/vperm-tables writes the tables.
  *
- * A template: the file that includes it defines the width first.
+ * This is a template. The file that includes it first defines these names:
  *
- *   V                    the vector, of bytes
- *   TR_TARGET            its target attribute
+ *   V                    the vector type, of bytes
+ *   TR_TARGET            the target attribute of every function over V
  *   v_lanes(p)           16 bytes of memory, aligned, in every 128-bit lane
  *   v_shuffle(x, index)  the bytes of x that `index` selects, within lanes; an index is below 16,
  *                        or has its high bit set, which gives zero
@@ -74,7 +74,8 @@ static const uint8_t moves[3][4][16] TR_ALIGNED(16) = {
     {ROW_MOVES(0, 0, 0), ROW_MOVES(0, 1, 0), ROW_MOVES(0, 2, 0), ROW_MOVES(0, 3, 0)},
     {ROW_MOVES(1, 0, 0), ROW_MOVES(1, 1, 0), ROW_MOVES(1, 2, 0), ROW_MOVES(1, 3, 0)}};
 
-/* step is 1 for ShiftRows, -1 for its inverse, 0 for neither. */
+/* Does ShiftRows if `step` is 1, its inverse if -1, and neither if 0. Then replaces rows as in
+ * moves[]. */
 TR_INLINE TR_TARGET V move_rows(V x, unsigned rows, int step)
 {
     return v_shuffle(x, v_lanes(moves[step + 1][rows]));

@@ -10,9 +10,13 @@
  * bytes into place, once for all blocks whose products are XORed. The tables are read in order, so
  * no address depends on a secret.
  *
- * A template: the file that includes it defines V and x64 (a vector of bytes, and of 64-bit words),
- * v_load(), v_store(), v_lanes(), v_lanes_unaligned() and v_shuffle() as for vperm.h, and
- * GHASH_LANES, the lanes of V.
+ * This is a template. The file that includes it first defines these names:
+ *
+ * - V, TR_TARGET, v_lanes(), v_shuffle(): as for vperm.h
+ * - x64: the vector type, of 64-bit words
+ * - v_load(), v_store(): as in vector.h
+ * - v_lanes_unaligned(): as v_lanes(), without alignment
+ * - GHASH_LANES: the number of 128-bit lanes in V
  *
  * Bound: a step of four vectors takes 160 shuffles, 128 to multiply and 32 to move, and as many
  * XORs. Zen 4 can start two shuffles or four XORs a cycle.
@@ -29,13 +33,14 @@ struct ghash_tables {
 } TR_ALIGNED(16);
 _Static_assert(sizeof(struct ghash_tables) <= TR_GHASH_POWERS * TR_BLOCK, "the key has room");
 
-/* In vperm.c: one computes the tables of h, the other multiplies x by the factor of the tables. */
+/* Both functions are in vperm.c. tr_vperm_ghash_tables() computes the tables of h.
+ * tr_vperm_ghash_multiply() multiplies x by the factor of the tables. */
 void tr_vperm_ghash_tables(struct ghash_tables *tables, const uint8_t h[TR_BLOCK]);
 void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tables);
 
 /*
- * The 16 indices from offset 16 - j move a vector up by j bytes. Those from offset 32 - j move it
- * down by 16 - j bytes.
+ * The 16 indices from offset 16 - j move a vector up by j bytes. The 16 indices from offset 32 - j
+ * move it down by 16 - j bytes.
  */
 static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 #define OUT 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
@@ -45,8 +50,8 @@ static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 };
 
 /*
- * The product of a byte n and x^128 = 1 + x + x^2 + x^7: TIMES(n) is the part in n's own byte,
- * BEYOND(n) the part in the next byte.
+ * The product of a byte n and x^128 = 1 + x + x^2 + x^7: TIMES(n) is the part in the same byte as
+ * n, and BEYOND(n) is the part in the next byte.
  */
 #define TIMES(n)  ((n) ^ (n) >> 1 ^ (n) >> 2 ^ (n) >> 7)
 #define BEYOND(n) (((n) << 7 ^ (n) << 6 ^ (n) << 1) & 0xff)

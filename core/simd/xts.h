@@ -6,10 +6,10 @@
  * Bound: AES throughput, and for each vector two shifts, three XORs and a carry-less
  * multiplication, which takes an AES issue slot on Zen 4. Long calls compute tweaks in other ways
  * (xts_long.h, xts_ring.h). A short data unit is bound by latency: 40 cycles for the tweak and 40
- * for the data (AES-128, Zen 4). Two units overlap only if the next one is within the reorder
- * window, 320 instructions on Zen 4. The code therefore has no function call between tweak and
- * data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles, 51 % of the AES rate
- * (Zen 4; docs/tuning/xts.md).
+ * for the data (AES-128, Zen 4). Two data units overlap only if the second one is within the
+ * reorder window, 320 instructions on Zen 4. The code therefore has no function call between tweak
+ * and data, and avoids store-forwarding stalls. 512 bytes in ZMM take 155 cycles, 51 % of the AES
+ * rate (Zen 4; docs/tuning/xts.md).
  */
 #ifndef TR_SIMD_XTS_H
 #define TR_SIMD_XTS_H
@@ -23,7 +23,8 @@
 
 struct xts {
     struct bulk bulk;
-    V tweak, swapped; /* the tweak of the group's first block in every lane; its halves exchanged */
+    /* The tweak of the group's first block in every lane, and that tweak with halves exchanged. */
+    V tweak, swapped;
 };
 
 TR_INLINE TR_TARGET void xts_tweak(struct xts *s, V tweak)
@@ -33,8 +34,8 @@ TR_INLINE TR_TARGET void xts_tweak(struct xts *s, V tweak)
 }
 
 /*
- * The tweak of the first block. Loads of 8 bytes avoid a store-forwarding stall: a caller that
- * counts data units has just stored 8 bytes of the unit's number.
+ * Returns the tweak of the first block. Loads of 8 bytes avoid a store-forwarding stall: a caller
+ * that counts data units has just stored 8 bytes of the data unit's number.
  */
 TR_INLINE TR_TARGET B xts_first_tweak(struct tr_xts_run *state)
 {
@@ -45,7 +46,8 @@ TR_INLINE TR_TARGET B xts_first_tweak(struct tr_xts_run *state)
     return t;
 }
 
-/* Processes u vectors. The last one has only `part` blocks, unless `part` is 0. */
+/* Processes u vectors. The last vector has only `part` blocks, unless `part` is 0. For `ahead`, see
+ * xts_rounds(). */
 TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsigned part,
                                    unsigned ahead)
 {
@@ -62,9 +64,9 @@ TR_INLINE TR_TARGET void xts_group(struct xts *s, int decrypt, unsigned u, unsig
 enum xts_way { XTS_BY_GROUPS, XTS_BY_CHAIN, XTS_BY_RING };
 
 /*
- * Two ways to process most of a long call: by chain (xts_long.h) and by ring (xts_ring.h).
- * xts_prefers_ring() chooses for the processor. A kernel limits stack frames to 2 KiB, so there
- * each way and direction has a frame of its own.
+ * Two ways to process most of a long call: by chain (xts_long.h) and by ring (xts_ring.h). The
+ * choice depends on the processor (xts_prefers_ring()). A kernel limits stack frames to 2 KiB, so
+ * there each function below has a separate frame.
  */
 #if XTS_LONG
 #    if TR_ENV_LARGE_STACK
@@ -82,8 +84,9 @@ XTS_WAY(xts_long, xts_long_decrypt, 1)
 XTS_WAY(xts_ring, xts_ring_encrypt, 0)
 XTS_WAY(xts_ring, xts_ring_decrypt, 1)
 
-/* Returns the way for a call of this many blocks. Call this before the tweak is computed: it calls
- * tr_tuning(), and the compiler would save the tweak on the stack during that call. */
+/* Chooses the method for a call of this many blocks. Call this before the tweak is computed,
+ * because it calls tr_tuning(), and the compiler would save the tweak on the stack during that
+ * call. */
 TR_INLINE enum xts_way xts_way(size_t blocks)
 {
     if (blocks < XTS_LONG_FROM && blocks < XTS_RING_FROM)
@@ -187,8 +190,9 @@ static const uint8_t xts_from[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 2
  * Decryption uses the two tweaks in reverse order.
  *
  * Bound: the latency of three calls of the block cipher if the first tweak is not computed yet,
- * else of two. So all bytes stay in registers. The partial block is loaded and stored by accesses
- * of 16 bytes that overlap the full block, and a shuffle moves its bytes.
+ * else of two calls. Because latency is the bound, all bytes stay in registers. The partial block
+ * is loaded and stored by accesses of 16 bytes that overlap the full block, and a shuffle moves its
+ * bytes.
  */
 TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_xts_run *state, int decrypt)
@@ -200,8 +204,8 @@ TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, con
     B end = b_select_bytes(b_load(in + rest), b_load(xts_move + 32 - rest));
     B full = xts_block(key, decrypt, b_load(in), decrypt ? next : tweak);
     B filled = b_xor(end, v_and(full, b_load(xts_from + 16 - rest)));
-    /* Makes gcc 12 load the round keys again. It would keep them from the block before, one of them
-     * on the stack. */
+    /* Makes gcc 12 load the round keys again. Otherwise gcc keeps them from the previous block, one
+     * of them on the stack. */
     __asm__("" : "+r"(key));
     filled = xts_block(key, decrypt, filled, decrypt ? tweak : next);
     b_store(out + rest, b_select_bytes(full, b_load(xts_move + rest)));

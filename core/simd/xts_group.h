@@ -13,9 +13,9 @@
 #include "simd/rounds.h"
 
 /*
- * Returns t times x^(n + lane) in each lane, for n + lane below 64. `t` is the same in all lanes;
- * `swapped` is `t` with its halves exchanged. Each half is shifted. The bits shifted out of the low
- * half go to the high half; the bits shifted out of the high half are reduced.
+ * Returns t times x^(n + lane) in each lane, for n + lane below 64. All lanes of `t` are the same,
+ * and `swapped` is `t` with its halves exchanged. Each half is shifted. The bits shifted out of the
+ * low half go to the high half; the bits shifted out of the high half are reduced.
  */
 TR_INLINE TR_TARGET V times_x(V t, V swapped, unsigned n)
 {
@@ -45,15 +45,15 @@ TR_INLINE TR_TARGET void xts_leave(V *x, const V *tweak, V k, unsigned u, unsign
 /*
  * The number of vectors of the last group that go through all rounds before the others begin. The
  * scheduler issues the oldest ready operation first. Eight ZMM vectors together would therefore
- * leave no issue slot to the next data unit's tweak until they end. A test loop of AES rounds, in
- * units of 512 bytes, takes 125 cycles a unit with eight vectors together. With five before three
- * it takes 110 (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing: there, eight vectors only
- * just hide the latency.
+ * leave no issue slot to the next data unit's tweak until they end. In a test loop, the AES rounds
+ * of 512 bytes take 125 cycles with eight vectors together, and 110 with five vectors before three
+ * (Zen 4; docs/tuning/xts.md). XMM and YMM gain nothing, because there eight vectors only just hide
+ * the latency.
  */
 #define XTS_AHEAD (VBLOCKS == 4 ? 6u : IN_FLIGHT)
 
-/* Does all rounds of u vectors after the XOR of the first round key: first those of `ahead`
- * vectors, then of the others. `part` is as in xts_leave(). */
+/* Does all rounds of u vectors after the XOR of the first round key. The first `ahead` vectors go
+ * through all rounds before the others begin. For `part`, see xts_leave(). */
 TR_INLINE TR_TARGET void xts_rounds(struct bulk *r, V *x, const V *tweak, unsigned u, unsigned part,
                                     unsigned ahead, int decrypt)
 {

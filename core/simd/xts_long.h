@@ -28,15 +28,16 @@
 #if XTS_LONG
 /*
  * A place is a buffer for the tweaks of one group. With 32 registers, the tweaks of two groups stay
- * in registers, and one place holds those of a third. With 16 registers, each group loads its
- * tweaks twice from memory, and three places alternate. In both cases tweaks are computed two
- * groups ahead: wide loads soon after the narrow stores would be store-forwarding stalls.
+ * in registers, and one place has the tweaks of a third group. With 16 registers, each group loads
+ * its tweaks twice from memory, and three places alternate. A turn then processes one group from
+ * each place. In both cases tweaks are computed two groups ahead, because wide loads soon after the
+ * narrow stores would be store-forwarding stalls.
  */
 #    define STAY   (V_REGISTERS == 32)
 #    define PLACES (STAY ? 1u : 3u)
 
 /*
- * After each use, a place moves down by SLIDE bytes. It then holds the tweaks of the group PLACES
+ * After each use, a place moves down by SLIDE bytes. It then has the tweaks of the group PLACES
  * groups later: the old tweaks times x^(8 SLIDE). After TURNS moves it restarts at the top.
  * XTS_LONG_FROM is the shortest call, in blocks.
  */
@@ -50,7 +51,7 @@ struct xts_places {
 };
 
 struct xts_next {
-    uint64_t low, high; /* the tweak that is stored next */
+    uint64_t low, high; /* the next tweak to store */
 };
 
 /*
@@ -193,8 +194,8 @@ TR_INLINE TR_TARGET void xts_long_group(struct bulk *r, struct xts_next *next, i
 
 /*
  * Stores the tweaks of the first PLACES groups. Returns the third group's first tweak, because each
- * turn begins by storing the low halves of its third group (xts_turn()). The first turn stores the
- * same bytes again, so the third place starts one SLIDE below the top.
+ * turn begins by storing the low halves of its third group's tweaks (xts_turn()). The first turn
+ * stores the same bytes again, so the third place starts one SLIDE below the top.
  */
 TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 {
@@ -212,9 +213,9 @@ TR_INLINE TR_TARGET V xts_first_tweaks(struct xts_places *places, V t)
 }
 
 /*
- * A turn: processes one group from each place. The tweaks of the first two groups are `slide` bytes
- * above the bottom of their rooms, those of the third one SLIDE lower. The last turn computes only
- * the tweaks that it uses itself.
+ * Does a turn, which processes one group from each place. The tweaks of the first two groups are
+ * `slide` bytes above the bottom of their rooms. The tweaks of the third group are SLIDE bytes
+ * lower. The last turn computes only the tweaks that it uses itself.
  */
 TR_INLINE TR_TARGET void xts_turn(struct bulk *r, struct xts_next *next, int decrypt,
                                   struct xts_places *places, size_t slide, int last)
@@ -240,8 +241,8 @@ TR_INLINE TR_TARGET B xts_long(struct bulk *run, size_t *blocks, int decrypt, B 
         __builtin_memcpy(&next.high, first + 8, 8);
         size_t slide = TURNS * SLIDE;
         for (; slide != SLIDE && left >= 2 * PLACES * GROUP; left -= PLACES * GROUP) {
-            /* Aligns the loop to a cache line: else a turn takes up to 1.2 times as long (YMM on
-             * Zen 3). */
+            /* Aligns the loop to a cache line. Otherwise a turn takes up to 1.2 times as long (YMM
+             * on Zen 3). */
             __asm__ volatile(".p2align 6");
             xts_turn(&r, &next, decrypt, &places, slide, 0);
             slide -= SLIDE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XTS for long calls on two kinds of processors. On the first, the chain of doublings in xts_long.h
- * would be the bound. On the second, carry-less multiplication takes no AES issue slot.
- * xts_prefers_ring() decides.
+ * XTS for long calls on two kinds of processors (xts_prefers_ring()). On the first, the chain of
+ * doublings in xts_long.h would be the bound. On the second, carry-less multiplication takes no AES
+ * issue slot.
  *
  * A ring in memory holds the tweaks of the next 64 blocks. Each vector of tweaks, once used, is
  * replaced by the tweaks 64 blocks later. With the low half l and the high half h of a tweak t, and
@@ -24,15 +24,16 @@
 #include "simd/xts_group.h"
 
 #define XTS_RING_BLOCKS 64u
-/* Shortest call, in blocks. The first 64 tweaks need times_x(); later ones are cheaper. */
+/* Shortest call, in blocks. The first 64 tweaks need times_x(); later tweaks are cheaper. */
 #define XTS_RING_FROM   (XTS_RING_BLOCKS + GROUP)
 
 /*
  * Whether this processor's long calls use the ring. A doubling of the chain takes 2.7 cycles, so
  * the chain takes 85 cycles for a group on ZMM. The group's AES-128 rounds take 80 cycles on a
- * processor that starts one round of ZMM a cycle, and 40 on one that starts two. Groups on YMM and
- * XMM have fewer blocks, so the chain keeps up: there, the ring takes 1.04 to 1.4 times as long on
- * Zen 5. If CLMUL has a port of its own, as on Intel, all widths use the ring (docs/tuning/xts.md).
+ * processor that starts one round of ZMM a cycle, and 40 on a processor that starts two. Groups on
+ * YMM and XMM have fewer blocks, so the chain keeps up with the rounds. There the ring takes 1.04
+ * to 1.4 times as long as the chain (Zen 5). If CLMUL has a separate port, as on Intel, all widths
+ * use the ring (docs/tuning/xts.md).
  */
 TR_INLINE int xts_prefers_ring(void)
 {
@@ -50,7 +51,8 @@ TR_INLINE TR_TARGET V times_x64(V t)
     return v_xor(v_swap_halves(t), v_clmul_hl(t, v_low_halves(0x86)));
 }
 
-/* Processes a group with the tweaks in tweak[], and replaces them by those 64 blocks later. */
+/* Processes a group with the tweaks in tweak[], and replaces them by the tweaks of 64 blocks
+ * later. */
 TR_INLINE TR_TARGET void xts_ring_group(struct bulk *r, V tweak[IN_FLIGHT], int decrypt)
 {
     const uint8_t(*key)[TR_BLOCK] = r->keys, (*last)[TR_BLOCK] = key + r->rounds;

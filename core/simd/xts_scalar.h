@@ -3,10 +3,10 @@
  * XTS for long calls if V_KEY_FIRST (Arm): general registers compute the tweaks, because the vector
  * ports are the bottleneck. Supports little-endian systems only, like arm/neon.h.
  *
- * AESE XORs its two operands. So the data is one, and the other is the tweak already XORed with the
- * first round key. The tweaks are stored in this form, a group ahead of their use. After the last
- * round, the code XORs the stored tweak, the last round key and the first round key. The first
- * round key then cancels.
+ * AESE XORs its two operands. Here one operand is the data. The other is the tweak, already XORed
+ * with the first round key. The tweaks are stored in this form, a group ahead of their use. After
+ * the last round, the code XORs the stored tweak, the last round key and the first round key. So
+ * the first round key, which the stored tweak includes, cancels.
  *
  * Bound: AES throughput, and for each block one EOR3 or two XORs (docs/tuning/arm.md).
  */
@@ -22,7 +22,7 @@
 #    define XTS_SCALAR_FROM (3 * GROUP) /* the shortest call, in blocks */
 
 struct xts_scalar {
-    uint64_t low, high;         /* the tweak that is stored next */
+    uint64_t low, high;         /* the next tweak to store */
     uint64_t key_low, key_high; /* the first round key */
 };
 
@@ -45,7 +45,7 @@ TR_INLINE void xts_scalar_step(struct xts_scalar *s, uint8_t *to)
 
 _Static_assert(IN_FLIGHT < 10, "AES-128 has a round for each vector of a group");
 
-/* Stores the tweaks of the second group; `tweak` is that of the first block. */
+/* Stores the tweaks of the second group, computed from the first block's tweak. */
 TR_INLINE TR_TARGET struct xts_scalar xts_scalar_start(struct xts_tweaks *t,
                                                        const uint8_t (*keys)[TR_BLOCK], B tweak)
 {

@@ -14,7 +14,8 @@
 
 typedef __m128i B;
 
-/* Each vector type's target includes these features, so its functions can inline those below. */
+/* The target of each vector type includes these features, so that its functions can inline the
+ * functions below. */
 #define TR_BLOCK_TARGET __attribute__((target("aes,ssse3")))
 
 TR_INLINE TR_BLOCK_TARGET B b_load(const uint8_t *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tr_backend.gcm_key for one x86 vector type. Key expansion and the encryption of the block of
- * zeros overlap.
+ * The function tr_backend.gcm_key for one x86 vector type. Key expansion and the encryption of the
+ * block of zeros overlap.
  */
 #ifndef TR_X86_GCM_KEY_H
 #define TR_X86_GCM_KEY_H

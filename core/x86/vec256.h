@@ -34,7 +34,8 @@
 
 typedef __m256i V;
 
-/* The zero-extension hides the value from gcc 12, which compiles GCM worse if it knows the zero. */
+/* The zero-extension hides the value from gcc 12, which generates slower GCM code if it knows that
+ * the value is zero. */
 TR_INLINE TR_TARGET V v_zero(void)
 {
     return _mm256_zextsi128_si256(_mm_setzero_si128());

@@ -34,7 +34,8 @@
 
 typedef __m512i V;
 
-/* The zero-extension hides the value from gcc 12, which compiles GCM worse if it knows the zero. */
+/* The zero-extension hides the value from gcc 12, which generates slower GCM code if it knows that
+ * the value is zero. */
 TR_INLINE TR_TARGET V v_zero(void)
 {
     return _mm512_zextsi128_si512(_mm_setzero_si128());
@@ -50,7 +51,7 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 /*
  * v_load_part() and v_store_part() access n blocks, 1 to 3, in pieces of 16 and 32 bytes.
  * Successive calls often use the same short buffer. A masked store would not be forwarded to the
- * next call's load; that would cost 17 cycles (Zen 4).
+ * next call's load, which would cost 17 cycles (Zen 4).
  */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
@@ -191,7 +192,7 @@ TR_INLINE TR_TARGET __mmask64 bytes_mask(size_t n)
 {
     return ~(__mmask64)0 >> (64 - n);
 }
-/* n is 1 to 63 bytes. Whole blocks are accessed in pieces, as in v_store_part(). */
+/* The number of bytes, n, is 1 to 63. Whole blocks are accessed in pieces, as in v_store_part(). */
 TR_INLINE TR_TARGET V v_load_bytes(const uint8_t *p, size_t n)
 {
     if (n % TR_BLOCK == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * AES by vector permutation (vperm.h) in YMM registers, two blocks in each, for the parallel modes.
- * Below 16 blocks, it is faster than bitslicing, which has to transpose its blocks.
+ * Below 16 blocks, this is faster than bitslicing, which has to transpose its blocks.
  *
  * Bound: a round of one register has 13 shuffles and 17 other operations. Zen 4 starts four
  * operations a cycle, at most two of them shuffles, so a round takes at least 7.5 cycles. With four
@@ -70,8 +70,8 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(32);
 
-/* As in vperm.c, but two round keys at once. The last pair includes key n, which is overwritten
- * below. */
+/* As prepare() in vperm.c, but converts two round keys at once. The last pair includes round key n,
+ * which the code below overwrites. */
 TR_INLINE TR_TARGET void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const uint8_t(*keys)[TR_BLOCK] = inverse ? key->dec : key->enc;
@@ -122,17 +122,18 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /*
  * ---- GHASH ----
  *
- * One block at a time takes 42 cycles on Zen 4, bound by latency. Two blocks together take 46 in
- * all, because they share the byte moves and the reduction. This needs the tables of H^2, which the
- * key object holds. From GHASH_LONG blocks on, ghash_groups() of vperm_ghash.h hashes one block in
- * each lane and takes 16 cycles a block.
+ * On Zen 4, one block at a time takes 42 cycles and is latency-bound. Two blocks together take 46
+ * cycles for both, because they share the byte moves and the reduction. They need the
+ * multiplication tables of H^2, which are in the key object. From GHASH_LONG blocks on,
+ * ghash_groups() of vperm_ghash.h hashes one block in each lane and takes 16 cycles a block.
  */
 
 #    define v_lanes_unaligned(p) v_broadcast(_mm_loadu_si128((const __m128i *)(p)))
 #    define GHASH_LANES          2u
 #    include "simd/vperm_ghash.h"
 
-/* Shuffle indices, j = 0 to 15: [0][j] moves a lane up by j bytes, [1][j] down by 16 - j bytes. */
+/* Shuffle indices for j = 0 to 15: [0][j] moves a lane up by j bytes, and [1][j] moves it down by
+ * 16 - j bytes. */
 #    define BYTE(n) (uint8_t)((n) < 0 || (n) > 15 ? 0x80 : (n))
 #    define EIGHT(n)                                                                               \
         BYTE(n), BYTE((n) + 1), BYTE((n) + 2), BYTE((n) + 3), BYTE((n) + 4), BYTE((n) + 5),        \
@@ -154,9 +155,9 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
 
 /*
  * Returns x[0] h^n ^ .. ^ x[n - 1] h, modulo the polynomial. Each x and the result are the same in
- * both lanes. Lane l looks up in table j + l, so eight pairs of look-ups process a block. Two
- * shuffles then move lane l, for all blocks together: up by j + l bytes, and down by 16 - j - l
- * bytes.
+ * both lanes. In step j (0, 2, .. 14), lane l (0 or 1) looks up its nibbles in multiplication table
+ * j + l. A block therefore takes eight steps of two look-ups. The look-ups of all blocks are XORed.
+ * Then one shuffle moves lane l up by j + l bytes, and another moves it down by 16 - j - l bytes.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],
                                        unsigned n)
@@ -171,7 +172,7 @@ TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[],
     for (unsigned j = 0; j < TR_BLOCK; j += 2) {
         V sum = {0};
         UNROLL
-        for (unsigned i = n; i-- > 0;) { /* x[0] last: it depends on the previous product */
+        for (unsigned i = n; i-- > 0;) { /* x[0] last, as it needs the previous product */
             const struct ghash_tables *t = power[n - 1 - i];
             sum ^= v_shuffle(v_load(t->byte[0][j]), high[i]);
             sum ^= v_shuffle(v_load(t->byte[1][j]), low[i]);
@@ -186,8 +187,9 @@ TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[],
 }
 
 /*
- * Computes the tables of h^2 in a key's first call that can use them. Returns 0 if another thread
- * is computing them: the caller then does without them (modes/ghash.h).
+ * Computes the multiplication tables of h^2, in the first call with a key that can use them.
+ * Returns 0 if another thread is computing them; the caller then works without them
+ * (modes/ghash.h).
  */
 static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_ghash_key *k,
                                                                const struct ghash_tables *h)
@@ -208,8 +210,8 @@ static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_g
     return 1;
 }
 
-/* Shortest call, in blocks, that gains from ghash_groups(), which first computes tables of more
- * powers. */
+/* The shortest call, in blocks, that gains from ghash_groups(), which first computes the
+ * multiplication tables of more powers. */
 #    define GHASH_LONG 96u
 
 TR_TARGET void tr_vperm256_ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

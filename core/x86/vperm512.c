@@ -2,13 +2,13 @@
 /*
  * AES by byte permutation in ZMM registers (AVX-512 VBMI). VPERMI2B looks up bytes in a table of
  * 128 bytes in two registers. The S-box is therefore two look-ups, and a blend by each byte's
- * highest bit. Unlike in vperm.h, the round keys need no conversion. No address depends on data:
- * the tables are loaded whole. (Constant time was checked only by reading the code: valgrind has no
- * AVX-512.)
+ * highest bit. Unlike in vperm.h, the round keys need no conversion. No address depends on data,
+ * because the S-box tables are loaded whole. (Constant time was checked only by reading the code,
+ * because valgrind does not support AVX-512.)
  *
- * Bound: 7.2 cycles for a round of 64 bytes on Zen 4. With eight vectors in flight, a round takes
- * 8.2. One or two blocks and the serial modes are latency-bound: a round takes at least 12 cycles,
- * and the code takes 12.6 (docs/tuning/software.md).
+ * Bound: on Zen 4, a round of 64 bytes takes at least 7.2 cycles. With eight vectors in flight, it
+ * takes 8.2. One or two blocks, and the serial modes, are latency-bound: a round takes at least 12
+ * cycles, and takes 12.6 here (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "util.h"
@@ -33,12 +33,13 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 {
     _mm512_storeu_si512(p, (__m512i)x);
 }
-/* The first n blocks, 1 to 3. A load sets the others to 0; a store does not touch them. */
+/* These access the first n blocks, 1 to 3. A load sets the other blocks to 0; a store does not
+ * touch them. */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
     return (V)_mm512_maskz_loadu_epi64((__mmask8)((1u << 2 * n) - 1), p);
 }
-/* Without a mask, so that the store is forwarded to later loads. */
+/* Uses no mask, so that the store is forwarded to later loads. */
 TR_INLINE TR_TARGET void v_store_part(uint8_t *p, V x, unsigned n)
 {
     if (n == 1) {
@@ -152,9 +153,9 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
 /* ---- One block or two ---- */
 
 /*
- * Latency-bound. A second S-box table includes the factor 2 of MixColumns. ShiftRows and MixColumns
- * together take one shuffle for each row. All operations except the look-ups are on 256 bits, where
- * two shuffles start each cycle.
+ * This code is latency-bound. A second S-box table includes the factor 2 of MixColumns. ShiftRows
+ * and MixColumns together take one shuffle for each row. All operations except the look-ups are on
+ * 256 bits, where two shuffles start each cycle.
  */
 typedef uint8_t B __attribute__((vector_size(32)));
 
@@ -163,7 +164,7 @@ struct chain {
     B row[4];
 };
 
-/* rows_up[i] does ShiftRows, then replaces each row r by row r + i. */
+/* Shuffle indices: rows_up[i] does ShiftRows, then replaces each row r by row r + i. */
 static const uint8_t rows_up[4][16] TR_ALIGNED(16) = {ROW_MOVES(1, 0, 0), ROW_MOVES(1, 1, 0),
                                                       ROW_MOVES(1, 2, 0), ROW_MOVES(1, 3, 0)};
 
@@ -212,7 +213,7 @@ TR_INLINE TR_TARGET struct chain chain_tables(void)
         {b_load(rows_up[0]), b_load(rows_up[1]), b_load(rows_up[2]), b_load(rows_up[3])}};
 }
 
-/* Does the n rounds after the XOR of the first key, with `last` as the last round key. */
+/* Does the n rounds after the XOR of the first round key. The last round key is `last`. */
 TR_INLINE TR_TARGET B chain_rounds(const struct chain *c, const uint8_t (*keys)[TR_BLOCK],
                                    unsigned n, B x, B last)
 {
@@ -257,10 +258,11 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /* ---- The serial modes ---- */
 
 /*
- * As in serial.h, the chain carries the next block's state after its first XOR, whose operand is f.
- * f is the first round key, XORed with an input block in CBC and CFB. The code XORs f to the last
- * round key beside the chain. The output is therefore the state ^ f, and in CFB the state ^ the
- * first round key.
+ * As in simd/serial.h, the chain carries the state of the next block after its first XOR, and f is
+ * the operand of that XOR. In OFB, f is the first round key. In CBC it is the first round key XOR
+ * the next input block, in CFB the first round key XOR the current one. The code XORs f into the
+ * last round key outside the chain. The output is therefore the state XOR f, and in CFB the state
+ * XOR the first round key.
  */
 TR_INLINE TR_TARGET void serial(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                 size_t blocks, uint8_t *iv, enum tr_op op)

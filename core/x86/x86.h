@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Features and functions that the x86 backends share. A backend's features include those of its
- * weaker backend, which does the operations that the backend leaves NULL.
+ * Features and functions that the x86 backends share. A backend's features include the features of
+ * its weaker backend, which does the operations that the backend leaves NULL.
  */
 #ifndef TR_X86_H
 #define TR_X86_H
@@ -35,7 +35,7 @@ TR_PARALLEL_OF(vaes512);
 void tr_aesni_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 void tr_aesni_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw);
 
-/* Expands enc, not dec, and sets h to the encrypted block of zeros. */
+/* Sets `enc` but not `dec`, and sets h to the encrypted block of zeros. */
 void tr_aesni_hash_key(struct tr_aes_key *key, const uint8_t *raw, uint8_t h[TR_BLOCK]);
 
 #endif

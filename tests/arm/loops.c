@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs one mode, with a backend of the core or with libcrypto. scripts/arm-mca records the loops
- * that it executes.
+ * Runs one mode, with a backend of the core or with libcrypto. The script scripts/arm-mca records
+ * the loops that this program executes.
  *
  *     loops WHO MODE      WHO: the name of a backend, or "openssl"
  *
- * Calls the mode with SHORT bytes, then with LONG bytes, with AES-128, and repeats both calls. In a
- * record of the executed instructions, loops_mark() separates the last two calls. The first two are
- * not between marks: they bind libcrypto's functions and compute the powers of H.
+ * With AES-128, calls the mode with SHORT bytes, then with LONG bytes, and repeats both calls. In a
+ * record of the executed instructions, loops_mark() stands before and after each of the last two
+ * calls. The first two calls are not measured, because they bind libcrypto's functions and compute
+ * the powers of H.
  */
 #include "tenrounds.h"
 

@@ -27,7 +27,7 @@ static bool keyed(const struct message *m, const struct tr_backend *b, struct ae
     return m->aead->set_key(s, b, m->key, m->n.key) == TR_OK;
 }
 
-/* Makes a random message; bitslice computes its ciphertext and tag. */
+/* Makes a random message. The backend bitslice computes the ciphertext and the tag. */
 static bool make_message(struct message *m, const struct aead *a, const struct aead_lengths *n)
 {
     struct aead_state s;
@@ -172,8 +172,8 @@ static void gcm_aad_in_two(const struct tr_backend *b)
     tap_ok(good, "%s: GCM, AAD of a block and more", tr_backend_name(b));
 }
 
-/* The length to test after this one. Above 800 the steps are at most 61, and they include each
- * multiple of 512 and the length after it. */
+/* Returns the length to test after `len`. Above 800 bytes the steps are at most 61. The lengths
+ * include each multiple of 512 and the length after it. */
 static size_t after(size_t len)
 {
     const size_t left = 512 - len % 512, step = left < 61 ? left : 61;
@@ -204,7 +204,7 @@ static void gcm_ends(const struct tr_backend *b)
 
 /* ---- Forgeries ---------------------------------------------------------------------------- */
 
-/* Whether a forged message gives TR_ERR_TAG and the one-shot call leaves zeros. */
+/* Whether a forged message gives TR_ERR_TAG, and the one-shot call leaves zeros in the output. */
 static bool rejected(const struct message *m, const struct tr_backend *b)
 {
     static uint8_t out[VERYLONG];
@@ -257,8 +257,7 @@ static void forgeries(const struct tr_backend *b, const struct aead *a)
 }
 
 /* Tests every tag length: the check must compare exactly the bytes of the tag. Makes a message for
- * each length: in CCM and OCB the first AES input contains the tag length, so the tag depends on
- * its length. */
+ * each length, because in CCM and OCB the first AES input contains the tag length. */
 static void cut_tags(const struct tr_backend *b, const struct aead *a)
 {
     static struct message m;
@@ -439,7 +438,8 @@ static bool wraps_after(const struct tr_backend *b, unsigned blocks, bool decryp
                                                             LEN - piece_len) == TR_OK &&
                 tr_gcm_tag(&g, tag, 16) == TR_OK && tap_same(out, expected, LEN);
     good &= tr_gcm_start(&reference, &reference_key, iv, 12) == TR_OK;
-    /* Sets the same counter: GCM masks the tag with the encryption of this counter minus 1 (J0). */
+    /* Sets the same counter, because GCM masks the tag with the encryption of this counter minus 1
+     * (J0). */
     memcpy(reference.counter, from, 16);
     return good && tr_gcm_decrypt(&reference, out, decrypt ? in : expected, LEN) == TR_OK &&
            tr_gcm_tag(&reference, right, 16) == TR_OK && tap_same(tag, right, 16);
@@ -457,7 +457,7 @@ static void gcm_counter(const struct tr_backend *b)
 /* ---- GCM's powers of H, computed when a message first needs them -------------------------- */
 
 /* Encrypts a message under g, one-shot or streaming, or decrypts it one-shot. The result must equal
- * that of bitslice, which has no powers of H. */
+ * the result of bitslice, which has no powers of H. */
 static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *reference,
                          size_t aad_len, size_t len)
 {
@@ -488,8 +488,8 @@ static bool same_message(const struct tr_gcm_key *g, const struct tr_gcm_key *re
     return good && tap_same(tag, right, 16) && tap_same(out, expected, len);
 }
 
-/* Processes messages of random lengths under one key. Each message uses the previous message's key
- * object or a copy of it. */
+/* For each of 60 keys, processes messages of random lengths. Each message uses the previous
+ * message's key object or a copy of it. */
 static void gcm_powers(const struct tr_backend *b)
 {
     unsigned good = 0, n = 0;
@@ -521,7 +521,7 @@ static void gcm_powers(const struct tr_backend *b)
 #define EACH   9
 #define OF_GCM 4
 
-/* With the argument "GCM", runs only the tests that the other modes lack. */
+/* With the argument "GCM", runs only the tests that are for GCM alone. */
 int main(int argc, char **argv)
 {
     const struct tr_backend *b;

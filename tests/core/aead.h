@@ -30,9 +30,9 @@ struct aead_lengths {
 
 /*
  * A mode's functions and limits. To process a message, call start, aad, crypt and end (streaming),
- * or `whole` (one-shot). Encryption outputs the tag, decryption takes it as input. In modes that
- * take all data in one call, crypt() outputs or checks the tag, and end is NULL. In the others
- * end() does so, and crypt() ignores its `tag`.
+ * or `whole` (one-shot). Encryption outputs the tag, and decryption takes it as input. In modes
+ * that take all data in one call, crypt() outputs or checks the tag, and `end` is NULL. In the
+ * other modes end() does so, and crypt() ignores its argument `tag`.
  */
 struct aead {
     const char *name;
@@ -43,7 +43,9 @@ struct aead {
         size_t min, max, usual;
     } iv;
     size_t tag_min, tag_step; /* bytes; at most 16 */
-    size_t unit;              /* all pieces but the last are multiples of it; 0: one call */
+    /* All pieces of data but the last are a multiple of this many bytes. 0: the mode takes all data
+     * in one call. */
+    size_t unit;
     bool aad_in_one_call;
     enum tr_status (*set_key)(struct aead_state *s, const struct tr_backend *b, const uint8_t *raw,
                               size_t len);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests bitslice, the reference for the other backends, against the textbook implementation
- * (reference.h), in the modes of struct tr_cipher at every valid length up to 600 bytes. Also tests
- * the key expansion of every backend, and the textbook implementation itself against FIPS-197.
+ * Compares bitslice, the reference for the other backends, with the textbook implementation
+ * (reference.h). Covers the modes of struct tr_cipher at every valid length up to 600 bytes. Also
+ * tests the key expansion of every backend, and the textbook implementation itself against
+ * FIPS-197.
  */
 #include "common.h"
 #include "reference.h"
@@ -45,8 +46,8 @@ static bool textbook_is_right(void)
 }
 
 /* Compares both round-key schedules with the textbook ones. The decryption schedule is
- * InvMixColumns of the encryption schedule in reverse (FIPS-197 section 5.3.5). bitslice has no
- * decryption schedule. */
+ * InvMixColumns of the encryption schedule in reverse (FIPS-197 section 5.3.5). The backend
+ * bitslice has no decryption schedule. */
 static bool same_schedules(const struct tr_backend *b, const uint8_t *raw, size_t len)
 {
     const struct tr_aes_key key = key_for(b, raw, len);

@@ -27,8 +27,8 @@ struct test_case {
     bool pt_is_known; /* if not, pt is empty */
 };
 
-/* Reads the next case. Returns false at the end of the file, and on an error. Writes a description
- * of the error to `error`, else "". */
+/* Reads the next case. Returns false at the end of the file, and on an error. Sets `error` to a
+ * description of the error, or to "". */
 bool case_read(FILE *in, struct test_case *c, char error[160]);
 
 #endif

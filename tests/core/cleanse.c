@@ -54,7 +54,7 @@ static void without_cleanse(void)
     KEEP_SECRET(local);
 }
 
-/* Whether the secret lies on the stack after f has run on it. */
+/* Runs f on a separate stack. Returns whether the secret is on that stack afterwards. */
 static bool left_by(void (*f)(void))
 {
     memset(stack, 0, sizeof(stack));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that one-shot GCM-SIV calls leave no nonce-derived key on the stack: round keys, round keys
- * of the inverse cipher, hash subkey. Each call runs on a separate stack, which the test then
- * searches. A function that leaves a key there shows that the search works. The search looks for
- * whole round-key schedules, because the compiler may spill single round keys.
+ * Tests that one-shot GCM-SIV calls leave no key on the stack that they derive from the nonce.
+ * These keys are the round keys, the round keys of the inverse cipher, and the hash subkey. Each
+ * call runs on a separate stack, which the test then searches. A function that leaves a key there
+ * shows that the search works. The search looks for whole round-key schedules, because the compiler
+ * may spill single round keys.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "common.h"
@@ -39,15 +40,16 @@ static void leave_the_round_keys(void)
 static uint8_t stack[256 * 1024] __attribute__((aligned(64)));
 static ucontext_t test_context, call_context;
 
-/* Whether the stack contains these bytes. A key of zeros does not count: the backend has no such
- * key. */
+/* Whether the stack contains the secret. A secret of zeros does not count, because the backend has
+ * not computed that key. */
 static bool has(const void *secret, size_t size)
 {
     static const uint8_t zeros[sizeof(derived.enc)];
     return memcmp(secret, zeros, size) != 0 && memmem(stack, sizeof(stack), secret, size) != NULL;
 }
 
-/* The name of a key that lies on the stack after f has run on it, or NULL. */
+/* Runs f on a separate stack. Returns the name of a key that is on that stack afterwards, or
+ * NULL. */
 static const char *left_by(void (*f)(void))
 {
     memset(stack, 0, sizeof(stack));
@@ -59,7 +61,7 @@ static const char *left_by(void (*f)(void))
     makecontext(&call_context, f, 0);
     if (swapcontext(&test_context, &call_context) != 0)
         return "no context";
-    const size_t between = (derived.rounds - 1) * TR_BLOCK; /* the first and last are also in enc */
+    const size_t between = (derived.rounds - 1) * TR_BLOCK; /* enc, too, has the first and last */
     return has(derived.enc, between + 2 * TR_BLOCK) ? "the round keys"
            : has(derived.dec[1], between)           ? "the inverse cipher's round keys"
            : has(message.hash.h, TR_BLOCK)          ? "the hash subkey"

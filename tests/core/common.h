@@ -12,8 +12,8 @@ static const size_t key_lengths[3] = {16, 24, 32};
 
 /* ---- Modes ---------------------------------------------------------------------------------- */
 
-/* The modes without a tag. The first MODES of them are those of struct tr_cipher. XTS uses the same
- * key for data and tweak here. */
+/* The modes without a tag. The first MODES of them are the modes of struct tr_cipher. XTS uses the
+ * same key for data and tweak here. */
 #define MODES     5
 #define ALL_MODES 11
 #define TEST_CFB8 ((enum tr_mode)(TR_CTR + 1))
@@ -72,8 +72,8 @@ static inline size_t mode_shortest(enum tr_mode mode)
     return mode_is_whole(mode) ? 16 : 0;
 }
 
-/* The longest message to test, in bytes. It is short for CFB1 and CFB8, which need 8 AES calls and
- * one AES call per byte. */
+/* The longest message to test, in bytes. It is short for CFB1, which needs 8 AES calls per byte,
+ * and for CFB8, which needs one. */
 static inline size_t mode_longest(enum tr_mode mode, size_t otherwise)
 {
     return mode == TEST_CFB1 ? 64 : mode == TEST_CFB8 ? 200 : otherwise;
@@ -88,13 +88,13 @@ struct position {
 static inline struct position position_at(const uint8_t iv[16])
 {
     struct position p = {.used = 0};
-    memset(p.keystream, 0xee, sizeof(p.keystream)); /* must not matter before the first call */
+    memset(p.keystream, 0xee, sizeof(p.keystream)); /* unused before the first call */
     memcpy(p.iv, iv, 16);
     return p;
 }
 
-/* A random IV. For CTR the counter often wraps at 2^32, 2^40, 2^64 or 2^128, mostly within the next
- * 40 blocks, sometimes within 1300. */
+/* Makes a random IV. For CTR the counter often wraps at 2^32, 2^40, 2^64 or 2^128: mostly within
+ * the next 40 blocks, sometimes within 1300 blocks. */
 static inline void random_iv(struct tap_random *rng, enum tr_mode mode, uint8_t iv[16])
 {
     static const unsigned ones[] = {0, 4, 5, 8, 16}; /* bytes of 0xff at the end */
@@ -192,7 +192,7 @@ static inline unsigned backend_count(void)
     return n;
 }
 
-/* Skips `results` results if the backend cannot run here, and returns whether it did. */
+/* If the backend cannot run here, skips `results` results and returns true. */
 static inline bool backend_skip(const struct tr_backend *b, unsigned results)
 {
     char flags[128];

@@ -81,10 +81,10 @@ static bool padded(const struct tr_backend *b, size_t len, bool is_secret, uint8
 #define VERDICT 2 /* branches that a tag check may make on its result */
 
 /*
- * A front for the backend `behind`: calls it, and marks public values as defined for memcheck. SIV
- * and GCM-SIV derive their counter from the tag. The tag is public once computed, so a branch on
- * the counter is allowed. In SIV, the front marks the counter that CTR gets. In GCM-SIV, it marks
- * the tag, which is one block encrypted by ECB. It marks values only while the test seals.
+ * Functions that call the backend `behind`, and mark public values as defined for memcheck. SIV and
+ * GCM-SIV derive their counter from the tag. The tag is public once computed, so a branch on the
+ * counter is allowed. For SIV, publishing_ctr() marks the counter. For GCM-SIV, publishing_ecb()
+ * marks the tag, which is one block encrypted by ECB. Both mark values only while the test seals.
  */
 static const struct tr_backend *behind;
 static bool sealing;
@@ -166,7 +166,8 @@ static bool seal_and_open(const struct aead *a, struct aead_state *s, struct sea
     return good && memcmp(tag, m->tag, 16) == 0;
 }
 
-/* Counts the uses of secrets in the check of a valid tag, beyond the allowed VERDICT. */
+/* Counts the uses of secrets in the check of a valid tag, without the VERDICT branches that are
+ * allowed. */
 static unsigned check(const struct aead *a, struct aead_state *s, struct sealed *m, bool *right)
 {
     const unsigned before = VALGRIND_COUNT_ERRORS;
@@ -266,8 +267,8 @@ static unsigned watch_cmac(const struct tr_backend *b, bool *right)
     return uses + (all > uses + VERDICT ? all - uses - VERDICT : 0);
 }
 
-/* The number of messages in each multi-buffer call, more than aesni's 8 lanes. many.c checks the
- * results. */
+/* The number of messages in each multi-buffer call, more than aesni's 8 lanes. Only the test many.c
+ * checks the results. */
 #define MANY 20
 
 static unsigned watch_many(const struct tr_backend *b, bool *right)
@@ -295,7 +296,7 @@ static unsigned watch_many(const struct tr_backend *b, bool *right)
     return VALGRIND_COUNT_ERRORS - before;
 }
 
-/* Encrypts and decrypts a data unit; its number is public. */
+/* Encrypts and decrypts a data unit. The data-unit number is public. */
 static bool xts(const struct tr_backend *b, size_t key_len, size_t len, bool is_secret,
                 uint8_t out[LONG_UNIT])
 {

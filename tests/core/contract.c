@@ -3,8 +3,8 @@
  * Tests the errors that tenrounds.h promises, for the functions that take a key or a message
  * object. Covers objects that were never set or were cleansed, partial overlap, forged tags, and
  * wrong lengths of data, IV and tag. An error must leave the output and all objects unchanged.
- * Exception: on tag mismatch, a call that decrypts must leave zeros in the output. aead.c and
- * modes/errors.c test tr_ccm_tag(), tr_ccm_check() and tr_siv_again().
+ * Exception: on tag mismatch, a call that decrypts must leave zeros in the output. The tests aead.c
+ * and modes/errors.c cover tr_ccm_tag(), tr_ccm_check() and tr_siv_again().
  */
 #include "common.h"
 
@@ -124,7 +124,7 @@ static enum tr_status ccm_many(enum tr_status (*many)(struct tr_ccm_job *, size_
 CALL(ccm_seal_many, ccm_many(tr_ccm_seal_many))
 CALL(ccm_open_many, ccm_many(tr_ccm_open_many))
 
-/* Streaming: start, and the calls on a message that begin() has started. */
+/* Streaming: the start calls, and the calls on a message that begin() has started. */
 CALL(cipher_start, tr_cipher_start(&w.cipher, &k.aes, TR_CTR, 0, 0, w.iv))
 CALL(cipher_update, tr_cipher_update(&w.cipher, out, &w.out_len, in, len))
 CALL(cipher_final, tr_cipher_final(&w.cipher, out, &w.out_len))
@@ -178,7 +178,8 @@ static const struct {
     const char *name;
     enum tr_status (*call)(void);
     unsigned flags;
-    /* In bytes. bad_*: 0 means no test; SIZE_MAX means an IV or tag of 0 bytes. */
+    /* Lengths in bytes. In the bad_* lengths, 0 means no test, and SIZE_MAX an IV or tag of 0
+     * bytes. */
     size_t good_len, bad_len, bad_iv, bad_tag;
 } calls[] = {
 #define ROW(name, ...)                                                                             \

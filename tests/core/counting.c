@@ -78,7 +78,7 @@ static void add(struct tr_counters *c, const char *backend, enum tr_op op, size_
 }
 
 /* Tests the counts of whole blocks and, in modes that allow it, of a partial block. The partial
- * block counts as a block of the mode, but in CFB decryption as a block of ECB. */
+ * block counts as a block of the mode, but in CFB decryption as a block of ECB encryption. */
 static void test_operation(const struct tr_backend *b, size_t which)
 {
     static const uint8_t raw[32] = {7}, iv[16] = {9};
@@ -128,9 +128,9 @@ static bool is_stealing(enum tr_op op)
     return op == TR_OP_XTS_ENCRYPT_CTS || op == TR_OP_XTS_DECRYPT_CTS;
 }
 
-/* The backend whose fused code runs, or NULL where the mode composes other operations. GHASH and
- * the XTS tweaks need carry-less multiplication. CCM's chain gains nothing from wider vectors.
- * Without AES instructions no operation is fused. */
+/* Returns the backend whose fused code runs, or NULL if the mode composes other operations. GHASH
+ * and the XTS tweaks need carry-less multiplication. CCM's chain gains nothing from wider vectors.
+ * Backends without AES instructions have no fused operation. */
 static const char *fused_doer(const char *backend, enum tr_op op)
 {
     const bool clmul = strstr(backend, "-noclmul") == NULL;
@@ -141,7 +141,7 @@ static const char *fused_doer(const char *backend, enum tr_op op)
     if (op == TR_OP_OCB_ENCRYPT || op == TR_OP_OCB_DECRYPT || op == TR_OP_CTR_LE)
         return backend;
     if (is_stealing(op) && TR_X86)
-        return clmul ? "aesni" : NULL; /* the two blocks are serial: no gain from wide vectors */
+        return clmul ? "aesni" : NULL; /* serial blocks gain nothing from wide vectors */
     return clmul ? backend : NULL;
 }
 
@@ -185,7 +185,7 @@ static bool fused_message(const struct tr_backend *front, size_t which, uint8_t 
 }
 
 /* Tests that the expected backend does all whole blocks of a message, and that no other backend
- * does any. */
+ * does a block. */
 static void test_fused(const struct tr_backend *b, size_t which)
 {
     struct tr_counters got = {0};

@@ -21,7 +21,7 @@ struct message {
     size_t key_len, len;
     uint8_t raw_key[32], iv[16];
     uint8_t in[VERYLONG], expected[VERYLONG];
-    struct position end; /* expected after the message */
+    struct position end; /* the expected position after the message */
 };
 
 static void make_message(struct message *m)
@@ -45,8 +45,8 @@ static size_t next_piece(const struct message *m, bool pieces, size_t left)
     return tap_below(&rng, limit / unit + 1) * unit;
 }
 
-/* Processes the message in one way. Returns whether the output, the end position and the bytes
- * around the output are right. */
+/* Processes the message once. Returns whether the output, the end position and the bytes around the
+ * output are right. */
 static bool run(const struct message *m, bool in_place, bool pieces)
 {
     static uint8_t in_area[VERYLONG + 2 * MARGIN], out_area[VERYLONG + 2 * MARGIN];

@@ -11,7 +11,7 @@
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 
-static OSSL_LIB_CTX *libctx; /* separate, so that no configuration file has an effect */
+static OSSL_LIB_CTX *libctx; /* a separate context, which reads no configuration file */
 
 static void make_inputs(uint8_t raw[64], uint8_t plaintext[TR_KNOWN_MAX])
 {
@@ -92,7 +92,7 @@ static void test_digest(unsigned m, unsigned k)
 static const char *const fused_names[TR_KNOWN_FUSED] = {"GCM",     "GCM", "XTS", "OCB", "CCM",
                                                         "GCM-SIV", "GCM", "XTS", "GCM", "GCM"};
 
-/* Computes the ciphertext with libcrypto, and the tag of an AEAD. The AAD is the plaintext or its
+/* Computes with libcrypto the ciphertext and, for an AEAD, the tag. The AAD is the plaintext or its
  * beginning. */
 static bool libcrypto_fused(enum tr_known mode, unsigned k, const uint8_t *raw, uint8_t *out,
                             const uint8_t *in, size_t len, uint8_t tag[16])

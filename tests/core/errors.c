@@ -7,7 +7,7 @@
 #define ROOM 512
 
 static struct tap_random rng;
-static const struct tr_backend *backend; /* the strongest that runs here */
+static const struct tr_backend *backend; /* the selected backend */
 static struct tr_aes_key key;
 
 /* Everything that a call may change. The test compares it with a copy made before the call. */
@@ -239,7 +239,7 @@ static void test_final_length(void)
     tap_ok(good == n, "%u of %u messages that end in mid-block", good, n);
 }
 
-/* Whether wrong padding in the last block, after `before` good blocks, is refused. */
+/* Whether wrong padding in the last block is refused. The block follows `before` good blocks. */
 static bool bad_padding(enum tr_mode mode, size_t before, const uint8_t last[16])
 {
     uint8_t text[64];
@@ -403,7 +403,8 @@ static void test_wrap_forgeries(void)
             tap_fill(&rng, in, sizeof(in));
             tap_fill(&rng, iv, sizeof(iv));
             good &= (padded ? tr_kwp_wrap : tr_kw_wrap)(&key, 0, iv, wrapped, in, len) == TR_OK;
-            for (size_t bit = 0; bit <= 8 * wrapped_len; bit++) { /* the last step: default IV */
+            /* The last step flips no bit, but checks against the default IV. */
+            for (size_t bit = 0; bit <= 8 * wrapped_len; bit++) {
                 if (bit < 8 * wrapped_len)
                     wrapped[bit / 8] ^= (uint8_t)(1 << bit % 8);
                 memset(out, 0x5a, sizeof(out));

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define LONGEST 600  /* bytes: the test covers every length up to this one */
-#define LONGER  6415 /* the longest of a few that reach loops and tables of long calls */
+#define LONGER  6415 /* the longest of some lengths that reach the loops of long calls */
 
 static const size_t longer[] = {768, 1152, 1350, 1551, 2048, 2320, 4111, LONGER};
 #define LONGERS (sizeof(longer) / sizeof(*longer))
@@ -37,7 +37,8 @@ static struct guarded guarded(size_t len)
     return (struct guarded){p + page, p + page + inner};
 }
 
-/* Returns a place for len bytes: just before the upper guard page, or just after the lower one. */
+/* Returns the address of len bytes just before the upper guard page, or just after the lower
+ * one. */
 static uint8_t *place(const struct guarded *g, size_t len, bool at_end)
 {
     return at_end ? g->end - len : g->begin;
@@ -57,8 +58,8 @@ struct area {
     struct guarded in, out, iv, keystream, aad, tag;
 };
 
-/* Tests one length in place and out of place, against both guard pages. The output must equal that
- * of ordinary memory. */
+/* Tests one length in place and out of place, against both guard pages. The output must equal the
+ * output in ordinary memory. */
 static bool one_length(const struct area *area, const struct tr_aes_key *key, enum tr_mode mode,
                        bool decrypt, size_t len)
 {
@@ -118,8 +119,8 @@ struct sealed {
     uint8_t iv[128], aad[LONGEST], in[LONGER], out[LONGER], tag[16];
 };
 
-/* Tests one message. The bits of `way` choose the guard page, in place or not, the direction, and
- * one-shot or streaming. */
+/* Tests one message. The bits of `way` choose the guard page, in place or out of place, the
+ * direction, and one-shot or streaming. */
 static bool one_aead(const struct area *area, struct aead_state *s, const struct sealed *m,
                      unsigned way)
 {
@@ -152,8 +153,8 @@ static bool one_aead(const struct area *area, struct aead_state *s, const struct
            tap_same(tag, m->tag, m->n.tag);
 }
 
-/* Tests one length in all ways. `usual`: with the lengths of TLS 1.2, for which GCM has separate
- * code. These are 13 bytes of AAD and, if the mode takes one, an IV of 12 bytes. */
+/* Tests one length in all ways. If `usual`, uses the lengths of TLS 1.2, for which GCM has separate
+ * code: 13 bytes of AAD and, if the mode allows it, an IV of 12 bytes. */
 static bool one_aead_length(const struct area *area, const struct tr_backend *b,
                             const struct aead *a, size_t len, bool usual)
 {

@@ -28,8 +28,9 @@ static struct area in[JOBS], out[JOBS], expected[JOBS];
 
 /* The shape of a test: often few jobs, short jobs or jobs of equal length. */
 struct shape {
-    size_t jobs, most; /* the number of jobs; their lengths are below `most` bytes */
-    bool equal;        /* every length is most - 1 */
+    /* The number of jobs, and a limit in bytes: every length is below `most`. */
+    size_t jobs, most;
+    bool equal; /* every length is most - 1 */
 };
 
 static struct shape random_shape(void)
@@ -62,7 +63,8 @@ static bool is_expected(size_t i, const uint8_t *at, const char *what)
     return false;
 }
 
-/* A random key of 16 bytes or, if mixed, of any size, sometimes for bitslice. */
+/* Makes a random key of 16 bytes. If `mixed`, makes a key of any size, and sometimes for
+ * bitslice. */
 static struct tr_aes_key random_key(const struct tr_backend *b, bool mixed)
 {
     uint8_t raw[32];
@@ -78,8 +80,8 @@ static bool streams(const struct tr_backend *b, bool cfb)
     uint8_t ivs[JOBS][16], ends[JOBS][16];
     const struct shape s = random_shape();
     const bool mixed = tap_below(&rng, 2) == 0;
-    /* 0: each job has its own key; 1: some jobs share one; 2: all share one, which runs other
-     * code. */
+    /* 0: each job has a separate key. 1: some jobs share a key. 2: all jobs share one key, for
+     * which the core has separate code. */
     const unsigned sharing = tap_below(&rng, 3);
     for (size_t i = 0; i < s.jobs; i++) {
         size_t len = random_len(&s);

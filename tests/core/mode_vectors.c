@@ -5,8 +5,8 @@
  * an empty file cannot pass. Usage: mode_vectors DIRECTORY
  *
  * A valid case must encrypt to its ciphertext and tag, and decrypt to its plaintext. An invalid
- * case must be refused and release no plaintext. The plaintext that it states must not encrypt to
- * its ciphertext and tag.
+ * case must be refused and release no plaintext. Its plaintext, if known, must not encrypt to its
+ * ciphertext and tag.
  */
 #include "cases.h"
 #include "common.h"
@@ -18,8 +18,8 @@ struct result {
     size_t len;
 };
 
-/* An algorithm's functions: seal writes ciphertext and tag, open writes plaintext. A MAC has no
- * open, and its message is the plaintext. */
+/* An algorithm's functions. The function `seal` writes ciphertext and tag, and `open` writes
+ * plaintext. For a MAC, `open` is NULL, and the message is the plaintext of the case. */
 struct algorithm {
     const char *name;
     enum tr_status (*seal)(const struct tr_backend *b, const struct test_case *c, struct result *r);

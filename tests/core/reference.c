@@ -138,7 +138,7 @@ static void xor_block(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n
         out[i] = a[i] ^ b[i];
 }
 
-/* One block in ECB (chain is NULL) or CBC (SP 800-38A sections 6.1 and 6.2). */
+/* Processes one block in ECB (`chain` is NULL) or CBC (SP 800-38A sections 6.1 and 6.2). */
 static void whole_block(const struct reference_key *key, bool decrypt, uint8_t *chain, uint8_t *out,
                         const uint8_t *in)
 {
@@ -161,8 +161,8 @@ static void whole_block(const struct reference_key *key, bool decrypt, uint8_t *
     memcpy(out, block, 16);
 }
 
-/* At most one block, n bytes, in CFB, OFB or CTR (SP 800-38A sections 6.3 to 6.5). Replaces state
- * with the cipher's next input block. */
+/* Processes n bytes, at most one block, in CFB, OFB or CTR (SP 800-38A sections 6.3 to 6.5). Sets
+ * `state` to the cipher's next input block. */
 static void stream_block(const struct reference_key *key, int mode, bool decrypt, uint8_t *state,
                          uint8_t *out, const uint8_t *in, size_t n)
 {

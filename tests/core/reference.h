@@ -22,8 +22,8 @@ void reference_decrypt_block(const struct reference_key *key, uint8_t block[16])
 /* InvMixColumns of a round key, as in the equivalent inverse cipher (FIPS-197 section 5.3.5). */
 void reference_inv_mix_columns(uint8_t state[16]);
 
-/* Encrypts or decrypts a whole message. mode is an enum tr_mode. len must be whole blocks for ECB
- * and CBC. */
+/* Encrypts or decrypts a whole message in one mode of enum tr_mode. In ECB and CBC, the message
+ * must be whole blocks. */
 void reference_message(const struct reference_key *key, int mode, bool decrypt,
                        const uint8_t iv[16], uint8_t *out, const uint8_t *in, size_t len);
 

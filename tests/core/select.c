@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests features, masks, the selection of a backend, and the known-answer tests, with and without
- * failures. Expected results come from the test's own reading of CPUID or auxv and its own table of
- * backends.
+ * failures. The expected results do not come from the core: the test reads CPUID or auxv, and has a
+ * separate table of backends.
  */
 #define _GNU_SOURCE /* setenv, fork */
 #include "common.h"
@@ -18,8 +18,9 @@
 #endif
 
 /*
- * This processor's features. On x86: CPUID leaves 1 and 7 (Intel SDM) and XCR0 (volume 1, section
- * 13.3). On Arm: the kernel's bits in AT_HWCAP, type 16 of the auxiliary vector.
+ * Reads this processor's features. On x86 they are in CPUID leaves 1 and 7 (Intel SDM) and in XCR0
+ * (volume 1, section 13.3). On Arm they are in the kernel's AT_HWCAP, type 16 of the auxiliary
+ * vector.
  */
 
 #if TR_ARM64
@@ -112,7 +113,8 @@ static const struct {
 };
 #define BACKENDS (sizeof(expected_backends) / sizeof(*expected_backends))
 
-/* The index of the expected backend, if the backends in the bit set `without` fail their KATs. */
+/* Returns the index of the expected backend, if the backends in the bit set `without` fail their
+ * KATs. */
 static unsigned expected_index(tr_features usable, unsigned without)
 {
     unsigned i = 0;
@@ -323,8 +325,8 @@ static void test_sabotage(void)
 
 /* ---- Selection in a process --------------------------------------------------------------- */
 
-/* Selects a backend in a child process with these environment variables. Returns its index, or -1
- * minus the number of the signal that ended the child. */
+/* Selects a backend in a child process with these environment variables. Returns the backend's
+ * index, or -1 minus the number of the signal that ended the child. */
 static int selected_in_child(const char *mask, const char *sabotage)
 {
     int status;
@@ -450,7 +452,7 @@ static int named_in_child(const char *name)
 }
 
 /* Tests TENROUNDS_TUNE in child processes, which exit with the number of their row. A process keeps
- * the row that it selects first, so the parent must not have selected one yet. */
+ * the row that it selects first, so the parent must not have selected a row yet. */
 static void test_tuning_named(void)
 {
     const int own = named_in_child("");
@@ -460,7 +462,8 @@ static void test_tuning_named(void)
     tap_ok(good, "TENROUNDS_TUNE selects any row, and a wrong name none");
 }
 
-/* Tests selection on a processor whose clock drops at 512 bits. The word "clock" simulates it. */
+/* Tests selection on a processor whose clock drops at 512 bits. The word "clock" in the list of
+ * sabotaged backends simulates such a processor. */
 static void test_avoided(void)
 {
     const tr_features usable = read_cpu().usable;

@@ -2,8 +2,8 @@
 /*
  * Uses one key in eight threads, for every authenticated mode and backend. All threads seal and
  * open at the same time from the key's first message on. With GCM they therefore race to compute
- * the powers of H. Each result must equal that of a single thread. The test is also compiled with
- * ThreadSanitizer, which reports data races.
+ * the powers of H. Each result must equal the result of a single thread. The test is also compiled
+ * with ThreadSanitizer, which reports data races.
  */
 #define _DEFAULT_SOURCE /* pthread_barrier_t */
 #include "aead.h"
@@ -64,7 +64,7 @@ static void *work(void *message)
     return good ? message : NULL;
 }
 
-/* Makes a message. bitslice computes the expected result with a key object of its own, `alone`. */
+/* Makes a message. Computes the expected result with `alone`, a separate key object of bitslice. */
 static bool make(struct tap_random *rng, const struct aead_state *alone, size_t mode, unsigned i)
 {
     static const size_t lengths[THREADS] = {16, 64, 100, 250, 300, 500, 700, LONGEST};
@@ -92,7 +92,7 @@ static bool one_key(struct tap_random *rng, const struct tr_backend *b, size_t m
     for (unsigned i = 0; i < THREADS; i++) {
         if (pthread_create(&threads[i], NULL, work, &messages[i]) == 0)
             continue;
-        tap_ok(false, "thread %u cannot be started", i); /* the others wait at the barrier */
+        tap_ok(false, "thread %u cannot be started", i); /* the other threads wait for it */
         exit(1);
     }
     for (unsigned i = 0; i < THREADS; i++) {

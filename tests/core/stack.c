@@ -25,8 +25,8 @@ static void selection(void)
     good = tr_select(NULL, backend != NULL ? ~tr_backend_features(backend) : 0, &s) == TR_OK;
 }
 
-/* Runs jobs of two key sizes and of 1 to 64 blocks: the call separates key sizes and sorts by
- * length. */
+/* Runs jobs of two key sizes and of 1 to 64 blocks, because the call separates key sizes and sorts
+ * by length. */
 static void multi_buffer(void)
 {
     static struct tr_aes_key keys[2];
@@ -40,8 +40,8 @@ static void multi_buffer(void)
     good = good && tr_cbc_encrypt_many(jobs, 200) == TR_OK;
 }
 
-/* Runs a function on a stack of `size` bytes, filled with a pattern. Returns how many bytes lie
- * between the top and the lowest one that the function overwrote. */
+/* Runs a function on a stack of `size` bytes, filled with a pattern. Returns the number of bytes
+ * from the lowest byte that the function overwrote to the top. */
 static size_t touched(void (*run)(void), size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -5,9 +5,9 @@
  * Verbauwhede, *Dude, is my code constant time?*, DATE 2017).
  *
  * The program only prints its verdict, because other load on the machine affects the times, too.
- * The test fails only if a call returns a wrong result. constant_time.c and
- * openssl/tls_constant_time.c reliably find a branch or an index on a secret. This test also covers
- * instruction timing on the real processor.
+ * The test fails only if a call returns a wrong result. Two other tests, constant_time.c and
+ * openssl/tls_constant_time.c, reliably find a branch or an index on a secret. This test also
+ * covers instruction timing on the real processor.
  */
 #include "common.h"
 #include "tls_record.h"
@@ -98,8 +98,8 @@ static void gcm_inputs(struct subject *s)
     }
 }
 
-/* Encrypts two plaintexts with 16 bytes of padding. In one, the first padding byte is wrong; in the
- * other, the last but one. */
+/* Encrypts two plaintexts with 16 bytes of padding. In the first plaintext, the first padding byte
+ * is wrong. In the second, the last but one is wrong. */
 static void padding_inputs(struct subject *s)
 {
     for (int i = 0; i < 2; i++) {

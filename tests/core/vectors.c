@@ -42,8 +42,8 @@ add(enum kind kind, enum tr_mode mode, unsigned encrypt, unsigned decrypt, const
     f->decrypt = decrypt;
 }
 
-/* Adds the CAVP files of a mode and key size. The numbers of records are from AESAVS appendices B
- * to E (KAT), section 6.3 (MMT) and section 6.4 (MCT). */
+/* Adds the CAVP files of a mode and key size. The numbers of records are from AESAVS, NIST's
+ * validation suite for AES: appendices B to E (KAT), section 6.3 (MMT) and section 6.4 (MCT). */
 static void add_cavp(enum tr_mode mode, unsigned size)
 {
     static const unsigned gfsbox[] = {7, 6, 5}, keysbox[] = {21, 24, 16};
@@ -151,11 +151,12 @@ static bool run_expansion(const struct tr_backend *b, const struct rsp_record *r
 /*
  * A Monte Carlo chain, with an inner loop of 1000 steps. The record gives the first input. In ECB,
  * each later input is the output of the step before. In the other modes the second input is the IV,
- * and each later one is the output from two steps earlier. The mode's state carries over all steps.
+ * and each later input is the output from two steps earlier. The mode's state carries over all
+ * steps.
  */
 struct chain {
     uint8_t key[32], iv[16], input[16];
-    uint8_t output[2][16]; /* of the last step and of the one before it */
+    uint8_t output[2][16]; /* the output of the last step, and of the step before it */
 };
 
 static void chain_steps(struct chain *c, const struct tr_aes_key *key, enum tr_mode mode,
@@ -195,7 +196,8 @@ static void chain_begin(struct chain *c, const struct rsp_record *r)
     memcpy(c->input, input_of(r)->data, 16);
 }
 
-/* Runs one of the 100 outer steps of a chain. It must begin where the previous one ended. */
+/* Runs one of the 100 outer steps of a chain. The record must begin where the previous step
+ * ended. */
 static bool run_mct(const struct tr_backend *b, enum tr_mode mode, const struct rsp_record *r,
                     struct chain *c)
 {

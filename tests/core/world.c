@@ -138,7 +138,7 @@ static bool same_key(const struct tr_backend *b)
            (b->features == 0 || memcmp(a->dec, late->dec, bytes) == 0);
 }
 
-/* Processes one message in several modes with key i. out has LATE_LEN bytes per mode. */
+/* Processes one message in several modes with key i. Stores LATE_LEN bytes per mode in `out`. */
 static bool late_message(unsigned i, size_t key_len, const uint8_t in[LATE_LEN],
                          uint8_t out[5][LATE_LEN], uint8_t tag[2][TR_BLOCK])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares the calls for runs of XTS data units with one call per unit, on every backend. Lengths
- * are random, some data-unit numbers carry when incremented, and runs are in place or out of place.
- * No byte outside the output may change. Also tests the errors of these calls.
+ * Compares the calls for runs of XTS data units with one call per data unit, on every backend.
+ * Lengths are random, some data-unit numbers carry when incremented, and runs are in place or out
+ * of place. No byte outside the output may change. Also tests the errors of these calls.
  */
 #include "common.h"
 

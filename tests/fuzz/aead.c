@@ -16,7 +16,7 @@ static const struct aead *const a = &all_aeads[FUZZ_AEAD];
 /* The accepted part of one message. */
 static struct message {
     bool started, decrypt, in_data, part_seen;
-    struct aead_lengths n; /* CCM: AAD and text as announced */
+    struct aead_lengths n; /* in CCM also the AAD and text lengths that start() got */
     size_t aad_len, len, pieces;
     uint8_t key[64], iv[128], aad[ROOM], in[ROOM], out[ROOM];
 } m;
@@ -146,7 +146,8 @@ static void end(struct input *in)
         compare(tag);
 }
 
-/* For modes that take all data in one call: makes that call, which ends the message. */
+/* Makes the call that takes all data of a message and ends it, in modes that have only such a
+ * call. */
 static void crypt_all(struct input *in)
 {
     static uint8_t out[FUZZ_LONGEST], made[FUZZ_LONGEST];
@@ -164,7 +165,8 @@ static void crypt_all(struct input *in)
     m.n.aad = m.aad_len;
     m.n.text = n;
     m.started = false;
-    /* For empty AAD, whole() passes no component to SIV, which is not the same as an empty one. */
+    /* For empty AAD, whole() passes no component to SIV, which is not the same as an empty
+     * component. */
     if (m.pieces > 0 && m.aad_len == 0 && is("SIV")) {
         (void)a->crypt(&state, false, out, m.in, n, tag);
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fuzzes struct tr_cipher with data in pieces of any length, in place or not. Each output must be
- * as long as tr_cipher_room() predicts. The whole output must equal that of one mode call with
+ * as long as tr_cipher_room() predicts. The whole output must equal the output of one call with
  * bitslice.
  */
 #include "fuzz.h"

@@ -10,7 +10,7 @@ struct input {
     size_t left;
 };
 
-/* The next byte of the input; 0 after the end. */
+/* Returns the next byte of the input, or 0 after its end. */
 static inline uint8_t next(struct input *in)
 {
     if (in->left == 0)
@@ -19,8 +19,8 @@ static inline uint8_t next(struct input *in)
     return *in->data++;
 }
 
-/* A length in bytes: three in four are below 192, the others multiples of 112 up to
- * FUZZ_LONGEST, which reach the code for long messages and its tables. */
+/* Returns a length in bytes. Three in four are below 192. The others are multiples of 112 up to
+ * FUZZ_LONGEST, which reach the code for long messages. */
 static inline size_t next_length(struct input *in)
 {
     const size_t n = next(in);
@@ -37,7 +37,7 @@ static inline void check(bool good, const char *what)
     abort();
 }
 
-/* The backend that the input chooses, or bitslice if that cannot run here. */
+/* Returns the backend that the input chooses, or bitslice if that backend cannot run here. */
 static inline const struct tr_backend *next_backend(struct input *in)
 {
     const struct tr_backend *b = tr_backend_at(next(in) % backend_count());

@@ -4,9 +4,9 @@
  *
  *     afalg-errors skcipher|aead OURS THEIRS KEY-BYTES IV-BYTES
  *
- * The program makes the same calls to both and compares every return value, errno and output byte.
- * It tries keys, tags and IVs of any length, data that is too short, operations that do not exist,
- * and modified messages.
+ * The program makes the same calls to both drivers. It compares every return value, every errno and
+ * a hash of every output. It tries keys, tags and IVs of any length, data that is too short,
+ * operations that do not exist, and modified messages.
  */
 #include "afalg.h"
 
@@ -44,7 +44,7 @@ static void add(struct msghdr *message, int type, const void *data, size_t len)
     message->msg_controllen += CMSG_SPACE(len);
 }
 
-/* A hash of an output (FNV-1a), to compare outputs. */
+/* Returns a hash of an output (FNV-1a), with which outputs are compared. */
 static long sum(const unsigned char *bytes, size_t len)
 {
     unsigned hash = 2166136261u;

@@ -20,7 +20,7 @@
 #    define SOL_ALG 279
 #endif
 
-/* Opens a socket for the algorithm; type is "skcipher" or "aead". */
+/* Opens a socket for the algorithm. The type is "skcipher" or "aead". */
 static inline int alg_open(const char *type, const char *driver)
 {
     struct sockaddr_alg address = {.salg_family = AF_ALG};

@@ -4,11 +4,11 @@
  *
  *   alg hold TYPE NAME               keeps a transform open until it is killed; prints "open"
  *   alg encrypt TYPE NAME BYTES N    makes N requests of BYTES bytes in page-aligned buffers
- *   alg late TYPE NAME BYTES         sets a key while the vector registers are refused, and
- *                                    compares its requests with those of a key set with registers
+ *   alg late TYPE NAME BYTES         sets one key while the vector registers are refused and one
+ *                                    while they are granted, and compares requests under both
  *   alg shared TYPE NAME KEYS        sets KEYS keys, each used by 4 processes at the same time
- *   alg traffic TYPE:NAME...         until SIGTERM: opens each algorithm that exists, encrypts,
- *                                    decrypts and compares messages, closes; prints counts
+ *   alg traffic TYPE:NAME...         until SIGTERM, opens each algorithm that exists, encrypts and
+ *                                    decrypts messages, and compares them; then prints counts
  *
  * TYPE is skcipher or aead. NAME is the name of a driver or of an algorithm.
  */
@@ -44,11 +44,12 @@ static uint8_t *pages(void)
 
 struct algorithm {
     int aead, fd;
-    int whole_blocks; /* whether it takes whole blocks only */
+    int whole_blocks; /* whether the algorithm takes whole blocks only */
     size_t iv_len;
 };
 
-/* Opens an algorithm, whose name gives the sizes of key and IV. Returns 0 or a negative errno. */
+/* Opens an algorithm. Its name determines the sizes of key and IV. Returns 0 or a negative
+ * errno. */
 static int open_algorithm(struct algorithm *a, const char *type, const char *name)
 {
     static const uint8_t key[64] = {1, 2, 3, 4, [40] = 5};
@@ -150,7 +151,7 @@ static unsigned long counter(const char *wanted)
 }
 
 /* Makes one request with each key. Both outputs must equal `want`, or each other if `want` is NULL.
- * Stores in holds[] how often each request held the registers. */
+ * Sets holds[] to the number of times that each request held the registers. */
 static int hold_counts(const struct algorithm keys[2], const char *name, int decrypt,
                        const uint8_t *from, size_t len, const uint8_t *want, size_t room,
                        unsigned long holds[2])
@@ -173,9 +174,9 @@ static int hold_counts(const struct algorithm keys[2], const char *name, int dec
     return 0;
 }
 
-/* Requests with both keys must hold the registers equally often. The counter covers the whole
- * module, and the kernel's self-tests of newly registered algorithms also count. So the comparison
- * is repeated. */
+/* Requests with both keys must hold the registers equally often. The comparison is repeated,
+ * because the counter also counts other users of the module, such as the kernel's self-tests of new
+ * algorithms. */
 static int compare_keys(const struct algorithm keys[2], const char *name, int decrypt,
                         const uint8_t *from, size_t len, const uint8_t *want, size_t room)
 {
@@ -242,8 +243,8 @@ static int one_of_many(const struct algorithm *a, unsigned first, uint8_t *const
     return 0;
 }
 
-/* Tests that simultaneous requests under one new key give the same results as single requests. The
- * first requests add powers of H to the key while the others use the key. */
+/* Tests that simultaneous requests under one new key give the same results as single requests. In
+ * GCM, the first requests add powers of H to the key while other requests use it. */
 static int shared(const char *type, const char *name, unsigned keys)
 {
     uint8_t *want[SIZES];

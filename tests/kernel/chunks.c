@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Makes a known number of AF_ALG operations, for tests that count steps and system calls:
+ * Makes a known number of AF_ALG operations, for tests that count system calls and the module's
+ * steps:
  *
  *     chunks send|splice DRIVER OPERATIONS BYTES OFFSET
  *
  * Each operation sends BYTES bytes of one long message and receives the result into the same
- * buffer, which begins at OFFSET in its first page. send() copies the data; splice() passes its
- * pages.
+ * buffer, which begins at OFFSET in its first page. With send the kernel copies the data, with
+ * splice it gets the pages.
  */
 #define _GNU_SOURCE /* splice, vmsplice */
 #include "afalg.h"

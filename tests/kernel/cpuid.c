@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Tests a feature in CPUID itself, because the kernel's flags may hide it: cpuid aes|vaes|avx
- * succeeds if the processor has the feature. */
+/* Usage: cpuid aes|vaes|avx. Succeeds if CPUID reports the feature. The flags in /proc/cpuinfo may
+ * lack it, because the kernel can hide a feature. */
 #include <cpuid.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Ends the emulator with an exit code: QEMU's device isa-debug-exit at port 0xf4 turns the byte N
- * into exit code 2N + 1. The program uses the port itself because cloud kernels have no
+ * into exit code 2N + 1. The program uses port instructions, because cloud kernels have no
  * /dev/port. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Sets the priority of a registered crypto driver through crypto_user (CRYPTO_MSG_UPDATEALG):
- * priority DRIVER N. With the highest priority, the driver serves all later opens of its algorithm.
- * The kernel also drops template instances built on the driver, such as seqiv(...). Transforms that
- * are already open keep their driver.
+ * Sets the priority of a registered crypto driver through crypto_user (CRYPTO_MSG_UPDATEALG).
+ * Usage: priority DRIVER N. The driver with the highest priority serves all later opens of its
+ * algorithm. The kernel also drops template instances built on the driver, such as seqiv(...).
+ * Transforms that are already open keep their driver.
  */
 #include <errno.h>
 #include <linux/cryptouser.h>

@@ -31,8 +31,8 @@ static uint8_t found[16 * 32] __attribute__((aligned(32)));
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",       \
         "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
 
-/* Fills the registers, calls sendmsg(2) and read(2), and stores the registers. Returns what read(2)
- * returned. */
+/* Fills the registers, calls sendmsg(2) and read(2), and stores the registers. Returns the result
+ * of read(2). */
 static long request(int op, const struct msghdr *message, void *out, size_t len)
 {
     long result = SYS_sendmsg;
@@ -68,7 +68,8 @@ static int same(void)
 int main(int argc, char **argv)
 {
     static uint8_t in[DATA], out[DATA], key[32] = {1}, iv[16];
-    /* Shared with the child: how often its registers [0] were wrong, [1] were compared. */
+    /* Shared with the child, which counts its comparisons of registers in child[1], and the wrong
+     * results in child[0]. */
     volatile unsigned *child =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char control[CMSG_SPACE(4) + CMSG_SPACE(sizeof(struct af_alg_iv) + 16)] = {0};

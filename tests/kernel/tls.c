@@ -3,11 +3,12 @@
  * Tests kernel TLS between two sockets. Usage: tls ALGORITHM OURS
  *
  * ALGORITHM is "gcm(aes)" or "ccm(aes)". For every TLS version, and every cipher that uses the
- * algorithm, sender and receiver use our driver OURS or the kernel's own, in all four combinations.
- * The test checks that:
+ * algorithm, the test makes four transfers. Sender and receiver each use our driver OURS or the
+ * kernel's driver. The test checks that:
  *
  * - the receiver gets the bytes that were sent
- * - a side that uses our driver calls it exactly once per record, and the other side never does
+ * - a sender or receiver that uses our driver calls it exactly once per record, and one that uses
+ *   the kernel's driver never calls ours
  * - both drivers put the same bytes on the wire
  * - a record with one wrong bit gives EBADMSG
  */
@@ -42,7 +43,8 @@ static void fatal(const char *what)
 
 #define FAILED(...) (failures++, printf(__VA_ARGS__), putchar('\n'))
 
-/* Makes our driver (if `us` is set) or the kernel's own serve all later opens of the algorithm. */
+/* Makes our driver (if `us` is set) or the kernel's driver serve all later opens of the
+ * algorithm. */
 static void prefer(int us)
 {
     pid_t child = fork();
@@ -178,7 +180,7 @@ static void send_all(int socket)
 }
 
 /* Reads len bytes in pieces of various sizes. Returns the number of bytes. If that is below len,
- * errno says why; 0 means the end of the stream. */
+ * errno gives the reason, where 0 means the end of the stream. */
 static size_t receive(int socket, unsigned char *out, size_t len)
 {
     static const size_t sizes[] = {5, 16, 4096, 1, 20000, 333};
@@ -196,7 +198,7 @@ static size_t receive(int socket, unsigned char *out, size_t len)
     return got;
 }
 
-/* Tests one combination: tx and rx say whether the sender and the receiver use our driver. */
+/* Tests one combination. The sender uses our driver if `tx` is 1, the receiver if `rx` is 1. */
 static void transfer(const struct version *version, const struct cipher *cipher, int tx, int rx)
 {
     int ends[2];
@@ -281,7 +283,8 @@ static void test(const struct version *version, const struct cipher *cipher)
     if (capture(version, cipher, 0, other_wire) != len || memcmp(wire, other_wire, len) != 0)
         FAILED("%s %s: the wire differs", version->name, cipher->name);
 
-    size_t first = 5 + ((size_t)wire[3] << 8 | wire[4]); /* of record 1: RFC 8446 section 5.1 */
+    /* The length of the first record with its header (RFC 8446 section 5.1). */
+    size_t first = 5 + ((size_t)wire[3] << 8 | wire[4]);
     for (int rx = 0; rx < 2; rx++) {
         corrupted(version, cipher, rx, first, first - 1);
         corrupted(version, cipher, rx, first, first - cipher->tag_len - 1);

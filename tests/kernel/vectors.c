@@ -9,9 +9,9 @@
  * (*.rsp) and the files of RFC 3686 share one format. The others have one case per line (see
  * tests/vectors/README.md).
  *
- * The kernel's interface cannot express some cases, which are left out: GCM with IVs of other
- * lengths than 12 bytes or tags below 4 bytes, and XTS data units that are not whole bytes. rfc4106
- * uses the GCM cases with 8 or 12 bytes of AAD.
+ * The program omits cases that the kernel's interface cannot express. In GCM, the IV must have 12
+ * bytes, and the tag 4, 8 or 12 to 16 bytes. In XTS, a data unit must be whole bytes. For rfc4106,
+ * the program uses the GCM cases with 8 or 12 bytes of AAD.
  */
 #include "afalg.h"
 
@@ -53,8 +53,9 @@ static void report(const char *id, const char *what, ssize_t status)
 }
 
 /* Makes one request. A valid message must give the output `want`, an invalid message -EBADMSG.
- * Reads exactly the expected number of bytes: for more, the kernel would wait for further input.
- * Reads one byte if none are expected, because the kernel does nothing for a read of 0 bytes. */
+ * Reads exactly the expected number of bytes, because the kernel would wait for more input to fill
+ * a longer read. Reads one byte if none are expected, because the kernel does nothing for a read of
+ * 0 bytes. */
 static void request(const char *id, int decrypt, int valid, const struct bytes *iv, size_t aad_len,
                     const struct bytes *in, const struct bytes *want)
 {

@@ -6,7 +6,7 @@
 #define ROOM 256
 
 static uint8_t memory[ROOM], before[ROOM], raw[65], iv[16];
-static const struct tr_backend *backend; /* the strongest that runs here */
+static const struct tr_backend *backend; /* the strongest backend that runs here */
 static struct tr_aes_key key;
 static unsigned calls, wrong;
 
@@ -29,7 +29,7 @@ static void report(const char *what)
     calls = wrong = 0;
 }
 
-/* A key of a wrong length is refused, and the key object stays as it was. */
+/* Tests that a key of a wrong length is refused, and that the key object stays unchanged. */
 #define REFUSED_KEY(mode, len)                                                                     \
     do {                                                                                           \
         struct tr_##mode##_key k, old;                                                             \

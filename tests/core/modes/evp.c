@@ -3,8 +3,8 @@
  * Compares the modes outside struct tr_cipher, except GCM, with libcrypto's default provider, for
  * each backend and key size. OpenSSL 3.0 lacks GCM-SIV, so gcm_siv_reference.h replaces it.
  * Messages have random lengths and are processed in place, out of place, and in pieces. The test
- * also decrypts each message. In modes with a tag or a check value it then flips a bit and decrypts
- * again: the mode must detect this and leave zeros.
+ * also decrypts each message. In modes with a tag or a check value, it then flips a bit and
+ * decrypts again. The mode must detect the change and leave zeros in the output.
  */
 #include "../common.h"
 #include "gcm_siv_reference.h"
@@ -46,8 +46,8 @@ static struct lc_message message(struct the_case *c, const char *form, size_t bi
                                .tag_len = c->tag_len};
 }
 
-/* Returns the input of a call: at random either `in`, or `out` with the input copied there (in
- * place). */
+/* Returns the input of a call. This is at random either `in`, or `out` with the input copied there,
+ * for a call in place. */
 static const uint8_t *input(struct the_case *c, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (tap_below(c->rng, 2) == 0)
@@ -120,7 +120,8 @@ static bool cts(struct the_case *c)
 typedef enum tr_status cfb_fn(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
                               const uint8_t *in, size_t len);
 
-/* Encrypts and decrypts in two pieces. unit: 8 if the functions take lengths in bits, else 1. */
+/* Encrypts and decrypts in two pieces. Pass 8 as `unit` if the functions take lengths in bits, else
+ * 1. */
 static bool cfb_small(struct the_case *c, const char *form, cfb_fn *encrypt, cfb_fn *decrypt,
                       size_t unit)
 {

@@ -6,8 +6,8 @@
 
 #include "../common.h"
 
-/* One step of POLYVAL: s = (s XOR x) h x^-128, bit by bit. Bit i of byte j is the coefficient of
- * x^(8j+i). */
+/* One step of POLYVAL: XORs x into s, then multiplies s by h and by X^-128, bit by bit. Bit i of
+ * byte j is the coefficient of X^(8j+i). */
 static inline void polyval_step(uint8_t s[16], const uint8_t x[16], const uint8_t h[16])
 {
     uint8_t sum[16] = {0};
@@ -16,8 +16,8 @@ static inline void polyval_step(uint8_t s[16], const uint8_t x[16], const uint8_
     for (unsigned bit = 0; bit < 128; bit++) {
         for (unsigned i = 0; i < 16 && (s[bit / 8] >> bit % 8 & 1) != 0; i++)
             sum[i] ^= h[i];
-        /* Divide by x, after XORing the modulus x^128 + x^127 + x^126 + x^121 + 1 if the constant
-         * term is 1. */
+        /* Divides by X. If the constant term is 1, first XORs the modulus X^128 + X^127 + X^126 +
+         * X^121 + 1. */
         const bool odd = (sum[0] & 1) != 0;
         for (unsigned i = 0; i < 16; i++)
             sum[i] = (uint8_t)(sum[i] >> 1 | (i < 15 ? sum[i + 1] << 7 : 0));

@@ -175,7 +175,7 @@ static void test_wrong(const struct pair *pair, unsigned int size)
         ours = open(pair, OURS, sealed, aad, len + size, i);
         theirs = open(pair, THEIRS, sealed, aad, len + size, i);
         same_error(pair, ours, theirs, "byte %u wrong, tag of %u", i, size);
-        /* RFC 4106 does not authenticate its copy of the IV at the end of the AAD. */
+        /* In rfc4106, the AAD ends with a copy of the IV, which is not authenticated. */
         if ((ours == -EBADMSG) == (i == 0 || (pair == &rfc4106 && i > 8 && i <= aad)))
             differ(pair->prefix, "byte %u wrong, tag of %u: %d", i, size, ours);
     }
@@ -232,8 +232,8 @@ static int run_long(int whose, unsigned int len)
     return crypto_wait_req(crypto_aead_encrypt(request[whose]), &wait);
 }
 
-/* Tests CCM messages too long for a length field of 2 bytes, and the longest that fits. Omits 65536
- * bytes: the kernel's own driver accepts them, but computes the tag for length 0. */
+/* Tests CCM messages too long for a length field of 2 bytes, and the longest message that fits.
+ * Omits 65536 bytes, because the kernel's driver accepts them and computes the tag for length 0. */
 static void test_ccm_too_long(void)
 {
     static const unsigned int lens[] = {65535, 65537, 65600};
@@ -244,7 +244,7 @@ static void test_ccm_too_long(void)
                    "%u bytes with a length field of 2", lens[i]);
 }
 
-/* Repeats one request: in run n, its nth allocation fails. Ends with the first run that makes fewer
+/* Repeats one request. In run n, the nth allocation fails. Ends with the first run that makes fewer
  * than n allocations. Returns the number of failed allocations. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int aad, unsigned int len)
 {

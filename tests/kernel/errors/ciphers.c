@@ -71,7 +71,7 @@ static int crypt(const struct pair *pair, int whose, bool decrypt, unsigned int 
     return err;
 }
 
-/* Whether a request leaves the IV of the next one. XTS and CTS leave an unspecified IV. */
+/* Whether a request leaves the IV for the next request. XTS and CTS leave an unspecified IV. */
 static bool chains(const struct pair *pair)
 {
     return strcmp(pair->prefix, "xts-aes") != 0 && strcmp(pair->prefix, "cts-cbc-aes") != 0;
@@ -120,7 +120,7 @@ static void test_lengths(const struct pair *pair)
     unsigned int len, decrypt, scattered, which;
 
     fill(key, sizeof(key), 1);
-    for (which = 1; which <= 2; which++) { /* the shortest valid key, and one of twice the length */
+    for (which = 1; which <= 2; which++) { /* the shortest valid key, and one twice as long */
         unsigned int key_len = which * good_key_len(THEIRS);
 
         same_error(pair, set_key(OURS, key, key_len, 0), set_key(THEIRS, key, key_len, 0), "key");
@@ -135,7 +135,7 @@ static void test_lengths(const struct pair *pair)
     }
 }
 
-/* Repeats one request: in run n, its nth allocation fails. Ends with the first run that makes fewer
+/* Repeats one request. In run n, the nth allocation fails. Ends with the first run that makes fewer
  * than n allocations. Returns the number of failed allocations. */
 static unsigned int starve(const struct pair *pair, int whose, unsigned int len)
 {

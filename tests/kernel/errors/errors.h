@@ -24,7 +24,7 @@ struct pair {
 extern char *backend;
 extern unsigned int cases;
 
-/* Returns the name of a driver of the pair. `name` is the buffer for our driver's name. */
+/* Returns the name of a driver of the pair. The buffer `name` is for our driver's name. */
 const char *driver_name(const struct pair *pair, int whose, char name[128]);
 
 /* Logs a difference and counts it as a failure. */
@@ -64,10 +64,11 @@ void fill(u8 *bytes, unsigned int len, u32 seed);
 
 int starve_register(void);
 void starve_unregister(void);
-/* Makes the nth allocation of this task fail, or none if nth is 0. Records the others. */
+/* Makes the nth allocation of this task fail, or none if nth is 0. Records the other
+ * allocations. */
 void starve_begin(unsigned int nth);
-/* Ends what starve_begin() began. Returns whether an allocation failed; *kept is the number of
- * allocations not freed. */
+/* Ends the failures and the recording. Returns whether an allocation failed. Sets *kept to the
+ * number of allocations that were not freed. */
 bool starve_end(unsigned int *kept);
 
 /* ---- load.c: allocations that fail while our module loads ---- */

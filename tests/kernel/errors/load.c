@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Makes an allocation fail while our module loads: between the kernel's notification of the state
- * MODULE_STATE_COMING and that of MODULE_STATE_LIVE or MODULE_STATE_GOING. */
+/* Makes an allocation fail while our module loads: after the kernel's notification of the state
+ * MODULE_STATE_COMING, and before its notification of MODULE_STATE_LIVE or MODULE_STATE_GOING. */
 #include "errors.h"
 
 #include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 
-static unsigned int starve_load; /* number of the allocation to fail, from 1; 0: none */
+static unsigned int starve_load; /* the number of the allocation that fails, from 1; 0: none */
 module_param(starve_load, uint, 0600);
 static bool starved;
 module_param(starved, bool, 0600);

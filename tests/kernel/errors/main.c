@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* insmod errors.ko backend=aesni: this module runs all tests while it loads. It puts counts into
- * its parameters and differences into the kernel's log. Without a backend it only waits for our
+/* Usage: insmod errors.ko backend=aesni. The module runs all tests while it loads. It writes counts
+ * to its parameters and differences to the kernel's log. Without a backend it only waits for our
  * module to load (load.c). */
 #include "errors.h"
 

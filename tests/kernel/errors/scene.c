@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Buffers and scatterlists of a request. The data of both buffers ends at a page end. Scatterlists
- * divide it into one piece or many. */
+ * divide the data into one or many pieces. */
 #include "errors.h"
 
 #include <linux/gfp.h>
@@ -76,7 +76,7 @@ void scene_set(struct scene *s, unsigned int in_len, unsigned int out_len, bool 
     scatter(s->to, scene_out(s), out_len, scattered);
 }
 
-/* The first may_copy output bytes are for AAD: a driver may copy it there or write nothing. */
+/* The first may_copy output bytes are for AAD. A driver may copy the AAD there or write nothing. */
 bool scene_intact(const struct scene *s)
 {
     const u8 *start = s->out + ROOM - s->out_len;

@@ -13,10 +13,10 @@
 #include <linux/slab.h>
 
 static struct task_struct *victim;
-static unsigned int left; /* allocations until one fails, inclusive; 0: none fails */
+static unsigned int left; /* the number of allocations up to the failing one; 0: none fails */
 static bool failed;
 static const void *held[256]; /* allocations that were not freed */
-static unsigned int lost;     /* allocations that did not fit in held */
+static unsigned int lost;     /* the number of allocations for which `held` has no room */
 
 /* Whether the tested task runs, and not an interrupt handler on top of it. */
 static bool is_victim(void)
@@ -43,7 +43,7 @@ static int on_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
     return is_victim() ? 0 : -1;
 }
 
-/* Whether this allocation has to fail; records it if not. */
+/* Whether this allocation has to fail. If not, records the allocation. */
 static bool takes(struct pt_regs *regs)
 {
     if (!is_victim() || regs_return_value(regs) == 0)

@@ -5,9 +5,9 @@
  *   insmod shapes.ko kind=xts ours=xts-aes-tenrounds-aesni theirs=xts(ecb(aes-generic))
  *                    seed=1 cases=1000
  *
- * Loading succeeds if both drivers gave the same result for every request. Both get the same
- * request and the same memory contents. The return value, the IV afterwards and all memory, even
- * outside the pieces, must agree.
+ * Loading succeeds if both drivers gave the same result for every request. Both drivers get the
+ * same request and the same memory contents. The return value, the IV afterwards and all memory,
+ * even outside the pieces, must agree.
  *
  * The seed determines:
  *
@@ -78,7 +78,8 @@ static bool one_in(u32 n)
 /* ---- Shapes ---- */
 
 struct shape {
-    u32 count, end; /* number of pieces; arena offset after the last one placed */
+    /* The number of pieces, and the offset in the arena after the last piece that was placed. */
+    u32 count, end;
     struct {
         u32 at, len;
     } piece[PIECES + 1];
@@ -170,7 +171,7 @@ static struct scatterlist *make_list(struct list *list, const struct shape *s, u
     return list->first;
 }
 
-/* scatter() copies bytes into the pieces of a shape, gather() out of them. */
+/* scatter() copies bytes into the pieces of a shape. gather() copies bytes out of the pieces. */
 static void scatter(u8 *arena, const struct shape *s, const u8 *from, u32 len)
 {
     u32 i;
@@ -210,8 +211,8 @@ struct side {
     u8 iv[32];
 };
 
-static struct side side[2]; /* ours, theirs */
-static u8 *pattern;         /* random contents for two arenas */
+static struct side side[2]; /* our driver, their driver */
+static u8 *pattern;         /* random bytes, with which arenas are filled */
 static u8 *message, *mixed; /* MAX_TOTAL bytes each */
 
 static bool is_aead(void)
@@ -384,8 +385,8 @@ static void make_iv(struct request *r)
             (u8)between(2, 7); /* a length field of 3 to 8 bytes, enough for every length here */
 }
 
-/* Encrypts with their driver. The message to decrypt (AAD, ciphertext, tag) goes to `message`, with
- * one bit flipped if wrong_tag is set. */
+/* Encrypts with their driver. Sets `message` to the message to decrypt (AAD, ciphertext, tag). If
+ * wrong_tag is set, one bit of it is flipped. */
 static int make_valid(struct request *r, u32 plain)
 {
     struct request e = *r;
@@ -425,8 +426,8 @@ static bool same_aad(const struct request *r, const u8 *before)
         if (memcmp(mixed, message, r->aad) != 0)
             return false;
     }
-    /* Both targets get our AAD bytes, because their driver may have chosen the other way. The
-     * arenas can then be compared as a whole. */
+    /* Writes our AAD bytes to both targets, because only one of the drivers may have copied the
+     * AAD. The arenas can then be compared as a whole. */
     for (i = 0; i < 2; i++)
         scatter(side[i].target, &r->target, mixed, r->aad);
     return true;

@@ -105,7 +105,7 @@ struct operation {
     const char *name, *driver, *generic;
     bool main, aead, decrypt;
     unsigned int unit;       /* every length is a multiple of this many bytes */
-    unsigned int keys, salt; /* a raw key is this many AES keys, then this many bytes of salt */
+    unsigned int keys, salt; /* a raw key has `keys` AES keys, then `salt` bytes of salt */
     enum tr_status (*set_key)(struct work *w, const struct tr_backend *b, const u8 *raw,
                               size_t len);
     enum tr_status (*run)(struct work *w); /* NULL: the core has no such call */
@@ -223,8 +223,9 @@ static bool there_is(const struct work *w, int kind)
 
 /* ---- Windows ---- */
 
-/* The processor time of this thread in ns. User-mode Linux runs as a process under the host's
- * kernel, and asks that kernel. */
+/* Returns the processor time of this thread in ns. In user-mode Linux, which is a process of the
+ * host, asks the host's kernel. Elsewhere returns the wall-clock time, so that no window counts as
+ * disturbed. */
 static u64 own_ns(void)
 {
 #ifdef CONFIG_UML
@@ -249,7 +250,7 @@ struct window {
 };
 
 /* Times one window of calls, after an eighth as many untimed calls. A window is disturbed if the
- * thread lost the processor meanwhile. */
+ * thread lost the processor during the window. */
 static int window(struct work *w, int kind, u32 calls, struct window *result)
 {
     u64 wall, own;

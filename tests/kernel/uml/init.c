@@ -4,8 +4,9 @@
  *
  *     init SCRIPT FOLDER
  *
- * The root file system is the host's, read-only. init mounts the host's FOLDER for the results,
- * runs the script, prints its exit status and powers off. If init exited, the kernel would panic.
+ * The root file system is the host's, read-only. This program mounts the host's FOLDER for the
+ * results, runs the script, prints its exit status and powers off. It must not exit, because the
+ * kernel would panic.
  */
 #include <stdio.h>
 #include <stdlib.h>
