@@ -240,8 +240,6 @@ impl Attributes {
     /// Stores a value that the caller has checked may be given.
     pub fn set(&mut self, definition: &Definition, value: Value<'_>) -> Result<()> {
         match (definition.attribute, value) {
-            // Only the security officer could vouch for a key.
-            (CKA_TRUSTED, Value::Flag(_, true)) => return fail(CKR_ATTRIBUTE_READ_ONLY),
             (_, Value::Flag(flag, value)) => self.flags.set(flag, value),
             (CKA_LABEL, Value::Bytes(bytes)) => self.label = copy_of(bytes)?.into(),
             (CKA_ID, Value::Bytes(bytes)) => self.id = copy_of(bytes)?.into(),

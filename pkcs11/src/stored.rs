@@ -5,6 +5,7 @@
 //!
 //! Locks are taken in this order: session, this state, object.
 
+use crate::attribute::Flags;
 use crate::object::{Home, Object};
 use crate::record;
 use crate::rv::{ensure, fail, Error, Result};
@@ -60,6 +61,7 @@ fn of_file(error: token::Error) -> Error {
         },
         Damaged(..) | Newer(..) | Exposed(..) | Missing(_) => CKR_TOKEN_NOT_RECOGNIZED,
         Locked(_) => CKR_DEVICE_ERROR,
+        Changed(_) => CKR_FUNCTION_FAILED,
         WrongPin(_) => CKR_PIN_INCORRECT,
         PinLength(_) => CKR_PIN_LEN_RANGE,
         NoPin => CKR_USER_PIN_NOT_INITIALIZED,
@@ -83,11 +85,30 @@ impl State {
         }
     }
 
-    /// The user's master key: only the user changes objects.
-    fn of_user(&self) -> Result<&MasterKey> {
+    /// Whether whoever is logged in sees an object: the user every one, and the security officer those
+    /// that are not private (PKCS#11 section 2.4 of the usage guide).
+    fn shows(&self, object: &Object) -> bool {
         match &self.login {
-            Login::User(master) => Ok(master),
-            _ => fail(CKR_USER_NOT_LOGGED_IN),
+            Login::Nobody => !object.needs_login(),
+            Login::SecurityOfficer(_) => !object.has(Flags::PRIVATE),
+            Login::User(_) => true,
+        }
+    }
+
+    /// The master key for a change of an object.
+    fn to_change(&self, object: &Object) -> Result<&MasterKey> {
+        let master = self.master().filter(|_| self.shows(object));
+        master.ok_or(Error(CKR_USER_NOT_LOGGED_IN))
+    }
+
+    /// Whether a role may log in.
+    fn admits(&self, role: Role) -> Result<()> {
+        match (&self.login, role) {
+            (Login::Nobody, _) => Ok(()),
+            (Login::User(_), Role::User) | (Login::SecurityOfficer(_), Role::SecurityOfficer) => {
+                fail(CKR_USER_ALREADY_LOGGED_IN)
+            }
+            _ => fail(CKR_USER_ANOTHER_ALREADY_LOGGED_IN),
         }
     }
 
@@ -100,7 +121,8 @@ impl State {
         match record.is_private {
             false => record::decode(&record.attributes, home),
             true => {
-                let opened = self.of_user()?.open(&contents.serial, record);
+                let master = self.master().ok_or(Error(CKR_USER_NOT_LOGGED_IN))?;
+                let opened = master.open(&contents.serial, record);
                 record::decode(&opened.ok_or(Error(CKR_TOKEN_NOT_RECOGNIZED))?, home)
             }
         }
@@ -112,17 +134,25 @@ impl State {
         objects: &Objects,
         (identity, contents): (Identity, &Contents),
     ) -> Result<()> {
-        let visible = || {
-            let records = contents.records.iter();
-            records.filter(|r| !r.is_private || self.is_user())
-        };
-        let is_known = |r: &Record| self.loaded.get(&r.id).is_some_and(|l| l.0 == r.nonce);
+        let mut there = HashSet::new();
         let mut changed = Vec::new();
-        for record in visible().filter(|r| !is_known(r)) {
-            let object = Arc::new(self.decode(contents, record)?);
-            changed.push((record.id, record.nonce, object));
+        let sealed_too = self.master().is_some();
+        for record in contents
+            .records
+            .iter()
+            .filter(|r| !r.is_private || sealed_too)
+        {
+            let known = self.loaded.get(&record.id);
+            if known.is_some_and(|known| known.0 == record.nonce) {
+                there.insert(record.id);
+                continue;
+            }
+            let object = self.decode(contents, record)?;
+            if self.shows(&object) {
+                there.insert(record.id);
+                changed.push((record.id, record.nonce, Arc::new(object)));
+            }
         }
-        let there: HashSet<u64> = visible().map(|r| r.id).collect();
         self.loaded.retain(|id, (_, handle)| {
             let stays = there.contains(id);
             if !stays {
@@ -226,23 +256,26 @@ impl Stored {
 
     /// C_InitToken.
     pub fn initialize(&self, objects: &Objects, pin: &[u8], label: &[u8; LABEL_LEN]) -> Result<()> {
-        self.file.initialize(label, pin).map_err(of_file)?;
+        let made = match self.file.identity().map_err(of_file)? {
+            None => self.file.create(label, pin, None),
+            Some(_) => self.file.recreate(label, pin, None),
+        };
+        made.map_err(of_file)?;
         self.refresh(objects).map(|_| ())
     }
 
-    /// C_Login. The PIN is checked while others may use the token.
-    pub fn login(&self, objects: &Objects, role: Role, pin: &[u8]) -> Result<()> {
-        let is_free = |state: &State| match (&state.login, role) {
-            (Login::Nobody, _) => Ok(()),
-            (Login::User(_), Role::User) | (Login::SecurityOfficer(_), Role::SecurityOfficer) => {
-                fail(CKR_USER_ALREADY_LOGGED_IN)
-            }
-            _ => fail(CKR_USER_ANOTHER_ALREADY_LOGGED_IN),
-        };
-        is_free(&self.lock())?;
-        let master = self.file.login(role, pin).map_err(of_file)?;
+    /// The first half of C_Login: checks the PIN, while others use the token. It may wait for half a
+    /// minute, so the caller holds no lock.
+    pub fn check_pin(&self, role: Role, pin: &[u8]) -> Result<MasterKey> {
+        self.lock().admits(role)?;
+        self.file.login(role, pin).map_err(of_file)
+    }
+
+    /// The second half of C_Login. The caller has locked its session, so it does not close before
+    /// the login is there.
+    pub fn login(&self, objects: &Objects, role: Role, master: MasterKey) -> Result<()> {
         let mut state = self.lock();
-        is_free(&state)?;
+        state.admits(role)?;
         state.login = match role {
             Role::SecurityOfficer => Login::SecurityOfficer(master),
             Role::User => Login::User(master),
@@ -292,7 +325,7 @@ impl Stored {
     pub fn add(&self, objects: &Objects, object: &Object) -> Result<usize> {
         let mut state = self.lock();
         let (bytes, is_private) = form_of(object);
-        let added = self.file.add(state.of_user()?, is_private, &bytes);
+        let added = self.file.add(state.to_change(object)?, is_private, &bytes);
         let (id, identity, contents) = added.map_err(of_file)?;
         state.take_over(objects, (identity, &contents))?;
         let (_, handle) = state.loaded.get(&id).ok_or(Error(CKR_GENERAL_ERROR))?;
@@ -305,16 +338,16 @@ impl Stored {
         let (bytes, is_private) = form_of(object);
         let replaced = self
             .file
-            .replace(state.of_user()?, version, is_private, &bytes);
+            .replace(state.to_change(object)?, version, is_private, &bytes);
         let (was_there, identity, contents) = replaced.map_err(of_file)?;
         state.take_over(objects, (identity, &contents))?;
         // Another process has changed or destroyed it in between: the caller looks again.
         ensure(was_there, CKR_FUNCTION_FAILED)
     }
 
-    pub fn remove(&self, objects: &Objects, id: u64) -> Result<()> {
+    pub fn remove(&self, objects: &Objects, id: u64, object: &Object) -> Result<()> {
         let mut state = self.lock();
-        let removed = self.file.remove(state.of_user()?, id);
+        let removed = self.file.remove(state.to_change(object)?, id);
         let (was_there, identity, contents) = removed.map_err(of_file)?;
         state.take_over(objects, (identity, &contents))?;
         ensure(was_there, CKR_OBJECT_HANDLE_INVALID)

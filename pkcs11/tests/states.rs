@@ -229,6 +229,41 @@ fn wrong_handles_and_arguments() {
     }
 }
 
+/// Wrong keys and arguments end a digest and a search, and do not hide that there is none.
+#[test]
+fn an_error_ends_digests_and_searches() {
+    let session = Session::open();
+    let s = session.0;
+    let sensitive = [(CKA_SENSITIVE, &[CK_TRUE][..])];
+    let hidden = session.key_with(CKK_AES, &[1; 16], &sensitive).unwrap();
+    let data = session.create(&[(CKA_CLASS, &CKO_DATA.to_ne_bytes())]);
+    let mut sha = mechanism(CKM_SHA256, &[]);
+    for (key, code) in [
+        (12345, CKR_KEY_HANDLE_INVALID),
+        (data.unwrap(), CKR_KEY_HANDLE_INVALID),
+        (hidden, CKR_KEY_INDIGESTIBLE),
+    ] {
+        let digest_key = || ck!(C_DigestKey(s, key));
+        assert_eq!(digest_key(), CKR_OPERATION_NOT_INITIALIZED);
+        assert_eq!(ck!(C_DigestInit(s, &mut sha)), CKR_OK);
+        assert_eq!(digest_key(), code);
+        assert_eq!(digest_key(), CKR_OPERATION_NOT_INITIALIZED);
+    }
+    let (mut handle, mut count) = (0, 0);
+    let lists = [
+        (null_mut(), 1, &mut count as *mut CK_ULONG),
+        (&mut handle, 1, null_mut()),
+        (&mut handle, CK_ULONG::MAX, &mut count),
+    ];
+    for (to, most, count) in lists {
+        let find = || ck!(C_FindObjects(s, to, most, count));
+        assert_eq!(find(), CKR_OPERATION_NOT_INITIALIZED);
+        assert_eq!(ck!(C_FindObjectsInit(s, null_mut(), 0)), CKR_OK);
+        assert_eq!(find(), CKR_ARGUMENTS_BAD);
+        assert_eq!(find(), CKR_OPERATION_NOT_INITIALIZED);
+    }
+}
+
 /// The dual-function calls, and what an error does to both operations.
 #[test]
 fn dual_functions() {

@@ -199,6 +199,25 @@ fn pins_are_checked() {
 }
 
 #[test]
+fn the_security_officer_sets_the_users_pin() {
+    let keys = Keys::new();
+    // What C_InitToken leaves: no PIN of the user yet.
+    let token = tenrounds_pkcs11::keyring::token(keys.token.clone()).unwrap();
+    token.create(&[b' '; 32], b"officer", None).unwrap();
+    let said = keys.tool(&["list"]).failed(1);
+    contains(&said, &["PIN is not set", "'tenrounds token pin'"]);
+    let pin = |pin, officer| keys.with_pin(pin, &["pin", "--so-pin-file", officer, "--json"]);
+    contains(&pin("pin", "wrong").failed(1), &["the PIN is wrong"]);
+    let json = valid(&pin("pin", "so-pin").ok().out);
+    assert_eq!(json.text("/token/action"), "pin");
+    keys.import("backup", &[]).ok();
+    pin("wrong", "so-pin").ok();
+    keys.tool(&["list"]).failed(1);
+    let listed = keys.with_pin("wrong", &["list"]).ok().out;
+    contains(&listed, &["backup"]);
+}
+
+#[test]
 fn an_existing_token_is_not_lost_by_mistake() {
     let keys = Keys::initialised();
     keys.import("backup", &[]).ok();
