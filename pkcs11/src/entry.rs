@@ -33,7 +33,7 @@ use std::sync::Arc;
 use token::{Role, LABEL_LEN};
 use zeroize::Zeroizing;
 
-fn guard(call: impl FnOnce() -> Result<()>) -> CK_RV {
+pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> CK_RV {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => CKR_OK,
         Ok(Err(Error(code))) => code,
@@ -693,6 +693,20 @@ functions! {
         unsafe { login(session, user, pin(user_pin, len)) }
     }
 
+    C_LoginUser(
+        session: CK_SESSION_HANDLE,
+        user: CK_USER_TYPE,
+        user_pin: *mut CK_UTF8CHAR,
+        len: CK_ULONG,
+        _name: *mut CK_UTF8CHAR,
+        name_len: CK_ULONG,
+    ) {
+        locked(session)?;
+        // A token has one user, who has no name.
+        ensure(name_len == 0, CKR_ARGUMENTS_BAD)?;
+        unsafe { login(session, user, pin(user_pin, len)) }
+    }
+
     C_Logout(session: CK_SESSION_HANDLE) {
         let (_session, slot) = opened(session)?;
         slot.token(CKR_USER_NOT_LOGGED_IN)?.logout(&slot.objects)
@@ -707,7 +721,6 @@ type Long = CK_ULONG;
 
 refused! {
     CKR_FUNCTION_NOT_SUPPORTED;
-    C_LoginUser(Handle, CK_USER_TYPE, *mut CK_UTF8CHAR, Long, *mut CK_UTF8CHAR, Long);
     C_SignRecoverInit(Handle, Mechanism, Key);
     C_SignRecover(Handle, Bytes, Long, Bytes, *mut Long);
     C_VerifyRecoverInit(Handle, Mechanism, Key);

@@ -9,7 +9,7 @@ use crate::digest::Hash;
 use crate::mac;
 use crate::mechanism::{self, Parameter, Row};
 use crate::object::Object;
-use crate::rv::{ensure, fail, Error, Result};
+use crate::rv::{ensure, Error, Result};
 use crate::slab::Slab;
 use catalogue::Direction;
 use cryptoki_sys::*;

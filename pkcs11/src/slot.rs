@@ -89,14 +89,20 @@ impl Slot {
         }
     }
 
-    /// Removes all objects, which a call that raced with C_Finalize may have left.
-    pub fn clear(&self) {
+    /// Removes all objects, also those that a call that raced with C_Finalize has left. Only the
+    /// profile is there again.
+    pub fn clear(&self) -> Result<()> {
         if let Some(stored) = &self.stored {
             stored.clear(&self.objects);
         }
         for object in self.objects.select(|_, _| true) {
             self.remove(object);
         }
+        // A session that ended by a panic was not counted off.
+        self.sessions.store(0, Ordering::Relaxed);
+        self.writing.store(0, Ordering::Relaxed);
+        let profile = self.objects.insert(Arc::new(Object::profile()?));
+        profile.map(|_| ()).ok_or(Error(CKR_HOST_MEMORY))
     }
 
     fn remove(&self, handle: usize) {

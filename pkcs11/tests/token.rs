@@ -335,6 +335,39 @@ fn pins() {
     assert_eq!(login(&session, 9, PIN), Err(CKR_USER_TYPE_INVALID));
 }
 
+/// C_LoginUser: a token's user has no name.
+fn user_by_name() {
+    let session = Session::on(SLOT, true).unwrap();
+    let login_user = |name: &[u8], pin: &[u8]| {
+        let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
+        let name_len = name.len() as CK_ULONG;
+        let name = name.as_ptr().cast_mut();
+        let s = session.0;
+        result(ck!(C_LoginUser(s, CKU_USER, at, len, name, name_len)))
+    };
+    assert_eq!(login_user(b"somebody", PIN), Err(CKR_ARGUMENTS_BAD));
+    assert_eq!(login_user(b"", b"wrong"), Err(CKR_PIN_INCORRECT));
+    assert_eq!(login_user(b"", PIN), Ok(()));
+    assert_eq!(state(&session), CKS_RW_USER_FUNCTIONS);
+    assert_eq!(
+        login(&session, CKU_USER, PIN),
+        Err(CKR_USER_ALREADY_LOGGED_IN)
+    );
+}
+
+/// Each slot has the object of the profile, also before a login.
+fn profile() {
+    let session = Session::on(SLOT, false).unwrap();
+    let class = CKO_PROFILE.to_ne_bytes();
+    let mut template = [attribute(CKA_CLASS, &class)];
+    let list = template.as_mut_ptr();
+    assert_eq!(ck!(C_FindObjectsInit(session.0, list, 1)), CKR_OK);
+    let (mut handles, mut count) = ([0; 2], 0);
+    let to = handles.as_mut_ptr();
+    assert_eq!(ck!(C_FindObjects(session.0, to, 2, &mut count)), CKR_OK);
+    assert_eq!(count, 1);
+}
+
 /// The security officer vouches for wrapping keys that are not private.
 fn trust() {
     let session = Session::on(SLOT, true).unwrap();
@@ -490,8 +523,10 @@ fn a_token() {
     attributes();
     data();
     pins();
+    user_by_name();
     trust();
     a_login_that_waits(&path);
+    profile();
     damaged(&path);
     another_process();
     std::fs::remove_dir_all(&folder).unwrap();
