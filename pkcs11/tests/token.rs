@@ -12,6 +12,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use support::{attribute, mechanism, result, Session, Way};
+use tenrounds_pkcs11::keyring::{self, Keyring};
 
 const SLOT: CK_SLOT_ID = 1;
 const TRUE: &[u8] = &[CK_TRUE];
@@ -369,7 +370,7 @@ fn profile() {
 }
 
 /// The security officer vouches for wrapping keys that are not private.
-fn trust() {
+fn trust(path: &Path) {
     let session = Session::on(SLOT, true).unwrap();
     assert_eq!(login(&session, CKU_USER, PIN), Ok(()));
     let refused = session.key_with(CKK_AES, &[1; 16], &[(CKA_TRUSTED, TRUE)]);
@@ -402,7 +403,11 @@ fn trust() {
     assert_eq!(login(&session, CKU_USER, PIN), Ok(()));
     let wrapper = found(&session, b"wrapper").unwrap()[0];
     assert_eq!(session.read(wrapper, CKA_TRUSTED).as_deref(), Ok(TRUE));
-    let careful = [(CKA_WRAP_WITH_TRUSTED, TRUE)];
+    let careful: [(CK_ATTRIBUTE_TYPE, &[u8]); 3] = [
+        (CKA_TOKEN, TRUE),
+        (CKA_WRAP_WITH_TRUSTED, TRUE),
+        (CKA_LABEL, b"careful"),
+    ];
     let secret = session.key_with(CKK_AES, &[2; 16], &careful).unwrap();
     let wrap = |by| {
         let (mut m, mut out, mut n) = (mechanism(CKM_AES_KEY_WRAP_KWP, &[]), [0; 40], 40);
@@ -412,6 +417,14 @@ fn trust() {
     assert_eq!(wrap(wrapper), Ok(()));
     let other = session.key(CKK_AES, &[1; 16]);
     assert_eq!(wrap(other), Err(CKR_KEY_NOT_WRAPPABLE));
+    // The tool, too.
+    let keyring = Keyring::open(path.to_owned(), PIN).unwrap();
+    let entries = keyring.entries().unwrap();
+    let number = |label| entries.iter().find(|e| e.label == label).unwrap().number;
+    let wrap = |by| keyring.wrap(number("careful"), number(by));
+    assert!(wrap("wrapper").is_ok());
+    assert!(matches!(wrap("open"), Err(keyring::Error::Forbidden(_))));
+    assert_eq!(destroy(&session, secret), Ok(()));
     assert_eq!(destroy(&session, wrapper), Ok(()));
 }
 
@@ -524,7 +537,7 @@ fn a_token() {
     data();
     pins();
     user_by_name();
-    trust();
+    trust(&path);
     a_login_that_waits(&path);
     profile();
     damaged(&path);

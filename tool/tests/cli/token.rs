@@ -187,10 +187,12 @@ fn pins_are_checked() {
     mode(&keys.place.path("pin"), 0o644);
     contains(&keys.tool(&["list"]).failed(1), &["mode 644", "chmod 600"]);
     // No terminal, no file.
-    let mut tool = keys.place.program("setsid");
-    tool.args(["--wait", crate::support::TOOL, "token", "list"]);
-    let said = tool.env("TENROUNDS_TOKEN", &keys.token).done().failed(1);
-    contains(&said, &["--pin-file FILE"]);
+    for (action, option) in [("list", "use --pin-file"), ("pin", "use --so-pin-file")] {
+        let mut tool = keys.place.program("setsid");
+        tool.args(["--wait", crate::support::TOOL, "token", action]);
+        let said = tool.env("TENROUNDS_TOKEN", &keys.token).done().failed(1);
+        contains(&said, &[option]);
+    }
     let short = secret_file(&keys.place, "short", "123\n");
     let args = ["init", "--so-pin-file", "so-pin", "--token", "other"];
     let said = keys.with_pin(&short.display().to_string(), &args).failed(1);
