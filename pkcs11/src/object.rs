@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Objects: secret keys, data, and what tells the module's profile. An object never changes: C_SetAttributeValue puts
-//! another one in its place. So operations share objects without locks.
+//! Objects: secret keys, data, and what tells the module's profile. An object never changes:
+//! C_SetAttributeValue puts another one in its place. So operations share objects without locks.
 
 use crate::attribute::{date_of, Change, Definition, Flags, Kind, Origin, Template, Value};
 use crate::buffers::copy_of;
@@ -444,8 +444,8 @@ impl Object {
     /// Whether all attributes of a template have these values. The value of a sensitive key matches
     /// nothing, so that nobody can guess it.
     pub fn matches(&self, template: &Template<'_>, handle: CK_OBJECT_HANDLE) -> bool {
-        // Programs for Cryptoki 2.40 that list everything, such as python-pkcs11, fail on a class that
-        // they do not know. So only those find the profile that name its class or attribute.
+        // Programs for Cryptoki 2.40 that list everything, such as python-pkcs11, fail on a class
+        // that they do not know. So only a search for its class or attribute finds the profile.
         let names = |attribute| template.number(attribute).is_some();
         let is_profile = self.attributes.class == CKO_PROFILE;
         if is_profile && !names(CKA_CLASS) && !names(CKA_PROFILE_ID) {

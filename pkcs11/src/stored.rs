@@ -85,8 +85,8 @@ impl State {
         }
     }
 
-    /// Whether whoever is logged in sees an object: the user every one, and the security officer those
-    /// that are not private (PKCS#11 section 2.4 of the usage guide).
+    /// Whether the role that is logged in sees an object. The user sees every one, and the security
+    /// officer those that are not private (PKCS#11 section 2.4 of the usage guide).
     fn shows(&self, object: &Object) -> bool {
         match &self.login {
             Login::Nobody => !object.needs_login(),
@@ -268,8 +268,8 @@ impl Stored {
         self.refresh(objects).map(|_| ())
     }
 
-    /// The first half of C_Login: checks the PIN, while others use the token. It may wait for half a
-    /// minute, so the caller holds no lock.
+    /// The first half of C_Login: checks the PIN, while others use the token. It may wait for half
+    /// a minute, so the caller holds no lock.
     pub fn check_pin(&self, role: Role, pin: &[u8]) -> Result<MasterKey> {
         self.lock().admits(role)?;
         self.file.login(role, pin).map_err(of_file)
@@ -491,8 +491,8 @@ mod tests {
         );
     }
 
-    /// A panic in a change becomes an error, ends its own session, and leaves the file and the others
-    /// as they were.
+    /// A panic in a change becomes an error, ends its own session, and leaves the file and the
+    /// others as they were.
     #[test]
     fn a_panic_in_a_change_leaves_the_token() {
         let folder = Folder::new("panic");

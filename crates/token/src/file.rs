@@ -122,8 +122,8 @@ fn check_folder(path: &Path, folder: &Path, m: &Metadata) -> Result<()> {
     }
 }
 
-/// Only the owner may have rights to a token file. Users who can write to it could bring back an old
-/// one, and users who can read it could try PINs.
+/// Only the owner may have rights to a token file. Users who can write to it could bring back an
+/// old one, and users who can read it could try PINs.
 fn check(path: &Path, m: &Metadata) -> Result<()> {
     let exposed = |what: String| Err(Error::Exposed(path.to_owned(), what));
     if !m.is_file() {

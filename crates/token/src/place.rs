@@ -85,8 +85,8 @@ pub fn tokens() -> (Vec<PathBuf>, Vec<String>) {
     Surroundings::here().tokens()
 }
 
-/// The tokens that a configuration file names. A file that others could change names none: they could
-/// name a token whose PIN they know.
+/// The tokens that a configuration file names. A file that others could change names none: they
+/// could name a token whose PIN they know.
 fn configured(file: &Path) -> (Vec<PathBuf>, Vec<String>) {
     let Ok((mut opened, metadata)) = crate::file::open(file, 0) else {
         return Default::default();

@@ -67,7 +67,8 @@ impl Token {
         self.make(None, label, officer, user)
     }
 
-    /// Makes the existing token anew. The PIN has to be its security officer's. Its objects are lost.
+    /// Makes the existing token anew. The PIN has to be its security officer's. Its objects are
+    /// lost.
     pub fn recreate(
         &self,
         label: &[u8; LABEL_LEN],
