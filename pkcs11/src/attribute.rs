@@ -9,7 +9,9 @@ use std::mem::size_of;
 /// The classes of objects that have an attribute.
 const DATA: u8 = 1;
 const KEY: u8 = 2;
-const EVERY: u8 = DATA | KEY;
+const PROFILE: u8 = 4;
+const STORED: u8 = DATA | KEY;
+const EVERY: u8 = STORED | PROFILE;
 
 /// What an attribute holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,7 +137,7 @@ const fn flag(attribute: CK_ATTRIBUTE_TYPE, flag: Flags, change: Change) -> Defi
 }
 
 /// Attributes that the module sets are given nowhere.
-static TABLE: [Definition; 36] = {
+static TABLE: [Definition; 37] = {
     use Change::*;
     use Kind::*;
     [
@@ -153,7 +155,7 @@ static TABLE: [Definition; 36] = {
         ),
         row(CKA_LABEL, Bytes, EVERY, ANY, Always),
         row(CKA_UNIQUE_ID, Bytes, EVERY, NOWHERE, Never),
-        row(CKA_VALUE, Bytes, EVERY, CREATE, Never),
+        row(CKA_VALUE, Bytes, STORED, CREATE, Never),
         row(CKA_APPLICATION, Bytes, DATA, CREATE, Always),
         row(CKA_OBJECT_ID, Bytes, DATA, CREATE, Always),
         row(CKA_KEY_TYPE, Number, KEY, ANY, Never),
@@ -190,6 +192,7 @@ static TABLE: [Definition; 36] = {
         flag(CKA_DERIVE, Flags::DERIVE, Always),
         flag(CKA_TRUSTED, Flags::TRUSTED, Always),
         flag(CKA_WRAP_WITH_TRUSTED, Flags::WRAP_WITH_TRUSTED, ToTrue),
+        row(CKA_PROFILE_ID, Number, PROFILE, NOWHERE, Never),
         // Keys cannot carry templates for what they wrap, unwrap or derive.
         row(CKA_WRAP_TEMPLATE, Bytes, 0, NOWHERE, Never),
         row(CKA_UNWRAP_TEMPLATE, Bytes, 0, NOWHERE, Never),
@@ -212,6 +215,7 @@ impl Definition {
         let bit = match class {
             CKO_DATA => DATA,
             CKO_SECRET_KEY => KEY,
+            CKO_PROFILE => PROFILE,
             _ => 0,
         };
         self.classes & bit != 0

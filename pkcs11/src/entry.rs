@@ -35,7 +35,7 @@ use std::sync::Arc;
 use token::{Role, LABEL_LEN};
 use zeroize::Zeroizing;
 
-fn guard(call: impl FnOnce() -> Result<()>) -> CK_RV {
+pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> CK_RV {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => CKR_OK,
         Ok(Err(Error(code))) => code,
@@ -242,8 +242,7 @@ functions! {
         let (mut owner, slot) = opened(session)?;
         ensure(!copy.is_null(), CKR_ARGUMENTS_BAD)?;
         let template = unsafe { Template::new(template, count)? };
-        let copied = slot.copy_of(object, &template, session)?;
-        unsafe { put(copy, slot.add(&mut owner, copied)?) }
+        unsafe { put(copy, slot.copy((session, &mut owner), object, &template)?) }
     }
 
     C_DestroyObject(session: CK_SESSION_HANDLE, object: CK_OBJECT_HANDLE) {
@@ -304,8 +303,10 @@ functions! {
         count: *mut CK_ULONG,
     ) {
         let mut session = locked(session)?;
-        ensure(!count.is_null() && (!objects.is_null() || most == 0), CKR_ARGUMENTS_BAD)?;
-        let found = session.found(count_of(most, size_of::<CK_OBJECT_HANDLE>())?)?;
+        let right = !count.is_null() && (!objects.is_null() || most == 0);
+        let most = ensure(right, CKR_ARGUMENTS_BAD)
+            .and_then(|()| count_of(most, size_of::<CK_OBJECT_HANDLE>()));
+        let found = session.found(most)?;
         for (i, handle) in found.iter().enumerate() {
             unsafe { objects.add(i).write(*handle as CK_OBJECT_HANDLE) };
         }
@@ -415,12 +416,8 @@ functions! {
 
     C_DigestKey(session: CK_SESSION_HANDLE, key: CK_OBJECT_HANDLE) {
         let (mut session, slot) = opened(session)?;
-        let object = slot.object(key).map_err(|_| Error(CKR_KEY_HANDLE_INVALID))?;
-        ensure(object.is_key(), CKR_KEY_HANDLE_INVALID)?;
-        // The digest of a short key tells the key.
-        let open = object.has(Flags::EXTRACTABLE) && !object.has(Flags::SENSITIVE);
-        ensure(open, CKR_KEY_INDIGESTIBLE)?;
-        session.digest_update(Ok(object.secret.value()))
+        let object = digestible(slot, key);
+        session.digest_update(object.as_ref().map(|object| object.secret.value()).map_err(|e| *e))
     }
 
     C_DigestFinal(session: CK_SESSION_HANDLE, out: *mut CK_BYTE, out_len: *mut CK_ULONG) {
@@ -684,6 +681,7 @@ functions! {
         let (session, slot) = opened(session)?;
         let token = slot.token(CKR_TOKEN_WRITE_PROTECTED)?;
         ensure(session.writes, CKR_SESSION_READ_ONLY)?;
+        drop(session); // the old PIN may have to wait
         let (old, new) = unsafe { (pin(old, old_len)?, pin(new, new_len)?) };
         token.set_pin(&slot.objects, old, new)
     }
@@ -694,18 +692,21 @@ functions! {
         user_pin: *mut CK_UTF8CHAR,
         len: CK_ULONG,
     ) {
-        let (_session, slot) = opened(session)?;
-        let token = slot.token(CKR_USER_PIN_NOT_INITIALIZED)?;
-        let role = match user {
-            CKU_USER => Role::User,
-            CKU_SO => Role::SecurityOfficer,
-            CKU_CONTEXT_SPECIFIC => return fail(CKR_OPERATION_NOT_INITIALIZED),
-            _ => return fail(CKR_USER_TYPE_INVALID),
-        };
-        let (all, writing) = slot.sessions();
-        let reads_only = role == Role::SecurityOfficer && all != writing;
-        ensure(!reads_only, CKR_SESSION_READ_ONLY_EXISTS)?;
-        token.login(&slot.objects, role, unsafe { pin(user_pin, len)? })
+        unsafe { login(session, user, pin(user_pin, len)) }
+    }
+
+    C_LoginUser(
+        session: CK_SESSION_HANDLE,
+        user: CK_USER_TYPE,
+        user_pin: *mut CK_UTF8CHAR,
+        len: CK_ULONG,
+        _name: *mut CK_UTF8CHAR,
+        name_len: CK_ULONG,
+    ) {
+        locked(session)?;
+        // A token has one user, who has no name.
+        ensure(name_len == 0, CKR_ARGUMENTS_BAD)?;
+        unsafe { login(session, user, pin(user_pin, len)) }
     }
 
     C_Logout(session: CK_SESSION_HANDLE) {
@@ -722,7 +723,6 @@ type Long = CK_ULONG;
 
 refused! {
     CKR_FUNCTION_NOT_SUPPORTED;
-    C_LoginUser(Handle, CK_USER_TYPE, *mut CK_UTF8CHAR, Long, *mut CK_UTF8CHAR, Long);
     C_SignRecoverInit(Handle, Mechanism, Key);
     C_SignRecover(Handle, Bytes, Long, Bytes, *mut Long);
     C_VerifyRecoverInit(Handle, Mechanism, Key);
@@ -784,6 +784,32 @@ unsafe fn mac_init(
     unsafe { session.mac_init(&slot.objects, verifies, mechanism.as_ref(), key) }
 }
 
+/// C_Login. The session stays unlocked while the PIN is checked, so that the wait after wrong PINs
+/// does not hold up C_CloseSession and C_Finalize.
+fn login(handle: CK_SESSION_HANDLE, user: CK_USER_TYPE, pin: Result<&[u8]>) -> Result<()> {
+    let (session, slot) = opened(handle)?;
+    let token = slot.token(CKR_USER_PIN_NOT_INITIALIZED)?;
+    let role = match user {
+        CKU_USER => Role::User,
+        CKU_SO => Role::SecurityOfficer,
+        CKU_CONTEXT_SPECIFIC => return fail(CKR_OPERATION_NOT_INITIALIZED),
+        _ => return fail(CKR_USER_TYPE_INVALID),
+    };
+    let admits = || {
+        let (all, writing) = slot.sessions();
+        let reads_only = role == Role::SecurityOfficer && all != writing;
+        ensure(!reads_only, CKR_SESSION_READ_ONLY_EXISTS)
+    };
+    admits()?;
+    drop(session);
+    let master = token.check_pin(role, pin?)?;
+    // The session, or the whole module, may have been closed.
+    let (_session, now) = opened(handle)?;
+    ensure(std::ptr::eq(now, slot), CKR_SESSION_HANDLE_INVALID)?;
+    admits()?;
+    token.login(&slot.objects, role, master)
+}
+
 /// Fills in a template. Every attribute is tried, and one of the errors is returned (PKCS#11 section
 /// 5.7.5).
 unsafe fn read_attributes(
@@ -825,6 +851,17 @@ unsafe fn read_attributes(
         }
     }
     result
+}
+
+/// A key that C_DigestKey takes. The digest of a short key tells the key.
+fn digestible(slot: &Slot, key: CK_OBJECT_HANDLE) -> Result<Arc<Object>> {
+    let object = slot
+        .object(key)
+        .map_err(|_| Error(CKR_KEY_HANDLE_INVALID))?;
+    ensure(object.is_key(), CKR_KEY_HANDLE_INVALID)?;
+    let open = object.has(Flags::EXTRACTABLE) && !object.has(Flags::SENSITIVE);
+    ensure(open, CKR_KEY_INDIGESTIBLE)?;
+    Ok(object)
 }
 
 /// Names the handle that is wrong: a wrapping key has codes of its own.

@@ -295,11 +295,11 @@ impl Keyring {
 
     /// A key, wrapped by another one: AES-KWP (SP 800-38F, RFC 5649).
     pub fn wrap(&self, number: u64, by: u64) -> Result<Vec<u8>> {
-        let (object, by) = (self.object(number)?, self.wrapping_key(by, Flags::WRAP)?);
+        let (object, (by, trusted)) = (self.object(number)?, self.wrapping_key(by, Flags::WRAP)?);
         if !object.has(Flags::EXTRACTABLE) {
             return Err(Error::Forbidden("CKA_EXTRACTABLE"));
         }
-        if object.has(Flags::WRAP_WITH_TRUSTED) {
+        if object.has(Flags::WRAP_WITH_TRUSTED) && !trusted {
             return Err(Error::Forbidden("CKA_WRAP_WITH_TRUSTED"));
         }
         let wrapped = by.encrypt(&Parameters::default(), object.secret.value());
@@ -308,12 +308,13 @@ impl Keyring {
 
     /// What a key of the token has wrapped by AES-KWP.
     pub fn unwrap(&self, wrapped: &[u8], by: u64) -> Result<Zeroizing<Vec<u8>>> {
-        let by = self.wrapping_key(by, Flags::UNWRAP)?;
+        let (by, _) = self.wrapping_key(by, Flags::UNWRAP)?;
         let value = by.decrypt(&Parameters::default(), wrapped);
         value.map(Zeroizing::new).map_err(|_| Error::NotAuthentic)
     }
 
-    fn wrapping_key(&self, number: u64, flag: Flags) -> Result<Key<'static>> {
+    /// A key, and whether the security officer trusts it.
+    fn wrapping_key(&self, number: u64, flag: Flags) -> Result<(Key<'static>, bool)> {
         let object = self.object(number)?;
         if !object.has(flag) {
             return Err(Error::Forbidden("CKA_WRAP or CKA_UNWRAP"));
@@ -322,6 +323,7 @@ impl Keyring {
             return Err(Error::Forbidden("CKA_KEY_TYPE or date"));
         }
         let key = Key::new(catalogue::Mode::Kwp, self.backend, object.secret.value());
-        key.map_err(|error| Error::Token(token::Error::Machine(error.to_string())))
+        let key = key.map_err(|error| Error::Token(token::Error::Machine(error.to_string())))?;
+        Ok((key, object.has(Flags::TRUSTED)))
     }
 }

@@ -57,7 +57,7 @@ pub fn initialize() -> Result<()> {
     };
     // What a call that raced with C_Finalize has left.
     // SAFETY: modules are never freed.
-    unsafe { &*module }.close_all();
+    unsafe { &*module }.close_all()?;
     let null = std::ptr::null_mut();
     let other = CURRENT.compare_exchange(null, module, Ordering::AcqRel, Ordering::Acquire);
     if other.is_err() {
@@ -82,9 +82,9 @@ pub fn finalize() -> Result<()> {
     let module = CURRENT.swap(std::ptr::null_mut(), Ordering::AcqRel);
     // SAFETY: modules are never freed.
     let state = unsafe { module.as_ref() }.ok_or(Error(CKR_CRYPTOKI_NOT_INITIALIZED))?;
-    state.close_all();
+    let closed = state.close_all();
     SPARE.store(module, Ordering::Release);
-    Ok(())
+    closed
 }
 
 fn no_session() -> Error {
@@ -146,10 +146,10 @@ impl Module {
         Ok(())
     }
 
-    fn close_all(&self) {
+    fn close_all(&self) -> Result<()> {
         for id in self.slots() {
             let _ = self.close_slot(id);
         }
-        self.slots.iter().for_each(Slot::clear);
+        self.slots.iter().try_for_each(Slot::clear)
     }
 }

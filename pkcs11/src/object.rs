@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Objects: secret keys and data. An object never changes: C_SetAttributeValue puts
-//! another one in its place. So operations share objects without locks.
+//! Objects: secret keys, data, and what tells the module's profile. An object never changes:
+//! C_SetAttributeValue puts another one in its place. So operations share objects without locks.
 
 use crate::attribute::{date_of, Change, Definition, Flags, Kind, Origin, Template, Value};
 use crate::buffers::copy_of;
@@ -30,6 +30,8 @@ pub struct Object {
 /// Where an object belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Home {
+    /// It comes and goes with the module.
+    Module,
     /// The session that it ends with.
     Session(CK_SESSION_HANDLE),
     /// Its number in the token file, and what is new with every change.
@@ -240,8 +242,6 @@ impl Attributes {
     /// Stores a value that the caller has checked may be given.
     pub fn set(&mut self, definition: &Definition, value: Value<'_>) -> Result<()> {
         match (definition.attribute, value) {
-            // Only the security officer could vouch for a key.
-            (CKA_TRUSTED, Value::Flag(_, true)) => return fail(CKR_ATTRIBUTE_READ_ONLY),
             (_, Value::Flag(flag, value)) => self.flags.set(flag, value),
             (CKA_LABEL, Value::Bytes(bytes)) => self.label = copy_of(bytes)?.into(),
             (CKA_ID, Value::Bytes(bytes)) => self.id = copy_of(bytes)?.into(),
@@ -324,6 +324,15 @@ impl Object {
         }
     }
 
+    /// The object that says which profile the module conforms to (PKCS#11 3.0 section 4.12).
+    /// Nobody changes, copies or destroys it.
+    pub fn profile() -> Result<Object> {
+        let none = CK_UNAVAILABLE_INFORMATION;
+        let mut attributes = Attributes::blank(CKO_PROFILE, none, none);
+        attributes.flags = Flags::TOKEN;
+        Ok(Object::new(attributes, Secret::new(&[])?, Home::Module))
+    }
+
     pub fn is_stale(&self) -> bool {
         self.stale.load(Ordering::Acquire)
     }
@@ -387,6 +396,7 @@ impl Object {
         }
         if attribute == CKA_UNIQUE_ID {
             let id = match self.home {
+                Home::Module => "profile".to_owned(),
                 Home::Session(_) => format!("session-{handle:016x}"),
                 Home::Token(id, _) => format!("token-{id:016x}"),
             };
@@ -411,6 +421,7 @@ impl Object {
         }
         match definition.attribute {
             CKA_CLASS => number(a.class),
+            CKA_PROFILE_ID => number(CKP_BASELINE_PROVIDER),
             CKA_LABEL => Some(a.label[..].into()),
             CKA_ID => Some(a.id[..].into()),
             CKA_APPLICATION => Some(a.application[..].into()),
@@ -433,6 +444,13 @@ impl Object {
     /// Whether all attributes of a template have these values. The value of a sensitive key matches
     /// nothing, so that nobody can guess it.
     pub fn matches(&self, template: &Template<'_>, handle: CK_OBJECT_HANDLE) -> bool {
+        // Programs for Cryptoki 2.40 that list everything, such as python-pkcs11, fail on a class
+        // that they do not know. So only a search for its class or attribute finds the profile.
+        let names = |attribute| template.number(attribute).is_some();
+        let is_profile = self.attributes.class == CKO_PROFILE;
+        if is_profile && !names(CKA_CLASS) && !names(CKA_PROFILE_ID) {
+            return false;
+        }
         template.iter().all(|(definition, value)| {
             let Reading::Bytes(bytes) = self.read(definition.attribute, handle) else {
                 return false;

@@ -103,6 +103,7 @@ pub fn decode(bytes: &[u8], home: Home) -> Result<Object> {
         bytes.map(CK_ULONG::from_ne_bytes)
     };
     let class = number(CKA_CLASS).ok_or(damaged)?;
+    ensure(matches!(class, CKO_SECRET_KEY | CKO_DATA), damaged.0)?;
     let key_type = number(CKA_KEY_TYPE).unwrap_or(CK_UNAVAILABLE_INFORMATION);
     let made_by = number(CKA_KEY_GEN_MECHANISM).unwrap_or(CK_UNAVAILABLE_INFORMATION);
     let mut attributes = Attributes::blank(class, key_type, made_by);
@@ -118,4 +119,90 @@ pub fn decode(bytes: &[u8], home: Home) -> Result<Object> {
         }
     }
     Ok(Object::new(attributes, Secret::new(value)?, home))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribute::Template;
+
+    const HOME: Home = Home::Token(1, [0; 12]);
+
+    /// A key or data with random attributes.
+    fn some(random: &mut fastrand::Rng) -> Object {
+        let mut bytes = |most: usize| -> Vec<u8> {
+            let len = random.usize(0..=most);
+            (0..len).map(|_| random.u8(..)).collect()
+        };
+        let (label, id, value) = (bytes(40), bytes(20), [bytes(300), vec![0]].concat());
+        let mut flag = || [u8::from(random.bool())];
+        let (sensitive, private) = (flag(), flag());
+        let (is_data, has_date) = (random.bool(), random.bool());
+        let class = [CKO_SECRET_KEY, CKO_DATA][usize::from(is_data)].to_ne_bytes();
+        let key_type = CKK_GENERIC_SECRET.to_ne_bytes();
+        let allowed = [CKM_SHA256_HMAC.to_ne_bytes(), CK_ULONG::MAX.to_ne_bytes()].concat();
+        let mut list: Vec<(CK_ATTRIBUTE_TYPE, &[u8])> = vec![
+            (CKA_CLASS, &class),
+            (CKA_TOKEN, &[CK_TRUE]),
+            (CKA_LABEL, &label),
+            (CKA_VALUE, &value),
+            (CKA_PRIVATE, &private),
+        ];
+        match is_data {
+            true => list.push((CKA_APPLICATION, &id)),
+            false => list.extend([
+                (CKA_KEY_TYPE, &key_type[..]),
+                (CKA_ID, &id),
+                (CKA_SENSITIVE, &sensitive),
+                (CKA_ALLOWED_MECHANISMS, &allowed),
+                (CKA_END_DATE, if has_date { b"20991231" } else { b"" }),
+            ]),
+        }
+        crate::keys::create(&Template::of(&list).unwrap(), 1).unwrap()
+    }
+
+    /// Random changes, as nobody makes them without a PIN: what is read is written in the same way,
+    /// and every attribute of it can be read.
+    #[test]
+    #[allow(clippy::disallowed_macros)] // the seed
+    fn no_bytes_confuse_the_reader() {
+        let seed = match std::env::var("SEED") {
+            Ok(seed) => seed.parse().expect("SEED: a number"),
+            Err(_) => fastrand::u64(..),
+        };
+        println!("SEED={seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut read, mut refused) = (0, 0);
+        for _ in 0..20_000 {
+            let whole = encode(&some(&mut random)).to_vec();
+            assert_eq!(*encode(&decode(&whole, HOME).unwrap()), whole);
+            let mut bytes = whole.clone();
+            match random.u8(0..4) {
+                0 => bytes.truncate(random.usize(0..=whole.len())),
+                1 => bytes.extend_from_slice(&whole[random.usize(0..whole.len())..]),
+                _ => {}
+            }
+            for _ in 0..random.usize(0..4) {
+                if let Some(byte) = bytes.get_mut(random.usize(0..whole.len())) {
+                    *byte = random.u8(..);
+                }
+            }
+            match decode(&bytes, HOME) {
+                Ok(object) => {
+                    read += 1;
+                    let written = encode(&object);
+                    assert_eq!(encode(&decode(&written, HOME).unwrap()), written);
+                    for definition in attribute::of_class(object.attributes.class) {
+                        object.read(definition.attribute, 1);
+                    }
+                }
+                Err(error) => {
+                    refused += 1;
+                    assert_eq!(error, Error(CKR_TOKEN_NOT_RECOGNIZED));
+                }
+            }
+        }
+        let enough = read > 1000 && refused > 1000;
+        assert!(enough, "{read} read, {refused} refused");
+    }
 }

@@ -9,7 +9,7 @@ use crate::digest::Hash;
 use crate::mac;
 use crate::mechanism::{self, Parameter, Row};
 use crate::object::Object;
-use crate::rv::{ensure, fail, Error, Result};
+use crate::rv::{ensure, Error, Result};
 use crate::slab::Slab;
 use catalogue::Direction;
 use cryptoki_sys::*;
@@ -405,11 +405,13 @@ impl Session {
         }
     }
 
-    /// C_FindObjects: the next handles.
-    pub fn found(&mut self, most: usize) -> Result<Vec<usize>> {
-        let Some(find) = &mut self.find else {
-            return fail(CKR_OPERATION_NOT_INITIALIZED);
-        };
-        Ok(find.take(most).collect())
+    /// C_FindObjects: the next handles. Wrong arguments end the search.
+    pub fn found(&mut self, most: Result<usize>) -> Result<Vec<usize>> {
+        let find = active(&mut self.find)?;
+        let found = most.map(|most| find.take(most).collect());
+        if found.is_err() {
+            self.find = None;
+        }
+        found
     }
 }

@@ -89,14 +89,20 @@ impl Slot {
         }
     }
 
-    /// Removes all objects, which a call that raced with C_Finalize may have left.
-    pub fn clear(&self) {
+    /// Removes all objects, also those that a call that raced with C_Finalize has left. Only the
+    /// profile is there again.
+    pub fn clear(&self) -> Result<()> {
         if let Some(stored) = &self.stored {
             stored.clear(&self.objects);
         }
         for object in self.objects.select(|_, _| true) {
             self.remove(object);
         }
+        // A session that ended by a panic was not counted off.
+        self.sessions.store(0, Ordering::Relaxed);
+        self.writing.store(0, Ordering::Relaxed);
+        let profile = self.objects.insert(Arc::new(Object::profile()?));
+        profile.map(|_| ()).ok_or(Error(CKR_HOST_MEMORY))
     }
 
     fn remove(&self, handle: usize) {
@@ -112,9 +118,24 @@ impl Slot {
             .ok_or(Error(CKR_OBJECT_HANDLE_INVALID))
     }
 
+    /// Only the security officer vouches for a key by CKA_TRUSTED.
+    fn check_trust(&self, object: &Object, was_trusted: bool) -> Result<()> {
+        let is_officer = || {
+            let stored = self.stored.as_ref();
+            stored.is_some_and(|stored| matches!(stored.lock().login, Login::SecurityOfficer(_)))
+        };
+        let right = was_trusted || !object.has(Flags::TRUSTED) || is_officer();
+        ensure(right, CKR_ATTRIBUTE_READ_ONLY)
+    }
+
     /// Stores a new object. The caller has locked the session, so it cannot close before the object is
     /// there.
     pub fn add(&self, session: &mut Session, object: Object) -> Result<CK_OBJECT_HANDLE> {
+        self.check_trust(&object, false)?;
+        self.store(session, object)
+    }
+
+    fn store(&self, session: &mut Session, object: Object) -> Result<CK_OBJECT_HANDLE> {
         let (persists, private) = (object.has(Flags::TOKEN), object.has(Flags::PRIVATE));
         let Some(stored) = &self.stored else {
             ensure(!persists, CKR_TOKEN_WRITE_PROTECTED)?;
@@ -136,20 +157,22 @@ impl Slot {
         handle.map(|h| h as _).ok_or(Error(CKR_DEVICE_MEMORY))
     }
 
-    /// The object that C_CopyObject makes.
-    pub fn copy_of(
+    /// C_CopyObject.
+    pub fn copy(
         &self,
+        (session, owner): (CK_SESSION_HANDLE, &mut Session),
         handle: CK_OBJECT_HANDLE,
         template: &Template<'_>,
-        session: CK_SESSION_HANDLE,
-    ) -> Result<Object> {
+    ) -> Result<CK_OBJECT_HANDLE> {
         let object = self.object(handle)?;
         ensure(object.has(Flags::COPYABLE), CKR_ACTION_PROHIBITED)?;
         let mut attributes: Attributes = object.attributes.clone();
         attributes.change(template, true)?;
         attributes.hide_stored_key(template);
         let home = Home::Session(session);
-        Ok(Object::new(attributes, object.secret.clone(), home))
+        let copy = Object::new(attributes, object.secret.clone(), home);
+        self.check_trust(&copy, object.has(Flags::TRUSTED))?;
+        self.store(owner, copy)
     }
 
     /// C_DestroyObject.
@@ -159,7 +182,7 @@ impl Slot {
         match (object.home, &self.stored) {
             (Home::Token(id, _), Some(stored)) => {
                 ensure(session.writes, CKR_SESSION_READ_ONLY)?;
-                stored.remove(&self.objects, id)
+                stored.remove(&self.objects, id, &object)
             }
             _ => {
                 self.remove(handle as usize);
@@ -180,6 +203,7 @@ impl Slot {
         let mut attributes = object.attributes.clone();
         attributes.change(template, false)?;
         let changed = Object::new(attributes, object.secret.clone(), object.home);
+        self.check_trust(&changed, object.has(Flags::TRUSTED))?;
         match (object.home, &self.stored) {
             (Home::Token(id, version), Some(stored)) => {
                 ensure(session.writes, CKR_SESSION_READ_ONLY)?;

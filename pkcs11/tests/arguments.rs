@@ -123,6 +123,10 @@ impl Fuzzer {
             (_, 0) => (0..self.random.usize(0..70))
                 .map(|_| self.random.u8(..))
                 .collect(),
+            // Without ulIvBits, as JDK 17 has it.
+            (CKM_AES_GCM, 1..=4) => [a as CK_ULONG, a_len, b as CK_ULONG, b_len, self.number()]
+                .map(CK_ULONG::to_ne_bytes)
+                .concat(),
             (CKM_AES_GCM, _) => bytes_of(&CK_GCM_PARAMS {
                 pIv: a,
                 ulIvLen: a_len,
@@ -165,12 +169,23 @@ impl Fuzzer {
                 length: a_len,
             })
             .to_vec(),
+            (
+                CKM_AES_CMAC_GENERAL
+                | CKM_SHA_1_HMAC_GENERAL
+                | CKM_SHA256_HMAC_GENERAL
+                | CKM_SHA384_HMAC_GENERAL
+                | CKM_SHA512_HMAC_GENERAL,
+                _,
+            ) => {
+                let len: CK_MAC_GENERAL_PARAMS = self.number();
+                len.to_ne_bytes().to_vec()
+            }
             _ => {
                 let len = [0, 4, 8, 12, 16][self.random.usize(0..5)];
                 vec![5; len]
             }
         };
-        // JDK's shorter form of GCM's struct, and structs that are cut off.
+        // Structs that are cut off.
         if self.random.u8(0..8) == 0 {
             let len = self.random.usize(0..=bytes.len());
             bytes.truncate(len);

@@ -10,7 +10,7 @@ mod support;
 use cryptoki_sys::*;
 use support::{attribute, mechanism, result, Session, Way};
 use tenrounds_pkcs11::keyring::{self, Error, KeyType, Keyring, NewKey, Use};
-use token::{Role, LABEL_LEN};
+use token::LABEL_LEN;
 
 const PIN: &[u8] = b"1234";
 
@@ -45,9 +45,8 @@ fn the_tool_and_cryptoki_share_keys() {
     std::env::set_var(token::place::VARIABLE, &path);
 
     let file = keyring::token(path.clone()).unwrap();
-    file.initialize(&[b' '; LABEL_LEN], b"officer").unwrap();
-    let officer = file.login(Role::SecurityOfficer, b"officer").unwrap();
-    file.set_pin(&officer, Role::User, PIN).unwrap();
+    let created = file.create(&[b' '; LABEL_LEN], b"officer", Some(PIN));
+    created.unwrap();
     let keyring = Keyring::open(path.clone(), PIN).unwrap();
     keyring
         .import(&key("data", &[7; 16], &[Use::Encrypt]))

@@ -11,7 +11,7 @@ use cryptoki_sys::*;
 use std::time::Instant;
 use support::{attribute, result, Session};
 use tenrounds_pkcs11::keyring::{self, KeyType, Keyring, NewKey, Use};
-use token::{Role, LABEL_LEN};
+use token::LABEL_LEN;
 
 const PIN: &[u8] = b"1234";
 
@@ -41,9 +41,8 @@ fn each_is_found_by_its_label() {
     let path = folder.join("token");
     std::env::set_var(token::place::VARIABLE, &path);
     let file = keyring::token(path.clone()).unwrap();
-    file.initialize(&[b' '; LABEL_LEN], b"officer").unwrap();
-    let officer = file.login(Role::SecurityOfficer, b"officer").unwrap();
-    file.set_pin(&officer, Role::User, PIN).unwrap();
+    let created = file.create(&[b' '; LABEL_LEN], b"officer", Some(PIN));
+    created.unwrap();
     let keyring = Keyring::open(path, PIN).unwrap();
     let labels: Vec<String> = (0..many).map(|n| format!("key {n}")).collect();
     let keys = labels.iter().map(|label| NewKey {

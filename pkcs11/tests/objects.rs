@@ -37,6 +37,44 @@ fn find(session: &Session, template: &[(CK_ATTRIBUTE_TYPE, &[u8])]) -> Vec<CK_UL
 }
 
 #[test]
+fn the_profile_is_an_object() {
+    let session = Session::open();
+    let class = CKO_PROFILE.to_ne_bytes();
+    let found = find(&session, &[(CKA_CLASS, &class)]);
+    let [profile] = found[..] else {
+        panic!("{} profiles", found.len())
+    };
+    let id = CKP_BASELINE_PROVIDER.to_ne_bytes();
+    assert_eq!(find(&session, &[(CKA_PROFILE_ID, &id)]), [profile]);
+    for (kind, value) in [
+        (CKA_CLASS, &class[..]),
+        (CKA_PROFILE_ID, &id),
+        (CKA_TOKEN, TRUE),
+        (CKA_PRIVATE, FALSE),
+        (CKA_MODIFIABLE, FALSE),
+        (CKA_DESTROYABLE, FALSE),
+    ] {
+        let read = session.read(profile, kind);
+        assert_eq!(read.as_deref(), Ok(value), "{kind:#x}");
+    }
+    let none = session.read(profile, CKA_VALUE);
+    assert_eq!(none, Err(CKR_ATTRIBUTE_TYPE_INVALID));
+    // Programs that list everything do not know its class.
+    assert!(!find(&session, &[]).contains(&profile));
+    let s = session.0;
+    let mut copy = 0;
+    for code in [
+        ck!(C_DestroyObject(s, profile)),
+        ck!(C_CopyObject(s, profile, null_mut(), 0, &mut copy)),
+        set(&session, profile, CKA_LABEL, b"x"),
+    ] {
+        assert_eq!(code, CKR_ACTION_PROHIBITED);
+    }
+    let refused = session.create(&[(CKA_CLASS, &class)]);
+    assert_eq!(refused, Err(CKR_ATTRIBUTE_VALUE_INVALID));
+}
+
+#[test]
 fn defaults_and_history() {
     let session = Session::open();
     let key = session.key(CKK_AES, &[0; 16]);

@@ -10,7 +10,7 @@ mod support;
 use cryptoki_sys::*;
 use support::{attribute, result, Session};
 use tenrounds_pkcs11::keyring::{self, Keyring};
-use token::{Role, LABEL_LEN};
+use token::LABEL_LEN;
 
 const PROCESSES: usize = 16;
 /// Objects that each process makes; it destroys every third again.
@@ -46,9 +46,8 @@ fn what_was_acknowledged_is_there() {
     let path = folder.join("token");
     std::env::set_var(token::place::VARIABLE, &path);
     let file = keyring::token(path.clone()).unwrap();
-    file.initialize(&[b' '; LABEL_LEN], b"officer").unwrap();
-    let officer = file.login(Role::SecurityOfficer, b"officer").unwrap();
-    file.set_pin(&officer, Role::User, PIN).unwrap();
+    let created = file.create(&[b' '; LABEL_LEN], b"officer", Some(PIN));
+    created.unwrap();
 
     let child = |number: usize| {
         // SAFETY: no other thread of this process holds a lock that the child needs: it has one test,

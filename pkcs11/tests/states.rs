@@ -16,12 +16,14 @@ use support::{mechanism, result, Session, Way};
 enum State {
     Idle,
     Begun,
-    InPieces,
+    /// After so many pieces of data.
+    InPieces(usize),
 }
 use State::{Begun, Idle, InPieces};
 
-/// How a call passes its output.
-#[derive(Clone, Copy, Debug)]
+/// How a call passes its output. C_Verify and C_VerifyFinal get a signature instead: one of a wrong
+/// length, a wrong one, the right one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Room {
     Query,
     Small,
@@ -32,77 +34,179 @@ enum Room {
 enum Call {
     Init,
     InitBadKey,
+    /// An Init function without a mechanism.
     Cancel,
     Whole(Room),
+    /// C_FindObjects, of a search.
     Update,
+    /// The same with a pointer that is NULL.
+    BadUpdate,
     Final(Room),
 }
 
-/// The operations under test: those with output.
+/// The operations of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    Gcm,
+    Encrypt,
+    Decrypt,
     Digest,
-    Cmac,
+    Sign,
+    Verify,
+    Find,
 }
+use Kind::{Decrypt, Digest, Encrypt, Find, Sign, Verify};
+
+const KINDS: [(Kind, CK_FLAGS); 6] = [
+    (Encrypt, CKF_ENCRYPT),
+    (Decrypt, CKF_DECRYPT),
+    (Digest, CKF_DIGEST),
+    (Sign, CKF_SIGN),
+    (Verify, CKF_VERIFY),
+    (Find, CKF_FIND_OBJECTS),
+];
+/// The operations of the dual-function calls.
+const PAIRS: [(Kind, Kind); 4] = [
+    (Encrypt, Digest),
+    (Encrypt, Sign),
+    (Decrypt, Digest),
+    (Decrypt, Verify),
+];
 
 struct Tested {
     session: Session,
     key: CK_ULONG,
-    states: [State; 3],
+    /// DATA under AES-GCM, and its AES-CMAC.
+    sealed: Vec<u8>,
+    mac: [u8; 16],
+    states: [State; 6],
 }
 
 const DATA: [u8; 20] = [3; 20];
+const IV: [u8; 12] = [1; 12];
+/// Room for all pieces that a run may decrypt.
+const MOST: usize = 20_000;
+
+/// CK_GCM_PARAMS without ulIvBits.
+fn gcm() -> Vec<u8> {
+    let words = [IV.as_ptr() as CK_ULONG, 12, 0, 0, 128];
+    words.iter().flat_map(|w| w.to_ne_bytes()).collect()
+}
 
 impl Tested {
+    fn new() -> Tested {
+        let session = Session::open();
+        let key = session.key(CKK_AES, &[1; 16]);
+        let gcm = gcm();
+        let m = mechanism(CKM_AES_GCM, &gcm);
+        let sealed = session.crypt(Way::Encrypt, &m, key, &DATA).unwrap();
+        let (mut m, mut mac, mut n) = (mechanism(CKM_AES_CMAC, &[]), [0; 16], 16);
+        let data = DATA.as_ptr().cast_mut();
+        assert_eq!(ck!(C_SignInit(session.0, &mut m, key)), CKR_OK);
+        let signed = ck!(C_Sign(session.0, data, 20, mac.as_mut_ptr(), &mut n));
+        assert_eq!(signed, CKR_OK);
+        Tested {
+            session,
+            key,
+            sealed,
+            mac,
+            states: [Idle; 6],
+        }
+    }
+
+    /// What an operation gets in one piece.
+    fn input(&self, kind: Kind) -> (*mut u8, CK_ULONG) {
+        let bytes = match kind {
+            Decrypt => &self.sealed[..],
+            _ => &DATA,
+        };
+        (bytes.as_ptr().cast_mut(), bytes.len() as CK_ULONG)
+    }
+
+    fn init(&self, kind: Kind, m: *mut CK_MECHANISM, key: CK_ULONG) -> CK_RV {
+        let s = self.session.0;
+        match kind {
+            Encrypt => ck!(C_EncryptInit(s, m, key)),
+            Decrypt => ck!(C_DecryptInit(s, m, key)),
+            Digest => ck!(C_DigestInit(s, m)),
+            Sign => ck!(C_SignInit(s, m, key)),
+            Verify => ck!(C_VerifyInit(s, m, key)),
+            Find if m.is_null() => ck!(C_SessionCancel(s, CKF_FIND_OBJECTS)),
+            Find => ck!(C_FindObjectsInit(s, null_mut(), 0)),
+        }
+    }
+
     fn call(&self, kind: Kind, call: Call) -> Result<(), CK_RV> {
         let s = self.session.0;
-        let (data, len) = (DATA.as_ptr().cast_mut(), DATA.len() as CK_ULONG);
-        let mut memory = [0; 100];
+        let (mut data, len) = self.input(kind);
+        if matches!(call, Call::BadUpdate) {
+            data = null_mut();
+        }
+        let mut memory = vec![0u64; MOST / 8]; // also for handles
+        let memory = memory.as_mut_ptr().cast::<u8>();
         let out = |room: Room| match room {
             Room::Query => (null_mut(), 0),
-            Room::Small => (memory.as_ptr().cast_mut(), 15),
-            Room::Enough => (memory.as_ptr().cast_mut(), 100),
+            Room::Small => (memory, 15),
+            Room::Enough => (memory, MOST as CK_ULONG),
         };
-        let iv = [1u8; 12];
-        let words = [iv.as_ptr() as CK_ULONG, 12, 0, 0, 128];
-        let gcm: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let signature = |room: Room| {
+            let (mut mac, mut len) = (self.mac, 16);
+            match room {
+                Room::Query => len = 15,
+                Room::Small => mac[0] ^= 1,
+                Room::Enough => {}
+            }
+            (mac, len)
+        };
+        let gcm = gcm();
         let mut m = match kind {
-            Kind::Gcm => mechanism(CKM_AES_GCM, &gcm),
-            Kind::Digest => mechanism(CKM_SHA256, &[]),
-            Kind::Cmac => mechanism(CKM_AES_CMAC, &[]),
-        };
-        let init = |m: *mut CK_MECHANISM, key| match kind {
-            Kind::Gcm => ck!(C_EncryptInit(s, m, key)),
-            Kind::Digest => ck!(C_DigestInit(s, m)),
-            Kind::Cmac => ck!(C_SignInit(s, m, key)),
+            Encrypt | Decrypt => mechanism(CKM_AES_GCM, &gcm),
+            Digest | Find => mechanism(CKM_SHA256, &[]),
+            Sign | Verify => mechanism(CKM_AES_CMAC, &[]),
         };
         let rv = match call {
-            Call::Init => init(&mut m, self.key),
-            Call::InitBadKey => init(&mut m, 12345),
-            Call::Cancel => init(null_mut(), 0),
+            Call::Init => self.init(kind, &mut m, self.key),
+            Call::InitBadKey => self.init(kind, &mut m, 12345),
+            Call::Cancel => self.init(kind, null_mut(), 0),
             Call::Whole(room) => {
                 let (to, mut n) = out(room);
                 match kind {
-                    Kind::Gcm => ck!(C_Encrypt(s, data, len, to, &mut n)),
-                    Kind::Digest => ck!(C_Digest(s, data, len, to, &mut n)),
-                    Kind::Cmac => ck!(C_Sign(s, data, len, to, &mut n)),
+                    Encrypt => ck!(C_Encrypt(s, data, len, to, &mut n)),
+                    Decrypt => ck!(C_Decrypt(s, data, len, to, &mut n)),
+                    Digest => ck!(C_Digest(s, data, len, to, &mut n)),
+                    Sign => ck!(C_Sign(s, data, len, to, &mut n)),
+                    Verify => {
+                        let (mut mac, n) = signature(room);
+                        ck!(C_Verify(s, data, len, mac.as_mut_ptr(), n))
+                    }
+                    Find => ck!(C_FindObjects(s, null_mut(), 1, &mut n)),
                 }
             }
-            Call::Update => match kind {
-                Kind::Gcm => {
-                    let mut n = 100;
-                    ck!(C_EncryptUpdate(s, data, len, memory.as_mut_ptr(), &mut n))
+            Call::Update | Call::BadUpdate => {
+                let mut n = MOST as CK_ULONG;
+                match kind {
+                    Encrypt => ck!(C_EncryptUpdate(s, data, len, memory, &mut n)),
+                    Decrypt => ck!(C_DecryptUpdate(s, data, len, memory, &mut n)),
+                    Digest => ck!(C_DigestUpdate(s, data, len)),
+                    Sign => ck!(C_SignUpdate(s, data, len)),
+                    Verify => ck!(C_VerifyUpdate(s, data, len)),
+                    Find => {
+                        let to = if data.is_null() { data } else { memory };
+                        ck!(C_FindObjects(s, to.cast(), 1, &mut n))
+                    }
                 }
-                Kind::Digest => ck!(C_DigestUpdate(s, data, len)),
-                Kind::Cmac => ck!(C_SignUpdate(s, data, len)),
-            },
+            }
             Call::Final(room) => {
                 let (to, mut n) = out(room);
                 match kind {
-                    Kind::Gcm => ck!(C_EncryptFinal(s, to, &mut n)),
-                    Kind::Digest => ck!(C_DigestFinal(s, to, &mut n)),
-                    Kind::Cmac => ck!(C_SignFinal(s, to, &mut n)),
+                    Encrypt => ck!(C_EncryptFinal(s, to, &mut n)),
+                    Decrypt => ck!(C_DecryptFinal(s, to, &mut n)),
+                    Digest => ck!(C_DigestFinal(s, to, &mut n)),
+                    Sign => ck!(C_SignFinal(s, to, &mut n)),
+                    Verify => {
+                        let (mut mac, n) = signature(room);
+                        ck!(C_VerifyFinal(s, mac.as_mut_ptr(), n))
+                    }
+                    Find => ck!(C_FindObjectsFinal(s)),
                 }
             }
         };
@@ -112,24 +216,87 @@ impl Tested {
     /// What a call has to return, and the state after it.
     fn expected(&self, kind: Kind, call: Call) -> (Result<(), CK_RV>, State) {
         let state = self.states[kind as usize];
-        let end = |room, state| match room {
-            Room::Query => (Ok(()), state),
-            Room::Small => (Err(CKR_BUFFER_TOO_SMALL), state),
-            Room::Enough => (Ok(()), Idle),
-        };
+        let has_key = !matches!(kind, Digest | Find);
         match (call, state) {
             (Call::Cancel, _) => (Ok(()), Idle),
-            (Call::Init | Call::InitBadKey, Begun | InPieces) => (Err(CKR_OPERATION_ACTIVE), state),
-            (Call::Init, Idle) => (Ok(()), Begun),
-            // A digest has no key.
-            (Call::InitBadKey, Idle) if kind == Kind::Digest => (Ok(()), Begun),
-            (Call::InitBadKey, Idle) => (Err(CKR_KEY_HANDLE_INVALID), Idle),
+            (Call::Init | Call::InitBadKey, Begun | InPieces(_)) => {
+                (Err(CKR_OPERATION_ACTIVE), state)
+            }
+            (Call::InitBadKey, Idle) if has_key => (Err(CKR_KEY_HANDLE_INVALID), Idle),
+            (Call::Init | Call::InitBadKey, Idle) => (Ok(()), Begun),
             (_, Idle) => (Err(CKR_OPERATION_NOT_INITIALIZED), Idle),
-            (Call::Whole(room), Begun) => end(room, Begun),
-            (Call::Whole(_), InPieces) => (Err(CKR_OPERATION_ACTIVE), Idle),
-            (Call::Update, _) => (Ok(()), InPieces),
-            (Call::Final(room), state) => end(room, state),
+            (Call::BadUpdate, _) => (Err(CKR_ARGUMENTS_BAD), Idle),
+            (Call::Whole(_), _) if kind == Find => (Err(CKR_ARGUMENTS_BAD), Idle),
+            (Call::Final(_), _) if kind == Find => (Ok(()), Idle),
+            (Call::Whole(_), InPieces(_)) => (Err(CKR_OPERATION_ACTIVE), Idle),
+            (Call::Whole(room), Begun) => self.ended(kind, room, 1, Begun),
+            (Call::Update, _) => (Ok(()), InPieces(pieces(state) + 1)),
+            (Call::Final(room), state) => self.ended(kind, room, pieces(state), state),
         }
+    }
+
+    /// What the end of a message of so many pieces returns. With one piece, tag and MAC are right.
+    fn ended(&self, kind: Kind, room: Room, n: usize, state: State) -> (Result<(), CK_RV>, State) {
+        match (kind, room) {
+            (Verify, Room::Query) => (Err(CKR_SIGNATURE_LEN_RANGE), Idle),
+            (Verify, _) if room == Room::Small || n != 1 => (Err(CKR_SIGNATURE_INVALID), Idle),
+            (Verify, _) => (Ok(()), Idle),
+            (Decrypt, _) if n == 0 => (Err(CKR_ENCRYPTED_DATA_LEN_RANGE), Idle),
+            (_, Room::Query) => (Ok(()), state),
+            (_, Room::Small) => (Err(CKR_BUFFER_TOO_SMALL), state),
+            (Decrypt, Room::Enough) if n != 1 => (Err(CKR_ENCRYPTED_DATA_INVALID), Idle),
+            (_, Room::Enough) => (Ok(()), Idle),
+        }
+    }
+
+    fn dual(&self, (cipher, beside): (Kind, Kind), room: Room, bad: bool) -> Result<(), CK_RV> {
+        let s = self.session.0;
+        let (mut data, len) = self.input(cipher);
+        if bad {
+            data = null_mut();
+        }
+        let mut memory = [0; 100];
+        let (to, mut n) = match room {
+            Room::Query => (null_mut(), 0),
+            Room::Small => (memory.as_mut_ptr(), 15),
+            Room::Enough => (memory.as_mut_ptr(), 100),
+        };
+        result(match (cipher, beside) {
+            (Encrypt, Digest) => ck!(C_DigestEncryptUpdate(s, data, len, to, &mut n)),
+            (Encrypt, _) => ck!(C_SignEncryptUpdate(s, data, len, to, &mut n)),
+            (_, Digest) => ck!(C_DecryptDigestUpdate(s, data, len, to, &mut n)),
+            _ => ck!(C_DecryptVerifyUpdate(s, data, len, to, &mut n)),
+        })
+    }
+
+    /// What a dual-function call has to return; it sets the states.
+    fn expect_dual(&mut self, pair: (Kind, Kind), room: Room, bad: bool) -> Result<(), CK_RV> {
+        let both = [pair.0 as usize, pair.1 as usize];
+        let [cipher, beside] = both.map(|kind| self.states[kind]);
+        if cipher == Idle || beside == Idle {
+            return Err(CKR_OPERATION_NOT_INITIALIZED);
+        }
+        if bad {
+            (self.states[both[0]], self.states[both[1]]) = (Idle, Idle);
+            return Err(CKR_ARGUMENTS_BAD);
+        }
+        // GCM gives no plaintext before it has seen the tag.
+        let decrypts = pair.0 == Decrypt;
+        match room {
+            Room::Query => return Ok(()),
+            Room::Small if !decrypts => return Err(CKR_BUFFER_TOO_SMALL),
+            _ => {}
+        }
+        self.states[both[0]] = InPieces(pieces(cipher) + 1);
+        self.states[both[1]] = InPieces(pieces(beside) + usize::from(!decrypts));
+        Ok(())
+    }
+}
+
+fn pieces(state: State) -> usize {
+    match state {
+        InPieces(n) => n,
+        _ => 0,
     }
 }
 
@@ -142,29 +309,48 @@ fn random_sequences() {
     println!("states: SEED={seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let rooms = [Room::Query, Room::Small, Room::Enough];
-    for _ in 0..50 {
-        let session = Session::open();
-        let key = session.key(CKK_AES, &[1; 16]);
-        let mut tested = Tested {
-            session,
-            key,
-            states: [Idle; 3],
-        };
+    for _ in 0..100 {
+        let mut tested = Tested::new();
         for step in 0..400 {
-            let kind = [Kind::Gcm, Kind::Digest, Kind::Cmac][random.usize(0..3)];
+            let (kind, _) = KINDS[random.usize(0..KINDS.len())];
             let room = rooms[random.usize(0..3)];
-            let call = match random.u32(0..8) {
-                0 | 1 => Call::Init,
-                2 => Call::InitBadKey,
-                3 if random.bool() => Call::Cancel,
-                3 | 4 => Call::Whole(room),
-                5 | 6 => Call::Update,
-                _ => Call::Final(room),
+            let before = tested.states;
+            let call = match random.u32(0..20) {
+                0..=5 => Call::Init,
+                6 => Call::InitBadKey,
+                7 => Call::Cancel,
+                8 | 9 => Call::Whole(room),
+                10..=12 => Call::Update,
+                13 => Call::BadUpdate,
+                14 | 15 => Call::Final(room),
+                16 => {
+                    let flags = random.u64(..) as CK_FLAGS;
+                    assert_eq!(ck!(C_SessionCancel(tested.session.0, flags)), CKR_OK);
+                    for (kind, flag) in KINDS {
+                        if flags & flag != 0 {
+                            tested.states[kind as usize] = Idle;
+                        }
+                    }
+                    continue;
+                }
+                _ => {
+                    let pair = PAIRS[random.usize(0..PAIRS.len())];
+                    let bad = random.u32(0..8) == 0;
+                    let got = tested.dual(pair, room, bad);
+                    let expected = tested.expect_dual(pair, room, bad);
+                    assert_eq!(
+                        got, expected,
+                        "step {step}: {pair:?} {room:?} in {before:?}"
+                    );
+                    continue;
+                }
             };
             let (expected, next) = tested.expected(kind, call);
             let got = tested.call(kind, call);
-            let state = tested.states[kind as usize];
-            assert_eq!(got, expected, "step {step}: {kind:?} {call:?} in {state:?}");
+            assert_eq!(
+                got, expected,
+                "step {step}: {kind:?} {call:?} in {before:?}"
+            );
             tested.states[kind as usize] = next;
         }
     }
@@ -226,6 +412,41 @@ fn wrong_handles_and_arguments() {
         session
             .init(Way::Encrypt, &mechanism(CKM_AES_CBC, &iv), key)
             .unwrap();
+    }
+}
+
+/// Wrong keys and arguments end a digest and a search, and do not hide that there is none.
+#[test]
+fn an_error_ends_digests_and_searches() {
+    let session = Session::open();
+    let s = session.0;
+    let sensitive = [(CKA_SENSITIVE, &[CK_TRUE][..])];
+    let hidden = session.key_with(CKK_AES, &[1; 16], &sensitive).unwrap();
+    let data = session.create(&[(CKA_CLASS, &CKO_DATA.to_ne_bytes())]);
+    let mut sha = mechanism(CKM_SHA256, &[]);
+    for (key, code) in [
+        (12345, CKR_KEY_HANDLE_INVALID),
+        (data.unwrap(), CKR_KEY_HANDLE_INVALID),
+        (hidden, CKR_KEY_INDIGESTIBLE),
+    ] {
+        let digest_key = || ck!(C_DigestKey(s, key));
+        assert_eq!(digest_key(), CKR_OPERATION_NOT_INITIALIZED);
+        assert_eq!(ck!(C_DigestInit(s, &mut sha)), CKR_OK);
+        assert_eq!(digest_key(), code);
+        assert_eq!(digest_key(), CKR_OPERATION_NOT_INITIALIZED);
+    }
+    let (mut handle, mut count) = (0, 0);
+    let lists = [
+        (null_mut(), 1, &mut count as *mut CK_ULONG),
+        (&mut handle, 1, null_mut()),
+        (&mut handle, CK_ULONG::MAX, &mut count),
+    ];
+    for (to, most, count) in lists {
+        let find = || ck!(C_FindObjects(s, to, most, count));
+        assert_eq!(find(), CKR_OPERATION_NOT_INITIALIZED);
+        assert_eq!(ck!(C_FindObjectsInit(s, null_mut(), 0)), CKR_OK);
+        assert_eq!(find(), CKR_ARGUMENTS_BAD);
+        assert_eq!(find(), CKR_OPERATION_NOT_INITIALIZED);
     }
 }
 

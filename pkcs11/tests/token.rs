@@ -8,9 +8,11 @@
 mod support;
 
 use cryptoki_sys::*;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use support::{attribute, mechanism, result, Session, Way};
+use tenrounds_pkcs11::keyring::{self, Keyring};
 
 const SLOT: CK_SLOT_ID = 1;
 const TRUE: &[u8] = &[CK_TRUE];
@@ -334,6 +336,139 @@ fn pins() {
     assert_eq!(login(&session, 9, PIN), Err(CKR_USER_TYPE_INVALID));
 }
 
+/// C_LoginUser: a token's user has no name.
+fn user_by_name() {
+    let session = Session::on(SLOT, true).unwrap();
+    let login_user = |name: &[u8], pin: &[u8]| {
+        let (at, len) = (pin.as_ptr().cast_mut(), pin.len() as CK_ULONG);
+        let name_len = name.len() as CK_ULONG;
+        let name = name.as_ptr().cast_mut();
+        let s = session.0;
+        result(ck!(C_LoginUser(s, CKU_USER, at, len, name, name_len)))
+    };
+    assert_eq!(login_user(b"somebody", PIN), Err(CKR_ARGUMENTS_BAD));
+    assert_eq!(login_user(b"", b"wrong"), Err(CKR_PIN_INCORRECT));
+    assert_eq!(login_user(b"", PIN), Ok(()));
+    assert_eq!(state(&session), CKS_RW_USER_FUNCTIONS);
+    assert_eq!(
+        login(&session, CKU_USER, PIN),
+        Err(CKR_USER_ALREADY_LOGGED_IN)
+    );
+}
+
+/// Each slot has the object of the profile, also before a login.
+fn profile() {
+    let session = Session::on(SLOT, false).unwrap();
+    let class = CKO_PROFILE.to_ne_bytes();
+    let mut template = [attribute(CKA_CLASS, &class)];
+    let list = template.as_mut_ptr();
+    assert_eq!(ck!(C_FindObjectsInit(session.0, list, 1)), CKR_OK);
+    let (mut handles, mut count) = ([0; 2], 0);
+    let to = handles.as_mut_ptr();
+    assert_eq!(ck!(C_FindObjects(session.0, to, 2, &mut count)), CKR_OK);
+    assert_eq!(count, 1);
+}
+
+/// The security officer vouches for wrapping keys that are not private.
+fn trust(path: &Path) {
+    let session = Session::on(SLOT, true).unwrap();
+    assert_eq!(login(&session, CKU_USER, PIN), Ok(()));
+    let refused = session.key_with(CKK_AES, &[1; 16], &[(CKA_TRUSTED, TRUE)]);
+    assert_eq!(refused, Err(CKR_ATTRIBUTE_READ_ONLY));
+    let open: [(CK_ATTRIBUTE_TYPE, &[u8]); 3] = [
+        (CKA_TOKEN, TRUE),
+        (CKA_PRIVATE, FALSE),
+        (CKA_LABEL, b"wrapper"),
+    ];
+    let wrapper = session.key_with(CKK_AES, &[1; 16], &open).unwrap();
+    let trusted = |session: &Session, key| change(session, key, CKA_TRUSTED, TRUE);
+    assert_eq!(trusted(&session, wrapper), Err(CKR_ATTRIBUTE_READ_ONLY));
+    assert_eq!(logout(&session), Ok(()));
+
+    assert_eq!(login(&session, CKU_SO, SO_PIN), Ok(()));
+    assert_eq!(found(&session, b"kept"), Ok(vec![])); // private
+    let wrapper = found(&session, b"wrapper").unwrap()[0];
+    assert_eq!(trusted(&session, wrapper), Ok(()));
+    let own: [(CK_ATTRIBUTE_TYPE, &[u8]); 4] = [
+        (CKA_TOKEN, TRUE),
+        (CKA_PRIVATE, FALSE),
+        (CKA_TRUSTED, TRUE),
+        (CKA_LABEL, b"own"),
+    ];
+    let own = session.key_with(CKK_AES, &[1; 16], &own).unwrap();
+    assert_eq!(destroy(&session, own), Ok(()));
+    assert_eq!(logout(&session), Ok(()));
+    assert_eq!(found(&session, b"wrapper"), Ok(vec![]));
+
+    assert_eq!(login(&session, CKU_USER, PIN), Ok(()));
+    let wrapper = found(&session, b"wrapper").unwrap()[0];
+    assert_eq!(session.read(wrapper, CKA_TRUSTED).as_deref(), Ok(TRUE));
+    let careful: [(CK_ATTRIBUTE_TYPE, &[u8]); 3] = [
+        (CKA_TOKEN, TRUE),
+        (CKA_WRAP_WITH_TRUSTED, TRUE),
+        (CKA_LABEL, b"careful"),
+    ];
+    let secret = session.key_with(CKK_AES, &[2; 16], &careful).unwrap();
+    let wrap = |by| {
+        let (mut m, mut out, mut n) = (mechanism(CKM_AES_KEY_WRAP_KWP, &[]), [0; 40], 40);
+        let to = out.as_mut_ptr();
+        result(ck!(C_WrapKey(session.0, &mut m, by, secret, to, &mut n)))
+    };
+    assert_eq!(wrap(wrapper), Ok(()));
+    let other = session.key(CKK_AES, &[1; 16]);
+    assert_eq!(wrap(other), Err(CKR_KEY_NOT_WRAPPABLE));
+    // The tool, too.
+    let keyring = Keyring::open(path.to_owned(), PIN).unwrap();
+    let entries = keyring.entries().unwrap();
+    let number = |label| entries.iter().find(|e| e.label == label).unwrap().number;
+    let wrap = |by| keyring.wrap(number("careful"), number(by));
+    assert!(wrap("wrapper").is_ok());
+    assert!(matches!(wrap("open"), Err(keyring::Error::Forbidden(_))));
+    assert_eq!(destroy(&session, secret), Ok(()));
+    assert_eq!(destroy(&session, wrapper), Ok(()));
+}
+
+/// A login that waits holds up neither C_CloseSession nor C_Finalize.
+fn a_login_that_waits(path: &Path) {
+    let name = path.with_extension("login");
+    let lock = std::fs::File::open(&name).unwrap();
+    let flock = |operation| {
+        // SAFETY: the descriptor is open.
+        assert_eq!(unsafe { libc::flock(lock.as_raw_fd(), operation) }, 0);
+    };
+    let opened = || {
+        let links = std::fs::read_dir("/proc/self/fd").unwrap();
+        let links = links.filter_map(|link| std::fs::read_link(link.ok()?.path()).ok());
+        links.filter(|link| *link == name).count()
+    };
+    for finalizes in [false, true] {
+        let session = Session::on(SLOT, true).unwrap();
+        flock(libc::LOCK_EX);
+        let waits = std::thread::scope(|scope| {
+            let waits = scope.spawn(|| login(&session, CKU_USER, PIN));
+            while opened() < 2 && !waits.is_finished() {
+                std::thread::yield_now();
+            }
+            let ended = match finalizes {
+                false => ck!(C_CloseSession(session.0)),
+                true => ck!(C_Finalize(null_mut())),
+            };
+            assert_eq!(ended, CKR_OK);
+            assert!(!waits.is_finished());
+            flock(libc::LOCK_UN);
+            waits.join().unwrap()
+        });
+        if finalizes {
+            assert_eq!(waits, Err(CKR_CRYPTOKI_NOT_INITIALIZED));
+            assert_eq!(ck!(C_Initialize(null_mut())), CKR_OK);
+        } else {
+            assert_eq!(waits, Err(CKR_SESSION_HANDLE_INVALID));
+        }
+        let session = Session::on(SLOT, true).unwrap();
+        assert_eq!(state(&session), CKS_RW_PUBLIC_SESSION);
+    }
+}
+
 /// A damaged file and one of a later version are refused, and stay as they are.
 fn damaged(path: &Path) {
     let whole = std::fs::read(path).unwrap();
@@ -401,6 +536,10 @@ fn a_token() {
     attributes();
     data();
     pins();
+    user_by_name();
+    trust(&path);
+    a_login_that_waits(&path);
+    profile();
     damaged(&path);
     another_process();
     std::fs::remove_dir_all(&folder).unwrap();

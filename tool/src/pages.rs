@@ -246,13 +246,20 @@ const PAGES: &[(&str, Page)] = &[
             ("head -c 32 /dev/urandom | tenrounds token import --label backup -", "Store a new AES key of 256 bits."),
             ("tenrounds token list", "What does the token have?"),
         ],
-        see_also: &["tenrounds-token-init(1)", "tenrounds-token-list(1)", "tenrounds-token-import(1)", "tenrounds-token-export(1)", "tenrounds-token-delete(1)"],
+        see_also: &["tenrounds-token-init(1)", "tenrounds-token-pin(1)", "tenrounds-token-list(1)", "tenrounds-token-import(1)", "tenrounds-token-export(1)", "tenrounds-token-delete(1)"],
         ..TOKEN
     }),
     ("token-init", Page {
         examples: &[
             ("tenrounds token init --label backups", "Make a token where the module looks for it."),
             ("tenrounds token init --token /srv/token --so-pin-file SO --pin-file PIN", "Make one elsewhere, in a script."),
+        ],
+        ..TOKEN
+    }),
+    ("token-pin", Page {
+        examples: &[
+            ("tenrounds token pin", "Give the user a new PIN. It asks for the security officer's PIN first."),
+            ("tenrounds token pin --so-pin-file SO --pin-file PIN", "The same in a script."),
         ],
         ..TOKEN
     }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! PKCS#11 modules beside each other and beside the core's own calls, in one process:
-//! `tenrounds-bench pkcs11`, which scripts/bench-pkcs11 starts. docs/benchmarks/pkcs11.md has a run.
+//! `tenrounds-bench pkcs11`, which scripts/bench-pkcs11 starts. docs/benchmarks/pkcs11 has a run.
 
 mod module;
 mod report;

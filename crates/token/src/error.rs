@@ -22,6 +22,8 @@ pub enum Error {
     Locked(PathBuf, Duration),
     /// No token has been initialised there.
     Missing(PathBuf),
+    /// Another process made a token there at the same time.
+    Changed(PathBuf),
     /// The number of wrong PINs in a row.
     WrongPin(u32),
     PinLength(usize),
@@ -71,6 +73,12 @@ impl fmt::Display for Error {
                 "there is no token in {}. Make one by 'tenrounds token init'",
                 path.display()
             ),
+            Error::Changed(path) => write!(
+                f,
+                "another process has just made a token in {}, which was not changed. Run the \
+                 command again to see it",
+                path.display()
+            ),
             Error::WrongPin(count) => write!(f, "the PIN is wrong ({count} in a row)"),
             Error::PinLength(len) => write!(
                 f,
@@ -80,7 +88,7 @@ impl fmt::Display for Error {
             ),
             Error::NoPin => write!(
                 f,
-                "the user's PIN is not set. The security officer sets it: 'tenrounds token init'"
+                "the user's PIN is not set. The security officer sets it by 'tenrounds token pin'"
             ),
             Error::Machine(what) => write!(f, "{what}"),
             Error::Full => write!(f, "the token file would become too large"),

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long to wait for others that log in. Each of them may wait for half a minute.
+const PATIENCE_AT_LOGIN: Duration = Duration::from_secs(120);
 
 /// Tells one version of a file from another. Each is a file of its own, and its times differ, even
 /// if the file system gives it an inode that was free again.
@@ -44,7 +46,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 
 /// The version of the file that is there now. None: there is none.
 pub fn identity(path: &Path) -> Result<Option<Identity>> {
-    match std::fs::metadata(path) {
+    match std::fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(Identity::of(&metadata))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("read", path)(error)),
@@ -53,12 +55,22 @@ pub fn identity(path: &Path) -> Result<Option<Identity>> {
 
 /// Reads the file whole. None: there is none.
 pub fn read(path: &Path) -> Result<Option<(Identity, Contents)>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+    let not_found = std::io::ErrorKind::NotFound;
+    let folder = folder_of(path);
+    match std::fs::metadata(folder) {
+        Ok(metadata) => check_folder(path, folder, &metadata)?,
+        Err(error) if error.kind() == not_found => return Ok(None),
+        Err(error) => return Err(Error::io("read", folder)(error)),
+    }
+    let (file, metadata) = match open(path, libc::O_NOFOLLOW) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == not_found => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
+            let what = "it is a symbolic link, which a change would replace".to_owned();
+            return Err(Error::Exposed(path.to_owned(), what));
+        }
         Err(error) => return Err(Error::io("open", path)(error)),
     };
-    let metadata = file.metadata().map_err(Error::io("read", path))?;
     check(path, &metadata)?;
     if metadata.len() > MOST {
         let what = format!("it has {} bytes, and {MOST} are allowed", metadata.len());
@@ -71,19 +83,56 @@ pub fn read(path: &Path) -> Result<Option<(Identity, Contents)>> {
     Ok(Some((Identity::of(&metadata), contents)))
 }
 
-/// Only the owner may have a token file: whoever can write to it could bring back an old one, and
-/// whoever can read it could try PINs.
+/// Opens a file that may be anything: a FIFO does not hold up the caller.
+pub fn open(path: &Path, flags: i32) -> std::io::Result<(File, Metadata)> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NONBLOCK | flags);
+    let file = options.open(path)?;
+    let metadata = file.metadata()?;
+    Ok((file, metadata))
+}
+
+fn me() -> libc::uid_t {
+    // SAFETY: the function has no arguments and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Why somebody other than this user and root could change a file or folder. None: nobody could.
+pub fn changeable_by_others(m: &Metadata) -> Option<String> {
+    let (owner, me, mode) = (m.uid(), me(), m.mode() & 0o7777);
+    if owner != me && owner != 0 {
+        return Some(format!(
+            "belongs to user {owner}, and this process runs as user {me}"
+        ));
+    }
+    (mode & 0o022 != 0).then(|| {
+        format!("has mode {mode:o}, so other users could change it. Run 'chmod go-w' on it")
+    })
+}
+
+/// Whoever can write to the folder of a token can replace the token by an old one. In a folder with
+/// the sticky bit, such as /tmp, only the owner of a file can replace it.
+fn check_folder(path: &Path, folder: &Path, m: &Metadata) -> Result<()> {
+    match changeable_by_others(m) {
+        Some(why) if m.mode() & libc::S_ISVTX == 0 => {
+            let what = format!("its folder {} {why}", folder.display());
+            Err(Error::Exposed(path.to_owned(), what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Only the owner may have rights to a token file. Users who can write to it could bring back an
+/// old one, and users who can read it could try PINs.
 fn check(path: &Path, m: &Metadata) -> Result<()> {
     let exposed = |what: String| Err(Error::Exposed(path.to_owned(), what));
-    // SAFETY: the function has no arguments and cannot fail.
-    let me = unsafe { libc::geteuid() };
     if !m.is_file() {
         return exposed("it is not a regular file".to_owned());
     }
-    if m.uid() != me {
-        let owner = m.uid();
+    let (owner, me) = (m.uid(), me());
+    if owner != me {
         return exposed(format!(
-            "user {owner} owns it, and this process is of user {me}"
+            "it belongs to user {owner}, and this process runs as user {me}"
         ));
     }
     match m.mode() & 0o077 {
@@ -107,9 +156,27 @@ impl Drop for Lock {
     }
 }
 
-/// Takes the lock. It is a file of its own, because the token file is replaced.
+/// Takes the lock of whoever changes the token. It is a file of its own, because the token file is
+/// replaced.
 pub fn lock(path: &Path) -> Result<Lock> {
-    let name = beside(path, ".lock");
+    take(beside(path, ".lock"), PATIENCE)
+}
+
+/// Takes the lock of whoever tries a PIN, which is held for as long as the PIN's wait. None: this
+/// user cannot write to the folder, so no wrong PIN can be counted, either.
+pub fn lock_for_login(path: &Path) -> Result<Option<Lock>> {
+    match take(beside(path, ".login"), PATIENCE_AT_LOGIN) {
+        Err(Error::Io(_, _, error)) if is_read_only(&error) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+fn is_read_only(error: &std::io::Error) -> bool {
+    let refusals = [libc::EROFS, libc::EACCES, libc::EPERM];
+    error.raw_os_error().is_some_and(|e| refusals.contains(&e))
+}
+
+fn take(name: PathBuf, patience: Duration) -> Result<Lock> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
@@ -125,8 +192,8 @@ pub fn lock(path: &Path) -> Result<Lock> {
         if !busy {
             return Err(Error::io("lock", &name)(error));
         }
-        if begun.elapsed() > PATIENCE {
-            return Err(Error::Locked(name, PATIENCE));
+        if begun.elapsed() > patience {
+            return Err(Error::Locked(name, patience));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -158,8 +225,7 @@ pub fn replace(_lock: &Lock, path: &Path, contents: &Contents) -> Result<Identit
     step();
     std::fs::rename(&new, path).map_err(Error::io("replace", path))?;
     step();
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let opened = File::open(folder).and_then(|f| f.sync_all());
     opened.map_err(Error::io("write", folder))?;
     step();
@@ -167,11 +233,14 @@ pub fn replace(_lock: &Lock, path: &Path, contents: &Contents) -> Result<Identit
     Ok(Identity::of(&metadata))
 }
 
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
 /// Makes the folder of a token, for its owner alone.
 pub fn make_folder(path: &Path) -> Result<()> {
-    let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) else {
-        return Ok(());
-    };
+    let folder = folder_of(path);
     let mut builder = std::fs::DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(folder);
     made.map_err(Error::io("make the folder", folder))

@@ -12,6 +12,7 @@
 //! the user.
 
 use std::ffi::{CStr, OsString};
+use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -63,11 +64,9 @@ impl Surroundings {
         let own = self.folder("XDG_CONFIG_HOME", ".config");
         let own = own.map(|folder| folder.join("tenrounds/pkcs11.conf"));
         for file in own.iter().chain([&self.system_file]) {
-            if let Ok(text) = std::fs::read(file) {
-                let (paths, wrong) = parse(&String::from_utf8_lossy(&text), file);
-                if !paths.is_empty() || !wrong.is_empty() {
-                    return (paths, wrong);
-                }
+            let (paths, wrong) = configured(file);
+            if !paths.is_empty() || !wrong.is_empty() {
+                return (paths, wrong);
             }
         }
         let path = match self.is_root {
@@ -84,6 +83,26 @@ impl Surroundings {
 /// The tokens of this process.
 pub fn tokens() -> (Vec<PathBuf>, Vec<String>) {
     Surroundings::here().tokens()
+}
+
+/// The tokens that a configuration file names. A file that others could change names none: they
+/// could name a token whose PIN they know.
+fn configured(file: &Path) -> (Vec<PathBuf>, Vec<String>) {
+    let Ok((mut opened, metadata)) = crate::file::open(file, 0) else {
+        return Default::default();
+    };
+    let wrong = match metadata.is_file() {
+        true => crate::file::changeable_by_others(&metadata),
+        false => Some("is not a regular file".to_owned()),
+    };
+    if let Some(why) = wrong {
+        return (Vec::new(), vec![format!("{}: it {why}", file.display())]);
+    }
+    let mut text = Vec::new();
+    match opened.read_to_end(&mut text) {
+        Ok(_) => parse(&String::from_utf8_lossy(&text), file),
+        Err(_) => Default::default(),
+    }
 }
 
 fn parse(text: &str, file: &Path) -> (Vec<PathBuf>, Vec<String>) {
@@ -173,6 +192,31 @@ mod tests {
                 "f:6: 'slot = 1' is not 'token = /PATH'"
             ]
         );
+    }
+
+    #[test]
+    fn a_file_that_others_could_change_names_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let name = format!("tenrounds-place-{}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, "token = /a\n").unwrap();
+        let mut here = surroundings(&[], false);
+        here.system_file = file.clone();
+        for (mode, used) in [(0o644, true), (0o600, true), (0o664, false), (0o602, false)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            let (paths, wrong) = here.tokens();
+            assert_eq!(
+                (paths.len(), wrong.len()),
+                (usize::from(used), usize::from(!used))
+            );
+            assert!(used || wrong[0].contains(&format!("has mode {mode:o}")));
+        }
+        std::fs::remove_file(&file).unwrap();
+        let path = std::ffi::CString::new(file.to_str().unwrap()).unwrap();
+        // SAFETY: the path is a string.
+        assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+        assert!(here.tokens().1[0].contains("not a regular file"));
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

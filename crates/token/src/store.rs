@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::file::{self, Identity, Lock};
-use crate::format::{Contents, Nonce, Role, Wrapped, LABEL_LEN};
+use crate::format::{Contents, Nonce, Role, Wrapped, LABEL_LEN, SERIAL_LEN};
 use crate::pin::{self, random, MasterKey, COSTS};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,6 +23,14 @@ pub fn wait_after(wrong_pins: u32) -> Duration {
         n => Duration::from_secs((1 << (n - 3).min(5)).min(30)),
     }
 }
+
+/// Waits before a PIN of a token is checked. Tests note the time instead.
+#[cfg(not(test))]
+fn wait(_token: &Path, time: Duration) {
+    std::thread::sleep(time);
+}
+#[cfg(test)]
+use tests::wait;
 
 impl Token {
     pub fn new(path: PathBuf, backend: Backend) -> Token {
@@ -49,42 +57,75 @@ impl Token {
         Ok(contents)
     }
 
-    /// Makes a token, without objects and without a PIN of the user. If there is one already, the
-    /// PIN has to be its security officer's, and its objects are lost.
-    pub fn initialize(&self, label: &[u8; LABEL_LEN], pin: &[u8]) -> Result<()> {
-        pin::check_len(pin)?;
-        file::make_folder(&self.path)?;
-        if self.identity()?.is_some() {
-            self.login(Role::SecurityOfficer, pin)?;
-        }
+    /// Makes a token where there is none, without objects. The user may get a PIN later.
+    pub fn create(
+        &self,
+        label: &[u8; LABEL_LEN],
+        officer: &[u8],
+        user: Option<&[u8]>,
+    ) -> Result<()> {
+        self.make(None, label, officer, user)
+    }
+
+    /// Makes the existing token anew. The PIN has to be its security officer's. Its objects are
+    /// lost.
+    pub fn recreate(
+        &self,
+        label: &[u8; LABEL_LEN],
+        officer: &[u8],
+        user: Option<&[u8]>,
+    ) -> Result<()> {
+        pin::check_len(officer)?;
+        let serial = self.existing()?.serial;
+        self.login(Role::SecurityOfficer, officer)?;
+        self.make(Some(serial), label, officer, user)
+    }
+
+    /// Writes a new token in the place of the one with this serial number.
+    fn make(
+        &self,
+        before: Option<[u8; SERIAL_LEN]>,
+        label: &[u8; LABEL_LEN],
+        officer: &[u8],
+        user: Option<&[u8]>,
+    ) -> Result<()> {
         let master = MasterKey::generate(self.backend)?;
         let serial = hexadecimal(random()?);
-        let by = Role::SecurityOfficer;
+        let wrap = |pin, role| master.wrap(pin, &serial, role, COSTS, self.backend);
         let mut contents = Contents {
             label: *label,
             serial,
             costs: COSTS,
             wrong_pins: [0; 2],
-            security_officer: master.wrap(pin, &serial, by, COSTS, self.backend)?,
-            user: None,
+            security_officer: wrap(officer, Role::SecurityOfficer)?,
+            user: user.map(|pin| wrap(pin, Role::User)).transpose()?,
             next_id: 1,
             written: 1,
             records: Vec::new(),
             seal: Default::default(),
         };
         contents.seal = master.sign(&contents)?;
+        file::make_folder(&self.path)?;
         let lock = file::lock(&self.path)?;
+        let now = self.read()?.map(|(_, contents)| contents.serial);
+        if now != before {
+            return Err(Error::Changed(self.path.clone()));
+        }
         file::replace(&lock, &self.path, &contents)?;
         Ok(())
     }
 
-    /// Checks a PIN, which takes some 60 ms, and more after wrong ones. Returns the master key.
+    /// Checks a PIN, which takes some 60 ms, and more after wrong ones. Returns the master key. One
+    /// caller at a time checks a PIN of the token, so that each waits for all wrong PINs before its
+    /// own.
     pub fn login(&self, role: Role, pin: &[u8]) -> Result<MasterKey> {
+        self.existing()?;
+        let _lock = file::lock_for_login(&self.path)?;
         let contents = self.existing()?;
         if contents.wrapped(role).is_none() {
             return Err(Error::NoPin);
         }
-        std::thread::sleep(wait_after(contents.wrong_pins[role as usize]));
+        wait(&self.path, wait_after(contents.wrong_pins[role as usize]));
         let master = match pin::check_len(pin) {
             Ok(()) => MasterKey::unwrap(&contents, role, pin, self.backend)?,
             Err(_) => None,
@@ -224,6 +265,14 @@ mod tests {
     use crate::file::killed;
     use std::os::unix::fs::PermissionsExt;
     use std::sync::atomic::Ordering;
+    use std::sync::Mutex;
+
+    /// What logins have waited, by token.
+    static WAITS: Mutex<Vec<(PathBuf, Duration)>> = Mutex::new(Vec::new());
+
+    pub fn wait(token: &Path, time: Duration) {
+        WAITS.lock().unwrap().push((token.to_owned(), time));
+    }
 
     /// A folder of a test, removed at its end.
     struct Folder(PathBuf);
@@ -244,9 +293,7 @@ mod tests {
         /// A token with both PINs, and the user's master key.
         fn initialized(&self) -> (Token, MasterKey) {
             let token = self.token();
-            token.initialize(&LABEL, b"officer").unwrap();
-            let officer = token.login(Role::SecurityOfficer, b"officer").unwrap();
-            token.set_pin(&officer, Role::User, b"1234").unwrap();
+            token.create(&LABEL, b"officer", Some(b"1234")).unwrap();
             let user = token.login(Role::User, b"1234").unwrap();
             (token, user)
         }
@@ -307,10 +354,10 @@ mod tests {
         let missing = token.login(Role::User, b"1234");
         assert!(matches!(missing, Err(Error::Missing(_))));
         assert!(matches!(
-            token.initialize(&LABEL, b"123"),
+            token.create(&LABEL, b"123", None),
             Err(Error::PinLength(3))
         ));
-        token.initialize(&LABEL, b"officer").unwrap();
+        token.create(&LABEL, b"officer", None).unwrap();
         assert!(matches!(
             token.login(Role::User, b"1234"),
             Err(Error::NoPin)
@@ -338,11 +385,15 @@ mod tests {
 
         // Again from the beginning, by the security officer alone.
         assert!(matches!(
-            token.initialize(&LABEL, b"not this"),
+            token.create(&LABEL, b"officer", None),
+            Err(Error::Changed(_))
+        ));
+        assert!(matches!(
+            token.recreate(&LABEL, b"not this", None),
             Err(Error::WrongPin(2))
         ));
         assert_eq!(contents(&token).records.len(), 1);
-        token.initialize(&LABEL, b"officer").unwrap();
+        token.recreate(&LABEL, b"officer", None).unwrap();
         assert!(contents(&token).records.is_empty() && contents(&token).user.is_none());
         // The old master key is of no use.
         assert!(matches!(
@@ -356,6 +407,100 @@ mod tests {
         let seconds: Vec<u64> = (0..10).map(|n| wait_after(n).as_secs()).collect();
         assert_eq!(seconds, [0, 0, 0, 1, 2, 4, 8, 16, 30, 30]);
         assert_eq!(wait_after(u32::MAX).as_secs(), 30);
+    }
+
+    /// Runs something in eight threads at the same time.
+    fn at_once<T: Send>(run: impl Fn(u8) -> T + Sync) -> Vec<T> {
+        let barrier = std::sync::Barrier::new(8);
+        let thread = |i| {
+            barrier.wait();
+            run(i)
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|i| scope.spawn(move || thread(i))).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        })
+    }
+
+    #[test]
+    fn of_tokens_made_at_the_same_time_one_stays() {
+        let folder = Folder::new("made");
+        let pin = |i: u8| [b'0' + i; 4];
+        let made = at_once(|i| folder.token().create(&LABEL, &pin(i), None));
+        let winners: Vec<u8> = (0..8).filter(|i| made[usize::from(*i)].is_ok()).collect();
+        assert_eq!(winners.len(), 1, "{winners:?}");
+        let officer = Role::SecurityOfficer;
+        assert!(folder.token().login(officer, &pin(winners[0])).is_ok());
+        let others = made.into_iter().filter_map(Result::err);
+        assert!(others.into_iter().all(|e| matches!(e, Error::Changed(_))));
+
+        // The same with a token that is made anew: the others knew the one before.
+        let token = folder.token();
+        let made = at_once(|_| token.recreate(&LABEL, &pin(winners[0]), None));
+        assert!(made.iter().any(Result::is_ok));
+        assert!(made
+            .iter()
+            .all(|made| matches!(made, Ok(()) | Err(Error::Changed(_)))));
+    }
+
+    #[test]
+    fn each_guess_waits_for_all_before_it() {
+        let folder = Folder::new("guesses");
+        let (token, _) = folder.initialized();
+        let guesses = at_once(|i| token.login(Role::User, &[b'a' + i; 4]));
+        assert!(guesses.iter().all(|g| matches!(g, Err(Error::WrongPin(_)))));
+        let waits = WAITS.lock().unwrap().clone();
+        let of_this = waits.iter().filter(|(path, _)| path == token.path());
+        let seconds: Vec<u64> = of_this.map(|(_, time)| time.as_secs()).collect();
+        assert_eq!(seconds, [0, 0, 0, 0, 1, 2, 4, 8, 16]); // the first logged in
+    }
+
+    #[test]
+    fn a_folder_that_others_could_change_is_not_used() {
+        let folder = Folder::new("folder");
+        let (token, user) = folder.initialized();
+        let deep = token.path().parent().unwrap();
+        let mode = |mode| {
+            std::fs::set_permissions(deep, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for bad in [0o777, 0o770, 0o702] {
+            mode(bad);
+            let error = token.add(&user, true, b"x").unwrap_err().to_string();
+            assert!(error.contains(&format!("deep has mode {bad:o}")), "{error}");
+        }
+        for good in [0o700, 0o755, 0o1777] {
+            mode(good);
+            token.add(&user, true, b"x").unwrap();
+        }
+        // Nobody makes a token there, either.
+        mode(0o777);
+        std::fs::remove_file(token.path()).unwrap();
+        let refused = token.create(&LABEL, b"officer", None);
+        assert!(matches!(refused, Err(Error::Exposed(..))));
+        mode(0o700);
+        // SAFETY: the function has no arguments and cannot fail.
+        if unsafe { libc::geteuid() } == 0 {
+            std::os::unix::fs::chown(deep, Some(12345), None).unwrap();
+            let error = token.read().unwrap_err().to_string();
+            assert!(error.contains("deep belongs to user 12345"), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_a_regular_file_is_read() {
+        let folder = Folder::new("regular");
+        let (token, user) = folder.initialized();
+        let elsewhere = folder.0.join("elsewhere");
+        std::fs::rename(token.path(), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, token.path()).unwrap();
+        let error = token.add(&user, true, b"x").unwrap_err().to_string();
+        assert!(error.contains("symbolic link"), "{error}");
+        std::fs::remove_file(token.path()).unwrap();
+        let name = std::ffi::CString::new(token.path().to_str().unwrap()).unwrap();
+        // SAFETY: the name is a string.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        let error = token.read().unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct TokenArgs {
 pub enum Action {
     /// Make a token, and set the PINs of its security officer and its user
     Init(InitArgs),
+    /// Give the user a new PIN, by the security officer's
+    Pin(PinArgs),
     /// List the keys and data of a token
     List(ListArgs),
     /// Store a key from a file
@@ -62,6 +64,16 @@ pub struct InitArgs {
     /// It needs the security officer's PIN of the existing token.
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct PinArgs {
+    #[command(flatten)]
+    pub access: AccessArgs,
+
+    /// Read the security officer's PIN from the first line of FILE, instead of asking
+    #[arg(long, value_name = "FILE")]
+    pub so_pin_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

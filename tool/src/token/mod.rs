@@ -9,7 +9,7 @@ mod shown;
 
 use crate::error::{Error, Result};
 use crate::output;
-use args::{AccessArgs, Action, DeleteArgs, ExportArgs, ImportArgs, InitArgs, TokenArgs};
+use args::{AccessArgs, Action, DeleteArgs, ExportArgs, ImportArgs, InitArgs, PinArgs, TokenArgs};
 use shown::{hexadecimal, named, Shown};
 use std::path::{Path, PathBuf};
 use tenrounds_pkcs11::keyring::{self, Entry, Keyring, NewKey};
@@ -18,6 +18,7 @@ use token::{place, Contents, Role, LABEL_LEN};
 pub fn run(args: &TokenArgs) -> Result<()> {
     match &args.action {
         Action::Init(args) => init(args),
+        Action::Pin(args) => set_pin(args),
         Action::List(args) => list(&args.access),
         Action::Import(args) => import(args),
         Action::Export(args) => export(args),
@@ -33,7 +34,7 @@ fn path_of(access: &AccessArgs) -> Result<PathBuf> {
     let (paths, wrong) = place::tokens();
     if let Some(line) = wrong.first() {
         return Err(Error::failure(format!(
-            "{line}; correct the line, or use --token PATH"
+            "{line}; correct that, or use --token PATH"
         )));
     }
     match &paths[..] {
@@ -82,9 +83,10 @@ fn init(args: &InitArgs) -> Result<()> {
             path.display()
         )));
     }
-    let officer = match existing {
+    let officer = match &existing {
         Some(_) => pin::known(
             "existing token's security officer",
+            "--so-pin-file",
             args.so_pin_file.as_deref(),
         ),
         None => pin::new(
@@ -94,14 +96,37 @@ fn init(args: &InitArgs) -> Result<()> {
         ),
     }?;
     let user = pin::new("user", "--pin-file", args.access.pin_file.as_deref())?;
-    token
-        .initialize(&label, officer.as_bytes())
-        .and_then(|()| token.login(Role::SecurityOfficer, officer.as_bytes()))
-        .and_then(|master| token.set_pin(&master, Role::User, user.as_bytes()))
-        .map_err(Error::from_reason)?;
+    let (officer, user) = (officer.as_bytes(), Some(user.as_bytes()));
+    match existing {
+        Some(_) => token.recreate(&label, officer, user),
+        None => token.create(&label, officer, user),
+    }
+    .map_err(Error::from_reason)?;
     let shown = Shown::new("init", &path, &contents_of(&path)?, &[]);
     shown.write(args.access.json, |_| {
         format!("The token {} is ready.\n", path.display())
+    })
+}
+
+/// The security officer gives the user a PIN, also if there is none or nobody knows it.
+fn set_pin(args: &PinArgs) -> Result<()> {
+    let path = path_of(&args.access)?;
+    contents_of(&path)?;
+    let token = keyring::token(path.clone()).map_err(Error::from_reason)?;
+    let officer = pin::known(
+        "security officer",
+        "--so-pin-file",
+        args.so_pin_file.as_deref(),
+    )?;
+    let master = token.login(Role::SecurityOfficer, officer.as_bytes());
+    let master = master.map_err(Error::from_reason)?;
+    let user = pin::new("user", "--pin-file", args.access.pin_file.as_deref())?;
+    token
+        .set_pin(&master, Role::User, user.as_bytes())
+        .map_err(Error::from_reason)?;
+    let shown = Shown::new("pin", &path, &contents_of(&path)?, &[]);
+    shown.write(args.access.json, |_| {
+        format!("The user of {} has a new PIN.\n", path.display())
     })
 }
 
@@ -110,7 +135,7 @@ fn opened(access: &AccessArgs) -> Result<(Keyring, PathBuf)> {
     let path = path_of(access)?;
     // A missing or damaged file is named before anybody types a PIN.
     contents_of(&path)?;
-    let pin = pin::known("user", access.pin_file.as_deref())?;
+    let pin = pin::known("user", "--pin-file", access.pin_file.as_deref())?;
     let keyring = Keyring::open(path.clone(), pin.as_bytes()).map_err(Error::from_reason)?;
     Ok((keyring, path))
 }

@@ -12,10 +12,10 @@ use zeroize::Zeroizing;
 pub type Pin = Zeroizing<String>;
 
 /// A PIN that exists: from its file if there is one, else asked for once.
-pub fn known(whose: &str, file: Option<&Path>) -> Result<Pin> {
+pub fn known(whose: &str, option: &str, file: Option<&Path>) -> Result<Pin> {
     match file {
         Some(file) => from_file(file),
-        None => asked(&format!("PIN of the {whose}: "), "--pin-file"),
+        None => asked(&format!("PIN of the {whose}: "), option),
     }
 }
 

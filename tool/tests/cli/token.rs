@@ -187,15 +187,36 @@ fn pins_are_checked() {
     mode(&keys.place.path("pin"), 0o644);
     contains(&keys.tool(&["list"]).failed(1), &["mode 644", "chmod 600"]);
     // No terminal, no file.
-    let mut tool = keys.place.program("setsid");
-    tool.args(["--wait", crate::support::TOOL, "token", "list"]);
-    let said = tool.env("TENROUNDS_TOKEN", &keys.token).done().failed(1);
-    contains(&said, &["--pin-file FILE"]);
+    for (action, option) in [("list", "use --pin-file"), ("pin", "use --so-pin-file")] {
+        let mut tool = keys.place.program("setsid");
+        tool.args(["--wait", crate::support::TOOL, "token", action]);
+        let said = tool.env("TENROUNDS_TOKEN", &keys.token).done().failed(1);
+        contains(&said, &[option]);
+    }
     let short = secret_file(&keys.place, "short", "123\n");
     let args = ["init", "--so-pin-file", "so-pin", "--token", "other"];
     let said = keys.with_pin(&short.display().to_string(), &args).failed(1);
     contains(&said, &["has 3 bytes", "4 to 255"]);
     assert!(!keys.place.path("other").exists());
+}
+
+#[test]
+fn the_security_officer_sets_the_users_pin() {
+    let keys = Keys::new();
+    // What C_InitToken leaves: no PIN of the user yet.
+    let token = tenrounds_pkcs11::keyring::token(keys.token.clone()).unwrap();
+    token.create(&[b' '; 32], b"officer", None).unwrap();
+    let said = keys.tool(&["list"]).failed(1);
+    contains(&said, &["PIN is not set", "'tenrounds token pin'"]);
+    let pin = |pin, officer| keys.with_pin(pin, &["pin", "--so-pin-file", officer, "--json"]);
+    contains(&pin("pin", "wrong").failed(1), &["the PIN is wrong"]);
+    let json = valid(&pin("pin", "so-pin").ok().out);
+    assert_eq!(json.text("/token/action"), "pin");
+    keys.import("backup", &[]).ok();
+    pin("wrong", "so-pin").ok();
+    keys.tool(&["list"]).failed(1);
+    let listed = keys.with_pin("wrong", &["list"]).ok().out;
+    contains(&listed, &["backup"]);
 }
 
 #[test]
