@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * OPENSSL_armcap is one number, which strtoul() parses with base 0. The number replaces the
- * features that the system reports (crypto/armcap.c of 3.0 to 3.6). OpenSSL 3.1 added bit 11
- * (SHA3). A value written for 3.0 leaves bit 11 clear, which only disables EOR3.
+ * features that the system reports (crypto/armcap.c of OpenSSL 3.0 to 3.6). OpenSSL 3.1 added bit
+ * 11 (SHA3). A value written for OpenSSL 3.0 leaves bit 11 clear, so that tenrounds does not use
+ * the EOR3 instruction.
  */
 #include "armcap.h"
 

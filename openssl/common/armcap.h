@@ -5,7 +5,7 @@
 
 #include "tenrounds.h"
 
-/* Returns the features that this value of OPENSSL_armcap hides from libcrypto; 0 for NULL. */
+/* Returns the features that this value of OPENSSL_armcap hides from libcrypto, or 0 for NULL. */
 tr_features trossl_armcap_masked(const char *value);
 
 #endif

@@ -19,8 +19,9 @@ void trossl_ccm_rebind(struct trossl_ccm *copy)
 
 static enum tr_status begin(struct trossl_ccm *c, const struct trossl_ccm_settings *now, size_t len)
 {
-    /* The nonce length is the IV length at the time of the key. Encryption refuses a longer IV: the
-     * nonce would be a prefix of the IV, so two IVs could give the same nonce. */
+    /* The nonce length is the IV length at the time when the key was set. Encryption refuses a
+     * longer IV, because the nonce would be a prefix of the IV, and two IVs could give the same
+     * nonce. */
     if (now->iv_len < c->key_iv_len || (now->encrypt && now->iv_len != c->key_iv_len))
         return TR_ERR_IV_LENGTH;
     memcpy(c->nonce, now->iv, sizeof(c->nonce));
@@ -124,7 +125,8 @@ int trossl_ccm_record(struct trossl_ccm *c, const struct trossl_ccm_settings *no
     const size_t frame = TROSSL_TLS_EXPLICIT + now->tag_len;
     if (len < frame)
         return 0;
-    /* When sealing, the explicit part is the sequence number, the first 8 bytes of the AAD. */
+    /* When sealing, the explicit part of the nonce is the sequence number, which is the first 8
+     * bytes of the AAD. */
     if (now->encrypt)
         memcpy(record, aad, TROSSL_TLS_EXPLICIT);
     memcpy(iv + TROSSL_TLS_FIXED, record, TROSSL_TLS_EXPLICIT);

@@ -28,7 +28,8 @@ static size_t offset_of(enum trossl_host host)
     return (size_t)host * TROSSL_COUNTERS_SECTION;
 }
 
-/* Whether this is a regular file of the effective user, and large enough for the host's section. */
+/* Whether the file is regular, belongs to the effective user, and has room for the host's
+ * section. */
 static int may_be_counters(const struct stat *st, enum trossl_host host)
 {
     return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
@@ -48,9 +49,9 @@ static int is_suitable(int fd, enum trossl_host host)
             memcmp(begin, TROSSL_COUNTERS_MAGIC, sizeof(begin)) == 0);
 }
 
-/* Writes the count and the names of the backends and operations into the section. Processes that
- * start together write the same bytes, so no lock is needed. The magic comes last: a process that
- * sees it also sees the rest. */
+/* Writes the numbers and names of the backends and operations into the section. Processes that
+ * start together write the same bytes, so no lock is needed. Writes the magic last, so that a
+ * process that sees the magic also sees the names. */
 static void describe(struct trossl_counters_file *file)
 {
     file->backends = TR_MAX_BACKENDS;
@@ -75,8 +76,8 @@ static int is_ours_or_new(const struct trossl_counters_file *file, enum trossl_h
            file->backends == TR_MAX_BACKENDS && file->ops == TR_OPS;
 }
 
-/* A descriptor for path, or -1. Calls stat() first: opening a device or a FIFO can have side
- * effects. */
+/* Returns a descriptor for `path`, or -1. Calls stat() first, because opening a device or a FIFO
+ * can have side effects. */
 static int open_path(const char *path, enum trossl_host host)
 {
     struct stat st;
@@ -97,8 +98,8 @@ static int inherited(const char *path)
     return *end != '\0' || fd > INT_MAX ? -1 : fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* The offset of an address or file position within its page. If pages have 64 KiB (Arm), a section
- * can begin in the middle of one. */
+/* The offset of an address or file position within its page. On Arm, pages can have 64 KiB, and a
+ * section can then begin in the middle of a page. */
 static size_t in_page(size_t position)
 {
     return position & ((size_t)sysconf(_SC_PAGESIZE) - 1);

@@ -4,18 +4,19 @@
  * `tenrounds run --count` creates the file, and reads it to learn which code a program's processes
  * ran.
  *
- * The environment variable TENROUNDS_COUNTERS is the path of a memfd (memfd_create(2)),
- * /proc/PID/fd/N. The creator fills the memfd with TROSSL_COUNTERS_NEW and zeros, 64 KiB in all,
- * and seals it against shrinking (F_SEAL_SHRINK). Each process that loads tenrounds maps the memfd
- * and increments the counters atomically. Each host (provider, engine, PKCS#11 module) has its own
- * section, so that readers can tell the hosts' calls apart. All threads and forked children add to
- * the same counts. The counts survive a crash, a SIGKILL and an exec. Counting needs no open
- * descriptor and no system call.
+ * The environment variable TENROUNDS_COUNTERS is the path of a memfd (memfd_create(2)), in the form
+ * /proc/PID/fd/N. The process that creates the memfd writes TROSSL_COUNTERS_NEW and zeros, 64 KiB
+ * in all. Then it seals the memfd against shrinking (F_SEAL_SHRINK). Each process that loads
+ * tenrounds maps the memfd and increments the counters atomically. Each host (provider, engine,
+ * PKCS#11 module) has its own section, so that readers can tell the hosts' calls apart. All threads
+ * and forked children add to the same counts. The counts survive a crash, a SIGKILL and an exec.
+ * Counting needs no open descriptor and no system call.
  *
- * The module maps only such a memfd, because the alternatives can harm the program or lose counts:
+ * A host maps only such a sealed memfd, because the alternatives can harm the program or lose
+ * counts:
  * - A mapped file on disk raises SIGBUS if the disk is full at the first write to a page, or if
- *   somebody truncates the file. With a memfd, nobody can lift the seal, and the module allocates
- *   the pages before it writes to them.
+ *   somebody truncates the file. With a memfd, nobody can lift the seal, and the host allocates the
+ *   pages before it writes to them.
  * - Counts that a process writes out only when it exits are lost on SIGKILL, _exit() and exec.
  * - pwrite() needs a descriptor. If a program closes all descriptors and opens another file under
  *   the same number, pwrite() would write into that file. A sandbox (seccomp) can kill the process
@@ -23,11 +24,11 @@
  * - An inherited descriptor is lost when a program closes all descriptors, as Python's subprocess
  *   does. Other programs warn about unknown descriptors. A path has neither problem.
  *
- * A process cannot open the path without /proc, or in another user or PID namespace. The same
- * holds if it may not inspect the creator (ptrace(2): another user, or fewer capabilities than the
- * creator). The module then tries descriptor N, in case the process inherited it. If that fails,
- * too, the process is not counted. A process that changes its user after loading the module is
- * still counted.
+ * A process cannot open the path without /proc, or in another user or PID namespace. A process also
+ * cannot open the path if ptrace(2) does not let it inspect the creator of the memfd: if it has
+ * another user, or fewer capabilities than the creator. In all these cases, the host tries
+ * descriptor N, which the process may have inherited. If that fails, too, the process is not
+ * counted. A process that changes its user after it has loaded the host is still counted.
  *
  * Numbers are in the processor's byte order, little-endian on x86 and Arm. Readers use the names in
  * the file; they must not assume an order of backends and operations.
@@ -52,9 +53,11 @@ enum trossl_host { TROSSL_HOST_PROVIDER, TROSSL_HOST_ENGINE, TROSSL_HOST_PKCS11,
 /* A section. */
 struct trossl_counters_file {
     char magic[8];
-    uint32_t backends;  /* TR_MAX_BACKENDS; unused ones have an empty name */
-    uint32_t ops;       /* TR_OPS */
-    uint32_t processes; /* how often a host was loaded; once per library context */
+    /* TR_MAX_BACKENDS. An unused backend has an empty name. */
+    uint32_t backends;
+    uint32_t ops; /* TR_OPS */
+    /* How often the host was loaded. Each library context that loads the provider counts. */
+    uint32_t processes;
     uint32_t reserved;
     char backend_name[TR_MAX_BACKENDS][TROSSL_COUNTERS_NAME];
     char op_name[TR_OPS][TROSSL_COUNTERS_NAME];
@@ -62,11 +65,12 @@ struct trossl_counters_file {
 };
 
 /*
- * Maps the host's section of the memfd at path and adds 1 to the section's process count. The memfd
- * must be sealed against shrinking, large enough, and owned by the effective user. It must begin
- * with TROSSL_COUNTERS_NEW or TROSSL_COUNTERS_MAGIC, and the section must be unused or of this
- * layout. The checks reject the program's own files and memfds, to which path could also lead. If a
- * check or the mapping fails, returns NULL and leaves the file unchanged. path may be NULL.
+ * Maps the host's section of the memfd at `path` and adds 1 to the section's process count. The
+ * memfd must be sealed against shrinking, large enough, and owned by the effective user. It must
+ * begin with TROSSL_COUNTERS_NEW or TROSSL_COUNTERS_MAGIC, and the section must be unused or of
+ * this layout. The checks reject the program's own files and memfds, to which `path` could also
+ * lead. Returns NULL and leaves the file unchanged if a check or the mapping fails, or if `path` is
+ * NULL.
  */
 struct trossl_counters_file *trossl_counters_open(const char *path, enum trossl_host host);
 void trossl_counters_close(struct trossl_counters_file *file);

@@ -10,7 +10,7 @@
  *
  * If the list ends before word 1, every version of libcrypto takes word 1 as zero (crypto/cpuid.c
  * of 3.0 to 4.0). OPENSSL_ia32cap=~0x200000000000000 therefore also hides AVX2, AVX-512 and VAES.
- * This file does the same, so that libcrypto and tenrounds see the same processor.
+ * This file also takes word 1 as zero, so that libcrypto and tenrounds see the same processor.
  */
 #include "ia32cap.h"
 
@@ -30,7 +30,7 @@ static const struct {
     {1, BIT(29), TR_FEATURE_SHA},   {1, BIT(33), TR_FEATURE_AVX512VBMI},
 };
 
-/* As in libcrypto, if "~" before word 0 hides FXSR, it also hides PCLMULQDQ, XOP, AES and AVX. */
+/* As in libcrypto, a word 0 with "~" that hides FXSR also hides PCLMULQDQ, XOP, AES and AVX. */
 #define FXSR       BIT(24)
 #define FXSR_TAKES (BIT(33) | BIT(43) | BIT(57) | BIT(60))
 
@@ -45,7 +45,8 @@ static int digit(char c)
     return 16;
 }
 
-/* Parses an octal, decimal or hexadecimal number in C notation, up to the first other character. */
+/* Parses an octal, decimal or hexadecimal number in C notation. Stops at the first character that
+ * is not a digit. */
 static uint64_t number(const char *text)
 {
     uint64_t value = 0;

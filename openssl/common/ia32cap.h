@@ -5,8 +5,8 @@
 
 #include "tenrounds.h"
 
-/* Returns the features that this value of OPENSSL_ia32cap hides from libcrypto; 0 for NULL. Every
- * value is valid, as in libcrypto. */
+/* Returns the features that this value of OPENSSL_ia32cap hides from libcrypto, or 0 for NULL.
+ * Every value is valid, as in libcrypto. */
 tr_features trossl_ia32cap_masked(const char *value);
 
 #endif

@@ -41,7 +41,8 @@ int trossl_libcrypto_open(struct trossl_libcrypto *libcrypto, const void *addres
     if (object.name == NULL)
         return 0;
     /* Opens the object by its name, because RTLD_DEFAULT does not reach objects loaded with
-     * RTLD_LOCAL. The program itself has an empty name here; dlopen() needs NULL for it. */
+     * RTLD_LOCAL. dl_iterate_phdr() gives the program itself an empty name, but dlopen() needs NULL
+     * for the program. */
     const char *const name = object.name[0] == '\0' ? NULL : object.name;
     libcrypto->handle = dlopen(name, RTLD_LAZY | (name == NULL ? 0 : RTLD_NOLOAD));
     libcrypto->begin = object.begin;

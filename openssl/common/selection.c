@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variable that hides features from libcrypto on this kind of processor. */
+/* The environment variable that hides features from libcrypto on this kind of processor. */
 #if defined(__aarch64__)
 #    define LIBCRYPTO_VARIABLE "OPENSSL_armcap"
 #    define LIBCRYPTO_MASKED   trossl_armcap_masked
@@ -20,7 +20,7 @@
 #    define LIBCRYPTO_MASKED   trossl_ia32cap_masked
 #endif
 
-/* Appends to text and truncates the result to TROSSL_TEXT bytes. */
+/* Appends to `text` and truncates the result to TROSSL_TEXT bytes. */
 __attribute__((format(printf, 2, 3))) static void add(char text[TROSSL_TEXT], const char *format,
                                                       ...)
 {
@@ -45,7 +45,8 @@ static void add_features(char text[TROSSL_TEXT], tr_features features, const cha
     add(text, " (by %s)", source);
 }
 
-/* Lists the features of this processor that a mask removes or that selection avoids. */
+/* Lists the features of this processor that selection does not use: those that a mask removes, and
+ * AVX-512 if it lowers the clock. */
 static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
 {
     tr_features by_mask;
@@ -102,8 +103,8 @@ static void describe_failures(struct trossl_selection *s)
 int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host)
 {
     memset(selection, 0, sizeof(*selection));
-    /* Unlike libcrypto, ignores the variable in setuid programs: the user who starts such a program
-     * must not choose the code that it runs. */
+    /* Unlike libcrypto, ignores the variable in setuid programs, because the user who starts such a
+     * program must not choose the code that it runs. */
     tr_features by_libcrypto = LIBCRYPTO_MASKED(secure_getenv(LIBCRYPTO_VARIABLE));
     if (tr_select(tr_env_mask(), by_libcrypto, &selection->choice) != TR_OK)
         return 0;

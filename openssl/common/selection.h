@@ -11,10 +11,11 @@
 #define TROSSL_TEXT 256
 
 struct trossl_selection {
-    /* The table to expand keys for: the selected backend, or the counting table in front of it. */
+    /* The backend to expand keys for: the selected backend, or a backend that counts the calls and
+     * passes them to the selected one. */
     const struct tr_backend *backend;
     struct tr_selection choice;
-    const struct trossl_sha_code *sha1, *sha256; /* for CBC with HMAC */
+    const struct trossl_sha_code *sha1, *sha256; /* for AES-CBC-HMAC */
     struct trossl_counters_file *counters;       /* NULL unless counting */
     struct tr_counting counting;
     /* The reasons for the choice, in words, or "none". */
@@ -24,11 +25,11 @@ struct trossl_selection {
 };
 
 /*
- * Selects by processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap). Runs the
- * known-answer tests, and maps the host's section of the counters file. In a setuid program,
- * ignores these variables. A process can have several independent selections. *selection must not
- * move until trossl_selection_end(). Returns 0 if no backend passes its known-answer tests, 1
- * otherwise.
+ * Selects a backend by the processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap).
+ * Runs the known-answer tests, and maps the host's section of the counters file. In a setuid
+ * program, ignores the environment variables. A process can have several independent selections.
+ * *selection must not move until trossl_selection_end(). Returns 0 if no backend passes its
+ * known-answer tests, 1 otherwise.
  */
 int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host);
 

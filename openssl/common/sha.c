@@ -30,7 +30,7 @@ static inline uint32_t right(uint32_t x, unsigned n)
     return left(x, 32 - n);
 }
 
-/* Ch and Maj (section 4.1.1), each with one operation fewer than in the standard. */
+/* The functions Ch and Maj (section 4.1.1), each with one operation fewer than in the standard. */
 static inline uint32_t choose(uint32_t x, uint32_t y, uint32_t z)
 {
     return z ^ (x & (y ^ z));
@@ -41,7 +41,7 @@ static inline uint32_t majority(uint32_t x, uint32_t y, uint32_t z)
     return (x & y) | (z & (x | y));
 }
 
-/* f(t) + K(t) (sections 4.1.1, 4.2.1); t is public. */
+/* The function f plus the constant K of round t (sections 4.1.1, 4.2.1). The index t is public. */
 static inline uint32_t sha1_f(unsigned t, uint32_t b, uint32_t c, uint32_t d)
 {
     switch (t / 20) {
@@ -79,7 +79,7 @@ static void sha1_block(uint32_t h[TROSSL_SHA_WORDS], const uint8_t *data)
     tr_cleanse(w, sizeof(w));
 }
 
-/* K (section 4.2.2). */
+/* The round constants K (section 4.2.2). */
 static const uint32_t k256[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -147,7 +147,7 @@ const struct trossl_sha_code trossl_sha256_portable = {
 #    define CHECKED (2 * TROSSL_SHA_BLOCK)
 
 /* Tests the interleaved code against separate hash and CBC, for each key length and for one and two
- * records. Each record has 128 bytes: two blocks of the hash, eight of AES. */
+ * records. Each record has 128 bytes, which are two hash blocks and eight AES blocks. */
 static int interleaved_agrees(const struct trossl_sha_code *code, const uint8_t data[CHECKED],
                               const uint32_t expected[TROSSL_SHA_WORDS])
 {
@@ -258,7 +258,7 @@ void trossl_sha_digest(const struct trossl_sha_code *code, const uint32_t h[TROS
         store32(digest + 4 * i, h[i]);
 }
 
-/* Padding (FIPS 180-4 section 5.1.1): a 1 bit, zeros, the length in bits. */
+/* Appends the padding (FIPS 180-4 section 5.1.1): a 1 bit, zeros, and the length in bits. */
 size_t trossl_sha_last(const struct trossl_sha *sha, uint8_t last[2 * TROSSL_SHA_BLOCK])
 {
     size_t used = sha->len % TROSSL_SHA_BLOCK;
@@ -281,7 +281,7 @@ void trossl_sha_end(const struct trossl_sha_code *code, struct trossl_sha *sha, 
 
 /* ---- Messages of secret length --------------------------------------------------------------- */
 
-/* Returns all ones if a < b, else zero. a and b are below 2^31. */
+/* Returns all ones if a < b, else zero. Both numbers must be below 2^31. */
 static inline uint32_t mask_less(uint32_t a, uint32_t b)
 {
     uint32_t difference = a - b;
@@ -295,7 +295,7 @@ static inline uint32_t mask_equal(uint32_t a, uint32_t b)
     return ~(mask_less(a, b) | mask_less(b, a));
 }
 
-/* Keeps the bytes before offset `end`, writes 0x80 at `end`, and zeros after it. `end` may lie
+/* Keeps the bytes before offset `end`, writes 0x80 at `end`, and zeros after it. The offset may lie
  * outside the block. */
 static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 {
@@ -308,10 +308,10 @@ static void end_at(uint8_t block[TROSSL_SHA_BLOCK], uint32_t end)
 
 /*
  * A message of `total` bytes, counted from the start of sha->block, ends in block (total + 8) / 64.
- * That block contains the length field, and its chaining value is the result. This function hashes
- * the blocks before the first possible end as they are. It builds each later block, up to the last
- * possible end, with masks and hashes it. A mask keeps the result of the block in which the message
- * ends.
+ * That block contains the length field, and the chaining value after that block is the result. This
+ * function hashes the blocks before the first possible end unchanged. It builds each later block,
+ * up to the last possible end, with masks, and hashes the block. A mask keeps the result of the
+ * block in which the message ends.
  */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,
@@ -322,7 +322,7 @@ void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl
     const uint64_t bits = 8 * (sha->len + len);
     const size_t used = sha->len % TROSSL_SHA_BLOCK;
 
-    /* Hashes the blocks that are all data for every allowed length. */
+    /* Hashes the blocks that contain only data for every allowed length. */
     const size_t certain = (used + least) / TROSSL_SHA_BLOCK * TROSSL_SHA_BLOCK;
     if (certain > used) {
         trossl_sha_update(code, sha, data, certain - used);
@@ -346,8 +346,9 @@ void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl
         data += n;
         most -= n;
         end_at(block, total - (uint32_t)(i * TROSSL_SHA_BLOCK));
-        /* Hides i from gcc 12, which in 32-bit code would count i up from -last. The loop would end
-         * at the same place, but valgrind would report a branch on a secret. */
+        /* Hides i from gcc 12. In 32-bit code, gcc would otherwise count from -last, which is
+         * secret, instead of from 0. The number of iterations would be the same, but valgrind would
+         * report a branch on a secret. */
         uint32_t number = (uint32_t)i;
         __asm__("" : "+r"(number));
         const uint32_t is_last = mask_equal(number, last);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SHA-1 and SHA-256 (FIPS 180-4) for AES-CBC-HMAC. The provider cannot use libcrypto's hashes: it
- * interleaves hash and encryption, and is not linked with libcrypto. Constant time: no branch or
- * index depends on data.
+ * SHA-1 and SHA-256 (FIPS 180-4) for AES-CBC-HMAC. The provider cannot use libcrypto's hashes,
+ * because it interleaves hash and encryption, and because it is not linked with libcrypto. Constant
+ * time: no branch or index depends on data.
  */
 #ifndef TENROUNDS_SHA_H
 #define TENROUNDS_SHA_H
@@ -21,13 +21,14 @@ struct trossl_interleaved {
     uint8_t *iv; /* chaining value of CBC, 16 bytes, updated */
     uint32_t *h; /* chaining value of the hash, updated */
     uint8_t *out;
-    const uint8_t *in;     /* equal to out, or disjoint from it */
-    const uint8_t *hashed; /* input of the hash: in or a later address, or disjoint from in and out.
-                            * Each byte is hashed before ciphertext overwrites it */
+    const uint8_t *in; /* equal to `out`, or disjoint from it */
+    /* The input of the hash starts at `in` or a later address, or is disjoint from `in` and `out`.
+     * Each byte is hashed before ciphertext overwrites it. */
+    const uint8_t *hashed;
 };
 
-/* Hashes 64 * n bytes at b->hashed and encrypts 64 * n bytes at b->in with AES-CBC, interleaved.
- * Does so for `records` independent records, 1 or 2. */
+/* Hashes 64 * n bytes at b->hashed, interleaved with AES-CBC encryption of 64 * n bytes at b->in.
+ * Processes 1 or 2 independent records (`records`). */
 typedef void trossl_cbc_interleaved_fn(const struct tr_aes_key *key,
                                        const struct trossl_interleaved *b, unsigned records,
                                        size_t n);
@@ -38,12 +39,12 @@ struct trossl_sha_code {
     size_t digest_len;
     uint32_t initial[TROSSL_SHA_WORDS]; /* FIPS 180-4 section 5.3 */
     trossl_sha_blocks_fn *blocks;
-    trossl_cbc_interleaved_fn *cbc_interleaved; /* NULL if there is none; needs AES-NI */
+    trossl_cbc_interleaved_fn *cbc_interleaved; /* NULL if no such code exists; needs AES-NI */
 };
 
-/* Portable C. */
+/* Portable C code. */
 extern const struct trossl_sha_code trossl_sha1_portable, trossl_sha256_portable;
-/* With the SHA instructions, x86 only: needs TR_FEATURE_SHA and TR_FEATURE_SSSE3. */
+/* Code with the SHA instructions, only for x86. It needs TR_FEATURE_SHA and TR_FEATURE_SSSE3. */
 extern const struct trossl_sha_code trossl_sha1_x86, trossl_sha256_x86;
 
 /* Return the best code that passes its known-answer test on a processor with these features. The
@@ -52,18 +53,19 @@ extern const struct trossl_sha_code trossl_sha1_x86, trossl_sha256_x86;
 const struct trossl_sha_code *trossl_sha1(tr_features usable);
 const struct trossl_sha_code *trossl_sha256(tr_features usable);
 
-/* A message in progress; a plain struct, copied by assignment. */
+/* A message in progress. Assignment copies it. */
 struct trossl_sha {
     uint32_t h[TROSSL_SHA_WORDS];
-    uint64_t len;                    /* message bytes so far */
-    uint8_t block[TROSSL_SHA_BLOCK]; /* starts with the last len % 64 of these bytes */
+    uint64_t len; /* message bytes so far */
+    /* The first len % 64 bytes of `block` are the end of the message so far. */
+    uint8_t block[TROSSL_SHA_BLOCK];
 };
 
 void trossl_sha_begin(const struct trossl_sha_code *code, struct trossl_sha *sha);
 void trossl_sha_update(const struct trossl_sha_code *code, struct trossl_sha *sha,
                        const uint8_t *data, size_t len);
-/* Writes the last one or two blocks of the message: its last bytes, padding and length. Returns the
- * number of blocks. */
+/* Writes the last one or two blocks of the message, with its last bytes, padding and length.
+ * Returns the number of blocks. */
 size_t trossl_sha_last(const struct trossl_sha *sha, uint8_t last[2 * TROSSL_SHA_BLOCK]);
 
 /* Writes the digest, code->digest_len bytes. *sha cannot be used afterwards. */
@@ -74,9 +76,9 @@ void trossl_sha_digest(const struct trossl_sha_code *code, const uint32_t h[TROS
                        uint8_t *digest);
 
 /*
- * Ends a message whose last piece, at data, has a secret length len of `least` to `most` bytes.
- * Both bounds are public, and `most` bytes must be readable. The number of compressions and the
- * bytes read depend only on the bounds. *sha cannot be used afterwards.
+ * Ends a message. Its last piece, at `data`, has a secret length `len`, from `least` to `most`
+ * bytes. Both bounds are public, and `most` bytes must be readable. The number of compressions and
+ * the bytes read depend only on the bounds. *sha cannot be used afterwards.
  */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,

@@ -3,11 +3,11 @@
  * SHA-1 and SHA-256 with the SHA instructions (Intel SDM volume 2, SHA1RNDS4 and others), alone
  * and interleaved with AES-CBC encryption.
  *
- * Bound: hash and CBC are both latency-bound. On Zen 4, the hash of 64 bytes takes 120 cycles with
- * SHA-1 (20 x SHA1RNDS4) or 128 cycles with SHA-256 (32 x SHA256RNDS2). CBC encryption of 64 bytes
- * takes 4 blocks x 10 or 14 rounds x 4 cycles, 160 or 224 cycles. The two use different execution
- * units and do not depend on each other. One loop that alternates a few rounds of each therefore
- * hides the hash behind AES.
+ * Bound: hash and CBC are both latency-bound. On Zen 4, SHA-1 of 64 bytes takes 120 cycles: 20
+ * SHA1RNDS4 of 6 cycles. SHA-256 takes 128 cycles: 32 SHA256RNDS2 of 4 cycles. CBC encryption of 64
+ * bytes takes 4 blocks x 10 or 14 rounds x 4 cycles = 160 or 224 cycles. Hash and CBC use different
+ * execution units and do not depend on each other. One loop that alternates a few rounds of each
+ * therefore hides the hash behind AES.
  */
 #include "dispatch/backend.h"
 #include "sha.h"
@@ -32,7 +32,8 @@ INLINE TARGET void store(void *p, __m128i x)
 /* ---- SHA-1: the first word is in the highest element ----------------------------------------- */
 
 struct sha1 {
-    __m128i abcd, e;     /* e: abcd of four rounds ago, from which the next e is computed */
+    /* `e` is abcd before the last four rounds, from which the next e is computed. */
+    __m128i abcd, e;
     __m128i abcd_0, e_0; /* the values at the start of the block */
     __m128i w[4];
 };
@@ -58,7 +59,7 @@ INLINE TARGET void sha1_begin(struct sha1 *s, const uint8_t *data)
     s->e_0 = s->e;
 }
 
-/* Does four rounds; group is 0 to 19. */
+/* Performs the four rounds of one group. The groups are 0 to 19. */
 INLINE TARGET void sha1_rounds(struct sha1 *s, int group)
 {
     __m128i *w = s->w;
@@ -98,7 +99,7 @@ struct sha256 {
     __m128i w[4];
 };
 
-/* K (FIPS 180-4 section 4.2.2). */
+/* The round constants K (FIPS 180-4 section 4.2.2). */
 static const uint32_t k256[64] __attribute__((aligned(16))) = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -131,7 +132,7 @@ INLINE TARGET void sha256_begin(struct sha256 *s, const uint8_t *data)
     s->cdgh_0 = s->cdgh;
 }
 
-/* Does four rounds; group is 0 to 15. */
+/* Performs the four rounds of one group. The groups are 0 to 15. */
 INLINE TARGET void sha256_rounds(struct sha256 *s, int group)
 {
     __m128i *w = s->w;
@@ -177,7 +178,8 @@ INLINE TARGET_INTERLEAVED void cbc_rounds(struct cbc *c, int from, int to)
         c->s = _mm_aesenc_si128(c->s, load(c->keys[r]));
 }
 
-/* Does a block's last round, XORs the next plaintext, and returns the block's ciphertext. */
+/* Performs the last round of a block, XORs the next plaintext, and returns the ciphertext of the
+ * block. */
 INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
 {
     __m128i f = _mm_xor_si128(c->k0, next);
@@ -189,7 +191,7 @@ INLINE TARGET_INTERLEAVED __m128i cbc_end(struct cbc *c, __m128i next)
  * Processes 64 * n bytes of each of L records. For each 64 bytes, hashes a block in `groups` groups
  * of 4 rounds and encrypts four AES blocks of `rounds` rounds. Reads the block to hash and the next
  * plaintext before it writes ciphertext. After the last block, the first round key takes the place
- * of the next plaintext. The CBC state is then the ciphertext, which needs no cleansing.
+ * of the next plaintext. The CBC state then equals the ciphertext, and needs no cleansing.
  */
 #    define INTERLEAVED(hash, groups, rounds, L)                                                   \
         static TARGET_INTERLEAVED void hash##_interleaved_##rounds##_##L(                          \

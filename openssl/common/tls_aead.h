@@ -29,15 +29,15 @@ int trossl_tls_take_aad(uint8_t aad[TROSSL_TLS_AAD], const uint8_t *in, int encr
 /* Whether an IV of iv_len bytes may have a fixed part of fixed_len bytes. */
 int trossl_iv_may_fix(size_t iv_len, size_t fixed_len);
 
-/* Copies the last len bytes of the IV (all, if len is 0 or too large) to out. Then increments the
- * counter, which is the last 8 bytes, or all of a shorter IV. */
+/* Copies the last `len` bytes of the IV to `out`, or the whole IV if `len` is 0 or too large. Then
+ * increments the counter, which is the last 8 bytes of the IV, or a whole shorter IV. */
 void trossl_iv_next(uint8_t *iv, size_t iv_len, uint8_t *out, size_t len);
 
 /*
  * Seals or opens a record of len bytes. Sealing writes the explicit part of the IV into the record,
  * then increments the counter. Opening copies the explicit part from the record into the IV. Stores
- * the length of the result in *out_len. TR_ERR_LENGTH: the record or the IV is too short. Other
- * errors are those of tr_gcm_seal() and tr_gcm_open().
+ * the length of the result in *out_len. Returns TR_ERR_LENGTH if the record or the IV is too short.
+ * Returns the other errors of tr_gcm_seal() and tr_gcm_open().
  */
 enum tr_status trossl_tls_gcm(const struct tr_gcm_key *key, int encrypt, uint8_t *iv, size_t iv_len,
                               const uint8_t aad[TROSSL_TLS_AAD], uint8_t *record, size_t len,

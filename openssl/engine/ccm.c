@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CCM as libcrypto 1.1.1 defines it: connects ccm.h to the contexts and controls of EVP_CIPHER.
- * After EVP_CTRL_AEAD_TLS1_AAD, every call is a TLS 1.2 record. */
+ * After EVP_CTRL_AEAD_TLS1_AAD, every call processes a TLS 1.2 record. */
 #include "ccm.h"
 
 #include "aead.h"
@@ -9,7 +9,7 @@ struct ccm {
     struct trossl_ccm ccm;
     uint8_t iv_len, tag_len; /* current lengths, in bytes */
     uint8_t key_set, iv_set;
-    uint8_t tls; /* buffer holds the AAD of a record, not the expected tag */
+    uint8_t tls; /* `buffer` holds the AAD of a record, not the expected tag */
     uint8_t buffer[TROSSL_TAG];
 };
 

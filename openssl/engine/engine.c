@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The entry points of a dynamic engine, ENGINE_by_id(3), for OpenSSL 1.1.1 and 3.x. One module
- * serves both: it is not linked with libcrypto, and looks up the functions of the libcrypto that
- * loads it.
+ * The entry points of a dynamic engine, ENGINE_by_id(3), for OpenSSL 1.1.1 and 3.x. The same module
+ * serves both versions, because it is not linked with libcrypto. It looks up the functions of the
+ * libcrypto that loads it.
  */
 #include "mode.h"
 #include "selection.h"
@@ -37,8 +37,8 @@ static const struct {
 
 /* ---- State that all engines of the process share -------------------------------------------- */
 
-/* libcrypto can bind the engine several times, through openssl.cnf and by name. Destroying the last
- * engine frees this state. */
+/* libcrypto can bind the engine several times, through openssl.cnf and by name. The last destroy()
+ * frees this state. */
 static struct {
     pthread_mutex_t lock;
     unsigned engines;
@@ -91,7 +91,8 @@ static void end(void)
     trossl_selection_end(&shared.selection);
 }
 
-/* Draws no random numbers: the generator of OpenSSL 1.1.1 may be waiting for this engine's AES. */
+/* Draws no random numbers, because the generator of OpenSSL 1.1.1 may be waiting for AES from this
+ * engine. */
 static int begin(const void *libcrypto)
 {
     if (!tre_evp_find(libcrypto) || !trossl_selection_begin(&shared.selection, TROSSL_HOST_ENGINE))
@@ -109,7 +110,8 @@ static int begin(const void *libcrypto)
     return 1;
 }
 
-/* Adds an engine. Returns 0 for a second libcrypto: only the first in a process gets the engine. */
+/* Adds an engine. Returns 0 for a second libcrypto, because only the first libcrypto of a process
+ * gets the engine. */
 static int join(const void *libcrypto)
 {
     pthread_mutex_lock(&shared.lock);
@@ -129,7 +131,7 @@ static void leave(void)
 
 /* ---- One engine ----------------------------------------------------------------------------- */
 
-/* Stores the cipher of this nid, or the list of all nids if cipher is NULL. */
+/* Stores the cipher of this `nid`, or the list of all nids if `cipher` is NULL. */
 static int give(ENGINE *e, const EVP_CIPHER **cipher, const int **nids, int nid)
 {
     (void)e;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of libcrypto that the engine calls, looked up at load (libcrypto.h). Some have
- * different names in OpenSSL 1.1.1 and 3.x; the engine tries both. */
+/* The functions of libcrypto that the engine calls. The engine looks them up when it is loaded
+ * (libcrypto.h). Some have different names in OpenSSL 1.1.1 and 3.x; the engine tries both. */
 #ifndef TENROUNDS_ENGINE_EVP_H
 #define TENROUNDS_ENGINE_EVP_H
 
@@ -43,7 +43,7 @@ struct tre_evp {
 /* The functions of the libcrypto that has bound the engine. */
 extern struct tre_evp tre_evp;
 
-/* Finds all functions in the loaded object that contains the address. Returns 0 if one is
+/* Finds all functions in the loaded object that contains the address. Returns 0 if a function is
  * missing. */
 int tre_evp_find(const void *address);
 

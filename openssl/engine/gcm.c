@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* GCM as libcrypto 1.1.1 defines it, with IVs of any length. After EVP_CTRL_AEAD_TLS1_AAD, the next
- * call is a whole TLS 1.2 record (RFC 5288). */
+ * call processes a whole TLS 1.2 record (RFC 5288). */
 #include "aead.h"
 
 #define DEFAULT_IV 12
@@ -10,10 +10,10 @@ struct gcm {
     struct tr_gcm core;
     uint8_t *long_iv; /* an IV too long for libcrypto's context, or NULL */
     int iv_len;
-    int tag_len; /* -1: there is no tag */
+    int tag_len; /* -1 if there is no tag */
     uint8_t key_set, iv_set;
     uint8_t iv_gen; /* the engine increments the IV for each message */
-    uint8_t tls;    /* buffer holds the AAD of a record */
+    uint8_t tls;    /* `buffer` holds the AAD of a record */
     uint8_t buffer[TROSSL_TAG];
 };
 
@@ -58,8 +58,9 @@ static int start(EVP_CIPHER_CTX *ctx, struct gcm *g)
     return g->iv_set;
 }
 
-/* Sets the fixed part of the IV. When encrypting, draws the rest, the counter's start value, at
- * random (SP 800-38D section 8.2.1). A len of -1 sets the whole IV. */
+/* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV, which are the
+ * start value of the counter, at random (SP 800-38D section 8.2.1). A `len` of -1 sets the whole
+ * IV. */
 static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed, int len)
 {
     uint8_t *iv = iv_of(ctx, g);
@@ -78,7 +79,7 @@ static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed
     return 1;
 }
 
-/* Starts a message, copies the last len bytes of its IV to out, and increments the IV. */
+/* Starts a message, copies the last `len` bytes of its IV to `out`, and increments the IV. */
 static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
 {
     if (!g->iv_gen || !g->key_set || out == NULL || !start(ctx, g))
@@ -87,7 +88,8 @@ static int next_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, uint8_t *out, int len)
     return 1;
 }
 
-/* Sets the last len bytes of the IV to those from the received record, and starts a message. */
+/* Copies the explicit part of the IV, `len` bytes from the received record, to the end of the IV.
+ * Then starts a message. */
 static int take_explicit_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *in, int len)
 {
     if (!g->iv_gen || !g->key_set || tre_evp.encrypting(ctx) || in == NULL || len < 0 ||
@@ -104,7 +106,7 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
     struct gcm *g = tre_evp.data(ctx);
     (void)enc;
     if (key != NULL) {
-        memset(&g->core, 0, sizeof(g->core)); /* no message continues under another key */
+        memset(&g->core, 0, sizeof(g->core)); /* so that no message continues under another key */
         if (tr_gcm_set_key(&g->key, tre_backend(), key, (size_t)tre_evp.key_len(ctx)) != TR_OK)
             return 0;
         g->key_set = 1;
@@ -163,11 +165,11 @@ static int finish(EVP_CIPHER_CTX *ctx, struct gcm *g)
     } else if (g->tag_len < 0 || tr_gcm_check(&g->core, g->buffer, (size_t)g->tag_len) != TR_OK) {
         return -1;
     }
-    g->iv_set = 0; /* an IV serves one message */
+    g->iv_set = 0; /* each IV serves only one message */
     return 0;
 }
 
-/* Processes data; AAD if out is NULL. Ends the message if in is NULL. */
+/* Processes data, or AAD if `out` is NULL. Ends the message if `in` is NULL. */
 static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *in, size_t len)
 {
     struct gcm *g = tre_evp.data(ctx);
@@ -180,7 +182,7 @@ static int crypt(EVP_CIPHER_CTX *ctx, unsigned char *out, const unsigned char *i
         return -1;
     if (in == NULL)
         return finish(ctx, g);
-    if (len == 0) /* 0 bytes of data do not end the AAD */
+    if (len == 0) /* empty data does not end the AAD */
         return 0;
     if (out == NULL)
         status = tr_gcm_aad(&g->core, in, len);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A mode as an EVP_CIPHER, EVP_CIPHER_meth_new(3). libcrypto allocates the mode's context, zeroed,
- * and cleanses it at the end. The context is a key object of the core, or a struct that the mode
- * defines.
+ * A mode as an EVP_CIPHER, EVP_CIPHER_meth_new(3). libcrypto allocates and zeroes the mode's
+ * context, and cleanses it at the end. The context is a key object of the core, or a struct that
+ * the mode defines.
  */
 #ifndef TENROUNDS_ENGINE_MODE_H
 #define TENROUNDS_ENGINE_MODE_H
@@ -27,7 +27,7 @@ struct tre_mode {
 
 extern const struct tre_mode tre_ecb, tre_cbc, tre_cfb, tre_ofb, tre_ctr, tre_xts, tre_gcm, tre_ccm;
 
-/* The backend to expand keys for. */
+/* Returns the backend to expand keys for. */
 const struct tr_backend *tre_backend(void);
 
 #endif

@@ -12,7 +12,7 @@ static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned ch
            TR_OK;
 }
 
-/* Returns the key, or NULL if none was set; the call then fails. */
+/* Returns the key, or NULL if no key was set. The caller then fails. */
 static const struct tr_aes_key *key_of(const EVP_CIPHER_CTX *ctx)
 {
     const struct tr_aes_key *key = tre_evp.data(ctx);

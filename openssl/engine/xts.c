@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* XTS: every call is one whole data unit. The IV is the number of the unit. */
+/* XTS: every call processes one whole data unit. The IV is the number of the data unit. */
 #include "mode.h"
 #include "util.h"
 
@@ -21,7 +21,8 @@ static int ctrl(EVP_CIPHER_CTX *ctx, int type, int arg, void *ptr)
     return 1;
 }
 
-/* Encryption refuses a key with equal halves; decryption accepts it, for old data. */
+/* Encryption refuses a key with equal halves. Decryption accepts such a key, because old data may
+ * have been encrypted with it. */
 static int init(EVP_CIPHER_CTX *ctx, const unsigned char *key, const unsigned char *iv, int enc)
 {
     struct xts *x = tre_evp.data(ctx);

@@ -63,7 +63,7 @@ static inline int set_iv(struct trp_aead *a, const uint8_t *iv, size_t iv_len)
     if (max == 0 ? iv_len != a->iv_len : iv_len == 0 || iv_len > max)
         return trp_aead_failed(a, PROV_R_INVALID_IV_LENGTH);
     a->iv_len = iv_len;
-    if (LIKELY(iv_len == 12)) /* constant size: inlined */
+    if (LIKELY(iv_len == 12)) /* constant size, so that memcpy() is inlined */
         memcpy(a->iv, iv, 12);
     else
         memcpy(a->iv, iv, iv_len);
@@ -89,7 +89,7 @@ static __attribute__((noinline)) int init_rest(struct trp_aead *a, const uint8_t
     return (key == NULL || set_key(a, key, key_len)) && trp_aead_set_ctx_params(a, params);
 }
 
-/* Fast path for most messages: only the IV is new. */
+/* Fast path: in most messages, only the IV is new. */
 static inline int init(struct trp_aead *a, const uint8_t *key, size_t key_len, const uint8_t *iv,
                        size_t iv_len, const OSSL_PARAM params[], int encrypt)
 {

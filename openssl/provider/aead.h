@@ -22,7 +22,7 @@
 
 enum trp_iv_state {
     TRP_IV_NONE,
-    TRP_IV_GIVEN,  /* set; its message has not begun */
+    TRP_IV_GIVEN,  /* the IV is set, but its message has not begun */
     TRP_IV_IN_USE, /* its message has begun */
     TRP_IV_SPENT   /* its message has ended */
 };
@@ -34,13 +34,14 @@ struct trp_aead {
     size_t tls_pad;         /* bytes that the tag adds to a TLS record */
     uint8_t key_set, encrypt;
     uint8_t iv_state; /* enum trp_iv_state */
-    uint8_t tls;      /* buffer holds the AAD of a TLS record */
+    uint8_t tls;      /* `buffer` holds the AAD of a TLS record */
     uint8_t buffer[TRP_TAG];
     uint8_t iv[TRP_MAX_IV];
 };
 
-/* A parameter and its function. act returns 1, 0 on failure, or TRP_IGNORE_REST: success, but the
- * call ignores its other parameters. A NULL key ends a table. */
+/* A parameter, and the function that gets or sets it. The function returns 1 on success and 0 on
+ * failure. TRP_IGNORE_REST also means success, but the call ignores the remaining parameters. A
+ * NULL key ends an array of parameters. */
 #define TRP_IGNORE_REST (-1)
 struct trp_aead_param {
     const char *key;
@@ -50,16 +51,20 @@ struct trp_aead_param {
 struct trp_aead_mode {
     size_t context_size; /* size of the context, which begins with a struct trp_aead */
     size_t tag_len;      /* tag length of a new context */
-    size_t max_iv;       /* an IV has 1 to max_iv bytes; 0: exactly iv_len bytes */
-    uint8_t no_iv;       /* inits ignore IVs */
+    /* An IV has 1 to max_iv bytes. If max_iv is 0, an IV has exactly iv_len bytes. */
+    size_t max_iv;
+    uint8_t no_iv; /* 1: the init functions ignore IVs */
     enum tr_status (*set_key)(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len);
-    int (*get_tag)(void *ctx, OSSL_PARAM *p); /* the tag's function in `get`, for a fast path */
-    /* Each of these may be NULL. */
-    void (*restart)(void *ctx); /* called by each init */
-    int (*copied)(void *copy);  /* makes a copy independent; 0: out of memory */
+    /* The function for the tag, which `get` also contains. A fast path calls it directly. */
+    int (*get_tag)(void *ctx, OSSL_PARAM *p);
+    /* Each of the following members may be NULL. */
+    void (*restart)(void *ctx); /* called by each init function */
+    /* Makes a copied context independent of the original. Returns 0 if memory is exhausted. */
+    int (*copied)(void *copy);
     void (*release)(void *ctx); /* frees what the context points to */
-    /* Handled in table order up to the first failure, as in the default provider. */
+    /* The parameters to get and to set. The functions are called in the order of these arrays, up
+     * to the first failure, as in the default provider. */
     const struct trp_aead_param *get, *set;
 };
 
@@ -74,16 +79,19 @@ OSSL_FUNC_cipher_decrypt_init_fn trp_aead_decrypt_init;
 OSSL_FUNC_cipher_get_ctx_params_fn trp_aead_get_ctx_params;
 OSSL_FUNC_cipher_set_ctx_params_fn trp_aead_set_ctx_params;
 
-/* Call the function of each parameter, in the table's order or (as_called) in the caller's. */
+/* Call the function of each parameter. trp_aead_act() uses the order of `table`, and
+ * trp_aead_act_as_called() the order of `params`. */
 int trp_aead_act(void *ctx, const struct trp_aead_param *table, const OSSL_PARAM params[]);
 int trp_aead_act_as_called(void *ctx, const struct trp_aead_param *table,
                            const OSSL_PARAM params[]);
 
-/* Raise an error and return 0. trp_aead_status() raises an error only for TR_ERR_OVERLAP. */
+/* trp_aead_failed() raises an error. trp_aead_status() raises an error only for TR_ERR_OVERLAP.
+ * Both functions return 0. */
 int trp_aead_failed(const void *ctx, int reason) __attribute__((cold, noinline));
 int trp_aead_status(const void *ctx, enum tr_status status) __attribute__((cold, noinline));
 
-/* Functions for the parameter tables. trp_aead_get_iv() fails if the whole IV does not fit. */
+/* Functions to get and set parameters. trp_aead_get_iv() fails if the caller's buffer is shorter
+ * than the IV. */
 int trp_aead_put_number(const void *ctx, OSSL_PARAM *p, size_t value);
 int trp_aead_take_number(const void *ctx, const OSSL_PARAM *p, size_t *value);
 int trp_aead_get_iv_len(void *ctx, OSSL_PARAM *p);
@@ -126,9 +134,10 @@ int trp_aead_set_tls_aad(void *ctx, const OSSL_PARAM *p, size_t tag_len, int rea
     }
 
 /*
- * Defines the function table trp_<family>_<bits>_functions of a cipher of the mode <family>_mode,
- * with <family>_update, _final and _cipher. The last arguments initialize the cipher's struct
- * trp_kind. `host` is the prefix of the functions for contexts, inits and parameters.
+ * Defines the function table trp_<family>_<bits>_functions of a cipher. The table contains
+ * <family>_update, <family>_final and <family>_cipher, and <family>_mode is the cipher's struct
+ * trp_aead_mode. The last arguments initialize the cipher's struct trp_kind. The names of the
+ * functions for contexts, inits and parameters begin with the argument `host`.
  */
 #define TRP_AEAD(family, bits, ...) TRP_AEAD_BY(trp_aead, family, bits, __VA_ARGS__)
 #define TRP_AEAD_BY(host, family, bits, ...)                                                       \

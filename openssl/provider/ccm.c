@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* AES-CCM as EVP defines it: connects ccm.h to the contexts and parameters of a provider. After the
- * parameter "tlsaad", every update is a TLS 1.2 record. */
+ * parameter "tlsaad", every update processes a TLS 1.2 record. */
 #include "ccm.h"
 
 #include "aead.h"
 
 struct trp_ccm {
-    struct trp_aead a; /* its buffer holds the expected tag or the AAD of a record */
+    struct trp_aead a; /* a.buffer holds the expected tag or the AAD of a record */
     struct trossl_ccm ccm;
 };
 
@@ -18,8 +18,8 @@ static struct trossl_ccm_settings settings(const struct trp_ccm *c)
                                         c->a.encrypt};
 }
 
-/* Processes AAD or data. The IV becomes invalid after the data (decryption) or in get_tag()
- * (encryption). */
+/* Processes AAD or data. When decrypting, the data invalidates the IV. When encrypting, get_tag()
+ * invalidates the IV. */
 static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     const struct trossl_ccm_settings now = settings(c);
@@ -30,7 +30,7 @@ static int crypt(struct trp_ccm *c, uint8_t *out, size_t *out_len, const uint8_t
         return in != NULL && out == in &&
                trossl_ccm_record(&c->ccm, &now, c->a.iv, c->a.buffer, out, len, out_len);
     if (in == NULL && out != NULL)
-        return 1; /* the end of the message: nothing to do */
+        return 1; /* the end of the message needs no work */
     if (c->a.iv_state == TRP_IV_NONE)
         return 0;
     const enum tr_status status = trossl_ccm_update(&c->ccm, &now, out, in, len);
@@ -111,7 +111,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
         return trp_aead_failed(c, PROV_R_FAILED_TO_SET_PARAMETER);
     if (p->data == NULL || p->data_size != c->ccm.key_tag_len)
         return 0;
-    if (LIKELY(p->data_size == TR_BLOCK)) /* constant size: inlined */
+    if (LIKELY(p->data_size == TR_BLOCK)) /* constant size, so that memcpy() is inlined */
         memcpy(p->data, c->ccm.tag, TR_BLOCK);
     else
         memcpy(p->data, c->ccm.tag, p->data_size);
@@ -186,7 +186,7 @@ static const struct trp_aead_param ccm_set[] = {
     {OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, set_fixed_iv},
     {NULL, NULL}};
 
-/* ---- Keys, and the tables ------------------------------------------------------------------- */
+/* ---- Keys, and the function tables ---------------------------------------------------------- */
 
 static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len)

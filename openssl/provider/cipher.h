@@ -18,9 +18,10 @@ struct trp_kind {
     /* Values of the parameters with the same names. */
     uint8_t aead, custom_iv, cts, has_rand_key;
     uint8_t tls1_multiblock;
-    uint8_t mac_len;        /* bytes of the HMAC in AES-CBC-HMAC */
-    uint8_t inverse;        /* key wrap with the inverse cipher */
-    uint8_t default_iv_len; /* IV length of a new context; 0: iv_len */
+    uint8_t mac_len; /* bytes of the HMAC in AES-CBC-HMAC */
+    uint8_t inverse; /* key wrap with the inverse cipher */
+    /* The IV length of a new context, or 0 if that is iv_len. */
+    uint8_t default_iv_len;
     const struct trp_aead_mode *aead_mode;
 };
 
@@ -34,8 +35,8 @@ struct trp_cipher {
     const struct trp_provider *provider;
     struct trp_pipes *pipes; /* pipelines of CBC; see pipeline.h */
     uint8_t key_set, iv_set;
-    uint8_t use_bits; /* CFB1: lengths are in bits */
-    unsigned num;     /* "num" of ECB and CBC: stored and returned, without effect */
+    uint8_t use_bits; /* lengths of CFB1 are in bits */
+    unsigned num;     /* "num" of ECB and CBC, which has no effect */
 
     /* TLS records before TLS 1.3; see tls_record.h. */
     unsigned tls_version;
@@ -44,7 +45,7 @@ struct trp_cipher {
     uint8_t tls_mac_copy[TRP_MAX_MAC];
 };
 
-/* A context; cipher.core.key points to the member key. */
+/* A context. The pointer cipher.core.key points to the member `key`. */
 struct trp_keyed {
     struct trp_cipher cipher;
     struct tr_aes_key key;
@@ -63,13 +64,13 @@ int trp_set_key(struct trp_keyed *ctx, const uint8_t *key, size_t key_len);
 int trp_init(struct trp_keyed *ctx, const uint8_t *key, size_t key_len, const uint8_t *iv,
              size_t iv_len, const OSSL_PARAM params[], int decrypt);
 
-/* Update and final. ECB and CBC handle padding; the other modes take any length. */
+/* The update and final functions. ECB and CBC handle padding; the other modes take any length. */
 OSSL_FUNC_cipher_update_fn trp_ecb_update, trp_cbc_update;
 OSSL_FUNC_cipher_update_fn trp_cfb_update, trp_ofb_update, trp_ctr_update;
 OSSL_FUNC_cipher_update_fn trp_cfb8_update, trp_cfb1_update;
 OSSL_FUNC_cipher_final_fn trp_block_final, trp_stream_final;
 
-/* The functions for EVP_Cipher(), without buffer and padding. ECB and CBC take whole blocks, the
+/* The functions for EVP_Cipher(), without buffering and padding. ECB and CBC take whole blocks, the
  * other modes any length. */
 OSSL_FUNC_cipher_cipher_fn trp_ecb_cipher, trp_cbc_cipher;
 OSSL_FUNC_cipher_cipher_fn trp_cfb_cipher, trp_ofb_cipher, trp_ctr_cipher;

@@ -77,8 +77,8 @@ static __attribute__((noinline)) enum tr_status crypt_any(struct tr_cipher *c, u
 }
 
 /* Whether this update can go straight to the bulk operation, as nearly all updates can. ORs most
- * conditions together, to test them with one branch. `waits` is 1 in modes with padding: decryption
- * with padding holds back the last block. */
+ * conditions together, to test them with one branch. The argument `waits` is 1 in modes with
+ * padding, because decryption with padding holds back the last block. */
 INLINE int can_bulk_direct(const struct trp_cipher *cipher, int waits, const uint8_t *out,
                            size_t out_size, const uint8_t *in, size_t len)
 {
@@ -149,7 +149,8 @@ static __attribute__((noinline)) int record_update(struct trp_cipher *cipher, ui
 /*
  * Decrypts whole blocks with padding. The buffer holds the last block of the previous call, because
  * that block may contain the padding. Decrypts that block and all blocks of this call except the
- * last, then buffers the last. in and out are disjoint, or out is one block before in.
+ * last, then buffers the last. The buffers `in` and `out` are disjoint, or `out` is one block
+ * before `in`.
  */
 INLINE void held_update(struct tr_cipher *c, enum tr_mode mode, uint8_t *out, const uint8_t *in,
                         size_t len)
@@ -209,7 +210,8 @@ int trp_block_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_s
         return no_key(cipher);
     if (cipher->tls_version != 0)
         return record_failed(cipher, "each update is a whole one, there is nothing to end");
-    /* If padding was switched off during the message, a block held back before is ordinary data. */
+    /* If padding was switched off during the message, a block that was held back before is ordinary
+     * data. */
     if ((c->padding || c->used != 0) && out_size < TR_BLOCK)
         return no_room(cipher);
     enum tr_status status;
@@ -277,7 +279,7 @@ int trp_stream_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
 
 /* ---- The functions of each mode ------------------------------------------------------------- */
 
-/* EVP_Cipher(): without buffer and padding. */
+/* The function for EVP_Cipher(), without buffering and padding. */
 INLINE int cipher_once(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                        size_t out_size, const uint8_t *in, size_t len)
 {

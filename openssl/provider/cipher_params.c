@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parameters of ciphers and of their contexts, like the default provider's. */
+/* The parameters of ciphers and of their contexts. They behave as in the default provider. */
 #include "cipher.h"
 
 #include "param.h"
@@ -39,7 +39,7 @@ int trp_get_params(OSSL_PARAM params[], const struct trp_kind *kind)
                  {OSSL_CIPHER_PARAM_CTS, kind->cts, sizeof(int)},
                  {OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK, kind->tls1_multiblock, sizeof(int)},
                  {OSSL_CIPHER_PARAM_HAS_RAND_KEY, kind->has_rand_key, sizeof(int)},
-                 /* Since OpenSSL 3.6; older versions do not read it. */
+                 /* OpenSSL reads this parameter since 3.6. */
                  {"encrypt-then-mac", 0, sizeof(int)}};
     for (OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++) {
         for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -115,8 +115,8 @@ int trp_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* Sets the position in a block, 0 to 15. OpenSSL's default provider 3.0.8 accepts any number and
- * then reads beyond the block; 3.0.22 accepts only 0 for CFB, OFB and CTR. */
+/* Sets the position in a block, 0 to 15. The default provider of OpenSSL 3.0.8 accepts any number
+ * and then reads beyond the block. In OpenSSL 3.0.22, it accepts only 0 for CFB, OFB and CTR. */
 static int set_num(struct trp_cipher *cipher, const OSSL_PARAM *p)
 {
     uint64_t num;

@@ -64,7 +64,7 @@ int trp_set_iv(struct trp_cipher *cipher, const uint8_t *iv, size_t iv_len)
 {
     if (iv_len != cipher->kind->iv_len)
         return TRP_RAISE(cipher->provider, ERR_LIB_PROV, PROV_R_INVALID_IV_LENGTH);
-    if (__builtin_expect(iv_len == TR_BLOCK, 1)) { /* constant size: inlined */
+    if (__builtin_expect(iv_len == TR_BLOCK, 1)) { /* constant size, so that memcpy() is inlined */
         memcpy(cipher->core.iv, iv, TR_BLOCK);
         memcpy(cipher->original_iv, iv, TR_BLOCK);
     } else {
@@ -126,7 +126,7 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
     return init(ctx, key, key_len, iv, iv_len, params, 1);
 }
 
-/* ---- The tables ----------------------------------------------------------------------------- */
+/* ---- The function tables -------------------------------------------------------------------- */
 
 #define PIPELINE                                                                                   \
     TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_ENCRYPT_INIT, trp_pipeline_encrypt_init),               \
@@ -134,8 +134,8 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_UPDATE, trp_pipeline_update),                       \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_FINAL, trp_pipeline_final),
 
-/* X(key bits, name, enum tr_mode, EVP_CIPH_..., IV bytes, EVP's block size, kind of final, more
- * functions) */
+/* Calls X(key bits, name, enum tr_mode, EVP_CIPH_..., IV bytes, EVP's block size, kind of final,
+ * more functions) for each mode. */
 #define MODES(X, bits)                                                                             \
     X(bits, ecb, TR_ECB, EVP_CIPH_ECB_MODE, 0, TR_BLOCK, block, )                                  \
     X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block, PIPELINE)                   \
@@ -181,7 +181,7 @@ MODES(CIPHER, 192)
 MODES(CIPHER, 256)
 
 /* Each cipher has all names that the default provider gives it, because a program can use any of
- * them. OID() gives NIST's OIDs (Computer Security Objects Register, aes). */
+ * these names. OID() gives NIST's OIDs (Computer Security Objects Register, aes). */
 #define ALGORITHM(names, bits, name)                                                               \
     {                                                                                              \
         names, "provider=tenrounds", functions_##bits##_##name, NULL                               \
@@ -193,12 +193,12 @@ MODES(CIPHER, 256)
 #define OID(number) "2.16.840.1.101.3.4.1." #number
 
 const OSSL_ALGORITHM trp_ciphers[] = {
-    /* First the TRP_SHA_CIPHERS ciphers with an HMAC: */
+    /* The first TRP_SHA_CIPHERS ciphers have an HMAC: */
     FAMILY("AES-128-CBC-HMAC-SHA1", stitched_128_sha1),
     FAMILY("AES-256-CBC-HMAC-SHA1", stitched_256_sha1),
     FAMILY("AES-128-CBC-HMAC-SHA256", stitched_128_sha256),
     FAMILY("AES-256-CBC-HMAC-SHA256", stitched_256_sha256),
-    /* Then all others: */
+    /* All other ciphers: */
     ALGORITHM("AES-256-ECB:" OID(41), 256, ecb),
     ALGORITHM("AES-192-ECB:" OID(21), 192, ecb),
     ALGORITHM("AES-128-ECB:" OID(1), 128, ecb),

@@ -14,11 +14,12 @@ struct cmac {
     struct tr_cmac_key key;
     struct tr_cmac core;
     const struct trp_provider *provider;
-    enum trp_whose now, next; /* owner of the cipher in use, and of a new cipher */
+    /* The provider of the cipher in use, and the provider of a new cipher. */
+    enum trp_whose now, next;
     size_t key_len, next_key_len;
-    int keyed; /* key is set */
-    EVP_MAC_CTX
-    *other; /* another provider's context, if now or next is TRP_OWNER_OTHER; else NULL */
+    int keyed; /* `key` is set */
+    /* The other provider's context if `now` or `next` is TRP_OWNER_OTHER, else NULL. */
+    EVP_MAC_CTX *other;
 };
 
 static void *cmac_new(void *provctx)
@@ -39,8 +40,8 @@ static void cmac_free(void *ctx)
     trp_context_free(c->provider, c, sizeof(*c));
 }
 
-/* Like the default provider, refuses to copy a context without a key. Other providers refuse, too,
- * so the copy also fails while a new cipher of another provider has no key. */
+/* Like the default provider, refuses to copy a context without a key. Other providers also refuse.
+ * The copy therefore fails while a new cipher of another provider has no key. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-CBC with ciphertext stealing: one update is the whole message. The parameter "cts_mode"
- * selects the variant, "CS1" (the default), "CS2" or "CS3". */
+/* AES-CBC with ciphertext stealing: one update processes the whole message. The parameter
+ * "cts_mode" selects the variant, "CS1" (the default), "CS2" or "CS3". */
 #include "dispatch.h"
 #include "param.h"
 

@@ -11,15 +11,17 @@
     }
 
 /*
- * Defines the table trp_<name>_functions of the cipher kind_<name>. family is the prefix of the
- * functions in it: <family>_new(provctx, kind), _free, _dup, _encrypt_init, _decrypt_init, _update,
- * _final, _cipher, and the functions for context parameters. TRP_DISPATCH_WITH() takes some of them
- * from another prefix, `host`, so that families can share functions.
+ * Defines the table trp_<name>_functions of the cipher kind_<name>. The names of its functions
+ * begin with the argument `family`: <family>_new(provctx, kind), _free, _dup, _encrypt_init,
+ * _decrypt_init, _update, _final, _cipher, and the functions for context parameters. With
+ * TRP_DISPATCH_WITH(), some names begin with another argument, `host`, so that ciphers can share
+ * these functions.
  */
 #define TRP_DISPATCH(name, family)                                                                 \
     TRP_DISPATCH_WITH(name, family, family,                                                        \
                       TRP_FUNCTION(OSSL_FUNC_CIPHER_CIPHER, family##_cipher), )
-/* For a cipher without its own function for EVP_Cipher(): libcrypto then calls update. */
+/* For a cipher without a function for EVP_Cipher(). In its place, libcrypto calls the update
+ * function. */
 #define TRP_DISPATCH_NO_CIPHER(name, family) TRP_DISPATCH_WITH(name, family, family, )
 #define TRP_DISPATCH_WITH(name, host, family, ...)                                                 \
     static void *new_##name(void *provctx)                                                         \
@@ -46,8 +48,8 @@
         TRP_FUNCTION(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, family##_settable_ctx_params),          \
         {0, NULL}}
 
-/* Defines the two inits of a family from <family>_init(ctx, key, key_len, iv, iv_len, params,
- * encrypt). */
+/* Defines <family>_encrypt_init and <family>_decrypt_init from <family>_init(ctx, key, key_len, iv,
+ * iv_len, params, encrypt). */
 #define TRP_INITS(family)                                                                          \
     static int family##_encrypt_init(void *ctx, const unsigned char *key, size_t key_len,          \
                                      const unsigned char *iv, size_t iv_len,                       \
@@ -62,8 +64,9 @@
         return family##_init(ctx, key, key_len, iv, iv_len, params, 0);                            \
     }
 
-/* Define <family>_free and _dup of struct trp_<family>. PLAIN: the struct has no pointer into
- * itself. KEYED: only the struct's first member, a struct trp_keyed, has such pointers. */
+/* Both macros define <family>_free and <family>_dup for contexts of the type struct trp_<family>.
+ * TRP_PLAIN_CONTEXT() is for a struct without pointers into itself. TRP_KEYED_CONTEXT() is for a
+ * struct in which only the first member, a struct trp_keyed, has such pointers. */
 #define TRP_PLAIN_CONTEXT(family)                                                                  \
     static void family##_free(void *ctx)                                                           \
     {                                                                                              \

@@ -8,7 +8,8 @@
 #include <openssl/rand.h>
 
 struct trp_evp {
-    __typeof__(EVP_MAC_fetch) *mac_fetch; /* NULL, like all others, if any was not found */
+    /* All members are NULL if any function was not found. */
+    __typeof__(EVP_MAC_fetch) *mac_fetch;
     __typeof__(EVP_MAC_free) *mac_free;
     __typeof__(EVP_MAC_CTX_new) *mac_ctx_new;
     __typeof__(EVP_MAC_CTX_free) *mac_ctx_free;
@@ -23,9 +24,9 @@ struct trp_evp {
 };
 
 /*
- * Finds all functions in the loaded object that contains the address. If one is missing, sets all
- * to NULL and returns 0: a program may contain libcrypto statically without exporting its
- * functions.
+ * Finds all functions in the loaded object that contains the address. If a function is missing,
+ * sets all members to NULL and returns 0. Functions are missing if a program contains libcrypto
+ * statically and does not export them.
  */
 int trp_evp_find(struct trp_evp *evp, const void *address);
 

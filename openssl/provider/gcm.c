@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-GCM as EVP defines it. IVs have 1 to 128 bytes; encryption without an IV generates one. After
- * the parameter "tlsaad", the next update is a whole TLS 1.2 record (RFC 5288).
+ * AES-GCM as EVP defines it. IVs have 1 to 128 bytes. Encryption without an IV generates an IV.
+ * After the parameter "tlsaad", the next update processes a whole TLS 1.2 record (RFC 5288).
  *
- * The table has the IV state (enum trp_iv_state) after each call. The column is the state before
- * the call. "-": the call fails.
+ * The table shows the IV state (enum trp_iv_state) after each call. The column is the state before
+ * the call. A call marked "-" fails.
  *
  *   call                      | NONE      | GIVEN    | IN_USE    | SPENT
  *   --------------------------+-----------+----------+-----------+-------
@@ -24,7 +24,8 @@
  *   4) Decryption needs a tag. Without a tag, or on tag mismatch, final fails and the state is
  *      IN_USE.
  *
- * AAD, data, final and records need a key. gcm_message.h has the state of the message itself.
+ * AAD, data, final and records need a key. gcm_message.h describes the states of the message
+ * itself.
  */
 #include "gcm_message.h"
 
@@ -32,14 +33,17 @@
 #include "random.h"
 
 struct trp_gcm {
-    struct trp_aead a; /* tag_len: 0 without a tag; buffer: the tag, or a record's AAD */
+    /* a.tag_len is 0 if there is no tag. a.buffer holds the tag, or the AAD of a TLS record. */
+    struct trp_aead a;
     struct tr_gcm_key key
         __attribute__((aligned(64))); /* so that no load of powers of H crosses a cache line */
     uint64_t tls_records;
-    uint8_t iv_gen;          /* the provider increments the IV for each message */
-    uint8_t iv_random;       /* "iv-generated": the provider drew IV bytes at random */
-    uint8_t iv_random_stays; /* 1 before OpenSSL 4.0: the caller's IV does not reset iv_random */
-    uint8_t tag_given;       /* a tag was set since the last message ended */
+    uint8_t iv_gen; /* the provider increments the IV for each message */
+    /* The parameter "iv-generated": the provider drew IV bytes at random. */
+    uint8_t iv_random;
+    /* 1 with OpenSSL before 4.0, where an IV from the caller does not reset iv_random. */
+    uint8_t iv_random_stays;
+    uint8_t tag_given; /* a tag was set since the last message ended */
     struct trp_gcm_message message;
 };
 
@@ -47,8 +51,8 @@ struct trp_gcm {
 
 /* ---- IVs ------------------------------------------------------------------------------------ */
 
-/* Starts a message in the state STREAMING. In the state HELD, the message would read the IV later,
- * after next_iv() has incremented it. */
+/* Starts a message in the state STREAMING (gcm_message.h). In the state HELD, the message would
+ * read the IV later, after next_iv() has incremented it. */
 static int start(struct trp_gcm *g)
 {
     if (trp_gcm_start(&g->message, &g->key, g->a.iv, g->a.iv_len) != TR_OK ||
@@ -68,8 +72,9 @@ static int generate_iv(struct trp_gcm *g)
     return 1;
 }
 
-/* Sets the fixed part of the IV. When encrypting, draws the rest, the counter's start value, at
- * random (SP 800-38D section 8.2.1). A len of -1 sets the whole IV. */
+/* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV, which are the
+ * start value of the counter, at random (SP 800-38D section 8.2.1). A `len` of -1 sets the whole
+ * IV. */
 static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {
@@ -92,7 +97,7 @@ static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
     return 1;
 }
 
-/* Starts a message, copies the last len bytes of its IV to out, and increments the IV. */
+/* Starts a message, copies the last `len` bytes of its IV to `out`, and increments the IV. */
 static int next_iv(struct trp_gcm *g, uint8_t *out, size_t len)
 {
     if (!g->iv_gen || !g->a.key_set || !start(g))
@@ -101,7 +106,8 @@ static int next_iv(struct trp_gcm *g, uint8_t *out, size_t len)
     return 1;
 }
 
-/* Sets the last len bytes of the IV to those from the received record, and starts a message. */
+/* Copies the explicit part of the IV, `len` bytes from the received record, to the end of the IV.
+ * Then starts a message. */
 static int take_explicit_iv(struct trp_gcm *g, const uint8_t *in, size_t len)
 {
     if (!g->iv_gen || !g->a.key_set || g->a.encrypt || len > g->a.iv_len)
@@ -179,7 +185,7 @@ static inline int end(struct trp_gcm *g)
     return 1;
 }
 
-/* Processes data; AAD if out is NULL. Ends the message if in is NULL. */
+/* Processes data, or AAD if `out` is NULL. Ends the message if `in` is NULL. */
 static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size_t *out_len,
                                            const uint8_t *in, size_t len)
 {
@@ -190,7 +196,7 @@ static __attribute__((noinline)) int crypt(struct trp_gcm *g, uint8_t *out, size
         return 0;
     if (in == NULL)
         return end(g);
-    if (out != NULL) /* 0 bytes, from EVP_Cipher(), do not end the AAD */
+    if (out != NULL) /* empty data, from EVP_Cipher(), does not end the AAD */
         return len == 0 || data(g, out, out_len, in, len);
     if (trp_gcm_aad(&g->message, in, len) != TR_OK)
         return 0;
@@ -257,7 +263,7 @@ static int gcm_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
 static const OSSL_PARAM gcm_gettable[] = {TRP_AEAD_GETTABLE, TRP_AEAD_GETTABLE_TLS,
-                                          TRP_UINT("iv-generated"), /* since 3.2 */
+                                          TRP_UINT("iv-generated"), /* since OpenSSL 3.2 */
                                           TRP_END};
 static const OSSL_PARAM gcm_settable[] = {TRP_AEAD_SETTABLE, TRP_AEAD_SETTABLE_TLS, TRP_END};
 TRP_AEAD_LISTS(gcm)
@@ -268,7 +274,7 @@ static int get_tag_len(void *ctx, OSSL_PARAM *p)
     return trp_aead_put_number(g, p, g->a.tag_len != 0 ? g->a.tag_len : TRP_TAG);
 }
 
-/* Whether the caller asks for the size alone, with a NULL buffer (since OpenSSL 4.0). */
+/* Whether the caller passes a NULL buffer to learn only the size, as OpenSSL 4.0 allows. */
 static int answers_size(const struct trp_gcm *g, const OSSL_PARAM *p)
 {
     return p->data == NULL && g->a.provider->libcrypto >= TRP_LIBCRYPTO(4, 0);
@@ -292,7 +298,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
     const struct trp_gcm *g = ctx;
     if (LIKELY(p->data != NULL && p->data_size == TRP_TAG &&
                p->data_type == OSSL_PARAM_OCTET_STRING && g->a.encrypt && g->a.tag_len != 0)) {
-        memcpy(p->data, g->a.buffer, TRP_TAG); /* constant size: inlined */
+        memcpy(p->data, g->a.buffer, TRP_TAG); /* constant size, so that memcpy() is inlined */
         p->return_size = TRP_TAG;
         return 1;
     }
@@ -341,7 +347,7 @@ static int set_tag(void *ctx, OSSL_PARAM *p)
     struct trp_gcm *g = ctx;
     size_t len;
     if (LIKELY(p->data_type == OSSL_PARAM_OCTET_STRING && p->data != NULL &&
-               p->data_size == TRP_TAG)) { /* constant size: inlined */
+               p->data_size == TRP_TAG)) { /* constant size, so that memcpy() is inlined */
         memcpy(g->a.buffer, p->data, TRP_TAG);
         len = TRP_TAG;
     } else if (!trp_param_get_octets(p, g->a.buffer, TRP_TAG, &len)) {
@@ -395,12 +401,12 @@ static const struct trp_aead_param gcm_set[] = {
     {OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV, set_explicit},
     {NULL, NULL}};
 
-/* Whether params has exactly one parameter, with this name. */
+/* Whether `params` has exactly one parameter, with this name. */
 #define ONLY(params, name)                                                                         \
     ((params)[0].key != NULL && trp_param_is_short((params), (name)) && (params)[1].key == NULL)
 
-/* Handles parameters in the table's order. With OpenSSL 3.2 to 3.5, uses the caller's order, like
- * the default provider. */
+/* Calls the functions of the parameters in the order of `table`. With OpenSSL 3.2 to 3.5, uses the
+ * order of `params`, like the default provider of these versions. */
 static __attribute__((noinline)) int act(void *ctx, const struct trp_aead_param *table,
                                          const OSSL_PARAM params[])
 {
@@ -411,8 +417,8 @@ static __attribute__((noinline)) int act(void *ctx, const struct trp_aead_param 
                : trp_aead_act(ctx, table, params);
 }
 
-/* Fast paths: the caller reads the tag after each sealed message, and libcrypto 3.0 reads the IV
- * length at each init. */
+/* Has fast paths, because the caller reads the tag after each sealed message, and libcrypto 3.0
+ * reads the IV length at each init. */
 static int gcm_get_ctx_params(void *ctx, OSSL_PARAM params[])
 {
     if (LIKELY(params != NULL)) {
@@ -431,14 +437,14 @@ static int gcm_set_ctx_params(void *ctx, const OSSL_PARAM params[])
     return act(ctx, gcm_set, params);
 }
 
-/* ---- Keys, and the tables ------------------------------------------------------------------- */
+/* ---- Keys, and the function tables ---------------------------------------------------------- */
 
 static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len)
 {
     struct trp_gcm *g = ctx;
     g->tls_records = 0;
-    g->message.state = TRP_GCM_IDLE; /* no message continues under another key */
+    g->message.state = TRP_GCM_IDLE; /* so that no message continues under another key */
     return tr_gcm_set_key(&g->key, backend, key, key_len);
 }
 

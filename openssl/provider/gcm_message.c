@@ -18,7 +18,8 @@ void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *
 }
 
 /* Repeats the data of a one-shot call as a streaming call. Decrypting the stored ciphertext
- * restores the state for both directions, because GHASH reads only AAD and ciphertext. */
+ * restores the streaming state for encryption and decryption, because GHASH reads only AAD and
+ * ciphertext. */
 static enum tr_status repeat_data(struct trp_gcm_message *m)
 {
     uint8_t text[TRP_GCM_HELD_TEXT];

@@ -8,7 +8,8 @@
  * data follows, it restores the streaming state from a copy of the ciphertext. The next 7 messages
  * then use streaming calls.
  *
- * The table has the state after each call, or the action. The row is the state before the call.
+ * The table shows the state after each call, or the action of the call. The row is the state before
+ * the call.
  *
  *   state     | AAD              | data                 | end
  *   ----------+------------------+----------------------+-------------------------------
@@ -22,11 +23,11 @@
  *   1) If the data exceeds 1536 bytes, or if the streaming state was restored in one of the 7
  *      messages before. Decryption also needs streaming if the tag is not known or does not match.
  *
- * A message starts in the state HELD, or in STREAMING if its IV length is not 12 bytes. IDLE: no
- * message has started under the current key. The core refuses AAD after data.
+ * A message starts in the state HELD, or in STREAMING if its IV length is not 12 bytes. In the
+ * state IDLE, no message has started under the current key. The core refuses AAD after data.
  *
- * trp_gcm_start(), _aad(), _data() and _end() have their usual path inline, because a function call
- * takes 1 % of a short message's time.
+ * The usual paths of trp_gcm_start(), trp_gcm_aad(), trp_gcm_data() and trp_gcm_end() are inline,
+ * because a function call takes 1 % of the time of a short message.
  */
 #ifndef TENROUNDS_PROVIDER_GCM_MESSAGE_H
 #define TENROUNDS_PROVIDER_GCM_MESSAGE_H
@@ -38,33 +39,36 @@
 
 #define TRP_GCM_IV        12u
 #define TRP_GCM_HELD_AAD  64u
-#define TRP_GCM_HELD_TEXT 1536u /* bytes: a network packet */
+#define TRP_GCM_HELD_TEXT 1536u /* bytes; enough for a network packet */
 
 enum trp_gcm_state { TRP_GCM_IDLE, TRP_GCM_HELD, TRP_GCM_DONE, TRP_GCM_STREAMING };
 
 struct trp_gcm_message {
-    /* One cache line for the fields that every message uses, one for its AAD. */
+    /* The fields that every message uses lie in one cache line, and the AAD in another. */
     const struct tr_gcm_key *key __attribute__((aligned(64)));
     const uint8_t *iv; /* the context's IV; must not change in the states HELD and DONE */
     size_t iv_len;
     size_t aad_len, text_len; /* bytes of aad and text */
     uint8_t state;            /* enum trp_gcm_state */
-    uint8_t encrypted;        /* DONE: the one-shot call encrypted */
-    uint8_t tag_len;          /* DONE: bytes of tag that were computed or compared */
-    uint8_t streams;          /* how many of the next messages use streaming calls from the start */
+    /* In the state DONE: whether the one-shot call encrypted. */
+    uint8_t encrypted;
+    /* In the state DONE: how many bytes of the tag were computed or compared. */
+    uint8_t tag_len;
+    /* How many of the next messages use streaming calls from the start. */
+    uint8_t streams;
     uint8_t tag[TROSSL_TAG] TR_ALIGNED(16);
     uint8_t aad[TRP_GCM_HELD_AAD] __attribute__((aligned(64)));
     struct tr_gcm core;
-    /* The last member, because contexts do not clear it (trp_context_with_room()). It is not
-     * secret, and is written before it is read. */
-    uint8_t text[TRP_GCM_HELD_TEXT] __attribute__((aligned(64))); /* ciphertext */
+    /* The ciphertext. This is the last member, because trp_context_with_room() does not clear it.
+     * The ciphertext is not secret, and is written before it is read. */
+    uint8_t text[TRP_GCM_HELD_TEXT] __attribute__((aligned(64)));
 };
 
-/* Makes a copied message point to the copy's key and IV, and copies the ciphertext. */
+/* Makes a copied message point to the copied key and IV, and copies the ciphertext. */
 void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *from,
                     const struct tr_gcm_key *key, const uint8_t *iv);
 
-/* Switches a message to streaming calls. TR_ERR_STATE: no message has started. */
+/* Switches a message to streaming calls. Returns TR_ERR_STATE if no message has started. */
 enum tr_status trp_gcm_stream(struct trp_gcm_message *m);
 
 /* The non-inline parts of the functions below. */
@@ -76,7 +80,7 @@ enum tr_status trp_gcm_decrypt(struct trp_gcm_message *m, uint8_t *out, const ui
 enum tr_status trp_gcm_stream_tag(struct trp_gcm_message *m, uint8_t *tag);
 enum tr_status trp_gcm_stream_check(struct trp_gcm_message *m, const uint8_t *tag, size_t tag_len);
 
-/* Copies len bytes, without a function call up to 64 bytes. */
+/* Copies `len` bytes. Up to 64 bytes need no function call. */
 static inline void trp_gcm_keep(uint8_t *to, const uint8_t *from, size_t len)
 {
     if (len < TR_BLOCK) {
@@ -111,9 +115,9 @@ static inline enum tr_status trp_gcm_aad(struct trp_gcm_message *m, const uint8_
 }
 
 /*
- * Encrypts or decrypts. expected is a 16-byte buffer with the tag_len bytes of the expected tag, or
- * NULL if the tag is not known yet. On tag mismatch, writes the plaintext like a streaming call;
- * trp_gcm_end() then reports the mismatch.
+ * Encrypts or decrypts. The argument `expected` is NULL if the tag is not known yet. Otherwise, it
+ * points to 16 bytes, and the first tag_len bytes are the expected tag. On tag mismatch, writes the
+ * plaintext like a streaming call; trp_gcm_end() then reports the mismatch.
  */
 static inline enum tr_status trp_gcm_data(struct trp_gcm_message *m, int encrypt, uint8_t *out,
                                           const uint8_t *in, size_t len, const uint8_t *expected,
@@ -132,7 +136,8 @@ static inline int trp_gcm_same_tag(const uint8_t *a, const uint8_t *b)
     return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }
 
-/* Encrypting: writes a 16-byte tag. Decrypting: compares tag_len bytes; TR_ERR_TAG on mismatch. */
+/* When encrypting, writes a 16-byte tag. When decrypting, compares tag_len bytes, and returns
+ * TR_ERR_TAG on mismatch. */
 static inline enum tr_status trp_gcm_end(struct trp_gcm_message *m, int encrypt, uint8_t *tag,
                                          size_t tag_len)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-GCM-SIV as EVP defines it since OpenSSL 3.2; here it works with every version. An update with
- * output is the whole message, and each init allows one message. An init without a nonce keeps the
- * last nonce, which is zero at first. AAD stays for the following messages, which can extend it. An
- * update of 0 bytes without output removes the AAD.
+ * AES-GCM-SIV as EVP defines it since OpenSSL 3.2. This provider offers it with every version. An
+ * update with output processes the whole message, and each init allows one message. An init without
+ * a nonce keeps the last nonce, which is zero at first. The AAD also applies to the following
+ * messages, which can extend it. An update of 0 bytes without output removes the AAD.
  *
  * When opening, update succeeds even on tag mismatch; final reports the mismatch. The output is
  * then zeros, whereas the default provider returns the unauthenticated plaintext.
  *
  * A final without an update processes a message of 0 bytes, as in OpenSSL 4.0. Earlier versions
- * refuse to seal such a message. When opening one, versions before 3.6 compare the expected tag
- * with the tag of an earlier message, or with zeros.
+ * refuse to seal such a message. When opening such a message, versions before 3.6 compare the
+ * expected tag with the tag of an earlier message, or with zeros.
  */
 #include "aead.h"
 #include "siv.h"
 #include "util.h"
 
-#ifndef EVP_CIPH_GCM_SIV_MODE /* since 3.2 */
+#ifndef EVP_CIPH_GCM_SIV_MODE /* since OpenSSL 3.2 */
 #    define EVP_CIPH_GCM_SIV_MODE 0x10005
 #endif
 
@@ -24,15 +24,15 @@
 #define FIRST_AAD 64 /* bytes of the first allocation */
 
 struct trp_gcm_siv {
-    struct trp_aead a; /* its IV is the nonce, its buffer the expected tag */
+    struct trp_aead a; /* a.iv is the nonce, and a.buffer the expected tag */
     struct tr_gcm_siv_key key;
     uint8_t *aad;
     size_t aad_len, aad_room;
-    uint8_t speed;          /* "speed": one init allows any number of messages */
+    uint8_t speed;          /* the parameter "speed": one init allows any number of messages */
     uint8_t sealed, opened; /* a message was sealed or opened since the last init */
     uint8_t tag_set;        /* an expected tag has been set */
-    uint8_t tag_is_made;    /* a message since the last init has set tag */
-    uint8_t authentic;      /* that message's tag matched */
+    uint8_t tag_is_made;    /* a message since the last init has set `tag` */
+    uint8_t authentic;      /* the tag of that message matched */
     uint8_t tag[TR_BLOCK];
 };
 
@@ -213,7 +213,7 @@ static const struct trp_aead_param gcm_siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG,
 #define gcm_siv_gettable_ctx_params trp_siv_gettable_ctx_params
 #define gcm_siv_settable_ctx_params trp_siv_settable_ctx_params
 
-/* ---- Keys, and the tables ------------------------------------------------------------------- */
+/* ---- Keys, and the function tables ---------------------------------------------------------- */
 
 static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GMAC. For AES-GCM this file uses the provider's own GCM functions: the data is the AAD of an
- * empty message. For any other cipher, it forwards every call to another provider's GMAC. */
+/* GMAC. For AES-GCM, this file calls this provider's GCM functions, with the data as the AAD of an
+ * empty message. For any other cipher, this file forwards every call to another provider's GMAC. */
 #include "dispatch.h"
 #include "mac.h"
 #include "param.h"
@@ -23,7 +23,8 @@ struct gcm_functions {
 
 struct gmac {
     const struct trp_provider *provider;
-    /* At most one is not NULL: this provider's GCM context, or another provider's GMAC. */
+    /* This provider's GCM context, and another provider's GMAC context. At least one of them is
+     * NULL. */
     void *ours;
     EVP_MAC_CTX *other;
     struct gcm_functions gcm; /* the functions for the context `ours` */

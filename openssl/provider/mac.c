@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A parameter of OpenSSL before 4.0: an engine for the cipher. */
+/* A parameter of OpenSSL before 4.0, which names an engine for the cipher. */
 #define PARAM_ENGINE "engine"
 
 /* Whether a colon-separated list contains the name, ignoring case. */
@@ -82,8 +82,9 @@ int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], con
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *name)
 {
     const struct trp_evp *const evp = &provider->evp;
-    /* provider-base(7) warns against this cast: a provider may be linked with another libcrypto.
-     * The functions in evp, however, come from the libcrypto that owns this library context. */
+    /* provider-base(7) warns against this cast, because a provider may be linked with another
+     * libcrypto. The functions in `evp`, however, come from the libcrypto that created this library
+     * context. */
     OSSL_LIB_CTX *const libctx = (OSSL_LIB_CTX *)provider->get_libctx(provider->core);
     EVP_MAC *const mac = evp->mac_fetch(libctx, name, "provider!=tenrounds");
     EVP_MAC_CTX *const ctx = mac == NULL ? NULL : evp->mac_ctx_new(mac);

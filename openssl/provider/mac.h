@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code shared by CMAC and GMAC. A program fetches a MAC before it sets the cipher, so this provider
- * also receives MACs with ciphers other than AES. For such a MAC, it fetches another provider's MAC
- * and forwards every call.
+ * also receives MACs with ciphers other than AES. For such a cipher, this provider fetches another
+ * provider's MAC and forwards every call.
  */
 #ifndef TENROUNDS_PROVIDER_MAC_H
 #define TENROUNDS_PROVIDER_MAC_H
 
 #include "provider.h"
 
+/* The provider that implements a cipher: none, this provider or another. */
 enum trp_whose { TRP_OWNER_NONE, TRP_OWNER_SELF, TRP_OWNER_OTHER };
 
 /* The cipher named in the parameters of a MAC. */
 struct trp_mac_cipher {
-    enum trp_whose whose;            /* TRP_OWNER_NONE: no cipher is named */
-    const OSSL_ALGORITHM *algorithm; /* if TRP_OWNER_SELF */
-    size_t key_len;                  /* if TRP_OWNER_SELF */
-    OSSL_PARAM params[4];            /* if TRP_OWNER_OTHER: the parameters to forward */
+    enum trp_whose whose;            /* TRP_OWNER_NONE if no cipher is named */
+    const OSSL_ALGORITHM *algorithm; /* for TRP_OWNER_SELF */
+    size_t key_len;                  /* for TRP_OWNER_SELF */
+    OSSL_PARAM params[4];            /* for TRP_OWNER_OTHER: the parameters to forward */
 };
 
-/* Finds the cipher named in the parameters. mode is the mode part of cipher names, "-CBC" or
- * "-GCM". Returns 0 if a parameter has a wrong type. */
+/* Finds the cipher named in the parameters. The argument `mode` is the mode part of cipher names,
+ * "-CBC" or "-GCM". Returns 0 if a parameter has a wrong type. */
 int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], const char *mode);
 
-/* Creates a context of another provider's MAC with this name. Returns NULL, with an error raised,
- * if there is none. */
+/* Creates a context of another provider's MAC with this name. Raises an error and returns NULL if
+ * no other provider has this MAC. */
 EVP_MAC_CTX *trp_mac_other(const struct trp_provider *provider, const char *mac);
 
 /* Sets the key of another provider's context. Passes a NULL key as a parameter without data. */

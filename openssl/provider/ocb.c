@@ -6,11 +6,11 @@
 #define MAX_IV 15
 
 struct trp_ocb {
-    struct trp_aead a; /* its buffer holds a partial block of data */
+    struct trp_aead a; /* a.buffer holds a partial block of data */
     struct tr_ocb_key key;
     struct tr_ocb core;
     size_t message_tag_len; /* the tag length when the message began */
-    unsigned used;          /* bytes of data in the buffer */
+    unsigned used;          /* bytes of data in a.buffer */
     size_t aad_used;        /* bytes of AAD beyond the last whole block */
     uint8_t tag[TR_BLOCK];
 };
@@ -127,8 +127,9 @@ static int ocb_final(void *ctx, unsigned char *out, size_t *out_len, size_t out_
     return (o->a.encrypt ? tr_ocb_tag(&o->core, o->tag) : tr_ocb_check(&o->core, o->tag)) == TR_OK;
 }
 
-/* EVP_Cipher(): data bypasses the buffer; NULL input ends the message. Before 3.0.22 and 3.5.8, the
- * default provider succeeds on NULL input without comparing the tag (CVE-2026-75803). */
+/* The function for EVP_Cipher(). Data bypasses the buffer, and NULL input ends the message. In
+ * OpenSSL before 3.0.22 and 3.5.8, the default provider succeeds on NULL input without comparing
+ * the tag (CVE-2026-75803). */
 static int ocb_cipher(void *ctx, unsigned char *out, size_t *out_len, size_t out_size,
                       const unsigned char *in, size_t len)
 {
@@ -160,7 +161,7 @@ static int get_tag(void *ctx, OSSL_PARAM *p)
         return trp_aead_failed(o, PROV_R_FAILED_TO_GET_PARAMETER);
     if (!o->a.encrypt || p->data_size != o->a.tag_len || p->data == NULL)
         return trp_aead_failed(o, PROV_R_INVALID_TAG_LENGTH);
-    if (LIKELY(o->a.tag_len == TR_BLOCK)) /* constant size: inlined */
+    if (LIKELY(o->a.tag_len == TR_BLOCK)) /* constant size, so that memcpy() is inlined */
         memcpy(p->data, o->tag, TR_BLOCK);
     else
         memcpy(p->data, o->tag, o->a.tag_len);
@@ -222,7 +223,7 @@ static const struct trp_aead_param ocb_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set
                                                 {OSSL_CIPHER_PARAM_KEYLEN, set_key_len},
                                                 {NULL, NULL}};
 
-/* ---- Keys, and the tables ------------------------------------------------------------------- */
+/* ---- Keys, and the function tables ---------------------------------------------------------- */
 
 static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len)

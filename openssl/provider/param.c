@@ -17,7 +17,7 @@ static int is_integer(const OSSL_PARAM *p)
     return p->data_type == OSSL_PARAM_INTEGER || p->data_type == OSSL_PARAM_UNSIGNED_INTEGER;
 }
 
-/* The address of byte i of an integer of this size; byte 0 is the least significant. */
+/* The address of byte i of an integer of `size` bytes. Byte 0 is the least significant byte. */
 static unsigned char *byte_of(void *integer, size_t size, size_t i)
 {
     unsigned char *bytes = integer;
@@ -80,7 +80,7 @@ static __attribute__((noinline)) int get_other_number(const OSSL_PARAM *p, uint6
     return 1;
 }
 
-/* Fast paths for unsigned int and size_t, the types of nearly all numbers. */
+/* Has fast paths for unsigned int and size_t, the types of nearly all numbers. */
 int trp_param_get_number(const OSSL_PARAM *p, uint64_t max, uint64_t *value)
 {
     uint64_t number;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads and writes OSSL_PARAM(3). Converts between integers of any size and sign like libcrypto's
- * helper functions, which are not available: this module is not linked with libcrypto.
+ * helper functions, which are not available, because this module is not linked with libcrypto.
  *
- * The functions that read or write return 1, or 0 if the value does not fit or the parameter has
- * another type. If the data pointer is NULL, writing stores only return_size (for a number,
- * `size`).
+ * The functions that read or write return 1 on success. They return 0 if the value does not fit or
+ * the parameter has another type. If the data pointer is NULL, a write stores only return_size,
+ * which is `size` for a number.
  */
 #ifndef TENROUNDS_PARAM_H
 #define TENROUNDS_PARAM_H
@@ -44,7 +44,7 @@ static inline bool trp_param_is(const OSSL_PARAM *param, const char *key)
     return false;
 }
 
-/* The same as an unrolled loop, for a constant name of at most 7 letters. */
+/* Like trp_param_is(), but as an unrolled loop, for a constant name of at most 7 letters. */
 static inline __attribute__((always_inline)) bool trp_param_is_short(const OSSL_PARAM *param,
                                                                      const char *key)
 {
@@ -58,20 +58,21 @@ static inline __attribute__((always_inline)) bool trp_param_is_short(const OSSL_
     return false;
 }
 
-/* The first parameter with this name, or NULL. params may be NULL. */
+/* Returns the first parameter with this name, or NULL if there is none or `params` is NULL. */
 const OSSL_PARAM *trp_param_find(const OSSL_PARAM params[], const char *key);
 
 int trp_param_set_number(OSSL_PARAM *param, uint64_t value, size_t size);
 int trp_param_get_number(const OSSL_PARAM *param, uint64_t max, uint64_t *value);
 
-/* Writes a UTF-8 string, or a pointer to one. */
+/* Writes the UTF-8 string, or a pointer to it, depending on the type of the parameter. */
 int trp_param_set_text(OSSL_PARAM *param, const char *text);
 
-/* Write the bytes, or a pointer to them, which stays valid as long as the bytes. */
+/* trp_param_set_octet_ptr() writes a pointer to the bytes. trp_param_set_octets() writes the bytes
+ * or such a pointer, depending on the type of the parameter. */
 int trp_param_set_octet_ptr(OSSL_PARAM *param, const void *bytes, size_t len);
 int trp_param_set_octets(OSSL_PARAM *param, const void *bytes, size_t len);
 
-/* Copies an octet string of at most max bytes. NULL data is a failure. */
+/* Copies an octet string of at most `max` bytes. Fails if the data is NULL. */
 int trp_param_get_octets(const OSSL_PARAM *param, void *bytes, size_t max, size_t *len);
 
 #endif

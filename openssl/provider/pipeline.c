@@ -42,7 +42,7 @@ int trp_pipes_copy(struct trp_keyed *ctx)
 
 /* ---- Init ------------------------------------------------------------------------------------ */
 
-/* Makes n copies of the context, each with its own IV. Reuses the memory of *old if that has n
+/* Makes n copies of the context, each with its own IV. Reuses the memory of *old if *old has n
  * pipes. Returns NULL if an IV is missing or wrong, or if memory runs out. */
 static struct trp_pipes *begin(struct trp_pipes *old, const struct trp_cipher *ctx, size_t n,
                                const uint8_t **iv, size_t iv_len)
@@ -99,7 +99,7 @@ static int has_pipes(const struct trp_cipher *ctx, size_t n)
            TRP_RAISE(ctx->provider, ERR_LIB_PROV, ERR_R_PASSED_INVALID_ARGUMENT);
 }
 
-/* Whether this update's whole blocks can join the multi-buffer call, bypassing the buffer. */
+/* Whether the whole blocks of this update can join the multi-buffer call and bypass the buffer. */
 static int can_join(const struct trp_cipher *cipher, const uint8_t *out, size_t out_size,
                     const uint8_t *in, size_t len)
 {
@@ -116,9 +116,9 @@ static int overlap(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_le
 }
 
 /*
- * Whether pipes a and b conflict, and at least one of them would join the multi-buffer call (its
- * done[] is not 0). Two pipes conflict if one writes memory that the other reads or writes. They
- * must then run one after the other.
+ * Whether pipes a and b conflict and must run one after the other. Two pipes conflict if one pipe
+ * writes memory that the other reads or writes. Returns 0 if neither pipe would join the
+ * multi-buffer call (done[] is 0 for both).
  */
 static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, const size_t *done,
                    size_t a, size_t b)
@@ -135,8 +135,8 @@ static int crosses(uint8_t **out, const uint8_t **in, const size_t *in_len, cons
 /* A multi-buffer call gains nothing if all pipes together have fewer bytes than this. */
 #define WORTH_IT 2048
 
-/* Encrypts the whole blocks of all pipes that can join in one multi-buffer call. Stores in done[i]
- * how many bytes of pipe i were encrypted. */
+/* Makes one multi-buffer call that encrypts the whole blocks of all pipes that can join. Stores in
+ * done[i] how many bytes of pipe i were encrypted. */
 static void encrypt_whole(struct trp_pipes *pipes, uint8_t **out, const size_t *out_size,
                           const uint8_t **in, const size_t *in_len, size_t *done)
 {
@@ -163,7 +163,7 @@ static void encrypt_whole(struct trp_pipes *pipes, uint8_t **out, const size_t *
         memset(done, 0, n * sizeof(*done));
 }
 
-/* Does the rest of a pipe's update, after its first `done` bytes. */
+/* Performs the update of a pipe for the bytes after the first `done` bytes. */
 static int update_rest(struct trp_cipher *pipe, uint8_t *out, size_t *out_len, size_t out_size,
                        const uint8_t *in, size_t len, size_t done)
 {

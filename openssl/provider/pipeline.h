@@ -20,7 +20,7 @@
 #    define OSSL_FUNC_CIPHER_PIPELINE_FINAL        18
 #endif
 
-/* The pipes use the key of the context that owns them, and own no pipes themselves. */
+/* The pipes of a context. They use the key of this context, and their `pipes` pointer is NULL. */
 struct trp_pipes {
     size_t n;
     struct trp_cipher pipe[];
@@ -28,14 +28,14 @@ struct trp_pipes {
 
 void trp_pipes_free(const struct trp_provider *provider, struct trp_pipes *pipes);
 
-/* Gives a copied context its own copy of the pipes. Out of memory: returns 0, and the context has
- * no pipes. */
+/* Gives a copied context its own copy of the pipes. If memory is exhausted, returns 0 and leaves
+ * the context without pipes. */
 int trp_pipes_copy(struct trp_keyed *ctx);
 
 /*
  * The functions of libcrypto's interface. An init without a key keeps the old key. An init without
- * IVs removes the pipes until the next init. If a pipe's update or final fails, its out_len is 0,
- * the other pipes continue, and the call returns 0.
+ * IVs removes the pipes until the next init. If update or final fails for a pipe, the out_len of
+ * this pipe is 0, the other pipes continue, and the call returns 0.
  */
 int trp_pipeline_encrypt_init(void *ctx, const unsigned char *key, size_t key_len, size_t n,
                               const unsigned char **iv, size_t iv_len, const OSSL_PARAM params[]);

@@ -10,14 +10,14 @@
 
 #define CACHE_LINE 64u
 
-/* Parameters beyond those that every provider has. */
+/* The parameters that only this provider has. */
 #define PARAM_BACKEND     "selected-backend"
 #define PARAM_MASKED      "masked-features"
 #define PARAM_PASSED_OVER "passed-over"
 #define PARAM_MASK_ERROR  "mask-error"
 
-/* Allocates size bytes that share no cache line with other memory. Stores the pointer for free()
- * just before them. */
+/* Allocates `size` bytes that share no cache line with other memory. Stores the pointer for free()
+ * just before these bytes. */
 static void *lines(const struct trp_provider *provider, size_t size)
 {
     size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
@@ -36,7 +36,8 @@ void *trp_context(const struct trp_provider *provider, size_t size)
     return p == NULL ? NULL : memset(p, 0, size);
 }
 
-/* Not inline: for a constant size, the compiler would copy in narrower registers than memcpy(). */
+/* Not inline, because for a constant size the compiler would use narrower registers than
+ * memcpy(). */
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size)
 {
     return trp_context_with_room(provider, from, size, 0);
@@ -89,7 +90,7 @@ static const OSSL_PARAM *gettable_params(void *provctx)
     return list;
 }
 
-/* The value of the parameter `key`, or NULL if it is not text. */
+/* The value of the parameter `key`, or NULL if this parameter is not text. */
 static const char *text_of(const struct trp_provider *provider, const char *key)
 {
     const struct {
@@ -163,9 +164,9 @@ static const OSSL_DISPATCH provider_functions[] = {
     {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation},
     {0, NULL}};
 
-/* Stores the functions of libcrypto that the provider needs. Returns 0 if a required one is
- * missing. Without get_params, the version is unknown. Without get_libctx, the provider offers no
- * MACs. */
+/* Stores the functions of libcrypto that the provider needs. Returns 0 if a required function is
+ * missing. Two functions are optional. Without get_params, the version of libcrypto is unknown.
+ * Without get_libctx, the provider offers no MACs. */
 static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in)
 {
     for (; in->function_id != 0; in++) {
@@ -215,7 +216,8 @@ static int take_functions(struct trp_provider *provider, const OSSL_DISPATCH *in
            provider->pop_error_to_mark != NULL;
 }
 
-/* Returns TRP_LIBCRYPTO() of the version text, such as "3.0.22", or 0 if libcrypto has none. */
+/* Returns TRP_LIBCRYPTO() of the version text, such as "3.0.22", or 0 if libcrypto gives no
+ * version. */
 static unsigned version_of_libcrypto(const struct trp_provider *provider)
 {
     const char *text = NULL;
@@ -231,10 +233,10 @@ static unsigned version_of_libcrypto(const struct trp_provider *provider)
 OSSL_provider_init_fn OSSL_provider_init;
 
 /*
- * The entry point. libcrypto calls it once for each library context, and all state belongs to that
- * context. The call can come while libcrypto's random generator waits for this provider's AES. The
- * function therefore draws no random numbers, fetches nothing, and takes no lock but the dynamic
- * linker's.
+ * The entry point. libcrypto calls it once for each library context, and all state of the provider
+ * belongs to that context. The call can come while libcrypto's random generator waits for this
+ * provider's AES. The function therefore draws no random numbers, fetches nothing, and takes no
+ * lock except the lock of the dynamic linker.
  */
 __attribute__((visibility("default"))) int OSSL_provider_init(const OSSL_CORE_HANDLE *handle,
                                                               const OSSL_DISPATCH *in,

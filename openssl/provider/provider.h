@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The provider's own context, one for each library context that loads it, and its calls into
- * libcrypto. At load, libcrypto passes functions to the provider, provider-base(7). The provider
- * looks up a few more, if it can find them (evp.h). The provider is not linked with libcrypto. One
- * binary therefore works with OpenSSL 3.0 to 4.0, and in programs that contain libcrypto
- * statically.
+ * The provider context, and the provider's calls into libcrypto. Each library context that loads
+ * the provider has one provider context. When libcrypto loads the provider, it passes functions to
+ * the provider (provider-base(7)). The provider looks up a few more functions, if it can find them
+ * (evp.h). The provider is not linked with libcrypto. One binary therefore works with OpenSSL 3.0
+ * to 4.0, and in programs that contain libcrypto statically.
  */
 #ifndef TENROUNDS_PROVIDER_H
 #define TENROUNDS_PROVIDER_H
@@ -22,7 +22,8 @@
 
 struct trp_provider {
     const OSSL_CORE_HANDLE *core;
-    unsigned libcrypto; /* TRP_LIBCRYPTO() of the libcrypto that loaded the provider; 0: unknown */
+    /* TRP_LIBCRYPTO() of the libcrypto that loaded the provider, or 0 if its version is unknown. */
+    unsigned libcrypto;
     OSSL_FUNC_core_get_params_fn *get_params;
     OSSL_FUNC_core_get_libctx_fn *get_libctx;
     OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;
@@ -40,9 +41,9 @@ struct trp_provider {
     char build_info[4 * TROSSL_TEXT];
 };
 
-/* Cleanses and frees size bytes; p may be NULL. CRYPTO_clear_free() would take most of the time of
- * EVP_CIPHER_CTX_free(), because it stores 8 bytes at a time. tr_cleanse() is several times as
- * fast. */
+/* Cleanses and frees `size` bytes. Does nothing if `p` is NULL. CRYPTO_clear_free() stores 8 bytes
+ * at a time, and would take most of the time of EVP_CIPHER_CTX_free(). tr_cleanse() is several
+ * times as fast. */
 static inline void trp_clear_free(const struct trp_provider *provider, void *p, size_t size)
 {
     if (p == NULL)
@@ -51,19 +52,20 @@ static inline void trp_clear_free(const struct trp_provider *provider, void *p, 
     provider->free(p, __FILE__, __LINE__);
 }
 
-/* Allocate a context in cache lines of its own. Threads with neighbouring contexts then share no
- * cache line, and aligned fields cross none. trp_context() zeroes the context. NULL: out of
- * memory. */
+/* Allocate a context that shares no cache line with other memory. Threads with neighbouring
+ * contexts then share no cache line, and aligned fields do not cross cache lines. trp_context()
+ * zeroes the context. Both return NULL if memory is exhausted. */
 void *trp_context(const struct trp_provider *provider, size_t size);
 void *trp_context_copy(const struct trp_provider *provider, const void *from, size_t size);
-/* The same with `room` more bytes at the end, which are not set, copied or cleansed. If `from` is
- * NULL, the context is new. */
+/* Like trp_context_copy(), with `room` more bytes at the end, which are not set, copied or
+ * cleansed. If `from` is NULL, zeroes the context. */
 void *trp_context_with_room(const struct trp_provider *provider, const void *from, size_t size,
                             size_t room);
-void trp_context_free(const struct trp_provider *provider, void *p, size_t size); /* cleanses it */
+/* Cleanses and frees a context. Does nothing if `p` is NULL. */
+void trp_context_free(const struct trp_provider *provider, void *p, size_t size);
 
-/* Raises an error like the default provider. lib is an ERR_LIB_ constant, mostly ERR_LIB_PROV.
- * format may be NULL. Returns 0. */
+/* Raises an error like the default provider, and returns 0. The argument `lib` is an ERR_LIB_
+ * constant, mostly ERR_LIB_PROV. The argument `format` may be NULL. */
 int trp_raise(const struct trp_provider *provider, const char *file, int line, const char *function,
               int lib, int reason, const char *format, ...)
     __attribute__((cold, noinline, format(printf, 7, 8)));
@@ -71,15 +73,15 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
     trp_raise(provider, __FILE__, __LINE__, __func__, lib, reason, NULL)
 
 /*
- * The ciphers, for OSSL_OP_CIPHER. The first TRP_SHA_CIPHERS include an HMAC. Without SHA
- * instructions, the provider does not offer these: the default provider's assembly is 4 to 6 times
- * as fast as this provider's C code.
+ * The ciphers, for OSSL_OP_CIPHER. The first TRP_SHA_CIPHERS ciphers include an HMAC. Without SHA
+ * instructions, the provider does not offer these ciphers, because the default provider's assembly
+ * is 4 to 6 times as fast as this provider's C code.
  */
 #define TRP_SHA_CIPHERS 4
 extern const OSSL_ALGORITHM trp_ciphers[];
 
 /* The MACs, for OSSL_OP_MAC. The provider offers them only if trp_evp_find() succeeded, because
- * MACs with other ciphers need its functions. */
+ * MACs with other ciphers need the functions that it finds. */
 extern const OSSL_ALGORITHM trp_macs[];
 
 /* The key managers, for OSSL_OP_SKEYMGMT of OpenSSL 3.5. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AES-SIV as EVP defines it. Each update without output is one AAD component; an update with output
- * is the whole message. A new message needs the key again, unless the parameter "speed" is set.
- * With "speed", a message keeps the AAD components of the message before, and can add more.
+ * AES-SIV as EVP defines it. Each update without output adds one AAD component. An update with
+ * output processes the whole message. A new message needs the key again, unless the parameter
+ * "speed" is set. With "speed", a message keeps the AAD components of the message before, and can
+ * add more.
  *
- * Final returns the result of the last message. An init or a new tag resets the result to failure;
- * other parameters do not. Default providers without the fix for CVE-2026-45446 never reset the
- * result; with the fix, any parameter resets it. Distributions backport the fix under old version
- * numbers, so the version does not show which behaviour to follow.
+ * Final returns the result of the last message. An init or a new tag resets the result to failure,
+ * but other parameters do not. A default provider without the fix for CVE-2026-45446 never resets
+ * the result. With the fix, any parameter resets the result. Distributions backport the fix under
+ * old version numbers, so the version does not show which behaviour to follow.
  */
 #include "siv.h"
 
@@ -19,15 +20,18 @@ struct trp_siv {
     struct trp_aead a;
     struct tr_siv_key key;
     struct tr_siv core;
-    uint8_t one_more, any_more; /* one message, or any number, may follow; "speed" sets any_more */
-    uint8_t done;               /* the last message was sealed, or opened and authentic */
-    uint8_t tag[TR_BLOCK];      /* the computed or expected tag */
+    /* Whether one more message, or any number of messages, may follow. The parameter "speed" sets
+     * any_more. */
+    uint8_t one_more, any_more;
+    uint8_t done;          /* the last message was sealed, or was opened and is authentic */
+    uint8_t tag[TR_BLOCK]; /* the computed or expected tag */
 };
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-/* Adds an AAD component. Resets the core's count of components: RFC 5297 section 2.6 allows 126,
- * but the default provider has no limit, and programs pass AAD in many small updates. */
+/* Adds an AAD component. Resets the core's count of components, because the core accepts only 126
+ * (RFC 5297 section 2.6). The default provider has no limit, and programs pass AAD in many small
+ * updates. */
 static int component(struct trp_siv *s, const uint8_t *in, size_t len)
 {
     s->core.components = 0;
@@ -46,7 +50,8 @@ static int message(struct trp_siv *s, uint8_t *out, const uint8_t *in, size_t le
     status = s->a.encrypt ? tr_siv_encrypt(&s->core, out, in, len, s->tag)
                           : tr_siv_decrypt(&s->core, out, in, len, s->tag);
     s->done = status == TR_OK;
-    /* As in the default provider, a message below 16 bytes leaves S2V's D doubled (RFC 5297). */
+    /* As in the default provider, a message below 16 bytes leaves the value D of S2V doubled (RFC
+     * 5297 section 2.4). */
     if (len < TR_BLOCK)
         tr_double(s->core.sum, s->core.sum);
     (void)tr_siv_again(&s->core);
@@ -114,7 +119,8 @@ const OSSL_PARAM *trp_siv_settable_ctx_params(void *ctx, void *provctx)
 int trp_siv_put_tag(const void *ctx, OSSL_PARAM *p, const uint8_t *tag)
 {
     const struct trp_aead *a = ctx;
-    /* Ignores a parameter that is no octet string; refuses it for SIV since OpenSSL 4.0. */
+    /* Ignores a parameter that is no octet string. For SIV in OpenSSL 4.0 and later, refuses such a
+     * parameter. */
     if (p->data_type != OSSL_PARAM_OCTET_STRING &&
         !(a->kind->evp_mode == EVP_CIPH_SIV_MODE && a->provider->libcrypto >= TRP_LIBCRYPTO(4, 0)))
         return 1;
@@ -182,7 +188,7 @@ static const struct trp_aead_param siv_set[] = {{OSSL_CIPHER_PARAM_AEAD_TAG, set
 #define siv_gettable_ctx_params trp_siv_gettable_ctx_params
 #define siv_settable_ctx_params trp_siv_settable_ctx_params
 
-/* ---- Keys, and the tables ------------------------------------------------------------------- */
+/* ---- Keys, and the function tables ---------------------------------------------------------- */
 
 static enum tr_status set_key(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len)

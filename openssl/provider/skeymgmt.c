@@ -3,8 +3,8 @@
  * Opaque keys, EVP_SKEY(3), of OpenSSL 3.5 and later: the types "AES" and "GENERIC-SECRET".
  * EVP_CipherInit_SKEY() refuses a key if its key manager and the cipher belong to different
  * providers. A program that prefers this provider's AES therefore needs this provider's key
- * manager, too. The ciphers have no init for opaque keys: libcrypto exports the bytes and calls the
- * usual init. provider-skeymgmt(7) describes the interface.
+ * manager, too. The ciphers have no init for opaque keys. libcrypto therefore exports the bytes of
+ * the key and calls the usual init. provider-skeymgmt(7) describes the interface.
  */
 #include "param.h"
 #include "provider.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-CBC-HMAC-SHA1 and -SHA256: contexts and parameters. */
+/* AES-CBC-HMAC-SHA1 and AES-CBC-HMAC-SHA256: contexts and parameters. */
 #include "stitched.h"
 
 #include "dispatch.h"
@@ -111,8 +111,8 @@ static int set_tls_version(struct trp_stitched *c, const OSSL_PARAM *p)
     if (!trp_param_get_number(p, UINT_MAX, &version))
         return failed(c, PROV_R_FAILED_TO_GET_PARAMETER);
     c->base.cipher.tls_version = (unsigned)version;
-    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. As in the default provider, every call
-     * subtracts another block. */
+    /* SSL 3.0 and TLS 1.0 have no explicit IV to remove. As in the default provider, every such
+     * parameter subtracts another block. */
     if (version == SSL3_VERSION || version == TLS1_VERSION) {
         if (c->tls_removed < TR_BLOCK)
             return failed(c, ERR_R_INTERNAL_ERROR);
@@ -169,7 +169,7 @@ static int seal_many(struct trp_stitched *c, const OSSL_PARAM *out, const OSSL_P
     size_t records;
     /* plan_many() has told the caller the output size. But EVP_CIPHER_CTX_ctrl() passes the input
      * size as out->data_size. This check therefore refuses only a size below the input size. The
-     * default provider of 4.0 accepts only the input size. */
+     * default provider of OpenSSL 4.0 accepts only the input size. */
     if (out->data_type != OSSL_PARAM_OCTET_STRING || out->data == NULL || in == NULL ||
         in->data_type != OSSL_PARAM_OCTET_STRING || in->data == NULL || in->data_size == 0 ||
         out->data_size < in->data_size || !get_interleave(params, &records) ||
@@ -189,7 +189,8 @@ static int set_key_len(struct trp_stitched *c, const OSSL_PARAM *p)
     return len == c->base.cipher.kind->key_len || failed(c, PROV_R_INVALID_KEY_LENGTH);
 }
 
-/* Handles the parameters in the default provider's order, not in the caller's. */
+/* Handles the parameters in the same order as the default provider, not in the order of
+ * `params`. */
 static int stitched_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     struct trp_stitched *c = ctx;
@@ -334,14 +335,14 @@ static const OSSL_PARAM *stitched_settable_ctx_params(void *ctx, void *provctx)
     return provider->libcrypto >= TRP_LIBCRYPTO(4, 0) ? list_4_0 : list;
 }
 
-/* ---- Keys, and the tables -------------------------------------------------------------------- */
+/* ---- Keys, and the function tables ----------------------------------------------------------- */
 
 static inline int stitched_init(void *ctx, const unsigned char *key, size_t key_len,
                                 const unsigned char *iv, size_t iv_len, const OSSL_PARAM params[],
                                 int encrypt)
 {
     struct trp_stitched *c = ctx;
-    /* An AAD set for the other direction no longer applies. */
+    /* An AAD that was set for encryption does not apply to decryption, and vice versa. */
     if (c->base.cipher.core.decrypt == encrypt)
         c->payload_len = TRP_NO_PAYLOAD;
     if (!trp_init(&c->base, key, key_len, iv, iv_len, NULL, !encrypt))

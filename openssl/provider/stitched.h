@@ -18,8 +18,8 @@ struct trp_stitched {
     const struct trp_provider *provider;
     const struct trossl_sha_code *sha;
     struct trossl_sha head, tail; /* hash states after HMAC's inner and outer key */
-    /* Next record: bytes of explicit IV and payload when sealing, 0 when opening. TRP_NO_PAYLOAD:
-     * the next update is plain CBC. */
+    /* When sealing, the bytes of explicit IV and payload in the next record. When opening a record,
+     * 0. TRP_NO_PAYLOAD means that the next update is plain CBC. */
     size_t payload_len;
     uint8_t aad[TRP_AAD];
     size_t tls_pad;     /* bytes that MAC and padding add to the next record */
@@ -29,7 +29,7 @@ struct trp_stitched {
     unsigned interleave, packed_len;
 };
 
-/* Derives head and tail from the MAC key (RFC 2104 section 2). */
+/* Derives `head` and `tail` from the MAC key (RFC 2104 section 2). */
 void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len);
 
 /* Processes one record, or whole blocks of plain CBC. Returns 0 if the length is invalid, the
@@ -37,21 +37,21 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
 int trp_stitched_crypt(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len);
 
 /* The division of a payload into records: `last` bytes in the last record, `each` bytes in all
- * others. packed is the total size of the sealed records. */
+ * others. The total size of the sealed records is `packed`. */
 struct trp_stitched_cut {
     size_t records, each, last, packed;
 };
 struct trp_stitched_cut trp_stitched_cut(const struct trp_stitched *c, size_t len, size_t records);
 
 /* Seals len bytes as 4 or 8 records, each with its header and explicit IV. c->aad has the sequence
- * number of the first. Returns the bytes written, or 0 if the random generator fails. */
+ * number of the first record. Returns the bytes written, or 0 if the random generator fails. */
 size_t trp_stitched_seal_many(struct trp_stitched *c, uint8_t *out, const uint8_t *in, size_t len,
                               size_t records);
 
 /*
  * Checks padding and MAC of a decrypted record without its explicit IV. The record must be longer
- * than the MAC. Returns 0 if padding and MAC are right. Constant time: the time depends neither on
- * which of the two is wrong nor on the payload length.
+ * than the MAC. Returns 0 if padding and MAC are right. Constant time: the time does not depend on
+ * the payload length, or on whether padding or MAC is wrong.
  */
 size_t trp_stitched_verify(struct trp_stitched *c, const uint8_t *record, size_t len);
 

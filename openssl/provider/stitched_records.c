@@ -46,9 +46,9 @@ void trp_stitched_mac_key(struct trp_stitched *c, const uint8_t *key, size_t len
 /* ---- Sealing --------------------------------------------------------------------------------- */
 
 /*
- * A record that is being sealed. out has the ciphertext of the first `done` bytes of in. `hashed`
- * points to the `left` bytes to hash. Hashing runs ahead of encryption, so in-place encryption
- * overwrites only bytes that are already hashed.
+ * A record that is being sealed. The buffer `out` holds the ciphertext of the first `done` bytes of
+ * `in`. The pointer `hashed` points to the next bytes to hash, and `left` is their number. Hashing
+ * runs ahead of encryption, so in-place encryption overwrites only bytes that are already hashed.
  */
 struct sealing {
     struct trp_stitched *c;
@@ -58,7 +58,7 @@ struct sealing {
     struct trossl_sha md;
 };
 
-/* Begins a record and hashes its AAD. The first `skip` bytes of in are the explicit IV, which is
+/* Begins a record and hashes its AAD. The first `skip` bytes of `in` are the explicit IV, which is
  * not hashed. */
 static struct sealing sealing(struct trp_stitched *c, const uint8_t *aad, uint8_t *iv, uint8_t *out,
                               const uint8_t *in, size_t len, size_t skip)
@@ -97,8 +97,8 @@ static size_t whole_blocks(const struct sealing *s)
     return s->left > first ? (s->left - first) / TROSSL_SHA_BLOCK : 0;
 }
 
-/* Hashes and encrypts one record, or two at once, interleaved, up to the last whole block of the
- * shorter. */
+/* Hashes and encrypts one record, or two records at once, with interleaved code. Stops after the
+ * last whole hash block of the shorter record. */
 static void seal_interleaved(struct sealing *s, unsigned records)
 {
     const struct tr_aes_key *key = &s->c->base.key;
@@ -122,7 +122,8 @@ static void seal_interleaved(struct sealing *s, unsigned records)
     }
 }
 
-/* Ends the hash, interleaved with encryption while at least 64 bytes of out are unencrypted. */
+/* Ends the hash. Interleaves the hash with encryption while `out` has at least 64 unencrypted
+ * bytes. */
 static void end_hash(struct sealing *s, uint8_t *digest)
 {
     const struct tr_aes_key *key = &s->c->base.key;
@@ -141,8 +142,8 @@ static void end_hash(struct sealing *s, uint8_t *digest)
     tr_cleanse(last, sizeof(last));
 }
 
-/* Hashes and encrypts the rest of the payload, then appends and encrypts MAC and padding. Returns
- * the length of the record. */
+/* Hashes and encrypts the remaining payload, then appends and encrypts MAC and padding. Returns the
+ * length of the record. */
 static size_t seal_rest(struct sealing *s)
 {
     const struct trossl_sha_code *sha = s->c->sha;
@@ -155,7 +156,7 @@ static size_t seal_rest(struct sealing *s)
     trossl_sha_update(sha, &s->md, inner, sha->digest_len);
     end_hash(s, mac);
     size_t len = trp_tls_pad(TLS1_VERSION, s->out, s->len + sha->digest_len);
-    /* Whole blocks in place: this cannot fail. */
+    /* This call cannot fail, because the blocks are whole and in place. */
     (void)tr_cbc_encrypt(&s->c->base.key, s->iv, s->out + s->done, s->out + s->done, len - s->done);
     tr_cleanse(&s->md, sizeof(s->md));
     tr_cleanse(inner, sizeof(inner));
@@ -185,8 +186,8 @@ struct trp_stitched_cut trp_stitched_cut(const struct trp_stitched *c, size_t le
 {
     struct trp_stitched_cut cut = {.records = records, .each = len / records};
     cut.last = len - (records - 1) * cut.each;
-    /* Like the default provider, moves bytes from the last record to the others, one to each, if
-     * that saves the last record a hash block. */
+    /* Like the default provider, moves one byte from the last record to each other record, if this
+     * saves a hash block of the last record. */
     if (cut.last > cut.each && (cut.last + TRP_AAD + 9) % TROSSL_SHA_BLOCK < records - 1) {
         cut.each++;
         cut.last -= records - 1;
@@ -262,8 +263,8 @@ static int open_record(struct trp_stitched *c, uint8_t *out, const uint8_t *in, 
     struct tr_cipher *core = &c->base.cipher.core;
     size_t skip = EXPLICIT_IV(c->aad);
     int fits = len >= skip + c->sha->digest_len + 1;
-    /* Like the default provider: with SHA-1, the explicit IV is the IV of CBC; with SHA-256, it is
-     * decrypted as data. */
+    /* As in the default provider, the explicit IV is the IV of CBC with SHA-1. With SHA-256, the
+     * explicit IV is decrypted as data. */
     int is_sha1 = c->sha->digest_len == 20;
     size_t from = is_sha1 ? skip : 0;
     if (!fits && is_sha1)

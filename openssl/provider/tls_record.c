@@ -56,9 +56,9 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-/* Checks the padding at the end of n bytes: `last` + 1 bytes, each of the value `last`. Returns all
- * ones if the padding is right, else zero. If n is at most `last`, checks all n bytes. n is at most
- * 256. Uses 16-bit numbers, so that the compiler vectorizes the loop. */
+/* Checks the padding at the end of n bytes, at most 256. The padding has `last` + 1 bytes, each
+ * with the value `last`. If n is at most `last`, checks all n bytes. Returns all ones if the
+ * padding is right, else zero. Uses 16-bit numbers, so that the compiler vectorizes the loop. */
 static size_t ends_alike(const uint8_t *bytes, size_t n, size_t last)
 {
     int16_t first = (int16_t)opaque(n - 1 - last);
@@ -78,7 +78,8 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
     size_t last = record[len - 1];
     *good = ~mask_less(len, last + 1 + mac_size);
     if (version == SSL3_VERSION) {
-        /* SSL 3.0: at most one block, of any content (RFC 6101 section 5.2.3.2). */
+        /* SSL 3.0 allows at most one block of padding, with any content (RFC 6101 section
+         * 5.2.3.2). */
         *good &= mask_less(last, TR_BLOCK);
     } else {
         size_t n = len < MAX_PADDING ? len : MAX_PADDING;
@@ -89,9 +90,10 @@ static size_t padding_of(unsigned version, const uint8_t *record, size_t len, si
 
 /*
  * Copies the MAC: the n bytes before the secret offset `end`, which is at least len - MAX_PADDING.
- * Reads a chunk of size + 16 bytes at each multiple of 16 where the MAC can begin. A mask keeps the
- * chunk whose first 16 bytes contain the start of the MAC. Four masked shifts, by 8, 4, 2 and 1
- * bytes, then move the MAC to the start of the chunk. `size` is a constant, at least n.
+ * Reads a chunk of `size` + 16 bytes at each multiple of 16 where the MAC can begin. A mask keeps
+ * the chunk whose first 16 bytes contain the start of the MAC. Four masked shifts, by 8, 4, 2 and 1
+ * bytes, then move the MAC to the start of the chunk. The argument `size` is a constant, and at
+ * least n.
  */
 static inline __attribute__((always_inline)) void
 copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len, size_t end)
@@ -114,7 +116,7 @@ copy_mac(uint8_t *mac, size_t n, size_t size, const uint8_t *record, size_t len,
     tr_cleanse(chunk, sizeof(chunk));
 }
 
-/* Bytes of explicit IV in a record of this version; -1 if there is no such version. */
+/* Bytes of explicit IV in a record of this version, or -1 if there is no such version. */
 static int explicit_iv(unsigned version)
 {
     switch (version) {
@@ -158,7 +160,8 @@ int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *m
     len -= (size_t)skip;
 
     if (mac_size == 0) {
-        /* Encrypt-then-MAC: the record is already verified, so its padding is no secret. */
+        /* With encrypt-then-MAC, libssl has already verified the record, so its padding is no
+         * secret. */
         opened->len = len - padding_of(version, record, len, mac_size, &good);
         opened->reason = "the padding is wrong";
         return good != 0;

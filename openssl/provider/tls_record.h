@@ -2,7 +2,7 @@
 /*
  * Padding and MAC of CBC records in SSL 3.0, TLS 1.0 to 1.2 and DTLS (RFC 5246 section 6.2.3.2).
  * libssl leaves padding and MAC to the provider: with the parameter "tls-version" set, each update
- * is one record in place.
+ * processes one record in place.
  */
 #ifndef TENROUNDS_TLS_RECORD_H
 #define TENROUNDS_TLS_RECORD_H
@@ -15,26 +15,26 @@ size_t trp_tls_pad(unsigned version, uint8_t *record, size_t len);
 
 struct trp_tls_opened {
     size_t len;         /* bytes of the payload, without explicit IV, MAC and padding */
-    int has_mac;        /* mac was written */
-    const char *reason; /* on failure: what is wrong, in words */
+    int has_mac;        /* `mac` was written */
+    const char *reason; /* on failure, the reason in words */
 };
 
 /*
  * Splits a decrypted record of len bytes, a multiple of 16. The explicit IV, the first block in TLS
  * 1.1 and later, stays in place and does not count in opened->len.
  *
- * mac receives the mac_size bytes of the MAC (at most 64). If the padding is wrong, mac receives
- * random bytes, so that the caller's comparison fails after the same time (RFC 5246 page 23).
- * Returns 0 if the public lengths are impossible, the version is unknown, or there are no random
- * bytes. Also returns 0 for wrong padding if mac_size is 0.
+ * Copies the MAC, which has mac_size bytes (at most 64), to `mac`. If the padding is wrong, writes
+ * random bytes to `mac`, so that the caller's comparison fails after the same time (RFC 5246 page
+ * 23). Returns 0 if the public lengths are impossible, the version is unknown, or there are no
+ * random bytes. Also returns 0 for wrong padding if mac_size is 0.
  */
 int trp_tls_open(unsigned version, const uint8_t *record, size_t len, uint8_t *mac, size_t mac_size,
                  struct trp_tls_opened *opened);
 
 /*
  * Copies the MAC of a decrypted record and returns the secret payload length. The record must have
- * no explicit IV and be longer than mac_size. *good becomes a mask: all ones if the padding is
- * right. Wrong padding counts as 0 bytes of padding.
+ * no explicit IV and be longer than mac_size. Stores a mask in *good: all ones if the padding is
+ * right, else zero. Wrong padding counts as 0 bytes of padding.
  */
 size_t trp_tls_split(unsigned version, const uint8_t *record, size_t len, uint8_t *mac,
                      size_t mac_size, size_t *good);

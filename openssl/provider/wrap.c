@@ -8,7 +8,7 @@
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
 
-#ifndef PROV_R_UPDATE_CALL_OUT_OF_ORDER /* since 3.2 */
+#ifndef PROV_R_UPDATE_CALL_OUT_OF_ORDER /* since OpenSSL 3.2 */
 #    define PROV_R_UPDATE_CALL_OUT_OF_ORDER 240
 #endif
 
@@ -107,10 +107,12 @@ static int wrap_update(void *ctx, unsigned char *out, size_t *out_len, size_t ou
         return 1;
     }
     /* Wrapping adds one semiblock, and in KWP up to 7 bytes of padding. This check cannot require
-     * those 7 bytes: EVP_CipherUpdate() passes len + 8 as out_size, whatever the buffer's size. */
+     * those 7 bytes, because EVP_CipherUpdate() passes len + 8 as out_size, whatever the buffer's
+     * size. */
     if (!decrypt && out_size < len + SEMIBLOCK)
         return failed(w, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
-    /* OpenSSL 3.0 accepts several keys after one init; 4.0 needs an init for each. */
+    /* OpenSSL 4.0 needs an init for each key. Earlier versions accept several keys after one
+     * init. */
     if (w->updated && w->provider->libcrypto >= TRP_LIBCRYPTO(4, 0))
         return failed(w, PROV_R_UPDATE_CALL_OUT_OF_ORDER);
     if (!w->base.cipher.key_set)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AES-XTS: every update is one whole data unit. The IV is the number of the unit. */
+/* AES-XTS: every update processes one whole data unit. The IV is the number of the data unit. */
 #include "dispatch.h"
 #include "param.h"
 #include "util.h"
@@ -31,8 +31,8 @@ static void *xts_new(void *provctx, const struct trp_kind *kind)
     return x;
 }
 
-/* XTS has no padding and no position in a block: "padding" and "num" have the values of a new
- * context. */
+/* XTS has no padding and no position in a block. The parameters "padding" and "num" therefore have
+ * the values of a new context. */
 static int get_one(const struct trp_xts *x, OSSL_PARAM *p)
 {
     if (trp_param_is(p, OSSL_CIPHER_PARAM_IVLEN))
@@ -60,7 +60,7 @@ static int xts_get_ctx_params(void *ctx, OSSL_PARAM params[])
     return 1;
 }
 
-/* Accepts only the cipher's own key length. */
+/* Accepts only the key length of the cipher. */
 static int xts_set_ctx_params(void *ctx, const OSSL_PARAM params[])
 {
     const struct trp_xts *x = ctx;
@@ -81,7 +81,8 @@ static const OSSL_PARAM *xts_settable_ctx_params(void *ctx, void *provctx)
     return list;
 }
 
-/* Sets both keys. Encryption refuses equal keys; decryption accepts them, for old data. */
+/* Sets both keys. Encryption refuses equal keys. Decryption accepts equal keys, because old data
+ * may have been encrypted with them. */
 static int set_key(struct trp_xts *x, const uint8_t *key, size_t len, int encrypt)
 {
     if (len != x->kind->key_len)
@@ -125,7 +126,7 @@ static int too_small(const struct trp_xts *x)
     return TRP_RAISE(x->provider, ERR_LIB_PROV, PROV_R_OUTPUT_BUFFER_TOO_SMALL);
 }
 
-/* Processes one data unit; out has room for all of it. */
+/* Processes one data unit. The buffer `out` must have room for all of the data unit. */
 static int crypt(struct trp_xts *x, uint8_t *out, size_t *out_len, const uint8_t *in, size_t len)
 {
     if (!x->key_set || !x->iv_set || out == NULL || in == NULL || len < TR_BLOCK)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks that we read OPENSSL_armcap as libcrypto does, and that it has an effect only on Arm.
+ * Checks that tenrounds interprets the variable OPENSSL_armcap like libcrypto, and that the
+ * variable has an effect only on Arm.
  */
-#define _GNU_SOURCE /* setenv */
+#define _GNU_SOURCE /* for setenv() */
 #include "armcap.h"
 #include "dispatch/backend.h"
 #include "selection.h"

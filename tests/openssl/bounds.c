@@ -2,7 +2,8 @@
 /*
  * Checks that no update, cipher or final function of the provider writes beyond the output size
  * that its caller passes. EVP functions compute that size themselves, so the test calls the
- * provider's functions directly. To get them, it registers the module as a built-in provider.
+ * provider's functions directly. To get these functions, the test registers the module as a
+ * built-in provider.
  */
 #include "sides.h"
 
@@ -39,7 +40,7 @@ static void (*function_of(const OSSL_DISPATCH *table, int id))(void)
 struct functions {
     OSSL_FUNC_cipher_newctx_fn *newctx;
     OSSL_FUNC_cipher_freectx_fn *freectx;
-    OSSL_FUNC_cipher_encrypt_init_fn *init[2]; /* decrypt, encrypt */
+    OSSL_FUNC_cipher_encrypt_init_fn *init[2]; /* index 0: decrypt, 1: encrypt */
     OSSL_FUNC_cipher_update_fn *update, *cipher;
     OSSL_FUNC_cipher_final_fn *final;
     OSSL_FUNC_cipher_get_params_fn *get_params;
@@ -79,8 +80,9 @@ static bool untouched(const char *name, const char *what, const uint8_t *out, si
     return true;
 }
 
-/* Returns how many bytes a padded key wrap may write beyond the size: at most 7. EVP_CipherUpdate()
- * passes the input length plus one semiblock as the size, whatever the buffer size is. */
+/* Returns how many bytes a padded key wrap may write beyond the output size: at most 7.
+ * EVP_CipherUpdate() passes the input length plus one semiblock as the output size, whatever the
+ * buffer size is. */
 static size_t beyond(const char *name, int encrypt, size_t size, size_t len)
 {
     const bool padded = strstr(name, "WRAP-PAD") != NULL;
@@ -89,8 +91,8 @@ static size_t beyond(const char *name, int encrypt, size_t size, size_t len)
                : 0;
 }
 
-/* Checks an update or cipher call of len bytes, after an update of `first` bytes, and then final.
- * Both get the output size `size`. */
+/* Makes an update of `first` bytes, an update or cipher call of `len` bytes, and a final call.
+ * Checks the last two calls, which get the output size `size`. */
 static bool one(const char *name, const struct functions *f, OSSL_FUNC_cipher_update_fn *update,
                 int encrypt, size_t first, size_t len, size_t size)
 {

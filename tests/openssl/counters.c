@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads from the counters which backend ran, for each mask and for backends whose known-answer
- * tests fail. Each case runs in its own process: this program with the argument "work".
+ * Uses the counters to check which backend ran, for each mask and for backends whose known-answer
+ * tests fail. Each case runs in a new process, which is this program with the argument "work".
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -23,7 +23,7 @@
 
 static const char *self;
 static struct counting counts;
-static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* on a disk, so not for counting */
+static char file[] = "/tmp/tenrounds-counters-XXXXXX"; /* on a disk, so unfit for counting */
 
 /* ---- The work, in the child ------------------------------------------------------------------ */
 
@@ -51,8 +51,8 @@ static void close_all(void)
         close(fd);
 }
 
-/* before_loading() and after_loading() do what a program may do before and after it loads the
- * provider. Counting must not make these actions harmful. */
+/* before_loading() and after_loading() perform actions that a program may perform before and after
+ * it loads the provider. Counting must not make these actions harmful. */
 static void before_loading(const char *how)
 {
     const struct rlimit none = {0, 0};
@@ -170,15 +170,16 @@ static const struct tr_backend *strongest(tr_features masked, const char *sabota
     return b;
 }
 
-/* Whether `backend`, or its fallback for operations that it lacks, did all the work. times: the
- * number of calls of crypt_all(). */
+/* Whether `backend`, or its fallback for operations that it lacks, did all the work. The argument
+ * `times` is the number of calls of crypt_all(). */
 static bool ran_on(const struct tr_backend *backend, const struct trossl_counters_file *c,
                    unsigned times)
 {
     bool good = memcmp(c->magic, TROSSL_COUNTERS_MAGIC, 8) == 0 && c->ops == TR_OPS &&
                 c->backends == TR_MAX_BACKENDS;
     for (unsigned op = 0; op < TR_OPS; op++) {
-        /* crypt_all() uses only the modes of SP 800-38A, whose operations come first. */
+        /* crypt_all() uses only the modes of SP 800-38A, whose operations come first in the list of
+         * operations. */
         const bool asked = op < TR_OP_GHASH;
         const unsigned doing = asked ? tr_backend_index(tr_backend_doing(backend, op)) : 0;
         const uint64_t bytes =
@@ -240,7 +241,8 @@ static bool one_case(unsigned i)
                 strstr(told.build_info, "error") == NULL &&
                 strcmp(told.backend, tr_backend_name(backend)) == 0 && ran_on(backend, &c, 1) &&
                 c.processes == 1;
-    /* If the strongest backend of this processor fails its tests, the build info must name it. */
+    /* If the strongest backend of this processor fails its tests, the build info must name this
+     * backend. */
     const struct tr_backend *first = strongest(cases[i].masked, NULL);
     if (e->sabotage != NULL && first != backend) {
         char text[64];
@@ -279,7 +281,8 @@ static bool counted_anyway(const char *how)
     return told.status == 0 && c.processes == 1 && ran_on(strongest(0, NULL), &c, 1);
 }
 
-/* Whether a process counts by an inherited descriptor if the path is missing, as without /proc. */
+/* Whether a process counts through an inherited descriptor if the path is missing, as without
+ * /proc. */
 static bool by_descriptor(void)
 {
     char path[64];
@@ -323,7 +326,7 @@ static bool nothing_right_is_no_provider(void)
 
 /* ---- Files that are not for counting --------------------------------------------------------- */
 
-/* Whether the child works without counting and leaves the file at path unchanged. */
+/* Whether the child works without counting and leaves the file at `path` unchanged. */
 static bool left_alone(const char *path)
 {
     struct stat before, after;
@@ -350,7 +353,7 @@ static bool disk_file_does_no_harm(const char *how)
     return start(&cases[0].environment, file, how).status == 0;
 }
 
-/* Whether the child leaves unchanged a memfd that is unsafe to map or has other contents. */
+/* Whether the child does not change a memfd that is unsafe to map or has other contents. */
 static bool memfd_left_alone(size_t size, int seals, const char *text, size_t len)
 {
     struct counting c = counting_with(size, seals & ~F_SEAL_WRITE);
@@ -401,8 +404,8 @@ static void refused_files(void)
     tap_ok(closed.status == 0, "a descriptor that does not exist does no harm");
 }
 
-/* Copies the provider to a new directory that every user can read, and sets OPENSSL_MODULES to it.
- * Other users may not be able to read the build tree. */
+/* Copies the provider to a new directory that every user can read, and sets OPENSSL_MODULES to this
+ * directory. Other users may not be able to read the build tree. */
 static void readable_copy(char directory[], char module[PATH_MAX])
 {
     snprintf(module, PATH_MAX, "%s/tenrounds.so", getenv("OPENSSL_MODULES"));
@@ -424,8 +427,8 @@ static void readable_copy(char directory[], char module[PATH_MAX])
     setenv("OPENSSL_MODULES", directory, 1);
 }
 
-/* As root, tests programs that become another user. Otherwise tests that another user's file is
- * left alone. */
+/* As root, tests programs that become another user. Otherwise tests that the provider does not
+ * change a file of another user. */
 static void other_users(void)
 {
     if (geteuid() != 0) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs random sequences of EVP calls in the default provider and in ours. After each step, return
- * values, lengths, bytes, parameters and errors must match. A failing sequence is shortened before
- * it is printed. The argument is the duration in seconds (default 5).
+ * Runs random sequences of EVP calls in the default provider and in tenrounds. After each step,
+ * return values, lengths, bytes, parameters and errors must match. A failing sequence is shortened
+ * before it is printed. The argument is the duration in seconds (default 5).
  *
  * The sequences leave out calls on which the default provider crashes or computes garbage. guards.c
- * tests our provider with these calls:
+ * tests tenrounds with these calls:
  * - data without a key; a "num" of 16 and more; partially overlapping buffers;
  * - ECB and CBC after a change of direction without a new key;
  * - partial blocks in EVP_Cipher() with ECB and CBC.
- * They also leave out calls after a failed final, because that changes the default provider's
- * chaining value, but not ours.
+ * The sequences also leave out calls after a failed final. A failed final changes the chaining
+ * value of the default provider, but not the chaining value of tenrounds.
  */
 #define MAX_DATA 1200
 #include "sequences.h"
@@ -38,7 +38,7 @@ enum what {
 struct state {
     unsigned mode; /* index into evp_modes */
     unsigned key_len;
-    bool num_works; /* the default provider accepts a num of 1 to 15 for this mode */
+    bool num_works; /* the default provider accepts a "num" of 1 to 15 for this mode */
     bool started, key_set, iv_set;
     bool stuck; /* a final has failed */
     int encrypt, key_encrypt;
@@ -105,9 +105,9 @@ static size_t any_length(struct tap_random *random)
     }
 }
 
-/* Runs an update on one side. In place, the output begins `trail` bytes before the input, where
- * `trail` is the number of buffered bytes. A program that overwrites its input does this. No byte
- * is overwritten before it is read. */
+/* Runs an update in one provider. If in_place is set, the output begins `trail` bytes before the
+ * input, where `trail` is the number of buffered bytes. A program that overwrites its input makes
+ * such calls. No byte is overwritten before it is read. */
 static void update_side(EVP_CIPHER_CTX *ctx, struct result *r, const uint8_t *data, size_t len,
                         size_t offset, size_t trail, bool in_place)
 {
@@ -203,8 +203,8 @@ static bool do_set_key_length(struct state *s, struct tap_random *random)
 }
 
 /* Sets a parameter, also to a negative value or with a wrong type. Sets a TLS version only for CFB,
- * OFB and CTR, where it changes nothing but the length that decryption reports. tls_records.c tests
- * it with CBC. */
+ * OFB and CTR, where the version changes only the length that decryption reports. tls_records.c
+ * tests the TLS version with CBC. */
 static bool do_set_params(struct state *s, struct tap_random *random)
 {
     static const char *const keys[] = {
@@ -308,7 +308,8 @@ static bool do_one_shot(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* Encrypts a message that ends in right or almost right padding. Returns its length. */
+/* Encrypts a message that ends in right or almost right padding. Returns the length of the
+ * message. */
 static size_t make_message(const struct state *s, struct tap_random *random, const uint8_t *key,
                            const uint8_t *iv, uint8_t *out)
 {
@@ -389,8 +390,8 @@ static bool do_step(struct state *s, const struct step *step)
     return false;
 }
 
-/* Whether the default provider accepts a num of 1 to 15 for this mode. 3.0.8 does; 3.0.22 accepts
- * only 0 for CFB, OFB and CTR. */
+/* Whether the default provider accepts a "num" of 1 to 15 for this mode. OpenSSL 3.0.8 does.
+ * OpenSSL 3.0.22 accepts only 0 for CFB, OFB and CTR. */
 static bool num_works(EVP_CIPHER *cipher)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs random sequences of EVP calls in the default provider and in ours, on the ciphers that
- * differential.c does not test. After each step, return values, lengths, bytes, parameters and
- * errors must match. A failing sequence is shortened before it is printed. The argument is the
- * duration in seconds (default 5).
+ * Runs random sequences of EVP calls in the default provider and in tenrounds. The ciphers are GCM,
+ * CCM, OCB, XTS, CBC-CTS, CFB1, CFB8 and key wrap. After each step, return values, lengths, bytes,
+ * parameters and errors must match. A failing sequence is shortened before it is printed. The
+ * argument is the duration in seconds (default 5).
  *
- * In some states our provider refuses calls on purpose, and the test checks that it does:
- * OSSL_PROVIDER-tenrounds(7), DIFFERENCES. The sequences leave out partial overlap, which only ours
- * refuses. After the end of a CCM message they also leave out final, empty data, and any AAD.
- * Random IVs differ between the sides; generated_iv() tests them.
+ * In some states, tenrounds refuses calls on purpose (OSSL_PROVIDER-tenrounds(7), DIFFERENCES), and
+ * the test checks these refusals. The sequences leave out partial overlap, which only tenrounds
+ * refuses. After the end of a CCM message, the sequences also leave out final, empty data and AAD.
+ * Random IVs differ between the providers, so generated_iv() tests them separately.
  */
 #define MAX_DATA 2000
 #include "sequences.h"
@@ -18,7 +18,7 @@
 
 #define MAX_STEPS 40
 
-/* Traits of a cipher, which decide its steps. */
+/* Traits of a cipher, which select the calls that the test makes. */
 enum {
     AEAD = 1,
     LONG_IV = 2,
@@ -29,7 +29,7 @@ enum {
     ONE_WAY = 64,     /* a change of direction needs the key again */
     WHOLE_ONCE = 128, /* EVP_Cipher() takes only whole blocks */
     HOLDS = 512,      /* OCB: the context buffers partial blocks; see also look_at_ocb() */
-    GROWS = 256       /* key wrap: output longer than the input; errors differ between versions */
+    GROWS = 256       /* key wrap: the output is longer; errors differ between versions */
 };
 
 static const struct family {
@@ -71,44 +71,53 @@ static const struct family {
 };
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* The state that both sides share, as the calls so far imply it. */
+/* The state in which both providers must be after the calls so far. */
 struct state {
     const struct family *family;
     bool started, key_set;
-    bool iv_set;  /* an IV is set, so none is drawn at random */
-    bool begun;   /* data or AAD was passed under this IV */
-    bool open;    /* a message has begun and has not ended */
-    bool stuck;   /* skip data, AAD and final until the next IV */
-    bool refused; /* ours must refuse data, AAD and final until the next IV: see refuses() */
-    /* CCM: skip AAD, final and data of 0 bytes until an init with a cipher. Set by data, by final,
-     * by do_length(), and by a second key. */
+    bool iv_set; /* an IV is set, so the provider draws no random IV */
+    bool begun;  /* data or AAD was passed under this IV */
+    bool open;   /* a message has begun and has not ended */
+    bool stuck;  /* the test skips data, AAD and final until the next IV */
+    /* tenrounds must refuse data, AAD and final until the next IV (see refuses()). */
+    bool refused;
+    /* CCM: the test skips AAD, final and empty data until an init with a cipher. Data, final,
+     * do_length() and a second key set this flag. */
     bool spent;
-    bool no_aad; /* skip AAD: EVP_Cipher() with 0 bytes makes the default provider pad the AAD */
-    /* Stuck until an init with a cipher. Set if an init without a cipher fails. CCM also sets it if
-     * data, AAD or final fails, on a change of direction, and on a new key when `spent` is set. */
+    /* The test skips AAD, because EVP_Cipher() with 0 bytes made the default provider pad the
+     * AAD. */
+    bool no_aad;
+    /* The test keeps `stuck` set until an init with a cipher. An init without a cipher sets this
+     * flag if it fails. With CCM, the flag is also set if data, AAD or final fails, after a change
+     * of direction, and after a new key while `spent` is set. */
     bool dead;
-    bool record;                     /* the provider may treat the next data as a TLS record */
-    enum { NONE, MAYBE, GIVEN } tag; /* whether a tag was set or computed; OCB: always GIVEN */
-    bool partial; /* OCB: EVP_Cipher() ended the data with a partial block; skip data */
-    unsigned waits, aad_waits;       /* OCB: buffered bytes of a partial block */
-    size_t tag_len, message_tag_len; /* OCB: tag length now, and at the start of the message */
-    unsigned iv_len, key_iv_len;     /* IV length now, and when the key was set */
+    bool record; /* the provider may treat the next data as a TLS record */
+    /* Whether a tag was set or computed. OCB always has GIVEN. */
+    enum { NONE, MAYBE, GIVEN } tag;
+    /* OCB: EVP_Cipher() ended the data with a partial block, so the test skips data. */
+    bool partial;
+    unsigned waits, aad_waits; /* OCB: buffered bytes of data and AAD */
+    /* OCB: the current tag length, and the tag length at the start of the message. */
+    size_t tag_len, message_tag_len;
+    /* The current IV length, and the IV length at the time when the key was set. */
+    unsigned iv_len, key_iv_len;
     int encrypt;
     EVP_CIPHER *cipher[SIDES];
     EVP_CIPHER_CTX *ctx[SIDES];
 };
 
-/* Whether the default provider has the parameter "iv-generated": since 3.2. */
+/* Whether the default provider has the parameter "iv-generated" (since OpenSSL 3.2). */
 static bool knows_generated;
 
-/* Whether this is OpenSSL 3.0, whose error reasons ours returns. Later versions have others. */
+/* Whether this is OpenSSL 3.0. tenrounds returns the error reasons of 3.0, but later versions have
+ * other reasons. */
 static bool same_errors_expected;
 
-/* Whether the cipher under test has the trait GROWS: its errors are not compared. */
+/* Whether the cipher under test has the trait GROWS. The test then does not compare errors. */
 static bool growing;
 
-/* Whether the default provider's CCM checks the tag of an empty message in final. 3.0.22, 4.0 and
- * ours do. */
+/* Whether the default provider's CCM checks the tag of an empty message in final. OpenSSL 3.0.22,
+ * 3.5.8 and 4.0 do, and so does tenrounds. */
 static bool ccm_final_checks;
 
 static bool final_checks(void)
@@ -125,8 +134,9 @@ static bool final_checks(void)
     return checks;
 }
 
-/* Whether the default provider's EVP_Cipher() ends an OCB message (since 3.0.22 and 3.5.8), and
- * whether it uses the IV (since 3.0.21, 3.5.7 and 4.0.1). Ours does both with any version. */
+/* Whether EVP_Cipher() of the default provider ends an OCB message (since OpenSSL 3.0.22 and
+ * 3.5.8), and whether EVP_Cipher() uses the IV (since OpenSSL 3.0.21, 3.5.7 and 4.0.1). In
+ * tenrounds, EVP_Cipher() does both with every version. */
 static bool ocb_ends, ocb_takes_iv;
 
 static void look_at_ocb(void)
@@ -161,18 +171,18 @@ static bool has(const struct state *s, unsigned trait)
 
 static bool ready(const struct state *s)
 {
-    /* The last line excludes a GCM record with an IV below 8 bytes: see refuses_record(). */
+    /* The last line excludes a GCM record with an IV below 8 bytes (see refuses_record()). */
     return s->started && (s->key_set || !has(s, KEYED)) && !s->stuck &&
            (s->iv_set || !s->encrypt || !s->key_set || has(s, HOLDS | LENGTHS)) &&
            !(s->record && has(s, IV_GEN) && s->iv_len < 8);
 }
 
-/* The number of calls that ours refused on purpose. */
+/* The number of calls that tenrounds refused on purpose. */
 static unsigned refusals;
 
-/* Checks that ours refuses data, AAD and final until the next IV, and writes no output. Calls ours
- * with a copy of the context, so the context stays unchanged. Does not call the default provider,
- * which would not refuse and would continue with an undefined state. */
+/* Checks that tenrounds refuses data, AAD and final until the next IV, and writes no output. Makes
+ * the calls in a copy of the context, so that the context stays unchanged. Does not call the
+ * default provider, which would accept the calls and continue with an undefined state. */
 static bool refuses(const struct state *s)
 {
     static const uint8_t in[32];
@@ -193,8 +203,8 @@ static bool refuses(const struct state *s)
     return good;
 }
 
-/* Checks that ours refuses a GCM record if the IV has fewer than 8 bytes. A record contains 8 bytes
- * of its IV; with a shorter IV the default provider writes before its IV buffer. */
+/* Checks that tenrounds refuses a GCM record if the IV has fewer than 8 bytes. A record contains 8
+ * bytes of its IV. With a shorter IV, the default provider writes before its IV buffer. */
 static bool refuses_record(const struct state *s)
 {
     static const uint8_t key[32] = {1};
@@ -214,8 +224,9 @@ static bool refuses_record(const struct state *s)
     return good;
 }
 
-/* Whether a CCM IV is longer than the nonce length, which the key fixed. When encrypting, the
- * default provider truncates such an IV, so two IVs can become one nonce. Ours must refuse. */
+/* Whether a CCM IV is longer than the nonce, whose length was fixed with the key. When encrypting,
+ * the default provider truncates such an IV, so two IVs can give the same nonce. tenrounds must
+ * refuse such an IV. */
 static bool nonce_is_cut(const struct state *s)
 {
     return has(s, LENGTHS) && s->encrypt && s->key_set && s->iv_len > s->key_iv_len;
@@ -233,7 +244,8 @@ static bool refuses_cut_nonce(const struct state *s)
 
 /* ---- The steps ------------------------------------------------------------------------------ */
 
-/* Reads the lengths of IV and tag from the provider: libcrypto's cached lengths may be outdated. */
+/* Reads the lengths of IV and tag from the provider, because libcrypto's cached lengths may be
+ * outdated. */
 static void ask_lengths(struct state *s)
 {
     size_t len = 0, tag_len = 0;
@@ -329,7 +341,8 @@ static bool do_update(struct state *s, struct tap_random *random, bool aad)
                       (!has(s, HOLDS) || (!aad && s->waits == 0 && (s->open || ocb_takes_iv)));
     if (once && has(s, HOLDS) && !ragged)
         len -= len % 16;
-    /* OCB: with a partial block in place, the default provider's EVP_Cipher() gives a wrong tag. */
+    /* With OCB and a partial block in place, EVP_Cipher() of the default provider gives a wrong
+     * tag. */
     const bool in_place =
         tap_below(random, 2) == 0 && !has(s, GROWS) && (!has(s, HOLDS) || (once && len % 16 == 0));
     tap_fill(random, data, len);
@@ -381,7 +394,8 @@ static bool do_final(struct state *s, struct tap_random *random)
         return true;
     if (nonce_is_cut(s))
         return refuses_cut_nonce(s);
-    /* OCB's nonce contains the tag length, so ours must refuse a tag of another length. */
+    /* The nonce of OCB contains the tag length, so tenrounds must refuse a tag of another
+     * length. */
     if (has(s, HOLDS) && s->open && s->tag_len != s->message_tag_len) {
         tell("ours has to refuse final after a change of the tag length");
         refusals++;
@@ -394,7 +408,7 @@ static bool do_final(struct state *s, struct tap_random *random)
     for (int i = 0; i < SIDES; i++) {
         r[i].len = -1;
         if (once && has(s, HOLDS) && !ocb_ends && i == THEIRS) {
-            /* Only ours ends the message in EVP_Cipher(); here the default provider needs final. */
+            /* Only tenrounds ends the message in EVP_Cipher(). The default provider needs final. */
             if (EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len) <= 0)
                 r[i].len = -1;
             end_call(&r[i], r[i].len >= 0 ? 1 : r[i].len);
@@ -405,7 +419,7 @@ static bool do_final(struct state *s, struct tap_random *random)
             end_call(&r[i], EVP_CipherFinal_ex(s->ctx[i], r[i].out, &r[i].len));
         }
     }
-    /* GCM's final fails without a tag, and the message continues. A wrong tag ends it. */
+    /* Without a tag, final of GCM fails and the message continues. A wrong tag ends the message. */
     if (r[THEIRS].ret <= 0 && s->open && has(s, AEAD) && !has(s, LENGTHS) && s->tag != MAYBE &&
         !s->record)
         s->refused = s->tag == GIVEN;
@@ -423,7 +437,7 @@ static bool do_final(struct state *s, struct tap_random *random)
 /* Whether the last control succeeded. */
 static bool controlled;
 
-/* Runs a control with the same bytes on both sides, and compares the results and the bytes. */
+/* Runs a control with the same bytes in both providers, and compares the results and the bytes. */
 static bool control(struct state *s, const char *what, int type, int arg, const void *bytes,
                     size_t len)
 {
@@ -470,9 +484,9 @@ static bool do_get_tag(struct state *s, struct tap_random *random)
            control(s, "get tag", EVP_CTRL_AEAD_GET_TAG, len, room, sizeof(room));
 }
 
-/* Sets or increments an IV by controls, as SSH and TLS 1.2 do. When encrypting, the control that
- * sets a fixed part draws the rest of the IV at random. The test therefore sets a whole IV after
- * it, to keep the sides equal. */
+/* Sets or increments an IV with controls, as SSH and TLS 1.2 do. When encrypting, the control that
+ * sets a fixed part draws the other bytes of the IV at random. The test therefore sets a whole IV
+ * afterwards, so that both providers have the same IV. */
 static bool do_iv_gen(struct state *s, struct tap_random *random)
 {
     uint8_t iv[160];
@@ -511,7 +525,8 @@ static bool do_iv_gen(struct state *s, struct tap_random *random)
     }
 }
 
-/* Processes a TLS 1.2 record: the AAD by a control, then the whole record in one call in place. */
+/* Processes a TLS 1.2 record. A control passes the AAD, and one call then processes the whole
+ * record in place. */
 static bool do_record(struct state *s, struct tap_random *random)
 {
     static uint8_t data[MAX_DATA];
@@ -527,7 +542,7 @@ static bool do_record(struct state *s, struct tap_random *random)
         return refuses_record(s);
     if (!has(s, TLS) || !ready(s) || s->iv_len < 8 || s->refused || nonce_is_cut(s))
         return true;
-    /* If the provider refuses the AAD, it takes the record for ordinary data, possibly after the
+    /* If the provider refuses the AAD, it treats the record as ordinary data, possibly after the
      * end of the message. If that data has 0 bytes, the default provider's CCM starts a second
      * message under the same nonce. */
     if (aad_len != 13 && len == 0)
@@ -595,7 +610,7 @@ static bool do_get_params(struct state *s, struct tap_random *random)
     static const char *const bytes[] = {OSSL_CIPHER_PARAM_IV, OSSL_CIPHER_PARAM_UPDATED_IV};
     static const unsigned types[] = {OSSL_PARAM_OCTET_STRING, OSSL_PARAM_OCTET_PTR,
                                      OSSL_PARAM_UTF8_STRING, OSSL_PARAM_UTF8_PTR};
-    /* GCM: if no IV is set, reading it makes 4.0 and ours draw one at random. */
+    /* GCM: if no IV is set, reading the IV makes OpenSSL 4.0 and tenrounds draw a random IV. */
     if (!ready(s) || s->refused || (s->encrypt && !s->iv_set && has(s, IV_GEN)))
         return true;
     tell("get params");
@@ -673,8 +688,8 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* Continues with a copy, or with the original after a copy was used and freed. Ours can copy in
- * some states in which the default provider cannot. */
+/* Continues with a copy, or with the original after a copy was used and freed. tenrounds can copy
+ * in some states in which the default provider cannot. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
@@ -704,7 +719,7 @@ static bool do_copy(struct state *s, struct tap_random *random)
     return r[OURS].ret > 0;
 }
 
-/* Seals a message in a third context and opens it on both sides, sometimes with a wrong tag. */
+/* Seals a message in a third context and opens it in both providers, sometimes with a wrong tag. */
 static bool do_message(struct state *s, struct tap_random *random)
 {
     static uint8_t text[MAX_DATA];
@@ -760,7 +775,8 @@ static bool do_message(struct state *s, struct tap_random *random)
     return good && do_final(s, random);
 }
 
-/* Compares "iv-generated" after an encryption with a random IV, and after an explicit IV. */
+/* Compares the parameter "iv-generated" after an encryption with a random IV, and after an explicit
+ * IV. */
 static bool do_random_iv(struct state *s, struct tap_random *random)
 {
     uint8_t key[64], iv[16], text[32];
@@ -788,7 +804,7 @@ static bool do_random_iv(struct state *s, struct tap_random *random)
                               : EVP_CipherInit_ex2(s->ctx[i], NULL, NULL, iv, -1, NULL));
     good = good && alike(r) &&
            same_param(s->ctx, "iv-generated", OSSL_PARAM_UNSIGNED_INTEGER, sizeof(unsigned));
-    /* The random IVs differ between the sides, so both restart with the same IV. */
+    /* The random IVs differ between the providers, so both providers restart with the same IV. */
     for (int i = 0; i < SIDES; i++)
         end_call(&r[i], EVP_CipherInit_ex2(s->ctx[i], s->cipher[i], key, iv, 1, NULL));
     s->started = s->key_set = s->iv_set = true;
@@ -859,8 +875,8 @@ static bool sequence(const struct family *family, struct tap_random *random)
     return sequence_runs(run, family, family->name, steps, n);
 }
 
-/* Encrypts two messages without setting an IV. Ours must draw a different IV for each. With that IV
- * the default provider must open the message. */
+/* Encrypts two messages without setting an IV. tenrounds must draw a different IV for each message.
+ * With this IV, the default provider must open the message. */
 static bool generated_iv(const struct family *family)
 {
     uint8_t key[64] = {1}, iv[2][16], text[100] = {0}, tag[16];

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares random sequences of EVP calls on AES-SIV and AES-GCM-SIV in the default provider and in
- * ours, as differential.c does. The default provider has GCM-SIV since 3.2; before 3.2 the test
- * compares only SIV. Then it tests our deliberate differences. The argument is the duration in
- * seconds (default 5).
+ * tenrounds, like differential.c. The default provider has GCM-SIV since OpenSSL 3.2. With earlier
+ * versions, the test compares only SIV. Then the test checks the deliberate differences of
+ * tenrounds. The argument is the duration in seconds (default 5).
  *
  * The sequences leave out three cases:
- * - data without a key: the default provider crashes (SIV) or uses a key of zeros (GCM-SIV);
- * - a NULL tag of 16 bytes for decryption: the default provider crashes;
- * - a final of GCM-SIV that reports an earlier message, as it does before 4.0.
+ * - data without a key, because the default provider crashes (SIV) or uses a key of zeros
+ *   (GCM-SIV);
+ * - a NULL tag of 16 bytes for decryption, because the default provider crashes;
+ * - a final of GCM-SIV that reports an earlier message, as in OpenSSL before 4.0.
  */
 #define MAX_DATA 600
 #include "sequences.h"
@@ -26,28 +27,35 @@ static const struct family {
                 {"AES-128-GCM-SIV", false}, {"AES-192-GCM-SIV", false}, {"AES-256-GCM-SIV", false}};
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* The state that both sides share, as the calls so far imply it. */
+/* The state in which both providers must be after the calls so far. */
 struct state {
     const struct family *family;
     bool started, key_set;
-    bool half;  /* an init failed half way. Skip reading the tag: the default provider may return
-                 * the tag that was set */
-    bool done;  /* final reports the result of the last message */
-    bool reset; /* SIV: only ours still reports that result, because a parameter was set */
-    bool stale; /* SIV: a message succeeded with this key; old versions may still report it */
+    /* An init failed half way. The test then does not read the tag, because the default provider
+     * may return the tag that was set. */
+    bool half;
+    bool done; /* the last message succeeded, and final must report this */
+    /* SIV: only tenrounds still reports this success, because a parameter has reset the result of
+     * the default provider. */
+    bool reset;
+    /* SIV: a message succeeded with this key. Old default providers may still report this
+     * success. */
+    bool stale;
     int encrypt;
     EVP_CIPHER *cipher[SIDES];
     EVP_CIPHER_CTX *ctx[SIDES];
 };
 
-/* Whether the default provider's final and tag always belong to the last message: since 4.0. */
+/* Whether the default provider's final and tag always belong to the last message (since OpenSSL
+ * 4.0). */
 static bool strict;
-/* Whether the default provider ignores SIV data of 0 bytes: before 3.2. */
+/* Whether the default provider ignores SIV data of 0 bytes (before OpenSSL 3.2). */
 static bool skips_empty;
-/* Whether any parameter, or an empty list, resets the default provider's SIV result: resets(). */
+/* Whether any parameter, or an empty list of parameters, resets the SIV result of the default
+ * provider (see resets()). */
 static bool params_reset, none_reset;
 
-/* Whether these parameters, set after an encryption, make the default provider's final fail. */
+/* Whether these parameters, set after an encryption, make final fail in the default provider. */
 static bool resets(const OSSL_PARAM params[])
 {
     static const uint8_t key[32] = {1};
@@ -75,14 +83,16 @@ static void look_at_siv(void)
     none_reset = resets(none);
 }
 
-/* Notes that a parameter without meaning for SIV has reset only the default provider's result. */
+/* Records that a parameter has reset the result of the default provider, but not the result of
+ * tenrounds. */
 static void reset_by_parameter(struct state *s)
 {
     s->reset |= s->done;
     s->done = false;
 }
 
-/* Updates s->done after a call that set parameters. good: the call succeeded. */
+/* Updates s->done after a call that set parameters. The argument `good` says whether the call
+ * succeeded. */
 static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
 {
     if (!s->family->siv)
@@ -90,15 +100,15 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
     const OSSL_PARAM *tag = OSSL_PARAM_locate_const(params, OSSL_CIPHER_PARAM_AEAD_TAG);
     if (tag != NULL && s->encrypt)
         return; /* the provider ignores the whole list */
-    /* Parameters before an invalid one take effect; the provider reads the tag first. */
+    /* The provider reads the tag first. Parameters before an invalid parameter take effect. */
     const bool new_tag = tag != NULL && tag->data_type == OSSL_PARAM_OCTET_STRING &&
                          tag->data_size == 16 && tag->data != NULL;
     if (new_tag)
         s->done = s->reset = false;
     else if (good && (params->key == NULL ? none_reset : params_reset))
         reset_by_parameter(s);
-    /* In 4.0, libcrypto can fail although its provider succeeded and reset the result. Final in a
-     * copy of the context shows whether it did. */
+    /* In OpenSSL 4.0, the call can fail although the default provider succeeded and reset the
+     * result. A final call in a copy of the context shows whether the result was reset. */
     if (!good && s->done) {
         uint8_t out[16];
         int n;
@@ -111,7 +121,8 @@ static void after_params(struct state *s, bool good, const OSSL_PARAM params[])
     }
 }
 
-/* Whether errors are compared. Ours returns the reasons of 3.0; later versions have others. */
+/* Whether the test compares errors. tenrounds returns the error reasons of OpenSSL 3.0, but later
+ * versions have other reasons. */
 static bool same_errors_expected;
 
 static bool alike(struct result r[SIDES])
@@ -177,7 +188,7 @@ static bool do_init(struct state *s, struct tap_random *random)
                                     with_iv ? iv : NULL, enc, with_params ? chosen.params : NULL));
     s->stale = s->stale && !fresh && !with_key;
     s->done = s->reset = false;
-    /* After a failed init, the default provider may hold part of the new key. */
+    /* After a failed init, the default provider may have stored part of the new key. */
     s->half = r[THEIRS].ret <= 0;
     s->key_set = r[THEIRS].ret > 0 && (with_key || (s->key_set && !fresh));
     s->started = true;
@@ -186,8 +197,8 @@ static bool do_init(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* Whether the outputs differ in the one accepted way: on tag mismatch, the default provider's
- * GCM-SIV returns the plaintext and fails only in final. Ours returns zeros. */
+/* Whether the outputs differ in the only accepted case, a tag mismatch of GCM-SIV. The default
+ * provider then returns the plaintext and fails only in final. tenrounds returns zeros. */
 static bool not_authentic(const struct state *s, const uint8_t *ours, size_t len)
 {
     uint8_t out[16];
@@ -271,7 +282,8 @@ static bool do_aad(struct state *s, struct tap_random *random)
     return !s->started || (s->family->siv && !s->key_set) || add_aad(s, aad, len, once);
 }
 
-/* Calls final by EVP_Cipher(), EVP_CipherUpdate() without input, or EVP_CipherFinal_ex(). */
+/* Ends the message with EVP_Cipher(), with EVP_CipherUpdate() without input, or with
+ * EVP_CipherFinal_ex(). */
 static bool do_final(struct state *s, struct tap_random *random)
 {
     struct result r[SIDES] = {0};
@@ -298,7 +310,7 @@ static bool do_final(struct state *s, struct tap_random *random)
         return alike(r);
     if (s->reset)
         return r[OURS].ret > 0 && r[THEIRS].ret <= 0;
-    /* If the default provider reports an earlier message, ours must fail. */
+    /* If the default provider reports an earlier message, tenrounds must fail. */
     if (s->stale && !s->done && r[THEIRS].ret > 0)
         r[THEIRS] = r[OURS];
     return alike(r) && (r[OURS].ret > 0) == s->done;
@@ -307,7 +319,7 @@ static bool do_final(struct state *s, struct tap_random *random)
 /* Whether the last control succeeded. */
 static bool controlled;
 
-/* Runs a control with the same bytes on both sides, and compares the results and the bytes. */
+/* Runs a control with the same bytes in both providers, and compares the results and the bytes. */
 static bool control(struct state *s, const char *what, int type, int arg, const uint8_t bytes[32])
 {
     struct result r[SIDES] = {0};
@@ -449,7 +461,8 @@ static bool do_copy(struct state *s, struct tap_random *random)
     return alike(r);
 }
 
-/* Seals a message in a third context and opens it on both sides, sometimes with one bit changed. */
+/* Seals a message in a third context and opens it in both providers, sometimes with one bit
+ * changed. */
 static bool do_message(struct state *s, struct tap_random *random)
 {
     static uint8_t text[MAX_DATA];
@@ -458,7 +471,8 @@ static bool do_message(struct state *s, struct tap_random *random)
     struct result r[SIDES] = {0};
     int n;
     const size_t len = any_length(random), strings = tap_below(random, 5);
-    const size_t wrong = tap_below(random, 6); /* bit changed in 0: tag, 1: text, 2: AAD */
+    /* Where one bit is changed. 0: the tag, 1: the text, 2: the AAD, more: nowhere. */
+    const size_t wrong = tap_below(random, 6);
     const bool fresh = tap_below(random, 2) == 0, in_place = tap_below(random, 2) == 0;
     tap_fill(random, key, sizeof(key));
     tap_fill(random, iv, sizeof(iv));
@@ -492,7 +506,7 @@ static bool do_message(struct state *s, struct tap_random *random)
     bool good = alike(r);
     if (!s->key_set)
         return good;
-    /* GCM-SIV keeps AAD for the next message. An empty AAD resets it. */
+    /* GCM-SIV keeps AAD for the next message. An empty AAD removes the old AAD. */
     if (!s->family->siv)
         good = good && add_aad(s, aad[0], 0, false);
     for (size_t i = 0; i < strings; i++)
@@ -544,7 +558,8 @@ static bool sequence(const struct family *family, struct tap_random *random)
 
 /* ---- Deliberate differences ------------------------------------------------------------------ */
 
-/* Checks that after opening 0, 24 and 48 bytes with a wrong tag, final fails and leaves zeros. */
+/* Opens 0, 24 and 48 bytes with a wrong tag. Checks that final fails and that the output is
+ * zeros. */
 static bool no_plaintext(const struct family *family, struct tap_random *random)
 {
     uint8_t key[64], iv[12], aad[20], out[64], tag[16];
@@ -578,7 +593,7 @@ static bool no_plaintext(const struct family *family, struct tap_random *random)
     return good;
 }
 
-static const uint8_t key[64] = {1}, nonce[12] = {3}; /* of RFC 8452 appendix C.1, first vector */
+static const uint8_t key[64] = {1}, nonce[12] = {3}; /* RFC 8452 appendix C.1, first vector */
 
 static EVP_CIPHER_CTX *ours(const char *name, const uint8_t *raw, int encrypt)
 {
@@ -598,7 +613,7 @@ static bool raised(int lib, int reason)
 }
 
 /* Checks that decryption refuses a NULL tag and keeps the tag that was set. The default provider
- * crashes. */
+ * crashes in this case. */
 static bool refuses_null_tag(const struct family *f)
 {
     uint8_t data[20] = {0}, tag[16];
@@ -628,7 +643,7 @@ static bool refuses_without_key(const struct family *f)
     return good;
 }
 
-/* Checks that partial overlap is refused without output, and that the message can follow. */
+/* Checks that tenrounds refuses partial overlap without output, and that a message can follow. */
 static bool refuses_overlap(const struct family *f)
 {
     bool good = true;
@@ -649,8 +664,8 @@ static bool refuses_overlap(const struct family *f)
     return good;
 }
 
-/* Checks that after a new tag or an init, final no longer reports the last message. It must fail as
- * for an empty message with a wrong tag. */
+/* Checks that after a new tag or an init, final no longer reports the last message. Final must fail
+ * as for an empty message with a wrong tag. */
 static bool forgets_the_last_message(const struct family *f)
 {
     uint8_t data[40] = {0}, tag[16], other[16] = {7};
@@ -673,8 +688,9 @@ static bool forgets_the_last_message(const struct family *f)
     return good;
 }
 
-/* Checks our GCM-SIV alone, also with versions before 3.2: the first vector of RFC 8452 appendix
- * C.1, and an empty message whose only call is final. */
+/* Checks the GCM-SIV of tenrounds without the default provider, also with OpenSSL before 3.2. The
+ * messages are the first vector of RFC 8452 appendix C.1, and an empty message whose only call is
+ * final. */
 static bool gcm_siv_is_right(void)
 {
     static const uint8_t text[8] = {1},
@@ -702,7 +718,8 @@ static bool gcm_siv_is_right(void)
     return good;
 }
 
-/* Compares SIV with 299 strings of AAD. Both providers accept more than the standard's 126. */
+/* Compares SIV with 299 strings of AAD. Both providers accept more strings than the 126 of the
+ * standard. */
 static bool many_strings(void)
 {
     uint8_t out[SIDES][20], tag[SIDES][16], text[20] = {0};
@@ -742,7 +759,8 @@ int main(int argc, char **argv)
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     look_at_siv();
-    /* Ours has GCM-SIV with every version, the default provider since 3.2. */
+    /* tenrounds has GCM-SIV with every version of OpenSSL. The default provider has it since
+     * 3.2. */
     const unsigned compared = major > 3 || minor >= 2 ? FAMILIES : FAMILIES / 2;
     tap_plan(5 * FAMILIES + 3 + compared);
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));

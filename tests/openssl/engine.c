@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the engine with OpenSSL 1.1.1 and 3.x, by the calls that both versions have. It checks
- * published vectors and compares random messages and TLS records with libcrypto's own ciphers. It
- * also tests copies, threads, fork, loading, unloading, and the engine as the default. The argument
- * is the duration of the comparison in seconds (default 3).
+ * Tests the engine with OpenSSL 1.1.1 and 3.x, with the calls that both versions have. It checks
+ * published vectors, and compares random messages and TLS records with libcrypto's ciphers. It also
+ * tests copies, threads, fork, loading, unloading, and the engine as the default. The argument is
+ * the duration of the comparison in seconds (default 3).
  *
- * Every context is reset before it gets another cipher. If the same cipher is set again, libcrypto
- * keeps the state of an engine's cipher, but discards that of its own ciphers.
+ * The test resets every context before it sets another cipher. If a program sets the same cipher
+ * again, libcrypto keeps the state of an engine's cipher, but discards the state of libcrypto's
+ * ciphers.
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -27,7 +28,8 @@
 
 enum { OURS, THEIRS, SIDES };
 
-/* The engine that each side passes to EVP_CipherInit_ex(). NULL selects libcrypto's ciphers. */
+/* The engines to pass to EVP_CipherInit_ex(): tenrounds for OURS, and NULL for THEIRS, which
+ * selects libcrypto's ciphers. */
 static ENGINE *engines[SIDES];
 
 static const struct cipher {
@@ -52,7 +54,7 @@ static const struct cipher {
 #define CIPHERS (sizeof(ciphers) / sizeof(ciphers[0]))
 #define AEADS   6
 
-/* ---- Calls on both sides -------------------------------------------------------------------- */
+/* ---- Calls to engine and libcrypto ---------------------------------------------------------- */
 
 struct both {
     const struct cipher *cipher;
@@ -63,7 +65,7 @@ struct both {
     } r[SIDES];
 };
 
-/* Whether the last call had the same result on both sides. */
+/* Whether the last call had the same result with the engine and with libcrypto's cipher. */
 static bool same(const struct both *b, const char *what)
 {
     const struct result *a = &b->r[OURS], *z = &b->r[THEIRS];
@@ -104,7 +106,7 @@ static bool update(struct both *b, const uint8_t *data, size_t len, size_t offse
     return same(b, in_place ? "update in place" : "update");
 }
 
-/* Passes AAD. If data is NULL, announces the length of a CCM message. */
+/* Passes AAD. If `data` is NULL, announces the length of a CCM message. */
 static bool aad(struct both *b, const uint8_t *data, size_t len)
 {
     for (int i = 0; i < SIDES; i++) {
@@ -126,7 +128,8 @@ static bool final(struct both *b)
     return same(b, "final");
 }
 
-/* Runs a control on both sides with a copy of the arg bytes at ptr, and compares the copies. */
+/* Runs a control in both contexts with a copy of the `arg` bytes at `ptr`, and compares the
+ * copies. */
 static bool ctrl(struct both *b, int type, int arg, const void *ptr)
 {
     uint8_t bytes[SIDES][256] = {{0}};
@@ -215,8 +218,8 @@ static bool plain_message(struct both *b, struct message *m, struct tap_random *
             return same(b, "num");
         if (!final(b))
             return false;
-        /* The next message has a new IV or, in CBC, CFB and OFB, perhaps the same one. Its key may
-         * be new. */
+        /* The next message has a new IV or, in CBC, CFB and OFB, perhaps the old IV. The key of the
+         * next message may also be new. */
         const bool iv = ctr || ecb || tap_below(random, 2), key = tap_below(random, 2);
         m->iv[0]++;
         m->key[0]++;
@@ -229,7 +232,7 @@ static bool plain_message(struct both *b, struct message *m, struct tap_random *
 static bool xts_unit(struct both *b, struct message *m, struct tap_random *random)
 {
     const size_t half = (size_t)b->cipher->key_len / 2;
-    m->len += m->len == 0; /* 1.1.1 and 3.x disagree on 0 bytes */
+    m->len += m->len == 0; /* OpenSSL 1.1.1 and 3.x disagree on 0 bytes */
     if (tap_below(random, 20) == 0)
         memcpy(m->key + half, m->key, half);
     if (tap_below(random, 2)
@@ -248,7 +251,7 @@ static bool xts_unit(struct both *b, struct message *m, struct tap_random *rando
     return final(b);
 }
 
-/* Sets key and IV in one call or, in either order, in two. */
+/* Sets key and IV in one call, or in two calls in either order. */
 static bool aead_init(struct both *b, struct message *m, bool ccm, struct tap_random *random)
 {
     if (!init(b, true, NULL, NULL, m->enc) ||
@@ -297,7 +300,7 @@ static bool aead_message(struct both *b, struct message *m, struct tap_random *r
                 : tap_below(random, 3) ? 12
                                        : 1 + tap_below(random, 60);
     m->enc = 1;
-    m->len += ccm && m->len == 0; /* CCM: at least 1 byte */
+    m->len += ccm && m->len == 0; /* CCM needs at least 1 byte */
     if (!(ccm ? ccm_crypt : gcm_crypt)(b, m, random))
         return false;
     EVP_EncryptInit_ex(ctx, EVP_get_cipherbynid(b->cipher->nid), NULL, NULL, NULL);
@@ -325,7 +328,7 @@ static bool aead_message(struct both *b, struct message *m, struct tap_random *r
     return good;
 }
 
-/* Seals two TLS 1.2 records on both sides as libssl does, then opens the second one on both. */
+/* Seals two TLS 1.2 records in both contexts, like libssl. Then opens the second record in both. */
 static bool records(struct both *b, struct message *m, struct tap_random *random)
 {
     const bool ccm = b->cipher->mode == 'c', forged = tap_below(random, 4) == 0;
@@ -357,7 +360,8 @@ static bool records(struct both *b, struct message *m, struct tap_random *random
             for (int i = 0; i < SIDES; i++) {
                 memcpy(b->r[i].out, record, total);
                 const int done = EVP_Cipher(b->ctx[i], b->r[i].out, b->r[i].out, (unsigned)total);
-                /* The default provider of 3.x returns the length of its input, not its output. */
+                /* The default provider of OpenSSL 3.x returns the length of the input, not of the
+                 * output. */
                 b->r[i].ret = done >= 0;
                 b->r[i].len = done < 0 ? 0 : (int)(enc ? total : 8 + len);
                 if (done >= 0 && done != (int)total && done != (int)len)
@@ -366,7 +370,7 @@ static bool records(struct both *b, struct message *m, struct tap_random *random
             if (!same(b, enc ? "sealing" : "opening"))
                 return false;
             if (!enc || n == 1)
-                break; /* open only the second record; it contains its IV */
+                break; /* opens only the second record, which contains its IV */
         }
         if (enc) {
             memcpy(record, b->r[OURS].out, total);
@@ -431,9 +435,9 @@ static int nid_of(const char *mode, size_t key_len)
     return 0;
 }
 
-/* Checks that a new IV length invalidates the IV, before a message and in mid-message: data and AAD
- * fail until the next IV. Otherwise two IVs with a common prefix could become one nonce. Only ours
- * is tested, because libcrypto 1.1.1 accepts the data. */
+/* Checks that a new IV length invalidates the IV, before and during a message. Data and AAD must
+ * fail until the next IV. Otherwise, two IVs with a common prefix could give the same nonce. Tests
+ * only the engine, because libcrypto 1.1.1 accepts the data. */
 static bool iv_of_another_length(const struct cipher *c, struct tap_random *random)
 {
     static const uint8_t iv[64] = {1, 2, 3};
@@ -471,7 +475,8 @@ static bool iv_of_another_length(const struct cipher *c, struct tap_random *rand
     return good;
 }
 
-/* Checks that CCM encryption refuses an IV longer than the nonce length, which the key fixed. */
+/* Checks that CCM encryption refuses an IV that is longer than the nonce. The nonce length was
+ * fixed with the key. */
 static bool cut_nonce(const struct cipher *c)
 {
     static const uint8_t key[32], iv[13];
@@ -490,7 +495,7 @@ static bool cut_nonce(const struct cipher *c)
     return good;
 }
 
-/* Encrypts or decrypts a case with our engine. The output replaces the text and tag in c. */
+/* Encrypts or decrypts a test case with the engine. The output replaces the text and tag in `c`. */
 static bool crypt_case(const char *mode, struct test_case *c, int enc)
 {
     struct case_bytes *text = enc ? &c->pt : &c->ct;
@@ -608,7 +613,7 @@ static void response_file(const char *mode, const char *format, unsigned bits)
 }
 
 static const struct {
-    const char *mode, *file; /* file: a format with %u for the key size in bits */
+    const char *mode, *file; /* `file` is a format with %u for the key size in bits */
 } vectors[] = {
     {"ECB", "sp800-38a/ECB%u.rsp"},
     {"CBC", "sp800-38a/CBC%u.rsp"},
@@ -706,7 +711,8 @@ static int ready(void)
     return 1;
 }
 
-/* Checks that generated IVs come from libcrypto's generator. If that fails, so must the control. */
+/* Checks that generated IVs come from libcrypto's generator. If the generator fails, the control
+ * must also fail. */
 static bool ivs_from_generator(void)
 {
     static const RAND_METHOD fills = {NULL, fill_with_55, NULL, NULL, fill_with_55, ready};
@@ -771,7 +777,7 @@ static ENGINE *load(void)
     return load_file(getenv("OPENSSL_ENGINES"), "tenrounds.so");
 }
 
-/* Loads the module that TENROUNDS_SABOTAGE can make fail: see sabotage_all(). */
+/* Loads the module that TENROUNDS_SABOTAGE can make fail (see sabotage_all()). */
 static ENGINE *load_faulty(void)
 {
     return load_file(getenv("FAULTY_MODULES"), "tenrounds-engine.so");
@@ -783,7 +789,8 @@ static void unload(ENGINE *e)
     ENGINE_free(e);
 }
 
-/* Checks by the counters that calls without an engine use ours while ours is the default. */
+/* Checks with the counters that calls without an engine use tenrounds while tenrounds is the
+ * default. */
 static bool by_default(const struct trossl_counters_file *file)
 {
     const uint64_t before = file->counters.bulk[0][TR_OP_CTR].bytes;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests the table at the top of openssl/provider/gcm.c, which lists the state of a GCM context's IV
- * after each call in each state. The provider does not reveal the state, so the test infers it from
- * the result of final in a copy of the context.
+ * after each call in each state. The provider does not reveal the state, so the test infers the
+ * state from the result of final in a copy of the context.
  */
 #include "sides.h"
 
 static const uint8_t key[16] = {1, 2, 3}, iv[12] = {4, 5, 6}, aad[5] = {7}, text[20] = {8};
 static struct evp_side us;
 static EVP_CIPHER *cipher;
-static uint8_t empty_tag[16]; /* of a message without AAD and data, under iv */
+static uint8_t empty_tag[16]; /* the tag of a message without AAD and data, with `iv` */
 
 enum state { NONE, GIVEN, IN_USE, SPENT, REFUSED, STATES = REFUSED };
 static const char *const state_names[] = {"NONE", "GIVEN", "IN_USE", "SPENT", "refused"};
@@ -51,8 +51,8 @@ static bool set_tag(EVP_CIPHER_CTX *ctx, uint8_t tag[16])
     return EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) > 0;
 }
 
-/* Makes a context in this state. `fixed`: sets the fixed part of the IV. The calls "next IV", "TLS
- * record" and "explicit part" need it. */
+/* Makes a context in this state. If `fixed` is true, sets the fixed part of the IV, which the calls
+ * "next IV", "TLS record" and "explicit part" need. */
 static EVP_CIPHER_CTX *context(enum state state, int encrypt, bool fixed)
 {
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -74,7 +74,7 @@ static EVP_CIPHER_CTX *context(enum state state, int encrypt, bool fixed)
     return ctx;
 }
 
-/* Returns the state of an encrypting context; REFUSED if it is SPENT. */
+/* Returns the state of an encrypting context. For the state SPENT, returns REFUSED. */
 static enum state state_of(const EVP_CIPHER_CTX *ctx)
 {
     EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
@@ -141,9 +141,9 @@ static const struct {
     const char *name;
     bool (*call)(EVP_CIPHER_CTX *);
     bool fixed; /* needs a fixed part of the IV, so there is no state NONE */
-    enum state
-        after[STATES]; /* as state_of() returns it: SPENT and abandoned messages are REFUSED */
-    unsigned fails;    /* bit i: the call itself is refused in state i */
+    /* The state that state_of() returns: REFUSED for SPENT and for abandoned messages. */
+    enum state after[STATES];
+    unsigned fails; /* bit i: the call fails in state i */
 } calls[] = {
     {"init with an IV", with_iv, false, {GIVEN, GIVEN, GIVEN, GIVEN}, 0},
     {"new key", with_key, false, {NONE, GIVEN, REFUSED, REFUSED}, 0},
@@ -193,7 +193,8 @@ static bool decryption_needs_iv(void)
     return good;
 }
 
-/* Checks that a message continues after a final without a tag, and that a wrong tag ends it. */
+/* Checks that a message continues after a final without a tag, and that a wrong tag ends the
+ * message. */
 static bool decryption_needs_tag(void)
 {
     EVP_CIPHER_CTX *ctx = context(GIVEN, 0, false);
@@ -208,7 +209,8 @@ static bool decryption_needs_tag(void)
     return good;
 }
 
-/* Checks that the explicit part of the IV starts a message in every state, but only to decrypt. */
+/* Checks that the explicit part of the IV starts a message in every state, but only for
+ * decryption. */
 static bool explicit_part(void)
 {
     bool good = true;

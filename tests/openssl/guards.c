@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests bad input on which the default provider crashes or returns garbage. Ours must return an
- * error that names the fault, leave the output unchanged, and keep the context usable. Also tests
- * positions in a block ("num") for CFB, OFB and CTR: OpenSSL 3.0.8 accepts them, 3.0.22 does not.
+ * Tests bad input on which the default provider crashes or returns garbage. tenrounds must return
+ * an error that names the fault, leave the output unchanged, and keep the context usable. Also
+ * tests positions in a block (the parameter "num") for CFB, OFB and CTR. OpenSSL 3.0.8 accepts such
+ * positions, but OpenSSL 3.0.22 does not.
  */
 #include "sides.h"
 
@@ -79,8 +80,8 @@ static bool num_out_of_range(unsigned i)
     return good;
 }
 
-/* Checks that number parameters of 0 bytes are refused. For these, libcrypto's helper would read
- * the byte before the buffer. */
+/* Checks that number parameters of 0 bytes are refused. For such a parameter, libcrypto's helper
+ * function would read the byte before the buffer. */
 static bool no_room_for_a_number(unsigned i)
 {
     static const char *const keys[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_NUM};
@@ -102,8 +103,8 @@ static bool no_room_for_a_number(unsigned i)
     return good;
 }
 
-/* Checks that num can be set to 0 to 15 and read. In CFB, OFB and CTR it is the position in the
- * block, so setting it to the current position must not change the output. */
+/* Checks that "num" can be set to 0 to 15 and read. In CFB, OFB and CTR, "num" is the position in
+ * the block. Setting "num" to the current position must not change the output. */
 static bool num_in_range(unsigned i)
 {
     uint8_t data[64], once[64], twice[64];
@@ -158,8 +159,9 @@ static bool overlap(unsigned i, int encrypt)
     return good;
 }
 
-/* Checks that an update in place is refused while the context buffers a partial block: the output
- * would run ahead of the input. The default provider overwrites input that it has not read. */
+/* Checks that an update in place is refused while the context buffers a partial block, because the
+ * output would run ahead of the input. The default provider overwrites input that it has not
+ * read. */
 static bool ahead_in_place(unsigned i)
 {
     uint8_t data[64] = {0}, out[64];
@@ -172,9 +174,9 @@ static bool ahead_in_place(unsigned i)
     return good;
 }
 
-/* Checks overlap after decryption has held back a block, which it writes before the next one. The
- * call must succeed if the output trails the input by one block or does not overlap it. Any other
- * overlap must either give the right output or be refused. */
+/* Checks overlap after decryption has held back a block, which the next call writes first. The next
+ * call must succeed if the output trails the input by one block or does not overlap the input. Any
+ * other overlap must either give the right output or be refused. */
 static bool overlap_after_held_block(unsigned i)
 {
     uint8_t memory[512] = {0}, expected[128];
@@ -265,7 +267,7 @@ static bool wrong_lengths(unsigned i)
     return good;
 }
 
-/* Checks that one call encrypts 1 MiB and 7 bytes up to the end. */
+/* Checks that one call encrypts all of 1 MiB and 7 bytes. */
 static bool many_bytes(unsigned i)
 {
     const int len = 1 << 20;
@@ -282,8 +284,8 @@ static bool many_bytes(unsigned i)
     return good && sum != 0;
 }
 
-/* Checks that key wrap gives the right output wherever it overlaps the input. Like the default
- * provider, ours first moves the input to the output. */
+/* Checks that key wrap gives the right output wherever the output overlaps the input. Like the
+ * default provider, tenrounds first moves the input to the output. */
 static bool wrap_in_one_buffer(const struct evp_side *side, const char *name, int encrypt)
 {
     uint8_t memory[400], input[64], expected[80];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks that we read OPENSSL_ia32cap as libcrypto does. counters.c tests its effect. */
+/* Checks that tenrounds interprets OPENSSL_ia32cap like libcrypto. counters.c tests the effect of
+ * the variable. */
 #include "ia32cap.h"
 #include "tap.h"
 

@@ -2,8 +2,8 @@
 /*
  * Checks that two contexts never write to the same cache line, even if the allocator places them
  * next to each other. Otherwise two threads, each with its own context, would delay each other in
- * every call. The test allocates the provider's parts without a gap. It puts libcrypto's part of
- * each context into separate lines, because that part is not tested.
+ * every call. The test allocates the provider's parts of the contexts without a gap. It puts
+ * libcrypto's parts into separate cache lines, because they are not tested.
  */
 #include "sides.h"
 
@@ -49,7 +49,7 @@ static void release(void *p, const char *file, int line)
         free(p);
 }
 
-/* Refuses to resize memory in the arena, which the provider never does. */
+/* Refuses to resize memory in the arena, because the provider never resizes memory. */
 static void *reallocate(void *p, size_t size, const char *file, int line)
 {
     (void)file;
@@ -109,7 +109,7 @@ static bool make(struct context *c, const EVP_CIPHER *cipher)
     return good;
 }
 
-/* Finds the lines of the provider's part that messages write. */
+/* Finds the cache lines of the provider's part to which messages write. */
 static bool watch(struct context *c)
 {
     memset(c->writes, 0, sizeof(c->writes));
@@ -131,7 +131,8 @@ static unsigned written_lines(const struct context *c, size_t begin, size_t end)
     return n;
 }
 
-/* Tests two contexts that begin at each multiple of 16 bytes in a cache line. */
+/* Tests two contexts, for each multiple of 16 bytes at which a context can begin in a cache
+ * line. */
 static void test(const struct evp_side *ours, const char *name)
 {
     static struct context c[2];

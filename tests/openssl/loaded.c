@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that our provider finds the libcrypto that loaded it. Our CMAC calls functions of that
- * libcrypto for ciphers that are not ours. The program may have opened libcrypto with RTLD_LOCAL,
- * as language runtimes do (LIBCRYPTO_OPENED), or may contain and export it (LIBCRYPTO_EXPORTED). If
- * a program contains libcrypto without exporting it, our CMAC must be absent, even if the process
- * has another libcrypto.
+ * Tests that tenrounds finds the libcrypto that loaded it. The CMAC of tenrounds calls functions of
+ * that libcrypto for ciphers other than AES. The program may have opened libcrypto with RTLD_LOCAL,
+ * as language runtimes do (LIBCRYPTO_OPENED), or may contain and export libcrypto
+ * (LIBCRYPTO_EXPORTED). If a program contains libcrypto without exporting it, the CMAC of tenrounds
+ * must be absent, even if the process has another libcrypto.
  */
 #define _GNU_SOURCE
 #include "tap.h"
@@ -90,7 +90,8 @@ int main(void)
         return tap_done();
     }
 #else
-    /* A second libcrypto, which the provider must not use by mistake. The test works without it. */
+    /* A second libcrypto, which the provider must not use by mistake. The test also works if
+     * dlopen() fails. */
     dlopen(SHARED, RTLD_NOW | RTLD_GLOBAL);
 #endif
     OSSL_LIB_CTX *libctx = LIBCRYPTO(OSSL_LIB_CTX_new)();

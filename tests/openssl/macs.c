@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests CMAC and GMAC with published vectors and with random sequences of EVP calls. The sequences
- * run in a library context that prefers our provider and in one without it. Some ciphers are ours,
- * others are not. A failing sequence is shortened before it is printed. The argument is the
- * duration in seconds (default 5).
+ * run in a library context that prefers tenrounds, and in a library context without tenrounds. They
+ * use AES and other ciphers. A failing sequence is shortened before it is printed. The argument is
+ * the duration in seconds (default 5).
  *
  * The sequences leave out calls after which the default provider's state is undefined:
- * - data or a final after CMAC's final, which ours refuses;
- * - a new GMAC key in mid-message without a new IV; a key after a cipher was refused.
- * They also leave out a copy of a CMAC context while a new cipher waits for its key. Ours refuses
- * that copy if an AES key is set and the new cipher is not ours.
+ * - data or a final after CMAC's final, which tenrounds refuses;
+ * - a new GMAC key during a message, without a new IV;
+ * - a key after a cipher was refused.
+ * The sequences also leave out a copy of a CMAC context while a new cipher has no key. tenrounds
+ * refuses that copy if an AES key is set and the new cipher is not AES.
  */
 #define _GNU_SOURCE
 #define MAX_DATA 5000
@@ -41,21 +42,24 @@ static const struct family {
                 {"GMAC", gcm, sizeof(gcm) / sizeof(gcm[0])}};
 #define FAMILIES 2
 
-/* The state that both sides share, as the calls so far imply it. */
+/* The state in which both providers must be after the calls so far. */
 struct state {
     const struct family *family;
     bool gmac;
-    const struct cipher *now, *next; /* next: CMAC's cipher for the next key */
+    /* `next` is the cipher that CMAC uses after the next key. */
+    const struct cipher *now, *next;
     bool key_set, iv_set;
     bool refused; /* the last cipher was refused */
-    bool spent;   /* skip data and final: CMAC after final; GMAC in mid-message with a new key */
+    /* The test skips data and final. CMAC: after final. GMAC: after a new key during a message. */
+    bool spent;
     bool begun;
     EVP_MAC_CTX *ctx[SIDES];
 };
 
 static bool same_errors_expected;
 
-/* How many tags both sides computed, per family: with other ciphers (0) and with ours (1). */
+/* How many tags each family computed: with ciphers other than AES (index 0) and with AES (index
+ * 1). */
 static unsigned long tags[FAMILIES][2];
 
 /* Whether the results match. Without a cipher, GMAC's error depends on libcrypto's cipher context,
@@ -75,9 +79,9 @@ struct values {
     uint8_t key[40], iv[140];
 };
 
-/* The parameters of a call, and which values they contain. */
+/* The parameters of a call, and flags for the values that they contain. */
 struct asked {
-    const struct cipher *cipher; /* NULL: none, or one that does not exist */
+    const struct cipher *cipher; /* NULL: no cipher, or a cipher that does not exist */
     bool cipher_given, key_given, iv_given;
     size_t key_len;
     OSSL_PARAM params[6];
@@ -108,7 +112,8 @@ static void ask(struct asked *a, struct values *v, const struct state *s, struct
         a->cipher = c = &s->family->ciphers[tap_below(random, s->family->count)];
         snprintf(v->cipher, sizeof(v->cipher), "%s", c->name);
         if (tap_below(random, 10) == 0) {
-            /* CMAC gets no cipher of another mode: 3.0 would accept it and compute garbage. */
+            /* CMAC gets no cipher of another mode, because OpenSSL 3.0 would accept it and compute
+             * garbage. */
             snprintf(v->cipher, sizeof(v->cipher), "%s", s->gmac ? "AES-128-CBC" : "no-such");
             a->cipher = NULL;
         }
@@ -155,7 +160,8 @@ static void key_set(struct state *s, bool good)
     s->spent = s->gmac && (s->spent || s->begun);
 }
 
-/* Updates the state after a call with parameters. If it failed, assumes what it may have done. */
+/* Updates the state after a call with parameters. If the call failed, assumes the effects that it
+ * may have had. */
 static void took(struct state *s, const struct asked *a, bool good)
 {
     if (a->cipher_given) {
@@ -383,7 +389,7 @@ static const struct file {
              {"GMAC", "wycheproof/aes_gmac.txt", 90, 324}};
 #define FILES (sizeof(files) / sizeof(files[0]))
 
-/* Computes the tag of a case in a library context that has only our provider. */
+/* Computes the tag of a case in a library context that has only tenrounds. */
 static bool tag_of(const struct evp_side *alone, const struct file *f, const struct test_case *c,
                    uint8_t tag[16])
 {
@@ -405,8 +411,8 @@ static bool tag_of(const struct evp_side *alone, const struct file *f, const str
     return good;
 }
 
-/* Checks the cases of a file: our tag equals that of a valid case. For an invalid case our tag
- * differs, or ours refuses the key or IV. */
+/* Checks the cases of a file. For a valid case, the tag must equal the tag in the file. For an
+ * invalid case, the tag must differ, or tenrounds must refuse the key or IV. */
 static bool vectors(const struct evp_side *alone, const struct file *f)
 {
     static struct test_case c;

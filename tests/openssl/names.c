@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compares names, aliases, OIDs and parameters with those of the installed default provider. */
+/* Compares the names, aliases, OIDs and parameters of tenrounds and of the installed default
+ * provider. */
 #include "sides.h"
 
 #include <openssl/objects.h>
@@ -43,7 +44,7 @@ static bool same_names(const EVP_CIPHER *ours, const EVP_CIPHER *theirs)
            EVP_CIPHER_get_nid(ours) == EVP_CIPHER_get_nid(theirs);
 }
 
-/* Whether each name and OID of the default provider's cipher fetches ours. */
+/* Whether each name and OID of the default provider's cipher fetches the cipher of tenrounds. */
 static bool all_fetch(const struct evp_side *us, const EVP_CIPHER *theirs)
 {
     const struct names names = names_of(theirs);
@@ -56,8 +57,8 @@ static bool all_fetch(const struct evp_side *us, const EVP_CIPHER *theirs)
     return good;
 }
 
-/* Whether the types match. Ours lists "tls-mac" as an octet pointer, as versions before 3.6 do. 3.6
- * lists an octet string, but still accepts the pointer. */
+/* Whether the types match. tenrounds lists "tls-mac" as an octet pointer, like OpenSSL before 3.6.
+ * OpenSSL 3.6 lists an octet string, but still accepts the pointer. */
 static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
 {
     return ours->data_type == theirs->data_type ||
@@ -69,7 +70,7 @@ static bool same_type(const OSSL_PARAM *ours, const OSSL_PARAM *theirs)
 static bool newer(const OSSL_PARAM *p)
 {
     static const char *const keys[] = {
-        "encrypt-then-mac", "iv-generated", "pipeline-tag", /* only ours lists the last one */
+        "encrypt-then-mac", "iv-generated", "pipeline-tag", /* a parameter of pipelines */
         OSSL_CIPHER_PARAM_AEAD_TLS1_GET_IV_GEN, OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV};
     for (unsigned i = 0; p->key != NULL && i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (strcmp(p->key, keys[i]) == 0)
@@ -103,13 +104,14 @@ static bool same_lists(const EVP_CIPHER *ours, const EVP_CIPHER *theirs)
                      EVP_CIPHER_gettable_params(theirs)) &&
            same_list("gettable of a context", EVP_CIPHER_gettable_ctx_params(ours),
                      EVP_CIPHER_gettable_ctx_params(theirs)) &&
-           /* Not for key wrap: 3.0 lists parameters that it ignores, 4.0 those that it uses. */
+           /* Skips key wrap, because versions of OpenSSL list different parameters for key wrap.
+            * Version 3.0 lists parameters that it ignores. */
            (EVP_CIPHER_get_mode(ours) == EVP_CIPH_WRAP_MODE ||
             same_list("settable of a context", EVP_CIPHER_settable_ctx_params(ours),
                       EVP_CIPHER_settable_ctx_params(theirs)));
 }
 
-/* Reads a parameter of both ciphers with this type and size; compares success, value and size. */
+/* Reads a parameter of both ciphers with this type and size. Compares success, value and size. */
 static bool same_value(EVP_CIPHER *ours, EVP_CIPHER *theirs, const char *key, unsigned type,
                        size_t size)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests pipelines, EVP_CipherPipelineEncryptInit(3): each pipe's output must equal the default
- * provider's output for the same message alone. OpenSSL has these functions since 3.5. The test
- * looks them up, so a program built with older headers can test a newer libcrypto.
+ * Tests pipelines, EVP_CipherPipelineEncryptInit(3). The output of each pipe must equal the output
+ * of the default provider, which encrypts the same message without a pipeline. OpenSSL has these
+ * functions since 3.5. The test looks them up, so a program built with older headers can test a
+ * newer libcrypto.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -91,8 +92,9 @@ static bool one_by_one(const char *name, struct batch *b)
 
 /* ---- Pipelines ------------------------------------------------------------------------------ */
 
-/* Starts a pipeline. Passes no cipher if the context has one: libcrypto (3.5.5, 4.0.3) would reset
- * the context, and with it the number of pipes that it has just stored. */
+/* Starts a pipeline. Passes no cipher if the context already has a cipher. Otherwise, libcrypto
+ * (3.5.5, 4.0.3) would reset the context, and with it the number of pipes that libcrypto has just
+ * stored. */
 static int start(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, struct batch *b, bool with_key,
                  bool with_iv, bool encrypt)
 {
@@ -160,7 +162,7 @@ static bool finish(EVP_CIPHER_CTX *ctx, struct batch *b, uint8_t out[][MAX_DATA 
     return good;
 }
 
-/* Runs a whole pipeline over in; out_len is meaningful only on success. */
+/* Runs a whole pipeline over `in`. On failure, out_len has no meaning. */
 static bool pipeline(EVP_CIPHER_CTX **ctx, const EVP_CIPHER *cipher, struct batch *b, bool encrypt,
                      uint8_t in[][MAX_DATA + 32], const size_t *in_len,
                      uint8_t out[][MAX_DATA + 32], size_t *out_len, struct tap_random *random)
@@ -237,7 +239,7 @@ static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
     b.n = 3;
     for (size_t i = 0; i <= MAX_PIPES; i++)
         iv[i] = b.iv[0];
-    /* Each call gets a context without a cipher: see start(). */
+    /* Each call gets a context without a cipher (see start()). */
     const struct {
         size_t key_len, n, iv_len;
         const unsigned char **iv;
@@ -255,7 +257,7 @@ static bool wrong_calls(EVP_CIPHER *cipher, struct tap_random *random)
                   (calls[i].n != 3 || (!feed(&ctx, &b, in, b.len, out, lengths, random) &&
                                        !finish(ctx, &b, out, lengths)));
     }
-    /* Without a key, and without IVs. */
+    /* An init without a key, and an init without IVs. */
     EVP_CIPHER_CTX_reset(ctx);
     refused = refused && api.encrypt_init(ctx, cipher, NULL, 0, 3, iv, 16) > 0 &&
               !finish(ctx, &b, out, lengths) &&
@@ -309,8 +311,10 @@ static bool counters_show(EVP_CIPHER *cipher, struct tap_random *random)
 
 /*
  * Checks that pipes with shared memory give the same result as one pipe after the other. Each pipe
- * is in place and has three blocks. Way 1: each begins one block after the previous one. Way 2: the
- * pipes do not overlap. Way 3: as 2, but the first pipe writes to the last pipe's input.
+ * is in place and has three blocks. The argument `way` selects the layout:
+ * - 1: each pipe begins one block after the previous pipe.
+ * - 2: the pipes do not overlap.
+ * - 3: the pipes do not overlap, but the first pipe writes to the input of the last pipe.
  */
 static bool shares_memory(EVP_CIPHER *cipher, int way, struct tap_random *random)
 {

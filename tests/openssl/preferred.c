@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests algorithms that use AES, in a program that prefers tenrounds ("?provider=tenrounds"). They
- * are CMAC and GMAC with our ciphers and with others, algorithms of the default provider that use
- * CMAC, and keys as objects (EVP_SKEY). The results must equal those without tenrounds. The
- * counters must show which provider's code ran.
+ * Tests algorithms that use AES, in a program that prefers tenrounds ("?provider=tenrounds"). The
+ * algorithms are CMAC and GMAC with AES and with other ciphers, algorithms of the default provider
+ * that use CMAC, and keys as objects (EVP_SKEY). The results must equal the results without
+ * tenrounds. The counters must show which provider's code ran.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -40,7 +40,7 @@ static uint64_t all_executed(void)
 static const struct mac_case {
     const char *mac, *cipher;
     size_t key_len, iv_len;
-    bool ours; /* the cipher is ours */
+    bool ours; /* tenrounds has the cipher */
 } mac_cases[] = {
     {"CMAC", "AES-128-CBC", 16, 0, true},       {"CMAC", "AES-192-CBC", 24, 0, true},
     {"CMAC", "AES-256-CBC", 32, 0, true},       {"GMAC", "AES-128-GCM", 16, 12, true},
@@ -52,15 +52,18 @@ static const struct mac_case {
 };
 #define MAC_CASES (sizeof(mac_cases) / sizeof(mac_cases[0]))
 
-/* An operation that only our CMAC uses: the default provider's CMAC derives its subkeys by CBC. */
+/* An operation that only the CMAC of tenrounds uses. The default provider's CMAC derives its
+ * subkeys with CBC. */
 #define OUR_CMAC TR_OP_ECB_ENCRYPT
 
 struct message {
     uint8_t key[32], iv[20], data[MAX_DATA];
-    size_t len, first; /* bytes in all, and in the first of two updates */
+    /* The bytes of the message, and of the first of its two updates. */
+    size_t len, first;
 };
 
-/* Computes the MAC in two updates, the second in a copy. Returns its length, 0 on failure. */
+/* Computes the MAC in two updates, the second in a copy. Returns the length of the MAC, or 0 on
+ * failure. */
 static size_t compute(OSSL_LIB_CTX *libctx, const struct mac_case *c, const struct message *m,
                       uint8_t out[64])
 {
@@ -106,7 +109,8 @@ static bool mac_is_the_same(const struct mac_case *c, struct tap_random *random)
     return true;
 }
 
-/* Checks that without other providers the MAC is ours, works with AES and refuses other ciphers. */
+/* Checks the MAC without other providers: the MAC must be of tenrounds, work with AES and refuse
+ * other ciphers. */
 static bool mac_alone(const struct evp_side *us, const struct mac_case *c)
 {
     struct message m = {.len = 100, .first = 50};
@@ -120,7 +124,7 @@ static bool mac_alone(const struct evp_side *us, const struct mac_case *c)
     return ours && good == c->ours && told != c->ours;
 }
 
-/* ---- The default provider's users of CMAC ---------------------------------------------------- */
+/* ---- Algorithms of the default provider that use CMAC ---------------------------------------- */
 
 static OSSL_PARAM text(const char *key, const char *value)
 {
@@ -132,7 +136,7 @@ static OSSL_PARAM octets(const char *key, const void *value, size_t len)
     return OSSL_PARAM_construct_octet_string(key, (void *)value, len);
 }
 
-/* Derives a key by SP 800-108 in counter mode. */
+/* Derives a key as in SP 800-108, in counter mode. */
 static bool derive(OSSL_LIB_CTX *libctx, const char *cipher, const uint8_t *key, size_t key_len,
                    uint8_t out[64])
 {
@@ -218,7 +222,8 @@ static bool user_is_the_same(unsigned i, struct tap_random *random)
 
 /* ---- Keys as objects ------------------------------------------------------------------------ */
 
-#define SKEYMGMT    15 /* OSSL_OP_SKEYMGMT and its functions, which the headers of 3.0 lack. */
+/* OSSL_OP_SKEYMGMT and its functions, which the headers of OpenSSL 3.0 lack. */
+#define SKEYMGMT    15
 #define SKEY_FREE   1
 #define SKEY_IMPORT 2
 #define SKEY_EXPORT 3
@@ -246,14 +251,15 @@ static int keep(const OSSL_PARAM params[], void *arg)
     return p != NULL && OSSL_PARAM_get_octet_string(p, &to, sizeof(e->bytes), &e->len);
 }
 
-/* Whether the default provider's key manager of this type takes a key of that length. */
+/* Whether the default provider's key manager of this type accepts a key of this length. */
 static bool takes(const char *type, size_t len)
 {
     return strcmp(type, "AES") == 0 ? len == 16 || len == 24 || len == 32 : len != 0;
 }
 
-/* Tests one of our key managers by direct calls, because libcrypto calls it only since 3.5. It must
- * export keys of valid lengths unchanged, and refuse other lengths and other selections. */
+/* Tests a key manager of tenrounds with direct calls, because libcrypto calls key managers only
+ * since 3.5. The key manager must export keys of valid lengths unchanged, and refuse other lengths
+ * and other selections. */
 static bool manager_keeps_keys(const struct evp_side *us, const OSSL_ALGORITHM *manager)
 {
     const OSSL_DISPATCH *const table = manager->implementation;
@@ -355,7 +361,8 @@ static bool object_works(const char *name, const char *type)
     return good;
 }
 
-/* Checks that the default provider's cipher accepts our key object after EVP_SKEY_to_provider(). */
+/* Checks that the default provider's cipher accepts a key object of tenrounds after
+ * EVP_SKEY_to_provider(). */
 static bool other_cipher_takes_copy(OSSL_PROVIDER *their_provider)
 {
     uint8_t key[32] = {1}, iv[16] = {2};

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests OpenSSL's random generator (CTR_DRBG, SP 800-90A) on top of tenrounds: at the start, when
- * it reseeds, after fork, in 16 threads. Up to OpenSSL 3.3 the generator fetches AES from the
- * preferred provider, and the counters must show that our code ran. From 3.5 on
- * (providers/implementations/rands/drbg_ctr.c) it uses the AES of its own provider, and tenrounds
- * must not disturb it.
+ * Tests OpenSSL's random generator (CTR_DRBG, SP 800-90A) on top of tenrounds: at the start of a
+ * process, when the generator reseeds, after fork, and in 16 threads. Up to OpenSSL 3.3, the
+ * generator fetches AES from the preferred provider, and the counters must show that tenrounds ran.
+ * From OpenSSL 3.5 on, the generator uses the AES of the provider that contains the generator
+ * (providers/implementations/rands/drbg_ctr.c). tenrounds must not disturb this.
  *
- * Each case runs in its own process, so that it draws the process's first random number. The
- * process prefers tenrounds by configuration (OPENSSL_CONF). An alarm ends a process that hangs.
+ * Each case runs in a new process, so that the case draws the first random number of the process.
+ * The process prefers tenrounds by configuration (OPENSSL_CONF). An alarm ends a process that
+ * hangs.
  */
 #define _GNU_SOURCE
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -160,9 +161,10 @@ static void *keep_drawing(void *unused)
 }
 
 /*
- * Draws in a child and a grandchild of a process whose threads have drawn. The threads end before
- * the fork: otherwise a child could inherit a lock that a thread holds, and wait forever, with or
- * without tenrounds. A pipe keeps the two draws of one write together (pipe(7), PIPE_BUF).
+ * Draws random numbers in a child and a grandchild of a process whose threads have drawn random
+ * numbers. The threads end before the fork. Otherwise, a child could inherit a lock that a thread
+ * holds, and wait forever, with or without tenrounds. A pipe keeps the two draws of one write
+ * together (pipe(7), PIPE_BUF).
  */
 static void draw_in_child(int out)
 {
@@ -216,8 +218,8 @@ static bool across_fork(void)
 
 /*
  * draws_nothing() checks that loading, fetching and encrypting with an IV draw no random numbers. A
- * draw while the generator itself calls us would deadlock. A counting method replaces the
- * generator; the first call of the test shows that it counts.
+ * draw while the generator calls tenrounds would deadlock. A RAND_METHOD that counts replaces the
+ * generator. The first call of the test shows that the method counts.
  */
 static unsigned asked;
 
@@ -281,8 +283,8 @@ static bool all_are(const uint8_t *bytes, size_t n, uint8_t value)
     return true;
 }
 
-/* Encrypts with our AES-GCM. The whole IV is generated, or all but a fixed part of 4 bytes of 0x33.
- * Returns whether encryption works, and the IV. */
+/* Encrypts with the AES-GCM of tenrounds. The provider generates the whole IV, or the bytes after a
+ * fixed part of 4 bytes of 0x33. Stores the IV, and returns whether encryption works. */
 static bool gcm_generates(OSSL_LIB_CTX *libctx, bool with_fixed_part, uint8_t iv[12])
 {
     static const uint8_t key[16] = {1}, fixed[4] = {0x33, 0x33, 0x33, 0x33};
@@ -303,7 +305,8 @@ static bool gcm_generates(OSSL_LIB_CTX *libctx, bool with_fixed_part, uint8_t iv
     return good;
 }
 
-/* Seals four TLS records in one call. Returns whether this works, and the first record's IV. */
+/* Seals four TLS records in one call. Stores the IV of the first record, and returns whether
+ * sealing works. */
 static bool records_generate(uint8_t iv[16])
 {
     static const uint8_t key[16] = {1};
@@ -325,7 +328,8 @@ static bool records_generate(uint8_t iv[16])
     return good;
 }
 
-/* Checks that IVs come from libcrypto's generator, and that encryption fails without it. */
+/* Checks that IVs come from libcrypto's generator, and that encryption fails if the generator
+ * fails. */
 static bool ivs_from_generator(void)
 {
     static const RAND_METHOD counting = {NULL, count_and_fill, NULL, NULL, count_and_fill, ready};
@@ -389,8 +393,8 @@ static uint64_t counted(const char *op)
     return bytes;
 }
 
-/* Whether the generator used our AES as expected: required before 3.4, forbidden since 3.5. 3.4 may
- * do either. */
+/* Whether the generator used the AES of tenrounds as expected. Before OpenSSL 3.4, it must. Since
+ * 3.5, it must not. In 3.4, it may. */
 static bool beneath(unsigned i, uint64_t bytes)
 {
     if (!cases[i].draws)

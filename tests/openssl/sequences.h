@@ -9,16 +9,16 @@
 #include "tap.h"
 
 struct step {
-    uint32_t what, seed; /* kind of step; seed of its random details */
+    uint32_t what, seed; /* the kind of step, and the seed of its random details */
 };
 
 #define MOST_STEPS 48
 
-/* Runs the steps on both sides with this cipher or MAC, and prints them if print is set. Returns
- * whether the results match. */
+/* Runs the steps in both providers with this cipher or MAC, and prints the steps if `print` is set.
+ * Returns whether the results match. */
 typedef bool run_fn(const void *subject, const struct step *steps, unsigned n, bool print);
 
-/* Removes steps as long as the sequence still fails. Returns the number that remain. */
+/* Removes steps as long as the sequence still fails. Returns the number of steps that remain. */
 static inline unsigned shorten(run_fn *run, const void *subject, struct step *steps, unsigned n)
 {
     for (bool progress = true; progress;) {
@@ -36,7 +36,7 @@ static inline unsigned shorten(run_fn *run, const void *subject, struct step *st
     return n;
 }
 
-/* Runs a sequence of at most MOST_STEPS steps. If it fails, shortens it and prints it. */
+/* Runs a sequence of at most MOST_STEPS steps. If the sequence fails, shortens and prints it. */
 static inline bool sequence_runs(run_fn *run, const void *subject, const char *name,
                                  struct step *steps, unsigned n)
 {

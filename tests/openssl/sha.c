@@ -3,8 +3,9 @@
  * Tests SHA-1 and SHA-256 of AES-CBC-HMAC, in C and with the SHA instructions:
  * - the examples of FIPS 180-4 (NIST, "SHA1.pdf" and "SHA256.pdf" of the Cryptographic Standards
  *   examples) and the million a's of FIPS 180-2 appendices A.3 and B.3;
- * - messages in pieces against libcrypto, and secret lengths against public ones;
- * - CBC and hash interleaved, against the two run separately.
+ * - messages in pieces, compared with libcrypto;
+ * - secret lengths, compared with public lengths;
+ * - interleaved CBC and hash, compared with separate calls.
  */
 #include "sha.h"
 
@@ -73,8 +74,9 @@ static bool in_pieces(const struct trossl_sha_code *code, struct tap_random *ran
            tap_same(digest, expected, code->digest_len);
 }
 
-/* Hashes `before` bytes and len more, once with a secret len and once with a public one, and
- * compares the digests. Only the bounds of the secret len are public: least <= len <= most. */
+/* Hashes `before` bytes and then `len` bytes, once with a secret length and once with a public
+ * length. Compares the digests. Only the bounds of the secret length are public: least <= len <=
+ * most. */
 static bool secret_len_matches(const struct trossl_sha_code *code, const uint8_t *data,
                                size_t before, size_t least, size_t len, size_t most)
 {
@@ -105,8 +107,8 @@ static bool all_secret_lens(const struct trossl_sha_code *code, struct tap_rando
     return good;
 }
 
-/* Compares CBC and hash interleaved, over n hash blocks, with the two run separately. The hashed
- * bytes begin `ahead` bytes after CBC's input. */
+/* Compares interleaved CBC and hash, over n hash blocks, with separate calls. The hashed bytes
+ * begin `ahead` bytes after the input of CBC. */
 static bool interleaved_matches(const struct trossl_sha_code *code, struct tap_random *random,
                                 const uint8_t *data, size_t n, int in_place, size_t ahead)
 {
@@ -168,7 +170,7 @@ int main(void)
     const struct trossl_sha_code *const best[] = {trossl_sha1(cpu.usable),
                                                   trossl_sha256(cpu.usable)};
     const bool instructions = best[0] != &trossl_sha1_portable;
-    const unsigned with_instructions = TR_X86 ? 8 : 0; /* other builds have none */
+    const unsigned with_instructions = TR_X86 ? 8 : 0; /* other builds have no such code */
     tap_plan(6 + with_instructions + 2);
     test(&trossl_sha1_portable);
     test(&trossl_sha256_portable);

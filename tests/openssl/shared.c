@@ -4,11 +4,11 @@
  * and the provider, the provider's struct trp_provider for the library context, and keys of AES,
  * XTS and CMAC. (AEAD keys are not shared here, because threads add powers of H to a GCM key.)
  * After loading, the test makes this memory read-only. Then several threads run all modes at once,
- * by the core's calls and through libcrypto. A write to shared memory, which would move a cache
- * line between processors, ends the program by SIGSEGV.
+ * with the core's calls and through libcrypto. A write to shared memory would move a cache line
+ * between processors. In this test, such a write ends the program with SIGSEGV.
  *
- * The dynamic linker must bind all functions at load (LD_BIND_NOW): later it would write their
- * addresses into the same pages.
+ * The dynamic linker must bind all functions at load (LD_BIND_NOW), because it would otherwise
+ * write their addresses into the same pages later.
  */
 #define _GNU_SOURCE
 #include "../core/aead.h"
@@ -59,7 +59,8 @@ static int add_segments(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Whether take(), libcrypto's allocator here, gives the provider's allocations their own pages. */
+/* Whether take(), the allocator that this test gives libcrypto, puts the provider's allocations
+ * into separate pages. */
 static bool loading;
 
 static bool is_region(const void *p)
@@ -103,7 +104,7 @@ static bool protect(int how)
     return good;
 }
 
-/* Whether a write to the region ends a child process by SIGSEGV, as the test assumes. */
+/* Whether a write to the region ends a child process with SIGSEGV, as the test assumes. */
 static bool is_protected(const struct region *r)
 {
     int status;
@@ -118,7 +119,7 @@ static bool is_protected(const struct region *r)
            WTERMSIG(status) == SIGSEGV;
 }
 
-/* ---- Keys that all threads use, in pages of their own ---------------------------------------- */
+/* ---- Keys that all threads use, in separate pages -------------------------------------------- */
 
 static struct keys {
     struct tr_aes_key aes[3];
@@ -271,8 +272,8 @@ static int length_for(const EVP_CIPHER *cipher)
     return 8976; /* whole blocks */
 }
 
-/* Seals or opens a TLS 1.2 record in place with an HMAC cipher. data has room for MAC and padding.
- * Returns the number of bytes processed, -1 on failure. */
+/* Seals or opens a TLS 1.2 record in place with an HMAC cipher. The buffer `data` must have room
+ * for MAC and padding. Returns the number of bytes processed, or -1 on failure. */
 static int tls_record(EVP_CIPHER_CTX *ctx, uint8_t *data, bool encrypt, int len)
 {
     uint8_t aad[13] = {0, 0, 0, 0, 0, 0, 0, 1, 23, 3, 3};
@@ -344,7 +345,7 @@ static bool there_and_back(struct own *own, EVP_CIPHER *cipher)
         good = good && one_way(cipher, ctx, false, own->back, &back, own->out, all, tag) &&
                back == len && memcmp(own->back, text, (size_t)len) == 0;
     }
-    EVP_CIPHER_CTX_copy(copy, ctx); /* some ciphers refuse */
+    EVP_CIPHER_CTX_copy(copy, ctx); /* some ciphers refuse a copy */
     EVP_CIPHER_CTX_free(copy);
     EVP_CIPHER_CTX_free(ctx);
     return good;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two sides of the tests: a library context with only the default provider, or only ours. */
+/* The two sides of a test: a library context with only the default provider, and a library context
+ * with only tenrounds. */
 #ifndef TENROUNDS_TESTS_SIDES_H
 #define TENROUNDS_TESTS_SIDES_H
 
@@ -29,7 +30,8 @@ struct evp_side {
     OSSL_PROVIDER *provider;
 };
 
-/* Opens a side; exits on failure. OPENSSL_MODULES must name the directory of our provider. */
+/* Opens a library context with only this provider. Exits on failure. For tenrounds, OPENSSL_MODULES
+ * must name the directory of the module. */
 static inline struct evp_side evp_open(const char *provider)
 {
     struct evp_side side = {OSSL_LIB_CTX_new(), NULL};
@@ -51,7 +53,7 @@ static inline void evp_close(struct evp_side *side)
     OSSL_LIB_CTX_free(side->libctx);
 }
 
-/* Fetches a cipher; exits if the provider does not have it. */
+/* Fetches a cipher. Exits if the provider does not have the cipher. */
 static inline EVP_CIPHER *evp_fetch(const struct evp_side *side, const char *name)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(side->libctx, name, NULL);
@@ -63,7 +65,7 @@ static inline EVP_CIPHER *evp_fetch(const struct evp_side *side, const char *nam
     return cipher;
 }
 
-/* Returns a text parameter of the provider, or "" if it has none. */
+/* Returns a text parameter of the provider, or "" if the provider does not have this parameter. */
 static inline const char *evp_provider_text(const OSSL_PROVIDER *provider, const char *key)
 {
     char *text = NULL;

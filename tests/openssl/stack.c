@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Calls the core and the provider with a stack aligned to only 4 bytes. On i386, code from gcc
- * before 4.5 and some assembly code call with such a stack. The results must equal those with a
- * stack aligned to 16 bytes. A function that assumes an aligned vector on the stack fails here with
- * SIGSEGV.
+ * before 4.5 and some assembly code make calls with such a stack. The results must equal the
+ * results with a stack aligned to 16 bytes. A function that assumes an aligned vector on the stack
+ * fails with SIGSEGV.
  */
 #include "tap.h"
 #include "tenrounds.h"
@@ -13,7 +13,8 @@
 
 #define TEXT 4096
 
-/* Calls f with `words` arguments, the stack `shift` bytes (0, 4, 8, 12) off a multiple of 16. */
+/* Calls f with `words` arguments, with a stack pointer that is `shift` bytes (0, 4, 8 or 12) off a
+ * multiple of 16. */
 static uintptr_t call_at(unsigned shift, void (*f)(void), const uintptr_t *arguments,
                          unsigned words)
 {
@@ -114,7 +115,7 @@ static bool provider_agrees(unsigned shift)
     bool good = ours != NULL;
     for (size_t i = 0; good && i < sizeof(ciphers) / sizeof(*ciphers); i++) {
         EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-        /* Block modes append padding, which is not compared. */
+        /* Block modes append padding, which the test does not compare. */
         good = encrypt(ctx, ciphers[i], "provider=default", expected) &&
                EVP_CIPHER_CTX_reset(ctx) == 1 &&
                encrypt_at(shift, ctx, ciphers[i], "provider=tenrounds", out) &&

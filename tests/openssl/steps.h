@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The results of a call on both sides and their comparison, for the differential tests. */
+/* The results of a call in both providers, and their comparison, for the differential tests. */
 #ifndef TENROUNDS_TESTS_STEPS_H
 #define TENROUNDS_TESTS_STEPS_H
 
@@ -10,13 +10,13 @@ enum { OURS, THEIRS, SIDES };
 /* The result of a call. The program defines MAX_DATA. */
 struct result {
     int ret, len;
-    unsigned long error; /* library and reason of the last error; 0 on success */
+    unsigned long error; /* library and reason of the last error, or 0 on success */
     uint8_t out[MAX_DATA + 64];
 };
 
 static struct evp_side sides[SIDES];
 
-/* Whether steps are printed. */
+/* Whether tell() prints the steps. */
 static bool printing;
 
 __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
@@ -86,7 +86,7 @@ static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, 
 {
     if (OPENSSL_version_major() == 3 && OPENSSL_version_minor() == 0 &&
         type > OSSL_PARAM_UNSIGNED_INTEGER)
-        type |= 1; /* asks for octets, not UTF-8: 3.0 does not check the type of strings */
+        type |= 1; /* asks for octets, because 3.0 does not check the type of strings */
     struct result r[SIDES] = {0};
     size_t returned[SIDES];
     for (int i = 0; i < SIDES; i++) {
@@ -101,8 +101,9 @@ static inline bool same_size(EVP_CIPHER_CTX *const ctx[SIDES], const char *key, 
     return false;
 }
 
-/* Sets the padding on both sides. libcrypto passes it to the provider at once and, if it is off,
- * again in each later init. Only block modes use it. */
+/* Sets the padding in both providers. libcrypto passes this setting to the provider at once. If
+ * padding is off, libcrypto passes the setting again in each later init. Only block modes use
+ * padding. */
 static inline bool same_padding(EVP_CIPHER_CTX *const ctx[SIDES], int padding)
 {
     struct result r[SIDES] = {0};

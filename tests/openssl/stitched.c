@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests AES-CBC-HMAC as libssl uses it. The test compares our records with AES-CBC and HMAC in
- * separate calls. It also compares random sequences of calls in the default provider and in ours:
- * return values, lengths, bytes, parameters and errors. A failing sequence is shortened before it
- * is printed. The argument is the duration in seconds (default 3). Our provider does not offer
- * these ciphers if the mask removes the SHA instructions or SSSE3, because they need both.
+ * Tests AES-CBC-HMAC as libssl uses it. The test compares records of tenrounds with AES-CBC and
+ * HMAC in separate calls. It also runs random sequences of calls in the default provider and in
+ * tenrounds, and compares return values, lengths, bytes, parameters and errors. A failing sequence
+ * is shortened before it is printed. The argument is the duration in seconds (default 3). tenrounds
+ * does not offer these ciphers if the mask removes the SHA instructions or SSSE3, because the
+ * ciphers need both.
  *
  * The sequences leave out calls on which the default provider reads undefined data or aborts:
  * - data or a change of direction without a key;
@@ -34,7 +35,7 @@ struct state {
     uint8_t key[32], iv[16], mac_key[100];
     size_t mac_key_len;
     bool started, keyed, mac_keyed, fragment_set;
-    bool aad_waits; /* AAD is set, the data of its record is still to come */
+    bool aad_waits; /* an AAD is set, but the data of its record has not come */
     int encrypt;
 };
 
@@ -66,8 +67,9 @@ static void make_aad(struct tap_random *random, uint8_t aad[AAD], unsigned versi
 
 enum fault { NONE, MAC_BIT, PADDING_BYTE, LAST_BYTE, ALL_RANDOM, ALL_255, SHORT, FAULTS };
 
-/* Completes a record before encryption: appends MAC and padding to the len bytes of explicit IV and
- * payload in text. more: extra blocks of padding. Returns the length of the record. */
+/* Completes a record before encryption: appends MAC and padding to the `len` bytes of explicit IV
+ * and payload in `text`. The argument `more` is the number of extra padding blocks. Returns the
+ * length of the record. */
 static size_t compose(const struct state *s, uint8_t *text, size_t len, const uint8_t aad[AAD],
                       unsigned more)
 {
@@ -129,7 +131,7 @@ static void cbc_encrypt(const struct state *s, const uint8_t iv[16], uint8_t *da
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* Makes the same call on both sides. */
+/* Makes the same call in both providers. */
 #define BOTH(s, r, i, call)                                                                        \
     for (int i = 0; i < SIDES; i++)                                                                \
     end_call(&(r)[i], call)
@@ -163,8 +165,8 @@ static bool do_init(struct state *s, struct tap_random *random)
 static bool do_mac_key(struct state *s, struct tap_random *random)
 {
     static struct result r[SIDES];
-    /* Not between AAD and data: the default provider has hashed the AAD under the previous key,
-     * while ours hashes it with the data. */
+    /* Sets no MAC key between AAD and data. The default provider has already hashed the AAD under
+     * the previous key, but tenrounds hashes the AAD with the data. */
     if (s->aad_waits)
         return true;
     s->mac_key_len = tap_below(random, 4) == 0 ? tap_below(random, 100) : mac_len(s);
@@ -280,8 +282,9 @@ static bool do_open(struct state *s, struct tap_random *random)
         return true;
     len = compose(s, data, len, aad, more);
     len = spoil(random, fault, data, len, mac_len(s));
-    /* Encrypts under the context's IV. When opening, the SHA-1 ciphers use the record's explicit IV
-     * instead if there is one; the SHA-256 ciphers do not. */
+    /* Encrypts with the context's IV. When opening, the SHA-1 ciphers use the record's explicit IV
+     * instead, if the record has an explicit IV. The SHA-256 ciphers always use the context's
+     * IV. */
     EVP_CIPHER_CTX_get_updated_iv(s->ctx[THEIRS], iv, 16);
     cbc_encrypt(s, iv, data, len);
     tell("a record with fault %u, %u blocks more of padding", fault, more);
@@ -295,7 +298,7 @@ static bool do_plain(struct state *s, struct tap_random *random)
         tap_below(random, 8) == 0 ? tap_below(random, 300) : 16 * tap_below(random, 60);
     const bool in_place = tap_below(random, 2) == 0;
     tap_fill(random, data, len);
-    /* If a TLS version is set, both providers take the last byte for the padding length. */
+    /* If a TLS version is set, both providers interpret the last byte as the padding length. */
     if (!s->keyed)
         return true;
     return update(s, data, len, in_place, false);
@@ -361,7 +364,7 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     if (!s->started)
         return true;
     if (strcmp(key, OSSL_CIPHER_PARAM_AEAD_MAC_KEY) == 0 && type == OSSL_PARAM_OCTET_STRING)
-        return true; /* do_mac_key() */
+        return true; /* do_mac_key() sets MAC keys */
     tell("set %s, type %u, %zu bytes, first %02x", key, type, size, value[0]);
     BOTH(s, r, i, EVP_CIPHER_CTX_set_params(s->ctx[i], params));
     if (strcmp(key, OSSL_CIPHER_PARAM_TLS1_MULTIBLOCK_MAX_SEND_FRAGMENT) == 0 && r[THEIRS].ret > 0)
@@ -369,7 +372,8 @@ static bool do_set_params(struct state *s, struct tap_random *random)
     return same(r);
 }
 
-/* Copies the contexts. Only ours must succeed: the default provider of 3.0 cannot copy them. */
+/* Copies the contexts. Only tenrounds must succeed, because the default provider of OpenSSL 3.0
+ * cannot copy these contexts. */
 static bool do_copy(struct state *s, struct tap_random *random)
 {
     static struct result r[SIDES];
@@ -432,7 +436,7 @@ static bool sequence(const char *name, struct tap_random *random)
     return sequence_runs(run, name, name, steps, n);
 }
 
-/* ---- Ours against reference records ---------------------------------------------------------- */
+/* ---- Comparison of tenrounds with reference records ------------------------------------------ */
 
 static EVP_CIPHER_CTX *start(struct state *s, int side, int encrypt, unsigned version)
 {
@@ -456,7 +460,8 @@ static void any_keys(struct state *s, struct tap_random *random)
     s->mac_key_len = mac_len(s);
 }
 
-/* Checks that our record is AES-CBC of payload, HMAC and padding, and that ours opens it. */
+/* Checks that a record of tenrounds is AES-CBC of payload, HMAC and padding, and that tenrounds
+ * opens the record. */
 static bool is_composition(struct state *s, struct tap_random *random, unsigned version, size_t len)
 {
     static uint8_t text[MAX_DATA], ours[MAX_DATA], expected[MAX_DATA];
@@ -523,8 +528,8 @@ static bool opens(struct state *s, int side, const uint8_t *sequence, const uint
     return good;
 }
 
-/* Seals several records by parameters, which pass the true output size; EVP_CIPHER_CTX_ctrl() would
- * pass the input size. Returns the number of bytes written, 0 on failure. */
+/* Seals several records with parameters, which pass the true output size. EVP_CIPHER_CTX_ctrl()
+ * would pass the input size. Returns the number of bytes written, or 0 on failure. */
 static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM *param,
                                size_t out_size)
 {
@@ -544,9 +549,9 @@ static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_P
                : 0;
 }
 
-/* Seals several records in one call, as libssl does (ssl3_write_bytes). Both sides must plan the
- * same sizes, and each must open the other's records. The sequence number must carry into its next
- * byte, and IVs must differ. */
+/* Seals several records in one call, as libssl does (ssl3_write_bytes). Both providers must plan
+ * the same sizes, and each provider must open the records of the other. The sequence number must
+ * carry into its next byte, and IVs must differ. */
 static bool seals_many(struct state *s, struct tap_random *random, unsigned lanes, size_t fragment,
                        bool by_params)
 {
@@ -567,7 +572,8 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
             EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_AAD, sizeof(param[i]), &param[i]);
         param[i].out = out[i];
         param[i].inp = text;
-        /* The default provider of 4.0 refuses an output size that differs from the input size. */
+        /* The default provider of OpenSSL 4.0 refuses an output size that differs from the input
+         * size. */
         if (by_params && (i == OURS || OPENSSL_version_major() < 4))
             sealed[i] = seal_many_by_params(ctx, &param[i], (size_t)packed[i]);
         else
@@ -595,7 +601,7 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
     return good;
 }
 
-/* Compares the plans of both sides: how many records they make, and of what total size. Some AADs
+/* Compares the plans of both providers: the number of records and their total size. Some AADs
  * contain a length, and some lengths are not allowed. */
 static bool same_plans(struct state *s, struct tap_random *random)
 {

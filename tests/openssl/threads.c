@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests the provider in a busy program: eight threads, children of fork, several library contexts,
- * repeated loading and unloading. The expected bytes come from the default provider.
+ * and repeated loading and unloading. The expected bytes come from the default provider.
  */
 #define _GNU_SOURCE
 #include "sides.h"
@@ -62,7 +62,7 @@ static void *in_own_context(void *result)
     return NULL;
 }
 
-/* ---- MACs, all ours; the cipher of the second one is the default provider's ------------------ */
+/* ---- MACs of tenrounds; the second MAC uses a cipher of the default provider ----------------- */
 
 #define MACS 3
 static const struct {
@@ -145,7 +145,8 @@ static void *macs_in_own_context(void *result)
     return NULL;
 }
 
-/* Checks that ciphers fetched before a fork work in parent and child. */
+/* Checks that the MACs of a library context that was opened before a fork work in parent and
+ * child. */
 static bool macs_across_fork(void)
 {
     int status = -1;
@@ -217,8 +218,8 @@ static bool load_and_unload(void)
     return good;
 }
 
-/* Checks that loading, with its known-answer tests, is fast: the minimum of 20 loads, in CPU time
- * so that other processes have no effect. */
+/* Checks that loading, with its known-answer tests, is fast. Takes the minimum of 20 loads, in CPU
+ * time so that other processes have no effect. */
 static bool quick_to_load(void)
 {
     double best = 1;
@@ -238,7 +239,8 @@ static bool quick_to_load(void)
     return best * 1e3 < LOAD_LIMIT_MS;
 }
 
-/* Checks that a cipher works after its provider was unloaded, because it holds a reference. */
+/* Checks that a cipher works after its provider was unloaded, because the cipher holds a reference
+ * to the provider. */
 static bool cipher_outlives_unload(void)
 {
     uint8_t out[BYTES + 16], zeros[BYTES] = {0};

@@ -2,9 +2,10 @@
 /*
  * Checks that TLS records are opened in constant time. No branch or index may depend on the
  * contents, above all not on the padding length or the position of the MAC. With AES-CBC-HMAC,
- * neither opening nor sealing may depend on the keys. Run the test under valgrind: memcheck treats
- * the record as undefined (A. Langley's ctgrind). Valgrind does not know the SHA instructions, so
- * the test uses the portable hash code.
+ * neither opening nor sealing may depend on the keys. Run the test under valgrind. The test marks
+ * secrets as undefined, so that memcheck reports each branch and index that depends on a secret (A.
+ * Langley's ctgrind). Valgrind does not know the SHA instructions, so the test uses the portable
+ * hash code.
  */
 #include "stitched.h"
 #include "tap.h"
@@ -16,7 +17,8 @@
 static const unsigned versions[] = {SSL3_VERSION, TLS1_VERSION, TLS1_2_VERSION};
 static const size_t mac_sizes[] = {16, 20, 32, 48};
 
-/* Writes a record whose last byte announces n bytes of padding. right: the padding is valid. */
+/* Writes a record whose last byte announces n bytes of padding. If `right` is true, the padding is
+ * valid. */
 static void compose(uint8_t *record, size_t len, size_t n, bool right)
 {
     for (size_t i = 0; i < len; i++)
@@ -88,7 +90,7 @@ static bool seal_secretly(const struct trossl_sha_code *sha, size_t key_len, uns
     return ok && memcmp(record[0], record[1], sealed) == 0;
 }
 
-/* Verifies a record with n bytes of padding, first with the right MAC and then with a wrong one. */
+/* Verifies a record with n bytes of padding, first with the right MAC and then with a wrong MAC. */
 static bool verify_secretly(const struct trossl_sha_code *sha, size_t len, size_t n)
 {
     uint8_t record[1024];
@@ -132,15 +134,17 @@ static void test_stitched(const struct trossl_sha_code *sha)
         if (n + sha->digest_len < 112)
             opened &= verify_secretly(sha, 112, n);
     }
-    /* Count before any output: memcheck reports false errors in a static libc's strlen(). */
+    /* Counts before any output, because memcheck reports false errors in strlen() of a static
+     * libc. */
     const unsigned places = VALGRIND_COUNT_ERRORS - before;
     tap_ok(sealed && places == 0, "%s: sealing a record depends on neither keys nor data",
            sha->name);
     tap_ok(opened && places == 0, "%s: nor does opening it", sha->name);
 }
 
-/* Marks libc's thread block as defined on i386, where valgrind needs a static program. There,
- * memcheck does not know that the block begins as zeros. libc reads it before a system call. */
+/* On i386, marks the thread block of libc as defined. Valgrind needs a static program there, and
+ * memcheck does not know that the block begins as zeros. libc reads the block before a system
+ * call. */
 static void know_thread_block(void)
 {
 #if defined(__i386__)

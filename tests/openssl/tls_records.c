@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares CBC records of SSL 3.0, TLS 1.0 to 1.2 and DTLS, as libssl passes them to a provider
- * (RFC 5246 section 6.2.3.2). The default provider and ours seal and open valid and invalid records
- * with every MAC length that libssl uses. If the padding is wrong, the provider must return a
- * random MAC, which differs between calls and from the MAC in the record.
+ * (RFC 5246 section 6.2.3.2). The default provider and tenrounds seal and open valid and invalid
+ * records with every MAC length that libssl uses. If the padding is wrong, the provider must return
+ * a random MAC, which differs between calls and from the MAC in the record.
  */
 #include "sides.h"
 
@@ -74,7 +74,8 @@ static void open_record(EVP_CIPHER_CTX *ctx, const uint8_t *record, size_t len, 
         memcpy(o->mac, mac, o->mac_len);
 }
 
-/* Writes a random record before encryption, with MAC and padding. Returns its length. */
+/* Writes a random record before encryption, with MAC and padding. Returns the length of the
+ * record. */
 static size_t compose(struct tap_random *random, unsigned v, size_t mac_size, uint8_t *plain)
 {
     const size_t payload =
@@ -99,7 +100,8 @@ static const char *const fault_names[FAULTS] = {"right",
                                                 "padding longer than the record",
                                                 "short record"};
 
-/* Changes the record and returns its length. The padding may still be valid: padding_is_right(). */
+/* Changes the record and returns its length. The padding may still be valid (see
+ * padding_is_right()). */
 static size_t spoil(struct tap_random *random, enum fault fault, uint8_t *plain, size_t len,
                     size_t explicit_iv)
 {
@@ -151,8 +153,9 @@ static void encrypt_raw(const char *name, const uint8_t *key, const uint8_t *iv,
     EVP_CIPHER_CTX_free(ctx);
 }
 
-/* Whether both sides return the same for a record. If the padding is wrong, our MAC must instead
- * differ from theirs, from the record's, and from the MAC of `again`, our second result. */
+/* Whether both providers return the same result for a record. If the padding is wrong, the MAC from
+ * tenrounds must instead differ from the default provider's MAC and from the MAC in the record. It
+ * must also differ from the MAC in `again`, which is a second result of tenrounds. */
 static bool same_record(struct opened o[SIDES], bool right, const struct opened *again)
 {
     const struct opened *a = &o[OURS], *b = &o[THEIRS];
@@ -246,7 +249,8 @@ static bool seal_all(unsigned v)
 
 /*
  * Checks that the MAC in a copied context stays valid when the original continues and is freed.
- * Only ours is tested: OpenSSL 3.0's default provider shares the memory and frees it twice.
+ * Tests only tenrounds, because the default provider of OpenSSL 3.0 shares the memory of the MAC
+ * and frees it twice.
  */
 static bool copy_keeps_mac(void)
 {
@@ -264,7 +268,7 @@ static bool copy_keeps_mac(void)
     open_record(ctx, record, len, &o);
     bool good = o.ret > 0 && o.has_mac && EVP_CIPHER_CTX_copy(copy, ctx) > 0;
     memcpy(first_mac, o.mac, 20);
-    open_record(ctx, record, len, &o); /* another IV, so another first block */
+    open_record(ctx, record, len, &o); /* the IV has changed, and with it the first block */
     EVP_CIPHER_CTX_free(ctx);
     good = good && EVP_CIPHER_CTX_get_params(copy, params) > 0 && mac != NULL &&
            memcmp(mac, first_mac, 20) == 0;
@@ -273,7 +277,7 @@ static bool copy_keeps_mac(void)
     return good;
 }
 
-/* Opens short and valid records in turn: none may return data of the previous record. */
+/* Opens short and valid records in turn. No record may return data of the previous record. */
 static bool one_after_the_other(void)
 {
     struct tap_random random = tap_random(3000);
@@ -287,7 +291,8 @@ static bool one_after_the_other(void)
     for (unsigned n = 0; good && n < 400; n++) {
         size_t len = compose(&random, 3, 32, record);
         len = spoil(&random, n % 2 ? NONE : TOO_SHORT_RECORD, record, len, 16);
-        /* The explicit IV is the first block; only its plaintext depends on the chaining value. */
+        /* The explicit IV is the first block. Only the plaintext of this block depends on the
+         * chaining value. */
         encrypt_raw("AES-192-CBC", key, iv, record, len);
         for (int i = 0; i < SIDES; i++)
             open_record(ctx[i], record, len, &o[i]);
@@ -326,7 +331,7 @@ static bool every_padding(void)
     return true;
 }
 
-/* Whether this side refuses a call that cannot be a record. */
+/* Whether this provider refuses a call that cannot be a record. */
 static bool refused(int side, size_t len, size_t shift, unsigned version, size_t mac_size,
                     int padding, int encrypt)
 {
