@@ -6,7 +6,8 @@
 
 #include "dispatch/env.h"
 
-/* The facts about this processor, or the row that TENROUNDS_TUNE names. Never NULL. */
+/* The facts about this processor, or those of the microarchitecture that the environment variable
+ * TENROUNDS_TUNE names. Never NULL. */
 const struct tr_tuning *tr_tuning(void);
 
 /* The facts about a processor with this vendor (CPUID leaf 0), family and model (leaf 1). */

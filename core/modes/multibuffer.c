@@ -20,8 +20,9 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
 
 /*
  * Whether multi-buffer code is faster than running the jobs one after the other. The pipeline of
- * multi-buffer code takes time to fill and drain. Short chains that run one after the other overlap
- * in the reorder window. The estimate, in cycles on Zen 4:
+ * multi-buffer code takes time to fill and drain. When short jobs run one after the other, the
+ * processor overlaps them, because its reorder window reaches into the next job. The estimate, in
+ * cycles on Zen 4:
  *
  * - Jobs one after the other take the cycles that tr_jobs_add() adds up.
  * - Multi-buffer code takes 400, plus 22 for each job, plus 45 for each step of all lanes. With
@@ -48,8 +49,8 @@ static int are_trusted(const struct tr_backend *b)
 {
     static uint32_t verdicts;
     unsigned i = 0;
-    /* tr_backend_at() does not list counting tables (counting.h), but a counting table has the same
-     * pointer as its backend. */
+    /* Compares the `multibuffer` pointers, because `b` can be a counting table (counting.h), which
+     * tr_backend_at() does not list. A counting table has its backend's pointer. */
     while (tr_backend_at(i)->multibuffer != b->multibuffer)
         i++;
     const uint32_t right = (uint32_t)1 << 2 * i, wrong = (uint32_t)2 << 2 * i;
@@ -61,7 +62,8 @@ static int are_trusted(const struct tr_backend *b)
     return known == right;
 }
 
-/* Runs jobs with keys of one size and backend, the longest first. */
+/* Runs jobs, which the caller has ordered with the longest first, and whose keys have the same size
+ * and backend. */
 static void run(enum tr_mb_op op, const struct tr_jobs *jobs)
 {
     const struct tr_backend *b = tr_backend_with_multibuffer(jobs->list->key->backend);
@@ -157,8 +159,8 @@ static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
         before = blocks;
         tr_jobs_add(&jobs, &list[i]);
     }
-    /* A copy of `jobs`, because gcc would keep the sums in memory if their address were passed
-     * on. */
+    /* A copy, because gcc would keep the totals of `jobs` in memory during the loop, not in
+     * registers, if the address of `jobs` were passed on. */
     const struct tr_jobs summed = jobs;
     if (!alike) {
         for (size_t left = jobs.count; left != 0;)

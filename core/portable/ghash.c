@@ -44,8 +44,8 @@ static uint64_t reverse_bits(uint64_t x)
     return __builtin_bswap64(x);
 }
 
-/* A factor: its low half, its high half and the XOR of both halves. Then follow the same three
- * words bit-reversed. */
+/* A factor: its low half, its high half and the XOR of both halves, then the same three words with
+ * their bits reversed. */
 struct factor {
     uint64_t half[3], reversed[3];
 };

@@ -28,8 +28,8 @@
  *   TERNARY(a, b, c, f)  optional: a Boolean function of three inputs in one instruction. Its truth
  *                        table is the byte f, as in VPTERNLOG
  */
-#ifndef TR_X86_BITSLICE_H
-#define TR_X86_BITSLICE_H
+#ifndef TR_SIMD_BITSLICE_H
+#define TR_SIMD_BITSLICE_H
 
 #include "dispatch/backend.h"
 #include "util.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that one-shot GCM-SIV calls leave no key on the stack that they derive from the nonce.
- * These keys are the round keys, the round keys of the inverse cipher, and the hash subkey. Each
- * call runs on a separate stack, which the test then searches. A function that leaves a key there
- * shows that the search works. The search looks for whole round-key schedules, because the compiler
- * may spill single round keys.
+ * One-shot GCM-SIV calls derive keys from the nonce: the round keys, the round keys of the inverse
+ * cipher, and the hash subkey. Tests that the calls leave none of these keys on the stack. Each
+ * call runs on a separate stack, which the test then searches. To check the search itself, one
+ * function leaves keys there on purpose, and the search must find them. The search looks for whole
+ * round-key schedules, because the compiler may spill single round keys.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "common.h"
@@ -61,7 +61,8 @@ static const char *left_by(void (*f)(void))
     makecontext(&call_context, f, 0);
     if (swapcontext(&test_context, &call_context) != 0)
         return "no context";
-    const size_t between = (derived.rounds - 1) * TR_BLOCK; /* enc, too, has the first and last */
+    /* Without the first and the last round key of `dec`, because `enc` contains them, too. */
+    const size_t between = (derived.rounds - 1) * TR_BLOCK;
     return has(derived.enc, between + 2 * TR_BLOCK) ? "the round keys"
            : has(derived.dec[1], between)           ? "the inverse cipher's round keys"
            : has(message.hash.h, TR_BLOCK)          ? "the hash subkey"
