@@ -2,8 +2,8 @@
 //! The functions of Cryptoki, as C calls them. Each checks its pointers, and calls the module. A
 //! panic does not leave the module: it becomes CKR_GENERAL_ERROR.
 //!
-//! Safety of all of them: pointers that are not NULL are valid for their lengths during the call, as
-//! the standard demands.
+//! Safety of all of them: pointers that are not NULL are valid for their lengths during the call,
+//! as the standard demands.
 
 #![allow(
     non_snake_case,
@@ -782,8 +782,8 @@ unsafe fn mac_init(
     unsafe { session.mac_init(&slot.objects, verifies, mechanism.as_ref(), key) }
 }
 
-/// Fills in a template. Every attribute is tried, and one of the errors is returned (PKCS#11 section
-/// 5.7.5).
+/// Fills in a template. Every attribute is tried, and one of the errors is returned (PKCS#11
+/// section 5.7.5).
 unsafe fn read_attributes(
     slot: &Slot,
     handle: CK_OBJECT_HANDLE,
