@@ -2,9 +2,9 @@
 //! Encryption and decryption: one operation of a session, whole or in pieces. Key wrapping uses it,
 //! too.
 //!
-//! Modes that are streams write each piece as it comes. In pieces, GCM decrypts nothing before it has
-//! seen the tag, so it collects them, and so do modes that need the whole message (CCM, XTS, ciphertext
-//! stealing, key wrap).
+//! Modes that are streams write each piece as it comes. In pieces, GCM decrypts nothing before it
+//! has seen the tag, so it collects them, and so do modes that need the whole message (CCM, XTS,
+//! ciphertext stealing, key wrap).
 
 use crate::buffers::{zeros, Input, Output, Room};
 use crate::mechanism::{Cipher, Parameter};
@@ -145,8 +145,8 @@ impl Operation {
         last.key.upgrade().filter(|object| !object.is_stale())
     }
 
-    /// Remembers a key that may be used with a mechanism. If it may not for ever, it is checked again
-    /// each time.
+    /// Remembers a key that may be used with a mechanism. If it may not for ever, it is checked
+    /// again each time.
     pub fn remember(
         &mut self,
         handle: CK_OBJECT_HANDLE,
@@ -303,8 +303,8 @@ impl Work {
         Err(self.of_core(raw::TR_ERR_LENGTH))
     }
 
-    /// The length of the output for a whole message of n bytes. With padding, decryption writes up to
-    /// a block less.
+    /// The length of the output for a whole message of n bytes. With padding, decryption writes up
+    /// to a block less.
     fn whole_len(&self, n: usize) -> Result<usize> {
         let plus = |more: usize| n.checked_add(more).ok_or(Error(CKR_DATA_LEN_RANGE));
         let less = |tag: usize| match n.checked_sub(tag) {
@@ -377,8 +377,9 @@ impl Work {
         padded && self.decrypts()
     }
 
-    /// Decrypts a padded message into memory of its own, unless the caller's has room for all of it.
-    /// So a buffer that is too small leaves the ciphertext as it was, even if it is the same memory.
+    /// Decrypts a padded message into memory of its own, unless the caller's has room for all of
+    /// it. So a buffer that is too small leaves the ciphertext as it was, even if it is the same
+    /// memory.
     fn unknown_length(&self, input: Input, most: usize, out: &mut Output<'_>) -> Result<Next> {
         if out.is_query() {
             out.need(most)?;

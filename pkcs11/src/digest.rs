@@ -75,8 +75,8 @@ impl Hash {
     }
 }
 
-/// An HMAC. Its states are as good as the key, and the crates do not clear them: so it clears itself,
-/// and burn() what calls may have left on the stack.
+/// An HMAC. Its states are as good as the key, and the crates do not clear them: so it clears
+/// itself, and burn() what calls may have left on the stack.
 #[derive(Clone)]
 pub enum Keyed {
     Sha1(Hmac<Sha1>),

@@ -2,8 +2,8 @@
 //! The functions of Cryptoki, as C calls them. Each checks its pointers, and calls the module. A
 //! panic does not leave the module: it becomes CKR_GENERAL_ERROR.
 //!
-//! Safety of all of them: pointers that are not NULL are valid for their lengths during the call, as
-//! the standard demands.
+//! Safety of all of them: pointers that are not NULL are valid for their lengths during the call,
+//! as the standard demands.
 
 // The names are those of C. The two lints of clippy would have this file repeat the sentence above
 // before each function and block: all of them rely on it, and on nothing else.
@@ -810,8 +810,8 @@ fn login(handle: CK_SESSION_HANDLE, user: CK_USER_TYPE, pin: Result<&[u8]>) -> R
     token.login(&slot.objects, role, master)
 }
 
-/// Fills in a template. Every attribute is tried, and one of the errors is returned (PKCS#11 section
-/// 5.7.5).
+/// Fills in a template. Every attribute is tried, and one of the errors is returned (PKCS#11
+/// section 5.7.5).
 unsafe fn read_attributes(
     slot: &Slot,
     handle: CK_OBJECT_HANDLE,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The objects of a token file without Cryptoki's calls, for the tool: errors name the file, and one
-//! login serves one command. The attributes of a key are those that C_CreateObject gives it.
+//! The objects of a token file without Cryptoki's calls, for the tool: errors name the file, and
+//! one login serves one command. The attributes of a key are those that C_CreateObject gives it.
 
 use crate::attribute::{Flags, Template};
 use crate::keys;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A mutex that takes no atomic instruction while the process has one thread. A call that encrypts 16
-//! bytes has two locks; with atomic instructions these take as long as its encryption.
+//! A mutex that takes no atomic instruction while the process has one thread. A call that encrypts
+//! 16 bytes has two locks; with atomic instructions these take as long as its encryption.
 //!
 //! Drepper, "Futexes Are Tricky", mutex 2: 0 is free, 1 locked, 2 locked with somebody waiting.
 

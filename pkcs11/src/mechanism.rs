@@ -288,8 +288,8 @@ impl Cipher {
     #[inline]
     unsafe fn set_ctr(&mut self, p: &Parameter) -> Result<()> {
         let params: *const CK_AES_CTR_PARAMS = p.pointer()?;
-        // SAFETY: the caller's. Each field is read by itself, so that the processor need not wait for
-        // a copy of the whole.
+        // SAFETY: the caller's. Each field is read by itself, so that the processor need not wait
+        // for a copy of the whole.
         let (bits, counter) = unsafe {
             (
                 addr_of!((*params).ulCounterBits).read_unaligned(),

@@ -256,7 +256,8 @@ impl Attributes {
                 };
                 self.allowed_mechanisms = bytes.chunks_exact(size).map(number).collect();
             }
-            // Class, type, value, its length and its check value: those who make the object use them.
+            // Class, type, value, its length and its check value: those who make the object use
+            // them.
             _ => {}
         }
         Ok(())
@@ -349,8 +350,8 @@ impl Object {
         self.attributes.class == CKO_SECRET_KEY
     }
 
-    /// Whether only a user who logged in has the object. A key in a file is always encrypted, also if
-    /// CKA_PRIVATE is false: pkcs11-tool asks for that unless told otherwise.
+    /// Whether only a user who logged in has the object. A key in a file is always encrypted, also
+    /// if CKA_PRIVATE is false: pkcs11-tool asks for that unless told otherwise.
     pub fn needs_login(&self) -> bool {
         self.has(Flags::PRIVATE) || self.is_key() && self.has(Flags::TOKEN)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! An object as bytes, for a token file: its attributes one after the other, each as its type (8
-//! bytes), the length of its value (4) and the value. Numbers are little-endian and of 8 bytes, so a
-//! file does not depend on the size of CK_ULONG. docs/token-file.md says the same.
+//! bytes), the length of its value (4) and the value. Numbers are little-endian and of 8 bytes, so
+//! a file does not depend on the size of CK_ULONG. docs/token-file.md says the same.
 
 use crate::attribute::{self, Definition, Kind, Value};
 use crate::object::{Attributes, Home, Object, Secret};

@@ -47,8 +47,8 @@ impl<T> Slot<T> {
 }
 
 /// A locked entry with a value. A call that panics loses it: nobody knows what state it is in. (A
-/// program's own panics are counted elsewhere: the module has a standard library of its own.) A fourth
-/// word here made each pair of calls 100 cycles slower.
+/// program's own panics are counted elsewhere: the module has a standard library of its own.) A
+/// fourth word here made each pair of calls 100 cycles slower.
 pub struct Guard<'a, T> {
     slot: Locked<'a, Slot<T>>,
     slab: &'a Slab<T>,
@@ -144,8 +144,8 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    /// The handles of the values that a condition on handle and value selects, in the order of their
-    /// entries.
+    /// The handles of the values that a condition on handle and value selects, in the order of
+    /// their entries.
     pub fn select(&self, mut condition: impl FnMut(usize, &T) -> bool) -> Vec<usize> {
         let used = self.free.lock().used;
         let mut handles = Vec::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A slot: its objects, and the number of its sessions. The first slot has objects of sessions alone:
-//! no PIN and no files. The others have a token file each.
+//! A slot: its objects, and the number of its sessions. The first slot has objects of sessions
+//! alone: no PIN and no files. The others have a token file each.
 
 use crate::attribute::{Flags, Template};
 use crate::object::{Attributes, Home, Object};
@@ -128,8 +128,8 @@ impl Slot {
         ensure(right, CKR_ATTRIBUTE_READ_ONLY)
     }
 
-    /// Stores a new object. The caller has locked the session, so it cannot close before the object is
-    /// there.
+    /// Stores a new object. The caller has locked the session, so it cannot close before the object
+    /// is there.
     pub fn add(&self, session: &mut Session, object: Object) -> Result<CK_OBJECT_HANDLE> {
         self.check_trust(&object, false)?;
         self.store(session, object)

@@ -49,8 +49,8 @@ pub struct State {
     loaded: HashMap<u64, (Nonce, usize)>,
 }
 
-/// What Cryptoki says to an error of a token file. The file's name does not fit into a code: 'tenrounds
-/// token list' and 'tenrounds doctor' tell it.
+/// What Cryptoki says to an error of a token file. The file's name does not fit into a code:
+/// 'tenrounds token list' and 'tenrounds doctor' tell it.
 fn of_file(error: token::Error) -> Error {
     use token::Error::*;
     Error(match error {

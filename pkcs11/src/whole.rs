@@ -47,7 +47,8 @@ impl Work {
         let n = input.len();
         let encrypts = !self.decrypts();
         self.apart(input, |from| {
-            // The shift register and the keystream block, as numbers, so that one store cleanses each.
+            // The shift register and the keystream block, as numbers, so that one store cleanses
+            // each.
             let mut state = Zeroizing::new([u128::from_ne_bytes(*iv), 0]);
             let iv = state.as_mut_ptr().cast::<u8>();
             let (mut used, keystream) = (0, iv.wrapping_add(BLOCK));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Random arguments: parameters of every mechanism with wrong lengths, numbers and NULL pointers,
-//! templates of random attributes, buffers of random lengths. Whatever a call answers, it is a code of
-//! the standard and no panic (which would become CKR_GENERAL_ERROR), and nothing is written behind a
-//! buffer. Pointers that are not NULL are valid for their lengths: a program that lies about these
-//! cannot be answered.
+//! templates of random attributes, buffers of random lengths. Whatever a call answers, it is a code
+//! of the standard and no panic (which would become CKR_GENERAL_ERROR), and nothing is written
+//! behind a buffer. Pointers that are not NULL are valid for their lengths: a program that lies
+//! about these cannot be answered.
 //!
 //! SEED= repeats a run; TENROUNDS_CALLS= makes it longer.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Every cipher against the core's own calls: whole, in pieces of random lengths, and back. The core
-//! has the standards' vectors.
+//! Every cipher against the core's own calls: whole, in pieces of random lengths, and back. The
+//! core has the standards' vectors.
 
 // The seed is printed, and the arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]

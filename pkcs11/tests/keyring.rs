@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Keys that the tool stores are used through Cryptoki, and the tool sees those that Cryptoki makes.
-//! One test, because where the token lies is the process's.
+//! Keys that the tool stores are used through Cryptoki, and the tool sees those that Cryptoki
+//! makes. One test, because where the token lies is the process's.
 
 // The arguments of ck! may be unsafe.
 #![allow(clippy::macro_metavars_in_unsafe)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Memory does not grow with keys, sessions and operations that have come and gone. One test, because
-//! the memory is the process's.
+//! Memory does not grow with keys, sessions and operations that have come and gone. One test,
+//! because the memory is the process's.
 
 // The arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]

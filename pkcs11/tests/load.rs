@@ -63,7 +63,8 @@ fn threads_with_sessions_of_their_own() {
     });
 }
 
-/// The standard leaves it to the program not to do this. Each call still either works or is refused.
+/// The standard leaves it to the program not to do this. Each call still either works or is
+/// refused.
 #[test]
 fn threads_on_one_session() {
     let session = Session::open();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A token with thousands of objects: each is found by its label, and none else. The time is printed,
-//! not tested. TENROUNDS_OBJECTS=10000 for the number that docs/pkcs11.md speaks of.
+//! A token with thousands of objects: each is found by its label, and none else. The time is
+//! printed, not tested. TENROUNDS_OBJECTS=10000 for the number that docs/pkcs11.md speaks of.
 
 // The time is printed, and the arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]

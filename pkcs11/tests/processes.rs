@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Sixteen processes that change one token at the same time, through Cryptoki: what a call acknowledged
-//! is there afterwards, and nothing else. One test, because the processes are forked.
+//! Sixteen processes that change one token at the same time, through Cryptoki: what a call
+//! acknowledged is there afterwards, and nothing else. One test, because the processes are forked.
 
 // The arguments of ck! may be unsafe.
 #![allow(clippy::macro_metavars_in_unsafe)]
@@ -50,8 +50,8 @@ fn what_was_acknowledged_is_there() {
     created.unwrap();
 
     let child = |number: usize| {
-        // SAFETY: no other thread of this process holds a lock that the child needs: it has one test,
-        // and the main thread waits for it.
+        // SAFETY: no other thread of this process holds a lock that the child needs: it has one
+        // test, and the main thread waits for it.
         match unsafe { libc::fork() } {
             0 => {
                 let done = std::panic::catch_unwind(|| work(number));

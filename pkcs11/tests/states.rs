@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Random sequences of calls against a model of the standard's states (PKCS#11 sections 5.1 and 5.2).
-//! The seed is printed; SEED= repeats a run.
+//! Random sequences of calls against a model of the standard's states (PKCS#11 sections 5.1 and
+//! 5.2). The seed is printed; SEED= repeats a run.
 
 // The seed is printed, and the arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]

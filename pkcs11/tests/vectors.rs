@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The NIST's and Wycheproof's vectors (tests/vectors/README.md) through Cryptoki: whole and in random
-//! pieces, in place and apart, with the exact room and with a byte too little. A message that is not
-//! valid gives the standard's code and no byte of plaintext.
+//! The NIST's and Wycheproof's vectors (tests/vectors/README.md) through Cryptoki: whole and in
+//! random pieces, in place and apart, with the exact room and with a byte too little. A message
+//! that is not valid gives the standard's code and no byte of plaintext.
 //!
-//! Left out: Monte Carlo chains (the core's tests have them), CFB1, which Cryptoki lacks, and key wrap
-//! with the inverse cipher, for which it has no mechanism.
+//! Left out: Monte Carlo chains (the core's tests have them), CFB1, which Cryptoki lacks, and key
+//! wrap with the inverse cipher, for which it has no mechanism.
 
 // The seed is printed, and the arguments of ck! may be unsafe.
 #![allow(clippy::disallowed_macros, clippy::macro_metavars_in_unsafe)]

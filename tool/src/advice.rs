@@ -138,7 +138,8 @@ fn mask(facts: &Facts, strongest: Strongest) -> Option<Advice> {
     })
 }
 
-/// Register state by Intel SDM volume 1, section 13.3: SSE and AVX; opmask and the two parts of ZMM.
+/// Register state by Intel SDM volume 1, section 13.3: SSE and AVX; opmask and the two parts of
+/// ZMM.
 const XCR0_AVX: u64 = 0x6;
 const XCR0_AVX512: u64 = 0xe6;
 

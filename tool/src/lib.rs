@@ -69,11 +69,17 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// The command line, and the name of its command; or clap's answer.
+/// The command line, and the names of its command, such as "token import"; or clap's answer.
 fn command_line() -> std::result::Result<(Cli, String), clap::Error> {
     let mut matches = cli::command().try_get_matches()?;
-    let name = matches.subcommand_name().unwrap_or_default().to_owned();
-    Ok((Cli::from_arg_matches_mut(&mut matches)?, name))
+    let mut names = Vec::new();
+    let mut below = &matches;
+    while let Some((name, inner)) = below.subcommand() {
+        names.push(name);
+        below = inner;
+    }
+    let names = names.join(" ");
+    Ok((Cli::from_arg_matches_mut(&mut matches)?, names))
 }
 
 /// Prints what clap answers, help or an error, and returns the exit status.
@@ -84,7 +90,10 @@ fn answered(mut answer: clap::Error, command: Option<&str>) -> ExitCode {
         let written = output::out(text.ansi());
         return written.map_or_else(|error| failed(&error, command), |()| ExitCode::SUCCESS);
     }
-    output::err(text.ansi());
+    output::err(style::folded(
+        &text.ansi().to_string(),
+        style::error_columns(),
+    ));
     // For `doctor` 2 means problems of the machine; for monitoring a wrong command line is 3.
     ExitCode::from(if command == Some("doctor") { 3 } else { 2 })
 }
@@ -138,14 +147,14 @@ fn failed(error: &Error, command: Option<&str>) -> ExitCode {
 }
 
 /// What a command itself has against its arguments, as clap says it: with the command's usage.
-fn in_claps_form(error: &Error, name: &str) -> clap::Error {
-    let mut command = cli::command();
-    command.build();
-    let error = clap::Error::raw(ErrorKind::ValueValidation, error);
-    match command.find_subcommand_mut(name) {
-        Some(command) => error.format(command),
-        None => error.format(&mut command),
+fn in_claps_form(error: &Error, names: &str) -> clap::Error {
+    let mut all = cli::command();
+    all.build();
+    let mut command = &mut all;
+    for name in names.split_whitespace() {
+        command = command.find_subcommand_mut(name).expect("clap named it");
     }
+    clap::Error::raw(ErrorKind::ValueValidation, error).format(command)
 }
 
 /// All commands, including the hidden ones, for tests that run each of them.

@@ -43,8 +43,8 @@ fn collect(from: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     })
 }
 
-/// Runs a command to its end, with this on its standard input. An error if it cannot be started, or has
-/// not ended in time and was killed.
+/// Runs a command to its end, with this on its standard input. An error if it cannot be started, or
+/// has not ended in time and was killed.
 pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Output, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Reading files of this machine, or of a tree that is laid out like one. Whatever lies there, reading
-//! ends: what is no regular file is not opened for long, and what is too long is not read.
+//! Reading files of this machine, or of a tree that is laid out like one. Whatever lies there,
+//! reading ends: what is no regular file is not opened for long, and what is too long is not read.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};

@@ -213,15 +213,41 @@ fn the_table_is_one_table_in_markdown() {
     assert!(!done.out.contains("ChaCha20"), "{}", done.out);
 }
 
-/// In a terminal of 80 columns, a longer line would wrap and break the tables.
+/// In a terminal of 80 columns, a longer line would wrap and break the tables. The first line is
+/// for scripts, too, and only a terminal wraps it.
 #[test]
 fn every_line_has_at_most_80_columns() {
     let place = Place::new();
     let args = ["aes-256-gcm", "aes-256-siv", "rc4", "--core"];
     let done = place.tool(compare(&args)).done().ok();
-    let long: Vec<&str> = done.out.lines().filter(|l| l.len() > 80).collect();
+    let lines = done.out.lines().skip(1);
+    let long: Vec<&str> = lines.filter(|l| l.len() > 80).collect();
     assert!(long.is_empty(), "{}\n{}", long.join("\n"), done.out);
     contains(&done.out, &["At 16 KiB, tenrounds: ", "x OpenSSL", "GB/s"]);
+}
+
+/// The first line is the answer: one algorithm's rates, or the ratios of several.
+#[test]
+fn the_first_line_is_the_answer() {
+    let place = Place::new();
+    let first = |args: &[&str]| {
+        let args = [args, &SHORT].concat();
+        let out = place.tool(args).done().ok().out;
+        out.split('\n').next().unwrap().to_owned()
+    };
+    for command in ["speed", "compare"] {
+        let said = first(&[command, "aes-128-ctr", "--bytes", "16,1K"]);
+        let parts = [
+            "AES-128-CTR, 1 KiB: tenrounds ",
+            " GB/s, OpenSSL ",
+            " times as fast",
+        ];
+        contains(&said, &parts);
+        let said = first(&[command, "aes-128-ctr", "aes-128-ecb", "--bytes", "1K"]);
+        assert!(said.starts_with("At 1 KiB, tenrounds is "), "{said}");
+    }
+    let said = first(&["compare", "rc4", "--bytes", "1K"]);
+    assert!(said.starts_with("RC4, 1 KiB: OpenSSL "), "{said}");
 }
 
 /// The lines of the table "For reference"; the first has the sizes.
@@ -364,7 +390,9 @@ fn scripts_table_replaces_what_is_between_its_markers() {
         std::fs::create_dir_all(folder).unwrap();
     }
     let script = scripts.join("table");
-    std::fs::copy(root.join("scripts/table"), &script).unwrap();
+    for name in ["table", "lib.sh"] {
+        std::fs::copy(root.join("scripts").join(name), scripts.join(name)).unwrap();
+    }
     let (begin, end) = (
         "<!-- table: made by scripts/table -->",
         "<!-- end of the table -->",
@@ -626,7 +654,7 @@ fn spreads_are_shown_and_words_explained() {
         .filter(|line| line.trim_start().starts_with("+- "));
     assert_eq!(spreads.count(), 2 * 3, "{out}");
     contains(&out, &["+-: half of the rounds", "speed-up"]);
-    let explained = out.contains("limit: what this processor does");
+    let explained = out.contains("limit: the speed of AES rounds alone");
     assert_eq!(explained, has_aes(), "{out}");
     // Both directions: a table of the whole first.
     contains(&out, &["At 64 B\n  GB/s "]);
@@ -912,10 +940,9 @@ fn speed_tells_how_it_scales() {
         assert_eq!(results.len(), counts.len() * 2 * who.len());
         let two = [&args[..], &["2"], &SHORT].concat();
         let out = place.tool(two).done().ok().out;
-        contains(
-            &out,
-            &["AES-128-CTR tenrounds x2", "times one thread", "efficiency"],
-        );
+        contains(&out, &["AES-128-CTR tenrounds x2", "times one thread"]);
+        contains(&out, &["\nefficiency: the rate of N threads"]);
+        assert_eq!(out.contains("\n  of limit"), has_aes(), "{out}");
         assert!(
             !out.contains("AES-128-CTR tenrounds  "),
             "one thread was not asked for: {out}"
@@ -932,7 +959,7 @@ fn the_columns_of_speed_stand_below_their_sizes() {
     let args = [&asked[..], &[&threads, "--bytes", "16,1K"], &SHORT].concat();
     let out = place.tool(args).done().ok().out;
     let (_, table) = out.split_once("per second processed.\n").expect(&out);
-    let after = ["limit: ", "Note: ", "Wall clock"];
+    let after = ["limit: ", "efficiency: ", "Note: ", "Wall clock"];
     let is_table = |line: &&str| !after.iter().any(|word| line.starts_with(word));
     let table: Vec<&str> = table.lines().take_while(is_table).collect();
     assert!(table.len() > 4, "{out}");

@@ -89,7 +89,7 @@ pub struct Mask {
     pub value: String,
     /// The same as hexadecimal bits.
     pub hex: String,
-    /// The features that it takes away.
+    /// The features that it removes.
     pub removes: Vec<String>,
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The selection as the provider makes it in this environment, and what about it must not go unsaid.
+//! The selection as the provider makes it in this environment, and what about it must not go
+//! unsaid.
 
 use crate::masks::{self, LIBCRYPTO_MASK, TENROUNDS_MASK};
 use tenrounds_sys::{Selection, Tuning};

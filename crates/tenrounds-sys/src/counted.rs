@@ -50,9 +50,9 @@ impl Counted {
 }
 
 impl Backend {
-    /// This backend behind a counting table, which counts for the host `pkcs11` in the counters file
-    /// at a path (openssl/common/counters_file.h). None if there is no such file, or no memory. The
-    /// table lives as long as the process, and so do its counters.
+    /// This backend behind a counting table, which counts for the host `pkcs11` in the counters
+    /// file at a path (openssl/common/counters_file.h). None if there is no such file, or no
+    /// memory. The table lives as long as the process, and so do its counters.
     pub fn counted_in_file(self, path: &CStr) -> Option<Backend> {
         // SAFETY: the table is the core's, and the path ends in a zero byte.
         let table = unsafe { shim_counted_in_file(self.as_ptr(), path.as_ptr()) };

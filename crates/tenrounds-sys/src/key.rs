@@ -116,8 +116,8 @@ impl Key<'_> {
     /// Processes a whole message of an AEAD, XTS or CMAC by the core's one-shot call.
     ///
     /// # Safety
-    /// The pointers are valid for the lengths. SIV and GCM-SIV have tags of 16 bytes, GCM-SIV a nonce
-    /// of 12 and XTS a tweak of 16.
+    /// The pointers are valid for the lengths. SIV and GCM-SIV have tags of 16 bytes, GCM-SIV a
+    /// nonce of 12 and XTS a tweak of 16.
     #[inline]
     pub unsafe fn message(&self, direction: Direction, m: &Message) -> Result<()> {
         // SAFETY: the caller's.
@@ -191,8 +191,8 @@ pub struct Parameters {
 }
 
 impl Key<'_> {
-    /// Encrypts, seals or wraps a whole message: returns the output, then the tag. A MAC returns its
-    /// tag alone.
+    /// Encrypts, seals or wraps a whole message: returns the output, then the tag. A MAC returns
+    /// its tag alone.
     pub fn encrypt(&self, p: &Parameters, data: &[u8]) -> Result<Vec<u8>> {
         match self.mode {
             Mode::CbcCts => self.stealing(Direction::Encrypt, p, data),

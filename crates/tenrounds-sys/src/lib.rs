@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The AES core (C): `raw` is its interface, the rest are safe wrappers: features and masks, backends
-//! and their selection, keys, streams and whole messages of every mode of the catalogue.
+//! The AES core (C): `raw` is its interface, the rest are safe wrappers: features and masks,
+//! backends and their selection, keys, streams and whole messages of every mode of the catalogue.
 
 mod backend;
 mod counted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Messages in pieces, over the core's message objects. An object refers to its key, and is cleansed
-//! when dropped.
+//! Messages in pieces, over the core's message objects. An object refers to its key, and is
+//! cleansed when dropped.
 
 use crate::key::Key;
 use crate::raw::{self, tr_status};

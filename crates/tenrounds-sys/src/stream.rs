@@ -24,7 +24,8 @@ impl Stream {
         }
     }
 
-    /// Processes data in place, by the key's mode. ECB and CBC take whole blocks; ECB ignores the IV.
+    /// Processes data in place, by the key's mode. ECB and CBC take whole blocks; ECB ignores the
+    /// IV.
     #[inline]
     pub fn process(&mut self, key: &Key<'_>, direction: Direction, data: &mut [u8]) -> Result<()> {
         let (out, len) = (data.as_mut_ptr(), data.len());

@@ -8,8 +8,8 @@ extern "C" {
     static shim_single_threaded: *const c_char;
 }
 
-/// Whether the process certainly has one thread, so that atomic instructions are not needed. False if
-/// the C library does not tell.
+/// Whether the process certainly has one thread, so that atomic instructions are not needed. False
+/// if the C library does not tell.
 #[inline]
 pub fn is_single_threaded() -> bool {
     // SAFETY: the pointer is constant; what it points at only changes while this thread creates or

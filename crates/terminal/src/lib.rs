@@ -8,6 +8,7 @@ pub mod table;
 
 use error::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
@@ -67,22 +68,25 @@ pub fn writable(path: &Path) -> Result<()> {
 /// The columns of the terminal on standard output; without a terminal those of COLUMNS. None: lines
 /// may have any length.
 pub fn columns() -> Option<usize> {
-    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let columns = columns_of(terminal_size::terminal_size_of(std::io::stdout()));
-    columns.or_else(variable).filter(|columns| *columns > 0)
+    columns_of(std::io::stdout())
 }
 
-type Size = (terminal_size::Width, terminal_size::Height);
+/// The same for another stream.
+fn columns_of(stream: impl AsFd) -> Option<usize> {
+    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = terminal_columns(stream).or_else(variable);
+    columns.filter(|columns| *columns > 0)
+}
 
-fn columns_of(size: Option<Size>) -> Option<usize> {
+fn terminal_columns(stream: impl AsFd) -> Option<usize> {
+    let size = terminal_size::terminal_size_of(stream);
     size.map(|(width, _)| usize::from(width.0))
 }
 
 /// A bar on standard error, if that is a terminal; on a narrow one the count without the bar.
 pub fn progress(steps: usize, expected: Duration) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
-    let size = terminal_size::terminal_size_of(std::io::stderr());
-    let template = match columns_of(size) {
+    let template = match terminal_columns(std::io::stderr()) {
         Some(0..=79) => "{pos}/{len} {wide_msg}".to_owned(),
         _ => format!(
             "{{bar:30}} {{pos}}/{{len}} {{elapsed}} of about {:.0}s  {{wide_msg}}",

@@ -4,6 +4,7 @@
 //! terminal.
 
 use crate::error::{Error, Kind, Result};
+use crate::style::{error_columns, wrapped};
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 
@@ -34,20 +35,17 @@ fn written(done: std::io::Result<()>) -> Result<()> {
     })
 }
 
-/// The width to which text is wrapped: that of the terminal, but at most 100 columns. None: lines
-/// stay as long as they are, for grep(1) and its like.
-pub fn columns() -> Option<usize> {
-    const WIDEST: usize = 100;
-    crate::columns().map(|columns| columns.min(WIDEST))
-}
-
 /// Writes a text to standard error. Ignores errors, because there is nowhere to report them.
 pub fn err(text: impl Display) {
     let mut stderr = anstream::stderr().lock();
     let _ = write!(stderr, "{text}");
 }
 
-/// Writes a message of the tool to standard error, as one line.
+/// Writes a message of the tool to standard error, wrapped to the terminal.
 pub fn complain(message: impl Display) {
-    err(format!("tenrounds: {message}\n"));
+    err(wrapped(
+        "tenrounds: ",
+        &message.to_string(),
+        error_columns(),
+    ));
 }

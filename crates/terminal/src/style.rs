@@ -2,7 +2,6 @@
 //! Colours, and how figures are written. Print with anstream, which drops colours where there is no
 //! terminal and with NO_COLOR.
 
-use crate::output::columns;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -25,6 +24,20 @@ pub fn paint(style: Style, text: impl Display) -> String {
 /// The columns that a text takes on a terminal.
 pub fn width(text: &str) -> usize {
     textwrap::core::display_width(text)
+}
+
+/// Text on a terminal has at most so many columns.
+const WIDEST: usize = 100;
+
+/// The width to which text on standard output is wrapped. None: lines stay as long as they are, for
+/// grep(1) and its like.
+pub fn columns() -> Option<usize> {
+    crate::columns().map(|columns| columns.min(WIDEST))
+}
+
+/// The same for standard error.
+pub fn error_columns() -> Option<usize> {
+    crate::columns_of(std::io::stderr()).map(|columns| columns.min(WIDEST))
 }
 
 /// A paragraph behind a label. Lines that do not fit on the terminal continue below its beginning.
@@ -54,6 +67,15 @@ pub fn wrapped(label: &str, text: &str, columns: Option<usize>) -> String {
         .word_splitter(WordSplitter::NoHyphenation)
         .break_words(false);
     textwrap::fill(text, options) + "\n"
+}
+
+/// Lines, each of which continues below its own indentation.
+pub fn folded(lines: &str, columns: Option<usize>) -> String {
+    let fold = |line: &str| {
+        let text = line.trim_start_matches(' ');
+        wrapped(&line[..line.len() - text.len()], text, columns)
+    };
+    lines.lines().map(fold).collect()
 }
 
 /// 1234567 as "1,234,567".
@@ -117,6 +139,7 @@ mod tests {
         assert_eq!(plain(Some(6)), "  a: one\n  two\n  three\n  --four-five\n");
         assert_eq!(wrapped("  ", "", Some(1)), "\n");
         assert_eq!(wrapped("  ", "", None), "\n");
+        assert_eq!(folded("a b\n\n  c d\n", Some(3)), "a b\n\n  c\n d\n");
     }
 
     #[test]

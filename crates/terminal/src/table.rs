@@ -3,8 +3,7 @@
 //! becomes a short list. Crates for tables, such as comfy-table and tabled, wrap or cut the cells
 //! instead, so they would need this list beside them.
 
-use crate::output::columns;
-use crate::style::{item, paint, width, wrapped, DIM, ROOM};
+use crate::style::{columns, paint, width, wrapped, DIM, ROOM};
 use std::fmt;
 
 pub struct Table {
@@ -74,7 +73,7 @@ impl Table {
         let mut out = self.line(widths, &heads, columns);
         for row in &self.rows {
             match row {
-                Row::Title(title) => out.push_str(&item("", title)),
+                Row::Title(title) => out.push_str(&wrapped("", title, columns)),
                 Row::Cells(cells) => out.push_str(&self.line(widths, cells, columns)),
             }
         }
@@ -82,30 +81,31 @@ impl Table {
     }
 
     /// The first cell of each row, and below it the others behind their heads.
-    fn listed(&self) -> String {
+    fn listed(&self, columns: Option<usize>) -> String {
         let mut out = String::new();
         let widest = self.heads.iter().skip(1).map(|head| width(head)).max();
         for row in &self.rows {
             let cells = match row {
                 Row::Title(title) => {
-                    out.push_str(&item("", title));
+                    out.push_str(&wrapped("", title, columns));
                     continue;
                 }
                 Row::Cells(cells) => cells,
             };
-            out.push_str(&item("  ", &cells[0]));
+            out.push_str(&wrapped("  ", &cells[0], columns));
             for (head, cell) in self.heads.iter().zip(cells).skip(1) {
                 if !cell.is_empty() {
                     let padding = " ".repeat(widest.unwrap_or(0) - width(head));
                     let label = format!("    {}{padding}  ", paint(DIM, head));
-                    out.push_str(&item(&label, cell));
+                    out.push_str(&wrapped(&label, cell, columns));
                 }
             }
         }
         out
     }
 
-    fn text(&self, columns: Option<usize>) -> String {
+    /// Fits a terminal of so many columns.
+    pub fn text(&self, columns: Option<usize>) -> String {
         let widths = self.widths();
         let mut needed = widths.clone();
         if let (Some(false), Some(last)) = (self.right.last(), needed.last_mut()) {
@@ -113,7 +113,7 @@ impl Table {
         }
         let needed: usize = needed.iter().map(|width| width + 2).sum();
         match columns {
-            Some(columns) if needed > columns => self.listed(),
+            Some(most) if needed > most => self.listed(columns),
             _ => self.aligned(&widths, columns),
         }
     }

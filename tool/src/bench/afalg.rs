@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The kernel's ciphers through AF_ALG sockets (Documentation/crypto/userspace-if.rst), one long message:
-//! the kernel keeps the IV from call to call, as EVP does. A call is a send() of the data, which the kernel
-//! copies (crypto/af_alg.c, af_alg_sendmsg), or a vmsplice() and a splice() that hand over their pages, from which
-//! some kernels copy nevertheless (Debian's 6.1.192 always); and a recv(), which copies nothing: the cipher writes to the caller's pages (the same file, af_alg_get_rsgl).
+//! The kernel's ciphers through AF_ALG sockets (Documentation/crypto/userspace-if.rst), one long
+//! message: the kernel keeps the IV from call to call, as EVP does. A call is a send() of the data,
+//! which the kernel copies (crypto/af_alg.c, af_alg_sendmsg), or a vmsplice() and a splice() that
+//! hand over their pages, from which some kernels copy nevertheless (Debian's 6.1.192 always); and
+//! a recv(), which copies nothing: the cipher writes to the caller's pages (the same file,
+//! af_alg_get_rsgl).
 
 use super::evp::{key, IV};
 use super::job::{sample_in_place, Job};
@@ -197,8 +199,9 @@ fn referenced(
     })
 }
 
-/// Whether this kernel copies what is spliced into a socket, as those do that gave up working on the pages of others:
-/// what is changed after the splice and before recv() is then not in the result.
+/// Whether this kernel copies what is spliced into a socket, as those do that gave up working on
+/// the pages of others: what is changed after the splice and before recv() is then not in the
+/// result.
 pub fn splice_copies(subject: Subject, driver: Option<&str>) -> Result<bool> {
     let mut job = AfAlgJob::new(subject, Direction::Encrypt, 16, Input::Referenced, driver)?;
     Ok(job.spliced(true)? == job.spliced(false)?)

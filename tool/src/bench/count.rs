@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The system calls that some work makes, and the bytes that cross into the kernel by them: counted by tracing
-//! a child that does the work (ptrace(2)), not assumed.
+//! The system calls that some work makes, and the bytes that cross into the kernel by them: counted
+//! by tracing a child that does the work (ptrace(2)), not assumed.
 
 use super::job::Job;
 use crate::error::{Error, Result};
@@ -76,8 +76,8 @@ fn failed(what: &str) -> impl Fn(Errno) -> Error + '_ {
     move |errno| Error::absent(format!("{what}: {} (errno {})", errno.desc(), errno as i32))
 }
 
-/// Does so many calls of a job in a child that is traced. The job is made there, and does its sample before.
-/// The process must have no other threads.
+/// Does so many calls of a job in a child that is traced. The job is made there, and does its
+/// sample before. The process must have no other threads.
 pub fn count(make: impl FnOnce() -> Result<Box<dyn Job>>, calls: u64) -> Result<Counts> {
     // SAFETY: the process has no other threads (see above), so the child finds no lock held.
     match unsafe { fork() }.map_err(failed("fork"))? {
@@ -208,8 +208,8 @@ impl Tracer {
         Ok(())
     }
 
-    /// The bytes that finished operations report, in so many struct io_event (linux/aio_abi.h): data, obj,
-    /// res, res2, of 8 bytes each.
+    /// The bytes that finished operations report, in so many struct io_event (linux/aio_abi.h):
+    /// data, obj, res, res2, of 8 bytes each.
     fn events(&self, address: u64, count: i64) -> Result<u64> {
         let mut words = vec![0_u8; usize::try_from(count).unwrap_or(0) * 32];
         if words.is_empty() {
@@ -238,7 +238,8 @@ mod tests {
     use crate::algorithm::Direction;
     use crate::core::Backend;
 
-    // The tests' harness has threads, which fork() leaves behind; what is counted here needs none of them.
+    // The tests' harness has threads, which fork() leaves behind; what is counted here needs none
+    // of them.
     #[test]
     fn a_pipe_takes_two_calls_for_each_64_kib_and_one_copy() {
         let make = || -> Result<Box<dyn Job>> { Ok(Box::new(CrossingJob::new(160 << 10)?)) };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The threads of a worker process: each pinned to a processor, each with its own job, all starting a
-//! window together.
+//! The threads of a worker process: each pinned to a processor, each with its own job, all starting
+//! a window together.
 
 use super::job::{Job, Runner};
 use crate::error::{Error, Result};
@@ -93,8 +93,8 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// The calling thread takes the first job and processor. There are at least as many processors as
-    /// jobs, and at least one job.
+    /// The calling thread takes the first job and processor. There are at least as many processors
+    /// as jobs, and at least one job.
     pub fn new(jobs: Vec<Box<dyn Job>>, processors: &[usize]) -> Result<Crew> {
         let mut jobs = jobs.into_iter().zip(processors);
         let (job, &processor) = jobs.next().expect("at least one job");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What the way into the kernel costs without any cipher: measured with what every kernel has, so that
-//! something can be said where AF_ALG is missing. AF_ALG has this to do as well, by other code.
+//! What the way into the kernel costs without any cipher: measured with what every kernel has, so
+//! that something can be said where AF_ALG is missing. AF_ALG has this to do as well, by other
+//! code.
 
 use super::afalg::{pipe, CHUNK};
 use super::job::Job;
@@ -11,8 +12,8 @@ use nix::unistd::write;
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
 
-/// As many calls as AF_ALG takes with copying, and as many bytes copied into pages of the kernel: write()
-/// into a pipe, and splice() from there to /dev/null, which only gives the pages back.
+/// As many calls as AF_ALG takes with copying, and as many bytes copied into pages of the kernel:
+/// write() into a pipe, and splice() from there to /dev/null, which only gives the pages back.
 pub struct CrossingJob {
     pipe: (OwnedFd, OwnedFd),
     null: File,

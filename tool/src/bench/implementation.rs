@@ -17,7 +17,8 @@ pub enum Implementation {
     Tenrounds,
     /// The core without libcrypto.
     Core,
-    /// The kernel by AF_ALG: send() copies the data into the kernel, recv() lets the cipher write to us.
+    /// The kernel by AF_ALG: send() copies the data into the kernel, recv() lets the cipher write
+    /// to us.
     AfAlg,
     /// The same, with the data's pages given away by vmsplice() and splice() instead of copied.
     AfAlgSplice,
@@ -81,8 +82,8 @@ impl Implementation {
         Implementation::ALL.into_iter().find(|i| i.name() == name)
     }
 
-    /// What the environment of its process has more than ours. tenrounds gets the configuration that
-    /// `tenrounds run` gives to a program.
+    /// What the environment of its process has more than ours. tenrounds gets the configuration
+    /// that `tenrounds run` gives to a program.
     pub fn environment(self) -> Result<Vec<(&'static str, OsString)>> {
         Ok(match self {
             Implementation::Software => {

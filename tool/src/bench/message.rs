@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Whole messages, whoever does them: one after the other on the same buffer. Encryption is in place under a
-//! new nonce each time; decryption reads one sealed message again and again and writes elsewhere, because
-//! the tag must fit every time.
+//! Whole messages, whoever does them: one after the other on the same buffer. Encryption is in
+//! place under a new nonce each time; decryption reads one sealed message again and again and
+//! writes elsewhere, because the tag must fit every time.
 
 use super::job::{Job, SAMPLE_CALLS};
 use crate::algorithm::Direction;
@@ -24,7 +24,8 @@ pub fn nonce(number: u64) -> [u8; 16] {
 
 /// A mode under a key in one direction.
 pub trait Messages: Send {
-    /// Encrypts the data in place so many times, numbering the messages from 0; the tag of the last.
+    /// Encrypts the data in place so many times, numbering the messages from 0; the tag of the
+    /// last.
     fn seal(&mut self, times: u64, data: &mut [u8]) -> Result<Tag>;
 
     /// Decrypts the sealed message number 0 so many times. out is as long.

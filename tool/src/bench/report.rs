@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A comparison as a person reads it: all algorithms at the largest size, then each at all sizes,
-//! other ciphers, what the words mean, and how it was measured.
+//! A comparison as a person reads it: the answer, the machine, all algorithms at the largest size,
+//! each at all sizes, other ciphers, what the words mean, and how it was measured.
 
 use super::chart::{bars, columns, gigabytes, label_width, table, Bar, Layout, Paint, Row};
 use super::comparison::Comparison;
@@ -8,6 +8,7 @@ use super::figure::{size_name, sizes, title, title_with_threads, Figure};
 use super::implementation::Implementation::{self, *};
 use super::subject::Bound;
 use crate::algorithm::Mode;
+use crate::style::item;
 use ::measure::stats::Summary;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
@@ -17,7 +18,12 @@ const DIM: Style = Style::new().dimmed();
 
 pub fn text(found: &Comparison, paint: Paint) -> String {
     let blocks = blocks(&found.figures);
-    let mut out = heading(found, paint);
+    let figures = match found.figures.is_empty() {
+        true => &found.references,
+        false => &found.figures,
+    };
+    let mut out = item("", paint.bold(&answer(figures)));
+    out += &heading(found, paint);
     if blocks.len() > 1 {
         out += &overview(&blocks, paint);
     }
@@ -43,7 +49,7 @@ fn heading(found: &Comparison, paint: Paint) -> String {
         Some(name) => format!("{}, in a virtual machine ({name})", host.cpu.brand),
         None => host.cpu.brand.clone(),
     };
-    let mut out = format!("{}\n", paint.bold(paint.paragraph(&place).trim_end()));
+    let mut out = paint.paragraph(&place);
     let backend = found.backend.map_or("none", |b| b.name());
     let mut say = |line: &str| out += &paint.paragraph(line);
     say(&format!(
@@ -109,7 +115,7 @@ fn colour(who: Implementation) -> AnsiColor {
     }
 }
 
-fn percent(fraction: f64) -> String {
+pub fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
         p if p >= 9.95 => format!("{p:.0}%"),
         p => format!("{p:.1}%"),
@@ -142,6 +148,45 @@ fn measured(block: &[Figure]) -> impl Iterator<Item = Implementation> + '_ {
 fn largest(block: &[Figure]) -> &Figure {
     let largest = block.iter().max_by_key(|f| f.case.bytes);
     largest.expect("a block is not empty")
+}
+
+/// The first line, at the largest size: of one algorithm its rates, of several the smallest and the
+/// largest ratio to OpenSSL.
+pub fn answer(figures: &[Figure]) -> String {
+    let figures: Vec<&Figure> = blocks(figures).into_iter().map(largest).collect();
+    let size = |f: &Figure| size_name(f.case.bytes);
+    let ratio = |f: &Figure| f.ratio(Tenrounds, OpenSsl);
+    let mut compared: Vec<_> = figures
+        .iter()
+        .filter_map(|f| Some((ratio(f)?, f)))
+        .collect();
+    compared.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if let [(least, slow), .., (most, fast)] = compared[..] {
+        return format!(
+            "At {}, tenrounds is {least:.2} ({}) to {most:.2} ({}) times as fast as OpenSSL.",
+            size(fast),
+            title_with_threads(&slow.case),
+            title_with_threads(&fast.case)
+        );
+    }
+    let Some(&f) = compared.first().map(|(_, f)| *f).or(figures.first()) else {
+        return "Nothing was measured.".into();
+    };
+    let rate = |who| Some(format!("{} {} GB/s", label(who), gigabytes(f.rate(who)?)));
+    let parts = [
+        rate(Tenrounds),
+        rate(OpenSsl),
+        ratio(f).map(|ratio| format!("{ratio:.2} times as fast")),
+        f.ratio(Tenrounds, Limit)
+            .map(|part| format!("{} of the limit", percent(part))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let threads = match f.case.threads {
+        1 => String::new(),
+        n => format!(", {n} threads"),
+    };
+    let (title, parts) = (title(&f.case), parts.join(", "));
+    format!("{title}, {}{threads}: {parts}.", size(f))
 }
 
 /// A line for each algorithm, at its largest size.
@@ -271,24 +316,24 @@ pub fn words(figures: &[Figure]) -> Vec<&'static str> {
     let words = [
         (
             has(Limit),
-            "limit: what this processor does with nothing but AES rounds; where each block waits \
-             for the one before, as in CBC encryption, with one chain of them.",
+            "limit: the speed of AES rounds alone on this processor. Where each block waits for \
+             the one before, as in CBC encryption: of one chain of rounds.",
         ),
         (
             has(Ceiling),
-            "ceiling: the same with nothing but AES rounds and GCM's multiplications.",
+            "ceiling: the speed of AES rounds and GCM's multiplications alone.",
         ),
         (figures.iter().any(skips_rounds), SKIPS_ROUNDS),
         (
             figures.iter().any(noise),
-            "Slightly more than 100% is noise: the limit is measured, too.",
+            "Slightly more than 100% of the limit is noise: the limit is measured, too.",
         ),
     ];
     words.into_iter().filter(|w| w.0).map(|w| w.1).collect()
 }
 
 pub const SKIPS_ROUNDS: &str =
-    "More than 100%: long CTR calls compute two rounds once for many blocks, so they can exceed the limit.";
+    "More than 100% of the limit: long CTR calls compute two rounds once for many blocks.";
 
 /// Whether it does so by what is shown as more than 100%.
 fn beyond_the_limit(figure: &Figure) -> bool {

@@ -26,7 +26,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Creates memory that begins with `NEW`, followed by zeros, sealed against shrinking and growing.
+    /// Creates memory that begins with `NEW`, followed by zeros, sealed against shrinking and
+    /// growing.
     pub fn new() -> Result<Memory> {
         let failed = |what: &str, error: IoError| {
             Error::failure(format!(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Reads the counters file, in which the provider, the engine and the PKCS#11 module of each process
-//! count what their backends executed. openssl/common/counters_file.h describes the layout.
+//! Reads the counters file, in which the provider, the engine and the PKCS#11 module of each
+//! process count what their backends executed. openssl/common/counters_file.h describes the layout.
 
 pub mod memory;
 

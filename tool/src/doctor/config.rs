@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The configuration that each OpenSSL reads: what stops it, what it does not do although it looks so, and
-//! what locks people out. config(5) and property(7) say what holds; sections of one name are merged, and
-//! the last assignment counts.
+//! The configuration that each OpenSSL reads: what stops it, what it does not do although it looks
+//! so, and what locks people out. config(5) and property(7) say what holds; sections of one name
+//! are merged, and the last assignment counts.
 
 use super::finding::{Finding, Group};
 use super::module;
@@ -140,7 +140,7 @@ impl<'a> Reading<'a> {
                         self.file().display()
                     ),
                 )
-                .cure(&trouble.place, "mend that line"),
+                .cure(&trouble.place, "fix this line"),
             };
             finding.seen(&trouble.place, &trouble.what)
         };
@@ -196,7 +196,7 @@ impl<'a> Reading<'a> {
                     finding = finding.seen(place, format!("[{name}]"));
                 }
                 let last = places.last().expect("at least two");
-                finding.cure(last, format!("put the lines under one [{name}], and take the other header away"))
+                finding.cure(last, format!("put the lines under one [{name}], and remove the other header"))
             })
             .collect()
     }
@@ -256,7 +256,7 @@ impl<'a> Reading<'a> {
                     .seen(&a.place, a)
                     .cure(
                         &a.place,
-                        format!("write the section [{}], or take this line away", a.value),
+                        format!("write the section [{}], or remove this line", a.value),
                     )
             })
             .collect()
@@ -273,7 +273,7 @@ impl<'a> Reading<'a> {
                 );
                 let finding =
                     Finding::warning(GROUP, "activate-off", says).seen(&activate.place, activate);
-                found.push(finding.cure(&activate.place, "take this line away"));
+                found.push(finding.cure(&activate.place, "remove this line"));
             }
         }
         let is_active = |name: &str| providers.iter().any(|p| p.active && p.name == name);
@@ -407,7 +407,7 @@ impl<'a> Reading<'a> {
                 "fips-demanded",
                 "FIPS is demanded by configuration, and tenrounds, which is not validated, is activated: OpenSSL never takes AES from it",
             )
-            .cure(&lines[0].place, "decide: take tenrounds out (tenrounds disable), or these lines"),
+            .cure(&lines[0].place, "remove tenrounds (tenrounds disable), or these lines"),
             (true, false) => Finding::note(
                 GROUP,
                 "fips-demanded",
@@ -438,7 +438,7 @@ impl<'a> Reading<'a> {
         let finding = Finding::warning(GROUP, "engines-gone", says).seen(&engines.place, engines);
         Some(finding.cure(
             &engines.place,
-            "take this line away, and use the provider of the same name",
+            "remove this line, and use the provider of the same name",
         ))
     }
 
@@ -464,11 +464,11 @@ fn mandatory(set: &Assignment, clause: &str) -> Option<Finding> {
         ),
         None => format!("'{clause}' is demanded of every algorithm: what has no such property is not available"),
     };
-    let mended = set.value.replace(clause, &format!("?{clause}"));
+    let fixed = set.value.replace(clause, &format!("?{clause}"));
     Some(
         Finding::problem(GROUP, "properties-demanded", says)
             .seen(&set.place, set)
-            .cure(&set.place, format!("default_properties = {mended}")),
+            .cure(&set.place, format!("default_properties = {fixed}")),
     )
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Encrypted disks (dm-crypt), read only: cipher, sector size, and whether requests wait in queues. What
-//! stands for the key in dmsetup's answer is measured and thrown away.
+//! Encrypted disks (dm-crypt), read only: cipher, sector size, and whether requests wait in queues.
+//! What stands for the key in dmsetup's answer is measured and thrown away.
 
 use super::finding::{Finding, Group};
 use super::means::Means;
@@ -39,8 +39,8 @@ struct Table {
     no_write_workqueue: bool,
 }
 
-/// A line of `dmsetup table` (Linux, admin-guide/device-mapper/dm-crypt.rst): start, length, "crypt",
-/// cipher, key, IV offset, device, offset, number of options, options.
+/// A line of `dmsetup table` (Linux, admin-guide/device-mapper/dm-crypt.rst): start, length,
+/// "crypt", cipher, key, IV offset, device, offset, number of options, options.
 fn parse(line: &str) -> Option<Table> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().take(4).position(|word| *word == "crypt")?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Variables that override what is configured: of this shell, of running processes, and in the files that
-//! set them for everybody.
+//! Variables that override what is configured: of this shell, of running processes, and in the
+//! files that set them for everybody.
 
 use super::finding::{Finding, Group};
 use crate::core::{names_of, Features, Mask};
@@ -111,12 +111,12 @@ fn masked(id: &'static str, name: &str, features: Features, who: &str) -> Findin
         names if names.is_empty() => Finding::note(
             group,
             "variable-overrides",
-            format!("{name} is set in {who}, and takes no feature away"),
+            format!("{name} is set in {who}, and removes no feature"),
         ),
         names => Finding::warning(
             group,
             id,
-            format!("{name} takes {names} away in {who}: AES is slower than it need be"),
+            format!("{name} removes {names} in {who}: AES is slower than it could be"),
         ),
     }
 }
@@ -147,7 +147,7 @@ fn of_processes(processes: &[Process]) -> Vec<Finding> {
             match first.unit.as_deref() {
                 Some(unit) => finding.cure(
                     "shell",
-                    format!("systemctl cat {unit} | grep -n {name}   (take it out there, then: systemctl restart {unit})"),
+                    format!("systemctl cat {unit} | grep -n {name}   (remove it there, then: systemctl restart {unit})"),
                 ),
                 None => finding.cure("where it is started", format!("unset {name}, and start it again")),
             }
@@ -172,7 +172,7 @@ fn in_files(root: &Root) -> Vec<Finding> {
             let finding = variable(root, name, &value, "whatever reads this file");
             let place = format!("{file}:{}", index + 1);
             let finding = finding.seen(&place, line.trim());
-            found.push(finding.cure(&place, format!("take out: {}", line.trim())));
+            found.push(finding.cure(&place, format!("remove: {}", line.trim())));
         }
     }
     found

@@ -75,12 +75,12 @@ fn microcode_update(root: &Root, means: &Means) -> (&'static str, String) {
     match means.install(debian, fedora) {
         _ if means.hypervisor => (
             "on the host",
-            "install the processor's current microcode, and boot".to_owned(),
+            "install the processor's current microcode, and reboot".to_owned(),
         ),
-        Some(command) => ("shell", format!("{command}   (then boot)")),
+        Some(command) => ("shell", format!("{command}   (then reboot)")),
         None => (
             "system",
-            "install the package with the processor's microcode, and boot".to_owned(),
+            "install the package with the processor's microcode, and reboot".to_owned(),
         ),
     }
 }

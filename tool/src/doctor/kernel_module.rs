@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Our module in the kernel: what keeps it from being loaded, and what it does not do although it is.
+//! Our module in the kernel: what keeps it from being loaded, and what it does not do although it
+//! is.
 
 use super::disks::Disk;
 use super::finding::{Finding, Group};
@@ -115,7 +116,7 @@ fn signatures(means: &Means, s: &Signatures, module: &Module) -> Option<Finding>
         (false, _, _) => "DKMS has not made its key yet",
         (true, Some(true), _) => "its key is enrolled",
         (true, Some(false), _) => "its key is not enrolled",
-        (true, None, _) => "whether its key is enrolled cannot be told here",
+        (true, None, _) => "it is unknown whether its key is enrolled",
     };
     let demands = "this kernel loads only modules that are signed with a key it knows";
     let finding = match module.present() {
@@ -197,7 +198,7 @@ fn version(means: &Means, module: &Module) -> Option<Finding> {
 /// Parameters that make it slower than it has to be, or wrong on purpose.
 fn parameters(means: &Means, module: &Module) -> Vec<Finding> {
     let meant = [
-        ("mask", "takes features of the processor away"),
+        ("mask", "hides features of the processor"),
         (
             "refuse",
             "refuses the vector registers, for tests: the software does the work",
@@ -249,7 +250,7 @@ fn outranked(means: &Means, kernel: &Kernel) -> Option<Finding> {
             "this kernel has VAES itself there, which is as fast, so that is as it should be"
         }
         (_, Some("vperm" | "bitslice")) => {
-            "the module's backend is software, which is worth less than AES instructions"
+            "the module's backend is software, which is slower than AES instructions"
         }
         (_, Some(backend)) if backend.starts_with("aesni") => {
             "without VAES the module is not faster than the kernel's own AES-NI"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `doctor`: what on this machine keeps AES from being fast, or will break programs, each with its evidence
-//! and its cure. It only reads.
+//! `doctor`: what on this machine keeps AES from being fast, or will break programs, each with its
+//! evidence and its cure. It only reads.
 
 mod config;
 mod disks;
@@ -41,7 +41,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8> {
     let root = Root::new(args.root.as_deref().unwrap_or(Path::new("/")));
     if !root.exists("/proc") {
         return Err(Error::unknown(
-            "there is no /proc: nothing can be told; mount it",
+            "there is no /proc, so the doctor cannot look at anything; mount it",
         ));
     }
     let doctor = Doctor::examine(&root);

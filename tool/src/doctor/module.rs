@@ -128,7 +128,7 @@ fn unopened(provider: &str, file: &Path, error: &std::io::Error, line: &Assignme
             "module-missing",
             format!("the module of provider '{provider}' does not exist: {}", file.display()),
         ))
-        .cure(&line.place, "module = the path of the module; or take the provider out")
+        .cure(&line.place, "module = the path of the module; or remove the provider")
         .cure("shell", reinstall(provider)),
         _ => seen(Finding::warning(
             GROUP,

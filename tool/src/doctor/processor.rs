@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What hypervisor, kernel and firmware leave of the processor's instructions. The advice is that of
-//! `detect`; here it gets its evidence.
+//! What hypervisor, kernel and firmware leave of the processor's instructions. The advice is that
+//! of `detect`; here it gets its evidence.
 
 use super::finding::{Finding, Group};
 use crate::advice::{advise, known_features, Advice, Facts};
@@ -186,8 +186,8 @@ impl Cpuinfo {
     }
 }
 
-/// On this machine by CPUID, which the kernel does not filter, or by Arm's AT_HWCAP. Of a tree, by what
-/// the kernel said: on x86 without xsave it hides whatever needs it.
+/// On this machine by CPUID, which the kernel does not filter, or by Arm's AT_HWCAP. Of a tree, by
+/// what the kernel said: on x86 without xsave it hides whatever needs it.
 fn facts(root: &Root, cpuinfo: &Cpuinfo) -> Facts {
     let (vendor, family, model) = (cpuinfo.vendor.clone(), cpuinfo.family, cpuinfo.model);
     let (present, usable, xcr0) = match root.is_machine() {

@@ -62,9 +62,9 @@ pub fn check(root: &Root, sources: &[Source], effects: &[Effect]) -> Vec<Finding
     trials.iter().filter_map(Trial::run).collect()
 }
 
-/// The part of a configuration that another user can replace: a file of the configuration, a provider's
-/// module or an engine. Root does not try such a configuration. None if there is no such part, and always
-/// None if this process is not root.
+/// The part of a configuration that another user can replace: a file of the configuration, a
+/// provider's module or an engine. Root does not try such a configuration. None if there is no such
+/// part, and always None if this process is not root.
 pub fn refused_to_root(source: &Source, effect: &Effect) -> Option<Loose> {
     // SAFETY: it has no arguments and cannot fail.
     if unsafe { libc::geteuid() } != 0 {

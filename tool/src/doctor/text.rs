@@ -49,7 +49,7 @@ fn summary(doctor: &Doctor) -> String {
         1 => (WARN, "WARNING"),
         _ => (BAD, "CRITICAL"),
     };
-    let nothing = "nothing to mend".to_owned();
+    let nothing = "nothing to fix".to_owned();
     let counts = if counts.is_empty() {
         nothing
     } else {

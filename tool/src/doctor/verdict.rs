@@ -4,6 +4,7 @@
 use super::config::{Effect, Source};
 use super::finding::{Finding, Group, Severity};
 use crate::inventory::processes::{Process, Processes};
+use crate::openssl::enabling;
 use serde::Serialize;
 
 /// Whether the configurations of this machine, or OPENSSL_CONF of this shell, prefer tenrounds.
@@ -66,7 +67,7 @@ pub fn lines(
         _ => in_words(in_force, counts, processes),
     };
     let mut lines = vec![verdict];
-    lines.extend(first(counts.0, findings));
+    lines.extend(first(counts, findings));
     lines
 }
 
@@ -87,7 +88,7 @@ fn in_words(in_force: InForce, (preferring, all): (usize, usize), processes: &Pr
 }
 
 /// The first cure of the worst finding, or how to enable tenrounds.
-fn first(preferring: usize, findings: &[Finding]) -> Option<String> {
+fn first((preferring, all): (usize, usize), findings: &[Finding]) -> Option<String> {
     let grave = |finding: &&Finding| finding.severity > Severity::Note;
     let cured = findings.iter().filter(grave).find(|f| !f.cures.is_empty());
     if let Some(finding) = cured {
@@ -100,6 +101,15 @@ fn first(preferring: usize, findings: &[Finding]) -> Option<String> {
         };
         return Some(format!("Do first{at}: {set}. Reason: {}.", finding.says));
     }
-    (preferring == 0)
-        .then(|| "Do first, to use it: sudo tenrounds enable --system, or tenrounds enable for you alone.".to_owned())
+    let refused = findings
+        .iter()
+        .find(|f| ["fips-system", "fips-demanded"].contains(&f.id));
+    match refused {
+        _ if preferring > 0 => None,
+        Some(finding) => Some(format!("It cannot be enabled: {}.", finding.says)),
+        None if all == 0 => {
+            Some("It cannot be enabled yet: no OpenSSL 3 or later is installed.".to_owned())
+        }
+        None => Some(format!("{}.", enabling::how(true))),
+    }
 }

@@ -7,8 +7,8 @@ use std::ops::Range;
 pub const MARK: &str =
     "# tenrounds: 'tenrounds enable' added this line and the next; 'tenrounds disable' removes them.";
 
-/// A file with our lines at its end. The empty line ends what the file may have left open: a last line
-/// without a newline, or one that a backslash continues.
+/// A file with our lines at its end. The empty line ends what the file may have left open: a last
+/// line without a newline, or one that a backslash continues.
 pub fn add(original: &[u8], line: &[u8]) -> Vec<u8> {
     let mut text = original.to_vec();
     if !text.is_empty() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Files that are replaced whole or not at all: written beside, synchronised, renamed. Whoever looks
-//! meanwhile, or after a crash, sees the old file or the new one.
+//! Files that are replaced whole or not at all: written beside, synchronised, renamed. Whoever
+//! looks meanwhile, or after a crash, sees the old file or the new one.
 
 use crate::error::{Error, Result};
 use std::ffi::{CString, OsStr, OsString};
@@ -56,7 +56,7 @@ pub fn real(path: &Path) -> Result<PathBuf> {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             if let Ok(target) = fs::read_link(path) {
                 return Err(Error::failure(format!(
-                    "{}: is a symbolic link to {}, which does not exist; mend or remove the link",
+                    "{}: is a symbolic link to {}, which does not exist; fix or remove the link",
                     path.display(),
                     target.display()
                 )));
@@ -134,14 +134,14 @@ pub fn explain(error: &std::io::Error) -> String {
         Some(libc::EBUSY) => {
             "; a file that is a mount point cannot be replaced: change it where it is mounted from"
         }
-        Some(libc::ELOOP) => "; mend the symbolic links",
+        Some(libc::ELOOP) => "; fix the symbolic links",
         _ => "",
     };
     format!("{error}{advice}")
 }
 
-/// The name under which a file is written before it takes its place. It ends in neither .cnf nor .conf,
-/// which libcrypto would read in a directory that a configuration includes.
+/// The name under which a file is written before it takes its place. It ends in neither .cnf nor
+/// .conf, which libcrypto would read in a directory that a configuration includes.
 fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -199,7 +199,8 @@ impl Replacement {
         match replace(path, content, like, None) {
             Ok(()) => Ok(replacement),
             Err(error) => {
-                // Renaming one name of a file to another of its names does nothing, and is no error.
+                // Renaming one name of a file to another of its names does nothing, and is no
+                // error.
                 let renamed = !matches!(read(path), Ok(now) if now.as_deref() == before);
                 if linked || !replacement.existed || renamed {
                     replacement.restore()?;
@@ -252,7 +253,8 @@ pub enum Like<'a> {
     New(u32),
 }
 
-/// Replaces a file, or creates it. The caller holds the lock, so nobody else uses the name beside it.
+/// Replaces a file, or creates it. The caller holds the lock, so nobody else uses the name beside
+/// it.
 pub fn replace(path: &Path, content: &[u8], like: Like<'_>, mtime: Option<Time>) -> Result<()> {
     let temporary = beside(path);
     let done = write(&temporary, content)

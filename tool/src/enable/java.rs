@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! `enable --java-home`: the PKCS#11 module as the first provider of one JDK, for all its programs.
 //!
-//! Lines at the end of java.security do it, because the last value of a property counts. They name a
-//! configuration of SunPKCS11 beside it. Both are tried with the JDK's keytool first.
+//! Lines at the end of java.security do it, because the last value of a property counts. They name
+//! a configuration of SunPKCS11 beside it. Both are tried with the JDK's keytool first.
 
 use super::change::Change;
 use super::files::{self, Like, Time};
@@ -13,8 +13,7 @@ use super::undo::remove_own;
 use super::user::Home;
 use crate::error::{Error, Result};
 use crate::openssl::configuration::OWN_HEAD;
-use crate::pkcs11;
-use crate::run::java;
+use crate::pkcs11::{self, java};
 use crate::trust;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -74,7 +73,7 @@ impl Jdk {
         let end = find(END, begin).filter(|_| find(BEGIN, begin + 1).is_none());
         let end = end.ok_or_else(|| {
             Error::failure(format!(
-                "{}: somebody has changed the lines of tenrounds; take them out by hand, from \
+                "{}: somebody has changed the lines of tenrounds; remove them by hand, from \
                  '# tenrounds: begin' on",
                 self.file.display()
             ))
@@ -105,8 +104,8 @@ impl Jdk {
         Ok(parts.concat())
     }
 
-    /// Has keytool make an AES key, which takes the first provider that can. With a file of properties
-    /// in the place of the JDK's own.
+    /// Has keytool make an AES key, which takes the first provider that can. With a file of
+    /// properties in the place of the JDK's own.
     fn works(&self, properties: Option<&Path>, scratch: &Path) -> Result<()> {
         let store = scratch.join("store.p12");
         let _ = std::fs::remove_file(&store);
@@ -289,7 +288,7 @@ fn take_out(jdk: &Jdk, state: &mut State, notes: &mut Vec<String>) -> Result<()>
         (None, Some(text)) => {
             files::replace(&jdk.file, &text, Like::Replaced, None)?;
             notes.push(format!(
-                "{} was changed by somebody after 'tenrounds enable': only our lines were taken out",
+                "{} was changed by somebody after 'tenrounds enable': only our lines were removed",
                 jdk.file.display()
             ));
         }

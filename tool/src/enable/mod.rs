@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `enable`, `disable`, `status`: the provider preferred by configuration, for a user or for the system.
-//! docs/enable.md says what is changed, and what is done about everything that can go wrong.
+//! `enable`, `disable`, `status`: the provider preferred by configuration, for a user or for the
+//! system. docs/enable.md says what is changed, and what is done about everything that can go
+//! wrong.
 
 mod change;
 mod edit;

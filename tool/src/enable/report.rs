@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::host;
 use crate::libcrypto::LibCrypto;
 use crate::masks::{LIBCRYPTO_MASK, TENROUNDS_MASK};
+use crate::openssl::enabling;
 use crate::openssl::trial::Verdict;
 use crate::output;
 use crate::schema::Document;
@@ -222,7 +223,8 @@ impl Report {
                 format!("OPENSSL_CONF of this shell names {}, which prefers it", conf.value)
             }
             (InForce::Partly, ..) => format!(
-                "{count} of {all} configurations of OpenSSL enable it. For the others: sudo tenrounds enable --system"
+                "{count} of {all} configurations of OpenSSL enable it. {}",
+                enabling::how(true)
             ),
             (InForce::No, Some(conf), _) => format!(
                 "OPENSSL_CONF of this shell names '{}', which does not prefer it. To change that: unset OPENSSL_CONF",
@@ -235,10 +237,7 @@ impl Report {
             (InForce::No, None, None) if self.sites.iter().any(|s| s.outcome.is_bad()) => {
                 "It is enabled, but does not work".to_owned()
             }
-            (InForce::No, None, None) => {
-                "For the system: sudo tenrounds enable --system; for you: tenrounds enable"
-                    .to_owned()
-            }
+            (InForce::No, None, None) => enabling::how(all > 0),
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What was changed, and how to undo it: a directory with a lock, the list of changed files, and a copy of
-//! each as it was.
+//! What was changed, and how to undo it: a directory with a lock, the list of changed files, and a
+//! copy of each as it was.
 
 use super::files::{self, Like, Time};
 use crate::error::{Error, Result};
@@ -86,7 +86,7 @@ impl State {
             None => State::none(),
             Some(bytes) => serde_json::from_slice::<State>(&bytes).map_err(|error| {
                 Error::failure(format!(
-                    "{}: {error}; it should say how to undo 'tenrounds enable': restore it, or remove it and take the lines out of openssl.cnf by hand",
+                    "{}: {error}; it should say how to undo 'tenrounds enable': restore it, or remove it and remove the lines from openssl.cnf by hand",
                     file.display()
                 ))
             })?,
@@ -310,7 +310,7 @@ pub fn kept(entry: &Entry) -> Result<Option<Vec<u8>>> {
     })?;
     if Some(checksum(&content)) != entry.before {
         return Err(Error::failure(format!(
-            "{}: the copy of {} is not what was kept: its checksum differs",
+            "{}: the copy of {} was changed: its checksum differs",
             path.display(),
             entry.file.display()
         )));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Where the provider is enabled, and whether it works there: looked up and tried, with nothing changed.
+//! Where the provider is enabled, and whether it works there: looked up and tried, with nothing
+//! changed.
 
 use super::edit::{self, Found};
 use super::files;
@@ -103,7 +104,7 @@ fn system(site: &programs::Site, state: &State, shown: &mut Site) {
         Found::Damaged(why) => is(Outcome::Damaged, Some(why)),
         Found::Nothing if entry.is_some_and(|entry| entry.done) => is(
             Outcome::NotEnabled,
-            Some("somebody took our lines out; 'tenrounds enable --system' puts them back, 'tenrounds disable --system' forgets them".into()),
+            Some("somebody removed our lines; 'tenrounds enable --system' puts them back, 'tenrounds disable --system' forgets them".into()),
         ),
         Found::Nothing if entry.is_some() || ours => is(
             Outcome::HalfDone,

@@ -74,7 +74,8 @@ struct Work<'a> {
     libcrypto: &'a LibCrypto,
     module: &'a Path,
     state: &'a mut State,
-    /// Whether the programs are told where the configuration is, instead of looking where they always do.
+    /// Whether the programs are told where the configuration is, instead of looking where they
+    /// always do.
     rooted: bool,
     site: &'a programs::Site,
     /// A private directory to try things in.
@@ -230,7 +231,7 @@ impl Work<'_> {
         let cure = match trial::works(&self.site.programs, base) {
             Ok(()) => String::new(),
             Err(why) => format!(
-                "; nor does OpenSSL work without tenrounds ({why}): mend {} first",
+                "; nor does OpenSSL work without tenrounds ({why}): fix {} first",
                 before.file.display()
             ),
         };
@@ -355,7 +356,7 @@ fn refuse_zeros(file: &Path, text: &[u8]) -> Result<()> {
     match text.iter().position(|&byte| byte == 0) {
         None => Ok(()),
         Some(at) => Err(Error::failure(format!(
-            "{}: has a zero byte at {at} and is damaged; mend it first",
+            "{}: has a zero byte at {at} and is damaged; fix it first",
             file.display()
         ))),
     }
@@ -402,7 +403,7 @@ fn original(
     match edit::find(current, line, &own.to_string_lossy()) {
         Found::Nothing => Ok((Some(current.to_vec()), false)),
         Found::Damaged(why) => Err(Error::failure(format!(
-            "{}: {why}; take these lines out by hand, then try again",
+            "{}: {why}; remove these lines by hand, then try again",
             file.display()
         ))),
         Found::Ours(range) => {

@@ -182,7 +182,8 @@ fn undo(
 
 type Works<'a> = dyn Fn(&Path) -> std::result::Result<(), String> + 'a;
 
-/// Makes a file what it was; or, where somebody has changed it since, takes out our lines and no more.
+/// Makes a file what it was; or, where somebody has changed it since, removes our lines and no
+/// more.
 pub fn undo_edit(
     state: &State,
     file: &Path,
@@ -203,7 +204,7 @@ pub fn undo_edit(
             Ok(Some(original)) => files::replace(file, &original, Like::Replaced, entry.time),
             Ok(None) => files::remove(file),
             Err(error) => {
-                notes.push(format!("{error}; our lines were taken out instead"));
+                notes.push(format!("{error}; our lines were removed instead"));
                 take_out(file, &current, line, needle, works, scratch).map(|_| ())
             }
         };
@@ -213,7 +214,7 @@ pub fn undo_edit(
     }
     match take_out(file, &current, line, needle, works, scratch)? {
         true => notes.push(format!(
-            "{} was changed by somebody after 'tenrounds enable': only our lines were taken out",
+            "{} was changed by somebody after 'tenrounds enable': only our lines were removed",
             file.display()
         )),
         false => notes.push(format!(
@@ -237,7 +238,7 @@ fn take_out(
         Found::Nothing => return Ok(false),
         Found::Damaged(why) => {
             return Err(wrong(format!(
-                "{why}; take these lines out by hand, then try again"
+                "{why}; remove these lines by hand, then try again"
             )))
         }
         Found::Ours(range) => range,
@@ -249,7 +250,7 @@ fn take_out(
     if let Err(why) = works(&without) {
         if works(&with).is_ok() {
             return Err(wrong(format!(
-                "it was changed after 'tenrounds enable', and does not work without our lines ({why}); mend it by hand"
+                "it was changed after 'tenrounds enable', and does not work without our lines ({why}); fix it by hand"
             )));
         }
     }

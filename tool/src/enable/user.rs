@@ -223,7 +223,7 @@ impl Work<'_> {
         files::make_directory(own.parent().unwrap_or(Path::new("/")), 0o700)?;
         let made = Replacement::make(own, current, text, Like::New(0o600))?;
         let trial = self.try_out(own);
-        if let Err(error) = refused(&trial, "tried again in its place, and taken back") {
+        if let Err(error) = refused(&trial, "tried again in its place, and undone") {
             made.take_back()?;
             state.forget(own)?;
             return Err(error);
@@ -301,7 +301,7 @@ fn edited(home: &Home, profile: &Path) -> Result<Edited> {
         Found::Ours(_) => None,
         Found::Damaged(why) => {
             return Err(Error::failure(format!(
-                "{}: {why}; take that line out, or put this one there by hand: {}",
+                "{}: {why}; remove that line, or put this one there by hand: {}",
                 file.display(),
                 line.trim_end()
             )))
@@ -405,7 +405,7 @@ pub fn disable(modules: &[PathBuf]) -> Result<Report> {
     if std::env::var_os("OPENSSL_CONF").is_some_and(|value| value == home.own.as_os_str()) {
         report
             .notes
-            .push("this shell still has OPENSSL_CONF; say: unset OPENSSL_CONF".into());
+            .push("this shell still has OPENSSL_CONF; to remove it: unset OPENSSL_CONF".into());
     }
     shown.outcome = Outcome::Disabled;
     report.sites.push(shown);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Every libcrypto that is installed, with the directories that are built into it. They are read from the
-//! file; nothing is executed.
+//! Every libcrypto that is installed, with the directories that are built into it. They are read
+//! from the file; nothing is executed.
 
 use super::is_libcrypto;
 use super::processes::Process;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Looks into files that processes have mapped: each file once, for a bounded time, with a bar where it
-//! takes longer than a second.
+//! Looks into files that processes have mapped: each file once, for a bounded time, with a bar
+//! where it takes longer than a second.
 
 use crate::elf::Elf;
 use crate::root::Root;

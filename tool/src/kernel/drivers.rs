@@ -45,9 +45,10 @@ impl Driver {
     }
 }
 
-/// All drivers with AES that others may use, the algorithms in order and the strongest of each first; None
-/// if the kernel does not tell. Of equal ones the first in the kernel's list counts (crypto/api.c), so that the
-/// sort must be a stable one; what has not passed its self-test is not found at all.
+/// All drivers with AES that others may use, the algorithms in order and the strongest of each
+/// first; None if the kernel does not tell. Of equal ones the first in the kernel's list counts
+/// (crypto/api.c), so that the sort must be a stable one; what has not passed its self-test is not
+/// found at all.
 pub fn read(root: &Root) -> Option<Vec<Driver>> {
     let text = root.text(FILE).ok()?;
     let mut drivers: Vec<Driver> = text.split("\n\n").filter_map(driver).collect();
@@ -83,8 +84,8 @@ fn driver(entry: &str) -> Option<Driver> {
     })
 }
 
-/// Whether a driver is software without AES instructions. The kernel's own driver of GCM with them is called
-/// "generic-gcm-aesni", so these names come first.
+/// Whether a driver is software without AES instructions. The kernel's own driver of GCM with them
+/// is called "generic-gcm-aesni", so these names come first.
 pub fn is_software(driver: &str) -> bool {
     let uses_instructions = ["aesni", "vaes"].iter().any(|word| driver.contains(word));
     !uses_instructions

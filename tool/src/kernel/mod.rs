@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! AES in the running kernel: which driver it takes for each algorithm, our module, and whether it would
-//! load a module that was built on this machine.
+//! AES in the running kernel: which driver it takes for each algorithm, our module, and whether it
+//! would load a module that was built on this machine.
 
 pub mod drivers;
 pub mod module;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Our module, tenrounds.ko: whether it is loaded, with what, what it has counted, and for which kernels
-//! DKMS has built it.
+//! Our module, tenrounds.ko: whether it is loaded, with what, what it has counted, and for which
+//! kernels DKMS has built it.
 
 use super::drivers::Driver;
 use crate::root::Root;
@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 const SYS: &str = "/sys/module/tenrounds";
 const DEBUG: &str = "/sys/kernel/debug/tenrounds";
 pub const DKMS: &str = "/var/lib/dkms/tenrounds";
-/// Where a module that is not of the kernel's own package lies below /lib/modules/RELEASE (dkms(8)).
+/// Where a module that is not of the kernel's own package lies below /lib/modules/RELEASE
+/// (dkms(8)).
 const FOLDERS: [&str; 4] = ["updates/dkms", "updates", "extra", "weak-updates"];
 
 #[derive(Debug, Clone, Serialize)]
@@ -127,7 +128,8 @@ fn parameters(root: &Root) -> BTreeMap<String, String> {
     root.names(&dir).into_iter().filter_map(read).collect()
 }
 
-/// "xts(aes) calls 1 bytes 512 steps 1", then "holds 1" and so on; what is not known is passed over.
+/// "xts(aes) calls 1 bytes 512 steps 1", then "holds 1" and so on; what is not known is passed
+/// over.
 fn counters(text: &str) -> Counters {
     let mut all = Counters::default();
     for line in text.lines() {
@@ -176,8 +178,8 @@ fn file(root: &Root, release: &str) -> Option<String> {
     })
 }
 
-/// DKMS keeps VERSION/KERNEL/ARCH/module/*.ko of what is built, and a link kernel-KERNEL-ARCH to the version that is
-/// installed for a kernel.
+/// DKMS keeps VERSION/KERNEL/ARCH/module/*.ko of what is built, and a link kernel-KERNEL-ARCH to
+/// the version that is installed for a kernel.
 fn dkms(root: &Root) -> Vec<Built> {
     let names = root.names(DKMS);
     let versions = names

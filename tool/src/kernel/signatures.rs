@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Whether this kernel would load a module that was built on this machine. With Secure Boot it takes only
-//! signed ones, kernel_lockdown(7); DKMS signs with a key of its own, which the machine's owner has to enrol.
+//! Whether this kernel would load a module that was built on this machine. With Secure Boot it
+//! takes only signed ones, kernel_lockdown(7); DKMS signs with a key of its own, which the
+//! machine's owner has to enrol.
 
 use super::module::Module;
 use crate::root::Root;
@@ -10,7 +11,8 @@ use serde::Serialize;
 const EFIVARS: &str = "/sys/firmware/efi/efivars";
 /// The variable of the UEFI specification, section 3.3, with its vendor's GUID.
 const SECURE_BOOT: &str = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
-/// What shim leaves of the enrolled keys for the system, with its GUID (shim, README.mok and lib.h).
+/// What shim leaves of the enrolled keys for the system, with its GUID (shim, README.mok and
+/// lib.h).
 const ENROLLED: &str = "MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23";
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 /// The end of a signed module (Linux, admin-guide/module-signing.rst).
@@ -20,7 +22,8 @@ const SIGNED: &[u8] = b"~Module signature appended~\n";
 pub struct Signatures {
     /// null: no UEFI, or its variables cannot be read.
     pub secure_boot: Option<bool>,
-    /// "none", "integrity", "confidentiality"; null: the kernel has none, or this user may not read it.
+    /// "none", "integrity", "confidentiality"; null: the kernel has none, or this user may not read
+    /// it.
     pub lockdown: Option<String>,
     /// The kernel refuses modules without a signature that it knows.
     pub required: bool,
@@ -30,7 +33,8 @@ pub struct Signatures {
     pub exists: bool,
     /// Whether the firmware's list of the owner's keys has it; null: cannot be told.
     pub enrolled: Option<bool>,
-    /// Whether the module for the running kernel is signed; null: there is none, or it is compressed.
+    /// Whether the module for the running kernel is signed; null: there is none, or it is
+    /// compressed.
     pub signed: Option<bool>,
     /// Whether a module of DKMS would load here; null: cannot be told.
     pub loads: Option<bool>,
@@ -78,7 +82,8 @@ impl Signatures {
     }
 }
 
-/// A variable of the firmware: four bytes of attributes stand before it (Linux, filesystems/efivarfs.rst).
+/// A variable of the firmware: four bytes of attributes stand before it (Linux,
+/// filesystems/efivarfs.rst).
 fn variable(root: &Root, name: &str) -> Option<Vec<u8>> {
     let bytes = root.bytes(format!("{EFIVARS}/{name}")).ok()?;
     Some(bytes.get(4..)?.to_vec())
@@ -104,8 +109,9 @@ fn signed(root: &Root, file: &str) -> Option<bool> {
     Some(root.bytes(file).ok()?.ends_with(SIGNED))
 }
 
-/// The certificate that DKMS is configured for; else that of the distribution: Ubuntu's DKMS takes the key that
-/// its shim-signed makes, all others make their own (dkms, framework.conf and prepare_signing).
+/// The certificate that DKMS is configured for; else that of the distribution: Ubuntu's DKMS takes
+/// the key that its shim-signed makes, all others make their own (dkms, framework.conf and
+/// prepare_signing).
 fn certificate(root: &Root) -> String {
     let mut files = vec!["/etc/dkms/framework.conf".to_owned()];
     let more = "/etc/dkms/framework.conf.d";

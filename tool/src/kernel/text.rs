@@ -126,7 +126,8 @@ fn absent(module: &Module) -> String {
     }
 }
 
-/// A line for each algorithm that was used, and one for the vector registers; nothing if nothing was counted.
+/// A line for each algorithm that was used, and one for the vector registers; nothing if nothing
+/// was counted.
 pub fn counters(module: &Module) -> String {
     let Some(counters) = &module.counters else {
         return String::new();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The configuration that prefers the provider: everything of the base configuration, by inclusion, and
-//! then what is added to its sections.
+//! The configuration that prefers the provider: everything of the base configuration, by inclusion,
+//! and then what is added to its sections.
 //!
-//! It leans on how libcrypto reads (config(5)): sections of one name are merged, and of assignments to
-//! one name in one section the last holds. So what the base names (its providers, algorithm and TLS
-//! sections, whatever they are called) is extended in place, and nothing of it is lost.
+//! It leans on how libcrypto reads (config(5)): sections of one name are merged, and of assignments
+//! to one name in one section the last holds. So what the base names (its providers, algorithm and
+//! TLS sections, whatever they are called) is extended in place, and nothing of it is lost.
 
 use super::cnf::{self, Cnf};
 use super::conf::{Conf, Refusal};
@@ -29,8 +29,8 @@ pub struct Config {
     properties: String,
 }
 
-/// The configuration file that libcrypto would read: that of OPENSSL_CONF or its own; None if that does
-/// not exist, which libcrypto forgives.
+/// The configuration file that libcrypto would read: that of OPENSSL_CONF or its own; None if that
+/// does not exist, which libcrypto forgives.
 pub fn base(libcrypto: &LibCrypto) -> Option<PathBuf> {
     let path = match std::env::var_os("OPENSSL_CONF") {
         Some(path) => PathBuf::from(path),
@@ -56,7 +56,7 @@ fn refused(file: &Path, Refusal { line, said }: &Refusal) -> Error {
         _ if *line == 0 => format!("{name}: {said}"),
         Some(place) => {
             let (name, line) = (place.file.display(), place.line);
-            format!("{name}: line {line}: {said}; mend that line")
+            format!("{name}: line {line}: {said}; fix that line")
         }
         None => format!("{name}: line {line} of it and what it includes: {said}"),
     })
@@ -73,8 +73,8 @@ pub fn generate(base: Option<(&Path, &Cnf)>, module: &Path) -> Result<Config> {
     extend(text, cnf, named, module, false)
 }
 
-/// Writes, behind some comments, what is to be read after a base, which is included or includes it. In
-/// messages the base is called `named`.
+/// Writes, behind some comments, what is to be read after a base, which is included or includes it.
+/// In messages the base is called `named`.
 pub fn addition(
     comments: &[String],
     included: Option<&Path>,
@@ -278,7 +278,7 @@ fn properties(existing: Option<&str>, base: Option<&Path>) -> Result<String> {
     };
     match clauses.iter().find(|clause| name(clause).eq_ignore_ascii_case("provider")) {
         Some(clause) => Err(Error::failure(format!(
-            "{base}: default_properties already says '{clause}', and only one provider can be preferred; take that out, or set OPENSSL_CONF to a configuration without it"
+            "{base}: default_properties already says '{clause}', and only one provider can be preferred; remove that, or set OPENSSL_CONF to a configuration without it"
         ))),
         None if clauses.is_empty() => Ok(PROPERTY.to_owned()),
         None => Ok(format!("{existing},{PROPERTY}")),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The installed OpenSSL: its configurations, its programs, and whether they work with the provider.
+//! The installed OpenSSL: its configurations, its programs, and whether they work with the
+//! provider.
 
 pub mod cnf;
 mod conf;
 pub mod configuration;
+pub mod enabling;
 pub mod probe;
 pub mod programs;
 pub mod store;
@@ -38,12 +40,13 @@ pub fn prepare(environment: &[Variable], lifetime: Lifetime) -> Result<PathBuf> 
     }
 }
 
-/// Nothing was run, because the configuration failed its trial; and whether the base does so by itself.
+/// Nothing was run, because the configuration failed its trial; and whether the base does so by
+/// itself.
 fn untried(problem: &str, environment: &[Variable], base: Option<&Path>, file: &Path) -> Error {
     let alone = probe::ask(environment).is_ok_and(|probe| probe.works());
     let what_to_do = match (alone, base) {
         (false, Some(base)) => {
-            format!("so it is without tenrounds: mend {} first", base.display())
+            format!("so it is without tenrounds: fix {} first", base.display())
         }
         _ => format!(
             "see {}, which includes the usual configuration",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Whether a libcrypto that reads a given configuration works and prefers the provider: found out in a
-//! child process, before any command depends on it.
+//! Whether a libcrypto that reads a given configuration works and prefers the provider: found out
+//! in a child process, before any command depends on it.
 
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
@@ -158,7 +158,8 @@ pub fn ask_for(algorithms: &[String]) -> Result<Probe> {
 
 /// Has a child look, whose environment is changed by the caller.
 pub fn ask_with(change: impl FnOnce(&mut Command)) -> Result<Probe> {
-    // In a chroot without /proc a program knows only what it was called by, which is looked for on PATH again.
+    // In a chroot without /proc a program knows only what it was called by, which is looked for on
+    // PATH again.
     let called = || {
         std::env::args_os()
             .next()

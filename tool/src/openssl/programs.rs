@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The installations of OpenSSL on this machine: every `openssl` is asked where its configuration lies.
+//! The installations of OpenSSL on this machine: every `openssl` is asked where its configuration
+//! lies.
 
 use crate::libcrypto::LibCrypto;
 use crate::limited;
@@ -36,7 +37,8 @@ pub struct Found {
     pub passed_over: Vec<(PathBuf, String)>,
 }
 
-/// Looks below a root. With a root other than "/", only there: neither PATH nor the tool's libcrypto count.
+/// Looks below a root. With a root other than "/", only there: neither PATH nor the tool's
+/// libcrypto count.
 pub fn installations(root: &Path, libcrypto: Option<&LibCrypto>) -> Found {
     let mut found = Found::default();
     for path in programs(root) {
@@ -144,8 +146,8 @@ fn trusted(program: &Path) -> Result<(), String> {
     })
 }
 
-/// Its version, and its OPENSSLDIR; or why it does not count. Asked without a configuration, because a
-/// broken one must not hide it.
+/// Its version, and its OPENSSLDIR; or why it does not count. Asked without a configuration,
+/// because a broken one must not hide it.
 fn ask(program: &Path) -> Result<(String, PathBuf), String> {
     let mut command = Command::new(program);
     command.args(["version", "-v", "-d"]);

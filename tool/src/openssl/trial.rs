@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A configuration put to use in child processes: whether OpenSSL works with it, and takes AES from us.
+//! A configuration put to use in child processes: whether OpenSSL works with it, and takes AES from
+//! us.
 
 use super::probe;
 use super::programs::Program;
@@ -82,7 +83,8 @@ pub struct Subject<'a> {
     /// Whether to ask the tool's own libcrypto.
     pub libcrypto: bool,
     pub conf: Conf<'a>,
-    /// The configuration as it is without tenrounds: what fails there as well is not held against us.
+    /// The configuration as it is without tenrounds: what fails there as well is not held against
+    /// us.
     pub without: Conf<'a>,
 }
 
@@ -285,8 +287,8 @@ impl Drop for Ending {
     }
 }
 
-/// A handshake over the loopback interface, authenticated by a key that exists for this alone, and a line
-/// of text that the server sends back reversed.
+/// A handshake over the loopback interface, authenticated by a key that exists for this alone, and
+/// a line of text that the server sends back reversed.
 fn tls(program: &Path, conf: Conf<'_>) -> Answer {
     let key: String = (0..32).map(|_| fastrand::char('0'..='9')).collect();
     let secret = ["-psk", &key, "-psk_identity", "tenrounds"];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The PKCS#11 module: where it lies, whether it works, and who names it.
 
+pub mod java;
 pub mod look;
 pub mod registered;
 
@@ -18,8 +19,8 @@ const MULTIARCH: &str = match () {
     () => "unknown-linux-gnu",
 };
 
-/// The places to look in, in this order: what TENROUNDS_PKCS11 names, and nothing else; or beside this
-/// program, and where distributions keep modules.
+/// The places to look in, in this order: what TENROUNDS_PKCS11 names, and nothing else; or beside
+/// this program, and where distributions keep modules.
 pub fn places() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os(MODULE) {
         return vec![PathBuf::from(path)];

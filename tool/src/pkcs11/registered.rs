@@ -77,10 +77,7 @@ fn jdks(root: &Root) -> Vec<PathBuf> {
         .names(JDKS)
         .into_iter()
         .map(|name| Path::new(JDKS).join(name));
-    let files = homes.flat_map(|home| {
-        let folders = ["conf/security", "lib/security", "jre/lib/security"];
-        folders.map(|folder| home.join(folder).join("java.security"))
-    });
+    let files = homes.flat_map(|home| super::java::in_home(&home));
     files
         .filter(|file| match root.identity(file) {
             Some(identity) if !seen.contains(&identity) => {

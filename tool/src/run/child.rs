@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Running the command: in place of this process, or waited for with signals and status passed through.
+//! Running the command: in place of this process, or waited for with signals and status passed
+//! through.
 
 use super::reach;
 use crate::error::{Error, Kind, Result};
@@ -9,8 +10,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-/// Whether SIGPIPE was ignored when this process began. Rust's runtime ignores it always, so it has to
-/// be seen before, in order to hand the command what this process was given.
+/// Whether SIGPIPE was ignored when this process began. Rust's runtime ignores it always, so it has
+/// to be seen before, in order to hand the command what this process was given.
 static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
 
 #[used]
@@ -89,7 +90,8 @@ const FORWARDED: [libc::c_int; 6] = [
     libc::SIGUSR2,
 ];
 
-/// Passes on what another process sent to this one. What the terminal sends, it sends to the child, too.
+/// Passes on what another process sent to this one. What the terminal sends, it sends to the child,
+/// too.
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let child = CHILD.load(Ordering::Relaxed);
     // SAFETY: the kernel passes a valid siginfo, because of SA_SIGINFO.

@@ -64,8 +64,8 @@ pub fn run(args: &RunArgs) -> Result<()> {
     }
 }
 
-/// The variables of a mask, for tenrounds and for stock code, and a line that says so. They are set for
-/// this process, too, so that what it reports of the host is what the command sees.
+/// The variables of a mask, for tenrounds and for stock code, and a line that says so. They are set
+/// for this process, too, so that what it reports of the host is what the command sees.
 fn masking(mask: Option<&str>) -> Result<Vec<Variable>> {
     let Some(mask) = mask else {
         return Ok(Vec::new());
@@ -85,8 +85,8 @@ fn masking(mask: Option<&str>) -> Result<Vec<Variable>> {
         .also_without(both.masked);
     let away = core::Cpu::detect().present & asked.masked;
     let effect = match core::names_of(away).join(", ") {
-        none if none.is_empty() => "which takes away nothing that this processor has".to_owned(),
-        names => format!("which takes away {names}"),
+        none if none.is_empty() => "which removes no feature that this processor has".to_owned(),
+        names => format!("which removes {names}"),
     };
     output::complain(format!(
         "masked by {}={ours} and {}={stock}, {effect}",

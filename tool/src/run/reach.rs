@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Whether a command can be reached at all: whether the program is one into which the OpenSSL of the
-//! system, and so the provider, is loaded. docs/reach.md says what to do where it is not.
+//! Whether a command can be reached at all: whether the program is one into which the OpenSSL of
+//! the system, and so the provider, is loaded. docs/reach.md says what to do where it is not.
 
 use crate::elf::Elf;
 use crate::inventory::is_old;
@@ -102,8 +102,8 @@ fn first_line(file: &Path) -> Option<Vec<u8>> {
     Some(line)
 }
 
-/// libcrypto takes no configuration from the environment of a program that runs with more rights than
-/// its caller has (secure_getenv(3)).
+/// libcrypto takes no configuration from the environment of a program that runs with more rights
+/// than its caller has (secure_getenv(3)).
 fn privileged(file: &Path) -> Option<String> {
     let meta = file.metadata().ok()?;
     // SAFETY: they have no arguments and cannot fail.
@@ -164,8 +164,8 @@ fn of_elf(file: &Path) -> Option<String> {
     })
 }
 
-/// What that means. An OpenSSL 3 that was not built otherwise reads the configuration and loads a provider
-/// wherever it is, even in a static program, if that has the system's C library.
+/// What that means. An OpenSSL 3 that was not built otherwise reads the configuration and loads a
+/// provider wherever it is, even in a static program, if that has the system's C library.
 fn inside(own: &str) -> &'static str {
     match own.starts_with("OpenSSL") {
         true => "it is reached only if that one loads providers, which `run --count` tells",

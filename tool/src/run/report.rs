@@ -5,7 +5,7 @@ use crate::counters::Counters;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::schema::Document;
-use crate::style::{grouped, BOLD, GOOD, WARN};
+use crate::style::{error_columns, grouped, paint, wrapped, BOLD, GOOD, WARN};
 use crate::{host, output, table::Table};
 use serde::Serialize;
 use std::ffi::OsStr;
@@ -71,10 +71,9 @@ impl Run {
 
     fn text(&self) -> String {
         if self.counters.executed.is_empty() {
-            return format!(
-                "{WARN}tenrounds executed nothing in this command.{WARN:#} {}\n",
-                self.why_nothing()
-            );
+            let nothing = paint(WARN, "tenrounds executed nothing in this command.");
+            let text = format!("{nothing} {}", self.why_nothing());
+            return wrapped("", &text, error_columns());
         }
         let mut table = Table::new(&["Executed by", "host", "operation", ">calls", ">bytes"]);
         for line in &self.counters.executed {
@@ -88,18 +87,19 @@ impl Run {
         }
         let keys: u64 = self.counters.keys.iter().map(|keys| keys.expansions).sum();
         let loads = u64::from(self.counters.loaded);
-        format!(
-            "{BOLD}tenrounds in this command{BOLD:#}: loaded {}, {} expanded\n{table}",
+        let heading = format!(
+            "{BOLD}tenrounds in this command{BOLD:#}: loaded {}, {} expanded",
             counted(loads, "time"),
-            counted(keys, "key"),
-        )
+            counted(keys, "key")
+        );
+        wrapped("", &heading, error_columns()) + &table.text(error_columns())
     }
 
     fn why_nothing(&self) -> &'static str {
         match self.counters.loaded {
             0 => {
-                "No process that can be counted loaded the provider or the PKCS#11 module. The command uses no OpenSSL 3, has its own \
-                 inside (static or bundled), or reads another configuration (Node.js, setuid programs). \
+                "No process that can be counted loaded the provider or the PKCS#11 module. \
+                 The command uses no OpenSSL 3, has its own inside (static or bundled), or reads another configuration (Node.js, setuid programs). \
                  Processes of another user, or in another user or PID namespace (a container), are not counted."
             }
             _ => {

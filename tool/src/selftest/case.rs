@@ -18,7 +18,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// A message of about `len` bytes: the mode's nearest length that is not longer, or its shortest.
+    /// A message of about `len` bytes: the mode's nearest length that is not longer, or its
+    /// shortest.
     pub fn random(rng: &mut Rng, cipher: Cipher, len: usize) -> Case {
         let row = cipher.row();
         let len = (len / row.unit * row.unit).max(match row.call {

@@ -13,7 +13,7 @@ use crate::bench::measure::note_absent;
 use crate::bench::measure::{limits, widest, Effort, TEAMS};
 use crate::bench::passes;
 use crate::bench::plan::{of_all, sizes_asked, threads, work};
-use crate::bench::report::{spread, times, words};
+use crate::bench::report::{answer, percent, spread, times, words};
 use crate::bench::team::WorkerProcess;
 use crate::cli::SpeedArgs;
 use crate::core::{Backend, Cpu};
@@ -22,13 +22,13 @@ use crate::libcrypto::LibCrypto;
 use crate::masks;
 use crate::output;
 use crate::schema::{Document, Host};
+use crate::style::item;
 use ::measure::busy::{Disturbance, Load, Watch};
 use ::measure::limit;
 use anstyle::Style;
 use indicatif::ProgressBar;
 use scaling::Scaling;
 use serde::Serialize;
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 /// Seconds for each figure. What is measured if nothing is named then takes nine seconds on an idle
@@ -45,6 +45,10 @@ const ROWS: [(Implementation, &str); 4] = [
     (Core, "core"),
     (Limit, "limit"),
 ];
+
+const EFFICIENCY: &str =
+    "efficiency: the rate of N threads as a fraction of N times the rate of one thread in the same \
+     round. More than 100%: the one thread was slowed down, by the clock or by other programs.";
 
 /// What JSON says besides the rows.
 #[derive(Serialize)]
@@ -175,27 +179,28 @@ fn order_by_threads(figures: &mut [Figure]) {
     }
 }
 
+/// The lines that `openssl speed` begins with.
 fn heading(host: &Host, libcrypto: &LibCrypto, backend: Option<&str>) -> String {
-    let mut out = format!(
-        "version: {}, tenrounds {}\nCPU: {}\n",
-        libcrypto.version(),
-        env!("CARGO_PKG_VERSION"),
-        host.cpu.brand
-    );
-    if let Some(settings) = libcrypto.cpu_settings() {
-        let _ = writeln!(out, "CPUINFO: {settings}");
-    }
+    let mut lines = vec![
+        format!(
+            "version: {}, tenrounds {}",
+            libcrypto.version(),
+            env!("CARGO_PKG_VERSION")
+        ),
+        format!("CPU: {}", host.cpu.brand),
+    ];
+    let settings = libcrypto.cpu_settings();
+    lines.extend(settings.map(|settings| format!("CPUINFO: {settings}")));
     for (name, mask) in &host.masks {
-        let _ = writeln!(
-            out,
-            "mask: {name}={} ({}={})",
-            mask.value,
-            masks::LIBCRYPTO_MASK,
-            mask.hex
-        );
+        let (value, hex) = (&mask.value, &mask.hex);
+        lines.push(format!(
+            "mask: {name}={value} ({}={hex})",
+            masks::LIBCRYPTO_MASK
+        ));
     }
-    let _ = writeln!(out, "backend: {}", backend.unwrap_or("none"));
-    out + "The 'numbers' are in 1000s of bytes per second processed.\n"
+    lines.push(format!("backend: {}", backend.unwrap_or("none")));
+    lines.push("The 'numbers' are in 1000s of bytes per second processed.".into());
+    lines.iter().map(|line| item("", line)).collect()
 }
 
 /// "AES-256-CBC decrypt tenrounds x2". Without a direction it is encryption.
@@ -254,6 +259,10 @@ fn rows(figures: &[Figure], paint: Paint) -> Vec<Row> {
             Some(format!("{} {sign}{}", times(ratio.median), spread(ratio)))
         }));
     }
+    let of_limit = |f: &Figure| f.ratio(Tenrounds, Limit).map(percent);
+    if figures.iter().any(|f| of_limit(f).is_some()) {
+        rows.push(row("  of limit".into(), figures, of_limit));
+    }
     rows
 }
 
@@ -288,7 +297,6 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
     let paint = Paint::for_stdout();
     let expected = effort.duration(cases.len() * crowd.teams()[0].len());
     if !args.measure.json {
-        output::out(heading(&host, &libcrypto, backend.as_deref()))?;
         let seconds = expected.as_secs_f64().ceil();
         output::err(format!("This takes about {seconds:.0} s.\n"));
     }
@@ -321,8 +329,14 @@ pub fn speed(args: &SpeedArgs) -> Result<()> {
         let rows = rows.collect();
         return output::out(Document::new("speed", host, rows, Body { speed: how }).to_json());
     }
-    let mut text = table(&figures, paint);
-    for line in words(&figures) {
+    let mut text = item("", paint.bold(&answer(&figures)));
+    text += &heading(&host, &libcrypto, backend.as_deref());
+    text += &table(&figures, paint);
+    let scales = figures.iter().any(|f| f.case.threads > 1);
+    for line in words(&figures)
+        .into_iter()
+        .chain(scales.then_some(EFFICIENCY))
+    {
         text += &paint.paragraph(line);
     }
     for note in notes {

@@ -114,6 +114,10 @@ fn wrong_words_are_answered_with_the_nearest_and_the_usage() {
         &said(&["completions", "tcsh"]),
         &["'tcsh'", "bash", "zsh", "fish"],
     );
+    contains(
+        &said(&["token", "import", "--label", "", "-"]),
+        &["--label is empty", "Usage: tenrounds token import"],
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `doctor` on machines that are healthy but for one thing: each finding is made where it has to be, and
-//! only there.
+//! `doctor` on machines that are healthy but for one thing: each finding is made where it has to
+//! be, and only there.
 
 use crate::json::valid;
 use crate::machine::{Machine, FIXTURES};
@@ -55,9 +55,33 @@ fn the_verdict() {
         &said,
         &[
             "is not in force",
-            "Do first, to use it: sudo tenrounds enable --system",
+            "or the system: ",
+            "or you: tenrounds enable",
         ],
     );
+    // What cannot work is not prescribed.
+    let nowhere = [("TENROUNDS_MODULE", "/nonexistent")];
+    let text = machine.doctor(&[], &nowhere).out;
+    let said = text.lines().nth(2).unwrap();
+    contains(
+        said,
+        &[
+            "cannot be enabled yet: the provider is missing",
+            "/nonexistent",
+        ],
+    );
+    machine.remove("usr/lib/libcrypto.so.3");
+    let (_, said) = summary(&machine);
+    contains(
+        &said,
+        &["cannot be enabled yet: no OpenSSL 3 or later is installed"],
+    );
+    assert!(!said.contains("tenrounds enable"), "{said}");
+    let machine = Machine::healthy();
+    machine.write("etc/ssl/openssl.cnf", "");
+    machine.write("proc/sys/crypto/fips_enabled", "1\n");
+    let (_, said) = summary(&machine);
+    contains(&said, &["cannot be enabled: the system is in FIPS mode"]);
 
     let machine = Machine::healthy();
     let library = std::fs::read(machine.dir.join("usr/lib/libcrypto.so.3")).unwrap();
@@ -531,7 +555,7 @@ fn variables_of_this_shell() {
             "mask-unknown",
             "did you mean 'novaes'",
         ),
-        (CPU_MASK, MASK_FINDING, "takes aes, clmul"),
+        (CPU_MASK, MASK_FINDING, "removes aes, clmul"),
         (
             ("OPENSSL_CONF", ""),
             "conf-variable-empty",
@@ -555,7 +579,7 @@ fn variables_of_this_shell() {
         (
             (CPU_MASK.0, ALL_FEATURES),
             "variable-overrides",
-            "no feature away",
+            "removes no feature",
         ),
         (
             ("OPENSSL_CONF", "/cache/tenrounds/a.cnf"),
@@ -710,7 +734,7 @@ fn a_mask_that_demands() {
         &["demands 512-bit registers"],
     );
     let examined = machine.examined(&[("TENROUNDS_MASK", "avx512,noaes")]);
-    contains(&examined.the("mask"), &["takes aes away"]);
+    contains(&examined.the("mask"), &["removes aes"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `enable --system`, `status`, `disable --system` where all is well, or was changed by somebody meanwhile.
+//! `enable --system`, `status`, `disable --system` where all is well, or was changed by somebody
+//! meanwhile.
 
 use crate::enable_support::{Machine, DEBIAN};
 use crate::json::valid;
@@ -225,7 +226,7 @@ fn an_older_file_put_back_by_hand_is_no_trouble() {
     machine.write(CONF, DEBIAN);
     contains(
         &machine.status().ok().out,
-        &["not enabled", "took our lines out"],
+        &["not enabled", "somebody removed our lines"],
     );
     machine.disable().ok();
     assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
@@ -271,7 +272,7 @@ fn without_the_state_or_with_a_damaged_copy_the_lines_still_go() {
     }
     contains(
         &machine.disable().ok().out,
-        &["its checksum differs", "lines were taken out instead"],
+        &["its checksum differs", "lines were removed instead"],
     );
     assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
     assert!(!machine.at(OWN).exists());
@@ -331,6 +332,21 @@ fn openssl_works_when_the_module_is_deleted() {
     contains(&machine.enable().ok().out, &["enabled"]);
     machine.disable().ok();
     assert_eq!(machine.read(CONF), DEBIAN.as_bytes());
+}
+
+#[test]
+fn status_prescribes_only_what_works() {
+    let machine = Machine::debian(DEBIAN);
+    contains(&machine.status().ok().out, &["or you: tenrounds enable"]);
+    let mut tool = machine.tool(&["status"]);
+    let out = tool.env("TENROUNDS_MODULE", "/nonexistent").done().ok().out;
+    let parts = [
+        "cannot be enabled yet: the provider is missing",
+        "/nonexistent",
+    ];
+    contains(&out, &parts);
+    let out = Machine::bare().status().ok().out;
+    contains(&out, &["For the system: install OpenSSL 3 there first"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `enable --java-home` and `disable --java-home`, with a JDK whose keytool only says what it was given.
-//! tests/consumers/pkcs11_java.py has a real one.
+//! `enable --java-home` and `disable --java-home`, with a JDK whose keytool only says what it was
+//! given. tests/consumers/pkcs11_java.py has a real one.
 
 use crate::json::valid;
 use crate::support::{contains, Done, Finish, Place};
@@ -121,20 +121,18 @@ fn what_others_changed_since_stays() {
     std::fs::write(&jdk.file, jdk.text() + "later=2\n").unwrap();
     contains(
         &jdk.tool(&["disable"]).ok().out,
-        &["only our lines were taken out"],
+        &["only our lines were removed"],
     );
     assert_eq!(jdk.text(), format!("{SECURITY}\nlater=2\n"));
     assert!(!jdk.own().exists());
     // Enabled again, with a part of our lines gone.
     jdk.tool(&["enable"]).ok();
     std::fs::write(&jdk.file, jdk.text().replace("# tenrounds: end.\n", "")).unwrap();
-    contains(
-        &jdk.tool(&["disable"]).failed(1),
-        &["take them out by hand"],
-    );
+    contains(&jdk.tool(&["disable"]).failed(1), &["remove them by hand"]);
 }
 
-/// Killed at every change on the disk: the file is whole, and both commands get it right afterwards.
+/// Killed at every change on the disk: the file is whole, and both commands get it right
+/// afterwards.
 #[test]
 fn killed_at_every_step() {
     for step in 0.. {

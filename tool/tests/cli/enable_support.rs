@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A machine in a directory: an `openssl` that keeps its configuration there, and what can be seen of it.
+//! A machine in a directory: an `openssl` that keeps its configuration there, and what can be seen
+//! of it.
 
 use crate::support::{skip, Done, Finish, Place, TOOL};
 use std::collections::BTreeMap;
@@ -172,8 +173,8 @@ fn walk(dir: &Path, tree: &mut Tree) {
     }
 }
 
-/// Whether mount namespaces can be had, for tests that need a file system of their own. Where tests must
-/// run it is a failure if not.
+/// Whether mount namespaces can be had, for tests that need a file system of their own. Where tests
+/// must run it is a failure if not.
 pub fn namespace() -> Option<Command> {
     // SAFETY: geteuid() has no requirements.
     let user = unsafe { libc::geteuid() };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `enable --system` where something is broken, in the way, or ends too soon: afterwards OpenSSL is as it
-//! was or as wished, never half.
+//! `enable --system` where something is broken, in the way, or ends too soon: afterwards OpenSSL is
+//! as it was or as wished, never half.
 
 use crate::enable_support::{in_namespace, Machine, DEBIAN};
 use crate::support::{contains, Finish, TOOL};
@@ -88,9 +88,9 @@ fn what_is_no_file_is_refused() {
     fs::create_dir(machine.at(CONF)).unwrap();
     refused("is not a regular file");
     machine.link(CONF, "openssl.cnf");
-    refused("mend the symbolic links");
+    refused("fix the symbolic links");
     machine.link(CONF, "../there/is/none.cnf");
-    refused("does not exist; mend or remove the link");
+    refused("does not exist; fix or remove the link");
     machine.link(CONF, "/dev/null");
     refused("is not a regular file");
     machine.write(CONF, vec![b'#'; (4 << 20) + 1]);
@@ -305,7 +305,8 @@ fn several_at_the_same_moment() {
     assert_eq!(machine.tree(), before);
 }
 
-/// Runs a command that kills itself at each change on the disk in turn, or at every so manieth; `after` looks at what that leaves.
+/// Runs a command that kills itself at each change on the disk in turn, or at every so manieth;
+/// `after` looks at what that leaves.
 fn killed_everywhere(
     machine: &Machine,
     args: &[&str],

@@ -198,7 +198,8 @@ fn set_immutable(path: &Path, immutable: bool) -> bool {
     }
 }
 
-/// An immutable file, until this is dropped: not even root could delete the test's directory with it.
+/// An immutable file, until this is dropped: not even root could delete the test's directory with
+/// it.
 struct Immutable(std::path::PathBuf);
 
 impl Drop for Immutable {

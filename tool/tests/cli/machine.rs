@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A machine to examine: a copy of tests/fixtures/doctor/machine, which is healthy, with the libraries that
-//! cannot be kept as text. A test then breaks one thing.
+//! A machine to examine: a copy of tests/fixtures/doctor/machine, which is healthy, with the
+//! libraries that cannot be kept as text. A test then breaks one thing.
 
 use crate::json::{valid, Document};
 use crate::support::{Done, Finish, Place};

@@ -89,7 +89,7 @@ fn what_stands_in_the_way_is_said() {
     let own = "-Djava.security.properties=mine";
     contains(
         &jdk.run(&[], &[&java, own]).failed(1),
-        &["the command names", "docs/java.md"],
+        &["the command names", "man 5 tenrounds"],
     );
     let said = jdk.run(&[("JAVA_TOOL_OPTIONS", own)], &[&java]).failed(1);
     contains(&said, &["JAVA_TOOL_OPTIONS names"]);

@@ -56,7 +56,8 @@ fn a_signal_sent_to_the_tool_reaches_the_command_and_the_counts_still_come() {
     }
 }
 
-/// The signal lines of /proc/self/status of a command that a shell starts, with and without the tool.
+/// The signal lines of /proc/self/status of a command that a shell starts, with and without the
+/// tool.
 fn dispositions(place: &Place, setup: &str, start: &str) -> String {
     let script = format!("{setup} exec {start} grep ^Sig /proc/self/status");
     let out = place.program("sh").args(["-c", &script]).done().ok().out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Running the tool in a directory of its own, with nothing of the caller's environment that matters.
+//! Running the tool in a directory of its own, with nothing of the caller's environment that
+//! matters.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -35,7 +36,7 @@ const CLEARED: [&str; 21] = [
     "TERM",
 ];
 
-/// libcrypto's own mask, and a value that takes away AES and carry-less multiplication.
+/// libcrypto's own mask, and a value that removes AES and carry-less multiplication.
 #[cfg(not(target_arch = "aarch64"))]
 pub const CPU_MASK: (&str, &str) = ("OPENSSL_ia32cap", "~0x200000200000000");
 #[cfg(target_arch = "aarch64")]
@@ -52,8 +53,8 @@ pub fn bitslice_alone() -> String {
     format!("noaes,no{SHUFFLES}")
 }
 
-/// Whether the kernel says that the processor has a feature, by the kernel's name for it. It says so
-/// in /proc/cpuinfo.
+/// Whether the kernel says that the processor has a feature, by the kernel's name for it. It says
+/// so in /proc/cpuinfo.
 #[cfg(not(target_arch = "aarch64"))]
 pub fn kernel_sees(flag: &str) -> bool {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `enable --system`, `doctor` and `make uninstall` on this machine itself, in a mount namespace in which
-//! its configuration can be changed.
+//! `enable --system`, `doctor` and `make uninstall` on this machine itself, in a mount namespace in
+//! which its configuration can be changed.
 
 use crate::enable_support::{on_this_machine, Machine};
 use crate::json::valid;
@@ -297,7 +297,7 @@ cp "$conf" "$root/before"
 /usr/local/bin/tenrounds enable --system
 sed -i 's/^\.include = .*tenrounds/&  /; s/tenrounds  \.cnf/tenrounds.cnf # mine/' "$conf"
 grep -n 'cnf # mine' "$conf"
-refused 'take these lines out by hand' /usr/local ''
+refused 'remove these lines by hand' /usr/local ''
 # A configuration that cannot be written.
 sed -i 's/ # mine$//' "$conf"
 mount --bind "${conf%/*}" "${conf%/*}"

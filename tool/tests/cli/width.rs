@@ -7,7 +7,7 @@ use crate::support::{contains, Done, Finish};
 use std::process::{Command, Stdio};
 
 /// Command lines whose output people read, and the words that open it.
-const LINES: [(&[&str], &str); 9] = [
+const LINES: [(&[&str], &str); 11] = [
     (&["detect"], "AES-GCM"),
     (&["detect", "--verbose"], "AES-GCM"),
     (&["doctor"], "tenrounds"),
@@ -28,6 +28,8 @@ const LINES: [(&[&str], &str); 9] = [
         ],
         "Passed",
     ),
+    (&["token", "list", "--token", "/nonexistent"], ""),
+    (&["run", "--count", "--", "true"], ""),
 ];
 
 struct Test {
@@ -48,7 +50,7 @@ impl Test {
         self.enables.at_home(&mut command);
         let root = match line[0] {
             "doctor" | "detect" => &self.healthy.dir,
-            "selftest" => return command,
+            "selftest" | "run" | "token" => return command,
             _ => &self.enables.root,
         };
         command.arg("--root").arg(root);
@@ -82,7 +84,44 @@ fn lines_are_wrapped_to_the_terminal() {
             assert!(!done.out.contains('\x1b'), "{line:?}");
             let long = too_long(&done.out, columns);
             assert!(long.is_empty(), "{line:?} in {columns} columns: {long:#?}");
+            let long = too_long(&done.err, columns);
+            assert!(long.is_empty(), "{line:?} in {columns} columns: {long:#?}");
         }
+    }
+}
+
+/// What goes to standard error: errors of the tool and of its command line, masks, counts, and the
+/// heading of `speed`.
+#[test]
+fn standard_error_and_headings_are_wrapped() {
+    let test = Test::new();
+    for line in [
+        &["enable", "--system", "--java-home", "/tmp"][..],
+        &["token", "import", "--label", "", "-"],
+        &["completions", "tcsh"],
+        &["completions", "bash", "--nonsense"],
+        &["detcet"],
+        &["run", "--mask", "noavx512,novaes", "--count", "--", "true"],
+        &["run", "--count", "--", "openssl", "rand", "-hex", "8"],
+        &["run", "--", "/nonexistent/command/of/no/package"],
+        &["diff", "/nonexistent/old.json", "/nonexistent/new.json"],
+        &["speed", "aes-128-ctr", "--bytes", "1K", "--seconds", "0.01"],
+    ] {
+        let whole = test.enables.place.tool(line).done();
+        let mut tool = test.enables.place.tool(line);
+        let done = tool.env("COLUMNS", "40").done();
+        for text in [&done.out, &done.err] {
+            let long = too_long(text, 40);
+            assert!(long.is_empty(), "{line:?}: {long:#?}");
+        }
+        assert_eq!(done.status, whole.status, "{line:?}");
+        // A narrow table is a list, which repeats its heads.
+        let words = |text: &str| text.split_whitespace().count();
+        let same = words(&done.err) == words(&whole.err);
+        assert!(
+            same || whole.err.contains("Executed by"),
+            "{line:?}: {done:?}"
+        );
     }
 }
 
@@ -96,7 +135,7 @@ fn nothing_is_lost_by_wrapping() {
         words
     };
     for (line, _) in LINES.iter().filter(|(line, _)| {
-        !line.contains(&"--verbose") && line[0] != "detect" && line[0] != "selftest"
+        !line.contains(&"--verbose") && !["detect", "selftest", "run", "token"].contains(&line[0])
     }) {
         let whole = test.tool(line).done();
         let mut narrow = test.tool(line);
@@ -125,7 +164,7 @@ fn twenty_columns_and_fewer_are_survived() {
             let done = test.tool(line).env("COLUMNS", columns).done();
             assert!(matches!(done.status, Some(0..=2)), "{line:?}: {done:?}");
             assert!(!done.err.contains("panicked"), "{line:?}: {done:?}");
-            assert!(!done.out.is_empty());
+            assert!(!done.out.is_empty() || !done.err.is_empty());
         }
         for line in help {
             let done = test.enables.place.tool(line).env("COLUMNS", columns).done();

@@ -165,8 +165,9 @@ pub fn processor() -> Processor {
     }
 }
 
-/// A program cannot ask an Arm processor for its hypervisor. Linux names one that the device tree or
-/// the firmware's tables announce; None if they name none, which does not prove that there is none.
+/// A program cannot ask an Arm processor for its hypervisor. Linux names one that the device tree
+/// or the firmware's tables announce; None if they name none, which does not prove that there is
+/// none.
 pub fn hypervisor(machine: Option<String>) -> Option<String> {
     let announced = read_to_string("/sys/hypervisor/type").ok();
     let announced =

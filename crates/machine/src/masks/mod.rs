@@ -61,7 +61,7 @@ pub fn parse(mask: &str, origin: &str) -> Result<Mask> {
     })
 }
 
-/// The features that this process's environment takes away: those of both variables.
+/// The features that this process's environment removes: those of both variables.
 pub fn masked() -> Result<Features> {
     let ours = match std::env::var(TENROUNDS_MASK) {
         Ok(mask) => parse(&mask, TENROUNDS_MASK)?.masked,
