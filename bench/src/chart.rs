@@ -151,9 +151,9 @@ fn about(run: &Run, room: f64) -> Vec<String> {
     drawing::wrap(&about.line(), ABOUT_SIZE, room)
 }
 
-/// Ours in OpenSSL to OpenSSL's own in the largest calls of a panel: "tenrounds 3.31× OpenSSL 3.0.19
-/// at 16 KiB". Where there is a limit, both are fractions of that of their rounds, so that the clock
-/// cancels out.
+/// Ours in OpenSSL to OpenSSL's own in the largest calls of a panel: "tenrounds 3.31× OpenSSL
+/// 3.0.19 at 16 KiB". Where there is a limit, both are fractions of that of their rounds, so that
+/// the clock cancels out.
 fn ratio(run: &Run, panel: &Panel) -> Option<String> {
     let (cell, stock) = (*panel.cells.last()?, run.results.stock()?);
     let row = |id: &str| run.results.row(Environment::Plain, cell, id);

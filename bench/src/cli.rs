@@ -18,7 +18,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use terminal::error::{Error, Result};
 
-/// AES at every size against the processor's limit and against other libraries, side by side in one run
+/// AES at every size against the processor's limit and against other libraries, side by side in one
+/// run
 #[derive(Parser)]
 #[command(
     name = "tenrounds-bench",
@@ -26,7 +27,8 @@ use terminal::error::{Error, Result};
     after_help = "The exit status is 1 if any output is wrong; no figure changes it."
 )]
 pub struct Cli {
-    /// Modes or ways: ctr, gcm, cbc-decrypt, cbc-encrypt-16, all (see --list); the usual ones if none is named
+    /// Modes or ways: ctr, gcm, cbc-decrypt, cbc-encrypt-16, all (see --list); the usual ones if
+    /// none is named
     pub modes: Vec<String>,
     /// Bytes of a call: 16,1K,1M
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = size)]
@@ -40,7 +42,8 @@ pub struct Cli {
     /// Fewer sizes, mostly AES-128, in less than two minutes
     #[arg(long)]
     pub quick: bool,
-    /// Ours in the place of the default provider: both side by side in each libcrypto, every cipher that both have
+    /// Ours in the place of the default provider: both side by side in each libcrypto, every cipher
+    /// that both have
     #[arg(long, conflicts_with_all = ["peers", "threads"])]
     pub replace: bool,
     /// Compare all outputs, time nothing
@@ -345,8 +348,8 @@ fn list() {
     }
 }
 
-/// Divides the time among all windows, and makes the bar. The number of subjects in a cell is not known
-/// beforehand, so it is estimated.
+/// Divides the time among all windows, and makes the bar. The number of subjects in a cell is not
+/// known beforehand, so it is estimated.
 fn share_time(cli: &Cli, plans: &mut [Plan]) -> Result<ProgressBar> {
     let cells: Vec<usize> = plans
         .iter()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The goals, in one table, and how a run stands to them. A median is compared with its goal as it
-//! is. Where the goal is to be as fast as another implementation, the upper quartile counts, so that
-//! a tie within the noise is met.
+//! is. Where the goal is to be as fast as another implementation, the upper quartile counts, so
+//! that a tie within the noise is met.
 
 use crate::answer::{CEILING, ONE_THREAD};
 use crate::grid::{Cell, Kind, Way};
@@ -439,8 +439,8 @@ pub fn unusual(environment: Environment, cell: &Cell) -> String {
     text
 }
 
-/// The name of what is said of a subject in a cell: way, key bits, size, what is unusual, subject, and
-/// what of it.
+/// The name of what is said of a subject in a cell: way, key bits, size, what is unusual, subject,
+/// and what of it.
 pub fn id(environment: Environment, cell: &Cell, subject: &str, of: &str) -> String {
     let way = Way::of(&cell.spec).name();
     let mut id = format!("{way}/{}/{}", cell.spec.key_bits, cell.bytes);

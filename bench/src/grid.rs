@@ -240,7 +240,8 @@ fn all_ways() -> impl Iterator<Item = Way> {
     USUAL.into_iter().chain(OTHERS)
 }
 
-/// The ways that a word means: a mode ("cbc"), a way ("cbc-decrypt"), "all", or none for the usual ones.
+/// The ways that a word means: a mode ("cbc"), a way ("cbc-decrypt"), "all", or none for the usual
+/// ones.
 pub fn ways(words: &[String]) -> Result<Vec<Way>> {
     let mut chosen: Vec<Way> = Vec::new();
     for word in words {

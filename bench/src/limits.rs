@@ -77,8 +77,8 @@ fn ceiling(spec: Spec, cpu: &Cpu) -> Option<Work> {
     work.runs(cpu).then_some(work)
 }
 
-/// The chain of the longest of unequal streams, and the bytes of all streams per byte of it: no call
-/// ends before it. None for streams that have no chain.
+/// The chain of the longest of unequal streams, and the bytes of all streams per byte of it: no
+/// call ends before it. None for streams that have no chain.
 fn longest_chain(spec: Spec, bytes: usize, cpu: &Cpu) -> Option<(Work, f64)> {
     if spec.streams != RAGGED || spec.cipher().bound(spec.direction) != catalogue::Bound::Latency {
         return None;

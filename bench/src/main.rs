@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `tenrounds-bench`: every mode at every size, against the processor's limit and against other libraries, side by
-//! side in one run. docs/measuring.md says how.
+//! `tenrounds-bench`: every mode at every size, against the processor's limit and against other
+//! libraries, side by side in one run. docs/measuring.md says how.
 
 mod answer;
 mod calls;

@@ -259,7 +259,8 @@ impl Operation for Wrap {
     }
 }
 
-/// Records of TLS 1.2: the explicit part of the IV counts the sealed ones, and is read of those to be opened.
+/// Records of TLS 1.2: the explicit part of the IV counts the sealed ones, and is read of those to
+/// be opened.
 struct Record {
     message: OneMessage,
     first: [u8; 16],
@@ -305,7 +306,8 @@ struct OneMessage {
 }
 
 impl OneMessage {
-    /// The tag: after the output of sealing, or after the input of opening. A MAC writes nothing else.
+    /// The tag: after the output of sealing, or after the input of opening. A MAC writes nothing
+    /// else.
     #[inline(always)]
     fn tag(&self, input: &[u8], output: &mut [u8]) -> *mut u8 {
         match (self.spec.mode, self.spec.direction) {

@@ -20,7 +20,8 @@ pub const STAGGER: usize = 64;
 pub const UNITS: usize = 8;
 pub const UNIT_BYTES: usize = 512;
 
-/// The bytes of AAD of a record of TLS 1.2 (RFC 5246 section 6.2.3.3), which all messages have but those of `-aad5`.
+/// The bytes of AAD of a record of TLS 1.2 (RFC 5246 section 6.2.3.3), which all messages have but
+/// those of `-aad5`.
 pub const AAD: usize = 13;
 /// The same of TLS 1.3 (RFC 8446 section 5.2).
 pub const AAD_TLS13: usize = 5;
@@ -48,7 +49,8 @@ pub struct Spec {
     pub mode: Mode,
     pub key_bits: u16,
     pub direction: Direction,
-    /// 1, or as many jobs in one call (in XTS data units with successive numbers): of `bytes` each, or of unequal lengths that add up to `bytes` if there are RAGGED.
+    /// 1, or as many jobs in one call (in XTS data units with successive numbers): of `bytes` each,
+    /// or of unequal lengths that add up to `bytes` if there are RAGGED.
     pub streams: usize,
     /// Bytes of AAD, at most AAD; authenticated modes look at it.
     pub aad: usize,
@@ -68,8 +70,8 @@ impl Spec {
         self.mode.is_aead() || self.wraps()
     }
 
-    /// Whether there are messages of so many bytes. KWP pads to semiblocks, which is left out: OpenSSL unwraps
-    /// the padding, too.
+    /// Whether there are messages of so many bytes. KWP pads to semiblocks, which is left out:
+    /// OpenSSL unwraps the padding, too.
     pub fn has_length(&self, bytes: usize) -> bool {
         let record = self.form == Form::Record;
         self.mode.row().has_length(bytes)
@@ -103,7 +105,8 @@ impl Spec {
         }
     }
 
-    /// What a stream reads beyond its data: the tag to be checked, the semiblock of a wrapped key, or the frame of a record.
+    /// What a stream reads beyond its data: the tag to be checked, the semiblock of a wrapped key,
+    /// or the frame of a record.
     fn read_more(&self) -> usize {
         match (self.form, self.direction) {
             (Form::Record, _) => EXPLICIT + TAG,
@@ -121,7 +124,8 @@ impl Spec {
         }
     }
 
-    /// What a stream may write beyond its data: the tag of a sealed message, the semiblock of a wrapped key, or the frame of a record.
+    /// What a stream may write beyond its data: the tag of a sealed message, the semiblock of a
+    /// wrapped key, or the frame of a record.
     fn written_more(&self) -> usize {
         match (self.form, self.direction) {
             (Form::Record, _) => EXPLICIT + TAG,
@@ -137,8 +141,8 @@ impl Spec {
         self.total(bytes) + self.streams * (self.read_more() + self.gap)
     }
 
-    /// The bytes of `output`, laid out likewise: each stream's data and, when sealing, its tag. For CMAC nothing but
-    /// the tags.
+    /// The bytes of `output`, laid out likewise: each stream's data and, when sealing, its tag. For
+    /// CMAC nothing but the tags.
     pub fn output_bytes(&self, bytes: usize) -> usize {
         match self.mode {
             Mode::Cmac => self.streams * TAG,
@@ -147,8 +151,9 @@ impl Spec {
     }
 }
 
-/// RAGGED lengths in whole blocks, in disorder, each about 9 % more than the next smaller one: from 64 bytes to 16 KiB
-/// if `bytes`, their sum, is RAGGED_BYTES, else scaled. What rounding leaves goes to the longest.
+/// RAGGED lengths in whole blocks, in disorder, each about 9 % more than the next smaller one: from
+/// 64 bytes to 16 KiB if `bytes`, their sum, is RAGGED_BYTES, else scaled. What rounding leaves
+/// goes to the longest.
 fn ragged(bytes: usize) -> Vec<usize> {
     let steps = (RAGGED - 1) as f64;
     let raw = |place: usize| 64.0 * 256f64.powf(place as f64 / steps);
@@ -173,15 +178,17 @@ fn ragged(bytes: usize) -> Vec<usize> {
 pub struct Inputs {
     /// XTS: both halves, that for data first.
     pub key: Vec<u8>,
-    /// IV, counter block or tweak of 16 bytes; GCM, CCM (so L = 3), GCM-SIV and OCB take the first 12.
+    /// IV, counter block or tweak of 16 bytes; GCM, CCM (so L = 3), GCM-SIV and OCB take the first
+    /// 12.
     pub iv: [u8; 16],
     /// Of authenticated modes.
     pub aad: [u8; AAD],
 }
 
 impl Inputs {
-    /// What libssl gives with a record: sequence number, type, version, and the length of what it passes, without the
-    /// tag when it seals (RFC 5246 section 6.2.3.3). The AAD itself have the length of the text.
+    /// What libssl gives with a record: sequence number, type, version, and the length of what it
+    /// passes, without the tag when it seals (RFC 5246 section 6.2.3.3). The AAD itself have the
+    /// length of the text.
     pub fn record_aad(&self, length: usize) -> [u8; AAD] {
         let mut aad = self.aad;
         aad[AAD - 2..].copy_from_slice(&(length as u16).to_be_bytes());
@@ -216,7 +223,8 @@ pub trait Peer {
     /// For tables: "OpenSSL 4.0.3".
     fn title(&self) -> String;
 
-    /// As the library itself says at run time where it can, with the path of one that was opened then.
+    /// As the library itself says at run time where it can, with the path of one that was opened
+    /// then.
     fn version(&self) -> String;
 
     /// None if the library has no such operation.
@@ -267,18 +275,21 @@ impl Operation for UnitByUnit {
 pub trait Operation {
     /// One call. `input` and `output` have the lengths that Spec says and do not overlap.
     ///
-    /// One stream of ECB, CBC, CFB128, OFB or CTR goes on where the last call ended, in mid-block, too, without any set-up.
-    /// (A library that cannot stop in mid-block has no such operation for lengths that are not whole blocks.) All
-    /// else is whole messages: the same IV set anew, additional data, data, tag; several streams begin anew with each call.
+    /// One stream of ECB, CBC, CFB128, OFB or CTR goes on where the last call ended, in mid-block,
+    /// too, without any set-up. (A library that cannot stop in mid-block has no such operation for
+    /// lengths that are not whole blocks.) All else is whole messages: the same IV set anew,
+    /// additional data, data, tag; several streams begin anew with each call.
     ///
-    /// An error of the library, a wrong tag above all, is a panic; so the status of every call is looked at.
+    /// An error of the library, a wrong tag above all, is a panic; so the status of every call is
+    /// looked at.
     fn call(&mut self, input: &[u8], output: &mut [u8]);
 
     /// Back to the first IV, for the check of outputs. Whole messages have nothing to go back to.
     fn restart(&mut self) {}
 
-    /// The timed loop, compiled for each peer so that the call can be inlined. `alone`: between calls the processor waits for
-    /// everything before to be done, so that nothing of two calls overlaps, and the time of a call is its latency.
+    /// The timed loop, compiled for each peer so that the call can be inlined. `alone`: between
+    /// calls the processor waits for everything before to be done, so that nothing of two calls
+    /// overlaps, and the time of a call is its latency.
     fn run(&mut self, calls: u64, input: &[u8], output: &mut [u8], alone: bool) {
         if alone {
             for _ in 0..calls {
@@ -293,8 +304,8 @@ pub trait Operation {
     }
 }
 
-/// No later instruction begins before all earlier ones are done (Intel SDM volume 2A, LFENCE; on AMD where Linux has
-/// made it dispatch serialising, which it does on all that can).
+/// No later instruction begins before all earlier ones are done (Intel SDM volume 2A, LFENCE; on
+/// AMD where Linux has made it dispatch serialising, which it does on all that can).
 #[inline(always)]
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]

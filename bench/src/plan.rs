@@ -14,8 +14,8 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// What the environment of the process has more than ours. AES-NI and PCLMULQDQ are bits 57 and 33 of the first word,
-    /// VAES and VPCLMULQDQ bits 41 and 42 of the second (OPENSSL_ia32cap(3)).
+    /// What the environment of the process has more than ours. AES-NI and PCLMULQDQ are bits 57 and
+    /// 33 of the first word, VAES and VPCLMULQDQ bits 41 and 42 of the second (OPENSSL_ia32cap(3)).
     pub fn variables(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Environment::Plain => &[],
@@ -36,7 +36,8 @@ pub struct Plan {
     pub sizes_named: bool,
     pub quick: bool,
     pub threads: usize,
-    /// Nothing but this project's provider and the default provider, side by side in each libcrypto.
+    /// Nothing but this project's provider and the default provider, side by side in each
+    /// libcrypto.
     pub replace: bool,
     /// Ids, or their beginnings; none for all.
     pub peers: Vec<String>,
@@ -77,7 +78,8 @@ impl Plan {
         bytes <= self.check_up_to
     }
 
-    /// Whether a subject takes part. What is masked for OpenSSL and for us is masked for nobody else.
+    /// Whether a subject takes part. What is masked for OpenSSL and for us is masked for nobody
+    /// else.
     pub fn wants(&self, id: &str) -> bool {
         let ours = id == "core" || id.starts_with("evp") || id.starts_with("core-");
         let here = self.environment == Environment::Plain || ours || id.starts_with("openssl");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The reports of `--replace`: how fast a program gets if this project's provider takes the place of the default one
-//! inside the same libcrypto. Every figure is a paired ratio, ours to theirs.
+//! The reports of `--replace`: how fast a program gets if this project's provider takes the place
+//! of the default one inside the same libcrypto. Every figure is a paired ratio, ours to theirs.
 
 use crate::goals::place;
 use crate::grid::Way;
@@ -94,7 +94,8 @@ fn named(environment: Environment, way: Way) -> String {
     }
 }
 
-/// "0.98 to 3.21", the lowest and the highest of a group, and whether none is below 1 beyond its spread.
+/// "0.98 to 3.21", the lowest and the highest of a group, and whether none is below 1 beyond its
+/// spread.
 fn range(run: &Run, group: &Group<'_>) -> Option<(String, bool)> {
     let here = || pairs(run).filter(|(row, _)| in_group(row, group));
     let medians = || here().map(|(_, ratio)| ratio.median);

@@ -18,7 +18,8 @@ pub struct Row {
     pub rate: Summary,
     pub bound: Option<Bound>,
     pub limit: Option<Summary>,
-    /// Of ours to the others. Published files have only those to the default provider that ours replaces.
+    /// Of ours to the others. Published files have only those to the default provider that ours
+    /// replaces.
     pub ratios: BTreeMap<String, Summary>,
 }
 
@@ -36,7 +37,8 @@ pub fn way(name: &str) -> Option<Way> {
     named.into_iter().find(|w| w.name() == name)
 }
 
-/// The subjects whose rows have ratios to the others. Ours in one of several libcryptos has that to its default provider.
+/// The subjects whose rows have ratios to the others. Ours in one of several libcryptos has that to
+/// its default provider.
 const COMPARED: [&str; 2] = ["core", "evp"];
 
 /// Subjects and rows, in the order in which they were measured.
@@ -129,8 +131,8 @@ impl Results {
         ways
     }
 
-    /// The fraction of another bound than the limit, `bound`, that a subject reaches, where the cell
-    /// has that bound.
+    /// The fraction of another bound than the limit, `bound`, that a subject reaches, where the
+    /// cell has that bound.
     pub fn of_bound(
         &self,
         environment: Environment,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A run: several measuring processes one after the other, each of which does all cells and some of the rounds.
-//! Where code and data of a process happen to lie differs from process to process, and with it what the processor's
-//! predictors confuse (docs/measuring.md).
+//! A run: several measuring processes one after the other, each of which does all cells and some of
+//! the rounds. Where code and data of a process happen to lie differs from process to process, and
+//! with it what the processor's predictors confuse (docs/measuring.md).
 
 use crate::answer::{Answer, Figure, Missing, Noise, Subject};
 use crate::grid::Cell;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Several threads at once, each pinned to a processor of its own, with keys and contexts of its own.
+//! Several threads at once, each pinned to a processor of its own, with keys and contexts of its
+//! own.
 
 use crate::answer::{Done, LIMIT, ONE_THREAD};
 use crate::check;

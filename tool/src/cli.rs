@@ -77,8 +77,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Keep keys in a token file for the PKCS#11 module
     ///
-    /// A token holds keys for Java and other programs that speak PKCS#11. They are encrypted under a
-    /// PIN, which `token` asks for on the terminal.
+    /// A token holds keys for Java and other programs that speak PKCS#11. They are encrypted under
+    /// a PIN, which `token` asks for on the terminal.
     Token(TokenArgs),
     /// Measure AES in stock OpenSSL and in tenrounds, in the columns of `openssl speed`
     ///
@@ -221,7 +221,8 @@ pub struct EnableArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Add the line that sets OPENSSL_CONF to the shell's profile, or to FILE, instead of printing it
+    /// Add the line that sets OPENSSL_CONF to the shell's profile, or to FILE, instead of printing
+    /// it
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["system", "java_home"])]
     pub profile: Option<OsString>,
 }
@@ -275,8 +276,8 @@ pub struct ScopeArgs {
 pub struct StatusArgs {
     /// Exit with status 1 unless tenrounds is in force
     ///
-    /// It is in force if every OpenSSL that was found takes AES from it. If OPENSSL_CONF is set, the
-    /// file that it names decides.
+    /// It is in force if every OpenSSL that was found takes AES from it. If OPENSSL_CONF is set,
+    /// the file that it names decides.
     #[arg(long)]
     pub check: bool,
 

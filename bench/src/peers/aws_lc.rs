@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! AWS-LC, by the crate aws-lc-sys, which compiles it. Streaming modes, XTS and CCM by the EVP_* functions on a live context, GCM and
-//! GCM-SIV by EVP_AEAD_CTX_seal_scatter() and _open_gather(), which are quicker than its EVP_* calls for the same, CMAC by CMAC_*. No AES-128-XTS.
+//! AWS-LC, by the crate aws-lc-sys, which compiles it. Streaming modes, XTS and CCM by the EVP_*
+//! functions on a live context, GCM and GCM-SIV by EVP_AEAD_CTX_seal_scatter() and _open_gather(),
+//! which are quicker than its EVP_* calls for the same, CMAC by CMAC_*. No AES-128-XTS.
 
 use super::call::operation;
 use super::takes_part;
@@ -117,7 +118,8 @@ impl Context {
     fn new(cipher: *const c::EVP_CIPHER, spec: Spec, inputs: &Inputs) -> Result<Context> {
         let encrypt = c_int::from(spec.direction == Direction::Encrypt);
         let (key, iv) = (inputs.key.as_ptr(), inputs.iv.as_ptr());
-        // SAFETY: key and IV are as long as the cipher wants them. The lengths of CCM's nonce and tag belong before the key.
+        // SAFETY: key and IV are as long as the cipher wants them. The lengths of CCM's nonce and
+        // tag belong before the key.
         unsafe {
             let context = Context(c::EVP_CIPHER_CTX_new());
             let ctx = context.0;
@@ -240,7 +242,8 @@ impl Operation for Ccm {
         );
         let (ctx, bytes) = (self.context.0, self.bytes as c_int);
         let mut len = 0;
-        // SAFETY: update writes as many bytes as it reads; the tag lies behind them, in the output or in the input.
+        // SAFETY: update writes as many bytes as it reads; the tag lies behind them, in the output
+        // or in the input.
         let done = unsafe {
             self.context.set_iv(&self.iv)
                 && (self.encrypt

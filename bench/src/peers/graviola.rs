@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! graviola: GCM alone, with keys of 128 and 256 bits, and only in place. The benchmark has separate
-//! buffers for input and output, so one subject copies the data before each call, as a caller with
-//! two buffers must. The other subject seals in place without the copy. Opening has no such subject:
-//! it turns the sealed message into plaintext, and the next call would need the message again.
+//! graviola: GCM alone, with keys of 128 and 256 bits, and only in place. The benchmark has
+//! separate buffers for input and output, so one subject copies the data before each call, as a
+//! caller with two buffers must. The other subject seals in place without the copy. Opening has no
+//! such subject: it turns the sealed message into plaintext, and the next call would need the
+//! message again.
 
 use super::call::{open_in_place, seal_in_place};
 use super::takes_part;

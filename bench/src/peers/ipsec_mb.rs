@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Intel's ipsec-mb, opened at run time (Debian: libipsec-mb1). One and many streams: CBC and CTR as a burst of ciphers, ECB, CCM and CMAC through its queue of
-//! jobs, without its checks of arguments; GCM by its direct calls. It has no XTS, CFB128 or OFB, and CCM and CMAC not with keys of 192 bits.
-//! A job is a whole message, so there are only whole blocks in the modes that stream, and the adapter carries the IV on.
+//! Intel's ipsec-mb, opened at run time (Debian: libipsec-mb1). One and many streams: CBC and CTR
+//! as a burst of ciphers, ECB, CCM and CMAC through its queue of jobs, without its checks of
+//! arguments; GCM by its direct calls. It has no XTS, CFB128 or OFB, and CCM and CMAC not with keys
+//! of 192 bits. A job is a whole message, so there are only whole blocks in the modes that stream,
+//! and the adapter carries the IV on.
 //!
 //! Numbers and structures are those of intel-ipsec-mb.h, version 1.3.
 
@@ -18,7 +20,8 @@ use terminal::error::{Error, Result};
 const NONCE: usize = 12;
 /// IMB_MAX_BURST_SIZE
 const MOST_STREAMS: usize = 128;
-/// What jobs side by side may have: their lengths are 16 bits inside, and longer ones are left undone without its checks.
+/// What jobs side by side may have: their lengths are 16 bits inside, and longer ones are left
+/// undone without its checks.
 const LONGEST_IN_LANES: usize = (1 << 16) - 2;
 
 // IMB_CIPHER_MODE
@@ -302,7 +305,8 @@ impl IpsecMb {
         } else {
             CMAC_SUBKEY_GEN_128
         });
-        // SAFETY: the key is as long as the function wants it, and there is room for what it writes.
+        // SAFETY: the key is as long as the function wants it, and there is room for what it
+        // writes.
         unsafe {
             expand(inputs.key.as_ptr(), enc, dec);
             if spec.mode == Mode::Cmac {
@@ -403,7 +407,8 @@ impl Jobs {
         for ((job, &n), tag) in self.jobs.iter_mut().zip(&self.lengths).zip(&mut self.tags) {
             (job.src, job.dst) = (from, to);
             from = from.wrapping_add(n + self.spec.gap);
-            // What is sealed has its tag behind it; what is to be opened brings one, which is compared afterwards.
+            // What is sealed has its tag behind it; what is to be opened brings one, which is
+            // compared afterwards.
             match self.spec.mode {
                 Mode::Cmac => {
                     job.auth_tag_output = to;
@@ -460,7 +465,8 @@ impl Bursts {
         assert_eq!(done, count, "ipsec-mb does not complete its jobs");
     }
 
-    /// Counter mode of one stream. The library counts in 32 bits, so a message ends where these overflow.
+    /// Counter mode of one stream. The library counts in 32 bits, so a message ends where these
+    /// overflow.
     #[inline]
     fn count(&mut self, input: &[u8], output: &mut [u8]) {
         let blocks = self.0.lengths[0] / 16;

@@ -172,7 +172,8 @@ impl Cipher {
             iv: inputs.iv,
         };
         let key = &inputs.key;
-        // SAFETY: the handle is written if there is such a mode; the key has the length that is given.
+        // SAFETY: the handle is written if there is such a mode; the key has the length that is
+        // given.
         unsafe {
             if (f.gcry_cipher_open)(&mut cipher.handle, algorithm, mode, 0) != 0 {
                 return Ok(None);
@@ -195,7 +196,8 @@ impl Cipher {
             match self.mode {
                 Mode::Ecb => 0,
                 Mode::Ctr => (f.gcry_cipher_setctr)(self.handle, iv, 16),
-                // One message is all it does until it is reset, as gcry_cipher_reset() does; the key stays.
+                // One message is all it does until it is reset, as gcry_cipher_reset() does; the
+                // key stays.
                 Mode::GcmSiv => {
                     (f.gcry_cipher_ctl)(self.handle, GCRYCTL_RESET, null_mut(), 0)
                         | (f.gcry_cipher_setiv)(self.handle, iv, NONCE)
@@ -275,8 +277,9 @@ impl Operation for Message {
         };
         let mut set = self.cipher.set_iv();
         let (f, handle) = (&self.cipher.f, self.cipher.handle);
-        // SAFETY: input and output have n bytes, and one of them 16 more for the tag. CCM has to know its lengths first, OCB
-        // that all there is to come is there, GCM-SIV the tag it shall find.
+        // SAFETY: input and output have n bytes, and one of them 16 more for the tag. CCM has to
+        // know its lengths first, OCB that all there is to come is there, GCM-SIV the tag it shall
+        // find.
         let done = unsafe {
             if self.mode == Mode::Ccm {
                 let mut lengths = [n as u64, self.aad.len() as u64, TAG as u64];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! nettle, opened at run time (Debian: libnettle8). It cannot stop in mid-block, so there are only whole blocks in the modes that
-//! stream. Names and structures are those of nettle 3.8: aes.h, cbc.h, cfb.h, ctr.h, xts.h, gcm.h, ccm.h, cmac.h.
+//! nettle, opened at run time (Debian: libnettle8). It cannot stop in mid-block, so there are only
+//! whole blocks in the modes that stream. Names and structures are those of nettle 3.8: aes.h,
+//! cbc.h, cfb.h, ctr.h, xts.h, gcm.h, ccm.h, cmac.h.
 
 use super::call::{operation, Memory};
 use super::{check_tag, takes_part};
@@ -62,7 +63,8 @@ pub fn open() -> Result<Nettle> {
     let library = Library::open("libnettle.so.8")
         .map_err(|e| Error::absent(format!("{e}; install libnettle8")))?;
     type Version = unsafe extern "C" fn() -> i32; // version.h
-                                                  // SAFETY: these take nothing and return a constant.
+                                                  // SAFETY: these take nothing and return a
+                                                  // constant.
     let version = unsafe {
         let version = |name| library.symbol::<Version>(name);
         (
@@ -162,7 +164,8 @@ impl Nettle {
                     move |(), input, output| {
                         let (input, output) = (&input[..bytes], &mut output[..bytes]);
                         let (from, to) = (input.as_ptr(), output.as_mut_ptr());
-                        // SAFETY: input and output have the lengths that are given; the context has its key.
+                        // SAFETY: input and output have the lengths that are given; the context has
+                        // its key.
                         unsafe { block(context.pointer(), bytes, to, from) }
                     },
                 ));
@@ -173,7 +176,8 @@ impl Nettle {
                     move |iv, input, output| {
                         let (input, output) = (&input[..bytes], &mut output[..bytes]);
                         let (from, to) = (input.as_ptr(), output.as_mut_ptr());
-                        // SAFETY: input and output have the lengths that are given; the context has its key.
+                        // SAFETY: input and output have the lengths that are given; the context has
+                        // its key.
                         unsafe { cbc_encrypt(context.pointer(), iv.as_mut_ptr(), bytes, to, from) }
                     },
                 ));
@@ -190,7 +194,8 @@ impl Nettle {
             move |iv, input, output| {
                 let (input, output) = (&input[..bytes], &mut output[..bytes]);
                 let (from, to) = (input.as_ptr(), output.as_mut_ptr());
-                // SAFETY: input and output have the lengths that are given; the context has its key.
+                // SAFETY: input and output have the lengths that are given; the context has its
+                // key.
                 unsafe {
                     of_blocks(
                         context.pointer(),
@@ -224,7 +229,8 @@ impl Nettle {
             move |(), input, output| {
                 let (input, output) = (&input[..bytes], &mut output[..bytes]);
                 let (from, to) = (input.as_ptr(), output.as_mut_ptr());
-                // SAFETY: input and output have the lengths that are given; the context has its key.
+                // SAFETY: input and output have the lengths that are given; the context has its
+                // key.
                 unsafe { message(context.pointer(), iv.as_ptr(), bytes, to, from) }
             },
         ))
@@ -300,7 +306,8 @@ impl Nettle {
                     let (input, output) = (&input[..bytes], &mut output[..bytes + TAG]);
                     let (from, to) = (input.as_ptr(), output.as_mut_ptr());
                     let length = bytes + TAG;
-                    // SAFETY: input and output have the lengths that are given; the context has its key.
+                    // SAFETY: input and output have the lengths that are given; the context has its
+                    // key.
                     unsafe {
                         seal(
                             context.pointer(),
@@ -321,7 +328,8 @@ impl Nettle {
                 move |(), input, output| {
                     let (input, output) = (&input[..bytes + TAG], &mut output[..bytes]);
                     let (from, to) = (input.as_ptr(), output.as_mut_ptr());
-                    // SAFETY: input and output have the lengths that are given; the context has its key.
+                    // SAFETY: input and output have the lengths that are given; the context has its
+                    // key.
                     let opened = unsafe {
                         open(
                             context.pointer(),
@@ -357,7 +365,8 @@ impl Nettle {
             || (),
             move |(), input, output| {
                 let (input, output) = (&input[..bytes], &mut output[..TAG]);
-                // SAFETY: input and output have the lengths that are given; the context has its key.
+                // SAFETY: input and output have the lengths that are given; the context has its
+                // key.
                 unsafe {
                     update(context.pointer(), bytes, input.as_ptr());
                     digest(context.pointer(), TAG, output.as_mut_ptr());

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! OpenSSL 3.0 and later through EVP, each from a libcrypto of its own, opened by its path: the system's, and those that
-//! `scripts/versions build` made. Also this project's provider, in the system's libcrypto. What is called is the
-//! same for all: a live context and EVP_EncryptUpdate() for the modes that stream; for messages the IV alone by EVP_EncryptInit_ex2(),
-//! additional data, data, EVP_EncryptFinal_ex(), and the tag by EVP_CIPHER_CTX_get_params(). No configuration is read.
+//! OpenSSL 3.0 and later through EVP, each from a libcrypto of its own, opened by its path: the
+//! system's, and those that `scripts/versions build` made. Also this project's provider, in the
+//! system's libcrypto. What is called is the same for all: a live context and EVP_EncryptUpdate()
+//! for the modes that stream; for messages the IV alone by EVP_EncryptInit_ex2(), additional data,
+//! data, EVP_EncryptFinal_ex(), and the tag by EVP_CIPHER_CTX_get_params(). No configuration is
+//! read.
 
 use super::fits;
 use crate::peer::{Direction, Form, Inputs, Mode, Operation, Peer, Spec, AAD, EXPLICIT, TAG};
@@ -45,8 +47,8 @@ fn kept(mut opened: LibCrypto) -> Result<&'static LibCrypto> {
     Ok(Box::leak(Box::new(opened)))
 }
 
-/// The system's. It has to be the first of all that are opened: the others have the same soname, which would
-/// be found among those that are there, before any is looked for.
+/// The system's. It has to be the first of all that are opened: the others have the same soname,
+/// which would be found among those that are there, before any is looked for.
 fn system() -> Result<&'static LibCrypto> {
     static SYSTEM: OnceLock<Result<&'static LibCrypto>> = OnceLock::new();
     SYSTEM.get_or_init(|| kept(LibCrypto::open()?)).clone()
@@ -160,7 +162,8 @@ pub fn with_pipelines(path: &Path) -> Result<Evp> {
     ours(PIPELINES, built(version, soname)?, path, ", pipelines")
 }
 
-/// The libcryptos in which this project's provider may replace the default one: the system's, and those that were built.
+/// The libcryptos in which this project's provider may replace the default one: the system's, and
+/// those that were built.
 pub fn replaceable() -> impl Iterator<Item = Result<&'static LibCrypto>> {
     let system = system();
     // One version has one id.
@@ -174,7 +177,8 @@ pub fn replaceable() -> impl Iterator<Item = Result<&'static LibCrypto>> {
     std::iter::once(system).chain(others.map(|(version, soname)| built(version, soname)))
 }
 
-/// The default provider of a libcrypto, and this project's in the same: "openssl-3.5.5" and "evp-3.5.5".
+/// The default provider of a libcrypto, and this project's in the same: "openssl-3.5.5" and
+/// "evp-3.5.5".
 pub fn pair(library: &'static LibCrypto, path: &Path) -> Result<[Evp; 2]> {
     let version = library.number();
     let stock = Evp::stock(&format!("openssl-{version}"), library)?;
@@ -286,7 +290,8 @@ impl Context {
     fn new(evp: &Evp, f: &Functions, spec: Spec, inputs: &Inputs) -> Result<Option<Context>> {
         let name = cipher_name(spec);
         let f = *f;
-        // SAFETY: all pointers are to live C strings, buffers and parameters; NULL cipher is looked for.
+        // SAFETY: all pointers are to live C strings, buffers and parameters; NULL cipher is looked
+        // for.
         unsafe {
             let cipher = evp.fetch(&name);
             if cipher.is_null() {
@@ -297,8 +302,9 @@ impl Context {
                 ctx: (f.EVP_CIPHER_CTX_new)(),
                 encrypt: spec.direction == Direction::Encrypt,
             };
-            // Only where there is padding: a context that has it off hands that to the provider at each init.
-            // The lengths of CCM's nonce and tag belong before the key (EVP_EncryptInit(3)).
+            // Only where there is padding: a context that has it off hands that to the provider at
+            // each init. The lengths of CCM's nonce and tag belong before the key
+            // (EVP_EncryptInit(3)).
             let nonce = 12usize;
             let lengths = [
                 Param::new(
@@ -363,7 +369,8 @@ impl Context {
     }
 
     fn restart(&mut self, iv: &[u8; 16]) {
-        // SAFETY: the context has its cipher and key; no cipher takes more than 16 bytes as IV here.
+        // SAFETY: the context has its cipher and key; no cipher takes more than 16 bytes as IV
+        // here.
         let done = unsafe { (self.init())(self.ctx, null(), null(), iv.as_ptr(), null()) };
         assert_eq!(done, 1, "EVP takes no new IV");
     }
@@ -469,8 +476,8 @@ impl Operation for Wrap {
     }
 }
 
-/// A record of TLS 1.2 in GCM, as libssl has it: the AAD by a control, then one update in place. So each call first
-/// copies the record to the output.
+/// A record of TLS 1.2 in GCM, as libssl has it: the AAD by a control, then one update in place. So
+/// each call first copies the record to the output.
 struct Record {
     context: Context,
     update: Update,
@@ -541,8 +548,9 @@ struct Message {
     aad_len: c_int,
     bytes: usize,
     is_ccm: bool,
-    /// OpenSSL's GCM-SIV, and ours as it does, keeps the additional data of the message before, until there is some
-    /// of length 0 (3.5.5, 4.0.3: aes_gcm_siv_aad() in providers/implementations/ciphers/cipher_aes_gcm_siv_hw.c).
+    /// OpenSSL's GCM-SIV, and ours as it does, keeps the additional data of the message before,
+    /// until there is some of length 0 (3.5.5, 4.0.3: aes_gcm_siv_aad() in
+    /// providers/implementations/ciphers/cipher_aes_gcm_siv_hw.c).
     forget: bool,
 }
 
@@ -579,9 +587,9 @@ impl Operation for Message {
         };
         let mut len = 0;
         let mut rest = 0;
-        // SAFETY: update and final together write as many bytes as are read. The tag lies behind them: in the output, or in
-        // the input, where it is given with the IV and only read. CCM has to know the length first (EVP_EncryptInit(3)),
-        // and has nothing left for final.
+        // SAFETY: update and final together write as many bytes as are read. The tag lies behind
+        // them: in the output, or in the input, where it is given with the IV and only read. CCM
+        // has to know the length first (EVP_EncryptInit(3)), and has nothing left for final.
         let done = unsafe {
             let place = match encrypt {
                 true => out.add(self.bytes).cast_const(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! ring: GCM alone, with keys of 128 and 256 bits, and in place alone. Input and output are two buffers here, so its calls
-//! have the copy from one to the other in them that whoever has two buffers needs.
+//! ring: GCM alone, with keys of 128 and 256 bits, and in place alone. Input and output are two
+//! buffers here, so its calls have the copy from one to the other in them that whoever has two
+//! buffers needs.
 
 use super::call::{open_in_place, seal_in_place};
 use super::takes_part;

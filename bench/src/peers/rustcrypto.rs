@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! RustCrypto: the crate aes and those of the modes over it. aes finds out at run time what the processor has, VAES and AVX-512 included;
-//! ghash and polyval know PCLMULQDQ on 128 bits. What is compiled is what `cargo build --release` makes without more flags.
-//! XTS, and CFB of lengths that are not whole blocks, exist in place alone: their calls have a copy in them.
+//! RustCrypto: the crate aes and those of the modes over it. aes finds out at run time what the
+//! processor has, VAES and AVX-512 included; ghash and polyval know PCLMULQDQ on 128 bits. What is
+//! compiled is what `cargo build --release` makes without more flags. XTS, and CFB of lengths that
+//! are not whole blocks, exist in place alone: their calls have a copy in them.
 
 use super::{locked, takes_part};
 use crate::peer::{Direction, Inputs, Mode, Operation, Peer, Spec};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Every peer against the others on random input: all modes, keys, directions and kinds of length. What does not
-//! agree is never timed.
+//! Every peer against the others on random input: all modes, keys, directions and kinds of length.
+//! What does not agree is never timed.
 
 use super::*;
 use crate::peer::{
@@ -135,7 +135,8 @@ fn agree(
     let mut random = random();
     let mut cells = vec![0; peers.len()];
     for spec in specs(streams).into_iter().filter(|s| of(s.mode)) {
-        // Key wrap takes 12 blocks, one after the other, for each block: longer keys only take time.
+        // Key wrap takes 12 blocks, one after the other, for each block: longer keys only take
+        // time.
         let most = if spec.wraps() { 512 } else { usize::MAX };
         for &bytes in sizes
             .iter()

@@ -102,7 +102,8 @@ pub enum Needs {
     AesAndClmul,
     /// One block after the other: AES instructions of any width.
     OneChain,
-    /// The same, and each block is a call of a backend: one block is in the registers, however wide.
+    /// The same, and each block is a call of a backend: one block is in the registers, however
+    /// wide.
     OneBlock,
 }
 

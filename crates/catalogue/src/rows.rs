@@ -363,8 +363,9 @@ pub static ROWS: [Row; 19] = [
     },
 ];
 
-/// The provider's algorithms that are no modes of their own: GMAC is GCM without data, and the others
-/// are CBC with the HMAC of TLS records, for key sizes and processors that OpenSSL has them for, too.
+/// The provider's algorithms that are no modes of their own: GMAC is GCM without data, and the
+/// others are CBC with the HMAC of TLS records, for key sizes and processors that OpenSSL has them
+/// for, too.
 pub const COMPOSED: [&str; 5] = [
     "GMAC",
     "AES-128-CBC-HMAC-SHA1",

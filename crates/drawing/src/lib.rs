@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What the charts of the tool and of the benchmark share: fonts, colours, texts that fit, the places
-//! of a legend, and the line that says what was measured where.
+//! What the charts of the tool and of the benchmark share: fonts, colours, texts that fit, the
+//! places of a legend, and the line that says what was measured where.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

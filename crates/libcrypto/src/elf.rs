@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What an ELF file tells about the cryptography in it: the libraries that it names, a library that is part
-//! of it, and, of a libcrypto, where that looks for its files. Files are untrusted.
+//! What an ELF file tells about the cryptography in it: the libraries that it names, a library that
+//! is part of it, and, of a libcrypto, where that looks for its files. Files are untrusted.
 
 use memchr::memmem;
 use object::elf::{FileHeader32, FileHeader64, DT_NEEDED, PT_INTERP};
@@ -25,7 +25,8 @@ pub struct Elf {
     pub needed: Vec<String>,
     /// A cryptographic library that is part of the file itself.
     pub own: Option<String>,
-    /// It calls EVP_set_default_properties() or EVP_default_properties_enable_fips() of another library.
+    /// It calls EVP_set_default_properties() or EVP_default_properties_enable_fips() of another
+    /// library.
     pub sets_properties: bool,
     /// It defines OSSL_provider_init().
     pub is_provider: bool,

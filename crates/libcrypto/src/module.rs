@@ -11,8 +11,8 @@ use terminal::error::{Error, Result};
 pub const MODULE: &str = "TENROUNDS_MODULE";
 const FILE: &str = "tenrounds.so";
 
-/// The places to look in, in this order: what TENROUNDS_MODULE names, and nothing else; or beside this
-/// program, and where libcrypto keeps its modules.
+/// The places to look in, in this order: what TENROUNDS_MODULE names, and nothing else; or beside
+/// this program, and where libcrypto keeps its modules.
 pub fn places(libcrypto: Option<&LibCrypto>) -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os(MODULE) {
         return vec![PathBuf::from(path)];

@@ -111,8 +111,8 @@ impl Operations {
         needed != 0 && needed & !cpu.usable == 0
     }
 
-    /// Executes the operations of so many calls, kernel by kernel, so that no loop is short. Returns
-    /// the bytes. They must run here.
+    /// Executes the operations of so many calls, kernel by kernel, so that no loop is short.
+    /// Returns the bytes. They must run here.
     pub fn run(&self, times: u64) -> u64 {
         let run = |&(kernel, blocks): &(Kernel, usize)| {
             // SAFETY: runs() is true, so the processor has the instructions.

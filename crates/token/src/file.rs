@@ -199,8 +199,8 @@ fn take(name: PathBuf, patience: Duration) -> Result<Lock> {
     }
 }
 
-/// Replaces the file, or makes it. Whoever reads it sees the old or the new one, and after a loss of
-/// power, too. The caller holds the lock.
+/// Replaces the file, or makes it. Whoever reads it sees the old or the new one, and after a loss
+/// of power, too. The caller holds the lock.
 pub fn replace(_lock: &Lock, path: &Path, contents: &Contents) -> Result<Identity> {
     let bytes = contents.encode()?;
     let new = beside(path, ".new");

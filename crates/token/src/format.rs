@@ -17,8 +17,8 @@
 //! | 260 | 4 | the number of records |
 //! | 264 | 28 | the seal: nonce 12, tag 16 |
 //!
-//! Records follow, then the SHA-256 of everything before it, which tells a damaged file from a wrong
-//! PIN:
+//! Records follow, then the SHA-256 of everything before it, which tells a damaged file from a
+//! wrong PIN:
 //!
 //! | at | bytes | record |
 //! |---|---|---|
@@ -422,8 +422,8 @@ mod tests {
         assert!(is_damaged(&with_hash([body, &[0]].concat())));
     }
 
-    /// Random changes under a right hash, as somebody who knows the format could make them: whatever
-    /// is read has fields that agree, and is written as it was read.
+    /// Random changes under a right hash, as somebody who knows the format could make them:
+    /// whatever is read has fields that agree, and is written as it was read.
     #[test]
     #[allow(clippy::disallowed_macros)] // the seed
     fn no_bytes_under_a_right_hash_confuse_the_reader() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! From a PIN to the objects. Argon2id (RFC 9106) makes a key of the PIN and its salt; it seals the
 //! master key, which seals the objects; both by AES-256-GCM-SIV (RFC 8452), which forgives a nonce
-//! that chance repeats. Both roles hold the same master key, so the security officer can give a user
-//! who forgot the PIN a new one, and could read the user's keys.
+//! that chance repeats. Both roles hold the same master key, so the security officer can give a
+//! user who forgot the PIN a new one, and could read the user's keys.
 
 use crate::error::{Error, Result};
 use crate::format::{Contents, Costs, Nonce, Record, Role, Wrapped, SERIAL_LEN};
@@ -13,8 +13,8 @@ use tenrounds_sys::{Backend, Key, Parameters};
 use zeroize::Zeroizing;
 
 /// What RFC 9106 section 4 does not reach with this memory, but OWASP's cheat sheet on password
-/// storage asks for at least: 19 MiB and two passes, some 60 ms. More memory would hurt each process
-/// that logs in.
+/// storage asks for at least: 19 MiB and two passes, some 60 ms. More memory would hurt each
+/// process that logs in.
 pub const COSTS: Costs = Costs {
     memory: 19 * 1024,
     passes: 2,

@@ -3,8 +3,8 @@
 //!
 //! 1. the environment variable TENROUNDS_TOKEN: one path;
 //! 2. the user's configuration file, $XDG_CONFIG_HOME/tenrounds/pkcs11.conf (by default in
-//!    ~/.config), then /etc/tenrounds/pkcs11.conf: lines `token = PATH` in UTF-8, one for each slot,
-//!    and comments after #;
+//!    ~/.config), then /etc/tenrounds/pkcs11.conf: lines `token = PATH` in UTF-8, one for each
+//!    slot, and comments after #;
 //! 3. /var/lib/tenrounds/token for root, $XDG_DATA_HOME/tenrounds/token (by default in
 //!    ~/.local/share) for others.
 //!
@@ -48,8 +48,8 @@ impl Surroundings {
         }
     }
 
-    /// The folder of a variable of the XDG base directory specification. Relative paths do not count
-    /// there.
+    /// The folder of a variable of the XDG base directory specification. Relative paths do not
+    /// count there.
     fn folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
         let given = (self.variable)(variable).map(PathBuf::from);
         let given = given.filter(|path| path.is_absolute());

@@ -167,8 +167,8 @@ impl Token {
         }
     }
 
-    /// Changes the token: reads the file, lets the caller change it, and replaces it, while no other
-    /// process can. If the caller fails, nothing changes.
+    /// Changes the token: reads the file, lets the caller change it, and replaces it, while no
+    /// other process can. If the caller fails, nothing changes.
     pub fn change<T>(
         &self,
         master: &MasterKey,
@@ -217,8 +217,8 @@ impl Token {
         })
     }
 
-    /// Gives an object other attributes, if it is still the version with this nonce. Returns whether
-    /// it was.
+    /// Gives an object other attributes, if it is still the version with this nonce. Returns
+    /// whether it was.
     pub fn replace(
         &self,
         master: &MasterKey,

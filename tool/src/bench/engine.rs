@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The kernel through OpenSSL's own engine "afalg", which OpenSSL 3 still has and OpenSSL 4 has not. It knows
-//! CBC alone.
+//! The kernel through OpenSSL's own engine "afalg", which OpenSSL 3 still has and OpenSSL 4 has
+//! not. It knows CBC alone.
 
 use super::afalg;
 use super::evp::{key, IV};
@@ -87,7 +87,8 @@ pub struct EngineJob {
 // SAFETY: libcrypto ties no context or engine to a thread, and only the owner calls them.
 unsafe impl Send for EngineJob {}
 
-/// The engine sends all of a call before it fetches anything, so more than a socket takes would wait forever.
+/// The engine sends all of a call before it fetches anything, so more than a socket takes would
+/// wait forever.
 fn fits(bytes: usize) -> Result<()> {
     let capacity = afalg::capacity()?;
     match bytes <= capacity {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A cipher through libcrypto's EVP interface, as `openssl speed -evp` drives it: one initialised context,
-//! the same buffer in place again and again; or whole messages, as with its `-aead`.
+//! A cipher through libcrypto's EVP interface, as `openssl speed -evp` drives it: one initialised
+//! context, the same buffer in place again and again; or whole messages, as with its `-aead`.
 
 use super::implementation::Implementation;
 use super::job::{sample_in_place, Job};
@@ -17,7 +17,8 @@ use libcrypto::functions::{
 use std::ffi::{c_char, c_int, CStr, CString};
 use std::ptr::{addr_of_mut, null, null_mut};
 
-/// What the provider's parameter "selected-backend" says. This environment's configuration loads it.
+/// What the provider's parameter "selected-backend" says. This environment's configuration loads
+/// it.
 pub fn selected_backend(libcrypto: &LibCrypto, provider: &CStr) -> Result<String> {
     let provider = libcrypto.load_provider(provider)?;
     let get = libcrypto.functions.OSSL_PROVIDER_get_params;
@@ -214,8 +215,8 @@ impl Job for StreamJob {
     }
 }
 
-/// Whole messages: the IV alone is set anew (the key only where there is no IV), then additional data,
-/// data, end and tag.
+/// Whole messages: the IV alone is set anew (the key only where there is no IV), then additional
+/// data, data, end and tag.
 pub struct EvpMessages {
     cipher: Cipher,
     shape: Shape,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The pictures of the README and of docs/, each for light and for dark pages. A file of docs/charts
-//! says what a picture shows: a run that `make bench` has published, or figures with their origin.
-//! Maintainers draw all of them by `tenrounds picture docs/charts docs/images`; a test compares them
-//! with the published ones, and their runs with the newest of the same processor.
+//! The pictures of the README and of docs/, each for light and for dark pages. A file of
+//! docs/charts says what a picture shows: a run that `make bench` has published, or figures with
+//! their origin. Maintainers draw all of them by `tenrounds picture docs/charts docs/images`; a
+//! test compares them with the published ones, and their runs with the newest of the same
+//! processor.
 
 mod bars;
 mod lines;

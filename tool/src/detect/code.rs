@@ -57,8 +57,8 @@ impl Code {
         }
     }
 
-    /// What a driver of the kernel is made of, by its name (arch/x86/crypto, arch/arm64/crypto); None
-    /// if the name does not say.
+    /// What a driver of the kernel is made of, by its name (arch/x86/crypto, arch/arm64/crypto);
+    /// None if the name does not say.
     pub fn of_driver(driver: &Driver) -> Option<Code> {
         let name = driver.driver.as_str();
         let has = |part: &str| name.contains(part);

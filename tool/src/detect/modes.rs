@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Per mode and direction three separate facts: the strongest backend that the processor has, the one
-//! that is selected, and those whose code did the work when it was tried just now.
+//! Per mode and direction three separate facts: the strongest backend that the processor has, the
+//! one that is selected, and those whose code did the work when it was tried just now.
 
 use crate::algorithm::{Call, Cipher, Direction, Mode, KEY_BITS};
 use crate::core::{Backend, Counted, Features, Key, Op, Parameters, Selection, Stream, BLOCK};
@@ -22,7 +22,8 @@ pub struct ModeLine {
     pub selected: &'static str,
     /// The backends whose code ran, by the counting table.
     pub executed: Vec<&'static str>,
-    /// The backend whose code would run if the strongest one were selected that this processor gains by.
+    /// The backend whose code would run if the strongest one were selected that this processor
+    /// gains by.
     #[serde(skip)]
     pub best: &'static str,
 }

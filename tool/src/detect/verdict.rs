@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! The verdict of `detect`: which code does AES-GCM here, in tenrounds and in OpenSSL, which of them
-//! programs use, and what would make it better.
+//! The verdict of `detect`: which code does AES-GCM here, in tenrounds and in OpenSSL, which of
+//! them programs use, and what would make it better.
 
 use super::code::Code;
 use super::facts::Detect;

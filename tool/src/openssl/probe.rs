@@ -85,8 +85,8 @@ fn fetch(libcrypto: &LibCrypto, name: &str, properties: Option<&str>) -> Result<
     let properties = properties.map(|p| CString::new(p).expect("no zero byte"));
     let properties = properties.as_ref().map_or(null(), |p| p.as_ptr());
     let f = &libcrypto.functions;
-    // SAFETY: the name is a C string, the properties are one or NULL, and NULL stands for the default
-    // library context. Nothing is freed: this process only looks.
+    // SAFETY: the name is a C string, the properties are one or NULL, and NULL stands for the
+    // default library context. Nothing is freed: this process only looks.
     unsafe {
         let cipher = (f.EVP_CIPHER_fetch)(null_mut(), name.as_ptr(), properties);
         if !cipher.is_null() {
