@@ -53,6 +53,8 @@
     X(XTS_DECRYPT, xts_decrypt)                                                                    \
     X(XTS_ENCRYPT_CTS, xts_encrypt_cts)                                                            \
     X(XTS_DECRYPT_CTS, xts_decrypt_cts)                                                            \
+    X(XTS_ENC_UNITS, xts_enc_units)                                                                \
+    X(XTS_DEC_UNITS, xts_dec_units)                                                                \
     X(OCB_ENCRYPT, ocb_encrypt)                                                                    \
     X(OCB_DECRYPT, ocb_decrypt)                                                                    \
     X(CCM_ENCRYPT, ccm_encrypt)                                                                    \
@@ -89,6 +91,7 @@ enum tr_op {
  *   XTS                  struct tr_xts_run
  *   XTS_*_CTS            struct tr_xts_run. Ciphertext stealing, for the last full block and the
  *                        `rest` bytes after it; `blocks` is 1.
+ *   XTS_*_UNITS          struct tr_xts_units, which the operation does not change. Whole data units
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);
@@ -104,6 +107,14 @@ struct tr_xts_run {
     /* For XTS_ENCRYPT_CTS: 1 if the ciphertext of the full block is already in `out`. The field
      * `tweak` is then the tweak of the partial block. */
     unsigned full_done;
+};
+
+/* Consecutive data units of XTS, all of the same length: the first tweak of each, and the blocks of
+ * a data unit, a multiple of TR_XTS_UNIT_STEP. */
+#define TR_XTS_UNIT_STEP 32u
+struct tr_xts_units {
+    const uint8_t (*tweak)[TR_BLOCK];
+    size_t blocks;
 };
 
 /* One of the operations ECB_ENCRYPT to CTR, on at most TR_FEW blocks. Such a function returns

@@ -202,7 +202,9 @@ enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16
 #if TR_ENV_ALL_MODES
 /* To compute the first tweak of a data unit takes the latency of all rounds, about as long as to
  * encrypt a 512-byte sector. So one call computes the first tweaks of this many data units. */
-#    define UNITS 16u
+#    define UNITS           16u
+/* The longest data units that gain from one operation for several, in bytes. */
+#    define WHOLE_UNITS_MAX 2048u
 
 /* Stores n consecutive data-unit numbers, of which `unit` is the first, and advances `unit` past
  * them. The numbers are little-endian and wrap modulo 2^128. */
@@ -215,6 +217,19 @@ TR_INLINE void number(uint8_t numbers[UNITS][TR_BLOCK], size_t n, uint8_t unit[T
         tr_counter_add(next, 1);
     }
     tr_reverse_block(unit, next);
+}
+
+/* Processes n data units by one operation, if the backend has it and the length allows. Returns the
+ * number of units processed, n or 0. */
+TR_INLINE size_t whole_units(const struct tr_xts_key *x, int decrypt, uint8_t *out,
+                             const uint8_t *in, size_t len, const uint8_t tweaks[][TR_BLOCK],
+                             size_t n)
+{
+    if (len % (TR_XTS_UNIT_STEP * TR_BLOCK) != 0 || len > WHOLE_UNITS_MAX)
+        return 0;
+    struct tr_xts_units units = {tweaks, len / TR_BLOCK};
+    const enum tr_op op = decrypt ? TR_OP_XTS_DEC_UNITS : TR_OP_XTS_ENC_UNITS;
+    return tr_bulk(&x->data, op, out, in, n * units.blocks, &units) / units.blocks;
 }
 
 TR_INLINE enum tr_status crypt_units(const struct tr_xts_key *x, const uint8_t first[16],
@@ -234,7 +249,10 @@ TR_INLINE enum tr_status crypt_units(const struct tr_xts_key *x, const uint8_t f
         const size_t n = units < UNITS ? units : UNITS;
         number(tweaks, n, unit);
         tr_bulk(&x->tweak, TR_OP_ECB_ENCRYPT, tweaks[0], tweaks[0], n, NULL);
-        for (size_t i = 0; i < n; i++) {
+        size_t i = whole_units(x, decrypt, out, in, len, tweaks, n);
+        out += i * len;
+        in += i * len;
+        for (; i < n; i++) {
             run.key = NULL;
             __builtin_memcpy(run.tweak, tweaks[i], TR_BLOCK);
             data_unit(&x->data, decrypt, out, in, len, &run);

@@ -20,6 +20,7 @@
 #include "simd/xts_long.h"
 #include "simd/xts_ring.h"
 #include "simd/xts_scalar.h"
+#include "simd/xts_units.h"
 
 struct xts {
     struct bulk bulk;
@@ -273,6 +274,7 @@ XTS_MODE(xts_decrypt, TR_OP_XTS_DECRYPT, 1)
 
 #define TR_XTS_OPS                                                                                 \
     [TR_OP_XTS_ENCRYPT] = xts_encrypt, [TR_OP_XTS_DECRYPT] = xts_decrypt,                          \
-    [TR_OP_XTS_ENCRYPT_CTS] = xts_encrypt_cts, [TR_OP_XTS_DECRYPT_CTS] = xts_decrypt_cts
+    [TR_OP_XTS_ENCRYPT_CTS] = xts_encrypt_cts, [TR_OP_XTS_DECRYPT_CTS] = xts_decrypt_cts,          \
+    [TR_OP_XTS_ENC_UNITS] = xts_enc_units, [TR_OP_XTS_DEC_UNITS] = xts_dec_units
 
 #endif
