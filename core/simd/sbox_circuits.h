@@ -2,8 +2,8 @@
 /*
  * Written by scripts/sbox-circuits: its docstring describes the circuits. q[7] is the highest bit.
  *
- * A template: the file that includes it defines TR_TARGET and V, a vector of 64-bit words, and
- * TERNARY or not.
+ * This is a template. The file that includes it defines TR_TARGET and V, a vector of 64-bit
+ * words, and TERNARY or not.
  */
 /* clang-format off */
 #ifndef TR_SBOX_CIRCUITS_H
