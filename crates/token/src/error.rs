@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What can be wrong with a token file. Every message names the file, and what to do.
 
+use crate::file::Exposure;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub enum Error {
     /// A later version of the format: which, and the latest that is known.
     Newer(PathBuf, u32, u32),
     /// Others could read or replace the file.
-    Exposed(PathBuf, String),
+    Exposed(PathBuf, Exposure),
     /// Another process has held the lock for longer than this.
     Locked(PathBuf, Duration),
     /// No token has been initialised there.
@@ -57,10 +58,12 @@ impl fmt::Display for Error {
                  format {known} at most. It was not changed. Use the version that wrote it, or a newer one",
                 path.display()
             ),
-            Error::Exposed(path, what) => write!(
+            Error::Exposed(path, exposure) => write!(
                 f,
-                "the token file {} is not used, because {what}",
-                path.display()
+                "the token file {} is not used, because {}. To mend it: {}",
+                path.display(),
+                exposure.why,
+                exposure.cure
             ),
             Error::Locked(path, patience) => write!(
                 f,

@@ -16,7 +16,7 @@ pub mod place;
 mod store;
 
 pub use error::{Error, Result};
-pub use file::Identity;
+pub use file::{Exposure, Identity};
 pub use format::{Contents, Record, Role, LABEL_LEN};
 pub use pin::MasterKey;
 pub use store::Token;
