@@ -48,7 +48,9 @@ pub fn measure(module: &Path, rounds: usize) -> Result<Times> {
         let took = milliseconds(begin);
         match found {
             1 => Ok(took),
-            n => Err(Error::failure(format!("{OURS} finds {n} keys with the label '{label}'"))),
+            n => Err(Error::failure(format!(
+                "{OURS} finds {n} keys with the label '{label}'"
+            ))),
         }
     };
     Ok(Times {

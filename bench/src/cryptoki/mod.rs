@@ -153,7 +153,8 @@ fn times(row: &Row, rounds: usize, subjects: &[Subject]) -> Result<Vec<Vec<f64>>
 fn measure(plan: &Plan) -> Result<()> {
     pin_to_number(0)?;
     if plan.job == Job::Kept {
-        return say(Ok(Answer::Kept(kept::measure(&plan.modules[0].1, plan.rounds)?)));
+        let times = kept::measure(&plan.modules[0].1, plan.rounds)?;
+        return say(Ok(Answer::Kept(times)));
     }
     let selected = tenrounds_sys::select(None, 0).backend;
     let backend = selected.ok_or_else(|| Error::failure("no backend passes its tests"))?;

@@ -37,11 +37,7 @@ pub fn measure(
 }
 
 /// Each subject for both threads. The core has no sessions.
-fn both<'a>(
-    core: &'a Core,
-    modules: &'a [Module],
-    one_key: bool,
-) -> Result<Vec<[Subject<'a>; 2]>> {
+fn both<'a>(core: &'a Core, modules: &'a [Module], one_key: bool) -> Result<Vec<[Subject<'a>; 2]>> {
     let mut all = vec![[Subject::Core(core), Subject::Core(core)]];
     for module in modules {
         let first = Subject::of(module, module.session())?;

@@ -183,7 +183,10 @@ impl Report {
         if !self.pairs.is_empty() {
             let heads = std::iter::once("one call".to_owned()).chain(self.subjects.iter().cloned());
             let cells = |pair: &Pair| {
-                let times = pair.times_one.iter().map(|times| format!("{times:.2} times"));
+                let times = pair
+                    .times_one
+                    .iter()
+                    .map(|times| format!("{times:.2} times"));
                 std::iter::once(pair.row.clone()).chain(times).collect()
             };
             let remark = "Calls of both together in 1 ms, against those of one thread alone.";
@@ -282,7 +285,10 @@ mod tests {
 
     #[test]
     fn two_threads_and_stored_keys_are_shown() {
-        let pair = Pair::of("AES".into(), &[vec![1.0, 1.9], vec![2.0, 1.5], vec![1.9, 1.8]]);
+        let pair = Pair::of(
+            "AES".into(),
+            &[vec![1.0, 1.9], vec![2.0, 1.5], vec![1.9, 1.8]],
+        );
         assert_eq!(pair.times_one, [1.9, 1.8]);
         let stored = Stored::of(&kept::Times {
             keys: 10_000,
