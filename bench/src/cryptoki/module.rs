@@ -91,7 +91,7 @@ impl Module {
             folder: None,
         };
         match kind {
-            Kind::Plain | Kind::Kept => call!(module, C_Initialize(null_mut()))?,
+            Kind::Plain | Kind::Kept => module.begin()?,
             Kind::SoftHsm => module.begin_softhsm()?,
             Kind::Nss => module.begin_nss()?,
         }
@@ -128,6 +128,16 @@ impl Module {
         call!(self, C_Login(self.session, user, pin, len))
     }
 
+    /// For several threads: SoftHSM crashes in two of them without this flag.
+    fn begin(&self) -> Result<()> {
+        let mut arguments = CK_C_INITIALIZE_ARGS {
+            flags: CKF_OS_LOCKING_OK,
+            ..Default::default()
+        };
+        let arguments = std::ptr::from_mut(&mut arguments);
+        call!(self, C_Initialize(arguments.cast()))
+    }
+
     fn begin_softhsm(&mut self) -> Result<()> {
         let folder = std::env::temp_dir().join(format!("tenrounds-softhsm-{}", std::process::id()));
         let written = std::fs::create_dir_all(&folder).and_then(|()| {
@@ -140,7 +150,7 @@ impl Module {
         written.map_err(|e| Error::failure(format!("{}: {e}", folder.display())))?;
         std::env::set_var("SOFTHSM2_CONF", folder.join("conf"));
         self.folder = Some(folder);
-        call!(self, C_Initialize(null_mut()))?;
+        self.begin()?;
         self.slot = self.slot_of_token(0)?;
         let (pin, len) = (PIN.as_ptr().cast_mut(), PIN.len() as CK_ULONG);
         let mut label = [b' '; 32];
