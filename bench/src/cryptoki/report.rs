@@ -57,6 +57,14 @@ pub struct Report {
     stored: Option<Stored>,
 }
 
+/// A table with its text.
+struct Sheet {
+    title: &'static str,
+    remark: String,
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
 /// The place of our module among the subjects.
 const OUR_PLACE: usize = 1;
 
@@ -172,14 +180,18 @@ impl Report {
         }
     }
 
-    /// The heads and rows of all tables, with a title and a remark each.
-    fn tables(&self) -> Vec<(&'static str, String, Vec<String>, Vec<Vec<String>>)> {
+    fn sheets(&self) -> Vec<Sheet> {
         let of_part = |part: &Part| {
             let rows = part.rows.iter().map(|row| self.cells(row)).collect();
             let remark = format!("The backend is `{}`.", part.backend);
-            (Report::title(part), remark, self.heads(), rows)
+            Sheet {
+                title: Report::title(part),
+                remark,
+                heads: self.heads(),
+                rows,
+            }
         };
-        let mut tables: Vec<_> = self.parts.iter().map(of_part).collect();
+        let mut sheets: Vec<Sheet> = self.parts.iter().map(of_part).collect();
         if !self.pairs.is_empty() {
             let heads = std::iter::once("one call".to_owned()).chain(self.subjects.iter().cloned());
             let cells = |pair: &Pair| {
@@ -192,14 +204,25 @@ impl Report {
             let remark = "Calls of both together in 1 ms, against those of one thread alone.";
             let rows = self.pairs.iter().map(cells).collect();
             let title = "Two threads in sessions of their own";
-            tables.push((title, remark.to_owned(), heads.collect(), rows));
+            sheets.push(Sheet {
+                title,
+                remark: remark.to_owned(),
+                heads: heads.collect(),
+                rows,
+            });
         }
-        tables
+        sheets
     }
 
     fn text(&self) -> String {
         let mut out = String::new();
-        for (title, remark, heads, rows) in self.tables() {
+        for sheet in self.sheets() {
+            let Sheet {
+                title,
+                remark,
+                heads,
+                rows,
+            } = sheet;
             let heads: Vec<String> = heads.iter().enumerate().map(aligned).collect();
             let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
             let mut table = Table::new(&heads);
@@ -224,7 +247,13 @@ impl Report {
                 is C_EncryptInit and\nC_Encrypt with a key that exists. All modules are in one \
                 process, in turn, in windows of 50 µs.\nTimes are medians; ratios are medians of the \
                 ratios within rounds. Every module's output was\ncompared with the core's.\n";
-        for (title, remark, heads, rows) in self.tables() {
+        for sheet in self.sheets() {
+            let Sheet {
+                title,
+                remark,
+                heads,
+                rows,
+            } = sheet;
             let _ = write!(out, "\n## {title}\n\n{remark}\n\n");
             let columns = "---:|".repeat(heads.len() - 1);
             let _ = writeln!(out, "| {} |\n|---|{columns}", heads.join(" | "));
