@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What can be wrong with a token file. Every message names the file, and what to do.
 
-use crate::file::Exposure;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why others could read or change a file or folder.
+#[derive(Debug)]
+pub struct Exposure {
+    /// What is wrong; begins with "it" or "its folder".
+    pub why: String,
+    /// The command that mends it.
+    pub cure: String,
+}
 
 #[derive(Debug)]
 pub enum Error {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The file itself: who may have it, how it is read, locked and replaced.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Exposure, Result};
 use crate::format::{Contents, MOST};
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -98,15 +98,6 @@ pub fn open(path: &Path, flags: i32) -> std::io::Result<(File, Metadata)> {
 fn me() -> libc::uid_t {
     // SAFETY: the function has no arguments and cannot fail.
     unsafe { libc::geteuid() }
-}
-
-/// Why others could read or change a file or folder.
-#[derive(Debug)]
-pub struct Exposure {
-    /// What is wrong; begins with "it" or "its folder".
-    pub why: String,
-    /// The command that mends it.
-    pub cure: String,
 }
 
 impl Exposure {

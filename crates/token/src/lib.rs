@@ -15,8 +15,8 @@ mod pin;
 pub mod place;
 mod store;
 
-pub use error::{Error, Result};
-pub use file::{Exposure, Identity};
+pub use error::{Error, Exposure, Result};
+pub use file::Identity;
 pub use format::{Contents, Record, Role, LABEL_LEN};
 pub use pin::MasterKey;
 pub use store::Token;

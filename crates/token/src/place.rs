@@ -11,7 +11,7 @@
 //! A program with more rights than its user (setuid) reads no environment variables and no file of
 //! the user.
 
-use crate::file::Exposure;
+use crate::error::Exposure;
 use std::ffi::{CStr, OsString};
 use std::fmt;
 use std::io::Read;

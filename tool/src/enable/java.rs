@@ -34,7 +34,7 @@ struct Jdk {
 
 impl Jdk {
     fn find(home: &Path) -> Result<Jdk> {
-        let all = java::in_home(home);
+        let all = pkcs11::in_home(home);
         let found = all.iter().find(|file| file.is_file()).ok_or_else(|| {
             let list: Vec<String> = all.iter().map(|file| file.display().to_string()).collect();
             Error::failure(format!(

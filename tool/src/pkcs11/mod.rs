@@ -5,7 +5,7 @@ pub mod look;
 pub mod registered;
 
 use crate::error::{Error, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const MODULE: &str = "TENROUNDS_PKCS11";
 const FILE: &str = "tenrounds-pkcs11.so";
@@ -59,4 +59,10 @@ pub fn find() -> Result<PathBuf> {
     };
     path.canonicalize()
         .map_err(|error| Error::failure(format!("{}: {error}", path.display())))
+}
+
+/// Where a JDK may have its java.security.
+pub fn in_home(home: &Path) -> [PathBuf; 3] {
+    let folders = ["conf/security", "lib/security", "jre/lib/security"];
+    folders.map(|folder| home.join(folder).join("java.security"))
 }

@@ -2,9 +2,7 @@
 //! Who names a PKCS#11 module of tenrounds: p11-kit's module files, and the java.security of JDKs.
 
 use crate::root::Root;
-use crate::run::java;
 use serde::Serialize;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A file that names the module.
@@ -105,9 +103,17 @@ fn jdks(root: &Root) -> Vec<PathBuf> {
     let mut homes: Vec<PathBuf> = names.map(|name| Path::new(JDKS).join(name)).collect();
     homes.extend(absolute("JAVA_HOME"));
     if root.is_machine() {
-        homes.extend(java::home_of(OsStr::new("java")));
+        homes.extend(of_path());
     }
-    once(root, homes.iter().flat_map(|home| java::in_home(home)))
+    once(root, homes.iter().flat_map(|home| super::in_home(home)))
+}
+
+/// The JDK of the `java` on PATH.
+fn of_path() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut files = std::env::split_paths(&path).map(|folder| folder.join("java"));
+    let java = files.find(|file| file.is_file())?.canonicalize().ok()?;
+    java.parent()?.parent().map(Path::to_owned)
 }
 
 /// A provider of SunPKCS11 whose configuration names the module.

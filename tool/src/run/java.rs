@@ -143,19 +143,13 @@ fn escaped(path: &Path) -> String {
 /// A line about a JVM that is started without the module.
 pub fn note(program: &OsStr) -> Option<String> {
     let home = home_of(program)?;
-    let is_jdk = in_home(&home).iter().any(|file| file.is_file());
+    let is_jdk = pkcs11::in_home(&home).iter().any(|file| file.is_file());
     is_jdk.then(|| {
         format!(
             "{} belongs to a JDK, and Java has its own AES: '--java' lets it use tenrounds",
             program.to_string_lossy()
         )
     })
-}
-
-/// Where a JDK may have its java.security.
-pub fn in_home(home: &Path) -> [PathBuf; 3] {
-    let folders = ["conf/security", "lib/security", "jre/lib/security"];
-    folders.map(|folder| home.join(folder).join("java.security"))
 }
 
 /// The java.security of the JDK that the command belongs to, else of JAVA_HOME, else of `java`.
@@ -167,7 +161,7 @@ fn security_file(program: Option<&OsString>) -> Result<PathBuf> {
         .chain(variable.map(PathBuf::from))
         .chain(home_of(OsStr::new("java")));
     let mut tried = Vec::new();
-    for file in homes.flat_map(|home| in_home(&home)) {
+    for file in homes.flat_map(|home| pkcs11::in_home(&home)) {
         if file.is_file() {
             return Ok(file);
         }
@@ -183,7 +177,7 @@ fn security_file(program: Option<&OsString>) -> Result<PathBuf> {
 }
 
 /// The JDK whose bin folder has a program.
-pub fn home_of(program: &OsStr) -> Option<PathBuf> {
+fn home_of(program: &OsStr) -> Option<PathBuf> {
     let file = reach::find(program)?.canonicalize().ok()?;
     let folder = file.parent()?;
     let home = folder.parent()?.to_owned();
