@@ -4,7 +4,8 @@ under `tenrounds run --count` and reports results as TAP. At the end it removes 
 files.
 
 A test is a script: `consumer = Consumer(...)`, a function for each result, `consumer.end()`. The
-sides are "plain" and "ours" (with tenrounds). Uses Python's standard library only.
+sides are "plain", "ours" (with tenrounds) and "java" (with its PKCS#11 module in JVMs). Uses
+Python's standard library only.
 """
 
 import atexit
@@ -184,10 +185,11 @@ class Consumer:
 
     def line(self, side, argv):
         line = [self.program.get(argv[0]) or find(argv[0]) or argv[0]] + [str(a) for a in argv[1:]]
-        if side == "ours":
+        if side != "plain":
             counts = self.path(f"counts-{len(self.counts)}-{self.results}.json")
             self.counts.append(counts)
-            line = [os.path.join(self.dist, "bin", "tenrounds"), "run", f"--count={counts}", "--"] + line
+            java = ["--java"] if side == "java" else []
+            line = [os.path.join(self.dist, "bin", "tenrounds"), "run", *java, f"--count={counts}", "--"] + line
         if self.user:
             owner = pwd.getpwnam(self.user)
             line = ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"] + line
@@ -265,15 +267,16 @@ class Consumer:
         check("AES-128-CBC" in offered, f"the provider offers no AES-128-CBC: {said.decode()}")
         return offered
 
-    def executed(self, operations):
+    def finished(self):
+        """What `tenrounds run --count` wrote of each finished program of this result."""
+        for counts in filter(os.path.exists, self.counts):
+            with open(counts) as file:
+                yield json.load(file)["run"]
+
+    def executed(self, operations, hosts=("provider", "engine", "pkcs11")):
         """Bytes that tenrounds processed in these operations in finished programs."""
-        total = 0
-        for counts in self.counts:
-            if os.path.exists(counts):
-                with open(counts) as file:
-                    for line in json.load(file)["run"]["executed"]:
-                        total += line["bytes"] if line["operation"] in operations else 0
-        return total
+        lines = (line for run in self.finished() for line in run["executed"])
+        return sum(line["bytes"] for line in lines if line["operation"] in operations and line["host"] in hosts)
 
     def demand(self, cipher, least, times=1):
         """Demands that tenrounds processed this many bytes in the cipher's mode, if the provider

@@ -2,20 +2,22 @@
 """What the tests of programs that speak PKCS#11 share. Each program loads the module by its path, or
 through p11-kit, and its results have to be those of the openssl command without tenrounds.
 
-`token` and `counted` say whether our code ran. A key of the module's slot never leaves the process,
-so equal ciphertext shows it. The model of the token names the backend.
+The programs run on the side "ours", so that the module counts what it does; `demand_module` says
+whether our code ran. Reading and writing the token of slot 1 counts, too.
 """
 
 import glob
-import json
 import os
 import re
 import sys
 
-from harness import ROOT, Consumer, Failed, check
+from harness import ROOT, Consumer, check
 
 KEY = bytes(range(32))
 NONCE = bytes(range(100, 112))
+PIN, SO_PIN = "1234", "officer"
+TOKEN = "kept"  # the label of the token in slot 1
+OBJECTS = ("ctr_le",)  # the operation that encrypts a token's objects: AES-256-GCM-SIV
 MESSAGE = bytes(i * 167 % 251 for i in range(300000))
 
 
@@ -23,6 +25,8 @@ class TokenConsumer(Consumer):
     def __init__(self, name, limit, needs):
         super().__init__(name, limit, {"openssl": "openssl", **needs})
         self.module = os.path.join(self.dist, "lib", "pkcs11", "tenrounds-pkcs11.so")
+        # Never the token of the user who runs this.
+        self.environment["TENROUNDS_TOKEN"] = self.path("token")
         detected = self.run("plain", [os.path.join(self.dist, "bin", "tenrounds"), "detect", "--json"]).decode()
         self.backends = sorted(set(re.findall(r'"backend": "([a-z0-9-]+)"', detected)))
         self.write("message", MESSAGE)
@@ -47,19 +51,29 @@ class TokenConsumer(Consumer):
         check(models, f"the token's model is none of {self.backends}, which run here: {text}")
         return f"on {models[0]}"
 
-    def counted(self, words, operations, least, **how):
-        """Runs a program under 'tenrounds run --count'. Demands that the module processed so many
-        bytes in these operations together; returns a note."""
-        tool = os.path.join(self.dist, "bin", "tenrounds")
-        self.run("plain", [tool, "run", "--count=counts", "--json", "--", *words], **how)
-        lines = json.loads(self.read("counts"))["run"]["executed"]
-        ours = [line for line in lines if line["host"] == "pkcs11" and line["operation"] in operations]
-        check(sum(line["bytes"] for line in ours) >= least, f"the module's {operations} are not among {lines}")
-        return f"on {ours[0]['backend']}"
+    def demand_module(self, operations=(), least=0):
+        """Demands that the module was loaded in finished programs of this result, and that it
+        processed so many bytes in these operations together; returns a note."""
+        loaded = [host for run in self.finished() for host in run["hosts"] if host["host"] == "pkcs11"]
+        check(loaded, "no program loaded the module")
+        done = self.executed(operations, hosts=("pkcs11",))
+        check(done >= least, f"the module did {done} bytes, and should have done {least}, in {operations}: "
+              + str([run["executed"] for run in self.finished()]))
+        return f"{done} bytes by the module" if least else "the module was loaded"
+
+    def tool(self, *words, **how):
+        return self.run("plain", [os.path.join(self.dist, "bin", "tenrounds"), *words], **how)
+
+    def make_token(self):
+        """Makes the token of slot 1, and stores KEY in it with the label "stored"."""
+        for name, pin in (("pin", PIN), ("so-pin", SO_PIN)):
+            os.chmod(self.write(name, pin), 0o600)
+        self.tool("token", "init", "--label", TOKEN, "--pin-file", "pin", "--so-pin-file", "so-pin")
+        self.tool("token", "import", "--label", "stored", "--pin-file", "pin", "-", input=KEY)
 
     def python(self, script, *words, python=None, **how):
-        """Runs a Python script of this test in a process of its own."""
-        return self.run("plain", [python or sys.executable, script, *words], **how)
+        """Runs a Python script of this test in a process of its own, counted."""
+        return self.run("ours", [python or sys.executable, script, *words], **how)
 
 
-__all__ = ["KEY", "MESSAGE", "NONCE", "ROOT", "Failed", "TokenConsumer", "check"]
+__all__ = ["KEY", "MESSAGE", "NONCE", "OBJECTS", "PIN", "ROOT", "SO_PIN", "TOKEN", "TokenConsumer", "check"]

@@ -1,74 +1,127 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests Java's SunPKCS11 over the module: it computes what SunJCE does, and each opens what the
-other sealed. An HTTPS server and its client use it under 'tenrounds run --java', without a change of
-their code. A KeyStore lists and uses a key of a token."""
+"""Tests Java's SunPKCS11 over the module, in each JDK below /usr/lib/jvm and in that of `java`: it
+computes what SunJCE does, and each opens what the other sealed. An HTTPS server and its client use it
+under 'tenrounds run --java', without a change of their code. A KeyStore lists and uses a key of a
+token."""
 
+import glob
 import json
 import os
+import re
 
-from harness_pkcs11 import KEY, MESSAGE, NONCE, TokenConsumer, check
+from harness_pkcs11 import KEY, MESSAGE, NONCE, PIN, TokenConsumer, check
 
-consumer = TokenConsumer("java", limit=200, needs={"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headless"})
+consumer = TokenConsumer("java", limit=400, needs={"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headless"})
+WHOLE = len(MESSAGE) // 16 * 16
+# The operations in which the module does each mode; key wrap is ECB of single blocks.
+OPERATIONS = {"GCM": ("gcm_seal", "gcm_open", "gcm_encrypt", "gcm_decrypt"), "CBC": ("cbc_encrypt", "cbc_decrypt"),
+              "CTR": ("ctr",), "ECB": ("ecb_encrypt", "ecb_decrypt"), "KW": ("ecb_encrypt", "ecb_decrypt"),
+              "KWP": ("ecb_encrypt", "ecb_decrypt")}
 PROGRAM = """
 import java.nio.file.*;
 import java.security.*;
+import java.security.spec.*;
 import java.util.*;
 import javax.crypto.*;
 import javax.crypto.spec.*;
 
 public class Peers {
-    static byte[] run(Provider provider, int mode, String name, byte[] key, byte[] iv, byte[] in) throws Exception {
+    static String name, mode;
+    static Key key;
+    static byte[] iv;
+
+    static Cipher cipher(Provider provider, int direction) throws Exception {
         Cipher cipher = Cipher.getInstance(name, provider);
-        boolean gcm = name.contains("/GCM/");
-        cipher.init(mode, new SecretKeySpec(key, "AES"),
-            name.contains("/ECB/") ? null : gcm ? new GCMParameterSpec(128, iv) : new IvParameterSpec(iv));
-        if (gcm)
+        AlgorithmParameterSpec spec = mode.equals("GCM") ? new GCMParameterSpec(128, iv)
+            : mode.equals("CBC") || mode.equals("CTR") ? new IvParameterSpec(iv) : null;
+        cipher.init(direction, key, spec);
+        if (mode.equals("GCM"))
             cipher.updateAAD("header".getBytes());
-        return cipher.doFinal(in);
+        return cipher;
+    }
+
+    static void same(byte[] a, byte[] b, String what) throws Exception {
+        if (!Arrays.equals(a, b))
+            throw new Exception(what);
+    }
+
+    static void messages(Provider ours, Provider java) throws Exception {
+        byte[] in = Files.readAllBytes(Path.of("message"));
+        // Padding is for messages that are no whole blocks.
+        in = Arrays.copyOf(in, in.length / 16 * 16 + (name.endsWith("/PKCS5Padding") ? 7 : 0));
+        byte[] sealed = cipher(ours, Cipher.ENCRYPT_MODE).doFinal(in);
+        same(sealed, cipher(java, Cipher.ENCRYPT_MODE).doFinal(in), "SunJCE encrypts to something else");
+        same(in, cipher(ours, Cipher.DECRYPT_MODE).doFinal(sealed), "decryption does not give the message back");
+        if (mode.equals("GCM")) {
+            byte[] wrong = sealed.clone();
+            wrong[5] ^= 1;
+            try {
+                cipher(ours, Cipher.DECRYPT_MODE).doFinal(wrong);
+                throw new Exception("a wrong tag was taken");
+            } catch (AEADBadTagException expected) {
+            }
+        }
+        Files.write(Path.of("sealed"), sealed);
+    }
+
+    static void keys(Provider ours, Provider java) throws Exception {
+        for (int bits : new int[] {128, 192, 256}) {
+            byte[] bytes = new byte[bits / 8];
+            new Random(bits).nextBytes(bytes);
+            Key inner = new SecretKeySpec(bytes, "AES");
+            byte[] wrapped = cipher(ours, Cipher.WRAP_MODE).wrap(inner);
+            same(wrapped, cipher(java, Cipher.WRAP_MODE).wrap(inner), "SunJCE wraps to something else");
+            Key again = cipher(ours, Cipher.UNWRAP_MODE).unwrap(wrapped, "AES", Cipher.SECRET_KEY);
+            same(bytes, again.getEncoded(), "unwrapping does not give the key back");
+            wrapped[5] ^= 1;
+            try {
+                cipher(ours, Cipher.UNWRAP_MODE).unwrap(wrapped, "AES", Cipher.SECRET_KEY);
+                throw new Exception("a changed key was unwrapped");
+            } catch (InvalidKeyException expected) {
+            }
+        }
     }
 
     public static void main(String[] words) throws Exception {
         Provider ours = Security.getProvider("SunPKCS11").configure(words[0]), java = Security.getProvider("SunJCE");
-        String name = words[1];
-        byte[] key = HexFormat.of().parseHex(words[2]), iv = HexFormat.of().parseHex(words[3]);
-        byte[] in = Files.readAllBytes(Path.of("message"));
-        in = Arrays.copyOf(in, in.length / 16 * 16);
-        byte[] sealed = run(ours, Cipher.ENCRYPT_MODE, name, key, iv, in);
-        if (!Arrays.equals(sealed, run(java, Cipher.ENCRYPT_MODE, name, key, iv, in)))
-            throw new Exception("SunJCE encrypts to something else");
-        if (!Arrays.equals(in, run(ours, Cipher.DECRYPT_MODE, name, key, iv, sealed)))
-            throw new Exception("decryption does not give the message back");
-        if (name.contains("/GCM/")) {
-            sealed[5] ^= 1;
-            try {
-                run(ours, Cipher.DECRYPT_MODE, name, key, iv, sealed);
-                throw new Exception("a wrong tag was taken");
-            } catch (AEADBadTagException expected) {
-            }
-            sealed[5] ^= 1;
+        name = words[1];
+        mode = name.split("/")[1];
+        key = new SecretKeySpec(HexFormat.of().parseHex(words[2]), "AES");
+        iv = HexFormat.of().parseHex(words[3]);
+        try {
+            Cipher.getInstance(name, ours);
+        } catch (NoSuchAlgorithmException missing) {
+            System.out.println(ours.getName() + " absent");
+            return;
         }
-        Files.write(Path.of("sealed"), sealed);
-        System.out.println(ours.getName() + " " + ours.getService("Cipher", name.split("/")[0] + "/" + name.split("/")[1] + "/" + name.split("/")[2]));
+        if (mode.startsWith("KW"))
+            keys(ours, java);
+        else
+            messages(ours, java);
+        System.out.println(ours.getName() + " done");
     }
 }
 """
 
 
-def both(name, bits):
+def java(jdk, *words, side="ours", **how):
+    return consumer.run(side, [f"{jdk}/bin/java", "-Xshare:auto", "-cp", ".", *words], limit=100, **how).decode()
+
+
+def both(jdk, name, bits):
     """Equal to SunJCE's output, and in the unauthenticated modes to openssl's."""
-    iv = NONCE if "GCM" in name else KEY[:16]
-    said = consumer.run("plain", ["java", "-Xshare:auto", "-cp", ".", "Peers", "ours.cfg", name, KEY[:bits // 8].hex(),
-                                  iv.hex()], limit=100).decode()
-    check(said.startswith("SunPKCS11-tenrounds "), said)
-    mode = name.split("/")[1].lower()
-    if mode in ("cbc", "ctr"):
-        expected = consumer.openssl(f"aes-{bits}-{mode}", KEY[:bits // 8], MESSAGE[:len(MESSAGE) // 16 * 16], iv)
+    mode, padding = name.split("/")[1:]
+    iv = NONCE if mode == "GCM" else KEY[:16]
+    said = java(jdk, "Peers", "ours.cfg", name, KEY[:bits // 8].hex(), iv.hex())
+    if mode in ("KW", "KWP") and version(jdk) < 18:
+        check(said == "SunPKCS11-tenrounds absent\n", said)
+        return "not in SunPKCS11 of this JDK"
+    check(said == "SunPKCS11-tenrounds done\n", said)
+    if mode in ("CBC", "CTR", "ECB") and padding == "NoPadding":
+        expected = consumer.openssl(f"aes-{bits}-{mode.lower()}", KEY[:bits // 8], MESSAGE[:WHOLE],
+                                    iv if mode != "ECB" else None)
         check(consumer.read("sealed") == expected, "openssl encrypts to something else")
-
-
-def counted():
-    words = ["java", "-Xshare:auto", "-cp", ".", "Peers", "ours.cfg", "AES/GCM/NoPadding", KEY[:16].hex(), NONCE.hex()]
-    return consumer.counted(words, ("gcm_seal", "gcm_encrypt"), len(MESSAGE) // 16 * 16, limit=100)
+    return consumer.demand_module(OPERATIONS[mode], 1000 if mode in ("KW", "KWP") else 2 * WHOLE)
 
 
 # Java takes its ciphers from whatever provider is first. No line names tenrounds.
@@ -110,6 +163,7 @@ public class Https {
 }
 """
 STORE = """
+import java.nio.file.*;
 import java.security.*;
 import java.util.*;
 import javax.crypto.*;
@@ -118,68 +172,75 @@ public class Store {
     public static void main(String[] words) throws Exception {
         Provider token = Security.getProvider("SunPKCS11").configure("token.cfg");
         KeyStore store = KeyStore.getInstance("PKCS11", token);
-        store.load(null, "1234".toCharArray());
-        Key key = store.getKey("backup", null);
+        store.load(null, words[0].toCharArray());
+        Key key = store.getKey("stored", null);
         Cipher cipher = Cipher.getInstance("AES/ECB/NoPadding", token);
         cipher.init(Cipher.ENCRYPT_MODE, key);
-        String sealed = HexFormat.of().formatHex(cipher.doFinal(new byte[16]));
+        byte[] in = Files.readAllBytes(Path.of("message"));
+        Files.write(Path.of("sealed"), cipher.doFinal(Arrays.copyOf(in, in.length / 16 * 16)));
         KeyGenerator generator = KeyGenerator.getInstance("AES", token);
         generator.init(256);
         store.setEntry("made", new KeyStore.SecretKeyEntry(generator.generateKey()), null);
-        System.out.println(new TreeSet<>(Collections.list(store.aliases())) + " " + key.getEncoded() + " " + sealed);
+        System.out.println(new TreeSet<>(Collections.list(store.aliases())) + " " + key.getEncoded());
     }
 }
 """
 
 
-def tool(*words, **how):
-    return consumer.run("plain", [os.path.join(consumer.dist, "bin", "tenrounds"), *words], **how)
-
-
-def https(protocol):
+def https(jdk, protocol):
     """Both ends in one JVM, so that each byte is sealed once and opened once."""
-    said = tool("run", "--java", "--count=counts", "--", "java", "-Xshare:auto", "-cp", ".", "Https", protocol,
-                limit=100).decode()
+    said = java(jdk, "Https", protocol, side="java")
     check("GCM" in said and f" {1 << 20} " in said, said)
     check("PKCS11" not in said, f"random numbers or HMAC are not Java's own: {said}")
-    lines = json.loads(consumer.read("counts"))["run"]["executed"]
     for operation in ("gcm_seal", "gcm_open"):
-        count = sum(line["bytes"] for line in lines if (line["host"], line["operation"]) == ("pkcs11", operation))
-        check(count >= 1 << 20, f"{operation} of the module had {count} bytes")
+        consumer.demand_module((operation,), 1 << 20)
     return said.split()[0]
 
 
-def keystore():
+def keystore(jdk):
     """A key that the tool stored, and one that Java stores."""
-    pins = []
-    for name, pin in (("pin", b"1234"), ("so-pin", b"officer")):
-        consumer.write(name, pin)
-        os.chmod(consumer.path(name), 0o600)
-        pins += [f"--{name}-file", consumer.path(name)]
-    token = ["--token", consumer.path("token"), "--pin-file", consumer.path("pin")]
-    tool("token", "init", "--token", consumer.path("token"), *pins)
-    tool("token", "import", "--label", "backup", *token, "-", input=KEY)
-    consumer.write("token.cfg", f"name = mine\nlibrary = {consumer.module}\nslotListIndex = 1\n")
-    said = consumer.run("plain", ["env", f"TENROUNDS_TOKEN={consumer.path('token')}", "java", "-cp", ".", "Store"],
-                        limit=100).decode()
-    sealed = consumer.openssl("aes-256-ecb", KEY, bytes(16)).hex()
-    check(said.split() == ["[backup,", "made]", "null", sealed], said)
-    listed = json.loads(tool("token", "list", "--json", *token))["token"]["objects"]
-    check([key["label"] for key in listed] == ["backup", "made"], f"the tool lists {listed}")
+    if os.path.exists(consumer.path("token")):
+        os.remove(consumer.path("token"))
+    consumer.make_token()
+    said = java(jdk, "Store", PIN)
+    sealed = consumer.openssl("aes-256-ecb", KEY, MESSAGE[:WHOLE])
+    check(said.split() == ["[made,", "stored]", "null"], said)
+    check(consumer.read("sealed") == sealed, "openssl encrypts to something else")
+    listed = json.loads(consumer.tool("token", "list", "--json", "--pin-file", "pin"))["token"]["objects"]
+    check([key["label"] for key in listed] == ["stored", "made"], f"the tool lists {listed}")
+    return consumer.demand_module(("ecb_encrypt",), WHOLE)
+
+
+def version(jdk):
+    """The number in the file `release` of a JDK: 17, or 8 for 1.8."""
+    with open(f"{jdk}/release") as file:
+        return int(re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', file.read(), re.M)[1])
+
+
+def jdks():
+    """Every JDK once, oldest first. Those before 17 cannot run the programs of this test."""
+    found = glob.glob("/usr/lib/jvm/*/bin/java") + [consumer.program["java"]]
+    homes = {os.path.dirname(os.path.dirname(os.path.realpath(file))) for file in found}
+    homes = [home for home in homes if os.path.exists(f"{home}/release") and version(home) >= 17]
+    return sorted(homes, key=lambda home: (version(home), home))
 
 
 consumer.write("Peers.java", PROGRAM)
 consumer.write("Https.java", HTTPS)
 consumer.write("Store.java", STORE)
 consumer.write("ours.cfg", f"name = tenrounds\nlibrary = {consumer.module}\nslot = 0\n")
-consumer.run("plain", ["javac", "-nowarn", "Peers.java", "Https.java", "Store.java"], limit=100)
+consumer.write("token.cfg", f"name = mine\nlibrary = {consumer.module}\nslotListIndex = 1\n")
+consumer.run("plain", ["javac", "--release", "17", "-nowarn", "Peers.java", "Https.java", "Store.java"], limit=100)
 consumer.run("plain", ["keytool", "-genkeypair", "-alias", "server", "-keyalg", "EC", "-dname", "CN=localhost", "-ext",
                        "san=dns:localhost", "-keystore", "server.p12", "-storepass", "changeit"], limit=100)
-for name, bits in (("AES/GCM/NoPadding", 128), ("AES/GCM/NoPadding", 256), ("AES/CBC/NoPadding", 256),
-                   ("AES/CTR/NoPadding", 128)):
-    consumer.result(f"SunPKCS11, {name}, {bits} bits", both, name, bits)
-consumer.result("the module counts what Java encrypts", counted)
-for protocol in ("TLSv1.3", "TLSv1.2"):
-    consumer.result(f"HTTPS server and client under 'tenrounds run --java', {protocol}", https, protocol)
-consumer.result("a KeyStore lists and uses the keys of a token", keystore)
+for jdk in jdks():
+    java_n = f"Java {version(jdk)}"
+    for name, bits in (("AES/GCM/NoPadding", 128), ("AES/GCM/NoPadding", 256), ("AES/CBC/NoPadding", 256),
+                       ("AES/CBC/PKCS5Padding", 256), ("AES/CTR/NoPadding", 128), ("AES/ECB/NoPadding", 256),
+                       ("AES/ECB/PKCS5Padding", 128), ("AES/KW/NoPadding", 256), ("AES/KW/PKCS5Padding", 256),
+                       ("AES/KWP/NoPadding", 256)):
+        consumer.result(f"{java_n}, SunPKCS11, {name}, {bits} bits", both, jdk, name, bits)
+    for protocol in ("TLSv1.3", "TLSv1.2"):
+        consumer.result(f"{java_n}, HTTPS server and client under 'tenrounds run --java', {protocol}", https, jdk, protocol)
+    consumer.result(f"{java_n}, a KeyStore lists and uses the keys of a token", keystore, jdk)
 consumer.end()

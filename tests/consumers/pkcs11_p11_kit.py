@@ -8,8 +8,9 @@ p11-kit 0.24 passes only mechanisms without parameters to another process.
 import os
 import signal
 import subprocess
+import sys
 
-from harness_pkcs11 import KEY, TokenConsumer, check
+from harness_pkcs11 import KEY, PIN, TOKEN, TokenConsumer, check
 
 consumer = TokenConsumer("p11-kit", limit=120, needs={"p11-kit": "p11-kit", "p11tool": "gnutls-bin",
                                                       "pkcs11-tool": "opensc"})
@@ -31,8 +32,9 @@ library = ctypes.CDLL(sys.argv[1])
 table = c_void_p()
 library.C_GetFunctionList(byref(table))
 # CK_FUNCTION_LIST: a version, padded to a pointer, and the functions in the order of the standard.
-ORDER = {"C_Initialize": 0, "C_GetSlotList": 4, "C_OpenSession": 12, "C_CreateObject": 20, "C_EncryptInit": 29,
-         "C_Encrypt": 30, "C_Finalize": 1}
+ORDER = {"C_Initialize": 0, "C_GetSlotList": 4, "C_OpenSession": 12, "C_Login": 18, "C_CreateObject": 20,
+         "C_FindObjectsInit": 26, "C_FindObjects": 27, "C_FindObjectsFinal": 28, "C_EncryptInit": 29, "C_Encrypt": 30,
+         "C_Finalize": 1}
 
 def call(name, *arguments):
     address = c_void_p.from_address(table.value + sizeof(c_void_p) * (1 + ORDER[name])).value
@@ -49,10 +51,20 @@ slots, count = (c_ulong * 8)(), c_ulong(8)
 call("C_GetSlotList", ctypes.c_ubyte(1), slots, byref(count))
 session = c_ulong()
 call("C_OpenSession", c_ulong(slots[0]), c_ulong(4), None, None, byref(session))
-secret = (c_char * 32).from_buffer_copy(bytes.fromhex(sys.argv[2]))
-template = (Attribute * 3)(attribute(0, c_ulong(4)), attribute(0x100, c_ulong(0x1f)), attribute(0x11, secret))
 key = c_ulong()
-call("C_CreateObject", session, template, c_ulong(3), byref(key))
+if sys.argv[2] == "import":
+    secret = (c_char * 32).from_buffer_copy(bytes.fromhex(sys.argv[3]))
+    template = (Attribute * 3)(attribute(0, c_ulong(4)), attribute(0x100, c_ulong(0x1f)), attribute(0x11, secret))
+    call("C_CreateObject", session, template, c_ulong(3), byref(key))
+else:
+    pin, count = sys.argv[3].encode(), c_ulong()
+    call("C_Login", session, c_ulong(1), pin, c_ulong(len(pin)))
+    label = (c_char * 6).from_buffer_copy(b"stored")
+    call("C_FindObjectsInit", session, (Attribute * 1)(attribute(3, label)), c_ulong(1))
+    call("C_FindObjects", session, byref(key), c_ulong(1), byref(count))
+    call("C_FindObjectsFinal", session)
+    if count.value != 1:
+        sys.exit("no stored key")
 call("C_EncryptInit", session, byref(Mechanism(0x1081, None, 0)), key)
 text = open("message", "rb").read()[:16000]
 out, done = ctypes.create_string_buffer(len(text)), c_ulong(len(text))
@@ -72,12 +84,10 @@ def configure():
         file.write(lines)
 
 
-def listed():
-    return consumer.token(consumer.run("plain", ["p11-kit", "list-modules"]))
-
-
-def listed_by_p11tool():
-    return consumer.token(consumer.run("plain", ["p11tool", "--batch", "--list-tokens"]))
+def listed(*program):
+    said = consumer.run("ours", program)
+    check(TOKEN in said.decode(), said)
+    return f"{consumer.token(said)}, {consumer.demand_module()}"
 
 
 def not_asked_for():
@@ -85,25 +95,28 @@ def not_asked_for():
     check("Available slots" in said and "tenrounds" not in said, f"a program that names no module sees it: {said}")
 
 
-def remote():
-    socket = consumer.path("socket")
-    server = consumer.start("plain", ["/usr/libexec/p11-kit/p11-kit-server", "--foreground", "--provider",
-                                      consumer.module, "--name", socket, "pkcs11:token=tenrounds"], stdout=subprocess.DEVNULL)
+def remote(token, *key):
+    """The server is the process that loads the module, so it is the one that counts."""
+    socket = consumer.path(f"socket-{token}")
+    server = consumer.start("ours", ["/usr/libexec/p11-kit/p11-kit-server", "--foreground", "--provider",
+                                     consumer.module, "--name", socket, f"pkcs11:token={token}"], stdout=subprocess.DEVNULL)
     consumer.until(lambda: os.path.exists(socket), "a socket of p11-kit server", of=server)
     environment = dict(consumer.environment, P11_KIT_SERVER_ADDRESS=f"unix:path={socket}")
-    note = consumer.token(consumer.run("plain", ["pkcs11-tool", "--module", client, "--list-slots"], env=environment))
-    sealed = consumer.python("remote.py", client, KEY.hex(), env=environment)
+    consumer.token(consumer.run("plain", ["pkcs11-tool", "--module", client, "--list-slots"], env=environment))
+    sealed = consumer.run("plain", [sys.executable, "remote.py", client, *key], env=environment)
     expected = consumer.openssl("aes-256-ecb", message=consumer.read("message")[:16000])
     check(sealed == expected, "openssl encrypts to something else")
     server.stop(signal.SIGTERM)
-    return note
+    return consumer.demand_module(("ecb_encrypt",), len(expected))
 
 
 consumer.write("remote.py", PROGRAM)
 configure()
+consumer.make_token()
 consumer.as_user("nobody")  # p11-kit ignores the files of the user root
-consumer.result("p11-kit list-modules", listed)
-consumer.result("p11tool --list-tokens, through p11-kit", listed_by_p11tool)
+consumer.result("p11-kit list-modules", listed, "p11-kit", "list-modules")
+consumer.result("p11tool --list-tokens, through p11-kit", listed, "p11tool", "--batch", "--list-tokens")
 consumer.result("p11-kit-proxy does not load it into other programs", not_asked_for)
-consumer.result("AES-256-ECB through p11-kit server and p11-kit-client.so", remote)
+for token, *key in (("tenrounds", "import", KEY.hex()), (TOKEN, "login", PIN)):
+    consumer.result(f"AES-256-ECB through p11-kit server and p11-kit-client.so, token '{token}'", remote, token, *key)
 consumer.end()

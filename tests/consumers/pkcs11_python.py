@@ -5,7 +5,7 @@ key from a token of SoftHSM to one of ours, wrapped."""
 import os
 import subprocess
 
-from harness_pkcs11 import KEY, ROOT, TokenConsumer, check
+from harness_pkcs11 import KEY, PIN, ROOT, TOKEN, TokenConsumer, check
 
 consumer = TokenConsumer("python-pkcs11", limit=120, needs={"python3": "python3", "softhsm2-util": "softhsm2"})
 PROGRAM = """
@@ -56,8 +56,8 @@ import sys
 import pkcs11
 from pkcs11 import Mechanism
 
-token = pkcs11.lib(sys.argv[1]).get_token(token_label="new")
-with token.open(user_pin="1234") as session:
+token = pkcs11.lib(sys.argv[1]).get_token(token_label=sys.argv[2])
+with token.open(user_pin=sys.argv[3]) as session:
     key = session.get_key(label="moved")
     assert key.decrypt(open("sealed", "rb").read(), mechanism=Mechanism.AES_CBC, mechanism_param=bytes(16)) == bytes(160)
 """
@@ -71,15 +71,12 @@ def migrated(python, softhsm):
     consumer.run("plain", with_softhsm + ["softhsm2-util", "--init-token", "--free", "--label", "old", "--pin", "1234",
                                           "--so-pin", "officer"])
     consumer.run("plain", with_softhsm + [python, "leave.py", softhsm, KEY.hex()])
-    for name, pin in (("pin", b"1234"), ("so-pin", b"officer")):
-        consumer.write(name, pin)
-        os.chmod(consumer.path(name), 0o600)
-    tool, token = os.path.join(consumer.dist, "bin", "tenrounds"), ["--token", "token", "--pin-file", "pin"]
-    consumer.run("plain", [tool, "token", "init", "--label", "new", "--so-pin-file", "so-pin", *token])
-    consumer.run("plain", [tool, "token", "import", "--label", "transport", "--use", "wrap", *token, "-"], input=KEY)
-    consumer.run("plain", [tool, "token", "import", "--label", "moved", "--unwrap-with", "transport", *token,
-                           "key.wrapped"])
-    consumer.run("plain", ["env", f"TENROUNDS_TOKEN={consumer.path('token')}", python, "arrive.py", consumer.module])
+    consumer.make_token()
+    imported = ["token", "import", "--pin-file", "pin", "--label"]
+    consumer.tool(*imported, "transport", "--use", "wrap", "-", input=KEY)
+    consumer.tool(*imported, "moved", "--unwrap-with", "transport", "key.wrapped")
+    consumer.python("arrive.py", consumer.module, TOKEN, PIN, python=python)
+    return consumer.demand_module(("cbc_decrypt",), 160)
 
 
 def mode(python, name):
@@ -88,7 +85,9 @@ def mode(python, name):
     expected = consumer.openssl(f"aes-256-{name.lower()}", message=consumer.read("message")[:160000],
                                 iv=iv if name != "ECB" else None)
     check(consumer.read("sealed") == expected, "openssl encrypts to something else")
-    return consumer.token(said)
+    # A message in one piece and back, in pieces, and by two other keys.
+    operations = (f"{name.lower()}_encrypt", f"{name.lower()}_decrypt")
+    return f"{consumer.token(said)}, {consumer.demand_module(operations, 5 * 160000)}"
 
 
 def interpreter():

@@ -67,7 +67,8 @@ pub enum Command {
     /// Show whether tenrounds is in force, and where it is enabled
     ///
     /// The first line is the verdict. Then comes each configuration, with the file that enables
-    /// tenrounds in it. `status` tries each one in child processes. It changes nothing.
+    /// tenrounds in it, and each JDK of `enable --java-home`. `status` tries each one in child
+    /// processes. It changes nothing.
     Status(StatusArgs),
     /// Find misconfigurations, faults and slow paths of AES on this machine
     ///

@@ -2,17 +2,19 @@
 //! PKCS#11 modules beside each other and beside the core's own calls, in one process:
 //! `tenrounds-bench pkcs11`, which scripts/bench-pkcs11 starts. docs/benchmarks/pkcs11 has a run.
 
+mod kept;
 mod module;
+mod pair;
 mod report;
 mod row;
 
-use crate::process;
+use crate::{process, threads};
 use clap::Parser;
 use measure::affinity::pin_to_number;
 use measure::process::say;
 use measure::window::{undisturbed, Pace};
 use module::{Kind, Module};
-use row::{Core, Message, Row, What};
+use row::{Core, Message, Row, Subject, What};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use terminal::error::{Error, Result};
@@ -54,8 +56,19 @@ struct Plan {
     /// Ours, SoftHSM's, NSS's.
     modules: Vec<(String, PathBuf)>,
     rounds: usize,
-    /// Whether the process has a second thread, which waits: locks then are atomic.
-    threaded: bool,
+    job: Job,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Job {
+    /// All rows, in a process of one thread.
+    OneThread,
+    /// All rows, in a process with a second thread, which waits: locks then are atomic.
+    AnotherThread,
+    /// Two threads against one ([`pair`]).
+    Pair,
+    /// Keys that a token keeps ([`kept`]); of our module alone.
+    Kept,
 }
 
 pub const CORE: &str = "core";
@@ -68,11 +81,13 @@ enum Answer {
     Hello {
         backend: String,
     },
-    /// Nanoseconds per call of each subject in each round: the core, then the modules.
+    /// What each subject took in each round, the core first: nanoseconds per call, or how often as
+    /// many calls two threads did as one.
     Times {
         row: String,
         rounds: Vec<Vec<f64>>,
     },
+    Kept(kept::Times),
 }
 
 fn kind_of(name: &str) -> Kind {
@@ -83,52 +98,49 @@ fn kind_of(name: &str) -> Kind {
     }
 }
 
-/// Compares what all modules write with the core's output, before anything is timed.
-fn check(row: &Row, core: &Core, modules: &[(Module, u64)], message: &mut Message) -> Result<()> {
+/// Compares what all subjects write with the core's output, before anything is timed.
+fn check(row: &Row, subjects: &[Subject], message: &mut Message) -> Result<()> {
     if row.what == What::Key {
         return Ok(());
     }
-    core.run(row.what, message)?;
-    let expected = message.output(row.what).to_vec();
-    for (module, key) in modules {
+    let mut expected = Vec::new();
+    for subject in subjects {
         message.out.fill(0);
-        row::run(module, *key, row.what, message)?;
-        if message.output(row.what) != expected {
-            return Err(Error::failure(format!(
-                "{} encrypts to something else: {}",
-                module.name,
-                row.name()
-            )));
+        subject.run(row.what, message)?;
+        let output = message.output(row.what);
+        match subject {
+            Subject::Core(_) => expected = output.to_vec(),
+            _ if output == expected => {}
+            _ => {
+                return Err(Error::failure(format!(
+                    "{} encrypts to something else: {}",
+                    subject.name(),
+                    row.name()
+                )))
+            }
         }
     }
     Ok(())
 }
 
-fn times(
-    row: &Row,
-    rounds: usize,
-    core: &Core,
-    modules: &[(Module, u64)],
-) -> Result<Vec<Vec<f64>>> {
+/// Does a number of calls, and returns it.
+fn calls(subject: &Subject, what: What, message: &mut Message, number: u64) -> Result<u64> {
+    for _ in 0..number {
+        subject.run(what, message)?;
+    }
+    Ok(number)
+}
+
+fn times(row: &Row, rounds: usize, subjects: &[Subject]) -> Result<Vec<Vec<f64>>> {
     let mut message = Message::new(row.bytes);
-    check(row, core, modules, &mut message)?;
-    let subjects = 1 + modules.len();
-    let mut paces: Vec<Pace> = (0..subjects).map(|_| Pace::default()).collect();
+    check(row, subjects, &mut message)?;
+    let mut paces: Vec<Pace> = subjects.iter().map(|_| Pace::default()).collect();
     let mut found = Vec::new();
     for number in 0..rounds {
-        let mut round = vec![0.0; subjects];
-        for step in 0..subjects {
-            let which = (number + step) % subjects;
-            let message = &mut message;
-            let mut work = |calls: u64| {
-                for _ in 0..calls {
-                    match which.checked_sub(1).map(|which| &modules[which]) {
-                        None => core.run(row.what, message)?,
-                        Some((module, key)) => row::run(module, *key, row.what, message)?,
-                    }
-                }
-                Ok(calls)
-            };
+        let mut round = vec![0.0; subjects.len()];
+        for step in 0..subjects.len() {
+            let which = (number + step) % subjects.len();
+            let mut work = |number| calls(&subjects[which], row.what, &mut message, number);
             let pace = &mut paces[which];
             let take = &mut || pace.warm_window(WINDOW_US, &mut work);
             round[which] = 1e9 / undisturbed(take)?.0.rate();
@@ -140,25 +152,33 @@ fn times(
 
 fn measure(plan: &Plan) -> Result<()> {
     pin_to_number(0)?;
+    if plan.job == Job::Kept {
+        let times = kept::measure(&plan.modules[0].1, plan.rounds)?;
+        return say(Ok(Answer::Kept(times)));
+    }
     let selected = tenrounds_sys::select(None, 0).backend;
     let backend = selected.ok_or_else(|| Error::failure("no backend passes its tests"))?;
     let core = Core::new(backend)?;
-    let mut modules = Vec::new();
-    for (name, path) in &plan.modules {
-        let module = Module::open(name, path, kind_of(name))?;
-        let key = module.create_key(module.session(), &row::KEY)?;
-        modules.push((module, key));
+    let open = |(name, path): &(String, PathBuf)| Module::open(name, path, kind_of(name));
+    let modules: Vec<Module> = plan.modules.iter().map(open).collect::<Result<_>>()?;
+    say(Ok(Answer::Hello {
+        backend: backend.name().to_owned(),
+    }))?;
+    if plan.job == Job::Pair {
+        return pair::measure(&core, &modules, plan.rounds, &mut |row, rounds| {
+            say(Ok(Answer::Times { row, rounds }))
+        });
     }
-    if plan.threaded {
+    let of_modules = modules.iter().map(|m| Subject::of(m, m.session()));
+    let subjects = std::iter::once(Ok(Subject::Core(&core))).chain(of_modules);
+    let subjects: Vec<Subject> = subjects.collect::<Result<_>>()?;
+    if plan.job == Job::AnotherThread {
         std::thread::spawn(|| loop {
             std::thread::park();
         });
     }
-    say(Ok(Answer::Hello {
-        backend: backend.name().to_owned(),
-    }))?;
     for row in row::all() {
-        let rounds = times(&row, plan.rounds, &core, &modules)?;
+        let rounds = times(&row, plan.rounds, &subjects)?;
         say(Ok(Answer::Times {
             row: row.name(),
             rounds,
@@ -185,28 +205,39 @@ pub fn run(args: &Args) -> Result<u8> {
         .chain(others)
         .map(|(name, path)| (name.to_owned(), path))
         .collect();
-    let mut parts = Vec::new();
-    for threaded in [false, true] {
+    let mut jobs = vec![Job::OneThread, Job::AnotherThread, Job::Kept];
+    if threads::available() > 1 {
+        jobs.push(Job::Pair);
+    }
+    let (mut parts, mut pairs, mut stored) = (Vec::new(), Vec::new(), None);
+    for job in jobs {
         let plan = Plan {
             modules: modules.clone(),
             rounds: args.rounds,
-            threaded,
+            job,
         };
         let (mut backend, mut rows) = (String::new(), Vec::new());
         process::ask(WORKER, &plan, &[], &mut |answer| match answer {
             Answer::Hello { backend: name } => backend = name,
+            Answer::Times { row, rounds } if job == Job::Pair => {
+                pairs.push(report::Pair::of(row, &rounds));
+            }
             Answer::Times { row, rounds } => rows.push(report::Figures::of(row, &rounds)),
+            Answer::Kept(times) => stored = Some(report::Stored::of(&times)),
         })?;
-        parts.push(report::Part {
-            threaded,
-            backend,
-            rows,
-        });
+        if matches!(job, Job::OneThread | Job::AnotherThread) {
+            parts.push(report::Part {
+                threaded: job == Job::AnotherThread,
+                backend,
+                rows,
+            });
+        }
     }
     let names: Vec<String> = std::iter::once(CORE.to_owned())
         .chain(modules.into_iter().map(|(name, _)| name))
         .collect();
-    report::Report::new(names, parts).write(args.json.as_deref(), args.publish.as_deref())?;
+    let report = report::Report::new(names, parts, pairs, stored);
+    report.write(args.json.as_deref(), args.publish.as_deref())?;
     Ok(0)
 }
 

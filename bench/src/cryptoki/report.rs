@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The tables of `tenrounds-bench pkcs11`.
 
-use super::{CORE, OURS};
+use super::{kept, CORE, OURS};
 use crate::files;
 use libcrypto::LibCrypto;
 use machine::host;
@@ -30,24 +30,81 @@ pub struct Part {
     pub rows: Vec<Figures>,
 }
 
+/// A row of two threads.
+#[derive(Serialize)]
+pub struct Pair {
+    row: String,
+    /// How often as many calls of each subject two threads did as one: medians of the rounds.
+    times_one: Vec<f64>,
+}
+
+/// A token with many keys, of our module.
+#[derive(Serialize)]
+pub struct Stored {
+    keys: usize,
+    login_ms: f64,
+    /// The median.
+    find_ms: f64,
+}
+
 #[derive(Serialize)]
 pub struct Report {
     date: String,
     host: Host,
     subjects: Vec<String>,
     parts: Vec<Part>,
+    pairs: Vec<Pair>,
+    stored: Option<Stored>,
+}
+
+/// A table with its text.
+struct Sheet {
+    title: &'static str,
+    remark: String,
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
 }
 
 /// The place of our module among the subjects.
 const OUR_PLACE: usize = 1;
 
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    Summary::of(values).expect("there is a round").median
+}
+
+impl Pair {
+    pub fn of(row: String, rounds: &[Vec<f64>]) -> Pair {
+        let subjects = rounds.first().map_or(0, Vec::len);
+        let of = |subject: usize| median(rounds.iter().map(|round| round[subject]));
+        Pair {
+            row,
+            times_one: (0..subjects).map(of).collect(),
+        }
+    }
+}
+
+impl Stored {
+    pub fn of(times: &kept::Times) -> Stored {
+        Stored {
+            keys: times.keys,
+            login_ms: times.login_ms,
+            find_ms: median(times.find_ms.iter().copied()),
+        }
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "{OURS} finds a key by its label among {} of a token in {:.3} ms; loading the module and \
+             the login took {:.0} ms.",
+            self.keys, self.find_ms, self.login_ms
+        )
+    }
+}
+
 impl Figures {
     pub fn of(row: String, rounds: &[Vec<f64>]) -> Figures {
         let subjects = rounds.first().map_or(0, Vec::len);
-        let median = |of: &dyn Fn(&Vec<f64>) -> f64| {
-            let summary = Summary::of(rounds.iter().map(of));
-            summary.expect("there is a round").median
-        };
+        let median = |of: &dyn Fn(&Vec<f64>) -> f64| median(rounds.iter().map(of));
         Figures {
             row,
             ns: (0..subjects).map(|s| median(&|round| round[s])).collect(),
@@ -71,12 +128,19 @@ fn nanoseconds(ns: f64) -> String {
 }
 
 impl Report {
-    pub fn new(subjects: Vec<String>, parts: Vec<Part>) -> Report {
+    pub fn new(
+        subjects: Vec<String>,
+        parts: Vec<Part>,
+        pairs: Vec<Pair>,
+        stored: Option<Stored>,
+    ) -> Report {
         Report {
             date: terminal::today(),
             host: host::read(LibCrypto::open().ok().as_ref()),
             subjects,
             parts,
+            pairs,
+            stored,
         }
     }
 
@@ -116,15 +180,57 @@ impl Report {
         }
     }
 
+    fn sheets(&self) -> Vec<Sheet> {
+        let of_part = |part: &Part| {
+            let rows = part.rows.iter().map(|row| self.cells(row)).collect();
+            let remark = format!("The backend is `{}`.", part.backend);
+            Sheet {
+                title: Report::title(part),
+                remark,
+                heads: self.heads(),
+                rows,
+            }
+        };
+        let mut sheets: Vec<Sheet> = self.parts.iter().map(of_part).collect();
+        if !self.pairs.is_empty() {
+            let heads = std::iter::once("one call".to_owned()).chain(self.subjects.iter().cloned());
+            let cells = |pair: &Pair| {
+                let times = pair
+                    .times_one
+                    .iter()
+                    .map(|times| format!("{times:.2} times"));
+                std::iter::once(pair.row.clone()).chain(times).collect()
+            };
+            let remark = "Calls of both together in 1 ms, against those of one thread alone.";
+            let rows = self.pairs.iter().map(cells).collect();
+            let title = "Two threads in sessions of their own";
+            sheets.push(Sheet {
+                title,
+                remark: remark.to_owned(),
+                heads: heads.collect(),
+                rows,
+            });
+        }
+        sheets
+    }
+
     fn text(&self) -> String {
         let mut out = String::new();
-        for part in &self.parts {
-            let heads = self.heads();
+        for sheet in self.sheets() {
+            let Sheet {
+                title,
+                remark,
+                heads,
+                rows,
+            } = sheet;
             let heads: Vec<String> = heads.iter().enumerate().map(aligned).collect();
             let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
             let mut table = Table::new(&heads);
-            part.rows.iter().for_each(|row| table.row(self.cells(row)));
-            let _ = write!(out, "{}, {}\n{table}", Report::title(part), part.backend);
+            rows.into_iter().for_each(|row| table.row(row));
+            let _ = write!(out, "{title}. {remark}\n{table}");
+        }
+        if let Some(stored) = &self.stored {
+            let _ = writeln!(out, "{}", stored.line());
         }
         out
     }
@@ -141,19 +247,22 @@ impl Report {
                 is C_EncryptInit and\nC_Encrypt with a key that exists. All modules are in one \
                 process, in turn, in windows of 50 µs.\nTimes are medians; ratios are medians of the \
                 ratios within rounds. Every module's output was\ncompared with the core's.\n";
-        for part in &self.parts {
-            let heads = self.heads();
-            let _ = write!(out, "\n## {}\n\n", Report::title(part));
-            let _ = writeln!(out, "The backend is `{}`.\n", part.backend);
-            let _ = writeln!(
-                out,
-                "| {} |\n|---|{}",
-                heads.join(" | "),
-                "---:|".repeat(heads.len() - 1)
-            );
-            for row in &part.rows {
-                let _ = writeln!(out, "| {} |", self.cells(row).join(" | "));
+        for sheet in self.sheets() {
+            let Sheet {
+                title,
+                remark,
+                heads,
+                rows,
+            } = sheet;
+            let _ = write!(out, "\n## {title}\n\n{remark}\n\n");
+            let columns = "---:|".repeat(heads.len() - 1);
+            let _ = writeln!(out, "| {} |\n|---|{columns}", heads.join(" | "));
+            for row in rows {
+                let _ = writeln!(out, "| {} |", row.join(" | "));
             }
+        }
+        if let Some(stored) = &self.stored {
+            let _ = write!(out, "\n## Stored keys\n\n{}\n", stored.line());
         }
         out
     }
@@ -201,6 +310,28 @@ mod tests {
         let figures = Figures::of("AES".into(), &rounds);
         assert_eq!(figures.times_ours, [0.5, 1.0, 4.0]);
         assert_eq!(figures.ns, [1.5, 3.0, 12.0]);
+    }
+
+    #[test]
+    fn two_threads_and_stored_keys_are_shown() {
+        let pair = Pair::of(
+            "AES".into(),
+            &[vec![1.0, 1.9], vec![2.0, 1.5], vec![1.9, 1.8]],
+        );
+        assert_eq!(pair.times_one, [1.9, 1.8]);
+        let stored = Stored::of(&kept::Times {
+            keys: 10_000,
+            login_ms: 60.0,
+            find_ms: vec![0.5, 0.1, 0.2],
+        });
+        assert_eq!(stored.find_ms, 0.2);
+        let names = vec![CORE.to_owned(), OURS.to_owned()];
+        let report = Report::new(names, Vec::new(), vec![pair], Some(stored));
+        for shown in [report.text(), report.markdown()] {
+            for text in ["1.80 times", "among 10000 of a token in 0.200 ms"] {
+                assert!(shown.contains(text), "{shown}");
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What is measured: a message, by the core's own call and by modules; a key made and destroyed.
+//! And by whom: a subject.
 
 use super::module::Module;
 use cryptoki_sys::*;
@@ -180,21 +181,51 @@ impl Core {
     }
 }
 
-/// One call of a module.
-#[inline]
-pub fn run(
-    module: &Module,
-    key: CK_OBJECT_HANDLE,
-    what: What,
-    message: &mut Message,
-) -> Result<()> {
-    let session = module.session();
-    if what == What::Key {
-        let made = module.create_key(session, &KEY)?;
-        return module.destroy_key(session, made);
+/// Who does the calls: the core, or a module in a session.
+pub enum Subject<'a> {
+    Core(&'a Core),
+    Module {
+        module: &'a Module,
+        session: CK_SESSION_HANDLE,
+        key: CK_OBJECT_HANDLE,
+    },
+}
+
+impl<'a> Subject<'a> {
+    /// A module with a key of its own in a session.
+    pub fn of(module: &'a Module, session: CK_SESSION_HANDLE) -> Result<Subject<'a>> {
+        Ok(Subject::Module {
+            module,
+            session,
+            key: module.create_key(session, &KEY)?,
+        })
     }
-    let mut mechanism = message.mechanism(what);
-    let (data, out) = (&message.data, &mut message.out);
-    module.encrypt(session, key, &mut mechanism, data, out)?;
-    Ok(())
+
+    pub fn name(&self) -> &str {
+        match self {
+            Subject::Core(_) => super::CORE,
+            Subject::Module { module, .. } => &module.name,
+        }
+    }
+
+    /// One call.
+    #[inline]
+    pub fn run(&self, what: What, message: &mut Message) -> Result<()> {
+        let (module, session, key) = match *self {
+            Subject::Core(core) => return core.run(what, message),
+            Subject::Module {
+                module,
+                session,
+                key,
+            } => (module, session, key),
+        };
+        if what == What::Key {
+            let made = module.create_key(session, &KEY)?;
+            return module.destroy_key(session, made);
+        }
+        let mut mechanism = message.mechanism(what);
+        let (data, out) = (&message.data, &mut message.out);
+        module.encrypt(session, key, &mut mechanism, data, out)?;
+        Ok(())
+    }
 }

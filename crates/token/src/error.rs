@@ -8,6 +8,15 @@ use std::time::Duration;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Why others could read or change a file or folder.
+#[derive(Debug)]
+pub struct Exposure {
+    /// What is wrong; begins with "it" or "its folder".
+    pub why: String,
+    /// The command that mends it.
+    pub cure: String,
+}
+
 #[derive(Debug)]
 pub enum Error {
     /// The operating system refused a step: which one, on which file.
@@ -17,7 +26,7 @@ pub enum Error {
     /// A later version of the format: which, and the latest that is known.
     Newer(PathBuf, u32, u32),
     /// Others could read or replace the file.
-    Exposed(PathBuf, String),
+    Exposed(PathBuf, Exposure),
     /// Another process has held the lock for longer than this.
     Locked(PathBuf, Duration),
     /// No token has been initialised there.
@@ -57,10 +66,12 @@ impl fmt::Display for Error {
                  format {known} at most. It was not changed. Use the version that wrote it, or a newer one",
                 path.display()
             ),
-            Error::Exposed(path, what) => write!(
+            Error::Exposed(path, exposure) => write!(
                 f,
-                "the token file {} is not used, because {what}",
-                path.display()
+                "the token file {} is not used, because {}. To mend it: {}",
+                path.display(),
+                exposure.why,
+                exposure.cure
             ),
             Error::Locked(path, patience) => write!(
                 f,

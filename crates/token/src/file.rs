@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The file itself: who may have it, how it is read, locked and replaced.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Exposure, Result};
 use crate::format::{Contents, MOST};
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -66,8 +66,11 @@ pub fn read(path: &Path) -> Result<Option<(Identity, Contents)>> {
         Ok(opened) => opened,
         Err(error) if error.kind() == not_found => return Ok(None),
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
-            let what = "it is a symbolic link, which a change would replace".to_owned();
-            return Err(Error::Exposed(path.to_owned(), what));
+            let exposure = Exposure {
+                why: "it is a symbolic link, which a change would replace".to_owned(),
+                cure: format!("readlink {}   (name the file itself)", path.display()),
+            };
+            return Err(Error::Exposed(path.to_owned(), exposure));
         }
         Err(error) => return Err(Error::io("open", path)(error)),
     };
@@ -97,26 +100,50 @@ fn me() -> libc::uid_t {
     unsafe { libc::geteuid() }
 }
 
-/// Why somebody other than this user and root could change a file or folder. None: nobody could.
-pub fn changeable_by_others(m: &Metadata) -> Option<String> {
-    let (owner, me, mode) = (m.uid(), me(), m.mode() & 0o7777);
-    if owner != me && owner != 0 {
-        return Some(format!(
-            "belongs to user {owner}, and this process runs as user {me}"
-        ));
+impl Exposure {
+    fn foreign(what: &str, path: &Path, owner: libc::uid_t) -> Exposure {
+        let (me, path) = (me(), path.display());
+        Exposure {
+            why: format!("{what} belongs to user {owner}, and this process runs as user {me}"),
+            cure: format!("chown {me} {path}"),
+        }
     }
-    (mode & 0o022 != 0).then(|| {
-        format!("has mode {mode:o}, so other users could change it. Run 'chmod go-w' on it")
-    })
+
+    fn irregular(path: &Path) -> Exposure {
+        Exposure {
+            why: "it is not a regular file".to_owned(),
+            cure: format!("ls -l {}   (name a file)", path.display()),
+        }
+    }
+
+    /// Through users other than this one and root, who could change a file or folder.
+    fn to_changes(what: &str, path: &Path, m: &Metadata) -> Option<Exposure> {
+        let (owner, mode) = (m.uid(), m.mode() & 0o7777);
+        if owner != me() && owner != 0 {
+            return Some(Exposure::foreign(what, path, owner));
+        }
+        (mode & 0o022 != 0).then(|| Exposure {
+            why: format!("{what} has mode {mode:o}, so other users could change it"),
+            cure: format!("chmod go-w {}", path.display()),
+        })
+    }
+
+    /// Of a configuration file.
+    pub fn of_configuration(path: &Path, m: &Metadata) -> Option<Exposure> {
+        match m.is_file() {
+            true => Exposure::to_changes("it", path, m),
+            false => Some(Exposure::irregular(path)),
+        }
+    }
 }
 
 /// Whoever can write to the folder of a token can replace the token by an old one. In a folder with
 /// the sticky bit, such as /tmp, only the owner of a file can replace it.
 fn check_folder(path: &Path, folder: &Path, m: &Metadata) -> Result<()> {
-    match changeable_by_others(m) {
-        Some(why) if m.mode() & libc::S_ISVTX == 0 => {
-            let what = format!("its folder {} {why}", folder.display());
-            Err(Error::Exposed(path.to_owned(), what))
+    let what = format!("its folder {}", folder.display());
+    match Exposure::to_changes(&what, folder, m) {
+        Some(exposure) if m.mode() & libc::S_ISVTX == 0 => {
+            Err(Error::Exposed(path.to_owned(), exposure))
         }
         _ => Ok(()),
     }
@@ -125,24 +152,23 @@ fn check_folder(path: &Path, folder: &Path, m: &Metadata) -> Result<()> {
 /// Only the owner may have rights to a token file. Users who can write to it could bring back an
 /// old one, and users who can read it could try PINs.
 fn check(path: &Path, m: &Metadata) -> Result<()> {
-    let exposed = |what: String| Err(Error::Exposed(path.to_owned(), what));
-    if !m.is_file() {
-        return exposed("it is not a regular file".to_owned());
-    }
-    let (owner, me) = (m.uid(), me());
-    if owner != me {
-        return exposed(format!(
-            "it belongs to user {owner}, and this process runs as user {me}"
-        ));
-    }
-    match m.mode() & 0o077 {
-        0 => Ok(()),
-        _ => exposed(format!(
-            "its mode is {:o}, so others could use it. Run 'chmod 600' on it, and change the PIN \
-             if somebody may have read it",
-            m.mode() & 0o777
-        )),
-    }
+    let (owner, mode) = (m.uid(), m.mode() & 0o777);
+    let exposure = if !m.is_file() {
+        Exposure::irregular(path)
+    } else if owner != me() {
+        Exposure::foreign("it", path, owner)
+    } else if mode & 0o077 != 0 {
+        Exposure {
+            why: format!("its mode is {mode:o}, so others could use it"),
+            cure: format!(
+                "chmod 600 {}   (change the PIN if somebody may have read it)",
+                path.display()
+            ),
+        }
+    } else {
+        return Ok(());
+    };
+    Err(Error::Exposed(path.to_owned(), exposure))
 }
 
 /// The lock of a token: held while this lives.

@@ -16,7 +16,7 @@ mod pin;
 pub mod place;
 mod store;
 
-pub use error::{Error, Result};
+pub use error::{Error, Exposure, Result};
 pub use file::Identity;
 pub use format::{Contents, Record, Role, LABEL_LEN};
 pub use pin::MasterKey;

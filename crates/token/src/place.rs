@@ -11,7 +11,9 @@
 //! A program with more rights than its user (setuid) reads no environment variables and no file of
 //! the user.
 
+use crate::error::Exposure;
 use std::ffi::{CStr, OsString};
+use std::fmt;
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,33 @@ use std::path::{Path, PathBuf};
 pub const VARIABLE: &str = "TENROUNDS_TOKEN";
 const SYSTEM_FILE: &str = "/etc/tenrounds/pkcs11.conf";
 const OF_ROOT: &str = "/var/lib/tenrounds/token";
+
+/// What is wrong with a configuration file.
+#[derive(Debug)]
+pub enum Wrong {
+    /// The module ignores the file.
+    File(PathBuf, Exposure),
+    /// The module ignores a line: its number and text.
+    Line(PathBuf, usize, String),
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wrong::File(file, exposure) => {
+                let (why, cure) = (&exposure.why, &exposure.cure);
+                write!(f, "{}: {why}. To mend it: {cure}", file.display())
+            }
+            Wrong::Line(file, number, line) => {
+                write!(
+                    f,
+                    "{}:{number}: '{line}' is not 'token = /PATH'",
+                    file.display()
+                )
+            }
+        }
+    }
+}
 
 /// The value of an environment variable.
 type Variable = Box<dyn Fn(&str) -> Option<OsString>>;
@@ -56,8 +85,8 @@ impl Surroundings {
         given.or_else(|| self.home.as_ref().map(|home| home.join(below_home)))
     }
 
-    /// The tokens, and what is wrong with lines of the configuration.
-    pub fn tokens(&self) -> (Vec<PathBuf>, Vec<String>) {
+    /// The tokens, and what is wrong with the configuration.
+    pub fn tokens(&self) -> (Vec<PathBuf>, Vec<Wrong>) {
         if let Some(path) = (self.variable)(VARIABLE) {
             return (vec![PathBuf::from(path)], Vec::new());
         }
@@ -81,22 +110,18 @@ impl Surroundings {
 }
 
 /// The tokens of this process.
-pub fn tokens() -> (Vec<PathBuf>, Vec<String>) {
+pub fn tokens() -> (Vec<PathBuf>, Vec<Wrong>) {
     Surroundings::here().tokens()
 }
 
 /// The tokens that a configuration file names. A file that others could change names none: they
 /// could name a token whose PIN they know.
-fn configured(file: &Path) -> (Vec<PathBuf>, Vec<String>) {
+fn configured(file: &Path) -> (Vec<PathBuf>, Vec<Wrong>) {
     let Ok((mut opened, metadata)) = crate::file::open(file, 0) else {
         return Default::default();
     };
-    let wrong = match metadata.is_file() {
-        true => crate::file::changeable_by_others(&metadata),
-        false => Some("is not a regular file".to_owned()),
-    };
-    if let Some(why) = wrong {
-        return (Vec::new(), vec![format!("{}: it {why}", file.display())]);
+    if let Some(exposure) = Exposure::of_configuration(file, &metadata) {
+        return (Vec::new(), vec![Wrong::File(file.to_owned(), exposure)]);
     }
     let mut text = Vec::new();
     match opened.read_to_end(&mut text) {
@@ -105,7 +130,7 @@ fn configured(file: &Path) -> (Vec<PathBuf>, Vec<String>) {
     }
 }
 
-fn parse(text: &str, file: &Path) -> (Vec<PathBuf>, Vec<String>) {
+fn parse(text: &str, file: &Path) -> (Vec<PathBuf>, Vec<Wrong>) {
     let (mut paths, mut wrong) = (Vec::new(), Vec::new());
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -113,11 +138,7 @@ fn parse(text: &str, file: &Path) -> (Vec<PathBuf>, Vec<String>) {
         match pair {
             Some(("token", path)) if path.starts_with('/') => paths.push(PathBuf::from(path)),
             None if line.is_empty() => {}
-            _ => wrong.push(format!(
-                "{}:{}: '{line}' is not 'token = /PATH'",
-                file.display(),
-                number + 1,
-            )),
+            _ => wrong.push(Wrong::Line(file.to_owned(), number + 1, line.to_owned())),
         }
     }
     (paths, wrong)
@@ -185,6 +206,7 @@ mod tests {
         let text = "# tokens\n token = /a/b # the first\n\ntoken=/c d\ntoken = e\nslot = 1\n";
         let (paths, wrong) = parse(text, Path::new("f"));
         assert_eq!(paths, [Path::new("/a/b"), Path::new("/c d")]);
+        let wrong: Vec<String> = wrong.iter().map(Wrong::to_string).collect();
         assert_eq!(
             wrong,
             [
@@ -209,13 +231,17 @@ mod tests {
                 (paths.len(), wrong.len()),
                 (usize::from(used), usize::from(!used))
             );
-            assert!(used || wrong[0].contains(&format!("has mode {mode:o}")));
+            let said =
+                format!("has mode {mode:o}, so other users could change it. To mend it: chmod");
+            assert!(used || wrong[0].to_string().contains(&said));
         }
         std::fs::remove_file(&file).unwrap();
         let path = std::ffi::CString::new(file.to_str().unwrap()).unwrap();
         // SAFETY: the path is a string.
         assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
-        assert!(here.tokens().1[0].contains("not a regular file"));
+        assert!(here.tokens().1[0]
+            .to_string()
+            .contains("not a regular file"));
         std::fs::remove_file(&file).unwrap();
     }
 

@@ -4,10 +4,10 @@
 use super::config::{self, Effect, Source};
 use super::finding::{Finding, Severity};
 use super::means::Means;
+use super::pkcs11::{self, Pkcs11};
 use super::verdict::{self, InForce};
 use super::{
-    disks, environment, hazards, kernel, kernel_module, pkcs11, processes, processor, starts,
-    system,
+    disks, environment, hazards, kernel, kernel_module, processes, processor, starts, system,
 };
 use crate::inventory;
 use crate::inventory::install::{self, Install};
@@ -33,6 +33,7 @@ pub struct Doctor {
     pub openssl: Vec<Install>,
     pub processes: Processes,
     pub kernel: Kernel,
+    pub pkcs11: Pkcs11,
     pub seconds: f64,
 }
 
@@ -67,7 +68,8 @@ impl Doctor {
         findings.extend(kernel_module::check(root, &means, &kernel, &disks));
         findings.extend(disks::check(&means, &disks));
         findings.extend(hazards::check(root, &means));
-        findings.extend(pkcs11::check(root));
+        let (pkcs11, of_pkcs11) = pkcs11::check(root);
+        findings.extend(of_pkcs11);
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         let (verdict, status) = match findings.first().map(|finding| finding.severity) {
             Some(Severity::Problem) => ("problems", 2),
@@ -85,6 +87,7 @@ impl Doctor {
             openssl,
             processes,
             kernel: Kernel { kernel, disks },
+            pkcs11,
             seconds: begun.elapsed().as_secs_f64(),
         }
     }

@@ -3,6 +3,7 @@
 
 use super::examination::Doctor;
 use super::finding::{Finding, Severity};
+use super::pkcs11::Pkcs11;
 use crate::inventory::processes::{count, Process};
 use crate::kernel::drivers::is_software;
 use crate::kernel::text;
@@ -137,7 +138,23 @@ fn looked_at(doctor: &Doctor) -> String {
         "Secure Boot: {}",
         text::signatures(&kernel.signatures)
     ));
+    line(pkcs11(&doctor.pkcs11));
     out
+}
+
+fn pkcs11(looked: &Pkcs11) -> String {
+    let number = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let module = match (&looked.module, &looked.works) {
+        (None, _) => "no module was tried".to_owned(),
+        (Some(path), None) => format!("{} does not work or was not tried", path.display()),
+        (Some(path), Some(seen)) => {
+            let slots = number(seen.slots, "slot");
+            format!("{} works, on {}, with {slots}", path.display(), seen.model)
+        }
+    };
+    let tokens = number(looked.tokens.len(), "token file");
+    let files = number(looked.registered.len(), "file");
+    format!("PKCS#11: {module}; {tokens}; named in {files} of p11-kit and JDKs")
 }
 
 fn listed(doctor: &Doctor) -> String {

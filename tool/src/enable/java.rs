@@ -13,7 +13,7 @@ use super::undo::remove_own;
 use super::user::Home;
 use crate::error::{Error, Result};
 use crate::openssl::configuration::OWN_HEAD;
-use crate::pkcs11::{self, java};
+use crate::pkcs11::{self, java, registered};
 use crate::trust;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,8 +44,9 @@ impl Jdk {
         })?;
         let file = files::real(found)?;
         let current = files::read(&file)?.unwrap_or_default();
+        let home = home.canonicalize();
         Ok(Jdk {
-            home: home.to_owned(),
+            home: home.map_err(Error::from_reason)?,
             own: file.with_file_name(OWN),
             file,
             current,
@@ -159,6 +160,72 @@ fn state_dir() -> Result<PathBuf> {
     .join("java"))
 }
 
+/// The JDKs that `enable` knows of, for `status`: each is tried as `enable` tries it.
+pub fn look(root: &Path, report: &mut Report) {
+    let mut dirs = vec![state::system_dir(root).join("java")];
+    dirs.extend(Home::find().map(|home| home.state.join("java")));
+    for dir in dirs {
+        let state = match State::look(&dir) {
+            Ok(state) if state.files.is_empty() => continue,
+            // This one has a folder for the trial.
+            Ok(_) => State::dry_run(&dir),
+            Err(error) => Err(error),
+        };
+        match state {
+            Ok(state) => report
+                .sites
+                .extend(state.files.iter().filter_map(|entry| looked(entry, &state))),
+            Err(error) => report.notes.push(error.to_string()),
+        }
+    }
+}
+
+fn looked(entry: &Entry, state: &State) -> Option<Site> {
+    let home = entry.java_home.as_ref()?;
+    let mut site = Site::new("java", entry.file.clone(), Vec::new());
+    site.backup.clone_from(&entry.backup);
+    let (outcome, reason) = match Jdk::find(home) {
+        Err(error) => (Outcome::NotEnabled, Some(error.to_string())),
+        Ok(jdk) => state_of(&jdk, entry, state, &mut site),
+    };
+    (site.outcome, site.reason) = (outcome, reason);
+    Some(site)
+}
+
+fn state_of(jdk: &Jdk, entry: &Entry, state: &State, site: &mut Site) -> (Outcome, Option<String>) {
+    let home = jdk.home.display();
+    let command = |verb: &str| format!("'tenrounds {verb} --java-home {home}'");
+    let (enable, disable) = (command("enable"), command("disable"));
+    match jdk.without() {
+        Err(error) => return (Outcome::Damaged, Some(error.to_string())),
+        Ok(None) if entry.done => {
+            let why = format!(
+                "somebody, or an update of the JDK, took our lines out; {enable} puts them back, \
+                 {disable} forgets them"
+            );
+            return (Outcome::NotEnabled, Some(why));
+        }
+        Ok(None) => {
+            let why = format!("nothing is in force; {enable} or {disable} completes it");
+            return (Outcome::HalfDone, Some(why));
+        }
+        Ok(Some(_)) => {}
+    }
+    let own = files::read(&jdk.own).ok().flatten();
+    let own = own.map(|own| String::from_utf8_lossy(&own).into_owned());
+    site.own_file = own.as_ref().map(|_| jdk.own.clone());
+    site.module = own
+        .and_then(|own| registered::value_of(&own, "library"))
+        .map(PathBuf::from);
+    if let Err(error) = state.trial().and_then(|scratch| jdk.works(None, &scratch)) {
+        let why = format!("{error}; to disable tenrounds: {disable}");
+        return (Outcome::Broken, Some(why));
+    }
+    let changed = entry.after != checksum(&jdk.current);
+    let why = format!("changed since 'tenrounds enable': {disable} will remove only our lines");
+    (Outcome::Enabled, changed.then_some(why))
+}
+
 pub fn enable(home: &Path, dry_run: bool) -> Result<Report> {
     let dir = state_dir()?;
     let jdk = Jdk::find(home)?;
@@ -225,6 +292,7 @@ fn put_in(jdk: &Jdk, module: &Path, state: &mut State, site: &mut Site) -> Resul
         own: Some(jdk.own.clone()),
         own_sum: Some(checksum(&config)),
         done: false,
+        java_home: Some(jdk.home.clone()),
     };
     site.backup.clone_from(&entry.backup);
     state.put(entry.clone())?;

@@ -234,7 +234,9 @@ impl Report {
                 "It is enabled for you, but OPENSSL_CONF of this shell does not name {}",
                 site.configuration.display()
             ),
-            (InForce::No, None, None) if self.sites.iter().any(|s| s.outcome.is_bad()) => {
+            (InForce::No, None, None)
+                if of("system").chain(of("user")).any(|s| s.outcome.is_bad()) =>
+            {
                 "It is enabled, but does not work".to_owned()
             }
             (InForce::No, None, None) => enabling::how(all > 0),
@@ -304,10 +306,13 @@ fn show_site(site: &Site, reason: Option<&String>, command: &str) -> String {
     }
     if let Some(module) = &site.module {
         let version = site.provider_version.as_deref().unwrap_or("unknown");
-        line(
-            "provider",
-            format!("{}, version {version}", module.display()),
-        );
+        match site.scope {
+            "java" => line("module", module.display().to_string()),
+            _ => line(
+                "provider",
+                format!("{}, version {version}", module.display()),
+            ),
+        }
     }
     if let Some(backup) = site.backup.as_ref().filter(|_| command != "disable") {
         line("as it was", backup.display().to_string());

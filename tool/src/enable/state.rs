@@ -52,6 +52,9 @@ pub struct Entry {
     pub own_sum: Option<String>,
     /// Tried, replaced and verified; false while that is under way.
     pub done: bool,
+    /// Of `--java-home`: the JDK, which the file need not lie in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub java_home: Option<PathBuf>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Where the provider is enabled, and whether it works there: looked up and tried, with nothing
-//! changed.
+//! Where the provider and the PKCS#11 module are enabled, and whether they work there: looked up
+//! and tried, with nothing changed.
 
 use super::edit::{self, Found};
 use super::files;
+use super::java;
 use super::report::{InForce, Report};
 use super::site::{Outcome, Site};
 use super::state::{self, checksum, State};
@@ -52,6 +53,7 @@ pub fn look(root: &Path) -> Result<Report> {
         report.note_version(shown.provider_version.as_deref(), shown.module.as_deref());
         report.sites.push(shown);
     }
+    java::look(root, &mut report);
     report.note_overrides(home.as_ref().map(|home| home.own.as_path()));
     report.passed_over(found.passed_over);
     report.in_force = Some(in_force(&report.sites));

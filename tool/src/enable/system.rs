@@ -280,6 +280,7 @@ impl Work<'_> {
             own: Some(before.own.clone()),
             own_sum: Some(checksum(own)),
             done: false,
+            java_home: None,
         })
     }
 

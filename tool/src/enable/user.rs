@@ -245,6 +245,7 @@ fn created(file: &Path, text: &[u8]) -> Entry {
         own: None,
         own_sum: None,
         done: false,
+        java_home: None,
     }
 }
 
@@ -345,6 +346,7 @@ impl Edited {
             own: None,
             own_sum: None,
             done: false,
+            java_home: None,
         };
         state.put(entry.clone())?;
         let like = match self.before.is_some() {

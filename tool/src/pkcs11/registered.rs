@@ -18,6 +18,8 @@ pub struct Registered {
 }
 
 const NAME: &str = "tenrounds-pkcs11.so";
+/// Of users, below ~/.config; p11-kit ignores those of root.
+const OF_USERS: &str = "pkcs11/modules";
 const P11_KIT: [&str; 3] = [
     "/usr/share/p11-kit/modules",
     "/usr/local/share/p11-kit/modules",
@@ -26,16 +28,41 @@ const P11_KIT: [&str; 3] = [
 const JDKS: &str = "/usr/lib/jvm";
 
 pub fn find(root: &Root) -> Vec<Registered> {
-    let mut found: Vec<Registered> = P11_KIT
+    let mut folders = P11_KIT.map(PathBuf::from).to_vec();
+    let homes = root.names("/home").into_iter();
+    folders.extend(homes.map(|name| Path::new("/home").join(name).join(".config").join(OF_USERS)));
+    let own = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    folders.extend(own.map(|config| config.join(OF_USERS)));
+    let folders = once(root, folders);
+    let mut found: Vec<Registered> = folders
         .iter()
-        .flat_map(|dir| of_p11_kit(root, dir))
+        .flat_map(|folder| of_p11_kit(root, folder))
         .collect();
     found.extend(jdks(root).iter().filter_map(|file| of_java(root, file)));
     found
 }
 
+/// The absolute path that a variable has. With `--root`, it is one below that.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(std::env::var_os(variable)?);
+    path.is_absolute().then_some(path)
+}
+
+/// The paths that exist, each file or folder once: several names may lead to one.
+fn once(root: &Root, paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut seen = Vec::new();
+    let is_new = |path: &PathBuf| match root.identity(path) {
+        Some(identity) if !seen.contains(&identity) => {
+            seen.push(identity);
+            true
+        }
+        _ => false,
+    };
+    paths.into_iter().filter(is_new).collect()
+}
+
 /// The value of `key: value` or `key = value`, without quotes.
-fn value_of(text: &str, key: &str) -> Option<String> {
+pub fn value_of(text: &str, key: &str) -> Option<String> {
     let lines = text.lines().filter_map(|line| line.split_once([':', '=']));
     let mut values = lines.filter(|(name, _)| name.trim() == key);
     values
@@ -45,11 +72,11 @@ fn value_of(text: &str, key: &str) -> Option<String> {
 
 /// Module files (pkcs11.conf(5)). A module without a folder lies in p11-kit's own, of which each
 /// distribution has another.
-fn of_p11_kit(root: &Root, dir: &str) -> Vec<Registered> {
+fn of_p11_kit(root: &Root, dir: &Path) -> Vec<Registered> {
     let names = root.names(dir).into_iter();
     let files = names
         .filter(|name| name.ends_with(".module"))
-        .map(|name| Path::new(dir).join(name));
+        .map(|name| dir.join(name));
     let registered = |file: PathBuf| {
         let module = value_of(&root.text(&file).ok()?, "module").filter(|m| m.ends_with(NAME))?;
         let module = PathBuf::from(module);
@@ -70,23 +97,26 @@ fn of_p11_kit(root: &Root, dir: &str) -> Vec<Registered> {
     files.filter_map(registered).collect()
 }
 
-/// The java.security files of the JDKs of a distribution. Several names may lead to one.
+/// The java.security files of the JDKs of a distribution, of JAVA_HOME and of `java` on PATH.
 fn jdks(root: &Root) -> Vec<PathBuf> {
-    let mut seen = Vec::new();
-    let homes = root
-        .names(JDKS)
-        .into_iter()
-        .map(|name| Path::new(JDKS).join(name));
-    let files = homes.flat_map(|home| super::java::in_home(&home));
-    files
-        .filter(|file| match root.identity(file) {
-            Some(identity) if !seen.contains(&identity) => {
-                seen.push(identity);
-                true
-            }
-            _ => false,
-        })
-        .collect()
+    let names = root.names(JDKS).into_iter();
+    let mut homes: Vec<PathBuf> = names.map(|name| Path::new(JDKS).join(name)).collect();
+    homes.extend(absolute("JAVA_HOME"));
+    if root.is_machine() {
+        homes.extend(of_path());
+    }
+    once(
+        root,
+        homes.iter().flat_map(|home| super::java::in_home(home)),
+    )
+}
+
+/// The JDK of the `java` on PATH.
+fn of_path() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut files = std::env::split_paths(&path).map(|folder| folder.join("java"));
+    let java = files.find(|file| file.is_file())?.canonicalize().ok()?;
+    java.parent()?.parent().map(Path::to_owned)
 }
 
 /// A provider of SunPKCS11 whose configuration names the module.

@@ -15,6 +15,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 const OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+/// Variables whose properties replace those of JAVA_TOOL_OPTIONS: the first is read by the command
+/// `java` from 9 on, the second by every JVM of OpenJDK.
+const STRONGER: [&str; 2] = ["JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
 const WRITTEN: &str = "# Written by 'tenrounds run --java'.\n";
 const PROPERTIES: &str = "-Djava.security.properties=";
 
@@ -27,13 +30,15 @@ pub fn prepare(command: &[OsString], lifetime: Lifetime) -> Result<Variable> {
              not be read; leave it out, or register the module by hand (man 5 tenrounds)"
         )));
     }
-    let before = std::env::var_os(OPTIONS).unwrap_or_default();
-    if has_own(&before) {
+    let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+    let mut variables = [OPTIONS].into_iter().chain(STRONGER);
+    if let Some(name) = variables.find(|name| has_own(&variable(name))) {
         return Err(Error::failure(format!(
-            "{OPTIONS} names a file of properties by {PROPERTIES} already; unset it, or register the \
+            "{name} names a file of properties by {PROPERTIES} already; unset it, or register the \
              module by hand (man 5 tenrounds)"
         )));
     }
+    let before = variable(OPTIONS);
     let module = pkcs11::find()?;
     let jdk = security_file(command.first())?;
     let text = std::fs::read(&jdk)

@@ -3,8 +3,9 @@
 
 use crate::json::valid;
 use crate::machine::Machine;
-use crate::support::{contains, Finish};
+use crate::support::{contains, Finish, TOOL};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 const MODULE: &str = "TENROUNDS_PKCS11";
 const TOKEN: &str = "TENROUNDS_TOKEN";
@@ -74,6 +75,78 @@ fn entries_that_lead_nowhere() {
 }
 
 #[test]
+fn entries_of_users_and_of_java_home() {
+    let machine = Machine::healthy();
+    let entry = "module: /opt/tenrounds-pkcs11.so\n";
+    machine.write("home/me/.config/pkcs11/modules/a.module", entry);
+    machine.write("srv/config/pkcs11/modules/b.module", entry);
+    machine.write(
+        "opt/jdk/conf/security/java.security",
+        "security.provider.1=SunPKCS11 /etc/java.cfg\n",
+    );
+    machine.write("etc/java.cfg", "library = /opt/tenrounds-pkcs11.so\n");
+    let files = |variables: &[(&str, &str)]| -> Vec<String> {
+        let found = found(&machine, variables);
+        let file = |(_, text): &(String, String)| {
+            let names = ["a.module", "b.module", "jdk/conf/security/java.security"];
+            names
+                .into_iter()
+                .find(|name| text.contains(name))
+                .unwrap()
+                .to_owned()
+        };
+        found.iter().map(file).collect()
+    };
+    let nowhere = [("HOME", "/nowhere"), ("JAVA_HOME", "")];
+    assert_eq!(files(&nowhere), ["a.module"]);
+    // Each file once, also if two variables lead to it.
+    assert_eq!(
+        files(&[("HOME", "/home/me"), ("JAVA_HOME", "")]),
+        ["a.module"]
+    );
+    let both = [
+        ("XDG_CONFIG_HOME", "/srv/config"),
+        ("JAVA_HOME", "/opt/jdk"),
+    ];
+    assert_eq!(
+        files(&both),
+        ["a.module", "b.module", "jdk/conf/security/java.security"]
+    );
+}
+
+#[test]
+fn what_was_looked_at_is_said() {
+    let machine = Machine::healthy();
+    machine.write("token", "");
+    let looked = |variables: &[(&str, &str)]| -> String {
+        let text = machine.doctor(&[], variables).out;
+        let lines = text.split_once("\nLooked at\n").unwrap().1;
+        lines.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    contains(
+        &looked(&[]),
+        &["PKCS#11: no module was tried; 0 token files; named in 0 files"],
+    );
+    let module = Path::new(TOOL).with_file_name("deps/libtenrounds_pkcs11.so");
+    let module = module.to_str().unwrap();
+    let token = machine.dir.join("token").display().to_string();
+    let said = looked(&[(MODULE, module), (TOKEN, &token)]);
+    contains(&said, &[&format!("PKCS#11: {module} "), "; 1 token file;"]);
+    // Root tries only what no other user can replace.
+    let done = machine.doctor(&["--json"], &[(MODULE, module), (TOKEN, &token)]);
+    match valid(&done.out).at("/doctor/pkcs11/works") {
+        works if works.is_null() => contains(&said, &["was not tried"]),
+        works => {
+            assert!(works["slots"].as_u64().unwrap() >= 2, "{works}");
+            contains(
+                &said,
+                &[&format!("works, on {}", works["model"].as_str().unwrap())],
+            );
+        }
+    }
+}
+
+#[test]
 fn a_module_that_cannot_be_loaded() {
     let machine = Machine::healthy();
     machine.write("broken.so", "no ELF file\n".repeat(100));
@@ -113,4 +186,12 @@ fn damaged_and_exposed_tokens_are_named() {
     assert_eq!(ids(), ["token-newer"]);
     mode(0o644);
     assert_eq!(ids(), ["token-exposed"]);
+    let cure = || found(&machine, &[(TOKEN, &name)])[0].1.clone();
+    contains(&cure(), &[&format!("chmod 600 {name}")]);
+    // The file is in order, and its folder is not.
+    mode(0o600);
+    let folder = machine.dir.display().to_string();
+    std::fs::set_permissions(&machine.dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(ids(), ["token-exposed"]);
+    contains(&cure(), &[&format!("chmod go-w {folder}\"")]);
 }

@@ -38,6 +38,13 @@ impl Jdk {
         tool.done()
     }
 
+    /// `status --json`, below a root without any OpenSSL.
+    fn status(&self) -> Done {
+        std::fs::create_dir_all(self.place.path("root")).unwrap();
+        let mut tool = self.place.tool(["status", "--json", "--root", "root"]);
+        tool.env("XDG_STATE_HOME", self.place.path("state")).done()
+    }
+
     fn text(&self) -> String {
         std::fs::read_to_string(&self.file).unwrap()
     }
@@ -129,6 +136,44 @@ fn what_others_changed_since_stays() {
     jdk.tool(&["enable"]).ok();
     std::fs::write(&jdk.file, jdk.text().replace("# tenrounds: end.\n", "")).unwrap();
     contains(&jdk.tool(&["disable"]).failed(1), &["remove them by hand"]);
+}
+
+#[test]
+fn status_tries_the_jdk() {
+    let jdk = Jdk::new();
+    let sites = |done: &Done| {
+        let mut sites = valid(&done.out).list("/status/sites");
+        sites.retain(|site| site["scope"] == "java");
+        sites
+    };
+    assert!(sites(&jdk.status().ok()).is_empty());
+    jdk.tool(&["enable"]).ok();
+    let site = &sites(&jdk.status().ok())[0];
+    assert_eq!(site["outcome"], "enabled", "{site}");
+    let path = |path: PathBuf| path.display().to_string();
+    assert_eq!(site["configuration"], path(jdk.file.clone()));
+    assert_eq!(site["module"], path(jdk.place.path("module.so")));
+    std::fs::write(&jdk.file, jdk.text() + "later=2\n").unwrap();
+    let site = &sites(&jdk.status().ok())[0];
+    contains(&site.to_string(), &["enabled", "changed since"]);
+
+    jdk.place.file("jdk/broken", "");
+    let broken = jdk.status();
+    assert_eq!(broken.status, Some(1));
+    assert_eq!(sites(&broken)[0]["outcome"], "broken");
+    contains(&broken.err, &["no such provider", "disable --java-home"]);
+    std::fs::remove_file(jdk.place.path("jdk/broken")).unwrap();
+
+    // An update of the JDK brought another java.security.
+    std::fs::write(&jdk.file, SECURITY).unwrap();
+    let site = &sites(&jdk.status().ok())[0];
+    assert_eq!(site["outcome"], "not-enabled");
+    contains(
+        &site.to_string(),
+        &["took our lines out", "enable --java-home"],
+    );
+    jdk.tool(&["disable"]).ok();
+    assert!(sites(&jdk.status().ok()).is_empty());
 }
 
 /// Killed at every change on the disk: the file is whole, and both commands get it right

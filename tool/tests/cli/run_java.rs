@@ -27,7 +27,9 @@ impl Jdk {
         let mut tool = self.0.tool(["run", "--java", "--"]);
         tool.args(args)
             .env_remove("JAVA_HOME")
-            .env_remove("JAVA_TOOL_OPTIONS");
+            .env_remove("JAVA_TOOL_OPTIONS")
+            .env_remove("JDK_JAVA_OPTIONS")
+            .env_remove("_JAVA_OPTIONS");
         tool.env("TENROUNDS_PKCS11", self.0.path("module.so"));
         tool.envs(variables.iter().copied()).done()
     }
@@ -91,8 +93,10 @@ fn what_stands_in_the_way_is_said() {
         &jdk.run(&[], &[&java, own]).failed(1),
         &["the command names", "man 5 tenrounds"],
     );
-    let said = jdk.run(&[("JAVA_TOOL_OPTIONS", own)], &[&java]).failed(1);
-    contains(&said, &["JAVA_TOOL_OPTIONS names"]);
+    for variable in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
+        let said = jdk.run(&[(variable, own)], &[&java]).failed(1);
+        contains(&said, &[&format!("{variable} names")]);
+    }
     let said = jdk
         .run(&[("TENROUNDS_PKCS11", "/nowhere.so")], &[&java])
         .failed(1);
