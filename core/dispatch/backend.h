@@ -91,7 +91,7 @@ enum tr_op {
  *   XTS                  struct tr_xts_run
  *   XTS_*_CTS            struct tr_xts_run. Ciphertext stealing, for the last full block and the
  *                        `rest` bytes after it; `blocks` is 1.
- *   XTS_*_UNITS          struct tr_xts_units, which the operation does not change. Whole data units
+ *   XTS_*_UNITS          struct tr_xts_units. Whole data units. The call is never split.
  */
 typedef void tr_bulk_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                         size_t blocks, void *state);

@@ -219,8 +219,8 @@ TR_INLINE void number(uint8_t numbers[UNITS][TR_BLOCK], size_t n, uint8_t unit[T
     tr_reverse_block(unit, next);
 }
 
-/* Processes n data units by one operation, if the backend has it and the length allows. Returns the
- * number of units processed, n or 0. */
+/* Processes n data units by one operation, if the backend has it, and if length and environment
+ * allow it. Returns the number of units processed, n or 0. */
 TR_INLINE size_t whole_units(const struct tr_xts_key *x, int decrypt, uint8_t *out,
                              const uint8_t *in, size_t len, const uint8_t tweaks[][TR_BLOCK],
                              size_t n)
@@ -229,6 +229,9 @@ TR_INLINE size_t whole_units(const struct tr_xts_key *x, int decrypt, uint8_t *o
         return 0;
     struct tr_xts_units units = {tweaks, len / TR_BLOCK};
     const enum tr_op op = decrypt ? TR_OP_XTS_DEC_UNITS : TR_OP_XTS_ENC_UNITS;
+    const struct tr_backend *b = tr_backend_doing(x->data.backend, op);
+    if (b == NULL || n * units.blocks > tr_env_most_blocks(b->features))
+        return 0;
     return tr_bulk(&x->data, op, out, in, n * units.blocks, &units) / units.blocks;
 }
 
