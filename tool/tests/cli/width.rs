@@ -3,11 +3,11 @@
 //! to panic.
 
 use crate::enable_support::{Machine, DEBIAN};
-use crate::support::{contains, Done, Finish};
+use crate::support::{contains, Done, Finish, TOOL};
 use std::process::{Command, Stdio};
 
 /// Command lines whose output people read, and the words that open it.
-const LINES: [(&[&str], &str); 9] = [
+const LINES: [(&[&str], &str); 11] = [
     (&["detect"], "AES-GCM"),
     (&["detect", "--verbose"], "AES-GCM"),
     (&["doctor"], "tenrounds"),
@@ -16,6 +16,8 @@ const LINES: [(&[&str], &str); 9] = [
     (&["enable", "--dry-run"], "Dry run"),
     (&["enable", "--system", "--dry-run"], "Dry run"),
     (&["disable"], ""),
+    (&["scan", TOOL], "The file holds"),
+    (&["scan", "--verbose", TOOL], "The file holds"),
     (
         &[
             "selftest",
@@ -48,7 +50,7 @@ impl Test {
         self.enables.at_home(&mut command);
         let root = match line[0] {
             "doctor" | "detect" => &self.healthy.dir,
-            "selftest" => return command,
+            "selftest" | "scan" => return command,
             _ => &self.enables.root,
         };
         command.arg("--root").arg(root);
@@ -96,7 +98,7 @@ fn nothing_is_lost_by_wrapping() {
         words
     };
     for (line, _) in LINES.iter().filter(|(line, _)| {
-        !line.contains(&"--verbose") && line[0] != "detect" && line[0] != "selftest"
+        !line.contains(&"--verbose") && !["detect", "selftest", "scan"].contains(&line[0])
     }) {
         let whole = test.tool(line).done();
         let mut narrow = test.tool(line);
@@ -145,7 +147,7 @@ fn a_terminal_is_asked_for_its_width() {
     let mut script = test.enables.place.program("script");
     let line = format!(
         "stty cols 40 rows 24; '{}' status --root '{}'",
-        crate::support::TOOL,
+        TOOL,
         test.enables.root.display()
     );
     script
