@@ -76,6 +76,12 @@ pub enum Command {
     /// examines configurations, environment variables, processes, the kernel's drivers and disks.
     /// Only root sees the processes of all users, and encrypted disks.
     Doctor(DoctorArgs),
+    /// Find the programs and libraries that hold AES code, and say whether tenrounds reaches it
+    ///
+    /// The first line is the verdict. A table then lists each file with AES instructions or tables:
+    /// which library it is, how wide its code is, and whether tenrounds reaches it. `scan` reads
+    /// files of x86-64, i386 and arm64, and executes nothing.
+    Scan(ScanArgs),
     /// Keep keys in a token file for the PKCS#11 module
     ///
     /// A token holds keys for Java and other programs that speak PKCS#11. They are encrypted under
@@ -166,6 +172,25 @@ pub struct DoctorArgs {
     /// Examine a tree that is laid out like a machine (for tests)
     #[arg(long, value_name = "DIR", hide = true)]
     pub root: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct ScanArgs {
+    /// Files, directories, process IDs or installed packages [default: all that is installed]
+    ///
+    /// A directory is scanned with everything below it, but without symbolic links and other file
+    /// systems. For a process, its program and libraries are scanned. If a file has the name of a
+    /// process or package, the file is scanned. The default is /usr, /opt, /bin and /lib.
+    #[arg(value_name = "FILE|DIR|PID|PACKAGE", value_hint = ValueHint::AnyPath)]
+    pub targets: Vec<OsString>,
+
+    /// Show functions, addresses, and files with other cryptographic instructions
+    #[arg(long, short, conflicts_with = "json")]
+    pub verbose: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]

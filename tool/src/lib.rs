@@ -20,6 +20,7 @@ mod pages;
 mod pkcs11;
 mod root;
 mod run;
+mod scan;
 mod selftest;
 mod speed;
 mod subject;
@@ -44,6 +45,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Doctor(args) => return doctor::run(&args).map(ExitCode::from),
         Command::Diff(args) => return diff::diff(&args).map(ExitCode::from),
         Command::Status(args) => return enable::status(&args).map(ExitCode::from),
+        Command::Scan(args) => return scan::run(&args).map(ExitCode::from),
         Command::Detect(args) => detect::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),

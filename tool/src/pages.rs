@@ -187,6 +187,21 @@ const PAGES: &[(&str, Page)] = &[
         see_also: &["tenrounds-kernel(7)"],
         ..USUAL
     }),
+    ("scan", Page {
+        examples: &[
+            ("tenrounds scan", "Which installed programs and libraries hold AES code?"),
+            ("tenrounds scan --verbose /usr/lib/x86_64-linux-gnu/libcrypto.so.3", "Which functions of a library hold it?"),
+            ("tenrounds scan 1234", "Which AES code has a process mapped?"),
+            ("tenrounds scan --json /opt | jq -r '.scan.files[] | select(.holds == \"tables\") | .path'", "The files whose AES uses tables, for a script."),
+        ],
+        exit: &[
+            ("0", "Success, also if no file holds AES code."),
+            ("1", "A file, directory, process or package that was named could not be scanned, or the output cannot be written."),
+            ("2", "The command line is wrong."),
+        ],
+        environment: &[],
+        see_also: &["tenrounds-doctor(1)", "tenrounds-run(1)"],
+    }),
     ("speed", Page {
         examples: &[
             ("tenrounds speed", "Measure the most used modes, in about ten seconds."),

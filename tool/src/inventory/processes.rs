@@ -200,6 +200,19 @@ pub fn openssl(root: &Root, pid: u32, maps: &str) -> Mapped {
     found
 }
 
+/// The files that a process has mapped for execution, by their paths in its root, and whether each
+/// was deleted or replaced since.
+pub fn executable(root: &Root, pid: u32) -> std::io::Result<BTreeSet<(String, bool)>> {
+    let maps = root.text(format!("/proc/{pid}/maps"))?;
+    let chroot = chroot(root, pid);
+    let path = |mapping: Mapping| inside(chroot.as_deref(), mapping.path).to_owned();
+    let mapped = maps.lines().filter_map(mapping);
+    Ok(mapped
+        .map(|mapping| (mapping.deleted, path(mapping)))
+        .map(|(deleted, path)| (path, deleted))
+        .collect())
+}
+
 /// Whether a process was started with OPENSSL_CONF, which replaces the system's configuration.
 pub fn has_own_configuration(root: &Root, pid: u32) -> bool {
     let set = variables(root, pid).unwrap_or_default();

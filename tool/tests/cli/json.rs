@@ -86,11 +86,12 @@ fn writes_what_the_schema_says(command: &str, args: &[&str]) {
 
 #[test]
 fn every_command_writes_what_the_schema_says() {
-    let commands: [(&str, &[&str]); 7] = [
+    let commands: [(&str, &[&str]); 8] = [
         ("detect", &["--json"]),
         ("doctor", &["--json"]),
         ("selftest", &["--json", "--up-to", "32"]),
         ("status", &["--json"]),
+        ("scan", &["--json", crate::support::TOOL]),
         ("speed", &QUICK),
         ("compare", &QUICK),
         ("run", &["--", "openssl", "rand", "-hex", "16"]),

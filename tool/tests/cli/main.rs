@@ -30,6 +30,7 @@ mod run_count;
 mod run_java;
 mod run_reach;
 mod run_signals;
+mod scan;
 mod selftest;
 mod status;
 mod support;

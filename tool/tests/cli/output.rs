@@ -49,6 +49,7 @@ fn all_lines() -> Vec<Vec<String>> {
             "speed" | "compare" | "compare-paths" => &quick,
             "diff" => &[BENCH_OLD, BENCH_NEW],
             "selftest" => &["--backend", "bitslice", "--up-to", "32"],
+            "scan" => &[crate::support::TOOL],
             "completions" => &["bash"],
             "worker" => &["tenrounds-core"],
             // They write only files, or need one that is prepared.

@@ -3,7 +3,7 @@
 //! to panic.
 
 use crate::enable_support::{Machine, DEBIAN};
-use crate::support::{contains, Done, Finish};
+use crate::support::{contains, Done, Finish, TOOL};
 use std::process::{Command, Stdio};
 
 /// Command lines whose output people read, and the words that open it.
@@ -16,6 +16,8 @@ const LINES: [(&[&str], &str); 11] = [
     (&["enable", "--dry-run"], "Dry run"),
     (&["enable", "--system", "--dry-run"], "Dry run"),
     (&["disable"], ""),
+    (&["scan", TOOL], "The file holds"),
+    (&["scan", "--verbose", TOOL], "The file holds"),
     (
         &[
             "selftest",
@@ -50,7 +52,7 @@ impl Test {
         self.enables.at_home(&mut command);
         let root = match line[0] {
             "doctor" | "detect" => &self.healthy.dir,
-            "selftest" | "run" | "token" => return command,
+            "selftest" | "run" | "token" | "scan" => return command,
             _ => &self.enables.root,
         };
         command.arg("--root").arg(root);
@@ -135,7 +137,8 @@ fn nothing_is_lost_by_wrapping() {
         words
     };
     for (line, _) in LINES.iter().filter(|(line, _)| {
-        !line.contains(&"--verbose") && !["detect", "selftest", "run", "token"].contains(&line[0])
+        !line.contains(&"--verbose")
+            && !["detect", "selftest", "run", "token", "scan"].contains(&line[0])
     }) {
         let whole = test.tool(line).done();
         let mut narrow = test.tool(line);
@@ -184,7 +187,7 @@ fn a_terminal_is_asked_for_its_width() {
     let mut script = test.enables.place.program("script");
     let line = format!(
         "stty cols 40 rows 24; '{}' status --root '{}'",
-        crate::support::TOOL,
+        TOOL,
         test.enables.root.display()
     );
     script

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! A section or segment, and its split into functions and the code between them.
+
+use crate::tally::Tally;
+use crate::Function;
+use serde::Serialize;
+use std::ops::Range;
+
+/// How the bounds of a function are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bounds {
+    Symbol,
+    /// By .eh_frame.
+    Unwind,
+    Unknown,
+    /// A symbol says that this is data.
+    #[serde(skip)]
+    Data,
+}
+
+/// A section or segment.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunk<'d> {
+    pub name: Option<&'d str>,
+    pub address: u64,
+    pub data: &'d [u8],
+}
+
+/// A range of addresses with a name, of a symbol or of .eh_frame.
+#[derive(Debug, Clone)]
+pub struct Known<'d> {
+    pub range: Range<u64>,
+    pub name: Option<&'d [u8]>,
+    pub bounds: Bounds,
+}
+
+/// A part of a chunk, by offsets: a function, or code between known functions.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretch<'d> {
+    pub start: usize,
+    pub end: usize,
+    pub name: Option<&'d [u8]>,
+    pub bounds: Bounds,
+}
+
+impl Stretch<'_> {
+    /// The function that this stretch is. If its bounds are unknown, its address is that of its
+    /// first cryptographic instruction.
+    pub fn function(&self, chunk: &Chunk, first: u64, tally: Tally) -> Function {
+        let known = self.bounds != Bounds::Unknown;
+        Function {
+            name: self
+                .name
+                .map(|name| String::from_utf8_lossy(name).into_owned()),
+            address: match known {
+                true => chunk.address.wrapping_add(self.start as u64),
+                false => first,
+            },
+            size: known.then(|| (self.end - self.start) as u64),
+            bounds: self.bounds,
+            class: None,
+            instructions: tally,
+        }
+    }
+}
+
+impl<'d> Chunk<'d> {
+    /// Data without a place.
+    #[cfg(test)]
+    pub fn of(data: &'d [u8]) -> Chunk<'d> {
+        Chunk {
+            name: None,
+            address: 0,
+            data,
+        }
+    }
+
+    /// Splits the chunk at functions, which are sorted by their beginning. No two parts overlap.
+    pub fn stretches<'k>(&self, known: &[Known<'k>]) -> Vec<Stretch<'k>> {
+        let mut found = Vec::new();
+        let gap = |start, end| Stretch {
+            start,
+            end,
+            name: None,
+            bounds: Bounds::Unknown,
+        };
+        let offset = |address: u64| {
+            let offset = address.checked_sub(self.address)?;
+            usize::try_from(offset)
+                .ok()
+                .filter(|at| *at < self.data.len())
+        };
+        let first = known.partition_point(|known| known.range.start < self.address);
+        let mut list = known[first..].iter().peekable();
+        let mut done = 0;
+        while let Some(function) = list.next() {
+            let Some(start) = offset(function.range.start) else {
+                break;
+            };
+            let next = list.peek().and_then(|next| offset(next.range.start));
+            let next = next.unwrap_or(self.data.len());
+            // A symbol of assembly code can have no size.
+            let length = function.range.end.saturating_sub(function.range.start);
+            let end = match length {
+                0 => next,
+                length => start.saturating_add(usize::try_from(length).unwrap_or(usize::MAX)),
+            };
+            let end = end.min(next);
+            if start > done {
+                found.push(gap(done, start));
+            }
+            if end > start {
+                found.push(Stretch {
+                    start,
+                    end,
+                    name: function.name,
+                    bounds: function.bounds,
+                });
+            }
+            done = end.max(done);
+        }
+        if self.data.len() > done {
+            found.push(gap(done, self.data.len()));
+        }
+        found
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The files that the arguments of `scan` name: files themselves, all files below a directory, the
+//! files that a process has mapped, the files of a package.
+
+use crate::inventory::processes;
+use crate::root::Root;
+use crate::style::clean;
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Trouble;
+
+/// A file to examine.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The path that is shown.
+    pub path: PathBuf,
+    /// The path to open: for a process below its root.
+    pub at: PathBuf,
+    /// An argument names exactly this file, so that it has to be examined.
+    pub named: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct Targets {
+    pub files: Vec<Target>,
+    pub troubles: Vec<Trouble>,
+    pub not_entered: Vec<String>,
+}
+
+/// Where programs and libraries are installed.
+const INSTALLED: [&str; 6] = ["/usr", "/opt", "/bin", "/sbin", "/lib", "/lib64"];
+
+/// Resolves the arguments; without any, everything that is installed. What cannot be resolved is a
+/// complaint.
+pub fn find(arguments: &[OsString], complaints: &mut Vec<String>) -> Targets {
+    let mut targets = Targets::default();
+    if arguments.is_empty() {
+        // On most systems /bin and /lib are symbolic links into /usr.
+        let is_real = |dir: &&&str| Path::new(dir).symlink_metadata().is_ok_and(|m| m.is_dir());
+        for dir in INSTALLED.iter().filter(is_real) {
+            targets.walk(Path::new(dir));
+        }
+    }
+    for argument in arguments {
+        if let Err(why) = targets.take(argument) {
+            let name = clean(argument.to_string_lossy());
+            complaints.push(format!("cannot scan '{name}': {why}"));
+        }
+    }
+    targets
+}
+
+/// The kind that a named file has instead of a regular file's.
+const NEITHER: &str = "it is neither a regular file nor a directory";
+
+impl Targets {
+    fn take(&mut self, argument: &OsStr) -> Result<(), String> {
+        let path = Path::new(argument);
+        match path.metadata() {
+            Ok(meta) if meta.is_dir() => {
+                std::fs::read_dir(path).map_err(|error| error.to_string())?;
+                self.walk(path);
+                Ok(())
+            }
+            Ok(meta) if meta.is_file() => {
+                self.add(path, true);
+                Ok(())
+            }
+            Ok(_) => Err(NEITHER.to_owned()),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error.to_string()),
+            Err(_) if path.symlink_metadata().is_ok() => {
+                Err("the symbolic link leads nowhere".to_owned())
+            }
+            Err(_) => match argument.to_str() {
+                Some(pid) if pid.bytes().all(|byte| byte.is_ascii_digit()) => self.process(pid),
+                Some(name) if is_package_name(name) => self.package(name),
+                _ => Err("there is no such file or directory".to_owned()),
+            },
+        }
+    }
+
+    fn add(&mut self, path: &Path, named: bool) {
+        self.files.push(Target {
+            path: path.to_owned(),
+            at: path.to_owned(),
+            named,
+        });
+    }
+
+    fn trouble(&mut self, path: &Path, why: impl ToString) {
+        self.troubles.push(Trouble {
+            path: clean(path.display()),
+            why: why.to_string(),
+        });
+    }
+
+    /// Adds the regular files below a directory. Does not follow symbolic links, and stays on the
+    /// file system of the directory: /proc has no end.
+    fn walk(&mut self, top: &Path) {
+        let device = top.metadata().map(|meta| meta.dev()).ok();
+        let mut waiting = vec![top.to_owned()];
+        while let Some(dir) = waiting.pop() {
+            let entries = match std::fs::read_dir(&dir) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    self.trouble(&dir, error);
+                    continue;
+                }
+            };
+            for entry in entries.flatten() {
+                let path = entry.path();
+                match entry.file_type() {
+                    Ok(kind) if kind.is_file() => self.add(&path, false),
+                    Ok(kind) if kind.is_dir() => {
+                        match path.symlink_metadata().map(|meta| meta.dev()).ok() {
+                            own if own == device => waiting.push(path),
+                            Some(_) => self.not_entered.push(clean(path.display())),
+                            // It was removed meanwhile.
+                            None => {}
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Adds the files that a process has mapped for execution.
+    fn process(&mut self, pid: &str) -> Result<(), String> {
+        let none = || format!("there is no process {pid}, and no file of that name");
+        let number: u32 = pid.parse().map_err(|_| none())?;
+        let root = Root::machine();
+        let mapped = processes::executable(&root, number).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => none(),
+            ErrorKind::PermissionDenied => {
+                format!("process {pid} belongs to another user; run the command as root")
+            }
+            _ => format!("process {pid}: {error}"),
+        })?;
+        let view = root.of_process(number).ok_or_else(none)?;
+        if mapped.is_empty() {
+            return Err(format!(
+                "process {pid} has mapped no files: it is a kernel thread, or has ended"
+            ));
+        }
+        for (path, deleted) in mapped {
+            let path = PathBuf::from(path);
+            let exe = PathBuf::from(format!("/proc/{pid}/exe"));
+            let link = format!("{} (deleted)", path.display());
+            let at = match deleted {
+                false => view.path(&path),
+                true if std::fs::read_link(&exe).is_ok_and(|to| to == Path::new(&link)) => exe,
+                true => {
+                    self.trouble(&path, "was deleted or replaced since the process started");
+                    continue;
+                }
+            };
+            self.files.push(Target {
+                path,
+                at,
+                named: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds the files of an installed package.
+    fn package(&mut self, name: &str) -> Result<(), String> {
+        let list = listed("dpkg-query", "-L", name).or_else(|| listed("rpm", "-ql", name));
+        let list = list.ok_or("it is no file, no process and no installed package")?;
+        for line in list.split(|byte| *byte == b'\n') {
+            let path = Path::new(OsStr::from_bytes(line));
+            if path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+                self.add(path, false);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether dpkg or rpm may be asked for a package of this name.
+fn is_package_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.:_~".contains(&byte);
+    name.bytes().all(plain) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// What a package manager lists; None if it is not installed or does not know the package.
+fn listed(program: &str, option: &str, package: &str) -> Option<Vec<u8>> {
+    let mut command = Command::new(program);
+    command.args([option, package]).stdin(Stdio::null());
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    output.status.success().then_some(output.stdout)
+}

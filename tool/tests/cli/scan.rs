@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `scan` on files that the system's assembler makes, on our own modules, and on the system's
+//! libcrypto. crates/classify/tests/elf.rs tests the instructions one by one.
+
+use crate::json::{valid, Document};
+use crate::support::{contains, module, skip, Done, Finish, Guarded, Place};
+use serde_json::{json, Value};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Instructions of AES on the widest registers of this processor's family, a hash by AES, and no
+/// AES.
+#[cfg(target_arch = "x86_64")]
+const BODIES: [&str; 3] = [
+    "vaesenc %zmm1,%zmm0,%zmm0\nvaesenclast %zmm1,%zmm0,%zmm0",
+    "aesenc %xmm1,%xmm0\naesenc %xmm1,%xmm0",
+    "pclmulqdq $0,%xmm1,%xmm0",
+];
+#[cfg(target_arch = "aarch64")]
+const BODIES: [&str; 3] = [
+    ".arch armv8-a+crypto\naese v0.16b,v1.16b\naesmc v0.16b,v0.16b\naese v0.16b,v1.16b\neor v0.16b,v0.16b,v2.16b",
+    ".arch armv8-a+crypto\naese v0.16b,v1.16b\naesmc v0.16b,v0.16b",
+    ".arch armv8-a+crypto\npmull v0.1q,v1.1d,v2.1d",
+];
+
+const WIDEST: &str = if cfg!(target_arch = "aarch64") {
+    "Arm CE"
+} else {
+    "VAES 512"
+};
+
+/// A shared library with one function.
+fn library(place: &Place, name: &str, body: &str) -> PathBuf {
+    let source = format!(".text\n.globl f\n.type f,%function\nf:\n{body}\nret\n.size f,.-f\n");
+    let (source, file) = (place.file("a.s", &source), place.path(name));
+    let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let mut cc = Command::new(cc);
+    cc.args(["-shared", "-nostdlib", "-o"])
+        .arg(&file)
+        .arg(source);
+    assert!(cc.status().unwrap().success(), "{cc:?}");
+    file
+}
+
+/// A directory with one library of each kind, and files that are no ELF files.
+fn tree(place: &Place) -> PathBuf {
+    let dir = place.path("tree");
+    std::fs::create_dir_all(dir.join("below")).unwrap();
+    for (name, body) in ["below/aes.so", "hash.so", "clmul.so"].iter().zip(BODIES) {
+        library(place, &format!("tree/{name}"), body);
+    }
+    std::fs::write(dir.join("text"), "aesenc\n").unwrap();
+    std::fs::write(dir.join("empty"), "").unwrap();
+    symlink(&dir, dir.join("below/loop")).unwrap();
+    symlink("below/aes.so", dir.join("link.so")).unwrap();
+    std::fs::hard_link(dir.join("below/aes.so"), dir.join("name.so")).unwrap();
+    dir
+}
+
+fn scan(place: &Place, args: &[&str]) -> Done {
+    place.tool(["scan"]).args(args).done()
+}
+
+fn scanned(place: &Place, target: impl AsRef<Path>) -> Document {
+    let mut tool = place.tool(["scan", "--json"]);
+    let document = valid(&tool.arg(target.as_ref()).done().ok().out);
+    assert_eq!(document.text("/command"), "scan");
+    document
+}
+
+/// The file of this name in a document.
+fn file(document: &Document, name: &str) -> Value {
+    let files = document.list("/scan/files");
+    let found = files
+        .iter()
+        .find(|file| file["path"].as_str().unwrap().ends_with(name));
+    found
+        .unwrap_or_else(|| panic!("no {name} in {files:#?}"))
+        .clone()
+}
+
+#[test]
+fn a_directory_is_scanned_and_the_verdict_comes_first() {
+    let place = Place::new();
+    let dir = tree(&place);
+    let dir = dir.to_str().unwrap();
+    let done = scan(&place, &[dir]).ok();
+    let first = done.out.lines().next().unwrap();
+    let widest = format!("{WIDEST} in {dir}/below/aes.so.");
+    assert_eq!(
+        first,
+        format!("1 of 3 programs and libraries holds AES instructions: {widest}")
+    );
+    contains(
+        &done.out,
+        &[
+            "1 file uses AES instructions only for hash functions or for other ciphers.",
+            "not needed",
+            "1 file has carry-less multiplication or SHA instructions, but no AES.",
+            "unknown (1 file): The library is not known. tenrounds run --count",
+        ],
+    );
+    assert!(
+        !done.out.contains("clmul.so") && !done.out.contains("link.so"),
+        "{}",
+        done.out
+    );
+    assert_eq!(done.err, "");
+    let verbose = scan(&place, &["--verbose", dir]).ok().out;
+    let symbol = format!(" f: {WIDEST}; ");
+    contains(
+        &verbose,
+        &[
+            "clmul.so",
+            &symbol,
+            "1 last round",
+            "build id",
+            " f: no AES; 128 bits: 1 CLMUL",
+        ],
+    );
+    // A hard link is the same file.
+    let document = scanned(&place, dir);
+    assert_eq!(document.at("/scan/examined"), &json!(3));
+    let kinds =
+        ["aes.so", "hash.so", "clmul.so"].map(|name| file(&document, name)["holds"].clone());
+    assert_eq!(kinds, ["instructions", "other-use", "others"]);
+    assert_eq!(document.list("/scan/files").len(), 3);
+}
+
+#[test]
+fn nothing_found_is_no_failure() {
+    let place = Place::new();
+    let dir = place.path("texts");
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("text"), "aesenc\n").unwrap();
+    let dir = dir.to_str().unwrap();
+    let done = scan(&place, &[dir]).ok();
+    assert_eq!(done.out, "There are no programs and no libraries here.\n");
+    let plain = library(&place, "plain.so", "nop");
+    let done = scan(&place, &[plain.to_str().unwrap()]).ok();
+    assert_eq!(done.out, "The file holds no AES instructions.\n");
+    let hash = library(&place, "hash.so", BODIES[1]);
+    let done = scan(&place, &[hash.to_str().unwrap()]).ok();
+    let hash = "The file holds no AES instructions that encrypt.\n1 file uses AES";
+    assert!(done.out.starts_with(hash), "{}", done.out);
+}
+
+#[test]
+fn what_cannot_be_scanned_is_named_with_the_reason() {
+    let place = Place::new();
+    let text = place.file("text", "#!/bin/sh\n");
+    let damaged = place.path("damaged");
+    std::fs::write(&damaged, b"\x7fELF\x02\x01\x01 and no more").unwrap();
+    let fifo = place.path("fifo");
+    assert!(Command::new("mkfifo")
+        .arg(&fifo)
+        .status()
+        .unwrap()
+        .success());
+    let dangling = place.path("dangling");
+    symlink("nowhere", &dangling).unwrap();
+    for (path, why) in [
+        (text, "is no ELF file"),
+        (damaged, "is a damaged ELF file: "),
+        (fifo, "it is neither a regular file nor a directory"),
+        (dangling, "the symbolic link leads nowhere"),
+        (place.path("none"), "there is no such file or directory"),
+        (
+            PathBuf::from("no-such-package"),
+            "it is no file, no process and no installed package",
+        ),
+    ] {
+        let path = path.to_str().unwrap();
+        let said = scan(&place, &[path]).failed(1);
+        contains(&said, &[&format!("cannot scan '{path}': {why}")]);
+    }
+    let said = scan(&place, &["4194305"]).failed(1);
+    contains(
+        &said,
+        &["cannot scan '4194305': there is no process 4194305"],
+    );
+    // The others are scanned nonetheless.
+    let dir = tree(&place);
+    let done = scan(&place, &["none", dir.to_str().unwrap(), "nothing"]);
+    assert_eq!(done.status, Some(1));
+    assert_eq!(done.err.lines().count(), 2, "{}", done.err);
+    contains(
+        &done.out,
+        &["1 of 3 programs and libraries holds AES instructions"],
+    );
+}
+
+#[test]
+fn a_directory_that_cannot_be_read() {
+    // SAFETY: it has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } == 0 {
+        // Root may read every directory, so a damaged file stands for it.
+        let place = Place::new();
+        let dir = place.path("dir");
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::write(dir.join("damaged"), b"\x7fELF\x02\x01\x01 and no more").unwrap();
+        let dir = dir.to_str().unwrap();
+        contains(
+            &scan(&place, &[dir]).ok().out,
+            &["1 file or directory could not be examined"],
+        );
+        let verbose = scan(&place, &["-v", dir]).ok().out;
+        return contains(
+            &verbose,
+            &["Not examined: ", "/damaged: is a damaged ELF file: "],
+        );
+    }
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let dir = place.path("dir");
+    std::fs::create_dir(&dir).unwrap();
+    let mode = |mode| std::fs::set_permissions(&dir, PermissionsExt::from_mode(mode)).unwrap();
+    mode(0);
+    let said = scan(&place, &[dir.to_str().unwrap()]);
+    let around = scan(&place, &[place.path("").to_str().unwrap()]);
+    mode(0o755);
+    contains(&said.failed(1), &["Permission denied"]);
+    contains(
+        &around.ok().out,
+        &["1 file or directory could not be examined"],
+    );
+}
+
+#[test]
+fn the_files_of_a_process() {
+    let place = Place::new();
+    let aes = library(&place, "libwide.so", BODIES[0]);
+    // A copy, which is deleted while it runs.
+    let program = place.path("program");
+    std::fs::copy("/bin/cat", &program).unwrap();
+    let mut cat = place.program(&program);
+    cat.env("LD_PRELOAD", &aes)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = Guarded(cat.spawn().unwrap());
+    {
+        // Once it answers, it has loaded its libraries.
+        use std::io::{Read, Write};
+        child.0.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        child
+            .0
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut [0])
+            .unwrap();
+    }
+    std::fs::remove_file(&program).unwrap();
+    let pid = child.0.id().to_string();
+    let document = scanned(&place, &pid);
+    assert_eq!(file(&document, "/libwide.so")["holds"], "instructions");
+    // The library, the program, the dynamic linker and the C library.
+    assert!(
+        document.at("/scan/examined").as_u64() >= Some(4),
+        "{document:?}"
+    );
+    assert_eq!(document.list("/scan/troubles"), [json!(null); 0]);
+    let replaced = place.path("libwide.so");
+    std::fs::remove_file(&replaced).unwrap();
+    let document = scanned(&place, &pid);
+    let why = document.text("/scan/troubles/0/why");
+    contains(&why, &["was deleted or replaced since the process started"]);
+}
+
+/// The path of the libcrypto that the tool uses, and its version.
+fn system_libcrypto(place: &Place) -> (PathBuf, String) {
+    let host = valid(&place.tool(["detect", "--json"]).done().ok().out);
+    let path = PathBuf::from(host.text("/host/openssl/library"));
+    let version = host.text("/host/openssl/version");
+    let version = version.trim_start_matches("OpenSSL ");
+    (path, version.split(' ').next().unwrap().to_owned())
+}
+
+#[test]
+fn the_system_s_libcrypto() {
+    let place = Place::new();
+    let (path, version) = system_libcrypto(&place);
+    let document = scanned(&place, path.canonicalize().unwrap());
+    let found = &document.list("/scan/files")[0];
+    assert_eq!(
+        found["library"],
+        json!({ "name": "OpenSSL", "version": version })
+    );
+    assert_eq!(found["reach"], "provider");
+    // OpenSSL has AES on wide registers since 3.1.
+    let old = version.starts_with("3.0.");
+    let expected = match old {
+        _ if cfg!(target_arch = "aarch64") => "arm-ce",
+        true => "aes-ni",
+        false => "vaes512",
+    };
+    assert_eq!(found["class"], expected);
+    let text = scan(&place, &[path.to_str().unwrap()]).ok().out;
+    contains(
+        &text,
+        &[
+            "The file holds AES instructions: ",
+            &format!("OpenSSL {version}"),
+            "tenrounds enable",
+        ],
+    );
+}
+
+#[test]
+fn a_package() {
+    let place = Place::new();
+    let (path, _) = system_libcrypto(&place);
+    let mut owner = Command::new("dpkg-query");
+    owner
+        .arg("-S")
+        .arg(format!("*/{}", path.file_name().unwrap().to_str().unwrap()));
+    let owner = owner.output().ok().filter(|output| output.status.success());
+    let Some(owner) = owner.map(|output| String::from_utf8(output.stdout).unwrap()) else {
+        return skip("no package of dpkg has a libcrypto");
+    };
+    let (package, _) = owner.split_once(": ").unwrap();
+    let document = scanned(&place, package.split(',').next().unwrap());
+    assert_eq!(file(&document, "libcrypto.so.3")["reach"], "provider");
+}
+
+#[test]
+fn our_own_code() {
+    let place = Place::new();
+    let library = module().ancestors().find_map(|dir| {
+        let file = dir.join("libtenrounds.so");
+        file.exists().then_some(file)
+    });
+    for path in [module()].into_iter().chain(library) {
+        let document = scanned(&place, &path);
+        let found = &document.list("/scan/files")[0];
+        assert_eq!(
+            found["library"],
+            json!({ "name": "tenrounds", "version": "0.1.0" }),
+            "{path:?}"
+        );
+        assert_eq!(found["reach"], "itself");
+        // The backend vperm512 loads an S-box into registers. There are no T-tables.
+        let tables = found["tables"].as_array().unwrap();
+        let is_box = |table: &Value| table["kind"].as_str().unwrap().ends_with("sbox");
+        assert!(tables.iter().all(is_box), "{path:?}: {tables:?}");
+        let functions = found["functions"].as_array().unwrap();
+        let mut classes: Vec<&str> = functions
+            .iter()
+            .filter_map(|f| f["class"].as_str())
+            .collect();
+        classes.sort_unstable();
+        classes.dedup();
+        match cfg!(target_arch = "aarch64") {
+            true => assert!(classes.contains(&"arm-ce"), "{classes:?}"),
+            false => {
+                for class in ["aes-ni", "vaes256", "vaes512"] {
+                    assert!(classes.contains(&class), "{path:?}: {classes:?}");
+                }
+            }
+        }
+    }
+}
