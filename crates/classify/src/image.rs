@@ -101,7 +101,8 @@ fn outside<E>(_: E) -> Refusal {
 }
 
 impl<'d> Image<'d> {
-    /// Adds code or read-only data. Together they are not longer than the file, unless they overlap.
+    /// Adds code or read-only data. Together they are not longer than the file, unless they
+    /// overlap.
     fn take(&mut self, executable: bool, chunk: Chunk<'d>, longest: usize) -> Result<(), Refusal> {
         match executable {
             true => self.code.push(chunk),

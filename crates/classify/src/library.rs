@@ -109,8 +109,8 @@ pub fn identify(evidence: &Evidence, texts: &[Chunk]) -> Option<Library> {
     })
 }
 
-/// The version of Go in .go.buildinfo, since Go 1.18: behind a header of 32 bytes a length and a text
-/// (debug/buildinfo of Go).
+/// The version of Go in .go.buildinfo, since Go 1.18: behind a header of 32 bytes a length and a
+/// text (debug/buildinfo of Go).
 fn go_version(info: &[u8]) -> Option<String> {
     let length = usize::from(*info.get(32)?);
     let text = std::str::from_utf8(info.get(33..33 + length)?).ok()?;

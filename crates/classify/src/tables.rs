@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Lookup tables of AES in data: S-boxes, and the T-tables that combine an S-box with MixColumns.
-//! Code that uses them leaks the key through the cache. The tables alone do not say that it is used.
+//! Code that uses them leaks the key through the cache. The tables alone do not say that it is
+//! used.
 
 use crate::chunk::Chunk;
 use memchr::memmem;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! Cryptographic instructions of x86-64 and i386. A search for opcode bytes finds the stretches of
-//! code that may hold one. Only these are decoded, from their beginning, so that opcode bytes inside
-//! an immediate do not count. For 665 MB of code this takes 0.9 s of CPU time, and decoding all of
-//! it 3.5 s.
+//! code that may hold one. Only these are decoded, from their beginning, so that opcode bytes
+//! inside an immediate do not count. For 665 MB of code this takes 0.9 s of CPU time, and decoding
+//! all of it 3.5 s.
 
 use crate::chunk::{Bounds, Chunk, Stretch};
 use crate::tally::{Kind, Tally};

@@ -28,7 +28,8 @@ enum Outcome {
     Unreadable(String),
 }
 
-/// Examines all targets. A named file that cannot be examined is a complaint, another one a trouble.
+/// Examines all targets. A named file that cannot be examined is a complaint, another one a
+/// trouble.
 pub fn examine(targets: Targets, complaints: &mut Vec<String>) -> Scan {
     let mut files = targets.files;
     files.sort_by(|a, b| (&a.path, !a.named).cmp(&(&b.path, !b.named)));

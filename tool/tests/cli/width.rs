@@ -7,7 +7,7 @@ use crate::support::{contains, Done, Finish, TOOL};
 use std::process::{Command, Stdio};
 
 /// Command lines whose output people read, and the words that open it.
-const LINES: [(&[&str], &str); 11] = [
+const LINES: [(&[&str], &str); 13] = [
     (&["detect"], "AES-GCM"),
     (&["detect", "--verbose"], "AES-GCM"),
     (&["doctor"], "tenrounds"),
