@@ -43,7 +43,9 @@ static bool one_run(const struct tr_xts_key *key, size_t len, size_t units, bool
 
 static void test_runs(const struct tr_backend *b)
 {
-    static const size_t lengths[] = {16, 31, 48, 100, 512, 520, 1350, 4096};
+    /* 512 to 2048: runs are one operation (XTS_ENC_UNITS) */
+    static const size_t lengths[] = {16, 31, 100, 512, 520, 1024, 1350, 1536, 2048, 2560, 4096};
+    enum { LENGTHS = sizeof(lengths) / sizeof(*lengths) };
     unsigned runs = 0, right = 0;
     for (size_t key_len = 32; key_len <= 64; key_len += 32) {
         uint8_t raw[64];
@@ -51,16 +53,16 @@ static void test_runs(const struct tr_backend *b)
         tap_fill(&rng, raw, sizeof(raw));
         if (tr_xts_set_key(&key, b, raw, key_len) != TR_OK)
             break;
-        for (unsigned i = 0; i < 80; i++) {
-            const size_t len = i < 40 ? lengths[i % 8] : 16 + tap_below(&rng, 600);
+        for (unsigned i = 0; i < 8 * LENGTHS; i++) {
+            const size_t len = i < 4 * LENGTHS ? lengths[i % LENGTHS] : 16 + tap_below(&rng, 600);
             const size_t most = MOST_BYTES / len < MOST_UNITS ? MOST_BYTES / len : MOST_UNITS;
             const size_t units = i % 10 == 0 ? 0 : 1 + tap_below(&rng, most);
-            right += one_run(&key, len, units, i / 8 % 2 != 0);
+            right += one_run(&key, len, units, i / LENGTHS % 2 != 0);
             runs++;
         }
     }
-    tap_ok(runs == 160 && right == runs, "%s: %u of %u runs equal single calls", tr_backend_name(b),
-           right, runs);
+    tap_ok(runs == 16 * LENGTHS && right == runs, "%s: %u of %u runs equal single calls",
+           tr_backend_name(b), right, runs);
 }
 
 static void test_errors(void)

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 /// AES at the processor's speed, in the OpenSSL that is installed
 ///
 /// `tenrounds detect` shows which AES code this machine can run. `tenrounds run -- COMMAND` uses
-/// tenrounds for one command. `tenrounds enable` uses it for all programs.
+/// tenrounds for one command. `tenrounds enable` uses it for your programs, `tenrounds enable
+/// --system` for all.
 #[derive(Parser, Debug)]
 #[command(
     name = "tenrounds",

@@ -62,7 +62,9 @@ fn verdict(scan: &Scan) -> Vec<String> {
     };
     let first = match holding(Holds::Instructions).next() {
         _ if scan.examined == 0 => "There are no programs and no libraries here.".to_owned(),
-        None if scan.examined == 1 => format!("The file holds no {what}."),
+        None if scan.examined == 1 => {
+            format!("The file holds no {what}. Libraries that it loads are files of their own.")
+        }
         None => format!("None of {files} holds {what}."),
         Some(widest) => {
             let code = format!("{} in {}", class_name(&widest.module), widest.path);
