@@ -197,7 +197,7 @@ mod tests {
         let found = library(openssl, b"EVP_EncryptInit_ex");
         assert_eq!(found, Some(("OpenSSL", version("3.0.13+quic"))));
         assert_eq!(library(openssl, b"main"), None);
-        let ring = b"/root/.cargo/registry/src/x/ring-0.17.8/src/aead.rs";
+        let ring = b"/home/x/.cargo/registry/src/x/ring-0.17.8/src/aead.rs";
         assert_eq!(library(ring, b""), Some(("ring", version("0.17.8"))));
         assert_eq!(
             library(b"1.0.18\x00", b"sodium_init"),
