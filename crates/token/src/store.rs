@@ -485,7 +485,8 @@ mod tests {
         match std::os::unix::fs::chown(deep, Some(12345), None) {
             // The machine of tests/arm has one user.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                println!("# SKIP this user namespace has no user 12345");
+                let line = b"# SKIP this user namespace has no user 12345\n";
+                std::io::Write::write_all(&mut std::io::stderr(), line).unwrap();
             }
             done => {
                 done.unwrap();
