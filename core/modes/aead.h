@@ -7,34 +7,53 @@
 #include "part.h"
 
 /*
- * Seals or opens a message with the streaming calls: start, AAD, data, tag. The argument `mode` is
- * part of the functions' names, and `m` is the message object. The arguments `start` and `end` are
- * the first and the last call. The macros also use the caller's variables `aad`, `out`, `in` and
- * their lengths. The value of a macro is the status. On tag mismatch, opening cleanses the
- * plaintext.
+ * The steps of a one-shot call: the start, the AAD, and the call that encrypts or decrypts. A step
+ * runs if all before it succeeded. The macro also uses the caller's variables `out`, `in` and `len`,
+ * whose overlap it checks first. Its value is the status.
+ */
+#define TR_STEPS(start, aad, crypt)                                                                \
+    ({                                                                                             \
+        enum tr_status steps = tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : (start);        \
+        if (steps == TR_OK)                                                                        \
+            steps = (aad);                                                                         \
+        if (steps == TR_OK)                                                                        \
+            steps = (crypt);                                                                       \
+        steps;                                                                                     \
+    })
+
+/*
+ * The same for modes that make or check the tag in a call of its own, `end`. The argument `mode` is
+ * part of the functions' names, and `m` is the message object. The macros also use the caller's
+ * variables `aad` and `aad_len`. On tag mismatch, opening cleanses the plaintext.
  */
 #define TR_SEAL_STEPS(mode, m, start, end)                                                         \
     ({                                                                                             \
-        enum tr_status steps = tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : (start);        \
-        if (steps == TR_OK)                                                                        \
-            steps = tr_##mode##_aad(m, aad, aad_len);                                              \
-        if (steps == TR_OK)                                                                        \
-            steps = tr_##mode##_encrypt(m, out, in, len);                                          \
-        if (steps == TR_OK)                                                                        \
-            steps = (end);                                                                         \
-        steps;                                                                                     \
+        enum tr_status sealed = TR_STEPS(start, tr_##mode##_aad(m, aad, aad_len),                  \
+                                         tr_##mode##_encrypt(m, out, in, len));                    \
+        if (sealed == TR_OK)                                                                       \
+            sealed = (end);                                                                        \
+        sealed;                                                                                    \
     })
 #define TR_OPEN_STEPS(mode, m, start, end)                                                         \
     ({                                                                                             \
-        enum tr_status steps = tr_partial_overlap(out, in, len) ? TR_ERR_OVERLAP : (start);        \
-        if (steps == TR_OK)                                                                        \
-            steps = tr_##mode##_aad(m, aad, aad_len);                                              \
-        if (steps == TR_OK)                                                                        \
-            steps = tr_##mode##_decrypt(m, out, in, len);                                          \
-        if (steps == TR_OK && (steps = (end)) == TR_ERR_TAG)                                       \
+        enum tr_status opened = TR_STEPS(start, tr_##mode##_aad(m, aad, aad_len),                  \
+                                         tr_##mode##_decrypt(m, out, in, len));                    \
+        if (opened == TR_OK && (opened = (end)) == TR_ERR_TAG)                                     \
             tr_cleanse(out, len);                                                                  \
-        steps;                                                                                     \
+        opened;                                                                                    \
     })
+
+/* Copies `len` bytes and pads their last block with zeros. Returns the end of the padded copy. Each
+ * block is one wide store, because vector loads follow. */
+TR_INLINE uint8_t *tr_append_padded(uint8_t *to, const uint8_t *from, size_t len)
+{
+    for (; len >= TR_BLOCK; len -= TR_BLOCK, from += TR_BLOCK, to += TR_BLOCK)
+        part_store_vector(to, part_load_block(from));
+    if (len == 0)
+        return to;
+    part_store_vector(to, part_load(from, len));
+    return to + TR_BLOCK;
+}
 
 /* Copies AAD into the block buffer of a mode, until the buffer is full or the AAD ends. *used is
  * the number of bytes in the buffer. Returns the number of bytes copied. */

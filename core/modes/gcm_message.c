@@ -61,18 +61,6 @@ static int is_short(const struct tr_gcm_key *key, size_t iv_len, size_t aad_len,
     return tr_is_set(&key->aes) && iv_len == TR_GCM_IV && aad_len <= SHORT_AAD && len <= SHORT_DATA;
 }
 
-/* Copies `len` bytes and pads their last block with zeros. Returns the end of the padded copy. */
-static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
-{
-    size_t whole = len - len % TR_BLOCK;
-    for (size_t i = 0; i < whole; i += TR_BLOCK)
-        part_store_block(to + i, part_load_block(from + i));
-    if (whole == len)
-        return to + whole;
-    part_store_block(to + whole, part_load(from + whole, len - whole));
-    return to + whole + TR_BLOCK;
-}
-
 struct short_message {
     uint8_t text[TR_BLOCK + SHORT_DATA]; /* the first block becomes the tag's mask */
     uint8_t hashed[SHORT_AAD + SHORT_DATA + TR_BLOCK];
@@ -86,7 +74,7 @@ static void short_crypt(const struct tr_gcm_key *key, struct short_message *m, c
 {
     uint8_t counter[TR_BLOCK];
     part_store_block(m->text, (struct part){0, 0});
-    size_t blocks = (size_t)(append(m->text + TR_BLOCK, in, len) - m->text) / TR_BLOCK;
+    size_t blocks = (size_t)(tr_append_padded(m->text + TR_BLOCK, in, len) - m->text) / TR_BLOCK;
     part_store_block(counter, tr_gcm_j0(iv));
     tr_bulk(&key->aes, TR_OP_CTR, m->text, m->text, blocks, counter);
 }
@@ -95,7 +83,7 @@ static void short_crypt(const struct tr_gcm_key *key, struct short_message *m, c
 static void short_tag(const struct tr_gcm_key *key, struct short_message *m, const uint8_t *aad,
                       size_t aad_len, const uint8_t *ciphertext, size_t len)
 {
-    uint8_t *end = append(append(m->hashed, aad, aad_len), ciphertext, len);
+    uint8_t *end = tr_append_padded(tr_append_padded(m->hashed, aad, aad_len), ciphertext, len);
     tr_store64_be(end, (uint64_t)aad_len * 8);
     tr_store64_be(end + 8, (uint64_t)len * 8);
     m->ghash.key = &key->hash;

@@ -126,17 +126,6 @@ enum tr_status tr_gcm_siv_aad(struct tr_gcm_siv *g, const uint8_t *aad, size_t l
     return TR_OK;
 }
 
-/* Copies `len` bytes and pads their last block with zeros. Returns the end of the padded copy. */
-static uint8_t *append(uint8_t *to, const uint8_t *from, size_t len)
-{
-    for (; len >= TR_BLOCK; len -= TR_BLOCK, from += TR_BLOCK, to += TR_BLOCK)
-        part_store_vector(to, part_load_block(from));
-    if (len == 0)
-        return to;
-    part_store_vector(to, part_load(from, len));
-    return to + TR_BLOCK;
-}
-
 /* Hashes the remaining AAD, the plaintext and the lengths (section 4). Hashes a short message in
  * one call, with a single latency of multiplication and reduction. */
 static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t len)
@@ -144,7 +133,7 @@ static void hash_message(struct tr_gcm_siv *g, const uint8_t *plaintext, size_t 
     uint8_t all[SHORT + 2 * TR_BLOCK], *end = all;
     struct part lengths = {g->aad_len * 8, (uint64_t)len * 8};
     if (len <= SHORT) {
-        end = append(append(all, g->buffer, g->used), plaintext, len);
+        end = tr_append_padded(tr_append_padded(all, g->buffer, g->used), plaintext, len);
     } else {
         polyval_padded(g, g->buffer, g->used);
         polyval_padded(g, plaintext, len);
@@ -256,11 +245,14 @@ enum tr_status tr_gcm_siv_decrypt(struct tr_gcm_siv *g, uint8_t *out, const uint
     return status;
 }
 
-/* Cleanses the message of a one-shot call. Its secrets are ghash.hash, and the memory from the
- * highest computed power of H to the last round key for encryption. */
+/* Cleanses the message of a one-shot call, if it was started: before, it has no backend. Its secrets
+ * are ghash.hash, and the memory from the highest computed power of H to the last round key for
+ * encryption. */
 static void cleanse_message(struct tr_gcm_siv *g)
 {
     const struct tr_backend *b = g->aes.backend;
+    if (b == NULL)
+        return;
     if ((b->features & TR_FEATURE_CLMUL) == 0 || b->expand_encryption_key == NULL) {
         tr_cleanse(g, sizeof(*g)); /* the powers or the round keys have another layout */
         return;
@@ -284,14 +276,10 @@ enum tr_status tr_gcm_siv_seal(const struct tr_gcm_siv_key *key, const uint8_t n
                                size_t len, uint8_t tag[16])
 {
     struct tr_gcm_siv g TR_ALIGNED(64);
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    enum tr_status status = tr_gcm_siv_start(&g, key, nonce);
-    if (status != TR_OK)
-        return status; /* g holds no secrets yet */
-    status = tr_gcm_siv_aad(&g, aad, aad_len);
-    if (status == TR_OK)
-        status = tr_gcm_siv_encrypt(&g, out, in, len, tag);
+    g.aes.backend = NULL;
+    enum tr_status status =
+        TR_STEPS(tr_gcm_siv_start(&g, key, nonce), tr_gcm_siv_aad(&g, aad, aad_len),
+                 tr_gcm_siv_encrypt(&g, out, in, len, tag));
     cleanse_message(&g);
     return status;
 }
@@ -301,14 +289,10 @@ enum tr_status tr_gcm_siv_open(const struct tr_gcm_siv_key *key, const uint8_t n
                                size_t len, const uint8_t tag[16])
 {
     struct tr_gcm_siv g TR_ALIGNED(64);
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    enum tr_status status = tr_gcm_siv_start(&g, key, nonce);
-    if (status != TR_OK)
-        return status;
-    status = tr_gcm_siv_aad(&g, aad, aad_len);
-    if (status == TR_OK)
-        status = tr_gcm_siv_decrypt(&g, out, in, len, tag);
+    g.aes.backend = NULL;
+    enum tr_status status =
+        TR_STEPS(tr_gcm_siv_start(&g, key, nonce), tr_gcm_siv_aad(&g, aad, aad_len),
+                 tr_gcm_siv_decrypt(&g, out, in, len, tag));
     cleanse_message(&g);
     return status;
 }

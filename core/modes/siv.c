@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* SIV, RFC 5297 section 2. */
-#include "modes/modes.h"
+#include "modes/aead.h"
 
 enum phase { IDLE, AAD, DONE };
 
@@ -152,13 +152,9 @@ enum tr_status tr_siv_seal(const struct tr_siv_key *key, const uint8_t *aad, siz
                            uint8_t *out, const uint8_t *in, size_t len, uint8_t tag[16])
 {
     struct tr_siv s;
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    enum tr_status status = tr_siv_start(&s, key);
-    if (status == TR_OK && aad != NULL)
-        status = tr_siv_aad(&s, aad, aad_len);
-    if (status == TR_OK)
-        status = tr_siv_encrypt(&s, out, in, len, tag);
+    enum tr_status status =
+        TR_STEPS(tr_siv_start(&s, key), aad == NULL ? TR_OK : tr_siv_aad(&s, aad, aad_len),
+                 tr_siv_encrypt(&s, out, in, len, tag));
     tr_cleanse_inline(&s, sizeof(s));
     return status;
 }
@@ -167,13 +163,9 @@ enum tr_status tr_siv_open(const struct tr_siv_key *key, const uint8_t *aad, siz
                            uint8_t *out, const uint8_t *in, size_t len, const uint8_t tag[16])
 {
     struct tr_siv s;
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
-    enum tr_status status = tr_siv_start(&s, key);
-    if (status == TR_OK && aad != NULL)
-        status = tr_siv_aad(&s, aad, aad_len);
-    if (status == TR_OK)
-        status = tr_siv_decrypt(&s, out, in, len, tag);
+    enum tr_status status =
+        TR_STEPS(tr_siv_start(&s, key), aad == NULL ? TR_OK : tr_siv_aad(&s, aad, aad_len),
+                 tr_siv_decrypt(&s, out, in, len, tag));
     tr_cleanse_inline(&s, sizeof(s));
     return status;
 }

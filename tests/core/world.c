@@ -5,7 +5,7 @@
  *
  * Every backend must pass its known-answer tests with registers refused never, always and at
  * random, and with several limits. Messages under a key that was set while the registers were
- * refused must use the registers.
+ * refused must use the registers. A tracer must see all bytes of multi-buffer calls.
  */
 #include "common.h"
 #include "dispatch/selftest.h"
@@ -39,6 +39,18 @@ void world_end(void)
 size_t world_most(void)
 {
     return most;
+}
+
+static unsigned long probes;
+static size_t probed; /* bytes */
+static bool probed_right;
+static const char *may_probe = ""; /* a backend's name */
+
+void world_probe(unsigned op, const char *backend, size_t bytes)
+{
+    probes++;
+    probed += bytes;
+    probed_right &= op == TR_OP_CBC_ENCRYPT && strcmp(backend, may_probe) == 0;
 }
 
 unsigned long tr_env_hwcap(void)
@@ -182,15 +194,53 @@ static void late_registers(const struct tr_backend *b)
     tap_ok(right, "%s: messages under such a key use the registers, with equal results", b->name);
 }
 
+/* ---- Tracing probes ---- */
+
+#define PROBE      2 /* results per backend */
+#define JOBS       40u
+#define JOB_BLOCKS 32u
+
+/* Encrypts jobs of equal length. Each byte must be probed once, under the name of the backend that
+ * encrypts it. AES instructions run such jobs together, so there are fewer calls than jobs. */
+static void probe_many(const struct tr_backend *b, bool refused)
+{
+    static uint8_t text[JOBS][JOB_BLOCKS * TR_BLOCK];
+    uint8_t iv[JOBS][TR_BLOCK] = {{0}}, raw[16] = {1};
+    struct tr_stream jobs[JOBS];
+    struct tr_aes_key key;
+    const bool together = (b->features & TR_FEATURE_AES) != 0 && !refused;
+    most = SIZE_MAX;
+    refuse = 0;
+    bool right = tr_aes_set_key(&key, b, raw, sizeof(raw)) == TR_OK;
+    for (unsigned i = 0; i < JOBS; i++)
+        jobs[i] = (struct tr_stream){
+            .key = &key, .iv = iv[i], .out = text[i], .in = text[i], .len = sizeof(text[i])};
+    /* The first call also runs known-answer tests. */
+    right &= tr_cbc_encrypt_many(jobs, JOBS) == TR_OK;
+    refuse = refused;
+    may_probe =
+        (together ? b : tr_backend_doing(refused ? &tr_bitslice : b, TR_OP_CBC_ENCRYPT))->name;
+    probes = 0;
+    probed = 0;
+    probed_right = true;
+    right &= tr_cbc_encrypt_many(jobs, JOBS) == TR_OK;
+    refuse = 0;
+    tap_ok(right && probed_right && probed == sizeof(text) && (probes < JOBS) == together,
+           "%s, registers %s: %u jobs are seen as %lu calls, %zu bytes", b->name,
+           refused ? "refused" : "held", JOBS, probes, probed);
+}
+
 int main(void)
 {
-    tap_plan((unsigned)(2 * BOUNDS + LATE) * backend_count() + 2);
+    tap_plan((unsigned)(2 * BOUNDS + LATE + PROBE) * backend_count() + 2);
     random_numbers = tap_random(0);
     for (unsigned i = 0; i < backend_count(); i++) {
         const struct tr_backend *b = tr_backend_at(i);
-        if (!backend_skip(b, 2 * BOUNDS + LATE)) {
+        if (!backend_skip(b, 2 * BOUNDS + LATE + PROBE)) {
             known_answers(b);
             late_registers(b);
+            probe_many(b, false);
+            probe_many(b, true);
         }
     }
     tap_ok(nested == 0 && !held, "no hold is nested, and every hold ends");
