@@ -2,8 +2,8 @@
 /*
  * Partial blocks in two 64-bit words. Byte i of a block is bits 8 i to 8 i + 7. Loads and stores
  * use a few wide accesses, which may overlap. Only part_load_after() accesses memory outside the
- * partial block. To copy byte by byte would take longer than to encrypt the block. A wide load
- * after such narrow stores would also be a store-forwarding stall.
+ * partial block. A copy byte by byte would take longer than to encrypt the block. A wide load after
+ * such narrow stores would also cause a store-forwarding stall.
  */
 #ifndef TR_PART_H
 #define TR_PART_H
@@ -59,8 +59,8 @@ TR_INLINE struct part part_load(const uint8_t *p, size_t n)
     return v;
 }
 
-/* As part_load() for 1 to 16 bytes, without a branch. Reads up to 7 bytes before p, so a block that
- * may be read must precede p. */
+/* As part_load() for 1 to 16 bytes, without a branch. Reads up to 7 bytes before p, so these must
+ * be readable. */
 TR_INLINE struct part part_load_after(const uint8_t *p, size_t n)
 {
     const unsigned shift = 8 * ((16 - (unsigned)n) & 7);
@@ -140,14 +140,14 @@ TR_INLINE void part_store_block(uint8_t *p, struct part v)
     part_store64(p + 8, v.high);
 }
 
-/* TR_PART_VECTOR is 1 where this code may use vector registers. A kernel's general code may not:
- * there, even a function that returns a vector is a compile error. */
+/* TR_PART_VECTOR is 1 where this code may use vector registers. In a kernel's general code, even a
+ * function that returns a vector is a compile error. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && (defined(__SSE2__) || defined(__ARM_NEON))
 #    define TR_PART_VECTOR 1
 typedef uint64_t part_vector __attribute__((vector_size(16), aligned(1), may_alias));
 
 /* Returns both words as a vector. Without the asm statement, gcc 12 would move one of the words
- * through the stack, and a copy would stay there. */
+ * through the stack and leave a copy there. */
 TR_INLINE part_vector part_to_vector(struct part v)
 {
 #    if defined(__x86_64__)

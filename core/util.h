@@ -39,7 +39,7 @@ TR_INLINE int tr_word_is(const char *word, size_t n, const char *text)
     return tr_length(text) == n && __builtin_memcmp(word, text, n) == 0;
 }
 
-/* Whether `out` and `in` overlap partially: see "Overlap" in tenrounds.h. */
+/* Whether `out` and `in` overlap partially ("Overlap" in tenrounds.h). */
 TR_INLINE int tr_partial_overlap(const uint8_t *out, const uint8_t *in, size_t len)
 {
     uintptr_t ahead = (uintptr_t)out - (uintptr_t)in;

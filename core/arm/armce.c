@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * AES with the Cryptographic Extension of Armv8-A: AESE, AESMC, AESD, AESIMC and PMULL. The code
- * uses the same bodies as the x86 backends; rounds.h explains the different order of a round. As on
- * x86, decryption uses the round keys of the equivalent inverse cipher (FIPS-197 section 5.3.5),
- * which AESD and AESIMC need.
+ * uses the same bodies as the x86 backends. The file simd/rounds.h explains why the steps of a
+ * round have another order here. As on x86, decryption uses the round keys of the equivalent
+ * inverse cipher (FIPS-197 section 5.3.5), which AESD and AESIMC need.
  *
  * The bound is 10 cycles a block of AES-128 on Neoverse N1, which starts one fused pair of AESE and
  * AESMC a cycle (docs/tuning/arm.md). The figure comes from documents, because no Arm processor was

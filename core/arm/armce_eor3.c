@@ -3,8 +3,8 @@
  * The backend armce with EOR3, an instruction of the SHA-3 extension (Armv8.2) that XORs three
  * vectors. The compiler fuses two XORs into an EOR3 if nothing else needs the intermediate result.
  * This happens where a mode XORs the last round key and the data, and where GHASH XORs its
- * products. Key expansion and the serial modes use armce's functions, because no XOR is on the
- * chain of a serial mode (simd/serial.h).
+ * products. Key expansion and the serial modes use armce's functions, because in a serial mode the
+ * dependency chain has no XORs to fuse (simd/serial.h).
  */
 #include "dispatch/backend.h"
 #include "portable/ghash.h"

@@ -23,9 +23,9 @@
 #define V_KEY_FIRST    1
 #define V_EQUAL_HALVES 1
 #define V_MASKED       0
-#define V_LONG_GCM     0 /* not measured */
-#define V_MULTIBUFFER  0 /* not measured */
-#define V_FEW          0 /* not measured */
+#define V_LONG_GCM     0 /* off, because not measured */
+#define V_MULTIBUFFER  0 /* off, because not measured */
+#define V_FEW          0 /* off, because not measured */
 #define V_LINKAGE      static
 #define V_NAME(mode)   mode
 #define V_SHORT_CALL   0
@@ -141,9 +141,9 @@ TR_INLINE TR_TARGET V v_swap_halves(V x)
 }
 
 /*
- * PMULL multiplies the low halves, and PMULL2 the high halves. A mixed product exchanges the halves
- * of b first. Mixed products come in pairs with the same b, so the compiler exchanges the halves
- * only once.
+ * PMULL multiplies the low halves, and PMULL2 the high halves. A product of a low and a high half
+ * exchanges the halves of b first. Such products come in pairs with the same b, so the compiler
+ * exchanges the halves only once.
  */
 TR_INLINE TR_TARGET V v_clmul_ll(V a, V b)
 {

@@ -85,8 +85,8 @@ static unsigned strongest(tr_features usable)
     return i;
 }
 
-/* The features that selection avoids because they lower the clock. 0 if avoiding them would not
- * change the choice. */
+/* Returns TR_FEATURE_AVX512 if 512-bit registers lower the clock, and if masking this feature would
+ * change the choice of a backend. Otherwise returns 0. */
 static tr_features avoid(tr_features usable, const char *sabotage)
 {
     if (!tr_tuning()->clock_drops && !tr_is_listed(sabotage, "clock"))

@@ -2,9 +2,9 @@
 /*
  * The core's environment, which each host defines: features that are never usable, access to the
  * vector registers, the modes that exist, the user's mask, and a fatal handler. This file is the
- * hosted environment, where the registers are always available. The kernel module uses
- * kernel/env_kernel.h instead: the kernel may refuse access to the registers, and the time of
- * access is limited.
+ * environment of a process, where the registers are always available. The kernel module uses
+ * kernel/env_kernel.h instead, because the kernel may refuse access to the registers, and limits
+ * how long a call may use them.
  */
 #ifndef TR_ENV_H
 #define TR_ENV_H
@@ -28,8 +28,8 @@ static inline tr_features tr_env_unusable(void)
     return 0;
 }
 
-/* The vector registers are always available, so a call may end with a jump to a backend's code
- * (tr_backend.few). */
+/* The vector registers are always available, so the core may jump straight to a backend's function
+ * for few blocks (tr_backend.few). */
 #    define TR_ENV_ALWAYS_VECTOR 1
 
 /* Non-zero if a backend that needs these features may use the vector registers until

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The hosted environment: a process with environment variables and a stderr. No other file of the
+/* The environment of a process, which has environment variables and a stderr. No other file of the
  * core calls a C library. */
 #define _GNU_SOURCE
 #include "dispatch/env.h"
@@ -11,7 +11,7 @@
 #endif
 
 /* secure_getenv() ignores the variable in setuid programs, because their callers must not choose
- * the code. */
+ * the backend. */
 const char *tr_env_mask(void)
 {
     return secure_getenv("TENROUNDS_MASK");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fault switch, turned off: no known-answer test fails on purpose. Tests link tests/faults.c in
- * place of this file. No installed file contains tests/faults.c. This file defines only one
- * function, so that a linker takes the file from the static core only if no other object defines
- * the function. */
+/* The fault switch makes chosen known-answer tests fail. This file turns the switch off. Tests link
+ * tests/faults.c instead, which no installed file contains. This file defines nothing else, so that
+ * a linker takes it from the static core only if no other object defines the switch. */
 #include "dispatch/env.h"
 
 #include <stddef.h>

@@ -14,7 +14,8 @@ TR_INLINE enum tr_status set_key(struct tr_aes_key *key, const struct tr_backend
     key->rounds = (uint32_t)key_len / 4 + 6;
     key->backend = backend;
     if (!tr_env_vector_begin(backend->features)) {
-        /* All backends share one key format, so the key's backend can still use the key later. */
+        /* All backends share one key format, so the key's backend can use this key in later
+         * calls. */
         (encryption ? tr_portable_expand_encryption_key : tr_portable_expand_key)(key, raw);
         return TR_OK;
     }

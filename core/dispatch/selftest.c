@@ -15,8 +15,8 @@
  * widest backend, over groups of 32 or 64 blocks, and leave 13 blocks to its code for smaller
  * groups. Messages of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
  * modes that accept them. Messages of 389 blocks test the loops for long XTS units and long GCM
- * messages. From 384 blocks on, GCM uses the table of AES states of simd/gcm_long.h; the other 5
- * blocks are a tail.
+ * messages. From 384 blocks on, GCM precomputes AES states (simd/gcm_long.h); the other 5 blocks
+ * are a tail.
  */
 const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
                                       208 + 1, 496 + 11, 1232 + 15, 6224 + 7};
@@ -37,8 +37,9 @@ uint8_t tr_known_key(size_t i)
     return (uint8_t)(0x10 + 7 * i);
 }
 
-/* FNV-1a over little-endian 64-bit words, the last one padded with zeros. The shift mixes high bits
- * into low ones. The digest is not cryptographic: it detects faults, not attacks. */
+/* Computes FNV-1a over little-endian 64-bit words. The last word is padded with zeros. The shift
+ * mixes high bits into low ones. The digest is not cryptographic: it detects faults, not
+ * attacks. */
 uint64_t tr_known_digest(uint64_t digest, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i += 8) {
@@ -74,8 +75,8 @@ const uint64_t tr_known_fused[TR_KNOWN_FUSED][TR_KNOWN_KEYS] = {
 };
 
 /* The IVs of GCM_WRAP, 16 bytes for each key size. They give J0 = a0a1a2a3 a4a5a6a7 a8a9aaab
- * ffffffee. Such an IV is (J0 H^-1 XOR L) H^-1, where H is the hash subkey and L the length block
- * for 128 bits (SP 800-38D section 7.1 step 2, solved for the IV). */
+ * ffffffee. Such an IV is (J0 H^-1 XOR L) H^-1. H is the hash subkey, and L is the length block for
+ * an IV of 128 bits. This is the equation of SP 800-38D section 7.1 step 2, solved for the IV. */
 const uint8_t tr_known_wrapping_iv[TR_KNOWN_KEYS][16] = {
     {0x44, 0x80, 0x55, 0x74, 0x4b, 0x21, 0xfb, 0x67, 0x41, 0xdf, 0xcb, 0xd9, 0x18, 0x8f, 0x24,
      0x68},
@@ -149,7 +150,7 @@ static int mode_is_right(struct tr_known_work *w, enum tr_mode mode, uint64_t ex
  * Tests of multi-buffer code. JOBS is the largest lane count of any backend. The jobs have two
  * lengths, so that lanes refill or go idle. In half of the tests, every second job has a copy of
  * the key, because lanes with different keys run different code. Each result must equal the result
- * of a single message. mode_is_right() has already tested the single messages.
+ * of a single-message call, which mode_is_right() has already tested.
  */
 #    define JOBS         24u
 #    define CHAIN_BLOCKS 9u /* two cache lines and a block */
@@ -287,7 +288,7 @@ static enum tr_status crypt_fused(const union tr_known_key *key, enum tr_known m
 }
 
 #if TR_ENV_ALL_MODES
-/* Compares runs of data units of one and of two groups with single data units. */
+/* Compares tr_xts_encrypt_units() and tr_xts_decrypt_units() with calls for single data units. */
 static int units_are_right(const struct tr_xts_key *key, uint8_t *data)
 {
     enum { UNITS = 3 };
@@ -371,9 +372,9 @@ static int short_gcm_is_right(struct tr_known_work *w)
 }
 
 #if TR_ENV_LARGE_STACK
-/* Compares a CTR call that is long enough for the table of AES states of simd/ctr_states.h with
- * shorter calls. Calls of 549 and 441 blocks reach every stage of that code at each vector width.
- * The call of 441 blocks does not begin at a group boundary. */
+/* Compares CTR calls that are long enough to precompute AES states (simd/ctr_states.h) with shorter
+ * calls. Calls of 549 and 441 blocks reach every stage of that code at each vector width. The call
+ * of 441 blocks does not begin at a group boundary. */
 static __attribute__((__noinline__)) int long_ctr_is_right(const struct tr_aes_key *key)
 {
     static const uint16_t blocks[2] = {TR_KNOWN_MAX / TR_BLOCK, 441};
@@ -409,7 +410,7 @@ static int fused_is_asked(enum tr_known mode)
 }
 
 /* Whether tr_kat_long() tests this mode. The fused operations of GCM and XTS have separate code for
- * long messages. tr_kat_ctr() tests CTR's code for long calls. */
+ * long messages. The code of CTR for long calls has its own test, tr_kat_ctr(). */
 static int long_is_asked(enum tr_known mode, const struct tr_backend *backend)
 {
     if (mode == TR_KNOWN_GCM_LONG)

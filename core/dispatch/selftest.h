@@ -46,8 +46,9 @@ enum tr_known {
     TR_KNOWN_GCM_BLOCKS,
     TR_KNOWN_FUSED
 };
-/* TR_KNOWN_FIRST is the first length index of a mode, and TR_KNOWN_END is one past the last. CCM is
- * serial and has only one loop, so the short lengths suffice. */
+/* TR_KNOWN_FIRST is the index of a mode's first length in tr_known_lengths. TR_KNOWN_END is one
+ * past the index of its last length. CCM is serial and has only one loop, so the short lengths
+ * suffice. */
 #define TR_KNOWN_IS_LONG(mode) ((mode) == TR_KNOWN_GCM_LONG || (mode) == TR_KNOWN_XTS_LONG)
 #define TR_KNOWN_IS_XTS(mode)  ((mode) == TR_KNOWN_XTS || (mode) == TR_KNOWN_XTS_LONG)
 #define TR_KNOWN_FIRST(mode)   (TR_KNOWN_IS_LONG(mode) ? 7u : 0u)
@@ -92,7 +93,7 @@ enum tr_status tr_kat_ctr(const struct tr_backend *backend); /* needs a large st
  * more stack than the others, so selection leaves them to the first multi-buffer call. */
 enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
 
-/* As tr_select(), with the caller's function to test one backend. The function gets `memory`. */
+/* As tr_select(), but calls `known` to test one backend, and passes `memory` to it. */
 typedef enum tr_status tr_kat_fn(const struct tr_backend *backend, int falsify, void *memory);
 enum tr_status tr_select_by(tr_kat_fn *known, void *memory, const char *mask,
                             tr_features also_masked, const char *sabotage,

@@ -2,17 +2,20 @@
 /*
  * The table of microarchitectures, and the row of this processor.
  *
- * Sources. Families and models: Intel's SDM (volume 4, table 2-1) and Linux
- * (arch/x86/include/asm/intel-family.h, arch/x86/kernel/cpu/amd.c). Latencies and ports: the
- * instruction tables of Agner Fog, and uops.info; for Zen 4, Zen 5 and Emerald Rapids also our
- * measurements (docs/tuning/README.md). Clocks: the processors on which Linux gives its 512-bit AES
- * drivers a low priority (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of 6.10, later
- * arch/x86/kernel/cpu/intel.c).
+ * The figures have these sources:
+ *
+ * - Families and models: Intel's SDM (volume 4, table 2-1) and Linux
+ *   (arch/x86/include/asm/intel-family.h, arch/x86/kernel/cpu/amd.c).
+ * - Latencies and ports: the instruction tables of Agner Fog, and uops.info. For Zen 4, Zen 5 and
+ *   Emerald Rapids also our measurements (docs/tuning/README.md).
+ * - Clocks: the processors on which Linux gives its 512-bit AES drivers a low priority
+ *   (zmm_exclusion_list in arch/x86/crypto/aesni-intel_glue.c of Linux 6.10, later
+ *   arch/x86/kernel/cpu/intel.c).
  *
  * Where 512-bit registers lower the clock, the core uses 256-bit registers. AES should lose no
- * speed by that, because these processors start one 512-bit round or two 256-bit rounds per cycle,
- * which are 64 bytes in both cases. This rate was measured on their successor Emerald Rapids, not
- * on these processors.
+ * speed by that, because these processors start one 512-bit round or two 256-bit rounds per cycle.
+ * Both are 64 bytes per cycle. This rate was measured on their successor Emerald Rapids, not on
+ * these processors.
  */
 #include "dispatch/tuning.h"
 
@@ -23,7 +26,7 @@
 /* clang-format off */
 static const struct tr_tuning table[] = {
     {"generic", 4, 1, 0, 0},
-    {"haswell", 7, 0, 0, 0}, /* CLMUL has three µops, one of them on AES's port */
+    {"haswell", 7, 0, 0, 0}, /* CLMUL has three µops, one on the port of AES */
     {"broadwell", 7, 0, 1, 0},
     {"skylake", 4, 0, 1, 0},
     {"cascadelake", 4, 0, 1, 1}, /* Skylake-X and Cooper Lake have the same model number */

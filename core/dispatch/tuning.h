@@ -6,7 +6,7 @@
 
 #include "dispatch/env.h"
 
-/* The facts about this processor, or those of the microarchitecture that the environment variable
+/* The facts about this processor, or about the microarchitecture that the environment variable
  * TENROUNDS_TUNE names. Never NULL. */
 const struct tr_tuning *tr_tuning(void);
 

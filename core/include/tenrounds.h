@@ -279,9 +279,9 @@ TR_API enum tr_status tr_ofb(const struct tr_aes_key *key, uint8_t iv[16], unsig
 /*
  * CTR (section 6.5, appendix B.1 with m = 128), for data of any length. Encryption and decryption
  * are the same. The buffer `counter` holds the next counter block, a 128-bit big-endian number that
- * wraps. The buffer `keystream` holds the current keystream block, and *used counts the bytes of
- * this block that are already used, 0 to 15 (else TR_ERR_LENGTH). If *used is 0, there is no
- * current block. Before the first call, set *used to 0; `keystream` need not be set.
+ * wraps. The buffer `keystream` holds the current keystream block. The variable *used counts the
+ * bytes of this block that are already used, 0 to 15 (else TR_ERR_LENGTH). If *used is 0, there is
+ * no current block. Before the first call, set *used to 0; `keystream` need not be set.
  */
 TR_API enum tr_status tr_ctr(const struct tr_aes_key *key, uint8_t counter[16],
                              uint8_t keystream[16], unsigned *used, uint8_t *out, const uint8_t *in,
@@ -416,7 +416,7 @@ TR_API enum tr_status tr_cmac_sign(const struct tr_cmac_key *key, const uint8_t 
 TR_API enum tr_status tr_cmac_verify(const struct tr_cmac_key *key, const uint8_t *data, size_t len,
                                      const uint8_t *tag, size_t tag_len) TR_MUST_CHECK;
 
-/* Streaming calls: start, data in pieces of any length, then tag or check. Any other order is
+/* Streaming calls: start, data in pieces of any length, then tag or check. Any other order gives
  * TR_ERR_STATE. */
 TR_API enum tr_status tr_cmac_start(struct tr_cmac *cmac,
                                     const struct tr_cmac_key *key) TR_MUST_CHECK;
@@ -461,7 +461,7 @@ TR_API enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *i
                                   size_t tag_len) TR_MUST_CHECK;
 
 /* Streaming calls: start, AAD in pieces of any length, data in pieces of any length, then tag or
- * check. Any other order is TR_ERR_STATE. Limits and errors are those of tr_gcm_seal() and
+ * check. Any other order gives TR_ERR_STATE. Limits and errors are those of tr_gcm_seal() and
  * tr_gcm_open(). Do not use the plaintext before tr_gcm_check() has returned TR_OK. */
 TR_API enum tr_status tr_gcm_start(struct tr_gcm *gcm, const struct tr_gcm_key *key,
                                    const uint8_t *iv, size_t iv_len) TR_MUST_CHECK;
@@ -513,7 +513,7 @@ TR_API void tr_ccm_rebind(struct tr_ccm *ccm, const struct tr_ccm_key *key);
 
 /* Multi-buffer CCM: see "Multi-buffer calls" above. Opening returns TR_ERR_TAG if any tag does not
  * match. The field `status` of each job then says whether the tag of that job matched. The output
- * of a job that failed holds zeros; the outputs of the others are valid. */
+ * of a job that failed holds zeros. The outputs of all other jobs are valid. */
 struct tr_ccm_job {
     const struct tr_ccm_key *key;
     const uint8_t *nonce;
@@ -638,8 +638,10 @@ struct tr_cipher {
     const struct tr_aes_key *key;
     uint8_t iv[TR_BLOCK];     /* as in the functions of the mode */
     uint8_t buffer[TR_BLOCK]; /* CTR: the keystream block; ECB, CBC: a partial block of input */
-    unsigned used; /* used bytes of `iv` or `buffer`: 0 to 15; in padded decryption up to 16 */
-    uint8_t mode;  /* enum tr_mode */
+    /* The number of used bytes of `iv` or `buffer`: 0 to 15, and up to 16 in decryption with
+     * padding. */
+    unsigned used;
+    uint8_t mode; /* enum tr_mode */
     uint8_t decrypt;
     uint8_t padding; /* PKCS#7, ECB and CBC only */
 } TR_ALIGNED(16);

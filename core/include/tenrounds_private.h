@@ -35,7 +35,7 @@ struct tr_ghash_key {
     uint8_t h[TR_BLOCK];
     uintptr_t powers_state; /* atomic: the number of powers, encoded (modes/ghash.h) */
     uint8_t powers_wanted;  /* atomic: a message has needed more powers */
-    uint8_t unshared;       /* 1: the key belongs to one message, so no other thread reads it */
+    uint8_t unshared;       /* 1: only one message, and so only one thread, uses the key */
 } TR_ALIGNED(16);
 
 /* The field `hash` comes first, because its two arrays are multiples of 64 bytes long. In an object

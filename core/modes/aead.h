@@ -8,8 +8,8 @@
 
 /*
  * The steps of a one-shot call: the start, the AAD, and the call that encrypts or decrypts. A step
- * runs if all before it succeeded. The macro also uses the caller's variables `out`, `in` and `len`,
- * whose overlap it checks first. Its value is the status.
+ * runs only if all earlier steps succeeded. The macro first checks that the caller's variables
+ * `out`, `in` and `len` describe no partial overlap. The value of the macro is the status.
  */
 #define TR_STEPS(start, aad, crypt)                                                                \
     ({                                                                                             \
@@ -22,9 +22,10 @@
     })
 
 /*
- * The same for modes that make or check the tag in a call of its own, `end`. The argument `mode` is
- * part of the functions' names, and `m` is the message object. The macros also use the caller's
- * variables `aad` and `aad_len`. On tag mismatch, opening cleanses the plaintext.
+ * As TR_STEPS, for modes in which a separate last call, `end`, computes or checks the tag. The
+ * argument `mode` is the mode's part of the function names, and `m` is the message object. The
+ * macros also use the caller's variables `aad` and `aad_len`. On tag mismatch, opening cleanses the
+ * plaintext.
  */
 #define TR_SEAL_STEPS(mode, m, start, end)                                                         \
     ({                                                                                             \
@@ -43,8 +44,8 @@
         opened;                                                                                    \
     })
 
-/* Copies `len` bytes and pads their last block with zeros. Returns the end of the padded copy. Each
- * block is one wide store, because vector loads follow. */
+/* Copies `len` bytes and pads their last block with zeros. Returns the end of the padded copy.
+ * Stores each block with one wide store, because vector loads follow. */
 TR_INLINE uint8_t *tr_append_padded(uint8_t *to, const uint8_t *from, size_t len)
 {
     for (; len >= TR_BLOCK; len -= TR_BLOCK, from += TR_BLOCK, to += TR_BLOCK)

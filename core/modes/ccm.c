@@ -94,8 +94,8 @@ enum tr_status tr_ccm_start(struct tr_ccm *c, const struct tr_ccm_key *key, cons
     unsigned q = 15 - (unsigned)nonce_len;
     /* Formats the block B0 (appendix A.2.1) and counter block 0 (appendix A.3). Both consist of
      * flags, the nonce, and a field of q bytes, for the length or the counter. If q < 8, the 8
-     * bytes of `len` overlap the end of the nonce. check_start() ensures that the overlapping bytes
-     * of `len` are 0. */
+     * bytes of `len` overlap the end of the nonce. The overlapping bytes are 0, because
+     * check_start() limits `len`. */
     uint8_t blocks[2][TR_BLOCK];
     struct part counter = part_up(part_load(nonce, nonce_len), 1), b0 = counter;
     counter.low |= q - 1;
@@ -154,7 +154,7 @@ static size_t in_block(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t
 }
 
 /* Encrypts or decrypts whole blocks. TR_OP_CTR increments all 128 bits of the counter block. This
- * is correct, because the counter field never wraps: its length limits the length of the
+ * is correct, because the counter field never wraps: the size of the field limits the length of the
  * message. */
 static void whole_blocks(struct tr_ccm *c, uint8_t *out, const uint8_t *in, size_t blocks,
                          int decrypt)
@@ -276,7 +276,7 @@ enum tr_status tr_ccm_open(const struct tr_ccm_key *key, const uint8_t *nonce, s
 }
 
 #if TR_ENV_ALL_MODES
-/* ---- Multi-buffer: the MACs of whole blocks run in lanes ---- */
+/* ---- Multi-buffer calls: the MACs of whole blocks run in lanes ---- */
 
 /* Checks all jobs before it starts any. */
 static enum tr_status begin_many(struct tr_ccm_job *jobs, size_t count)

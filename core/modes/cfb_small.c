@@ -4,8 +4,8 @@
  * string. Decryption knows the whole string, so it encrypts a chunk of input blocks in one call. */
 #include "modes/modes.h"
 
-/* A window is the IV followed by a chunk of ciphertext. Its last 16 bytes are the IV of the next
- * chunk. */
+/* A window is the IV followed by a chunk of ciphertext. The last 16 bytes of a window are the IV of
+ * the next chunk. */
 #define WINDOW (TR_BLOCK + TR_CHUNK)
 
 static void cfb8_encrypt_chunk(const struct tr_aes_key *key, uint8_t window[WINDOW], uint8_t *out,

@@ -5,7 +5,7 @@
 
 enum phase { IDLE, DATA };
 
-/* section 6.1 */
+/* SP 800-38B section 6.1. */
 enum tr_status tr_cmac_set_key(struct tr_cmac_key *k, const struct tr_backend *backend,
                                const uint8_t *raw, size_t key_len)
 {
@@ -99,7 +99,7 @@ enum tr_status tr_cmac_check(struct tr_cmac *c, const uint8_t *tag, size_t tag_l
     return good ? TR_OK : TR_ERR_TAG;
 }
 
-/* The number of bytes before the last block of a message. The last block is partial or full, and
+/* The number of bytes before the last block of a message. The last block is partial or full. It is
  * empty only if the message is empty. */
 TR_INLINE size_t before_last(size_t len)
 {

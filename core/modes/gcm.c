@@ -140,8 +140,8 @@ static size_t in_block(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t
     return n;
 }
 
-/* Counter mode with TR_OP_CTR, which increments all 128 bits. A bulk call therefore never continues
- * past the wrap of GCM's 32-bit counter. */
+/* Counter mode with TR_OP_CTR, which increments all 128 bits. GCM's counter has only 32 bits, so no
+ * bulk call continues past its wrap. */
 static void counter_mode(struct tr_gcm *g, uint8_t *out, const uint8_t *in, size_t blocks)
 {
     uint8_t counter[TR_BLOCK];

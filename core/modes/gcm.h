@@ -5,7 +5,8 @@
 
 #include "part.h"
 
-#define TR_GCM_IV 12u /* bytes of an IV that needs no hashing (SP 800-38D section 7.1 step 2) */
+/* The length of an IV that needs no hashing, in bytes (SP 800-38D section 7.1 step 2). */
+#define TR_GCM_IV 12u
 
 /* The longest message in bytes (SP 800-38D section 5.2.1.1). */
 #define TR_GCM_MAX_DATA 0xfffffffe0u

@@ -6,7 +6,7 @@
 #define SEMI  8u
 #define LIMIT 0x80000000u /* bytes; the plaintext must be shorter */
 
-/* sections 6.2 and 6.3 */
+/* The standard's integrity check values (SP 800-38F sections 6.2 and 6.3). */
 static const uint8_t kw_iv[SEMI] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6};
 static const uint8_t kwp_icv[4] = {0xa6, 0x59, 0x59, 0xa6};
 

@@ -24,10 +24,10 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  * processor overlaps them, because its reorder window reaches into the next job. The estimate, in
  * cycles on Zen 4:
  *
- * - Jobs one after the other take the cycles that tr_jobs_add() adds up.
+ * - Jobs one after the other take `serial` cycles (struct tr_jobs).
  * - Multi-buffer code takes 400, plus 22 for each job, plus 45 for each step of all lanes. With
- *   different keys it takes 700 and 30 instead of 400 and 22, because the round-key schedules of
- *   all lanes must first be copied.
+ *   different keys it takes 700 plus 30 for each job, plus 45 for each step, because it copies the
+ *   round-key schedules of all lanes.
  *
  * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code has half as
  * many, which the estimate ignores. It may therefore choose multi-buffer code where serial code is
@@ -83,8 +83,8 @@ static void run(enum tr_mb_op op, const struct tr_jobs *jobs)
         alone(op, &jobs->list[i]);
 }
 
-/* The number of length classes. Lengths in a class differ by less than 25 %. Classes of longer jobs
- * have lower numbers. */
+/* The number of length classes. Lengths in one class differ by less than 25 %. A class of longer
+ * jobs has a lower number. */
 #define CLASSES 256u
 
 static unsigned class_of(size_t blocks)

@@ -5,11 +5,11 @@
 #include "modes/aead.h"
 #include "part.h"
 
-/* IDLE: there is no message. MESSAGE: AAD and data are accepted. LAST: a partial block of data has
- * come. */
+/* IDLE: there is no message. MESSAGE: AAD and data are accepted. LAST: a partial block of data was
+ * processed, so only AAD is accepted. */
 enum phase { IDLE, MESSAGE, LAST };
 
-/* section 4.1 */
+/* RFC 7253 section 4.1. */
 enum tr_status tr_ocb_set_key(struct tr_ocb_key *k, const struct tr_backend *backend,
                               const uint8_t *raw, size_t key_len)
 {

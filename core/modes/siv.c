@@ -4,7 +4,7 @@
 
 enum phase { IDLE, AAD, DONE };
 
-/* section 2.6 */
+/* The largest number of AAD components (RFC 5297 section 2.6). */
 #define MAX_COMPONENTS 126
 
 static const uint8_t zeros[TR_BLOCK];

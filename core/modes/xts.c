@@ -137,8 +137,8 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
 /*
  * Ciphertext stealing in encryption, if the ciphertext of the full block is already at `out`. The
  * caller encrypts the full block together with the blocks before it, so that only the filled block
- * goes through the rounds alone. In place this is slower, because the load of the partial block
- * spans bytes that were just stored (store-forwarding stall).
+ * goes through the rounds alone. If `in` equals `out`, this is slower: the load of the partial
+ * block spans bytes that were just stored, which causes a store-forwarding stall.
  */
 static void steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t rest,
                         struct tr_xts_run *run)
@@ -203,7 +203,7 @@ enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16
 /* To compute the first tweak of a data unit takes the latency of all rounds, about as long as to
  * encrypt a 512-byte sector. So one call computes the first tweaks of this many data units. */
 #    define UNITS           16u
-/* The longest data units that gain from one operation for several, in bytes. */
+/* The longest data unit, in bytes, that is faster in TR_OP_XTS_ENC_UNITS or TR_OP_XTS_DEC_UNITS. */
 #    define WHOLE_UNITS_MAX 2048u
 
 /* Stores n consecutive data-unit numbers, of which `unit` is the first, and advances `unit` past
@@ -219,8 +219,8 @@ TR_INLINE void number(uint8_t numbers[UNITS][TR_BLOCK], size_t n, uint8_t unit[T
     tr_reverse_block(unit, next);
 }
 
-/* Processes n data units by one operation, if the backend has it, and if length and environment
- * allow it. Returns the number of units processed, n or 0. */
+/* Processes n data units in one bulk operation, if the backend has it, and if length and
+ * environment allow it. Returns the number of units processed, n or 0. */
 TR_INLINE size_t whole_units(const struct tr_xts_key *x, int decrypt, uint8_t *out,
                              const uint8_t *in, size_t len, const uint8_t tweaks[][TR_BLOCK],
                              size_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The steps of an XTS data unit, for a host that has the unit in several buffers. */
+/* The steps of an XTS data unit, for a host whose unit lies in several buffers. */
 #ifndef TR_XTS_H
 #define TR_XTS_H
 

@@ -42,9 +42,9 @@ typedef uint64_t word;
         (x) ^= t_ << (shift);                                                                      \
     } while (0)
 
-/* Exchanges the word index (3 bits) with the lowest 3 bits of the bit position. This is an 8 x 8
- * transposition at every byte position, and its own inverse. Defined for whole words and for single
- * lanes. */
+/* Exchanges the word index (3 bits) with the lowest 3 bits of the bit position. This transposes an
+ * 8 x 8 matrix of bits at every byte position. The function is its own inverse, and exists for
+ * whole words and for single lanes. */
 #define DEFINE_TRANSPOSE(name, type)                                                               \
     static void name(type q[8])                                                                    \
     {                                                                                              \

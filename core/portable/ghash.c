@@ -131,9 +131,9 @@ void tr_portable_ghash_tables(struct tr_ghash_key *key)
         low = low >> 1 | high << 63;
         high = high >> 1 ^ (carry & 0xe100000000000000);
     }
-    /* Writes 16 multiplication tables for each nibble of a byte. Entry n of table j is byte j of
-     * the product of n and h. The tables of the high nibble come first. The highest bit of a nibble
-     * is its lowest power of x. */
+    /* Writes 16 multiplication tables for the high nibble of a byte, then 16 for the low nibble.
+     * Entry n of table j is byte j of the product of nibble n and h. The highest bit of a nibble is
+     * the coefficient of its lowest power of x. */
     uint8_t *to = key->power[0];
     for (unsigned nibble = 0; nibble < 2; nibble++)
         for (unsigned j = 0; j < TR_BLOCK; j++)

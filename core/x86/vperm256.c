@@ -122,10 +122,10 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 /*
  * ---- GHASH ----
  *
- * On Zen 4, one block at a time takes 42 cycles and is latency-bound. Two blocks together take 46
- * cycles for both, because they share the byte moves and the reduction. They need the
- * multiplication tables of H^2, which are in the key object. From GHASH_LONG blocks on,
- * ghash_groups() of vperm_ghash.h hashes one block in each lane and takes 16 cycles a block.
+ * On Zen 4, a single block takes 42 cycles and is latency-bound. Two blocks together take 46
+ * cycles, because they share the byte moves and the reduction. They need the multiplication tables
+ * of H^2, which are in the key object. From GHASH_LONG blocks on, ghash_groups() of vperm_ghash.h
+ * hashes one block in each lane and takes 16 cycles a block.
  */
 
 #    define v_lanes_unaligned(p) v_broadcast(_mm_loadu_si128((const __m128i *)(p)))
@@ -156,8 +156,9 @@ TR_INLINE TR_TARGET V sum_of_lanes(V x)
 /*
  * Returns x[0] h^n ^ .. ^ x[n - 1] h, modulo the polynomial. Each x and the result are the same in
  * both lanes. In step j (0, 2, .. 14), lane l (0 or 1) looks up its nibbles in multiplication table
- * j + l. A block therefore takes eight steps of two look-ups. The look-ups of all blocks are XORed.
- * Then one shuffle moves lane l up by j + l bytes, and another moves it down by 16 - j - l bytes.
+ * j + l. A block therefore takes eight steps of two look-ups. The code XORs the look-ups of all
+ * blocks. Then one shuffle moves lane l up by j + l bytes, and another moves the lane down by
+ * 16 - j - l bytes.
  */
 TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[], const V x[],
                                        unsigned n)

@@ -33,8 +33,8 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 {
     _mm512_storeu_si512(p, (__m512i)x);
 }
-/* These access the first n blocks, 1 to 3. A load sets the other blocks to 0; a store does not
- * touch them. */
+/* These functions load or store the first n blocks, 1 to 3. A load sets the other blocks to 0. A
+ * store does not touch them. */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
     return (V)_mm512_maskz_loadu_epi64((__mmask8)((1u << 2 * n) - 1), p);
@@ -109,9 +109,9 @@ TR_INLINE TR_TARGET V reduction(V x)
 }
 
 /*
- * MixColumns and the XOR of a round key. Let a1, a2 and a3 be the rows after row a0.
- * With t = a0 ^ a1, MixColumns is 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2.
- * Here t2 = a2 ^ a3 is t moved by two rows.
+ * MixColumns and the XOR of a round key. Let a1, a2 and a3 be the rows after row a0. With
+ * t = a0 ^ a1, MixColumns is 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2. Here t2 = a2 ^ a3 is t moved by
+ * two rows.
  */
 TR_INLINE TR_TARGET V mix_columns(V x, V key)
 {
@@ -154,8 +154,8 @@ TR_INLINE TR_TARGET V substitute(const struct table *t, V x, V shift)
 
 /*
  * This code is latency-bound. A second S-box table includes the factor 2 of MixColumns. ShiftRows
- * and MixColumns together take one shuffle for each row. All operations except the look-ups are on
- * 256 bits, where two shuffles start each cycle.
+ * and MixColumns together take one shuffle for each row. All operations except the look-ups use
+ * 256-bit registers, because two such shuffles start each cycle.
  */
 typedef uint8_t B __attribute__((vector_size(32)));
 
