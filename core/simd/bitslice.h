@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bitsliced AES in wide registers, the body for all widths. Eight vectors hold eight blocks for
+ * Bitsliced AES in wide registers, for all register widths. Eight vectors hold eight blocks for
  * each 128-bit lane. Byte p of a lane of vector i holds bit i of byte p of each of the eight
  * blocks. SubBytes is a circuit of logic gates (sbox_circuits.h). Byte shuffles within lanes move
  * the bytes (Käsper and Schwabe, "Faster and Timing-Attack Resistant AES-GCM", CHES 2009).
  *
  * The rounds omit ShiftRows, so after round r the state lacks r ShiftRows. The shuffles of
- * MixColumns and the byte order of the round keys allow for that. Four ShiftRows change nothing, so
- * there are four variants of these shuffles and orders. A shuffle after the last round does the
- * missing ShiftRows. (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", CHES 2021.) The S-box's
- * constant 0x63 is XORed into the round keys.
+ * MixColumns and the byte order of the round keys therefore depend on r. Four ShiftRows change
+ * nothing, so there are four variants of these shuffles and orders. A shuffle after the last round
+ * does the missing ShiftRows. (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", CHES 2021.) The
+ * S-box's constant 0x63 is XORed into the round keys.
  *
- * Bound: the number of operations. A round of eight registers has 115 gates of the S-box (74 if
- * gates may have three inputs), 16 shuffles, 43 gates of MixColumns and AddRoundKey, and 10 loads.
- * On Zen 4, a round takes 91 cycles in 512-bit registers, and 69 in 256-bit registers. With 256
- * bits the bound is 46, but 16 registers are too few for the S-box (docs/tuning/software.md).
+ * The bound is the number of operations. The S-box has 115 gates, or 74 if gates may have three
+ * inputs. A round of eight registers also has 16 shuffles, 43 gates of MixColumns and AddRoundKey,
+ * and 10 loads. On Zen 4, a round takes 91 cycles in 512-bit registers, and 69 in 256-bit
+ * registers. The bound in 256-bit registers is 46 cycles. The code does not reach it, because 16
+ * registers are too few for the S-box (docs/tuning/software.md).
  *
  * This is a template. The file that includes it first defines these names:
  *
@@ -47,7 +48,7 @@
 #include "simd/row_moves.h"
 #include "simd/sbox_circuits.h"
 
-/* The number of blocks in a group. These go through the rounds together. */
+/* The number of blocks in a group. The blocks of a group go through the rounds together. */
 #define GROUP (8 * VBLOCKS)
 
 TR_INLINE TR_TARGET V v_load(const uint8_t *p)
@@ -77,8 +78,8 @@ static const uint8_t shift_rows[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 0, 0), ROW
                                                          ROW_MOVES(2, 0, 0), ROW_MOVES(3, 0, 0)};
 
 /*
- * The number of ShiftRows that the state lacks after r rounds, modulo 4. In the inverse cipher, it
- * lacks r inverse ShiftRows, which count as -r.
+ * The number of ShiftRows that the state lacks after r rounds, modulo 4. In the inverse cipher, the
+ * state lacks r inverse ShiftRows, which count as -r.
  */
 #define MISSING(r, inverse) (((inverse) ? 16 - (r) : (r)) % 4)
 
@@ -120,8 +121,8 @@ struct schedule {
 } TR_ALIGNED(16);
 
 /*
- * Bitslices the round keys. The key object has no room for the result, so every call repeats this.
- * This takes 10 % as long as a group.
+ * Bitslices the round keys. The key object has no room for the result, so every call repeats this
+ * step. The step takes 10 % of the time of one group.
  */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {

@@ -16,8 +16,8 @@
 #include "simd/ctr_states.h"
 #include "simd/parallel.h"
 
-/* Calls are split where the low 40 bits of the counter wrap. A table of ctr_states.h is valid only
- * until then. */
+/* Calls are split where the low 40 bits of the counter wrap. The table of ctr_states.h is valid
+ * only up to such a wrap. */
 #define CTR_WRAP ((uint64_t)1 << 40) /* blocks */
 
 #if CTR_STATES
@@ -41,10 +41,10 @@ static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t 
 #if V_KEY_FIRST
 /*
  * Processes full groups from an aligned counter. Within a group, the counter of vector j is the
- * counter of vector 0 with j XORed into the last byte. AESE XORs its two operands. Here one operand
- * is the counter of vector 0. The other is the first round key with j XORed in, from the array
- * `keys`. So no vector needs an XOR for its counter, and a block takes 12 vector operations instead
- * of 13 (docs/tuning/arm.md).
+ * counter of vector 0 with j XORed into the last byte. AESE XORs its two operands. Here the first
+ * operand is the counter of vector 0. The second operand is the first round key with j XORed in,
+ * from the array `keys`. So no vector needs an XOR for its counter, and a block takes 12 vector
+ * operations instead of 13 (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
 {
@@ -88,10 +88,10 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
  * Processes blocks from counter (high, low) on. The half `low` does not wrap within the call.
  *
  * In XMM and YMM, eight vectors in flight only just hide the latency of a round, and any other
- * operation may take an AES issue slot. Calls of at least 8 groups therefore first bring the
- * counter to a multiple of GROUP. An aligned group counts with one XOR a vector (first_state()).
- * This raises XMM from 90 % to 95 % of the AES rate, and YMM from 86 % to 93 % (Zen 4). ZMM gains
- * nothing.
+ * operation may take an AES issue slot. Calls of at least 8 groups therefore first process single
+ * blocks until the counter is a multiple of GROUP. From then on, one XOR computes the counters of a
+ * vector (first_state()). This raises the throughput of XMM from 90 % to 95 % of the AES rate, and
+ * of YMM from 86 % to 93 % (Zen 4). ZMM gains nothing.
  */
 TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {
@@ -111,9 +111,9 @@ TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low,
 }
 
 /*
- * Calls of fewer blocks increment only the last byte of the counter, if that byte does not wrap.
- * Such counters need no byte swap and no general registers. Calls of 256 bytes in ZMM reach 83 % of
- * the AES rate instead of 75 % (Zen 4).
+ * Calls of fewer than SHORT_CTR blocks increment only the last byte of the counter, if that byte
+ * does not wrap. Such counters need no byte swap and no general registers. Calls of 256 bytes in
+ * ZMM reach 83 % of the AES rate instead of 75 % (Zen 4).
  */
 #define SHORT_CTR 128u /* blocks */
 
@@ -162,7 +162,8 @@ NOT_INLINE TR_TARGET enum tr_status V_FEW_NAME(ctr)(BULK_ARGUMENTS)
         return TR_OK;
     }
     few(TR_SHAPE_CTR, key, out, in, blocks, iv);
-    /* The last byte does not wrap. The store of 8 bytes forwards to the next call's load. */
+    /* The last byte does not wrap. The processor can forward the 8-byte store to the next call's
+     * load. */
     tr_store64_be(counter + 8, tr_load64_be(counter + 8) + blocks);
     return TR_OK;
 }

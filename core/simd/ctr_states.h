@@ -2,19 +2,19 @@
 /*
  * CTR for long calls: most blocks skip the first two rounds.
  *
- * 256 counters from a multiple of 256 on differ only in the last byte, b. Round 1 moves b, with
- * bytes 0, 5 and 10, to the first column and nowhere else. Round 2 moves each byte of that column
- * to a different column. MixColumns then XORs the contributions of a column's four bytes. So the
- * state s after two rounds is
+ * In a run of 256 counters that starts at a multiple of 256, only the last byte changes. Let b be
+ * this byte. Round 1 moves b, with bytes 0, 5 and 10, to the first column and nowhere else. Round 2
+ * moves each byte of that column to a different column. MixColumns then XORs the contributions of a
+ * column's four bytes. So the state s after two rounds is
  *
  *     s(b, higher bytes) = e(b) ^ s(0, higher bytes)
  *
  * where e depends on b, the key and bytes 0, 5 and 10 of the counter. These three bytes stay the
- * same until the counter's last 40 bits wrap. The first 256 blocks of a call store e(b) in a table.
- * The code computes s(0, ..) once for each later run of 256 blocks. One XOR with a memory operand
- * then replaces a block's first two rounds, its counter and the byte swap. No table index is
- * secret: b is part of the counter. (FACE, Park and Lee, CHES 2018; gcm_long.h does the same for
- * GCM.)
+ * same until the counter's last 40 bits wrap. For the first 256 blocks of a call, the code stores
+ * e(b) in a table. For each later run of 256 blocks, it computes s(0, ..) once. One XOR with a
+ * memory operand then replaces a block's first two rounds, its counter and the byte swap. No table
+ * index is secret: b is part of the counter. (FACE, Park and Lee, CHES 2018; gcm_long.h does the
+ * same for GCM.)
  *
  * Bound: AES throughput. From block 257 on, a block needs 8 of the 10 AES operations (AES-192: 10
  * of 12, AES-256: 12 of 14), so long calls exceed the AES rate. Calls of 16 KiB with AES-128 reach
@@ -57,7 +57,8 @@ TR_INLINE TR_TARGET void ctr_later_rounds(V x[IN_FLIGHT], struct bulk *b)
     bulk_advance(b, IN_FLIGHT * VBYTES);
 }
 
-/* Processes a group from counter b->chain, a multiple of GROUP. Fills the group's table entries. */
+/* Processes a group from counter b->chain, a multiple of GROUP. Fills the group's table entries at
+ * `e`. */
 TR_INLINE TR_TARGET void ctr_first_time(struct bulk *b, uint8_t *e, V base)
 {
     V x[IN_FLIGHT], first = v_xor(v_load_all(b->keys[0]), v_byteswap(b->chain));
@@ -97,11 +98,12 @@ TR_INLINE TR_TARGET V ctr_base(const struct bulk *b, uint64_t high, uint64_t low
     return v_broadcast(b_aesenc(x, b_load(b->keys[2])));
 }
 
-/* A stage of a call: fills the table, ignores it, reads it, or reads and cleanses it. */
+/* A stage of a call. The code fills the table (CTR_KEEP), ignores the table (CTR_PLAIN), reads it
+ * (CTR_USE), or reads and cleanses it (CTR_LAST). */
 enum ctr_stage { CTR_KEEP, CTR_PLAIN, CTR_USE, CTR_LAST };
 
-/* Does one stage, where `blocks` and `low` are multiples of GROUP. Returns the next counter's low
- * half. */
+/* Does one stage. The numbers `blocks` and `low` are multiples of GROUP. Returns the next counter's
+ * low half. */
 TR_INLINE TR_TARGET uint64_t ctr_stage(enum ctr_stage stage, struct bulk *b, uint8_t *e,
                                        uint64_t high, uint64_t low, size_t blocks)
 {

@@ -4,7 +4,8 @@
  *
  * AESENCLAST computes SubWord in 3 or 4 cycles, while AESKEYGENASSIST takes 12 or more. A byte
  * shuffle first copies the word w, rotated or not, to all four columns, so that ShiftRows changes
- * nothing. Rcon is the round-key operand. So sub_word() returns SubWord(w) ^ rcon in all columns.
+ * nothing. The round-key operand of AESENCLAST is Rcon. So sub_word() returns SubWord(w) ^ rcon in
+ * all columns.
  *
  * Bound: the latency of one shuffle and one AESENCLAST for each round key (docs/tuning/serial.md).
  */
@@ -63,7 +64,7 @@ TR_INLINE TR_TARGET B expand_128(uint8_t enc[][16], const uint8_t *raw, B x)
     return x;
 }
 
-/* Each step computes six words: four in a, and two in the low half of b. */
+/* Each step computes six words: four in `a`, and two in the low half of `b`. */
 static TR_TARGET void expand_192(uint8_t enc[][16], const uint8_t *raw)
 {
     uint8_t *w = enc[0];

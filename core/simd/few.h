@@ -2,12 +2,13 @@
 /*
  * The parallel modes on up to four blocks, in XMM registers whatever the backend's width.
  *
- * Bound: the number of instructions and taken jumps from tr_ecb_encrypt() on. With AES-128, one
- * block needs only 5 issue slots on each of Zen 4's two AES ports. So if successive calls overlap,
- * call overhead dominates. The code therefore pushes no registers and has no loops. Round keys are
- * memory operands where the backend has AVX. Back-to-back calls of ECB take 11 cycles for one
- * block. Four blocks take 21, of which AES takes 20 (Zen 4, AES-128; docs/tuning/parallel.md). A
- * call whose input is the previous call's output takes 40 cycles, the latency of AES.
+ * The bound is the number of instructions and taken jumps of a whole call, including
+ * tr_ecb_encrypt(). With AES-128, one block needs only 5 issue slots on each of Zen 4's two AES
+ * ports. So if successive calls overlap, call overhead dominates. The code therefore pushes no
+ * registers and has no loops. Round keys are memory operands where the backend has AVX.
+ * Back-to-back calls of ECB take 11 cycles for one block. Four blocks take 21 cycles, of which AES
+ * takes 20 (Zen 4, AES-128; docs/tuning/parallel.md). A call whose input is the previous call's
+ * output takes 40 cycles, the latency of AES.
  */
 #ifndef TR_SIMD_FEW_H
 #define TR_SIMD_FEW_H
@@ -26,9 +27,10 @@ TR_INLINE TR_TARGET void few_round(B x[TR_FEW], unsigned n, int inverse, const u
 }
 
 /*
- * Does all middle rounds and returns the last round key. Unlike MIDDLE_ROUNDS() of rounds.h, it
- * favours AES-128, which executes a single branch, not taken. The two or four additional rounds of
- * longer keys have no loop, because each taken jump adds a cycle to a call of one block.
+ * Does all middle rounds and returns the last round key. Unlike MIDDLE_ROUNDS() of rounds.h, this
+ * function favours AES-128, which executes only one branch, and does not take it. The two or four
+ * additional rounds of longer keys have no loop, because each taken jump adds a cycle to a call of
+ * one block.
  */
 TR_INLINE TR_TARGET B few_rounds(B x[TR_FEW], unsigned n, int inverse, const struct tr_aes_key *key)
 {

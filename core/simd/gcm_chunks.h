@@ -3,11 +3,12 @@
  * One-shot GCM messages of some hundred bytes to 2 KiB, in chunks of half a group. With full
  * groups, the first group of a message would have nothing to hash during its AES rounds, and the
  * last group would be hashed without AES. With chunks, more of AES and GHASH overlaps. Sealing
- * hashes a chunk during the AES rounds of the next chunk. Opening hashes a chunk during the chunk's
- * own rounds.
+ * hashes a chunk during the AES rounds of the next chunk. Opening hashes a chunk during the AES
+ * rounds of that chunk.
  *
- * Bound: the carry-less multiplications, four for each vector and two for each reduction. One
- * starts every second cycle on Zen 5, and every cycle on Emerald Rapids (docs/tuning/gcm.md).
+ * Bound: the carry-less multiplications, four for each vector and two for each reduction. Zen 5
+ * starts one multiplication every second cycle, and Emerald Rapids one every cycle
+ * (docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_CHUNKS_H
 #define TR_SIMD_GCM_CHUNKS_H
@@ -15,7 +16,8 @@
 #include "dispatch/tuning.h"
 #include "simd/gcm_parts.h"
 
-/* Whether this code is compiled. With eight registers, half a group is too short for a gain. */
+/* Whether this code is compiled. With only eight vector registers, half a group is too short for a
+ * gain. */
 #define GCM_CHUNKS MASKED_GROUP
 
 #if GCM_CHUNKS
@@ -30,10 +32,11 @@ _Static_assert(SEAL_CHUNKS_MAX <= 254 && OPEN_CHUNKS_MAX <= 254,
 
 /*
  * Whether to seal or open a message of `blocks` blocks in chunks. Messages above 512 bytes need
- * more than one reduction anyway. Chunks make them up to 1.23 times as fast (Zen 4 and Zen 5;
- * docs/tuning/gcm.md). On these processors, chunks seal messages of 400 to 512 bytes up to 6 %
- * slower, and open them up to 10 % slower. On Emerald Rapids, carry-less multiplications have a
- * separate port. A prototype of the chunks sealed 512 bytes 1.25 times as fast there.
+ * more than one reduction with or without chunks. On Zen 4 and Zen 5, chunks make these messages up
+ * to 1.23 times as fast (docs/tuning/gcm.md). On the same processors, chunks seal messages of 400
+ * to 512 bytes up to 6 % slower, and open them up to 10 % slower. On Emerald Rapids, carry-less
+ * multiplications have a separate port. A prototype of the chunks sealed 512 bytes 1.25 times as
+ * fast there.
  */
 TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int decrypt)
 {
@@ -48,7 +51,7 @@ TR_INLINE int takes_chunks(const struct tr_gcm_message *m, size_t blocks, int de
 /* A message in progress. */
 struct chunks {
     struct gcm g;
-    /* base ^ count are the next counter blocks, XORed with the first round key. */
+    /* The XOR of `base` and `count` is the next counter blocks, XORed with the first round key. */
     V base, count;
     B mask;      /* the tag's mask, encrypted together with the first chunk */
     size_t left; /* bytes still to process */
@@ -79,8 +82,8 @@ TR_INLINE TR_TARGET void chunk_counters(struct chunks *s, V x[CHUNK], unsigned u
     }
 }
 
-/* Hashes vectors j and j + 1 of the u vectors of c. Vector u - 1 has `last` bytes. The exponent of
- * H for the first block of c is n. */
+/* Hashes vectors j and j + 1 of the u vectors at c. The last of these has `last` bytes. The first
+ * block of c is multiplied by H^n. */
 TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, unsigned u,
                                         size_t last, size_t n)
 {
@@ -98,8 +101,8 @@ TR_INLINE TR_TARGET void chunk_hash_two(struct gcm *g, const V *c, unsigned j, u
 
 /*
  * Processes u vectors, the last with `last` bytes, and sets c to their ciphertext. Between the
- * rounds, hashes hu vectors of `hashed` (0: none), the last with `hlast` bytes; n is as for
- * chunk_hash_two(). If `first`, also encrypts the tag's mask.
+ * rounds, hashes hu vectors at `hashed` (0: none), the last with `hlast` bytes. Their first block
+ * is multiplied by H^n. If `first`, also encrypts the tag's mask.
  */
 TR_INLINE TR_TARGET void chunk(struct chunks *s, unsigned u, size_t last, V *c, const V *hashed,
                                unsigned hu, size_t hlast, size_t n, int first, int decrypt)
@@ -202,9 +205,9 @@ static NOT_INLINE TR_TARGET void chunks_seal(const struct tr_aes_key *key, uint8
     struct chunks s = chunks_start(key, out, in, m);
     const B lengths = gcm_lengths(m);
     V c[CHUNK];
-    /* The AAD is multiplied by H^n, where n is the number of blocks in the first reduction: the AAD
-     * and the first chunk. A message of at most two chunks has only one reduction, for AAD, data
-     * and lengths. */
+    /* The AAD is multiplied by H^n. Here n is the number of blocks in the first reduction, which
+     * covers the AAD and the first chunk. A message of at most two chunks has only one reduction,
+     * for AAD, data and lengths. */
     chunks_add(&s.g, b_byteswap(b_load_bytes(m->aad, (size_t)m->aad_len)),
                s.left <= 2 * CHUNK_BYTES ? (s.left + TR_BLOCK - 1) / TR_BLOCK + 2
                                          : CHUNK_BLOCKS + 1);

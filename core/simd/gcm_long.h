@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GCM for long calls. It does the same as gcm_stream.h, with more precomputation and fewer
- * operations per vector.
+ * GCM for long calls. The results equal those of gcm_stream.h. This code precomputes more, and
+ * needs fewer operations per vector.
  *
  * Bound: on Zen 4, AES and carry-less multiplications share two of the four vector ports. One such
  * operation on 64 bytes takes both ports for a cycle. XORs, shuffles and broadcasts can use the
- * other two ports. But 4 in 10 of them take an AES issue slot, because ports are assigned when
- * operations enter the schedulers. So this code does fewer operations of all kinds:
+ * other two ports. But 4 in 10 of these operations take an AES issue slot, because Zen 4 assigns
+ * ports when operations enter the schedulers. So this code does fewer operations of all kinds:
  *
  *   AES          A table of states replaces the counter and the first two rounds by one XOR (FACE,
  *                Park and Lee, CHES 2018; ctr_states.h explains it). Within 256 blocks only the
@@ -21,14 +21,15 @@
  *                load does not.
  *
  * For 64 bytes, AES-128 needs 8 AES operations (AES-256: 12), 3 multiplications and 6.5 other
- * operations. In gcm_stream.h it needs 10, 4 and 10 of them. Within a long message, AES-128 takes
- * 13.0 cycles for 64 bytes on ZMM. AES and multiplications alone would take 11.3. Messages of 16
- * KiB reach 69 % of the AES rate with AES-128, and 78 % with AES-256 (Zen 4; docs/tuning/gcm.md).
+ * operations. With gcm_stream.h, AES-128 needs 10 AES operations, 4 multiplications and 10 other
+ * operations. Within a long message, AES-128 takes 13.0 cycles for 64 bytes on ZMM. AES and
+ * multiplications alone would take 11.3 cycles. Messages of 16 KiB reach 69 % of the AES rate with
+ * AES-128, and 78 % with AES-256 (Zen 4; docs/tuning/gcm.md).
  *
- * Order of instructions. If the eight vectors of a group run in lockstep, the group begins with
- * only loads and XORs. It ends with only last rounds and stores. The reorder window is shorter than
- * a group, so the processor cannot mix these phases. With AES-128 on ZMM, the vectors of a group
- * are therefore one round apart (staggered_groups()).
+ * The order of instructions also matters. If the eight vectors of a group run in lockstep, the
+ * group begins with only loads and XORs, and ends with only last rounds and stores. The reorder
+ * window is shorter than a group, so the processor cannot mix these phases. With AES-128 on ZMM,
+ * the vectors of a group are therefore one round apart (staggered_groups()).
  */
 #ifndef TR_SIMD_GCM_LONG_H
 #define TR_SIMD_GCM_LONG_H
@@ -49,12 +50,14 @@
 #    define GCM_PAIRS           (IN_FLIGHT / 2)
 #    define GCM_PERIOD          256u /* the number of blocks whose states the table stores */
 #    define GCM_MAX_ROUNDS      14u
-/* The largest first counter of a call: modulo 256 with the table, modulo GROUP without it. */
+/* The largest first counter of a call. The counter counts modulo 256 in a call that uses the table,
+ * and modulo GROUP in other calls. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
 /* If a call's first counter is at most GCM_MAX_FIRST_COUNT, the counters of each group's first
  * GCM_LONG_STEADY vectors differ only in their low bits (modulo GROUP). */
 #    define GCM_LONG_STEADY     (IN_FLIGHT - (VBLOCKS == 1 ? 2u : 1u))
-/* Shortest calls, in blocks, that are faster with gcm_long(), and with its table. */
+/* The shortest call, in blocks, that is faster with gcm_long(), and the shortest that is faster
+ * with the table of states. */
 #    define GCM_LONG_FROM       (VBLOCKS == 4 ? 192u : VBLOCKS == 2 ? 128u : 96u)
 #    define GCM_TABLE_FROM      (3 * GCM_PERIOD / 2)
 
@@ -87,8 +90,8 @@ TR_INLINE TR_TARGET struct factors pair(V a, V b)
     return (struct factors){low, high, v_xor(low, high)};
 }
 
-/* Loads the powers of H for a group. If `last`, loads those for the last group, which combines the
- * lanes. */
+/* Loads the powers of H for a group. If `last`, loads the powers for the last group, which combine
+ * the hashes of the lanes. */
 TR_INLINE TR_TARGET void prepare_powers(struct gcm_long *g, int last)
 {
     for (unsigned j = 0; j < GCM_PAIRS; j++) {
@@ -275,7 +278,7 @@ TR_INLINE TR_TARGET int takes_long_path(uint64_t count, size_t blocks)
 /*
  * AES-128 groups from the table, with staggered vectors: the eight vectors are one round apart. A
  * state from the table still needs seven middle rounds and the last round. Each step ends one
- * vector, begins another and does a hash step, so all ports always get the same mix of operations.
+ * vector, begins another and does a hash step. The mix of operations is therefore always the same.
  */
 #        define STAGGERED_ROUNDS 10u
 
@@ -417,8 +420,8 @@ TR_INLINE TR_TARGET void long_groups(struct gcm_long *g, size_t blocks, int decr
 }
 
 /*
- * Processes full groups for which takes_long_path() is true, from counter (high, low) on. The hash
- * so far is y. Returns the new hash.
+ * Processes full groups for which takes_long_path() is true, from counter (high, low) on. The
+ * parameter y is the hash so far. Returns the new hash.
  */
 static TR_TARGET B gcm_long(struct bulk bulk, size_t blocks, uint64_t low, uint64_t high,
                             const struct tr_ghash_key *ghash, B y, int decrypt)

@@ -6,9 +6,9 @@
  *
  * On Zen 4, the bound of a short message is the latency of the AES rounds, one multiplication and
  * the reduction: 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
- * instructions; a call of 16 bytes has 170. So the number of instructions matters, including scalar
- * instructions: 20 more of them cost 3 cycles. Back-to-back calls on ZMM take 57 cycles for 16
- * bytes, 71 for 64 bytes, 109 for 256 and 340 for 1024 (docs/tuning/gcm.md).
+ * instructions, and a call of 16 bytes has 170. So every instruction counts, even a scalar one: 20
+ * more scalar instructions cost 3 cycles. Back-to-back calls on ZMM take 57 cycles for 16 bytes, 71
+ * for 64 bytes, 109 for 256 and 340 for 1024 (docs/tuning/gcm.md).
  *
  * This code avoids three hidden costs:
  *
@@ -86,8 +86,9 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
  * the AAD.
  *
  * Calls overlap within the reorder window, so both latency and the number of instructions matter.
- * One of the two reduction steps is applied to the powers of H, which do not depend on AES, instead
- * of the product. Its result, h_down, is `h` times x^64 modulo the polynomial (ghash.h).
+ * The code therefore applies one of the two reduction steps to the powers of H, which do not depend
+ * on AES, instead of to the product. The result of this step, h_down, is `h` times x^64 modulo the
+ * polynomial (ghash.h).
  */
 TR_INLINE TR_TARGET void tiny_message(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                       const struct tr_gcm_message *m, size_t len, int decrypt)
@@ -135,7 +136,7 @@ static NOT_INLINE TR_TARGET void tiny_open(const struct tr_aes_key *key, uint8_t
 #endif
 
 #if V_MASKED
-/* Does a round of u vectors and of the tag's mask. */
+/* Does an AES round of u vectors and of the tag's mask. */
 TR_INLINE TR_TARGET void round_and_mask(V x[IN_FLIGHT], unsigned u, B *mask, const uint8_t *key)
 {
     V k = v_load_all(key);

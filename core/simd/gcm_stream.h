@@ -4,9 +4,9 @@
  * round over a group, the code hashes one vector. Decryption hashes the same group. Encryption
  * hashes the previous group, because this group's ciphertext does not exist yet.
  *
- * Bound for AES-128 on Zen 4: 10 AES operations and 4 carry-less multiplications a vector, on the
- * same two ports. From 1024 bytes on, the number of all vector operations, on four ports, is mostly
- * the tighter bound. For long messages, gcm_long.h needs fewer operations.
+ * On Zen 4, one bound for AES-128 is 10 AES operations and 4 carry-less multiplications a vector,
+ * which share two ports. From 1024 bytes on, another bound is mostly tighter: the number of all
+ * vector operations, on four ports. For long messages, gcm_long.h needs fewer operations.
  */
 #ifndef TR_SIMD_GCM_STREAM_H
 #define TR_SIMD_GCM_STREAM_H
@@ -28,8 +28,8 @@
  *
  * If adding j * VBLOCKS to the counter changes only its low bits (modulo GROUP), vector j differs
  * from vector 0 by the same bits in every group. One XOR with delta[j] then replaces an addition, a
- * byte swap and an XOR. With a 96-bit IV the first counter is 2, and this holds for all vectors but
- * the last two.
+ * byte swap and an XOR. A message with a 96-bit IV starts with counter 2, so this holds for all
+ * vectors but the last two.
  */
 TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
                                         V delta[STEADY_VECTORS])
@@ -45,10 +45,10 @@ TR_INLINE TR_TARGET int steady_counters(const struct gcm *g, uint32_t count,
 /*
  * XORs the products of vector j of a full group into g->product.
  *
- * If V_EQUAL_HALVES, x has the halves of each block exchanged. The two products for the middle
- * part, low by high, then multiply equal halves. The other two products need the power's low half
- * as a high half, or the reverse. Loads from 8 bytes before and after the power give them. So
- * neither data nor powers need an instruction to exchange halves (docs/tuning/arm.md).
+ * If V_EQUAL_HALVES, the halves of each data block are exchanged in x. The two products of a low
+ * and a high half then multiply equal halves. The other two products need the low half of the power
+ * in the place of its high half, or the reverse. Loads from 8 bytes before and after the power put
+ * the halves there. So no instruction only exchanges halves (docs/tuning/arm.md).
  */
 TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data)
 {
@@ -57,9 +57,9 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
     V x = v_reverse_halves(v_load(data + (size_t)j * VBYTES)), h = v_load(power);
     if (j == 0)
         x = v_xor(x, v_swap_halves(g->y));
-    /* The high half of `low` is the low half of h. The low half of `high` is the high half of h. At
-     * both ends of the group's powers, a load 8 bytes away would read beyond them. There, the code
-     * swaps the halves instead. */
+    /* The high half of `low` is the low half of h. The low half of `high` is the high half of h.
+     * For the first and the last power of the group, one of these loads would read beyond the
+     * powers. There, the code swaps the halves instead. */
     V low = j == 0 ? v_swap_halves(h) : v_load(power - TR_BLOCK / 2);
     V high = j == IN_FLIGHT - 1 ? v_swap_halves(h) : v_load(power + TR_BLOCK / 2);
     struct product *p = &g->product;
@@ -84,7 +84,7 @@ TR_INLINE TR_TARGET void gcm_hash(struct gcm *g, unsigned j, const uint8_t *data
 
 /*
  * Encrypts a full group in counter mode. Between the rounds, hashes the group at `hashed` (NULL:
- * none). Pass the `delta` of steady_counters(), or NULL, as `steady`.
+ * none). The parameter `steady` is the `delta` of steady_counters(), or NULL.
  */
 TR_INLINE TR_TARGET void gcm_group(struct gcm *g, const uint8_t *hashed, const V *steady)
 {
@@ -153,7 +153,7 @@ TR_INLINE TR_TARGET void gcm_hash_half(struct gcm *g, const uint8_t *data)
     gcm_reduce(g);
 }
 
-/* Work for gcm_last_vectors() in addition to the last vectors of a call. */
+/* Work that gcm_last_vectors() does in addition to the last vectors of a call. */
 struct gcm_tail {
     int whole;            /* the message ends here: also hash its lengths */
     int is_secret;        /* the counter is derived from H: no branch may depend on it */
@@ -165,9 +165,9 @@ struct gcm_tail {
 
 /*
  * Encrypts or decrypts the last u vectors of a call: len bytes, at most half a group. Hashes them
- * with a single reduction, which at the end of a message includes the length block. Hashes
- * end->group and end->half after AES in program order. They depend on earlier AES results, and
- * instructions that wait for these would occupy the schedulers.
+ * with a single reduction, which at the end of a message includes the length block. In program
+ * order, the hash of end->group and end->half comes after AES. Otherwise its instructions would
+ * occupy the schedulers while they wait for earlier AES results.
  */
 TR_INLINE TR_TARGET void gcm_last_vectors(struct gcm *g, unsigned u, size_t len,
                                           const struct gcm_tail *end, int decrypt)

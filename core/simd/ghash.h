@@ -4,9 +4,9 @@
  *
  * Bit order. In GHASH, the most significant bit of the first byte is the coefficient of x^0. With
  * the bytes of a block reversed, bit 127 - i of a register is the coefficient of x^i. The
- * carry-less product of two such registers has the coefficient of x^k in bit 254 - k. In 256 bits,
- * this order would have it in bit 255 - k, so the product is one bit too low. The hash subkey is
- * therefore stored as H x^-1, computed once (h_times_x_inverse()).
+ * carry-less product of two such registers has the coefficient of x^k in bit 254 - k. In a 256-bit
+ * register it belongs in bit 255 - k, so the product is one bit too low. To correct this, the code
+ * stores the hash subkey as H x^-1 (h_times_x_inverse()).
  *
  * Reduction. The low half of a 256-bit product holds the high powers, x^128 and up. Modulo GHASH's
  * polynomial, x^128 is x^7 + x^2 + x + 1. In this bit order, multiplication by 0xc200000000000000
@@ -112,9 +112,9 @@ TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
 }
 
 /*
- * Stores H^(ready + 1) to H^wanted in `power`; `ready` and `wanted` are multiples of 4. H^ready
- * times H^1 to H^ready gives the next `ready` powers. The first powers are read from `first`,
- * because a load of the copy in `power` could be a store-forwarding stall.
+ * Stores H^(ready + 1) to H^wanted in `power`; `ready` and `wanted` are multiples of 4. The
+ * products of H^ready and H^1 to H^ready are the next `ready` powers. The first powers are read
+ * from `first`, because a load of the copy in `power` could be a store-forwarding stall.
  */
 TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (*first)[TR_BLOCK],
                                      unsigned ready, unsigned wanted)
@@ -134,7 +134,8 @@ TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (
 
 /*
  * Computes the powers up to H^n, in the key or in a copy of it on the stack, and restarts the
- * operation. Pass the field of the operation's state that points to the key as `hash`.
+ * operation. The parameter `hash` is the address of the field in the operation's state that points
+ * to the key.
  */
 static NOT_INLINE TR_TARGET void with_powers(tr_bulk_fn *operation, const struct tr_aes_key *key,
                                              uint8_t *out, const uint8_t *in, size_t blocks,
@@ -200,7 +201,7 @@ static TR_TARGET void ghash_key(struct tr_ghash_key *k)
     first_powers(k, b_load(k->h));
 }
 
-/* Returns a block, or a vector, in the bit order of the hash. POLYVAL needs no byte swap. */
+/* Returns a block in the bit order of the hash. POLYVAL needs no byte swap. */
 TR_INLINE TR_TARGET B hash_block(const uint8_t *in, int polyval)
 {
     return polyval ? b_load(in) : polynomial(in);
@@ -229,9 +230,10 @@ TR_INLINE TR_TARGET void multiply_add_3(struct product *p, V a, V power, V sum)
 }
 
 /*
- * Hashes full groups. The first vector of a group depends on the hash so far, so it goes last.
- * Without AES in parallel, a carry-less multiplication takes two cycles at any width (Zen 4). Three
- * multiplications a vector are therefore faster than four, despite the additional XORs.
+ * Hashes full groups. The first vector of a group depends on the hash so far, so the code
+ * multiplies it last. Without AES in parallel, a carry-less multiplication takes two cycles at any
+ * width (Zen 4). Three multiplications a vector are therefore faster than four, despite the
+ * additional XORs.
  */
 TR_INLINE TR_TARGET B hash_groups(const struct tr_ghash_key *g, B y, const uint8_t *in,
                                   size_t groups, int polyval)
@@ -261,7 +263,7 @@ TR_INLINE TR_TARGET B hash_rest(const struct tr_ghash_key *g, B y, const uint8_t
 {
     const V nothing = v_zero();
     unsigned left = n;
-    /* The blocks of a partial vector go first, one by one. */
+    /* Hashes the blocks of a partial vector first, one by one. */
     struct product p = no_product();
     V first = v_zero_extend(y);
     for (unsigned part = n % VBLOCKS; part != 0; part--, left--, in += TR_BLOCK, first = nothing) {

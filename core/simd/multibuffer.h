@@ -32,10 +32,11 @@
  * of the AES rate (Zen 4). Two files arrange the lines into vectors: multibuffer_lines.h (512 bits)
  * and multibuffer_rows.h (128 and 256 bits).
  *
- * Bound: AES throughput, and the longest job, because it is serial. 16 messages of 16 KiB, AES-128
- * in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md). Besides its
- * steps, a call of vaes256 costs 350 cycles with 8 jobs and 530 with 16 (Zen 3). Each segment costs
- * 250 cycles for pipeline fill and drain, and each refill of a lane 20 (Zen 4).
+ * The bounds are AES throughput and the longest job, because a job is serial. 16 messages of 16
+ * KiB, AES-128 in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md).
+ * In addition to its steps, a call of vaes256 costs 350 cycles with 8 jobs and 530 cycles with 16
+ * jobs (Zen 3). Each segment costs 250 cycles for pipeline fill and drain, and each refill of a
+ * lane 20 (Zen 4).
  *
  * Rules for speed:
  *
@@ -237,8 +238,8 @@ static TR_TARGET void mb_cut(struct multibuffer *m, size_t end)
     }
 }
 
-/* Lets idle lanes repeat the job of lane m->first. They compute the same blocks at the same time,
- * so they may also store them to the same place. */
+/* Lets idle lanes repeat the job of lane m->first. Both lanes compute the same blocks at the same
+ * time, so they may also store them to the same place. */
 static TR_TARGET void mb_occupy(struct multibuffer *m)
 {
     const unsigned first = m->first;
@@ -276,17 +277,17 @@ static TR_TARGET void mb_leave_one(struct multibuffer *m, struct tr_job *last)
  *   latency of 10 rounds. On Zen 3, steps of vaes256 take 77, 55 and 44 cycles with 8, 6 and 4
  *   vectors.
  * - The number of steps is the largest of three lower bounds. The first is the blocks of the
- *   longest job; the second is all blocks divided by the lanes. The third is k + 1 times the blocks
- *   of job k * lanes: jobs start longest first, so some lane runs k + 1 jobs of at least that
- *   length.
+ *   longest job. The second is all blocks divided by the lanes. The third holds for each k: some
+ *   lane runs k + 1 jobs that are at least as long as job k * lanes, because jobs start longest
+ *   first.
  * - Each k adds a segment, estimated at 150 cycles.
  */
 TR_INLINE unsigned mb_width(const struct tr_jobs *jobs)
 {
     const size_t blocks = jobs->blocks, longest = jobs->longest;
 #    if VBLOCKS == 4
-    /* The larger width pays only between two limits. Below the first, the longest job is the bound
-     * even with fewer lanes. Above the second, lanes need refills in any case. */
+    /* The larger width pays only between two limits. Below the first limit, the longest job is the
+     * bound even with fewer lanes. Above the second limit, lanes need refills in any case. */
     return MB_LANES > MB_LANES_NARROW &&
            (jobs->own || blocks <= MB_LANES_NARROW * longest || blocks > MB_LANES * longest);
 #    else

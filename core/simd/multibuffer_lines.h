@@ -12,14 +12,14 @@
  *        job d     d0 d1 d2 d3                           step 3    a3 b3 c3 d3
  *
  * Bound: AES throughput. Beside its rounds, each vector of a step needs a load, two shuffles and a
- * store in each direction, three XORs and one more store. Other ports can execute these. However,
- * Zen 4 assigns operations to ports when they enter the schedulers, and 16 chains leave AES no
- * spare cycle. A single operation between two rounds costs as much as a round (91 % of the AES
- * rate). A pair of operations costs nothing (100 %). So moves and XORs are issued in pairs
+ * store in each direction, three XORs and one more store. Other ports can execute these operations.
+ * However, Zen 4 assigns operations to ports when they enter the schedulers, and 16 chains leave
+ * AES no spare cycle. A single operation between two rounds costs as much as a round (91 % of the
+ * AES rate). A pair of operations costs nothing (100 %). So moves and XORs are issued in pairs
  * (docs/tuning/multibuffer.md).
  *
- * As in serial.h, no XOR lies on the chain: the last round's key includes the value of the next
- * block's first XOR. An XOR beside the chain removes this value from the output again.
+ * As in serial.h, no XOR lies on the chain, because the last round's key includes the operand of
+ * the next block's first XOR. An XOR beside the chain removes this operand from the output again.
  */
 #ifndef TR_SIMD_MULTIBUFFER_LINES_H
 #define TR_SIMD_MULTIBUFFER_LINES_H
@@ -113,8 +113,8 @@ TR_INLINE struct mb_move mb_move_out(struct multibuffer *m, unsigned lane, size_
 
 /*
  * Sets the two moves that overlap the rounds of a batch: the next batch's input and the previous
- * batch's output. The last batch moves its own input again. The first batch has no previous output:
- * its second move copies old bytes to m->nowhere.
+ * batch's output. The last batch moves its own input again. The first batch has no previous output,
+ * so its second move copies old bytes to m->nowhere.
  */
 TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], size_t batch,
                               size_t batches)
@@ -128,7 +128,7 @@ TR_INLINE void mb_interleaved(struct multibuffer *m, struct mb_move move[2], siz
 /*
  * Does the last round of a vector with the key last ^ first ^ input, and stores the output. The
  * input, at `from`, is the next block, or in CFB the current block. These operations, too, are in
- * pairs: two XORs precede the round; an XOR and a store follow it.
+ * pairs: two XORs before the round, and an XOR and a store after it.
  */
 TR_INLINE TR_TARGET V mb_next_block(enum tr_mb_op op, V s, V last, V first, const uint8_t *from,
                                     uint8_t *to)

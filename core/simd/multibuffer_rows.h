@@ -5,10 +5,10 @@
  * whole vectors to the output rows. Blocks are then copied from the output rows to the jobs'
  * output, because on Zen 4 extracting a block from a register costs more than a store and a load.
  *
- * Bound: AES throughput, and the loads and insertions. On Zen 3, a step of vaes256 takes 77 cycles
- * with 8 vectors and 55 with 6. So 12 lanes have more throughput than 16; the cause is not known.
- * For messages a multiple of 4096 bytes apart, vaes256 reaches 56 % of the AES rate of VAES. The
- * backend aesni reaches 37 % of that rate, and could reach 50 % (Zen 4;
+ * The bound is AES throughput together with the loads and insertions. On Zen 3, a step of vaes256
+ * takes 77 cycles with 8 vectors and 55 cycles with 6. So 12 lanes have more throughput than 16;
+ * the cause is not known. For messages a multiple of 4096 bytes apart, vaes256 reaches 56 % of the
+ * AES rate of VAES. The backend aesni reaches 37 % of that rate, and could reach 50 % (Zen 4;
  * docs/tuning/multibuffer.md).
  *
  * Transposed lines, as in multibuffer_lines.h, are slower here: with fewer registers, more round
@@ -100,8 +100,9 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uin
 }
 
 /*
- * The copies that a step does, for a quarter of the lanes: the next batch's input and the previous
- * batch's output. The first step copies for the lanes of the vectors that are furthest ahead.
+ * The copies that a step does for a quarter of the lanes. It copies the next batch's input and the
+ * previous batch's output. The first step copies for the lanes of the vectors that are furthest
+ * ahead.
  */
 struct mb_share {
     const mb_base *in;
@@ -225,7 +226,8 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
         s[j] = mb_leave(op, j, s[j], mb_key(m, held, own, j, n), from, to);
         v_store(m->chain[j], s[j]);
     }
-    /* The loop omits the last step. Its copies follow here, and then the last batch's output. */
+    /* The last step is not in the loop. Its copies follow here, and then the last batch's
+     * output. */
     if (op != TR_MB_MAC && batches > 1)
         mb_put(m, m->out, lanes, part, batches - 2);
     if (op != TR_MB_MAC)
@@ -233,7 +235,7 @@ TR_INLINE TR_TARGET void mb_segment(enum tr_mb_op op, struct multibuffer *m, uns
 }
 
 /* Copies the 1 to 3 blocks of a tail, and pads the last vector with one of these blocks. Stores
- * whole vectors, because a wide load of narrow stores is a store-forwarding stall. */
+ * whole vectors, because a wide load after narrow stores would cause a store-forwarding stall. */
 TR_INLINE TR_TARGET void mb_pad(uint8_t *to, const uint8_t *from, unsigned tail)
 {
     for (unsigned i = 0; i < tail; i += VBLOCKS)
@@ -267,8 +269,8 @@ static TR_TARGET void mb_cleanse_batches(enum tr_mb_op op, struct multibuffer *m
     const int beyond = op == TR_MB_CFB && m->tails;
     /* The first batch after mb_narrow() copies old input to m->nowhere. */
     mb_cleanse_lines(m->nowhere, sizeof(m->nowhere));
-    /* All rows of a narrower width lie within the rows of the largest width. Its input rows lie
-     * within the input rows of the largest width. */
+    /* All rows of a narrower width lie within the rows of the largest width. The input rows of a
+     * narrower width lie within the input rows of the largest width. */
     if (op == TR_MB_MAC || beyond)
         mb_cleanse_lines(m->rows, mb_output_row(lanes, 2, 0) + 2 * MB_STEPS * lanes * TR_BLOCK);
     else

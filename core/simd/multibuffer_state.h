@@ -78,10 +78,10 @@
 #    define MB_ROWS (2 * MB_STEPS + 2 * MB_STEPS + 15u)
 
 /*
- * The address of a buffer, minus the offset in the call at which its job started. So all lanes use
- * one offset. A base may lie before its buffer, so mb_base_of() computes it as an integer, and
- * mb_at() adds an offset before any access. The type is still a pointer, because an integer type
- * would cost an instruction for each access (gcc 12).
+ * The address of a buffer, minus the offset in the call at which its job started. All lanes can
+ * therefore use one offset. A base may lie before its buffer, so mb_base_of() computes it as an
+ * integer. The function mb_at() adds an offset before any access. The type is still a pointer,
+ * because an integer type would cost an instruction for each access (gcc 12).
  */
 typedef uint8_t *mb_base;
 
@@ -90,9 +90,10 @@ struct multibuffer {
     /*
      * The layout of multibuffer_lines.h: the input of a batch aliases only the output of the
      * previous batch, which is already stored. In 64-bit code, the other data that the rounds load
-     * lies at addresses (modulo 4096) that out_batch does not use. Exceptions are round keys 11 to
-     * 14 of own_keys, `tail`, and at the largest width cut_in, cut_out and the pointers after them.
-     * Round keys 0 to 4 of own_keys are no exceptions, because they stay in registers.
+     * lies at addresses (modulo 4096) that out_batch does not use. Some data is an exception: round
+     * keys 11 to 14 of own_keys, and `tail`. At the largest width, cut_in, cut_out and the pointers
+     * after them are exceptions, too. Round keys 0 to 4 of own_keys are not loaded, because they
+     * stay in registers.
      */
     union {
         struct {

@@ -6,9 +6,9 @@
  * The offset of block i is the offset of block i - 1, XORed with L_ntz(i). Here ntz(i) is the
  * number of trailing zero bits of i. Block numbers start at 1. The number of a group's last block
  * is a multiple of GROUP. Each offset in a group is the last offset before the group, XORed with a
- * combination of L_0, L_1 and so on: L_0, L_0 ^ L_1, L_1, .., a Gray code. These combinations
- * (o->sums) are the same for every group, so each call computes them once. Only the L of a group's
- * last block depends on the group (o->own).
+ * combination of L_0, L_1 and so on. The combinations L_0, L_0 ^ L_1, L_1, .. form a Gray code.
+ * They are the same for every group, so each call computes them once (o->sums). Only the L of a
+ * group's last block depends on the group (o->own).
  *
  * Bound: AES throughput, and four or five XORs a vector beside the rounds. Messages of 16 KiB with
  * AES-128 reach 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays in a
@@ -32,8 +32,8 @@ struct ocb {
     V checksum;
 };
 
-/* Returns the offsets of vector j. Each use computes them again, because 16 registers have no room
- * for all. */
+/* Returns the offsets of vector j. The code computes them before each use, because 16 registers
+ * have no room for all offsets. */
 TR_INLINE TR_TARGET V ocb_offset(const struct ocb *o, unsigned j)
 {
     V offset = v_xor(o->before, v_load(o->sums + (size_t)j * VBYTES));
@@ -93,7 +93,7 @@ TR_INLINE TR_TARGET void ocb_lead(struct ocb *o, struct tr_ocb_run *state, int d
  * group. The entry of the last block omits that block's L, which depends on the group.
  *
  * The entries of a vector are v_gray() XORed with `before`, the entry of the last block before the
- * vector. The last lane is also XORed with `own`, the L of its block.
+ * vector. The last lane is also XORed with the L of its block, in `own`.
  */
 TR_INLINE TR_TARGET void ocb_sums(uint8_t *sums, const struct tr_ocb_run *state)
 {

@@ -3,13 +3,13 @@
  * ECB, and decryption in CBC and CFB, for one vector type. CTR also uses the loop over groups
  * (ctr.h).
  *
- * Bound: AES throughput, one operation for each round of a vector. That is 10 cycles for 64 bytes
- * of AES-128 with VAES on Zen 4. Calls of 16 KiB reach at least 99 % of that rate
+ * The bound is AES throughput, with one operation for each round of a vector. On Zen 4 with VAES,
+ * this is 10 cycles for 64 bytes of AES-128. Calls of 16 KiB reach at least 99 % of that rate
  * (docs/tuning/parallel.md). Eight vectors in flight hide the latency of a round. The code for
  * calls of few blocks is in few.h.
  *
- * The code XORs a mode's addend (modes/shape.h) to the last round key, in parallel with the rounds,
- * instead of to the cipher's output.
+ * The code XORs a mode's addend (modes/shape.h) into the last round key instead of into the
+ * cipher's output. This XOR runs in parallel with the rounds.
  */
 #ifndef TR_SIMD_PARALLEL_H
 #define TR_SIMD_PARALLEL_H
@@ -157,9 +157,9 @@ TR_INLINE TR_TARGET void any_number(struct tr_shape shape, const struct tr_aes_k
 
 /*
  * The functions in the backend's struct tr_backend. They recognize a short call before they save
- * any register, and jump to the code for narrower registers. For a short call, these are as fast,
- * and their stores forward to the next call's loads. For few blocks, the modes bypass these
- * functions and call V_FEW_NAME(mode).
+ * any register, and jump to the code for narrower registers. For a short call, narrower registers
+ * are as fast. The processor can also forward their stores to the next call's loads. For few
+ * blocks, the modes bypass these functions and call V_FEW_NAME(mode).
  */
 #define BULK_ARGUMENTS                                                                             \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t blocks, void *iv

@@ -21,8 +21,8 @@
 
 /*
  * Does STEP(key) for each of the 9, 11 or 13 middle rounds, without a loop whose end could be
- * mispredicted. At the start, `at` points to the key of the first of these rounds; at the end, to
- * the key after the last.
+ * mispredicted. Before the rounds, `at` points to the key of the first of them. After the rounds,
+ * `at` points to the key of the next round.
  */
 #define MIDDLE_ROUNDS(rounds, at, STEP)                                                            \
     do {                                                                                           \

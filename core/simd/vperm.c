@@ -6,8 +6,8 @@
  * and GHASH that the wider software backends share.
  *
  * Bound: a round of one block has 13 shuffles and 16 other operations. Four blocks in flight hide
- * the latency of a round. The serial modes are latency-bound: a round takes at least 17 cycles, and
- * they take 19.3 (Zen 4; docs/tuning/software.md).
+ * the latency of a round. The serial modes are latency-bound. A round takes at least 17 cycles, and
+ * takes 19.3 here (Zen 4; docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "portable/expand.h"
@@ -87,8 +87,8 @@ struct schedule {
     unsigned rounds;
 } TR_ALIGNED(16);
 
-/* XORs the S-box constant to all round keys but the cipher's first, which is the last in
- * decryption. Maps the middle round keys to the state's basis (vperm.h). */
+/* XORs the S-box constant into all round keys but the cipher's first, which decryption uses last.
+ * Maps the middle round keys to the state's basis (vperm.h). */
 TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, int inverse)
 {
     const V c = (V){0} ^ 0x63;
@@ -305,8 +305,8 @@ static void ghash_key(struct tr_ghash_key *key)
     key->powers_wanted = 0;
 }
 
-/* Shortest call, in blocks, that gains from ghash_groups(), which first computes tables of more
- * powers. */
+/* Shortest call, in blocks, that gains from ghash_groups(), which first computes the multiplication
+ * tables of more powers. */
 #    define GHASH_LONG 48u
 
 TR_TARGET static void ghash(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,

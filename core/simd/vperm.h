@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A round of AES by vector permutation, the body for all widths. The idea is Hamburg's
+ * A round of AES by vector permutation, for all register widths. The idea is Hamburg's
  * ("Accelerating AES with Vector Permute Instructions", CHES 2009).
  *
  * The inverse. Let K be the subfield GF(16) of GF(256). Let a in K be such that t^2 + a t + a is
- * irreducible over K, and let w be a root of this polynomial. An element of GF(256) is k + i w, two
- * nibbles. Its norm is N = k^2 + a i k + a i^2, and its inverse is ((k + a i) + i w) / N. Five
- * look-ups in tables over K, with j = i + k, compute
+ * irreducible over K, and let w be a root of this polynomial. An element of GF(256) is k + i w,
+ * where k and i are nibbles. Its norm is N = k^2 + a i k + a i^2, and its inverse is ((k + a i) + i
+ * w) / N. Let j = i + k. Five look-ups in tables over K compute
  *
  *     io = 1 / (1/i + a/k) + j = N / (k + a i)
  *     jo = 1 / (1/j + a/k) + i = N / (k + a i + a k)
  *
  * With p = 1/io = (k + a i)/N and q = 1/jo = p + a k/N, the inverse is p + w (p + (p + q)/a)/a. So
  * any linear function of the inverse, such as the S-box without its constant, is the XOR of two
- * table entries: one at io, one at jo. The tables represent infinity, 1/0, by a byte with its high
- * bit set. A look-up of such a byte gives zero, the inverse of infinity.
+ * table entries: one at io, one at jo. In the tables, a byte with its high bit set represents 1/0,
+ * infinity. A look-up of such a byte gives zero, the inverse of infinity.
  *
  * The round. The state consists of the nibbles (i, k) of each byte. In decryption, the inverse
  * affine map has already been applied to the state, so no table is needed before the inverse. The

@@ -6,9 +6,9 @@
  * For a factor h, entry n of table j is byte j of the product n h, where n is a nibble. A shuffle
  * of table j, with a nibble of each byte of a block as the indices, gives byte j of 16 such
  * products. Byte i of the shuffle's result belongs at byte i + j of the block's product. The high
- * and the low nibble have 16 tables each, which makes 32 shuffles a block. 32 more shuffles move
- * bytes into place, once for all blocks whose products are XORed. The tables are read in order, so
- * no address depends on a secret.
+ * and the low nibble have 16 tables each, so a block takes 32 shuffles. The code XORs the products
+ * of several blocks, and then moves the bytes into place with 32 more shuffles. The tables are read
+ * in order, so no address depends on a secret.
  *
  * This is a template. The file that includes it first defines these names:
  *
@@ -18,8 +18,8 @@
  * - v_lanes_unaligned(): as v_lanes(), without alignment
  * - GHASH_LANES: the number of 128-bit lanes in V
  *
- * Bound: a step of four vectors takes 160 shuffles, 128 to multiply and 32 to move, and as many
- * XORs. Zen 4 can start two shuffles or four XORs a cycle.
+ * The bound is the number of operations. A step of four vectors takes 128 shuffles to multiply, 32
+ * shuffles to move bytes, and 160 XORs. Zen 4 can start two shuffles or four XORs a cycle.
  */
 #ifndef TR_SIMD_VPERM_GHASH_H
 #define TR_SIMD_VPERM_GHASH_H
@@ -117,7 +117,7 @@ TR_INLINE TR_TARGET V ghash_multiply(const struct ghash_tables *tables, const V 
 /*
  * Hashes groups of four vectors. Returns the number of blocks done. In each lane, a group computes
  * y g^4 ^ v0 g^3 ^ v1 g^2 ^ v2 g ^ v3. Here y is the previous group's result, v0 to v3 are the four
- * vectors, and g is H^GHASH_LANES. In the end, the lanes are hashed as blocks.
+ * vectors, and g is H^GHASH_LANES. At the end, the lanes of y are hashed as blocks.
  */
 TR_INLINE TR_TARGET size_t ghash_groups(struct tr_ghash *ghash, const uint8_t *in, size_t blocks)
 {
