@@ -53,8 +53,8 @@ enum tr_status trossl_ccm_update(struct trossl_ccm *ccm, const struct trossl_ccm
                                  uint8_t *out, const uint8_t *in, size_t len);
 
 /* Ends a message. Without a data update, the message is empty, and this call computes or checks the
- * tag. OpenSSL before 3.0.22, 3.5.8 and 4.0 does not check the tag of an empty message, and accepts
- * a forged one. */
+ * tag. OpenSSL checks the tag of an empty message only since 3.0.22, 3.5.8 and 4.0; earlier
+ * versions accept a forged message. */
 enum tr_status trossl_ccm_final(struct trossl_ccm *ccm, const struct trossl_ccm_settings *now);
 
 /* Seals or opens a record of len bytes in place, with the AAD that trossl_tls_take_aad() stored.

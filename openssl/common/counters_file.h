@@ -56,7 +56,8 @@ struct trossl_counters_file {
     /* TR_MAX_BACKENDS. An unused backend has an empty name. */
     uint32_t backends;
     uint32_t ops; /* TR_OPS */
-    /* How often the host was loaded. Each library context that loads the provider counts. */
+    /* The number of times that the host was loaded. Each library context that loads the provider
+     * counts as one. */
     uint32_t processes;
     uint32_t reserved;
     char backend_name[TR_MAX_BACKENDS][TROSSL_COUNTERS_NAME];

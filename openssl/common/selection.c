@@ -45,8 +45,8 @@ static void add_features(char text[TROSSL_TEXT], tr_features features, const cha
     add(text, " (by %s)", source);
 }
 
-/* Lists the features of this processor that selection does not use: those that a mask removes, and
- * AVX-512 if it lowers the clock. */
+/* Lists the features of this processor that selection does not use. These are the features that a
+ * mask removes, and AVX-512 if it lowers the clock. */
 static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
 {
     tr_features by_mask;
@@ -59,8 +59,8 @@ static void describe_masks(struct trossl_selection *s, tr_features by_libcrypto)
         add(s->masked, "none");
 }
 
-/* Describes the first word of TENROUNDS_MASK that names no feature. bad_mask points to that word;
- * other words may follow. */
+/* Describes the first word of TENROUNDS_MASK that names no feature. The pointer bad_mask points to
+ * that word, and other words may follow. */
 static void describe_mask_error(struct trossl_selection *s)
 {
     const char *const bad = s->choice.bad_mask;

@@ -41,7 +41,8 @@ static inline uint32_t majority(uint32_t x, uint32_t y, uint32_t z)
     return (x & y) | (z & (x | y));
 }
 
-/* The function f plus the constant K of round t (sections 4.1.1, 4.2.1). The index t is public. */
+/* Returns the function f with the constant K of round t added (sections 4.1.1, 4.2.1). The index t
+ * is public. */
 static inline uint32_t sha1_f(unsigned t, uint32_t b, uint32_t c, uint32_t d)
 {
     switch (t / 20) {

@@ -18,10 +18,10 @@
 #define TROSSL_TAG          16u
 
 /*
- * Stores a record's AAD, of TROSSL_TLS_AAD bytes (RFC 5246 section 6.2.3.3). libssl's length field
- * counts the explicit part of the IV and, when opening, the tag; the stored length counts only the
- * text. If libssl's length is smaller than these parts, stores the AAD unchanged and returns 0.
- * Otherwise returns 1.
+ * Stores a record's AAD, of TROSSL_TLS_AAD bytes (RFC 5246 section 6.2.3.3). The length field from
+ * libssl counts the explicit part of the IV and, when opening, the tag. The stored length counts
+ * only the text. If libssl's length is smaller than these parts, stores the AAD unchanged and
+ * returns 0. Otherwise returns 1.
  */
 int trossl_tls_take_aad(uint8_t aad[TROSSL_TLS_AAD], const uint8_t *in, int encrypt,
                         size_t tag_len);
@@ -30,7 +30,8 @@ int trossl_tls_take_aad(uint8_t aad[TROSSL_TLS_AAD], const uint8_t *in, int encr
 int trossl_iv_may_fix(size_t iv_len, size_t fixed_len);
 
 /* Copies the last `len` bytes of the IV to `out`, or the whole IV if `len` is 0 or too large. Then
- * increments the counter, which is the last 8 bytes of the IV, or a whole shorter IV. */
+ * increments the counter, which is the last 8 bytes of the IV. If the IV is shorter than 8 bytes,
+ * the counter is the whole IV. */
 void trossl_iv_next(uint8_t *iv, size_t iv_len, uint8_t *out, size_t len);
 
 /*

@@ -91,8 +91,8 @@ static void end(void)
     trossl_selection_end(&shared.selection);
 }
 
-/* Draws no random numbers, because the generator of OpenSSL 1.1.1 may be waiting for AES from this
- * engine. */
+/* Sets up the shared state for the first engine. Draws no random numbers, because the generator of
+ * OpenSSL 1.1.1 may be waiting for AES from this engine. */
 static int begin(const void *libcrypto)
 {
     if (!tre_evp_find(libcrypto) || !trossl_selection_begin(&shared.selection, TROSSL_HOST_ENGINE))

@@ -22,9 +22,9 @@
 
 enum trp_iv_state {
     TRP_IV_NONE,
-    TRP_IV_GIVEN,  /* the IV is set, but its message has not begun */
-    TRP_IV_IN_USE, /* its message has begun */
-    TRP_IV_SPENT   /* its message has ended */
+    TRP_IV_GIVEN,  /* the IV is set, but no message has begun */
+    TRP_IV_IN_USE, /* the message with this IV has begun */
+    TRP_IV_SPENT   /* the message with this IV has ended */
 };
 
 struct trp_aead {
@@ -56,7 +56,8 @@ struct trp_aead_mode {
     uint8_t no_iv; /* 1: the init functions ignore IVs */
     enum tr_status (*set_key)(void *ctx, const struct tr_backend *backend, const uint8_t *key,
                               size_t key_len);
-    /* The function for the tag, which `get` also contains. A fast path calls it directly. */
+    /* Writes the tag. The array `get` also contains this function, but a fast path calls it
+     * directly. */
     int (*get_tag)(void *ctx, OSSL_PARAM *p);
     /* Each of the following members may be NULL. */
     void (*restart)(void *ctx); /* called by each init function */

@@ -134,8 +134,9 @@ static int decrypt_init(void *ctx, const unsigned char *key, size_t key_len,
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_UPDATE, trp_pipeline_update),                       \
         TRP_FUNCTION(OSSL_FUNC_CIPHER_PIPELINE_FINAL, trp_pipeline_final),
 
-/* Calls X(key bits, name, enum tr_mode, EVP_CIPH_..., IV bytes, EVP's block size, kind of final,
- * more functions) for each mode. */
+/* Calls X() for each mode. The arguments are the key bits, the name, the enum tr_mode, the
+ * EVP_CIPH_..._MODE, the IV length, EVP's block size, the kind of final function (block or stream),
+ * and more entries of the function table. */
 #define MODES(X, bits)                                                                             \
     X(bits, ecb, TR_ECB, EVP_CIPH_ECB_MODE, 0, TR_BLOCK, block, )                                  \
     X(bits, cbc, TR_CBC, EVP_CIPH_CBC_MODE, TR_BLOCK, TR_BLOCK, block, PIPELINE)                   \

@@ -40,8 +40,8 @@ static void cmac_free(void *ctx)
     trp_context_free(c->provider, c, sizeof(*c));
 }
 
-/* Like the default provider, refuses to copy a context without a key. Other providers also refuse.
- * The copy therefore fails while a new cipher of another provider has no key. */
+/* Like the default provider, refuses to copy a context without a key. Other providers also refuse,
+ * so the copy also fails while another provider's new cipher has no key. */
 static void *cmac_dup(void *ctx)
 {
     const struct cmac *from = ctx;

@@ -17,8 +17,8 @@ void trp_gcm_copied(struct trp_gcm_message *copy, const struct trp_gcm_message *
         memcpy(copy->text, from->text, from->text_len);
 }
 
-/* Repeats the data of a one-shot call as a streaming call. Decrypting the stored ciphertext
- * restores the streaming state for encryption and decryption, because GHASH reads only AAD and
+/* Repeats the data of a one-shot call as a streaming call. Decrypts the stored ciphertext even if
+ * the message is being encrypted: the streaming state is the same, because GHASH reads only AAD and
  * ciphertext. */
 static enum tr_status repeat_data(struct trp_gcm_message *m)
 {
