@@ -21,14 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH   192         /* most files in one multi-buffer call */
+#define BATCH   192         /* the most files in one multi-buffer call */
 #define MEMORY  (64u << 20) /* a batch ends early if its files exceed this many bytes */
-#define LONGEST 0xffffffu   /* most bytes of a CCM message with a nonce of 12 bytes */
+#define LONGEST 0xffffffu   /* the most bytes of a CCM message with a nonce of 12 bytes */
 #define NONCE   12u
 #define SALT    16u
 #define TAG     16u
 #define SUFFIX  ".sealed"
-#define PAIRS   21 /* measurements in compare() */
+#define PAIRS   21 /* the number of measurements in compare() */
 
 /* The header of a sealed file. The encrypted bytes of the file and the tag follow it. */
 struct header {

@@ -47,7 +47,7 @@ struct message {
     bool decrypt;
     bool begun;
     const struct tr_aes_key *key;
-    tr_features fast; /* features of a backend that is fast enough for hold() */
+    tr_features fast; /* the features that a backend needs for hold() */
     struct aead_request *req;
     const u8 *iv;
     enum tr_status (*begin)(struct message *m);
@@ -105,8 +105,8 @@ static enum tr_status begin_with(struct message *m, const struct short_aad *aad)
 }
 
 /* Acquires the vector registers once for a whole step, if the backend is fast enough. Software
- * GHASH must not run while they are held, because it takes 6 times as long as AES and does not need
- * them. */
+ * GHASH must not run while the registers are held, because it takes 6 times as long as AES and does
+ * not need the registers. */
 static bool hold(const struct message *m, unsigned int len)
 {
     return (m->key->backend->features & m->fast) == m->fast && tr_kernel_hold(m->key, len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The core's environment in the Linux kernel, included by core/dispatch/env.h. It includes no
- * kernel header except those for types, so that the kernel's names cannot collide with the core's.
+ * The core's environment in the Linux kernel, included by core/dispatch/env.h. This file includes
+ * only the kernel's headers for types, so that the kernel's names cannot collide with the core's.
  *
  * Vector registers belong to the task until kernel_fpu_begin(). From then until kernel_fpu_end(),
  * no other task runs on that processor, and interrupts may not use the registers. The module
@@ -10,9 +10,9 @@
  *
  * A hold lasts less than 25 µs. With AES instructions, the slowest operations are CBC encryption
  * and CBC-MAC, because they are latency-bound. The 256 blocks of 4 KiB, with 14 rounds of at most 8
- * cycles each, take at most 28,672 cycles. On Zen 4 both operations take 3.9 µs; every other mode
- * takes 1 µs at most. With vperm, both take 5.2 µs for 1 KiB on Zen 4. On a processor that is four
- * times slower, they take 21 µs.
+ * cycles each, take at most 28,672 cycles. On Zen 4, these two operations take 3.9 µs for 4 KiB,
+ * and every other mode takes at most 1 µs. With the backend vperm, the two operations take 5.2 µs
+ * for 1 KiB on Zen 4. On a processor that is four times slower, they would take 21 µs.
  */
 #ifndef TR_ENV_KERNEL_H
 #define TR_ENV_KERNEL_H

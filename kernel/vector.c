@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Acquires and releases the vector registers. Acquisition fails in an interrupt handler while the
- * interrupted code holds the registers, at random in the kernel's self-tests, and as often as the
- * parameter "refuse" says. The core then falls back to bitslice.
+ * interrupted code holds the registers. It also fails at random in the kernel's self-tests, and as
+ * often as the parameter "refuse" says. After a failure, the core falls back to bitslice.
  *
  * Each bulk call of the core acquires and releases the registers. If a step needs several bulk
  * calls, tr_kernel_hold() acquires the registers first, and the bulk calls then neither acquire nor

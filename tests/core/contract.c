@@ -178,8 +178,8 @@ static const struct {
     const char *name;
     enum tr_status (*call)(void);
     unsigned flags;
-    /* Lengths in bytes. In the bad_* lengths, 0 means no test, and SIZE_MAX an IV or tag of 0
-     * bytes. */
+    /* Lengths in bytes. In the bad_* lengths, 0 means that there is no test, and SIZE_MAX means an
+     * IV or tag of 0 bytes. */
     size_t good_len, bad_len, bad_iv, bad_tag;
 } calls[] = {
 #define ROW(name, ...)                                                                             \

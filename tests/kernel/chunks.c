@@ -6,8 +6,8 @@
  *     chunks send|splice DRIVER OPERATIONS BYTES OFFSET
  *
  * Each operation sends BYTES bytes of one long message and receives the result into the same
- * buffer, which begins at OFFSET in its first page. With send the kernel copies the data, with
- * splice it gets the pages.
+ * buffer, which begins at OFFSET in its first page. With "send", the kernel copies the data. With
+ * "splice", the kernel gets the pages themselves.
  */
 #define _GNU_SOURCE /* splice, vmsplice */
 #include "afalg.h"

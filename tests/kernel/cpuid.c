@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Usage: cpuid aes|vaes|avx. Succeeds if CPUID reports the feature. The flags in /proc/cpuinfo may
- * lack it, because the kernel can hide a feature. */
+/* Usage: cpuid aes|vaes|avx. Succeeds if CPUID reports the feature. /proc/cpuinfo is not enough,
+ * because the kernel can hide a feature there. */
 #include <cpuid.h>
 #include <string.h>
 

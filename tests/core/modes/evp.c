@@ -46,8 +46,8 @@ static struct lc_message message(struct the_case *c, const char *form, size_t bi
                                .tag_len = c->tag_len};
 }
 
-/* Returns the input of a call. This is at random either `in`, or `out` with the input copied there,
- * for a call in place. */
+/* Returns the input of a call, chosen at random: `in`, or a copy of the input in `out`, for a call
+ * in place. */
 static const uint8_t *input(struct the_case *c, uint8_t *out, const uint8_t *in, size_t len)
 {
     if (tap_below(c->rng, 2) == 0)
@@ -258,7 +258,7 @@ static bool ccm_pieces(struct the_case *c, const struct tr_ccm_key *key)
     }
     for (size_t at = 0, n; at < c->len; at += n) {
         n = tap_below(c->rng, 2) == 0 ? 1 : 1 + tap_below(c->rng, c->len - at);
-        if (tr_ccm_tag(ccm, c->tag) != TR_ERR_STATE || /* too early */
+        if (tr_ccm_tag(ccm, c->tag) != TR_ERR_STATE || /* data is still missing */
             tr_ccm_encrypt(ccm, c->out + at, c->in + at, n) != TR_OK)
             return false;
     }

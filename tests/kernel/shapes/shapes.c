@@ -386,7 +386,7 @@ static void make_iv(struct request *r)
 }
 
 /* Encrypts with their driver. Sets `message` to the message to decrypt (AAD, ciphertext, tag). If
- * wrong_tag is set, one bit of it is flipped. */
+ * wrong_tag is set, flips one bit of `message`. */
 static int make_valid(struct request *r, u32 plain)
 {
     struct request e = *r;
