@@ -3,7 +3,8 @@
 # Tests every AES suite of the installed libssl, TLS 1.2 and 1.3: `openssl s_client` fetches a file
 # from `openssl s_server`. The provider is preferred on both sides, and for some suites on one side
 # alone. The file must arrive unchanged, and the counters must show that our code sealed and opened
-# it. With the argument "engine", our engine is the default instead.
+# it. With the argument "engine", our engine is the default instead. With "once", for sanitizers,
+# each pair of cipher and MAC runs with one key exchange only: the others send the same records.
 # shellcheck disable=SC2317 # result() calls the functions
 set -eu
 
@@ -78,13 +79,28 @@ fetch() {
     fi
 }
 
+engine=false once=false
+for word in "$@"; do
+    case $word in
+    engine) engine=true ;;
+    once) once=true ;;
+    *) echo "'$word' is neither engine nor once" && exit 1 ;;
+    esac
+done
+# Prints the names of AES suites whose line of 'openssl ciphers -v' matches $2; fields 5 and 6 are
+# the cipher and the MAC.
+names() { # CIPHERS PATTERN
+    plain ciphers -v "$1" | awk -v once="$once" -v pattern="$2" \
+        '$0 ~ pattern && !/DSS|SRP/ && !(once == "true" && seen[$2 $5 $6]++) { print $1 }'
+}
+
 # Leaves out suites that need a DSA key or SRP passwords: others have the same ciphers.
-suites=$(plain ciphers -v ALL:eNULL:@SECLEVEL=0 | awk '/AES/ && !/DSS|SRP/ { print $1 }')
+suites=$(names ALL:eNULL:@SECLEVEL=0 AES)
 suites="TLS_AES_128_CCM_SHA256 TLS_AES_128_CCM_8_SHA256 $suites"
 # With CBC suites, encrypt-then-MAC decides which cipher libssl uses. These run without it, too.
-cbc=$(plain ciphers -v AES:kPSK+AES:@SECLEVEL=0 | awk '/Enc=AES\(/ && !/DSS|SRP/ { print $1 }')
+cbc=$(names AES:kPSK+AES:@SECLEVEL=0 'Enc=AES[(]')
 mixed="ECDHE-RSA-AES128-SHA ECDHE-ECDSA-AES256-SHA"
-if [ "${1:-}" = engine ]; then
+if $engine; then
     # Without encrypt-then-MAC, libssl uses AES-CBC-HMAC, which our engine lacks; with SHA-384 it
     # uses CBC. 1.1.1 cannot switch encrypt-then-MAC off.
     mixed=
@@ -107,7 +123,7 @@ for suite in TLS_AES_128_GCM_SHA256 TLS_AES_128_CCM_8_SHA256 ECDHE-RSA-AES256-GC
 done
 # Without SHA instructions, the default provider does AES-CBC-HMAC.
 stitched=true
-[ "${1:-}" = engine ] || ours list -cipher-algorithms -provider tenrounds | grep -q 'AES-128-CBC-HMAC-SHA1 @ tenrounds' || stitched=false
+$engine || ours list -cipher-algorithms -provider tenrounds | grep -q 'AES-128-CBC-HMAC-SHA1 @ tenrounds' || stitched=false
 $stitched || echo '# without encrypt-then-mac: by the default provider, as there are no SHA instructions here'
 for suite in $cbc; do
     result "$suite without encrypt-then-mac" fetch ours ours "$suite" -no_etm
