@@ -21,8 +21,8 @@
 #define CTR_WRAP ((uint64_t)1 << 40) /* blocks */
 
 #if CTR_STATES
-/* Processes blocks from counter (high, low) on. The low 40 bits do not wrap within the call. Not
- * inlined, because it needs 4 KiB of stack. */
+/* Processes blocks from counter (high, low) on. The low 40 bits do not wrap within the call. This
+ * function is not inlined, because it needs 4 KiB of stack. */
 static NOT_INLINE TR_TARGET void ctr_long(const struct tr_aes_key *key, uint8_t *out,
                                           const uint8_t *in, size_t blocks, uint64_t high,
                                           uint64_t low)
@@ -88,10 +88,10 @@ TR_INLINE TR_TARGET size_t aligned_groups(struct bulk *b, size_t blocks)
  * Processes blocks from counter (high, low) on. The half `low` does not wrap within the call.
  *
  * In XMM and YMM, eight vectors in flight only just hide the latency of a round, and any other
- * operation may take an AES issue slot. Calls of at least 8 groups therefore first process single
- * blocks until the counter is a multiple of GROUP. From then on, one XOR computes the counters of a
- * vector (first_state()). This raises the throughput of XMM from 90 % to 95 % of the AES rate, and
- * of YMM from 86 % to 93 % (Zen 4). ZMM gains nothing.
+ * operation may take an AES issue slot. Calls of at least 8 groups therefore begin with a smaller
+ * group, up to a counter that is a multiple of GROUP. From there on, one XOR computes the counters
+ * of a vector (first_state()). This raises the throughput of XMM from 90 % to 95 % of the AES rate,
+ * and of YMM from 86 % to 93 % (Zen 4). ZMM gains nothing.
  */
 TR_INLINE TR_TARGET void ctr_blocks(struct bulk *b, uint64_t high, uint64_t low, size_t blocks)
 {
@@ -136,7 +136,7 @@ static NOT_INLINE TR_TARGET void ctr_any(BULK_ARGUMENTS)
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         /*
          * Keeps gcc from merging the two loads into one of 16 bytes. After the previous call's
-         * stores, that would be a store-forwarding stall.
+         * stores, that load would cause a store-forwarding stall.
          */
         __asm__("" : "+r"(low));
         uint64_t before_wrap = CTR_WRAP - low % CTR_WRAP;

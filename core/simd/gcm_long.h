@@ -8,17 +8,16 @@
  * other two ports. But 4 in 10 of these operations take an AES issue slot, because Zen 4 assigns
  * ports when operations enter the schedulers. So this code does fewer operations of all kinds:
  *
- *   AES          A table of states replaces the counter and the first two rounds by one XOR (FACE,
- *                Park and Lee, CHES 2018; ctr_states.h explains it). Within 256 blocks only the
- *                counter's last byte changes. The state after round 2 is F(last byte) ^ G(other
- *                bytes). The table holds the states of the first 256 blocks. In each later period
- *                of 256 blocks, all states differ from the table by the same value.
- *   hash         Three multiplications a vector (Karatsuba). Preparing two vectors for them takes
- *                five operations. XORs have three inputs. Each lane accumulates its own hash, with
- *                the same powers of H in all lanes. The last group uses a different power in each
- *                lane, which combines the hashes.
- *   round keys   Stored as whole vectors, because a broadcast load takes a vector port and a plain
- *                load does not.
+ * - AES: a table of states replaces the counter and the first two rounds by one XOR. Within 256
+ *   blocks, only the counter's last byte changes. The state after round 2 is F(last byte) ^ G(other
+ *   bytes). The table holds the states of the first 256 blocks. In each later period of 256 blocks,
+ *   all states differ from the table by the same value (FACE, Park and Lee, CHES 2018;
+ *   ctr_states.h explains it).
+ * - Hash: a vector takes three multiplications (Karatsuba). To prepare two vectors takes five
+ *   operations. Each lane accumulates its own hash, with the same powers of H in all lanes. The
+ *   last group uses a different power in each lane, which combines the hashes.
+ * - Round keys: they are stored as whole vectors, because a broadcast load takes a vector port and
+ *   a plain load does not.
  *
  * For 64 bytes, AES-128 needs 8 AES operations (AES-256: 12), 3 multiplications and 6.5 other
  * operations. With gcm_stream.h, AES-128 needs 10 AES operations, 4 multiplications and 10 other
@@ -50,8 +49,8 @@
 #    define GCM_PAIRS           (IN_FLIGHT / 2)
 #    define GCM_PERIOD          256u /* the number of blocks whose states the table stores */
 #    define GCM_MAX_ROUNDS      14u
-/* The largest first counter of a call. The counter counts modulo 256 in a call that uses the table,
- * and modulo GROUP in other calls. */
+/* A call can use gcm_long() if its first counter is at most this modulo GROUP. It can also use the
+ * table if its first counter is at most this modulo 256. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
 /* If a call's first counter is at most GCM_MAX_FIRST_COUNT, the counters of each group's first
  * GCM_LONG_STEADY vectors differ only in their low bits (modulo GROUP). */
@@ -83,7 +82,8 @@ struct gcm_long {
     V period; /* the XOR of any state of the current period and the state's table entry */
 };
 
-/* Returns, in each lane, the low halves of two blocks, the high halves, and the XOR of both. */
+/* Returns in each lane: the low halves of two blocks (`low`), their high halves (`high`), and
+ * the XOR of both (`sum`). */
 TR_INLINE TR_TARGET struct factors pair(V a, V b)
 {
     V low = v_unpack_low(a, b), high = v_unpack_high(a, b);

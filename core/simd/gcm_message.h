@@ -8,7 +8,7 @@
  * the reduction: 115 cycles for AES-128. Successive calls overlap within the reorder window of 320
  * instructions, and a call of 16 bytes has 170. So every instruction counts, even a scalar one: 20
  * more scalar instructions cost 3 cycles. Back-to-back calls on ZMM take 57 cycles for 16 bytes, 71
- * for 64 bytes, 109 for 256 and 340 for 1024 (docs/tuning/gcm.md).
+ * for 64 bytes, 109 for 256 bytes and 340 for 1024 bytes (docs/tuning/gcm.md).
  *
  * This code avoids three hidden costs:
  *
@@ -49,7 +49,7 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
 {
     /*
      * Loads 32-bit words. Callers often assemble a nonce from such words, and a wider load would
-     * then be a store-forwarding stall.
+     * then cause a store-forwarding stall.
      */
     uint64_t high = (uint64_t)load32_be(m->iv) << 32 | load32_be(m->iv + 4);
     uint64_t low = (uint64_t)load32_be(m->iv + 8) << 32;
@@ -57,8 +57,8 @@ TR_INLINE TR_TARGET void message(const struct tr_aes_key *key, uint8_t *out, con
     struct gcm_tail end = {
         .whole = 1, .begun = 1, .lengths = b_of((uint64_t)len * 8, (uint64_t)aad_len * 8)};
     /*
-     * Keeps the block in a register. Otherwise gcc stores its halves and loads both at once, which
-     * is a store-forwarding stall.
+     * Keeps the block of lengths in a register. Otherwise gcc stores the halves of the block and
+     * loads both at once, which causes a store-forwarding stall.
      */
     __asm__("" : "+" V_REGISTER(end.lengths));
     const struct tr_ghash_key *ghash = m->hash;

@@ -151,7 +151,7 @@ TR_INLINE TR_TARGET void multiply_two(struct gcm *g, B a, size_t n, B b)
 
 #if V_MASKED
 /* Returns the block of lengths in bits, byte-swapped. Loads the two fields separately, because the
- * caller has just stored them: one wide load would be a store-forwarding stall. */
+ * caller has just stored them: one wide load would cause a store-forwarding stall. */
 TR_INLINE TR_TARGET B gcm_lengths(const struct tr_gcm_message *m)
 {
     return b_shift_left64(b_load_halves((const uint8_t *)&m->len), 3);

@@ -197,8 +197,8 @@ static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
 }
 
 /*
- * Parameters of gcm_full_groups(). They are not a structure: copying a structure just after its
- * fields were stored is a store-forwarding stall.
+ * Parameters of gcm_full_groups(). They are not a structure, because copying a structure just after
+ * its fields were stored causes a store-forwarding stall.
  */
 #define GROUPS_PARAMETERS                                                                          \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t len,                     \

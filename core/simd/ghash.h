@@ -16,9 +16,10 @@
  * Hashing n blocks X0 to Xn-1 after the hash Y gives (Y ^ X0) H^n ^ X1 H^(n-1) ^ .. ^ Xn-1 H. The
  * unreduced products are XORed, and the result is reduced once.
  *
- * Bound in GCM: four carry-less multiplications a vector, in addition to 10 to 14 AES rounds. On
- * Intel processors the multiplications have a separate port. On Zen 4 each takes an AES issue slot,
- * so GCM can reach 71 % (10/14) of the AES rate with AES-128 and 78 % (14/18) with AES-256.
+ * In GCM, the bound is four carry-less multiplications a vector, in addition to 10 to 14 AES
+ * rounds. On Intel processors, the multiplications have a separate port. On Zen 4, each
+ * multiplication takes an AES issue slot, so GCM can reach 71 % (10/14) of the AES rate with
+ * AES-128 and 78 % (14/18) with AES-256.
  */
 #ifndef TR_SIMD_GHASH_H
 #define TR_SIMD_GHASH_H
@@ -114,7 +115,7 @@ TR_INLINE int have_powers(const struct tr_ghash_key *k, size_t n)
 /*
  * Stores H^(ready + 1) to H^wanted in `power`; `ready` and `wanted` are multiples of 4. The
  * products of H^ready and H^1 to H^ready are the next `ready` powers. The first powers are read
- * from `first`, because a load of the copy in `power` could be a store-forwarding stall.
+ * from `first`, because a load of the copy in `power` could cause a store-forwarding stall.
  */
 TR_INLINE TR_TARGET void more_powers(uint8_t (*power)[TR_BLOCK], const uint8_t (*first)[TR_BLOCK],
                                      unsigned ready, unsigned wanted)

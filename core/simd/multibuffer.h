@@ -41,7 +41,7 @@
  * Rules for speed:
  *
  * - Load chaining values from where they were stored. A wide load of a copy made by narrow stores
- *   is a store-forwarding stall.
+ *   causes a store-forwarding stall.
  * - Pass no structure by value, for the same reason.
  * - Run the longest job first.
  * - Use fewer lanes when the longest job is the bound. A step is then shorter, so that job ends

@@ -14,8 +14,8 @@
  * Bound: AES throughput. Beside its rounds, each vector of a step needs a load, two shuffles and a
  * store in each direction, three XORs and one more store. Other ports can execute these operations.
  * However, Zen 4 assigns operations to ports when they enter the schedulers, and 16 chains leave
- * AES no spare cycle. A single operation between two rounds costs as much as a round (91 % of the
- * AES rate). A pair of operations costs nothing (100 %). So moves and XORs are issued in pairs
+ * AES no spare cycle. With a single operation between two rounds, the code would reach 91 % of the
+ * AES rate. With a pair of operations, it reaches 100 %. So moves and XORs are issued in pairs
  * (docs/tuning/multibuffer.md).
  *
  * As in serial.h, no XOR lies on the chain, because the last round's key includes the operand of
@@ -27,7 +27,7 @@
 #include "simd/multibuffer_state.h"
 
 #if MULTIBUFFER && VBLOCKS == 4
-/* Returns the offset in bytes of vector j's blocks of a step, in the buffer of a batch. */
+/* Returns the offset, in the buffer of a batch, at which vector j's blocks of a step begin. */
 TR_INLINE unsigned mb_line_of(unsigned j, size_t step)
 {
     step %= MB_STEPS;
@@ -61,7 +61,8 @@ TR_INLINE TR_TARGET void mb_transpose_pair(V *a, V *b)
     MB_IN_ORDER(*b);
 }
 
-/* Does one piece of a move. Its loads, shuffles or stores are in pairs. */
+/* Does one of the MB_PIECES pieces of a move. Each piece has its loads, shuffles and stores in
+ * pairs. */
 #    define MB_PIECES 6u
 TR_INLINE TR_TARGET void mb_piece(const struct mb_move *move, V a[4], unsigned piece)
 {

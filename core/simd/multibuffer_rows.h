@@ -11,8 +11,8 @@
  * AES rate of VAES. The backend aesni reaches 37 % of that rate, and could reach 50 % (Zen 4;
  * docs/tuning/multibuffer.md).
  *
- * Transposed lines, as in multibuffer_lines.h, are slower here: with fewer registers, more round
- * keys come from memory.
+ * Transposed lines, as in multibuffer_lines.h, are slower here, because there are fewer registers,
+ * and more round keys come from memory.
  *
  * The vectors are one or more rounds apart (MB_AHEAD). Loads and insertions are therefore spread
  * evenly and overlap the rounds of other vectors.
@@ -31,9 +31,9 @@
  *   rows 16 on     one row for each round key, if jobs have keys of their own; these rows always
  *                  have room for MB_LANES_NARROW blocks
  *
- * 16 rows of 16 lanes are 4096 bytes, so input and output do not alias. With input and output 4096
- * bytes apart, the code reached 58 % of the AES rate instead of 78 % (Zen 4). With 16 lanes, the
- * row of round key r aliases row r.
+ * 16 rows of 16 lanes fill exactly 4096 bytes, so input and output rows do not alias. With input
+ * and output 4096 bytes apart, the code reached 58 % of the AES rate instead of 78 % (Zen 4). With
+ * 16 lanes, the row of round key r aliases row r.
  */
 TR_INLINE unsigned mb_input_row(unsigned lanes, size_t batch)
 {

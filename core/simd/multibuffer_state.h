@@ -28,9 +28,9 @@
  * The shapes of a step, chosen by measurements on Zen 4. MB_WIDTHS for vectors of 1 or 2 blocks was
  * chosen on Zen 3.
  *
- *   MB_WIDTHS           the possible numbers of vectors that go through the rounds together, from
- *                       the widest: X(vectors, index, other arguments)
- *   MB_OWN_WIDTHS       the possible numbers of vectors if jobs' keys differ
+ *   MB_WIDTHS           X(vectors, index, other arguments) for each possible number of vectors in a
+ *                       step, the largest first
+ *   MB_OWN_WIDTHS       as MB_WIDTHS, if jobs' keys differ
  *   MB_VECTORS          the most vectors
  *   MB_VECTORS_NARROW   the most vectors if jobs' keys differ
  *   MB_KEYS_HELD        round keys in registers if all jobs share a key
@@ -78,10 +78,11 @@
 #    define MB_ROWS (2 * MB_STEPS + 2 * MB_STEPS + 15u)
 
 /*
- * The address of a buffer, minus the offset in the call at which its job started. All lanes can
- * therefore use one offset. A base may lie before its buffer, so mb_base_of() computes it as an
- * integer. The function mb_at() adds an offset before any access. The type is still a pointer,
- * because an integer type would cost an instruction for each access (gcc 12).
+ * The base of a lane is the address of its buffer, minus the offset at which its job started.
+ * Offsets count from the start of the call, so all lanes use the same offset. A base may lie before
+ * its buffer, so mb_base_of() computes it as an integer. The function mb_at() adds an offset before
+ * any access. The type is still a pointer, because an integer type would cost an instruction for
+ * each access (gcc 12).
  */
 typedef uint8_t *mb_base;
 

@@ -105,8 +105,8 @@ TR_INLINE TR_TARGET void do_group(struct group g, struct bulk *b)
     UNROLL
     for (unsigned j = 0; j < u; j++)
         store_vector(b->out + (size_t)j * VBYTES, x[j], part_of(j, u, g.part));
-    /* Advances by the actual blocks of a partial vector: CTR may continue after it, once its
-     * counter is aligned or has wrapped. */
+    /* Advances only by the blocks in a partial vector. CTR continues after such a group when its
+     * counter becomes aligned or wraps. */
     bulk_advance(b, (size_t)u * VBYTES - (g.part ? VBYTES - g.part * TR_BLOCK : 0));
 }
 

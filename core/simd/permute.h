@@ -113,8 +113,8 @@ TR_INLINE TR_TARGET void group(const struct schedule *s, struct bulk *r, unsigne
 #    define BY_VECTORS(CASE) CASE(1) CASE(2) CASE(3) CASE(4)
 #endif
 
-/* Processes all blocks. Splits more than one and less than two groups of blocks into two groups of
- * about equal size. */
+/* Processes all blocks. If the blocks fill more than one group and less than two, processes them as
+ * two groups of about equal size. */
 TR_INLINE TR_TARGET void groups(const struct schedule *s, struct bulk *r, size_t blocks,
                                 struct tr_shape shape)
 {
@@ -146,7 +146,7 @@ TR_INLINE TR_TARGET void count_groups(const struct schedule *s, struct bulk *r, 
         uint64_t high = tr_load64_be(counter), low = tr_load64_be(counter + 8);
         /*
          * Keeps gcc from merging the two loads into one of 16 bytes. After the previous call's
-         * stores, that would be a store-forwarding stall.
+         * stores, that load would cause a store-forwarding stall.
          */
         __asm__("" : "+r"(low));
         size_t n = low != 0 && blocks > 0 - low ? (size_t)(0 - low) : blocks;

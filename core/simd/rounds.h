@@ -7,9 +7,9 @@
  * if V_KEY_FIRST:
  *
  *   - a middle round takes the round key that AESENC would have taken one round earlier;
- *   - no key is XORed to the input of the first round (first_key() is zero);
- *   - the last round is last_substitution() and then v_aesenclast(), which only XORs the last
- *     round key.
+ *   - no key is XORed into the input of the first round (first_key() is zero);
+ *   - the last round is last_substitution() and then v_aesenclast(), which only XORs the last round
+ *     key.
  *
  * If the processor fuses AESE and AESMC, the number of operations is the same as with AESENC.
  */
@@ -41,7 +41,7 @@
 
 /* ---- Single blocks ---- */
 
-/* Returns the key to XOR to the input of a block's first round. */
+/* Returns the key to XOR into the input of a block's first round. */
 TR_INLINE TR_TARGET B first_block_key(const uint8_t (*keys)[TR_BLOCK])
 {
     return V_KEY_FIRST ? b_zero() : b_load(keys[0]);
@@ -87,7 +87,7 @@ TR_INLINE void bulk_advance(struct bulk *b, size_t bytes)
     b->out += bytes;
 }
 
-/* Returns the key to XOR to the input of the first round. */
+/* Returns the key to XOR into the input of the first round. */
 TR_INLINE TR_TARGET V first_key(const uint8_t (*keys)[TR_BLOCK])
 {
     return V_KEY_FIRST ? v_zero() : v_load_all(keys[0]);

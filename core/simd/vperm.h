@@ -5,16 +5,16 @@
  *
  * The inverse. Let K be the subfield GF(16) of GF(256). Let a in K be such that t^2 + a t + a is
  * irreducible over K, and let w be a root of this polynomial. An element of GF(256) is k + i w,
- * where k and i are nibbles. Its norm is N = k^2 + a i k + a i^2, and its inverse is ((k + a i) + i
- * w) / N. Let j = i + k. Five look-ups in tables over K compute
+ * where k and i are nibbles. Its norm N is k^2 + a i k + a i^2. The inverse is (k + a i + i w) / N.
+ * Let j = i + k. Five look-ups in tables over K compute
  *
  *     io = 1 / (1/i + a/k) + j = N / (k + a i)
  *     jo = 1 / (1/j + a/k) + i = N / (k + a i + a k)
  *
- * With p = 1/io = (k + a i)/N and q = 1/jo = p + a k/N, the inverse is p + w (p + (p + q)/a)/a. So
- * any linear function of the inverse, such as the S-box without its constant, is the XOR of two
- * table entries: one at io, one at jo. In the tables, a byte with its high bit set represents 1/0,
- * infinity. A look-up of such a byte gives zero, the inverse of infinity.
+ * With p = 1/io = (k + a i)/N and q = 1/jo = p + a k/N, the inverse is p + w (p + (p + q)/a)/a. It
+ * follows that any linear function of the inverse, such as the S-box without its constant, is
+ * the XOR of two table entries, one at io and one at jo. In the tables, a byte with its high bit
+ * set represents 1/0, infinity. A look-up of such a byte gives zero, the inverse of infinity.
  *
  * The round. The state consists of the nibbles (i, k) of each byte. In decryption, the inverse
  * affine map has already been applied to the state, so no table is needed before the inverse. The

@@ -40,7 +40,7 @@ void tr_vperm_ghash_multiply(uint8_t x[TR_BLOCK], const struct ghash_tables *tab
 
 /*
  * The 16 indices from offset 16 - j move a vector up by j bytes. The 16 indices from offset 32 - j
- * move it down by 16 - j bytes.
+ * move the vector down by 16 - j bytes.
  */
 static const uint8_t ghash_moves[48] TR_ALIGNED(16) = {
 #define OUT 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
