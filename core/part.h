@@ -174,8 +174,8 @@ TR_INLINE void part_store_vector(uint8_t *p, struct part v)
 #endif
 }
 
-/* XORs v into the 16 bytes at p, in a vector register if TR_PART_VECTOR is 1. This is faster than
- * in two words if a vector store wrote these bytes and a vector load will read them. */
+/* XORs v into the 16 bytes at p, in a vector register if TR_PART_VECTOR is 1. The vector register
+ * is faster than two words if a vector store wrote these bytes and a vector load will read them. */
 TR_INLINE void part_xor_vector(uint8_t *p, struct part v)
 {
 #if TR_PART_VECTOR

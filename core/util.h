@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Arithmetic on blocks, and small functions that replace those of a libc. */
+/* Arithmetic on blocks, and small functions that replace functions of a libc. */
 #ifndef TR_UTIL_H
 #define TR_UTIL_H
 

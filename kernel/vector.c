@@ -39,7 +39,7 @@ static bool refused_by_parameter(void)
  * The kind of the running context: task, softirq, hardirq or NMI. An interrupt handler compares its
  * kind with `holder`, so it never uses registers that the interrupted code holds. Two contexts of
  * one kind never overlap on a processor: code that holds the registers is not preempted, and no
- * interrupt is interrupted by another one of its kind.
+ * interrupt interrupts another interrupt of its kind.
  */
 static unsigned int context(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The core's environment, which each host defines: features that are never usable, access to the
- * vector registers, the modes that exist, the user's mask, and a fatal handler. This file is the
- * environment of a process, where the registers are always available. The kernel module uses
- * kernel/env_kernel.h instead, because the kernel may refuse access to the registers, and limits
- * how long a call may use them.
+ * The core's environment, which each host defines. It consists of the features that are never
+ * usable, access to the vector registers, the modes that exist, the user's mask, and a fatal
+ * handler. This file is the environment of a process, where the registers are always available. The
+ * kernel module uses kernel/env_kernel.h instead, because the kernel may refuse access to the
+ * registers, and limits how long a call may use them.
  */
 #ifndef TR_ENV_H
 #define TR_ENV_H
@@ -15,8 +15,8 @@
 #    include "env_kernel.h"
 #else
 
-/* 1: the build has all modes. 0: it omits CFB, OFB, key wrap, CMAC, OCB, SIV, GCM-SIV, and the
- * calls for many messages or many XTS data units. */
+/* TR_ENV_ALL_MODES is 1 if the build has all modes. If it is 0, the build omits CFB, OFB, key wrap,
+ * CMAC, OCB, SIV and GCM-SIV. It also omits the calls for many messages or many XTS data units. */
 #    define TR_ENV_ALL_MODES     1
 
 /* Whether a function may have some KiB of local variables. */

@@ -69,8 +69,8 @@ enum tr_status tr_mask_parse(const char *text, tr_features *masked, const char *
     return tr_mask_read(text, masked, &wanted, bad != NULL ? bad : &word);
 }
 
-/* XCR0 (Intel SDM volume 1, sections 13.3 and 14.3 to 15.2): bits 1-2 are the XMM and YMM state,
- * bits 5-7 the mask registers and both parts of the ZMM state. */
+/* XCR0 (Intel SDM volume 1, sections 13.3 and 14.3 to 15.2). Bits 1 and 2 are the XMM and YMM
+ * state. Bits 5 to 7 are the mask registers and both parts of the ZMM state. */
 #define XCR0_YMM 0x06u
 #define XCR0_ZMM 0xe6u
 

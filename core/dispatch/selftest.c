@@ -12,7 +12,7 @@
 
 /*
  * Lengths of 1 to 77 blocks, and of 389 blocks. Messages of 77 blocks run the main loop of the
- * widest backend, over groups of 32 or 64 blocks, and leave 13 blocks to its code for smaller
+ * widest backend, over groups of 32 or 64 blocks. The remaining 13 blocks run the code for smaller
  * groups. Messages of 13 and 31 blocks end in a partial vector. The extra bytes test tails, in the
  * modes that accept them. Messages of 389 blocks test the loops for long XTS units and long GCM
  * messages. From 384 blocks on, GCM precomputes AES states (simd/gcm_long.h); the other 5 blocks
@@ -23,7 +23,7 @@ const uint16_t tr_known_lengths[8] = {16 + 5,  32 + 10,  48 + 15,   96 + 14,
 #define MODE_LENGTHS 7u
 
 /* The low 64 bits of the counter wrap after 17 blocks, and the carry propagates into the high half.
- * 17 is no multiple of 2 or 4, so the counter wraps within a vector. */
+ * Because 17 is no multiple of 2 or 4, the counter wraps within a vector. */
 const uint8_t tr_known_iv[16] = {0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xff,
                                  0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xef};
 

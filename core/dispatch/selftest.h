@@ -89,8 +89,9 @@ enum tr_status tr_kat_short(const struct tr_backend *backend, int falsify,
 enum tr_status tr_kat_long(const struct tr_backend *backend, struct tr_known_long_work *work);
 enum tr_status tr_kat_ctr(const struct tr_backend *backend); /* needs a large stack */
 
-/* The known-answer tests of a backend's multi-buffer code, which the backend must have. They need
- * more stack than the others, so selection leaves them to the first multi-buffer call. */
+/* The known-answer tests of a backend's multi-buffer code, which the backend must have. These tests
+ * need more stack than the other tests, so the first multi-buffer call runs them instead of
+ * selection. */
 enum tr_status tr_kat_multibuffer(const struct tr_backend *backend);
 
 /* As tr_select(), but calls `known` to test one backend, and passes `memory` to it. */

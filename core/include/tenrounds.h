@@ -228,8 +228,8 @@ TR_API const struct tr_tuning *tr_tuning_selected(void);
 /* ---- Keys and messages ---------------------------------------------------------------------- */
 
 /*
- * All key and message types. Callers own the objects but must not use their fields, except those of
- * struct tr_cipher. All are aligned to 16 bytes. Sizes in bytes on 64-bit systems:
+ * All key and message types. Callers own the objects but must not use their fields, except the
+ * fields of struct tr_cipher. All are aligned to 16 bytes. Sizes in bytes on 64-bit systems:
  *
  *     tr_aes_key 496   tr_gcm_key 1680   tr_ccm_key 496   tr_ocb_key 784   tr_siv_key 1040
  *     tr_gcm_siv_key 496   tr_xts_key 1008   tr_cmac_key 528
@@ -365,11 +365,12 @@ TR_API enum tr_status tr_xts_decrypt(const struct tr_xts_key *key, const uint8_t
                                      uint8_t *out, const uint8_t *in, size_t len) TR_MUST_CHECK;
 
 /*
- * Encrypt or decrypt `units` data units of unit_len bytes each, such as the sectors of a disk.
- * Their memory is contiguous and their numbers are consecutive; `tweak` is the number of the first.
- * The results are the same as with one call per data unit. These calls are faster, because they
- * compute the first tweaks of several data units together. The errors are those of
- * tr_xts_encrypt(), and TR_ERR_LENGTH if unit_len * units does not fit a size_t.
+ * Encrypt or decrypt `units` data units of unit_len bytes each, such as the sectors of a disk. The
+ * data units are contiguous in memory and have consecutive numbers. The parameter `tweak` is the
+ * number of the first data unit. The results are the same as with one call per data unit. These
+ * calls are faster, because they compute the first tweaks of several data units together. The
+ * errors are the same as in tr_xts_encrypt(). In addition, the calls return TR_ERR_LENGTH if
+ * unit_len * units does not fit in a size_t.
  */
 TR_API enum tr_status tr_xts_encrypt_units(const struct tr_xts_key *key, const uint8_t tweak[16],
                                            uint8_t *out, const uint8_t *in, size_t unit_len,
@@ -384,7 +385,8 @@ TR_API enum tr_status tr_xts_decrypt_units(const struct tr_xts_key *key, const u
  * CBC and CFB encryption, CMAC and CCM's MAC are serial. One message is bound by the latency of the
  * AES rounds and leaves most of the processor idle. The tr_*_many() calls take any number of jobs,
  * one message each, and interleave enough jobs to fill the execution units. Jobs may differ in key,
- * key size, backend and length, in any order. The results equal those of one call for each job.
+ * key size, backend and length, in any order. The results equal the results of one call for each
+ * job.
  *
  * The output of a job (`out`, `iv`, `tag`) must not overlap what another job reads or writes. Jobs
  * may share inputs and keys. The call checks all jobs before it writes anything, and returns the
@@ -461,7 +463,7 @@ TR_API enum tr_status tr_gcm_open(const struct tr_gcm_key *key, const uint8_t *i
                                   size_t tag_len) TR_MUST_CHECK;
 
 /* Streaming calls: start, AAD in pieces of any length, data in pieces of any length, then tag or
- * check. Any other order gives TR_ERR_STATE. Limits and errors are those of tr_gcm_seal() and
+ * check. Any other order gives TR_ERR_STATE. Limits and errors are the same as in tr_gcm_seal() and
  * tr_gcm_open(). Do not use the plaintext before tr_gcm_check() has returned TR_OK. */
 TR_API enum tr_status tr_gcm_start(struct tr_gcm *gcm, const struct tr_gcm_key *key,
                                    const uint8_t *iv, size_t iv_len) TR_MUST_CHECK;

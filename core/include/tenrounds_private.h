@@ -23,12 +23,15 @@ struct tr_aes_key {
     uint32_t rounds;                  /* 10, 12 or 14 */
 } TR_ALIGNED(16);
 
-/* The most powers of H in a key. 32 data blocks, an AAD block and a length block need 34, which is
+/* The most powers of H in a key: 32 + 1 + 1 for 32 data blocks, an AAD block and a length block,
  * rounded up to a multiple of 4. */
 #define TR_GHASH_POWERS 36u
-/* GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. With
+/*
+ * GHASH's hash subkey H and its powers (SP 800-38D section 6.4); see core/modes/ghash.h. With
  * carry-less multiplication, `power` has the powers of H, the highest first, and `square` is
- * unused. Without it, `power` has the multiplication tables of H, and `square` those of H^2. */
+ * unused. Without carry-less multiplication, `power` has the multiplication tables of H, and
+ * `square` has the multiplication tables of H^2.
+ */
 struct tr_ghash_key {
     uint8_t square[TR_GHASH_POWERS][TR_BLOCK];
     uint8_t power[TR_GHASH_POWERS][TR_BLOCK];

@@ -56,8 +56,8 @@ TR_INLINE uint8_t *tr_append_padded(uint8_t *to, const uint8_t *from, size_t len
     return to + TR_BLOCK;
 }
 
-/* Copies AAD into the block buffer of a mode, until the buffer is full or the AAD ends. *used is
- * the number of bytes in the buffer. Returns the number of bytes copied. */
+/* Copies AAD into the block buffer of a mode, until the buffer is full or the AAD ends. The number
+ * of bytes in the buffer is *used. Returns the number of bytes copied. */
 TR_INLINE size_t tr_fill_buffer(uint8_t buffer[TR_BLOCK], unsigned *used, const uint8_t *aad,
                                 size_t len)
 {

@@ -217,8 +217,8 @@ TR_INLINE enum tr_status update(struct tr_gcm *g, uint8_t *out, const uint8_t *i
     g->phase = DATA;
     g->len += len;
     if (first) {
-        /* The last block of AAD is hashed in one pass with the first whole blocks of data, or here
-         * if the call has no whole blocks. */
+        /* Hashes the last block of AAD here if the call has no whole blocks. Otherwise
+         * whole_blocks() hashes it in one pass with the first whole blocks of data. */
         if (whole == 0)
             tr_ghash_pad(&g->ghash, &g->key->aes, &g->used);
     } else if (g->used != 0) {

@@ -34,8 +34,8 @@
 #include "util.h"
 
 /* TR_GHASH_FIRST_POWERS is the number of powers that ghash_key computes in every backend with
- * carry-less multiplication. (It computes 8 where a vector has four blocks.) TR_GHASH_STAGES is the
- * number of stages that add powers. */
+ * carry-less multiplication. Backends with four blocks in a vector compute 8. TR_GHASH_STAGES is
+ * the number of stages that add powers. */
 #define TR_GHASH_FIRST_POWERS 4u
 #define TR_GHASH_STAGES       7u
 

@@ -21,9 +21,9 @@ static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, ui
 
 /*
  * CFB encryption or OFB of `whole` blocks and then `rest` bytes, 0 to 15. The partial block is
- * padded with zeros. Up to TR_FEW - 1 whole blocks and the partial block take one bulk call,
- * because a second call would have to load the chaining value from memory. The next call continues
- * with `iv`: in OFB the output block, in CFB the output block XOR the padded plaintext.
+ * padded with zeros. Up to TR_FEW - 1 whole blocks and the partial block take one bulk call. A
+ * second call would have to load the chaining value from memory. The next call continues with `iv`:
+ * in OFB the output block, in CFB the output block XOR the padded plaintext.
  */
 static inline void tr_serial_tail(const struct tr_aes_key *key, enum tr_op op, uint8_t iv[16],
                                   uint8_t *out, const uint8_t *in, size_t whole, size_t rest)

@@ -54,9 +54,9 @@ TR_INLINE enum tr_status tr_whole_blocks(const struct tr_aes_key *key, enum tr_o
     return TR_OK;
 }
 
-/* For modes that take any length: whether tr_whole_blocks() can process the whole call. This is so
- * for most calls. Other calls go to a separate function (TR_ANY_LENGTH), so that they do not slow
- * down the common calls. */
+/* For modes that take any length: whether tr_whole_blocks() can process the whole call. Most calls
+ * have only whole blocks. Other calls go to a separate function (TR_ANY_LENGTH), so that they do
+ * not slow down the common calls. */
 TR_INLINE int tr_is_whole(size_t len, unsigned used)
 {
     return __builtin_expect((len % TR_BLOCK | used) == 0, 1);

@@ -30,8 +30,8 @@ static void alone(enum tr_mb_op op, const struct tr_job *job)
  *   round-key schedules of all lanes.
  *
  * Multi-buffer code has 8 lanes without VAES, and at least 16 with VAES. 32-bit code has half as
- * many, which the estimate ignores. It may therefore choose multi-buffer code where serial code is
- * a little faster.
+ * many lanes. The estimate ignores this, so it may choose multi-buffer code where serial code is a
+ * little faster.
  */
 static int is_worth_it(const struct tr_backend *b, const struct tr_jobs *jobs)
 {
@@ -159,8 +159,8 @@ static void run_list(enum tr_mb_op op, struct tr_job *list, size_t count)
         before = blocks;
         tr_jobs_add(&jobs, &list[i]);
     }
-    /* A copy, because gcc would keep the totals of `jobs` in memory during the loop, not in
-     * registers, if the address of `jobs` were passed on. */
+    /* The functions below get the address of this copy. If they got the address of `jobs`, gcc
+     * would keep the totals of `jobs` in memory during the loop, not in registers. */
     const struct tr_jobs summed = jobs;
     if (!alike) {
         for (size_t left = jobs.count; left != 0;)

@@ -90,10 +90,12 @@ static void one_block(const struct tr_aes_key *key, int decrypt, uint8_t *out, c
     tr_cleanse_inline(run.tweak, sizeof(run.tweak));
 }
 
-/* Ciphertext stealing, after the last full block has been encrypted or decrypted. Its result is in
- * `full`, which may be `out`. The first `rest` bytes of `full` become the end of the output, and
- * the other bytes fill up the partial block. Processes the filled block with `tweak`, and stores
- * the result at `out`, in place of the full block. */
+/*
+ * Ciphertext stealing, after the last full block has been encrypted or decrypted. The result of the
+ * full block is in `full`, which may be `out`. The first `rest` bytes of `full` become the end of
+ * the output, and the other bytes fill up the partial block. Processes the filled block with
+ * `tweak`, and stores the result at `out`, in place of the full block.
+ */
 static void fill_up(const struct tr_aes_key *key, int decrypt, uint8_t *out, const uint8_t *in,
                     const uint8_t full[16], size_t rest, const uint8_t tweak[16])
 {

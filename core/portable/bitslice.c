@@ -21,8 +21,8 @@
 #include "util.h"
 
 /* A word has two lanes where the compiler may assume SSE2 or NEON: always on x86-64 and on 64-bit
- * Arm Linux. It has one lane elsewhere, and in a kernel, where code must first request the vector
- * registers. */
+ * Arm Linux. A word has one lane elsewhere, and in a kernel, where code must first request the
+ * vector registers. */
 #if (defined(__SSE2__) || defined(__aarch64__)) && !defined(__KERNEL__)
 #    define LANES 2u
 typedef uint64_t word __attribute__((vector_size(8 * LANES)));
@@ -237,8 +237,9 @@ static void twice(word r[8], const word t[8])
     r[4] ^= t[7];
 }
 
-/* For each row a0 and the rows a1, a2 and a3 after it, MixColumns is 2 a0 ^ 3 a1 ^ a2 ^ a3. The
- * code computes 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t moved by two rows. */
+/* For each row a0 and the rows a1, a2 and a3 after it, MixColumns is 2 a0 ^ 3 a1 ^ a2 ^ a3. Let
+ * t = a0 ^ a1, and let t2 = a2 ^ a3, which is t moved by two rows. The code computes 2 t ^ a1 ^
+ * t2. */
 static void mix_columns(word q[8])
 {
     word t[8], doubled[8];

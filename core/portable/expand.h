@@ -9,8 +9,8 @@
 /* Sets key->enc (FIPS-197 section 5.2) from a raw key. The caller must have set key->rounds. */
 void tr_portable_expand_encryption_key(struct tr_aes_key *key, const uint8_t *raw);
 
-/* Sets key->enc and key->dec. The latter is for the equivalent inverse cipher (FIPS-197 section
- * 5.3.5), which bitslice does not use. */
+/* Sets key->enc and key->dec. The schedule key->dec is for the equivalent inverse cipher (FIPS-197
+ * section 5.3.5), which bitslice does not use. */
 void tr_portable_expand_key(struct tr_aes_key *key, const uint8_t *raw);
 
 /* Sets key->enc (KeyExpansion, FIPS-197 figure 11) with the caller's SubWord. Words are

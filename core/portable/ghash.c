@@ -6,11 +6,11 @@
  *
  * Integer multiplication is carry-less if the carries have room. So each factor is split into four
  * parts, each with every fourth bit. In the product of two parts, at most 15 terms fall on one bit.
- * Their carries reach only the three bits above that bit, which are masked. (16 terms can fall on
- * the highest bit, but their carry leaves the word.) The XOR of the 16 masked products is the low
- * half of the carry-less product. For the high half, the code multiplies the bit-reversed factors.
- * It then reverses the low half of their product, and shifts it right by one bit. (Pornin,
- * "BearSSL: GHASH, constant-time multiplications".)
+ * The carries of these terms reach only the three bits above that bit, and the code masks these
+ * bits. On the highest bit, 16 terms can fall, but their carry leaves the word. The XOR of the 16
+ * masked products is the low half of the carry-less product. For the high half, the code multiplies
+ * the bit-reversed factors. It then reverses the low half of the product, and shifts this half
+ * right by one bit. (Pornin, "BearSSL: GHASH, constant-time multiplications".)
  */
 #include "portable/ghash.h"
 
@@ -62,8 +62,8 @@ static void set_factor(struct factor *f, uint64_t low, uint64_t high)
 /*
  * Multiplies y by h modulo the polynomial. y[1] is the first 8 bytes of the block; its highest bit
  * is the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0] (lowest) to v[3]. A
- * left shift by one bit aligns them, so that v[0] and v[1] hold x^128 and up. These two words are
- * then folded into the others with x^128 = x^7 + x^2 + x + 1.
+ * left shift by one bit aligns the product, so that v[0] and v[1] hold x^128 and up. The code then
+ * folds v[0] and v[1] into v[2] and v[3], because x^128 is x^7 + x^2 + x + 1.
  */
 static void multiply(uint64_t y[2], const struct factor *h)
 {

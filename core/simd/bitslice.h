@@ -73,7 +73,7 @@ static const uint8_t up_1[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 1, -0), ROW_MOVE
                                                    ROW_MOVES(2, 1, -2), ROW_MOVES(3, 1, -3)};
 static const uint8_t up_2[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 2, -0), ROW_MOVES(1, 2, -1),
                                                    ROW_MOVES(2, 2, -2), ROW_MOVES(3, 2, -3)};
-/* Entry n does ShiftRows n times. Its inverse is ShiftRows 4 - n times. */
+/* Entry n does ShiftRows n times. The inverse of entry n is entry 4 - n (modulo 4). */
 static const uint8_t shift_rows[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 0, 0), ROW_MOVES(1, 0, 0),
                                                          ROW_MOVES(2, 0, 0), ROW_MOVES(3, 0, 0)};
 
@@ -147,8 +147,8 @@ TR_TARGET static void prepare(struct schedule *s, const struct tr_aes_key *key, 
 
 /*
  * MixColumns and AddRoundKey. Let a0 be a byte of the state, and a1 to a3 the bytes below it in its
- * column. Computes 2 a0 ^ 3 a1 ^ a2 ^ a3 as 2 t ^ a1 ^ t2, where t = a0 ^ a1, and t2 = a2 ^ a3 is t
- * moved by two rows.
+ * column. MixColumns is 2 a0 ^ 3 a1 ^ a2 ^ a3. Let t = a0 ^ a1, and let t2 = a2 ^ a3, which is t
+ * moved by two rows. The code computes 2 t ^ a1 ^ t2.
  */
 TR_INLINE TR_TARGET void mix_columns(V q[8], unsigned missing, const uint8_t key[8][TR_BLOCK])
 {

@@ -26,8 +26,8 @@
 #include "dispatch/env.h"
 #include "simd/parallel.h"
 
-/* Whether this code is compiled. It needs 4 KiB of stack, and AES instructions that XOR the key at
- * the end of a round. */
+/* Whether this code is compiled. The code needs 4 KiB of stack, and AES instructions that XOR the
+ * key at the end of a round. */
 #if !V_KEY_FIRST && TR_ENV_LARGE_STACK
 #    define CTR_STATES 1
 #else
@@ -37,8 +37,8 @@
 #if CTR_STATES
 /* The number of blocks whose e(b) the table stores. */
 #    define CTR_PERIOD    256u
-/* Shortest call, in blocks, that is faster with the table. This includes the blocks before the
- * counter is aligned, at most GROUP - 1. */
+/* Shortest call, in blocks, that is faster with the table. The length includes the blocks before
+ * the first aligned counter, at most GROUP - 1. */
 #    define CTR_LONG_FROM (CTR_PERIOD + GROUP + (VBLOCKS == 1 ? 32u : 112u))
 
 /* Does the remaining rounds of a group whose first two rounds are done. */

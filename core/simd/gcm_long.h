@@ -38,7 +38,7 @@
 #include "simd/ghash.h"
 #include "simd/rounds.h"
 
-/* Whether gcm_long() is compiled. It needs 6 KiB of stack. */
+/* Whether gcm_long(), which needs 6 KiB of stack, is compiled. */
 #if V_LONG_GCM && TR_ENV_LARGE_STACK
 #    define GCM_LONG 1
 #else
@@ -49,8 +49,8 @@
 #    define GCM_PAIRS           (IN_FLIGHT / 2)
 #    define GCM_PERIOD          256u /* the number of blocks whose states the table stores */
 #    define GCM_MAX_ROUNDS      14u
-/* A call can use gcm_long() if its first counter is at most this modulo GROUP. It can also use the
- * table if its first counter is at most this modulo 256. */
+/* The largest first counter of a call, modulo GROUP, with which gcm_long() works. To use the table,
+ * the first counter modulo 256 must also not exceed this value. */
 #    define GCM_MAX_FIRST_COUNT (VBLOCKS > 2 ? 4u : 2u)
 /* If a call's first counter is at most GCM_MAX_FIRST_COUNT, the counters of each group's first
  * GCM_LONG_STEADY vectors differ only in their low bits (modulo GROUP). */

@@ -16,9 +16,9 @@
 #include "simd/gcm_parts.h"
 
 /*
- * The number of vectors that steady_counters() prepares. If a group's first counter is at most 2 *
- * VBLOCKS modulo GROUP, the counters of these vectors differ only in their low bits (modulo GROUP),
- * because (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
+ * The number of vectors that steady_counters() prepares. If the first counter of a group is at most
+ * 2 * VBLOCKS modulo GROUP, the counters of these vectors differ only in their low bits (modulo
+ * GROUP). This follows from (2 + STEADY_VECTORS) * VBLOCKS - 1 < GROUP.
  */
 #define STEADY_VECTORS (IN_FLIGHT - 2u)
 
@@ -197,8 +197,8 @@ static NOT_INLINE TR_TARGET B times_h(const struct tr_ghash_key *ghash, B y)
 }
 
 /*
- * Parameters of gcm_full_groups(). They are not a structure, because copying a structure just after
- * its fields were stored causes a store-forwarding stall.
+ * Parameters of gcm_full_groups(). The parameters are not in a structure, because copying a
+ * structure just after its fields were stored causes a store-forwarding stall.
  */
 #define GROUPS_PARAMETERS                                                                          \
     const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t len,                     \

@@ -26,17 +26,17 @@
  *      previous batch    <--  out_batch
  *      64 B a job
  *
- * The transfers on the left overlap the rounds. Each moves a whole cache line of a job. Messages
- * whose addresses differ by a multiple of 4096 conflict in one cache set. With transfers of single
- * blocks, each block of such a message would fetch its line again. The code would then reach 16 %
- * of the AES rate (Zen 4). Two files arrange the lines into vectors: multibuffer_lines.h (512 bits)
- * and multibuffer_rows.h (128 and 256 bits).
+ * The transfers on the left overlap the rounds. Each transfer moves a whole cache line of a job.
+ * Messages whose addresses differ by a multiple of 4096 conflict in one cache set. With transfers
+ * of single blocks, each block of such a message would fetch its line again. The code would then
+ * reach 16 % of the AES rate (Zen 4). Two files arrange the lines into vectors: multibuffer_lines.h
+ * (512 bits) and multibuffer_rows.h (128 and 256 bits).
  *
- * The bounds are AES throughput and the longest job, because a job is serial. 16 messages of 16
- * KiB, AES-128 in CBC, reach 85 % of the AES rate on vaes512 (Zen 4; docs/tuning/multibuffer.md).
- * In addition to its steps, a call of vaes256 costs 350 cycles with 8 jobs and 530 cycles with 16
- * jobs (Zen 3). Each segment costs 250 cycles for pipeline fill and drain, and each refill of a
- * lane 20 (Zen 4).
+ * The bounds are AES throughput and the longest job, because a job is serial. On vaes512, 16
+ * messages of 16 KiB with AES-128 in CBC reach 85 % of the AES rate (Zen 4;
+ * docs/tuning/multibuffer.md). In addition to its steps, a call of vaes256 costs 350 cycles with 8
+ * jobs and 530 cycles with 16 jobs (Zen 3). On Zen 4, each segment costs 250 cycles for pipeline
+ * fill and drain, and each refill of a lane costs 20 cycles.
  *
  * Rules for speed:
  *

@@ -3,7 +3,7 @@
  * Runs a segment (multibuffer.h) in vectors of 1 or 2 blocks. Lines of 64 bytes are copied from the
  * jobs' input into rows (below). A step gathers blocks from the input rows into vectors, and stores
  * whole vectors to the output rows. Blocks are then copied from the output rows to the jobs'
- * output, because on Zen 4 extracting a block from a register costs more than a store and a load.
+ * output. On Zen 4, extracting a block from a register would cost more than this store and load.
  *
  * The bound is AES throughput together with the loads and insertions. On Zen 3, a step of vaes256
  * takes 77 cycles with 8 vectors and 55 cycles with 6. So 12 lanes have more throughput than 16;
@@ -100,7 +100,7 @@ TR_INLINE TR_TARGET void mb_copy_out(uint8_t *to, const uint8_t *from, const uin
 }
 
 /*
- * The copies that a step does for a quarter of the lanes. It copies the next batch's input and the
+ * The copies that a step does for a quarter of the lanes. These are the next batch's input and the
  * previous batch's output. The first step copies for the lanes of the vectors that are furthest
  * ahead.
  */
@@ -155,8 +155,8 @@ static TR_TARGET void mb_put(struct multibuffer *m, const mb_base *out, unsigned
                     last + lane * TR_BLOCK, lanes * TR_BLOCK);
 }
 
-/* The number of rounds by which vector j is ahead of vector 0. This spreads the vectors' last
- * rounds evenly. */
+/* The number of rounds by which vector j is ahead of vector 0. These distances spread the vectors'
+ * last rounds evenly. */
 #    define MB_AHEAD(j) ((j)*n / vectors)
 
 /* Processes a segment. The number of rounds, n, is a constant, as are `vectors` and `own`. */

@@ -6,7 +6,7 @@
  * The layout avoids 4K aliasing: Zen 4 delays a load whose address equals an earlier store's
  * address modulo 4096. A step stores its output only after its rounds. Later loads that the
  * processor executes during these rounds would wait for the store. So these loads must not alias
- * the step's output. Each layout below says how it ensures this.
+ * the step's output. The comment above each layout says how the layout ensures this.
  */
 #ifndef TR_SIMD_MULTIBUFFER_STATE_H
 #define TR_SIMD_MULTIBUFFER_STATE_H

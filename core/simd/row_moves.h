@@ -3,9 +3,9 @@
  * Byte-shuffle indices that move the rows of an AES state (FIPS-197 section 3.4), for AES without
  * AES instructions.
  *
- * ROW_MOVES(a, rows, b) are the 16 indices that do ShiftRows a times, then replace each row r by
- * row r + rows (modulo 4), then do ShiftRows b times. -1 times means the inverse, once. Row r,
- * column c of a state is byte 4 c + r.
+ * ROW_MOVES(a, rows, b) are 16 indices. A shuffle with them does ShiftRows a times, then replaces
+ * each row r by row r + rows (modulo 4), then does ShiftRows b times. If a or b is negative, the
+ * shuffle does the inverse of ShiftRows instead. Row r, column c of a state is byte 4 c + r.
  */
 #ifndef TR_SIMD_ROW_MOVES_H
 #define TR_SIMD_ROW_MOVES_H

@@ -3,8 +3,8 @@
  * AES by byte permutation in ZMM registers (AVX-512 VBMI). VPERMI2B looks up bytes in a table of
  * 128 bytes in two registers. The S-box is therefore two look-ups, and a blend by each byte's
  * highest bit. Unlike in vperm.h, the round keys need no conversion. No address depends on data,
- * because the S-box tables are loaded whole. (Constant time was checked only by reading the code,
- * because valgrind does not support AVX-512.)
+ * because the S-box tables are loaded whole. Constant time was checked only by reading the code,
+ * because valgrind does not support AVX-512.
  *
  * Bound: on Zen 4, a round of 64 bytes takes at least 7.2 cycles. With eight vectors in flight, it
  * takes 8.2. One or two blocks, and the serial modes, are latency-bound: a round takes at least 12
@@ -109,9 +109,9 @@ TR_INLINE TR_TARGET V reduction(V x)
 }
 
 /*
- * MixColumns and the XOR of a round key. Let a1, a2 and a3 be the rows after row a0. With
- * t = a0 ^ a1, MixColumns is 2 a0 ^ 3 a1 ^ a2 ^ a3 = 2 t ^ a1 ^ t2. Here t2 = a2 ^ a3 is t moved by
- * two rows.
+ * MixColumns and the XOR of a round key. Let a1, a2 and a3 be the rows after row a0. MixColumns is
+ * 2 a0 ^ 3 a1 ^ a2 ^ a3. Let t = a0 ^ a1, and let t2 = a2 ^ a3, which is t moved by two rows. The
+ * code computes 2 t ^ a1 ^ t2.
  */
 TR_INLINE TR_TARGET V mix_columns(V x, V key)
 {

@@ -32,7 +32,7 @@ struct aead_lengths {
  * A mode's functions and limits. To process a message, call start, aad, crypt and end (streaming),
  * or `whole` (one-shot). Encryption outputs the tag, and decryption takes it as input. In modes
  * that take all data in one call, crypt() outputs or checks the tag, and `end` is NULL. In the
- * other modes end() does so, and crypt() ignores its argument `tag`.
+ * other modes, end() outputs or checks the tag, and crypt() ignores its argument `tag`.
  */
 struct aead {
     const char *name;

@@ -19,8 +19,8 @@ static inline uint8_t next(struct input *in)
     return *in->data++;
 }
 
-/* Returns a length in bytes. Three in four are below 192. The others are multiples of 112 up to
- * FUZZ_LONGEST, which reach the code for long messages. */
+/* Returns a length in bytes. Three in four are below 192. The other lengths are multiples of 112 up
+ * to FUZZ_LONGEST, and reach the code for long messages. */
 static inline size_t next_length(struct input *in)
 {
     const size_t n = next(in);

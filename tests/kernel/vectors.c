@@ -6,7 +6,7 @@
  *
  * The program runs one of every EVERY cases of the files. It prints the number of requests and of
  * failures, and the first failures. The files come from tests/vectors. CAVP's response files
- * (*.rsp) and the files of RFC 3686 share one format. The others have one case per line (see
+ * (*.rsp) and the files of RFC 3686 share one format. The other files have one case per line (see
  * tests/vectors/README.md).
  *
  * The program omits cases that the kernel's interface cannot express. In GCM, the IV must have 12

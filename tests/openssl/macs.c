@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests CMAC and GMAC with published vectors and with random sequences of EVP calls. The sequences
- * run in a library context that prefers tenrounds, and in a library context without tenrounds. They
- * use AES and other ciphers. A failing sequence is shortened before it is printed. The argument is
- * the duration in seconds (default 5).
+ * run in a library context that prefers tenrounds, and in a library context without tenrounds. The
+ * sequences use AES and other ciphers. A failing sequence is shortened before it is printed. The
+ * argument is the duration in seconds (default 5).
  *
  * The sequences leave out calls after which the default provider's state is undefined:
  * - data or a final after CMAC's final, which tenrounds refuses;

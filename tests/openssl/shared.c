@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks that threads only read the memory that they share: the writable static data of the library
- * and the provider, the provider's struct trp_provider for the library context, and keys of AES,
- * XTS and CMAC. (AEAD keys are not shared here, because threads add powers of H to a GCM key.)
- * After loading, the test makes this memory read-only. Then several threads run all modes at once,
- * with the core's calls and through libcrypto. A write to shared memory would move a cache line
- * between processors. In this test, such a write ends the program with SIGSEGV.
+ * Checks that threads only read the memory that they share. This memory is the writable static data
+ * of the library and the provider, the provider's struct trp_provider, and keys of AES, XTS and
+ * CMAC. AEAD keys are not shared here, because threads add powers of H to a GCM key. After loading,
+ * the test makes this memory read-only. Then several threads run all modes at once, with the core's
+ * calls and through libcrypto. A write to shared memory would move a cache line between processors.
+ * In this test, such a write ends the program with SIGSEGV.
  *
  * The dynamic linker must bind all functions at load (LD_BIND_NOW), because it would otherwise
  * write their addresses into the same pages later.
