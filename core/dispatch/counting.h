@@ -31,8 +31,8 @@ struct tr_counting {
 /*
  * Sets up counting tables for `backend` and its weaker backends in *counting. Returns the table for
  * which the host must expand its keys. That table has the name of `backend`. Does not clear
- * *counters: the caller supplies zeros or earlier counts. *counting and *counters must outlive the
- * keys.
+ * *counters: the caller supplies zeros or earlier counts. The keys must not outlive *counting and
+ * *counters.
  */
 const struct tr_backend *tr_counting_init(struct tr_counting *counting,
                                           const struct tr_backend *backend,

@@ -20,7 +20,7 @@ struct tr_job {
     size_t blocks;
 };
 
-/* A list of jobs, and sums over the list, which one pass computes. */
+/* A list of jobs, and totals over the list. One pass over the jobs computes the totals. */
 struct tr_jobs {
     const struct tr_job *list;
     size_t count;
@@ -34,7 +34,7 @@ struct tr_jobs {
 };
 
 /*
- * Adds a job to the sums. The caller has stored the job at list[count].
+ * Adds a job to the totals. The caller has stored the job at list[count].
  *
  * The cycles are those of CBC with AES-128 on Zen 4. A block of a chain takes 41 cycles: one for
  * the XOR, and 4 for each of 10 rounds. The first five blocks take only 17 cycles each, because
@@ -63,9 +63,12 @@ static inline void tr_list_streams(struct tr_job *list, const void *jobs, size_t
         list[i] = (struct tr_job){of[i].key, of[i].iv, of[i].in, of[i].out, of[i].len / TR_BLOCK};
 }
 
-/* Runs two or more jobs of at least one block each, whose keys have one size and one backend. Jobs
+/*
+ * Runs two or more jobs of at least one block each, whose keys have one size and one backend. Jobs
  * start in list order, so the longest should come first. If only one job remains, the backend may
- * leave its last blocks to the caller: *last then describes them. Otherwise last->blocks is 0. */
+ * leave the last blocks of this job to the caller. It then stores these blocks in *last. Otherwise
+ * it sets last->blocks to 0.
+ */
 typedef void tr_multibuffer_fn(enum tr_mb_op op, const struct tr_jobs *jobs, struct tr_job *last);
 
 /* Runs `count` jobs to their ends. The lengths, key sizes and backends of the jobs may differ. The

@@ -237,9 +237,9 @@ static void twice(word r[8], const word t[8])
     r[4] ^= t[7];
 }
 
-/* For each row a0 and the rows a1, a2 and a3 after it, MixColumns is 2 a0 ^ 3 a1 ^ a2 ^ a3. Let
- * t = a0 ^ a1, and let t2 = a2 ^ a3, which is t moved by two rows. The code computes 2 t ^ a1 ^
- * t2. */
+/* MixColumns of a row a0, with the rows a1, a2 and a3 after it, is 2 a0 ^ 3 a1 ^ a2 ^ a3. Let
+ * t = a0 ^ a1, and let t2 = a2 ^ a3, which is t moved by two rows. The code then computes the equal
+ * value 2 t ^ a1 ^ t2. */
 static void mix_columns(word q[8])
 {
     word t[8], doubled[8];

@@ -16,8 +16,8 @@
 #include "simd/ctr_states.h"
 #include "simd/parallel.h"
 
-/* Calls are split where the low 40 bits of the counter wrap. The table of ctr_states.h is valid
- * only up to such a wrap. */
+/* Calls are split where the low 40 bits of the counter wrap. The table of states (ctr_states.h) is
+ * valid only up to such a wrap. */
 #define CTR_WRAP ((uint64_t)1 << 40) /* blocks */
 
 #if CTR_STATES

@@ -2,12 +2,13 @@
 /*
  * Key expansion (FIPS-197 section 5.2) with AES instructions.
  *
- * AESENCLAST computes SubWord in 3 or 4 cycles, while AESKEYGENASSIST takes 12 or more. A byte
- * shuffle first copies the word w, rotated or not, to all four columns, so that ShiftRows changes
- * nothing. The round-key operand of AESENCLAST is Rcon. So sub_word() returns SubWord(w) ^ rcon in
- * all columns.
+ * AESENCLAST computes SubWord in 3 or 4 cycles, while AESKEYGENASSIST takes 12 cycles or more. A
+ * byte shuffle first copies the word w, rotated or not, to all four columns, so that ShiftRows
+ * changes nothing. The round-key operand of AESENCLAST is Rcon. So sub_word() returns
+ * SubWord(w) ^ rcon in all columns.
  *
- * Bound: the latency of one shuffle and one AESENCLAST for each round key (docs/tuning/serial.md).
+ * The bound is the latency of one shuffle and one AESENCLAST for each round key
+ * (docs/tuning/serial.md).
  */
 #ifndef TR_SIMD_EXPAND_H
 #define TR_SIMD_EXPAND_H

@@ -132,8 +132,8 @@ TR_INLINE TR_TARGET void crypt(const struct schedule *s, V x[], unsigned n, int 
 #    define GHASH_LANES          2u
 #    include "simd/vperm_ghash.h"
 
-/* Shuffle indices for j = 0 to 15: [0][j] moves a lane up by j bytes, and [1][j] moves it down by
- * 16 - j bytes. */
+/* Shuffle indices for j = 0 to 15: [0][j] moves a lane up by j bytes, and [1][j] moves a lane down
+ * by 16 - j bytes. */
 #    define BYTE(n) (uint8_t)((n) < 0 || (n) > 15 ? 0x80 : (n))
 #    define EIGHT(n)                                                                               \
         BYTE(n), BYTE((n) + 1), BYTE((n) + 2), BYTE((n) + 3), BYTE((n) + 4), BYTE((n) + 5),        \
@@ -188,9 +188,8 @@ TR_INLINE TR_TARGET V multiply_and_add(const struct ghash_tables *const power[],
 }
 
 /*
- * Computes the multiplication tables of h^2, in the first call with a key that can use them.
- * Returns 0 if another thread is computing them; the caller then works without them
- * (modes/ghash.h).
+ * Computes the multiplication tables of h^2, when a call first needs them. Returns 0 if another
+ * thread is computing them. The caller then hashes without them (modes/ghash.h).
  */
 static __attribute__((__noinline__)) TR_TARGET int make_square(const struct tr_ghash_key *k,
                                                                const struct ghash_tables *h)

@@ -33,8 +33,8 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 {
     _mm512_storeu_si512(p, (__m512i)x);
 }
-/* These functions load or store the first n blocks, 1 to 3. A load sets the other blocks to 0. A
- * store does not touch them. */
+/* The next two functions load or store the first n blocks, 1 to 3. A load sets the other blocks to
+ * 0. A store leaves their memory unchanged. */
 TR_INLINE TR_TARGET V v_load_part(const uint8_t *p, unsigned n)
 {
     return (V)_mm512_maskz_loadu_epi64((__mmask8)((1u << 2 * n) - 1), p);
@@ -100,7 +100,7 @@ TR_INLINE TR_TARGET V look_up(const struct table *t, V x)
 
 /*
  * The reduction of a doubling: 0x1b for bytes whose high bit is set, else 0 (FIPS-197 section
- * 4.2.1). The double of each byte of v is v + v, XORed with reduction(v).
+ * 4.2.1). The double of each byte of x is x + x, XORed with reduction(x).
  */
 TR_INLINE TR_TARGET V reduction(V x)
 {

@@ -35,7 +35,7 @@ struct trossl_ccm_settings {
     int encrypt;
 };
 
-/* Sets the key. iv_len and tag_len stay in force until the next key. */
+/* Sets the key. The lengths iv_len and tag_len stay in force until the next key. */
 enum tr_status trossl_ccm_set_key(struct trossl_ccm *ccm, const struct tr_backend *backend,
                                   const uint8_t *raw, size_t key_len, size_t iv_len,
                                   size_t tag_len);

@@ -28,8 +28,8 @@ struct trossl_selection {
  * Selects a backend by the processor, TENROUNDS_MASK and OPENSSL_ia32cap (on Arm OPENSSL_armcap).
  * Runs the known-answer tests, and maps the host's section of the counters file. In a setuid
  * program, ignores the environment variables. A process can have several independent selections.
- * *selection must not move until trossl_selection_end(). Returns 0 if no backend passes its
- * known-answer tests, 1 otherwise.
+ * The object *selection must not move until trossl_selection_end(). Returns 0 if no backend passes
+ * its known-answer tests, 1 otherwise.
  */
 int trossl_selection_begin(struct trossl_selection *selection, enum trossl_host host);
 

@@ -68,7 +68,7 @@ void trossl_sha_update(const struct trossl_sha_code *code, struct trossl_sha *sh
  * Returns the number of blocks. */
 size_t trossl_sha_last(const struct trossl_sha *sha, uint8_t last[2 * TROSSL_SHA_BLOCK]);
 
-/* Writes the digest, code->digest_len bytes. *sha cannot be used afterwards. */
+/* Writes the digest, code->digest_len bytes. After this call, *sha cannot be used. */
 void trossl_sha_end(const struct trossl_sha_code *code, struct trossl_sha *sha, uint8_t *digest);
 
 /* Writes the chaining value as a digest. */
@@ -78,7 +78,7 @@ void trossl_sha_digest(const struct trossl_sha_code *code, const uint32_t h[TROS
 /*
  * Ends a message. Its last piece, at `data`, has a secret length `len`, from `least` to `most`
  * bytes. Both bounds are public, and `most` bytes must be readable. The number of compressions and
- * the bytes read depend only on the bounds. *sha cannot be used afterwards.
+ * the bytes read depend only on the bounds. After this call, *sha cannot be used.
  */
 void trossl_sha_end_secret_len(const struct trossl_sha_code *code, struct trossl_sha *sha,
                                const uint8_t *data, size_t len, size_t least, size_t most,

@@ -200,8 +200,9 @@ static void late_registers(const struct tr_backend *b)
 #define JOBS       40u
 #define JOB_BLOCKS 32u
 
-/* Encrypts jobs of equal length. Each byte must be probed once, under the name of the backend that
- * encrypts it. AES instructions run such jobs together, so there are fewer calls than jobs. */
+/* Encrypts jobs of equal length. The tracing probe must report each byte once, under the name of
+ * the backend that encrypts it. AES instructions run such jobs together, so there are fewer calls
+ * than jobs. */
 static void probe_many(const struct tr_backend *b, bool refused)
 {
     static uint8_t text[JOBS][JOB_BLOCKS * TR_BLOCK];
