@@ -26,7 +26,7 @@ void tr_gcm_rebind(struct tr_gcm *g, const struct tr_gcm_key *key)
 }
 
 /* Hashes the length block (section 7.1 step 5) for two lengths in bytes. The same GHASH call
- * completes a partial block before it. */
+ * completes a partial block before the length block. */
 static void hash_lengths(struct tr_gcm *g, uint64_t first, uint64_t second)
 {
     uint8_t blocks[2 * TR_BLOCK];

@@ -30,7 +30,7 @@ static enum tr_status verify(uint8_t expected[TR_BLOCK], const uint8_t *tag, siz
 }
 
 /* Returns the backend that can process a whole message, and acquires the vector registers for it.
- * Returns NULL if there is none. The caller does not use tr_bulk(), because that may split the
+ * Returns NULL if there is none. The caller does not use tr_bulk(), because tr_bulk() may split the
  * message. */
 TR_INLINE const struct tr_backend *begin_whole(const struct tr_gcm_key *key, enum tr_op op,
                                                size_t iv_len, size_t aad_len, size_t len)
@@ -67,8 +67,8 @@ struct short_message {
     struct tr_ghash ghash;
 };
 
-/* Stores the tag's mask in the first block of m->text, and the encrypted or decrypted `in` behind
- * it. */
+/* Stores the tag's mask in the first block of m->text, and the encrypted or decrypted `in` after
+ * this block. */
 static void short_crypt(const struct tr_gcm_key *key, struct short_message *m, const uint8_t *iv,
                         const uint8_t *in, size_t len)
 {

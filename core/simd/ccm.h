@@ -4,7 +4,7 @@
  * AES rounds, as in serial.h. The chain leaves most AES issue slots unused. To fill them, the
  * rounds of the next counter block are interleaved with the chain.
  *
- * Bound: latency, as in CBC encryption. Messages of 16 KiB reach 96 % of that bound (Zen 4;
+ * The bound is latency, as in CBC encryption. Messages of 16 KiB reach 96 % of that bound (Zen 4;
  * docs/tuning/serial.md).
  */
 #ifndef TR_SIMD_CCM_H

@@ -2,8 +2,8 @@
 /*
  * CTR (SP 800-38A section 6.5) for one vector type, over the driver of parallel.h.
  *
- * Bound: AES throughput, as in parallel.h. Each vector also needs an addition, a byte swap and two
- * XORs. Three methods reduce this work (figures: docs/tuning/parallel.md):
+ * The bound is AES throughput, as in parallel.h. Each vector also needs an addition, a byte swap
+ * and two XORs. Three methods reduce this work (figures: docs/tuning/parallel.md):
  *
  *   - calls below SHORT_CTR blocks increment only the last byte of the counter;
  *   - longer calls in XMM and YMM registers start groups at aligned counters;

@@ -16,9 +16,10 @@
  * index is secret: b is part of the counter. (FACE, Park and Lee, CHES 2018; gcm_long.h does the
  * same for GCM.)
  *
- * Bound: AES throughput. From block 257 on, a block needs 8 of the 10 AES operations (AES-192: 10
- * of 12, AES-256: 12 of 14), so long calls exceed the AES rate. Calls of 16 KiB with AES-128 reach
- * 108 % of the AES rate on ZMM, 106 % on YMM and 111 % on XMM (Zen 4; docs/tuning/parallel.md).
+ * The bound is AES throughput. From block 257 on, a block needs 8 of the 10 AES operations
+ * (AES-192: 10 of 12, AES-256: 12 of 14), so long calls exceed the AES rate. Calls of 16 KiB with
+ * AES-128 reach 108 % of the AES rate on ZMM, 106 % on YMM and 111 % on XMM (Zen 4;
+ * docs/tuning/parallel.md).
  */
 #ifndef TR_SIMD_CTR_STATES_H
 #define TR_SIMD_CTR_STATES_H

@@ -6,8 +6,8 @@
  * hashes a chunk during the AES rounds of the next chunk. Opening hashes a chunk during the AES
  * rounds of that chunk.
  *
- * Bound: the carry-less multiplications, four for each vector and two for each reduction. Zen 5
- * starts one multiplication every second cycle, and Emerald Rapids one every cycle
+ * The bound is the number of carry-less multiplications: four for each vector and two for each
+ * reduction. Zen 5 starts one multiplication every second cycle, and Emerald Rapids one every cycle
  * (docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_CHUNKS_H

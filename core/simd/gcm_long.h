@@ -3,16 +3,17 @@
  * GCM for long calls. The results equal those of gcm_stream.h. This code precomputes more, and
  * needs fewer operations per vector.
  *
- * Bound: on Zen 4, AES and carry-less multiplications share two of the four vector ports. One such
- * operation on 64 bytes takes both ports for a cycle. XORs, shuffles and broadcasts can use the
- * other two ports. But 4 in 10 of these operations take an AES issue slot, because Zen 4 assigns
- * ports when operations enter the schedulers. So this code does fewer operations of all kinds:
+ * The bound is the number of operations. On Zen 4, AES and carry-less multiplications share two of
+ * the four vector ports. One such operation on 64 bytes takes both ports for a cycle. XORs,
+ * shuffles and broadcasts can use the other two ports. But 4 in 10 of these operations take an AES
+ * issue slot, because Zen 4 assigns ports when operations enter the schedulers. So this code does
+ * fewer operations of all kinds:
  *
  * - AES: a table of states replaces the counter and the first two rounds by one XOR. Within 256
  *   blocks, only the counter's last byte changes. The state after round 2 is F(last byte) ^ G(other
  *   bytes). The table holds the states of the first 256 blocks. In each later period of 256 blocks,
- *   all states differ from the table by the same value (FACE, Park and Lee, CHES 2018;
- *   ctr_states.h explains it).
+ *   all states differ from the table by the same value (FACE, Park and Lee, CHES 2018; ctr_states.h
+ *   explains it).
  * - Hash: a vector takes three multiplications (Karatsuba). To prepare two vectors takes five
  *   operations. Each lane accumulates its own hash, with the same powers of H in all lanes. The
  *   last group uses a different power in each lane, which combines the hashes.

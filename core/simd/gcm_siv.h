@@ -5,8 +5,8 @@
  * little-endian. A message takes one pass of POLYVAL, then one pass of counter mode. The first
  * counter block comes from the tag.
  *
- * Bound: the time of the two passes together. POLYVAL needs three carry-less multiplications for
- * each vector and two for each reduction. Counter mode needs the AES rounds. Messages of 16 KiB
+ * The bound is the time of the two passes together. POLYVAL needs three carry-less multiplications
+ * for each vector and two for each reduction. Counter mode needs the AES rounds. Messages of 16 KiB
  * with AES-128 reach 77 % of that bound on ZMM (Zen 4; docs/tuning/gcm.md).
  */
 #ifndef TR_SIMD_GCM_SIV_H

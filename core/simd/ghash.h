@@ -2,16 +2,17 @@
 /*
  * GHASH (SP 800-38D section 6.4) by carry-less multiplication, for one vector type.
  *
- * Bit order. In GHASH, the most significant bit of the first byte is the coefficient of x^0. With
- * the bytes of a block reversed, bit 127 - i of a register is the coefficient of x^i. The
- * carry-less product of two such registers has the coefficient of x^k in bit 254 - k. In a 256-bit
- * register it belongs in bit 255 - k, so the product is one bit too low. To correct this, the code
- * stores the hash subkey as H x^-1 (h_times_x_inverse()).
+ * The bit order of GHASH is reversed: the most significant bit of the first byte is the coefficient
+ * of x^0. With the bytes of a block reversed, bit 127 - i of a register is the coefficient of x^i.
+ * The carry-less product of two such registers has the coefficient of x^k in bit 254 - k. In a
+ * 256-bit register it belongs in bit 255 - k, so the product is one bit too low. To correct this,
+ * the code stores the hash subkey as H x^-1 (h_times_x_inverse()).
  *
- * Reduction. The low half of a 256-bit product holds the high powers, x^128 and up. Modulo GHASH's
- * polynomial, x^128 is x^7 + x^2 + x + 1. In this bit order, multiplication by 0xc200000000000000
- * gives the terms x^7, x^2 and x, and a swap of halves gives the term 1. Together they fold 64 bits
- * of the low half into the 128 bits above them. Two such folds reduce the product.
+ * The reduction works as follows. The low half of a 256-bit product holds the high powers, x^128
+ * and up. Modulo GHASH's polynomial, x^128 is x^7 + x^2 + x + 1. In this bit order, multiplication
+ * by 0xc200000000000000 gives the terms x^7, x^2 and x, and a swap of halves gives the term 1.
+ * Together they fold 64 bits of the low half into the 128 bits above them. Two such folds reduce
+ * the product.
  *
  * Hashing n blocks X0 to Xn-1 after the hash Y gives (Y ^ X0) H^n ^ X1 H^(n-1) ^ .. ^ Xn-1 H. The
  * unreduced products are XORed, and the result is reduced once.

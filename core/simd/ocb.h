@@ -10,9 +10,9 @@
  * They are the same for every group, so each call computes them once (o->sums). Only the L of a
  * group's last block depends on the group (o->own).
  *
- * Bound: AES throughput, and four or five XORs a vector beside the rounds. Messages of 16 KiB with
- * AES-128 reach 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays in a
- * register between groups, to avoid store-forwarding stalls.
+ * The bound is AES throughput, together with four or five XORs for each vector. Messages of 16 KiB
+ * with AES-128 reach 88 % of the AES rate on ZMM (Zen 4; docs/tuning/ocb.md). The last offset stays
+ * in a register between groups, to avoid store-forwarding stalls.
  */
 #ifndef TR_SIMD_OCB_H
 #define TR_SIMD_OCB_H

@@ -2,9 +2,9 @@
 /*
  * AES rounds over vectors and over single blocks, and the progress of a bulk call.
  *
- * The order of a round. AESENC of x86 does ShiftRows, SubBytes, MixColumns and then XORs a round
- * key. AESE of Arm XORs a round key and then does SubBytes and ShiftRows; AESMC does MixColumns. So
- * if V_KEY_FIRST:
+ * The order of steps in a round differs between processors. AESENC of x86 does ShiftRows, SubBytes,
+ * MixColumns and then XORs a round key. AESE of Arm XORs a round key and then does SubBytes and
+ * ShiftRows; AESMC does MixColumns. So if V_KEY_FIRST:
  *
  *   - a middle round takes the round key that AESENC would have taken one round earlier;
  *   - no key is XORed into the input of the first round (first_key() is zero);

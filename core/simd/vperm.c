@@ -5,9 +5,10 @@
  * The round is in vperm.h. This file has the 128-bit backend, and the key expansion, serial modes
  * and GHASH that the wider software backends share.
  *
- * Bound: a round of one block has 13 shuffles and 16 other operations. Four blocks in flight hide
- * the latency of a round. The serial modes are latency-bound. A round takes at least 17 cycles, and
- * takes 19.3 here (Zen 4; docs/tuning/software.md).
+ * The bound is the number of operations. A round of one block has 13 shuffles and 16 other
+ * operations. Four blocks in flight hide the latency of a round. The serial modes are
+ * latency-bound. A round takes at least 17 cycles, and takes 19.3 here (Zen 4;
+ * docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "portable/expand.h"

@@ -3,10 +3,10 @@
  * A round of AES by vector permutation, for all register widths. The idea is Hamburg's
  * ("Accelerating AES with Vector Permute Instructions", CHES 2009).
  *
- * The inverse. Let K be the subfield GF(16) of GF(256). Let a in K be such that t^2 + a t + a is
- * irreducible over K, and let w be a root of this polynomial. An element of GF(256) is k + i w,
- * where k and i are nibbles. Its norm N is k^2 + a i k + a i^2. The inverse is (k + a i + i w) / N.
- * Let j = i + k. Five look-ups in tables over K compute
+ * The code computes the inverse in GF(256) as follows. Let K be the subfield GF(16) of GF(256). Let
+ * a in K be such that t^2 + a t + a is irreducible over K, and let w be a root of this polynomial.
+ * An element of GF(256) is k + i w, where k and i are nibbles. Its norm N is k^2 + a i k + a i^2.
+ * The inverse is (k + a i + i w) / N. Let j = i + k. Five look-ups in tables over K compute
  *
  *     io = 1 / (1/i + a/k) + j = N / (k + a i)
  *     jo = 1 / (1/j + a/k) + i = N / (k + a i + a k)
@@ -16,7 +16,7 @@
  * the XOR of two table entries, one at io and one at jo. In the tables, a byte with its high bit
  * set represents 1/0, infinity. A look-up of such a byte gives zero, the inverse of infinity.
  *
- * The round. The state consists of the nibbles (i, k) of each byte. In decryption, the inverse
+ * In a round, the state consists of the nibbles (i, k) of each byte. In decryption, the inverse
  * affine map has already been applied to the state, so no table is needed before the inverse. The
  * tables after the inverse include the factors of MixColumns. MixColumns and ShiftRows together
  * then take four permutations. The S-box's constant 0x63 passes MixColumns unchanged and is part of

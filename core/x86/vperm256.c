@@ -3,9 +3,10 @@
  * AES by vector permutation (vperm.h) in YMM registers, two blocks in each, for the parallel modes.
  * Below 16 blocks, this is faster than bitslicing, which has to transpose its blocks.
  *
- * Bound: a round of one register has 13 shuffles and 17 other operations. Zen 4 starts four
- * operations a cycle, at most two of them shuffles, so a round takes at least 7.5 cycles. With four
- * registers in flight it takes 8.8 (docs/tuning/software.md).
+ * The bound is the number of operations. A round of one register has 13 shuffles and 17 other
+ * operations. Zen 4 starts four operations a cycle, at most two of them shuffles, so a round takes
+ * at least 7.5 cycles. With four registers in flight, a round takes 8.8 cycles
+ * (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "modes/ghash.h"

@@ -6,9 +6,9 @@
  * because the S-box tables are loaded whole. Constant time was checked only by reading the code,
  * because valgrind does not support AVX-512.
  *
- * Bound: on Zen 4, a round of 64 bytes takes at least 7.2 cycles. With eight vectors in flight, it
- * takes 8.2. One or two blocks, and the serial modes, are latency-bound: a round takes at least 12
- * cycles, and takes 12.6 here (docs/tuning/software.md).
+ * The bound on Zen 4 is 7.2 cycles for a round of 64 bytes. With eight vectors in flight, the round
+ * takes 8.2 cycles. One or two blocks, and the serial modes, are latency-bound: a round takes at
+ * least 12 cycles, and takes 12.6 here (docs/tuning/software.md).
  */
 #include "dispatch/backend.h"
 #include "util.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SHA-1 and SHA-256 with the SHA instructions (Intel SDM volume 2, SHA1RNDS4 and others), alone
- * and interleaved with AES-CBC encryption.
+ * SHA-1 and SHA-256 with the SHA instructions (Intel SDM volume 2, SHA1RNDS4 and others), alone and
+ * interleaved with AES-CBC encryption.
  *
- * Bound: hash and CBC are both latency-bound. On Zen 4, SHA-1 of 64 bytes takes 120 cycles: 20
- * SHA1RNDS4 of 6 cycles. SHA-256 takes 128 cycles: 32 SHA256RNDS2 of 4 cycles. CBC encryption of 64
- * bytes takes 4 blocks x 10 or 14 rounds x 4 cycles = 160 or 224 cycles. Hash and CBC use different
- * execution units and do not depend on each other. One loop that alternates a few rounds of each
- * therefore hides the hash behind AES.
+ * Hash and CBC are both latency-bound. On Zen 4, SHA-1 of 64 bytes takes 120 cycles, for 20
+ * SHA1RNDS4 of 6 cycles each. SHA-256 takes 128 cycles, for 32 SHA256RNDS2 of 4 cycles each. CBC
+ * encryption of 64 bytes takes 4 blocks x 10 or 14 rounds x 4 cycles = 160 or 224 cycles. Hash and
+ * CBC use different execution units and do not depend on each other. One loop that alternates a few
+ * rounds of each therefore hides the hash behind AES.
  */
 #include "dispatch/backend.h"
 #include "sha.h"
