@@ -12,10 +12,11 @@
  * S-box's constant 0x63 is XORed into the round keys.
  *
  * The bound is the number of operations. The S-box has 115 gates, or 74 if gates may have three
- * inputs. A round of eight registers also has 16 shuffles, 43 gates of MixColumns and AddRoundKey,
+ * inputs. A round of eight registers also has 16 shuffles, 35 gates of MixColumns and AddRoundKey,
  * and 10 loads. On Zen 4, a round takes 91 cycles in 512-bit registers, and 69 in 256-bit
- * registers. The bound in 256-bit registers is 46 cycles. The code does not reach it, because 16
- * registers are too few for the S-box (docs/tuning/software.md).
+ * registers. Zen 4 does four 256-bit operations a cycle, so the bound in these registers is 44
+ * cycles. The code does not reach it, because 16 registers are too few for the S-box
+ * (docs/tuning/software.md).
  *
  * This is a template. The file that includes it first defines these names:
  *
