@@ -44,7 +44,7 @@ static const struct tr_tuning table[] = {
     {"znver4", 4, 1, 0, 0},
     {"znver5", 4, 2, 0, 0},
     {"znver5-256", 4, 1, 0, 0}, /* Strix Point and Krackan execute 512 bits in two halves */
-    {"zhaoxin", 4, 0, 0, 0}, /* and VIA: no figures are known */
+    {"zhaoxin", 4, 0, 0, 0}, /* also VIA; no figures are known */
 };
 /* clang-format on */
 #define COUNT (sizeof(table) / sizeof(table[0]))

@@ -139,9 +139,10 @@ typedef uint32_t tr_features;
 #define TR_FEATURE_COUNT      12u
 
 struct tr_cpu {
-    tr_features present; /* reported by CPUID; on Arm by the kernel, getauxval(3) */
-    tr_features usable;  /* the present features whose registers the system saves */
-    uint64_t xcr0;       /* the value of XGETBV(0); 0 without XSAVE */
+    /* The features that CPUID reports, or on Arm the kernel (getauxval(3)). */
+    tr_features present;
+    tr_features usable; /* the present features whose registers the system saves */
+    uint64_t xcr0;      /* the value of XGETBV(0); 0 without XSAVE */
 };
 
 TR_API void tr_cpu_detect(struct tr_cpu *cpu);

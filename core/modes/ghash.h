@@ -113,8 +113,9 @@ void tr_ghash_pad(struct tr_ghash *ghash, const struct tr_aes_key *key, unsigned
 struct tr_gcm_message {
     const struct tr_ghash_key *hash;
     const uint8_t *iv, *aad;
-    uint64_t len, aad_len; /* in bytes; in this order, because gcm_lengths() loads both */
-    uint8_t *tag;          /* the operation writes 16 bytes */
+    /* Lengths in bytes. The fields stay in this order, because gcm_lengths() loads both. */
+    uint64_t len, aad_len;
+    uint8_t *tag; /* the operation writes 16 bytes */
 };
 
 #endif

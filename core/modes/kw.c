@@ -4,7 +4,8 @@
 #include "modes/modes.h"
 
 #define SEMI  8u
-#define LIMIT 0x80000000u /* bytes; the plaintext must be shorter */
+/* A plaintext must have fewer bytes than this. */
+#define LIMIT 0x80000000u
 
 /* The standard's integrity check values (SP 800-38F sections 6.2 and 6.3). */
 static const uint8_t kw_iv[SEMI] = {0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6, 0xa6};

@@ -155,7 +155,8 @@ TR_INLINE TR_TARGET void gcm_hash_half(struct gcm *g, const uint8_t *data)
 
 /* Work that gcm_last_vectors() does in addition to the last vectors of a call. */
 struct gcm_tail {
-    int whole;            /* the message ends here: also hash its lengths */
+    /* 1 if the message ends here. The length block is then hashed, too. */
+    int whole;
     int is_secret;        /* the counter is derived from H: no branch may depend on it */
     unsigned begun;       /* 1: a block is already XORed into the hash, but not multiplied yet */
     const uint8_t *group; /* an earlier full group, not hashed yet, or NULL */

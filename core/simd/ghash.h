@@ -91,7 +91,8 @@ TR_INLINE TR_TARGET V h_times_x_inverse(B h)
 
 _Static_assert(TR_GHASH_FIRST_POWERS == 4, "first_powers() computes as many");
 
-#define HASHED 8u /* vectors in a group; they are loaded one by one, so 8 registers suffice */
+/* The number of vectors in a group. The code loads them one by one, so 8 registers suffice. */
+#define HASHED 8u
 
 /* The most powers that one reduction uses: one for each block of a group. Messages of gcm_message.h
  * need one more for AAD and one for the lengths. */

@@ -126,8 +126,10 @@ struct multibuffer {
     uint8_t nowhere[MB_BATCH_BYTES];        /* takes output that no job receives */
     /* The bases for the last batch of a segment, if a job ends within that batch: see mb_cut(). */
     mb_base cut_in[MB_LANES], cut_out[MB_LANES];
-    const mb_base *last_in, *last_out; /* for the last batch: cut_in and cut_out, or in and out */
-    size_t end[MB_LANES];              /* the batch at which the lane's job ends; SIZE_MAX: idle */
+    /* The bases to use for the last batch: cut_in and cut_out, or `in` and `out`. */
+    const mb_base *last_in, *last_out;
+    /* The batch at which each lane's job ends, or SIZE_MAX if the lane is idle. */
+    size_t end[MB_LANES];
     const struct tr_job *job[MB_LANES];
     const struct tr_aes_key *key;
     /* The first of the jobs that have not begun, and the end of the list of jobs. */

@@ -42,8 +42,10 @@ struct group {
     struct tr_shape shape;
     unsigned vectors; /* 1 to IN_FLIGHT, or LONG_GROUP */
     unsigned part;    /* blocks of the last vector if it is partial, else 0 */
-    int aligned;      /* CTR: the first counter is a multiple of the group's size in blocks */
-    int bytes;        /* CTR: bulk.chain is big-endian; additions change only its last byte */
+    /* In CTR, 1 if the first counter is a multiple of the group's size in blocks. */
+    int aligned;
+    /* In CTR, 1 if bulk.chain is big-endian. Additions then change only its last byte. */
+    int bytes;
 };
 
 /*

@@ -31,7 +31,8 @@ struct trossl_ccm {
 struct trossl_ccm_settings {
     const uint8_t *iv; /* 16 bytes, the first iv_len of which are the IV */
     size_t iv_len, tag_len;
-    const uint8_t *expected; /* the expected tag, of tag_len bytes; for decryption */
+    /* For decryption: the expected tag, which has tag_len bytes. */
+    const uint8_t *expected;
     int encrypt;
 };
 

@@ -39,7 +39,8 @@ struct trossl_sha_code {
     size_t digest_len;
     uint32_t initial[TROSSL_SHA_WORDS]; /* FIPS 180-4 section 5.3 */
     trossl_sha_blocks_fn *blocks;
-    trossl_cbc_interleaved_fn *cbc_interleaved; /* NULL if no such code exists; needs AES-NI */
+    /* NULL if no such code exists. The code needs AES-NI. */
+    trossl_cbc_interleaved_fn *cbc_interleaved;
 };
 
 /* Portable C code. */

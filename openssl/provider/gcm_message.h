@@ -46,7 +46,8 @@ enum trp_gcm_state { TRP_GCM_IDLE, TRP_GCM_HELD, TRP_GCM_DONE, TRP_GCM_STREAMING
 struct trp_gcm_message {
     /* The fields that every message uses lie in one cache line, and the AAD in another. */
     const struct tr_gcm_key *key __attribute__((aligned(64)));
-    const uint8_t *iv; /* the context's IV; must not change in the states HELD and DONE */
+    /* The context's IV, which must not change in the states HELD and DONE. */
+    const uint8_t *iv;
     size_t iv_len;
     size_t aad_len, text_len; /* bytes of aad and text */
     uint8_t state;            /* enum trp_gcm_state */

@@ -13,7 +13,7 @@
 #endif
 
 #define SEMIBLOCK 8
-#define IV_PAD    4 /* the IV length of KWP, key wrap with padding; KW has 8 */
+#define IV_PAD    4 /* the IV length of KWP (key wrap with padding); an IV of KW has 8 bytes */
 
 struct trp_wrap {
     struct trp_keyed base;

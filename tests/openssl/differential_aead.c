@@ -88,8 +88,8 @@ struct state {
      * AAD. */
     bool no_aad;
     /* The test keeps `stuck` set until an init with a cipher. An init without a cipher sets this
-     * flag if it fails. With CCM, the flag is also set if data, AAD or final fails, after a change
-     * of direction, and after a new key while `spent` is set. */
+     * flag if it fails. With CCM, three more events set the flag: data, AAD or final fails; the
+     * direction changes; a new key comes while `spent` is set. */
     bool dead;
     bool record; /* the provider may treat the next data as a TLS record */
     /* Whether a tag was set or computed. OCB always has GIVEN. */

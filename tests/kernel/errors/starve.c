@@ -13,7 +13,8 @@
 #include <linux/slab.h>
 
 static struct task_struct *victim;
-static unsigned int left; /* the number of allocations up to the failing one; 0: none fails */
+/* The number of allocations up to the failing one, or 0 if none fails. */
+static unsigned int left;
 static bool failed;
 static const void *held[256]; /* allocations that were not freed */
 static unsigned int lost;     /* the number of allocations for which `held` has no room */
