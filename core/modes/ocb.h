@@ -15,8 +15,8 @@ TR_INLINE void tr_ocb_l(const struct tr_ocb_run *r, unsigned n, uint8_t l[TR_BLO
         tr_double(l, l);
 }
 
-/* Advances the offset to the next block. If this is block i, XORs L_n into the offset, where n is
- * the number of trailing zero bits of i. */
+/* Advances the offset to the next block. For block i, XORs L_n into the offset. Here n is the
+ * number of trailing zero bits of i. */
 TR_INLINE void tr_ocb_next_offset(struct tr_ocb_run *r)
 {
     uint8_t l[TR_BLOCK];

@@ -139,8 +139,8 @@ void tr_xts_steal(const struct tr_aes_key *key, int decrypt, uint8_t *out, const
 /*
  * Ciphertext stealing in encryption, if the ciphertext of the full block is already at `out`. The
  * caller encrypts the full block together with the blocks before it, so that only the filled block
- * goes through the rounds alone. If `in` equals `out`, this is slower: the load of the partial
- * block spans bytes that were just stored, which causes a store-forwarding stall.
+ * goes through the rounds alone. If `in` equals `out`, this method is slower: the load of the
+ * partial block spans bytes that were just stored, which causes a store-forwarding stall.
  */
 static void steal_after(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in, size_t rest,
                         struct tr_xts_run *run)

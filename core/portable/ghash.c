@@ -60,10 +60,10 @@ static void set_factor(struct factor *f, uint64_t low, uint64_t high)
 }
 
 /*
- * Multiplies y by h modulo the polynomial. y[1] is the first 8 bytes of the block; its highest bit
- * is the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0] (lowest) to v[3]. A
- * left shift by one bit aligns the product, so that v[0] and v[1] hold x^128 and up. The code then
- * folds v[0] and v[1] into v[2] and v[3], because x^128 is x^7 + x^2 + x + 1.
+ * Multiplies y by h modulo the polynomial. The first 8 bytes of the block are y[1]. The highest bit
+ * of y[1] is the coefficient of x^0. Karatsuba over the halves gives 255 bits in v[0] (lowest) to
+ * v[3]. A left shift by one bit aligns the product, so that v[0] and v[1] hold x^128 and up. The
+ * code then folds v[0] and v[1] into v[2] and v[3], because x^128 is x^7 + x^2 + x + 1.
  */
 static void multiply(uint64_t y[2], const struct factor *h)
 {

@@ -67,8 +67,8 @@ TR_INLINE TR_TARGET void v_store(uint8_t *p, V x)
 /* ---- Movements of bytes ---- */
 
 /*
- * Byte shuffles that move rows up by one or two. Entry n is for a state that lacks n ShiftRows: it
- * does ShiftRows n times, moves the rows, and undoes the ShiftRows.
+ * Byte shuffles that move rows up by one or two. Entry n is for a state that lacks n ShiftRows. The
+ * shuffle does ShiftRows n times, moves the rows, and undoes the n ShiftRows.
  */
 static const uint8_t up_1[4][16] TR_ALIGNED(16) = {ROW_MOVES(0, 1, -0), ROW_MOVES(1, 1, -1),
                                                    ROW_MOVES(2, 1, -2), ROW_MOVES(3, 1, -3)};

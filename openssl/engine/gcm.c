@@ -58,9 +58,9 @@ static int start(EVP_CIPHER_CTX *ctx, struct gcm *g)
     return g->iv_set;
 }
 
-/* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV, which are the
- * start value of the counter, at random (SP 800-38D section 8.2.1). A `len` of -1 sets the whole
- * IV. */
+/* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV at random (SP
+ * 800-38D section 8.2.1). These bytes are the start value of the counter. A `len` of -1 sets the
+ * whole IV. */
 static int set_fixed_iv(EVP_CIPHER_CTX *ctx, struct gcm *g, const uint8_t *fixed, int len)
 {
     uint8_t *iv = iv_of(ctx, g);

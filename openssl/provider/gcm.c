@@ -72,9 +72,9 @@ static int generate_iv(struct trp_gcm *g)
     return 1;
 }
 
-/* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV, which are the
- * start value of the counter, at random (SP 800-38D section 8.2.1). A `len` of -1 sets the whole
- * IV. */
+/* Sets the fixed part of the IV. When encrypting, draws the other bytes of the IV at random (SP
+ * 800-38D section 8.2.1). These bytes are the start value of the counter. A `len` of -1 sets the
+ * whole IV. */
 static int set_fixed_iv(struct trp_gcm *g, const uint8_t *iv, size_t len)
 {
     if (len == (size_t)-1) {
