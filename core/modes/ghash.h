@@ -3,16 +3,16 @@
  * GHASH (SP 800-38D section 6.4) for the modes: hash subkeys that threads share, and streaming
  * hashing.
  *
- * Powers of H. Setting a key computes the powers that the shortest messages need. A longer message
- * needs up to TR_GHASH_POWERS powers. Computing all of them takes as long as sealing some 20
- * blocks, so the core computes more powers only on demand:
+ * Setting a key computes the powers that the shortest messages need. A longer message needs up to
+ * TR_GHASH_POWERS powers. Computing all of them takes as long as sealing some 20 blocks, so the
+ * core computes more powers only on demand:
  *
  * - The first message that needs more powers computes them on its stack, because a key is often
  *   used only once. It also sets powers_wanted in the key. The next message that needs more powers
  *   stores them in the key.
- * - The field powers_state of the key encodes the number of powers: the key's
- *   address + 2 * tr_ghash_stage(), + 1 while a thread computes more. In a copied key the address
- *   does not match, so the copy starts again with the first 4 powers.
+ * - The field powers_state of the key encodes the number of powers. Its value is the key's
+ *   address + 2 * tr_ghash_stage(). The value is higher by 1 while a thread computes more powers.
+ *   In a copied key the address does not match, so the copy starts again with the first 4 powers.
  * - A thread that stores more powers sets the lowest bit of powers_state, and appends the powers.
  *   The thread then publishes the new stage with release semantics. Existing powers never change.
  * - If another thread has set the lowest bit, a thread computes the powers on its stack. No thread
