@@ -3,12 +3,13 @@
  * The serial modes, a block at a time: encryption in CBC and CFB, and OFB.
  *
  * The bound is latency: a block takes the number of rounds times the latency of AESENC. For AES-128
- * this is 30 cycles if the latency of AESENC is 3 cycles, and 40 if the latency is 4. No XOR is on
- * the chain, because the last round of a block also does the first XOR of the next block. Let F be
- * the operand of that XOR: the first round key K[0], XORed with the next plaintext block in CBC,
- * and with the current plaintext block in CFB. The chain carries the next block's state after that
- * XOR, s = AESENCLAST(.., K[N] ^ F), where K[N] is the last round key. The output is computed
- * beside the chain. With P, C and O as in SP 800-38A (plaintext, ciphertext and output blocks):
+ * this is 30 cycles if the latency of AESENC is 3 cycles, and 40 if the latency is 4.
+ *
+ * No XOR is on the chain, because the last round of a block also does the first XOR of the next
+ * block. Let F be the operand of that XOR, and let K[0] and K[N] be the first and the last round
+ * key. The last round takes K[N] ^ F as its key. Its result s is the state of the next block after
+ * that XOR. The code computes the output from s beside the chain. P, C and O are the plaintext,
+ * ciphertext and output blocks of SP 800-38A:
  *
  *     CBC   F = K[0] ^ P[i+1]     C[i] = s ^ F
  *     CFB   F = K[0] ^ P[i]       C[i] = s ^ K[0]

@@ -3,18 +3,11 @@
  * A round of AES by vector permutation, for all register widths. The idea is Hamburg's
  * ("Accelerating AES with Vector Permute Instructions", CHES 2009).
  *
- * The code computes the inverse in GF(256) as follows. Let K be the subfield GF(16) of GF(256). Let
- * a in K be such that t^2 + a t + a is irreducible over K, and let w be a root of this polynomial.
- * An element of GF(256) is k + i w, where k and i are nibbles. Its norm N is k^2 + a i k + a i^2.
- * The inverse is (k + a i + i w) / N. Let j = i + k. Five look-ups in tables over K compute
- *
- *     io = 1 / (1/i + a/k) + j = N / (k + a i)
- *     jo = 1 / (1/j + a/k) + i = N / (k + a i + a k)
- *
- * With p = 1/io = (k + a i)/N and q = 1/jo = p + a k/N, the inverse is p + w (p + (p + q)/a)/a. It
- * follows that any linear function of the inverse, such as the S-box without its constant, is
- * the XOR of two table entries, one at io and one at jo. In the tables, a byte with its high bit
- * set represents 1/0, infinity. A look-up of such a byte gives zero, the inverse of infinity.
+ * The S-box is a linear map of the inverse in GF(256), XORed with a constant. The code splits a
+ * byte into two nibbles, i and k, and computes in the subfield GF(16). Five table look-ups give two
+ * nibbles, `io` and `jo`. Any linear function of the inverse is the XOR of two table entries, one
+ * at `io` and one at `jo` (docs/tuning/software.md has the derivation). In the tables, a byte with
+ * its high bit set represents 1/0. A look-up of such a byte gives zero, the inverse of 1/0.
  *
  * In a round, the state consists of the nibbles (i, k) of each byte. In decryption, the inverse
  * affine map has already been applied to the state, so no table is needed before the inverse. The
