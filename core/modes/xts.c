@@ -202,8 +202,8 @@ enum tr_status tr_xts_decrypt(const struct tr_xts_key *x, const uint8_t tweak[16
 /* ---- Runs of data units ---- */
 
 #if TR_ENV_ALL_MODES
-/* To compute the first tweak of a data unit takes the latency of all rounds, about as long as to
- * encrypt a 512-byte sector. So one call computes the first tweaks of this many data units. */
+/* Computing the first tweak of a data unit takes the latency of all rounds. Encrypting a 512-byte
+ * sector takes about as long. So one call computes the first tweaks of this many data units. */
 #    define UNITS           16u
 /* The longest data unit, in bytes, that is faster in TR_OP_XTS_ENC_UNITS or TR_OP_XTS_DEC_UNITS. */
 #    define WHOLE_UNITS_MAX 2048u

@@ -100,7 +100,8 @@ TR_INLINE TR_TARGET void middle_round(V *x, unsigned u, int inverse, const uint8
     UNROLL
     for (unsigned j = 0; j < u; j++) {
         x[j] = inverse ? v_aesdec(x[j], k) : v_aesenc(x[j], k);
-        /* Without this, gcc 12 copies each vector once a round, and vaes256 is 10 % slower. */
+        /* Without this barrier, gcc 12 copies each vector once a round, and vaes256 is 10 %
+         * slower. */
         V_KEEP(x[j]);
     }
 }

@@ -191,7 +191,8 @@ static __attribute__((noinline)) int block_update_otherwise(struct trp_cipher *c
     return LIKELY(status == TR_OK) ? 1 : trp_raise_status(cipher, status);
 }
 
-/* Uses no local value after the bulk operation, so that the compiler saves no registers. */
+/* The update of ECB and CBC. Uses no local variable after the bulk operation, so that the compiler
+ * saves no registers. */
 INLINE int block_update(struct trp_cipher *cipher, enum tr_mode mode, uint8_t *out, size_t *out_len,
                         size_t out_size, const uint8_t *in, size_t len)
 {

@@ -61,7 +61,8 @@ static const char *left_by(void (*f)(void))
     makecontext(&call_context, f, 0);
     if (swapcontext(&test_context, &call_context) != 0)
         return "no context";
-    /* Without the first and the last round key of `dec`, because `enc` contains them, too. */
+    /* The search omits the first and the last round key of `dec`, because `enc` contains them,
+     * too. */
     const size_t between = (derived.rounds - 1) * TR_BLOCK;
     return has(derived.enc, between + 2 * TR_BLOCK) ? "the round keys"
            : has(derived.dec[1], between)           ? "the inverse cipher's round keys"

@@ -34,7 +34,7 @@ static inline const char *tr_env_tuning(void)
 }
 unsigned long tr_env_hwcap(void);
 
-/* In place of a nop: the test adds up what a tracer would see. */
+/* Replaces the nop of the tracing probe. The test adds up the bytes that a tracer would see. */
 void world_probe(unsigned op, const char *backend, size_t bytes);
 #define TR_PROBE_BULK(op, backend, bytes) world_probe(op, backend, bytes)
 

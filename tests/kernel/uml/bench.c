@@ -267,7 +267,7 @@ static int window(struct work *w, int kind, u32 calls, struct window *result)
     wall = ktime_get_ns() - wall;
     own = own_ns() - own;
     result->ps = div_u64(wall * 1000, calls);
-    /* Allows 5 % and, for reading the clocks, 5 µs. */
+    /* Tolerates a difference of 5 %, and 5 µs more for reading the clocks. */
     result->disturbed = wall > own + own / 20 + 5000;
     return err;
 }
