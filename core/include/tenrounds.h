@@ -195,8 +195,7 @@ struct tr_selection {
  * Selects the strongest backend that passes its known-answer tests, and whose features are usable
  * and not masked. If 512-bit registers lower the clock (as on Intel's Ice Lake and Tiger Lake),
  * selection prefers a 256-bit backend, unless the mask has "avx512". Stores the reasons in
- * *selection.
- * The choice depends only on the arguments, the processor and TENROUNDS_TUNE.
+ * *selection. The choice depends only on the arguments, the processor and TENROUNDS_TUNE.
  */
 TR_API enum tr_status tr_select(const char *mask, tr_features also_masked,
                                 struct tr_selection *selection) TR_MUST_CHECK;
@@ -332,9 +331,9 @@ TR_API enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_c
  *
  * The parameter `iv` is the 8-byte integrity check value of KW. For KWP, `icv` is the first 4 bytes
  * of the integrity check value. NULL selects the standard's value. If unwrapping finds another
- * value, it returns TR_ERR_TAG, and `out` holds zeros. If the parameter `inverse` is not 0,
- * wrapping uses the inverse cipher, and unwrapping the forward cipher (section 5.1). The buffers
- * `in` and `out` may overlap in any way.
+ * value, or in KWP wrong padding, it returns TR_ERR_TAG, and `out` holds zeros. If the parameter
+ * `inverse` is not 0, wrapping uses the inverse cipher, and unwrapping the forward cipher (section
+ * 5.1). The buffers `in` and `out` may overlap in any way.
  */
 TR_API enum tr_status tr_kw_wrap(const struct tr_aes_key *key, int inverse, const uint8_t *iv,
                                  uint8_t *out, const uint8_t *in, size_t len);
