@@ -6,9 +6,12 @@
  */
 #include "common.h"
 
+#include <assert.h>
+
 #define LONGEST   600
 #define VERYLONG  20480
-#define LONG_RUNS 40
+#define LONG_RUNS 16
+#define BACKENDS  32 /* most backends of a processor family */
 #define MARGIN    64 /* bytes for alignment and to detect writes outside the output */
 
 static struct tap_random rng;
@@ -45,6 +48,13 @@ static size_t next_piece(const struct message *m, bool pieces, size_t left)
     return tap_below(&rng, limit / unit + 1) * unit;
 }
 
+static bool is_untouched(const uint8_t *from, const uint8_t *end)
+{
+    while (from < end && *from == 0x5a)
+        from++;
+    return from == end;
+}
+
 /* Processes the message once. Returns whether the output, the end position and the bytes around the
  * output are right. */
 static bool run(const struct message *m, bool in_place, bool pieces)
@@ -66,15 +76,13 @@ static bool run(const struct message *m, bool in_place, bool pieces)
     bytes += m->len;
     bool good = tap_same(out, m->expected, m->len) && position_same(m->mode, &p, &m->end);
     good = good && (in_place || tap_same(in, m->in, m->len));
-    for (const uint8_t *q = base; q < base + m->len + 2 * MARGIN && good; q++)
-        good = (q >= out && q < out + m->len) || *q == 0x5a;
-    return good;
+    const uint8_t *const end = base + m->len + 2 * MARGIN;
+    return good && is_untouched(base, out) && is_untouched(out + m->len, end);
 }
 
-static bool all_ways(struct message *m)
+static bool all_ways(const struct message *m)
 {
     bool good = true;
-    make_message(m);
     for (int way = 0; way < 4 && good; way++) {
         good = run(m, way & 1, way & 2);
         if (!good)
@@ -84,19 +92,31 @@ static bool all_ways(struct message *m)
     return good;
 }
 
+/* Makes one message for all backends: the expected result takes longer to compute than the fastest
+ * backends do. A backend leaves the comparison at its first wrong result. */
+static void one_message(struct message *m, unsigned good[BACKENDS], unsigned n)
+{
+    make_message(m);
+    for (unsigned b = 0; (m->backend = tr_backend_at(b)) != NULL; b++)
+        if (backend_usable(m->backend) && good[b] == n)
+            good[b] += all_ways(m);
+}
+
 static void crosscheck(struct message *m)
 {
-    unsigned good = 0, n = 0;
+    unsigned good[BACKENDS] = {0}, n = 0;
     const size_t unit = mode_is_blocks(m->mode) ? 16 : 1;
     const size_t longest = mode_longest(m->mode, LONGEST);
-    for (m->len = mode_shortest(m->mode); m->len <= longest && good == n; m->len += unit, n++)
-        good += all_ways(m);
-    for (int i = 0; i < LONG_RUNS && good == n && longest == LONGEST; i++, n++) {
+    for (m->len = mode_shortest(m->mode); m->len <= longest; m->len += unit)
+        one_message(m, good, n++);
+    for (int i = 0; i < LONG_RUNS && longest == LONGEST; i++) {
         m->len = mode_shortest(m->mode) + tap_below(&rng, (VERYLONG - 16) / unit + 1) * unit;
-        good += all_ways(m);
+        one_message(m, good, n++);
     }
-    tap_ok(good == n, "%s: %s-%zu %s, %u lengths", tr_backend_name(m->backend), mode_name(m->mode),
-           m->key_len * 8, m->decrypt ? "decryption" : "encryption", n);
+    for (unsigned b = 0; (m->backend = tr_backend_at(b)) != NULL; b++)
+        if (backend_usable(m->backend))
+            tap_ok(good[b] == n, "%s: %s-%zu %s, %u lengths", tr_backend_name(m->backend),
+                   mode_name(m->mode), m->key_len * 8, m->decrypt ? "decryption" : "encryption", n);
 }
 
 /* The arguments name the modes to cover. Without arguments, the test covers all modes. */
@@ -104,20 +124,19 @@ int main(int argc, char **argv)
 {
     static struct message m;
     const unsigned modes = modes_wanted(argc, argv);
+    assert(backend_count() <= BACKENDS);
     tap_plan(backend_count() * 3 * modes * 2);
     rng = tap_random(0);
-    for (unsigned b = 0; (m.backend = tr_backend_at(b)) != NULL; b++) {
-        if (backend_skip(m.backend, 3 * modes * 2))
-            continue;
-        for (int i = 0; i < 3; i++)
-            for (int k = 0; k < ALL_MODES; k++)
-                for (int decrypt = 0; decrypt < 2 && mode_wanted(all_modes[k], argv); decrypt++) {
-                    m.key_len = key_lengths[i];
-                    m.mode = all_modes[k];
-                    m.decrypt = decrypt;
-                    crosscheck(&m);
-                }
-    }
+    for (unsigned b = 0; b < backend_count(); b++)
+        (void)backend_skip(tr_backend_at(b), 3 * modes * 2);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < ALL_MODES; k++)
+            for (int decrypt = 0; decrypt < 2 && mode_wanted(all_modes[k], argv); decrypt++) {
+                m.key_len = key_lengths[i];
+                m.mode = all_modes[k];
+                m.decrypt = decrypt;
+                crosscheck(&m);
+            }
     tap_diag("%lu runs, %lu bytes", runs, bytes);
     return tap_done();
 }
