@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The environment of a process, which has environment variables and a stderr. No other file of the
+/* The core's environment (env.h) in a process, which has environment variables and a stderr. No other file of the
  * core calls a C library. */
 #define _GNU_SOURCE
 #include "dispatch/env.h"

@@ -95,7 +95,7 @@ enum tr_status tr_cipher_update(struct tr_cipher *c, uint8_t *out, size_t *out_l
     case TR_ECB:
     case TR_CBC:
         produced = tr_cipher_room(c, len);
-        if (c->used > TR_BLOCK) /* a host may have written `used` */
+        if (c->used > TR_BLOCK) /* the caller can write to `used` */
             status = TR_ERR_LENGTH;
         else if (c->used == 0 && produced == len)
             status = whole_blocks(c, out, in, len);
@@ -170,7 +170,7 @@ enum tr_status tr_cipher_final(struct tr_cipher *c, uint8_t out[16], size_t *out
         return c->used == 0 ? TR_OK : TR_ERR_LENGTH;
     if (c->decrypt)
         return final_padded_decrypt(c, out, out_len);
-    if (c->used >= TR_BLOCK) /* a host may have written `used` */
+    if (c->used >= TR_BLOCK) /* the caller can write to `used` */
         return TR_ERR_LENGTH;
     uint8_t pad = (uint8_t)(TR_BLOCK - c->used);
     __builtin_memset(c->buffer + c->used, pad, pad);

@@ -6,8 +6,8 @@
 #include "modes/modes.h"
 #include "part.h"
 
-/* XORs up to `len` bytes of the current keystream block, from offset `used` to its end at most.
- * Returns the number of bytes. */
+/* XORs `in` with the current keystream block, from offset `used` of the block on, and writes `out`.
+ * Stops at the end of the block or after `len` bytes. Returns the number of bytes processed. */
 static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, uint8_t *out,
                                       const uint8_t *in, size_t len)
 {
@@ -21,9 +21,10 @@ static inline size_t tr_use_keystream(const uint8_t block[16], unsigned used, ui
 
 /*
  * CFB encryption or OFB of `whole` blocks and then `rest` bytes, 0 to 15. The partial block is
- * padded with zeros. Up to TR_FEW - 1 whole blocks and the partial block take one bulk call. A
- * second call would have to load the chaining value from memory. The next call continues with `iv`:
- * in OFB the output block, in CFB the output block XOR the padded plaintext.
+ * padded with zeros. If `whole` is less than TR_FEW, one bulk call processes the whole blocks and
+ * the partial block together, because a second call would have to load the chaining value from
+ * memory. Leaves in `iv` what the caller's next call needs. In OFB, this is the last keystream
+ * block. In CFB, it is the last keystream block XOR the padded plaintext.
  */
 static inline void tr_serial_tail(const struct tr_aes_key *key, enum tr_op op, uint8_t iv[16],
                                   uint8_t *out, const uint8_t *in, size_t whole, size_t rest)

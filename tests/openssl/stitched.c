@@ -298,9 +298,10 @@ static bool do_plain(struct state *s, struct tap_random *random)
         tap_below(random, 8) == 0 ? tap_below(random, 300) : 16 * tap_below(random, 60);
     const bool in_place = tap_below(random, 2) == 0;
     tap_fill(random, data, len);
-    /* If a TLS version is set, both providers interpret the last byte as the padding length. */
     if (!s->keyed)
         return true;
+    /* Random data also tests the removal of padding: when decrypting with a TLS version set, both
+     * providers take the last decrypted byte as the padding length. */
     return update(s, data, len, in_place, false);
 }
 
@@ -528,8 +529,8 @@ static bool opens(struct state *s, int side, const uint8_t *sequence, const uint
     return good;
 }
 
-/* Seals several records with parameters, which pass the true output size. EVP_CIPHER_CTX_ctrl()
- * would pass the input size. Returns the number of bytes written, or 0 on failure. */
+/* Seals several records through OSSL_PARAMs, which state the true size of the output buffer.
+ * EVP_CIPHER_CTX_ctrl() would state the input's size as that of the output buffer. Returns the number of bytes written, or 0 on failure. */
 static int seal_many_by_params(EVP_CIPHER_CTX *ctx, EVP_CTRL_TLS1_1_MULTIBLOCK_PARAM *param,
                                size_t out_size)
 {
@@ -601,8 +602,9 @@ static bool seals_many(struct state *s, struct tap_random *random, unsigned lane
     return good;
 }
 
-/* Compares the plans of both providers: the number of records and their total size. Some AADs
- * contain a length, and some lengths are not allowed. */
+/* Compares the plans of both providers: the number of records and their total size. About
+ * half of the AADs contain a length other than 0, which replaces `len`. Some of these lengths are
+ * below 4096, and some versions are older than TLS 1.1. Both providers must refuse those. */
 static bool same_plans(struct state *s, struct tap_random *random)
 {
     bool good = true;
