@@ -101,14 +101,16 @@ fn record(input: &mut Input<'_>, base: &Base, id: u64) -> Record {
     record.expect("a record")
 }
 
+// CK_ULONG is shorter on 32-bit systems.
+#[allow(clippy::useless_conversion)]
 fn put_attribute(input: &mut Input<'_>, out: &mut Vec<u8>) {
-    let kind = input.one_of(&ATTRIBUTES) as u64;
+    let kind = u64::from(input.one_of(&ATTRIBUTES));
     let number;
     let value: &[u8] = match input.byte() {
         0..=0x3f => &[CK_TRUE],
         0x40..=0x7f => &[CK_FALSE],
         0x80..=0xbf => {
-            number = (input.number() as u64).to_le_bytes();
+            number = u64::from(input.number()).to_le_bytes();
             &number
         }
         _ => input.bytes(),
