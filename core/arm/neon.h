@@ -243,6 +243,10 @@ TR_INLINE TR_TARGET B b_xor(B a, B b)
 {
     return v_xor(a, b);
 }
+TR_INLINE TR_TARGET B b_and(B a, B b)
+{
+    return v_and(a, b);
+}
 TR_INLINE TR_TARGET B b_aesenc(B x, B k)
 {
     return v_aesenc(x, k);
@@ -250,6 +254,14 @@ TR_INLINE TR_TARGET B b_aesenc(B x, B k)
 TR_INLINE TR_TARGET B b_aesenclast(B x, B k)
 {
     return v_aesenclast(x, k);
+}
+TR_INLINE TR_TARGET B b_aesdec(B x, B k)
+{
+    return v_aesdec(x, k);
+}
+TR_INLINE TR_TARGET B b_aesdeclast(B x, B k)
+{
+    return v_aesdeclast(x, k);
 }
 TR_INLINE TR_TARGET B b_byteswap(B x)
 {

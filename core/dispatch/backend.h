@@ -124,6 +124,26 @@ struct tr_xts_units {
 typedef enum tr_status tr_few_fn(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  size_t blocks, void *state);
 
+/* Processes a data unit of XTS of at least 16 and less than TR_XTS_UNIT_END bytes. The caller has
+ * checked the arguments, which are those of tr_xts_encrypt(), so that that function can end with a
+ * jump to this one. Returns TR_OK. */
+#define TR_XTS_UNIT_END 1536u
+typedef enum tr_status tr_xts_unit_fn(const struct tr_xts_key *x, const uint8_t unit[TR_BLOCK],
+                                      uint8_t *out, const uint8_t *in, size_t len);
+
+/*
+ * Decrypts the last two blocks of a message of CBC with ciphertext stealing, 16 + `last` bytes,
+ * where `last` is 1 to 16. Updates `iv`. If `cut_first` is set, the cut block comes first (CS1),
+ * else the full block (CS2, CS3).
+ */
+typedef void tr_cts_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK], uint8_t *out,
+                       const uint8_t *in, size_t last, int cut_first);
+
+/* CFB decryption of any length, from any position in a block. The caller has checked the arguments,
+ * which are those of tr_cfb128_decrypt(). Returns TR_OK. */
+typedef enum tr_status tr_cfb_fn(const struct tr_aes_key *key, uint8_t iv[TR_BLOCK], unsigned *used,
+                                 uint8_t *out, const uint8_t *in, size_t len);
+
 struct tr_backend {
     const char *name;
     tr_features features;            /* all of these must be usable */
@@ -147,6 +167,12 @@ struct tr_backend {
     /* Functions for calls of at most TR_FEW blocks, which are never split. An entry is NULL if the
      * backend has no such function, and always in counting tables (counting.h). */
     tr_few_fn *few[TR_OP_CTR + 1];
+    /* Encryption and decryption of whole data units of XTS, which are never split. As in few[], an
+     * entry may be NULL. */
+    tr_xts_unit_fn *xts_unit[2];
+    /* As in few[], these may be NULL. */
+    tr_cts_fn *cts_decrypt;
+    tr_cfb_fn *cfb_decrypt;
     /* Cleanses a multiple of 64 bytes with the backend's widest stores. If NULL, callers use
      * tr_cleanse_inline(). */
     void (*cleanse)(uint8_t *memory, size_t len);

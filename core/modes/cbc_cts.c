@@ -74,13 +74,22 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
     return TR_OK;
 }
 
-/* Decrypts the last two blocks. The message has only the first `last` bytes of the ciphertext block
- * `cut`. If D is AES decryption, D(full) is the zero-padded last plaintext block XOR the complete
- * block `cut`. The other bytes of D(full) are therefore the missing bytes of `cut`. Reads both
- * blocks before it writes. */
-static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out,
-                     const uint8_t *full, const uint8_t *cut, size_t last)
+/* Decrypts the last two blocks, as tr_cts_fn does. The message has only the first `last` bytes of
+ * the ciphertext block `cut`. If D is AES decryption, D(full) is the zero-padded last plaintext
+ * block XOR the complete block `cut`. The other bytes of D(full) are therefore the missing bytes of
+ * `cut`. Reads both blocks before it writes. */
+static void last_two(const struct tr_aes_key *key, uint8_t iv[16], uint8_t *out, const uint8_t *in,
+                     size_t last, int cut_first)
 {
+#ifdef TR_ENV_ALWAYS_VECTOR
+    const struct tr_backend *b = key->backend;
+    if (b->cts_decrypt != NULL) {
+        TR_PROBE_BULK(TR_OP_CBC_DECRYPT, b->name, 2 * TR_BLOCK);
+        b->cts_decrypt(key, iv, out, in, last, cut_first);
+        return;
+    }
+#endif
+    const uint8_t *full = cut_first ? in + last : in, *cut = cut_first ? in : in + TR_BLOCK;
     struct part c = part_load_block(full), stolen = part_load(cut, last);
     uint8_t block[TR_BLOCK];
     tr_short_bulk(key, TR_OP_ECB_DECRYPT, block, full, 1, NULL);
@@ -103,9 +112,7 @@ enum tr_status tr_cbc_cts_decrypt(const struct tr_aes_key *key, enum tr_cts form
         tr_short_bulk(key, TR_OP_CBC_DECRYPT, out, in, whole / TR_BLOCK, iv);
     in += whole;
     out += whole;
-    if (last != 0 && form == TR_CS1)
-        last_two(key, iv, out, in + last, in, last);
-    else if (last != 0)
-        last_two(key, iv, out, in, in + TR_BLOCK, last);
+    if (last != 0)
+        last_two(key, iv, out, in, last, form == TR_CS1);
     return TR_OK;
 }

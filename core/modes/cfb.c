@@ -78,12 +78,29 @@ TR_ANY_LENGTH any_length(const struct tr_aes_key *key, uint8_t iv[16], unsigned 
     return TR_OK;
 }
 
+#ifdef TR_ENV_ALWAYS_VECTOR
+/* Decrypts by the backend's function for any length. */
+TR_ANY_LENGTH by_backend(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used, uint8_t *out,
+                         const uint8_t *in, size_t len)
+{
+    const enum tr_status status = tr_stream_check(key, out, in, len, *used);
+    if (status != TR_OK || len == 0)
+        return status;
+    TR_PROBE_BULK(TR_OP_CFB_DECRYPT, key->backend->name, len);
+    return key->backend->cfb_decrypt(key, iv, used, out, in, len);
+}
+#endif
+
 TR_INLINE enum tr_status cfb(const struct tr_aes_key *key, uint8_t iv[16], unsigned *used,
                              uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     if (tr_is_whole(len, *used))
         return tr_whole_blocks(key, decrypt ? TR_OP_CFB_DECRYPT : TR_OP_CFB_ENCRYPT, out, in, len,
                                iv);
+#ifdef TR_ENV_ALWAYS_VECTOR
+    if (decrypt && tr_is_set(key) && key->backend->cfb_decrypt != NULL)
+        return by_backend(key, iv, used, out, in, len);
+#endif
     if (decrypt && *used == 0 && len > TR_BLOCK)
         return decrypt_with_tail(key, iv, used, out, in, len);
     return any_length(key, iv, used, out, in, len, decrypt);

@@ -47,16 +47,19 @@ static void restart(struct tr_ocb_run *r, const struct tr_ocb_key *key)
  * shift depends only on the nonce, which is public. */
 static void first_offset(struct tr_ocb *o, const uint8_t *nonce, size_t nonce_len)
 {
-    uint8_t top[TR_BLOCK] = {0};
-    top[0] = (uint8_t)(o->tag_len * 8 % 128 << 1);
-    top[15 - nonce_len] |= 1;
-    __builtin_memcpy(top + TR_BLOCK - nonce_len, nonce, nonce_len);
-    unsigned bottom = top[15] & 63u;
-    top[15] &= 0xc0;
-    tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, top, top, 1, NULL);
-    uint64_t a = tr_load64_be(top), b = tr_load64_be(top + 8), c = a ^ (a << 8 | b >> 56);
-    tr_store64_be(o->run.offset, bottom == 0 ? a : a << bottom | b >> (64 - bottom));
-    tr_store64_be(o->run.offset + 8, bottom == 0 ? b : b << bottom | c >> (64 - bottom));
+    uint8_t top[TR_BLOCK];
+    const unsigned before = TR_BLOCK - (unsigned)nonce_len;
+    struct part block = part_up(part_load(nonce, nonce_len), before);
+    const struct part one = part_up((struct part){1, 0}, before - 1);
+    block = part_xor(part_xor(block, one), (struct part){o->tag_len * 8u % 128 << 1, 0});
+    const unsigned bottom = (unsigned)(block.high >> 56) & 63;
+    block.high &= ~((uint64_t)63 << 56);
+    part_store_vector(top, block);
+    tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, top, top, 1, NULL);
+    const uint64_t a = tr_load64_be(top), b = tr_load64_be(top + 8), c = a ^ (a << 8 | b >> 56);
+    block.low = __builtin_bswap64(bottom == 0 ? a : a << bottom | b >> (64 - bottom));
+    block.high = __builtin_bswap64(bottom == 0 ? b : b << bottom | c >> (64 - bottom));
+    part_store_vector(o->run.offset, block);
     tr_cleanse_inline(top, sizeof(top));
 }
 
@@ -124,19 +127,25 @@ static void whole_blocks(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size
     tr_cleanse(offsets, sizeof(offsets));
 }
 
+/* Returns the padding of a partial block of n bytes: a single bit after them. */
+TR_INLINE struct part end_mark(size_t n)
+{
+    return part_up((struct part){0x80, 0}, (unsigned)n);
+}
+
 /* Processes the partial last block, of `len` bytes (section 4.2, "Process any final partial
  * block"). */
 static void last_block(struct tr_ocb *o, uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
     uint8_t pad[TR_BLOCK];
     tr_xor_block(o->run.offset, o->run.offset, o->run.key->l_star);
-    tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, pad, o->run.offset, 1, NULL);
+    tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, pad, o->run.offset, 1, NULL);
     struct part data = part_load(in, len);
     struct part result = part_first(part_xor(data, part_load_block(pad)), len);
     struct part sum = part_load_block(o->run.checksum);
+    sum = part_xor(part_xor(sum, decrypt ? result : data), end_mark(len));
     part_store(out, result, len);
-    part_store_block(o->run.checksum, part_xor(sum, decrypt ? result : data));
-    o->run.checksum[len] ^= 0x80;
+    part_store_vector(o->run.checksum, sum);
     tr_cleanse_inline(pad, sizeof(pad));
 }
 
@@ -215,13 +224,12 @@ static enum tr_status finish(struct tr_ocb *o)
     uint8_t *tag = o->run.checksum;
     tr_xor_block(tag, tag, o->run.offset);
     tr_xor_block(tag, tag, o->run.key->l_dollar);
-    tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
+    tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, tag, tag, 1, NULL);
     if (o->used != 0) {
-        o->buffer[o->used] = 0x80;
-        __builtin_memset(o->buffer + o->used + 1, 0, TR_BLOCK - 1 - o->used);
+        part_store_vector(o->buffer, part_xor(part_load(o->buffer, o->used), end_mark(o->used)));
         tr_xor_block(o->buffer, o->buffer, o->aad.offset);
         tr_xor_block(o->buffer, o->buffer, o->run.key->l_star);
-        tr_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, o->buffer, o->buffer, 1, NULL);
+        tr_short_bulk(aes_of(o), TR_OP_ECB_ENCRYPT, o->buffer, o->buffer, 1, NULL);
         tr_xor_block(tag, tag, o->buffer);
     }
     tr_xor_block(tag, tag, o->aad.checksum);
@@ -254,7 +262,7 @@ enum tr_status tr_ocb_check(struct tr_ocb *o, const uint8_t *tag)
     enum tr_status status = finish(o);
     if (status != TR_OK)
         return status;
-    int good = tr_equal(o->run.checksum, tag, o->tag_len);
+    int good = tr_same_tag(o->run.checksum, tag, o->tag_len);
     cleanse_message(o);
     return good ? TR_OK : TR_ERR_TAG;
 }

@@ -168,21 +168,54 @@ TR_INLINE void data_unit(const struct tr_aes_key *key, int decrypt, uint8_t *out
         tr_xts_steal(key, decrypt, out + whole * TR_BLOCK, in + whole * TR_BLOCK, rest, run);
 }
 
-TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
-                               const uint8_t *in, size_t len, int decrypt)
+/* Processes one data unit, whose arguments have been checked, by bulk operations. */
+TR_INLINE enum tr_status by_operations(const struct tr_xts_key *x, const uint8_t unit[16],
+                                       uint8_t *out, const uint8_t *in, size_t len, int decrypt)
 {
-    if (!tr_is_set(&x->data))
-        return TR_ERR_STATE;
-    if (len < TR_BLOCK || len > MAX_UNIT)
-        return TR_ERR_LENGTH;
-    if (tr_partial_overlap(out, in, len))
-        return TR_ERR_OVERLAP;
     struct tr_xts_run run;
     run.key = &x->tweak;
     run.unit = unit;
     data_unit(&x->data, decrypt, out, in, len, &run);
     tr_cleanse_inline(run.tweak, sizeof(run.tweak));
     return TR_OK;
+}
+
+static __attribute__((noinline)) enum tr_status encrypt_by_operations(const struct tr_xts_key *x,
+                                                                      const uint8_t unit[16],
+                                                                      uint8_t *out,
+                                                                      const uint8_t *in, size_t len)
+{
+    return by_operations(x, unit, out, in, len, 0);
+}
+
+static __attribute__((noinline)) enum tr_status decrypt_by_operations(const struct tr_xts_key *x,
+                                                                      const uint8_t unit[16],
+                                                                      uint8_t *out,
+                                                                      const uint8_t *in, size_t len)
+{
+    return by_operations(x, unit, out, in, len, 1);
+}
+
+/* Short data units go straight to the backend's function for a whole one, as calls of few blocks do
+ * (modes.h). */
+TR_INLINE enum tr_status crypt(const struct tr_xts_key *x, const uint8_t unit[16], uint8_t *out,
+                               const uint8_t *in, size_t len, int decrypt)
+{
+    if (!tr_is_set(&x->data))
+        return TR_ERR_STATE;
+    if (len - TR_BLOCK > MAX_UNIT - TR_BLOCK)
+        return TR_ERR_LENGTH;
+    if (tr_partial_overlap(out, in, len))
+        return TR_ERR_OVERLAP;
+#ifdef TR_ENV_ALWAYS_VECTOR
+    const struct tr_backend *b = x->data.backend;
+    tr_xts_unit_fn *whole = b->xts_unit[decrypt];
+    if (len < TR_XTS_UNIT_END && whole != NULL) {
+        TR_PROBE_BULK(decrypt ? TR_OP_XTS_DECRYPT : TR_OP_XTS_ENCRYPT, b->name, len);
+        return whole(x, unit, out, in, len);
+    }
+#endif
+    return (decrypt ? decrypt_by_operations : encrypt_by_operations)(x, unit, out, in, len);
 }
 
 enum tr_status tr_xts_encrypt(const struct tr_xts_key *x, const uint8_t tweak[16], uint8_t *out,

@@ -104,7 +104,7 @@
  *       if VBLOCKS is 4: lanes 0 and 2 (1 and 3) of a, then of b [shuffle]
  *
  * Logic and shifts
- *   v_xor(a, b), v_and(a, b), b_xor(a, b) [alu]
+ *   v_xor(a, b), v_and(a, b), b_xor(a, b), b_and(a, b) [alu]
  *   v_xor3(a, b, c)
  *       [alu]; two operations where no single instruction does it
  *   v_shift_left64(x, n), v_shift_right64(x, n)
@@ -152,8 +152,8 @@
  *       the last round [aes]; if V_KEY_FIRST, only the XOR of the last round key [alu]
  *   v_aese(x, k), v_aesd(x, k)
  *       if V_KEY_FIRST: XOR, SubBytes and ShiftRows, and their inverses [aes]
- *   b_aesenc(x, k), b_aesenclast(x, k)
- *       v_aesenc() and v_aesenclast() for a block; x86 also has b_aesdec() and b_aesdeclast()
+ *   b_aesenc(x, k), b_aesenclast(x, k), b_aesdec(x, k), b_aesdeclast(x, k)
+ *       v_aesenc(), v_aesenclast(), v_aesdec() and v_aesdeclast() for a block
  *   b_column_bytes(x, bytes)
  *       each column becomes the four bytes of x that the constant `bytes` selects [shuffle]
  *   b_select_bytes(x, indices)
@@ -174,14 +174,25 @@
  *       the first n bytes, 1 to 63; a load sets the others to 0 [load] [store]
  *   b_load_bytes(p, n)
  *       0 to 16 bytes, padded with zeros [load]
+ *   v_load_masked(p, n), v_store_masked(p, x, n)
+ *       as v_load_bytes() and v_store_bytes() for 1 to 64 bytes, in one masked access. A later load
+ *       of the stored bytes is a store-forwarding stall [load] [store]
+ *   b_store_bytes(p, x, n)
+ *       the first n bytes, 0 to 16, in one masked store [store]
  *   v_first_bytes(x, n)
  *       the first n bytes, 1 to 63, padded with zeros [alu]
  *   v_merge_bytes(over, x, n)
- *       the first n bytes of x, the others of over [alu]
+ *       the first n bytes of x, 1 to 64, the others of over [alu]
+ *   b_merge_bytes(over, x, at, n)
+ *       n bytes of x from offset `at` on, the others of over [alu]
+ *   v_block_at(x, i)
+ *       lane i [shuffle]
  *   v_last_bytes_from(n)
  *       the constant n + i in byte 15 of lane i, 0 elsewhere
- *   b_shift_left64(x, n)
+ *   b_shift_left64(x, n), b_shift_right64(x, n)
  *       each half by n [alu]
+ *   b_swap_halves(x), b_clmul_ll(a, b)
+ *       v_swap_halves() and v_clmul_ll() for a block [shuffle] [clmul]
  *   b_load_12(p)
  *       12 bytes by two loads, 0 in the last four
  *   v_in_lanes_2_3(a, b), v_block_3(x)

@@ -16,6 +16,8 @@
 
 #include "dispatch/backend.h"
 #include "dispatch/tuning.h"
+#include "simd/steal.h"
+#include "simd/xts_block.h"
 #include "simd/xts_group.h"
 #include "simd/xts_long.h"
 #include "simd/xts_ring.h"
@@ -158,15 +160,6 @@ case n:                                                                         
 }
 
 #if VBLOCKS == 1
-/* Encrypts or decrypts one block under `tweak`. */
-TR_INLINE TR_TARGET B xts_block(const struct tr_aes_key *key, int decrypt, B x, B tweak)
-{
-    struct bulk r = bulk_start(key, decrypt ? key->dec : key->enc, NULL, NULL);
-    x = v_xor3(x, tweak, first_key(r.keys));
-    B last = middle_rounds(&x, 1, decrypt, &r);
-    return last_round(x, b_xor(last, tweak), decrypt);
-}
-
 /* Processes a call of one block. Also stores the next block's tweak, because another call may
  * follow. */
 TR_INLINE TR_TARGET void xts_one(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
@@ -177,13 +170,6 @@ TR_INLINE TR_TARGET void xts_one(const struct tr_aes_key *key, uint8_t *out, con
     b_store(out, xts_block(key, decrypt, b_load(in), tweak));
 }
 
-#    define NONE_16 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128
-static const uint8_t xts_move[48] = {NONE_16, 0, 1,  2,  3,  4,  5,  6,  7,
-                                     8,       9, 10, 11, 12, 13, 14, 15, NONE_16};
-#    undef NONE_16
-static const uint8_t xts_from[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 255,
-                                     255,        255, 255, 255, 255, 255, 255, 255};
-
 /*
  * Ciphertext stealing (IEEE 1619 sections 5.3.2, 5.4.2) for the last full block and the `rest`
  * bytes after it. The first `rest` bytes of the full block's result are the end of the output. The
@@ -191,9 +177,7 @@ static const uint8_t xts_from[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 2
  * Decryption uses the two tweaks in reverse order.
  *
  * Bound: the latency of three calls of the block cipher if the first tweak is not computed yet,
- * else of two calls. Because latency is the bound, all bytes stay in registers. The partial block
- * is loaded and stored by accesses of 16 bytes that overlap the full block, and a shuffle moves its
- * bytes.
+ * else of two calls.
  */
 TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                                  struct tr_xts_run *state, int decrypt)
@@ -201,16 +185,14 @@ TR_INLINE TR_TARGET void xts_cts(const struct tr_aes_key *key, uint8_t *out, con
     const size_t rest = state->rest;
     B tweak = xts_first_tweak(state), next = v_swap_halves(tweak);
     next = TIMES_X(tweak, next, 1);
-    /* The last `rest` bytes of this load are the partial block, which moves to the front. */
-    B end = b_select_bytes(b_load(in + rest), b_load(xts_move + 32 - rest));
+    B end = steal_load(in, rest);
     B full = xts_block(key, decrypt, b_load(in), decrypt ? next : tweak);
-    B filled = b_xor(end, v_and(full, b_load(xts_from + 16 - rest)));
+    B filled = steal_fill(full, end, rest);
     /* Makes gcc 12 load the round keys again. Otherwise gcc keeps them from the previous block, one
      * of them on the stack. */
     __asm__("" : "+r"(key));
     filled = xts_block(key, decrypt, filled, decrypt ? tweak : next);
-    b_store(out + rest, b_select_bytes(full, b_load(xts_move + rest)));
-    b_store(out, filled); /* also overwrites the bytes that the store above placed here */
+    steal_store(out, full, filled, rest);
 }
 
 /* As xts_cts(), for encryption when the full block's result is already at out. Bound: the latency
@@ -219,11 +201,9 @@ TR_INLINE TR_TARGET void xts_cts_after(const struct tr_aes_key *key, uint8_t *ou
                                        const uint8_t *in, const struct tr_xts_run *state)
 {
     const size_t rest = state->rest;
-    B full = b_load(out), end = b_select_bytes(b_load(in + rest), b_load(xts_move + 32 - rest));
-    B filled = b_xor(end, v_and(full, b_load(xts_from + 16 - rest)));
-    filled = xts_block(key, 0, filled, b_load_halves(state->tweak));
-    b_store(out + rest, b_select_bytes(full, b_load(xts_move + rest)));
-    b_store(out, filled);
+    B full = b_load(out), end = steal_load(in, rest);
+    B filled = xts_block(key, 0, steal_fill(full, end, rest), b_load_halves(state->tweak));
+    steal_store(out, full, filled, rest);
 }
 
 #    define XTS_CTS(name, decrypt)                                                                 \

@@ -6,6 +6,7 @@
 #    define TR_VECTOR "x86/vec128.h"
 #    include "simd/ccm.h"
 #    include "simd/ctr.h"
+#    include "simd/cts.h"
 #    include "simd/expand.h"
 #    include "simd/gcm.h"
 #    include "simd/gcm_siv.h"
@@ -42,6 +43,7 @@ const struct tr_backend tr_aesni = {
     .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = gcm_key,
     .few = TR_FEW_OF(aesni),
+    .cts_decrypt = tr_aesni_few_cts_decrypt,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS,
              TR_GCM_SIV_OPS},
 };
@@ -54,6 +56,7 @@ const struct tr_backend tr_aesni_noclmul = {
     .expand_encryption_key = tr_aesni_expand_encryption_key,
     .multibuffer = TR_MULTIBUFFER,
     .few = TR_FEW_OF(aesni),
+    .cts_decrypt = tr_aesni_few_cts_decrypt,
     .bulk = {TR_PARALLEL_OPS, TR_SERIAL_OPS, TR_CCM_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

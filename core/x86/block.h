@@ -48,6 +48,10 @@ TR_INLINE TR_BLOCK_TARGET B b_xor(B a, B b)
 {
     return _mm_xor_si128(a, b);
 }
+TR_INLINE TR_BLOCK_TARGET B b_and(B a, B b)
+{
+    return _mm_and_si128(a, b);
+}
 TR_INLINE TR_BLOCK_TARGET B b_aesenc(B x, B k)
 {
     return _mm_aesenc_si128(x, k);

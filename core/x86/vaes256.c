@@ -7,6 +7,7 @@
 #    define TR_VECTOR "x86/vec256.h"
 #    include "simd/cleanse.h"
 #    include "simd/ctr.h"
+#    include "simd/cts.h"
 #    include "simd/gcm.h"
 #    include "simd/gcm_siv.h"
 #    include "simd/multibuffer.h"
@@ -27,6 +28,7 @@ const struct tr_backend tr_vaes256 = {
     .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = gcm_key,
     .few = TR_FEW_OF(vaes256),
+    .cts_decrypt = tr_vaes256_few_cts_decrypt,
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
 
@@ -39,6 +41,7 @@ const struct tr_backend tr_vaes256_noclmul = {
     .multibuffer = TR_MULTIBUFFER,
     .cleanse = wide_cleanse,
     .few = TR_FEW_OF(vaes256),
+    .cts_decrypt = tr_vaes256_few_cts_decrypt,
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS, TR_WIDE_GHASH_OPS},
 };
 #endif

@@ -5,6 +5,7 @@
 #include "portable/ghash.h"
 #if TR_X86
 #    define TR_VECTOR "x86/vec512.h"
+#    include "simd/cfb_any.h"
 #    include "simd/cleanse.h"
 #    include "simd/ctr.h"
 #    include "simd/gcm.h"
@@ -12,6 +13,7 @@
 #    include "simd/multibuffer.h"
 #    include "simd/ocb.h"
 #    include "simd/xts.h"
+#    include "simd/xts_unit.h"
 #    include "x86/gcm_key.h"
 #    include "x86/x86.h"
 
@@ -27,6 +29,9 @@ const struct tr_backend tr_vaes512 = {
     .ghash_key_refused = tr_portable_ghash_powers,
     .gcm_key = gcm_key,
     .few = TR_FEW_OF(vaes256),
+    .cts_decrypt = tr_vaes256_few_cts_decrypt,
+    .cfb_decrypt = TR_CFB_DECRYPT_ANY,
+    .xts_unit = TR_XTS_UNIT,
     .bulk = {TR_PARALLEL_OPS, TR_GCM_OPS, TR_XTS_OPS, TR_OCB_OPS, TR_GCM_SIV_OPS},
 };
 
@@ -39,6 +44,8 @@ const struct tr_backend tr_vaes512_noclmul = {
     .multibuffer = TR_MULTIBUFFER,
     .cleanse = wide_cleanse,
     .few = TR_FEW_OF(vaes256),
+    .cts_decrypt = tr_vaes256_few_cts_decrypt,
+    .cfb_decrypt = TR_CFB_DECRYPT_ANY,
     .bulk = {TR_PARALLEL_OPS, TR_OCB_OPS, TR_CTR_LE_OPS},
 };
 #endif

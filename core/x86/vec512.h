@@ -206,6 +206,14 @@ TR_INLINE TR_TARGET void v_store_bytes(uint8_t *p, V x, size_t n)
     else
         _mm512_mask_storeu_epi8(p, bytes_mask(n), x);
 }
+TR_INLINE TR_TARGET V v_load_masked(const uint8_t *p, size_t n)
+{
+    return _mm512_maskz_loadu_epi8(bytes_mask(n), p);
+}
+TR_INLINE TR_TARGET void v_store_masked(uint8_t *p, V x, size_t n)
+{
+    _mm512_mask_storeu_epi8(p, bytes_mask(n), x);
+}
 TR_INLINE TR_TARGET V v_first_bytes(V x, size_t n)
 {
     return _mm512_maskz_mov_epi8(bytes_mask(n), x);
@@ -241,6 +249,19 @@ TR_INLINE TR_TARGET B b_load_bytes(const uint8_t *p, size_t n)
 {
     return _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), p);
 }
+TR_INLINE TR_TARGET void b_store_bytes(uint8_t *p, B x, size_t n)
+{
+    _mm_mask_storeu_epi8(p, (__mmask16)((1u << n) - 1), x);
+}
+TR_INLINE TR_TARGET B b_merge_bytes(B over, B x, unsigned at, size_t n)
+{
+    return _mm_mask_mov_epi8(over, (__mmask16)(((1u << n) - 1) << at), x);
+}
+TR_INLINE TR_TARGET B v_block_at(V x, size_t i)
+{
+    const B place = _mm_set_epi64x((int64_t)(2 * i + 1), (int64_t)(2 * i));
+    return _mm512_castsi512_si128(_mm512_permutexvar_epi64(_mm512_castsi128_si512(place), x));
+}
 TR_INLINE TR_TARGET V v_merge_bytes(V over, V x, size_t n)
 {
     return _mm512_mask_mov_epi8(over, bytes_mask(n), x);
@@ -253,6 +274,18 @@ TR_INLINE TR_TARGET V v_last_bytes_from(unsigned n)
 TR_INLINE TR_TARGET B b_shift_left64(B x, int n)
 {
     return _mm_slli_epi64(x, n);
+}
+TR_INLINE TR_TARGET B b_shift_right64(B x, int n)
+{
+    return _mm_srli_epi64(x, n);
+}
+TR_INLINE TR_TARGET B b_swap_halves(B x)
+{
+    return _mm_shuffle_epi32(x, 0x4e);
+}
+TR_INLINE TR_TARGET B b_clmul_ll(B a, B b)
+{
+    return _mm_clmulepi64_si128(a, b, 0x00);
 }
 TR_INLINE TR_TARGET V v_in_lanes_2_3(B a, B b)
 {

@@ -24,6 +24,7 @@ TR_PARALLEL_FEW_OF(aesni);
 TR_PARALLEL_OF(vaes256);
 TR_PARALLEL_FEW_OF(vaes256);
 TR_PARALLEL_OF(vaes512);
+tr_cts_fn tr_aesni_few_cts_decrypt, tr_vaes256_few_cts_decrypt;
 #define TR_FEW_OF(backend)                                                                         \
     {                                                                                              \
         [TR_OP_ECB_ENCRYPT] = tr_##backend##_few_ecb_encrypt,                                      \

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A whole data unit of XTS in one function: the first tweak, the blocks and ciphertext stealing.
+ *
+ * Bound: a short data unit is bound by the latencies of tweak and data, 80 cycles with AES-128.
+ * Successive data units overlap if both fit the reorder window, 320 instructions on Zen 4, of
+ * which an update through EVP takes 100. So this code does all blocks in ZMM, stores no tweak, and
+ * calls nothing: 64 bytes take 109 instructions (docs/tuning/xts.md).
+ */
+#ifndef TR_SIMD_XTS_UNIT_H
+#define TR_SIMD_XTS_UNIT_H
+
+#include "simd/xts.h"
+
+#if MASKED_GROUP && defined(TR_ENV_ALWAYS_VECTOR)
+#    define XTS_UNIT 1
+#else
+#    define XTS_UNIT 0
+#endif
+
+#if XTS_UNIT
+_Static_assert(TR_XTS_UNIT_END / TR_BLOCK <= XTS_LONG_FROM &&
+                   TR_XTS_UNIT_END / TR_BLOCK <= XTS_RING_FROM,
+               "longer data units have other ways to compute tweaks");
+
+/* Returns t times x^n, for n up to 63. */
+TR_INLINE TR_TARGET B xts_times_x(B t, unsigned n)
+{
+    B out = b_shift_right64(b_swap_halves(t), 64 - (int)n);
+    B moved = b_xor(b_shift_left64(t, (int)n), out);
+    return b_xor(moved, b_clmul_ll(out, b_of(0x86, 0)));
+}
+
+/* Processes a data unit of less than two blocks. */
+TR_INLINE TR_TARGET void xts_unit_one(const struct tr_aes_key *key, int decrypt, uint8_t *out,
+                                      const uint8_t *in, size_t rest, B tweak)
+{
+    B x = b_load(in);
+    if (__builtin_expect(rest == 0, 1)) {
+        b_store(out, xts_block(key, decrypt, x, tweak));
+        return;
+    }
+    B next = xts_times_x(tweak, 1), end = steal_load(in, rest);
+    B full = xts_block(key, decrypt, x, decrypt ? next : tweak);
+    B filled = steal_fill(full, end, rest);
+    filled = xts_block(key, decrypt, filled, decrypt ? tweak : next);
+    steal_store(out, full, filled, rest);
+}
+
+/* Processes 1 to GROUP blocks from the tweak in `s` on. */
+TR_INLINE TR_TARGET void xts_last_group(struct xts *s, int decrypt, size_t blocks)
+{
+    switch (VECTORS_OF(blocks)) {
+#    define XTS_LAST(n)                                                                            \
+    case n:                                                                                        \
+        xts_group(s, decrypt, n, blocks % VBLOCKS, XTS_AHEAD);                                     \
+        break;
+        BY_VECTORS(XTS_LAST)
+#    undef XTS_LAST
+    }
+}
+
+TR_INLINE TR_TARGET enum tr_status xts_unit(const struct tr_xts_key *x, const uint8_t *unit,
+                                            uint8_t *out, const uint8_t *in, size_t len,
+                                            int decrypt)
+{
+    const struct tr_aes_key *key = &x->data;
+    const size_t rest = len % TR_BLOCK;
+    size_t blocks = len / TR_BLOCK;
+    const uint8_t *full_in = in + (blocks - 1) * TR_BLOCK;
+    uint8_t *full_out = out + (blocks - 1) * TR_BLOCK;
+    B tweak = encrypt_block(&x->tweak, b_load_halves(unit));
+    if (blocks == 1) {
+        xts_unit_one(key, decrypt, out, in, rest, tweak);
+        return TR_OK;
+    }
+    struct xts s = {.bulk = bulk_start(key, decrypt ? key->dec : key->enc, out, in)};
+    xts_tweak(&s, v_broadcast(tweak));
+    for (; blocks > GROUP; blocks -= GROUP) {
+        V next = TIMES_X(s.tweak, s.swapped, GROUP);
+        xts_group(&s, decrypt, IN_FLIGHT, 0, IN_FLIGHT);
+        xts_tweak(&s, next);
+    }
+    if (__builtin_expect(rest == 0, 1)) {
+        xts_last_group(&s, decrypt, blocks);
+        return TR_OK;
+    }
+    /* Loads before the group stores, because of in-place calls. */
+    B end = steal_load(full_in, rest), full, filled;
+    tweak = v_block_0(s.tweak);
+    B last = xts_times_x(tweak, (unsigned)blocks);
+    if (!decrypt) {
+        xts_last_group(&s, 0, blocks);
+        full = b_load(full_out);
+    } else {
+        /* Decryption uses the last two tweaks in reverse order. */
+        full = xts_block(key, 1, b_load(full_in), last);
+        last = xts_times_x(tweak, (unsigned)blocks - 1);
+        if (blocks != 1)
+            xts_last_group(&s, 1, blocks - 1);
+    }
+    filled = xts_block(key, decrypt, steal_fill(full, end, rest), last);
+    steal_store(full_out, full, filled, rest);
+    return TR_OK;
+}
+
+#    define XTS_UNIT_MODE(name, decrypt)                                                           \
+        static TR_TARGET enum tr_status name(const struct tr_xts_key *x, const uint8_t *unit,      \
+                                             uint8_t *out, const uint8_t *in, size_t len)          \
+        {                                                                                          \
+            return xts_unit(x, unit, out, in, len, decrypt);                                       \
+        }
+XTS_UNIT_MODE(xts_unit_encrypt, 0)
+XTS_UNIT_MODE(xts_unit_decrypt, 1)
+#    define TR_XTS_UNIT                                                                            \
+        {                                                                                          \
+            xts_unit_encrypt, xts_unit_decrypt                                                     \
+        }
+#else
+#    define TR_XTS_UNIT                                                                            \
+        {                                                                                          \
+            NULL, NULL                                                                             \
+        }
+#endif
+
+#endif
