@@ -12,16 +12,23 @@
 #ifndef TR_SIMD_GCM_SIV_H
 #define TR_SIMD_GCM_SIV_H
 
-#include "dispatch/env.h"
+#include "dispatch/backend.h"
 #include "simd/ghash.h"
 #include "simd/rounds.h"
 
 #if TR_ENV_ALL_MODES
+/* Up to so many blocks are hashed by a narrower backend: the caller has just stored them one by one,
+ * so a wider load would be a store-forwarding stall. */
+#    define POLYVAL_NARROW 4u
+
 static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
                               size_t blocks, void *state)
 {
     struct tr_ghash *g = state;
-    if (have_powers(g->key, blocks))
+    const struct tr_backend *narrower = blocks <= POLYVAL_NARROW ? V_NARROWER(blocks) : NULL;
+    if (narrower != NULL)
+        narrower->bulk[TR_OP_POLYVAL](key, out, in, blocks, state);
+    else if (have_powers(g->key, blocks))
         hash_blocks(g, in, blocks, 1);
     else
         with_powers(polyval, key, out, in, blocks, g, &g->key, blocks);
