@@ -18,7 +18,7 @@
 #    define TR_CFB_DECRYPT_ANY cfb_decrypt_any_length
 
 /*
- * Decrypts n bytes from offset `used` of the current block on. `shift` is the output block, in which
+ * Decrypts n bytes from offset `used` of the current block on. `shift` is the output block, where
  * ciphertext replaces the bytes before `used`. Returns it with these n bytes replaced as well.
  */
 TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8_t *in, size_t n)
@@ -35,10 +35,8 @@ TR_INLINE TR_TARGET B cfb_head(B shift, unsigned used, uint8_t *out, const uint8
 #    define BY_LAST(CASE) BY_VECTORS(CASE) CASE(9) CASE(10) CASE(11) CASE(12)
 _Static_assert(IN_FLIGHT == 8, "BY_LAST has all numbers of vectors");
 
-/*
- * Decrypts the last u vectors, which may be partial. Returns the last vector of ciphertext,
- * in which the rest of the last block has its keystream.
- */
+/* Decrypts the last u vectors, of which the last one may be partial. Returns the last vector of
+ * ciphertext, in which the rest of the last block has its keystream. */
 TR_INLINE TR_TARGET V cfb_last_group(struct bulk *b, unsigned u, size_t len)
 {
     const size_t last = len - (u - 1) * VBYTES; /* the bytes of the last vector */

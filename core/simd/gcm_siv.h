@@ -17,8 +17,8 @@
 #include "simd/rounds.h"
 
 #if TR_ENV_ALL_MODES
-/* Up to so many blocks are hashed by a narrower backend: the caller has just stored them one by one,
- * so a wider load would be a store-forwarding stall. */
+/* A narrower backend hashes up to so many blocks. The caller has just stored them one by one, so a
+ * wider load would be a store-forwarding stall. */
 #    define POLYVAL_NARROW 4u
 
 static TR_TARGET void polyval(const struct tr_aes_key *key, uint8_t *out, const uint8_t *in,
