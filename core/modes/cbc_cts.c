@@ -57,15 +57,17 @@ enum tr_status tr_cbc_cts_encrypt(const struct tr_aes_key *key, enum tr_cts form
     if (status != TR_OK)
         return status;
     size_t last = last_of(form, len), whole = len - last;
-    if (last != 0 && whole < (size_t)TR_FEW * TR_BLOCK) {
+    if (last == 0) {
+        tr_bulk(key, TR_OP_CBC_ENCRYPT, out, in, len / TR_BLOCK, iv);
+        return TR_OK;
+    }
+    if (whole < (size_t)TR_FEW * TR_BLOCK) {
         encrypt_few(key, form, iv, out, in, whole, last);
         return TR_OK;
     }
     uint8_t block[TR_BLOCK];
     part_store_vector(block, part_load(in + whole, last));
     tr_short_bulk(key, TR_OP_CBC_ENCRYPT, out, in, whole / TR_BLOCK, iv);
-    if (last == 0)
-        return TR_OK;
     tr_short_bulk(key, TR_OP_CBC_ENCRYPT, block, block, 1, iv);
     uint8_t *before = out + whole - TR_BLOCK;
     if (form != TR_CS1)

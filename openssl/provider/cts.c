@@ -94,7 +94,7 @@ static inline int cts_init(void *ctx, const unsigned char *key, size_t key_len,
     struct trp_cts *c = ctx;
     c->updated = 0;
     return trp_init(&c->base, key, key_len, iv, iv_len, NULL, !encrypt) &&
-           cts_set_ctx_params(c, params);
+           (params == NULL || cts_set_ctx_params(c, params));
 }
 
 TRP_INITS(cts)
