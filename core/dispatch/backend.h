@@ -240,9 +240,10 @@ static inline const struct tr_backend *tr_backend_with_multibuffer(const struct 
 }
 
 /*
- * Runs a bulk operation. The modes call bulk operations through tr_bulk() only, with two
- * exceptions: calls of at most TR_FEW blocks (modes/modes.h), and whole messages of GCM, which must
- * not be split (modes/gcm_message.c).
+ * Runs a bulk operation. The modes call bulk operations through tr_bulk() only, with three
+ * exceptions: calls of at most TR_FEW blocks (modes/modes.h), calls for which a backend has a whole
+ * function (xts_unit and the fields after it), and whole messages of GCM, which must not be split
+ * (modes/gcm_message.c).
  * - If the environment refuses the vector registers, bitslice runs on the same key.
  * - If the environment limits the time of a hold, tr_bulk() calls the operation several times with
  *   one `state`.
