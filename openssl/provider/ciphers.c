@@ -185,11 +185,11 @@ MODES(CIPHER, 256)
  * these names. OID() gives NIST's OIDs (Computer Security Objects Register, aes). */
 #define ALGORITHM(names, bits, name)                                                               \
     {                                                                                              \
-        names, "provider=tenrounds", functions_##bits##_##name, NULL                               \
+        names, TRP_PROPERTIES, functions_##bits##_##name, NULL                                     \
     }
 #define FAMILY(names, functions)                                                                   \
     {                                                                                              \
-        names, "provider=tenrounds", trp_##functions##_functions, NULL                             \
+        names, TRP_PROPERTIES, trp_##functions##_functions, NULL                                   \
     }
 #define OID(number) "2.16.840.1.101.3.4.1." #number
 

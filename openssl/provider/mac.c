@@ -48,7 +48,8 @@ static int may_be_ours(const char *query)
 {
     if (*query == '?')
         query++;
-    return *query == '\0' || strcmp(query, "provider=tenrounds") == 0;
+    return *query == '\0' || strcmp(query, "provider=tenrounds") == 0 ||
+           strcmp(query, "tenrounds.aes=yes") == 0;
 }
 
 int trp_mac_cipher(struct trp_mac_cipher *cipher, const OSSL_PARAM params[], const char *mode)
@@ -108,7 +109,6 @@ int trp_mac_other_set_key(const struct trp_provider *provider, EVP_MAC_CTX *othe
     return trp_mac_other_set_octets(provider, other, OSSL_MAC_PARAM_KEY, NULL, key_len);
 }
 
-const OSSL_ALGORITHM trp_macs[] = {
-    {"CMAC", "provider=tenrounds", trp_cmac_functions, NULL},
-    {"GMAC:1.0.9797.3.4", "provider=tenrounds", trp_gmac_functions, NULL},
-    {NULL, NULL, NULL, NULL}};
+const OSSL_ALGORITHM trp_macs[] = {{"CMAC", TRP_PROPERTIES, trp_cmac_functions, NULL},
+                                   {"GMAC:1.0.9797.3.4", TRP_PROPERTIES, trp_gmac_functions, NULL},
+                                   {NULL, NULL, NULL, NULL}};

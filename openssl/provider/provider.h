@@ -72,6 +72,11 @@ int trp_raise(const struct trp_provider *provider, const char *file, int line, c
 #define TRP_RAISE(provider, lib, reason)                                                           \
     trp_raise(provider, __FILE__, __LINE__, __func__, lib, reason, NULL)
 
+/* The properties of all algorithms (property(7)). Configurations prefer the second, because many
+ * programs ask for a provider ("provider!=fips"), and such a query cancels a preference by the same
+ * property. A name of one's own must contain a period. No algorithm has the property "fips". */
+#define TRP_PROPERTIES "provider=tenrounds,tenrounds.aes=yes"
+
 /*
  * The ciphers, for OSSL_OP_CIPHER. The first TRP_SHA_CIPHERS ciphers include an HMAC. Without SHA
  * instructions, the provider does not offer these ciphers, because the default provider's assembly

@@ -93,7 +93,6 @@ static const OSSL_PARAM *skey_settable(void *provctx)
 static const OSSL_DISPATCH aes_functions[] = FUNCTIONS(aes_import);
 static const OSSL_DISPATCH generic_functions[] = FUNCTIONS(generic_import);
 
-const OSSL_ALGORITHM trp_skeymgmts[] = {
-    {"AES", "provider=tenrounds", aes_functions, NULL},
-    {"GENERIC-SECRET", "provider=tenrounds", generic_functions, NULL},
-    {NULL, NULL, NULL, NULL}};
+const OSSL_ALGORITHM trp_skeymgmts[] = {{"AES", TRP_PROPERTIES, aes_functions, NULL},
+                                        {"GENERIC-SECRET", TRP_PROPERTIES, generic_functions, NULL},
+                                        {NULL, NULL, NULL, NULL}};

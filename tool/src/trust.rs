@@ -86,6 +86,23 @@ impl Trusted<'_> {
     }
 }
 
+/// Why users other than its owner cannot read a file, as "/root cannot be searched by others (mode
+/// 700)"; None if they can. Groups and access control lists are not considered.
+pub fn hidden(path: &Path) -> Option<String> {
+    let real = path.canonicalize().ok()?;
+    let mut parts: Vec<&Path> = real.ancestors().collect();
+    parts.reverse();
+    parts.into_iter().find_map(|part| {
+        let meta = fs::metadata(part).ok()?;
+        let (needed, cannot) = match meta.is_dir() {
+            true => (0o001, "searched"),
+            false => (0o004, "read"),
+        };
+        let (mode, name) = (meta.mode() & 0o7777, part.display());
+        (mode & needed == 0).then(|| format!("{name} cannot be {cannot} by others (mode {mode:o})"))
+    })
+}
+
 /// Refuses a file that users other than root and this one could replace, because every program of
 /// the system is to load it.
 pub fn only_mine(path: &Path) -> Result<()> {

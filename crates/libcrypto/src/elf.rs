@@ -28,6 +28,8 @@ pub struct Elf {
     /// It calls EVP_set_default_properties() or EVP_default_properties_enable_fips() of another
     /// library.
     pub sets_properties: bool,
+    /// The modes of the AES ciphers that it takes from another library: "GCM", "CTR".
+    pub modes: Vec<String>,
     /// It defines OSSL_provider_init().
     pub is_provider: bool,
     texts: Vec<u8>,
@@ -58,6 +60,30 @@ impl Elf {
         let is_openssl =
             |name: &String| name.starts_with("libcrypto.so") || name.starts_with("libssl.so");
         self.needed.iter().any(is_openssl)
+    }
+
+    /// A property query in it that no algorithm of tenrounds matches: "provider=default",
+    /// "fips=yes".
+    pub fn excluding_query(&self) -> Option<String> {
+        // Providers and OpenSSL itself define such properties; they do not ask for them.
+        if self.is_provider || (self.own.is_some() && !self.names_openssl()) {
+            return None;
+        }
+        let texts = &self.texts;
+        let mut places: Vec<usize> = [&b"provider"[..], b"fips="]
+            .into_iter()
+            .flat_map(|name| memmem::find_iter(texts, name))
+            .collect();
+        places.sort_unstable();
+        places.into_iter().find_map(|at| {
+            let begin = texts[..at]
+                .iter()
+                .rposition(|&c| c == 0)
+                .map_or(0, |i| i + 1);
+            let end = at + memchr::memchr(0, &texts[at..])?;
+            let query = std::str::from_utf8(&texts[begin..end]).ok()?;
+            excludes_tenrounds(query).then(|| query.to_owned())
+        })
     }
 
     /// libcrypto's version, as in "3.0.13".
@@ -168,10 +194,38 @@ fn look<H: FileHeader<Endian = Endianness>>(cache: &ReadCache<File>) -> Option<E
             {
                 found.sets_properties = true;
             }
+            Ok(name) if symbol.is_undefined() => found.modes.extend(mode_of(name)),
             _ => {}
         }
     }
+    found.modes.sort();
+    found.modes.dedup();
     Some(found)
+}
+
+/// "GCM" of EVP_aes_256_gcm().
+fn mode_of(symbol: &str) -> Option<String> {
+    let (bits, mode) = symbol.strip_prefix("EVP_aes_")?.split_once('_')?;
+    ["128", "192", "256"]
+        .contains(&bits)
+        .then(|| mode.replace('_', "-").to_uppercase())
+}
+
+/// Whether a text is a property query (property(7)) that demands another provider, or FIPS.
+fn excludes_tenrounds(query: &str) -> bool {
+    let is_query = |c: char| c.is_ascii_alphanumeric() || "=!,?-._ ".contains(c);
+    if query.len() > 200 || !query.chars().all(is_query) {
+        return false;
+    }
+    query.split(',').any(|clause| {
+        let clause: String = clause.chars().filter(|c| *c != ' ').collect();
+        match clause.split_once('=') {
+            Some(("provider", value)) => value != "tenrounds" && !value.is_empty(),
+            Some(("provider!", value)) => value == "tenrounds",
+            Some(("fips", value)) => value == "yes",
+            _ => false,
+        }
+    })
 }
 
 fn machine(architecture: Architecture) -> String {
@@ -268,6 +322,50 @@ mod tests {
         assert_eq!(version_text(text).as_deref(), Some("OpenSSL 3.0.13+quic"));
         assert_eq!(version_text(b"built with OpenSSL %s\0"), None);
         assert_eq!(version_text(b"OpenSSL 3.0.13 30 Jan 2024"), None);
+    }
+
+    #[test]
+    fn queries_that_exclude_tenrounds() {
+        let query = |texts: &[u8]| {
+            let texts = texts.to_vec();
+            let elf = Elf {
+                texts,
+                ..Elf::default()
+            };
+            elf.excluding_query()
+        };
+        for found in [
+            "provider=default",
+            "fips=yes",
+            "x=1, provider = legacy",
+            "fips=yes,?a=b",
+        ] {
+            let texts = format!("provider\0{found}\0");
+            assert_eq!(query(texts.as_bytes()).as_deref(), Some(found));
+        }
+        for other in [
+            "provider!=fips",
+            "?provider=default",
+            "provider=tenrounds",
+            "provider=%s",
+            "no provider=x: see (1)",
+            "fips=no",
+            "-fips",
+            "provider=",
+        ] {
+            assert_eq!(query(format!("{other}\0").as_bytes()), None, "{other}");
+        }
+        assert_eq!(query(b"provider=default"), None);
+    }
+
+    #[test]
+    fn modes_by_the_names_of_functions() {
+        assert_eq!(mode_of("EVP_aes_256_gcm").as_deref(), Some("GCM"));
+        assert_eq!(
+            mode_of("EVP_aes_128_cbc_hmac_sha1").as_deref(),
+            Some("CBC-HMAC-SHA1")
+        );
+        assert_eq!(mode_of("EVP_aes_key"), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::finding::{Finding, Group};
 use super::module;
 use crate::inventory::install::Install;
 use crate::openssl::cnf::{plain_name, Assignment, Cnf, Place, Trouble};
-use crate::openssl::configuration::{clauses, is_fips, OWN_HEAD, PROPERTY};
+use crate::openssl::configuration::{clauses, is_fips, prefers_ours, BY_NAME, OWN_HEAD, PROPERTY};
 use crate::root::Root;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -357,6 +357,7 @@ impl<'a> Reading<'a> {
         if let Some(holds) = set.last() {
             found.extend(clauses(&holds.value).filter_map(|clause| mandatory(holds, clause)));
             found.extend(preferred_but_absent(holds, providers));
+            found.extend(preferred_by_name(holds, providers));
         }
         found
     }
@@ -446,9 +447,9 @@ impl<'a> Reading<'a> {
         let active = providers.iter().any(|p| p.active && p.name == "tenrounds");
         let set = self.cnf.default_properties();
         active
-            && set.last().is_some_and(|a| {
-                clauses(&a.value).any(|c| c.trim_start_matches('?') == "provider=tenrounds")
-            })
+            && set
+                .last()
+                .is_some_and(|a| clauses(&a.value).any(prefers_ours))
     }
 }
 
@@ -464,7 +465,11 @@ fn mandatory(set: &Assignment, clause: &str) -> Option<Finding> {
         ),
         None => format!("'{clause}' is demanded of every algorithm: what has no such property is not available"),
     };
-    let fixed = set.value.replace(clause, &format!("?{clause}"));
+    let preference = match prefers_ours(clause) {
+        true => PROPERTY.to_owned(),
+        false => format!("?{clause}"),
+    };
+    let fixed = set.value.replace(clause, &preference);
     Some(
         Finding::problem(GROUP, "properties-demanded", says)
             .seen(&set.place, set)
@@ -472,8 +477,21 @@ fn mandatory(set: &Assignment, clause: &str) -> Option<Finding> {
     )
 }
 
+/// A program's query that names a provider cancels a preference by name.
+fn preferred_by_name(set: &Assignment, providers: &[Provider]) -> Option<Finding> {
+    let by_name = clauses(&set.value).any(|clause| clause == BY_NAME);
+    let active = providers.iter().any(|p| p.active && p.name == "tenrounds");
+    let says = "tenrounds is preferred by name: programs that ask for another property of a provider, as stunnel does, are not reached";
+    let fixed = set.value.replace(BY_NAME, PROPERTY);
+    (by_name && active).then(|| {
+        Finding::note(GROUP, "preferred-by-name", says)
+            .seen(&set.place, set)
+            .cure(&set.place, format!("default_properties = {fixed}"))
+    })
+}
+
 fn preferred_but_absent(set: &Assignment, providers: &[Provider]) -> Option<Finding> {
-    let wanted = clauses(&set.value).any(|clause| clause == PROPERTY);
+    let wanted = clauses(&set.value).any(|clause| [PROPERTY, BY_NAME].contains(&clause));
     if !wanted || providers.iter().any(|p| p.active && p.name == "tenrounds") {
         return None;
     }

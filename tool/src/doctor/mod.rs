@@ -14,7 +14,7 @@ mod means;
 mod module;
 mod pkcs11;
 mod processes;
-mod processor;
+pub mod processor;
 mod starts;
 mod system;
 mod text;

@@ -22,6 +22,8 @@ pub fn check(processes: &Processes, tenrounds_preferred: bool) -> Vec<Finding> {
     found.extend(restart(processes));
     found.extend(old(processes));
     found.extend(by_program(processes));
+    found.extend(by_query(processes));
+    found.extend(unreadable_conf(processes));
     if tenrounds_preferred {
         found.extend(without(processes));
     }
@@ -112,6 +114,57 @@ fn by_program(processes: &Processes) -> Option<Finding> {
                 "tenrounds run --count -- COMMAND   (shows what is executed)",
             ),
     )
+}
+
+/// Processes that have loaded tenrounds, and ask OpenSSL for algorithms that are not from it.
+fn by_query(processes: &Processes) -> Option<Finding> {
+    let asking = those(processes, |p| {
+        !p.queries.is_empty() && p.tenrounds.is_some()
+    });
+    if asking.is_empty() {
+        return None;
+    }
+    let says = format!(
+        "tenrounds is loaded, but not used for all AES, in {}: {}",
+        count(asking.len()),
+        who(&asking)
+    );
+    let mut finding = Finding::note(Group::Processes, "excluded-by-query", says);
+    for process in asking.iter().take(5) {
+        finding = finding.seen(
+            format!("/proc/{}/maps", process.pid),
+            process.queries.join(", "),
+        );
+    }
+    Some(finding.cure(
+        "system",
+        "the program's own setting of a property query or of FIPS, if it has one",
+    ))
+}
+
+/// Processes whose user cannot read the configuration that their environment names, as after
+/// another user started them.
+fn unreadable_conf(processes: &Processes) -> Option<Finding> {
+    let blind = those(processes, |p| {
+        p.unreadable.is_some() && p.tenrounds.is_none()
+    });
+    if blind.is_empty() {
+        return None;
+    }
+    let says = format!(
+        "OPENSSL_CONF names a file that the user of the process cannot read, so OpenSSL works without it, in {}: {}",
+        count(blind.len()),
+        who(&blind)
+    );
+    let mut finding = Finding::warning(Group::Processes, "conf-hidden", says);
+    for process in blind.iter().take(5) {
+        let why = process.unreadable.as_deref().unwrap_or_default();
+        finding = finding.seen(format!("/proc/{}/environ", process.pid), why);
+    }
+    Some(finding.cure(
+        "shell",
+        "tenrounds enable --system; or start it as root by tenrounds run, whose files all users can read",
+    ))
 }
 
 /// Processes that use OpenSSL without tenrounds: they started before the configuration was written,

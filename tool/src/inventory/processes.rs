@@ -2,6 +2,7 @@
 //! Running processes: which libcrypto each has mapped, whether tenrounds is in it, and which carry
 //! cryptography of their own. By /proc/PID/maps; nothing is attached to, and processes may vanish.
 
+use super::access;
 use super::scan::{Scanner, Seen};
 use super::{is_libcrypto, VARIABLES};
 use crate::root::Root;
@@ -42,6 +43,10 @@ pub struct Process {
     pub other: Vec<String>,
     /// Files that set default properties by program, over the configuration.
     pub sets_properties: Vec<String>,
+    /// Files with a property query that excludes tenrounds, as "PATH (query)".
+    pub queries: Vec<String>,
+    /// Why its user cannot read the configuration that OPENSSL_CONF names.
+    pub unreadable: Option<String>,
     /// The variables that matter; null if they cannot be read.
     #[serde(serialize_with = "as_map")]
     pub variables: Option<Vec<(&'static str, String)>>,
@@ -238,8 +243,13 @@ fn process(root: &Root, pid: u32, maps: &str, scanner: &mut Scanner) -> Option<P
         carries: Vec::new(),
         other: Vec::new(),
         sets_properties: Vec::new(),
+        queries: Vec::new(),
+        unreadable: None,
         variables: variables(root, pid),
     };
+    process.unreadable = process
+        .conf()
+        .and_then(|conf| access::refused(root, pid, &process.view, conf));
     let mut paths = BTreeSet::new();
     let chroot = chroot(root, pid);
     for mut mapping in maps.lines().filter_map(mapping) {
@@ -290,6 +300,17 @@ impl Process {
         if seen.sets_properties {
             self.sets_properties.push(clean(mapping.path));
         }
+        if let Some(query) = seen.query {
+            self.queries
+                .push(clean(format!("{} ({query})", mapping.path)));
+        }
+    }
+
+    /// The file that its variable OPENSSL_CONF names.
+    fn conf(&self) -> Option<&str> {
+        let mut variables = self.variables.iter().flatten();
+        let (_, conf) = variables.find(|(name, _)| *name == "OPENSSL_CONF")?;
+        conf.starts_with('/').then_some(conf.as_str())
     }
 
     pub fn is_restart_needed(&self) -> bool {
@@ -317,6 +338,15 @@ pub fn unit(root: &Root, pid: u32) -> Option<String> {
         .rfind(|part| part.ends_with(".service") && !part.starts_with("user@"))?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
     unit.chars().all(plain).then(|| unit.to_owned())
+}
+
+/// The value of a variable in a process's environment.
+pub fn variable(root: &Root, pid: u32, name: &str) -> Option<String> {
+    let bytes = root.bytes(format!("/proc/{pid}/environ")).ok()?;
+    let mut entries = bytes.split(|byte| *byte == 0);
+    let value =
+        entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(value).into_owned())
 }
 
 fn variables(root: &Root, pid: u32) -> Option<Vec<(&'static str, String)>> {

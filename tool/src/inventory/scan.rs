@@ -21,6 +21,8 @@ pub struct Seen {
     /// libcrypto's version in it.
     pub version: Option<String>,
     pub sets_properties: bool,
+    /// A property query in it that excludes tenrounds.
+    pub query: Option<String>,
 }
 
 pub struct Scanner {
@@ -101,6 +103,7 @@ fn look(file: File) -> Seen {
         return Seen::default();
     };
     let version = elf.openssl_version();
+    let query = elf.excluding_query();
     let own = match (elf.names_openssl(), elf.own) {
         (false, Some(own)) if own == "OpenSSL" => match &version {
             Some(version) => Some(format!("OpenSSL {version}")),
@@ -113,5 +116,6 @@ fn look(file: File) -> Seen {
         own,
         version,
         sets_properties: elf.sets_properties,
+        query,
     }
 }

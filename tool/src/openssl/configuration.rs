@@ -14,7 +14,13 @@ use crate::root::Root;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-pub const PROPERTY: &str = "?provider=tenrounds";
+/// The preference: a property of our own (openssl/provider/provider.h). Programs whose query names
+/// a provider, as `provider!=fips` does, cancel a preference by name, but not this one.
+pub const PROPERTY: &str = "?tenrounds.aes=yes";
+/// The preference by name, which other configurations may have.
+pub const BY_NAME: &str = "?provider=tenrounds";
+/// The property that it names.
+const OUR_NAME: &str = "tenrounds.aes";
 /// The name of our own file beside an openssl.cnf.
 pub const OWN: &str = "tenrounds.cnf";
 /// How our own files begin.
@@ -149,6 +155,12 @@ pub fn clauses(properties: &str) -> impl Iterator<Item = &str> {
     clauses.filter(|clause| !clause.is_empty())
 }
 
+/// Whether a clause prefers or demands our algorithms.
+pub fn prefers_ours(clause: &str) -> bool {
+    let clause = clause.trim_start_matches('?');
+    [PROPERTY, BY_NAME].iter().any(|ours| ours[1..] == *clause)
+}
+
 /// Whether a clause demands FIPS.
 pub fn is_fips(clause: &str) -> bool {
     let clause: String = clause.chars().filter(|c| !c.is_whitespace()).collect();
@@ -263,26 +275,26 @@ fn unused_section(cnf: &Cnf, name: &str) -> String {
 fn properties(existing: Option<&str>, base: Option<&Path>) -> Result<String> {
     let existing = existing.unwrap_or("").trim();
     let base = base.map_or(String::new(), |base| base.display().to_string());
-    let clauses: Vec<&str> = clauses(existing).collect();
-    if clauses.contains(&PROPERTY) {
-        return Ok(existing.to_owned());
-    }
-    let name = |clause: &str| {
-        clause
-            .trim_start_matches(['?', '-', ' '])
-            .split(['=', '!'])
-            .next()
-            .unwrap_or("")
-            .trim()
-            .to_owned()
-    };
-    match clauses.iter().find(|clause| name(clause).eq_ignore_ascii_case("provider")) {
-        Some(clause) => Err(Error::failure(format!(
+    let mut kept: Vec<&str> = clauses(existing).collect();
+    kept.retain(|clause| ![PROPERTY, BY_NAME].contains(clause));
+    if let Some(clause) = kept.iter().find(|clause| contradicts(clause)) {
+        return Err(Error::failure(format!(
             "{base}: default_properties already says '{clause}', and only one provider can be preferred; remove that, or set OPENSSL_CONF to a configuration without it"
-        ))),
-        None if clauses.is_empty() => Ok(PROPERTY.to_owned()),
-        None => Ok(format!("{existing},{PROPERTY}")),
+        )));
     }
+    kept.push(PROPERTY);
+    Ok(kept.join(","))
+}
+
+/// Whether a clause prefers, demands or excludes something that our preference cannot stand beside.
+fn contradicts(clause: &str) -> bool {
+    let plain: String = clause.chars().filter(|c| !c.is_whitespace()).collect();
+    let plain = plain.trim_start_matches(['?', '-']).to_ascii_lowercase();
+    let (name, excludes) = match plain.split_once("!=") {
+        Some((name, value)) => (name, value != "tenrounds"),
+        None => (plain.split('=').next().unwrap_or(""), false),
+    };
+    name == OUR_NAME || (name == "provider" && !excludes)
 }
 
 /// Writes the format of config(5).
@@ -362,7 +374,7 @@ mod tests {
         let names: Vec<&str> = entries.iter().map(|e| e.0.as_str()).collect();
         assert_eq!(names, ["ssl_conf", "providers", "alg_section"]);
         assert!(
-            text.contains("default_properties = foo=bar,?provider=tenrounds"),
+            text.contains("default_properties = foo=bar,?tenrounds.aes=yes"),
             "{text}"
         );
         assert!(!text.contains("tenrounds_default"), "{text}");
@@ -384,10 +396,23 @@ mod tests {
     fn a_second_preference_is_refused() {
         let refused = |p| properties(Some(p), None).unwrap_err().to_string();
         assert!(refused("fips=yes, ? provider = other").contains("'? provider = other'"));
-        assert!(refused("provider!=x").contains("'provider!=x'"));
-        assert_eq!(
-            properties(Some("?provider=tenrounds"), None).unwrap(),
-            PROPERTY
-        );
+        for clause in [
+            "provider!=tenrounds",
+            "tenrounds.aes=no",
+            "provider=tenrounds",
+        ] {
+            assert!(refused(clause).contains(&format!("'{clause}'")), "{clause}");
+        }
+        for (base, expected) in [
+            ("", PROPERTY),
+            (BY_NAME, PROPERTY),
+            (PROPERTY, PROPERTY),
+            (
+                "provider!=x, ?provider=tenrounds",
+                "provider!=x,?tenrounds.aes=yes",
+            ),
+        ] {
+            assert_eq!(properties(Some(base), None).unwrap(), expected);
+        }
     }
 }

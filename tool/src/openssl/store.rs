@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A private directory for generated files.
+//! The directory of generated files. Only its owner can write there. Root's can be read by all,
+//! because daemons that root starts read them as another user; the files hold no secret.
 
 use crate::error::{Error, Result};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// How long a file has to last.
@@ -19,27 +20,52 @@ pub enum Lifetime {
 /// Where to try, best first. Under sudo these variables may still lead to the caller's directories,
 /// which are left alone.
 fn candidates(lifetime: Lifetime) -> Vec<PathBuf> {
-    let absolute = |name: &str| {
+    let own = |name: &str| {
         let path = std::env::var_os(name).map(PathBuf::from);
-        path.filter(|path| path.is_absolute())
+        path.filter(|path| path.is_absolute() && is_mine(path))
     };
-    let runtime = absolute("XDG_RUNTIME_DIR").filter(|_| lifetime == Lifetime::Session);
-    let home_cache = || absolute("HOME").map(|home| home.join(".cache"));
-    let cache = absolute("XDG_CACHE_HOME").or_else(home_cache);
-    let temporary = absolute("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
-    let temporary = temporary.join(format!("tenrounds-{}", user()));
-    let own = [runtime, cache]
-        .into_iter()
-        .flatten()
-        .filter(|dir| is_mine(dir));
-    own.map(|dir| dir.join("tenrounds"))
-        .chain(std::iter::once(temporary))
+    let chosen = own("XDG_CACHE_HOME");
+    let runtime = own("XDG_RUNTIME_DIR").filter(|_| lifetime == Lifetime::Session);
+    let home = || Some(own("HOME")?.join(".cache")).filter(|dir| is_mine(dir));
+    let shared = match lifetime {
+        Lifetime::Session => "/run",
+        Lifetime::Persistent => "/var/cache",
+    };
+    let usual = match (is_root(), chosen) {
+        (true, Some(chosen)) => vec![chosen],
+        (true, None) => [Some(PathBuf::from(shared)), home()]
+            .into_iter()
+            .flatten()
+            .collect(),
+        (false, chosen) => [runtime, chosen.or_else(home)]
+            .into_iter()
+            .flatten()
+            .collect(),
+    };
+    let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
+    let temporary = temporary.filter(|path| path.is_absolute());
+    let temporary = temporary.unwrap_or_else(|| PathBuf::from("/tmp"));
+    let usual = usual.into_iter().map(|dir| dir.join("tenrounds"));
+    usual
+        .chain([temporary.join(format!("tenrounds-{}", user()))])
         .collect()
 }
 
 fn user() -> u32 {
     // SAFETY: it has no arguments and cannot fail.
     unsafe { libc::geteuid() }
+}
+
+fn is_root() -> bool {
+    user() == 0
+}
+
+/// The modes of the directory and of its files.
+fn modes() -> (u32, u32) {
+    match is_root() {
+        true => (0o755, 0o644),
+        false => (0o700, 0o600),
+    }
 }
 
 /// Whether the directory, or where it would be created, belongs to this user.
@@ -53,7 +79,8 @@ pub fn put(lifetime: Lifetime, prefix: &str, suffix: &str, content: &[u8]) -> Re
     let name = format!("{prefix}-{:016x}{suffix}", hash(content));
     in_directory(lifetime, |dir| {
         let path = dir.join(&name);
-        if fs::read(&path).is_ok_and(|old| old == content) {
+        let mode = fs::symlink_metadata(&path).map(|meta| meta.mode() & 0o7777);
+        if mode.is_ok_and(|mode| mode == modes().1) && fs::read(&path)? == content {
             return Ok(path);
         }
         let temporary = dir.join(format!(".{name}.{}", std::process::id()));
@@ -68,7 +95,10 @@ pub fn put(lifetime: Lifetime, prefix: &str, suffix: &str, content: &[u8]) -> Re
 fn create(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
-    options.open(path)?.write_all(content)
+    let mut file = options.open(path)?;
+    file.write_all(content)?;
+    // Whatever the umask.
+    file.set_permissions(Permissions::from_mode(modes().1))
 }
 
 /// Does something in the first directory where it can be done.
@@ -101,17 +131,28 @@ fn prepare(dir: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    let meta = fs::symlink_metadata(dir)?;
-    if !meta.is_dir() {
-        return refuse("is not a directory");
-    }
+    // Not through a symbolic link, which may lead into another user's directory.
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY);
+    let opened = match options.open(dir) {
+        Err(error) if fs::symlink_metadata(dir).is_ok_and(|meta| !meta.is_dir()) => {
+            return refuse(&format!("is not a directory ({error})"));
+        }
+        opened => opened?,
+    };
+    let meta = opened.metadata()?;
     if meta.uid() != user() {
         return refuse("belongs to another user");
     }
     if meta.mode() & 0o022 != 0 {
         return refuse("others can write to it");
     }
-    Ok(())
+    match meta.mode() & 0o7777 == modes().0 {
+        true => Ok(()),
+        false => opened.set_permissions(Permissions::from_mode(modes().0)),
+    }
 }
 
 /// FNV-1a: tells contents apart, nothing more; nobody else can write the files.

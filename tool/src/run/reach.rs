@@ -5,6 +5,7 @@
 use crate::elf::Elf;
 use crate::inventory::is_old;
 use crate::style::clean;
+use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -18,14 +19,7 @@ pub fn note(program: &OsStr) -> Option<String> {
     if let Some(why) = privileged(&file) {
         return Some(format!("{} is {why}", file.display()));
     }
-    let mut interpreter = file.clone();
-    // A script may name a script, as deep as the kernel follows (execve(2)).
-    for _ in 0..4 {
-        match interpreter_of(&interpreter) {
-            Some(next) => interpreter = find(&next)?,
-            None => break,
-        }
-    }
+    let interpreter = interpreted(&file)?;
     let why = of_elf(&interpreter)?;
     match interpreter == file {
         true => Some(format!("{} {why}", file.display())),
@@ -36,6 +30,48 @@ pub fn note(program: &OsStr) -> Option<String> {
         )),
     }
 }
+
+/// The program file that the kernel starts: a script's interpreter, or the file itself.
+fn interpreted(file: &Path) -> Option<PathBuf> {
+    let mut interpreter = file.to_owned();
+    // A script may name a script, as deep as the kernel follows (execve(2)).
+    for _ in 0..4 {
+        match interpreter_of(&interpreter) {
+            Some(next) => interpreter = find(&next)?,
+            None => break,
+        }
+    }
+    Some(interpreter)
+}
+
+/// What a program's file tells of the AES that it will ask for.
+#[derive(Debug, Default, Serialize)]
+pub struct Expected {
+    /// The modes of the ciphers that it names, and GCM if it does TLS.
+    pub modes: Vec<String>,
+    /// A property query in it that excludes tenrounds.
+    pub excluded_by: Option<String>,
+}
+
+/// Looks into the program of a command, or into a script's interpreter.
+pub fn expected(program: &OsStr) -> Expected {
+    let file = find(program).and_then(|file| interpreted(&file));
+    let Some(elf) = file.and_then(|file| Elf::open(&file)) else {
+        return Expected::default();
+    };
+    let mut modes = elf.modes.clone();
+    let tls = elf.needed.iter().any(|name| name.starts_with("libssl."));
+    if tls && !modes.contains(&GCM.to_owned()) {
+        modes.push(GCM.to_owned());
+    }
+    Expected {
+        modes,
+        excluded_by: elf.excluding_query(),
+    }
+}
+
+/// The mode of nearly all TLS connections.
+const GCM: &str = "GCM";
 
 /// The file that execvp(3) would start.
 pub fn find(program: &OsStr) -> Option<PathBuf> {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `run --count` says after the command.
 
+use super::reach::{self, Expected};
 use crate::counters::Counters;
 use crate::error::{Error, Result};
 use crate::libcrypto::LibCrypto;
 use crate::schema::Document;
 use crate::style::{error_columns, grouped, paint, wrapped, BOLD, GOOD, WARN};
-use crate::{host, output, table::Table};
+use crate::{host, output, table::Table, trust};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 /// The object `run` of the JSON document.
@@ -23,6 +24,9 @@ pub struct Run {
     /// The exit status; null if a signal ended the command.
     exit: Option<i32>,
     signal: Option<i32>,
+    /// Whether tenrounds executed bulk operations, and not only those of the library itself.
+    reached: bool,
+    expected: Expected,
     #[serde(flatten)]
     counters: Counters,
 }
@@ -44,6 +48,8 @@ impl Run {
             configuration: configuration.display().to_string(),
             exit: status.code(),
             signal: status.signal(),
+            reached: counters.reached(),
+            expected: reach::expected(program),
             counters,
         }
     }
@@ -75,6 +81,23 @@ impl Run {
             let text = format!("{nothing} {}", self.why_nothing());
             return wrapped("", &text, error_columns());
         }
+        let keys: u64 = self.counters.keys.iter().map(|keys| keys.expansions).sum();
+        let counts = format!(
+            "loaded {}, {} expanded",
+            counted(self.counters.loaded.into(), "time"),
+            counted(keys, "key")
+        );
+        let heading = match self.reached {
+            true => format!("{BOLD}tenrounds reached this command{BOLD:#}: {counts}"),
+            false => {
+                let not = paint(WARN, "tenrounds did not reach this command:");
+                format!("{not} {counts}. {}", self.why_no_bulk())
+            }
+        };
+        wrapped("", &heading, error_columns()) + &self.table()
+    }
+
+    fn table(&self) -> String {
         let mut table = Table::new(&["Executed by", "host", "operation", ">calls", ">bytes"]);
         for line in &self.counters.executed {
             table.row(vec![
@@ -85,28 +108,73 @@ impl Run {
                 grouped(line.bytes),
             ]);
         }
-        let keys: u64 = self.counters.keys.iter().map(|keys| keys.expansions).sum();
-        let loads = u64::from(self.counters.loaded);
-        let heading = format!(
-            "{BOLD}tenrounds in this command{BOLD:#}: loaded {}, {} expanded",
-            counted(loads, "time"),
-            counted(keys, "key")
-        );
-        wrapped("", &heading, error_columns()) + &table.text(error_columns())
+        table.text(error_columns())
     }
 
-    fn why_nothing(&self) -> &'static str {
+    fn why_no_bulk(&self) -> String {
+        format!(
+            "It executed only short calls, as the random generator and TLS tickets make them. {}",
+            self.unseen()
+        )
+    }
+
+    fn why_nothing(&self) -> String {
         match self.counters.loaded {
             0 => {
-                "No process that can be counted loaded the provider or the PKCS#11 module. \
+                let why = "No process that can be counted loaded the provider or the PKCS#11 module. \
                  The command uses no OpenSSL 3, has its own inside (static or bundled), or reads another configuration (Node.js, setuid programs). \
-                 Processes of another user, or in another user or PID namespace (a container), are not counted."
+                 Processes of another user, or in another user or PID namespace (a container), are not counted.";
+                why.to_owned() + &self.hidden()
             }
-            _ => {
-                "tenrounds was loaded, but nothing asked it for AES: the command used other ciphers, \
-                 another library context, or none."
+            _ => format!(
+                "tenrounds was loaded, but nothing asked it for AES. {}",
+                self.unseen()
+            ),
+        }
+    }
+
+    /// The modes that the program should have used, and what kept it from tenrounds.
+    fn unseen(&self) -> String {
+        let Expected { modes, excluded_by } = &self.expected;
+        let program = &self.command[0];
+        let modes = match modes.is_empty() {
+            true => String::new(),
+            false => format!(
+                "Expected of {program}, and not seen: {}. ",
+                modes
+                    .iter()
+                    .map(|mode| format!("AES-{mode}"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        };
+        match excluded_by {
+            Some(query) => format!(
+                "{modes}{program} has the property query '{query}', which excludes tenrounds."
+            ),
+            None => {
+                format!("{modes}The command used other ciphers, another library context, or none.")
             }
         }
+    }
+
+    /// A file that a daemon cannot read once it has changed its user.
+    fn hidden(&self) -> String {
+        // SAFETY: it has no arguments and cannot fail.
+        if unsafe { libc::geteuid() } != 0 {
+            return String::new();
+        }
+        let module = LibCrypto::open()
+            .and_then(|libcrypto| crate::provider::find(Some(&libcrypto)))
+            .ok();
+        let needed = [Some(PathBuf::from(&self.configuration)), module];
+        let hidden = needed
+            .into_iter()
+            .flatten()
+            .find_map(|file| trust::hidden(&file));
+        hidden.map_or(String::new(), |why| {
+            format!(" A process that changed its user cannot load tenrounds: {why}.")
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 use crate::json::valid;
 use crate::machine::{Machine, FIXTURES};
 use crate::support::{contains, skip, Finish, Place, CPU_MASK};
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_healthy_machine() {
@@ -202,14 +203,14 @@ fn configurations() {
 #[test]
 fn the_line_and_the_cure_are_exact() {
     let machine = Machine::healthy();
-    machine.edit("etc/ssl/openssl.cnf", "= ?provider", "= provider");
+    machine.edit("etc/ssl/openssl.cnf", "= ?tenrounds.aes", "= tenrounds.aes");
     let found = machine.examined(&[]).the("properties-demanded");
     contains(
         &found,
         &[
             "/usr/lib/ssl/openssl.cnf:25",
-            "[alg_sect] default_properties = provider=tenrounds",
-            "\"set\":\"default_properties = ?provider=tenrounds\"",
+            "[alg_sect] default_properties = tenrounds.aes=yes",
+            "\"set\":\"default_properties = ?tenrounds.aes=yes\"",
             "OpenSSL 3.0.13 (/usr/lib/libcrypto.so.3)",
         ],
     );
@@ -793,6 +794,70 @@ fn a_process_with_tenrounds_in_it() {
     assert_eq!(examined.ids(), Vec::<String>::new());
     let mapped = examined.0.text("/doctor/processes/list/0/tenrounds");
     assert_eq!(mapped, "/usr/lib/ossl-modules/tenrounds.so");
+}
+
+/// nginx with tenrounds in it, and a library that asks for another provider.
+#[test]
+fn a_process_that_asks_for_other_algorithms() {
+    let machine = Machine::healthy();
+    let asks = "const char *query(void) { return \"provider=default\"; }";
+    machine.compile("opt/app/asks.so", asks, &["-shared", "-fPIC"]);
+    let libraries = [
+        "usr/lib/libcrypto.so.3",
+        "usr/lib/ossl-modules/tenrounds.so",
+    ];
+    let map =
+        |paths: &[&str]| -> String { paths.iter().map(|path| format!("{MAP}/{path}\n")).collect() };
+    machine.write(
+        "proc/100/maps",
+        map(&[&libraries[..], &["opt/app/asks.so"]].concat()),
+    );
+    let found = machine.examined(&[]).the("excluded-by-query");
+    contains(
+        &found,
+        &["100 (nginx)", "/opt/app/asks.so (provider=default)"],
+    );
+    // Without tenrounds the query excludes nothing.
+    machine.write("proc/100/maps", map(&[libraries[0], "opt/app/asks.so"]));
+    assert!(!machine
+        .examined(&[])
+        .ids()
+        .contains(&"excluded-by-query".to_owned()));
+}
+
+#[test]
+fn a_process_whose_user_cannot_read_its_configuration() {
+    let machine = Machine::healthy();
+    machine.write("root/own.cnf", "");
+    let directory = std::fs::Permissions::from_mode(0o711);
+    std::fs::set_permissions(machine.dir.join("root"), directory).unwrap();
+    let mode = |mode| {
+        let file = machine.dir.join("root/own.cnf");
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    machine.write("proc/100/environ", "OPENSSL_CONF=/root/own.cnf\0");
+    let status = |user: u32| format!("Uid:\t{user}\t{user}\nGid:\t{user}\t{user}\nGroups:\t\n");
+    let hidden = || {
+        machine
+            .examined(&[])
+            .ids()
+            .contains(&"conf-hidden".to_owned())
+    };
+    machine.write("proc/100/status", status(4_000_000));
+    mode(0o640);
+    let found = machine.examined(&[]).the("conf-hidden");
+    contains(
+        &found,
+        &[
+            "100 (nginx)",
+            "user 4000000 cannot read /root/own.cnf (mode 640)",
+        ],
+    );
+    mode(0o644);
+    assert!(!hidden());
+    mode(0o640);
+    machine.write("proc/100/status", status(0));
+    assert!(!hidden());
 }
 
 #[test]

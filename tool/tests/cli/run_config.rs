@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! The configuration that `run` generates: what of the user's own survives, and what is refused.
 
+use crate::enable_support::{in_namespace, Machine};
 use crate::support::{contains, Finish, Place};
 use std::os::unix::fs::PermissionsExt;
 
@@ -201,19 +202,24 @@ fn a_module_with_an_unusual_path_works() {
 }
 
 #[test]
-fn generated_files_are_private() {
+fn only_the_owner_writes_generated_files() {
+    // SAFETY: geteuid() has no requirements.
+    let (of_directory, of_file) = match unsafe { libc::geteuid() } {
+        0 => (0o755, 0o644), // for daemons that become another user
+        _ => (0o700, 0o600),
+    };
     let place = Place::new();
     place.tool(["run", "--", "true"]).done().ok();
     let dir = place.path("cache/tenrounds");
     let mode =
         |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&dir), 0o700);
+    assert_eq!(mode(&dir), of_directory);
     let files: Vec<_> = std::fs::read_dir(&dir)
         .unwrap()
         .map(|e| e.unwrap().path())
         .collect();
     assert_eq!(files.len(), 1, "{files:?}");
-    assert_eq!(mode(&files[0]), 0o600);
+    assert_eq!(mode(&files[0]), of_file);
     place.tool(["run", "--count", "--", "true"]).done().ok();
     assert_eq!(
         std::fs::read_dir(&dir).unwrap().count(),
@@ -242,4 +248,83 @@ fn without_a_writable_directory_it_says_so() {
         .done()
         .failed(1);
     contains(&said, &["/proc/tenrounds", "XDG_CACHE_HOME"]);
+}
+
+/// The configuration that root's programs read, in a machine whose /run and /var/cache are empty.
+/// "$1" is the tool.
+const ROOTS: &str = r#"
+tool=$1
+unset XDG_CACHE_HOME XDG_RUNTIME_DIR
+mount -t tmpfs -o mode=755 none /run
+mount -t tmpfs -o mode=755 none /var/cache
+umask 077
+modes() { stat -c '%u %a %n' "${1%/*}" "$1"; }
+"#;
+
+#[test]
+fn daemons_of_root_can_read_what_it_reads() {
+    let machine = Machine::bare();
+    let script = r#"
+        conf=$("$tool" run -- sh -c 'echo "$OPENSSL_CONF"')
+        modes "$conf"
+        eval "$("$tool" run --print-env)"
+        modes "$OPENSSL_CONF"
+    "#;
+    let Some(done) = in_namespace(&machine, &format!("{ROOTS}{script}")) else {
+        return;
+    };
+    let out = done.ok().out;
+    let seen: Vec<String> = out.lines().map(hashless).collect();
+    let expected = [
+        "0 755 /run/tenrounds",
+        "0 644 /run/tenrounds/openssl-H.cnf",
+        "0 755 /var/cache/tenrounds",
+        "0 644 /var/cache/tenrounds/openssl-H.cnf",
+    ];
+    assert_eq!(seen, expected, "{out}");
+}
+
+/// A line without the part of a name that depends on the content.
+fn hashless(line: &str) -> String {
+    match (line.find("openssl-"), line.strip_suffix(".cnf")) {
+        (Some(at), Some(_)) => format!("{}openssl-H.cnf", &line[..at]),
+        _ => line.to_owned(),
+    }
+}
+
+#[test]
+fn root_uses_no_directory_that_another_user_prepared() {
+    let machine = Machine::bare();
+    let script = r#"
+        where() { "$tool" run -- sh -c 'echo "${OPENSSL_CONF%/*}"'; }
+        mkdir /var/cache/elsewhere
+        ln -s /var/cache/elsewhere /run/tenrounds
+        echo "link $(where) $(ls /var/cache/elsewhere | wc -l)"
+        rm /run/tenrounds
+        mkdir -m 777 /run/tenrounds
+        echo "writable $(where) $(ls /run/tenrounds | wc -l)"
+        chmod 755 /run/tenrounds
+        # Without a second user in this namespace, nobody else can own it.
+        if chown 65534 /run/tenrounds 2>/dev/null; then
+            echo "owned $(where) $(ls /run/tenrounds | wc -l)"
+        fi
+    "#;
+    let Some(done) = in_namespace(&machine, &format!("{ROOTS}{script}")) else {
+        return;
+    };
+    let out = done.ok().out;
+    let mut kinds = Vec::new();
+    for line in out.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [kind, dir, files] = words[..] else {
+            panic!("{out}");
+        };
+        assert!(
+            !dir.starts_with("/run") && !dir.starts_with("/var/cache"),
+            "{out}"
+        );
+        assert_eq!(files, "0", "{out}");
+        kinds.push(kind);
+    }
+    assert!(kinds.starts_with(&["link", "writable"]), "{out}");
 }

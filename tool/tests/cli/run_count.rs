@@ -3,6 +3,7 @@
 
 use crate::enable_support::{in_namespace, Machine};
 use crate::json::valid;
+use crate::run_reach::compile;
 use crate::support::{contains, Finish, Place};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -96,4 +97,39 @@ fn arguments_are_not_stored() {
     let counts = valid(&text);
     assert_eq!(*counts.at("/run/command"), serde_json::json!(["openssl"]));
     assert!(!counts.list("/run/executed").is_empty());
+}
+
+/// OpenSSL's random generator uses AES up to 3.3, and no mode that the program asked for.
+#[test]
+fn the_random_generator_alone_is_not_reached() {
+    let place = Place::new();
+    let mut tool = place.tool(["run", "--count", "--", "openssl", "rand", "-hex", "8"]);
+    let said = tool.done().ok().err;
+    contains(&said, &["not seen:", "AES-GCM", "loaded"]);
+    assert!(!said.contains("reached this command"), "{said}");
+    let json = [
+        "run", "--count", "--json", "--", "openssl", "rand", "-hex", "8",
+    ];
+    let counts = valid(&place.tool(json).done().ok().err);
+    assert_eq!(*counts.at("/run/reached"), false);
+    assert!(counts.list("/run/expected/modes").contains(&"GCM".into()));
+}
+
+#[test]
+fn a_program_that_asks_for_another_provider_is_told() {
+    let place = Place::new();
+    let source = "#include <openssl/evp.h>\nint main(void) {\n\
+        EVP_CIPHER *c = EVP_CIPHER_fetch(NULL, \"AES-128-CTR\", \"provider=default\");\n\
+        return c == NULL || EVP_aes_128_ctr() == NULL; }";
+    let program = compile(&place, "asks", source, &["-lcrypto"]);
+    let mut tool = place.tool(["run", "--count", "--"]);
+    let said = tool.arg(program).done().ok().err;
+    contains(
+        &said,
+        &[
+            "not seen: AES-CTR",
+            "'provider=default'",
+            "excludes tenrounds",
+        ],
+    );
 }

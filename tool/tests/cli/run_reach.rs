@@ -12,7 +12,7 @@ fn said(place: &Place, program: &Path) -> String {
     run.err
 }
 
-fn compile(place: &Place, name: &str, source: &str, options: &[&str]) -> PathBuf {
+pub fn compile(place: &Place, name: &str, source: &str, options: &[&str]) -> PathBuf {
     let (file, program) = (place.file(&format!("{name}.c"), source), place.path(name));
     let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let status = Command::new(cc)

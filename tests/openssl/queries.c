@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tests which provider serves each form of property query that programs use, if the configuration
+ * prefers tenrounds: by its own property, or by its name as older configurations do.
+ *
+ * A query that names a property replaces the default query's clause of the same property. So
+ * "provider!=fips" cancels "?provider=tenrounds", but not "?tenrounds.aes=yes". Distributions may ship
+ * no FIPS provider, so a provider with that name and property is built into this program.
+ */
+#include "tap.h"
+
+#include <openssl/core.h>
+#include <openssl/core_dispatch.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/provider.h>
+
+/* ---- A provider that only lets itself be fetched --------------------------------------------- */
+
+static void *new_context(void *provider)
+{
+    return provider;
+}
+
+static void free_context(void *context)
+{
+    (void)context;
+}
+
+static int cipher(void *context, unsigned char *out, size_t *out_len, size_t out_size,
+                  const unsigned char *in, size_t in_len)
+{
+    (void)context, (void)out, (void)out_len, (void)out_size, (void)in, (void)in_len;
+    return 0;
+}
+
+static int get_params(OSSL_PARAM params[])
+{
+    (void)params;
+    return 1;
+}
+
+static const OSSL_DISPATCH cipher_functions[] = {
+    {OSSL_FUNC_CIPHER_NEWCTX, (void (*)(void))new_context},
+    {OSSL_FUNC_CIPHER_FREECTX, (void (*)(void))free_context},
+    {OSSL_FUNC_CIPHER_CIPHER, (void (*)(void))cipher},
+    {OSSL_FUNC_CIPHER_GET_PARAMS, (void (*)(void))get_params},
+    {0, NULL}};
+
+static const OSSL_ALGORITHM ciphers[] = {
+    {"AES-128-GCM:id-aes128-GCM", "provider=fips,fips=yes", cipher_functions, NULL},
+    {NULL, NULL, NULL, NULL}};
+
+static const OSSL_ALGORITHM *query_operation(void *provider, int operation, int *no_cache)
+{
+    (void)provider;
+    *no_cache = 0;
+    return operation == OSSL_OP_CIPHER ? ciphers : NULL;
+}
+
+static const OSSL_DISPATCH provider_functions[] = {
+    {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation}, {0, NULL}};
+
+static int fips_init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in,
+                     const OSSL_DISPATCH **out, void **provider)
+{
+    static char one;
+    (void)handle, (void)in;
+    *out = provider_functions;
+    *provider = &one;
+    return 1;
+}
+
+/* ---- The queries ----------------------------------------------------------------------------- */
+
+#define NOBODY "nobody"
+
+/* A program's query, and the provider that serves it: without a FIPS provider and with one, if the
+ * configuration prefers by our property, and by our name. */
+static const struct {
+    const char *query, *alone, *with_fips, *by_name, *by_name_with_fips;
+} cases[] = {
+    {NULL, "tenrounds", "tenrounds", "tenrounds", "tenrounds"},
+    {"", "tenrounds", "tenrounds", "tenrounds", "tenrounds"},
+    {"fips!=yes", "tenrounds", "tenrounds", "tenrounds", "tenrounds"},
+    {"-fips", "tenrounds", "tenrounds", "tenrounds", "tenrounds"},
+    {"fips=yes", NOBODY, "fips", NOBODY, "fips"},
+    {"fips", NOBODY, "fips", NOBODY, "fips"},
+    {"fips=yes,?tenrounds.aes=yes", NOBODY, "fips", NOBODY, "fips"},
+    {"fips=yes,?provider=tenrounds", NOBODY, "fips", NOBODY, "fips"},
+    {"?fips=yes", "tenrounds", "fips", "tenrounds", "fips"},
+    {"provider!=fips", "tenrounds", "tenrounds", "default", "default"},
+    {"provider!=default", "tenrounds", "tenrounds", "tenrounds", "fips"},
+    {"provider!=tenrounds", "default", "default", "default", "default"},
+    {"provider=default", "default", "default", "default", "default"},
+    {"?provider=default", "default", "default", "default", "default"},
+    {"provider=fips", NOBODY, "fips", NOBODY, "fips"},
+    {"?provider=fips", "tenrounds", "fips", "default", "fips"},
+    {"provider=tenrounds", "tenrounds", "tenrounds", "tenrounds", "tenrounds"},
+    {"?provider=tenrounds", "tenrounds", "tenrounds", "tenrounds", "tenrounds"},
+    {"-provider", "tenrounds", "tenrounds", "default", "default"},
+    {"-tenrounds.aes", "default", "default", "tenrounds", "tenrounds"},
+    {"tenrounds.aes!=yes", "default", "default", "default", "default"},
+    {"?tenrounds.aes=no", "default", "default", "default", "default"},
+    {"tenrounds.aes=yes", "tenrounds", "tenrounds", "tenrounds", "tenrounds"},
+};
+#define CASES (sizeof(cases) / sizeof(cases[0]))
+
+/* Opens a library context like that of a configuration, which activates its providers in this
+ * order. */
+static OSSL_LIB_CTX *context(const char *properties, bool with_fips)
+{
+    OSSL_LIB_CTX *libctx = OSSL_LIB_CTX_new();
+    if (libctx == NULL || !OSSL_PROVIDER_add_builtin(libctx, "fips", fips_init) ||
+        !OSSL_PROVIDER_load(libctx, "default") ||
+        (with_fips && !OSSL_PROVIDER_load(libctx, "fips")) ||
+        !OSSL_PROVIDER_load(libctx, "tenrounds") ||
+        !EVP_set_default_properties(libctx, properties)) {
+        ERR_print_errors_fp(stderr);
+        exit(2);
+    }
+    return libctx;
+}
+
+static bool served_by(OSSL_LIB_CTX *libctx, const char *query, const char *wanted)
+{
+    EVP_CIPHER *found = EVP_CIPHER_fetch(libctx, "AES-128-GCM", query);
+    const char *name =
+        found == NULL ? NOBODY : OSSL_PROVIDER_get0_name(EVP_CIPHER_get0_provider(found));
+    const bool good = strcmp(name, wanted) == 0;
+    if (!good)
+        tap_diag("served by %s, not %s", name, wanted);
+    EVP_CIPHER_free(found);
+    ERR_clear_error();
+    return good;
+}
+
+static void all(const char *properties, bool by_name, bool with_fips)
+{
+    OSSL_LIB_CTX *libctx = context(properties, with_fips);
+    for (size_t i = 0; i < CASES; i++) {
+        const char *wanted = by_name ? (with_fips ? cases[i].by_name_with_fips : cases[i].by_name)
+                                     : (with_fips ? cases[i].with_fips : cases[i].alone);
+        tap_ok(served_by(libctx, cases[i].query, wanted), "'%s' below '%s', %s FIPS: %s",
+               cases[i].query == NULL ? "(NULL)" : cases[i].query, properties,
+               with_fips ? "with" : "without", wanted);
+    }
+    OSSL_LIB_CTX_free(libctx);
+}
+
+int main(void)
+{
+    tap_plan(4 * CASES);
+    all("?tenrounds.aes=yes", false, false);
+    all("?tenrounds.aes=yes", false, true);
+    all("?provider=tenrounds", true, false);
+    all("?provider=tenrounds", true, true);
+    return tap_done();
+}
