@@ -312,6 +312,22 @@ pub struct StatusArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Write metrics in Prometheus' text format, to standard output or to a file
+    ///
+    /// The file is replaced atomically, for the textfile collector of Prometheus' node exporter:
+    /// give it a name that ends in .prom in the collector's directory. The metrics tell whether
+    /// tenrounds is in force, its backend, masks, the OpenSSL versions, what a hypervisor hides,
+    /// and the counters of commands that run counted.
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "-",
+        conflicts_with = "json"
+    )]
+    pub prometheus: Option<PathBuf>,
+
     /// The directory to look below, for tests
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     pub root: PathBuf,

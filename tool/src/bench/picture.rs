@@ -6,6 +6,7 @@
 //! processor.
 
 mod bars;
+mod gains;
 mod lines;
 mod run;
 
@@ -75,6 +76,7 @@ type Drawn<'a> =
 #[serde(tag = "form", rename_all = "lowercase")]
 enum Chart {
     Bars(bars::Chart),
+    Gains(gains::Chart),
     Lines(Box<lines::Chart>),
 }
 
@@ -96,6 +98,10 @@ impl Chart {
             Chart::Bars(chart) => {
                 let bars = bars::Bars::of(&run::read(dir.join(&chart.run))?)?;
                 both(&|theme| bars.draw(theme))
+            }
+            Chart::Gains(chart) => {
+                let gains = gains::Gains::of(chart, dir)?;
+                both(&|theme| gains.draw(theme))
             }
             Chart::Lines(chart) => {
                 let lines = lines::Lines::of(chart, file)?;

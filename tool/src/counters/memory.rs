@@ -12,7 +12,8 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-const VARIABLE: &str = "TENROUNDS_COUNTERS";
+/// The variable that names the memory.
+pub const VARIABLE: &str = "TENROUNDS_COUNTERS";
 
 /// openssl/common/counters_file.h: TROSSL_COUNTERS_ROOM.
 const ROOM: usize = 64 << 10;

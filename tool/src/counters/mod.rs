@@ -53,7 +53,56 @@ pub struct Keys {
     pub expansions: u64,
 }
 
+/// Operations of libcrypto's random generator and of TLS session tickets, which a process that
+/// encrypts nothing with tenrounds executes, too.
+const OF_THE_LIBRARY: [&str; 4] = ["ecb_encrypt", "ctr", "cbc_encrypt", "cbc_decrypt"];
+/// The mean bytes of a call from which such an operation counts as bulk. The generator's calls have
+/// 16 to 64 bytes, and a ticket has up to 256.
+const BULK: u64 = 512;
+
+impl Executed {
+    /// Whether a program's own data were encrypted, as far as the counts tell.
+    pub fn is_bulk(&self) -> bool {
+        !OF_THE_LIBRARY.contains(&self.operation.as_str()) || self.bytes / self.calls.max(1) >= BULK
+    }
+}
+
 impl Counters {
+    /// Whether tenrounds executed a bulk operation. Only then it reached a program.
+    pub fn reached(&self) -> bool {
+        self.executed.iter().any(Executed::is_bulk)
+    }
+
+    /// Adds the counts of other processes.
+    pub fn add_all(&mut self, other: Counters) {
+        self.loaded = self.loaded.saturating_add(other.loaded);
+        for host in other.hosts {
+            match self.hosts.iter_mut().find(|own| own.host == host.host) {
+                Some(own) => own.loaded = own.loaded.saturating_add(host.loaded),
+                None => self.hosts.push(host),
+            }
+        }
+        for one in other.executed {
+            let same = |own: &&mut Executed| {
+                (own.host, &own.backend, &own.operation) == (one.host, &one.backend, &one.operation)
+            };
+            match self.executed.iter_mut().find(same) {
+                Some(own) => {
+                    own.calls = own.calls.saturating_add(one.calls);
+                    own.bytes = own.bytes.saturating_add(one.bytes);
+                }
+                None => self.executed.push(one),
+            }
+        }
+        for one in other.keys {
+            let same = |own: &&mut Keys| (own.host, &own.backend) == (one.host, &one.backend);
+            match self.keys.iter_mut().find(same) {
+                Some(own) => own.expansions = own.expansions.saturating_add(one.expansions),
+                None => self.keys.push(one),
+            }
+        }
+    }
+
     /// Parses the file. If it begins with `NEW`, no process has loaded the provider.
     pub fn parse(file: &[u8]) -> Result<Counters, String> {
         let mut counters = Counters::default();
@@ -169,6 +218,47 @@ mod tests {
                 backend: "narrow".into(),
                 expansions: 5
             }]
+        );
+    }
+
+    #[test]
+    fn only_bulk_operations_reach_a_program() {
+        let reached = |operation: &str, calls, bytes| {
+            let executed = Executed {
+                host: "provider",
+                backend: "wide".into(),
+                operation: operation.into(),
+                calls,
+                bytes,
+            };
+            let executed = vec![executed];
+            Counters {
+                executed,
+                ..Counters::default()
+            }
+            .reached()
+        };
+        assert!(!reached("ctr", 70, 2560) && !reached("ecb_encrypt", 378, 14688));
+        assert!(!reached("cbc_encrypt", 12, 768));
+        assert!(reached("ctr", 1, 1_000_000) && reached("gcm_seal", 1, 1));
+    }
+
+    #[test]
+    fn counts_of_the_same_code_are_added() {
+        let parsed = |ops: &[&str], calls: &[u64]| {
+            Counters::parse(&file(&["wide"], ops, calls, &[2])).unwrap()
+        };
+        let mut sum = parsed(&["ctr"], &[1]);
+        sum.add_all(parsed(&["ctr", "ofb"], &[4, 5]));
+        let lines: Vec<String> = sum
+            .executed
+            .iter()
+            .map(|e| format!("{} {} {}", e.operation, e.calls, e.bytes))
+            .collect();
+        assert_eq!(lines, ["ctr 5 80", "ofb 5 80"]);
+        assert_eq!(
+            (sum.loaded, sum.hosts[0].loaded, sum.keys[0].expansions),
+            (6, 6, 4)
         );
     }
 

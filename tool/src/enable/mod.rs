@@ -6,7 +6,9 @@
 mod change;
 mod edit;
 mod files;
+mod fleet;
 mod java;
+mod prometheus;
 mod report;
 mod running;
 mod site;
@@ -18,6 +20,8 @@ mod user;
 
 use crate::cli::{DisableArgs, EnableArgs, StatusArgs};
 use crate::error::{Error, Result};
+use crate::root::Root;
+use fleet::Fleet;
 use report::{InForce, Report};
 use site::Site;
 use std::path::{Path, PathBuf};
@@ -29,7 +33,7 @@ pub fn enable(args: &EnableArgs) -> Result<()> {
     let begin = Instant::now();
     if let Some(home) = &args.scope.java_home {
         let report = java::enable(home, args.dry_run)?;
-        return end("enable", report, begin, args.scope.json);
+        return end("enable", report, begin, form(args.scope.json));
     }
     let report = match args.scope.system {
         true => system::enable(&root(&args.scope.root)?, args.dry_run)?,
@@ -39,7 +43,7 @@ pub fn enable(args: &EnableArgs) -> Result<()> {
             args.dry_run,
         )?,
     };
-    end("enable", report, begin, args.scope.json)
+    end("enable", report, begin, form(args.scope.json))
 }
 
 pub fn disable(args: &DisableArgs) -> Result<()> {
@@ -47,22 +51,50 @@ pub fn disable(args: &DisableArgs) -> Result<()> {
     files::for_user(!args.scope.system);
     let begin = Instant::now();
     if let Some(home) = &args.scope.java_home {
-        return end("disable", java::disable(home)?, begin, args.scope.json);
+        return end(
+            "disable",
+            java::disable(home)?,
+            begin,
+            form(args.scope.json),
+        );
     }
     let report = match args.scope.system {
         true => undo::disable(&root(&args.scope.root)?, &args.module)?,
         false => user::disable(&args.module)?,
     };
-    end("disable", report, begin, args.scope.json)
+    end("disable", report, begin, form(args.scope.json))
 }
 
 /// The exit status: with `--check` 1 unless tenrounds is in force.
 pub fn status(args: &StatusArgs) -> Result<u8> {
     let begin = Instant::now();
-    let report = status::look(&root(&args.root)?)?;
+    let root = root(&args.root)?;
+    let mut report = status::look(&root)?;
+    report.machine = Some(Fleet::look(&Root::new(&root)));
     let in_force = report.in_force == Some(InForce::Yes);
-    end("status", report, begin, args.json)?;
+    let form = match (args.json, &args.prometheus) {
+        (true, _) => Form::Json,
+        (false, Some(target)) => Form::Prometheus(target),
+        (false, None) => Form::Text,
+    };
+    end("status", report, begin, form)?;
     Ok(u8::from(args.check && !in_force))
+}
+
+/// How a report is written.
+#[derive(Clone, Copy)]
+enum Form<'a> {
+    Text,
+    Json,
+    /// To a file, or to standard output ("-").
+    Prometheus(&'a Path),
+}
+
+fn form(json: bool) -> Form<'static> {
+    match json {
+        true => Form::Json,
+        false => Form::Text,
+    }
 }
 
 fn root(root: &Path) -> Result<PathBuf> {
@@ -72,11 +104,15 @@ fn root(root: &Path) -> Result<PathBuf> {
 
 /// Shows the report. If a site was refused or does not work, the command fails. The error then
 /// gives the reason of the first such site, so the text omits it.
-fn end(command: &'static str, mut report: Report, begin: Instant, json: bool) -> Result<()> {
+fn end(command: &'static str, mut report: Report, begin: Instant, form: Form<'_>) -> Result<()> {
     report.seconds = begin.elapsed().as_secs_f64();
     let bad = |site: &&Site| site.outcome.is_bad();
     let count = report.sites.iter().filter(bad).count();
-    let shown = report.show(command, json);
+    let shown = match form {
+        Form::Text => report.show(command, false),
+        Form::Json => report.show(command, true),
+        Form::Prometheus(target) => prometheus::show(&report, target),
+    };
     let Some(first) = report.sites.iter().find(bad) else {
         return shown;
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! What `enable`, `disable` and `status` say.
 
+use super::fleet::Fleet;
 use super::running::Running;
 use super::site::{Outcome, Site};
 use crate::error::Result;
@@ -66,6 +67,9 @@ pub struct Report {
     /// The services that run without tenrounds until restarted; null if the command did not look
     /// for them.
     pub running: Option<Running>,
+    /// Of `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Fleet>,
     pub notes: Vec<String>,
     pub seconds: f64,
 }

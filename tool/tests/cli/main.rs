@@ -33,6 +33,7 @@ mod run_signals;
 mod scan;
 mod selftest;
 mod status;
+mod status_prometheus;
 mod support;
 mod system;
 mod token;

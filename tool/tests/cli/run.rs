@@ -5,6 +5,7 @@ use crate::json::{valid, Document};
 use crate::support::{contains, faulty_module, without_aes, Finish, Place};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 const ENC: [&str; 6] = [
@@ -326,4 +327,58 @@ fn a_failed_known_answer_is_said_and_the_next_backend_does_the_work() {
         executed.iter().all(|e| e["backend"] != strongest),
         "{executed:?}"
     );
+}
+
+/// Machines of a pool that show unlike processors: what one encrypts another decrypts, and each
+/// executes only what its processor may.
+#[test]
+fn processes_with_unlike_processors_understand_each_other() {
+    let place = Place::new();
+    let text = place.file("text", &"0123456789".repeat(7000));
+    let key = ["-K", "000102030405060708090a0b0c0d0e0f", "-iv", "00"];
+    let masks = ["", "noavx512", "novaes", "noclmul", "noaes"];
+    let backends = |counts: &Path| -> Vec<String> {
+        let counts = valid(&std::fs::read_to_string(counts).unwrap());
+        let executed = counts.list("/run/executed").into_iter();
+        executed
+            .map(|e| e["backend"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let crypt = |mask: &str, input: &Path, output: &Path, direction: &str| {
+        let counts = place.path("counts.json");
+        let mut tool = place.tool(["run", &format!("--count={}", counts.display())]);
+        tool.args(["--mask", mask].iter().filter(|_| !mask.is_empty()));
+        tool.args(["--", "openssl", "enc", "-aes-128-cbc", direction])
+            .args(key);
+        tool.arg("-in")
+            .arg(input)
+            .arg("-out")
+            .arg(output)
+            .done()
+            .ok();
+        let ran = backends(&counts);
+        assert!(!ran.is_empty());
+        let allowed = |name: &String| match mask {
+            "noavx512" => !name.contains("512"),
+            "novaes" => !name.starts_with("vaes"),
+            "noclmul" => !name.starts_with("vaes") || name.ends_with("-noclmul"),
+            "noaes" => name.starts_with("vperm") || name.starts_with("bitslice"),
+            _ => true,
+        };
+        assert!(ran.iter().all(allowed), "{mask}: {ran:?}");
+    };
+    let sealed: Vec<PathBuf> = masks
+        .iter()
+        .map(|mask| {
+            let output = place.path(&format!("sealed-{mask}"));
+            crypt(mask, &text, &output, "-e");
+            output
+        })
+        .collect();
+    let whole = std::fs::read(&text).unwrap();
+    for (mask, sealed) in masks.iter().zip(sealed.iter().cycle().skip(1)) {
+        let opened = place.path("opened");
+        crypt(mask, sealed, &opened, "-d");
+        assert_eq!(std::fs::read(&opened).unwrap(), whole, "{mask}");
+    }
 }

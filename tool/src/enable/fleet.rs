@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What `status` tells about a machine beside its configurations, so that many machines can be
+//! watched: the selection, the processor's findings, the processes, and the counters of commands
+//! that run counted.
+
+use crate::counters::{memory, Counters};
+use crate::doctor::processor;
+use crate::inventory::processes;
+use crate::root::Root;
+use crate::selection;
+use serde::Serialize;
+
+#[derive(Debug, Serialize)]
+pub struct Fleet {
+    /// The backend that programs started from here select.
+    pub backend: Option<&'static str>,
+    /// Backends that failed their known-answer tests.
+    pub failed: Vec<&'static str>,
+    /// The doctor's findings about the processor and its hypervisor, by their names.
+    pub processor: Vec<&'static str>,
+    pub processes: Processes,
+    /// The sum over the commands of `run --count` that are running.
+    pub counters: Counters,
+}
+
+/// Processes with OpenSSL 3 or later.
+#[derive(Debug, Default, Serialize)]
+pub struct Processes {
+    /// They have loaded tenrounds.
+    pub loaded: usize,
+    pub not_loaded: usize,
+    /// The number of processes that this user may not inspect.
+    pub unreadable: usize,
+}
+
+impl Fleet {
+    pub fn look(root: &Root) -> Fleet {
+        let selection = selection::here();
+        let (maps, unreadable) = processes::maps(root);
+        let mut found = Processes {
+            unreadable,
+            ..Processes::default()
+        };
+        for (pid, maps) in &maps {
+            let mapped = processes::openssl(root, *pid, maps);
+            match mapped.libcrypto.iter().any(|path| !is_old(path)) {
+                true if mapped.tenrounds => found.loaded += 1,
+                true => found.not_loaded += 1,
+                false => {}
+            }
+        }
+        Fleet {
+            backend: selection.backend.map(|backend| backend.name()),
+            failed: selection.failed.iter().map(|b| b.name()).collect(),
+            processor: processor::check(root).iter().map(|f| f.id).collect(),
+            processes: found,
+            counters: counted(root, maps.iter().map(|(pid, _)| *pid)),
+        }
+    }
+}
+
+fn is_old(path: &str) -> bool {
+    crate::inventory::is_old(path.rsplit('/').next().unwrap_or_default())
+}
+
+/// Adds up the counters of all commands that processes belong to. All processes of a command name
+/// the same memory.
+fn counted(root: &Root, pids: impl Iterator<Item = u32>) -> Counters {
+    let mut sum = Counters::default();
+    let mut seen = Vec::new();
+    for path in pids.filter_map(|pid| processes::variable(root, pid, memory::VARIABLE)) {
+        let Some(identity) = root.identity(&path).filter(|id| !seen.contains(id)) else {
+            continue;
+        };
+        seen.push(identity);
+        let bytes = root.bytes(&path).map_err(|error| error.to_string());
+        if let Ok(counters) = bytes.and_then(|bytes| Counters::parse(&bytes)) {
+            sum.add_all(counters);
+        }
+    }
+    sum
+}
