@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests nginx with curl and h2load: files arrive intact, by every AES suite, over HTTP/1.1 and 2.
-With --measure instead: the worker's CPU seconds per GB, with and without tenrounds, alternating."""
+With --measure instead: its CPU seconds for each GB."""
 
 import os
 import re
-import statistics
-import sys
 from subprocess import DEVNULL
 
 from harness import Consumer, check, free_port
+from harness_gains import MEASURING, Gain, Server
 
-measuring = "--measure" in sys.argv
-consumer = Consumer("nginx", limit=900 if measuring else 300,
+consumer = Consumer("nginx", limit=1500 if MEASURING else 300,
                     needs={"nginx": "nginx", "curl": "curl", "h2load": "nghttp2-client", "openssl": "openssl"})
 MIB = 1 << 20
 CONFIGURATION = """
@@ -82,51 +80,24 @@ def suite(protocol, name, cipher):
     return consumer.demand(cipher, (4 + 4 + (requests if used else 0)) * MIB)
 
 
-def worker_of(port):
-    """Returns a server's only worker: the child of the process that wrote the pid file."""
-    master = int(consumer.read(f"nginx.{port}.pid"))
-    with open(f"/proc/{master}/task/{master}/children") as file:
-        return int(file.read().split()[0])
-
-
-def cpu_seconds(process):
-    """Returns the CPU time, user and system, in ns (proc(5), the first number of schedstat)."""
-    with open(f"/proc/{process}/schedstat") as file:
-        return int(file.read().split()[0]) / 1e9
-
-
-def measure():
-    """Times windows of 512 responses of 1 MiB, alternating with and without tenrounds, after one of
-    each to warm up. Prints a row of a table."""
-    sides = {}
-    for side in ("plain", "ours"):
-        server, port = serve(side, "TLSv1.3", "TLS_AES_128_GCM_SHA256")
-        sides[side] = (server, port, worker_of(port), [])
-    requests, rounds = 512, 15
-    for at in range(rounds + 1):
-        for side in ("plain", "ours") if at % 2 else ("ours", "plain"):
-            _, port, worker, seconds = sides[side]
-            begin = cpu_seconds(worker)
-            check(load(port, requests) == "TLS_AES_128_GCM_SHA256", "another suite")
-            seconds.append((cpu_seconds(worker) - begin) / (requests * MIB / 1e9))
-            if sys.stderr.isatty():
-                print(f"\r{at} of {rounds}", end="\r", file=sys.stderr)
-    ratios = [plain / ours for plain, ours in zip(sides["plain"][3][1:], sides["ours"][3][1:])]
-    cells = [f"{middle:.3f} ({low:.3f} to {high:.3f})" for low, middle, high in
-             (statistics.quantiles(numbers, n=4) for numbers in (sides["plain"][3][1:], sides["ours"][3][1:], ratios))]
-    print(f"\nCPU seconds of nginx for each GB: medians of {rounds} windows of {requests} responses, with quartiles\n\n"
-          "| nginx, one worker | OpenSSL | tenrounds | ratio in pairs |\n|---|---|---|---|\n"
-          f"| TLS_AES_128_GCM_SHA256, 1 MiB | {' | '.join(cells)} |\n", flush=True)
-    for server, *_ in sides.values():
-        server.stop()
-    return consumer.demand("AES-128-GCM", (rounds + 1) * requests * MIB)
+def measure(size, protocol, name, cipher, requests):
+    """A row: responses of one size, with one worker."""
+    def load_all(port):
+        check(load(port, requests) == name, "another suite")
+        return requests * size
+    label = f"{size >> 20} MiB" if size >= MIB else f"{size >> 10} KiB"
+    consumer.write("www/page", os.urandom(size))
+    Gain(consumer, "nginx", f"{label} responses, {protocol.replace('TLSv', 'TLS ')}, {cipher}, HTTP/2", cipher,
+         "nginx").result(Server(lambda side: serve(side, protocol, name), load_all))
 
 
 os.mkdir(consumer.path("www"))
 consumer.write("www/page", os.urandom(MIB))
 consumer.certificates()
-if measuring:
-    consumer.result("nginx, TLS_AES_128_GCM_SHA256, measured", measure)
+if MEASURING:
+    for size, requests in ((MIB, 400), (16384, 8000), (1024, 16000)):
+        measure(size, "TLSv1.3", "TLS_AES_128_GCM_SHA256", "AES-128-GCM", requests)
+    measure(MIB, "TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384", "AES-256-GCM", 400)
 else:
     for name in ("128_GCM_SHA256", "256_GCM_SHA384", "128_CCM_SHA256"):
         cipher = "-".join(["AES", *name.split("_")[:2]])

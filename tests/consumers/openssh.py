@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests OpenSSH's server and client with every AES cipher on offer, and with frequent rekeying."""
+"""Tests OpenSSH's server and client with every AES cipher on offer, and with frequent rekeying.
+With --measure instead: the server's CPU seconds for each GB that a client reads."""
 
 import getpass
 import os
 from subprocess import DEVNULL, PIPE
 
 from harness import Consumer, check, free_port
+from harness_gains import MEASURING, Gain, Server
 
-consumer = Consumer("openssh", limit=300, needs={"sshd": "openssh-server", "ssh": "openssh-client",
+consumer = Consumer("openssh", limit=900 if MEASURING else 300, needs={"sshd": "openssh-server", "ssh": "openssh-client",
                                                  "ssh-keygen": "openssh-client"})
 SIZE = 2 << 20
 # A fast key exchange, because there are many.
@@ -45,13 +47,16 @@ def serve(side, ciphers, rekey):
     return server, port
 
 
+def options_of(port, cipher):
+    return ["-o", f"Port={port}", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=known", "-o",
+            "IdentitiesOnly=yes", "-o", f"IdentityFile={consumer.path('user')}", "-o", "BatchMode=yes",
+            "-o", f"Ciphers={cipher}", "-o", f"KexAlgorithms={EXCHANGE}"]
+
+
 def transfer(server_side, client_side, cipher, rekey):
     message = consumer.read("message")
     server, port = serve(server_side, cipher, rekey)
-    options = ["-o", f"Port={port}", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=known", "-o",
-               "IdentitiesOnly=yes", "-o", f"IdentityFile={consumer.path('user')}", "-o", "BatchMode=yes",
-               "-o", f"Ciphers={cipher}", "-o",
-               f"KexAlgorithms={EXCHANGE}", "-v"] + (["-o", rekey.replace(" ", "=", 1)] if rekey else [])
+    options = [*options_of(port, cipher), "-v"] + (["-o", rekey.replace(" ", "=", 1)] if rekey else [])
     client = consumer.start(client_side, ["ssh", "-F", "none", *options, f"{USER}@127.0.0.1", "cat"], stdin=PIPE,
                             stdout=PIPE, stderr=open(consumer.path("ssh.err"), "wb"))
     try:
@@ -83,6 +88,21 @@ consumer.write("message", os.urandom(SIZE))
 for name in ("host", "user"):
     consumer.run("plain", ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name])
 ciphers = [c for c in consumer.run("plain", ["ssh", "-Q", "cipher"]).decode().split() if c.startswith("aes")]
+if MEASURING:
+    def read_all(size, cipher):
+        def load(port):
+            client = consumer.start("plain", ["ssh", "-F", "none", *options_of(port, cipher), f"{USER}@127.0.0.1",
+                                              f"head -c {size} /dev/zero"], stdin=DEVNULL, stdout=PIPE)
+            got = 0
+            while piece := client.stdout.read(1 << 20):
+                got += len(piece)
+            check(client.wait(20) == 0 and got == size, f"{got} bytes of {size}")
+            return size
+        return load
+    for name, cipher in (("aes128-gcm@openssh.com", "AES-128-GCM"), ("aes256-ctr", "AES-256-CTR")):
+        Gain(consumer, "OpenSSH", f"sshd sends a stream, {name}", cipher, "openssh-server", call=32768).result(
+            Server(lambda side, name=name: serve(side, name, ""), read_all(256 << 20, name)))
+    consumer.end()
 check(len(ciphers) >= 6, f"ssh offers only {ciphers}")
 for cipher in ciphers:
     consumer.result(f"ssh, {cipher}", session, cipher, "")

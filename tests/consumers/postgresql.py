@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests PostgreSQL: TLS connections, and pgcrypto's encrypt() and pgp_sym_encrypt()."""
+"""Tests PostgreSQL: TLS connections, and pgcrypto's encrypt() and pgp_sym_encrypt(). With --measure
+instead: the server's CPU seconds for each GB over TLS."""
 
 import glob
 import os
@@ -9,12 +10,13 @@ from subprocess import DEVNULL
 
 import harness
 from harness import Consumer, check, free_port
+from harness_gains import MEASURING, Gain, Server
 
 # Debian installs them outside PATH, by version.
 PLACES = sorted(glob.glob("/usr/lib/postgresql/*/bin")) + ["/usr/bin"]
 harness.find = lambda program: shutil.which(program, path=":".join(reversed(PLACES)) + ":/usr/sbin:/bin:/sbin")
 
-consumer = Consumer("postgresql", limit=200, needs={
+consumer = Consumer("postgresql", limit=900 if MEASURING else 200, needs={
     "postgres": "postgresql", "initdb": "postgresql", "psql": "postgresql-client", "openssl": "openssl",
     "setpriv": "util-linux"})
 ROW = 1 << 20
@@ -32,12 +34,12 @@ SELECT md5(pgp_sym_decrypt(pgp_sym_encrypt(repeat('0123456789abcdef', 65536), 's
 """
 
 
-def serve(side, extra=()):
+def serve(side, extra=(), data="data"):
     port = free_port()
     settings = {"port": port, "listen_addresses": "127.0.0.1", "unix_socket_directories": consumer.directory,
                 "ssl": "on", "ssl_cert_file": consumer.path("rsa.pem"), "ssl_key_file": consumer.path("rsa.key"),
                 "fsync": "off", **dict(extra)}
-    server = consumer.start(side, ["postgres", "-D", consumer.path("data"),
+    server = consumer.start(side, ["postgres", "-D", consumer.path(data),
                                    *(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))],
                             stdin=DEVNULL, stdout=DEVNULL, stderr=open(consumer.path("postgres.err"), "wb"))
     try:
@@ -87,6 +89,23 @@ consumer.as_user("nobody")
 os.chmod(consumer.path("rsa.key"), 0o600)
 consumer.run("plain", ["initdb", "-D", consumer.path("data"), "-U", "tester", "--auth=trust", "--no-sync",
                        "--locale=C", "--encoding=UTF8"])
+
+
+def pull(port):
+    """Reads values of 1 MiB."""
+    values = 256
+    got = query("plain", port, f"SELECT repeat('0123456789abcdef', {ROW // 16}) FROM generate_series(1, {values});\n")
+    check(len(got) == values * (ROW + 1), f"{len(got)} bytes")
+    return len(got)
+
+
+if MEASURING:
+    # Two servers cannot share a directory.
+    shutil.copytree(consumer.path("data"), consumer.path("data-ours"), symlinks=True)
+    consumer.as_user("nobody")
+    Gain(consumer, "PostgreSQL", "SELECT, 1 MiB values, TLS 1.3, AES-256-GCM", "AES-256-GCM", "postgresql-15").result(
+        Server(lambda side: serve(side, data="data-ours" if side == "ours" else "data"), pull))
+    consumer.end()
 for name, cipher in (("TLS_AES_256_GCM_SHA384", "AES-256-GCM"), ("ECDHE-RSA-AES128-GCM-SHA256", "AES-128-GCM"),
                      ("ECDHE-RSA-AES256-SHA384", "AES-256-CBC")):
     settings = {} if name.startswith("TLS") else {"ssl_max_protocol_version": "TLSv1.2", "ssl_ciphers": name}

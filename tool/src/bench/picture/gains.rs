@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What programs gain: for each program and workload a bar for the measured ratio, with a mark where
-//! the share of AES in its time would allow it to end.
+//! What programs gain: for each program and workload a bar for the measured ratio, with a mark
+//! where the share of AES in its time would allow it to end.
 
 use super::{headed, on_paper, remarks, Area, Drawn, Theme, ABOUT, LINE, WIDTH};
 use crate::error::{Error, Result};

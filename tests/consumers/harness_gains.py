@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measures what programs gain: CPU seconds for each GB with stock OpenSSL and with tenrounds, in
+pairs that alternate; the share of AES in the stock program's CPU time, by sampling; and the gain
+that this share allows.
+
+A subject is a Command, which runs to its end, or a Server, which is loaded from outside. `Gain`
+measures it with --measure. Without, it does the work once on each side and compares the results.
+"""
+
+import bisect
+import functools
+import json
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+from harness import OPERATIONS, check
+
+MEASURING = "--measure" in sys.argv
+# The name of the file to which rows are appended, as lines of JSON.
+ROWS = os.environ.get("TENROUNDS_GAINS")
+ROUNDS = int(os.environ.get("TENROUNDS_GAINS_ROUNDS", "9"))
+SIDES = ("plain", "ours")
+
+
+def median_and_quartiles(numbers):
+    low, middle, high = statistics.quantiles(numbers, n=4)
+    return {"median": middle, "quartiles": [low, high]}
+
+
+# ---- CPU time --------------------------------------------------------------------------------------
+
+
+def tree(pid):
+    """A process and its descendants."""
+    found = [pid]
+    for parent in found:
+        try:
+            for task in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{task}/children") as file:
+                    found += [int(word) for word in file.read().split()]
+        except OSError:
+            pass
+    return found
+
+
+def cpu_of_tree(pid):
+    """CPU seconds of all threads of a process and its descendants (proc(5): schedstat, in ns), and
+    of the descendants that have ended (stat: cutime and cstime)."""
+    total = 0.0
+    for process in tree(pid):
+        try:
+            for task in os.listdir(f"/proc/{process}/task"):
+                with open(f"/proc/{process}/task/{task}/schedstat") as file:
+                    total += int(file.read().split()[0]) / 1e9
+            with open(f"/proc/{process}/stat") as file:
+                fields = file.read().rsplit(")", 1)[1].split()
+            total += (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+        except OSError:
+            pass
+    return total
+
+
+# ---- The share of AES ------------------------------------------------------------------------------
+
+
+@functools.lru_cache(None)
+def aes_code(library):
+    """The file offsets of AES and GHASH code: pieces of code between two returns that have AES or
+    carry-less multiplication instructions. Distributions strip the functions' names."""
+    said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", library], capture_output=True, check=True)
+    segments = subprocess.run(["readelf", "-lW", library], capture_output=True, check=True).stdout.decode()
+    code = next(line.split() for line in segments.splitlines() if line.strip().startswith("LOAD") and " R E " in line)
+    shift = int(code[2], 16) - int(code[1], 16)  # from file offsets to addresses
+    pieces, begin, has_aes, last = [], None, False, 0
+    wanted = re.compile(rb"\t(v?aes(enc|dec)|v?pclmul)")
+    line_form = re.compile(rb"^ *([0-9a-f]+):\t(\S+)")
+    for line in said.stdout.splitlines():
+        match = line_form.match(line)
+        if not match:
+            continue
+        last = int(match.group(1), 16)
+        begin = last if begin is None else begin
+        has_aes = has_aes or bool(wanted.search(line))
+        if match.group(2) in (b"ret", b"retq", b"repz"):
+            if has_aes:
+                pieces.append((begin - shift, last + 1 - shift))
+            begin, has_aes = None, False
+    return pieces
+
+
+class Sampler:
+    """Samples the CPU time of processes with perf while the work is done."""
+
+    def __init__(self, consumer):
+        self.data = consumer.path("perf.data")
+        self.process = None
+
+    def command(self, argv):
+        return ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", self.data, "--", *argv]
+
+    def attach(self, pid):
+        pids = ",".join(map(str, tree(pid)))
+        self.process = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", self.data, "-p",
+                                         pids], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+
+    def detach(self):
+        self.process.send_signal(2)
+        self.process.wait(30)
+
+    def share(self):
+        """The share of samples in AES code of libcrypto, and the number of samples."""
+        said = subprocess.run(["perf", "script", "-i", self.data, "--show-mmap-events", "-F", "pid,ip,dso"],
+                              capture_output=True, check=True).stdout.decode(errors="replace")
+        maps, inside, all_samples = {}, 0, 0
+        for line in said.splitlines():
+            mapped = re.search(r"PERF_RECORD_MMAP2? (-?\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+)"
+                               r".* (\S*libcrypto\.so\.3)$", line)
+            if mapped:
+                pid, begin, size, offset = (int(mapped.group(i), 10 if i == 1 else 16) for i in (1, 2, 3, 4))
+                maps.setdefault(pid, []).append((begin, begin + size, offset, os.path.realpath(mapped.group(5))))
+                continue
+            sample = re.match(r"\s*(\d+)\s+([0-9a-f]+)\s+\((.*)\)", line)
+            if not sample:
+                continue
+            all_samples += 1
+            pid, address = int(sample.group(1)), int(sample.group(2), 16)
+            places = maps.get(pid) or [place for known in maps.values() for place in known]
+            for begin, end, offset, library in places if "libcrypto" in sample.group(3) else ():
+                if begin <= address < end:
+                    pieces = aes_code(library)
+                    at = bisect.bisect(pieces, (address - begin + offset, 1 << 62)) - 1
+                    inside += at >= 0 and pieces[at][0] <= address - begin + offset < pieces[at][1]
+                    break
+        check(all_samples > 200, f"only {all_samples} samples")
+        return inside / all_samples, all_samples
+
+
+# ---- Subjects --------------------------------------------------------------------------------------
+
+
+class Command:
+    """A program that runs to its end. `argv` is its command line, `size` the bytes of the work."""
+
+    def __init__(self, argv, size, env=None, before=None):
+        self.argv, self.size, self.env, self.before = argv, size, env or {}, before
+
+    def open(self, gain):
+        self.gain = gain
+        self.environment = {side: {**gain.consumer.environment, **self.env} for side in SIDES}
+        self.environment["ours"].update(gain.preferring())
+
+    def window(self, side, argv=None):
+        consumer = self.gain.consumer
+        argv = argv or self.argv
+        if self.before:
+            self.before(side)
+        line = [consumer.program.get(argv[0]) or argv[0], *map(str, argv[1:])]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(line, env=self.environment[side], cwd=consumer.directory, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=600)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        check(done.returncode == 0, f"{line}: status {done.returncode}: {done.stderr.decode()[-2000:]}")
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, self.size
+
+    def sampled(self, sampler):
+        argv = [self.gain.consumer.program.get(self.argv[0]) or self.argv[0], *map(str, self.argv[1:])]
+        self.window("plain", sampler.command(argv))
+
+    def counted(self):
+        if self.before:
+            self.before("ours")
+        self.gain.consumer.run("ours", self.argv, limit=600, env={**self.gain.consumer.environment, **self.env})
+
+    def close(self):
+        pass
+
+
+class Server:
+    """A server and its load. `serve(side)` starts it and returns (process, state); `load(state)` does
+    the work from outside, with stock OpenSSL, and returns its bytes."""
+
+    def __init__(self, serve, load):
+        self.serve, self.load = serve, load
+
+    def open(self, gain):
+        self.gain = gain
+        self.running = {side: self.serve(side) for side in SIDES}
+
+    def window(self, side):
+        process, state = self.running[side]
+        before = cpu_of_tree(process.pid)
+        size = self.load(state)
+        return cpu_of_tree(process.pid) - before, size
+
+    def sampled(self, sampler):
+        process, state = self.running["plain"]
+        sampler.attach(process.pid)
+        for _ in range(3):
+            self.load(state)
+        sampler.detach()
+
+    def counted(self):
+        pass  # the server on our side was counted all the time
+
+    def close(self):
+        for process, _ in self.running.values():
+            process.stop()
+
+
+class Gain:
+    """One row: a program, its workload, and the cipher that the workload uses."""
+
+    def __init__(self, consumer, program, workload, cipher, package, *, direction="encrypt", call=16384, least=0.9):
+        self.consumer, self.program, self.workload, self.cipher = consumer, program, workload, cipher
+        self.package, self.direction, self.call, self.least = package, direction, call, least
+
+    def preferring(self):
+        """The variable that makes a program prefer tenrounds, as `tenrounds run` sets it."""
+        said = self.consumer.run("plain", [os.path.join(self.consumer.dist, "bin", "tenrounds"), "run", "--", "env"])
+        conf = re.search(rb"^OPENSSL_CONF=(.*)$", said, re.M).group(1).decode()
+        return {"OPENSSL_CONF": conf}
+
+    def version(self):
+        said = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", self.package], capture_output=True)
+        return said.stdout.decode() or "unknown"
+
+    def result(self, subject):
+        """Measures the subject, or does its work once on each side."""
+        text = f"{self.program}, {self.workload}"
+        self.consumer.result(text + (", measured" if MEASURING else ""), self.measure if MEASURING else self.small,
+                             subject)
+
+    def small(self, subject):
+        subject.open(self)
+        size = 0
+        for side in SIDES:
+            size = subject.window(side)[1]
+        subject.counted()
+        subject.close()
+        return self.consumer.demand(self.cipher, int(size * self.least))
+
+    def measure(self, subject):
+        for program, package in (("perf", "linux-perf"), ("objdump", "binutils")):
+            check(shutil.which(program), f"measuring needs {program} (package {package})")
+        subject.open(self)
+        costs = {side: [] for side in SIDES}
+        total = 0
+        for at in range(ROUNDS + 1):
+            for side in SIDES if at % 2 else SIDES[::-1]:
+                seconds, size = subject.window(side)
+                if at:  # the first pair warms up
+                    costs[side].append(seconds / (size / 1e9))
+                total += size if side == "ours" else 0
+            if sys.stderr.isatty():
+                print(f"\r{at} of {ROUNDS}", end="\r", file=sys.stderr)
+        sampler = Sampler(self.consumer)
+        subject.sampled(sampler)
+        share, samples = sampler.share()
+        subject.counted()
+        subject.close()
+        executed = self.consumer.executed(OPERATIONS[next(m for m in OPERATIONS if m in self.cipher.split("-"))])
+        check(executed >= size * self.least, f"our code did {executed} bytes of {size}")
+        row = self.row(costs, share, samples, executed, size)
+        if ROWS:
+            with open(ROWS, "a") as file:
+                file.write(json.dumps(row) + "\n")
+        ratio = row["ratio"]
+        self.consumer.say(f"CPU s/GB {row['stock']['median']:.3f} -> {row['ours']['median']:.3f}; ratio "
+                          f"{ratio['median']:.3f} [{ratio['quartiles'][0]:.3f} to {ratio['quartiles'][1]:.3f}]; AES "
+                          f"{100 * share:.1f} % of {samples} samples; allowed {row['allowed']:.2f}")
+        return f"{ratio['median']:.3f} times"
+
+    def row(self, costs, share, samples, executed, size):
+        isolated = self.isolated()
+        pairs = [plain / ours for plain, ours in zip(costs["plain"], costs["ours"])]
+        return {"program": self.program, "version": self.version(), "package": self.package,
+                "workload": self.workload, "cipher": self.cipher, "direction": self.direction,
+                "stock": median_and_quartiles(costs["plain"]), "ours": median_and_quartiles(costs["ours"]),
+                "ratio": median_and_quartiles(pairs), "rounds": len(pairs), "bytes": size,
+                "share": share, "samples": samples, "isolated": isolated,
+                "allowed": 1 / (1 - share + share / isolated), "executed": executed}
+
+    def isolated(self):
+        """The gain of the cipher alone at the size of the program's calls."""
+        name = self.cipher.lower()
+        said = self.consumer.run("plain", [os.path.join(self.consumer.dist, "bin", "tenrounds"), "speed", name, "--bytes",
+                                           self.call, "--seconds", "0.5", "--json",
+                                           *(["--decrypt"] if self.direction == "decrypt" else [])], limit=120)
+        rates = {m["implementation"]: m["bytes_per_second"] for m in json.loads(said)["results"]}
+        return rates["tenrounds"] / rates["openssl"]

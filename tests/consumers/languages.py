@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests languages whose cryptography is the system's libcrypto: Ruby, PHP and Python's ssl send and
+encrypt in streams and messages. With --measure: the CPU seconds for each GB."""
+
+import os
+
+from harness import Consumer
+from harness_gains import MEASURING, Command, Gain
+
+consumer = Consumer("languages", limit=1500 if MEASURING else 120, needs={
+    "ruby": "ruby", "php": "php-cli", "python3": "python3", "openssl": "openssl"})
+SIZE = (2 << 30) if MEASURING else (8 << 20)
+
+RUBY = """
+require "openssl"
+mode, size = ARGV[0], ARGV[1].to_i
+piece = "x" * 65536
+cipher = OpenSSL::Cipher.new("aes-#{mode}")
+ARGV[2] == "decrypt" ? cipher.decrypt : cipher.encrypt
+cipher.key = "k" * cipher.key_len
+cipher.iv = "i" * cipher.iv_len
+out = String.new
+(size / piece.size).times { cipher.update(piece, out) }
+"""
+
+PHP = """<?php
+$size = (int)$argv[2];
+$piece = str_repeat("x", 1 << 20);
+$key = str_repeat("k", 32);
+$iv = str_repeat("i", openssl_cipher_iv_length($argv[1]));
+for ($done = 0; $done < $size; $done += 1 << 20) {
+    $out = openssl_encrypt($piece, $argv[1], $key, OPENSSL_RAW_DATA, $iv, $tag);
+}
+"""
+
+PYTHON = """
+import ssl, sys, threading
+version, size = getattr(ssl.TLSVersion, sys.argv[1]), int(sys.argv[2])
+server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+server.load_cert_chain("rsa.pem", "rsa.key")
+client = ssl.create_default_context(cafile="rsa.pem")
+for context in (server, client):
+    context.minimum_version = context.maximum_version = version
+if version == ssl.TLSVersion.TLSv1_2:
+    client.set_ciphers("ECDHE-RSA-AES128-GCM-SHA256")
+elif hasattr(client, "set_ciphersuites"):
+    client.set_ciphersuites("TLS_AES_256_GCM_SHA384")
+sides = [ssl.MemoryBIO(), ssl.MemoryBIO()]
+a = client.wrap_bio(sides[0], sides[1], server_hostname="localhost")
+b = server.wrap_bio(sides[1], sides[0], server_side=True)
+while True:
+    waiting = 0
+    for one in (a, b):
+        try:
+            one.do_handshake()
+        except ssl.SSLWantReadError:
+            waiting += 1
+    if not waiting:
+        break
+piece = bytes(1 << 20)
+for _ in range(size >> 20):
+    a.write(piece)
+    sides[1].read()
+assert "GCM" in a.cipher()[0], a.cipher()
+"""
+
+consumer.write("work.rb", RUBY)
+consumer.write("work.php", PHP)
+consumer.write("work.py", PYTHON)
+consumer.certificates()
+for mode, cipher, direction in (("256-gcm", "AES-256-GCM", "encrypt"), ("128-gcm", "AES-128-GCM", "encrypt"),
+                                ("256-ctr", "AES-256-CTR", "encrypt"), ("128-cbc", "AES-128-CBC", "decrypt")):
+    Gain(consumer, "Ruby", f"Cipher, {cipher}, {direction}, 64 KiB pieces", cipher, "ruby3.1", direction=direction,
+         call=65536).result(Command(["ruby", "work.rb", mode, SIZE, direction], SIZE))
+for mode, cipher in (("aes-256-gcm", "AES-256-GCM"), ("aes-256-ctr", "AES-256-CTR")):
+    Gain(consumer, "PHP", f"openssl_encrypt, {cipher}, 1 MiB messages", cipher, "php8.2-cli", call=1 << 20).result(
+        Command(["php", "work.php", mode, SIZE], SIZE))
+for version, cipher in (("TLSv1_3", "AES-256-GCM"), ("TLSv1_2", "AES-128-GCM")):
+    Gain(consumer, "Python ssl", f"send 1 MiB, TLS {version[4:].replace('_', '.')}, {cipher}", cipher,
+         "libpython3.11-stdlib").result(Command(["python3", "work.py", version, SIZE], SIZE))
+consumer.end()
