@@ -83,6 +83,12 @@ pub enum Command {
     /// which library it is, how wide its code is, and whether tenrounds reaches it. `scan` reads
     /// files of x86-64, i386 and arm64, and executes nothing.
     Scan(ScanArgs),
+    /// Show which AES code runs in processes, by samples
+    ///
+    /// The first lines are the verdict. A table then shows each kind of AES code: its share of the
+    /// time, its mode, file and function. `trace` looks at programs of every kind, and writes
+    /// nothing into them.
+    Trace(TraceArgs),
     /// Keep keys in a token file for the PKCS#11 module
     ///
     /// A token holds keys for Java and other programs that speak PKCS#11. They are encrypted under
@@ -192,6 +198,68 @@ pub struct ScanArgs {
     /// Write JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "tenrounds trace [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
+                            tenrounds trace [OPTIONS] -p PID[,PID...]\n       \
+                            tenrounds trace [OPTIONS] --all",
+    group = clap::ArgGroup::new("whom").required(true).args(["command", "pid", "all"])
+)]
+pub struct TraceArgs {
+    /// Trace these processes, and what they start
+    ///
+    /// Processes of other users need root, or CAP_PERFMON and CAP_SYS_PTRACE.
+    #[arg(
+        long,
+        short,
+        value_name = "PID[,PID...]",
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub pid: Vec<u32>,
+
+    /// Trace all processes
+    ///
+    /// Without root, or CAP_PERFMON and CAP_SYS_PTRACE, only your own are traced.
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Trace for so long [default: 5 for processes, else until the command ends]
+    ///
+    /// Ctrl-C ends the trace of processes earlier. A command is not ended.
+    #[arg(long, value_name = "SECONDS", value_parser = Checked(parse_seconds), value_hint = ValueHint::Other)]
+    pub seconds: Option<f64>,
+
+    /// Samples a second of processor time
+    #[arg(
+        long,
+        value_name = "HERTZ",
+        default_value = "499",
+        value_parser = clap::value_parser!(u32).range(1..=10_000),
+        value_hint = ValueHint::Other
+    )]
+    pub rate: u32,
+
+    /// Show the evidence: instructions around a sample, and tables that they use
+    #[arg(long)]
+    pub evidence: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write the report to this file
+    ///
+    /// By default, the report on a command goes to standard error, and that on processes to
+    /// standard output.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+
+    /// The command to start and trace, with its arguments
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
 }
 
 #[derive(Args, Debug)]

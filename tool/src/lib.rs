@@ -25,6 +25,7 @@ mod selftest;
 mod speed;
 mod subject;
 mod token;
+mod trace;
 mod trust;
 
 use ::libcrypto;
@@ -50,6 +51,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Run(args) => run::run(&args),
         Command::Enable(args) => enable::enable(&args),
         Command::Disable(args) => enable::disable(&args),
+        Command::Trace(args) => trace::run(&args),
         Command::Token(args) => token::run(&args),
         Command::Speed(args) => speed::speed(&args),
         Command::Compare(args) => compare::compare(&args),

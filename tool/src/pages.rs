@@ -202,6 +202,22 @@ const PAGES: &[(&str, Page)] = &[
         environment: &[],
         see_also: &["tenrounds-doctor(1)", "tenrounds-run(1)"],
     }),
+    ("trace", Page {
+        examples: &[
+            ("tenrounds trace -- openssl speed -evp aes-128-gcm", "Which AES code does a command run?"),
+            ("sudo tenrounds trace -p $(pidof -s nginx) --evidence", "Which one does a server run, and by what evidence?"),
+            ("sudo tenrounds trace --all --seconds 10", "Which processes run AES code at all?"),
+            ("tenrounds trace --json --output t.json -- ./program; jq -r '.trace.verdict[]' t.json", "The verdict, for a script."),
+        ],
+        exit: &[
+            ("0", "Success, also if no AES code was seen."),
+            ("1", "The kernel refuses to sample, the processes cannot be traced, or the output cannot be written."),
+            ("2", "The command line is wrong."),
+            ("other", "With a command, its exit status; 126 and 127 as of tenrounds-run(1)."),
+        ],
+        environment: &[],
+        see_also: &["tenrounds-scan(1)", "tenrounds-run(1)"],
+    }),
     ("speed", Page {
         examples: &[
             ("tenrounds speed", "Measure the most used modes, in about ten seconds."),

@@ -5,8 +5,10 @@
 
 mod arm;
 mod chunk;
+pub mod hot;
 mod image;
 mod library;
+mod program;
 mod tables;
 mod tally;
 mod unwind;
@@ -15,8 +17,10 @@ mod x86;
 pub use chunk::Bounds;
 pub use image::Machine;
 pub use library::Library;
-pub use tables::{Table, TableKind};
+pub use program::{Around, Program};
+pub use tables::{near as tables_near, Table, TableKind};
 pub use tally::{Class, Kind, Tally, WIDTHS};
+pub use x86::text as disassembly;
 
 use serde::Serialize;
 use std::fmt;

@@ -17,6 +17,11 @@ pub enum TableKind {
     Te,
     /// The inverse S-box and InvMixColumns (Td0 to Td3).
     Td,
+    /// The remainders of GHASH's polynomial, of 4 or 8 bits. Only `near` looks for them.
+    Ghash,
+    /// The inverses in a field of 16 elements, from which vector permutation code makes the S-box.
+    /// Only `near` looks for them.
+    Inversion,
 }
 
 impl TableKind {
@@ -26,6 +31,8 @@ impl TableKind {
             TableKind::InverseSbox => "inverse S-box",
             TableKind::Te => "Te",
             TableKind::Td => "Td",
+            TableKind::Ghash => "GHASH remainder",
+            TableKind::Inversion => "GF(16) inversion",
         }
     }
 }
@@ -36,6 +43,8 @@ pub struct Table {
     pub address: u64,
     /// The section that holds it; null if the file has no section headers.
     pub section: Option<String>,
+    #[serde(skip)]
+    pub length: u64,
 }
 
 /// Multiplication in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1.
@@ -94,12 +103,13 @@ const MOST: usize = 64;
 
 /// Adds the tables in a chunk of read-only data.
 pub fn find(chunk: &Chunk, found: &mut Vec<Table>) {
-    let mut add = |kind: TableKind, at: usize| {
+    let mut add = |kind: TableKind, at: usize, length: usize| {
         if found.len() < MOST {
             found.push(Table {
                 kind,
                 address: chunk.address.wrapping_add(at as u64),
                 section: chunk.name.map(str::to_owned),
+                length: length as u64,
             });
         }
     };
@@ -109,7 +119,7 @@ pub fn find(chunk: &Chunk, found: &mut Vec<Table>) {
     ] {
         for at in memmem::find_iter(chunk.data, &table[..16]) {
             if chunk.data[at..].starts_with(&table) {
-                add(kind, at);
+                add(kind, at, table.len());
             }
         }
     }
@@ -127,11 +137,73 @@ pub fn find(chunk: &Chunk, found: &mut Vec<Table>) {
         });
         if let Some((kind, order)) = first.filter(|_| at >= after) {
             if let Some(length) = table(&chunk.data[at..], kind, order) {
-                add(kind, at);
+                add(kind, at, length);
                 after = at + length;
             }
         }
     }
+}
+
+/// The tables in a piece of a process' memory: those of `find`, and those that mean nothing unless
+/// code refers to them. The address is a multiple of 4, so that T-tables are found.
+pub fn near(address: u64, data: &[u8]) -> Vec<Table> {
+    let chunk = Chunk {
+        name: None,
+        address,
+        data,
+    };
+    let mut found = Vec::new();
+    find(&chunk, &mut found);
+    for at in 0..data.len() {
+        let rest = &data[at..];
+        let (kind, length) = match (ghash(rest), is_inversion(rest)) {
+            (Some(length), _) => (TableKind::Ghash, length),
+            (None, true) => (TableKind::Inversion, 16),
+            (None, false) => continue,
+        };
+        found.push(Table {
+            kind,
+            address: address.wrapping_add(at as u64),
+            section: None,
+            length: length as u64,
+        });
+    }
+    found
+}
+
+/// The length of a table of GHASH's remainders at the beginning of the data: 16-bit words, or the
+/// same in the upper bits of 64-bit words. Each is linear in its index.
+fn ghash(data: &[u8]) -> Option<usize> {
+    let remainder = |first: u32, index: usize| -> u16 {
+        let bits = (0..8).filter(|bit| index >> bit & 1 == 1);
+        bits.fold(0, |sum, bit| sum ^ (first << bit) as u16)
+    };
+    let is_table = |first: u32, count: usize, width: usize| {
+        (0..count).all(|index| {
+            let stored = data.get(width * index..width * (index + 1));
+            let word = remainder(first, index).to_le_bytes();
+            stored.is_some_and(|stored| {
+                stored.ends_with(&word) && stored[..width - 2].iter().all(|byte| *byte == 0)
+            })
+        })
+    };
+    // 0x01c2 is x^8 reduced, reflected; 0x1c20 the same for 4 bits.
+    [(0x01c2, 256, 2), (0x1c20, 16, 2), (0x1c20, 16, 8)]
+        .into_iter()
+        .find(|(first, count, width)| is_table(*first, *count, *width))
+        .map(|(_, count, width)| count * width)
+}
+
+/// Whether a table of 16 inverses begins the data. The inverse of 0 has the highest bit set, by
+/// which a byte shuffle makes 0 of it; the others are 1 to 15 in some order.
+fn is_inversion(data: &[u8]) -> bool {
+    let Some([0x80, others @ ..]) = data.get(..16) else {
+        return false;
+    };
+    let seen = others.iter().fold(0u32, |seen, byte| {
+        seen | 1u32.checked_shl((*byte).into()).unwrap_or(0)
+    });
+    seen == 0xfffe && others.iter().all(|byte| *byte < 16)
 }
 
 /// The rotations of an entry, big-endian and little-endian.
@@ -201,5 +273,39 @@ mod tests {
             [(TableKind::Sbox, 259), (TableKind::InverseSbox, 3)]
         );
         assert_eq!(tables(&BOXES.0[..255]), []);
+    }
+
+    #[test]
+    fn tables_that_only_code_gives_a_meaning() {
+        let kinds = |data: &[u8]| -> Vec<(TableKind, u64)> {
+            near(0x1000, data)
+                .iter()
+                .map(|t| (t.kind, t.address))
+                .collect()
+        };
+        // rem_4bit of OpenSSL's gcm128.c, and the beginning of rem_8bit of its assembly.
+        let words: [u16; 16] = [
+            0x0000, 0x1c20, 0x3840, 0x2460, 0x7080, 0x6ca0, 0x48c0, 0x54e0, 0xe100, 0xfd20, 0xd940,
+            0xc560, 0x9180, 0x8da0, 0xa9c0, 0xb5e0,
+        ];
+        let wide: Vec<u8> = words
+            .iter()
+            .flat_map(|w| (u64::from(*w) << 48).to_le_bytes())
+            .collect();
+        assert_eq!(kinds(&wide), [(TableKind::Ghash, 0x1000)]);
+        let narrow: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        assert_eq!(
+            kinds(&[&[1, 2], &narrow[..]].concat()),
+            [(TableKind::Ghash, 0x1002)]
+        );
+        assert_eq!(kinds(&narrow[..31]), []);
+        // k_inv of OpenSSL's vpaes-x86_64.pl.
+        let mut inverses = [
+            0x80, 0x01, 0x08, 0x0d, 0x0f, 0x06, 0x05, 0x0e, 0x02, 0x0c, 0x0b, 0x0a, 0x09, 0x03,
+            0x07, 0x04,
+        ];
+        assert_eq!(kinds(&inverses), [(TableKind::Inversion, 0x1000)]);
+        inverses[15] = 0x07;
+        assert_eq!(kinds(&inverses), []);
     }
 }

@@ -7,7 +7,7 @@
 use crate::chunk::{Bounds, Chunk, Stretch};
 use crate::tally::{Kind, Tally};
 use crate::Function;
-use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, Register};
+use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Mnemonic, Register};
 
 /// Adds the functions that hold cryptographic instructions.
 pub fn functions(bits: u32, chunk: &Chunk, stretches: &[Stretch], found: &mut Vec<Function>) {
@@ -84,7 +84,7 @@ fn decode(bits: u32, chunk: &Chunk, stretch: &Stretch, found: &mut Vec<Function>
     }
 }
 
-fn kind(instruction: &Instruction) -> Option<(Kind, u16)> {
+pub fn kind(instruction: &Instruction) -> Option<(Kind, u16)> {
     use Mnemonic as M;
     let kind = match instruction.mnemonic() {
         M::Aesenc | M::Aesdec | M::Vaesenc | M::Vaesdec => Kind::Round,
@@ -102,4 +102,18 @@ fn kind(instruction: &Instruction) -> Option<(Kind, u16)> {
         _ => 128,
     };
     Some((kind, width))
+}
+
+/// The instructions in these bytes in AT&T syntax, as objdump shows them, with their addresses.
+pub fn text(bits: u32, address: u64, bytes: &[u8]) -> Vec<(u64, String)> {
+    let mut decoder = Decoder::with_ip(bits, bytes, address, DecoderOptions::NONE);
+    let mut formatter = GasFormatter::new();
+    let mut lines = Vec::new();
+    while decoder.can_decode() {
+        let instruction = decoder.decode();
+        let mut line = String::new();
+        formatter.format(&instruction, &mut line);
+        lines.push((instruction.ip(), line));
+    }
+    lines
 }

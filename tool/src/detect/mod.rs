@@ -10,6 +10,8 @@ mod table;
 mod text;
 mod verdict;
 
+pub use code::Code;
+
 use crate::cli::DetectArgs;
 use crate::error::Result;
 use crate::libcrypto::LibCrypto;

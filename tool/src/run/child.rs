@@ -7,7 +7,7 @@ use crate::error::{Error, Kind, Result};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// Whether SIGPIPE was ignored when this process began. Rust's runtime ignores it always, so it has
@@ -103,7 +103,21 @@ extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut l
 }
 
 /// Runs the command to its end. Signals that reach this process meanwhile reach the command.
-pub fn wait(mut command: Command) -> Result<ExitStatus> {
+pub fn wait(command: Command) -> Result<ExitStatus> {
+    end(start(command)?)
+}
+
+/// Waits for the end of a command that `start` started.
+pub fn end(mut child: Child) -> Result<ExitStatus> {
+    let status = child
+        .wait()
+        .map_err(|e| Error::failure(format!("waiting for the command: {e}")));
+    CHILD.store(0, Ordering::Relaxed);
+    status
+}
+
+/// Starts the command. Signals that reach this process from then on reach the command.
+pub fn start(mut command: Command) -> Result<Child> {
     // SAFETY: all zeros is a valid sigset_t.
     let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: as above.
@@ -128,12 +142,7 @@ pub fn wait(mut command: Command) -> Result<ExitStatus> {
     }
     // SAFETY: the set is valid.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
-    let mut child = spawned.map_err(|error| cannot_start(&command, &error))?;
-    let status = child
-        .wait()
-        .map_err(|e| Error::failure(format!("waiting for the command: {e}")));
-    CHILD.store(0, Ordering::Relaxed);
-    status
+    spawned.map_err(|error| cannot_start(&command, &error))
 }
 
 /// A signal that this process was told to ignore stays ignored, as it is for the command.

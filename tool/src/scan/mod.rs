@@ -13,7 +13,7 @@ use crate::libcrypto::LibCrypto;
 use crate::schema::Document;
 use crate::{host, output};
 use classify::Module;
-use reach::Reach;
+pub use reach::Reach;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ struct Entry {
 /// The AES code of a file, from most to least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Holds {
+pub enum Holds {
     Instructions,
     /// A Java virtual machine, which writes its AES code when it runs.
     WritesCode,

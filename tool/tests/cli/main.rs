@@ -37,4 +37,6 @@ mod status_prometheus;
 mod support;
 mod system;
 mod token;
+mod trace;
+mod trace_corpus;
 mod width;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! An ELF file in which the addresses of a running program are looked up: the function at an
+//! address, and what the whole file is.
+
+use crate::chunk::{Bounds, Known};
+use crate::{examine, image, Machine, Module, Refusal};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{elf, Endianness};
+use std::ops::Range;
+
+/// A part of the file that a program loads.
+#[derive(Debug, Clone)]
+struct Segment {
+    offset: Range<u64>,
+    address: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Named {
+    range: Range<u64>,
+    name: Option<Box<str>>,
+    bounds: Bounds,
+}
+
+/// An ELF file, without its bytes.
+#[derive(Debug)]
+pub struct Program {
+    pub module: Module,
+    segments: Vec<Segment>,
+    /// Sorted by their beginning.
+    known: Vec<Named>,
+}
+
+/// The code around an address: a function, or what lies between two of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Around {
+    pub range: Range<u64>,
+    /// Of a function.
+    pub name: Option<String>,
+    pub bounds: Bounds,
+}
+
+impl Program {
+    pub fn read(data: &[u8]) -> Result<Program, Refusal> {
+        let module = examine(data)?;
+        let image = image::read(data)?;
+        let segments = match module.machine {
+            Machine::I386 => segments::<elf::FileHeader32<Endianness>>(data),
+            _ => segments::<elf::FileHeader64<Endianness>>(data)
+                .or_else(|| segments::<elf::FileHeader32<Endianness>>(data)),
+        };
+        let owned = |known: &Known| Named {
+            range: known.range.clone(),
+            name: known
+                .name
+                .map(|name| String::from_utf8_lossy(name).into_owned().into()),
+            bounds: known.bounds,
+        };
+        Ok(Program {
+            module,
+            segments: segments.unwrap_or_default(),
+            known: image.known.iter().map(owned).collect(),
+        })
+    }
+
+    pub fn machine(&self) -> Machine {
+        self.module.machine
+    }
+
+    /// The address at which a program finds a byte of the file, before relocation.
+    pub fn address_of(&self, offset: u64) -> Option<u64> {
+        let segment = self.segments.iter().find(|s| s.offset.contains(&offset))?;
+        Some(segment.address.wrapping_add(offset - segment.offset.start))
+    }
+
+    /// The place in the file of an address.
+    pub fn offset_of(&self, address: u64) -> Option<u64> {
+        self.segments.iter().find_map(|segment| {
+            let within = address.checked_sub(segment.address)?;
+            let offset = segment.offset.start.checked_add(within)?;
+            segment.offset.contains(&offset).then_some(offset)
+        })
+    }
+
+    /// The function at an address, or the gap between two functions, within one segment; None
+    /// outside all segments.
+    pub fn around(&self, address: u64) -> Option<Around> {
+        let segment = self.segments.iter().find(|s| {
+            address
+                .checked_sub(s.address)
+                .is_some_and(|within| within < s.offset.end - s.offset.start)
+        })?;
+        let size = segment.offset.end - segment.offset.start;
+        let all = segment.address..segment.address.saturating_add(size);
+        let next = self
+            .known
+            .partition_point(|known| known.range.start <= address);
+        let end = self
+            .known
+            .get(next)
+            .map_or(all.end, |known| known.range.start.min(all.end));
+        let Some(known) = next.checked_sub(1).map(|at| &self.known[at]) else {
+            return Some(gap(all.start..end));
+        };
+        let closed = match known.range.is_empty() {
+            true => end,
+            false => known.range.end.min(end),
+        };
+        Some(match address < closed && known.bounds != Bounds::Data {
+            true => Around {
+                range: known.range.start.max(all.start)..closed,
+                name: known.name.as_deref().map(str::to_owned),
+                bounds: known.bounds,
+            },
+            false => gap(closed.min(address).max(all.start)..end),
+        })
+    }
+}
+
+fn gap(range: Range<u64>) -> Around {
+    Around {
+        range,
+        name: None,
+        bounds: Bounds::Unknown,
+    }
+}
+
+fn segments<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Option<Vec<Segment>> {
+    let header = H::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let headers = header.program_headers(endian, data).ok()?;
+    let loaded = headers.iter().filter(|h| h.p_type(endian) == elf::PT_LOAD);
+    let segment = |h: &H::ProgramHeader| {
+        let (start, size): (u64, u64) = (h.p_offset(endian).into(), h.p_filesz(endian).into());
+        Some(Segment {
+            offset: start..start.checked_add(size)?,
+            address: h.p_vaddr(endian).into(),
+        })
+    };
+    Some(loaded.filter_map(segment).collect())
+}

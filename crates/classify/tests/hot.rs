@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What runs at an address, by code written as bytes and a process made of a few numbers.
+
+use classify::hot::{look, Code, Memory, Registers, Running, Work};
+use classify::{Machine, Table, TableKind};
+use std::ops::Range;
+
+const AESENC: &[u8] = &[0x66, 0x0f, 0x38, 0xdc, 0xc1];
+const AESENCLAST: &[u8] = &[0x66, 0x0f, 0x38, 0xdd, 0xc1];
+/// VAESENC and VAESENCLAST of zmm0 by zmm1.
+const VAESENC: &[u8] = &[0x62, 0xf2, 0x7d, 0x48, 0xdc, 0xc1];
+const VAESENCLAST: &[u8] = &[0x62, 0xf2, 0x7d, 0x48, 0xdd, 0xc1];
+/// MOVZX EAX, byte [RDI + RAX].
+const LOOKUP: &[u8] = &[0x0f, 0xb6, 0x04, 0x07];
+const RET: &[u8] = &[0xc3];
+
+fn pclmul(halves: u8) -> Vec<u8> {
+    vec![0x66, 0x0f, 0x3a, 0x44, 0xc1, halves]
+}
+
+/// JNZ back over so many bytes.
+fn back(bytes: usize) -> Vec<u8> {
+    vec![0x75, (-(bytes as i64) - 2) as u8]
+}
+
+fn looped(parts: &[&[u8]]) -> Vec<u8> {
+    let body = parts.concat();
+    let jump = back(body.len());
+    [body, jump].concat()
+}
+
+/// One table at one address.
+struct Process(Option<(TableKind, u64)>);
+
+impl Memory for Process {
+    fn tables(&mut self, range: Range<u64>) -> Vec<Table> {
+        let here = self.0.filter(|(_, address)| range.contains(address));
+        let table = |(kind, address)| Table {
+            kind,
+            address,
+            section: None,
+            length: 256,
+        };
+        here.map(table).into_iter().collect()
+    }
+}
+
+const BASE: u64 = 0x40_1000;
+
+fn running(code: &[u8], offset: u64, table: Option<(TableKind, u64)>, rdi: u64) -> Running {
+    let code = Code {
+        machine: Machine::X86_64,
+        address: BASE,
+        bytes: code,
+        whole: true,
+    };
+    let mut registers = Registers::default();
+    registers.0[7] = rdi;
+    look(&code, BASE + offset).running(&registers, &mut Process(table))
+}
+
+fn work(code: &[u8], offset: u64) -> Work {
+    running(code, offset, None, 0).work
+}
+
+#[test]
+fn the_loop_has_the_width_and_the_function_the_last_round() {
+    let narrow = looped(&[AESENC]);
+    let cipher = [&narrow[..], AESENCLAST, RET].concat();
+    assert_eq!(work(&cipher, 0), Work::AesNi);
+    // The same loop in a function without a last round.
+    let hash = [&narrow[..], RET].concat();
+    assert_eq!(work(&hash, 0), Work::Hash);
+    let sbox = [&looped(&[AESENCLAST])[..], RET].concat();
+    assert_eq!(work(&sbox, 0), Work::Sbox);
+    // A wide loop, and far behind it a narrow one for the rest.
+    let wide = looped(&[VAESENC]);
+    let far = vec![0x90; 600];
+    let both = [&wide[..], VAESENCLAST, &far, &narrow, AESENCLAST, RET].concat();
+    assert_eq!(work(&both, 0), Work::Vaes512);
+    assert_eq!(work(&both, (both.len() - 8) as u64), Work::AesNi);
+    // Between them, the function decides.
+    assert_eq!(work(&both, 300), Work::Vaes512);
+    let found = running(&both, 0, None, 0);
+    assert_eq!(found.range, BASE..BASE + wide.len() as u64);
+    assert_eq!(found.decrypts, Some(false));
+}
+
+#[test]
+fn a_table_counts_if_a_lookup_goes_to_its_first_entry() {
+    let code = [&looped(&[LOOKUP])[..], RET].concat();
+    let place = 0x7f00_1234_5000;
+    let table = Some((TableKind::Sbox, place));
+    let found = running(&code, 0, table, place);
+    assert_eq!(
+        (found.work, found.table.unwrap().address),
+        (Work::Tables, place)
+    );
+    assert_eq!(running(&code, 0, table, place + 7).work, Work::Tables);
+    for elsewhere in [place + 8, place - 1, 0] {
+        assert_eq!(running(&code, 0, table, elsewhere).work, Work::Other);
+    }
+    let ghash = Some((TableKind::Ghash, place));
+    assert_eq!(running(&code, 0, ghash, place).work, Work::GhashTables);
+    // Vector code may keep such a table in registers; a lookup in it means nothing.
+    let inversion = Some((TableKind::Inversion, place));
+    assert_eq!(running(&code, 0, inversion, place).work, Work::Other);
+    // A register that points to a table, but is not used for a lookup: MOV EAX, [RSI].
+    let idle = [&looped(&[&[0x8b, 0x06]])[..], RET].concat();
+    assert_eq!(running(&idle, 0, table, place).work, Work::Other);
+    // AES instructions outweigh a table.
+    let both = [&looped(&[LOOKUP, AESENC])[..], AESENCLAST, RET].concat();
+    assert_eq!(running(&both, 0, table, place).work, Work::AesNi);
+}
+
+#[test]
+fn products_of_128_bits_are_ghash_and_folding_is_not() {
+    let ghash = [
+        &looped(&[&pclmul(0x00), &pclmul(0x11), &pclmul(0x10)])[..],
+        RET,
+    ]
+    .concat();
+    assert_eq!(work(&ghash, 0), Work::GhashClmul);
+    // A CRC reduces behind its loop.
+    let fold = looped(&[&pclmul(0x00), &pclmul(0x11)]);
+    let crc = [&fold[..], &pclmul(0x10), &pclmul(0x00), RET].concat();
+    assert_eq!(work(&crc, 0), Work::Clmul);
+    assert_eq!(work(&crc, fold.len() as u64), Work::Clmul);
+    // In one function with AES, multiplication is that of GCM.
+    let gcm = [
+        &looped(&[&pclmul(0x00), &pclmul(0x10)])[..],
+        &[0x90; 600],
+        AESENC,
+        AESENCLAST,
+        RET,
+    ]
+    .concat();
+    let found = running(&gcm, 0, None, 0);
+    assert_eq!((found.work, found.stitched), (Work::AesNi, true));
+}
+
+#[test]
+fn long_runs_of_boolean_operations() {
+    // PAND, PXOR, POR of xmm0 by xmm1.
+    let logic = [
+        [0x66, 0x0f, 0xdb, 0xc1],
+        [0x66, 0x0f, 0xef, 0xc1],
+        [0x66, 0x0f, 0xeb, 0xc1],
+    ]
+    .concat();
+    let sliced = [&logic.repeat(60)[..], RET].concat();
+    assert_eq!(work(&sliced, 300), Work::Bitslice);
+    let short = [&logic.repeat(10)[..], RET].concat();
+    assert_eq!(work(&short, 60), Work::Other);
+    // With PADDD between them, as in hash functions and stream ciphers.
+    let sums = [&logic[..], &[0x66, 0x0f, 0xfe, 0xc1]].concat();
+    let stream = [&sums.repeat(60)[..], RET].concat();
+    assert_eq!(work(&stream, 300), Work::Other);
+}
+
+/// Code whose beginning is not known: decoding begins where it meets the address.
+#[test]
+fn code_without_bounds() {
+    // Ends inside an instruction of 10 bytes: MOV RAX, imm64.
+    let before = [&[0x48, 0xb8][..], &[0x66; 8], &[0xcc; 4]].concat();
+    let cipher = [&looped(&[AESENC])[..], AESENCLAST, RET, &[0xcc; 4]].concat();
+    // Behind the padding another function follows.
+    let bytes = [&before[3..], &cipher, &looped(&[VAESENC]), VAESENCLAST, RET].concat();
+    let at = BASE + (before.len() - 3) as u64;
+    let code = Code {
+        machine: Machine::X86_64,
+        address: BASE,
+        bytes: &bytes,
+        whole: false,
+    };
+    let found = look(&code, at).running(&Registers::default(), &mut Process(None));
+    assert_eq!(found.work, Work::AesNi);
+    assert_eq!(found.range.start, at);
+}
+
+#[test]
+fn any_bytes_have_an_answer() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let parts = [
+        AESENC,
+        AESENCLAST,
+        VAESENC,
+        LOOKUP,
+        RET,
+        &[0xcc],
+        &[0x75, 0xf0],
+        &[0xeb, 0x80],
+    ];
+    for round in 0..3000 {
+        let mut bytes: Vec<u8> = (0..random.usize(0..200)).map(|_| random.u8(..)).collect();
+        for _ in 0..random.usize(0..8) {
+            bytes.extend(parts[random.usize(..parts.len())]);
+        }
+        let machine = [Machine::X86_64, Machine::I386, Machine::Arm64][round % 3];
+        let address = [BASE, 0, u64::MAX - 100, random.u64(..)][random.usize(..4)];
+        let code = Code {
+            machine,
+            address,
+            bytes: &bytes,
+            whole: random.bool(),
+        };
+        let at = [address.wrapping_add(random.u64(0..300)), random.u64(..)][random.usize(..2)];
+        let mut registers = Registers::default();
+        registers.0.fill_with(|| random.u64(..));
+        let spot = look(&code, at);
+        let table = Some((TableKind::Te, random.u64(..)));
+        let _ = spot.running(&registers, &mut Process(table));
+        assert!(spot.listing.start <= spot.listing.end || address > u64::MAX / 2);
+    }
+}

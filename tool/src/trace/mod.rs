@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `trace`: which AES code runs in processes, by samples. The code under each sample is copied and
+//! classified; nothing is written into a traced process.
+
+mod report;
+mod result;
+mod sampler;
+mod spots;
+mod state;
+mod target;
+mod text;
+mod verdict;
+
+use crate::cli::TraceArgs;
+use crate::error::{Error, Result};
+use crate::libcrypto::LibCrypto;
+use crate::run::child;
+use crate::schema::Document;
+use crate::{host, output};
+use indicatif::ProgressBar;
+use report::Circumstances;
+use result::Trace;
+use sampler::{Sampler, Target};
+use serde::Serialize;
+use state::State;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+#[derive(Serialize)]
+struct Body {
+    trace: Trace,
+}
+
+/// Traces what the arguments name. With a command, ends as the command ends.
+pub fn run(args: &TraceArgs) -> Result<()> {
+    match args.command.is_empty() {
+        true => processes(args),
+        false => command(args),
+    }
+}
+
+fn processes(args: &TraceArgs) -> Result<()> {
+    let target = match args.all {
+        true => Target::Everybody,
+        false => Target::Processes(args.pid.clone()),
+    };
+    let sampler = Sampler::open(&target, args.rate)?;
+    let refused = sampler
+        .refused
+        .iter()
+        .map(|(pid, why)| format!("process {pid} is not traced: {why}"));
+    let mut refused: Vec<String> = refused.collect();
+    if let (Target::Processes(pids), Some(first)) = (&target, refused.first()) {
+        if refused.len() == pids.len() {
+            return Err(Error::failure(first.clone()));
+        }
+    }
+    if sampler.only_own {
+        refused.push("Only your own processes are traced: those of others need root, or CAP_PERFMON and CAP_SYS_PTRACE.".to_owned());
+    }
+    catch_interrupts();
+    let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
+    let pids = match target {
+        Target::Processes(pids) => pids,
+        _ => Vec::new(),
+    };
+    let ended = move || !pids.is_empty() && pids.iter().all(|pid| !is_alive(*pid));
+    let mut tracing = Tracing::new(sampler, args);
+    tracing.follow(Some(seconds), ended);
+    report(args, tracing.finish(refused), false)
+}
+
+fn command(args: &TraceArgs) -> Result<()> {
+    let sampler = Sampler::open(&Target::Children, args.rate)?;
+    let mut child = child::start(child::command(&args.command, &[]))?;
+    let mut tracing = Tracing::new(sampler, args);
+    let mut status = None;
+    tracing.follow(args.seconds, || {
+        status = ended(&mut child);
+        status.is_some()
+    });
+    // The report does not make the command wait for its end.
+    let reported = report(args, tracing.finish(Vec::new()), true);
+    reported.unwrap_or_else(output::complain);
+    let status = match status {
+        Some(status) => status,
+        None => child::end(child)?,
+    };
+    child::end_like(status)
+}
+
+/// Without --seconds, processes are traced for so long.
+const DEFAULT_SECONDS: f64 = 5.0;
+/// Code is copied at most so long after its first sample.
+const PAUSE: Duration = Duration::from_millis(10);
+
+fn ended(child: &mut Child) -> Option<ExitStatus> {
+    child.try_wait().ok().flatten()
+}
+
+fn is_alive(pid: u32) -> bool {
+    // A zombie has no memory any more.
+    let maps = std::fs::read_link(format!("/proc/{pid}/exe"));
+    maps.is_ok() || maps.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Ctrl-C ends the trace and not the report.
+fn catch_interrupts() {
+    extern "C" fn remember(_: libc::c_int) {
+        INTERRUPTED.store(true, Ordering::Relaxed);
+    }
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the handler only stores to an atomic.
+        unsafe { libc::signal(signal, remember as *const () as libc::sighandler_t) };
+    }
+}
+
+struct Tracing {
+    sampler: Sampler,
+    state: State,
+    begun: Instant,
+    bar: ProgressBar,
+    rate: u32,
+    evidence: bool,
+}
+
+impl Tracing {
+    fn new(sampler: Sampler, args: &TraceArgs) -> Tracing {
+        Tracing {
+            sampler,
+            state: State::default(),
+            begun: Instant::now(),
+            bar: ProgressBar::new_spinner(),
+            rate: args.rate,
+            evidence: args.evidence,
+        }
+    }
+
+    /// Takes samples until the time is over, the processes have ended, or somebody interrupts.
+    fn follow(&mut self, seconds: Option<f64>, mut ended: impl FnMut() -> bool) {
+        let mut shown = Instant::now();
+        loop {
+            let is_last = ended()
+                || INTERRUPTED.load(Ordering::Relaxed)
+                || seconds.is_some_and(|seconds| self.begun.elapsed().as_secs_f64() >= seconds);
+            if is_last {
+                self.sampler.stop();
+            }
+            for event in self.sampler.events() {
+                self.state.take(event);
+            }
+            if is_last {
+                break;
+            }
+            if shown.elapsed() > Duration::from_millis(500) {
+                shown = Instant::now();
+                self.bar.set_message(self.live());
+                self.bar.tick();
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The present state in one line.
+    fn live(&self) -> String {
+        let aes = match self.state.samples {
+            0 => 0.0,
+            samples => self.state.aes as f64 / samples as f64,
+        };
+        let samples = crate::style::grouped(self.state.samples);
+        let strongest = self
+            .state
+            .strongest()
+            .map_or(String::new(), |work| format!(", {}", work.name()));
+        format!(
+            "{samples} samples, AES {}{strongest}",
+            verdict::percent(aes)
+        )
+    }
+
+    fn finish(self, troubles: Vec<String>) -> Trace {
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let kernel = self.sampler.kernel;
+        // Its counters must not follow the programs that are asked for packages.
+        drop(self.sampler);
+        self.bar.finish_and_clear();
+        let circumstances = Circumstances {
+            seconds,
+            rate: self.rate,
+            kernel,
+            troubles,
+            evidence: self.evidence,
+        };
+        report::trace(&self.state, circumstances)
+    }
+}
+
+/// Writes the report: to a file; else to standard error with a command, whose output standard
+/// output is.
+fn report(args: &TraceArgs, trace: Trace, has_command: bool) -> Result<()> {
+    let text = match args.json {
+        true => {
+            let host = host::read(LibCrypto::open().as_ref().ok());
+            Document::new("trace", host, Vec::new(), Body { trace }).to_json()
+        }
+        false => text::render(&trace, args.evidence),
+    };
+    match (&args.output, has_command) {
+        (Some(path), _) => {
+            let plain = anstream::adapter::strip_str(&text).to_string();
+            std::fs::write(path, plain).map_err(|error| {
+                Error::failure(format!("cannot write {}: {error}", path.display()))
+            })
+        }
+        (None, true) => {
+            output::err(text);
+            Ok(())
+        }
+        (None, false) => output::out(text),
+    }
+}

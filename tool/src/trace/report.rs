@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The result of a trace, from what was seen.
+
+use super::result::{Evidence, Finding, Line, Module, ModuleKind, Place, Process, Trace};
+use super::state::{Found, Key, State, Subject};
+use super::target::{module, package};
+use super::verdict;
+use crate::scan::{Holds, Reach};
+use classify::hot::{Confidence, Work};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// What the trace was like.
+pub struct Circumstances {
+    pub seconds: f64,
+    pub rate: u32,
+    /// Whether the kernel's code could be sampled.
+    pub kernel: bool,
+    pub troubles: Vec<String>,
+    /// Whether the evidence has the code.
+    pub evidence: bool,
+}
+
+pub fn trace(state: &State, circumstances: Circumstances) -> Trace {
+    let mut modules = Modules {
+        state,
+        known: HashMap::new(),
+    };
+    let mut troubles = circumstances.troubles;
+    troubles.extend(unreadable(state));
+    let seen = state.subjects.iter().filter(|subject| subject.samples > 0);
+    let mut processes: Vec<Process> = seen
+        .map(|subject| process(subject, &mut modules, circumstances.evidence))
+        .collect();
+    processes.sort_by_key(|process| std::cmp::Reverse((process.aes_samples, process.samples)));
+    let aes = processes.iter().map(|process| process.aes_samples).sum();
+    let mut trace = Trace {
+        verdict: Vec::new(),
+        seconds: circumstances.seconds,
+        rate: circumstances.rate,
+        samples: state.samples,
+        kernel_samples: circumstances.kernel.then_some(state.kernel),
+        lost: state.lost,
+        aes_share: share(aes, state.samples),
+        unseen_below: (state.samples > 0).then(|| (3.0 / state.samples as f64).min(1.0)),
+        processes,
+        troubles,
+    };
+    trace.verdict = verdict::lines(&trace);
+    trace
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    match whole {
+        0 => 0.0,
+        whole => part as f64 / whole as f64,
+    }
+}
+
+/// Files with samples that could not be read.
+fn unreadable(state: &State) -> Vec<String> {
+    let failed = state.modules.list.iter().filter_map(|module| {
+        let why = module.program.as_ref().err()?;
+        Some(format!(
+            "{}: {why}; its code was read from memory alone",
+            crate::style::clean(&module.path)
+        ))
+    });
+    failed.collect()
+}
+
+fn process(subject: &Subject, modules: &mut Modules, evidence: bool) -> Process {
+    let merged = merged(subject);
+    let findings = merged
+        .iter()
+        .map(|(key, found)| finding(subject, *key, found, modules, evidence));
+    let mut findings: Vec<Finding> = findings.collect();
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.samples), finding.work));
+    let encrypting = encrypting(subject);
+    let aes = merged.iter().filter(|(key, _)| {
+        key.work.is_aes() || key.work.is_ghash() && encrypting.contains(&key.module)
+    });
+    let aes_samples = aes.map(|(_, found)| found.samples).sum();
+    Process {
+        pid: subject.pid,
+        name: subject.name.clone(),
+        samples: subject.samples,
+        kernel_samples: subject.kernel,
+        threads: subject.threads.len(),
+        aes_share: share(aes_samples, subject.samples),
+        aes_samples,
+        findings,
+    }
+}
+
+/// The files whose AES code ran.
+fn encrypting(subject: &Subject) -> HashSet<Option<usize>> {
+    let aes = subject.found.keys().filter(|key| key.work.is_aes());
+    aes.map(|key| key.module).collect()
+}
+
+/// What was found. Multiplications in a file whose AES code ran are those of GHASH.
+fn merged(subject: &Subject) -> HashMap<Key, Found> {
+    let encrypting = encrypting(subject);
+    let mut merged: HashMap<Key, Found> = HashMap::new();
+    for (key, found) in &subject.found {
+        let is_ghash = key.work == Work::Clmul && encrypting.contains(&key.module);
+        let key = Key {
+            work: if is_ghash { Work::GhashClmul } else { key.work },
+            ..*key
+        };
+        match merged.entry(key) {
+            Entry::Occupied(mut known) => known.get_mut().merge(found),
+            Entry::Vacant(new) => drop(new.insert(found.clone())),
+        }
+    }
+    merged
+}
+
+fn finding(
+    subject: &Subject,
+    key: Key,
+    found: &Found,
+    modules: &mut Modules,
+    evidence: bool,
+) -> Finding {
+    let (module, reach) = modules.of(subject, key);
+    let first = &found.first;
+    let mut places: Vec<Place> = found
+        .places
+        .iter()
+        .map(|(place, samples)| Place {
+            function: place.function.clone(),
+            address: place.address,
+            samples: *samples,
+        })
+        .collect();
+    places.sort_by_key(|place| (std::cmp::Reverse(place.samples), place.address));
+    places.truncate(MOST_PLACES);
+    let mode = mode(subject, key, found);
+    let decrypts = found.decrypts.len() == 1 && found.decrypts.contains(&Some(true));
+    let code = first.listing.iter().filter(|_| evidence);
+    Finding {
+        work: key.work,
+        confidence: match key.work {
+            Work::GhashClmul => Confidence::Likely,
+            _ => first.running.confidence,
+        },
+        mode,
+        with_tenrounds: verdict::with_tenrounds(key.work, reach, mode, decrypts),
+        module,
+        samples: found.samples,
+        share: share(found.samples, subject.samples),
+        threads: found.threads.len(),
+        places,
+        evidence: Evidence {
+            address: first.address,
+            start: first.running.range.start,
+            end: first.running.range.end,
+            table: first.running.table.clone(),
+            code: code
+                .map(|(address, text)| Line {
+                    address: *address,
+                    text: text.clone(),
+                })
+                .collect(),
+        },
+        reach,
+    }
+}
+
+/// More functions are not listed.
+const MOST_PLACES: usize = 50;
+
+/// The mode, by the names of the functions; by AES and GHASH in one function; or by GHASH in the
+/// same file.
+fn mode(subject: &Subject, key: Key, found: &Found) -> Option<&'static str> {
+    const WORDS: [&str; 11] = [
+        "gcm", "ghash", "ctr32", "ctr", "cbc", "xts", "ecb", "ocb", "ccm", "cfb", "ofb",
+    ];
+    if !key.work.is_aes() && !key.work.is_ghash() {
+        return None;
+    }
+    let named = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let word = WORDS.into_iter().find(|word| name.contains(word))?;
+        Some(match word {
+            "ghash" => "gcm",
+            "ctr32" => "ctr",
+            word => word,
+        })
+    };
+    let mut modes: Vec<Option<&str>> = found
+        .places
+        .keys()
+        .map(|place| named(place.function.as_deref()?))
+        .collect();
+    modes.sort_unstable();
+    modes.dedup();
+    let hashes = |work: Work| matches!(work, Work::GhashClmul | Work::GhashTables | Work::Clmul);
+    let in_file = subject
+        .found
+        .keys()
+        .filter(|other| other.module == key.module);
+    let has_ghash = in_file.clone().any(|other| hashes(other.work));
+    let only_gcm = modes
+        .iter()
+        .flatten()
+        .all(|mode| ["gcm", "ctr"].contains(mode));
+    match modes[..] {
+        _ if (found.stitched || has_ghash || hashes(key.work)) && only_gcm => Some("gcm"),
+        [Some(mode)] => Some(mode),
+        _ => None,
+    }
+}
+
+/// What is said about files, found out once for each.
+struct Modules<'s> {
+    state: &'s State,
+    known: HashMap<usize, Module>,
+}
+
+impl Modules<'_> {
+    fn of(&mut self, subject: &Subject, key: Key) -> (Module, Reach) {
+        let Some(index) = key.module else {
+            let module = Module {
+                kind: ModuleKind::WrittenAtRunTime,
+                path: None,
+                build_id: None,
+                library: None,
+                package: None,
+            };
+            let reach = match key.work.is_aes() || key.work.is_ghash() {
+                false => Reach::NotNeeded,
+                true if subject.runs_java() => Reach::Java,
+                true => Reach::Unknown,
+            };
+            return (module, reach);
+        };
+        let read = &self.state.modules.list[index];
+        let module = self.known.entry(index).or_insert_with(|| described(read));
+        let reach = match &read.program {
+            Ok(program) => Reach::of(&read.path, &program.module, holds(key.work)),
+            Err(_) => Reach::Unknown,
+        };
+        (module.clone(), reach)
+    }
+}
+
+fn holds(work: Work) -> Holds {
+    match work {
+        work if work.is_aes() || work.is_ghash() => Holds::Instructions,
+        Work::Bitslice => Holds::Instructions,
+        _ => Holds::OtherUse,
+    }
+}
+
+fn described(read: &module::Module) -> Module {
+    let path = crate::style::clean(&read.path);
+    let kind = match read.deleted {
+        true if path.starts_with("/memfd:") => ModuleKind::Memory,
+        true => ModuleKind::Deleted,
+        false => ModuleKind::File,
+    };
+    let program = read.program.as_ref().ok();
+    let is_installed = kind == ModuleKind::File && read.of_machine;
+    Module {
+        kind,
+        build_id: program.and_then(|program| program.module.build_id.clone()),
+        library: program.and_then(|program| program.module.library.clone()),
+        package: is_installed
+            .then(|| package::of(Path::new(&read.path)))
+            .flatten(),
+        path: Some(path),
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What a trace found, as its JSON document has it.
+
+use crate::scan::Reach;
+use classify::hot::{Confidence, Work};
+use classify::{Library, Table};
+use serde::Serialize;
+
+/// The object `trace` of the JSON document.
+#[derive(Debug, Serialize)]
+pub struct Trace {
+    /// The first lines of the text.
+    pub verdict: Vec<String>,
+    /// The duration of sampling.
+    pub seconds: f64,
+    /// Samples a second that were asked for, on each processor that works.
+    pub rate: u32,
+    /// Samples that were taken.
+    pub samples: u64,
+    /// Those in the kernel; null if the kernel's code is not visible to this user.
+    pub kernel_samples: Option<u64>,
+    /// Samples that the kernel dropped because the ring buffer was full.
+    pub lost: u64,
+    /// The fraction of all samples in AES code.
+    pub aes_share: f64,
+    /// What was seen in no sample takes less than this fraction of the time, with 95 % confidence.
+    pub unseen_below: Option<f64>,
+    /// Those with samples, the most AES first.
+    pub processes: Vec<Process>,
+    /// What could not be traced or read, and why.
+    pub troubles: Vec<String>,
+}
+
+/// A process, from its start or exec to its end or next exec.
+#[derive(Debug, Serialize)]
+pub struct Process {
+    pub pid: u32,
+    pub name: String,
+    pub samples: u64,
+    pub kernel_samples: u64,
+    /// Threads with samples.
+    pub threads: usize,
+    /// The fraction of its samples in AES code, with GHASH in files whose AES code was seen.
+    pub aes_share: f64,
+    #[serde(skip)]
+    pub aes_samples: u64,
+    /// The most samples first.
+    pub findings: Vec<Finding>,
+}
+
+/// One kind of work in one file, or in memory without a file.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    pub work: Work,
+    pub confidence: Confidence,
+    /// Lower-case, as in the catalogue; null if it cannot be told.
+    pub mode: Option<&'static str>,
+    pub module: Module,
+    pub samples: u64,
+    /// The fraction of its process' samples.
+    pub share: f64,
+    pub threads: usize,
+    /// The functions, the most samples first.
+    pub places: Vec<Place>,
+    pub evidence: Evidence,
+    pub reach: Reach,
+    /// What tenrounds would make of it, in words; null where it is not needed or not known.
+    pub with_tenrounds: Option<String>,
+}
+
+/// Where code is.
+#[derive(Debug, Clone, Serialize)]
+pub struct Module {
+    pub kind: ModuleKind,
+    /// null for code without a file.
+    pub path: Option<String>,
+    pub build_id: Option<String>,
+    pub library: Option<Library>,
+    /// The package and its version.
+    pub package: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModuleKind {
+    File,
+    /// It was deleted or replaced since it was mapped.
+    Deleted,
+    /// A file that exists only in memory (memfd_create).
+    Memory,
+    /// Memory without a file, as a just-in-time compiler writes it.
+    WrittenAtRunTime,
+}
+
+/// A function, or a place outside of known functions.
+#[derive(Debug, Clone, Serialize)]
+pub struct Place {
+    pub function: Option<String>,
+    /// Of the function, or of the sampled instruction if the bounds of the function are unknown:
+    /// before relocation, as objdump shows it. In memory without a file, the address.
+    pub address: u64,
+    pub samples: u64,
+}
+
+/// Why the code is what it is said to be: one sample, and the code around it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Evidence {
+    /// The sampled instruction.
+    pub address: u64,
+    /// The loop or stretch of code that decided.
+    pub start: u64,
+    pub end: u64,
+    /// The table that is used, at its address in the process.
+    pub table: Option<Table>,
+    /// Around the sample; empty without --evidence. On Arm, words in hexadecimal.
+    pub code: Vec<Line>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Line {
+    pub address: u64,
+    pub text: String,
+}

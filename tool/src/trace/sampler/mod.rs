@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Samples: where the threads of some processes are, many times a second, and what their processes
+//! map, start and execute meanwhile.
+
+mod perf;
+mod records;
+
+use crate::error::{Error, Result};
+use crate::root::Root;
+use perf::{Ring, Wanted, Whom};
+pub use records::{Event, Mapped, Sample};
+use std::io;
+
+/// What is sampled.
+pub enum Target {
+    /// The program that this process starts next, and its descendants.
+    Children,
+    /// All threads of these processes, and what they start.
+    Processes(Vec<u32>),
+    Everybody,
+}
+
+/// Counters that run, or wait for the program to start.
+pub struct Sampler {
+    rings: Vec<Ring>,
+    /// Whether kernel code is sampled, too.
+    pub kernel: bool,
+    /// Processes of which no thread could be opened, and why.
+    pub refused: Vec<(u32, String)>,
+    /// All were wanted, and only those of this user may be sampled.
+    pub only_own: bool,
+}
+
+impl Sampler {
+    /// Opens the counters. If the kernel's own code may not be sampled, samples only user code.
+    pub fn open(target: &Target, rate: u32) -> Result<Sampler> {
+        let mut kernel = true;
+        loop {
+            let wanted = Wanted { rate, kernel };
+            match Sampler::with(target, wanted) {
+                Err(error) if kernel && is_refusal(&error) => kernel = false,
+                Err(error) if is_refusal(&error) && matches!(target, Target::Everybody) => {
+                    return Sampler::own(&error, rate)
+                }
+                Err(error) => return Err(refusal(&error, target)),
+                Ok(sampler) => return Ok(sampler),
+            }
+        }
+    }
+
+    /// This user's processes, because all are refused.
+    fn own(error: &io::Error, rate: u32) -> Result<Sampler> {
+        let pids = own_processes();
+        if pids.is_empty() {
+            return Err(refusal(error, &Target::Everybody));
+        }
+        let mut sampler = Sampler::open(&Target::Processes(pids), rate)?;
+        sampler.only_own = true;
+        // They end and change their user all the time.
+        sampler.refused.clear();
+        Ok(sampler)
+    }
+
+    fn with(target: &Target, wanted: Wanted) -> io::Result<Sampler> {
+        let processors = processors();
+        let mut sampler = Sampler {
+            rings: Vec::new(),
+            kernel: wanted.kernel,
+            refused: Vec::new(),
+            only_own: false,
+        };
+        match target {
+            Target::Children | Target::Everybody => {
+                let whom = match target {
+                    Target::Children => Whom::Children,
+                    _ => Whom::Everybody,
+                };
+                for processor in processors {
+                    sampler.rings.push(Ring::new(whom, processor, wanted)?);
+                }
+                if matches!(target, Target::Everybody) {
+                    sampler.start()?;
+                }
+            }
+            Target::Processes(pids) => {
+                raise_limit();
+                for pid in pids {
+                    if let Err(error) = sampler.add_process(*pid, &processors, wanted) {
+                        if is_refusal(&error) && wanted.kernel {
+                            return Err(error);
+                        }
+                        sampler.refused.push((*pid, explained(&error, *pid)));
+                    }
+                }
+                if sampler.rings.is_empty() && pids.len() == 1 && sampler.refused.is_empty() {
+                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
+                }
+                sampler.start()?;
+            }
+        }
+        Ok(sampler)
+    }
+
+    /// Opens a counter for each thread on each processor.
+    fn add_process(&mut self, pid: u32, processors: &[u32], wanted: Wanted) -> io::Result<()> {
+        let threads = Root::machine().names(format!("/proc/{pid}/task"));
+        let mut threads = threads
+            .iter()
+            .filter_map(|name| name.parse().ok())
+            .peekable();
+        if threads.peek().is_none() {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        for tid in threads {
+            match self.add_thread(tid, processors, wanted) {
+                // It has ended since.
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) && tid != pid => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    fn add_thread(&mut self, tid: u32, processors: &[u32], wanted: Wanted) -> io::Result<()> {
+        let whom = Whom::Thread(tid);
+        for (index, processor) in processors.iter().enumerate() {
+            match self.rings.get_mut(index) {
+                Some(ring) => ring.add(whom, wanted)?,
+                None => self.rings.push(Ring::new(whom, *processor, wanted)?),
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&self) -> io::Result<()> {
+        self.rings.iter().try_for_each(Ring::start)
+    }
+
+    pub fn stop(&self) {
+        self.rings.iter().for_each(Ring::stop);
+    }
+
+    /// All that happened since the last call, in order.
+    pub fn events(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for ring in &self.rings {
+            ring.drain(&mut events);
+        }
+        events.sort_by_key(|(time, _)| *time);
+        events.into_iter().map(|(_, event)| event).collect()
+    }
+}
+
+/// Whether the kernel says that this is not allowed.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
+}
+
+/// The processes of this user but this one.
+fn own_processes() -> Vec<u32> {
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: it has no arguments and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    let is_own = |pid: &u32| {
+        let meta = std::fs::metadata(format!("/proc/{pid}"));
+        *pid != std::process::id() && meta.is_ok_and(|meta| meta.uid() == user)
+    };
+    let names = Root::machine().names("/proc");
+    let pids = names.iter().filter_map(|name| name.parse().ok());
+    pids.filter(is_own).collect()
+}
+
+/// The processors that run: "0-3,6" in a file of /sys.
+fn processors() -> Vec<u32> {
+    let online = Root::machine().line("/sys/devices/system/cpu/online");
+    let found = online.map(|line| ranges(&line)).unwrap_or_default();
+    match found.is_empty() {
+        true => {
+            let count = std::thread::available_parallelism().map_or(1, usize::from);
+            (0..count as u32).collect()
+        }
+        false => found,
+    }
+}
+
+fn ranges(line: &str) -> Vec<u32> {
+    const MOST: u32 = 1 << 16;
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+        (last < MOST).then_some(first..=last)
+    };
+    line.trim().split(',').filter_map(range).flatten().collect()
+}
+
+/// Allows as many open files as this user may have: each thread takes one a processor.
+fn raise_limit() {
+    use nix::sys::resource::{getrlimit, setrlimit, Resource};
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
+}
+
+/// Why a process is not sampled.
+fn explained(error: &io::Error, pid: u32) -> String {
+    match error.raw_os_error() {
+        Some(libc::ESRCH) => "there is no such process, or it has ended".to_owned(),
+        Some(libc::EACCES | libc::EPERM) if Root::machine().exists(format!("/proc/{pid}")) => {
+            "it belongs to another user: run the command as root, or with CAP_PERFMON and CAP_SYS_PTRACE"
+                .to_owned()
+        }
+        Some(libc::EMFILE) => {
+            "it has more threads than files may be open; raise the limit (ulimit -n), or use --all"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn refusal(error: &io::Error, target: &Target) -> Error {
+    let paranoid = Root::machine().line("/proc/sys/kernel/perf_event_paranoid");
+    let level = paranoid.map_or(String::new(), |level| {
+        format!(" (kernel.perf_event_paranoid is {level})")
+    });
+    let why = match (error.raw_os_error(), target) {
+        (Some(libc::EACCES | libc::EPERM), Target::Everybody) => format!(
+            "the kernel does not let this user sample all processes{level}; run the command as root, give it CAP_PERFMON and CAP_SYS_PTRACE, or name your own processes with -p"
+        ),
+        (Some(libc::EACCES | libc::EPERM), _) => format!(
+            "the kernel refuses perf_event_open{level}, as many containers do; run the command as root, or give it CAP_PERFMON"
+        ),
+        (Some(libc::ENOSYS), _) => {
+            "this kernel has no perf_event_open, or a filter of system calls hides it; run the command outside the container".to_owned()
+        }
+        (Some(libc::ESRCH), Target::Processes(pids)) => {
+            let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+            format!("there is no process {}, or it has ended", pids.join(", "))
+        }
+        (Some(libc::ENOMEM), _) => {
+            "there is no memory for the ring buffers; end other tracers, or raise kernel.perf_event_mlock_kb".to_owned()
+        }
+        _ => format!("perf_event_open: {error}"),
+    };
+    Error::failure(format!("cannot trace: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_processors() {
+        assert_eq!(ranges("0-2,5\n"), [0, 1, 2, 5]);
+        assert_eq!(ranges("3"), [3]);
+        assert_eq!(ranges(""), []);
+        assert_eq!(ranges("0-99999999999,x,1-"), []);
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The code under a sample: copied when its address is first hit, because a just-in-time compiler
+//! may replace it, and classified.
+
+use super::target::maps::Mapping;
+use super::target::memory::{self, Tables, View};
+use super::target::module::Module;
+use classify::hot::{self, Code, Confidence, Registers, Running, Work};
+use classify::{disassembly, Around, Bounds, Machine, Table};
+use std::ops::Range;
+
+/// A sampled address.
+pub struct Where<'w> {
+    pub pid: u32,
+    pub address: u64,
+    /// In the file.
+    pub offset: u64,
+    pub mapping: &'w Mapping,
+    pub module: Option<&'w Module>,
+}
+
+/// A function, or a place outside of known functions.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    pub function: Option<String>,
+    pub address: u64,
+}
+
+/// The answer for an address.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub running: Running,
+    pub place: Place,
+    pub address: u64,
+    /// Instructions around the sample.
+    pub listing: Vec<(u64, String)>,
+}
+
+/// An address whose code was copied.
+pub struct Spot {
+    /// None if the code could not be read.
+    code: Option<hot::Spot>,
+    seen: Seen,
+    /// Samples whose registers led to no table.
+    in_vain: u32,
+}
+
+/// So many samples without a table at an address mean that there is none.
+const TRIES: u32 = 4;
+/// Code around an address in memory without a file.
+const WINDOW: u64 = 4096;
+/// A longer function is not decoded as a whole.
+const LONGEST: u64 = 256 << 10;
+
+impl Spot {
+    pub fn new(at: &Where) -> Spot {
+        let around = at.around();
+        let shift = at.shift();
+        let range = match &around {
+            Some(around) => {
+                around.range.start.wrapping_add(shift)..around.range.end.wrapping_add(shift)
+            }
+            None => at.address.saturating_sub(WINDOW)..at.address.saturating_add(WINDOW),
+        };
+        let whole = around.is_some() && range.end.saturating_sub(range.start) <= LONGEST;
+        let range = match whole || around.is_none() {
+            true => range,
+            false => {
+                at.address.saturating_sub(WINDOW).max(range.start)
+                    ..at.address.saturating_add(WINDOW).min(range.end)
+            }
+        };
+        let mapped = &at.mapping.range;
+        let range = range.start.max(mapped.start)..range.end.min(mapped.end);
+        let machine = at.machine();
+        let bytes = at.code(&range);
+        let code = bytes.as_ref().map(|bytes| Code {
+            machine,
+            address: range.start,
+            bytes,
+            whole,
+        });
+        let spot = code.as_ref().map(|code| hot::look(code, at.address));
+        let listing = match (&code, &spot) {
+            (Some(code), Some(spot)) => listing(code, &spot.listing, shift),
+            _ => Vec::new(),
+        };
+        let known = around.filter(|around| around.bounds != Bounds::Unknown);
+        let place = Place {
+            address: known
+                .as_ref()
+                .map_or(at.address.wrapping_sub(shift), |known| known.range.start),
+            function: known.and_then(|known| known.name),
+        };
+        Spot {
+            code: spot,
+            seen: Seen {
+                running: NOTHING,
+                place,
+                address: at.address.wrapping_sub(shift),
+                listing,
+            },
+            in_vain: 0,
+        }
+    }
+
+    /// What runs here, by the registers of one more sample; None if the code could not be read.
+    pub fn seen(
+        &mut self,
+        at: &Where,
+        registers: &Registers,
+        tables: &mut Tables,
+    ) -> Option<&Seen> {
+        let code = self.code.as_ref()?;
+        let is_open = matches!(self.seen.running.work, Work::Other | Work::Bitslice);
+        if is_open && self.in_vain < TRIES {
+            let of_file = at.tables();
+            let mut view = View {
+                pid: at.pid,
+                tables,
+                of_file: &of_file,
+            };
+            let mut running = code.running(registers, &mut view);
+            self.in_vain += 1;
+            let shift = at.shift();
+            running.range =
+                running.range.start.wrapping_sub(shift)..running.range.end.wrapping_sub(shift);
+            self.seen.running = running;
+        }
+        Some(&self.seen)
+    }
+}
+
+const NOTHING: Running = Running {
+    work: Work::Other,
+    confidence: Confidence::Possible,
+    range: 0..0,
+    table: None,
+    stitched: false,
+    decrypts: None,
+};
+
+impl Where<'_> {
+    fn program(&self) -> Option<&classify::Program> {
+        self.module?.program.as_ref().ok()
+    }
+
+    fn machine(&self) -> Machine {
+        let native = match cfg!(target_arch = "aarch64") {
+            true => Machine::Arm64,
+            false => Machine::X86_64,
+        };
+        self.program()
+            .map_or(native, |program| program.module.machine)
+    }
+
+    /// Where the file's addresses are moved to in this process.
+    fn shift(&self) -> u64 {
+        let address = self
+            .program()
+            .and_then(|program| program.address_of(self.offset));
+        address.map_or(0, |address| self.address.wrapping_sub(address))
+    }
+
+    /// The function, in addresses of the file.
+    fn around(&self) -> Option<Around> {
+        let program = self.program()?;
+        program.around(program.address_of(self.offset)?)
+    }
+
+    /// Code of the process, or of the file if the process cannot be read.
+    fn code(&self, range: &Range<u64>) -> Option<Vec<u8>> {
+        let holds = |bytes: &Vec<u8>| range.start + bytes.len() as u64 > self.address;
+        let live = memory::read(self.pid, range.clone()).filter(holds);
+        live.or_else(|| {
+            let length = usize::try_from(range.end.saturating_sub(range.start)).ok()?;
+            let offset = self.mapping.offset_of(range.start);
+            self.module?.code(offset, length).filter(holds)
+        })
+    }
+
+    /// The tables of the file, at their addresses in this process.
+    fn tables(&self) -> Vec<Table> {
+        let tables = self.program().map(|program| &program.module.tables);
+        let shift = self.shift();
+        let moved = |table: &Table| Table {
+            address: table.address.wrapping_add(shift),
+            ..table.clone()
+        };
+        tables.into_iter().flatten().map(moved).collect()
+    }
+}
+
+/// Instructions, with their addresses in the file.
+fn listing(code: &Code, range: &Range<u64>, shift: u64) -> Vec<(u64, String)> {
+    let offset = |address: u64| {
+        let offset = usize::try_from(address.saturating_sub(code.address));
+        offset.unwrap_or(0).min(code.bytes.len())
+    };
+    let bytes = code
+        .bytes
+        .get(offset(range.start)..offset(range.end))
+        .unwrap_or_default();
+    let start = range.start.wrapping_sub(shift);
+    match code.machine {
+        Machine::X86_64 => disassembly(64, start, bytes),
+        Machine::I386 => disassembly(32, start, bytes),
+        Machine::Arm64 => {
+            let words = bytes.chunks_exact(4).enumerate();
+            let line = |(index, word): (usize, &[u8])| {
+                let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                (start.wrapping_add(4 * index as u64), format!("{word:08x}"))
+            };
+            words.map(line).collect()
+        }
+    }
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Follows the traced processes through their events, and classifies each sampled address once.
+
+use super::sampler::{Event, Mapped, Sample};
+use super::spots::{Place, Seen, Spot, Where};
+use super::target::maps::{Mapping, Maps};
+use super::target::memory::Tables;
+use super::target::module::Modules;
+use crate::root::Root;
+use classify::hot::Work;
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+/// A process, from its start or exec to its end or next exec.
+pub struct Subject {
+    pub pid: u32,
+    pub name: String,
+    maps: Maps,
+    /// When /proc/PID/maps was read last.
+    read: Option<Instant>,
+    tables: Tables,
+    /// Classified addresses of memory without a file.
+    anonymous: HashMap<(usize, u64), Spot>,
+    pub samples: u64,
+    pub kernel: u64,
+    pub aes: u64,
+    pub threads: HashSet<u32>,
+    pub found: HashMap<Key, Found>,
+}
+
+/// The file, if there is one, and what its code does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub module: Option<usize>,
+    pub work: Work,
+}
+
+/// Samples of one kind of work in one file.
+#[derive(Clone)]
+pub struct Found {
+    pub samples: u64,
+    pub threads: HashSet<u32>,
+    pub places: HashMap<Place, u64>,
+    /// Of the first sample.
+    pub first: Seen,
+    pub stitched: bool,
+    pub decrypts: HashSet<Option<bool>>,
+}
+
+#[derive(Default)]
+pub struct State {
+    pub subjects: Vec<Subject>,
+    current: HashMap<u32, usize>,
+    pub modules: Modules,
+    /// Classified addresses of files.
+    spots: HashMap<(usize, u64), Spot>,
+    pub samples: u64,
+    pub kernel: u64,
+    pub lost: u64,
+    pub aes: u64,
+}
+
+/// /proc/PID/maps is read again for an unknown address, but not more often.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+impl State {
+    pub fn take(&mut self, event: Event) {
+        match event {
+            Event::Lost(count) => self.lost += count,
+            Event::Forked { pid, parent } if pid != parent => self.forked(pid, parent),
+            Event::Forked { .. } => {}
+            Event::Named {
+                pid,
+                tid,
+                name,
+                executed,
+            } => self.named(pid, tid, name, executed),
+            Event::Mapped(mapped) => self.mapped(mapped),
+            Event::Sample(sample) => self.sampled(&sample),
+        }
+    }
+
+    /// The work of AES with the most samples.
+    pub fn strongest(&self) -> Option<Work> {
+        let found = self.subjects.iter().flat_map(|subject| &subject.found);
+        let aes = found.filter(|(key, _)| key.work.is_aes());
+        aes.max_by_key(|(_, found)| found.samples)
+            .map(|(key, _)| key.work)
+    }
+
+    /// The subject of a process, which is new if the process was not seen before.
+    fn subject(&mut self, pid: u32) -> usize {
+        if let Some(known) = self.current.get(&pid) {
+            return *known;
+        }
+        let name = crate::inventory::processes::name(&Root::machine(), pid);
+        self.add(Subject::new(pid, name, Maps::default()))
+    }
+
+    fn add(&mut self, subject: Subject) -> usize {
+        self.current.insert(subject.pid, self.subjects.len());
+        self.subjects.push(subject);
+        self.subjects.len() - 1
+    }
+
+    fn forked(&mut self, pid: u32, parent: u32) {
+        if let Some(parent) = self.current.get(&parent) {
+            let parent = &self.subjects[*parent];
+            let child = Subject::new(pid, parent.name.clone(), parent.maps.clone());
+            self.add(child);
+        }
+    }
+
+    fn named(&mut self, pid: u32, tid: u32, name: String, executed: bool) {
+        let name = crate::style::clean(name);
+        match executed {
+            true => {
+                self.add(Subject::new(pid, name, Maps::default()));
+            }
+            false if pid == tid => {
+                let subject = self.subject(pid);
+                self.subjects[subject].name = name;
+            }
+            false => {}
+        }
+    }
+
+    fn mapped(&mut self, new: Mapped) {
+        let subject = self.subject(new.pid);
+        let end = new.start.saturating_add(new.length);
+        let mapping = Mapping::new(new.start..end, new.offset, new.inode, &new.path);
+        // Other code may be there now.
+        let subject = &mut self.subjects[subject];
+        subject
+            .anonymous
+            .retain(|(_, address), _| !mapping.range.contains(address));
+        subject.maps.add(mapping);
+    }
+
+    fn sampled(&mut self, sample: &Sample) {
+        // The idle task.
+        if sample.pid == 0 || sample.pid == std::process::id() {
+            return;
+        }
+        let index = self.subject(sample.pid);
+        let subject = &mut self.subjects[index];
+        self.samples += 1;
+        subject.samples += 1;
+        subject.threads.insert(sample.tid);
+        if sample.kernel {
+            self.kernel += 1;
+            subject.kernel += 1;
+            return;
+        }
+        let Some(mapping) = subject.mapping(sample.address) else {
+            return;
+        };
+        let module = mapping
+            .has_file()
+            .then(|| self.modules.of(sample.pid, &mapping));
+        let offset = mapping.offset_of(sample.address);
+        let at = Where {
+            pid: sample.pid,
+            address: sample.address,
+            offset,
+            mapping: &mapping,
+            module: module.map(|module| &self.modules.list[module]),
+        };
+        let spot = match module {
+            Some(module) => self.spots.entry((module, offset)),
+            None => subject.anonymous.entry((0, sample.address)),
+        };
+        let spot = spot.or_insert_with(|| Spot::new(&at));
+        let Some(seen) = spot.seen(&at, &sample.numbered(), &mut subject.tables) else {
+            return;
+        };
+        if seen.running.work == Work::Other {
+            return;
+        }
+        if seen.running.work.is_aes() {
+            self.aes += 1;
+            subject.aes += 1;
+        }
+        let key = Key {
+            module,
+            work: seen.running.work,
+        };
+        let found = subject.found.entry(key).or_insert_with(|| Found::new(seen));
+        found.samples += 1;
+        found.threads.insert(sample.tid);
+        found.stitched |= seen.running.stitched;
+        found.decrypts.insert(seen.running.decrypts);
+        *found.places.entry(seen.place.clone()).or_default() += 1;
+    }
+}
+
+impl Found {
+    pub fn merge(&mut self, other: &Found) {
+        self.samples += other.samples;
+        self.threads.extend(&other.threads);
+        for (place, samples) in &other.places {
+            *self.places.entry(place.clone()).or_default() += samples;
+        }
+        self.stitched |= other.stitched;
+        self.decrypts.extend(&other.decrypts);
+    }
+
+    fn new(seen: &Seen) -> Found {
+        Found {
+            samples: 0,
+            threads: HashSet::new(),
+            places: HashMap::new(),
+            first: seen.clone(),
+            stitched: false,
+            decrypts: HashSet::new(),
+        }
+    }
+}
+
+impl Subject {
+    fn new(pid: u32, name: String, maps: Maps) -> Subject {
+        Subject {
+            pid,
+            name,
+            maps,
+            read: None,
+            tables: Tables::default(),
+            anonymous: HashMap::new(),
+            samples: 0,
+            kernel: 0,
+            aes: 0,
+            threads: HashSet::new(),
+            found: HashMap::new(),
+        }
+    }
+
+    /// Whether it has mapped a Java virtual machine, so that code without a file is Java's.
+    pub fn runs_java(&self) -> bool {
+        self.maps.paths().any(|path| path.ends_with("/libjvm.so"))
+    }
+
+    /// The mapping of an address. One that is not known was made before the trace began, or by
+    /// mprotect(2).
+    fn mapping(&mut self, address: u64) -> Option<Mapping> {
+        if let Some(known) = self.maps.at(address) {
+            return Some(known.clone());
+        }
+        if self.read.is_some_and(|read| read.elapsed() < PATIENCE) {
+            return None;
+        }
+        self.read = Some(Instant::now());
+        let text = Root::machine()
+            .text(format!("/proc/{}/maps", self.pid))
+            .ok()?;
+        self.maps = Maps::parse(&text);
+        self.maps.at(address).cloned()
+    }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! What a process has mapped for execution: by its records, and by /proc/PID/maps.
+
+use std::ops::Range;
+
+/// Memory that may be executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    pub range: Range<u64>,
+    /// The place in the file of its first byte.
+    pub offset: u64,
+    /// 0: there is no file.
+    pub inode: u64,
+    /// "[vdso]", "//anon" or "" where there is no file.
+    pub path: String,
+    /// The file has no name any more.
+    pub deleted: bool,
+}
+
+impl Mapping {
+    pub fn new(range: Range<u64>, offset: u64, inode: u64, path: &str) -> Mapping {
+        let live = path.strip_suffix(" (deleted)");
+        Mapping {
+            range,
+            offset,
+            inode,
+            path: live.unwrap_or(path).to_owned(),
+            deleted: live.is_some(),
+        }
+    }
+
+    /// Whether a file is mapped.
+    pub fn has_file(&self) -> bool {
+        self.path.starts_with('/') && !self.path.starts_with("//")
+    }
+
+    /// The place in the file of an address in it.
+    pub fn offset_of(&self, address: u64) -> u64 {
+        self.offset
+            .wrapping_add(address.wrapping_sub(self.range.start))
+    }
+}
+
+/// The mappings of a process, sorted by their beginning. None overlap.
+#[derive(Debug, Clone, Default)]
+pub struct Maps(Vec<Mapping>);
+
+impl Maps {
+    /// The executable ones of /proc/PID/maps.
+    pub fn parse(text: &str) -> Maps {
+        let mut maps = Maps::default();
+        for mapping in text.lines().filter_map(line) {
+            maps.add(mapping);
+        }
+        maps
+    }
+
+    /// Adds a mapping in place of what was there.
+    pub fn add(&mut self, new: Mapping) {
+        if new.range.is_empty() {
+            return;
+        }
+        let overlaps =
+            |old: &Mapping| old.range.start < new.range.end && new.range.start < old.range.end;
+        let first = self
+            .0
+            .partition_point(|old| old.range.end <= new.range.start);
+        let count = self.0[first..]
+            .iter()
+            .take_while(|old| overlaps(old))
+            .count();
+        let mut parts = Vec::new();
+        for old in &self.0[first..first + count] {
+            if old.range.start < new.range.start {
+                parts.push(Mapping {
+                    range: old.range.start..new.range.start,
+                    ..old.clone()
+                });
+            }
+        }
+        let end = new.range.end;
+        parts.push(new);
+        for old in &self.0[first..first + count] {
+            if old.range.end > end {
+                parts.push(Mapping {
+                    range: end..old.range.end,
+                    offset: old.offset_of(end),
+                    ..old.clone()
+                });
+            }
+        }
+        self.0.splice(first..first + count, parts);
+    }
+
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|mapping| mapping.path.as_str())
+    }
+
+    pub fn at(&self, address: u64) -> Option<&Mapping> {
+        let next = self
+            .0
+            .partition_point(|mapping| mapping.range.start <= address);
+        let mapping = &self.0[next.checked_sub(1)?];
+        mapping.range.contains(&address).then_some(mapping)
+    }
+}
+
+/// "7f1000-7f2000 r-xp 00001000 fe:00 1234   /usr/lib/x.so"; None unless it may be executed.
+fn line(line: &str) -> Option<Mapping> {
+    let mut rest = line;
+    let mut field = || {
+        let text = rest.trim_start_matches(' ');
+        let (field, behind) = text.split_once(' ').unwrap_or((text, ""));
+        rest = behind;
+        field
+    };
+    let (range, rights, offset) = (field(), field(), field());
+    field();
+    let inode = field();
+    let (start, end) = range.split_once('-')?;
+    let hexadecimal = |text| u64::from_str_radix(text, 16).ok();
+    rights.as_bytes().get(2).filter(|right| **right == b'x')?;
+    let range = hexadecimal(start)?..hexadecimal(end)?;
+    Some(Mapping::new(
+        range,
+        hexadecimal(offset)?,
+        inode.parse().ok()?,
+        rest.trim_start_matches(' '),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(start: u64, end: u64, path: &str) -> Mapping {
+        Mapping::new(start..end, 0x1000, 1, path)
+    }
+
+    #[test]
+    fn lines_of_proc() {
+        let maps = Maps::parse(concat!(
+            "1000-2000 r--p 00000000 fe:00 12    /lib/a\n",
+            "2000-3000 r-xp 00001000 fe:00 12        /lib/a b (deleted)\n",
+            "3000-4000 rwxp 00000000 00:00 0 \n",
+            "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n",
+            "nonsense\n\n5000-4000 r-xp 0 0 0 x\n",
+        ));
+        assert_eq!(maps.at(0x1fff), None);
+        let file = maps.at(0x2abc).unwrap();
+        assert_eq!(
+            (file.path.as_str(), file.deleted, file.inode),
+            ("/lib/a b", true, 12)
+        );
+        assert!(file.has_file());
+        assert_eq!(file.offset_of(0x2abc), 0x1abc);
+        assert!(!maps.at(0x3000).unwrap().has_file());
+        assert_eq!(maps.at(0x4000), None);
+    }
+
+    #[test]
+    fn a_new_mapping_replaces_what_was_there() {
+        let mut maps = Maps::default();
+        maps.add(plain(0x1000, 0x5000, "/a"));
+        maps.add(plain(0x2000, 0x3000, "/b"));
+        assert_eq!(maps.0.len(), 3);
+        assert_eq!(maps.at(0x1fff).unwrap().path, "/a");
+        assert_eq!(maps.at(0x2000).unwrap().path, "/b");
+        let rest = maps.at(0x3000).unwrap();
+        assert_eq!((rest.path.as_str(), rest.offset), ("/a", 0x3000));
+        maps.add(plain(0, 0x6000, "/c"));
+        assert_eq!(maps.0, [plain(0, 0x6000, "/c")]);
+    }
+
+    #[test]
+    fn random_mappings_never_overlap() {
+        let mut random = fastrand::Rng::with_seed(2);
+        let mut maps = Maps::default();
+        let mut owner = [None; 64];
+        for number in 0..2000 {
+            let (start, length) = (random.u64(0..64), random.u64(0..16));
+            let end = (start + length).min(64);
+            maps.add(plain(start, end, &format!("/{number}")));
+            owner[start as usize..end as usize].fill(Some(number));
+            for (address, owner) in owner.iter().enumerate() {
+                let found = maps.at(address as u64).map(|mapping| mapping.path.clone());
+                assert_eq!(found, owner.map(|number| format!("/{number}")));
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Reads the memory of a traced process: code under samples, and data that this code refers to. It
+//! looks for nothing but tables of constants, and keeps only code.
+
+use classify::hot::Memory;
+use classify::{tables_near, Table};
+use nix::sys::uio::{process_vm_readv, RemoteIoVec};
+use nix::unistd::Pid;
+use std::collections::HashMap;
+use std::io::IoSliceMut;
+use std::ops::Range;
+
+/// Reads up to the first address that cannot be read; None if that is the first one.
+pub fn read(pid: u32, range: Range<u64>) -> Option<Vec<u8>> {
+    const LONGEST: u64 = 1 << 20;
+    let length = range.end.checked_sub(range.start)?.min(LONGEST) as usize;
+    let mut bytes = vec![0; length];
+    // Each page is an element of its own, because the call reads only whole elements.
+    let mut remote = Vec::new();
+    let mut base = usize::try_from(range.start).ok()?;
+    let mut rest = length;
+    while rest > 0 {
+        let len = rest.min(PAGE - base % PAGE);
+        remote.push(RemoteIoVec { base, len });
+        base = base.checked_add(len)?;
+        rest -= len;
+    }
+    let pid = Pid::from_raw(i32::try_from(pid).ok()?);
+    let count = process_vm_readv(pid, &mut [IoSliceMut::new(&mut bytes)], &remote).ok()?;
+    bytes.truncate(count);
+    (count > 0).then_some(bytes)
+}
+
+/// The smallest page of the processors that are supported.
+const PAGE: usize = 4096;
+/// The longest table.
+const LONGEST: u64 = 2048;
+
+/// The tables of one process, as samples ask for them.
+#[derive(Debug, Default)]
+pub struct Tables {
+    seen: HashMap<(u64, u64), Vec<Table>>,
+}
+
+/// The tables of a process, while it can be read; else those of the file whose code was sampled.
+pub struct View<'v> {
+    pub pid: u32,
+    pub tables: &'v mut Tables,
+    /// With their addresses in the process.
+    pub of_file: &'v [Table],
+}
+
+impl Memory for View<'_> {
+    fn tables(&mut self, range: Range<u64>) -> Vec<Table> {
+        let key = (range.start, range.end);
+        if let Some(known) = self.tables.seen.get(&key) {
+            return known.clone();
+        }
+        let start = range.start & !7;
+        let bytes = read(self.pid, start..range.end.saturating_add(LONGEST));
+        let mut found = match bytes {
+            Some(bytes) => tables_near(start, &bytes),
+            None => self.of_file.to_vec(),
+        };
+        found.retain(|table| range.contains(&table.address));
+        self.tables.seen.insert(key, found.clone());
+        found
+    }
+}

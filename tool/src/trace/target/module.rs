@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The files whose code is sampled: each is read once, however many processes run it.
+
+use super::maps::Mapping;
+use crate::root::Root;
+use classify::{Program, Refusal};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A file with code.
+pub struct Module {
+    pub path: String,
+    pub deleted: bool,
+    /// None if it cannot be read, with the reason.
+    pub program: Result<Program, String>,
+    /// Whether it is a file of this machine, not of a container.
+    pub of_machine: bool,
+    file: Option<File>,
+}
+
+impl Module {
+    /// Code of the file, for a process that has ended.
+    pub fn code(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; length.min(1 << 20)];
+        let count = self.file.as_ref()?.read_at(&mut bytes, offset).ok()?;
+        bytes.truncate(count);
+        (count > 0).then_some(bytes)
+    }
+}
+
+#[derive(Default)]
+pub struct Modules {
+    pub list: Vec<Module>,
+    by_file: HashMap<(u64, String), usize>,
+}
+
+impl Modules {
+    /// The file of a mapping.
+    pub fn of(&mut self, pid: u32, mapping: &Mapping) -> usize {
+        let key = (mapping.inode, mapping.path.clone());
+        if let Some(known) = self.by_file.get(&key) {
+            return *known;
+        }
+        self.list.push(read(pid, mapping));
+        self.by_file.insert(key, self.list.len() - 1);
+        self.list.len() - 1
+    }
+}
+
+/// A larger file is not read: the largest browsers have 300 MB.
+const LARGEST: u64 = 2 << 30;
+
+fn read(pid: u32, mapping: &Mapping) -> Module {
+    let (file, of_machine) = match open(pid, mapping) {
+        Some((file, of_machine)) => (Some(file), of_machine),
+        None => (None, false),
+    };
+    let program = match &file {
+        Some(file) => examine(file),
+        None => Err("the file cannot be read, or was replaced since".to_owned()),
+    };
+    Module {
+        path: mapping.path.clone(),
+        deleted: mapping.deleted,
+        program,
+        of_machine,
+        file,
+    }
+}
+
+fn examine(mut file: &File) -> Result<Program, String> {
+    let size = file.metadata().map_err(|error| error.to_string())?.len();
+    if size > LARGEST {
+        return Err("it is larger than 2 GiB, which is not examined".to_owned());
+    }
+    let mut bytes = Vec::with_capacity(size as usize);
+    file.read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
+    Program::read(&bytes).map_err(|refusal: Refusal| refusal.to_string())
+}
+
+/// Opens the file of a mapping: below the root of its process; by the mapping itself, which needs
+/// CAP_CHECKPOINT_RESTORE, if it was deleted; or as the program of the process.
+fn open(pid: u32, mapping: &Mapping) -> Option<(File, bool)> {
+    let root = Root::machine();
+    let view = root.of_process(pid);
+    let of_machine = view.as_ref().map_or(true, Root::is_machine);
+    let inside = view
+        .unwrap_or_else(Root::machine)
+        .path(Path::new(&mapping.path));
+    let range = &mapping.range;
+    let places = [
+        (inside, of_machine),
+        (
+            PathBuf::from(format!(
+                "/proc/{pid}/map_files/{:x}-{:x}",
+                range.start, range.end
+            )),
+            false,
+        ),
+        (PathBuf::from(format!("/proc/{pid}/exe")), false),
+    ];
+    places.into_iter().find_map(|(path, of_machine)| {
+        let file = root.open(path).ok()?;
+        let is_it = file.metadata().ok()?.ino() == mapping.inode;
+        is_it.then_some((file, of_machine && !mapping.deleted))
+    })
+}

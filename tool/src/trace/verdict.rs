@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The verdict of `trace`: which AES code takes how much time in which process, and what tenrounds
+//! would run instead.
+
+use super::result::{Finding, ModuleKind, Process, Trace};
+use crate::algorithm::{Direction, Mode};
+use crate::detect::Code;
+use crate::scan::Reach;
+use crate::selection;
+use classify::hot::Work;
+
+/// The verdict names no more processes.
+const MOST: usize = 5;
+
+pub fn lines(trace: &Trace) -> Vec<String> {
+    if trace.samples == 0 {
+        return vec![
+            "There is no sample: the processes used no processor time, or ended too early. Let them work while they are traced."
+                .to_owned(),
+        ];
+    }
+    let mut lines: Vec<String> = trace.processes.iter().filter_map(process).collect();
+    if lines.is_empty() {
+        let unseen = percent(trace.unseen_below.unwrap_or(1.0));
+        let first = format!(
+            "No AES code was seen in {} samples: it takes less than {unseen} of the time.",
+            crate::style::grouped(trace.samples)
+        );
+        lines.push(first);
+        lines.extend(trace.processes.iter().filter_map(other).take(MOST));
+    }
+    let more = lines.len().saturating_sub(MOST);
+    lines.truncate(MOST);
+    if more > 0 {
+        lines.push(format!(
+            "{more} more processes run AES code; the table shows them."
+        ));
+    }
+    lines
+}
+
+/// "11 %", "0.3 %".
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        p if p >= 9.95 => format!("{p:.0} %"),
+        p if p >= 0.95 => format!("{p:.1} %"),
+        p => format!("{p:.2} %"),
+    }
+}
+
+/// One line for a process with AES code.
+fn process(process: &Process) -> Option<String> {
+    let mut aes = process
+        .findings
+        .iter()
+        .filter(|finding| finding.work.is_aes());
+    let first = aes.next()?;
+    let mode = match first.mode {
+        Some(mode) => format!("AES-{}", mode.to_uppercase()),
+        None => "AES".to_owned(),
+    };
+    let share = percent(process.aes_share);
+    let also = match aes.next() {
+        Some(_) => " and others",
+        None => "",
+    };
+    let with = match &first.with_tenrounds {
+        Some(with) => format!("; {with}"),
+        None => String::new(),
+    };
+    Some(format!(
+        "{} ({}): {mode} in {} {}{also}, {share} of its time{with}.",
+        process.name,
+        process.pid,
+        place(first),
+        phrase(first.work)
+    ))
+}
+
+/// One line for a process that runs bitsliced code or hashes by AES instructions.
+fn other(process: &Process) -> Option<String> {
+    let first = process
+        .findings
+        .iter()
+        .find(|finding| !finding.work.is_aes())?;
+    Some(format!(
+        "{} ({}): {} in {}, {} of its time.",
+        process.name,
+        process.pid,
+        first.work.name(),
+        place(first),
+        percent(first.share)
+    ))
+}
+
+/// "libcrypto.so.3".
+fn place(finding: &Finding) -> String {
+    let path = finding.module.path.as_deref().unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match finding.module.kind {
+        ModuleKind::WrittenAtRunTime => "code written at run time".to_owned(),
+        ModuleKind::Memory => format!("{} (a file in memory)", name.trim_start_matches("memfd:")),
+        ModuleKind::Deleted => format!("{name} (deleted)"),
+        ModuleKind::File => name.to_owned(),
+    }
+}
+
+fn phrase(work: Work) -> &'static str {
+    match work {
+        Work::Vaes512 => "on VAES at 512 bits (VAES 512)",
+        Work::Vaes256 => "on VAES at 256 bits (VAES 256)",
+        Work::AesNi => "on 128-bit AES-NI",
+        Work::ArmCe => "on Armv8's AES instructions",
+        Work::Vperm => "by vector permutation, without AES instructions",
+        Work::Tables | Work::GhashTables => "by tables, which leak keys through the cache",
+        work => work.name(),
+    }
+}
+
+/// The code that a finding runs on, as `detect` names it.
+fn code(work: Work) -> Option<Code> {
+    Some(match work {
+        Work::Vaes512 => Code::Vaes512,
+        Work::Vaes256 => Code::Vaes256,
+        Work::AesNi => Code::Aesni,
+        Work::ArmCe => Code::Armv8,
+        Work::Vperm | Work::Tables => Code::Software,
+        _ => return None,
+    })
+}
+
+/// What tenrounds would run instead. Without a known mode, what it runs where registers of all
+/// widths help: CTR.
+pub fn with_tenrounds(
+    work: Work,
+    reach: Reach,
+    mode: Option<&str>,
+    decrypts: bool,
+) -> Option<String> {
+    let theirs = code(work)?;
+    match reach {
+        Reach::Itself => return Some("this is tenrounds".to_owned()),
+        Reach::NotNeeded => return None,
+        Reach::Unknown => return None,
+        Reach::Go | Reach::OtherLibrary => {
+            return Some("tenrounds does not reach this library".to_owned())
+        }
+        Reach::Provider | Reach::Engine | Reach::Java | Reach::Kernel | Reach::Bundled => {}
+    }
+    let direction = match decrypts {
+        true => Direction::Decrypt,
+        false => Direction::Encrypt,
+    };
+    let known = mode.and_then(|name| Mode::aes().find(|mode| mode.name() == name));
+    let backend = selection::here().backend?;
+    let ours = backend.doing_mode(known.unwrap_or(Mode::Ctr), direction)?;
+    let ours = Code::of_backend(ours.name());
+    let perhaps = match reach {
+        Reach::Bundled => ", if this OpenSSL loads providers",
+        _ => "",
+    };
+    let would = match known {
+        Some(_) => "would run",
+        None => "can run, depending on the mode,",
+    };
+    Some(match ours {
+        Code::Software if theirs == Code::Software && work == Work::Vperm => {
+            "tenrounds has no AES instructions here either".to_owned()
+        }
+        ours if ours <= theirs && ours != Code::Software => {
+            format!("tenrounds uses instructions of the same width{perhaps}")
+        }
+        ours => format!("with tenrounds it {would} on {}{perhaps}", ours.phrase()),
+    })
+}

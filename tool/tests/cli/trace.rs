@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! `trace` on programs whose AES code is known: the core's backends in a stripped program under a
+//! false name, and the system's openssl under masks. trace_corpus.rs has the longer list.
+
+use crate::json::{valid, Document};
+use crate::support::{contains, module, skip, Done, Finish, Guarded, Place, TOOL};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/work.c");
+
+/// Whether the kernel lets this process sample its own children. Reports a test that is skipped for
+/// want of that.
+pub fn can_sample(place: &Place) -> bool {
+    let own = std::process::id().to_string();
+    let done = place
+        .tool(["trace", "--seconds", "0.01", "-p", &own])
+        .done();
+    match done.status {
+        Some(0) => true,
+        _ => {
+            contains(&done.err, &["perf_event_open"]);
+            skip(&format!(
+                "the kernel refuses perf_event_open: {}",
+                done.err.trim()
+            ));
+            false
+        }
+    }
+}
+
+/// The program work.c, static and stripped.
+pub fn work(place: &Place) -> PathBuf {
+    let library = module().ancestors().find_map(|dir| {
+        let file = dir.join("libtenrounds.a");
+        file.exists().then_some(file)
+    });
+    let library = library.expect("libtenrounds.a is staged with the module");
+    let headers = library.parent().unwrap().join("../include");
+    let program = place.path("work");
+    let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let mut cc = Command::new(cc);
+    cc.args(["-O1", "-static", "-s", "-I"]).arg(headers);
+    cc.arg(SOURCE).arg(library).arg("-o").arg(&program);
+    assert!(cc.status().unwrap().success(), "{cc:?}");
+    program
+}
+
+/// The program at work, once it says by which backend.
+pub fn working(place: &Place, program: &Path, mode: &str, mask: &str) -> (Guarded, String) {
+    let mut work = place.program(program);
+    work.args([mode, mask, "nginx"]).stdout(Stdio::piped());
+    let mut child = Guarded(work.spawn().unwrap());
+    let mut backend = String::new();
+    let out = child.0.stdout.as_mut().unwrap();
+    BufReader::new(out).read_line(&mut backend).unwrap();
+    assert!(!backend.is_empty(), "{work:?} ended");
+    (child, backend.trim_end().to_owned())
+}
+
+/// A trace of a process that works.
+pub fn traced(place: &Place, child: &Guarded, seconds: &str) -> Document {
+    let pid = child.0.id().to_string();
+    let line = [
+        "trace",
+        "--json",
+        "--evidence",
+        "--seconds",
+        seconds,
+        "-p",
+        &pid,
+    ];
+    let document = valid(&place.tool(line).done().ok().out);
+    assert_eq!(document.text("/command"), "trace");
+    document
+}
+
+/// The finding with the most samples; null if there is none.
+pub fn first(document: &Document) -> Value {
+    let processes = document.list("/trace/processes");
+    let findings = processes
+        .first()
+        .map(|process| process["findings"][0].clone());
+    findings.unwrap_or_default()
+}
+
+/// All works of a document that are AES.
+fn aes_works(document: &Document) -> Vec<String> {
+    const OTHERS: [&str; 6] = [
+        "bitslice",
+        "clmul",
+        "hash",
+        "sbox",
+        "ghash-clmul",
+        "ghash-tables",
+    ];
+    let processes = document.list("/trace/processes");
+    let findings = processes
+        .iter()
+        .flat_map(|process| process["findings"].as_array().unwrap());
+    let works = findings.map(|finding| finding["work"].as_str().unwrap().to_owned());
+    works
+        .filter(|work| !OTHERS.contains(&work.as_str()))
+        .collect()
+}
+
+/// Copies a program into a file that exists in memory alone.
+#[cfg(target_arch = "x86_64")]
+fn in_memory(program: &Path, name: &std::ffi::CStr) -> OwnedFd {
+    use std::io::Write;
+    // SAFETY: the name is a C string; the new descriptor belongs to nobody else.
+    let fd = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(name.as_ptr(), 0)) };
+    let mut file = std::fs::File::from(fd);
+    file.write_all(&std::fs::read(program).unwrap()).unwrap();
+    file.into()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_stripped_program_in_memory_under_a_false_name_and_three_masks() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let program = work(&place);
+    let memory = in_memory(&program, c"nginx");
+    std::fs::remove_file(&program).unwrap();
+    let path = PathBuf::from(format!(
+        "/proc/{}/fd/{}",
+        std::process::id(),
+        memory.as_raw_fd()
+    ));
+    let mut answers = Vec::new();
+    for mask in ["", "noavx512", "novaes"] {
+        let (child, backend) = working(&place, &path, "ctr", mask);
+        let document = traced(&place, &child, "0.5");
+        let expected = match backend.as_str() {
+            "vaes512" => ("vaes512", "VAES 512"),
+            "vaes256" => ("vaes256", "VAES 256"),
+            "aesni" => ("aes-ni", "128-bit AES-NI"),
+            other => return skip(&format!("this processor's strongest backend is {other}")),
+        };
+        let found = first(&document);
+        assert_eq!(found["work"], expected.0, "{document:#?}");
+        assert_eq!(found["confidence"], "certain");
+        assert_eq!(found["module"]["kind"], "memory");
+        assert_eq!(document.at("/trace/processes/0/name"), "nginx");
+        assert!(
+            document.at("/trace/aes_share").as_f64() > Some(0.5),
+            "{document:#?}"
+        );
+        let verdict = document.text("/trace/verdict/0");
+        contains(
+            &verdict,
+            &["nginx (", "in nginx (a file in memory)", expected.1],
+        );
+        let code = found["evidence"]["code"].as_array().unwrap();
+        let sampled = code
+            .iter()
+            .any(|line| line["address"] == found["evidence"]["address"]);
+        assert!(sampled, "{found:#}");
+        answers.push(backend);
+    }
+    // A processor with all three has three answers.
+    if answers[0] == "vaes512" {
+        assert_eq!(answers, ["vaes512", "vaes256", "aesni"]);
+    }
+}
+
+/// `openssl speed` at work.
+pub fn openssl(place: &Place, cipher: &str, mask: Option<&str>, options: &[&str]) -> Guarded {
+    let mut openssl = place.program("openssl");
+    openssl
+        .args(["speed", "-seconds", "60", "-bytes", "16384", "-evp", cipher])
+        .args(options);
+    if let Some(mask) = mask {
+        openssl.env("OPENSSL_ia32cap", mask);
+    }
+    openssl.stdout(Stdio::null()).stderr(Stdio::null());
+    Guarded(openssl.spawn().unwrap())
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn openssl_without_instructions_uses_tables_at_the_address_that_is_said() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let child = openssl(&place, "aes-128-cbc", Some("0:0"), &[]);
+    let document = traced(&place, &child, "0.6");
+    let found = first(&document);
+    assert_eq!(found["work"], "tables", "{document:#?}");
+    assert_eq!(found["module"]["library"]["name"], "OpenSSL");
+    assert_eq!(found["reach"], "provider");
+    contains(
+        &document.text("/trace/verdict/0"),
+        &["openssl (", "by tables", "with tenrounds"],
+    );
+    // The table is where it is said to be.
+    let table = &found["evidence"]["table"];
+    let mut entry = [0; 8];
+    let memory = std::fs::File::open(format!("/proc/{}/mem", child.0.id())).unwrap();
+    memory
+        .read_exact_at(&mut entry, table["address"].as_u64().unwrap())
+        .unwrap();
+    let beginning: &[u8] = match table["kind"].as_str().unwrap() {
+        "te" => &[0xc6, 0x63, 0x63, 0xa5],
+        "sbox" => &[0x63, 0x7c, 0x77, 0x7b],
+        other => panic!("encryption does not use {other}"),
+    };
+    let mut seen = entry[..4].to_vec();
+    let mut sorted = beginning.to_vec();
+    if table["kind"] == "te" {
+        // In any rotation and byte order.
+        seen.sort_unstable();
+        sorted.sort_unstable();
+    }
+    assert_eq!(seen, sorted);
+}
+
+#[test]
+fn other_ciphers_are_no_aes() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    // Both have S-boxes of their own. ARIA's first is that of AES, in words; and it has GCM.
+    for cipher in ["camellia-128-cbc", "aria-128-gcm"] {
+        let child = openssl(&place, cipher, None, &[]);
+        let document = traced(&place, &child, "0.4");
+        assert!(
+            document.at("/trace/samples").as_u64() > Some(10),
+            "{document:#?}"
+        );
+        assert_eq!(aes_works(&document), [""; 0], "{cipher}: {document:#?}");
+        contains(
+            &document.text("/trace/verdict/0"),
+            &["No AES code was seen in "],
+        );
+        assert_eq!(document.at("/trace/aes_share"), 0.0);
+    }
+}
+
+/// A command that encrypts some data for about a tenth of a second.
+const ENCRYPT: &str = "head -c 200000000 /dev/zero | openssl enc -aes-128-ctr -K 00000000000000000000000000000000 -iv 00000000000000000000000000000000 >/dev/null";
+
+#[test]
+fn a_command_with_its_children_and_its_status() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let script = format!("{ENCRYPT}; echo output; exit 7");
+    let done = place.tool(["trace", "--", "sh", "-c", &script]).done();
+    assert_eq!(done.status, Some(7), "{done:?}");
+    assert_eq!(done.out, "output\n");
+    let first = done.err.lines().next().unwrap();
+    contains(first, &["openssl (", "AES", "libcrypto.so"]);
+    contains(&done.err, &[" samples in ", "it takes less than "]);
+    // To a file, without colours.
+    let file = place.path("report.json");
+    let mut tool = place.tool(["trace", "--json", "--output"]);
+    let done = tool
+        .arg(&file)
+        .args(["--", "sh", "-c", ENCRYPT])
+        .done()
+        .ok();
+    assert_eq!((done.out.as_str(), done.err.as_str()), ("", ""));
+    let document = valid(&std::fs::read_to_string(&file).unwrap());
+    let processes = document.list("/trace/processes");
+    assert!(
+        processes.iter().any(|process| process["name"] == "openssl"),
+        "{processes:#?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_traced_is_said() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let said = place.tool(["trace", "-p", "4194305"]).done().failed(1);
+    contains(
+        &said,
+        &["4194305", "there is no such process, or it has ended"],
+    );
+    let said = place
+        .tool(["trace", "--", "no-such-command"])
+        .done()
+        .failed(127);
+    contains(&said, &["no-such-command: command not found"]);
+    for wrong in [
+        &["trace"][..],
+        &["trace", "--all", "-p", "1"],
+        &["trace", "-p", "0"],
+        &["trace", "-p", "x"],
+    ] {
+        place.tool(wrong).done().failed(2);
+    }
+    let idle = place.tool(["trace", "--", "sleep", "0"]).done().ok();
+    contains(&idle.err, &["samples"]);
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let own = std::process::id().to_string();
+    let mut tool = place.tool(["trace", "--seconds", "0.01", "-p", &own]);
+    let said = Done::from(
+        tool.stdout(full)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap(),
+    );
+    contains(&said.failed(1), &["cannot write to standard output"]);
+}
+
+#[test]
+fn a_process_with_many_threads() {
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let ended = std::sync::Arc::new(std::sync::Mutex::new(ended));
+    let threads: Vec<_> = (0..500)
+        .map(|_| {
+            let ended = ended.clone();
+            std::thread::spawn(move || {
+                let _ = ended.lock().unwrap().recv();
+            })
+        })
+        .collect();
+    let own = std::process::id().to_string();
+    let done = place
+        .tool(["trace", "--json", "--seconds", "0.1", "-p", &own])
+        .done()
+        .ok();
+    drop(end);
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    let document = valid(&done.out);
+    assert_eq!(document.list("/trace/troubles").len(), 0, "{document:#?}");
+}
+
+/// The same class is found without privileges, and the kernel's part is said to be invisible.
+#[test]
+fn another_user_sees_the_same_class_and_not_the_kernel() {
+    // SAFETY: it has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("only root can be another user; the other tests run as this one");
+    }
+    let place = Place::new();
+    if !can_sample(&place) {
+        return;
+    }
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+    if level.trim().parse::<i32>().unwrap() != 2 {
+        return skip("kernel.perf_event_paranoid is not 2, its default");
+    }
+    // The tool's directory may be closed to others.
+    let dir = std::env::temp_dir().join(format!("tenrounds-nobody-{}", std::process::id()));
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o755)).unwrap();
+    let tool = dir.join("tenrounds");
+    std::fs::copy(TOOL, &tool).unwrap();
+    let as_nobody = |program: &OsStr| {
+        let mut command = place.program(program);
+        command
+            .current_dir("/")
+            .env("TMPDIR", "/tmp")
+            .env("XDG_CACHE_HOME", "/nonexistent");
+        command.gid(65534).uid(65534);
+        command
+    };
+    let mut own = as_nobody(tool.as_os_str());
+    own.args(["trace", "--json", "--", "sh", "-c", ENCRYPT])
+        .stdout(Stdio::null());
+    let own = own.done();
+    // Root's process is another user's.
+    let mut others = as_nobody(tool.as_os_str());
+    let refused = others
+        .args(["trace", "-p", &std::process::id().to_string()])
+        .done();
+    // Of all processes, this user sees its own.
+    let mut speed = as_nobody(OsStr::new("openssl"));
+    speed.args([
+        "speed",
+        "-seconds",
+        "60",
+        "-bytes",
+        "16384",
+        "-evp",
+        "aes-128-ctr",
+    ]);
+    let speed = speed
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let speed = Guarded(speed);
+    let mut all = as_nobody(tool.as_os_str());
+    let all = all
+        .args(["trace", "--json", "--all", "--seconds", "0.4"])
+        .done();
+    drop(speed);
+    std::fs::remove_dir_all(&dir).unwrap();
+    let document = valid(&own.ok().err);
+    assert_eq!(document.at("/trace/kernel_samples"), &Value::Null);
+    let works = aes_works(&document);
+    let expected = match cfg!(target_arch = "aarch64") {
+        true => "arm-ce",
+        false => "aes-ni",
+    };
+    assert_eq!(works, [expected], "{document:#?}");
+    contains(
+        &refused.failed(1),
+        &["belongs to another user", "CAP_PERFMON"],
+    );
+    let document = valid(&all.ok().out);
+    assert_eq!(aes_works(&document), [expected], "{document:#?}");
+    contains(
+        &document.text("/trace/troubles/0"),
+        &["Only your own processes", "CAP_PERFMON"],
+    );
+}
