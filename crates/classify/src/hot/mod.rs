@@ -3,7 +3,8 @@
 //! decides, and its whole function tells encryption from hashing. Code without such instructions
 //! uses tables if a register or an address in it points to one at the sample.
 
-pub(crate) mod shape;
+mod arm;
+mod shape;
 mod x86;
 
 use crate::tables::{Table, TableKind};
@@ -162,7 +163,7 @@ pub fn look(code: &Code, at: u64) -> Spot {
     let function = match code.machine {
         Machine::X86_64 => x86::decode(64, code, at),
         Machine::I386 => x86::decode(32, code, at),
-        Machine::Arm64 => crate::arm::decode(code, at),
+        Machine::Arm64 => arm::decode(code, at),
     };
     let whole = function.shape(&(0..u64::MAX));
     let extents = function.extents(at);

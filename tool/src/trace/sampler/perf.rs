@@ -195,7 +195,8 @@ impl Ring {
         let mut bytes = Vec::with_capacity(count);
         let from = (tail % size as u64) as usize;
         let first = count.min(size - from);
-        // SAFETY: both parts lie in the buffer, and the kernel writes no byte between tail and head.
+        // SAFETY: both parts lie in the buffer, and the kernel writes no byte between tail
+        // and head.
         unsafe {
             let data = self.base.add(page);
             bytes.extend_from_slice(std::slice::from_raw_parts(data.add(from), first));
