@@ -169,9 +169,11 @@ enum {
 };
 
 #if SIZE_MAX > 0xffffffff
-#    define GCM_TOO_LONG 0xfffffffe1
-#else
-#    define GCM_TOO_LONG 0 /* no test: size_t cannot hold such a length */
+#    define GCM_TOO_LONG     0xfffffffe1
+#    define GCM_SIV_TOO_LONG 0x1000000001
+#else /* no test: size_t cannot hold such a length */
+#    define GCM_TOO_LONG     0
+#    define GCM_SIV_TOO_LONG 0
 #endif
 
 static const struct {
@@ -218,8 +220,8 @@ static const struct {
     ROW(ocb_open, OVERLAP | TAG | DECRYPTS, 47, 0, SIZE_MAX, SIZE_MAX),
     ROW(siv_seal, OVERLAP, 48, 0, 0, 0),
     ROW(siv_open, OVERLAP | TAG | DECRYPTS, 47, 0, 0, 0),
-    ROW(gcm_siv_seal, OVERLAP, 48, 0, 0, 0),
-    ROW(gcm_siv_open, OVERLAP | TAG | DECRYPTS, 47, 0, 0, 0),
+    ROW(gcm_siv_seal, OVERLAP, 48, GCM_SIV_TOO_LONG, 0, 0),
+    ROW(gcm_siv_open, OVERLAP | TAG | DECRYPTS, 47, GCM_SIV_TOO_LONG, 0, 0),
     ROW(cbc_many, OVERLAP, 48, 17, 0, 0),
     ROW(cfb_many, OVERLAP, 47, 0, 0, 0),
     ROW(cmac_many, 0, 48, 0, 0, 0),
@@ -253,9 +255,9 @@ static const struct {
     ROW(siv_encrypt, MESSAGE | OVERLAP, 48, 0, 0, 0),
     ROW(siv_decrypt, MESSAGE | OVERLAP | TAG | DECRYPTS, 48, 0, 0, 0),
     ROW(gcm_siv_start, 0, 48, 0, 0, 0),
-    ROW(gcm_siv_aad, MESSAGE, 48, 0, 0, 0),
-    ROW(gcm_siv_encrypt, MESSAGE | OVERLAP, 48, 0, 0, 0),
-    ROW(gcm_siv_decrypt, MESSAGE | OVERLAP | TAG | DECRYPTS, 48, 0, 0, 0),
+    ROW(gcm_siv_aad, MESSAGE, 48, GCM_SIV_TOO_LONG, 0, 0),
+    ROW(gcm_siv_encrypt, MESSAGE | OVERLAP, 48, GCM_SIV_TOO_LONG, 0, 0),
+    ROW(gcm_siv_decrypt, MESSAGE | OVERLAP | TAG | DECRYPTS, 48, GCM_SIV_TOO_LONG, 0, 0),
 };
 #define CALLS (sizeof(calls) / sizeof(*calls))
 

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tests that are exhaustive in some respect, and so come close to proofs:
+ *
+ * - S-boxes: each of the 256 values of a byte, at each of the 16 positions of a block, in each of
+ *   64 lanes of a call, and in calls of few blocks, against the textbook cipher. The first round's
+ *   S-box then has every input at every place. A wrong output there changes the state, which the
+ *   later rounds do not undo.
+ * - Key expansion: each value of each byte that enters the first SubWord, and with 256-bit keys the
+ *   second SubWord. The later ones are the same code.
+ * - GHASH: a proof by linearity. A hash of n blocks is a sum of products of a block and a power of
+ *   H, and the code consists of XOR, shifts, shuffles and carry-less products of a block and a
+ *   power. Both are bilinear. Two bilinear maps are equal if they agree on a basis of each space.
+ *   For each power the test takes the 128 unit vectors as the block, and subkeys H whose powers
+ *   span GF(2)^128, which it checks by elimination. Messages of one to 36 blocks reach all powers
+ *   that a key stores, and the reduction of one product as well as of sums. Backends without
+ *   carry-less multiplication multiply by tables, the same code for each power; they take messages
+ *   of one to 5 blocks, and of 100 under some subkeys.
+ * - GCM's fused code hashes in other places. There the tag is linear in the ciphertext: the test
+ *   takes all unit vectors at all places of messages, under one key for each size.
+ * - part_up() of core/part.h: linear, too, so the unit vectors suffice for each distance.
+ */
+#include "common.h"
+#include "modes/ghash.h"
+#include "part.h"
+#include "reference.h"
+
+#define VALUES 4096u /* a value of a byte at each position */
+#define LANES  64u
+
+static struct tap_random rng;
+static uint8_t raw[32];
+
+/* ---- S-boxes ---- */
+
+static uint8_t blocks[VALUES + LANES][16], plain[VALUES + LANES][16], sealed[VALUES + LANES][16],
+    got[VALUES + LANES][16];
+
+/* Block i has the value i % 256 at position i / 256, and random bytes elsewhere. */
+static void make_blocks(const struct reference_key *key)
+{
+    tap_fill(&rng, plain[0], 16);
+    for (unsigned i = 0; i < VALUES + LANES; i++) {
+        memcpy(plain[i], plain[0], 16);
+        plain[i][i / 256 % 16] = (uint8_t)i;
+        memcpy(sealed[i], plain[i], 16);
+        reference_encrypt_block(key, sealed[i]);
+        /* For decryption, the blocks are ciphertext. */
+        memcpy(blocks[i], plain[i], 16);
+        reference_decrypt_block(key, blocks[i]);
+    }
+}
+
+static bool every_value(const struct tr_backend *b, size_t key_len)
+{
+    const struct tr_aes_key key = key_for(b, raw, key_len);
+    struct reference_key reference;
+    bool good = true;
+    reference_expand(&reference, raw, key_len);
+    make_blocks(&reference);
+    /* A block's lane is its place in the call, modulo the size of a group, at most 64 blocks. */
+    const unsigned lanes = key_len == 16 ? LANES : 1;
+    for (unsigned first = 0; good && first < lanes; first++)
+        good = tr_ecb_encrypt(&key, got[0], plain[first], sizeof(got) - 16 * LANES) == TR_OK &&
+               tap_same(got, sealed[first], sizeof(got) - 16 * LANES) &&
+               tr_ecb_decrypt(&key, got[0], plain[first], sizeof(got) - 16 * LANES) == TR_OK &&
+               tap_same(got, blocks[first], sizeof(got) - 16 * LANES);
+    for (size_t n = 1; n <= 4; n++)
+        for (unsigned i = 0; good && i < VALUES; i++)
+            good = tr_ecb_encrypt(&key, got[0], plain[i], 16 * n) == TR_OK &&
+                   tap_same(got, sealed[i], 16 * n) &&
+                   tr_ecb_decrypt(&key, got[0], plain[i], 16 * n) == TR_OK &&
+                   tap_same(got, blocks[i], 16 * n);
+    return good;
+}
+
+/* ---- Key expansion ---- */
+
+static bool same_expansion(const struct tr_backend *b, const uint8_t *secret, size_t len)
+{
+    const struct tr_aes_key key = key_for(b, secret, len);
+    struct reference_key reference;
+    bool good = true;
+    reference_expand(&reference, secret, len);
+    for (unsigned i = 0; i <= reference.rounds; i++)
+        good &= memcmp(key.enc[i], reference.w[i], 16) == 0;
+    return good;
+}
+
+static bool every_key_byte(const struct tr_backend *b)
+{
+    bool good = true;
+    for (size_t k = 0; k < 3; k++) {
+        const size_t len = key_lengths[k];
+        for (size_t at = 0; at < len; at++) {
+            uint8_t secret[32];
+            memcpy(secret, raw, 32);
+            for (unsigned value = 0; good && value < 256; value++) {
+                secret[at] = (uint8_t)value;
+                good = same_expansion(b, secret, len);
+            }
+        }
+    }
+    return good;
+}
+
+/* ---- GHASH ---- */
+
+/* A field element: bit i, from the first byte's highest, is the coefficient of x^i. */
+struct element {
+    uint64_t high, low;
+};
+
+static struct element element_of(const uint8_t p[16])
+{
+    return (struct element){tr_load64_be(p), tr_load64_be(p + 8)};
+}
+
+static struct element times_x(struct element a)
+{
+    const uint64_t carry = a.low & 1;
+    a.low = a.low >> 1 | a.high << 63;
+    a.high = a.high >> 1 ^ (carry ? 0xe100000000000000 : 0);
+    return a;
+}
+
+/* SP 800-38D section 6.3, algorithm 1. */
+static struct element product(struct element a, struct element b)
+{
+    struct element sum = {0, 0};
+    for (unsigned i = 0; i < 128; i++, b = times_x(b)) {
+        if ((i < 64 ? a.high >> (63 - i) : a.low >> (127 - i)) & 1) {
+            sum.high ^= b.high;
+            sum.low ^= b.low;
+        }
+    }
+    return sum;
+}
+
+#define SUBKEYS 150u
+#define POWERS  36u
+#define FAR     100u /* blocks; the software GHASH of all widths uses its long code */
+static struct element powers[SUBKEYS][POWERS + 1]; /* [h][k]: H^k */
+
+/* Whether the powers H^k of all subkeys span the field. */
+static bool span(unsigned k)
+{
+    struct element row[128];
+    bool have[128] = {false};
+    unsigned rank = 0;
+    for (unsigned h = 0; h < SUBKEYS; h++) {
+        struct element e = powers[h][k];
+        for (unsigned i = 0; i < 128; i++) {
+            if (!((i < 64 ? e.high >> (63 - i) : e.low >> (127 - i)) & 1))
+                continue;
+            if (!have[i]) {
+                row[i] = e;
+                have[i] = true;
+                rank++;
+                break;
+            }
+            e.high ^= row[i].high;
+            e.low ^= row[i].low;
+        }
+    }
+    return rank == 128;
+}
+
+static bool make_subkeys(void)
+{
+    bool good = true;
+    for (unsigned h = 0; h < SUBKEYS; h++) {
+        uint8_t bytes[16];
+        tap_fill(&rng, bytes, 16);
+        powers[h][0] = (struct element){(uint64_t)1 << 63, 0};
+        for (unsigned k = 1; k <= POWERS; k++)
+            powers[h][k] = product(powers[h][k - 1], element_of(bytes));
+    }
+    for (unsigned k = 1; k <= POWERS; k++)
+        good &= span(k);
+    return good;
+}
+
+/* All unit vectors as the first of n blocks, and zeros behind. `expected` is H^n. */
+static bool basis_is_right(const struct tr_gcm_key *key, struct element expected, unsigned n)
+{
+    static uint8_t data[FAR][16];
+    bool good = true;
+    for (unsigned i = 0; good && i < 128; i++, expected = times_x(expected)) {
+        struct tr_ghash g = {.key = &key->hash};
+        data[0][i / 8] = (uint8_t)(0x80 >> i % 8);
+        tr_bulk(&key->aes, TR_OP_GHASH, NULL, data[0], n, &g);
+        data[0][i / 8] = 0;
+        const struct element result = element_of(g.hash);
+        good = result.high == expected.high && result.low == expected.low;
+    }
+    return good;
+}
+
+/* `kept`: the powers come from the key, and not from the stack. */
+static bool ghash_is_right(const struct tr_backend *b, bool kept)
+{
+    const unsigned most = (b->features & TR_FEATURE_CLMUL) != 0 ? POWERS : 5;
+    bool good = true;
+    for (unsigned h = 0; good && h < SUBKEYS; h++) {
+        struct tr_gcm_key key;
+        memset(&key, 0, sizeof(key));
+        key.aes.backend = b;
+        key.aes.rounds = 10;
+        tr_store64_be(key.hash.h, powers[h][1].high);
+        tr_store64_be(key.hash.h + 8, powers[h][1].low);
+        tr_ghash_expand(&key.hash, b);
+        for (unsigned n = 1; good && n <= most; n++) {
+            key.hash.powers_wanted = kept;
+            good = basis_is_right(&key, powers[h][n], n);
+            if (!good)
+                tap_diag("%s: %u blocks, powers %s", tr_backend_name(b), n,
+                         kept ? "of the key" : "on the stack");
+        }
+        struct element far = powers[h][1];
+        for (unsigned n = 1; n < FAR; n++)
+            far = product(far, powers[h][1]);
+        good = good && (h % 32 != 0 || basis_is_right(&key, far, FAR));
+    }
+    return good;
+}
+
+/* The tag of a ciphertext, without check, under `key`. */
+static struct element tag_of(const struct tr_gcm_key *key, const uint8_t *data, size_t len)
+{
+    static uint8_t out[160 * 16];
+    uint8_t tag[16] = {0};
+    struct tr_gcm g;
+    if (tr_gcm_start(&g, key, raw, 12) != TR_OK || tr_gcm_decrypt(&g, out, data, len) != TR_OK ||
+        tr_gcm_tag(&g, tag, 16) != TR_OK)
+        return (struct element){0, 0};
+    return element_of(tag);
+}
+
+/* n blocks of ciphertext: the tag changes by x^i H^(n + 1 - place) for each unit vector, because
+ * the block of lengths follows. */
+static bool gcm_is_linear(const struct tr_gcm_key *key, size_t n)
+{
+    static uint8_t data[160][16];
+    bool good = true;
+    const struct element h = element_of(key->hash.h), zero = tag_of(key, data[0], 16 * n);
+    struct element power = h;
+    for (size_t place = n; good && place-- > 0;) {
+        struct element expected = power = product(power, h);
+        for (unsigned i = 0; good && i < 128; i++, expected = times_x(expected)) {
+            data[place][i / 8] = (uint8_t)(0x80 >> i % 8);
+            const struct element tag = tag_of(key, data[0], 16 * n);
+            data[place][i / 8] = 0;
+            good = (tag.high ^ zero.high) == expected.high && (tag.low ^ zero.low) == expected.low;
+        }
+    }
+    if (!good)
+        tap_diag("%zu blocks", n);
+    return good;
+}
+
+static bool fused_is_right(const struct tr_backend *b)
+{
+    const bool fused = (b->features & TR_FEATURE_CLMUL) != 0;
+    bool good = true;
+    for (size_t k = 0; good && k < 3; k++) {
+        struct tr_gcm_key key;
+        uint8_t zero[16] = {0};
+        good = tr_gcm_set_key(&key, b, raw, key_lengths[k]) == TR_OK &&
+               tr_ecb_encrypt(&key.aes, zero, zero, 16) == TR_OK &&
+               memcpy(key.hash.h, zero, 16) != NULL;
+        for (size_t n = 1; good && n <= (fused ? 150 : 3); n += n < 40 ? 1 : 37)
+            good = gcm_is_linear(&key, n);
+    }
+    return good;
+}
+
+/* ---- part_up() ---- */
+
+static bool parts_move_up(void)
+{
+    bool good = true;
+    for (unsigned n = 0; n < 16; n++) {
+        for (unsigned bit = 0; bit < 128; bit++) {
+            const struct part v = {bit < 64 ? (uint64_t)1 << bit : 0,
+                                   bit < 64 ? 0 : (uint64_t)1 << (bit - 64)};
+            const struct part moved = part_up(v, n);
+            const unsigned to = bit + 8 * n;
+            good &= moved.low == (to < 64 ? (uint64_t)1 << to : 0) &&
+                    moved.high == (to >= 64 && to < 128 ? (uint64_t)1 << (to - 64) : 0);
+        }
+    }
+    return good;
+}
+
+int main(void)
+{
+    const struct tr_backend *b;
+    tap_plan(2 + 4 * backend_count());
+    rng = tap_random(0);
+    tap_fill(&rng, raw, sizeof(raw));
+    tap_ok(parts_move_up(), "part_up: every bit by every distance");
+    tap_ok(make_subkeys(), "the powers of %u subkeys span the field", SUBKEYS);
+    for (unsigned n = 0; (b = tr_backend_at(n)) != NULL; n++) {
+        const char *name = tr_backend_name(b);
+        if (backend_skip(b, 4))
+            continue;
+        tap_ok(every_value(b, 16) && every_value(b, 24) && every_value(b, 32),
+               "%s: every value of a byte, at every position, in every lane", name);
+        tap_ok(every_key_byte(b), "%s: key expansion, every value of every byte", name);
+        tap_ok(ghash_is_right(b, false) && ghash_is_right(b, true), "%s: GHASH, by a basis", name);
+        tap_ok(fused_is_right(b), "%s: GCM's hash, by a basis", name);
+    }
+    return tap_done();
+}

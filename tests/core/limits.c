@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tests limits of the modes, and what lies just below and above them: largest lengths, counter
+ * carries, long runs, and positions that a message reaches after gigabytes. Where no call can get
+ * there in time, the test sets the message's state by hand.
+ */
+#include "common.h"
+
+#define LONG 24576u /* more than each period of long calls: 256 blocks, 768 blocks of XTS on YMM */
+
+static struct tap_random rng;
+static uint8_t text[LONG], expected[LONG], got[LONG], raw[64];
+static const uint8_t iv[16] = "sixteen bytes..";
+
+/* ---- Lengths ---- */
+
+#if SIZE_MAX > 0xffffffff
+/* The limit of GCM is for the message, not for one call. */
+static bool gcm_length(const struct tr_backend *b)
+{
+    struct tr_gcm_key key;
+    struct tr_gcm g;
+    bool good = tr_gcm_set_key(&key, b, raw, 16) == TR_OK;
+    for (int decrypt = 0; decrypt < 2; decrypt++) {
+        enum tr_status (*crypt)(struct tr_gcm *, uint8_t *, const uint8_t *, size_t) =
+            decrypt ? tr_gcm_decrypt : tr_gcm_encrypt;
+        good = good && tr_gcm_start(&g, &key, iv, 12) == TR_OK && crypt(&g, got, text, 16) == TR_OK;
+        g.len = 0xfffffffe0 - 32;
+        good = good && crypt(&g, got, text, 33) == TR_ERR_LENGTH &&
+               crypt(&g, got, text, 32) == TR_OK && crypt(&g, got, text, 1) == TR_ERR_LENGTH;
+    }
+    return good;
+}
+#else
+static bool gcm_length(const struct tr_backend *b)
+{
+    return (void)b, true; /* size_t cannot hold such a length */
+}
+#endif
+
+/* A nonce of n bytes leaves 15 - n bytes for the length of the message. */
+static bool ccm_length(const struct tr_backend *b)
+{
+    struct tr_ccm_key key;
+    struct tr_ccm c;
+    bool good = tr_ccm_set_key(&key, b, raw, 16) == TR_OK;
+    for (unsigned n = 7; n <= 13; n++) {
+        const unsigned bits = 8 * (15 - n);
+        const uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+        good = good && tr_ccm_start(&c, &key, iv, n, 16, 0, most) == TR_OK &&
+               (bits == 64 || tr_ccm_start(&c, &key, iv, n, 16, 0, most + 1) == TR_ERR_LENGTH);
+    }
+    return good;
+}
+
+/* AAD from 0xff00 bytes on has a longer length field (SP 800-38C appendix A.2.2). Compares with a
+ * CBC-MAC over the blocks as the standard formats them. */
+static bool ccm_aad(const struct tr_backend *b, size_t len)
+{
+    static uint8_t blocks[0xff01 + 48], aad[0xff01];
+    const size_t field = len < 0xff00 ? 2 : 6;
+    const size_t n = (16 + field + len + 15) / 16 * 16;
+    struct tr_ccm_key key;
+    struct tr_aes_key aes;
+    uint8_t tag[16], mask[16] = {1}, chain[16] = {0};
+    memset(blocks, 0, sizeof(blocks));
+    tap_fill(&rng, aad, len);
+    blocks[0] = 0x40 | 7 << 3 | 1; /* AAD, a tag of 16 bytes, a length of 2 bytes */
+    memcpy(blocks + 1, iv, 13);
+    memcpy(mask + 1, iv, 13);
+    if (field == 6)
+        memcpy(blocks + 16, "\xff\xfe\0", 4);
+    blocks[16 + field - 2] = (uint8_t)(len >> 8);
+    blocks[16 + field - 1] = (uint8_t)len;
+    memcpy(blocks + 16 + field, aad, len);
+    if (tr_aes_set_key(&aes, &tr_bitslice, raw, 16) != TR_OK ||
+        tr_cbc_encrypt(&aes, chain, blocks, blocks, n) != TR_OK ||
+        tr_ecb_encrypt(&aes, mask, mask, 16) != TR_OK ||
+        tr_ccm_set_key(&key, b, raw, 16) != TR_OK ||
+        tr_ccm_seal(&key, iv, 13, aad, len, NULL, NULL, 0, tag, 16) != TR_OK)
+        return false;
+    for (unsigned i = 0; i < 16; i++)
+        chain[i] ^= mask[i];
+    return tap_same(tag, chain, 16);
+}
+
+/* SIV has at most 126 components of AAD. */
+static bool siv_components(const struct tr_backend *b)
+{
+    struct tr_siv_key key;
+    struct tr_siv s;
+    bool good = tr_siv_set_key(&key, b, raw, 32) == TR_OK && tr_siv_start(&s, &key) == TR_OK;
+    for (unsigned i = 0; i < 126; i++)
+        good = good && tr_siv_aad(&s, text, i % 3) == TR_OK;
+    return good && tr_siv_aad(&s, text, 1) == TR_ERR_LENGTH;
+}
+
+/* ---- CFB with short segments, ciphertext stealing ---- */
+
+/* A call equals calls of one segment each, also in the IV that it leaves. */
+static bool segments(const struct tr_backend *b, bool bits)
+{
+    const struct tr_aes_key key = key_for(b, raw, 16);
+    bool good = true;
+    for (size_t n = 1; good && n <= 200; n++) {
+        for (int decrypt = 0; decrypt < 2; decrypt++) {
+            uint8_t whole[16], single[16];
+            memcpy(whole, iv, 16);
+            memcpy(single, iv, 16);
+            memset(expected, 0, 256);
+            memset(got, 0, 256);
+            for (size_t i = 0; good && i < n; i++) {
+                uint8_t in = bits ? (uint8_t)(text[i / 8] << i % 8) : text[i], out = 0;
+                good = (bits ? (decrypt ? tr_cfb1_decrypt : tr_cfb1_encrypt)
+                             : (decrypt ? tr_cfb8_decrypt : tr_cfb8_encrypt))(&key, single, &out,
+                                                                              &in, 1) == TR_OK;
+                expected[bits ? i / 8 : i] |= bits ? (uint8_t)((out & 0x80) >> i % 8) : out;
+            }
+            good = good &&
+                   (bits ? (decrypt ? tr_cfb1_decrypt : tr_cfb1_encrypt)
+                         : (decrypt ? tr_cfb8_decrypt : tr_cfb8_encrypt))(&key, whole, got, text,
+                                                                          n) == TR_OK &&
+                   tap_same(got, expected, 256) && tap_same(whole, single, 16);
+        }
+    }
+    return good;
+}
+
+/* CFB1 counts a last partial byte as memory of the call. */
+static bool cfb1_overlap(const struct tr_backend *b)
+{
+    const struct tr_aes_key key = key_for(b, raw, 16);
+    uint8_t memory[40] = {0}, chain[16] = {0};
+    bool good = true;
+    for (size_t bytes = 1; bytes < 8; bytes++) {
+        const size_t bits = 8 * bytes + 1 + bytes % 7;
+        uint8_t *const in = memory + 16;
+        good = good && tr_cfb1_encrypt(&key, chain, in + bytes, in, bits) == TR_ERR_OVERLAP &&
+               tr_cfb1_decrypt(&key, chain, in - bytes, in, bits) == TR_ERR_OVERLAP &&
+               tr_cfb1_encrypt(&key, chain, in + bytes + 1, in, bits) == TR_OK;
+    }
+    return good;
+}
+
+/* Both directions leave the last full ciphertext block in `iv`. */
+static bool stealing_iv(const struct tr_backend *b)
+{
+    const struct tr_aes_key key = key_for(b, raw, 16);
+    bool good = true;
+    for (int form = TR_CS1; form <= TR_CS3; form++) {
+        for (size_t len = 16; good && len <= 100; len++) {
+            uint8_t one[16], other[16];
+            memcpy(one, iv, 16);
+            memcpy(other, iv, 16);
+            good = tr_cbc_cts_encrypt(&key, (enum tr_cts)form, one, got, text, len) == TR_OK &&
+                   tr_cbc_cts_decrypt(&key, (enum tr_cts)form, other, got, got, len) == TR_OK &&
+                   tap_same(got, text, len) && tap_same(one, other, 16);
+        }
+    }
+    return good;
+}
+
+/* ---- struct tr_cipher ---- */
+
+/* Whether an update at any distance of output and input either is refused, and changes nothing, or
+ * gives the bytes that separate buffers give. `first` bytes wait in the buffer. */
+static bool update_overlaps(const struct tr_aes_key *key, bool decrypt, size_t first, size_t len)
+{
+    bool good = true;
+    for (int shift = -40; good && shift <= 40; shift++) {
+        uint8_t memory[200], before[200], apart[96];
+        struct tr_cipher a, c;
+        size_t n = 0, m = 0;
+        memcpy(memory, text, sizeof(memory));
+        memcpy(before, memory, sizeof(memory));
+        uint8_t *const in = memory + 60, *const out = in + shift;
+        good = tr_cipher_start(&a, key, TR_CBC, decrypt, 0, iv) == TR_OK &&
+               tr_cipher_update(&a, apart, &n, text, first) == TR_OK && n == 0;
+        c = a;
+        good = good && tr_cipher_update(&a, apart, &n, in, len) == TR_OK;
+        const enum tr_status status = tr_cipher_update(&c, out, &m, in, len);
+        good = good && (status == TR_OK ? m == n && tap_same(out, apart, n)
+                                        : status == TR_ERR_OVERLAP && m == 0 &&
+                                              tap_same(memory, before, sizeof(memory)));
+        /* Nothing that does not touch the input may be refused. */
+        if (shift <= -(int)n || shift >= (int)len || n == 0)
+            good = good && status == TR_OK;
+        if (!good)
+            tap_diag("%zu bytes wait, %zu bytes, output %d bytes ahead", first, len, shift);
+    }
+    return good;
+}
+
+static bool all_overlaps(const struct tr_backend *b)
+{
+    const struct tr_aes_key key = key_for(b, raw, 16);
+    bool good = true;
+    for (size_t first = 0; good && first < 16; first++)
+        for (size_t len = 1; good && len <= 64; len++)
+            good = update_overlaps(&key, first % 2, first, len);
+    return good;
+}
+
+/* After final, the object continues as if it had just begun, with the last IV. */
+static bool after_final(const struct tr_backend *b)
+{
+    const struct tr_aes_key key = key_for(b, raw, 16);
+    bool good = true;
+    for (size_t len = 0; good && len < 40; len++) {
+        struct tr_cipher c;
+        uint8_t chain[16];
+        size_t n = 0, last = 0, more = 0;
+        good = tr_cipher_start(&c, &key, TR_CBC, 0, 1, iv) == TR_OK &&
+               tr_cipher_update(&c, got, &n, text, len) == TR_OK &&
+               tr_cipher_final(&c, got + n, &last) == TR_OK && last == 16;
+        memcpy(chain, got + n, 16);
+        good = good && tr_cbc_encrypt(&key, chain, expected, text, 32) == TR_OK &&
+               tr_cipher_update(&c, got, &more, text, 32) == TR_OK && more == 32 &&
+               tap_same(got, expected, 32);
+    }
+    return good;
+}
+
+/* ---- Counters, and long runs, against bitslice ---- */
+
+/* CTR where the low 32, 40, 48 or 64 bits wrap within a long call, or at the end of a short one. */
+static bool counters(const struct tr_backend *b)
+{
+    const struct tr_aes_key key = key_for(b, raw, 16), plain = key_for(&tr_bitslice, raw, 16);
+    bool good = true;
+    for (unsigned bytes = 4; bytes <= 8; bytes++) {
+        for (unsigned before = 1; good && before <= 600; before += before < 20 ? 1 : 97) {
+            const size_t blocks = before < 20 ? before : 1000;
+            uint8_t start[16], one[16], other[16], keystream[16];
+            unsigned used = 0;
+            memcpy(start, iv, 16);
+            memset(start + 16 - bytes, 0xff, bytes);
+            start[14] = (uint8_t)(0xff - (before - 1) / 256);
+            start[15] = (uint8_t)(0xff - (before - 1) % 256);
+            memcpy(one, start, 16);
+            memcpy(other, start, 16);
+            good = tr_ctr(&key, one, keystream, &used, got, text, 16 * blocks) == TR_OK &&
+                   tr_ctr(&plain, other, keystream, &used, expected, text, 16 * blocks) == TR_OK &&
+                   tap_same(got, expected, 16 * blocks) && tap_same(one, other, 16);
+        }
+    }
+    return good;
+}
+
+/* A long GCM call that begins at any multiple of 8 blocks of the message. */
+static bool gcm_after(const struct tr_backend *b)
+{
+    struct tr_gcm_key key, plain;
+    struct tr_gcm g;
+    uint8_t tag[16], tags[16];
+    bool good = tr_gcm_set_key(&key, b, raw, 16) == TR_OK &&
+                tr_gcm_set_key(&plain, &tr_bitslice, raw, 16) == TR_OK &&
+                tr_gcm_seal(&plain, iv, 12, NULL, 0, expected, text, LONG, tag, 16) == TR_OK;
+    for (size_t first = 0; good && first <= 320 * 16; first += 8 * 16)
+        good = tr_gcm_start(&g, &key, iv, 12) == TR_OK &&
+               tr_gcm_encrypt(&g, got, text, first) == TR_OK &&
+               tr_gcm_encrypt(&g, got + first, text + first, LONG - first) == TR_OK &&
+               tr_gcm_tag(&g, tags, 16) == TR_OK && tap_same(got, expected, LONG) &&
+               tap_same(tags, tag, 16);
+    return good;
+}
+
+/* XTS units of 700 to 1500 blocks, ragged, in both directions. */
+static bool long_units(const struct tr_backend *b)
+{
+    struct tr_xts_key key, plain;
+    bool good = tr_xts_set_key(&key, b, raw, 32) == TR_OK &&
+                tr_xts_set_key(&plain, &tr_bitslice, raw, 32) == TR_OK;
+    for (size_t len = 700 * 16; good && len <= LONG; len += 16 * 83 + 5)
+        good = tr_xts_encrypt(&plain, iv, expected, text, len) == TR_OK &&
+               tr_xts_encrypt(&key, iv, got, text, len) == TR_OK && tap_same(got, expected, len) &&
+               tr_xts_decrypt(&key, iv, got, got, len) == TR_OK && tap_same(got, text, len);
+    return good;
+}
+
+/* ---- OCB after many blocks ---- */
+
+static void doubled(uint8_t x[16])
+{
+    const unsigned carry = x[0] >> 7;
+    for (unsigned i = 0; i < 15; i++)
+        x[i] = (uint8_t)(x[i] << 1 | x[i + 1] >> 7);
+    x[15] = (uint8_t)(x[15] << 1 ^ (carry ? 0x87 : 0));
+}
+
+/* Blocks around block `middle`, a power of two. The test computes the offsets by itself, from
+ * RFC 7253 section 4.2: L_0 is E(0) doubled twice. */
+static bool ocb_around(const struct tr_backend *b, uint64_t middle, bool decrypt)
+{
+    enum { BLOCKS = 160 };
+    const struct tr_aes_key aes = key_for(&tr_bitslice, raw, 16);
+    struct tr_ocb_key key;
+    struct tr_ocb o;
+    uint8_t l_0[16] = {0}, offset[16];
+    bool good = tr_ocb_set_key(&key, b, raw, 16) == TR_OK &&
+                tr_ocb_start(&o, &key, iv, 12, 16) == TR_OK &&
+                tr_ecb_encrypt(&aes, l_0, l_0, 16) == TR_OK;
+    doubled(l_0);
+    doubled(l_0);
+    memcpy(offset, o.run.offset, 16);
+    o.run.index = middle - BLOCKS / 2;
+    for (uint64_t i = 0; i < BLOCKS; i++) {
+        uint8_t l[16], *const block = expected + 16 * i;
+        memcpy(l, l_0, 16);
+        for (uint64_t n = o.run.index + 1 + i; n % 2 == 0; n /= 2)
+            doubled(l);
+        for (unsigned j = 0; j < 16; j++)
+            block[j] = text[16 * i + j] ^ (offset[j] ^= l[j]);
+        good = good && (decrypt ? tr_ecb_decrypt : tr_ecb_encrypt)(&aes, block, block, 16) == TR_OK;
+        for (unsigned j = 0; j < 16; j++)
+            block[j] ^= offset[j];
+    }
+    return good &&
+           (decrypt ? tr_ocb_decrypt : tr_ocb_encrypt)(&o, got, text, 16 * BLOCKS) == TR_OK &&
+           tap_same(got, expected, 16 * BLOCKS);
+}
+
+static bool ocb_far(const struct tr_backend *b)
+{
+    bool good = true;
+    for (unsigned n = 7; good && n < 63; n += n < 20 ? 1 : 7)
+        good =
+            ocb_around(b, (uint64_t)1 << n, n % 2) && ocb_around(b, (uint64_t)3 << (n - 1), false);
+    return good;
+}
+
+/* ---- Ended messages ---- */
+
+static bool is_zero(const uint8_t *p)
+{
+    static const uint8_t zero[16];
+    return memcmp(p, zero, 16) == 0;
+}
+
+/* After its tag, a message holds no state that depends on key and text. */
+static bool ended(const struct tr_backend *b)
+{
+    struct tr_cmac_key cmac_key;
+    struct tr_gcm_key gcm_key;
+    struct tr_ccm_key ccm_key;
+    struct tr_cmac m;
+    struct tr_gcm g;
+    struct tr_ccm c;
+    uint8_t tag[16];
+    bool good = tr_cmac_set_key(&cmac_key, b, raw, 16) == TR_OK &&
+                tr_gcm_set_key(&gcm_key, b, raw, 16) == TR_OK &&
+                tr_ccm_set_key(&ccm_key, b, raw, 16) == TR_OK;
+    for (size_t len = 1; good && len < 50; len++) {
+        good = tr_cmac_start(&m, &cmac_key) == TR_OK && tr_cmac_update(&m, text, len) == TR_OK &&
+               tr_cmac_tag(&m, tag, 16) == TR_OK && is_zero(m.buffer) && is_zero(m.chain);
+        good = good && tr_gcm_start(&g, &gcm_key, iv, 12) == TR_OK &&
+               tr_gcm_encrypt(&g, got, text, len) == TR_OK && tr_gcm_tag(&g, tag, 16) == TR_OK &&
+               is_zero(g.mask) && is_zero(g.keystream) && is_zero(g.ghash.hash) &&
+               is_zero(g.counter);
+        good = good && tr_ccm_start(&c, &ccm_key, iv, 12, 16, 0, len) == TR_OK &&
+               tr_ccm_encrypt(&c, got, text, len) == TR_OK && tr_ccm_tag(&c, tag) == TR_OK &&
+               is_zero(c.run.mac) && is_zero(c.tag_mask) && is_zero(c.keystream);
+    }
+    return good;
+}
+
+static bool aad_lengths(const struct tr_backend *b)
+{
+    return ccm_aad(b, 0xfeff) && ccm_aad(b, 0xff00) && ccm_aad(b, 0xff01);
+}
+static bool bytes(const struct tr_backend *b)
+{
+    return segments(b, false);
+}
+static bool bits(const struct tr_backend *b)
+{
+    return segments(b, true) && cfb1_overlap(b);
+}
+
+static const struct {
+    const char *what;
+    bool (*holds)(const struct tr_backend *);
+} tests[] = {
+    {"GCM: the length of a message in several calls", gcm_length},
+    {"CCM: the length by the nonce", ccm_length},
+    {"CCM: AAD around 0xff00 bytes", aad_lengths},
+    {"SIV: 126 components", siv_components},
+    {"CFB8: a call equals single bytes", bytes},
+    {"CFB1: a call equals single bits; overlap in the last byte", bits},
+    {"ciphertext stealing: the IV after a call", stealing_iv},
+    {"struct tr_cipher: overlaps with bytes in the buffer", all_overlaps},
+    {"struct tr_cipher: a message after final", after_final},
+    {"CTR: carries beyond 32 to 64 bits", counters},
+    {"GCM: a long call at any place of the message", gcm_after},
+    {"XTS: long data units", long_units},
+    {"OCB: blocks around powers of two", ocb_far},
+    {"ended messages hold no secrets", ended},
+};
+#define TESTS (sizeof(tests) / sizeof(*tests))
+
+int main(void)
+{
+    const struct tr_backend *b;
+    tap_plan(backend_count() * (unsigned)TESTS);
+    rng = tap_random(0);
+    tap_fill(&rng, text, sizeof(text));
+    tap_fill(&rng, raw, sizeof(raw));
+    for (unsigned n = 0; (b = tr_backend_at(n)) != NULL; n++) {
+        if (backend_skip(b, (unsigned)TESTS))
+            continue;
+        for (size_t i = 0; i < TESTS; i++)
+            tap_ok(tests[i].holds(b), "%s: %s", tr_backend_name(b), tests[i].what);
+    }
+    return tap_done();
+}
