@@ -495,6 +495,44 @@ static bool cut_nonce(const struct cipher *c)
     return good;
 }
 
+/* Checks that a GCM message cannot begin with the IV of an ended one, under another key. */
+static bool spent_iv(const struct cipher *c)
+{
+    static const uint8_t key[2][32] = {{1}, {2}}, iv[16] = {3};
+    uint8_t text[32] = {0};
+    int n;
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    const bool good =
+        c->mode != 'g' ||
+        (EVP_CipherInit_ex(ctx, EVP_get_cipherbynid(c->nid), engines[OURS], key[0], iv, 1) > 0 &&
+         EVP_CipherUpdate(ctx, text, &n, text, 32) > 0 && EVP_CipherFinal_ex(ctx, text, &n) > 0 &&
+         EVP_CipherUpdate(ctx, text, &n, text, 32) <= 0 &&
+         EVP_CipherInit_ex(ctx, NULL, NULL, key[1], NULL, 1) > 0 &&
+         EVP_CipherUpdate(ctx, text, &n, text, 32) <= 0);
+    EVP_CIPHER_CTX_free(ctx);
+    ERR_clear_error();
+    return good;
+}
+
+/* Checks that no plaintext is left of a CCM message with a wrong tag. */
+static bool forgery_leaves_nothing(const struct cipher *c)
+{
+    static const uint8_t key[32] = {1}, iv[16] = {2}, zeros[100];
+    bool good = true;
+    for (int len = 1; good && c->mode == 'c' && len <= 100; len++) {
+        uint8_t text[100] = {3}, out[100], tag[12] = {0};
+        int n;
+        EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+        memset(out, 0x5a, sizeof(out));
+        good = EVP_CipherInit_ex(ctx, EVP_get_cipherbynid(c->nid), engines[OURS], key, iv, 0) > 0 &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 12, tag) > 0 &&
+               EVP_CipherUpdate(ctx, out, &n, text, len) <= 0 && tap_same(out, zeros, (size_t)len);
+        EVP_CIPHER_CTX_free(ctx);
+        ERR_clear_error();
+    }
+    return good;
+}
+
 /* Encrypts or decrypts a test case with the engine. The output replaces the text and tag in `c`. */
 static bool crypt_case(const char *mode, struct test_case *c, int enc)
 {
@@ -857,8 +895,9 @@ int main(int argc, char **argv)
     struct tap_random random = tap_random(0);
     for (unsigned c = 0; c < CIPHERS; c++) {
         if (ciphers[c].mode == 'g' || ciphers[c].mode == 'c')
-            tap_ok(iv_of_another_length(&ciphers[c], &random) && cut_nonce(&ciphers[c]),
-                   "%s: an IV of another length", ciphers[c].name);
+            tap_ok(iv_of_another_length(&ciphers[c], &random) && cut_nonce(&ciphers[c]) &&
+                       spent_iv(&ciphers[c]) && forgery_leaves_nothing(&ciphers[c]),
+                   "%s: an IV of another length, a spent IV, a forgery", ciphers[c].name);
     }
     expected = fixed_messages(NULL);
     tap_ok(fixed_messages(engines[OURS]) == expected, "three fixed messages");

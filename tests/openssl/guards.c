@@ -306,11 +306,30 @@ static bool wrap_in_one_buffer(const struct evp_side *side, const char *name, in
     return good;
 }
 
+/* XTS: equal halves of the key are refused when they are set for encryption, not only when data
+ * come, and accepted for decryption. */
+static bool equal_halves(const char *name)
+{
+    EVP_CIPHER *cipher = evp_fetch(&us, name);
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    uint8_t halves[64] = {0}, data[32] = {0};
+    int n;
+    const bool good = EVP_CipherInit_ex2(ctx, cipher, halves, iv, 1, NULL) <= 0 &&
+                      error_is(ERR_LIB_PROV, PROV_R_XTS_DUPLICATED_KEYS) &&
+                      EVP_CipherUpdate(ctx, data, &n, data, 32) <= 0 &&
+                      EVP_CipherInit_ex2(ctx, cipher, halves, iv, 0, NULL) > 0 &&
+                      EVP_CipherUpdate(ctx, data, &n, data, 32) > 0;
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    ERR_clear_error();
+    return good;
+}
+
 int main(void)
 {
     static const char *const wraps[] = {"AES-256-WRAP", "AES-256-WRAP-PAD", "AES-256-WRAP-INV",
                                         "AES-256-WRAP-PAD-INV"};
-    tap_plan(8 * EVP_CIPHERS + 6 * 6 + 4);
+    tap_plan(8 * EVP_CIPHERS + 6 * 6 + 4 + 1);
     us = evp_open("tenrounds");
     struct evp_side them = evp_open("default");
     for (unsigned i = 0; i < 4; i++)
@@ -318,6 +337,8 @@ int main(void)
                    wrap_in_one_buffer(&them, wraps[i], 1) && wrap_in_one_buffer(&them, wraps[i], 0),
                "%s: output anywhere over the input", wraps[i]);
     evp_close(&them);
+    tap_ok(equal_halves("AES-128-XTS") && equal_halves("AES-256-XTS"),
+           "XTS: equal halves of a key");
     for (unsigned i = 0; i < EVP_CIPHERS; i++) {
         const char *name = evp_cipher_name(i);
         tap_ok(without_key(i), "%s: no key", name);

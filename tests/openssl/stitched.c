@@ -509,6 +509,60 @@ static bool all_compositions(const char *name, struct tap_random *random)
     return good;
 }
 
+/* Checks that no plaintext is left of a record whose MAC has a wrong bit. */
+static bool forgery_leaves_nothing(struct state *s, struct tap_random *random, size_t len)
+{
+    static uint8_t text[MAX_DATA], out[MAX_DATA];
+    static const uint8_t zeros[MAX_DATA];
+    const unsigned version = TLS1_2_VERSION;
+    uint8_t aad[AAD];
+    int n = -1;
+    any_keys(s, random);
+    tap_fill(random, text, len);
+    make_aad(random, aad, version, len);
+    const size_t sealed = spoil(random, MAC_BIT, text, compose(s, text, len, aad, 0), mac_len(s));
+    cbc_encrypt(s, s->iv, text, sealed);
+    EVP_CIPHER_CTX *ctx = start(s, OURS, 0, version);
+    memset(out, 0x5a, sealed);
+    const bool good = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, AAD, aad) > 0 &&
+                      EVP_CipherUpdate(ctx, out, &n, text, (int)sealed) <= 0 &&
+                      tap_same(out, zeros, sealed);
+    EVP_CIPHER_CTX_free(ctx);
+    ERR_clear_error();
+    return good;
+}
+
+/* Checks that an AAD of one direction does not apply after an init for the other without a key: the
+ * next data are plain CBC. */
+static bool aad_keeps_its_direction(struct state *s, struct tap_random *random, int encrypt)
+{
+    uint8_t text[64], ours[64], expected[64], aad[AAD];
+    int n = -1;
+    any_keys(s, random);
+    tap_fill(random, text, sizeof(text));
+    make_aad(random, aad, TLS1_2_VERSION, 48);
+    EVP_CIPHER_CTX *ctx = start(s, OURS, encrypt, 0);
+    memcpy(expected, text, sizeof(text));
+    cbc_encrypt(s, s->iv, expected, sizeof(expected));
+    /* Decrypts the ciphertext, or encrypts the plaintext. */
+    const bool good = EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, AAD, aad) > 0 &&
+                      EVP_CipherInit_ex2(ctx, NULL, NULL, s->iv, !encrypt, NULL) > 0 &&
+                      EVP_CipherUpdate(ctx, ours, &n, encrypt ? expected : text, 64) > 0 &&
+                      tap_same(ours, encrypt ? text : expected, 64);
+    EVP_CIPHER_CTX_free(ctx);
+    ERR_clear_error();
+    return good;
+}
+
+static bool by_hand(const char *name, struct tap_random *random)
+{
+    struct state s = {.name = name};
+    bool good = aad_keeps_its_direction(&s, random, 0) && aad_keeps_its_direction(&s, random, 1);
+    for (size_t len = 16; good && len < 400; len += 7)
+        good = forgery_leaves_nothing(&s, random, len);
+    return good;
+}
+
 /* ---- Several records in one call ------------------------------------------------------------- */
 
 static bool opens(struct state *s, int side, const uint8_t *sequence, const uint8_t *record,
@@ -681,18 +735,20 @@ int main(int argc, char **argv)
     const time_t seconds = argc > 1 ? atoi(argv[1]) : 3;
     unsigned count[NAMES] = {0};
     bool good[NAMES];
-    tap_plan(NAMES + COMPARISONS);
+    tap_plan(2 * NAMES + COMPARISONS);
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     if (!has(OURS, names[0])) {
-        tap_skip(NAMES + COMPARISONS, "sha_ni ssse3", "no SHA instructions here");
+        tap_skip(2 * NAMES + COMPARISONS, "sha_ni ssse3", "no SHA instructions here");
         return tap_done();
     }
     const bool both = has(THEIRS, names[0]);
     struct tap_random random = tap_random(0);
     tap_diag("backend: %s", evp_provider_text(sides[OURS].provider, "selected-backend"));
-    for (unsigned i = 0; i < NAMES; i++)
+    for (unsigned i = 0; i < NAMES; i++) {
         tap_ok(all_compositions(names[i], &random), "%s: is AES-CBC and HMAC", names[i]);
+        tap_ok(by_hand(names[i], &random), "%s: a wrong MAC, and a change of direction", names[i]);
+    }
     if (!both)
         tap_skip(COMPARISONS, "aes", "the default provider has no such ciphers here");
     memset(good, both, sizeof(good));

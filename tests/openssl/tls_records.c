@@ -304,27 +304,29 @@ static bool one_after_the_other(void)
     return good;
 }
 
-/* Opens a record for each combination of padding length and MAC length. */
-static bool every_padding(void)
+/* Opens a record for each combination of padding length and MAC length. If `wrong`, the first byte
+ * of the padding has a wrong bit; padding of one byte is left out. */
+static bool every_padding(bool wrong)
 {
     static uint8_t record[MAX_RECORD + 64];
-    static struct opened o[SIDES];
+    static struct opened o[SIDES], again;
     uint8_t key[32] = {3}, iv[16] = {4};
-    for (size_t padding = 1; padding <= 256; padding++) {
+    for (size_t padding = wrong ? 2 : 1; padding <= 256; padding++) {
         for (size_t m = 1; m < MAC_SIZES; m++) {
             const size_t payload = (16 - (mac_sizes[m] + padding) % 16) % 16 + 32;
             const size_t len = payload + mac_sizes[m] + padding;
             for (size_t i = 0; i < len; i++)
                 record[i] = (uint8_t)(i * 7 + 1);
             memset(record + len - padding, (int)padding - 1, padding);
+            record[len - padding] ^= wrong;
             encrypt_raw("AES-256-CBC", key, iv, record, len);
-            for (int i = 0; i < SIDES; i++) {
+            for (int i = 0; i <= SIDES; i++) {
                 EVP_CIPHER_CTX *ctx =
-                    start(i, "AES-256-CBC", key, iv, 0, TLS1_VERSION, mac_sizes[m]);
-                open_record(ctx, record, len, &o[i]);
+                    start(i % SIDES, "AES-256-CBC", key, iv, 0, TLS1_VERSION, mac_sizes[m]);
+                open_record(ctx, record, len, i < SIDES ? &o[i] : &again);
                 EVP_CIPHER_CTX_free(ctx);
             }
-            if (o[OURS].len != (int)payload || !same_record(o, true, NULL))
+            if ((!wrong && o[OURS].len != (int)payload) || !same_record(o, !wrong, &again))
                 return false;
         }
     }
@@ -357,7 +359,7 @@ static bool all_refused(int side)
 
 int main(void)
 {
-    tap_plan(VERSIONS * (FAULTS + 1) + 7);
+    tap_plan(VERSIONS * (FAULTS + 1) + 8);
     sides[OURS] = evp_open("tenrounds");
     sides[THEIRS] = evp_open("default");
     for (unsigned v = 0; v < VERSIONS; v++) {
@@ -366,7 +368,8 @@ int main(void)
             tap_ok(open_all(v, fault), "%s: opened alike, %s", versions[v].name,
                    fault_names[fault]);
     }
-    tap_ok(every_padding(), "every length of padding with every length of MAC");
+    tap_ok(every_padding(false), "every length of padding with every length of MAC");
+    tap_ok(every_padding(true), "the same with a wrong bit in the first byte of the padding");
     tap_ok(one_after_the_other(), "records one after the other in one context");
     tap_ok(copy_keeps_mac(), "a copied context keeps its MAC");
     tap_ok(all_refused(OURS), "what is no record is refused");
