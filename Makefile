@@ -15,6 +15,7 @@
 #                     fuzzing, speed
 #   make kernel-module KDIR=/lib/modules/RELEASE/build   the module for Linux, in
 #                     build/kernel/RELEASE
+#   make prove        proofs about the C code with CBMC (minutes): docs/assurance.md
 #   make bench        compare with the processor's limit and other libraries, into docs/benchmarks
 #                     (minutes)
 #   make bench-quick  the same in less than 2 minutes
@@ -116,6 +117,12 @@ kernel-module:
 check-kernel:
 	@scripts/dependencies check-kernel
 	@scripts/check-kernel $(BUILD)
+
+# Not in check-full: it takes minutes.
+.PHONY: prove
+prove:
+	@scripts/dependencies $@
+	@scripts/prove
 
 # Not in check-full: it builds a kernel the first time.
 check-uml:
