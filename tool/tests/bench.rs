@@ -379,50 +379,68 @@ fn the_table_in_markdown_has_all_that_was_asked_for() {
     }
 }
 
-/// A copy of the script, with a fake tenrounds that prints the published table.
+/// Copies of the script and of what it reads, with a fake tenrounds that prints a table.
 #[test]
-fn scripts_table_replaces_what_is_between_its_markers() {
+fn scripts_table_writes_both_tables_and_checks_the_readme() {
     let place = Place::new();
     let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let (bin, scripts) = (place.path("dist/bin"), place.path("scripts"));
-    let documents = place.path("docs/benchmarks");
-    for folder in [&bin, &scripts, &documents] {
-        std::fs::create_dir_all(folder).unwrap();
+    let chart = std::fs::read_to_string(root.join("docs/charts/speed.json")).unwrap();
+    let chart: serde_json::Value = serde_json::from_str(&chart).unwrap();
+    let run = chart["run"].as_str().unwrap().replace("..", "docs");
+    let (whole, readme) = ("docs/benchmarks/openssl.md", "README.md");
+    for file in [
+        "scripts/table",
+        "docs/charts/speed.json",
+        &run,
+        whole,
+        readme,
+    ] {
+        std::fs::create_dir_all(place.path(file).parent().unwrap()).unwrap();
+        std::fs::copy(root.join(file), place.path(file)).unwrap();
     }
-    let script = scripts.join("table");
-    for name in ["table", "lib.sh"] {
-        std::fs::copy(root.join("scripts").join(name), scripts.join(name)).unwrap();
+    let read = |file: &str| std::fs::read_to_string(place.path(file)).unwrap();
+    let table = |words: &[&str]| {
+        place
+            .program(place.path("scripts/table"))
+            .args(words)
+            .done()
+    };
+    table(&["--check"]).ok();
+
+    let published = read(readme);
+    let (row, times) = ("| AES-128-CTR |", "times in GCM");
+    for (what, other) in [(row, "| AES-128-CTR | 1"), (times, "0 times in GCM")] {
+        assert!(published.contains(what));
+        place.file(readme, &published.replace(what, other));
+        let refused = table(&["--check"]);
+        assert_eq!(refused.status, Some(1));
+        contains(&refused.err, &["README.md"]);
     }
-    let (begin, end) = (
-        "<!-- table: made by scripts/table -->",
-        "<!-- end of the table -->",
-    );
-    let published = std::fs::read_to_string(root.join("docs/benchmarks/openssl.md")).unwrap();
-    let table = published.split_once(begin).unwrap().1;
-    let table = table.split_once(end).unwrap().0.trim();
-    let program = bin.join("tenrounds");
-    std::fs::write(&program, format!("#!/bin/sh\ncat <<'END'\n{table}\nEND\n")).unwrap();
+    place.file(readme, &published.replace(row, "| other |"));
+    table(&["--readme"]).ok();
+    assert_eq!(read(readme), published);
+
+    let fake = place.path("dist/bin/tenrounds");
+    std::fs::create_dir_all(fake.parent().unwrap()).unwrap();
+    std::fs::write(&fake, "#!/bin/sh\necho '| measured |'\n").unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&program, executable).unwrap();
-    let (whole, readme) = (documents.join("openssl.md"), place.path("README.md"));
-    for file in [&whole, &readme] {
-        std::fs::write(file, format!("before\n{begin}\nold\n{end}\nafter\n")).unwrap();
-    }
-    let dist = place.path("dist");
-    for _ in 0..2 {
-        place.program(&script).arg(&dist).done().ok();
-        let text = std::fs::read_to_string(&whole).unwrap();
-        let expected = format!("before\n{begin}\n\n{table}\n\n{end}\nafter\n");
-        assert_eq!(text, expected);
-        let excerpt = std::fs::read_to_string(&readme).unwrap();
-        assert_eq!(excerpt.matches("\n| AES-").count(), 6, "{excerpt}");
-    }
-    place.program(&script).arg("--check").done().ok();
-    std::fs::write(&readme, "no markers\n").unwrap();
-    let refused = place.program(&script).arg(&dist).done();
+    std::fs::set_permissions(&fake, executable).unwrap();
+    let before = read(whole);
+    table(&[&place.path("dist").display().to_string()]).ok();
+    let (begin, end) = (
+        "<!-- table: made by scripts/table -->\n",
+        "<!-- end of the table -->\n",
+    );
+    let (head, rest) = before.split_once(begin).unwrap();
+    let (_, tail) = rest.split_once(end).unwrap();
+    let expected = format!("{head}{begin}\n| measured |\n\n{end}{tail}");
+    assert_eq!(read(whole), expected);
+
+    place.file(readme, "no markers\n");
+    let refused = table(&["--readme"]);
     assert_eq!(refused.status, Some(1));
-    contains(&refused.err, &["has no line"]);
-    assert_eq!(std::fs::read_to_string(&readme).unwrap(), "no markers\n");
+    contains(&refused.err, &["has no table between"]);
+    assert_eq!(read(readme), "no markers\n");
 }
 
 /// Runs the demo with a fake tenrounds that doubles the figures of `openssl speed`. With `enabled`,
